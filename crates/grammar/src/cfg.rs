@@ -20,6 +20,11 @@ impl Symbol {
         Symbol(number * 2 + 1)
     }
 
+    /// Its place among all symbols.
+    pub(crate) fn index(self) -> usize {
+        self.0 as usize
+    }
+
     /// The number of a terminal, or of a nonterminal.
     pub(crate) fn split(self) -> Result<u32, u32> {
         match self.0 % 2 {

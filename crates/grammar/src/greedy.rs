@@ -5,6 +5,7 @@
 
 mod json;
 pub(crate) mod proof;
+mod sets;
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap, HashSet, VecDeque};

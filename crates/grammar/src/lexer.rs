@@ -6,6 +6,7 @@ use foldhash::fast::FixedState;
 use fsm_index::ByteAutomaton;
 
 use crate::cfg::{Cfg, Matter};
+use crate::table::Run;
 
 /// The states of all terminals, numbered through; 0 is dead.
 #[derive(Debug)]
@@ -38,7 +39,7 @@ impl Lexer {
             is_final: Vec::new(),
             starts: Vec::new(),
         };
-        let mut rows: Vec<&[u32; 256]> = Vec::new();
+        let mut rows: Vec<&[Run]> = Vec::new();
         let mut bases = vec![0];
         let mut has_json = false;
         for (number, terminal) in cfg.terminals.iter().enumerate() {
@@ -50,8 +51,8 @@ impl Lexer {
             // State 1 of the terminal gets this number.
             let base = lexer.terminal.len() as u32;
             lexer.starts.push(base + table.start - 1);
-            for state in 1..table.next.len() {
-                rows.push(&table.next[state]);
+            for state in 1..table.states() {
+                rows.push(table.row(state));
                 bases.push(base);
                 lexer.terminal.push(number as u32);
                 lexer.accepting.push(table.accepting[state]);
@@ -59,29 +60,7 @@ impl Lexer {
         }
         // Bytes with equal columns are one class; JSON tells all of them apart.
         if !has_json {
-            let mut class_of = [0u8; 256];
-            // The first byte of each class.
-            let mut firsts = [0usize; 256];
-            // Refined row by row, so that no column is ever held as a whole.
-            for row in &rows {
-                let tells_apart =
-                    |byte: usize| row[byte] != row[firsts[usize::from(class_of[byte])]];
-                if !(0..256).any(tells_apart) {
-                    continue;
-                }
-                let mut seen: HashMap<(u8, u32), u8, FixedState> = HashMap::default();
-                let mut refined = [0u8; 256];
-                for byte in 0..256 {
-                    let count = seen.len() as u8;
-                    let class = *seen.entry((class_of[byte], row[byte])).or_insert(count);
-                    if class == count {
-                        firsts[usize::from(class)] = byte;
-                    }
-                    refined[byte] = class;
-                }
-                class_of = refined;
-            }
-            lexer.classes = class_of;
+            lexer.classes = byte_classes(&rows);
         }
         let count = lexer
             .classes
@@ -93,11 +72,13 @@ impl Lexer {
         for byte in (0..=255u8).rev() {
             lexer.bytes[usize::from(lexer.classes[usize::from(byte)])] = byte;
         }
-        lexer.next = vec![0; count];
-        for (row, base) in rows.iter().zip(&bases[1..]) {
-            for &byte in &lexer.bytes {
-                let to = row[usize::from(byte)];
-                lexer.next.push(if to == 0 { 0 } else { base + to - 1 });
+        lexer.next = vec![0; count * lexer.terminal.len()];
+        let cells = lexer.next[count..].chunks_mut(count);
+        for ((row, base), cells) in rows.iter().zip(&bases[1..]).zip(cells) {
+            for run in *row {
+                for &class in &lexer.classes[usize::from(run.first)..=usize::from(run.last)] {
+                    cells[usize::from(class)] = base + run.to - 1;
+                }
             }
         }
         let rows = lexer.next.chunks(count);
@@ -119,6 +100,11 @@ impl Lexer {
     #[inline]
     pub(crate) fn step(&self, state: u32, class: u8) -> u32 {
         self.next[state as usize * self.width() + usize::from(class)]
+    }
+
+    /// Where a state leads, by class.
+    pub(crate) fn row(&self, state: u32) -> &[u32] {
+        &self.next[state as usize * self.width()..][..self.width()]
     }
 
     fn measure(&mut self) {
@@ -188,4 +174,46 @@ impl Lexer {
             })
             .collect()
     }
+}
+
+/// The class of each byte: those are in one that lead to the same in each row.
+fn byte_classes(rows: &[&[Run]]) -> [u8; 256] {
+    let mut class_of = [0u8; 256];
+    let mut sizes = [0usize; 256];
+    sizes[0] = 256;
+    // Refined row by row, so that no column is ever held as a whole.
+    for row in rows {
+        if !tells_apart(row, &class_of, &sizes) {
+            continue;
+        }
+        let mut dense = [0u32; 256];
+        for run in *row {
+            dense[usize::from(run.first)..=usize::from(run.last)].fill(run.to);
+        }
+        let mut seen: HashMap<(u8, u32), u8, FixedState> = HashMap::default();
+        sizes = [0; 256];
+        for (class, to) in class_of.iter_mut().zip(dense) {
+            let count = seen.len() as u8;
+            *class = *seen.entry((*class, to)).or_insert(count);
+            sizes[usize::from(*class)] += 1;
+        }
+    }
+    class_of
+}
+
+/// Whether a row leads from bytes of one class to different states.
+fn tells_apart(row: &[Run], class_of: &[u8; 256], sizes: &[usize; 256]) -> bool {
+    // Most rows have few bytes: of each class that is met the bytes are counted which go
+    // the same way.
+    let mut met: Vec<(u8, u32, usize)> = Vec::new();
+    for run in row {
+        for &class in &class_of[usize::from(run.first)..=usize::from(run.last)] {
+            match met.iter_mut().find(|way| way.0 == class) {
+                Some((_, to, count)) if *to == run.to => *count += 1,
+                Some(_) => return true,
+                None => met.push((class, run.to, 1)),
+            }
+        }
+    }
+    met.iter().any(|way| sizes[usize::from(way.0)] != way.2)
 }

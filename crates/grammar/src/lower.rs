@@ -242,7 +242,7 @@ impl<'a> Lowering<'a> {
         }
         let table = re.table(limits).map_err(|error| error.at(self.text, at))?;
         let (table, is_nullable) = without_empty(table);
-        self.states += table.next.len();
+        self.states += table.states();
         if self.states > self.config.max_states {
             return Err(Error::limit(
                 "max_states",
@@ -507,16 +507,9 @@ impl<'a> Lowering<'a> {
 }
 
 /// The automaton without the empty text, and whether it took that.
-fn without_empty(mut table: Table) -> (Table, bool) {
-    if table.is_nothing() || !table.is_nullable() {
-        return (table, false);
+fn without_empty(table: Table) -> (Table, bool) {
+    match table.is_nothing() || !table.is_nullable() {
+        true => (table, false),
+        false => (table.without_empty(), true),
     }
-    let start = table.next[table.start as usize];
-    if start.iter().all(|&to| to == 0) {
-        return (Table::nothing(), true);
-    }
-    table.next.push(start);
-    table.accepting.push(false);
-    table.start = table.next.len() as u32 - 1;
-    (table, true)
 }

@@ -9,20 +9,33 @@
 //! node where a chain of reductions would leave one for each level of operators, at each byte
 //! of the name. Under greedy lexing a lexeme ends once: there more states cost more than that.
 
-use std::collections::{HashMap, HashSet};
-
 use foldhash::fast::FixedState;
+use indexmap::IndexSet;
 
 use crate::Error;
 use crate::cfg::{Cfg, Symbol};
 
-/// A place in a production.
+/// A place in a production, as one number: so items are sorted and told apart fast.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-struct Item {
-    production: u32,
-    dot: u16,
-    /// How many symbols before the dot are on the stack.
-    held: u16,
+struct Item(u64);
+
+impl Item {
+    /// `held` says how many symbols before the dot are on the stack.
+    fn new(production: u32, dot: usize, held: u16) -> Item {
+        Item(u64::from(production) << 32 | (dot as u64) << 16 | u64::from(held))
+    }
+
+    fn production(self) -> u32 {
+        (self.0 >> 32) as u32
+    }
+
+    fn dot(self) -> u16 {
+        (self.0 >> 16) as u16
+    }
+
+    fn held(self) -> u16 {
+        self.0 as u16
+    }
 }
 
 /// What a state may be left by downwards.
@@ -119,47 +132,9 @@ pub(crate) fn build(
         least_terminal,
     };
     let nullable = cfg.nullable();
-    let over = || Error::limit("max_work", "items of rules in the parser's table", max_work);
-    let mut by_left: Vec<Vec<u32>> = vec![Vec::new(); cfg.rules.len()];
-    for (number, production) in cfg.productions.iter().enumerate() {
-        by_left[production.left as usize].push(number as u32);
-    }
-    let is_empty = |symbol: Symbol| {
-        symbol
-            .split()
-            .err()
-            .is_some_and(|rule| nullable[rule as usize])
-    };
-    // What each nonterminal may begin with, directly: symbols with the items behind them.
-    let begins: Vec<Vec<(Symbol, Item)>> = by_left
-        .iter()
-        .map(|productions| {
-            let mut out = Vec::new();
-            for &production in productions {
-                for (dot, &symbol) in cfg.productions[production as usize]
-                    .right
-                    .iter()
-                    .enumerate()
-                {
-                    out.push((
-                        symbol,
-                        Item {
-                            production,
-                            dot: dot as u16 + 1,
-                            held: 1,
-                        },
-                    ));
-                    if !is_empty(symbol) {
-                        break;
-                    }
-                }
-            }
-            out
-        })
-        .collect();
+    let begins = begins(cfg, &nullable);
     // Nonterminals that are reduced to at all, where more than one symbol is held.
     let passes_units = !cfg.is_greedy;
-    let least_held = u16::from(passes_units);
     let mut is_held = vec![!passes_units; cfg.rules.len()];
     for production in &cfg.productions {
         is_held[production.left as usize] |= production.right.len() > 1;
@@ -168,126 +143,197 @@ pub(crate) fn build(
         cfg,
         nullable: &nullable,
         whole: tables.whole,
-        seen: HashSet::default(),
+        seen: vec![0; cfg.rules.len()],
+        epoch: 0,
+        open: Vec::new(),
     };
-    let mut ids: HashMap<Vec<Item>, u32, FixedState> = HashMap::default();
-    let first = vec![Item {
-        production: cfg.start as u32,
-        dot: 0,
-        held: 0,
-    }];
-    ids.insert(first.clone(), 0);
-    let mut kernels = vec![first];
+    let mut kernels: IndexSet<Box<[Item]>, FixedState> = IndexSet::default();
+    kernels.insert([Item::new(cfg.start as u32, 0, 0)].into());
+    let mut steps = Steps::new(cfg);
+    let mut next: Vec<Item> = Vec::new();
+    let (mut shifts, mut gotos) = (Vec::new(), Vec::new());
     let mut work = 0usize;
-    let mut seen = vec![u32::MAX; cfg.rules.len()];
     while tables.states.len() < kernels.len() {
-        let number = tables.states.len() as u32;
-        let kernel = kernels[number as usize].clone();
-        let mut steps: Vec<(Symbol, Item)> = Vec::new();
-        let mut reduces: Vec<Reduce> = Vec::new();
-        let mut finishes: Vec<Finish> = Vec::new();
-        let mut accepts = false;
-        for item in kernel {
-            let production = &cfg.productions[item.production as usize];
-            let rest = &production.right[usize::from(item.dot)..];
-            let is_unit = passes_units && item.held == 1 && production.left != tables.whole;
-            if !is_unit || !rest.iter().all(|&symbol| is_empty(symbol)) {
-                finishes.push(Finish {
-                    rule: production.left,
-                    held: item.held,
-                    production: item.production,
-                    dot: item.dot,
-                    cost: tables.cost_of(rest),
-                });
-            }
-            let mut ends = true;
-            for (ahead, &symbol) in rest.iter().enumerate() {
-                let dot = item.dot + ahead as u16 + 1;
-                steps.push((
-                    symbol,
-                    Item {
-                        production: item.production,
-                        dot,
-                        held: item.held + 1,
-                    },
-                ));
-                if !is_empty(symbol) {
-                    ends = false;
-                    break;
-                }
-            }
-            if ends && production.left == tables.whole {
-                accepts = true;
-            } else if ends && item.held > least_held {
-                reduces.push(Reduce {
-                    rule: production.left,
-                    held: item.held,
-                });
-            }
-        }
+        let kernel = &kernels[tables.states.len()];
+        let mut state = begun(kernel, cfg, &nullable, &tables, &mut steps);
         // The closure: nonterminals that may begin here.
         let mut at = 0;
-        while at < steps.len() {
-            if let Err(rule) = steps[at].0.split()
-                && std::mem::replace(&mut seen[rule as usize], number) != number
-            {
-                steps.extend_from_slice(&begins[rule as usize]);
+        while let Some(symbol) = steps.symbols.get(at) {
+            if let Err(rule) = symbol.split() {
+                steps.extend(&begins[rule as usize]);
             }
             at += 1;
         }
-        work = work.saturating_add(steps.len());
+        work = work.saturating_add(steps.len);
         if work > max_work {
-            return Err(over());
+            let what = "items of rules in the parser's table";
+            return Err(Error::limit("max_work", what, max_work));
         }
-        steps.sort_unstable();
-        steps.dedup();
-        let (mut shifts, mut gotos) = (Vec::new(), Vec::new());
-        for group in steps.chunk_by(|a, b| a.0 == b.0) {
-            let symbol = group[0].0;
+        steps.symbols.sort_unstable();
+        shifts.clear();
+        gotos.clear();
+        for &symbol in &steps.symbols {
             if symbol.split().is_err_and(|rule| !is_held[rule as usize]) {
                 continue;
             }
-            let next = match passes_units {
-                true => units.behind(group, &steps),
-                false => group.iter().map(|step| step.1).collect(),
-            };
+            next.clear();
+            match passes_units {
+                true => units.behind(symbol, &steps, &mut next),
+                false => next.extend_from_slice(steps.behind(symbol)),
+            }
+            next.sort_unstable();
+            next.dedup();
             work = work.saturating_add(next.len());
-            let id = match ids.get(&next) {
-                Some(&id) => id,
-                None => {
-                    let id = kernels.len() as u32;
-                    if kernels.len() >= max_states {
-                        return Err(Error::limit(
-                            "max_parser_states",
-                            "states of the parser",
-                            max_states,
-                        ));
-                    }
-                    ids.insert(next.clone(), id);
-                    kernels.push(next);
-                    id
+            let id = match kernels.get_index_of(&next[..]) {
+                Some(known) => known,
+                None if kernels.len() >= max_states => {
+                    let what = "states of the parser";
+                    return Err(Error::limit("max_parser_states", what, max_states));
                 }
+                None => kernels.insert_full(next[..].into()).0,
             };
             match symbol.split() {
-                Ok(terminal) => shifts.push((terminal, id)),
-                Err(rule) => gotos.push((rule, id)),
+                Ok(terminal) => shifts.push((terminal, id as u32)),
+                Err(rule) => gotos.push((rule, id as u32)),
             }
         }
-        reduces.sort_unstable_by_key(|reduce| (reduce.rule, reduce.held));
-        reduces.dedup();
-        finishes.sort_unstable_by_key(|f| (f.rule, f.held, f.cost));
-        finishes.dedup_by_key(|finish| (finish.rule, finish.held));
-        shifts.sort_unstable();
-        gotos.sort_unstable();
-        tables.states.push(State {
-            shifts: shifts.into(),
-            gotos: gotos.into(),
-            reduces: reduces.into(),
-            finishes: finishes.into(),
-            accepts,
-        });
+        state.shifts = shifts[..].into();
+        state.gotos = gotos[..].into();
+        tables.states.push(state);
     }
     Ok(tables)
+}
+
+/// Whether a symbol may be passed by.
+fn is_empty(symbol: Symbol, nullable: &[bool]) -> bool {
+    symbol.split().is_err_and(|rule| nullable[rule as usize])
+}
+
+/// By nonterminal: what it may begin with, directly, as symbols with the items behind them.
+fn begins(cfg: &Cfg, nullable: &[bool]) -> Vec<Vec<(Symbol, Item)>> {
+    let mut begins = vec![Vec::new(); cfg.rules.len()];
+    for (number, production) in (0..).zip(&cfg.productions) {
+        for (dot, &symbol) in (1..).zip(&production.right) {
+            begins[production.left as usize].push((symbol, Item::new(number, dot, 1)));
+            if !is_empty(symbol, nullable) {
+                break;
+            }
+        }
+    }
+    begins
+}
+
+/// What the items of a state alone say of it; and where they go on.
+fn begun(
+    kernel: &[Item],
+    cfg: &Cfg,
+    nullable: &[bool],
+    tables: &Tables,
+    steps: &mut Steps,
+) -> State {
+    let passes_units = !cfg.is_greedy;
+    let least_held = u16::from(passes_units);
+    let mut reduces: Vec<Reduce> = Vec::new();
+    let mut finishes: Vec<Finish> = Vec::with_capacity(kernel.len());
+    let mut accepts = false;
+    steps.clear();
+    for &item in kernel {
+        let production = &cfg.productions[item.production() as usize];
+        let (rule, held) = (production.left, item.held());
+        let rest = &production.right[usize::from(item.dot())..];
+        let is_unit = passes_units && held == 1 && rule != tables.whole;
+        let ahead = rest
+            .iter()
+            .take_while(|&&symbol| is_empty(symbol, nullable))
+            .count();
+        let ends = ahead == rest.len();
+        if !is_unit || !ends {
+            finishes.push(Finish {
+                rule,
+                held,
+                production: item.production(),
+                dot: item.dot(),
+                cost: tables.cost_of(rest),
+            });
+        }
+        for (dot, &symbol) in (usize::from(item.dot()) + 1..).zip(rest).take(ahead + 1) {
+            steps.push(symbol, Item::new(item.production(), dot, held + 1));
+        }
+        if ends && rule == tables.whole {
+            accepts = true;
+        } else if ends && held > least_held {
+            reduces.push(Reduce { rule, held });
+        }
+    }
+    reduces.sort_unstable_by_key(|reduce| (reduce.rule, reduce.held));
+    reduces.dedup();
+    finishes.sort_unstable_by_key(|f| (f.rule, f.held, f.cost));
+    finishes.dedup_by_key(|finish| (finish.rule, finish.held));
+    State {
+        reduces: reduces.into(),
+        finishes: finishes.into(),
+        accepts,
+        ..State::default()
+    }
+}
+
+/// Where a state goes on: items by the symbol that comes before them.
+struct Steps {
+    /// Symbols that may come, those first that were met first.
+    symbols: Vec<Symbol>,
+    /// By symbol: which of the groups is its own, where the second number is that of the state.
+    groups_of: Vec<(u32, u32)>,
+    epoch: u32,
+    groups: Vec<Vec<Item>>,
+    /// How many items there are.
+    len: usize,
+}
+
+impl Steps {
+    fn new(cfg: &Cfg) -> Steps {
+        let symbols = 2 * cfg.terminals.len().max(cfg.rules.len());
+        Steps {
+            symbols: Vec::new(),
+            groups_of: vec![(0, 0); symbols],
+            epoch: 0,
+            groups: Vec::new(),
+            len: 0,
+        }
+    }
+
+    fn clear(&mut self) {
+        self.symbols.clear();
+        self.epoch += 1;
+        self.len = 0;
+    }
+
+    fn push(&mut self, symbol: Symbol, item: Item) {
+        self.len += 1;
+        let (group, epoch) = &mut self.groups_of[symbol.index()];
+        if *epoch != self.epoch {
+            (*group, *epoch) = (self.symbols.len() as u32, self.epoch);
+            self.symbols.push(symbol);
+            match self.groups.get_mut(*group as usize) {
+                Some(group) => group.clear(),
+                None => self.groups.push(Vec::new()),
+            }
+        }
+        self.groups[*group as usize].push(item);
+    }
+
+    fn extend(&mut self, steps: &[(Symbol, Item)]) {
+        for &(symbol, item) in steps {
+            self.push(symbol, item);
+        }
+    }
+
+    /// The items behind a symbol.
+    fn behind(&self, symbol: Symbol) -> &[Item] {
+        match self.groups_of[symbol.index()] {
+            (group, epoch) if epoch == self.epoch => &self.groups[group as usize],
+            _ => &[],
+        }
+    }
 }
 
 /// Passes by what is complete with one symbol held.
@@ -295,40 +341,37 @@ struct Units<'a> {
     cfg: &'a Cfg,
     nullable: &'a [bool],
     whole: u32,
-    seen: HashSet<u32, FixedState>,
+    /// By nonterminal: when it was met last.
+    seen: Vec<u32>,
+    epoch: u32,
+    open: Vec<Symbol>,
 }
 
 impl Units<'_> {
-    /// The items behind a symbol, those of all nonterminals that it may be alone included.
-    /// `steps` are all of the state, by their symbols.
-    fn behind(&mut self, group: &[(Symbol, Item)], steps: &[(Symbol, Item)]) -> Vec<Item> {
-        self.seen.clear();
-        let mut next: Vec<Item> = Vec::new();
-        let mut open = vec![group];
-        while let Some(group) = open.pop() {
-            for &(_, item) in group {
-                let production = &self.cfg.productions[item.production as usize];
-                let rest = &production.right[usize::from(item.dot)..];
-                let is_empty = |symbol: &Symbol| {
-                    let rule = symbol.split().err();
-                    rule.is_some_and(|rule| self.nullable[rule as usize])
-                };
-                let is_unit =
-                    item.held == 1 && production.left != self.whole && rest.iter().all(is_empty);
-                if is_unit && self.seen.insert(production.left) {
-                    let symbol = Symbol::rule(production.left);
-                    let from = steps.partition_point(|step| step.0 < symbol);
-                    let to = steps.partition_point(|step| step.0 <= symbol);
-                    open.push(&steps[from..to]);
+    /// Appends the items behind a symbol, those of all nonterminals that it may be alone
+    /// included.
+    fn behind(&mut self, symbol: Symbol, steps: &Steps, next: &mut Vec<Item>) {
+        self.epoch += 1;
+        self.open.push(symbol);
+        while let Some(symbol) = self.open.pop() {
+            for &item in steps.behind(symbol) {
+                if item.held() != 1 {
+                    next.push(item);
+                    continue;
+                }
+                let production = &self.cfg.productions[item.production() as usize];
+                let rest = &production.right[usize::from(item.dot())..];
+                let is_unit = production.left != self.whole
+                    && rest.iter().all(|&symbol| is_empty(symbol, self.nullable));
+                let seen = &mut self.seen[production.left as usize];
+                if is_unit && std::mem::replace(seen, self.epoch) != self.epoch {
+                    self.open.push(Symbol::rule(production.left));
                 }
                 if !is_unit || !rest.is_empty() {
                     next.push(item);
                 }
             }
         }
-        next.sort_unstable();
-        next.dedup();
-        next
     }
 }
 

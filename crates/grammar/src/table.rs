@@ -1,9 +1,12 @@
 //! Small deterministic automata over bytes, and how they are put together.
 
-use fsm_index::{ByteAutomaton, Cursor, Dfa, ErrorKind as RegexError};
-use fsm_tables::{
-    Alphabet, Builder, Keep, Meter, NONE, Nfa, NfaId, Rest, State, Symbols, explore, product,
-};
+use std::collections::HashMap;
+
+use foldhash::fast::FixedState;
+use fsm_index::{ByteAutomaton, ByteDfa, Cursor, Dfa, ErrorKind as RegexError};
+use fsm_tables::{Alphabet, Builder, Keep, Meter, NONE, Nfa, NfaId, Rest, State, Symbols, product};
+
+use regex_syntax::hir::{ClassUnicode, ClassUnicodeRange};
 
 use crate::{Error, ErrorKind};
 
@@ -11,9 +14,31 @@ use crate::{Error, ErrorKind};
 /// only the start may be 0, where nothing is accepted.
 #[derive(Clone, Debug)]
 pub(crate) struct Table {
-    pub(crate) next: Vec<[u32; 256]>,
+    /// Of all states, one behind the other: most have few.
+    runs: Vec<Run>,
+    /// By state: where its runs end.
+    ends: Vec<u32>,
     pub(crate) accepting: Vec<bool>,
     pub(crate) start: u32,
+}
+
+/// Bytes that lead from one state to another: a row has them ascending, without those that
+/// lead nowhere.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Run {
+    pub(crate) first: u8,
+    pub(crate) last: u8,
+    pub(crate) to: u32,
+}
+
+impl Run {
+    fn one(byte: u8, to: u32) -> Run {
+        Run {
+            first: byte,
+            last: byte,
+            to,
+        }
+    }
 }
 
 /// What putting automata together may take.
@@ -60,13 +85,12 @@ impl Meter for TableLimits {
 /// A table over bytes, as the kit has it.
 type Bytes = fsm_tables::Table<bool>;
 
-const DEAD: [u32; 256] = [0; 256];
-
 impl Table {
     /// Takes nothing.
     pub(crate) fn nothing() -> Table {
         Table {
-            next: vec![DEAD],
+            runs: Vec::new(),
+            ends: vec![0],
             accepting: vec![false],
             start: 0,
         }
@@ -76,22 +100,64 @@ impl Table {
     fn of(bytes: &Bytes) -> Table {
         let bytes = bytes.trimmed();
         let mut table = Table::nothing();
-        // The number of no state becomes that of the dead one.
-        let row = |row: &[u32]| std::array::from_fn(|byte| row[byte].wrapping_add(1));
-        table.next.extend(bytes.rows().map(row));
-        table.accepting.extend(bytes.labels());
+        let rows = bytes.rows().zip(bytes.labels());
+        for (row, &accepts) in rows {
+            let mut at = 0;
+            for cells in row.chunk_by(|a, b| a == b) {
+                if cells[0] != NONE {
+                    table.runs.push(Run {
+                        first: at as u8,
+                        last: (at + cells.len() - 1) as u8,
+                        to: cells[0] + 1,
+                    });
+                }
+                at += cells.len();
+            }
+            table.end_row(accepts);
+        }
         table.start = u32::from(bytes.states() > 0);
         table
     }
 
     /// The same without the dead state; the start is the first one.
     fn bytes(&self) -> Bytes {
-        if self.is_nothing() {
-            return Bytes::new(256, Vec::new(), Vec::new());
+        let states = if self.is_nothing() { 1 } else { self.states() };
+        let mut cells = vec![NONE; 256 * (states - 1)];
+        for (state, row) in (1..states).zip(cells.chunks_mut(256)) {
+            for run in self.row(state) {
+                row[usize::from(run.first)..=usize::from(run.last)].fill(run.to - 1);
+            }
         }
-        let cells = self.next[1..].as_flattened().iter();
-        let cells = cells.map(|to| to.wrapping_sub(1)).collect();
-        Bytes::new(256, cells, self.accepting[1..].to_vec())
+        Bytes::new(256, cells, self.accepting[1..states].to_vec())
+    }
+
+    /// How many states there are, the dead one included.
+    pub(crate) fn states(&self) -> usize {
+        self.ends.len()
+    }
+
+    /// Where a state leads.
+    pub(crate) fn row(&self, state: usize) -> &[Run] {
+        let begin = state.checked_sub(1).map_or(0, |before| self.ends[before]);
+        &self.runs[begin as usize..self.ends[state] as usize]
+    }
+
+    /// Adds a state that leads where the runs do that were added since the last one.
+    fn end_row(&mut self, accepts: bool) {
+        self.ends.push(self.runs.len() as u32);
+        self.accepting.push(accepts);
+    }
+
+    /// The same without the empty text: it begins in a state of its own.
+    pub(crate) fn without_empty(mut self) -> Table {
+        let row = self.row(self.start as usize).to_vec();
+        if row.is_empty() {
+            return Table::nothing();
+        }
+        self.start = self.states() as u32;
+        self.runs.extend(row);
+        self.end_row(false);
+        self
     }
 
     pub(crate) fn is_nothing(&self) -> bool {
@@ -102,21 +168,47 @@ impl Table {
         self.accepting[self.start as usize]
     }
 
-    /// One text, which is not empty.
-    fn of_text(text: &str, limits: TableLimits) -> Result<Table, Error> {
-        if text.len() >= limits.states {
-            return Err(limits.over());
-        }
+    /// One text, which is not empty, by the spellings of each of its characters. Those of one
+    /// character ascend and differ in their first bytes.
+    fn of_text<C>(chars: impl Iterator<Item = C>, mut limits: TableLimits) -> Result<Table, Error>
+    where
+        C: IntoIterator<Item = char>,
+    {
         let mut table = Table::nothing();
-        for (&byte, to) in text.as_bytes().iter().zip(2..) {
-            let mut row = DEAD;
-            row[usize::from(byte)] = to;
-            table.next.push(row);
-            table.accepting.push(false);
-        }
-        table.next.push(DEAD);
-        table.accepting.push(true);
         table.start = 1;
+        // What the states between the bytes of one character take.
+        let mut between = Vec::new();
+        for spellings in chars {
+            let before = table.states() as u32;
+            for c in spellings {
+                let mut bytes = [0; 4];
+                let (first, rest) = match c.encode_utf8(&mut bytes).as_bytes() {
+                    [first, rest @ ..] => (*first, rest),
+                    [] => continue,
+                };
+                // The end of the character is known when all its spellings are.
+                let to = before + 1 + between.len() as u32;
+                let to = if rest.is_empty() { END } else { to };
+                table.runs.push(Run::one(first, to));
+                for (left, &byte) in (0..rest.len()).rev().zip(rest) {
+                    let to = before + 2 + between.len() as u32;
+                    let to = if left == 0 { END } else { to };
+                    between.push(Run::one(byte, to));
+                }
+            }
+            let begin = *table.ends.last().unwrap_or(&0) as usize;
+            table.end_row(false);
+            for run in between.drain(..) {
+                table.runs.push(run);
+                table.end_row(false);
+            }
+            let end = table.states() as u32;
+            let runs = table.runs[begin..].iter_mut();
+            runs.filter(|run| run.to == END)
+                .for_each(|run| run.to = end);
+            limits.states(table.states())?;
+        }
+        table.end_row(true);
         Ok(table)
     }
 
@@ -124,7 +216,10 @@ impl Table {
     pub(crate) fn of_pattern(pattern: &str, mut limits: TableLimits) -> Result<Table, Error> {
         // Most terminals are keywords and operators.
         if let Some(text) = literal(pattern) {
-            return Table::of_text(&text, limits);
+            return Table::of_text(text.chars().map(Some), limits);
+        }
+        if let Some(chars) = literal_in_any_case(pattern) {
+            return Table::of_text(chars.into_iter(), limits);
         }
         let config = fsm_index::Config {
             max_states: limits.states,
@@ -143,13 +238,39 @@ impl Table {
             Err(error) if error.kind() == RegexError::EmptyLanguage => return Ok(Table::nothing()),
             Err(error) => return Err(said(error)),
         };
-        let step = |&at: &Cursor, byte: usize| {
-            let next = dfa.step(at, byte as u8, &mut ());
-            (!next.is_dead()).then_some(next)
-        };
-        let accepts = |at: &Cursor| dfa.is_accepting(at);
-        let bytes = explore(256, dfa.start(), step, accepts, &mut limits)?;
-        Ok(Table::of(&bytes))
+        Table::of_dfa(&dfa, &mut limits)
+    }
+
+    fn of_dfa(dfa: &ByteDfa, limits: &mut TableLimits) -> Result<Table, Error> {
+        let mut cursors = vec![dfa.start()];
+        let mut numbers: HashMap<Cursor, u32, FixedState> = HashMap::default();
+        numbers.insert(dfa.start(), 1);
+        let mut table = Table::nothing();
+        table.start = 1;
+        let mut at = 0;
+        while let Some(&cursor) = cursors.get(at) {
+            at += 1;
+            let mut before = Cursor::DEAD;
+            for byte in 0..=255 {
+                let next = dfa.step(cursor, byte, &mut ());
+                let is_new = std::mem::replace(&mut before, next) != next;
+                if next.is_dead() {
+                    continue;
+                }
+                if !is_new && let Some(run) = table.runs.last_mut() {
+                    run.last = byte;
+                    continue;
+                }
+                let to = *numbers.entry(next).or_insert_with(|| {
+                    cursors.push(next);
+                    cursors.len() as u32
+                });
+                table.runs.push(Run::one(byte, to));
+            }
+            table.end_row(dfa.is_accepting(&cursor));
+            limits.states(cursors.len())?;
+        }
+        Ok(table)
     }
 
     /// What both take.
@@ -169,13 +290,13 @@ impl Table {
     }
 
     /// What it takes of which it takes no beginning.
-    pub(crate) fn first(mut self) -> Table {
-        for (next, accepting) in self.next.iter_mut().zip(&self.accepting) {
-            if *accepting {
-                *next = DEAD;
-            }
-        }
-        Table::of(&self.bytes())
+    pub(crate) fn first(&self) -> Table {
+        let bytes = self.bytes();
+        let rows = bytes.rows().zip(bytes.labels());
+        let cells = rows
+            .flat_map(|(row, &accepts)| row.iter().map(move |&to| if accepts { NONE } else { to }));
+        let first = Bytes::new(256, cells.collect(), bytes.labels().to_vec());
+        Table::of(&first)
     }
 
     /// Adds it to a nondeterministic automaton, in front of a state; answers where it begins.
@@ -232,13 +353,23 @@ impl Table {
     }
 }
 
+/// Stands for the end of a character while its spellings are written.
+const END: u32 = u32::MAX;
+
+/// What stands in the groups that `Re::write` puts around patterns.
+fn ungrouped(mut pattern: &str) -> &str {
+    while let Some(group) = pattern
+        .strip_prefix("(?:")
+        .and_then(|p| p.strip_suffix(')'))
+    {
+        pattern = group;
+    }
+    pattern
+}
+
 /// The text that a regular expression is, if it is one and not empty.
 fn literal(pattern: &str) -> Option<String> {
-    // `Re::write` puts patterns into groups.
-    let mut inner = pattern;
-    while let Some(group) = inner.strip_prefix("(?:").and_then(|p| p.strip_suffix(')')) {
-        inner = group;
-    }
+    let inner = ungrouped(pattern);
     let mut text = String::with_capacity(inner.len());
     let mut chars = inner.chars();
     while let Some(c) = chars.next() {
@@ -253,4 +384,17 @@ fn literal(pattern: &str) -> Option<String> {
         }
     }
     (!text.is_empty()).then_some(text)
+}
+
+/// The cases of each character of the text that a regular expression is in any case, if it
+/// is one of ASCII and not empty: so the cases of a character differ in their first bytes.
+fn literal_in_any_case(pattern: &str) -> Option<Vec<Vec<char>>> {
+    let inner = ungrouped(pattern).strip_prefix("(?i:")?.strip_suffix(')')?;
+    let text = literal(inner).filter(|text| text.is_ascii())?;
+    let cases = |c: char| {
+        let mut cases = ClassUnicode::new([ClassUnicodeRange::new(c, c)]);
+        cases.try_case_fold_simple().ok()?;
+        Some(cases.iter().flat_map(|r| r.start()..=r.end()).collect())
+    };
+    text.chars().map(cases).collect()
 }

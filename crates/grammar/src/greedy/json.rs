@@ -4,7 +4,7 @@
 use fsm_index::ByteAutomaton;
 use schema_regex::automaton::SchemaAutomaton;
 
-use super::proof::{Bits, Sets};
+use super::sets::{Bits, ClassSet, Sets};
 use crate::cfg::Matter;
 
 /// Whether a text of a schema may begin with a byte.
@@ -31,7 +31,7 @@ impl Sets<'_> {
         value: u32,
         firsts: &Bits,
         follow: &[Bits],
-        begins: &[Option<Vec<bool>>],
+        begins: &[Option<ClassSet>],
     ) -> bool {
         let cfg = self.cfg;
         let mut beside = Bits::new(cfg.terminals.len());
@@ -54,14 +54,12 @@ impl Sets<'_> {
         if json.iter().any(|&terminal| is_before(terminal)) {
             json.iter().for_each(|&t| add(&follow[t as usize]));
         }
-        for (states, may_be_json) in self.all.iter().skip(1) {
-            let ended = states
-                .iter()
-                .filter(|&&state| self.lexer.accepting[state as usize]);
+        for set in 1..self.len() as u32 {
+            let ended = self.ended(set);
             let mut ended: Vec<u32> = ended
-                .map(|&state| self.lexer.terminal[state as usize])
+                .map(|state| self.lexer.terminal[state as usize])
                 .collect();
-            ended.extend(json.iter().filter(|_| *may_be_json));
+            ended.extend(json.iter().filter(|_| self.may_be_json(set)));
             if ended.iter().any(|&terminal| is_before(terminal)) {
                 // Where ignored text ends as well, all may come that might before.
                 if ended.iter().any(|&t| cfg.ignored.contains(&Some(t))) {
@@ -81,14 +79,13 @@ impl Sets<'_> {
             }
             Matter::Json(_) | Matter::Special(_) => {
                 let classes = begins[terminal as usize].as_ref();
-                classes.is_some_and(|classes| classes[class])
+                classes.is_some_and(|classes| classes.has(class))
             }
         };
         let width = self.lexer.width();
         let own = begins[value as usize].as_ref();
-        beside
-            .iter()
-            .filter(|&t| t != value)
-            .any(|t| (0..width).any(|class| own.is_none_or(|own| own[class]) && takes(t, class)))
+        beside.iter().filter(|&t| t != value).any(|t| {
+            (0..width).any(|class| own.is_none_or(|own| own.has(class)) && takes(t, class))
+        })
     }
 }

@@ -1,27 +1,18 @@
 //! What can be finished under greedy lexing, whatever was read before.
 
-use std::cell::Cell;
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::{HashMap, HashSet};
 
-use schema_regex::automaton::SchemaAutomaton;
+use foldhash::fast::FixedState;
+use fsm_tables::Sources;
 
 use super::json;
+use super::sets::{Bits, ClassSet, Sets};
 use crate::cfg::{Cfg, Matter, Symbol};
 use crate::lexer::Lexer;
-use crate::lr::Tables;
-
-/// Where the proof's sets of states lead, in classes of bytes: some ten thousand keywords have
-/// a million.
-const MAX_CELLS: usize = 4_000_000;
-
-/// Steps of states that are taken to find them.
-const MAX_STEPS: usize = 50_000_000;
+use crate::lr::{Finish, Tables};
 
 /// Places that the proof looks at, to see whether a lexeme may follow another there.
 const MAX_PLACES: usize = 10_000_000;
-
-/// Pairs of states that the proof looks at for lexemes that may be cut short.
-const MAX_PAIRS: usize = 200_000;
 
 /// What was proved.
 #[derive(Debug, Default)]
@@ -60,56 +51,59 @@ pub(crate) struct Conflict {
 /// By terminal: whether it perhaps cannot come where it must; and the first such place.
 type Trouble = (Vec<bool>, Option<Conflict>);
 
-/// A set of terminals.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Bits(Vec<u64>);
-
-impl Bits {
-    pub(super) fn new(len: usize) -> Bits {
-        Bits(vec![0; len.div_ceil(64)])
-    }
-
-    pub(super) fn has(&self, at: u32) -> bool {
-        self.0[at as usize / 64] >> (at % 64) & 1 == 1
-    }
-
-    pub(super) fn set(&mut self, at: u32) {
-        self.0[at as usize / 64] |= 1 << (at % 64);
-    }
-
-    /// Those in the set, ascending.
-    pub(super) fn iter(&self) -> impl Iterator<Item = u32> {
-        (0..).zip(&self.0).flat_map(|(at, &word)| {
-            let bits = std::iter::successors(Some(word), |left| Some(left & left.wrapping_sub(1)));
-            let bits = bits.take_while(|left| *left != 0);
-            bits.map(move |left| at * 64 + left.trailing_zeros())
-        })
-    }
-
-    /// Whether that changed anything.
-    pub(super) fn or(&mut self, other: &Bits) -> bool {
-        let mut changed = false;
-        for (own, other) in self.0.iter_mut().zip(&other.0) {
-            changed |= *other & !*own != 0;
-            *own |= other;
-        }
-        changed
-    }
-}
-
 /// With which terminals the text may begin, and by terminal which may come next, ignored text
 /// aside.
 fn followers(cfg: &Cfg) -> (Bits, Vec<Bits>) {
     let count = cfg.terminals.len();
     let nullable = cfg.nullable();
-    let mut first = vec![Bits::new(count); cfg.rules.len()];
-    let mut last = first.clone();
     let is_empty = |symbol: &Symbol| {
-        symbol
-            .split()
-            .err()
-            .is_some_and(|rule| nullable[rule as usize])
+        let rule = symbol.split().err();
+        rule.is_some_and(|rule| nullable[rule as usize])
     };
+    let (mut first, last) = edges(cfg, is_empty);
+    let mut pairs: Vec<(Symbol, Symbol)> = Vec::new();
+    for production in &cfg.productions {
+        for (at, before) in production.right.iter().enumerate() {
+            for behind in &production.right[at + 1..] {
+                pairs.push((*before, *behind));
+                if !is_empty(behind) {
+                    break;
+                }
+            }
+        }
+    }
+    pairs.sort_unstable();
+    pairs.dedup();
+    let mut follow = vec![Bits::new(count); count];
+    for group in pairs.chunk_by(|a, b| a.0 == b.0) {
+        let mut firsts = Bits::new(count);
+        for (_, behind) in group {
+            match behind.split() {
+                Ok(terminal) => firsts.set(terminal),
+                Err(rule) => {
+                    firsts.or(&first[rule as usize]);
+                }
+            }
+        }
+        match group[0].0.split() {
+            Ok(terminal) => {
+                follow[terminal as usize].or(&firsts);
+            }
+            Err(rule) => {
+                for terminal in last[rule as usize].iter() {
+                    follow[terminal as usize].or(&firsts);
+                }
+            }
+        }
+    }
+    let whole = cfg.productions[cfg.start].left;
+    (first.swap_remove(whole as usize), follow)
+}
+
+/// By nonterminal: with which terminals its texts may begin, and with which they may end.
+fn edges(cfg: &Cfg, is_empty: impl Fn(&Symbol) -> bool) -> (Vec<Bits>, Vec<Bits>) {
+    let mut first = vec![Bits::new(cfg.terminals.len()); cfg.rules.len()];
+    let mut last = first.clone();
     let edge = |sets: &mut Vec<Bits>, left: u32, symbol: &Symbol| match symbol.split() {
         Ok(terminal) => {
             let changed = !sets[left as usize].has(terminal);
@@ -117,8 +111,10 @@ fn followers(cfg: &Cfg) -> (Bits, Vec<Bits>) {
             changed
         }
         Err(rule) => {
-            let other = sets[rule as usize].clone();
-            sets[left as usize].or(&other)
+            let other = std::mem::take(&mut sets[rule as usize]);
+            let changed = sets[left as usize].or(&other);
+            sets[rule as usize] = other;
+            changed
         }
     };
     let mut changed = true;
@@ -138,181 +134,7 @@ fn followers(cfg: &Cfg) -> (Bits, Vec<Bits>) {
             }
         }
     }
-    let mut follow = vec![Bits::new(count); count];
-    let mut pairs: BTreeSet<(Symbol, Symbol)> = BTreeSet::new();
-    for production in &cfg.productions {
-        for (at, before) in production.right.iter().enumerate() {
-            for behind in &production.right[at + 1..] {
-                pairs.insert((*before, *behind));
-                if !is_empty(behind) {
-                    break;
-                }
-            }
-        }
-    }
-    for (before, behind) in pairs {
-        let of = |sets: &[Bits], symbol: Symbol| match symbol.split() {
-            Ok(terminal) => {
-                let mut one = Bits::new(count);
-                one.set(terminal);
-                one
-            }
-            Err(rule) => sets[rule as usize].clone(),
-        };
-        let (lasts, firsts) = (of(&last, before), of(&first, behind));
-        for terminal in (0..count as u32).filter(|&t| lasts.has(t)) {
-            follow[terminal as usize].or(&firsts);
-        }
-    }
-    let whole = cfg.productions[cfg.start].left;
-    (first.swap_remove(whole as usize), follow)
-}
-
-/// The states of all terminals side by side, as far as texts lead.
-pub(super) struct Sets<'a> {
-    pub(super) cfg: &'a Cfg,
-    pub(super) lexer: &'a Lexer,
-    /// States, ascending, and whether a JSON value may be read beside them.
-    pub(super) all: Vec<(Vec<u32>, bool)>,
-    next: Vec<Vec<usize>>,
-    /// By set: whether a lexeme ends there whatever comes, and which.
-    cuts: Vec<bool>,
-}
-
-const NOWHERE: usize = usize::MAX;
-
-impl<'a> Sets<'a> {
-    /// `None` if there are too many.
-    fn new(cfg: &'a Cfg, lexer: &'a Lexer) -> Option<Sets<'a>> {
-        let width = lexer.width();
-        let starts = lexer.starts.iter().copied();
-        let all: Vec<u32> = starts.filter(|&start| start != 0).collect();
-        let automata: Vec<&SchemaAutomaton> = cfg
-            .terminals
-            .iter()
-            .filter_map(|terminal| match &terminal.matter {
-                Matter::Json(automaton) => Some(&**automaton),
-                _ => None,
-            })
-            .collect();
-        let begins_json = |byte| automata.iter().any(|one| json::begins(one, byte));
-        let begins_json: Vec<bool> = lexer.bytes.iter().copied().map(begins_json).collect();
-        let first = (all, !automata.is_empty());
-        let mut ids: HashMap<(Vec<u32>, bool), usize> = HashMap::from([(first.clone(), 0)]);
-        let mut sets = vec![first];
-        let mut next: Vec<Vec<usize>> = Vec::new();
-        let mut steps = 0usize;
-        while next.len() < sets.len() {
-            let at = next.len();
-            let (set, json) = sets[at].clone();
-            let mut row = vec![NOWHERE; width];
-            for (class, place) in row.iter_mut().enumerate() {
-                let steps = set.iter().map(|&state| lexer.step(state, class as u8));
-                let mut to: Vec<u32> = steps.filter(|&state| state != 0).collect();
-                let json = json && (at != 0 || begins_json[class]);
-                // JSON alone is not told apart.
-                if to.is_empty() {
-                    continue;
-                }
-                to.sort_unstable();
-                to.dedup();
-                let number = sets.len();
-                let to = (to, json);
-                *place = *ids.entry(to).or_insert_with_key(|to| {
-                    sets.push(to.clone());
-                    number
-                });
-            }
-            steps += set.len() * width;
-            next.push(row);
-            if sets.len() * width > MAX_CELLS || steps > MAX_STEPS {
-                return None;
-            }
-        }
-        let lazy = |state: &u32| {
-            lexer.accepting[*state as usize]
-                && cfg.terminals[lexer.terminal[*state as usize] as usize].is_lazy
-        };
-        let cuts = sets.iter().map(|set| set.0.iter().any(lazy)).collect();
-        Some(Sets {
-            cfg,
-            lexer,
-            all: sets,
-            next,
-            cuts,
-        })
-    }
-
-    fn width(&self) -> usize {
-        self.lexer.width()
-    }
-
-    /// Whether something that stands in a set perhaps takes a class.
-    fn takes(&self, set: usize, class: usize) -> bool {
-        self.next[set][class] != NOWHERE || self.all[set].1
-    }
-
-    /// By terminal and class: whether the terminal may begin with it and come to its end.
-    /// Nothing for special tokens, which begin with none. `None` if that is too much.
-    fn firsts(&self) -> Option<Vec<Option<Vec<bool>>>> {
-        let mut pairs = 0;
-        let terminals = self.cfg.terminals.iter().zip(&self.lexer.starts);
-        terminals
-            .map(|(terminal, &start)| match &terminal.matter {
-                Matter::Special(_) => Some(None),
-                Matter::Json(automaton) => {
-                    let bytes = self.lexer.bytes.iter();
-                    let begins = bytes.map(|&byte| json::begins(automaton, byte));
-                    Some(Some(begins.collect()))
-                }
-                Matter::Table(_) => {
-                    // Most classes lead to the same.
-                    let mut known: HashMap<(u32, usize), bool> = HashMap::new();
-                    let classes = (0..self.width()).map(|class| {
-                        let first = self.pair_behind((start, 0), class);
-                        first.is_some_and(|first| {
-                            let search = || self.ends_in_time(first, terminal.is_lazy, &mut pairs);
-                            *known.entry(first).or_insert_with(search)
-                        })
-                    });
-                    let classes: Vec<bool> = classes.collect();
-                    (pairs < MAX_PAIRS).then_some(Some(classes))
-                }
-            })
-            .collect()
-    }
-
-    /// Where a class leads from a state of a terminal and the set that it is in.
-    fn pair_behind(&self, (state, set): (u32, usize), class: usize) -> Option<(u32, usize)> {
-        let state = self.lexer.step(state, class as u8);
-        (state != 0).then(|| (state, self.next[set][class]))
-    }
-
-    /// Whether a terminal comes from a state to its end, and no lexeme cuts it short which ends
-    /// at its first end.
-    fn ends_in_time(&self, first: (u32, usize), is_lazy: bool, pairs: &mut usize) -> bool {
-        if !self.cuts.contains(&true) {
-            return true;
-        }
-        let mut open = vec![first];
-        let mut seen: HashSet<(u32, usize)> = HashSet::from([first]);
-        while let Some((state, set)) = open.pop() {
-            *pairs += 1;
-            if *pairs > MAX_PAIRS {
-                return false;
-            }
-            match (self.lexer.accepting[state as usize], self.cuts[set]) {
-                (true, cut) if cut == is_lazy => return true,
-                (_, true) => {}
-                (_, false) => {
-                    let classes = 0..self.width();
-                    let ways = classes.filter_map(|class| self.pair_behind((state, set), class));
-                    open.extend(ways.filter(|&way| seen.insert(way)));
-                }
-            }
-        }
-        false
-    }
+    (first, last)
 }
 
 /// Lexemes that perhaps cannot come behind another, and the first such pair.
@@ -322,154 +144,179 @@ impl<'a> Sets<'a> {
 /// that nothing which was begun takes, or with ignored text between them.
 ///
 /// `None` if that is too much.
-fn troubled(sets: &Sets<'_>, firsts: &[Option<Vec<bool>>]) -> Option<Trouble> {
+fn troubled(sets: &Sets<'_>, firsts: &[Option<ClassSet>]) -> Option<Trouble> {
     let (cfg, lexer) = (sets.cfg, sets.lexer);
-    let count = cfg.terminals.len() as u32;
-    let width = sets.width();
+    let count = cfg.terminals.len();
     let (first, follow) = followers(cfg);
-    let ignored = |terminal: u32| cfg.ignored[cfg.terminals[terminal as usize].domain as usize];
-    let begins = |terminal: u32, set: usize| match &firsts[terminal as usize] {
-        None => true,
-        Some(classes) => (0..width).any(|class| classes[class] && !sets.takes(set, class)),
+    let mut places = Places {
+        sets,
+        firsts,
+        bridges: HashMap::default(),
+        ends: HashMap::default(),
+        tests: 0,
     };
-    let ends = |set: usize, terminal: u32| {
-        sets.all[set]
-            .0
-            .iter()
-            .any(|&s| lexer.accepting[s as usize] && lexer.terminal[s as usize] == terminal)
-    };
-    let mut trouble = vec![false; count as usize];
+    let mut trouble = vec![false; count];
     let mut conflict = None;
+    let mut found = |first: u32, second: u32, trouble: &mut Vec<bool>| {
+        trouble[second as usize] = true;
+        conflict = conflict.or(Some(Conflict { first, second }));
+    };
     // What can come nowhere without being cut short.
     for (terminal, classes) in (0..).zip(firsts) {
-        if classes
-            .as_ref()
-            .is_some_and(|classes| !classes.contains(&true))
-        {
-            trouble[terminal as usize] = true;
-            conflict = conflict.or(Some(Conflict {
-                first: terminal,
-                second: terminal,
-            }));
+        if classes.is_some_and(|classes| classes.is_empty()) {
+            found(terminal, terminal, &mut trouble);
         }
     }
-    // By a lexeme: the classes with which ignored text begins that it may follow.
-    let mut bridges: HashMap<u32, Vec<usize>> = HashMap::new();
-    // Whether ignored text can stand between what takes some classes and a lexeme.
-    let mut bridged = |second: u32, takes: &dyn Fn(usize) -> bool| {
-        ignored(second).is_some_and(|between| {
-            let classes = bridges.entry(second).or_insert_with(|| {
-                let Some(classes) = &firsts[between as usize] else {
-                    return Vec::new();
-                };
-                let leads = |class: &usize| {
-                    let mut open = vec![sets.next[0][*class]];
-                    let mut seen: BTreeSet<usize> = open.iter().copied().collect();
-                    while let Some(at) = open.pop() {
-                        if ends(at, between) && begins(second, at) {
-                            return true;
-                        }
-                        if sets.cuts[at] {
-                            continue;
-                        }
-                        let on = sets.next[at].iter().filter(|&&to| to != NOWHERE);
-                        open.extend(on.filter(|&&to| seen.insert(to)));
-                    }
-                    false
-                };
-                (0..width)
-                    .filter(|&class| classes[class])
-                    .filter(leads)
-                    .collect()
-            });
-            classes.iter().any(|&class| !takes(class))
-        })
-    };
-    let tests = Cell::new(0);
-    // Whether a lexeme that ended in a set may go on to another end that lets one begin.
-    let mut goes_on = |state: u32, set: usize, second: u32| {
-        let is_lazy = sets.cuts.contains(&true);
-        let mut open = vec![(state, set)];
-        let mut seen: HashSet<(u32, usize)> = open.iter().copied().collect();
-        while let Some((state, set)) = open.pop() {
-            tests.set(tests.get() + 1);
-            if lexer.accepting[state as usize]
-                && (begins(second, set) || bridged(second, &|class| sets.takes(set, class)))
-            {
-                return true;
-            }
-            // What goes on might be cut short.
-            if is_lazy {
-                return false;
-            }
-            for class in 0..width {
-                let to = lexer.step(state, class as u8);
-                if to != 0 && seen.insert((to, sets.next[set][class])) {
-                    open.push((to, sets.next[set][class]));
-                }
-            }
-        }
-        false
-    };
+    // Behind ignored text comes all that it may stand before.
+    let mut behind_ignored: HashMap<u32, Bits, FixedState> = HashMap::default();
+    for &first in cfg.ignored.iter().flatten() {
+        let mut all = Bits::new(count);
+        let others = (0..count as u32).filter(|&t| t != first && places.ignored(t) == Some(first));
+        others.for_each(|terminal| all.set(terminal));
+        behind_ignored.insert(first, all);
+    }
     let behind = |first: u32| {
-        let is_ignored = cfg.ignored.contains(&Some(first));
-        let follow = &follow;
-        let all = (0..if is_ignored { count } else { 0 })
-            .filter(move |&t| ignored(t) == Some(first) && t != first);
-        let followers = (!is_ignored).then(|| follow[first as usize].iter());
-        all.chain(followers.into_iter().flatten())
+        behind_ignored
+            .get(&first)
+            .unwrap_or(&follow[first as usize])
     };
-    for (number, set) in sets.all.iter().enumerate().skip(1) {
-        for &state in set
-            .0
-            .iter()
-            .filter(|&&state| lexer.accepting[state as usize])
-        {
+    for set in 1..sets.len() as u32 {
+        for state in sets.ended(set) {
             let first = lexer.terminal[state as usize];
             // Behind the first end of a lexeme nothing else goes on.
             if cfg.terminals[first as usize].is_lazy {
                 continue;
             }
-            for second in behind(first) {
-                tests.set(tests.get() + 1);
-                if tests.get() > MAX_PLACES {
+            for second in behind(first).iter() {
+                places.tests += 1;
+                if places.tests > MAX_PLACES {
                     return None;
                 }
                 if !trouble[second as usize]
-                    && !begins(second, number)
-                    && !goes_on(state, number, second)
+                    && !places.begins(second, sets.free(set))
+                    && !places.goes_on((state, set), second)
                 {
-                    trouble[second as usize] = true;
-                    conflict = conflict.or(Some(Conflict { first, second }));
+                    found(first, second, &mut trouble);
                 }
             }
         }
     }
     // Behind a JSON value whatever was read beside it may go on.
-    let all = (0..).zip(&cfg.terminals);
-    let json = all.filter_map(|(number, terminal)| match &terminal.matter {
-        Matter::Json(automaton) => Some((number, automaton)),
-        _ => None,
-    });
-    for (value, automaton) in json {
+    for (value, terminal) in (0..).zip(&cfg.terminals) {
+        let Matter::Json(automaton) = &terminal.matter else {
+            continue;
+        };
         let mixes = sets.mixes(value, &first, &follow, firsts);
         let prolonging = json::prolonging(automaton);
-        let takes = |class: usize| mixes || prolonging.contains(&lexer.bytes[class]);
-        for second in behind(value) {
-            let begins_here = match &firsts[second as usize] {
-                None => true,
-                Some(classes) => (0..width).any(|class| classes[class] && !takes(class)),
-            };
-            if !trouble[second as usize] && !begins_here && !bridged(second, &takes) {
-                trouble[second as usize] = true;
-                conflict = conflict.or(Some(Conflict {
-                    first: value,
-                    second,
-                }));
+        let is_free = |class: &usize| !mixes && !prolonging.contains(&lexer.bytes[*class]);
+        let free: ClassSet = (0..sets.width()).filter(is_free).collect();
+        for second in behind(value).iter() {
+            if !trouble[second as usize]
+                && !places.begins(second, &free)
+                && !places.bridged(second, &free)
+            {
+                found(value, second, &mut trouble);
             }
         }
     }
     Some((trouble, conflict))
+}
+
+/// Where a lexeme may come behind another.
+struct Places<'a> {
+    sets: &'a Sets<'a>,
+    firsts: &'a [Option<ClassSet>],
+    /// By lexeme: the classes with which ignored text begins that it may follow.
+    bridges: HashMap<u32, ClassSet, FixedState>,
+    /// By ignored terminal: the classes with which it begins, each with those that are free
+    /// behind some end.
+    ends: HashMap<u32, Vec<(usize, ClassSet)>, FixedState>,
+    /// How many were looked at.
+    tests: usize,
+}
+
+impl Places<'_> {
+    fn ignored(&self, terminal: u32) -> Option<u32> {
+        let cfg = self.sets.cfg;
+        cfg.ignored[cfg.terminals[terminal as usize].domain as usize]
+    }
+
+    /// Whether a lexeme may begin with one of some classes.
+    #[inline]
+    fn begins(&self, terminal: u32, free: &ClassSet) -> bool {
+        let classes = &self.firsts[terminal as usize];
+        classes.is_none_or(|classes| classes.meets(free))
+    }
+
+    /// Whether ignored text that begins with one of some classes can stand before a lexeme.
+    fn bridged(&mut self, second: u32, free: &ClassSet) -> bool {
+        let Some(between) = self.ignored(second) else {
+            return false;
+        };
+        if let Some(classes) = self.bridges.get(&second) {
+            return classes.meets(free);
+        }
+        if !self.ends.contains_key(&between) {
+            let first = self.firsts[between as usize].unwrap_or_default();
+            let classes = (0..self.sets.width()).filter(|&class| first.has(class));
+            let ends = classes.filter_map(|class| Some((class, self.end_of(class, between)?)));
+            self.ends.insert(between, ends.collect());
+        }
+        let ends = self.ends[&between].iter();
+        let ends = ends.filter(|(_, free)| self.begins(second, free));
+        let classes: ClassSet = ends.map(|end| end.0).collect();
+        self.bridges.insert(second, classes);
+        classes.meets(free)
+    }
+
+    /// The classes that nothing takes behind some end of ignored text that begins with a class;
+    /// nothing if it has no end.
+    fn end_of(&self, class: usize, between: u32) -> Option<ClassSet> {
+        let sets = self.sets;
+        let start = (sets.lexer.starts[between as usize], 0);
+        let mut open: Vec<(u32, u32)> = sets.pair_behind(start, class).into_iter().collect();
+        let mut seen: HashSet<(u32, u32), FixedState> = open.iter().copied().collect();
+        let mut end = None;
+        while let Some((state, set)) = open.pop() {
+            if sets.lexer.accepting[state as usize] {
+                end.get_or_insert(ClassSet::default()).or(sets.free(set));
+            }
+            if !sets.cuts(set) {
+                let ways = (0..sets.width()).filter_map(|at| sets.pair_behind((state, set), at));
+                open.extend(ways.filter(|&way| seen.insert(way)));
+            }
+        }
+        end
+    }
+
+    /// Whether a lexeme that ended in a set lets one begin there, or goes on to another end
+    /// that does.
+    fn goes_on(&mut self, mut place: (u32, u32), second: u32) -> bool {
+        let sets = self.sets;
+        let mut open = Vec::new();
+        let mut seen: HashSet<(u32, u32), FixedState> = HashSet::default();
+        loop {
+            self.tests += 1;
+            let (state, set) = place;
+            let free = sets.free(set);
+            if sets.lexer.accepting[state as usize]
+                && (self.begins(second, free) || self.bridged(second, free))
+            {
+                return true;
+            }
+            // What goes on might be cut short.
+            if sets.has_cuts {
+                return false;
+            }
+            seen.insert(place);
+            let ways = (0..sets.width()).filter_map(|at| sets.pair_behind(place, at));
+            open.extend(ways.filter(|&way| seen.insert(way)));
+            match open.pop() {
+                Some(next) => place = next,
+                None => return false,
+            }
+        }
+    }
 }
 
 /// Proves what can be finished.
@@ -526,67 +373,129 @@ fn safe(cfg: &Cfg, tables: &Tables, trouble: &[bool]) -> Vec<bool> {
         Ok(terminal) => !trouble[terminal as usize],
         Err(rule) => derives[rule as usize],
     };
-    let mut before: Vec<Vec<u32>> = vec![Vec::new(); tables.states.len()];
-    for (number, state) in (0..).zip(&tables.states) {
-        for &(_, to) in state.shifts.iter().chain(&state.gotos) {
-            before[to as usize].push(number);
-        }
-    }
-    // By state: what can be finished there, as whether that leads lower and where to; nowhere
-    // means the end.
-    let mut ways: Vec<Vec<(bool, Vec<u32>)>> = Vec::with_capacity(tables.states.len());
-    for (number, state) in (0..).zip(&tables.states) {
-        let open = state.finishes.iter().filter(|finish| {
-            let right = &tables.rights[finish.production as usize];
-            right[usize::from(finish.dot)..].iter().all(is_open)
-        });
-        let mut own = Vec::new();
-        for finish in open {
-            if finish.rule == tables.whole {
-                own.push((true, Vec::new()));
-                continue;
-            }
-            let mut bases = vec![number];
-            for _ in 0..finish.held {
-                let below = bases.iter().flat_map(|&at| &before[at as usize]);
-                bases = below.copied().collect();
-                bases.sort_unstable();
-                bases.dedup();
-            }
-            let to = bases.iter().filter_map(|&base| {
-                let base: &crate::lr::State = &tables.states[base as usize];
-                base.goto(finish.rule)
-            });
-            let mut to: Vec<u32> = to.collect();
-            to.sort_unstable();
-            to.dedup();
-            own.push((finish.held > 1, to));
-        }
-        ways.push(own);
-    }
     let mut safe = vec![true; tables.states.len()];
+    if near(&ways(tables, is_open, false), tables, &safe) == safe {
+        return safe;
+    }
+    let ways = ways(tables, is_open, true);
     loop {
-        let all_in = |set: &[bool], to: &[u32]| to.iter().all(|&to| set[to as usize]);
-        let is_first = |state: usize| {
-            let ends = |(lower, to): &(bool, Vec<u32>)| *lower && all_in(&safe, to);
-            safe[state] && (tables.states[state].accepts || ways[state].iter().any(ends))
-        };
-        let mut good: Vec<bool> = (0..safe.len()).map(is_first).collect();
-        let mut changed = true;
-        while std::mem::take(&mut changed) {
-            for state in 0..safe.len() {
-                if safe[state]
-                    && !good[state]
-                    && ways[state].iter().any(|way| all_in(&good, &way.1))
-                {
-                    good[state] = true;
-                    changed = true;
-                }
-            }
-        }
+        let good = near(&ways, tables, &safe);
         if good == safe {
             return safe;
         }
         safe = good;
+    }
+}
+
+/// Whether finishing something leads lower, and where to; nowhere means the end.
+type Way = (bool, Box<[u32]>);
+
+/// By state: what can be finished there. Where it leads if it leads lower is told with
+/// `lower` alone: at first that does not matter.
+fn ways(tables: &Tables, is_open: impl Fn(&Symbol) -> bool, lower: bool) -> Vec<Vec<Way>> {
+    let mut below = Below::new(tables);
+    let mut ways = Vec::with_capacity(tables.states.len());
+    for (number, state) in (0..).zip(&tables.states) {
+        let open = state.finishes.iter().filter(|finish| {
+            let right = &tables.rights[finish.production as usize];
+            right[usize::from(finish.dot)..].iter().all(&is_open)
+        });
+        below.begin(number);
+        let way = |finish: &Finish| match (finish.rule == tables.whole, finish.held > 1) {
+            (true, _) => (true, Box::default()),
+            (false, true) if !lower => (true, Box::default()),
+            (false, is_lower) => (is_lower, below.behind(finish)),
+        };
+        ways.push(open.map(way).collect());
+    }
+    ways
+}
+
+/// By state: whether it can be finished by ways that lead to safe states alone, and come to
+/// a lower one.
+fn near(ways: &[Vec<Way>], tables: &Tables, safe: &[bool]) -> Vec<bool> {
+    let all_in = |set: &[bool], to: &[u32]| to.iter().all(|&to| set[to as usize]);
+    let is_first = |state: usize| {
+        let ends = |(lower, to): &Way| *lower && all_in(safe, to);
+        safe[state] && (tables.states[state].accepts || ways[state].iter().any(ends))
+    };
+    let mut good: Vec<bool> = (0..safe.len()).map(is_first).collect();
+    let mut changed = true;
+    while std::mem::take(&mut changed) {
+        for state in 0..safe.len() {
+            if safe[state] && !good[state] && ways[state].iter().any(|way| all_in(&good, &way.1)) {
+                good[state] = true;
+                changed = true;
+            }
+        }
+    }
+    good
+}
+
+/// Which states may be below one.
+struct Below<'a> {
+    tables: &'a Tables,
+    before: Sources,
+    /// Those so many levels below the state, as far as was asked.
+    levels: Vec<Vec<u32>>,
+    known: usize,
+    /// By state: when it was met last.
+    seen: Vec<u32>,
+    epoch: u32,
+}
+
+impl Below<'_> {
+    fn new(tables: &Tables) -> Below<'_> {
+        let arrows = (0..).zip(&tables.states).flat_map(|(from, state)| {
+            let all = state.shifts.iter().chain(&state.gotos);
+            all.map(move |&(_, to)| (from, to))
+        });
+        Below {
+            tables,
+            before: Sources::new(tables.states.len(), arrows),
+            levels: vec![Vec::new()],
+            known: 0,
+            seen: vec![0; tables.states.len()],
+            epoch: 0,
+        }
+    }
+
+    /// From now on all is asked of a state.
+    fn begin(&mut self, state: u32) {
+        self.levels[0].clear();
+        self.levels[0].push(state);
+        self.known = 1;
+    }
+
+    /// Where finishing something that the state has begun may lead.
+    fn behind(&mut self, finish: &Finish) -> Box<[u32]> {
+        let held = usize::from(finish.held);
+        while self.known <= held {
+            self.descend();
+        }
+        self.epoch += 1;
+        let bases = self.levels[held].iter();
+        let to = bases.filter_map(|&base| self.tables.states[base as usize].goto(finish.rule));
+        let new =
+            |to: &u32| std::mem::replace(&mut self.seen[*to as usize], self.epoch) != self.epoch;
+        to.filter(new).collect()
+    }
+
+    /// Finds one level more.
+    fn descend(&mut self) {
+        if self.levels.len() == self.known {
+            self.levels.push(Vec::new());
+        }
+        self.epoch += 1;
+        let (above, below) = self.levels.split_at_mut(self.known);
+        below[0].clear();
+        for &state in &above[self.known - 1] {
+            for &from in self.before.of(state) {
+                if std::mem::replace(&mut self.seen[from as usize], self.epoch) != self.epoch {
+                    below[0].push(from);
+                }
+            }
+        }
+        self.known += 1;
     }
 }
