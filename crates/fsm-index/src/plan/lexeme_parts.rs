@@ -265,14 +265,47 @@ impl<A: ByteAutomaton> RowMaker<'_, A> {
             LexemeTokens::All => None,
         };
         let ground = self.ground(Area::all(trie));
-        for node in trie.children(parent).map(|node| node as u32).filter(large) {
+        // Small ones are read with others that are entered with the same place.
+        let mut small: Vec<(u32, Option<Free>, Vec<u32>)> = Vec::new();
+        let siblings = trie.siblings();
+        for child in siblings
+            .of(parent)
+            .map(|child| siblings.child(child as usize))
+        {
+            // The walk leaves that out.
+            if free.is_some_and(|free| free.has_all(&child)) {
+                continue;
+            }
+            let node = child.node;
             let own = &trie.nodes()[node as usize];
-            left.ends(&first, own.byte, &[node], takes_all);
             let behind = lexemes.step(place, own.byte, &mut work.scratch);
             let free = free.and_then(|free| free.in_class(own.byte, (ground.below(), node)));
-            add(behind, (&[node], number_of_node(node)), free, work)?;
-            skip.push((node, own.end));
+            if large(&node) {
+                left.ends(&first, own.byte, &[node], takes_all);
+                add(behind, (&[node], number_of_node(node)), free, work)?;
+                skip.push((node, own.end));
+            } else if behind != 0 {
+                let alike = |group: &&mut (u32, Option<Free>, Vec<u32>)| {
+                    group.0 == behind && group.1.is_some() == free.is_some()
+                };
+                match small.iter_mut().find(alike) {
+                    Some((.., nodes)) => nodes.push(node),
+                    None => small.push((behind, free, vec![node])),
+                }
+            }
         }
+        for (behind, free, nodes) in small {
+            if nodes.len() > 1 && self.size_of(&nodes) == Size::Large {
+                let own = nodes.iter().map(|&node| &trie.nodes()[node as usize]);
+                own.zip(&nodes).for_each(|(own, &node)| {
+                    left.ends(&first, own.byte, &[node], takes_all);
+                    skip.push((node, own.end));
+                });
+                let (nodes, number) = self.known.number_nodes(&nodes);
+                add(behind, (&nodes, number), free, work)?;
+            }
+        }
+        skip.sort_unstable();
         Ok(Large { skip, ..all })
     }
 

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use crate::vocabulary::{AllBelow, Kinds, Siblings};
+use crate::vocabulary::{AllBelow, Child, Kinds, Siblings};
 use crate::{Behind, ByteSet, FreeText, ReadText};
 
 /// Text that is free at a node of a walk: subtrees below it need not be stepped through,
@@ -168,6 +168,12 @@ impl Free {
         let longest = u32::try_from(self.longest).unwrap_or(u32::MAX);
         let from = self.from as u32 | u32::from(self.ends) << 2;
         [a, b, c, d, longest, from]
+    }
+
+    /// Whether all tokens at a node and below it are known to come, where all bytes before are of
+    /// the class.
+    pub(crate) fn has_all(&self, child: &Child) -> bool {
+        usize::from(child.longest) <= self.longest && child.kinds.are_within(self.kinds)
     }
 
     /// The same behind one more byte, that of a node, if all bytes are of the class.
