@@ -32,6 +32,8 @@ pub(crate) struct Lex {
     pub(crate) ends: u32,
     /// The same without the states from which no byte leads on; 0 if there are no others.
     pub(crate) open: u32,
+    /// A class of which any text leads on, with its size, once that was asked for.
+    pub(crate) free: Option<Option<(usize, ClassId)>>,
     row: Box<[u32]>,
 }
 
@@ -126,6 +128,7 @@ impl Caches {
             lazy: Box::default(),
             ends: 0,
             open: 0,
+            free: None,
             row: Box::default(),
         });
         self.end_ids.insert(Box::default(), 0);
@@ -165,6 +168,7 @@ impl Caches {
             lazy,
             ends,
             open: id,
+            free: None,
             row: Box::default(),
         });
         let is_open = |state: &&u32| !lexer.is_final[**state as usize];
