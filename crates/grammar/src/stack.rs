@@ -2,6 +2,7 @@
 //! one content.
 
 use std::collections::{HashMap, HashSet};
+use std::hash::BuildHasher as _;
 
 use foldhash::fast::FixedState;
 
@@ -15,14 +16,17 @@ pub(crate) struct Node {
     pub(crate) parents: Box<[u32]>,
     /// How many nodes the longest way to the bottom has.
     pub(crate) height: u32,
+    /// The node before it whose content has the same hash.
+    alike: Option<u32>,
 }
 
 /// All nodes that one scratch knows.
 #[derive(Debug, Default)]
 pub(crate) struct Nodes {
     all: Vec<Node>,
-    /// By the parents and, behind them, the state.
-    ids: HashMap<Box<[u32]>, u32, FixedState>,
+    /// By a hash of state and parents the last node with it: a table of the contents would look
+    /// at all of them whenever it grows.
+    ids: HashMap<u64, u32, FixedState>,
 }
 
 /// Where a set of stacks stands between lexemes: its topmost nodes, each with edges to its
@@ -47,20 +51,26 @@ impl Nodes {
         self.all.len()
     }
 
-    pub(crate) fn intern(&mut self, state: u32, mut parents: Vec<u32>) -> u32 {
-        parents.push(state);
-        if let Some(&id) = self.ids.get(&*parents) {
-            return id;
+    pub(crate) fn intern(&mut self, state: u32, parents: Vec<u32>) -> u32 {
+        let hash = self.ids.hasher().hash_one((state, &*parents));
+        let alike = self.ids.get(&hash).copied();
+        let mut at = alike;
+        while let Some(id) = at {
+            let known = self.get(id);
+            if known.state == state && *known.parents == *parents {
+                return id;
+            }
+            at = known.alike;
         }
         let id = self.all.len() as u32;
-        self.ids.insert(Box::from(&*parents), id);
-        parents.pop();
+        self.ids.insert(hash, id);
         let heights = parents.iter().map(|&parent| self.get(parent).height);
         let height = heights.max().map_or(0, |height| height + 1);
         self.all.push(Node {
             state,
             parents: parents.into(),
             height,
+            alike,
         });
         id
     }
