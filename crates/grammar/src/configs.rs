@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use foldhash::fast::FixedState;
 
+use crate::by_hash::ByHash;
 use crate::state::Saved;
 
 /// Not known yet.
@@ -12,7 +13,7 @@ pub(crate) const UNKNOWN: u32 = u32::MAX;
 
 /// A configuration has a row of steps once so many were taken from it: most are met on the
 /// way to few tokens.
-const FEW_STEPS: u8 = 5;
+const FEW_STEPS: u8 = 12;
 
 /// Marks the number of a configuration that stands in JSON of a walk: it means something in that
 /// walk alone, and so does the place of a thread there.
@@ -89,9 +90,55 @@ struct Table {
     threads: Vec<Thread>,
     /// Those of one thread that do not stand between lexemes: most.
     of_one: HashMap<Thread, u32, FixedState>,
-    /// The rest, with what stands between lexemes as a last thread in no place.
-    others: HashMap<Box<[Thread]>, u32, FixedState>,
-    rows: Vec<Step>,
+    /// The rest.
+    others: ByHash,
+    rows: Rows,
+}
+
+/// Steps by class, a row a configuration. They lie in chunks, so that none is ever moved.
+#[derive(Debug, Default)]
+struct Rows {
+    chunks: Vec<Vec<Step>>,
+    count: u32,
+}
+
+/// Rows of one chunk.
+const CHUNK: u32 = 64;
+
+impl Rows {
+    /// Forgets all of them, and keeps their memory.
+    fn clear(&mut self) {
+        self.chunks.iter_mut().for_each(Vec::clear);
+        self.count = 0;
+    }
+
+    /// The number of a row of which nothing is known.
+    fn add(&mut self, width: usize) -> u32 {
+        let id = self.count;
+        self.count += 1;
+        let at = (id / CHUNK) as usize;
+        if at == self.chunks.len() {
+            self.chunks.push(Vec::with_capacity(CHUNK as usize * width));
+        }
+        let unknown = Step {
+            to: UNKNOWN,
+            looked: u32::MAX,
+        };
+        let chunk = &mut self.chunks[at];
+        chunk.resize(chunk.len() + width, unknown);
+        id
+    }
+
+    #[inline]
+    fn get(&self, row: u32, class: u8, width: usize) -> Step {
+        let at = (row % CHUNK) as usize * width + usize::from(class);
+        self.chunks[(row / CHUNK) as usize][at]
+    }
+
+    fn set(&mut self, row: u32, class: u8, width: usize, step: Step) {
+        let at = (row % CHUNK) as usize * width + usize::from(class);
+        self.chunks[(row / CHUNK) as usize][at] = step;
+    }
 }
 
 impl Table {
@@ -104,7 +151,7 @@ impl Table {
         self.rows.clear();
     }
 
-    fn intern(&mut self, mut threads: Vec<Thread>, fresh: u32, bytes: &mut usize) -> u32 {
+    fn intern(&mut self, threads: Vec<Thread>, fresh: u32, bytes: &mut usize) -> u32 {
         let id = self.all.len() as u32;
         if let (&[thread], 0) = (&*threads, fresh) {
             let known = *self.of_one.entry(thread).or_insert(id);
@@ -112,15 +159,16 @@ impl Table {
                 return known;
             }
         } else {
-            threads.push(Thread {
-                place: UNKNOWN,
-                front: fresh,
-            });
-            if let Some(&known) = self.others.get(&*threads) {
+            let hash = self.others.hash((&*threads, fresh));
+            let is = |other: u32| {
+                let own = &self.all[other as usize];
+                let (from, count) = own.threads;
+                own.fresh == fresh && self.threads[from as usize..][..count as usize] == threads
+            };
+            if let Some(known) = self.others.find(hash, is) {
                 return known;
             }
-            self.others.insert(Box::from(&*threads), id);
-            threads.pop();
+            self.others.add(hash, id);
         }
         *bytes += 90 + 24 * threads.len();
         let from = self.threads.len() as u32;
@@ -196,7 +244,7 @@ impl Configs {
         if row == UNKNOWN {
             return None;
         }
-        let step = table.rows[row as usize * width + usize::from(class)];
+        let step = table.rows.get(row, class, width);
         (step.to != UNKNOWN).then_some(step)
     }
 
@@ -216,17 +264,12 @@ impl Configs {
             if own.steps <= FEW_STEPS {
                 return;
             }
-            own.row = (table.rows.len() / width) as u32;
-            let unknown = Step {
-                to: UNKNOWN,
-                looked: u32::MAX,
-            };
-            table.rows.resize(table.rows.len() + width, unknown);
+            own.row = table.rows.add(width);
             if config & WALK == 0 {
                 *bytes += width * size_of::<Step>();
             }
         }
-        table.rows[own.row as usize * width + usize::from(class)] = step;
+        table.rows.set(own.row, class, width, step);
     }
 }
 

@@ -2,6 +2,7 @@
 
 mod ast;
 mod behind;
+mod by_hash;
 mod cfg;
 mod common;
 mod configs;

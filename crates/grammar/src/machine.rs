@@ -324,6 +324,13 @@ impl ByteAutomaton for GrammarAutomaton {
         Cursor(scratch.caches().step(cursor.0, byte, &self.inner))
     }
 
+    #[inline]
+    fn goes_on(&self, cursor: Cursor, byte: u8, scratch: &mut Scratch) -> Option<bool> {
+        // Under greedy lexing what ends a lexeme is a matter of the stacks.
+        let is_told = !self.inner.cfg.is_greedy && !self.inner.has_json;
+        is_told.then(|| scratch.caches().goes_on(cursor.0, byte, &self.inner))
+    }
+
     fn specials(&self) -> Option<&dyn SpecialTokens<State, Scratch>> {
         (!self.inner.cfg.specials.is_empty()).then_some(self)
     }

@@ -8,6 +8,7 @@ use foldhash::fast::FixedState;
 use fsm_index::{ByteAutomaton, ClassId};
 use schema_regex::automaton::State as JsonState;
 
+use crate::by_hash::ByHash;
 use crate::cfg::Matter;
 use crate::configs::{Configs, Step, UNKNOWN, WALK};
 pub(crate) use crate::configs::{JSON, Life, Thread};
@@ -32,6 +33,8 @@ pub(crate) struct Lex {
     pub(crate) ends: u32,
     /// The same without the states from which no byte leads on; 0 if there are no others.
     pub(crate) open: u32,
+    /// A class of which any text leads on, with its size, once that was asked for.
+    pub(crate) free: Option<Option<(usize, ClassId)>>,
     row: Box<[u32]>,
 }
 
@@ -63,7 +66,7 @@ pub(crate) struct Caches {
     pub(crate) lexes: Vec<Lex>,
     lex_ids: HashMap<Box<[u32]>, u32, FixedState>,
     pub(crate) fronts: Vec<Front>,
-    front_ids: HashMap<Box<[u32]>, u32, FixedState>,
+    front_ids: ByHash,
     /// What may come, by the states of topmost nodes.
     nexts: HashMap<Box<[u32]>, Next, FixedState>,
     pub(crate) configs: Configs,
@@ -126,15 +129,17 @@ impl Caches {
             lazy: Box::default(),
             ends: 0,
             open: 0,
+            free: None,
             row: Box::default(),
         });
         self.end_ids.insert(Box::default(), 0);
         self.lex_ids.insert(Box::default(), 0);
+        let none: &[u32] = &[];
+        self.front_ids.add(self.front_ids.hash(none), 0);
         self.fronts.push(Front {
             nodes: Box::default(),
             next: Next::default(),
         });
-        self.front_ids.insert(Box::default(), 0);
         self.configs.intern(Vec::new(), 0, &mut self.bytes);
     }
 
@@ -165,6 +170,7 @@ impl Caches {
             lazy,
             ends,
             open: id,
+            free: None,
             row: Box::default(),
         });
         let is_open = |state: &&u32| !lexer.is_final[**state as usize];
@@ -201,7 +207,9 @@ impl Caches {
 
     /// The stacks with these topmost nodes.
     pub(crate) fn front(&mut self, nodes: Vec<u32>, inner: &Inner) -> u32 {
-        if let Some(&id) = self.front_ids.get(&*nodes) {
+        let hash = self.front_ids.hash(&*nodes);
+        let is = |other: u32| *self.fronts[other as usize].nodes == *nodes;
+        if let Some(id) = self.front_ids.find(hash, is) {
             return id;
         }
         let nodes = nodes.into_boxed_slice();
@@ -213,7 +221,7 @@ impl Caches {
         };
         let id = self.fronts.len() as u32;
         self.bytes += 200 + 8 * nodes.len();
-        self.front_ids.insert(nodes.clone(), id);
+        self.front_ids.add(hash, id);
         self.fronts.push(Front { nodes, next });
         id
     }

@@ -67,6 +67,18 @@ impl Caches {
         self.intern(threads, fresh, inner)
     }
 
+    /// Whether a byte leads on: the lexemes that have begun, or may begin, tell it alone.
+    pub(crate) fn goes_on(&mut self, config: u32, byte: u8, inner: &Inner) -> bool {
+        let class = inner.lexer.classes[usize::from(byte)];
+        match self.configs.known(config, class, inner.lexer.width()) {
+            Some(step) => step.to != 0,
+            None => (0..self.configs.threads(config).len()).any(|at| {
+                let Thread { place, .. } = self.configs.threads(config)[at];
+                self.lex_step(place, class, inner) != 0
+            }),
+        }
+    }
+
     /// Whether the stacks between lexemes are of those that end here alone, so that where the
     /// same end again they are the same. Keys tell this.
     pub(crate) fn is_steady(&mut self, config: u32, inner: &Inner) -> bool {

@@ -5,6 +5,7 @@ use std::collections::{HashMap, HashSet};
 
 use foldhash::fast::FixedState;
 
+use crate::by_hash::ByHash;
 use crate::lr::Tables;
 
 /// A state of the parser on top of any of its parents.
@@ -25,9 +26,8 @@ pub(crate) struct Nodes {
     parents: Vec<u32>,
     /// By state and parent: most nodes have one.
     ids: HashMap<(u32, u32), u32, FixedState>,
-    /// Of others, by the parents and, behind them, the state.
-    other_ids: HashMap<Box<[u32]>, u32, FixedState>,
-    /// Such a key that is looked up.
+    others: ByHash,
+    /// The parents of a node that is looked up.
     key: Vec<u32>,
 }
 
@@ -61,27 +61,27 @@ impl Nodes {
 
     /// The node of a state and its parents, which are ascending.
     pub(crate) fn intern(&mut self, state: u32, parents: impl Iterator<Item = u32>) -> u32 {
-        self.key.clear();
-        self.key.extend(parents);
+        let mut key = std::mem::take(&mut self.key);
+        key.clear();
+        key.extend(parents);
         let id = self.all.len() as u32;
-        let known = match *self.key {
+        let known = match *key {
             [parent] => *self.ids.entry((state, parent)).or_insert(id),
             _ => {
-                self.key.push(state);
-                let known = self.other_ids.get(&*self.key).copied();
-                let known = known.unwrap_or_else(|| {
-                    self.other_ids.insert(Box::from(&*self.key), id);
+                let hash = self.others.hash((state, &*key));
+                let is = |other| self.get(other).state == state && self.parents(other) == key;
+                let known = self.others.find(hash, is);
+                known.unwrap_or_else(|| {
+                    self.others.add(hash, id);
                     id
-                });
-                self.key.pop();
-                known
+                })
             }
         };
         if known == id {
-            let heights = self.key.iter().map(|&parent| self.get(parent).height);
+            let heights = key.iter().map(|&parent| self.get(parent).height);
             let height = heights.max().map_or(0, |height| height + 1);
             let from = self.parents.len() as u32;
-            self.parents.extend_from_slice(&self.key);
+            self.parents.extend_from_slice(&key);
             let parents = (from, self.parents.len() as u32);
             self.all.push(Node {
                 state,
@@ -89,6 +89,7 @@ impl Nodes {
                 parents,
             });
         }
+        self.key = key;
         known
     }
 

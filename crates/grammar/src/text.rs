@@ -285,32 +285,46 @@ impl Caches {
         if inner.proof.has_lazy {
             return None;
         }
-        let threads = self.configs.threads(config).to_vec();
         let mut best: Option<(usize, ClassId)> = None;
-        for &Thread { place, front } in &threads {
+        for at in 0..self.configs.threads(config).len() {
+            let Thread { place, front } = self.configs.threads(config)[at];
             if place & JSON != 0 {
                 continue;
             }
-            for at in 0..self.lexes[place as usize].members.len() {
-                let state = self.lexes[place as usize].members[at];
-                let terminal = inner.lexer.terminal[state as usize];
-                if inner.checks_live && !self.safe_behind(front, terminal, inner) {
-                    return None;
-                }
-                if let Some((count, class)) = self.free_from(state, inner)
-                    && best.is_none_or(|best| count > best.0)
-                {
-                    best = Some((count, class));
-                }
+            if inner.checks_live && !self.all_safe_behind(place, front, inner) {
+                return None;
+            }
+            if let Some((count, class)) = self.free_of_lex(place, inner)
+                && best.is_none_or(|best| count > best.0)
+            {
+                best = Some((count, class));
             }
         }
         best.map(|(_, class)| any_text(class))
     }
 
-    /// The same where a lexeme alone tells it.
+    /// Whether no lexeme that has begun in a place may end where nothing can follow.
+    fn all_safe_behind(&mut self, place: u32, front: u32, inner: &Inner) -> bool {
+        (0..self.lexes[place as usize].members.len()).all(|at| {
+            let state = self.lexes[place as usize].members[at];
+            let terminal = inner.lexer.terminal[state as usize];
+            self.safe_behind(front, terminal, inner)
+        })
+    }
+
+    /// The same as [`Caches::free_text`] where a lexeme alone tells it.
     pub(crate) fn free_in_lexeme(&mut self, lex: u32, inner: &Inner) -> Option<FreeText> {
-        if inner.proof.has_lazy {
-            return None;
+        match inner.proof.has_lazy {
+            true => None,
+            false => self.free_of_lex(lex, inner).map(|free| any_text(free.1)),
+        }
+    }
+
+    /// A class of which any text leads on from some state of a set, and how many ASCII
+    /// characters it has. Walks ask it at many nodes.
+    fn free_of_lex(&mut self, lex: u32, inner: &Inner) -> Option<(usize, ClassId)> {
+        if let Some(known) = self.lexes[lex as usize].free {
+            return known;
         }
         let members = self.lexes[lex as usize].members.clone();
         let all = members
@@ -318,7 +332,8 @@ impl Caches {
             .filter_map(|&state| self.free_from(state, inner));
         // Of as many characters the first.
         let best = all.reduce(|best, other| if other.0 > best.0 { other } else { best });
-        best.map(|(_, class)| any_text(class))
+        self.lexes[lex as usize].free = Some(best);
+        best
     }
 
     /// A class of which any text leads on from a state of a terminal, and how many ASCII

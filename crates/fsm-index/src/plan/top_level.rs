@@ -15,6 +15,8 @@ use crate::{ByteAutomaton, Cursor, Error, FreeText, TextLoop, TextRuns, TopText}
 
 /// Of subtrees of fewer nodes it is not asked which text is free.
 const MUCH: u32 = 256;
+/// The same where an automaton tells it without a reader.
+const LITTLE: u32 = 32;
 
 /// So many tokens are read one by one, at most: their bytes lie apart, and a walk reads what they
 /// have in common once.
@@ -282,6 +284,7 @@ impl<A: ByteAutomaton> RowMaker<'_, A> {
             language: self.language,
             much: match self.text_runs {
                 TextRuns::Always => 1,
+                _ if self.automaton.tells_free_text() => LITTLE,
                 _ => MUCH,
             },
         }

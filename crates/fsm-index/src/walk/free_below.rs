@@ -60,7 +60,12 @@ impl Walker {
             Some(Free::on_the_way(kinds, free, least))
         };
         let children = trie.siblings().of(node);
-        let first = Level::of(children).with(free_at(path[top], top, scratch));
+        let size = node.map_or(u32::MAX, |node| trie.nodes()[node].end - node as u32);
+        let free = match size > ground.much {
+            true => free_at(path[top], top, scratch),
+            false => None,
+        };
+        let first = Level::of(children).with(free);
         let mut descent = Descent::below(top, trie, levels, first, skip);
         loop {
             let depth = descent.depth;
@@ -75,6 +80,15 @@ impl Walker {
                 }
                 continue;
             };
+            let children = child.children();
+            match automaton.goes_on(path[depth], byte, scratch) {
+                Some(false) => continue,
+                Some(true) if children.is_empty() => {
+                    hit(child.token);
+                    continue;
+                }
+                _ => {}
+            }
             let cursor = memo.step(automaton, path[depth], byte, scratch);
             if cursor.is_dead() {
                 continue;
@@ -82,7 +96,6 @@ impl Walker {
             if child.token != NO_TOKEN {
                 hit(child.token);
             }
-            let children = child.children();
             if children.is_empty() {
                 continue;
             }

@@ -146,6 +146,15 @@ impl Walker {
                 // Only its reader knows where the text is left.
                 path[depth] = automaton.text_cursor(text.cursor, readings.place(place), scratch);
             }
+            let children = child.children();
+            match automaton.goes_on(path[depth], byte, scratch) {
+                Some(false) => continue,
+                Some(true) if children.is_empty() => {
+                    hit(child.token);
+                    continue;
+                }
+                _ => {}
+            }
             let Some(cursor) = memo.step_on_top(automaton, path[depth], byte, scratch) else {
                 open.push(Open {
                     node: child.node,
@@ -159,7 +168,6 @@ impl Walker {
             if child.token != NO_TOKEN {
                 hit(child.token);
             }
-            let children = child.children();
             if children.is_empty() {
                 continue;
             }

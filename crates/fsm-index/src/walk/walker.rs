@@ -155,7 +155,7 @@ impl Walker {
             hit(first.token);
         }
         self.visited += 1;
-        if first.end - node as u32 > ground.much && automaton.tells_free_text() {
+        if automaton.tells_free_text() {
             let (top, mut meter) = (Some(node), Meter::default());
             let visited =
                 self.walk_free_below(automaton, scratch, ground, top, &mut meter, &mut hit);
