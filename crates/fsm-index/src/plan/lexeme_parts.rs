@@ -23,6 +23,10 @@ const LARGE: u32 = 500;
 /// call.
 const MAX_DEPTH_OF_PARTS: u16 = 16;
 
+/// Nodes behind ends of lexemes in one part, where every split counts: where there are more,
+/// one token falls into lexemes in too many ways.
+const MAX_RESTS_OF_SPLITS: usize = 4_000;
+
 /// Tokens that are free text below nodes have a list if so many nodes come there.
 const WORTH_A_LIST: u32 = 16_000;
 
@@ -30,6 +34,8 @@ const WORTH_A_LIST: u32 = 16_000;
 #[derive(Default)]
 struct Large {
     parts: Vec<Arc<LexemePart>>,
+    /// Nodes behind ends in them.
+    rests: usize,
     /// Those that a walk has to leave out, as ranges of nodes.
     skip: Vec<(u32, u32)>,
 }
@@ -67,6 +73,9 @@ impl<A: ByteAutomaton> RowMaker<'_, A> {
                 lexeme: number,
                 ..ask.clone()
             }));
+            if part.is_wide() {
+                return Ok(part);
+            }
             parts.push(part);
         }
         clear(&mut work.words, self.vocabulary.width());
@@ -137,7 +146,7 @@ impl<A: ByteAutomaton> RowMaker<'_, A> {
             (LexemeTokens::Behind(&[node]), None) => self.free_below(lexemes, place, node, work),
             _ => (free, Vec::new()),
         };
-        let Large { parts, skip } =
+        let Large { parts, rests, skip } =
             self.large_parts(lexemes, place, (tokens, free), &mut left, work)?;
         known.extend(parts.iter().flat_map(|part| part.free.iter().copied()));
         let Work {
@@ -163,9 +172,15 @@ impl<A: ByteAutomaton> RowMaker<'_, A> {
         };
         let of = (self.automaton, lexemes);
         let hit = |token| met.put(token);
-        let left_open = (&mut *meter, &mut left);
+        let most_ends = most_rests(lexemes).saturating_sub(rests);
+        let left_open = (&mut *meter, &mut left, most_ends);
         let visited = walker.walk_lexemes(of, (place, tokens), scratch, ground, left_open, hit);
         meter.walked(visited)?;
+        if left.ends.count() > most_ends || rests > most_rests(lexemes) {
+            let part = Arc::new(LexemePart::wide());
+            self.known.add_lexemes(key.words(), part.clone());
+            return Ok(part);
+        }
         if !matches!(tokens, LexemeTokens::Behind(_)) {
             self.put_free(std::mem::take(&mut known), &mut met);
         }
@@ -237,8 +252,9 @@ impl<A: ByteAutomaton> RowMaker<'_, A> {
         let takes_all = lexemes.take_all();
         let mut all = Large::default();
         let mut add = |place, nodes: (&[u32], u32), free, work: &mut Work<A>| {
-            if place != 0 {
+            if place != 0 && all.rests <= most_rests(lexemes) {
                 let part = self.part_of_nodes(lexemes, place, nodes, free, work)?;
+                all.rests = all.rests.saturating_add(part.rests());
                 all.parts.push(part);
             }
             Ok::<_, Error>(())
@@ -370,6 +386,14 @@ impl<A: ByteAutomaton> RowMaker<'_, A> {
             left = left.saturating_sub(below);
         }
         Size::Small
+    }
+}
+
+/// So many nodes may lie behind ends in one part: where there are more, it is not told.
+fn most_rests<X>(lexemes: &dyn Lexemes<X>) -> usize {
+    match lexemes.take_all() {
+        true => usize::MAX,
+        false => MAX_RESTS_OF_SPLITS,
     }
 }
 

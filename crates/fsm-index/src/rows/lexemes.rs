@@ -175,6 +175,22 @@ impl LexemePart {
         }
     }
 
+    /// One that is not told, because there is too much behind ends.
+    pub(crate) fn wide() -> LexemePart {
+        let sure = Part::of_few(&mut [], Vec::new());
+        let part = LexemePart::new(sure, Vec::new(), Vec::new(), Vec::new());
+        part.set_wide();
+        part
+    }
+
+    /// Nodes behind ends, without end where that is not told.
+    pub(crate) fn rests(&self) -> usize {
+        match self.is_wide() {
+            true => usize::MAX,
+            false => self.ends.iter().map(|end| end.rests.nodes.len()).sum(),
+        }
+    }
+
     /// Whether more lexemes were met behind these than are worth following.
     pub(crate) fn is_wide(&self) -> bool {
         self.is_wide.load(Ordering::Relaxed)

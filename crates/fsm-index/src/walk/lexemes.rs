@@ -21,11 +21,18 @@ use crate::{ByteAutomaton, ClassId, Cursor, FreeText, LexemePlace, Lexemes};
 pub(crate) struct Met {
     numbers: HashMap<u32, usize, FixedState>,
     all: Vec<(u32, Vec<u32>)>,
+    count: usize,
 }
 
 impl Met {
+    /// How much there is.
+    pub(crate) fn count(&self) -> usize {
+        self.count
+    }
+
     #[inline]
     fn put(&mut self, number: u32, what: u32) {
+        self.count += 1;
         let count = self.all.len();
         let at = match self.all.last() {
             Some(last) if last.0 == number => count - 1,
@@ -94,14 +101,15 @@ impl Walker {
     /// Calls `hit` with each token that ends in a lexeme that has begun at a place, of those
     /// that are to be read, and notes in `met` where lexemes end before. Where the ground has
     /// free text, tokens that it is known to have are left out. How many nodes were visited;
-    /// the walk ends early where `meter` says so.
+    /// the walk ends early where `meter` says so, or behind more nodes at ends than
+    /// `most_ends`.
     pub(crate) fn walk_lexemes<A: ByteAutomaton>(
         &mut self,
         (automaton, lexemes): (&A, &dyn Lexemes<A::Scratch>),
         (place, tokens): (u32, LexemeTokens<'_>),
         scratch: &mut A::Scratch,
         ground: Ground<'_>,
-        (meter, met): (&mut Meter, &mut LexemesMet),
+        (meter, met, most_ends): (&mut Meter, &mut LexemesMet, usize),
         mut hit: impl FnMut(u32),
     ) -> u64 {
         let mut walk = LexemeWalk {
@@ -110,6 +118,7 @@ impl Walker {
             scratch,
             ground,
             met,
+            most_ends,
             classes: ClassKinds::default(),
             takes_all: lexemes.take_all(),
         };
@@ -144,6 +153,8 @@ struct LexemeWalk<'a, A: ByteAutomaton> {
     scratch: &'a mut A::Scratch,
     ground: Ground<'a>,
     met: &'a mut LexemesMet,
+    /// The walk stops where more nodes were met behind ends.
+    most_ends: usize,
     classes: ClassKinds,
     takes_all: bool,
 }
@@ -220,7 +231,7 @@ impl<A: ByteAutomaton> LexemeWalk<'_, A> {
         };
         let children = Level::of(trie.siblings().of(node)).with(free);
         let mut descent = Descent::below(top, trie, levels, children, skip);
-        loop {
+        while self.met.ends.count <= self.most_ends {
             let depth = descent.depth;
             let free = descent.level().free;
             // Such text leads back to no beginning.
