@@ -17,7 +17,7 @@ use crate::{ByteAutomaton, Error, Lexeme, Lexemes, TextRuns};
 
 /// What a place in a lexeme tells of subtrees with more nodes is remembered: they are met from
 /// many places.
-const LARGE: u32 = 500;
+const LARGE: u32 = 2_000;
 
 /// Of subtrees that more bytes lead to it is not: tokens may be long, and each byte would be a
 /// call.
