@@ -15,6 +15,7 @@ use crate::{ByteAutomaton, Cursor, Error, FreeText, TextLoop, TextRuns, TopText}
 
 /// Of subtrees of fewer nodes it is not asked which text is free.
 const MUCH: u32 = 256;
+
 /// The same where an automaton tells it without a reader.
 const LITTLE: u32 = 32;
 
