@@ -71,7 +71,9 @@ fn main() -> ExitCode {
 /// The tokens of text with their bytes; no grammar of JSON reads the others.
 fn tokens(vocabulary: &Vocabulary) -> Vocab {
     let text = |&token: &TokenId| vocabulary.kind(token) == TokenKind::Text;
-    let all = (0..vocabulary.width() as u32).map(TokenId::new).filter(text);
+    let all = (0..vocabulary.width() as u32)
+        .map(TokenId::new)
+        .filter(text);
     let bytes = |token| vocabulary.token_bytes(token).unwrap_or_default().to_vec();
     Vocab::new(all.map(|token| (token.get(), bytes(token))).collect())
 }

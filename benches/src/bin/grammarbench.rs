@@ -15,7 +15,7 @@ use tokenmold_benches::stats::{Stopwatch, Summary};
 
 /// Measures grammars: compile, first mask, masks and advances, an engine after the other on
 /// each text. A fresh compile for each grammar; its texts share it. Times are those of the
-/// processor, xgrammar's aside, so that a busy machine counts little.
+/// processor, those of xgrammar and glrmask aside, so that a busy machine counts little.
 #[derive(Parser, Debug)]
 struct Arguments {
     /// A `tokenizer.json`.
@@ -26,8 +26,8 @@ struct Arguments {
     #[arg(long)]
     cases: PathBuf,
 
-    /// An engine: tokenmold, llguidance (Lark under greedy lexing alone) or xgrammar, which
-    /// reads all Lark as its own. May be given several times.
+    /// An engine: tokenmold, llguidance (Lark under greedy lexing alone), xgrammar, which reads
+    /// all Lark as its own, or glrmask=PROGRAM, which does so, too. May be given several times.
     #[arg(long = "engine", default_value = "tokenmold")]
     engines: Vec<String>,
 
@@ -35,7 +35,7 @@ struct Arguments {
     #[arg(long, default_value = "python3")]
     python: PathBuf,
 
-    /// Seconds that the engine xgrammar may take for a case.
+    /// Seconds that the engines xgrammar and glrmask may take for a case.
     #[arg(long, default_value_t = 60)]
     limit: u64,
 
@@ -131,29 +131,35 @@ fn engine<'a>(name: &str, setup: &'a Setup, arguments: &Arguments) -> Result<Eng
                 Ok(Box::new(sessions) as Box<dyn Fn() -> Box<dyn Session>>)
             }))
         }
-        "xgrammar" => Engine::Worker(Box::new(Worker::new(setup, arguments)?)),
+        "xgrammar" => {
+            let script = concat!(env!("CARGO_MANIFEST_DIR"), "/python/xgrammar_worker.py");
+            let mut command = Command::new(&arguments.python);
+            command.arg(script);
+            Engine::Worker(Box::new(Worker::new(command, setup, arguments.limit)?))
+        }
+        _ if name.starts_with("glrmask=") => {
+            let command = Command::new(name.trim_start_matches("glrmask="));
+            Engine::Worker(Box::new(Worker::new(command, setup, arguments.limit)?))
+        }
         _ => return Err(format!("there is no engine {name}")),
     })
 }
 
-/// XGrammar in a Python of its own, spoken to by lines: `python/xgrammar_worker.py`.
+/// An engine in a program of its own, spoken to by lines: `python/xgrammar_worker.py` and
+/// `glrmask/src/bin/grammars.rs`.
 struct Worker {
     child: Child,
     answers: Lines<BufReader<ChildStdout>>,
 }
 
 impl Worker {
-    fn new(setup: &Setup, arguments: &Arguments) -> Result<Worker, String> {
-        let mut child = Command::new(&arguments.python)
-            .arg(concat!(
-                env!("CARGO_MANIFEST_DIR"),
-                "/python/xgrammar_worker.py"
-            ))
-            .arg(arguments.limit.to_string())
+    fn new(mut command: Command, setup: &Setup, limit: u64) -> Result<Worker, String> {
+        let mut child = command
+            .arg(limit.to_string())
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()
-            .map_err(|e| format!("{}: {e}", arguments.python.display()))?;
+            .map_err(|e| format!("{}: {e}", command.get_program().display()))?;
         let answers = child.stdout.take().ok_or("the worker says nothing")?;
         let mut worker = Worker {
             child,

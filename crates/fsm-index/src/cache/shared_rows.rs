@@ -16,7 +16,7 @@ use crate::{TextRuns, TokenId, Vocabulary};
 /// of all schemas that look alike to tokens. They have a bound in bytes
 /// ([`Vocabulary::with_shared_rows`]; by default [`SharedRows::MAX_BYTES`]), at which
 /// they are begun anew. Beside them stand the vocabulary cut by up to 64 classes of
-/// characters, 4 to 20 bytes a token each, and up to 4,160 lists of tokens.
+/// characters, 4 to 20 bytes a token each, and up to 4,224 lists of tokens.
 #[derive(Clone, Debug)]
 pub struct SharedRows(Arc<Shared>);
 
