@@ -370,10 +370,7 @@ impl<A: ByteAutomaton> RowMaker<'_, A> {
     fn size_of(&self, nodes: &[u32]) -> Size {
         let large = match self.text_runs {
             TextRuns::Always => 2,
-            _ => *{
-                static B: std::sync::OnceLock<u32> = std::sync::OnceLock::new();
-                B.get_or_init(|| std::env::var("BLOCK").map_or(LARGE, |v| v.parse().unwrap()))
-            },
+            _ => LARGE,
         };
         let trie = self.vocabulary.trie().nodes();
         let mut left = large;
