@@ -146,7 +146,7 @@ fn engine<'a>(name: &str, setup: &'a Setup, arguments: &Arguments) -> Result<Eng
 }
 
 /// An engine in a program of its own, spoken to by lines: `python/xgrammar_worker.py` and
-/// `glrmask/src/bin/grammars.rs`.
+/// `glrmask/src/bin/tokenmold-glrmask-grammars.rs`.
 struct Worker {
     child: Child,
     answers: Lines<BufReader<ChildStdout>>,

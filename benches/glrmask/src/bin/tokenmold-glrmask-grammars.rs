@@ -45,16 +45,18 @@ fn lines() -> impl Iterator<Item = Result<String, String>> {
     lines.map(|line| line.map_err(|e| e.to_string()))
 }
 
+fn answer(said: Result<Value, String>) {
+    let said = said.unwrap_or_else(|error| json!({ "refused": error }));
+    println!("{said}");
+}
+
 /// Answers all cases, each by another process.
 fn all(limit: Duration) -> Result<(), String> {
     let mut lines = lines();
     let vocabulary = lines.next().ok_or("there is no vocabulary")??;
     for case in lines {
         let said = apart(&vocabulary, &case?, limit);
-        println!(
-            "{}",
-            said.unwrap_or_else(|error| json!({ "refused": error }))
-        );
+        answer(said);
     }
     Ok(())
 }
@@ -98,10 +100,7 @@ fn one() -> Result<(), String> {
     };
     let (told, case) = (next()?, next()?);
     let said = measure(&told["tokens"], &case);
-    println!(
-        "{}",
-        said.unwrap_or_else(|error| json!({ "refused": error }))
-    );
+    answer(said);
     Ok(())
 }
 
@@ -111,14 +110,14 @@ fn numbers(value: &Value) -> impl Iterator<Item = u32> + '_ {
 }
 
 fn measure(tokens: &Value, case: &Value) -> Result<Value, String> {
+    if let Some("gbnf" | "ebnf") = case["dialect"].as_str() {
+        return Err("glrmask reads Lark alone".to_owned());
+    }
     let bytes = |token: &Value| numbers(token).map(|byte| byte as u8).collect::<Vec<u8>>();
     let tokens = tokens.as_array().into_iter().flatten().map(bytes);
     let width = tokens.clone().count();
     let text = (0..).zip(tokens).filter(|(_, bytes)| !bytes.is_empty());
     let vocabulary = Vocab::new(text.collect());
-    if let Some("gbnf" | "ebnf") = case["dialect"].as_str() {
-        return Err("glrmask reads Lark alone".to_owned());
-    }
     let grammar = case["grammar"].as_str().ok_or("there is no grammar")?;
     let begin = Instant::now();
     let read = Grammar::from_lark(grammar);

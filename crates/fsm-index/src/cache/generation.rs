@@ -39,11 +39,9 @@ pub(crate) struct Generation {
     pub(crate) lexemes: HashTrie<Arc<LexemePart>>,
     /// How often rows of splits were, and were not, told by them.
     splits: [AtomicU32; 2],
-    /// Lists of nodes by their content, with their numbers.
-    nodes: Mutex<foldhash::HashMap<Arc<[u32]>, u32>>,
     pool: RowPool,
-    /// Equal lists of rests once.
-    lists: Mutex<foldhash::HashSet<Arc<[u32]>>>,
+    /// Equal lists once, with their numbers.
+    lists: Mutex<foldhash::HashMap<Arc<[u32]>, u32>>,
     /// Rows that are not pooled here.
     charged: AtomicUsize,
     /// Of rows, parts and lists.
@@ -150,19 +148,6 @@ impl Generation {
         row
     }
 
-    /// The one copy of a list.
-    pub(crate) fn pool_rests(&self, rests: Vec<u32>) -> Arc<[u32]> {
-        let mut lists = self.lists.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(known) = lists.get(rests.as_slice()) {
-            return known.clone();
-        }
-        self.bytes
-            .fetch_add(rests.len() * 4 + 64, Ordering::Relaxed);
-        let rests: Arc<[u32]> = rests.into();
-        lists.insert(rests.clone());
-        rests
-    }
-
     pub(crate) fn add_part(&self, key: &[u32], part: Arc<Part>) {
         self.bytes.fetch_add(part.memory(), Ordering::Relaxed);
         self.parts.add(key, part);
@@ -189,9 +174,9 @@ impl Generation {
         self.splits[usize::from(!was_told)].fetch_add(1, Ordering::Relaxed);
     }
 
-    /// The one copy of a list of nodes, and its number, from 1.
-    pub(crate) fn number_nodes(&self, list: &[u32]) -> (Arc<[u32]>, u32) {
-        let mut all = self.nodes.lock().unwrap_or_else(PoisonError::into_inner);
+    /// The one copy of a list, and its number, from 1.
+    pub(crate) fn number_list(&self, list: &[u32]) -> (Arc<[u32]>, u32) {
+        let mut all = self.lists.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((known, &number)) = all.get_key_value(list) {
             return (known.clone(), number);
         }

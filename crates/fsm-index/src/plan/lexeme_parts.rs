@@ -2,17 +2,14 @@
 //! subtree is remembered by the place in a lexeme with which it is entered: most of it is the
 //! same wherever the lexeme began.
 
-use std::collections::HashMap;
 use std::sync::Arc;
-
-use foldhash::fast::FixedState;
 
 use super::token_sink::{TokenSink, Tokens};
 use super::{RowMaker, Work, clear};
 use crate::cache::{Known, Thing};
 use crate::rows::{FreeBelow, LexemeAsk, LexemeEnd, LexemePart, Part, Rests, Size, number_of_node};
 use crate::vocabulary::Area;
-use crate::walk::{Free, Ground, LexemeTokens, LexemesMet};
+use crate::walk::{Free, Ground, LexemeTokens, LexemesMet, ListsBy};
 use crate::{ByteAutomaton, Error, Lexeme, Lexemes, TextRuns};
 
 /// What a place in a lexeme tells of subtrees with more nodes is remembered: they are met from
@@ -317,7 +314,7 @@ impl<A: ByteAutomaton> RowMaker<'_, A> {
                     left.ends(&first, own.byte, &[node], takes_all);
                     skip.push((node, own.end));
                 });
-                let (nodes, number) = self.known.number_nodes(&nodes);
+                let (nodes, number) = self.known.number_list(&nodes);
                 add(behind, (&nodes, number), free, work)?;
             }
         }
@@ -334,25 +331,25 @@ impl<A: ByteAutomaton> RowMaker<'_, A> {
         left: LexemesMet,
         mut told: impl FnMut(u32) -> Arc<[u32]>,
     ) -> LexemePart {
-        let (mut ends, mut asks) = (Gathered::default(), Gathered::default());
+        let (mut ends, mut asks) = (ListsBy::default(), ListsBy::default());
         for (number, nodes) in left.ends.all() {
-            ends.put(told(number), &nodes);
+            ends.extend(told(number), &nodes);
         }
         for (number, tokens) in left.asks.all() {
-            asks.put(told(number), &tokens);
+            asks.extend(told(number), &tokens);
         }
         for part in parts {
             let rests = part.ends.iter();
-            rests.for_each(|end| ends.put(end.ended.clone(), end.rests.nodes()));
+            rests.for_each(|end| ends.extend(end.ended.clone(), end.rests.nodes()));
             let tokens = part.asks.iter();
-            tokens.for_each(|ask| asks.put(ask.asked.clone(), &ask.tokens));
+            tokens.for_each(|ask| asks.extend(ask.asked.clone(), &ask.tokens));
         }
-        let ends = ends.all.into_iter().map(|(ended, nodes)| LexemeEnd {
+        let ends = ends.all().into_iter().map(|(ended, nodes)| LexemeEnd {
             lexeme: 0,
             ended,
             rests: self.rests_at(nodes),
         });
-        let asks = asks.all.into_iter().map(|(asked, tokens)| LexemeAsk {
+        let asks = asks.all().into_iter().map(|(asked, tokens)| LexemeAsk {
             lexeme: 0,
             asked,
             tokens: tokens.into(),
@@ -362,7 +359,7 @@ impl<A: ByteAutomaton> RowMaker<'_, A> {
 
     fn rests_at(&self, nodes: Vec<u32>) -> Arc<Rests> {
         let size = |nodes: &[u32]| self.size_of(nodes);
-        let number = |nodes: &[u32]| self.known.number_nodes(nodes);
+        let number = |nodes: &[u32]| self.known.number_list(nodes);
         Arc::new(Rests::new(nodes, self.vocabulary.trie(), size, number))
     }
 
@@ -391,26 +388,5 @@ fn most_rests<X>(lexemes: &dyn Lexemes<X>) -> usize {
     match lexemes.take_all() {
         true => usize::MAX,
         false => MAX_RESTS_OF_SPLITS,
-    }
-}
-
-/// Lists by what is asked of the stacks for them.
-#[derive(Default)]
-struct Gathered {
-    numbers: HashMap<Arc<[u32]>, usize, FixedState>,
-    all: Vec<(Arc<[u32]>, Vec<u32>)>,
-}
-
-impl Gathered {
-    fn put(&mut self, asked: Arc<[u32]>, list: &[u32]) {
-        let count = self.all.len();
-        let number = match &*self.all {
-            [.., last] if last.0 == asked => count - 1,
-            _ => *self.numbers.entry(asked.clone()).or_insert(count),
-        };
-        if number == count {
-            self.all.push((asked, Vec::new()));
-        }
-        self.all[number].1.extend_from_slice(list);
     }
 }

@@ -181,7 +181,7 @@ impl<A: ByteAutomaton> RowMaker<'_, A> {
                 rests
             }
         };
-        let rests = self.known.pool_rests(rests);
+        let (rests, _) = self.known.number_list(&rests);
         let used = self.depth_used(work);
         let missed = Missed::at(missed);
         self.remember(&self.known.rests, &rests, used, missed, work, key);

@@ -3,7 +3,7 @@
 use super::descent::{Descent, Level};
 use super::free_subtrees::{Free, FreeChildren};
 use super::top_level::{Ground, WORTH_ASKING};
-use super::walker::Walker;
+use super::walker::{Walker, is_told};
 use crate::automaton::Parts;
 use crate::budget::Meter;
 use crate::vocabulary::{Area, Kinds, NO_TOKEN};
@@ -81,13 +81,8 @@ impl Walker {
                 continue;
             };
             let children = child.children();
-            match automaton.goes_on(path[depth], byte, scratch) {
-                Some(false) => continue,
-                Some(true) if children.is_empty() => {
-                    hit(child.token);
-                    continue;
-                }
-                _ => {}
+            if is_told(automaton, (path[depth], byte), &child, scratch, hit) {
+                continue;
             }
             let cursor = memo.step(automaton, path[depth], byte, scratch);
             if cursor.is_dead() {

@@ -2,6 +2,7 @@
 //! before which one ends.
 
 use std::collections::HashMap;
+use std::hash::Hash;
 
 use foldhash::fast::FixedState;
 
@@ -16,36 +17,47 @@ use crate::rows::{RestGroup, Rests, Size};
 use crate::vocabulary::{Area, NO_TOKEN};
 use crate::{ByteAutomaton, ClassId, Cursor, FreeText, LexemePlace, Lexemes};
 
-/// What a walk met, by a number.
-#[derive(Debug, Default)]
-pub(crate) struct Met {
-    numbers: HashMap<u32, usize, FixedState>,
-    all: Vec<(u32, Vec<u32>)>,
+/// Lists of numbers by what they belong to.
+#[derive(Debug)]
+pub(crate) struct ListsBy<K> {
+    places: HashMap<K, usize, FixedState>,
+    all: Vec<(K, Vec<u32>)>,
     count: usize,
 }
 
-impl Met {
-    /// How much there is.
+impl<K> Default for ListsBy<K> {
+    fn default() -> ListsBy<K> {
+        ListsBy {
+            places: HashMap::default(),
+            all: Vec::new(),
+            count: 0,
+        }
+    }
+}
+
+impl<K: Clone + Eq + Hash> ListsBy<K> {
+    /// How many numbers there are.
     pub(crate) fn count(&self) -> usize {
         self.count
     }
 
+    /// Adds numbers to the list of a key.
     #[inline]
-    fn put(&mut self, number: u32, what: u32) {
-        self.count += 1;
+    pub(crate) fn extend(&mut self, key: K, numbers: &[u32]) {
+        self.count += numbers.len();
         let count = self.all.len();
         let at = match self.all.last() {
-            Some(last) if last.0 == number => count - 1,
-            _ => *self.numbers.entry(number).or_insert(count),
+            Some(last) if last.0 == key => count - 1,
+            _ => *self.places.entry(key.clone()).or_insert(count),
         };
         if at == count {
-            self.all.push((number, Vec::new()));
+            self.all.push((key, Vec::new()));
         }
-        self.all[at].1.push(what);
+        self.all[at].1.extend_from_slice(numbers);
     }
 
-    /// All of them, in the order in which they were met.
-    pub(crate) fn all(self) -> Vec<(u32, Vec<u32>)> {
+    /// All of them, in the order in which their keys came.
+    pub(crate) fn all(self) -> Vec<(K, Vec<u32>)> {
         self.all
     }
 }
@@ -62,9 +74,9 @@ impl LexemePlace {
 #[derive(Debug, Default)]
 pub(crate) struct LexemesMet {
     /// By [`LexemePlace::ends`]: the nodes to be read behind such an end.
-    pub(crate) ends: Met,
+    pub(crate) ends: ListsBy<u32>,
     /// By [`LexemePlace::asks`]: tokens that end where this is asked.
-    pub(crate) asks: Met,
+    pub(crate) asks: ListsBy<u32>,
 }
 
 impl LexemesMet {
@@ -72,7 +84,7 @@ impl LexemesMet {
     #[inline]
     pub(crate) fn ends(&mut self, at: &LexemePlace, byte: u8, nodes: &[u32], takes_all: bool) {
         if at.ends_before(byte, takes_all) {
-            nodes.iter().for_each(|&node| self.ends.put(at.ends, node));
+            self.ends.extend(at.ends, nodes);
         }
     }
 
@@ -81,7 +93,7 @@ impl LexemesMet {
         match (token, asks) {
             (NO_TOKEN, _) => {}
             (_, 0) => hit(token),
-            _ => self.asks.put(asks, token),
+            _ => self.asks.extend(asks, &[token]),
         }
     }
 }

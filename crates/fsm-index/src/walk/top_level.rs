@@ -5,7 +5,7 @@ use super::descent::{Descent, Level};
 use super::free_below::ClassKinds;
 use super::free_subtrees::{Free, FreeChildren};
 use super::text_table::{PlaceId, Read, Text, TextTable};
-use super::walker::{Walker, fresh};
+use super::walker::{Walker, fresh, is_told};
 use crate::automaton::Parts;
 use crate::budget::Meter;
 use crate::rows::Open;
@@ -147,13 +147,8 @@ impl Walker {
                 path[depth] = automaton.text_cursor(text.cursor, readings.place(place), scratch);
             }
             let children = child.children();
-            match automaton.goes_on(path[depth], byte, scratch) {
-                Some(false) => continue,
-                Some(true) if children.is_empty() => {
-                    hit(child.token);
-                    continue;
-                }
-                _ => {}
+            if is_told(automaton, (path[depth], byte), &child, scratch, &mut hit) {
+                continue;
             }
             let Some(cursor) = memo.step_on_top(automaton, path[depth], byte, scratch) else {
                 open.push(Open {

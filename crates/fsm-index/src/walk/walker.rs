@@ -462,6 +462,25 @@ pub(crate) fn fresh<'a>(path: &'a mut Vec<Cursor>, trie: &Trie, start: Cursor) -
     path
 }
 
+/// Whether it is told without a step what comes of a child behind a cursor and a byte: that it
+/// is dead, or its token, which nothing follows.
+#[inline]
+pub(super) fn is_told<A: ByteAutomaton>(
+    automaton: &A,
+    (cursor, byte): (Cursor, u8),
+    child: &Child,
+    scratch: &mut A::Scratch,
+    hit: &mut impl FnMut(u32),
+) -> bool {
+    match automaton.goes_on(cursor, byte, scratch) {
+        Some(true) if child.children().is_empty() => {
+            hit(child.token);
+            true
+        }
+        told => told == Some(false),
+    }
+}
+
 /// The mask at `state` by trying every token on its own: slow, and so plain
 /// that it decides what is right. Every faster way must give the same bits.
 ///
