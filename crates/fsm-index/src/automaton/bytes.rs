@@ -52,6 +52,11 @@ impl ByteSet {
         a & e | b & f | c & g | d & h != 0
     }
 
+    /// Whether it has 90 ASCII bytes, at least.
+    pub(crate) const fn has_most_of_ascii(&self) -> bool {
+        self.0[0].count_ones() + self.0[1].count_ones() >= 90
+    }
+
     /// Whether it has a byte.
     #[inline]
     pub const fn has(&self, byte: u8) -> bool {

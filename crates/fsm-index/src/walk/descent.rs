@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use super::free_subtrees::{Free, FreeChildren, Pass};
 use super::text_table::PlaceId;
+use crate::ByteSet;
 use crate::budget::{ASK_EVERY, Meter};
 use crate::vocabulary::{Child, Siblings, Trie, chars};
 
@@ -11,6 +12,12 @@ use crate::vocabulary::{Child, Siblings, Trie, chars};
 /// before.
 #[derive(Debug, Default)]
 pub(crate) struct Levels(Vec<Level>);
+
+/// So few nodes are quicker read than asked for what is free or dead among them.
+const FEW: u32 = 8;
+
+/// The same in a loop that nearly all of them go on in: each step was taken before.
+const FEW_IN_LOOP: u32 = 256;
 
 /// The children of one node on the way.
 #[derive(Clone, Copy, Debug)]
@@ -149,6 +156,35 @@ impl<'a> Descent<'a> {
             }
             return Some((child, self.siblings.bytes()[number]));
         }
+    }
+
+    /// The nodes below the child that was met last, if they are best read one after the other;
+    /// then they count as visited. `free` is what is free among its children. `back` are the
+    /// bytes that may come behind it where it leads back to where its parent stands.
+    #[inline]
+    pub(crate) fn few_below(
+        &mut self,
+        child: &Child,
+        free: Option<Free>,
+        back: Option<&ByteSet>,
+    ) -> Option<Range<usize>> {
+        let children = child.children();
+        if children.len() as u32 > FEW_IN_LOOP {
+            return None;
+        }
+        let from = child.node + 1;
+        let end = self.trie.nodes()[child.node as usize].end;
+        let count = end - from;
+        let is_loop = || count <= FEW_IN_LOOP && back.is_some_and(ByteSet::has_most_of_ascii);
+        let are_free = || {
+            let all = &self.siblings.all()[children.start as usize..children.end as usize];
+            free.is_some_and(|free| all.iter().any(|child| free.has_all(child)))
+        };
+        let are_few = self.skips.from >= end && (count <= FEW || (is_loop() && !are_free()));
+        are_few.then(|| {
+            self.visited += u64::from(count);
+            from as usize..end as usize
+        })
     }
 
     /// Goes to the children of a node, which has some.

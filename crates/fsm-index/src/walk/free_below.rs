@@ -1,6 +1,7 @@
 //! Walks below one node, where an automaton tells on the way which text is free.
 
 use super::descent::{Descent, Level};
+use super::few::read_few;
 use super::free_subtrees::{Free, FreeChildren};
 use super::top_level::{Ground, WORTH_ASKING};
 use super::walker::{Walker, is_told};
@@ -104,7 +105,17 @@ impl Walker {
             next.put(depth + 1, is_worth, || {
                 automaton.next_bytes(cursor, scratch)
             });
-            descent.go_down(Level::of(children).with(free));
+            let back = (cursor == path[depth]).then_some(&next.0[depth + 1]);
+            let few = descent.few_below(&child, free, back);
+            let Some(few) = few else {
+                descent.go_down(Level::of(children).with(free));
+                continue;
+            };
+            let step = |cursor, byte, scratch: &mut A::Scratch| {
+                Some(memo.step(automaton, cursor, byte, scratch))
+            };
+            let few = (automaton, trie, few);
+            read_few(few, path, scratch, step, hit, |_, _| {});
         }
         descent.visited
     }

@@ -3,6 +3,7 @@
 
 use std::collections::HashMap;
 use std::hash::Hash;
+use std::ops::Range;
 
 use foldhash::fast::FixedState;
 
@@ -133,6 +134,7 @@ impl Walker {
             most_ends,
             classes: ClassKinds::default(),
             takes_all: lexemes.take_all(),
+            places: Places::new(lexemes),
         };
         fresh(&mut self.path, ground.area.trie, Cursor::DEAD);
         let mut visited = 0;
@@ -169,14 +171,45 @@ struct LexemeWalk<'a, A: ByteAutomaton> {
     most_ends: usize,
     classes: ClassKinds,
     takes_all: bool,
+    places: Places<'a, A::Scratch>,
+}
+
+/// What the automaton says of places in lexemes: a table without chains, in which a newer one
+/// takes the place of an older one. Most steps lead to where the one before led.
+struct Places<'a, X> {
+    lexemes: &'a dyn Lexemes<X>,
+    /// By number; 0 is none.
+    known: [Option<(u32, LexemePlace)>; PLACES],
+}
+
+/// Places that are remembered.
+const PLACES: usize = 16;
+
+impl<'a, X> Places<'a, X> {
+    fn new(lexemes: &'a dyn Lexemes<X>) -> Self {
+        Places {
+            lexemes,
+            known: [None; PLACES],
+        }
+    }
+
+    #[inline]
+    fn get(&mut self, place: u32, scratch: &mut X) -> &LexemePlace {
+        let known = &mut self.known[place as usize % PLACES];
+        if known.is_none_or(|known| known.0 != place) {
+            *known = None;
+        }
+        let told = known.get_or_insert_with(|| (place, self.lexemes.place(place, scratch)));
+        &told.1
+    }
 }
 
 impl<A: ByteAutomaton> LexemeWalk<'_, A> {
     /// What is free at a place behind so many bytes.
-    fn free(&mut self, place: &LexemePlace, depth: usize) -> Option<Free> {
+    fn free(&mut self, place: u32, depth: usize) -> Option<Free> {
         let free = FreeText {
             ends: false,
-            ..place.free?
+            ..self.places.get(place, self.scratch).free?
         };
         let (automaton, language) = (self.automaton, self.ground.language);
         let class = |class: ClassId| language.kinds(automaton.text_class(class));
@@ -194,7 +227,7 @@ impl<A: ByteAutomaton> LexemeWalk<'_, A> {
         meter: &mut Meter,
         hit: &mut impl FnMut(u32),
     ) -> u64 {
-        let asks = self.lexemes.place(place, self.scratch).asks;
+        let asks = self.places.get(place, self.scratch).asks;
         let mut visited = 0;
         for &node in nodes {
             if !meter.go_on(visited) {
@@ -220,24 +253,14 @@ impl<A: ByteAutomaton> LexemeWalk<'_, A> {
         hit: &mut impl FnMut(u32),
     ) -> u64 {
         let Area { trie, skip } = self.ground.area;
-        let Walker {
-            path,
-            places,
-            levels,
-            ..
-        } = walker;
+        let Walker { path, levels, .. } = walker;
         let top = node.map_or(0, |node| usize::from(trie.nodes()[node].depth));
-        let first = self.lexemes.place(place, self.scratch);
-        if places.len() < path.len() {
-            places.resize(path.len(), first);
-        }
-        places[top] = first;
         path[top] = Cursor(place);
         let free = match node {
             _ if self.ground.free.is_some() => self.ground.free,
             None => None,
             Some(node) if trie.nodes()[node].end - node as u32 > self.ground.much => {
-                self.free(&first, top)
+                self.free(place, top)
             }
             Some(_) => None,
         };
@@ -248,23 +271,20 @@ impl<A: ByteAutomaton> LexemeWalk<'_, A> {
             let free = descent.level().free;
             // Such text leads back to no beginning.
             let free_children = free.map_or(FreeChildren::NONE, |free| free.among(|| false));
-            let LexemePlace {
-                next_bytes, ends, ..
-            } = places[depth];
-            let counts = |byte| ends != 0 || next_bytes.has(byte);
+            let here = self.places.get(path[depth].0, self.scratch);
+            let counts = |byte| here.ends != 0 || here.next_bytes.has(byte);
             let Some((child, byte)) = descent.next(&free_children, counts, meter, hit) else {
                 if !descent.go_up() {
                     break;
                 }
                 continue;
             };
-            self.met
-                .ends(&places[depth], byte, &[child.node], self.takes_all);
-            if !next_bytes.has(byte) {
+            self.met.ends(here, byte, &[child.node], self.takes_all);
+            if !here.next_bytes.has(byte) {
                 continue;
             }
             let to = self.lexemes.step(path[depth].0, byte, self.scratch);
-            let place = self.lexemes.place(to, self.scratch);
+            let place = self.places.get(to, self.scratch);
             self.met.token(child.token, place.asks, hit);
             let children = child.children();
             if children.is_empty() {
@@ -275,11 +295,43 @@ impl<A: ByteAutomaton> LexemeWalk<'_, A> {
             let plain = self.ground.language.plain();
             let mut free = free.and_then(|free| free.behind(byte, plain, at));
             if free.is_none() && self.ground.has_much_below(&child) {
-                free = self.free(&place, depth + 1);
+                free = self.free(to, depth + 1);
             }
-            places[depth + 1] = place;
-            descent.go_down(Level::of(children).with(free));
+            let bytes = &self.places.get(to, self.scratch).next_bytes;
+            let back = (path[depth + 1] == path[depth]).then_some(bytes);
+            match descent.few_below(&child, free, back) {
+                Some(few) => self.read_few(path, few, hit),
+                None => descent.go_down(Level::of(children).with(free)),
+            }
         }
         descent.visited
+    }
+
+    /// What comes of some nodes, all that are below another one; the places on the way there are
+    /// known. See [`read_few`](super::few::read_few).
+    fn read_few(
+        &mut self,
+        path: &mut [Cursor],
+        Range { mut start, end }: Range<usize>,
+        hit: &mut impl FnMut(u32),
+    ) {
+        let nodes = self.ground.area.trie.nodes();
+        while start < end {
+            let node = &nodes[start];
+            let depth = usize::from(node.depth);
+            let before = path[depth - 1].0;
+            let here = self.places.get(before, self.scratch);
+            self.met
+                .ends(here, node.byte, &[start as u32], self.takes_all);
+            if !here.next_bytes.has(node.byte) {
+                start = node.end as usize;
+                continue;
+            }
+            let to = self.lexemes.step(before, node.byte, self.scratch);
+            path[depth] = Cursor(to);
+            let asks = self.places.get(to, self.scratch).asks;
+            self.met.token(node.token, asks, hit);
+            start += 1;
+        }
     }
 }

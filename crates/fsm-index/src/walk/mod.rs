@@ -1,6 +1,7 @@
 //! Walks over the trie of a vocabulary.
 
 mod descent;
+mod few;
 mod free_below;
 mod free_subtrees;
 mod lexemes;

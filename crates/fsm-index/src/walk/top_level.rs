@@ -2,6 +2,7 @@
 //! meet is text, which a [`ReadText`](crate::ReadText) reads without cursors.
 
 use super::descent::{Descent, Level};
+use super::few::read_few;
 use super::free_below::ClassKinds;
 use super::free_subtrees::{Free, FreeChildren};
 use super::text_table::{PlaceId, Read, Text, TextTable};
@@ -192,7 +193,28 @@ impl Walker {
             next.put(depth + 1, is_worth, || {
                 automaton.next_bytes_on_top(cursor, scratch)
             });
-            descent.go_down(level);
+            let back = (cursor == path[depth]).then_some(&next.0[depth + 1]);
+            let few = match text {
+                None => descent.few_below(&child, level.free, back),
+                Some(_) => None,
+            };
+            let Some(few) = few else {
+                descent.go_down(level);
+                continue;
+            };
+            let step = |cursor, byte, scratch: &mut A::Scratch| {
+                memo.step_on_top(automaton, cursor, byte, scratch)
+            };
+            let deep = |node, below: &[u8]| {
+                let way = descent.way();
+                let path = way.iter().chain([&byte]).chain(below);
+                open.push(Open {
+                    node,
+                    path: path.copied().collect(),
+                });
+            };
+            let few = (automaton, trie, few);
+            read_few(few, path, scratch, step, &mut hit, deep);
         }
         let visited = descent.visited;
         self.visited += visited;

@@ -9,7 +9,7 @@ use crate::automaton::Parts;
 use crate::budget::{ASK_EVERY, Meter};
 use crate::rows::Bits;
 use crate::vocabulary::{Area, Child, NO_TOKEN, Trie};
-use crate::{ByteAutomaton, ByteSet, Cursor, LexemePlace, Texts, TokenMask, Vocabulary};
+use crate::{ByteAutomaton, ByteSet, Cursor, Texts, TokenMask, Vocabulary};
 
 /// Working memory of walks; keep it between them.
 #[derive(Debug, Default)]
@@ -21,8 +21,6 @@ pub(crate) struct Walker {
     pub(crate) next: NextBytes,
     pub(crate) memo: StepMemo,
     pub(crate) levels: Levels,
-    /// The places in lexemes on the way.
-    pub(crate) places: Vec<LexemePlace>,
     /// What texts on the way have read.
     pub(crate) readings: TextTable,
     /// Nodes of all walks that nobody has asked for yet.

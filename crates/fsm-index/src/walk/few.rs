@@ -1,0 +1,68 @@
+//! Small subtrees, read node after node.
+
+use std::ops::Range;
+
+use crate::vocabulary::{NO_TOKEN, Trie};
+use crate::{ByteAutomaton, Cursor};
+
+/// Calls `hit` with the tokens of some nodes, all that are below another one, that may come;
+/// `path` has the cursors on the way there. Where `step` does not tell, `deep` is called with the
+/// node and the bytes that lead to it from the other one on.
+///
+/// As the nodes lie in memory: levels of siblings, which say where text is free, cost more
+/// than they spare among so few.
+pub(super) fn read_few<A: ByteAutomaton>(
+    (automaton, trie, few): (&A, &Trie, Range<usize>),
+    path: &mut [Cursor],
+    scratch: &mut A::Scratch,
+    mut step: impl FnMut(Cursor, u8, &mut A::Scratch) -> Option<Cursor>,
+    hit: &mut impl FnMut(u32),
+    mut deep: impl FnMut(u32, &[u8]),
+) {
+    let nodes = trie.nodes();
+    let Range { start, end } = few;
+    let mut at = start;
+    while at < end {
+        let node = &nodes[at];
+        let depth = usize::from(node.depth);
+        let before = path[depth - 1];
+        if node.end as usize == at + 1
+            && let Some(told) = automaton.goes_on(before, node.byte, scratch)
+        {
+            if told {
+                hit(node.token);
+            }
+            at += 1;
+            continue;
+        }
+        let Some(cursor) = step(before, node.byte, scratch) else {
+            deep(at as u32, &bytes_between(trie, start, at));
+            at = node.end as usize;
+            continue;
+        };
+        if cursor.is_dead() {
+            at = node.end as usize;
+            continue;
+        }
+        if node.token != NO_TOKEN {
+            hit(node.token);
+        }
+        path[depth] = cursor;
+        at += 1;
+    }
+}
+
+/// The bytes that lead to a node from above another one, both of one subtree.
+fn bytes_between(trie: &Trie, from: usize, to: usize) -> Vec<u8> {
+    let nodes = trie.nodes();
+    let mut depth = nodes[to].depth;
+    let mut bytes = Vec::new();
+    for node in nodes[from..to].iter().rev() {
+        if node.depth < depth {
+            depth = node.depth;
+            bytes.push(node.byte);
+        }
+    }
+    bytes.reverse();
+    bytes
+}
