@@ -66,3 +66,21 @@ fn bytes_between(trie: &Trie, from: usize, to: usize) -> Vec<u8> {
     bytes.reverse();
     bytes
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::TokenId;
+
+    #[test]
+    fn bytes_lead_from_one_node_to_another() {
+        let words: [&[u8]; 5] = [b"ab", b"abcd", b"abef", b"abeg", b"ah"];
+        let tokens = words.iter().zip(0..).map(|(w, id)| (TokenId::new(id), *w));
+        let trie = Trie::new(tokens);
+        for word in words {
+            let to = trie.find(word).unwrap();
+            // What comes behind the first byte, the last one aside.
+            assert_eq!(bytes_between(&trie, 1, to), word[1..word.len() - 1]);
+        }
+    }
+}
