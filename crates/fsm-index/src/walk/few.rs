@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use super::walker::is_told;
 use crate::vocabulary::{NO_TOKEN, Trie};
 use crate::{ByteAutomaton, Cursor};
 
@@ -26,12 +27,9 @@ pub(super) fn read_few<A: ByteAutomaton>(
         let node = &nodes[at];
         let depth = usize::from(node.depth);
         let before = path[depth - 1];
-        if node.end as usize == at + 1
-            && let Some(told) = automaton.goes_on(before, node.byte, scratch)
-        {
-            if told {
-                hit(node.token);
-            }
+        let last = (node.end as usize == at + 1).then_some(node.token);
+        // The steps to others are taken anyway.
+        if last.is_some() && is_told(automaton, (before, node.byte), last, scratch, hit) {
             at += 1;
             continue;
         }

@@ -82,7 +82,8 @@ impl Walker {
                 continue;
             };
             let children = child.children();
-            if is_told(automaton, (path[depth], byte), &child, scratch, hit) {
+            let last = children.is_empty().then_some(child.token);
+            if is_told(automaton, (path[depth], byte), last, scratch, hit) {
                 continue;
             }
             let cursor = memo.step(automaton, path[depth], byte, scratch);

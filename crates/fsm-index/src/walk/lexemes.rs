@@ -178,7 +178,7 @@ struct LexemeWalk<'a, A: ByteAutomaton> {
 /// takes the place of an older one. Most steps lead to where the one before led.
 struct Places<'a, X> {
     lexemes: &'a dyn Lexemes<X>,
-    /// By number; 0 is none.
+    /// With their numbers.
     known: [Option<(u32, LexemePlace)>; PLACES],
 }
 

@@ -148,7 +148,8 @@ impl Walker {
                 path[depth] = automaton.text_cursor(text.cursor, readings.place(place), scratch);
             }
             let children = child.children();
-            if is_told(automaton, (path[depth], byte), &child, scratch, &mut hit) {
+            let last = children.is_empty().then_some(child.token);
+            if is_told(automaton, (path[depth], byte), last, scratch, &mut hit) {
                 continue;
             }
             let Some(cursor) = memo.step_on_top(automaton, path[depth], byte, scratch) else {

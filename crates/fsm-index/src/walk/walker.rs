@@ -460,22 +460,22 @@ pub(crate) fn fresh<'a>(path: &'a mut Vec<Cursor>, trie: &Trie, start: Cursor) -
     path
 }
 
-/// Whether it is told without a step what comes of a child behind a cursor and a byte: that it
-/// is dead, or its token, which nothing follows.
+/// Whether it is told without a step what comes of a node behind a cursor and a byte: that it
+/// is dead, or its token. `last` is that token if nothing follows it.
 #[inline]
 pub(super) fn is_told<A: ByteAutomaton>(
     automaton: &A,
     (cursor, byte): (Cursor, u8),
-    child: &Child,
+    last: Option<u32>,
     scratch: &mut A::Scratch,
     hit: &mut impl FnMut(u32),
 ) -> bool {
-    match automaton.goes_on(cursor, byte, scratch) {
-        Some(true) if child.children().is_empty() => {
-            hit(child.token);
+    match (automaton.goes_on(cursor, byte, scratch), last) {
+        (Some(true), Some(token)) => {
+            hit(token);
             true
         }
-        told => told == Some(false),
+        (told, _) => told == Some(false),
     }
 }
 
