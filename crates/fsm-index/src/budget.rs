@@ -9,7 +9,8 @@ use crate::{Error, ErrorKind};
 /// What one computation may cost: a mask, or a whole index.
 ///
 /// Asked at each subtree of the vocabulary's trie that one first byte begins, and every
-/// 1,024 nodes: it is exceeded by no more than so many.
+/// 1,024 nodes: it is exceeded by no more than so many. Of those times that are less than 32
+/// nodes apart the clock is looked at once.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -64,6 +65,9 @@ impl Budget {
 /// A walk asks whether to go on whenever it has visited so many nodes.
 pub(crate) const ASK_EVERY: u64 = 1_024;
 
+/// Nobody looks at the clock before so many nodes more: it takes as long as some of them.
+const LOOK_EVERY: u64 = 32;
+
 /// Watches over a [`Budget`].
 #[derive(Debug, Default)]
 pub(crate) struct Meter {
@@ -71,6 +75,8 @@ pub(crate) struct Meter {
     spent: u64,
     /// When it was asked first.
     began: Option<Instant>,
+    /// At so many nodes the clock is looked at again.
+    look_at: u64,
     stop: Option<Stop>,
 }
 
@@ -109,10 +115,14 @@ impl Meter {
         {
             self.stop = Some(Stop::Steps);
         }
+        let nodes = self.spent + visited;
         if let Some(max) = self.budget.max_time
-            && self.began.get_or_insert_with(Instant::now).elapsed() > max
+            && nodes >= self.look_at
         {
-            self.stop = Some(Stop::Time);
+            self.look_at = nodes + LOOK_EVERY;
+            if self.began.get_or_insert_with(Instant::now).elapsed() > max {
+                self.stop = Some(Stop::Time);
+            }
         }
         let cancel = self.budget.cancel.as_ref();
         if cancel.is_some_and(|cancel| cancel.load(Ordering::Relaxed)) {

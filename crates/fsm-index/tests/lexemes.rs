@@ -120,7 +120,6 @@ impl Lexemes<()> for Sample {
                 _ => ends(place),
             },
             asks: u32::from(place == NUMBER),
-            free: None,
         }
     }
 

@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use foldhash::fast::FixedState;
-use fsm_index::{ByteSet, Lexeme, LexemeBehind, LexemePlace};
+use fsm_index::{ByteSet, FreeText, Lexeme, LexemeBehind, LexemePlace};
 
 use crate::configs::UNKNOWN;
 use crate::machine::Inner;
@@ -120,19 +120,17 @@ impl Caches {
         let id = self.places.all.len() as u32 + 1;
         self.places.ids.insert((lex, start), id);
         let lexer = &inner.lexer;
-        let mut lives = vec![false; lexer.width()];
+        let mut lives = vec![0; lexer.width()];
         let goes_on = Some(lex).filter(|_| self.lexes[lex as usize].lazy.is_empty());
         let begins = Some(start).filter(|_| self.begins_again(lex, start, inner));
         for lex in goes_on.into_iter().chain(begins) {
             for &state in &self.lexes[lex as usize].members {
-                for (class, lives) in (0..).zip(&mut lives) {
-                    *lives |= lexer.step(state, class) != 0;
-                }
+                let ways = lives.iter_mut().zip(lexer.row(state));
+                ways.for_each(|(lives, to)| *lives |= to);
             }
         }
-        let bytes =
-            (0..=u8::MAX).filter(|&byte| lives[usize::from(lexer.classes[usize::from(byte)])]);
-        let next_bytes = ByteSet::of(&bytes.collect::<Vec<u8>>());
+        let alive = lives.iter().zip(&lexer.sets).filter(|(to, _)| **to != 0);
+        let next_bytes = alive.fold(ByteSet::NONE, |all, (_, set)| all.or(*set));
         let all = |lex: u32| self.lexes[lex as usize].members.iter().copied();
         let key = all(lex).chain([UNKNOWN]).chain(all(start)).collect();
         let told = LexemePlace {
@@ -140,7 +138,6 @@ impl Caches {
             next_bytes,
             ends: self.lexeme_ends(lex, start, inner),
             asks: self.lexeme_asks(lex, inner),
-            free: self.free_in_lexeme(lex, inner),
         };
         self.bytes += 150 + 4 * lives.len();
         let row = vec![UNKNOWN; lives.len()].into();
@@ -234,6 +231,12 @@ impl Caches {
 
     pub(crate) fn lexeme_told(&self, place: u32) -> LexemePlace {
         self.places.all[place as usize - 1].told
+    }
+
+    /// The same as [`Caches::free_text`] where a lexeme alone tells it.
+    pub(crate) fn lexeme_free(&mut self, place: u32, inner: &Inner) -> Option<FreeText> {
+        let Place { lex, .. } = self.places.all[place as usize - 1];
+        self.free_in_lexeme(lex, inner)
     }
 
     #[inline]

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use foldhash::fast::FixedState;
-use fsm_index::ByteAutomaton;
+use fsm_index::{ByteAutomaton, ByteSet};
 
 use crate::cfg::{Cfg, Matter};
 use crate::table::Run;
@@ -15,6 +15,8 @@ pub(crate) struct Lexer {
     pub(crate) classes: [u8; 256],
     /// A byte of each class.
     pub(crate) bytes: Vec<u8>,
+    /// All bytes of each class.
+    pub(crate) sets: Vec<ByteSet>,
     next: Vec<u32>,
     /// By state: the terminal.
     pub(crate) terminal: Vec<u32>,
@@ -32,6 +34,7 @@ impl Lexer {
         let mut lexer = Lexer {
             classes: std::array::from_fn(|byte| byte as u8),
             bytes: Vec::new(),
+            sets: Vec::new(),
             next: Vec::new(),
             terminal: vec![u32::MAX],
             accepting: vec![false],
@@ -69,8 +72,11 @@ impl Lexer {
             .max()
             .unwrap_or(1);
         lexer.bytes = vec![0; count];
+        lexer.sets = vec![ByteSet::NONE; count];
         for byte in (0..=255u8).rev() {
-            lexer.bytes[usize::from(lexer.classes[usize::from(byte)])] = byte;
+            let class = usize::from(lexer.classes[usize::from(byte)]);
+            lexer.bytes[class] = byte;
+            lexer.sets[class] = lexer.sets[class].with(byte);
         }
         lexer.next = vec![0; count * lexer.terminal.len()];
         let cells = lexer.next[count..].chunks_mut(count);

@@ -403,6 +403,10 @@ impl Lexemes<Scratch> for GrammarAutomaton {
         scratch.caches().lexeme_told(place)
     }
 
+    fn free_text(&self, place: u32, scratch: &mut Scratch) -> Option<FreeText> {
+        scratch.caches().lexeme_free(place, &self.inner)
+    }
+
     #[inline]
     fn step(&self, place: u32, byte: u8, scratch: &mut Scratch) -> u32 {
         scratch.caches().lexeme_step(place, byte, &self.inner)

@@ -312,7 +312,7 @@ impl Caches {
         })
     }
 
-    /// The same as [`Caches::free_text`] where a lexeme alone tells it.
+    /// The same in one lexeme.
     pub(crate) fn free_in_lexeme(&mut self, lex: u32, inner: &Inner) -> Option<FreeText> {
         match inner.proof.has_lazy {
             true => None,

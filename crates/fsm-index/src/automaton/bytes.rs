@@ -23,7 +23,7 @@ impl ByteSet {
         let mut set = ByteSet::NONE;
         let mut at = 0;
         while at < bytes.len() {
-            set.0[bytes[at] as usize / 64] |= 1 << (bytes[at] % 64);
+            set = set.with(bytes[at]);
             at += 1;
         }
         set
@@ -34,7 +34,7 @@ impl ByteSet {
         let mut set = ByteSet::NONE;
         let mut byte = from as usize;
         while byte <= to as usize {
-            set.0[byte / 64] |= 1 << (byte % 64);
+            set = set.with(byte as u8);
             byte += 1;
         }
         set
@@ -55,6 +55,13 @@ impl ByteSet {
     /// Whether it has 90 ASCII bytes, at least.
     pub(crate) const fn has_most_of_ascii(&self) -> bool {
         self.0[0].count_ones() + self.0[1].count_ones() >= 90
+    }
+
+    /// With a byte more.
+    #[must_use]
+    pub const fn with(mut self, byte: u8) -> ByteSet {
+        self.0[byte as usize / 64] |= 1 << (byte % 64);
+        self
     }
 
     /// Whether it has a byte.

@@ -26,6 +26,12 @@ pub trait Lexemes<X> {
     /// What is known of a place.
     fn place(&self, place: u32, scratch: &mut X) -> LexemePlace;
 
+    /// Text that may come at a place whatever it is, and of which nothing is asked. Asked where
+    /// much of a trie lies ahead.
+    fn free_text(&self, _place: u32, _scratch: &mut X) -> Option<FreeText> {
+        None
+    }
+
     /// The place behind one byte more; 0 if the lexeme cannot go on with it.
     fn step(&self, place: u32, byte: u8, scratch: &mut X) -> u32;
 
@@ -77,6 +83,4 @@ pub struct LexemePlace {
     /// What is to be asked of the stacks where a token ends there, as a number of the walk; 0
     /// for nothing: such a token may come.
     pub asks: u32,
-    /// Text that may come there whatever it is, and of which nothing is asked.
-    pub free: Option<FreeText>,
 }

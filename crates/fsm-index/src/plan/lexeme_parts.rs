@@ -37,6 +37,16 @@ struct Large {
     skip: Vec<(u32, u32)>,
 }
 
+/// Small subtrees that are entered with the same place.
+struct Entered {
+    place: u32,
+    free: Option<Free>,
+    /// Where each begins and ends, and its byte.
+    subtrees: Vec<(u32, u32, u8)>,
+    /// Nodes of all of them.
+    size: u32,
+}
+
 impl<A: ByteAutomaton> RowMaker<'_, A> {
     /// What the lexemes tell of all tokens that have begun, which are put in order.
     pub(super) fn part_of_lexemes(
@@ -53,7 +63,7 @@ impl<A: ByteAutomaton> RowMaker<'_, A> {
             return Ok(part);
         }
         if let &[lexeme] = &*begun {
-            let free = lexemes.place(lexeme.place, &mut work.scratch).free;
+            let free = lexemes.free_text(lexeme.place, &mut work.scratch);
             let free = free.and_then(|free| self.free_subtrees(None, Some(free)));
             return self.fresh_lexeme_part(lexemes, lexeme.place, (LexemeTokens::All, free), work);
         }
@@ -206,7 +216,7 @@ impl<A: ByteAutomaton> RowMaker<'_, A> {
         node: u32,
         work: &mut Work<A>,
     ) -> (Option<Free>, Vec<FreeBelow>) {
-        let free = lexemes.place(place, &mut work.scratch).free;
+        let free = lexemes.free_text(place, &mut work.scratch);
         let free = free.filter(|free| free.chars == usize::MAX);
         let free = free.and_then(|free| self.free_subtrees(None, Some(free)));
         let known = free.map(|free| FreeBelow {
@@ -279,43 +289,48 @@ impl<A: ByteAutomaton> RowMaker<'_, A> {
         };
         let ground = self.ground(Area::all(trie));
         // Small ones are read with others that are entered with the same place.
-        let mut small: Vec<(u32, Option<Free>, Vec<u32>)> = Vec::new();
-        let siblings = trie.siblings();
-        for child in siblings
-            .of(parent)
-            .map(|child| siblings.child(child as usize))
-        {
+        let mut small: Vec<Entered> = Vec::new();
+        let depth = parent.map_or(0, |parent| trie.nodes()[parent].depth) + 1;
+        for (child, byte, end) in trie.subtrees(parent) {
             // The walk leaves that out.
-            if free.is_some_and(|free| free.has_all(&child)) {
+            if !first.next_bytes.has(byte) || free.is_some_and(|free| free.has_all(&child)) {
                 continue;
             }
             let node = child.node;
-            let own = &trie.nodes()[node as usize];
-            let behind = lexemes.step(place, own.byte, &mut work.scratch);
-            let free = free.and_then(|free| free.in_class(own.byte, (ground.below(), node)));
-            if large(&node) {
-                left.ends(&first, own.byte, &[node], takes_all);
+            let behind = lexemes.step(place, byte, &mut work.scratch);
+            let free = free.and_then(|free| free.in_class(byte, (ground.below(), node)));
+            if self.are_large(end - node, depth) {
+                left.ends(&first, byte, &[node], takes_all);
                 add(behind, (&[node], number_of_node(node)), free, work)?;
-                skip.push((node, own.end));
-            } else if behind != 0 {
-                let alike = |group: &&mut (u32, Option<Free>, Vec<u32>)| {
-                    group.0 == behind && group.1.is_some() == free.is_some()
-                };
-                match small.iter_mut().find(alike) {
-                    Some((.., nodes)) => nodes.push(node),
-                    None => small.push((behind, free, vec![node])),
+                skip.push((node, end));
+                continue;
+            }
+            let alike = |group: &&mut Entered| {
+                group.place == behind && group.free.is_some() == free.is_some()
+            };
+            let subtree = (node, end, byte);
+            match small.iter_mut().find(alike) {
+                Some(group) => {
+                    group.size += end - node;
+                    group.subtrees.push(subtree);
                 }
+                None => small.push(Entered {
+                    place: behind,
+                    free,
+                    subtrees: vec![subtree],
+                    size: end - node,
+                }),
             }
         }
-        for (behind, free, nodes) in small {
-            if nodes.len() > 1 && self.size_of(&nodes) == Size::Large {
-                let own = nodes.iter().map(|&node| &trie.nodes()[node as usize]);
-                own.zip(&nodes).for_each(|(own, &node)| {
-                    left.ends(&first, own.byte, &[node], takes_all);
-                    skip.push((node, own.end));
-                });
+        for group in small {
+            if group.subtrees.len() > 1 && self.are_large(group.size, depth) {
+                for &(node, end, byte) in &group.subtrees {
+                    left.ends(&first, byte, &[node], takes_all);
+                    skip.push((node, end));
+                }
+                let nodes: Vec<u32> = group.subtrees.iter().map(|subtree| subtree.0).collect();
                 let (nodes, number) = self.known.number_list(&nodes);
-                add(behind, (&nodes, number), free, work)?;
+                add(group.place, (&nodes, number), group.free, work)?;
             }
         }
         skip.sort_unstable();
@@ -365,21 +380,25 @@ impl<A: ByteAutomaton> RowMaker<'_, A> {
 
     /// How much comes at and below some nodes.
     fn size_of(&self, nodes: &[u32]) -> Size {
+        let trie = self.vocabulary.trie().nodes();
+        let mut size = 0;
+        for &node in nodes {
+            let own = &trie[node as usize];
+            size += own.end - node;
+            if self.are_large(size, own.depth) {
+                return Size::Large;
+            }
+        }
+        Size::Small
+    }
+
+    /// Whether so many nodes, the first of them in such a depth, are worth knowing again.
+    fn are_large(&self, size: u32, depth: u16) -> bool {
         let large = match self.text_runs {
             TextRuns::Always => 2,
             _ => LARGE,
         };
-        let trie = self.vocabulary.trie().nodes();
-        let mut left = large;
-        for &node in nodes {
-            let own = &trie[node as usize];
-            let below = own.end - node;
-            if below > left && own.depth <= MAX_DEPTH_OF_PARTS {
-                return Size::Large;
-            }
-            left = left.saturating_sub(below);
-        }
-        Size::Small
+        size > large && depth <= MAX_DEPTH_OF_PARTS
     }
 }
 

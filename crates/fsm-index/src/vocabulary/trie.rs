@@ -252,6 +252,20 @@ impl Trie {
         }
     }
 
+    /// The children of a node, or of the root for `None`, with their bytes, each with where its
+    /// subtree ends: that is where the next one begins.
+    pub(crate) fn subtrees(&self, of: Option<usize>) -> impl Iterator<Item = (Child, u8, u32)> {
+        let children = self.siblings().of(of);
+        let children = children.start as usize..children.end as usize;
+        let last = of.map_or(self.nodes.len() as u32, |node| self.nodes[node].end);
+        let all = &self.children[children.clone()];
+        let starts = all.iter().skip(1).map(|child| child.node);
+        let ends = starts.chain([last]);
+        let bytes = self.child_bytes[children].iter();
+        let all = all.iter().zip(bytes).zip(ends);
+        all.map(|((child, byte), end)| (*child, *byte, end))
+    }
+
     pub(crate) fn below(&self) -> &AllBelow {
         &self.below
     }
@@ -438,6 +452,17 @@ mod tests {
         assert_eq!(of(siblings.child(0).children()), [(b'b', 1), (b'c', 2)]);
         assert_eq!(of(siblings.child(3).children()), []);
         assert!(Trie::default().siblings().of(None).is_empty());
+        let subtrees = |of| {
+            let all = trie.subtrees(of);
+            all.map(|(child, byte, end)| (byte, child.node, end))
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(
+            subtrees(None),
+            [(b'a', 0, 3), (b'b', 3, 4), (b'c', 4, 6), (b'd', 6, 7)]
+        );
+        assert_eq!(subtrees(Some(0)), [(b'b', 1, 2), (b'c', 2, 3)]);
+        assert_eq!(subtrees(Some(6)), []);
     }
 
     #[test]

@@ -19,11 +19,16 @@ const FEW: u32 = 8;
 /// The same in a loop that nearly all of them go on in: each step was taken before.
 const FEW_IN_LOOP: u32 = 256;
 
+/// With fewer children nothing is free among them that is not among theirs.
+const MANY_CHILDREN: u32 = 8;
+
 /// The children of one node on the way.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Level {
     next: u32,
     end: u32,
+    /// One past the last node at and below them, once a walk is there.
+    nodes_end: u32,
     /// Where the node is in a text that is read.
     pub(crate) place: Option<PlaceId>,
     /// What text is free there, as far as that is known.
@@ -36,6 +41,7 @@ impl Level {
         Level {
             next: children.start,
             end: children.end,
+            nodes_end: 0,
             place: None,
             free: None,
         }
@@ -86,7 +92,7 @@ impl<'a> Descent<'a> {
         Descent::below(0, trie, levels, root, skip)
     }
 
-    /// From the level of the children of a node on, which is in this depth.
+    /// From the level of all children of a node on, which is in this depth.
     pub(crate) fn below(
         top: usize,
         trie: &'a Trie,
@@ -96,10 +102,16 @@ impl<'a> Descent<'a> {
     ) -> Descent<'a> {
         let depths = levels.0.len().max(trie.max_depth() + 1);
         levels.0.resize(depths, first);
-        levels.0[top] = first;
+        let siblings = trie.siblings();
+        let first_node = siblings.all().get(first.next as usize);
+        let nodes_end = match first_node.and_then(|child| child.node.checked_sub(1)) {
+            Some(parent) => trie.nodes()[parent as usize].end,
+            None => trie.nodes().len() as u32,
+        };
+        levels.0[top] = Level { nodes_end, ..first };
         Descent {
             trie,
-            siblings: trie.siblings(),
+            siblings,
             levels: &mut levels.0,
             skips: Skips::new(skip),
             depth: top,
@@ -158,6 +170,25 @@ impl<'a> Descent<'a> {
         }
     }
 
+    /// One past the last node below the child that was met last. As the next one's first node:
+    /// nodes lie far apart, siblings do not.
+    #[inline]
+    pub(crate) fn end_below(&self) -> u32 {
+        let level = &self.levels[self.depth];
+        match level.next < level.end {
+            true => self.siblings.all()[level.next as usize].node,
+            false => level.nodes_end,
+        }
+    }
+
+    /// Whether more nodes than so many are at and below the child that was met last, and many of
+    /// them its children, so that it pays to ask which text is free there.
+    #[inline]
+    pub(crate) fn has_below(&self, child: &Child, much: u32) -> bool {
+        let has_many_children = child.children().len() as u32 >= much.min(MANY_CHILDREN);
+        has_many_children && self.end_below() - child.node > much
+    }
+
     /// The nodes below the child that was met last, if they are best read one after the other;
     /// then they count as visited. `free` is what is free among its children. `back` are the
     /// bytes that may come behind it where it leads back to where its parent stands.
@@ -173,7 +204,7 @@ impl<'a> Descent<'a> {
             return None;
         }
         let from = child.node + 1;
-        let end = self.trie.nodes()[child.node as usize].end;
+        let end = self.end_below();
         let count = end - from;
         let is_loop = || count <= FEW_IN_LOOP && back.is_some_and(ByteSet::has_most_of_ascii);
         let are_free = || {
@@ -187,11 +218,15 @@ impl<'a> Descent<'a> {
         })
     }
 
-    /// Goes to the children of a node, which has some.
+    /// Goes to all children of the child that was met last, which has some.
     #[inline]
     pub(crate) fn go_down(&mut self, children: Level) {
+        let nodes_end = self.end_below();
         self.depth += 1;
-        self.levels[self.depth] = children;
+        self.levels[self.depth] = Level {
+            nodes_end,
+            ..children
+        };
     }
 
     /// Goes back to the level above, if there is one.

@@ -99,7 +99,7 @@ impl Walker {
             path[depth + 1] = cursor;
             let at = (ground.below(), child.node);
             let mut free = free.and_then(|free| free.behind(byte, ground.language.plain(), at));
-            if free.is_none() && ground.has_much_below(&child) {
+            if free.is_none() && descent.has_below(&child, ground.much) {
                 free = free_at(cursor, depth + 1, scratch);
             }
             let is_worth = children.len() >= WORTH_ASKING;

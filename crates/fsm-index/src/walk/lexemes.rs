@@ -209,7 +209,7 @@ impl<A: ByteAutomaton> LexemeWalk<'_, A> {
     fn free(&mut self, place: u32, depth: usize) -> Option<Free> {
         let free = FreeText {
             ends: false,
-            ..self.places.get(place, self.scratch).free?
+            ..self.lexemes.free_text(place, self.scratch)?
         };
         let (automaton, language) = (self.automaton, self.ground.language);
         let class = |class: ClassId| language.kinds(automaton.text_class(class));
@@ -294,7 +294,7 @@ impl<A: ByteAutomaton> LexemeWalk<'_, A> {
             let at = (self.ground.below(), child.node);
             let plain = self.ground.language.plain();
             let mut free = free.and_then(|free| free.behind(byte, plain, at));
-            if free.is_none() && self.ground.has_much_below(&child) {
+            if free.is_none() && descent.has_below(&child, self.ground.much) {
                 free = self.free(to, depth + 1);
             }
             let bytes = &self.places.get(to, self.scratch).next_bytes;

@@ -59,19 +59,7 @@ impl Language {
     }
 }
 
-/// Most nodes have fewer children, and few nodes below them: they need not be looked at.
-const MANY_CHILDREN: u32 = 8;
-
 impl<'a> Ground<'a> {
-    /// Whether so much is below a node that it pays to ask which text is free there.
-    #[inline]
-    pub(super) fn has_much_below(&self, child: &Child) -> bool {
-        child.children().len() as u32 >= self.much.min(MANY_CHILDREN) && {
-            let node = &self.area.trie.nodes()[child.node as usize];
-            node.end - child.node > self.much
-        }
-    }
-
     pub(crate) fn below(&self) -> &'a AllBelow {
         self.area.trie.below()
     }
@@ -176,14 +164,14 @@ impl Walker {
                 text = Text::at(automaton, cursor, depth + 1, horizon, scratch, readings);
                 if let Some(text) = &text {
                     level = level.at(Some(text.start));
-                    if ground.has_much_below(&child) {
+                    if descent.has_below(&child, ground.much) {
                         level = level.with(text.ask(text.start, descent.chars(), kinds, readings));
                     }
                 }
             }
             if asks
                 && text.is_none()
-                && ground.has_much_below(&child)
+                && descent.has_below(&child, ground.much)
                 && free.is_none_or(|free| !free.applies(|| cursor == start))
                 && let Some(more) = automaton.free_text(cursor, scratch)
             {
@@ -324,7 +312,7 @@ impl Text<'_> {
                             let plain = &ground.language.plain;
                             let at = (ground.below(), child.node);
                             let mut free = free.and_then(|free| free.behind(byte, plain, at));
-                            if ground.has_much_below(&child) {
+                            if descent.has_below(&child, ground.much) {
                                 let known = free.filter(|f| f.applies(|| is_back(to, readings)));
                                 let more = self.ask(to, descent.chars(), kinds, readings);
                                 free = match (known, more) {
