@@ -1,15 +1,38 @@
 //! The stacks behind terminals that end: what is shifted, and then all reductions.
 
+use crate::by_hash::ByHash;
 use crate::configs::Step;
 use crate::machine::Inner;
 use crate::run::Caches;
 use crate::stack::Closing;
 
+/// Where terminals that end together lead on top of a front.
+#[derive(Debug, Default)]
+pub(crate) struct Shifted {
+    /// By the number of the terminals, and the front.
+    ids: ByHash,
+    all: Vec<((u32, u32), Step)>,
+}
+
+impl Shifted {
+    fn get(&self, key: (u32, u32)) -> Option<Step> {
+        let is = |id: u32| self.all[id as usize].0 == key;
+        let id = self.ids.find(self.ids.hash(key), is)?;
+        Some(self.all[id as usize].1)
+    }
+
+    /// Adds what is not known.
+    fn add(&mut self, key: (u32, u32), step: Step) {
+        self.ids.add(self.ids.hash(key), self.all.len() as u32);
+        self.all.push((key, step));
+    }
+}
+
 impl Caches {
     /// Puts a terminal on each stack of a front that takes it.
     fn shift(&mut self, front: u32, terminal: u32, closing: &mut Closing, inner: &Inner) {
         let is_ignored = inner.cfg.ignored.contains(&Some(terminal));
-        for &node in &self.fronts[front as usize].nodes {
+        for &node in self.fronts.nodes(front) {
             if is_ignored {
                 closing.add_node(node);
             } else if let Some(to) =
@@ -27,7 +50,7 @@ impl Caches {
         let before = self.nodes.len();
         let top = closing.close(&inner.tables, &mut self.nodes);
         self.bytes += 120 * (self.nodes.len() - before);
-        let front = self.front(top, inner);
+        let front = self.front(&top, inner);
         self.looked = self.looked.min(closing.least);
         closing.clear();
         front
@@ -49,8 +72,8 @@ impl Caches {
     pub(crate) fn behind_lex(&mut self, lex: u32, front: u32, inner: &Inner) -> u32 {
         let own = &self.lexes[lex as usize];
         let key = (own.ends, front);
-        match self.shifted.get(&key) {
-            Some(&step) => {
+        match self.shifted.get(key) {
+            Some(step) => {
                 self.looked = self.looked.min(step.looked);
                 step.to
             }
@@ -73,15 +96,15 @@ impl Caches {
         inner: &Inner,
     ) -> u32 {
         let key = (ends, front);
-        let step = match self.shifted.get(&key) {
-            Some(&step) => step,
+        let step = match self.shifted.get(key) {
+            Some(step) => step,
             None => {
                 let ends: Vec<(u32, u32)> = terminals.iter().map(|&t| (front, t)).collect();
                 let before = std::mem::replace(&mut self.looked, u32::MAX);
                 let to = self.behind(&ends, inner);
                 let looked = std::mem::replace(&mut self.looked, before);
                 let step = Step { to, looked };
-                self.shifted.insert(key, step);
+                self.shifted.add(key, step);
                 self.bytes += 32;
                 step
             }

@@ -1,11 +1,9 @@
 //! Configurations by number: what a text can have become, and the steps that were taken.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 
-use foldhash::fast::FixedState;
-
 use crate::by_hash::ByHash;
+use crate::lists::{List, Lists};
 use crate::state::Saved;
 
 /// Not known yet.
@@ -39,8 +37,7 @@ pub(crate) struct Thread {
 /// All that a text can have become. Its threads are beside it.
 #[derive(Debug)]
 pub(crate) struct Config {
-    /// Where its threads begin among those of all, and how many it has.
-    threads: (u32, u32),
+    threads: List,
     /// The stacks between lexemes that stand here; 0 if none do.
     pub(crate) fresh: u32,
     /// Under greedy lexing: the stacks if the lexeme ends here.
@@ -87,11 +84,9 @@ pub(crate) struct Configs {
 #[derive(Debug, Default)]
 struct Table {
     all: Vec<Config>,
-    threads: Vec<Thread>,
-    /// Those of one thread that do not stand between lexemes: most.
-    of_one: HashMap<Thread, u32, FixedState>,
-    /// The rest.
-    others: ByHash,
+    threads: Lists<Thread>,
+    /// By threads and stacks.
+    ids: ByHash,
     rows: Rows,
 }
 
@@ -146,35 +141,28 @@ impl Table {
     fn clear(&mut self) {
         self.all.clear();
         self.threads.clear();
-        self.of_one.clear();
-        self.others.clear();
+        self.ids.clear();
         self.rows.clear();
     }
 
     fn intern(&mut self, threads: Vec<Thread>, fresh: u32, bytes: &mut usize) -> u32 {
         let id = self.all.len() as u32;
-        if let (&[thread], 0) = (&*threads, fresh) {
-            let known = *self.of_one.entry(thread).or_insert(id);
-            if known != id {
-                return known;
-            }
-        } else {
-            let hash = self.others.hash((&*threads, fresh));
-            let is = |other: u32| {
-                let own = &self.all[other as usize];
-                let (from, count) = own.threads;
-                own.fresh == fresh && self.threads[from as usize..][..count as usize] == threads
-            };
-            if let Some(known) = self.others.find(hash, is) {
-                return known;
-            }
-            self.others.add(hash, id);
+        let hash = match (&*threads, fresh) {
+            // Most are of one that does not stand between lexemes.
+            (&[thread], 0) => self.ids.hash(thread),
+            _ => self.ids.hash((&*threads, fresh)),
+        };
+        let is = |other: u32| {
+            let own = &self.all[other as usize];
+            own.fresh == fresh && self.threads.get(own.threads) == threads
+        };
+        if let Some(known) = self.ids.find(hash, is) {
+            return known;
         }
+        self.ids.add(hash, id);
         *bytes += 90 + 24 * threads.len();
-        let from = self.threads.len() as u32;
-        self.threads.extend_from_slice(&threads);
         self.all.push(Config {
-            threads: (from, threads.len() as u32),
+            threads: self.threads.add(&threads),
             fresh,
             ended: UNKNOWN,
             ended_least: u32::MAX,
@@ -222,8 +210,9 @@ impl Configs {
 
     pub(crate) fn threads(&self, config: u32) -> &[Thread] {
         let table = self.table(config);
-        let (from, count) = table.all[(config & !WALK) as usize].threads;
-        &table.threads[from as usize..][..count as usize]
+        table
+            .threads
+            .get(table.all[(config & !WALK) as usize].threads)
     }
 
     /// The number of a configuration; `threads` are ascending. Bytes that it takes are added

@@ -51,7 +51,7 @@ impl Caches {
         let standing = self.standing(config, inner);
         // From the bottom the whole text comes.
         let mut whole = None;
-        for &node in &self.fronts[standing as usize].nodes {
+        for &node in self.fronts.nodes(standing) {
             let own = self.nodes.get(node);
             let parents = self.nodes.parents(node);
             if parents.is_empty() {
@@ -63,7 +63,7 @@ impl Caches {
         }
         let ignored = &inner.cfg.ignored;
         for thread in self.configs.threads(config) {
-            let nodes = &self.fronts[thread.front as usize].nodes;
+            let nodes = self.fronts.nodes(thread.front);
             let mut shift = |terminal: u32, cost: u32, from: From, open: &mut BinaryHeap<_>| {
                 let is_ignored = ignored.contains(&Some(terminal));
                 for &node in nodes {

@@ -118,7 +118,7 @@ impl Caches {
     /// come there.
     pub(crate) fn safe_behind(&self, front: u32, terminal: u32, inner: &Inner) -> bool {
         let is_ignored = inner.cfg.ignored.contains(&Some(terminal));
-        let nodes = &self.fronts[front as usize].nodes;
+        let nodes = self.fronts.nodes(front);
         nodes.iter().any(|&node| {
             let state = self.nodes.get(node).state;
             match inner.tables.states[state as usize].shift(terminal) {

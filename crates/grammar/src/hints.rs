@@ -23,7 +23,7 @@ impl Caches {
         let fronts = threads
             .map(|thread| thread.front)
             .chain([self.configs[config].fresh]);
-        let nodes = fronts.flat_map(|front| self.fronts[front as usize].nodes.iter());
+        let nodes = fronts.flat_map(|front| self.fronts.nodes(front));
         let heights = nodes.map(|&node| self.nodes.get(node).height);
         heights.max().unwrap_or(0)
     }
@@ -79,7 +79,7 @@ impl Caches {
                     part.push(END);
                 }
             }
-            let nodes = self.fronts[front as usize].nodes.to_vec();
+            let nodes = self.fronts.nodes(front).to_vec();
             if !self.write_ways(nodes, depth, &mut part) {
                 out.truncate(before);
                 return false;

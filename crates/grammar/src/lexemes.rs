@@ -66,8 +66,9 @@ pub(crate) struct Places {
     terminals: HashMap<u32, Arc<[u32]>, FixedState>,
     /// By terminal: whether any text of a class may come in it.
     free: HashMap<u32, bool, FixedState>,
-    /// By front: the terminals behind which perhaps nothing can follow.
-    unsafe_at: HashMap<u32, Option<Arc<[u32]>>, FixedState>,
+    /// By front, as far as that was asked for: the terminals behind which perhaps nothing can
+    /// follow.
+    unsafe_at: Vec<Option<Option<Arc<[u32]>>>>,
 }
 
 impl Inner {
@@ -96,7 +97,7 @@ impl Caches {
     }
 
     fn lexeme(&mut self, lex: u32, front: u32, inner: &Inner) -> Lexeme {
-        let start = self.fronts[front as usize].next.start;
+        let start = self.fronts.next(front).start;
         Lexeme {
             place: self.lexeme_place(lex, start, inner),
             below: front,
@@ -295,7 +296,7 @@ impl Caches {
         let behind = self.behind_ends(ends, terminals, front, inner);
         let looked = std::mem::replace(&mut self.looked, before);
         self.least = self.least.min(looked);
-        let start = self.fronts[behind as usize].next.start;
+        let start = self.fronts.next(behind).start;
         match start {
             0 => LexemeBehind::Nothing,
             _ if self.unsafe_at(behind, inner).is_none() => LexemeBehind::Unknown,
@@ -309,10 +310,10 @@ impl Caches {
         if !inner.checks_live {
             return Some(Arc::default());
         }
-        if let Some(known) = self.places.unsafe_at.get(&front) {
+        if let Some(Some(known)) = self.places.unsafe_at.get(front as usize) {
             return known.clone();
         }
-        let start = self.fronts[front as usize].next.start;
+        let start = self.fronts.next(front).start;
         let members = self.lexes[start as usize].members.clone();
         let mut all: Vec<u32> = members
             .iter()
@@ -321,8 +322,12 @@ impl Caches {
         all.retain(|&terminal| !self.safe_behind(front, terminal, inner));
         let is_plain = all.len() <= MAX_UNSAFE && !all.iter().any(|&t| self.is_free(t, inner));
         let told: Option<Arc<[u32]>> = is_plain.then(|| all.into());
-        self.bytes += 48;
-        self.places.unsafe_at.insert(front, told.clone());
+        let all = &mut self.places.unsafe_at;
+        if all.len() <= front as usize {
+            self.bytes += 24 * (self.fronts.len() - all.len());
+            all.resize(self.fronts.len(), None);
+        }
+        all[front as usize] = Some(told.clone());
         told
     }
 

@@ -41,7 +41,7 @@ use crate::{Config, Error, ErrorKind};
 /// ```
 #[derive(Clone)]
 pub struct GrammarAutomaton {
-    inner: Arc<Inner>,
+    pub(crate) inner: Arc<Inner>,
     start: State,
 }
 

@@ -47,9 +47,7 @@ impl Caches {
             (false, false) => format!("in {}", begun.join(" or ")),
             (false, true) => format!("in {}, or between lexemes", begun.join(" or ")),
         };
-        let nodes = fronts
-            .iter()
-            .flat_map(|&front| self.fronts[front as usize].nodes.iter());
+        let nodes = fronts.iter().flat_map(|&front| self.fronts.nodes(front));
         let mut states: Vec<u32> = nodes.map(|&node| self.nodes.get(node).state).collect();
         states.sort_unstable();
         states.dedup();
@@ -79,7 +77,7 @@ impl Caches {
             }
         }
         let standing = self.standing(config, inner);
-        let front = &self.fronts[standing as usize].next;
+        let front = self.fronts.next(standing);
         terminals.extend(front.json.iter().chain(&*front.specials));
         let start = &self.lexes[front.start as usize].members;
         terminals.extend(

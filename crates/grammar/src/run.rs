@@ -8,10 +8,12 @@ use foldhash::fast::FixedState;
 use fsm_index::{ByteAutomaton, ClassId};
 use schema_regex::automaton::State as JsonState;
 
-use crate::by_hash::ByHash;
+use crate::behind::Shifted;
 use crate::cfg::Matter;
+use crate::characters::Characters;
 use crate::configs::{Configs, Step, UNKNOWN, WALK};
 pub(crate) use crate::configs::{JSON, Life, Thread};
+use crate::fronts::Fronts;
 use crate::json_walk::JsonWalk;
 use crate::lexemes::Places;
 use crate::machine::Inner;
@@ -38,42 +40,17 @@ pub(crate) struct Lex {
     row: Box<[u32]>,
 }
 
-/// Stacks between two lexemes.
-#[derive(Debug)]
-pub(crate) struct Front {
-    pub(crate) nodes: Box<[u32]>,
-    pub(crate) next: Next,
-}
-
-/// What may come on top of some states.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Next {
-    /// Whether the text may end.
-    pub(crate) accepts: bool,
-    /// Where the lexemes begin that may come, ignored ones included.
-    pub(crate) start: u32,
-    /// The same without ignored ones.
-    pub(crate) bare: u32,
-    /// Terminals of JSON that may come.
-    pub(crate) json: Arc<[u32]>,
-    /// Terminals of special tokens that may come.
-    pub(crate) specials: Arc<[u32]>,
-}
-
 #[derive(Default)]
 pub(crate) struct Caches {
     pub(crate) nodes: Nodes,
     pub(crate) lexes: Vec<Lex>,
     lex_ids: HashMap<Box<[u32]>, u32, FixedState>,
-    pub(crate) fronts: Vec<Front>,
-    front_ids: ByHash,
-    /// What may come, by the states of topmost nodes.
-    nexts: HashMap<Box<[u32]>, Next, FixedState>,
+    pub(crate) fronts: Fronts,
     pub(crate) configs: Configs,
     /// Terminals that end at the same places, by number.
     pub(crate) end_ids: HashMap<Box<[u32]>, u32, FixedState>,
     /// Stacks behind the terminals of such a number on top of a front.
-    pub(crate) shifted: HashMap<(u32, u32), Step, FixedState>,
+    pub(crate) shifted: Shifted,
     /// The least height that the step that is being computed has looked at.
     pub(crate) looked: u32,
     /// The least height that a walk has looked at.
@@ -94,6 +71,8 @@ pub(crate) struct Caches {
     /// By the places of threads: the characters that lead back to a configuration that the
     /// topmost level tells of.
     pub(crate) loops: HashMap<Box<[u32]>, ClassId, FixedState>,
+    /// By places in lexemes: which characters lead on to the same.
+    pub(crate) alike: HashMap<Box<[u32]>, Option<Characters>, FixedState>,
     /// By state of a terminal: a class of which any text leads on, with its size.
     pub(crate) free: HashMap<u32, Option<(usize, ClassId)>, FixedState>,
     pub(crate) places: Places,
@@ -134,12 +113,6 @@ impl Caches {
         });
         self.end_ids.insert(Box::default(), 0);
         self.lex_ids.insert(Box::default(), 0);
-        let none: &[u32] = &[];
-        self.front_ids.add(self.front_ids.hash(none), 0);
-        self.fronts.push(Front {
-            nodes: Box::default(),
-            next: Next::default(),
-        });
         self.configs.intern(Vec::new(), 0, &mut self.bytes);
     }
 
@@ -205,72 +178,10 @@ impl Caches {
         next
     }
 
-    /// The stacks with these topmost nodes.
-    pub(crate) fn front(&mut self, nodes: Vec<u32>, inner: &Inner) -> u32 {
-        let hash = self.front_ids.hash(&*nodes);
-        let is = |other: u32| *self.fronts[other as usize].nodes == *nodes;
-        if let Some(id) = self.front_ids.find(hash, is) {
-            return id;
-        }
-        let nodes = nodes.into_boxed_slice();
-        let mut states: Vec<u32> = nodes.iter().map(|&n| self.nodes.get(n).state).collect();
-        states.sort_unstable();
-        let next = match self.nexts.get(&*states) {
-            Some(known) => known.clone(),
-            None => self.next_of(states, inner),
-        };
-        let id = self.fronts.len() as u32;
-        self.bytes += 200 + 8 * nodes.len();
-        self.front_ids.add(hash, id);
-        self.fronts.push(Front { nodes, next });
-        id
-    }
-
-    /// What may come on top of some states, of which that is not known: few sets of states
-    /// are on top of many stacks.
-    fn next_of(&mut self, states: Vec<u32>, inner: &Inner) -> Next {
-        let mut accepts = false;
-        let mut terminals = Vec::new();
-        for &state in &states {
-            let state = &inner.tables.states[state as usize];
-            accepts |= state.accepts;
-            terminals.extend(state.shifts.iter().map(|shift| shift.0));
-        }
-        terminals.sort_unstable();
-        terminals.dedup();
-        let (mut json, mut specials, mut members) = (Vec::new(), Vec::new(), Vec::new());
-        let mut ignored = Vec::new();
-        let cfg = &inner.cfg;
-        for &terminal in &terminals {
-            ignored.extend(cfg.ignored[cfg.terminals[terminal as usize].domain as usize]);
-            match cfg.terminals[terminal as usize].matter {
-                Matter::Table(_) => members.push(inner.lexer.starts[terminal as usize]),
-                Matter::Json(_) => json.push(terminal),
-                Matter::Special(_) => specials.push(terminal),
-            }
-        }
-        if accepts && cfg.trailing_skip {
-            ignored.extend(cfg.ignored.first().copied().flatten());
-        }
-        let bare = self.lex(members.clone(), inner);
-        members.extend(ignored.iter().map(|&i| inner.lexer.starts[i as usize]));
-        let start = self.lex(members, inner);
-        let next = Next {
-            accepts,
-            start,
-            bare,
-            json: json.into(),
-            specials: specials.into(),
-        };
-        self.bytes += 200 + 4 * states.len();
-        self.nexts.insert(states.into(), next.clone());
-        next
-    }
-
     /// The configuration before the first byte.
     pub(crate) fn begin(&mut self, inner: &Inner) -> u32 {
         let bottom = self.nodes.intern(0, std::iter::empty());
-        let front = self.front(vec![bottom], inner);
+        let front = self.front(&[bottom], inner);
         let mut threads = Vec::new();
         self.begin_lexemes(front, inner.cfg.initial_skip, &mut threads, inner);
         self.intern(threads, front, inner)
@@ -290,13 +201,13 @@ impl Caches {
         out: &mut Vec<Thread>,
         inner: &Inner,
     ) {
-        let own = &self.fronts[front as usize].next;
+        let own = self.fronts.next(front);
         let place = if skips { own.start } else { own.bare };
         if place != 0 {
             out.push(Thread { place, front });
         }
         for at in 0..own.json.len() {
-            let terminal = self.fronts[front as usize].next.json[at];
+            let terminal = self.fronts.next(front).json[at];
             let place = match self.json_starts.get(&terminal) {
                 Some(&place) => place,
                 None => {
@@ -505,7 +416,7 @@ impl Caches {
     /// Whether the text may end here.
     pub(crate) fn is_accepting(&mut self, config: u32, inner: &Inner) -> bool {
         let front = self.standing(config, inner);
-        self.fronts[front as usize].next.accepts
+        self.fronts.next(front).accepts
     }
 
     /// The same in a walk, which has looked at the stacks for it.
@@ -521,11 +432,7 @@ impl Caches {
     pub(crate) fn step_special(&mut self, config: u32, special: u32, inner: &Inner) -> u32 {
         let front = self.standing(config, inner);
         let named = |terminal: &&u32| matches!(inner.cfg.terminals[**terminal as usize].matter, Matter::Special(s) if s == special);
-        let terminals = self.fronts[front as usize]
-            .next
-            .specials
-            .iter()
-            .filter(named);
+        let terminals = self.fronts.next(front).specials.iter().filter(named);
         let ends: Vec<(u32, u32)> = terminals.map(|&terminal| (front, terminal)).collect();
         if ends.is_empty() {
             return 0;

@@ -1,11 +1,12 @@
 //! Stacks that share their lower parts: nodes and sets of them, each with one number for
 //! one content.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 
 use foldhash::fast::FixedState;
 
 use crate::by_hash::ByHash;
+use crate::lists::{List, Lists};
 use crate::lr::Tables;
 
 /// A state of the parser on top of any of its parents.
@@ -14,19 +15,16 @@ pub(crate) struct Node {
     pub(crate) state: u32,
     /// How many nodes the longest way to the bottom has.
     pub(crate) height: u32,
-    /// Where its parents begin and end among all.
-    parents: (u32, u32),
+    parents: List,
 }
 
 /// All nodes that one scratch knows.
 #[derive(Debug, Default)]
 pub(crate) struct Nodes {
     all: Vec<Node>,
-    /// Of all nodes, one after another.
-    parents: Vec<u32>,
-    /// By state and parent: most nodes have one.
-    ids: HashMap<(u32, u32), u32, FixedState>,
-    others: ByHash,
+    parents: Lists<u32>,
+    /// By state and parents.
+    ids: ByHash,
     /// The parents of a node that is looked up.
     key: Vec<u32>,
 }
@@ -55,8 +53,7 @@ impl Nodes {
 
     /// Ascending; none for the bottom.
     pub(crate) fn parents(&self, node: u32) -> &[u32] {
-        let (from, to) = self.all[node as usize].parents;
-        &self.parents[from as usize..to as usize]
+        self.parents.get(self.all[node as usize].parents)
     }
 
     /// The node of a state and its parents, which are ascending.
@@ -65,28 +62,21 @@ impl Nodes {
         key.clear();
         key.extend(parents);
         let id = self.all.len() as u32;
-        let known = match *key {
-            [parent] => *self.ids.entry((state, parent)).or_insert(id),
-            _ => {
-                let hash = self.others.hash((state, &*key));
-                let is = |other| self.get(other).state == state && self.parents(other) == key;
-                let known = self.others.find(hash, is);
-                known.unwrap_or_else(|| {
-                    self.others.add(hash, id);
-                    id
-                })
-            }
+        let hash = match *key {
+            // Most have one.
+            [parent] => self.ids.hash((state, parent)),
+            _ => self.ids.hash((state, &*key)),
         };
+        let is = |other| self.get(other).state == state && self.parents(other) == key;
+        let known = self.ids.find(hash, is).unwrap_or(id);
         if known == id {
+            self.ids.add(hash, id);
             let heights = key.iter().map(|&parent| self.get(parent).height);
             let height = heights.max().map_or(0, |height| height + 1);
-            let from = self.parents.len() as u32;
-            self.parents.extend_from_slice(&key);
-            let parents = (from, self.parents.len() as u32);
             self.all.push(Node {
                 state,
                 height,
-                parents,
+                parents: self.parents.add(&key),
             });
         }
         self.key = key;

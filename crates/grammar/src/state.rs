@@ -75,7 +75,7 @@ impl Caches {
         for front in &saved.fronts {
             let mut nodes: Vec<u32> = front.iter().map(|node| self.load_node(node)).collect();
             nodes.sort_unstable();
-            fronts.push(self.front(nodes, inner));
+            fronts.push(self.front(&nodes, inner));
         }
         let mut threads = Vec::new();
         for (place, front) in &saved.threads {
@@ -174,9 +174,10 @@ impl Caches {
             return saved.clone();
         }
         let standing = self.standing(config, inner);
-        let accepting = self.fronts[standing as usize].next.accepts;
-        let mut specials: Vec<u32> = self.fronts[standing as usize]
-            .next
+        let accepting = self.fronts.next(standing).accepts;
+        let mut specials: Vec<u32> = self
+            .fronts
+            .next(standing)
             .specials
             .iter()
             .filter_map(
@@ -196,7 +197,7 @@ impl Caches {
         numbers.dedup();
         let place_of = |front: u32| numbers.binary_search(&front).unwrap_or(0) as u32;
         let fronts = numbers.iter().map(|&front| {
-            let nodes = self.fronts[front as usize].nodes.clone();
+            let nodes = self.fronts.nodes(front).to_vec();
             nodes.iter().map(|&node| self.save_node(node)).collect()
         });
         let fronts = fronts.collect();

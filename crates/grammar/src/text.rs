@@ -8,12 +8,13 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 use foldhash::fast::FixedState;
 use fsm_index::{Behind, ClassId, Cursor, Description, FreeText, Horizon, TextLoop, TopText};
 
+use crate::characters::{Alike, Characters};
 use crate::configs::WALK;
 use crate::machine::Inner;
 use crate::run::{Caches, JSON, Thread};
 
 /// Inclusive ranges of code points, ascending.
-type Ranges = Box<[(u32, u32)]>;
+pub(crate) type Ranges = Box<[(u32, u32)]>;
 
 /// Classes of one grammar that have a number: more are not named.
 const MAX_CLASSES: usize = 256;
@@ -22,7 +23,7 @@ const MAX_CLASSES: usize = 256;
 const LEAST_CHARS: usize = 8;
 
 /// Places inside of characters of several bytes that are looked at for one class.
-const MAX_PLACES: usize = 200;
+pub(crate) const MAX_PLACES: usize = 200;
 
 /// Where at least so many of the ASCII bytes lead to the same as at another place, that one's
 /// mask is worth patching.
@@ -133,11 +134,21 @@ impl<S: Copy + Eq + Hash, F: FnMut(S, u8) -> Option<S>> Finder<S, F> {
 }
 
 /// Appends a range to ascending ones.
-fn push(out: &mut Vec<(u32, u32)>, first: u32, last: u32) {
+pub(crate) fn push(out: &mut Vec<(u32, u32)>, first: u32, last: u32) {
     match out.last_mut() {
         Some(before) if before.1 + 1 == first => before.1 = last,
         _ => out.push((first, last)),
     }
+}
+
+/// Ranges in order, without gaps between them that are none.
+fn united(mut ranges: Vec<(u32, u32)>) -> Ranges {
+    ranges.sort_unstable();
+    let mut out = Vec::new();
+    ranges
+        .iter()
+        .for_each(|&(first, last)| push(&mut out, first, last));
+    out.into()
 }
 
 /// What most of some places are that are not dead, and how many.
@@ -239,20 +250,38 @@ impl Caches {
             return Reading::Loop { class, on_top };
         }
         let mut looked = u32::MAX;
-        let ranges = Finder::class(config, config, |at, byte| {
-            self.least = u32::MAX;
-            let next = self.step(at, byte, inner);
+        let mut step = |caches: &mut Caches, at: u32, byte: u8| {
+            caches.least = u32::MAX;
+            let next = caches.step(at, byte, inner);
             // What leads elsewhere at once, or nowhere, is no part of the loop. What leads back
             // ends the same lexemes as before, if it ends no others.
             let counts = match next == config {
-                true => !is_steady || self.ends_others(at, byte, inner),
+                true => !is_steady || caches.ends_others(at, byte, inner),
                 false => byte >= 0x80 && next != 0,
             };
             if counts {
-                looked = looked.min(self.least);
+                looked = looked.min(caches.least);
             }
             (next != 0).then_some(next)
-        });
+        };
+        let ranges = match self.alike_at(&places, inner) {
+            Some(alike) => {
+                let mut ranges = Vec::new();
+                for byte in 0..0x80 {
+                    if step(self, config, byte) == Some(config) {
+                        ranges.push((u32::from(byte), u32::from(byte)));
+                    }
+                }
+                for Alike { sample, all } in &*alike {
+                    let mut bytes = sample.iter();
+                    if bytes.try_fold(config, |at, &byte| step(self, at, byte)) == Some(config) {
+                        ranges.extend_from_slice(all);
+                    }
+                }
+                united(ranges)
+            }
+            None => Finder::class(config, config, |at, byte| step(self, at, byte)),
+        };
         let on_top = looked >= top;
         let Some(class) = inner.classes.id(ranges) else {
             return Reading::Other;
@@ -262,6 +291,15 @@ impl Caches {
             self.loops.insert(places, class);
         }
         Reading::Loop { class, on_top }
+    }
+
+    /// Where every split counts and no value of JSON is read: see [`Caches::alike`].
+    fn alike_at(&mut self, places: &[u32], inner: &Inner) -> Option<Characters> {
+        let are_lexes = places.iter().all(|place| place & JSON == 0);
+        match are_lexes && !inner.cfg.is_greedy {
+            true => self.alike(places, inner),
+            false => None,
+        }
     }
 
     /// The first characters of a name that could still be a keyword, say.
