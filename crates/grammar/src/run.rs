@@ -75,6 +75,8 @@ pub(crate) struct Caches {
     pub(crate) alike: HashMap<Box<[u32]>, Option<Characters>, FixedState>,
     /// By state of a terminal: a class of which any text leads on, with its size.
     pub(crate) free: HashMap<u32, Option<(usize, ClassId)>, FixedState>,
+    /// Whether no lazy lexeme ends in text of a class, by where it begins.
+    pub(crate) stay_open: HashMap<(u32, ClassId), bool, FixedState>,
     pub(crate) places: Places,
     /// Saved nodes by their address, and by number; the former are kept alive here.
     pub(crate) node_of: HashMap<usize, u32, FixedState>,

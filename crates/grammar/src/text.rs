@@ -320,9 +320,6 @@ impl Caches {
 
     /// Any text of a class may come where a lexeme that has begun, or may begin, takes it.
     pub(crate) fn free_text(&mut self, config: u32, inner: &Inner) -> Option<FreeText> {
-        if inner.proof.has_lazy {
-            return None;
-        }
         let mut best: Option<(usize, ClassId)> = None;
         for at in 0..self.configs.threads(config).len() {
             let Thread { place, front } = self.configs.threads(config)[at];
@@ -338,7 +335,16 @@ impl Caches {
                 best = Some((count, class));
             }
         }
-        best.map(|(_, class)| any_text(class))
+        let (_, class) = best?;
+        // Under greedy lexing a lazy lexeme cuts all others short where it ends.
+        let is_open = |caches: &mut Caches, at: usize| {
+            let Thread { place, .. } = caches.configs.threads(config)[at];
+            place & JSON == 0 && caches.stays_open(place, class, inner)
+        };
+        let may_be_cut = inner.proof.has_lazy && inner.cfg.is_greedy;
+        let is_open =
+            !may_be_cut || (0..self.configs.threads(config).len()).all(|at| is_open(self, at));
+        is_open.then(|| any_text(class))
     }
 
     /// Whether no lexeme that has begun in a place may end where nothing can follow.
@@ -352,10 +358,7 @@ impl Caches {
 
     /// The same in one lexeme.
     pub(crate) fn free_in_lexeme(&mut self, lex: u32, inner: &Inner) -> Option<FreeText> {
-        match inner.proof.has_lazy {
-            true => None,
-            false => self.free_of_lex(lex, inner).map(|free| any_text(free.1)),
-        }
+        self.free_of_lex(lex, inner).map(|free| any_text(free.1))
     }
 
     /// A class of which any text leads on from some state of a set, and how many ASCII
@@ -370,8 +373,45 @@ impl Caches {
             .filter_map(|&state| self.free_from(state, inner));
         // Of as many characters the first.
         let best = all.reduce(|best, other| if other.0 > best.0 { other } else { best });
+        let best = best.filter(|&(_, class)| self.stays_open(lex, class, inner));
         self.lexes[lex as usize].free = Some(best);
         best
+    }
+
+    /// Whether no lazy lexeme ends in text of a class from some states on.
+    fn stays_open(&mut self, lex: u32, class: ClassId, inner: &Inner) -> bool {
+        if !inner.proof.has_lazy {
+            return true;
+        }
+        if let Some(&known) = self.stay_open.get(&(lex, class)) {
+            return known;
+        }
+        let ranges = inner.classes.get(class);
+        let has = |byte: u8| {
+            // Which characters the bytes of others may be is not looked at.
+            let is_in = |range: &(u32, u32)| (range.0..=range.1).contains(&u32::from(byte));
+            byte >= 0x80 || ranges.iter().any(is_in)
+        };
+        let mut bytes: Vec<u8> = (0..=255).filter(|&byte| has(byte)).collect();
+        let classes = &inner.lexer.classes;
+        bytes.sort_unstable_by_key(|&byte| classes[usize::from(byte)]);
+        bytes.dedup_by_key(|byte| classes[usize::from(*byte)]);
+        let mut met = vec![lex];
+        let mut at = 0;
+        let mut is_open = true;
+        while is_open && let Some(&from) = met.get(at) {
+            at += 1;
+            is_open = self.lexes[from as usize].lazy.is_empty() && met.len() <= MAX_PLACES;
+            for &byte in &bytes {
+                let to = self.lex_step(from, classes[usize::from(byte)], inner);
+                if to != 0 && !met.contains(&to) {
+                    met.push(to);
+                }
+            }
+        }
+        self.bytes += 24;
+        self.stay_open.insert((lex, class), is_open);
+        is_open
     }
 
     /// A class of which any text leads on from a state of a terminal, and how many ASCII

@@ -109,6 +109,22 @@ fn automata_keep_their_promises() {
             "start: call* TEXT\ncall: head \"=\" /[0-9]+/ \"</t>\"\nhead[lazy]: TEXT \"<t>\"\nTEXT: /(.|\\n)*/",
             &["a<t", "ab<t>=", "<t>=1"],
         ),
+        // A lazy lexeme cuts others short in the middle of what is free for these.
+        (
+            Dialect::Lark,
+            "start: (lazy | NAME) \"!\"\nlazy[lazy]: /(.|\\n)*q/\nNAME: /[a-z ]+/",
+            &["a", "ab ", "ab c1"],
+        ),
+        (
+            Dialect::LarkSplits,
+            "start: (lazy | NAME | other) \"!\"\nlazy[lazy]: /[a-y ]*q/\nNAME: /[a-z ]+/\nother[lazy]: /(.|\\n)*<t>/",
+            &["a", "ab ", "ab c<", "abq"],
+        ),
+        (
+            Dialect::LarkSplits,
+            "start: \"x\"? head \"!\"\nhead[lazy]: TEXT* \"<t>\"\nTEXT: /(\\n|.)*/",
+            &["x", "ab <", "é<t"],
+        ),
         // One terminal may begin what another must: only a search tells what can be finished.
         (
             Dialect::Lark,
