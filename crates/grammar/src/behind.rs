@@ -105,7 +105,7 @@ impl Caches {
                 let looked = std::mem::replace(&mut self.looked, before);
                 let step = Step { to, looked };
                 self.shifted.add(key, step);
-                self.bytes += 32;
+                self.bytes += 48;
                 step
             }
         };

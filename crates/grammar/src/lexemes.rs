@@ -68,7 +68,7 @@ pub(crate) struct Places {
     free: HashMap<u32, bool, FixedState>,
     /// By front, as far as that was asked for: the terminals behind which perhaps nothing can
     /// follow.
-    unsafe_at: Vec<Option<Option<Arc<[u32]>>>>,
+    unsafe_at: Vec<Option<Option<Box<[u32]>>>>,
 }
 
 impl Inner {
@@ -306,13 +306,18 @@ impl Caches {
 
     /// The terminals that may come on top of a front behind which perhaps nothing can follow, if
     /// they are few and plain.
-    fn unsafe_at(&mut self, front: u32, inner: &Inner) -> Option<Arc<[u32]>> {
+    fn unsafe_at(&mut self, front: u32, inner: &Inner) -> Option<&[u32]> {
         if !inner.checks_live {
-            return Some(Arc::default());
+            return Some(&[]);
         }
-        if let Some(Some(known)) = self.places.unsafe_at.get(front as usize) {
-            return known.clone();
+        let at = front as usize;
+        if !matches!(self.places.unsafe_at.get(at), Some(Some(_))) {
+            self.find_unsafe(front, inner);
         }
+        self.places.unsafe_at[at].as_ref()?.as_deref()
+    }
+
+    fn find_unsafe(&mut self, front: u32, inner: &Inner) {
         let start = self.fronts.next(front).start;
         let members = self.lexes[start as usize].members.clone();
         let mut all: Vec<u32> = members
@@ -321,14 +326,12 @@ impl Caches {
             .collect();
         all.retain(|&terminal| !self.safe_behind(front, terminal, inner));
         let is_plain = all.len() <= MAX_UNSAFE && !all.iter().any(|&t| self.is_free(t, inner));
-        let told: Option<Arc<[u32]>> = is_plain.then(|| all.into());
-        let all = &mut self.places.unsafe_at;
-        if all.len() <= front as usize {
-            self.bytes += 24 * (self.fronts.len() - all.len());
-            all.resize(self.fronts.len(), None);
+        let by_front = &mut self.places.unsafe_at;
+        if by_front.len() <= front as usize {
+            self.bytes += 24 * (self.fronts.len() - by_front.len());
+            by_front.resize(self.fronts.len(), None);
         }
-        all[front as usize] = Some(told.clone());
-        told
+        by_front[front as usize] = Some(is_plain.then(|| all.into()));
     }
 
     /// Whether perhaps nothing can follow all of some terminals on top of a front.
