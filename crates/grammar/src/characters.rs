@@ -24,9 +24,13 @@ pub(crate) struct Alike {
 /// Those that lead on from some places, each among others that lead to the same.
 pub(crate) type Characters = Arc<[Alike]>;
 
-/// What characters lead to: a way by its number among those of a [`Finder`], one of the
-/// characters, and all of them.
-type Ways = Vec<(u32, Vec<u8>, Vec<(u32, u32)>)>;
+/// Ends of characters that lead to the same.
+struct Way {
+    /// The number of a list of lexes.
+    to: u32,
+    sample: Vec<u8>,
+    all: Vec<(u32, u32)>,
+}
 
 impl Caches {
     /// The characters beyond ASCII that lead on from some places in lexemes. None where a lexeme
@@ -35,19 +39,19 @@ impl Caches {
         if let Some(known) = self.alike.get(places) {
             return known.clone();
         }
-        let mut finder = Finder {
+        let mut search = Search {
             caches: self,
             inner,
             ids: HashMap::default(),
             all: Vec::new(),
             known: HashMap::default(),
-            ends_inside: false,
+            gives_up: false,
         };
-        let ways = finder.ways(places);
+        let ways = search.ways(places);
         let told = ways.map(|ways| {
-            let alike = |(_, sample, all): (u32, Vec<u8>, Vec<_>)| Alike {
-                sample,
-                all: all.into(),
+            let alike = |way: Way| Alike {
+                sample: way.sample,
+                all: way.all.into(),
             };
             ways.into_iter().map(alike).collect::<Characters>()
         });
@@ -59,22 +63,22 @@ impl Caches {
     }
 }
 
-struct Finder<'a> {
+struct Search<'a> {
     caches: &'a mut Caches,
     inner: &'a Inner,
     /// Lists of lexes, one a place, each list with a number.
     ids: HashMap<Box<[u32]>, u32, FixedState>,
     all: Vec<Box<[u32]>>,
     /// By list and missing bytes.
-    known: HashMap<(u32, u32), Ways, FixedState>,
-    /// Whether a lexeme may end inside of a character.
-    ends_inside: bool,
+    known: HashMap<(u32, u32), Vec<Way>, FixedState>,
+    /// Whether a lexeme may end inside of a character, or there are too many ways.
+    gives_up: bool,
 }
 
-impl Finder<'_> {
-    fn ways(&mut self, places: &[u32]) -> Option<Ways> {
+impl Search<'_> {
+    fn ways(&mut self, places: &[u32]) -> Option<Vec<Way>> {
         let start = self.id(places.to_vec());
-        let mut ways = Ways::new();
+        let mut ways = Vec::new();
         for byte in 0xC2..=0xF4u8 {
             let (rest, bits) = match byte {
                 0..=0xDF => (1, byte & 0x1F),
@@ -83,16 +87,14 @@ impl Finder<'_> {
             };
             if let Some(next) = self.step(start, byte, rest) {
                 self.behind(next, rest);
-                add(
-                    &mut ways,
-                    byte,
-                    u32::from(bits) << (6 * rest),
-                    &self.known[&(next, rest)],
-                );
+                let base = u32::from(bits) << (6 * rest);
+                self.add(&mut ways, (byte, base), (next, rest));
+            }
+            if self.gives_up {
+                return None;
             }
         }
-        let are_few = ways.len() <= MAX_WAYS;
-        (are_few && !self.ends_inside).then_some(ways)
+        Some(ways)
     }
 
     fn id(&mut self, lexes: Vec<u32>) -> u32 {
@@ -115,7 +117,7 @@ impl Finder<'_> {
             let open = self.caches.lexes[*lex as usize].open;
             *lex = self.caches.lex_step(open, class, self.inner);
             let ends = !self.caches.lexes[*lex as usize].accepts.is_empty();
-            self.ends_inside |= rest > 0 && ends;
+            self.gives_up |= rest > 0 && ends;
         }
         let goes_on = next.iter().any(|&lex| lex != 0);
         goes_on.then(|| self.id(next))
@@ -126,37 +128,46 @@ impl Finder<'_> {
         if self.known.contains_key(&(list, rest)) {
             return;
         }
-        let mut ways = Ways::new();
+        let mut ways = Vec::new();
         if rest == 0 {
-            ways.push((list, Vec::new(), vec![(0, 0)]));
-        } else if self.known.len() < MAX_PLACES && !self.ends_inside {
+            ways.push(Way {
+                to: list,
+                sample: Vec::new(),
+                all: vec![(0, 0)],
+            });
+        } else if self.known.len() < MAX_PLACES {
             for byte in 0x80..=0xBFu8 {
-                if let Some(next) = self.step(list, byte, rest - 1) {
+                if let Some(next) = self.step(list, byte, rest - 1)
+                    && !self.gives_up
+                {
                     self.behind(next, rest - 1);
                     let base = u32::from(byte & 0x3F) << (6 * (rest - 1));
-                    add(&mut ways, byte, base, &self.known[&(next, rest - 1)]);
+                    self.add(&mut ways, (byte, base), (next, rest - 1));
                 }
             }
         }
         self.known.insert((list, rest), ways);
     }
-}
 
-/// Adds what comes behind a byte, which stands for `base`.
-fn add(ways: &mut Ways, byte: u8, base: u32, behind: &Ways) {
-    for (way, sample, ranges) in behind {
-        let at = match ways.iter().position(|known| known.0 == *way) {
-            Some(at) => at,
-            None => {
-                let sample = [&[byte], &**sample].concat();
-                ways.push((*way, sample, Vec::new()));
-                ways.len() - 1
+    /// Adds what comes behind a byte, which stands for `base`.
+    fn add(&mut self, ways: &mut Vec<Way>, (byte, base): (u8, u32), behind: (u32, u32)) {
+        for way in &self.known[&behind] {
+            let at = match ways.iter().position(|known| known.to == way.to) {
+                Some(at) => at,
+                None => {
+                    ways.push(Way {
+                        to: way.to,
+                        sample: [&[byte], &*way.sample].concat(),
+                        all: Vec::new(),
+                    });
+                    ways.len() - 1
+                }
+            };
+            for &(first, last) in &way.all {
+                push(&mut ways[at].all, base + first, base + last);
             }
-        };
-        let own = &mut ways[at].2;
-        for &(first, last) in ranges {
-            push(own, base + first, base + last);
         }
+        self.gives_up |= ways.len() > MAX_WAYS;
     }
 }
 
