@@ -1,3 +1,5 @@
+//! What is wrong with a grammar.
+
 use std::fmt;
 
 /// Why a grammar cannot be a constraint.

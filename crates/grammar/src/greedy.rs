@@ -12,9 +12,9 @@ use std::collections::{BinaryHeap, HashMap, HashSet, VecDeque};
 
 use foldhash::fast::FixedState;
 
-use crate::finish::Said;
 use crate::machine::Inner;
-use crate::run::{Caches, JSON, Life, Thread};
+use crate::run::caches::{Caches, JSON, Life, Thread};
+use crate::run::finish::Said;
 
 /// Configurations that one search looks at: where none of so many leads to the end, what
 /// was asked for is refused.

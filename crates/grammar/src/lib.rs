@@ -1,39 +1,11 @@
 #![doc = include_str!("../README.md")]
 
-mod ast;
-mod behind;
-mod by_hash;
-mod cfg;
-mod characters;
-mod common;
-mod configs;
-mod ebnf;
+mod compile;
+mod dialects;
 mod error;
-mod finish;
-mod fronts;
 mod greedy;
-mod hints;
-mod json;
-mod json_places;
-mod json_walk;
-mod lark;
-mod lexemes;
-mod lexer;
-mod lists;
-mod lower;
-mod lr;
 mod machine;
-mod macros;
-mod patterns;
-mod place;
-mod reader;
-mod regular;
 mod run;
-mod splits;
-mod stack;
-mod state;
-mod table;
-mod text;
 
 use std::fmt;
 use std::str::FromStr;
@@ -41,10 +13,11 @@ use std::str::FromStr;
 pub use error::{Error, ErrorKind};
 pub use machine::{GrammarAutomaton, Scratch, State};
 
-use ast::{Expr, Rule, RuleKind, Tree};
-use ebnf::Notation;
-use lower::Meaning;
-use patterns::Reading;
+use compile::lower::{self, Meaning};
+use compile::patterns::{self, Reading};
+use dialects::ast::{Expr, Rule, RuleKind, Tree};
+use dialects::ebnf::{self, Notation};
+use dialects::lark;
 
 /// In which notation a grammar is written, and what it means by it.
 ///

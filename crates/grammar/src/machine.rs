@@ -1,3 +1,5 @@
+//! A compiled grammar as a byte automaton.
+
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -8,16 +10,16 @@ use fsm_index::{
 };
 use schema_regex::automaton::{SchemaAutomaton, Scratch as JsonScratch, State as JsonState};
 
-use crate::cfg::{Cfg, Matter, Nonterminal};
-use crate::configs::WALK;
-use crate::finish::Said;
+use crate::compile::cfg::{Cfg, Matter, Nonterminal};
+use crate::compile::lexer::Lexer;
+use crate::compile::lr::{self, Tables};
 use crate::greedy::proof::{self, Proof};
-use crate::lexemes::Numbers;
-use crate::lexer::Lexer;
-use crate::lr::{self, Tables};
-use crate::run::Caches;
-use crate::state::Saved;
-use crate::text::Classes;
+use crate::run::caches::Caches;
+use crate::run::configs::WALK;
+use crate::run::finish::Said;
+use crate::run::lexemes::Numbers;
+use crate::run::state::Saved;
+use crate::run::text::Classes;
 use crate::{Config, Error, ErrorKind};
 
 /// What a grammar is compiled to: a machine over bytes with stacks that share their parts.

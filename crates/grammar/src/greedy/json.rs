@@ -5,7 +5,7 @@ use fsm_index::ByteAutomaton;
 use schema_regex::automaton::SchemaAutomaton;
 
 use super::sets::{Bits, ClassSet, Sets};
-use crate::cfg::Matter;
+use crate::compile::cfg::Matter;
 
 /// Whether a text of a schema may begin with a byte.
 pub(super) fn begins(automaton: &SchemaAutomaton, byte: u8) -> bool {

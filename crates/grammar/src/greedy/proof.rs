@@ -7,9 +7,9 @@ use fsm_tables::Sources;
 
 use super::json;
 use super::sets::{Bits, ClassSet, Sets};
-use crate::cfg::{Cfg, Matter, Symbol};
-use crate::lexer::Lexer;
-use crate::lr::{Finish, Tables};
+use crate::compile::cfg::{Cfg, Matter, Symbol};
+use crate::compile::lexer::Lexer;
+use crate::compile::lr::{Finish, Tables};
 
 /// Places that the proof looks at, to see whether a lexeme may follow another there.
 const MAX_PLACES: usize = 10_000_000;

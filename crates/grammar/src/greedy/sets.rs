@@ -7,8 +7,8 @@ use indexmap::IndexSet;
 use schema_regex::automaton::SchemaAutomaton;
 
 use super::json;
-use crate::cfg::{Cfg, Matter};
-use crate::lexer::Lexer;
+use crate::compile::cfg::{Cfg, Matter};
+use crate::compile::lexer::Lexer;
 
 /// Where the proof's sets of states lead, in classes of bytes: some ten thousand keywords have
 /// a million.

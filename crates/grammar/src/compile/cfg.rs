@@ -1,0 +1,316 @@
+//! A grammar in normal form: productions over terminals that take no empty text.
+
+use std::collections::HashMap;
+
+use schema_regex::automaton::SchemaAutomaton;
+
+use crate::compile::table::Table;
+use crate::{Error, ErrorKind};
+
+/// A symbol: terminals are even, nonterminals odd.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(crate) struct Symbol(u32);
+
+impl Symbol {
+    pub(crate) fn terminal(number: u32) -> Symbol {
+        Symbol(number * 2)
+    }
+
+    pub(crate) fn rule(number: u32) -> Symbol {
+        Symbol(number * 2 + 1)
+    }
+
+    /// Its place among all symbols.
+    pub(crate) fn index(self) -> usize {
+        self.0 as usize
+    }
+
+    /// The number of a terminal, or of a nonterminal.
+    pub(crate) fn split(self) -> Result<u32, u32> {
+        match self.0 % 2 {
+            0 => Ok(self.0 / 2),
+            _ => Err(self.0 / 2),
+        }
+    }
+}
+
+/// What a terminal takes.
+#[derive(Debug)]
+pub(crate) enum Matter {
+    /// Not the empty text.
+    Table(Table),
+    Json(Box<SchemaAutomaton>),
+    /// The special token of this number.
+    Special(u32),
+}
+
+#[derive(Debug)]
+pub(crate) struct Terminal {
+    pub(crate) matter: Matter,
+    /// Whether it ends at its first possible end, whatever else may go on.
+    pub(crate) is_lazy: bool,
+    /// Terminals of one domain have the same ignored text between them.
+    pub(crate) domain: u32,
+    /// For errors: its name or text, and where it is.
+    pub(crate) name: String,
+    pub(crate) at: usize,
+}
+
+/// What a production makes of its symbols.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Production {
+    pub(crate) left: u32,
+    pub(crate) right: Box<[Symbol]>,
+}
+
+/// A nonterminal, for errors.
+#[derive(Clone, Debug)]
+pub(crate) struct Nonterminal {
+    pub(crate) name: String,
+    pub(crate) at: usize,
+}
+
+/// A context-free grammar.
+#[derive(Debug, Default)]
+pub(crate) struct Cfg {
+    pub(crate) terminals: Vec<Terminal>,
+    pub(crate) rules: Vec<Nonterminal>,
+    pub(crate) productions: Vec<Production>,
+    /// The first production, which has the start alone on its right side.
+    pub(crate) start: usize,
+    pub(crate) specials: Vec<Box<str>>,
+    /// The ignored terminal of each domain.
+    pub(crate) ignored: Vec<Option<u32>>,
+    pub(crate) initial_skip: bool,
+    /// Whether ignored text may come where no lexeme can follow.
+    pub(crate) trailing_skip: bool,
+    /// Whether the longest match counts.
+    pub(crate) is_greedy: bool,
+}
+
+/// The longest right side: longer ones are cut, so that places in them stay small.
+pub(crate) const MAX_RIGHT: usize = 200;
+
+impl Cfg {
+    /// Whether some terminal is of JSON.
+    pub(crate) fn has_json(&self) -> bool {
+        let is_json = |terminal: &Terminal| matches!(terminal.matter, Matter::Json(_));
+        self.terminals.iter().any(is_json)
+    }
+
+    /// Leaves out what derives no text or is not reached, and rewrites right recursion to
+    /// left recursion, which needs no stack.
+    ///
+    /// # Errors
+    ///
+    /// The start derives no text.
+    pub(crate) fn tidy(&mut self) -> Result<(), Error> {
+        self.drop_unproductive()?;
+        self.turn_right_recursion();
+        self.drop_unreached();
+        self.cut_long();
+        Ok(())
+    }
+
+    fn by_left(&self) -> Vec<Vec<usize>> {
+        let mut by_left = vec![Vec::new(); self.rules.len()];
+        for (number, production) in self.productions.iter().enumerate() {
+            by_left[production.left as usize].push(number);
+        }
+        by_left
+    }
+
+    fn drop_unproductive(&mut self) -> Result<(), Error> {
+        // How many symbols of each production are not known to derive a text.
+        let mut missing: Vec<usize> = Vec::new();
+        let mut uses: Vec<Vec<usize>> = vec![Vec::new(); self.rules.len()];
+        for (number, production) in self.productions.iter().enumerate() {
+            let mut count = 0;
+            for symbol in &production.right {
+                if let Err(rule) = symbol.split() {
+                    count += 1;
+                    uses[rule as usize].push(number);
+                }
+            }
+            missing.push(count);
+        }
+        let mut is_productive = vec![false; self.rules.len()];
+        let mut open: Vec<usize> = (0..missing.len()).filter(|&p| missing[p] == 0).collect();
+        while let Some(production) = open.pop() {
+            let left = self.productions[production].left as usize;
+            if std::mem::replace(&mut is_productive[left], true) {
+                continue;
+            }
+            for &user in &uses[left] {
+                missing[user] -= 1;
+                if missing[user] == 0 {
+                    open.push(user);
+                }
+            }
+        }
+        let start = self.productions[self.start].left as usize;
+        if !is_productive[start] {
+            let message = "no text is in the language: every way from the start needs itself, \
+                           or something that takes no text";
+            let known = self.rules.iter().zip(&is_productive);
+            let first = known
+                .filter(|rule| !rule.1 && !rule.0.name.is_empty())
+                .map(|rule| rule.0);
+            let error = Error::new(ErrorKind::EmptyLanguage, message);
+            return Err(match first.min_by_key(|rule| rule.at) {
+                Some(rule) => error.in_rule(&rule.name),
+                None => error,
+            });
+        }
+        let start = self.productions[self.start].clone();
+        self.productions.retain(|production| {
+            let mut right = production.right.iter();
+            right.all(|symbol| {
+                symbol
+                    .split()
+                    .err()
+                    .is_none_or(|rule| is_productive[rule as usize])
+            })
+        });
+        self.start = self
+            .productions
+            .iter()
+            .position(|p| *p == start)
+            .unwrap_or(0);
+        Ok(())
+    }
+
+    /// `A: x A | y` becomes `A: R y`, `R: | R x`.
+    fn turn_right_recursion(&mut self) {
+        let by_left = self.by_left();
+        let mut productions = std::mem::take(&mut self.productions);
+        let start = productions[self.start].clone();
+        for (left, own) in by_left.iter().enumerate() {
+            let symbol = Symbol::rule(left as u32);
+            let turns = |p: &Production| p.right.len() > 1 && p.right.last() == Some(&symbol);
+            // What is alone on its right side adds nothing.
+            let is_itself = |p: &Production| *p.right == [symbol];
+            if !own.iter().any(|&p| turns(&productions[p])) {
+                continue;
+            }
+            let again = self.rules.len() as u32;
+            let rule = self.rules[left].clone();
+            self.rules.push(rule);
+            let mut more = vec![Production {
+                left: again,
+                right: Box::default(),
+            }];
+            for &number in own {
+                let production = &mut productions[number];
+                if is_itself(production) {
+                    continue;
+                }
+                let mut right = vec![Symbol::rule(again)];
+                match turns(production) {
+                    true => {
+                        right.extend(&production.right[..production.right.len() - 1]);
+                        more.push(Production {
+                            left: again,
+                            right: right.into(),
+                        });
+                        production.right = Box::new([symbol]);
+                    }
+                    false => {
+                        right.extend(&production.right);
+                        production.right = right.into();
+                    }
+                }
+            }
+            productions.extend(more);
+        }
+        productions.retain(|p| *p.right != [Symbol::rule(p.left)]);
+        self.start = productions.iter().position(|p| *p == start).unwrap_or(0);
+        self.productions = productions;
+    }
+
+    fn drop_unreached(&mut self) {
+        let by_left = self.by_left();
+        let start = self.productions[self.start].clone();
+        let mut reached = vec![false; self.rules.len()];
+        let mut open = vec![start.left];
+        reached[start.left as usize] = true;
+        while let Some(left) = open.pop() {
+            for &production in &by_left[left as usize] {
+                for symbol in &self.productions[production].right {
+                    if let Err(rule) = symbol.split()
+                        && !std::mem::replace(&mut reached[rule as usize], true)
+                    {
+                        open.push(rule);
+                    }
+                }
+            }
+        }
+        let mut seen = std::collections::HashSet::new();
+        self.productions
+            .retain(|p| reached[p.left as usize] && seen.insert((p.left, p.right.clone())));
+        self.start = self
+            .productions
+            .iter()
+            .position(|p| *p == start)
+            .unwrap_or(0);
+    }
+
+    fn cut_long(&mut self) {
+        let mut at = 0;
+        while at < self.productions.len() {
+            if self.productions[at].right.len() > MAX_RIGHT {
+                let rule = self.rules[self.productions[at].left as usize].clone();
+                let number = self.rules.len() as u32;
+                self.rules.push(rule);
+                let right = &self.productions[at].right;
+                let head = right[..MAX_RIGHT].into();
+                let mut rest = vec![Symbol::rule(number)];
+                rest.extend(&right[MAX_RIGHT..]);
+                self.productions[at].right = rest.into();
+                self.productions.push(Production {
+                    left: number,
+                    right: head,
+                });
+                continue;
+            }
+            at += 1;
+        }
+    }
+
+    /// Which nonterminals derive the empty text.
+    pub(crate) fn nullable(&self) -> Vec<bool> {
+        let mut nullable = vec![false; self.rules.len()];
+        let mut missing: Vec<usize> = Vec::new();
+        let mut uses: HashMap<u32, Vec<usize>> = HashMap::new();
+        let mut open = Vec::new();
+        for (number, production) in self.productions.iter().enumerate() {
+            let mut count = 0;
+            for symbol in &production.right {
+                match symbol.split() {
+                    Ok(_) => count = usize::MAX / 2,
+                    Err(rule) => {
+                        count += 1;
+                        uses.entry(rule).or_default().push(number);
+                    }
+                }
+            }
+            if count == 0 {
+                open.push(number);
+            }
+            missing.push(count);
+        }
+        while let Some(production) = open.pop() {
+            let left = self.productions[production].left;
+            if std::mem::replace(&mut nullable[left as usize], true) {
+                continue;
+            }
+            for &user in uses.get(&left).map_or(&[][..], |users| users) {
+                missing[user] -= 1;
+                if missing[user] == 0 {
+                    open.push(user);
+                }
+            }
+        }
+        nullable
+    }
+}

@@ -1,0 +1,107 @@
+//! What `%json` means.
+
+use schema_regex::{Escapes, OpenObjects, Options, Whitespace};
+use serde_json::{Map, Value, json};
+
+use crate::compile::patterns::Reading;
+
+/// A schema as a dialect reads it, and how: with white space as JSON allows it, and properties
+/// in the order in which the schema has them. The dialects differ in how characters may be
+/// spelt, and XGrammar's in what some keywords mean.
+pub(crate) fn read(schema: &Value, reading: Reading) -> (Value, Options) {
+    let mut options = Options::default();
+    options.whitespace = Whitespace::Pattern("[ \\t\\n\\r]*".to_owned());
+    options.escapes = match reading {
+        Reading::Greedy => Escapes::Shortest,
+        Reading::Splits | Reading::Ascii => Escapes::All,
+    };
+    let mut schema = schema.clone();
+    if reading == Reading::Ascii {
+        // An object has the properties that are written, unless it says more.
+        options.open_objects = OpenObjects::Closed;
+        if strict(&mut schema) {
+            options.escapes = Escapes::Shortest;
+        }
+    }
+    (schema, options)
+}
+
+/// Keywords with one schema, with several in an array, and with several by name.
+const ONE: [&str; 12] = [
+    "additionalItems",
+    "additionalProperties",
+    "contains",
+    "else",
+    "if",
+    "items",
+    "not",
+    "propertyNames",
+    "then",
+    "unevaluatedItems",
+    "unevaluatedProperties",
+    "contentSchema",
+];
+const MANY: [&str; 4] = ["allOf", "anyOf", "oneOf", "prefixItems"];
+const NAMED: [&str; 5] = [
+    "$defs",
+    "definitions",
+    "dependentSchemas",
+    "patternProperties",
+    "properties",
+];
+
+/// Rewrites a schema to what XGrammar makes of it: the first of several alternatives that
+/// holds is enough, a tuple has no further items, and a string with a pattern or a bounded
+/// length is spelt without escapes, the pattern being of the whole string. Whether it has such
+/// strings. Calls in calls, as deep as the schema, which was read as JSON.
+fn strict(schema: &mut Value) -> bool {
+    let Value::Object(fields) = schema else {
+        return false;
+    };
+    let mut is_raw = false;
+    for (name, value) in fields.iter_mut() {
+        let name = name.as_str();
+        if ONE.contains(&name) && value.is_object() {
+            is_raw |= strict(value);
+        } else if MANY.contains(&name) || name == "items" {
+            let all = value.as_array_mut().into_iter().flatten();
+            is_raw |= all.fold(false, |raw, one| strict(one) | raw);
+        } else if NAMED.contains(&name) {
+            let all = value.as_object_mut().into_iter().flat_map(Map::values_mut);
+            is_raw |= all.fold(false, |raw, one| strict(one) | raw);
+        }
+    }
+    if let Some(all) = fields.remove("oneOf") {
+        match fields.contains_key("anyOf") {
+            false => fields.insert("anyOf".to_owned(), all),
+            true => fields.insert("oneOf".to_owned(), all),
+        };
+    }
+    let is_open = ["items", "additionalItems", "unevaluatedItems"]
+        .iter()
+        .all(|name| !fields.contains_key(*name));
+    if fields.contains_key("prefixItems") && is_open {
+        fields.insert("items".to_owned(), Value::Bool(false));
+    }
+    let bounds = ["pattern", "minLength", "maxLength"];
+    if bounds.iter().all(|name| !fields.contains_key(*name)) {
+        return is_raw;
+    }
+    if let Some(Value::String(pattern)) = fields.get_mut("pattern") {
+        let inner = pattern.strip_prefix('^').unwrap_or(pattern);
+        let inner = match inner.strip_suffix('$') {
+            Some(before) if !before.ends_with('\\') => before,
+            _ => inner,
+        };
+        // Of blanks, only a space stands in a string as it is.
+        *pattern = format!("^(?:{})$", inner.replace(r"\s", " "));
+    }
+    let raw = json!({ "pattern": r#"^[^"\\\x00-\x1F]*$"# });
+    match fields.get_mut("allOf") {
+        Some(Value::Array(all)) => all.push(raw),
+        _ => {
+            fields.insert("allOf".to_owned(), json!([raw]));
+        }
+    }
+    true
+}

@@ -1,0 +1,515 @@
+//! From what was written to the normal form.
+
+mod regular;
+mod repeat;
+
+use std::collections::HashMap;
+
+use schema_regex::automaton::SchemaAutomaton;
+
+use crate::compile::cfg::{Cfg, Matter, Nonterminal, Production, Symbol, Terminal};
+use crate::compile::patterns::{self, Reading};
+use crate::compile::regular::Re;
+use crate::compile::table::{Table, TableLimits};
+use crate::dialects::ast::{Expr, RuleKind, Tree};
+use crate::{Config, Error, ErrorKind};
+
+/// How a tree is to be read.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Meaning {
+    pub(crate) reading: Reading,
+    pub(crate) start: &'static str,
+    /// Whether every name must be defined, reached or not.
+    pub(crate) all_names: bool,
+    /// Whether ignored text may come at both ends, whatever the grammar says.
+    pub(crate) skip_at_ends: bool,
+    /// Whether ignored text may come behind the last lexeme.
+    pub(crate) trailing_skip: bool,
+}
+
+/// States of terminals that are put together here, and not by the grammar's author: more
+/// are not worth it.
+const COLLAPSED: TableLimits = TableLimits {
+    states: 1_500,
+    work: 2_000_000,
+};
+
+/// The longest pattern that is put together, in bytes.
+const COLLAPSED_SIZE: usize = 100_000;
+
+pub(crate) fn lower(
+    tree: &Tree,
+    text: &str,
+    meaning: Meaning,
+    config: &Config,
+) -> Result<Cfg, Error> {
+    let mut lowering = Lowering {
+        text,
+        meaning,
+        config,
+        scopes: Vec::new(),
+        cfg: Cfg::default(),
+        known: HashMap::new(),
+        rules: HashMap::new(),
+        open: Vec::new(),
+        states: 0,
+        counts: 1,
+    };
+    let is_greedy = meaning.reading == Reading::Greedy;
+    let root = lowering.rule_of("", 0);
+    let start = lowering.scope(tree, 0)?;
+    lowering.cfg.start = lowering.cfg.productions.len();
+    lowering.push(root, vec![start]);
+    lowering.run()?;
+    let mut cfg = lowering.cfg;
+    cfg.is_greedy = is_greedy;
+    cfg.initial_skip = tree.initial_skip || meaning.skip_at_ends;
+    cfg.trailing_skip = meaning.trailing_skip || meaning.skip_at_ends;
+    cfg.tidy()?;
+    Ok(cfg)
+}
+
+/// A grammar, or one that is nested in it.
+struct Scope<'a> {
+    tree: &'a Tree,
+    /// What each rule takes, where that is known to be regular.
+    regular: Vec<Option<Re>>,
+    /// Whether regular parts become terminals across the boundaries that were written.
+    collapses: bool,
+}
+
+struct Lowering<'a> {
+    text: &'a str,
+    meaning: Meaning,
+    config: &'a Config,
+    scopes: Vec<Scope<'a>>,
+    cfg: Cfg,
+    /// Terminals by what they are; nothing where only the empty text is taken.
+    known: HashMap<(String, bool, u32), Option<Symbol>>,
+    rules: HashMap<(usize, usize), u32>,
+    open: Vec<(usize, usize)>,
+    /// States of all terminals.
+    states: usize,
+    /// The product of the counts inside of which something is being lowered.
+    counts: usize,
+}
+
+impl<'a> Lowering<'a> {
+    fn fail(&self, kind: ErrorKind, at: usize, message: impl Into<String>) -> Error {
+        Error::new(kind, message).at(self.text, at)
+    }
+
+    fn limits(&self) -> TableLimits {
+        TableLimits {
+            states: self.config.max_terminal_states,
+            work: self.config.max_work,
+        }
+    }
+
+    fn rule_of(&mut self, name: &str, at: usize) -> u32 {
+        self.cfg.rules.push(Nonterminal {
+            name: name.to_owned(),
+            at,
+        });
+        self.cfg.rules.len() as u32 - 1
+    }
+
+    fn push(&mut self, left: u32, right: Vec<Symbol>) {
+        self.cfg.productions.push(Production {
+            left,
+            right: right.into(),
+        });
+    }
+
+    /// Takes up a grammar: its start.
+    fn scope(&mut self, tree: &'a Tree, at: usize) -> Result<Symbol, Error> {
+        let number = self.scopes.len();
+        let Some(&start) = tree.by_name.get(self.meaning.start) else {
+            return Err(self.fail(
+                ErrorKind::Name,
+                at,
+                format!(
+                    "the grammar has no rule `{}`, with which it begins",
+                    self.meaning.start
+                ),
+            ));
+        };
+        let is_lazy = |kind: &RuleKind| matches!(kind, RuleKind::Lazy | RuleKind::Suffix(_));
+        let has_lazy = tree.rules.iter().any(|rule| is_lazy(&rule.kind));
+        let is_lark = self.meaning.start == "start";
+        let collapses = self.meaning.reading != Reading::Greedy
+            && tree.ignore.is_empty()
+            && !(has_lazy && is_lark);
+        self.scopes.push(Scope {
+            tree,
+            regular: vec![None; tree.rules.len()],
+            collapses,
+        });
+        self.cfg.ignored.push(None);
+        self.find_regular(number, start)?;
+        if !tree.ignore.is_empty() {
+            let mut all = Vec::new();
+            for expr in &tree.ignore {
+                let re = self.regular(number, expr)?.ok_or_else(|| {
+                    Error::new(ErrorKind::Syntax, "`%ignore` takes terminals alone")
+                        .in_rule("%ignore")
+                })?;
+                all.push(re);
+            }
+            let symbol = self.terminal(
+                &Re::Alt(all.into()),
+                false,
+                number,
+                "%ignore",
+                at,
+                self.limits(),
+            )?;
+            // Ignored text that may be empty is none: what is not empty counts.
+            let symbol = match symbol.map(Symbol::split) {
+                Some(Err(optional)) => {
+                    let own = self
+                        .cfg
+                        .productions
+                        .iter()
+                        .find(|p| p.left == optional && !p.right.is_empty());
+                    own.map(|p| p.right[0])
+                }
+                _ => symbol,
+            };
+            self.cfg.ignored[number] = symbol.and_then(|symbol| symbol.split().ok());
+        }
+        self.rule_symbol(number, start)
+    }
+
+    /// Lowers all rules that are reached.
+    fn run(&mut self) -> Result<(), Error> {
+        while let Some((scope, rule)) = self.open.pop() {
+            let left = self.rules[&(scope, rule)];
+            let tree = self.scopes[scope].tree;
+            let rule = &tree.rules[rule];
+            self.alternatives(scope, &rule.body, left)
+                .map_err(|error| error.at(self.text, rule.at).in_rule(&rule.name))?;
+        }
+        Ok(())
+    }
+
+    fn rule_symbol(&mut self, scope: usize, rule: usize) -> Result<Symbol, Error> {
+        let tree = self.scopes[scope].tree;
+        let own = &tree.rules[rule];
+        let left = match self.rules.get(&(scope, rule)) {
+            Some(&left) => return Ok(Symbol::rule(left)),
+            None => self.rule_of(&own.name, own.at),
+        };
+        self.rules.insert((scope, rule), left);
+        let is_lazy = matches!(own.kind, RuleKind::Lazy | RuleKind::Suffix(_));
+        if !is_lazy && own.kind != RuleKind::Terminal && !self.scopes[scope].collapses {
+            self.open.push((scope, rule));
+            return Ok(Symbol::rule(left));
+        }
+        let re = self.scopes[scope].regular[rule].clone();
+        let Some(re) = re else {
+            self.open.push((scope, rule));
+            return Ok(Symbol::rule(left));
+        };
+        let is_rule = own.kind == RuleKind::Rule;
+        let limits = if is_rule { COLLAPSED } else { self.limits() };
+        let commits = is_lazy && self.meaning.start == "start";
+        let by_parts = is_rule || !is_lazy && self.meaning.reading != Reading::Greedy;
+        match self.terminal(&re, commits, scope, &own.name, own.at, limits) {
+            Ok(symbol) => self.push(left, symbol.into_iter().collect()),
+            Err(error) if by_parts && error.kind() == ErrorKind::LimitExceeded => {
+                self.scopes[scope].regular[rule] = None;
+                self.open.push((scope, rule));
+            }
+            Err(error) => return Err(error.at(self.text, own.at).in_rule(&own.name)),
+        }
+        Ok(Symbol::rule(left))
+    }
+
+    /// The symbol of a terminal; nothing where it takes the empty text alone.
+    fn terminal(
+        &mut self,
+        re: &Re,
+        is_lazy: bool,
+        scope: usize,
+        name: &str,
+        at: usize,
+        limits: TableLimits,
+    ) -> Result<Option<Symbol>, Error> {
+        let key = (format!("{re:?}"), is_lazy, scope as u32);
+        if let Some(symbol) = self.known.get(&key) {
+            return Ok(*symbol);
+        }
+        let table = re.table(limits).map_err(|error| error.at(self.text, at))?;
+        let (table, is_nullable) = without_empty(table);
+        self.states += table.states();
+        if self.states > self.config.max_states {
+            return Err(Error::limit(
+                "max_states",
+                "states in all terminals",
+                self.config.max_states,
+            ));
+        }
+        let symbol = if table.is_nothing() && is_nullable {
+            None
+        } else if table.is_nothing() {
+            Some(Symbol::rule(self.rule_of(name, at)))
+        } else {
+            let terminal = self.add(Matter::Table(table), is_lazy, scope, name, at);
+            Some(match is_nullable {
+                true => self.optional(terminal, name, at),
+                false => terminal,
+            })
+        };
+        self.known.insert(key, symbol);
+        Ok(symbol)
+    }
+
+    fn add(
+        &mut self,
+        matter: Matter,
+        is_lazy: bool,
+        scope: usize,
+        name: &str,
+        at: usize,
+    ) -> Symbol {
+        self.cfg.terminals.push(Terminal {
+            matter,
+            is_lazy,
+            domain: scope as u32,
+            name: name.to_owned(),
+            at,
+        });
+        Symbol::terminal(self.cfg.terminals.len() as u32 - 1)
+    }
+
+    fn optional(&mut self, symbol: Symbol, name: &str, at: usize) -> Symbol {
+        let rule = self.rule_of(name, at);
+        self.push(rule, vec![symbol]);
+        self.push(rule, Vec::new());
+        Symbol::rule(rule)
+    }
+
+    fn alternatives(&mut self, scope: usize, expr: &'a Expr, left: u32) -> Result<(), Error> {
+        let Expr::Alt(all) = expr else {
+            let mut right = Vec::new();
+            self.symbols(scope, expr, &mut right)?;
+            self.push(left, right);
+            return Ok(());
+        };
+        let mut together = Vec::new();
+        for alternative in all {
+            if self.scopes[scope].collapses
+                && let Some(re) = self.regular(scope, alternative)?
+            {
+                together.push((re, alternative));
+                continue;
+            }
+            let mut right = Vec::new();
+            self.symbols(scope, alternative, &mut right)?;
+            self.push(left, right);
+        }
+        if together.is_empty() {
+            return Ok(());
+        }
+        let all = together.iter().map(|one| one.0.clone());
+        if let Some(symbols) = self.collapsed(scope, &Re::Alt(all.collect()))? {
+            self.push(left, symbols);
+            return Ok(());
+        }
+        for (re, alternative) in together {
+            let right = match self.collapsed(scope, &re)? {
+                Some(right) => right,
+                None => {
+                    let mut right = Vec::new();
+                    self.structure(scope, alternative, &mut right)?;
+                    right
+                }
+            };
+            self.push(left, right);
+        }
+        Ok(())
+    }
+
+    /// A terminal of something regular, unless that would be too large.
+    fn collapsed(&mut self, scope: usize, re: &Re) -> Result<Option<Vec<Symbol>>, Error> {
+        if re.size() > COLLAPSED_SIZE {
+            return Ok(None);
+        }
+        match self.terminal(re, false, scope, "", 0, COLLAPSED) {
+            Ok(symbol) => Ok(Some(symbol.into_iter().collect())),
+            Err(error) if error.kind() == ErrorKind::LimitExceeded => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    fn symbols(
+        &mut self,
+        scope: usize,
+        expr: &'a Expr,
+        out: &mut Vec<Symbol>,
+    ) -> Result<(), Error> {
+        if self.scopes[scope].collapses
+            && let Some(re) = self.regular(scope, expr)?
+            && let Some(symbols) = self.collapsed(scope, &re)?
+        {
+            out.extend(symbols);
+            return Ok(());
+        }
+        self.structure(scope, expr, out)
+    }
+
+    /// As [`Lowering::symbols`], of the parts of an expression that is no terminal as a whole.
+    fn structure(
+        &mut self,
+        scope: usize,
+        expr: &'a Expr,
+        out: &mut Vec<Symbol>,
+    ) -> Result<(), Error> {
+        match expr {
+            Expr::Empty => {}
+            // Where every split counts, a boundary inside of it changes nothing.
+            Expr::Regex { pattern, at } if self.meaning.reading != Reading::Greedy => {
+                let parsed = regex_syntax::ParserBuilder::new()
+                    .nest_limit(patterns::MAX_NEST)
+                    .build()
+                    .parse(pattern);
+                let hir = parsed.map_err(|error| {
+                    self.fail(ErrorKind::Syntax, *at, format!("/{pattern}/: {error}"))
+                })?;
+                self.large(scope, &hir, *at, out)?;
+            }
+            Expr::Text { at, .. } | Expr::Regex { at, .. } | Expr::Substring { at, .. } => {
+                let at = *at;
+                let name = match expr {
+                    Expr::Text { text, .. } => format!("{text:?}"),
+                    Expr::Regex { pattern, .. } => format!("/{pattern}/"),
+                    _ => "a substring".to_owned(),
+                };
+                if let Some(re) = self.regular(scope, expr)? {
+                    out.extend(self.terminal(&re, false, scope, &name, at, self.limits())?);
+                }
+            }
+            Expr::Class(_) => {
+                if let Some(re) = self.regular(scope, expr)? {
+                    out.extend(self.terminal(&re, false, scope, "a class", 0, self.limits())?);
+                }
+            }
+            Expr::Name { name, at } => {
+                let rule = self.lookup(scope, name, *at)?;
+                out.push(self.rule_symbol(scope, rule)?);
+            }
+            Expr::Seq(parts) => self.sequence(scope, parts, out)?,
+            Expr::Alt(_) => {
+                let rule = self.rule_of("", 0);
+                self.alternatives(scope, expr, rule)?;
+                out.push(Symbol::rule(rule));
+            }
+            Expr::Repeat { of, min, max } => {
+                let symbol = self.repeat(scope, of, *min, *max)?;
+                out.extend(symbol);
+            }
+            Expr::And(_) | Expr::Not(_) => {
+                let Some(re) = self.regular(scope, expr)? else {
+                    return Err(Error::new(
+                        ErrorKind::Unsupported,
+                        "`&` and `~` are for terminals alone: give the rule a name in capitals",
+                    ));
+                };
+                out.extend(self.terminal(&re, false, scope, "", 0, self.limits())?);
+            }
+            Expr::Json { schema, at } => {
+                let (schema, options) = crate::compile::json::read(schema, self.meaning.reading);
+                let automaton = SchemaAutomaton::new(&schema, &options).map_err(|error| {
+                    self.fail(ErrorKind::Unsupported, *at, format!("`%json`: {error}"))
+                })?;
+                let matter = Matter::Json(Box::new(automaton));
+                out.push(self.add(matter, false, scope, "%json", *at));
+            }
+            Expr::Nested { tree, at } => {
+                let number = self.scopes.len();
+                out.push(self.scope(tree, *at)?);
+                // Its ignored text may stand behind its last lexeme, whatever follows.
+                if self.meaning.trailing_skip
+                    && let Some(ignored) = self.cfg.ignored[number]
+                {
+                    let table = match &self.cfg.terminals[ignored as usize].matter {
+                        Matter::Table(table) => table.clone(),
+                        _ => return Ok(()),
+                    };
+                    let skipped = self.add(Matter::Table(table), false, number, "%ignore", *at);
+                    out.push(self.optional(skipped, "%ignore", *at));
+                }
+            }
+            Expr::Special { name, at } => {
+                let known = self.cfg.specials.iter().position(|s| **s == **name);
+                let number = known.unwrap_or_else(|| {
+                    self.cfg.specials.push(name.as_str().into());
+                    self.cfg.specials.len() - 1
+                });
+                let matter = Matter::Special(number as u32);
+                out.push(self.add(matter, false, scope, name, *at));
+            }
+            Expr::Dispatch {
+                tags,
+                loops,
+                excludes,
+                at,
+            } => {
+                self.dispatch(scope, (tags, excludes), *loops, *at, out)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn sequence(
+        &mut self,
+        scope: usize,
+        parts: &'a [Expr],
+        out: &mut Vec<Symbol>,
+    ) -> Result<(), Error> {
+        let mut together: Vec<(Re, &'a Expr)> = Vec::new();
+        for part in parts {
+            if self.scopes[scope].collapses
+                && let Some(re) = self.regular(scope, part)?
+            {
+                together.push((re, part));
+                continue;
+            }
+            self.flush(scope, &mut together, out)?;
+            self.structure(scope, part, out)?;
+        }
+        self.flush(scope, &mut together, out)
+    }
+
+    fn flush(
+        &mut self,
+        scope: usize,
+        together: &mut Vec<(Re, &'a Expr)>,
+        out: &mut Vec<Symbol>,
+    ) -> Result<(), Error> {
+        if together.len() > 1 {
+            let all = together.iter().map(|one| one.0.clone()).collect();
+            if let Some(symbols) = self.collapsed(scope, &Re::Seq(all))? {
+                out.extend(symbols);
+                together.clear();
+                return Ok(());
+            }
+        }
+        for (re, part) in together.drain(..) {
+            match self.collapsed(scope, &re)? {
+                Some(symbols) => out.extend(symbols),
+                None => self.structure(scope, part, out)?,
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The automaton without the empty text, and whether it took that.
+fn without_empty(table: Table) -> (Table, bool) {
+    match table.is_nothing() || !table.is_nullable() {
+        true => (table, false),
+        false => (table.without_empty(), true),
+    }
+}

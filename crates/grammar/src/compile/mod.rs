@@ -1,0 +1,11 @@
+//! From the tree to tables: productions over terminals, an automaton a terminal, and what a stack's
+//! topmost state says.
+
+pub(crate) mod cfg;
+pub(crate) mod json;
+pub(crate) mod lexer;
+pub(crate) mod lower;
+pub(crate) mod lr;
+pub(crate) mod patterns;
+pub(crate) mod regular;
+pub(crate) mod table;

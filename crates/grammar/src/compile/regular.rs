@@ -1,0 +1,186 @@
+//! Regular languages as trees, and their automata.
+
+use std::rc::Rc;
+
+use fsm_tables::{Builder, MATCH, NfaId, Shape, State, Syntax};
+
+use crate::compile::patterns;
+use crate::compile::table::{Table, TableLimits};
+use crate::{Error, ErrorKind};
+
+/// A regular language.
+#[derive(Clone, Debug)]
+pub(crate) enum Re {
+    Empty,
+    Pattern(Rc<str>),
+    Seq(Rc<[Re]>),
+    Alt(Rc<[Re]>),
+    Repeat(Rc<Re>, u32, Option<u32>),
+    And(Rc<[Re]>),
+    Not(Rc<Re>),
+    /// What it takes of which it takes no beginning.
+    First(Rc<Re>),
+    /// Any run of consecutive chunks.
+    Substring(Rc<[String]>),
+}
+
+impl Re {
+    pub(crate) fn pattern(text: impl Into<Rc<str>>) -> Re {
+        Re::Pattern(text.into())
+    }
+
+    /// About how long its pattern is, in bytes.
+    pub(crate) fn size(&self) -> usize {
+        let sum = |all: &[Re]| all.iter().map(Re::size).fold(8usize, usize::saturating_add);
+        match self {
+            Re::Empty => 4,
+            Re::Pattern(pattern) => pattern.len(),
+            Re::Seq(all) | Re::Alt(all) | Re::And(all) => sum(all),
+            Re::Repeat(of, _, _) | Re::Not(of) | Re::First(of) => of.size().saturating_add(8),
+            Re::Substring(chunks) => chunks.iter().map(|chunk| chunk.len() + 4).sum(),
+        }
+    }
+
+    /// Writes it as one regular expression, if it is one.
+    fn write(&self, out: &mut String) -> bool {
+        match self {
+            Re::Empty => out.push_str("(?:)"),
+            Re::Pattern(pattern) => {
+                out.push_str("(?:");
+                out.push_str(pattern);
+                out.push(')');
+            }
+            Re::Seq(all) => {
+                out.push_str("(?:");
+                if !all.iter().all(|re| re.write(out)) {
+                    return false;
+                }
+                out.push(')');
+            }
+            Re::Alt(all) => {
+                out.push_str("(?:");
+                for (i, re) in all.iter().enumerate() {
+                    if i > 0 {
+                        out.push('|');
+                    }
+                    if !re.write(out) {
+                        return false;
+                    }
+                }
+                out.push(')');
+                if all.is_empty() {
+                    out.push_str(r"[^\x00-\x{10FFFF}]");
+                }
+            }
+            Re::Repeat(of, min, max) => {
+                out.push_str("(?:");
+                if !of.write(out) {
+                    return false;
+                }
+                out.push(')');
+                match max {
+                    Some(max) => out.push_str(&format!("{{{min},{max}}}")),
+                    None => out.push_str(&format!("{{{min},}}")),
+                }
+            }
+            Re::And(_) | Re::Not(_) | Re::First(_) | Re::Substring(_) => return false,
+        }
+        true
+    }
+
+    /// Its automaton.
+    ///
+    /// # Errors
+    ///
+    /// It has more states than the limits allow, or takes more work.
+    pub(crate) fn table(&self, limits: TableLimits) -> Result<Table, Error> {
+        let mut pattern = String::new();
+        if self.write(&mut pattern) {
+            return Table::of_pattern(&pattern, limits);
+        }
+        match self {
+            Re::And(all) => {
+                let mut tables = all.iter().map(|re| re.table(limits));
+                let first = tables.next().unwrap_or_else(|| Ok(Table::nothing()))?;
+                tables.try_fold(first, |met, table| met.both(&table?, limits))
+            }
+            Re::Not(of) => of.table(limits)?.complement(limits),
+            Re::First(of) => Ok(of.table(limits)?.first()),
+            _ => {
+                let mut meter = limits;
+                let mut builder = Builder::new(&mut meter);
+                let start = builder.expression(&mut Parts(limits), self, MATCH)?;
+                Table::of_nfa(&builder.finish(start), limits)
+            }
+        }
+    }
+}
+
+/// How the parts of a language are read that is no single expression.
+struct Parts(TableLimits);
+
+impl Syntax<TableLimits> for Parts {
+    type Expression = Re;
+
+    fn shape<'e>(&self, of: &'e Re) -> Shape<'e, Re> {
+        match of {
+            Re::Empty => Shape::Concat(&[]),
+            Re::Seq(all) => Shape::Concat(all),
+            Re::Alt(all) if !all.is_empty() => Shape::Alternation(all),
+            Re::Repeat(of, min, max) => Shape::Repeat {
+                of,
+                min: *min,
+                max: *max,
+            },
+            _ => Shape::Leaf,
+        }
+    }
+
+    fn leaf(
+        &mut self,
+        builder: &mut Builder<'_, TableLimits>,
+        leaf: &Re,
+        next: NfaId,
+    ) -> Result<NfaId, Error> {
+        let Re::Substring(chunks) = leaf else {
+            return leaf.table(self.0)?.embed(builder, next);
+        };
+        // It may begin in front of each chunk, and end behind each.
+        let (mut at, mut begin) = (next, next);
+        for chunk in chunks.iter().rev() {
+            let literal = patterns::literal(chunk, false, patterns::Reading::Splits);
+            let of_chunk = Table::of_pattern(&literal, self.0)?.embed(builder, at)?;
+            at = builder.push(State::Split(of_chunk, next))?;
+            begin = builder.push(State::Split(at, begin))?;
+        }
+        Ok(begin)
+    }
+}
+
+/// What a lazy lexeme means: it ends at its first possible end.
+pub(crate) fn lazy(re: Re) -> Re {
+    Re::First(Rc::new(re))
+}
+
+/// What free text is up to the first of some texts, which is `tag`: or to none of them.
+pub(crate) fn text_until(all: &[String], tag: Option<&str>) -> Result<Re, Error> {
+    if all.is_empty() && tag.is_none() {
+        return Ok(Re::pattern("(?s:.*)"));
+    }
+    if all.iter().any(String::is_empty) {
+        return Err(Error::new(ErrorKind::Syntax, "a tag is empty"));
+    }
+    let texts = all
+        .iter()
+        .map(|text| Re::pattern(regex_syntax::escape(text)))
+        .collect();
+    let any = Re::pattern("(?s:.*)");
+    let with = Re::Seq([any.clone(), Re::Alt(texts)].into());
+    Ok(match tag {
+        None => Re::Not(Rc::new(Re::Seq([with, any].into()))),
+        Some(tag) => {
+            let ends = Re::Seq([any, Re::pattern(regex_syntax::escape(tag))].into());
+            Re::And([lazy(with), ends].into())
+        }
+    })
+}

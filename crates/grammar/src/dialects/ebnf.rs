@@ -1,0 +1,469 @@
+//! Reads GBNF as llama.cpp does, and EBNF as XGrammar does.
+
+use crate::dialects::ast::{Expr, Rule, RuleKind, Tree, negated, normal_ranges};
+use crate::dialects::reader::Reader;
+use crate::{Config, Error, ErrorKind};
+
+/// Which of the two.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Notation {
+    Gbnf,
+    Ebnf,
+}
+
+/// Counts beyond this are refused, as llama.cpp does: nested ones count as their product.
+const MAX_GBNF_COUNT: u64 = 2_000;
+
+pub(crate) fn parse(text: &str, notation: Notation, config: &Config) -> Result<Tree, Error> {
+    let mut parser = Parser {
+        r: Reader::new(text, config.max_depth),
+        notation,
+        tree: Tree::default(),
+    };
+    parser.file()?;
+    Ok(parser.tree)
+}
+
+pub(crate) struct Parser<'t> {
+    pub(crate) r: Reader<'t>,
+    notation: Notation,
+    tree: Tree,
+}
+
+impl Parser<'_> {
+    fn is_gbnf(&self) -> bool {
+        self.notation == Notation::Gbnf
+    }
+
+    /// Blanks and comments, with newlines where these may come.
+    pub(crate) fn space(&mut self, newlines: bool) {
+        space(&mut self.r, newlines);
+    }
+
+    fn is_name(&self, c: char) -> bool {
+        let more = if self.is_gbnf() { "-" } else { "_-." };
+        c.is_ascii_alphanumeric() || more.contains(c)
+    }
+
+    pub(crate) fn name(&mut self) -> Option<String> {
+        let (notation, at) = (self.notation, self.r.at);
+        let first = self.r.peek()?;
+        if notation == Notation::Ebnf && !(first.is_ascii_alphabetic() || first == '_') {
+            return None;
+        }
+        let this = &*self;
+        let len = this.r.rest().find(|c| !this.is_name(c));
+        let len = len.unwrap_or(self.r.rest().len());
+        self.r.at += len;
+        (len > 0).then(|| self.r.text[at..at + len].to_owned())
+    }
+
+    fn file(&mut self) -> Result<(), Error> {
+        self.space(true);
+        while self.r.peek().is_some() {
+            self.rule()?;
+            self.space(true);
+        }
+        Ok(())
+    }
+
+    fn rule(&mut self) -> Result<(), Error> {
+        self.r.rule.clear();
+        let at = self.r.at;
+        let Some(name) = self.name() else {
+            let found = self.r.found();
+            let names = match self.is_gbnf() {
+                true => "letters, digits and `-`",
+                false => "letters, digits, `_`, `-` and `.`",
+            };
+            return Err(self.r.error(format!(
+                "expected the name of a rule ({names}), found {found}"
+            )));
+        };
+        self.r.rule.clone_from(&name);
+        self.space(false);
+        let mut kind = RuleKind::Rule;
+        if !self.is_gbnf() && self.r.take("[") {
+            kind = self.attributes()?;
+        }
+        if !self.r.take("::=") {
+            let found = self.r.found();
+            return Err(self.r.error(format!("expected `::=`, found {found}")));
+        }
+        self.space(true);
+        let body = self.alternatives(false)?.0;
+        if self.is_gbnf() {
+            // A rule ends with its line, and all of its line is its own.
+            match self.r.peek() {
+                None | Some('\n' | '\r') => {}
+                Some(_) => {
+                    let found = self.r.found();
+                    return Err(self.r.error(format!(
+                        "expected a new line or the end behind a rule, found {found}"
+                    )));
+                }
+            }
+        }
+        let rule = Rule {
+            name: name.clone(),
+            at,
+            body,
+            kind,
+        };
+        match self.tree.by_name.get(&name) {
+            // The last one of a name counts, as llama.cpp has it.
+            Some(&known) if self.is_gbnf() => self.tree.rules[known] = rule,
+            Some(_) => {
+                let error = Error::new(ErrorKind::Name, format!("`{name}` is defined twice"));
+                return Err(self.r.place(error, at));
+            }
+            None => {
+                self.tree.by_name.insert(name, self.tree.rules.len());
+                self.tree.rules.push(rule);
+            }
+        }
+        Ok(())
+    }
+
+    /// The options between a rule's name and `::=`, behind the bracket.
+    fn attributes(&mut self) -> Result<RuleKind, Error> {
+        let mut kind = RuleKind::Rule;
+        loop {
+            self.space(true);
+            let at = self.r.at;
+            let name = self.name().unwrap_or_default();
+            match name.as_str() {
+                "lazy" => kind = RuleKind::Lazy,
+                "capture" => {
+                    self.space(true);
+                    if self.r.take("=") {
+                        self.space(true);
+                        self.literal()?;
+                    }
+                }
+                "max_tokens" | "max_chars" => {
+                    return Err(self.r.unsupported(
+                        at,
+                        format!("the option `{name}` is not supported: bound the rule by a repetition such as `{{0,100}}`"),
+                    ));
+                }
+                "temperature" => {
+                    return Err(self.r.unsupported(
+                        at,
+                        "the option `temperature` is not supported: it is the sampler's, and no constraint",
+                    ));
+                }
+                _ => return Err(self.r.unsupported(at, format!("unknown option `{name}`"))),
+            }
+            self.space(true);
+            if self.r.take("]") {
+                self.space(true);
+                return Ok(kind);
+            }
+            if !self.r.take(",") {
+                let found = self.r.found();
+                return Err(self.r.error(format!("expected `,` or `]`, found {found}")));
+            }
+        }
+    }
+
+    /// Whether what comes next begins another rule.
+    fn begins_rule(&mut self) -> bool {
+        let at = self.r.at;
+        let mut begins = self.name().is_some();
+        if begins {
+            self.space(false);
+            if self.r.take("[") {
+                // Options, and not a class: names and numbers up to the bracket.
+                self.r.take_while(|c| c != ']' && c != '\n');
+                self.r.take("]");
+                self.space(true);
+            }
+            begins = self.r.rest().starts_with("::=");
+        }
+        self.r.at = at;
+        begins
+    }
+
+    /// Alternatives up to what cannot belong to them, and their largest nested count.
+    fn alternatives(&mut self, nested: bool) -> Result<(Expr, u64), Error> {
+        self.r.enter()?;
+        let (mut all, mut most) = (Vec::new(), 1);
+        loop {
+            let (sequence, count) = self.sequence(nested)?;
+            most = most.max(count);
+            all.push(sequence);
+            if !self.r.take("|") {
+                break;
+            }
+            self.space(true);
+        }
+        self.r.leave();
+        Ok((Expr::alt(all), most))
+    }
+
+    fn sequence(&mut self, nested: bool) -> Result<(Expr, u64), Error> {
+        let newlines = nested || !self.is_gbnf();
+        let at = self.r.at;
+        let (mut parts, mut most) = (Vec::new(), 1);
+        loop {
+            self.space(newlines);
+            let Some((element, mut count)) = self.element(nested)? else {
+                break;
+            };
+            let mut element = element;
+            loop {
+                let before = self.r.at;
+                self.space(newlines);
+                let Some((min, max)) = self.operator(count)? else {
+                    self.r.at = before;
+                    break;
+                };
+                let times = u64::from(max.unwrap_or(min).max(1));
+                count = count.saturating_mul(times);
+                element = element.repeat(min, max);
+                if !self.is_gbnf() {
+                    break;
+                }
+            }
+            most = most.max(count);
+            parts.push(element);
+        }
+        if parts.is_empty() && !self.is_gbnf() && !(nested && self.r.peek() == Some(')')) {
+            return Err(self.r.error_at(
+                at,
+                "an alternative is empty: write `\"\"` for the empty text",
+            ));
+        }
+        Ok((Expr::seq(parts), most))
+    }
+
+    /// The bounds of a repetition, if an operator comes next, behind an element in which
+    /// something is repeated `count` times already.
+    fn operator(&mut self, count: u64) -> Result<Option<(u32, Option<u32>)>, Error> {
+        let at = self.r.at;
+        let bounds = match self.r.peek() {
+            Some('*') => (0, None),
+            Some('+') => (1, None),
+            Some('?') => (0, Some(1)),
+            Some('{') => {
+                self.r.next();
+                self.space(true);
+                let min = self.r.count()?;
+                let max = self.r.upper_bound(min, |r| space(r, true))?;
+                self.r.check_bounds(at, min, max)?;
+                let product = u64::from(min.max(max.unwrap_or(0)).max(1)).saturating_mul(count);
+                if self.is_gbnf() && product > MAX_GBNF_COUNT {
+                    let message = format!(
+                        "a repetition of {product} (nested ones are multiplied) is beyond {MAX_GBNF_COUNT}"
+                    );
+                    let error = Error::new(ErrorKind::LimitExceeded, message);
+                    return Err(self.r.place(error, at));
+                }
+                (min, max)
+            }
+            _ => return Ok(None),
+        };
+        self.r.next();
+        Ok(Some(bounds))
+    }
+
+    /// One element, with the product of the counts in it.
+    fn element(&mut self, nested: bool) -> Result<Option<(Expr, u64)>, Error> {
+        let at = self.r.at;
+        let Some(c) = self.r.peek() else {
+            return Ok(None);
+        };
+        let element = match c {
+            '"' => {
+                let text = self.literal()?;
+                match text.is_empty() {
+                    true => Expr::Empty,
+                    false => Expr::text(text, at),
+                }
+            }
+            '[' => self.class()?,
+            '.' if self.is_gbnf() => {
+                self.r.next();
+                Expr::Class(negated(&[]))
+            }
+            '(' => {
+                self.r.next();
+                if self.r.peek() == Some('=') && !self.is_gbnf() {
+                    return Err(self.r.unsupported(
+                        at,
+                        "the look-ahead `(= ..)` is not supported: it is a hint; leave it out",
+                    ));
+                }
+                self.space(true);
+                let (inner, count) = self.alternatives(true)?;
+                self.space(true);
+                if !self.r.take(")") {
+                    let found = self.r.found();
+                    return Err(self.r.error(format!("expected `)`, found {found}")));
+                }
+                return Ok(Some((inner, count)));
+            }
+            '<' | '!' if self.is_gbnf() => return self.token().map(|token| Some((token, 1))),
+            _ if !self.is_gbnf() && !nested && self.begins_rule() => return Ok(None),
+            _ => {
+                let Some(name) = self.name() else {
+                    return match c {
+                        '|' | ')' | '\n' | '\r' => Ok(None),
+                        _ => Err(self.r.error(format!("expected an element, found {c:?}"))),
+                    };
+                };
+                if !self.is_gbnf() && self.r.peek() == Some('(') {
+                    return self.call(&name, at).map(|call| Some((call, 1)));
+                }
+                Expr::Name { name, at }
+            }
+        };
+        Ok(Some((element, 1)))
+    }
+
+    /// `<name>` or `<[id]>`.
+    fn token(&mut self) -> Result<Expr, Error> {
+        let at = self.r.at;
+        if self.r.take("!") {
+            return Err(self.r.unsupported(
+                at,
+                "a negated token `!<..>` is not supported: name what may come",
+            ));
+        }
+        let name: String = format!("{}>", self.r.take_while(|c| c != '>' && c != '\n'));
+        if !self.r.take(">") {
+            return Err(self.r.error_at(at, "a token reference `<..>` has no end"));
+        }
+        if name.starts_with("<[") {
+            return Err(self.r.unsupported(
+                at,
+                "a token by its number is not supported: name it, as in `<|im_end|>`",
+            ));
+        }
+        Ok(Expr::Special { name, at })
+    }
+
+    pub(crate) fn literal(&mut self) -> Result<String, Error> {
+        let at = self.r.at;
+        if !self.r.take("\"") {
+            let found = self.r.found();
+            return Err(self
+                .r
+                .error(format!("expected a string in quotes, found {found}")));
+        }
+        let mut text = String::new();
+        loop {
+            match self.r.next() {
+                None => return Err(self.r.error_at(at, "a string has no end")),
+                Some('"') => return Ok(text),
+                Some('\n' | '\r') if !self.is_gbnf() => {
+                    return Err(self
+                        .r
+                        .error_at(at, "a string has a line break: write `\\n`"));
+                }
+                Some('\\') => text.push(self.escape(false)?),
+                Some(c) => text.push(c),
+            }
+        }
+    }
+
+    /// The character of an escape, behind its backslash.
+    fn escape(&mut self, in_class: bool) -> Result<char, Error> {
+        let at = self.r.at - 1;
+        let c = self.r.next();
+        let bad = |this: &Self, what: &str| Err(this.r.error_at(at, what));
+        let code = match c {
+            Some('x') if self.is_gbnf() => {
+                let before = self.r.at;
+                let code = self.r.hex(2);
+                if self.r.at != before + 2 {
+                    return bad(self, "`\\x` needs two hexadecimal digits");
+                }
+                code
+            }
+            Some('x') => self.r.hex(8),
+            Some(u @ ('u' | 'U')) => {
+                let (digits, before) = (if u == 'u' { 4 } else { 8 }, self.r.at);
+                let code = self.r.hex(digits);
+                if self.r.at != before + digits {
+                    return bad(self, "`\\u` needs four and `\\U` eight hexadecimal digits");
+                }
+                code
+            }
+            Some('t') => Some(9),
+            Some('r') => Some(13),
+            Some('n') => Some(10),
+            Some(c @ ('\\' | '"' | '[' | ']')) => Some(c as u32),
+            Some('-') if self.is_gbnf() || in_class => Some(45),
+            Some(c @ ('\'' | '?' | '/')) if !self.is_gbnf() => Some(c as u32),
+            Some('b') if !self.is_gbnf() => Some(8),
+            Some('f') if !self.is_gbnf() => Some(12),
+            Some('a') if !self.is_gbnf() => Some(7),
+            Some('v') if !self.is_gbnf() => Some(11),
+            Some('e') if !self.is_gbnf() => Some(27),
+            Some('0') if !self.is_gbnf() => Some(0),
+            Some(c) if in_class && !self.is_gbnf() && "^$.*+(){}|".contains(c) => Some(c as u32),
+            Some(c) => return bad(self, &format!("unknown escape `\\{c}`")),
+            None => return bad(self, "an escape has no end"),
+        };
+        match code.and_then(char::from_u32) {
+            Some(c) => Ok(c),
+            None => bad(self, "the escape is no character"),
+        }
+    }
+
+    fn class(&mut self) -> Result<Expr, Error> {
+        let at = self.r.at;
+        self.r.next();
+        let negative = self.r.take("^");
+        let mut ranges = Vec::new();
+        let mut is_empty = true;
+        let no_end = "a class `[..]` has no end";
+        loop {
+            let first = match self.r.next() {
+                None => return Err(self.r.error_at(at, no_end)),
+                Some(']') => break,
+                Some('\n' | '\r') if !self.is_gbnf() => return Err(self.r.error_at(at, no_end)),
+                Some('\\') => self.escape(true)?,
+                Some(c) => c,
+            };
+            is_empty = false;
+            let mut last = first;
+            if self.r.peek() == Some('-') && !self.r.rest().starts_with("-]") {
+                self.r.next();
+                last = match self.r.next() {
+                    None => return Err(self.r.error_at(at, no_end)),
+                    Some('\\') => self.escape(true)?,
+                    Some(c) => c,
+                };
+            }
+            if first > last {
+                return Err(self.r.error_at(
+                    at,
+                    format!("the range {first:?} to {last:?} is in the wrong order"),
+                ));
+            }
+            ranges.push((first, last));
+        }
+        if is_empty && self.is_gbnf() {
+            return Ok(Expr::Empty);
+        }
+        let ranges = normal_ranges(ranges);
+        Ok(Expr::Class(match negative {
+            true => negated(&ranges),
+            false => ranges,
+        }))
+    }
+}
+
+/// Skips blanks and comments, and ends of lines where those mean nothing.
+fn space(r: &mut Reader<'_>, newlines: bool) {
+    loop {
+        r.take_while(|c| matches!(c, ' ' | '\t') || newlines && matches!(c, '\n' | '\r'));
+        if r.peek() != Some('#') {
+            return;
+        }
+        r.skip_line();
+    }
+}

@@ -1,0 +1,200 @@
+//! What EBNF writes as calls: `Regex(..)`, `Substring(..)`, `TagDispatch(..)`.
+
+use crate::Error;
+use crate::compile::patterns::{Reading, translate};
+use crate::dialects::ast::Expr;
+use crate::dialects::ebnf::Parser;
+
+/// An argument's value.
+#[derive(Clone, Debug)]
+enum Value {
+    Text(String),
+    Number,
+    Bool(bool),
+    Name(String),
+    Tuple(Vec<Value>),
+}
+
+impl Parser<'_> {
+    /// A call, behind its name.
+    pub(crate) fn call(&mut self, name: &str, at: usize) -> Result<Expr, Error> {
+        let (plain, named) = self.arguments()?;
+        match name {
+            "Regex" => self.regex(&plain, &named, at),
+            "Substring" => {
+                let chunks = plain.into_iter().map(|value| match value {
+                    Value::Text(text) => Ok(text),
+                    _ => Err(self.r.error_at(at, "`Substring` takes strings")),
+                });
+                let chunks = chunks.collect::<Result<_, _>>()?;
+                Ok(Expr::Substring { chunks, at })
+            }
+            "TagDispatch" => self.dispatch(plain, &named, at),
+            "Token" | "ExcludeToken" | "TokenTagDispatch" => Err(self.r.unsupported(
+                at,
+                format!("`{name}` takes tokens by number, which is not supported"),
+            )),
+            _ => Err(self.r.error_at(at, format!("unknown macro `{name}`"))),
+        }
+    }
+
+    #[allow(clippy::type_complexity)]
+    fn arguments(&mut self) -> Result<(Vec<Value>, Vec<(String, Value)>), Error> {
+        let (mut plain, mut named) = (Vec::new(), Vec::new());
+        self.r.take("(");
+        loop {
+            self.space(true);
+            let at = self.r.at;
+            if let Some(name) = self.name() {
+                self.space(true);
+                if self.r.take("=") {
+                    self.space(true);
+                    let value = self.value()?;
+                    named.push((name, value));
+                } else {
+                    self.r.at = at;
+                    plain.push(self.value()?);
+                }
+            } else {
+                plain.push(self.value()?);
+            }
+            self.space(true);
+            if self.r.take(")") {
+                return Ok((plain, named));
+            }
+            if !self.r.take(",") {
+                let found = self.r.found();
+                return Err(self.r.error(format!("expected `,` or `)`, found {found}")));
+            }
+        }
+    }
+
+    fn value(&mut self) -> Result<Value, Error> {
+        match self.r.peek() {
+            Some('"') => self.literal().map(Value::Text),
+            Some('(') => {
+                self.r.enter()?;
+                self.r.next();
+                let mut values = Vec::new();
+                loop {
+                    self.space(true);
+                    if self.r.take(")") {
+                        self.r.leave();
+                        return Ok(Value::Tuple(values));
+                    }
+                    values.push(self.value()?);
+                    self.space(true);
+                    if !self.r.take(",") && self.r.peek() != Some(')') {
+                        let found = self.r.found();
+                        return Err(self.r.error(format!("expected `,` or `)`, found {found}")));
+                    }
+                }
+            }
+            Some(c) if c.is_ascii_digit() => self.r.count().map(|_| Value::Number),
+            _ => match self.name() {
+                Some(name) if name == "true" => Ok(Value::Bool(true)),
+                Some(name) if name == "false" => Ok(Value::Bool(false)),
+                Some(name) => Ok(Value::Name(name)),
+                None => {
+                    let found = self.r.found();
+                    Err(self.r.error(format!("expected a value, found {found}")))
+                }
+            },
+        }
+    }
+
+    fn regex(
+        &mut self,
+        plain: &[Value],
+        named: &[(String, Value)],
+        at: usize,
+    ) -> Result<Expr, Error> {
+        let [Value::Text(pattern)] = plain else {
+            return Err(self.r.error_at(at, "`Regex` takes one string"));
+        };
+        let mut flags = None;
+        let mut in_json = false;
+        for (name, value) in named {
+            match (name.as_str(), value) {
+                ("flags", Value::Text(text)) => flags = Some(text.clone()),
+                ("json_string", Value::Bool(is)) => in_json = *is,
+                _ => {
+                    return Err(self.r.error_at(
+                        at,
+                        format!(
+                            "`Regex` takes `flags=\"..\"` and `json_string=true`, not `{name}`"
+                        ),
+                    ));
+                }
+            }
+        }
+        // Without flags a dot takes a line break, too.
+        let flags = flags.unwrap_or_else(|| "s".to_owned());
+        if let Some(flag) = flags.chars().find(|&c| !"isu".contains(c)) {
+            return Err(self
+                .r
+                .error_at(at, format!("unknown flag `{flag}` of a regular expression")));
+        }
+        let pattern =
+            translate(pattern, &flags, Reading::Ascii).map_err(|error| self.r.place(error, at))?;
+        let regex = Expr::Regex { pattern, at };
+        Ok(match in_json {
+            // What may stand in a JSON string as it is.
+            true => {
+                let within = Expr::Regex {
+                    pattern: r#"(?s:[^"\\\x00-\x1F]*)"#.to_owned(),
+                    at,
+                };
+                Expr::And(vec![regex, within])
+            }
+            false => regex,
+        })
+    }
+
+    fn dispatch(
+        &mut self,
+        plain: Vec<Value>,
+        named: &[(String, Value)],
+        at: usize,
+    ) -> Result<Expr, Error> {
+        let wrong = "`TagDispatch` takes pairs `(\"tag\", rule)`";
+        let mut tags = Vec::new();
+        for value in plain {
+            match value {
+                Value::Tuple(pair) => match &pair[..] {
+                    [Value::Text(tag), Value::Name(rule)] if !tag.is_empty() => {
+                        tags.push((tag.clone(), rule.clone()));
+                    }
+                    _ => return Err(self.r.error_at(at, wrong)),
+                },
+                _ => return Err(self.r.error_at(at, wrong)),
+            }
+        }
+        let (mut loops, mut excludes) = (true, Vec::new());
+        for (name, value) in named {
+            match (name.as_str(), value) {
+                ("loop_after_dispatch", Value::Bool(is)) => loops = *is,
+                ("excludes", Value::Tuple(texts)) => {
+                    for text in texts {
+                        match text {
+                            Value::Text(text) if !text.is_empty() => excludes.push(text.clone()),
+                            _ => return Err(self.r.error_at(at, "`excludes` takes strings")),
+                        }
+                    }
+                }
+                _ => {
+                    return Err(self.r.error_at(
+                        at,
+                        format!("`TagDispatch` has no option `{name}` of this form"),
+                    ));
+                }
+            }
+        }
+        Ok(Expr::Dispatch {
+            tags,
+            loops,
+            excludes,
+            at,
+        })
+    }
+}

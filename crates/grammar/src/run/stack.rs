@@ -1,0 +1,174 @@
+//! Stacks that share their lower parts: nodes and sets of them, each with one number for
+//! one content.
+
+use std::collections::HashSet;
+
+use foldhash::fast::FixedState;
+
+use crate::compile::lr::Tables;
+use crate::run::by_hash::ByHash;
+use crate::run::lists::{List, Lists};
+
+/// A state of the parser on top of any of its parents.
+#[derive(Debug)]
+pub(crate) struct Node {
+    pub(crate) state: u32,
+    /// How many nodes the longest way to the bottom has.
+    pub(crate) height: u32,
+    parents: List,
+}
+
+/// All nodes that one scratch knows.
+#[derive(Debug, Default)]
+pub(crate) struct Nodes {
+    all: Vec<Node>,
+    parents: Lists<u32>,
+    /// By state and parents.
+    ids: ByHash,
+    /// The parents of a node that is looked up.
+    key: Vec<u32>,
+}
+
+/// Where a set of stacks stands between lexemes: its topmost nodes, each with edges to its
+/// parents, of which none are known to be missing.
+#[derive(Debug, Default)]
+pub(crate) struct Closing {
+    edges: Vec<(u32, u32)>,
+    seen: HashSet<(u32, u32), FixedState>,
+    /// Nodes that are taken as they are.
+    whole: Vec<u32>,
+    /// The least height of nodes whose states were looked at.
+    pub(crate) least: u32,
+    bases: Vec<u32>,
+}
+
+impl Nodes {
+    pub(crate) fn get(&self, node: u32) -> &Node {
+        &self.all[node as usize]
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.all.len()
+    }
+
+    /// Ascending; none for the bottom.
+    pub(crate) fn parents(&self, node: u32) -> &[u32] {
+        self.parents.get(self.all[node as usize].parents)
+    }
+
+    /// The node of a state and its parents, which are ascending.
+    pub(crate) fn intern(&mut self, state: u32, parents: impl Iterator<Item = u32>) -> u32 {
+        let mut key = std::mem::take(&mut self.key);
+        key.clear();
+        key.extend(parents);
+        let id = self.all.len() as u32;
+        let hash = match *key {
+            // Most have one.
+            [parent] => self.ids.hash((state, parent)),
+            _ => self.ids.hash((state, &*key)),
+        };
+        let is = |other| self.get(other).state == state && self.parents(other) == key;
+        let known = self.ids.find(hash, is).unwrap_or(id);
+        if known == id {
+            self.ids.add(hash, id);
+            let heights = key.iter().map(|&parent| self.get(parent).height);
+            let height = heights.max().map_or(0, |height| height + 1);
+            self.all.push(Node {
+                state,
+                height,
+                parents: self.parents.add(&key),
+            });
+        }
+        self.key = key;
+        known
+    }
+
+    /// The nodes `levels` below `node`.
+    pub(crate) fn below(&self, node: u32, levels: u16, out: &mut Vec<u32>) {
+        out.clear();
+        out.push(node);
+        let mut next = Vec::new();
+        for _ in 0..levels {
+            next.clear();
+            for &at in out.iter() {
+                next.extend_from_slice(self.parents(at));
+            }
+            next.sort_unstable();
+            next.dedup();
+            std::mem::swap(out, &mut next);
+        }
+    }
+}
+
+impl Closing {
+    /// A state on top of a node.
+    pub(crate) fn add(&mut self, state: u32, parent: u32) {
+        if self.seen.insert((state, parent)) {
+            self.edges.push((state, parent));
+        }
+    }
+
+    /// A node that stands there already, with all that its reductions lead to.
+    pub(crate) fn add_node(&mut self, node: u32) {
+        self.whole.push(node);
+    }
+
+    /// Whether nothing was added.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.edges.is_empty() && self.whole.is_empty()
+    }
+
+    pub(crate) fn clear(&mut self) {
+        self.edges.clear();
+        self.seen.clear();
+        self.whole.clear();
+        self.least = u32::MAX;
+    }
+
+    /// Does all reductions, and gives the topmost nodes: one a state, ascending.
+    ///
+    /// O(nodes looked at x reductions of a state).
+    pub(crate) fn close(&mut self, tables: &Tables, nodes: &mut Nodes) -> Vec<u32> {
+        let mut at = 0;
+        let mut bases = std::mem::take(&mut self.bases);
+        while at < self.edges.len() {
+            let (state, parent) = self.edges[at];
+            at += 1;
+            for reduce in &tables.states[state as usize].reduces {
+                nodes.below(parent, reduce.held - 1, &mut bases);
+                for &base in &bases {
+                    let own = nodes.get(base);
+                    self.least = self.least.min(own.height);
+                    let below = own.state;
+                    if let Some(to) = tables.states[below as usize].goto(reduce.rule) {
+                        self.add(to, base);
+                    }
+                }
+            }
+        }
+        self.bases = bases;
+        let mut top = Vec::new();
+        for node in std::mem::take(&mut self.whole) {
+            let state = nodes.get(node).state;
+            if nodes.parents(node).is_empty() {
+                top.push(node);
+            }
+            for &parent in nodes.parents(node) {
+                self.add(state, parent);
+            }
+        }
+        self.edges.sort_unstable();
+        for group in self.edges.chunk_by(|a, b| a.0 == b.0) {
+            let state = &tables.states[group[0].0 as usize];
+            if state.shifts.is_empty() && !state.accepts {
+                // Its reductions are done, and nothing comes on top of it.
+                continue;
+            }
+            let parents = group.iter().map(|edge| edge.1);
+            top.push(nodes.intern(group[0].0, parents));
+        }
+        top.sort_unstable();
+        top.dedup();
+        top
+    }
+}
