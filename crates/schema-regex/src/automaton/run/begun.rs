@@ -282,6 +282,26 @@ impl Piece {
         Piece { text, at, then }
     }
 
+    /// Whether it is all of a text that is a string, which goes on behind a whole character that
+    /// is no escape of several.
+    fn is_string_of(&self, text: &[u8]) -> bool {
+        if !self.text.starts_with('"') || !matches!(self.then, Then::Anything) {
+            return false;
+        }
+        let mut bytes = text.trim_ascii_start().iter().skip(1);
+        while let Some(byte) = bytes.next() {
+            let goes_on = match byte {
+                b'"' => false,
+                b'\\' => bytes.next().is_some_and(|escape| *escape != b'u'),
+                _ => true,
+            };
+            if !goes_on {
+                return false;
+            }
+        }
+        true
+    }
+
     /// Whether the value with this spelling has it.
     pub(crate) fn is_in(&self, whole: &str) -> bool {
         let text = self.text.as_str();
@@ -367,7 +387,42 @@ impl Begun {
 #[derive(Debug, Default)]
 pub(crate) struct Places {
     known: FxHashMap<(u32, u32, u32), Arc<Container>>,
+    /// The same of items that are strings, inside of these.
+    strings: FxHashMap<(u32, u32, u32), Alike>,
     memory: usize,
+}
+
+/// The items that begin like a string that was begun.
+#[derive(Clone, Copy, Debug)]
+struct Alike {
+    from: usize,
+    to: usize,
+    /// So many bytes of their spelling are those of the string.
+    len: usize,
+}
+
+impl Alike {
+    /// Those that begin like this, of all.
+    fn of(all: &[Arc<str>], text: &str) -> Alike {
+        let from = all.partition_point(|whole| **whole < *text);
+        Alike {
+            from,
+            to: from + beginning_with(all, text).len(),
+            len: text.len(),
+        }
+    }
+
+    /// Those that go on with a byte.
+    fn with(self, all: &[Arc<str>], byte: u8) -> Alike {
+        let Alike { from, to, len } = self;
+        let next = |whole: &Arc<str>| whole.as_bytes().get(len).copied();
+        let all = &all[from..to];
+        Alike {
+            from: from + all.partition_point(|whole| next(whole) < Some(byte)),
+            to: from + all.partition_point(|whole| next(whole) <= Some(byte)),
+            len: len + 1,
+        }
+    }
 }
 
 /// The most bytes that places are kept with.
@@ -378,14 +433,43 @@ impl Places {
         self.memory += place.open.memory() + size_of_val(&*place.alike);
         if self.memory > MAX_PLACES {
             self.known.clear();
+            self.strings.clear();
             self.memory = 0;
             return;
         }
         self.known.insert(key, Arc::clone(place));
     }
+
+    fn add_string(&mut self, key: (u32, u32, u32), alike: Alike) {
+        self.memory += size_of_val(&key) + size_of::<Alike>();
+        if self.memory > MAX_PLACES {
+            self.strings.clear();
+            self.known.clear();
+            self.memory = 0;
+        }
+        self.strings.insert(key, alike);
+    }
 }
 
 impl Scratch {
+    /// Whether an open item of an array may become one before it, if it is a string, and that was
+    /// asked before its last character. O(log items).
+    pub(crate) fn string_may_be_one_before(&mut self, text: u32, array: &Frame) -> Option<bool> {
+        let (start, seen) = (array.start, array.seen);
+        let key = (text, start, seen);
+        if let Some(known) = self.places.strings.get(&key) {
+            return Some(known.from < known.to);
+        }
+        // It is spelled as it is.
+        let byte = self.last_byte(text).filter(|byte| is_plain(*byte))?;
+        let before = (self.text_before(text), start, seen);
+        let before = self.places.strings.get(&before)?;
+        let alike = before.with(&self.seen.get(seen).list, byte);
+        self.may_compare = self.may_compare.saturating_sub(1);
+        self.places.add_string(key, alike);
+        Some(alike.from < alike.to)
+    }
+
     /// An open item of an array, of a text of all that is open. O(bytes since the last place
     /// between two tokens of it that was asked for).
     pub(crate) fn begun(&mut self, text: u32, array: &Frame) -> Begun {
@@ -412,6 +496,10 @@ impl Scratch {
         let before: Option<&Container> = place.as_deref();
         let (further, last) = before.map_or(&nothing, |p| &p.open).go_on(&bytes);
         let Some((open, count)) = further else {
+            if place.is_none() && last.is_string_of(&bytes) {
+                let alike = Alike::of(&self.seen.get(seen).list, &last.text);
+                self.places.add_string((text, start, seen), alike);
+            }
             return Begun { place, last };
         };
         let items = &self.seen.get(seen).list;
@@ -428,6 +516,11 @@ impl Scratch {
         let place = Some(place);
         Begun { place, last }
     }
+}
+
+/// Whether a byte of a string is a character that is spelled as it is.
+fn is_plain(byte: u8) -> bool {
+    matches!(byte, 0x20..=0x7F) && !matches!(byte, b'"' | b'\\')
 }
 
 /// Whether a byte may be the last one before a place that is remembered.
@@ -528,6 +621,43 @@ mod tests {
             );
         }
         answer
+    }
+
+    #[test]
+    fn strings_go_on_byte_by_byte() {
+        let items = ["", "a", "ab", "ab c", "abé", "b\\", "b\"x", "é"];
+        let mut all: Vec<Arc<str>> = items.map(|item| spelled(item).into()).to_vec();
+        all.sort_unstable();
+        for item in items {
+            let begun = spelled(item);
+            let begun = begun.strip_suffix('"').unwrap();
+            let here = Alike::of(&all, begun);
+            for byte in (0x20..0x80).filter(|byte| is_plain(*byte)) {
+                let further = here.with(&all, byte);
+                let text = format!("{begun}{}", char::from(byte));
+                let again = Alike::of(&all, &text);
+                assert_eq!(further.to - further.from, again.to - again.from, "{text}");
+                let alike = &all[further.from..further.to];
+                assert!(alike.iter().all(|whole| whole.starts_with(&text)), "{text}");
+            }
+        }
+        let is_open = |text: &[u8]| {
+            let (_, last) = Open::default().go_on(text);
+            last.is_string_of(text)
+        };
+        let open: [&[u8]; 4] = [b"\"", b" \"a", b"\"\\\\", b"\"\xC3\xA9\\n"];
+        assert!(open.into_iter().all(is_open));
+        let others: [&[u8]; 8] = [
+            b"\"a\"",
+            b"\"\\",
+            b"\"\\\\\\",
+            b"\"\\u00e9",
+            b"1",
+            b"",
+            b"[\"a",
+            b"\"\xC3",
+        ];
+        assert!(!others.into_iter().any(is_open));
     }
 
     #[test]

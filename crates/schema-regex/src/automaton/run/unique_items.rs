@@ -167,14 +167,20 @@ impl SchemaAutomaton {
                 };
                 let critical = critical.as_deref().unwrap_or_default();
                 if node.frame.seen != 0 || !critical.is_empty() {
-                    let begun = x.begun(config.item, &node.frame);
-                    let seen = &x.seen.get(node.frame.seen).list;
-                    let exists = begun.may_be_one_before(seen, exponents)
-                        || begun.may_be_one_of(critical, exponents);
+                    let known = match critical.is_empty() {
+                        true => x.string_may_be_one_before(config.item, &node.frame),
+                        false => None,
+                    };
+                    let exists = known.unwrap_or_else(|| {
+                        let begun = x.begun(config.item, &node.frame);
+                        let seen = &x.seen.get(node.frame.seen).list;
+                        begun.may_be_one_before(seen, exponents)
+                            || begun.may_be_one_of(critical, exponents)
+                    });
                     if exists {
                         threat.exists = true;
                         threat.below |= at != config.stack;
-                        threat.barred += seen.len() + critical.len();
+                        threat.barred += x.seen.get(node.frame.seen).list.len() + critical.len();
                     }
                 }
             }
