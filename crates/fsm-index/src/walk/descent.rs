@@ -19,7 +19,7 @@ const FEW: u32 = 8;
 /// The same in a loop that nearly all of them go on in: each step was taken before.
 const FEW_IN_LOOP: u32 = 256;
 
-/// With fewer children nothing is free among them that is not among theirs.
+/// Most nodes have fewer children, and few nodes below them: they need not be looked at.
 const MANY_CHILDREN: u32 = 8;
 
 /// The children of one node on the way.

@@ -8,7 +8,7 @@ use foldhash::fast::FixedState;
 
 use crate::machine::Inner;
 use crate::run::caches::Caches;
-use crate::run::text::{MAX_PLACES, Ranges, push};
+use crate::run::text::{MAX_PLACES, Ranges, first_byte, push};
 
 /// More ways in which characters lead on are not told apart.
 const MAX_WAYS: usize = 32;
@@ -79,15 +79,12 @@ impl Search<'_> {
     fn ways(&mut self, places: &[u32]) -> Option<Vec<Way>> {
         let start = self.id(places.to_vec());
         let mut ways = Vec::new();
-        for byte in 0xC2..=0xF4u8 {
-            let (rest, bits) = match byte {
-                0..=0xDF => (1, byte & 0x1F),
-                0xE0..=0xEF => (2, byte & 0x0F),
-                _ => (3, byte & 0x07),
+        for byte in 0x80..=0xF4u8 {
+            let Some((rest, base)) = first_byte(byte) else {
+                continue;
             };
             if let Some(next) = self.step(start, byte, rest) {
                 self.behind(next, rest);
-                let base = u32::from(bits) << (6 * rest);
                 self.add(&mut ways, (byte, base), (next, rest));
             }
             if self.gives_up {

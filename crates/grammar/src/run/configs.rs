@@ -147,11 +147,7 @@ impl Table {
 
     fn intern(&mut self, threads: Vec<Thread>, fresh: u32, bytes: &mut usize) -> u32 {
         let id = self.all.len() as u32;
-        let hash = match (&*threads, fresh) {
-            // Most are of one that does not stand between lexemes.
-            (&[thread], 0) => self.ids.hash(thread),
-            _ => self.ids.hash((&*threads, fresh)),
-        };
+        let hash = self.ids.hash((&*threads, fresh));
         let is = |other: u32| {
             let own = &self.all[other as usize];
             own.fresh == fresh && self.threads.get(own.threads) == threads

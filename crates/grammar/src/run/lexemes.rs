@@ -12,6 +12,7 @@ use fsm_index::{ByteSet, FreeText, Lexeme, LexemeBehind, LexemePlace};
 use crate::machine::Inner;
 use crate::run::caches::{Caches, JSON, Lex};
 use crate::run::configs::UNKNOWN;
+use crate::run::text::any_text;
 
 /// So many places have a number at a time.
 const MAX_NUMBERS: usize = 1 << 16;
@@ -237,7 +238,7 @@ impl Caches {
     /// The same as [`Caches::free_text`] where a lexeme alone tells it.
     pub(crate) fn lexeme_free(&mut self, place: u32, inner: &Inner) -> Option<FreeText> {
         let Place { lex, .. } = self.places.all[place as usize - 1];
-        self.free_in_lexeme(lex, inner)
+        self.free_of_lex(lex, inner).map(|free| any_text(free.1))
     }
 
     #[inline]

@@ -62,11 +62,7 @@ impl Nodes {
         key.clear();
         key.extend(parents);
         let id = self.all.len() as u32;
-        let hash = match *key {
-            // Most have one.
-            [parent] => self.ids.hash((state, parent)),
-            _ => self.ids.hash((state, &*key)),
-        };
+        let hash = self.ids.hash((state, &*key));
         let is = |other| self.get(other).state == state && self.parents(other) == key;
         let known = self.ids.find(hash, is).unwrap_or(id);
         if known == id {

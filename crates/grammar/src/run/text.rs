@@ -93,15 +93,10 @@ impl<S: Copy + Eq + Hash, F: FnMut(S, u8) -> Option<S>> Finder<S, F> {
         };
         let mut out = Vec::new();
         for byte in 0..=0xF4u8 {
-            let (rest, bits) = match byte {
-                0..=0x7F => (0, byte),
-                0xC2..=0xDF => (1, byte & 0x1F),
-                0xE0..=0xEF => (2, byte & 0x0F),
-                0xF0..=0xF4 => (3, byte & 0x07),
-                _ => continue,
+            let Some((rest, base)) = first_byte(byte) else {
+                continue;
             };
             if let Some(next) = (finder.step)(start, byte) {
-                let base = u32::from(bits) << (6 * rest);
                 finder.behind(next, rest, base, &mut out);
             }
         }
@@ -131,6 +126,19 @@ impl<S: Copy + Eq + Hash, F: FnMut(S, u8) -> Option<S>> Finder<S, F> {
             push(out, base + first, base + last);
         }
     }
+}
+
+/// How many bytes follow the first byte of a character, and what it stands for; none if no
+/// character begins so.
+pub(crate) fn first_byte(byte: u8) -> Option<(u32, u32)> {
+    let (rest, bits) = match byte {
+        0..=0x7F => (0, byte),
+        0xC2..=0xDF => (1, byte & 0x1F),
+        0xE0..=0xEF => (2, byte & 0x0F),
+        0xF0..=0xF4 => (3, byte & 0x07),
+        _ => return None,
+    };
+    Some((rest, u32::from(bits) << (6 * rest)))
 }
 
 /// Appends a range to ascending ones.
@@ -163,7 +171,7 @@ fn most(places: impl Iterator<Item = u32>) -> Option<(u32, usize)> {
 }
 
 /// Text of a class, of any length.
-fn any_text(class: ClassId) -> FreeText {
+pub(crate) fn any_text(class: ClassId) -> FreeText {
     FreeText {
         class,
         chars: usize::MAX,
@@ -356,14 +364,9 @@ impl Caches {
         })
     }
 
-    /// The same in one lexeme.
-    pub(crate) fn free_in_lexeme(&mut self, lex: u32, inner: &Inner) -> Option<FreeText> {
-        self.free_of_lex(lex, inner).map(|free| any_text(free.1))
-    }
-
     /// A class of which any text leads on from some state of a set, and how many ASCII
     /// characters it has. Walks ask it at many nodes.
-    fn free_of_lex(&mut self, lex: u32, inner: &Inner) -> Option<(usize, ClassId)> {
+    pub(crate) fn free_of_lex(&mut self, lex: u32, inner: &Inner) -> Option<(usize, ClassId)> {
         if let Some(known) = self.lexes[lex as usize].free {
             return known;
         }

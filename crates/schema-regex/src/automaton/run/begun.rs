@@ -2,6 +2,7 @@
 //! spelling of that.
 
 use std::borrow::Cow;
+use std::ops::Range;
 use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
@@ -10,6 +11,7 @@ use crate::automaton::run::equality::{
     MAX_DEPTH, Members, Reader, cut_string, spelled, word_spelled,
 };
 use crate::automaton::run::scratch::{Frame, Scratch};
+use crate::language::escapes::is_never_raw;
 
 /// What is open in a value, up to a place between two of its tokens. A value may have all that
 /// this says and differ; one that lacks any of it does.
@@ -404,10 +406,10 @@ struct Alike {
 impl Alike {
     /// Those that begin like this, of all.
     fn of(all: &[Arc<str>], text: &str) -> Alike {
-        let from = all.partition_point(|whole| **whole < *text);
+        let Range { start, end } = places_beginning_with(all, text);
         Alike {
-            from,
-            to: from + beginning_with(all, text).len(),
+            from: start,
+            to: end,
             len: text.len(),
         }
     }
@@ -430,24 +432,27 @@ const MAX_PLACES: usize = 1 << 22;
 
 impl Places {
     fn add(&mut self, key: (u32, u32, u32), place: &Arc<Container>) {
-        self.memory += place.open.memory() + size_of_val(&*place.alike);
-        if self.memory > MAX_PLACES {
-            self.known.clear();
-            self.strings.clear();
-            self.memory = 0;
-            return;
+        if self.has_room(place.open.memory() + size_of_val(&*place.alike)) {
+            self.known.insert(key, Arc::clone(place));
         }
-        self.known.insert(key, Arc::clone(place));
     }
 
     fn add_string(&mut self, key: (u32, u32, u32), alike: Alike) {
-        self.memory += size_of_val(&key) + size_of::<Alike>();
-        if self.memory > MAX_PLACES {
-            self.strings.clear();
+        if self.has_room(size_of_val(&key) + size_of::<Alike>()) {
+            self.strings.insert(key, alike);
+        }
+    }
+
+    /// Whether so many bytes may be added; if not, all is forgotten.
+    fn has_room(&mut self, bytes: usize) -> bool {
+        self.memory += bytes;
+        let has_room = self.memory <= MAX_PLACES;
+        if !has_room {
             self.known.clear();
+            self.strings.clear();
             self.memory = 0;
         }
-        self.strings.insert(key, alike);
+        has_room
     }
 }
 
@@ -460,8 +465,9 @@ impl Scratch {
         if let Some(known) = self.places.strings.get(&key) {
             return Some(known.from < known.to);
         }
-        // It is spelled as it is.
-        let byte = self.last_byte(text).filter(|byte| is_plain(*byte))?;
+        // It is a character, and spelled as it is.
+        let is_spelled = |byte: &u8| byte.is_ascii() && !is_never_raw(*byte);
+        let byte = self.last_byte(text).filter(is_spelled)?;
         let before = (self.text_before(text), start, seen);
         let before = self.places.strings.get(&before)?;
         let alike = before.with(&self.seen.get(seen).list, byte);
@@ -518,11 +524,6 @@ impl Scratch {
     }
 }
 
-/// Whether a byte of a string is a character that is spelled as it is.
-fn is_plain(byte: u8) -> bool {
-    matches!(byte, 0x20..=0x7F) && !matches!(byte, b'"' | b'\\')
-}
-
 /// Whether a byte may be the last one before a place that is remembered.
 fn is_last(byte: u8) -> bool {
     matches!(byte, b',' | b'[' | b'{' | b']' | b'}' | b'"')
@@ -547,9 +548,14 @@ pub(crate) enum Exponents {
 
 /// Those of sorted texts that begin like this.
 pub(crate) fn beginning_with<'a>(all: &'a [Arc<str>], before: &str) -> &'a [Arc<str>] {
+    &all[places_beginning_with(all, before)]
+}
+
+/// Where they are.
+fn places_beginning_with(all: &[Arc<str>], before: &str) -> Range<usize> {
     let from = all.partition_point(|whole| **whole < *before);
     let count = all[from..].partition_point(|whole| whole.starts_with(before));
-    &all[from..from + count]
+    from..from + count
 }
 
 /// Whether a number that was begun, and will have no exponent, may become one of some
@@ -632,7 +638,7 @@ mod tests {
             let begun = spelled(item);
             let begun = begun.strip_suffix('"').unwrap();
             let here = Alike::of(&all, begun);
-            for byte in (0x20..0x80).filter(|byte| is_plain(*byte)) {
+            for byte in (0x20..0x80).filter(|byte| !is_never_raw(*byte)) {
                 let further = here.with(&all, byte);
                 let text = format!("{begun}{}", char::from(byte));
                 let again = Alike::of(&all, &text);
