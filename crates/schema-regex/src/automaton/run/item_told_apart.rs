@@ -168,10 +168,9 @@ impl SchemaAutomaton {
                     each(Exception::Begins(&rest));
                 }
             }
-            each(Exception::Often {
-                byte: b'"',
-                times: 1,
-            });
+            // The string may be spelled with escapes, or a further item may follow it.
+            each(Exception::InOrder(b"\\\""));
+            each(Exception::InOrder(b"\","));
             return;
         }
         let is_unique = |level: &&Level| self.is_unique(&level.frame);
