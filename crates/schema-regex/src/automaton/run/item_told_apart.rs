@@ -205,16 +205,16 @@ impl SchemaAutomaton {
         if state.item().is_none() {
             return false;
         }
-        if token.contains(&b'\\') {
-            return true;
-        }
         if self.open_item(state).is_some() {
-            // Behind the end of the string and a comma the next item is equal to another at
-            // its own end at the earliest.
-            let Some(quote) = token.iter().position(|&byte| byte == b'"') else {
+            // A string that is still open may become any other. Behind its end and a comma the
+            // next item is equal to another at its own end at the earliest.
+            let Some(end) = string_end(token) else {
                 return false;
             };
-            let behind = &token[quote + 1..];
+            let (string, behind) = token.split_at(end);
+            if string.contains(&b'\\') {
+                return true;
+            }
             let Some(comma) = behind.iter().position(|&byte| byte == b',') else {
                 return false;
             };
@@ -224,8 +224,20 @@ impl SchemaAutomaton {
                 _ => true,
             };
         }
+        if token.contains(&b'\\') {
+            return true;
+        }
         let comma = token.iter().position(|&byte| byte == b',');
         let goes_on = |at: usize| token[at + 1..].iter().any(|b| !b.is_ascii_whitespace());
         comma.is_some_and(goes_on)
     }
+}
+
+/// Where a string that is open ends: its quote that is not escaped.
+fn string_end(token: &[u8]) -> Option<usize> {
+    let mut at = 0;
+    while *token.get(at)? != b'"' {
+        at += if token[at] == b'\\' { 2 } else { 1 };
+    }
+    Some(at)
 }
