@@ -9,6 +9,7 @@ use fsm_index::Exception;
 
 use crate::automaton::SchemaAutomaton;
 use crate::automaton::machine::node::ArrayMachine;
+use crate::automaton::run::equality::canonical;
 use crate::automaton::run::levels::Level;
 use crate::automaton::run::scratch::{Config, Frame, Gap, Noted, Scratch, Top, UNKNOWN_ITEM};
 use crate::automaton::run::state::{Item, Load, State};
@@ -205,7 +206,7 @@ impl SchemaAutomaton {
         if state.item().is_none() {
             return false;
         }
-        if self.open_item(state).is_some() {
+        if let Some((begun, seen)) = self.open_item(state) {
             // A string that is still open may become any other. Behind its end and a comma the
             // next item is equal to another at its own end at the earliest.
             let Some(end) = string_end(token) else {
@@ -213,7 +214,10 @@ impl SchemaAutomaton {
             };
             let (string, behind) = token.split_at(end);
             if string.contains(&b'\\') {
-                return true;
+                let item = canonical(&[b"\"", begun, string, b"\""].concat());
+                if seen.binary_search_by(|other| (**other).cmp(&item)).is_ok() {
+                    return true;
+                }
             }
             let Some(comma) = behind.iter().position(|&byte| byte == b',') else {
                 return false;
