@@ -11,7 +11,7 @@ use crate::automaton::machine::enough_values::Catalog;
 use crate::automaton::machine::few::Few;
 use crate::automaton::machine::loop_classes::Loops;
 use crate::automaton::machine::node::{
-    ArrayMachine, ArrayThread, Choice, Counter, EMPTY, Leaf, Member, Node, NumberMachine,
+    ArrayMachine, ArrayThread, Choice, Choices, Counter, EMPTY, Leaf, Member, Node, NumberMachine,
     ObjectMachine, StringMachine, Word, Words,
 };
 use crate::error::{Error, ErrorKind};
@@ -125,7 +125,7 @@ impl Builder {
             let goal = 0;
             return Ok(Member {
                 node: self.node(&[conj])?,
-                options: Few::One(Choice { thread, goal, take }),
+                options: Choices::one(Choice { thread, goal, take }),
             });
         }
         // Many threads want the same: most of that goes before goals are sorted.
@@ -140,7 +140,7 @@ impl Builder {
         if goals.is_empty() {
             return Ok(Member {
                 node: u32::MAX,
-                options: Few::default(),
+                options: Choices::default(),
             });
         }
         let mut options: Vec<Choice> = Vec::with_capacity(wanted.len());
@@ -153,11 +153,9 @@ impl Builder {
                 });
             }
         }
-        options.sort_unstable();
-        options.dedup();
         Ok(Member {
             node: self.node(&goals)?,
-            options: options.into(),
+            options: Choices::new(options),
         })
     }
 

@@ -7,7 +7,7 @@ use std::sync::{Arc, OnceLock};
 use crate::automaton::compile::builder::Builder;
 use crate::automaton::machine::few::Few;
 use crate::automaton::machine::node::{
-    Choice, ExtraClass, LOOSE, Member, ObjectMachine, ObjectThread, Word, Words,
+    Choice, Choices, ExtraClass, LOOSE, Member, ObjectMachine, ObjectThread, Word, Words,
 };
 use crate::error::Error;
 use crate::ir::signed::Signed;
@@ -220,7 +220,7 @@ impl Builder {
         if conj == NONE {
             return Ok(Member {
                 node: u32::MAX,
-                options: Few::default(),
+                options: Choices::default(),
             });
         }
         let choice = Choice {
@@ -230,7 +230,7 @@ impl Builder {
         };
         Ok(Member {
             node: self.node(&[conj])?,
-            options: Few::One(choice),
+            options: Choices::one(choice),
         })
     }
 }

@@ -166,7 +166,7 @@ impl Printer {
         // What is asked of its value is told by the print of its node.
         let Member { node: _, options } = member;
         self.add(options.len() as u64);
-        for &Choice { thread, goal, take } in options {
+        for &Choice { thread, goal, take } in options.iter() {
             self.add(u64::from(thread) | u64::from(goal) << 32);
             self.add(u64::from(take));
         }

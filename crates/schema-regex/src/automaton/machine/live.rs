@@ -104,13 +104,15 @@ impl Live<'_> {
     /// Whether a declared name may still come for a thread.
     fn available(&self, m: &ObjectMachine, thread: u32, at: &ObjectAt<'_>, name: u32) -> bool {
         let t = &m.threads[thread as usize];
-        let rank = t.ranks[name as usize];
-        let free = if rank == LOOSE {
-            !at.has(name)
-        } else {
-            rank >= at.floor(t)
-        };
-        free && self.offers(&m.declared[name as usize], thread)
+        Self::is_free(t, at, name) && self.offers(&m.declared[name as usize], thread)
+    }
+
+    /// Whether a declared name may still come, as far as the names before it go.
+    fn is_free(t: &ObjectThread, at: &ObjectAt<'_>, name: u32) -> bool {
+        match t.ranks[name as usize] {
+            LOOSE => !at.has(name),
+            rank => rank >= at.floor(t),
+        }
     }
 
     /// How many further names of a class may still come; `None` is no end.
@@ -484,9 +486,8 @@ impl Search<'_> {
             return true;
         }
         for name in 0..self.m.declared.len() as u32 {
-            if self.names.contains(&name)
-                || !self.live.available(self.m, self.thread, self.at, name)
-            {
+            // What has no value gains nothing.
+            if self.names.contains(&name) || !Live::is_free(self.t, self.at, name) {
                 continue;
             }
             for take in self.gains(&self.m.declared[name as usize], open) {

@@ -1,6 +1,7 @@
 //! The compiled form: one node for each set of conjunctions that is asked of a
 //! value, with a small machine for each kind of value.
 
+use std::ops::Deref;
 use std::sync::{Arc, OnceLock};
 
 use fsm_index::ByteSet;
@@ -333,8 +334,16 @@ fn partition(mut lo: usize, mut hi: usize, below: impl Fn(usize) -> bool) -> usi
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Member {
     pub(crate) node: u32,
-    /// By thread, ascending.
-    pub(crate) options: Few<Choice>,
+    pub(crate) options: Choices,
+}
+
+/// What the threads of a container ask of a member, by thread, ascending.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Choices {
+    all: Few<Choice>,
+    /// By thread, where its own begin, and where the last ones end; empty where there is at most
+    /// one choice, or most threads have none.
+    from: Box<[u32]>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -346,17 +355,57 @@ pub(crate) struct Choice {
 }
 
 impl Member {
+    /// The choices of a thread.
     pub(crate) fn of(&self, thread: u32) -> &[Choice] {
-        if let [one] = &*self.options {
-            return if one.thread == thread {
-                &self.options
-            } else {
-                &[]
-            };
+        self.options.of(thread)
+    }
+}
+
+impl Choices {
+    pub(crate) fn one(choice: Choice) -> Choices {
+        Choices {
+            all: Few::One(choice),
+            from: Box::default(),
         }
-        let from = self.options.partition_point(|c| c.thread < thread);
-        let to = self.options.partition_point(|c| c.thread <= thread);
-        &self.options[from..to]
+    }
+
+    /// In any order, some of them perhaps several times.
+    pub(crate) fn new(mut all: Vec<Choice>) -> Choices {
+        all.sort_unstable();
+        all.dedup();
+        let from = match &*all {
+            [_, .., last] if last.thread as usize <= 2 * all.len() => {
+                let begin = |thread| all.partition_point(|c| c.thread < thread) as u32;
+                (0..=last.thread + 1).map(begin).collect()
+            }
+            _ => Box::default(),
+        };
+        Choices {
+            all: all.into(),
+            from,
+        }
+    }
+
+    /// Where an object ends in several ways, that is asked for all of its names behind each of
+    /// them.
+    fn of(&self, thread: u32) -> &[Choice] {
+        if self.from.is_empty() {
+            let from = self.all.partition_point(|c| c.thread < thread);
+            let own = &self.all[from..];
+            return &own[..own.partition_point(|c| c.thread == thread)];
+        }
+        match self.from.get(thread as usize..) {
+            Some(&[from, to, ..]) => &self.all[from as usize..to as usize],
+            _ => &[],
+        }
+    }
+}
+
+impl Deref for Choices {
+    type Target = [Choice];
+
+    fn deref(&self) -> &[Choice] {
+        &self.all
     }
 }
 
@@ -535,6 +584,30 @@ impl ObjectMachine {
         match self.declared.get(n) {
             Some(member) => member,
             None => &self.classes[n - self.declared.len()].member,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn choices_are_found_by_their_thread() {
+        // Of many threads, of every other one, of few far apart, of one, of none.
+        let lists: [&[u32]; 5] = [&[2, 0, 0, 1, 3, 3], &[4, 2, 0], &[9, 700, 9], &[5], &[]];
+        for threads in lists {
+            let choice = |(goal, &thread): (u32, &u32)| Choice {
+                thread,
+                goal,
+                take: 0,
+            };
+            let all: Vec<Choice> = (0..).zip(threads).map(choice).collect();
+            let choices = Choices::new(all.iter().chain(&all).copied().collect());
+            for thread in 0..800 {
+                let own = all.iter().filter(|choice| choice.thread == thread);
+                assert!(choices.of(thread).iter().eq(own), "{threads:?} {thread}");
+            }
         }
     }
 }
