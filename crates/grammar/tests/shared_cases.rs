@@ -1,11 +1,11 @@
 //! The shared cases of checking data: no text that a grammar takes ends in a limit.
 
-use std::path::Path;
+mod common;
+
 use std::sync::Arc;
 
 use fsm_index::{Guide, Index, IndexConfig, MaskBuffer, TokenId, VocabularyBuilder};
-use grammar::{Config, Dialect, ErrorKind, Grammar};
-use serde_json::Value;
+use grammar::{Config, ErrorKind, Grammar};
 
 /// Texts of one case that are led, at most, and bytes of each.
 const TEXTS: usize = 3;
@@ -13,13 +13,7 @@ const BYTES: usize = 120;
 
 #[test]
 fn texts_of_the_shared_cases_end_in_no_limit() {
-    let Some(data) = std::env::var_os("TOKENMOLD_DATA") else {
-        eprintln!("skipped: TOKENMOLD_DATA is not set");
-        return;
-    };
-    let file = Path::new(&data).join("goldens/grammars-dev.jsonl");
-    let Ok(cases) = std::fs::read_to_string(&file) else {
-        eprintln!("skipped: there is no {}", file.display());
+    let Some(cases) = common::cases() else {
         return;
     };
     let mut builder = VocabularyBuilder::new();
@@ -29,28 +23,12 @@ fn texts_of_the_shared_cases_end_in_no_limit() {
     builder.end(TokenId::new(256)).unwrap();
     let vocabulary = builder.build().unwrap();
     let mut led = 0;
-    for case in cases.lines() {
-        let case: Value = serde_json::from_str(case).unwrap();
-        if case["error"] == true {
-            continue;
-        }
-        let dialect = match (case["dialect"].as_str(), case["lexing"].as_str()) {
-            (Some("gbnf"), _) => Dialect::Gbnf,
-            (Some("ebnf"), _) => Dialect::Ebnf,
-            (Some("lark"), Some("greedy")) => Dialect::Lark,
-            (Some("lark"), _) => Dialect::LarkSplits,
-            _ => Dialect::LarkAscii,
-        };
-        let text = case["grammar"].as_str().unwrap_or_default();
-        let automaton = match Grammar::compile(text, dialect, &Config::default()) {
+    for case in cases.iter().filter(|case| !case.is_refused) {
+        let automaton = match Grammar::compile(&case.grammar, case.dialect, &Config::default()) {
             Ok(automaton) => automaton,
             Err(error) => {
-                assert_ne!(
-                    error.kind(),
-                    ErrorKind::LimitExceeded,
-                    "{}: {error}",
-                    case["id"]
-                );
+                let kind = error.kind();
+                assert_ne!(kind, ErrorKind::LimitExceeded, "{}: {error}", case.id);
                 continue;
             }
         };
@@ -59,17 +37,12 @@ fn texts_of_the_shared_cases_end_in_no_limit() {
             continue;
         };
         let index = Arc::new(index);
-        let texts = case["texts"].as_array().map_or(&[][..], Vec::as_slice);
-        let accepted = texts.iter().filter(|text| text["accept"] == true);
         let mut buffer = MaskBuffer::new(vocabulary.width());
-        for text in accepted
-            .take(TEXTS)
-            .filter_map(|text| text["text"].as_str())
-        {
+        for text in case.accepted().take(TEXTS) {
             let mut guide = Guide::new(Arc::clone(&index));
             for byte in text.bytes().take(BYTES) {
                 if let Err(error) = guide.write_mask(&mut buffer) {
-                    panic!("{}: {text:?}: {error}", case["id"]);
+                    panic!("{}: {text:?}: {error}", case.id);
                 }
                 // What the peers take beyond a grammar is told by `conformance`.
                 if guide.advance(TokenId::new(byte.into())).is_err() {

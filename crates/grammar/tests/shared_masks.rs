@@ -1,12 +1,13 @@
 //! Masks of the shared cases of checking data, with tokens of a real vocabulary, are those of
 //! trying each token.
 
-use std::path::Path;
+mod common;
 
 use fsm_index::contract::{Effort, check};
 use fsm_index::{TokenId, Vocabulary, VocabularyBuilder};
-use grammar::{Config, Dialect, Grammar};
-use serde_json::Value;
+use grammar::{Config, Grammar};
+
+use common::Case;
 
 /// Smaller grammars have tests of their own.
 const LEAST_BYTES: usize = 400;
@@ -38,40 +39,24 @@ fn sample(all: &Vocabulary) -> Vocabulary {
 
 #[test]
 fn masks_of_the_shared_cases_are_exact() {
-    let Some(data) = std::env::var_os("TOKENMOLD_DATA") else {
-        eprintln!("skipped: TOKENMOLD_DATA is not set");
+    let (Some(data), Some(cases)) = (common::data(), common::cases()) else {
         return;
     };
-    let data = Path::new(&data);
-    let tokenizer = std::fs::read(data.join("tokenizers/llama3_1/tokenizer.json"));
-    let cases = std::fs::read_to_string(data.join("goldens/grammars-dev.jsonl"));
-    let (Ok(tokenizer), Ok(cases)) = (tokenizer, cases) else {
-        eprintln!("skipped: there are no cases, or no tokenizer");
+    let tokenizer = data.join("tokenizers/llama3_1/tokenizer.json");
+    let Ok(tokenizer) = std::fs::read(&tokenizer) else {
+        println!("skipped: there is no {}", tokenizer.display());
         return;
     };
     let vocabulary = sample(&Vocabulary::from_tokenizer_json(&tokenizer).unwrap());
-    for case in cases.lines() {
-        let case: Value = serde_json::from_str(case).unwrap();
-        let grammar = case["grammar"].as_str().unwrap();
-        if case["error"] == true || grammar.len() < LEAST_BYTES {
-            continue;
-        }
-        let dialect = match (case["dialect"].as_str(), case["lexing"].as_str()) {
-            (Some("gbnf"), _) => Dialect::Gbnf,
-            (Some("ebnf"), _) => Dialect::Ebnf,
-            (Some("lark"), Some("greedy")) => Dialect::Lark,
-            (Some("lark"), _) => Dialect::LarkSplits,
-            _ => Dialect::LarkAscii,
-        };
-        let Ok(automaton) = Grammar::compile(grammar, dialect, &Config::default()) else {
+    let is_large = |case: &&Case| !case.is_refused && case.grammar.len() >= LEAST_BYTES;
+    for case in cases.iter().filter(is_large) {
+        let Ok(automaton) = Grammar::compile(&case.grammar, case.dialect, &Config::default())
+        else {
             continue;
         };
-        let texts = case["texts"].as_array().unwrap().iter();
-        let texts = texts.filter(|text| text["accept"] == true).take(TEXTS);
         let beginnings: Vec<&str> = (1..)
-            .zip(texts)
+            .zip(case.accepted().take(TEXTS))
             .map(|(part, text)| {
-                let text = text["text"].as_str().unwrap();
                 let end = (text.len() * part / (TEXTS + 1)).min(200);
                 &text[..text.floor_char_boundary(end)]
             })
@@ -82,6 +67,6 @@ fn masks_of_the_shared_cases_are_exact() {
             seed: 5,
         };
         let said = check(&automaton, &vocabulary, &beginnings, effort);
-        assert_eq!(said, Ok(()), "{}", case["id"]);
+        assert_eq!(said, Ok(()), "{}", case.id);
     }
 }
