@@ -1,7 +1,7 @@
 //! The shared cases of checking data: grammars, each with texts that it takes or refuses.
 #![allow(dead_code, reason = "each test uses a part")]
 
-use std::path::PathBuf;
+use std::path::Path;
 
 use grammar::Dialect;
 use serde_json::Value;
@@ -19,7 +19,7 @@ pub(crate) struct Case {
 
 impl Case {
     fn of(case: &Value) -> Case {
-        let text_of = |key: &str| case[key].as_str().unwrap_or_default();
+        let text_of = |key: &str| case[key].as_str().unwrap();
         let dialect = match (text_of("dialect"), text_of("lexing")) {
             ("gbnf", _) => Dialect::Gbnf,
             ("ebnf", _) => Dialect::Ebnf,
@@ -33,36 +33,34 @@ impl Case {
             dialect,
             grammar: text_of("grammar").to_owned(),
             is_refused: case["error"] == true,
-            texts: case["texts"].as_array().cloned().unwrap_or_default(),
+            texts: case["texts"].as_array().unwrap().clone(),
         }
     }
 
     /// The texts that its readers take.
     pub(crate) fn accepted(&self) -> impl Iterator<Item = &str> {
         let accepted = self.texts.iter().filter(|text| text["accept"] == true);
-        accepted.filter_map(|text| text["text"].as_str())
+        accepted.map(|text| text["text"].as_str().unwrap())
     }
 }
 
-/// The folder with checking data, if there is one; says so aloud if not.
-pub(crate) fn data() -> Option<PathBuf> {
-    let data = std::env::var_os("TOKENMOLD_DATA");
-    if data.is_none() {
+/// A file of the checking data, if it is there; says so aloud if not.
+pub(crate) fn read(name: &str) -> Option<String> {
+    let Some(data) = std::env::var_os("TOKENMOLD_DATA") else {
         println!("skipped: TOKENMOLD_DATA names no folder with checking data");
-    }
-    data.map(PathBuf::from)
-}
-
-/// All cases, if they are there; says so aloud if not.
-pub(crate) fn cases() -> Option<Vec<Case>> {
-    let file = data()?.join("goldens/grammars-dev.jsonl");
-    let Ok(lines) = std::fs::read_to_string(&file) else {
-        println!("skipped: there is no {}", file.display());
         return None;
     };
-    let cases = lines.lines().map(|line| {
-        let case = serde_json::from_str(line).unwrap();
-        Case::of(&case)
-    });
-    Some(cases.collect())
+    let file = Path::new(&data).join(name);
+    let text = std::fs::read_to_string(&file);
+    if text.is_err() {
+        println!("skipped: there is no {}", file.display());
+    }
+    text.ok()
+}
+
+/// All cases, if they are there.
+pub(crate) fn cases() -> Option<Vec<Case>> {
+    let text = read("goldens/grammars-dev.jsonl")?;
+    let case = |line| Case::of(&serde_json::from_str(line).unwrap());
+    Some(text.lines().map(case).collect())
 }
