@@ -47,6 +47,9 @@ pub enum ErrorKind {
     TokenRefused,
     /// The guide has finished, or was asked to go back further than it came.
     GuideState,
+    /// The shortest text takes more tokens than may come. The message names the number that
+    /// would do.
+    TokenBudget,
     /// A caller's buffer is too small.
     BufferSize,
     /// The file system refused a file.

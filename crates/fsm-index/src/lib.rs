@@ -6,6 +6,7 @@
 mod automaton;
 mod budget;
 mod cache;
+mod ending;
 mod error;
 mod guide;
 mod index;
@@ -18,15 +19,15 @@ mod walk;
 
 pub use automaton::contract;
 pub use automaton::{
-    Behind, ByteAutomaton, ByteSet, ClassId, Cursor, Description, Exception, FreeText, Horizon,
-    KeyLanguage, Lexeme, LexemeBehind, LexemePlace, Lexemes, Lexicon, MAX_COMPLETION, NameMarks,
-    Overlay, Place, PlainText, Reach, ReadText, Scope, SpecialTokens, Stack, TextAt, TextLoop,
-    TextStep, Texts, TopText,
+    Behind, ByteAutomaton, ByteSet, ClassId, Cursor, Description, Ending, Exception, FreeText,
+    Growth, Horizon, KeyLanguage, Lexeme, LexemeBehind, LexemePlace, Lexemes, Lexicon,
+    MAX_COMPLETION, NameMarks, Nearer, Overlay, Place, PlainText, Reach, ReadText, Scope,
+    SpecialTokens, Stack, TextAt, TextLoop, TextStep, Texts, TopText,
 };
 pub use budget::Budget;
 pub use cache::{SharedRows, SharedStats};
 pub use error::{Error, ErrorKind};
-pub use guide::{AfterEnd, Guide, MaskWord, mask_batch};
+pub use guide::{AfterEnd, Guide, Landing, MaskWord, mask_batch};
 pub use index::{BuildProgress, Fill, Index, IndexConfig, IndexStats, PackedRow, Tables};
 pub use regex::ByteDfa;
 #[cfg(feature = "regex")]

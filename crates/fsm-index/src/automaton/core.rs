@@ -1,8 +1,8 @@
 //! The automaton itself.
 
 use super::{
-    ByteSet, Description, Horizon, KeyLanguage, Lexemes, Overlay, PlainText, Scope, SpecialTokens,
-    Stack,
+    ByteSet, Description, Ending, Horizon, KeyLanguage, Lexemes, Overlay, PlainText, Scope,
+    SpecialTokens, Stack,
 };
 
 /// A deterministic machine over bytes: what every mask is computed from.
@@ -182,6 +182,11 @@ pub trait ByteAutomaton: Send + Sync {
 
     /// Its stack, if it has one whose levels are counted.
     fn stack(&self) -> Option<&dyn Stack<Self::Scratch>> {
+        None
+    }
+
+    /// Its way to the end of texts, if it finds that piece by piece.
+    fn ending(&self) -> Option<&dyn Ending<Self::Scratch>> {
         None
     }
 

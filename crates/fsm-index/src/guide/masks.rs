@@ -148,8 +148,17 @@ impl<A: ByteAutomaton> Guide<A> {
         Ok(())
     }
 
-    /// Writes the mask of the row that was found.
+    /// Writes the mask of the row that was found, within the budget of the text.
     fn fill(&mut self, buffer: &mut MaskBuffer) {
+        let narrowing = self.narrowing();
+        self.fill_all(buffer);
+        if let Some(narrowing) = narrowing {
+            self.narrow(&narrowing, buffer.words_mut());
+        }
+    }
+
+    /// Writes the mask of the row that was found, whatever the budget.
+    pub(super) fn fill_all(&mut self, buffer: &mut MaskBuffer) {
         let vocabulary = self.index.vocabulary();
         buffer.fit(vocabulary.width());
         let Some(row) = self.row.as_ref().filter(|_| !self.has_ended()) else {
@@ -188,11 +197,15 @@ impl<A: ByteAutomaton> Guide<A> {
     /// The mask of the row that was found: the row itself, if that is it.
     fn show(&mut self) -> &TokenMask {
         if self.shown.is_none() {
-            self.shown = Some(match self.is_mask_a_row() {
+            let narrowing = self.narrowing();
+            self.shown = Some(match narrowing.is_none() && self.is_mask_a_row() {
                 true => Shown::Row,
                 false => {
                     let mut buffer = std::mem::replace(&mut self.buffer, MaskBuffer::new(0));
-                    self.fill(&mut buffer);
+                    self.fill_all(&mut buffer);
+                    if let Some(narrowing) = narrowing {
+                        self.narrow(&narrowing, buffer.words_mut());
+                    }
                     self.buffer = buffer;
                     Shown::Buffer
                 }

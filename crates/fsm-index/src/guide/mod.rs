@@ -4,6 +4,7 @@ mod batch;
 mod forced;
 mod history;
 mod landings;
+mod limit;
 mod masks;
 mod refusal;
 
@@ -12,10 +13,13 @@ use std::sync::Arc;
 use crate::automaton::{MAX_COMPLETION, Parts, Piece, pieces};
 pub use batch::{MaskWord, mask_batch};
 use history::History;
+pub use limit::Landing;
+use limit::Limit;
 use masks::Shown;
 use refusal::{refused, refused_byte};
 
 use crate::cache::Generation;
+use crate::ending::Ways;
 use crate::index::Lent;
 use crate::plan::Work;
 use crate::rows::Specials;
@@ -67,6 +71,9 @@ pub struct Guide<A: ByteAutomaton = ByteDfa> {
     shown: Option<Shown>,
     /// The special tokens that may come at this state, if its row was asked for.
     specials: Specials,
+    /// The tokens that the text may have.
+    limit: Option<Limit>,
+    ways: Ways,
 }
 
 /// What a [`Guide`] does with tokens that come after an end token.
@@ -112,6 +119,8 @@ impl<A: ByteAutomaton> Guide<A> {
             buffer: MaskBuffer::new(0),
             shown: None,
             specials: Specials::default(),
+            limit: None,
+            ways: Ways::default(),
             index,
         }
     }
@@ -238,11 +247,24 @@ impl<A: ByteAutomaton> Guide<A> {
         if !same {
             self.forget();
         }
+        if let Some(limit) = &mut self.limit {
+            let bytes = self.index.vocabulary().token_bytes(token);
+            limit.take(
+                bytes
+                    .and_then(|bytes| bytes.last().copied())
+                    .unwrap_or_default(),
+            );
+            // What is left is less.
+            self.shown = None;
+        }
         Ok(())
     }
 
     /// The state is another one.
     fn forget(&mut self) {
+        if let Some(limit) = &mut self.limit {
+            limit.forget();
+        }
         self.row = None;
         self.shown = None;
         self.specials.forget();
@@ -268,6 +290,7 @@ impl<A: ByteAutomaton> Guide<A> {
     pub fn validate(&mut self, tokens: &[TokenId]) -> usize {
         let mut state = self.state.clone();
         let mut ended = self.has_ended();
+        let left = self.tokens_left();
         for (taken, &token) in tokens.iter().enumerate() {
             if ended {
                 return match self.after_end {
@@ -278,6 +301,10 @@ impl<A: ByteAutomaton> Guide<A> {
             match self.step(&mut state, token) {
                 Ok(ends) => ended = ends,
                 Err(_) => return taken,
+            }
+            let is_late = left.is_some_and(|left| !ended && !self.fits(&state, left, taken + 1));
+            if is_late {
+                return taken;
             }
         }
         tokens.len()
@@ -317,6 +344,9 @@ impl<A: ByteAutomaton> Guide<A> {
             self.state = state;
             let taken = self.history.len();
             self.ended_at = self.ended_at.filter(|&at| at <= taken);
+            if let Some(limit) = &mut self.limit {
+                limit.go_back(taken);
+            }
             self.forget();
         }
         Ok(())
@@ -492,6 +522,8 @@ impl<A: ByteAutomaton> Clone for Guide<A> {
             buffer: MaskBuffer::new(0),
             shown: None,
             specials: self.specials.clone(),
+            limit: self.limit.clone(),
+            ways: Ways::default(),
         }
     }
 }

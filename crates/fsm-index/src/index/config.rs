@@ -66,6 +66,12 @@ pub struct IndexConfig {
     /// ([`Guide::mask`](crate::Guide::mask)). Default: 5 seconds, thousands of times what
     /// the slowest masks of real schemas take.
     pub mask_budget: Budget,
+    /// Nodes of the vocabulary's trie that are visited for one state, at most, to find out whether
+    /// fewer tokens lead to the end than spell the shortest completion in bytes, for guides with a
+    /// [budget](crate::Guide::with_budget). Default: 0, because a budget of real vocabularies gains
+    /// nothing by it: two ways with different numbers of tokens are rare there, and a single
+    /// search takes longer than ten masks.
+    pub search_nodes: u64,
 }
 
 impl Default for IndexConfig {
@@ -77,6 +83,7 @@ impl Default for IndexConfig {
             packed_tokens: None,
             budget: Budget::default(),
             mask_budget: Budget::time(Duration::from_secs(5)),
+            search_nodes: 0,
         }
     }
 }

@@ -10,7 +10,7 @@ use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
 
-use crate::automaton::Parts;
+use crate::automaton::{MAX_COMPLETION, Parts, Piece, pieces};
 use crate::budget::{Budget, Meter};
 pub(crate) use config::Watch;
 pub use config::{BuildProgress, Fill, IndexConfig, IndexStats};
@@ -19,6 +19,7 @@ pub use tables::{PackedRow, Tables};
 
 use crate::cache::Cutter;
 use crate::cache::{Cache, Generation};
+use crate::ending::{Endings, NEVER, tokens_of};
 use crate::plan::{RowMaker, Work};
 use crate::rows::Bits;
 use crate::rows::Specials;
@@ -70,6 +71,10 @@ pub struct Index<A: ByteAutomaton = ByteDfa> {
     spelling: Spelling,
     /// What a mask may cost if nobody says otherwise.
     mask_budget: Budget,
+    /// How far the end of texts is from states.
+    endings: Endings,
+    /// Nodes that a search for a shorter way to the end may visit for one state.
+    search_nodes: u64,
 }
 
 enum Rows {
@@ -136,6 +141,32 @@ impl<A: ByteAutomaton> Index<A> {
 
     pub(crate) fn mask_budget(&self) -> &Budget {
         &self.mask_budget
+    }
+
+    pub(crate) fn endings(&self) -> &Endings {
+        &self.endings
+    }
+
+    pub(crate) fn search_nodes(&self) -> u64 {
+        self.search_nodes
+    }
+
+    /// Whether tokens spell all that the automaton needs to end a text.
+    pub(crate) fn spells_what_it_needs(&self) -> bool {
+        matches!(self.spelling, Spelling::Whole)
+    }
+
+    /// The fewest tokens to the end of a shortest completion of a state;
+    /// [`NEVER`](crate::ending::NEVER) if none is found that tokens spell.
+    pub(crate) fn tokens_to_the_end(&self, state: &A::State) -> u32 {
+        let trie = self.vocabulary.trie();
+        let found = pieces(&self.automaton, state, MAX_COMPLETION);
+        let tokens = found.map_or(NEVER, |pieces| tokens_of(&pieces, trie));
+        if tokens != NEVER || self.spells_any_text() {
+            return tokens;
+        }
+        let spelt = self.spelt_completion(state);
+        spelt.map_or(NEVER, |text| tokens_of(&[Piece::Text(text)], trie))
     }
 
     /// Whether tokens spell any text.
@@ -399,6 +430,8 @@ impl<A: ByteAutomaton> Index<A> {
             specials: symbols.into(),
             spelling: Spelling::Whole,
             mask_budget: config.mask_budget.clone(),
+            endings: Endings::default(),
+            search_nodes: config.search_nodes,
         })
     }
 }

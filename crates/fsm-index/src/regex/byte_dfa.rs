@@ -5,8 +5,8 @@ use crate::regex::decoder::{Decoder, Entry};
 use crate::regex::short_texts;
 use crate::vocabulary::CharRanges;
 use crate::{
-    ByteAutomaton, ClassId, Cursor, Description, Horizon, KeyLanguage, Lexicon, Place, PlainText,
-    Scope, TextLoop,
+    ByteAutomaton, ClassId, Cursor, Description, Ending, Growth, Horizon, KeyLanguage, Lexicon,
+    Nearer, Place, PlainText, Scope, TextLoop,
 };
 
 /// A deterministic automaton over bytes: what an index over a vocabulary is
@@ -37,6 +37,8 @@ pub struct ByteDfa {
     /// States that no text as short as a token tells apart, by the smallest of
     /// them; set by an index.
     alike: Option<Box<[u32]>>,
+    /// The length of the longest text for which that holds.
+    alike_bytes: usize,
     /// How far each state is from acceptance, found when first asked for.
     distances: OnceLock<Distances>,
 }
@@ -134,6 +136,7 @@ impl ByteDfa {
             shift,
             hints: None,
             alike: None,
+            alike_bytes: 0,
             distances: OnceLock::new(),
         })
     }
@@ -155,6 +158,7 @@ impl ByteDfa {
         let cells = |state: usize, class: usize| self.cells.get(state * stride + class);
         let accepting = |state: usize| self.accepts_in(state as u32);
         self.alike = short_texts::alike(self.states, stride, cells, accepting, bytes);
+        self.alike_bytes = bytes;
         self
     }
 
@@ -464,14 +468,9 @@ impl ByteAutomaton for ByteDfa {
 
     fn completion(&self, state: &Cursor, max_bytes: usize, out: &mut Vec<u8>) -> bool {
         let before = out.len();
-        let distances = self.distances.get_or_init(|| self.measure());
         let mut at = *state;
         while !self.is_accepting(&at) {
-            let shortest = match self.is_between(at) {
-                true => self.shortest_class(at, distances),
-                false => self.shortest_symbol(at, &distances.states),
-            };
-            let Some((text, next)) = shortest else {
+            let Some((text, next)) = self.nearest(at) else {
                 out.truncate(before);
                 return false; // Only the dead state has no way on.
             };
@@ -520,20 +519,50 @@ impl ByteAutomaton for ByteDfa {
         Some(self)
     }
 
+    fn ending(&self) -> Option<&dyn Ending<()>> {
+        Some(self)
+    }
+
     fn key(
         &self,
         cursor: Cursor,
         scope: Scope,
         _: usize,
-        _: Horizon<'_>,
+        horizon: Horizon<'_>,
         _: &mut (),
         out: &mut Vec<u32>,
     ) -> Option<KeyLanguage> {
         if scope == Scope::Vocabulary {
             return None;
         }
-        out.push(self.row_cursor(cursor).0);
+        // Longer texts may tell apart what those of the horizon do not.
+        out.push(match horizon.bytes() <= self.alike_bytes {
+            true => self.row_cursor(cursor).0,
+            false => cursor.0,
+        });
         Some(KeyLanguage::OWN)
+    }
+}
+
+impl Ending<()> for ByteDfa {
+    fn nearer(&self, cursor: Cursor, _: &mut (), out: &mut Vec<u8>) -> Nearer {
+        if self.is_accepting(&cursor) {
+            return Nearer::End;
+        }
+        match self.nearest(cursor) {
+            Some((text, next)) => {
+                out.extend_from_slice(&text);
+                Nearer::To(next)
+            }
+            None => Nearer::Unknown,
+        }
+    }
+
+    fn growth(&self, _: Horizon<'_>) -> Growth {
+        let distances = self.distances.get_or_init(|| self.measure());
+        let far = distances.states.iter().filter(|far| **far != u32::MAX);
+        // Inside a character its other bytes are to come.
+        Growth::AtMost(far.max().map_or(0, |far| *far as usize + 3))
     }
 }
 
@@ -566,6 +595,15 @@ impl ByteDfa {
                 Cursor(state << self.shift | u32::from(node))
             }
             _ => Cursor::DEAD,
+        }
+    }
+
+    /// The first symbol of a shortest text from a cursor to acceptance, or what is left of one.
+    fn nearest(&self, at: Cursor) -> Option<(Vec<u8>, Cursor)> {
+        let distances = self.distances.get_or_init(|| self.measure());
+        match self.is_between(at) {
+            true => self.shortest_class(at, distances),
+            false => self.shortest_symbol(at, &distances.states),
         }
     }
 

@@ -21,6 +21,18 @@ pub(crate) trait Bits {
     fn forbid(&mut self, token: u32);
 }
 
+/// Asks for the bits of tokens.
+pub(crate) trait HasBits {
+    fn has(&self, token: u32) -> bool;
+}
+
+impl HasBits for [u32] {
+    #[inline]
+    fn has(&self, token: u32) -> bool {
+        self[token as usize / 32] >> (token % 32) & 1 != 0
+    }
+}
+
 impl Bits for [u32] {
     #[inline]
     fn allow(&mut self, token: u32) {

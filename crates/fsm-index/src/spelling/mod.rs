@@ -15,7 +15,7 @@ use crate::automaton::Parts;
 use std::collections::HashSet;
 
 pub(crate) use dead_ends::dead_ends;
-pub(crate) use search::Search;
+pub(crate) use search::{Search, full_key};
 
 use crate::{ByteAutomaton, Cursor, Error, ErrorKind, Vocabulary};
 

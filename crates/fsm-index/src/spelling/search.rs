@@ -177,7 +177,7 @@ impl Search {
         if let Some(text) = spelt_completion(automaton, vocabulary, state) {
             return Found::Text(text);
         }
-        let start = key(automaton, state, &mut scratch);
+        let start = full_key(automaton, state, &mut scratch);
         if start.as_ref().is_some_and(|key| self.is_dead(key)) {
             return Found::Nothing;
         }
@@ -219,7 +219,7 @@ impl Search {
                 taken.then_some((after, Taken::Special(special)))
             }));
             for (after, taken) in next {
-                let key = key(automaton, &after, &mut scratch);
+                let key = full_key(automaton, &after, &mut scratch);
                 if let Some(key) = key
                     && (self.is_dead(&key) || !met.insert(key))
                 {
@@ -285,7 +285,7 @@ fn length(vocabulary: &Vocabulary, token: u32) -> usize {
 
 /// What tells a state from others, whatever comes: the key of all levels of its stack for
 /// tokens of any length, and what was said before.
-fn key<A: ByteAutomaton>(
+pub(crate) fn full_key<A: ByteAutomaton>(
     automaton: &A,
     state: &A::State,
     scratch: &mut A::Scratch,

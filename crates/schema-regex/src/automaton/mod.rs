@@ -19,8 +19,8 @@ pub(crate) mod run;
 use std::sync::{Arc, OnceLock};
 
 use fsm_index::{
-    ByteAutomaton, ByteSet, ClassId, Cursor, Description, Exception, Horizon, KeyLanguage, Lexicon,
-    Overlay, Place, PlainText, ReadText, Scope, Stack, TextAt,
+    ByteAutomaton, ByteSet, ClassId, Cursor, Description, Ending, Exception, Horizon, KeyLanguage,
+    Lexicon, Overlay, Place, PlainText, ReadText, Scope, Stack, TextAt,
 };
 use serde_json::Value;
 
@@ -421,6 +421,10 @@ impl ByteAutomaton for SchemaAutomaton {
     }
 
     fn stack(&self) -> Option<&dyn Stack<Scratch>> {
+        Some(self)
+    }
+
+    fn ending(&self) -> Option<&dyn Ending<Scratch>> {
         Some(self)
     }
 }

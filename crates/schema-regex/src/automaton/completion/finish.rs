@@ -81,7 +81,7 @@ impl SchemaAutomaton {
     }
 
     /// Whether the text may end here, and nothing has to be added.
-    fn has_ended(&self, config: &Config, x: &mut Scratch) -> bool {
+    pub(super) fn has_ended(&self, config: &Config, x: &mut Scratch) -> bool {
         match config.top {
             Top::End => true,
             Top::Number { node, set, state } => {

@@ -1,0 +1,61 @@
+//! The way to the end of a text, piece by piece.
+
+use crate::{Cursor, Horizon};
+
+/// Finds the shortest completions of an automaton from its cursors, a piece at a time: the part of a
+/// [`ByteAutomaton`](crate::ByteAutomaton) that lets a guide with a token budget judge many places for little,
+/// because the ways to the end from most of them soon meet. `X` is the automaton's
+/// [`Scratch`](crate::ByteAutomaton::Scratch).
+///
+/// For example, behind `{"a": "x` of an object with two required strings the first piece is `"`, the
+/// next one `,"b":`, and the last one `""}`; behind `{"a": "y` all but the first are the same.
+///
+/// An automaton without this part is asked for a whole
+/// [`completion`](crate::ByteAutomaton::completion) of every place.
+pub trait Ending<X> {
+    /// Appends the next bytes of a shortest completion of `cursor`, and says where they lead. The
+    /// cursor behind a piece may be one that reads fewer texts than stepping through its bytes
+    /// leads to, if a text that it reads is accepted there, too. Pieces lead to the end, never
+    /// round in a circle.
+    fn nearer(&self, cursor: Cursor, scratch: &mut X, out: &mut Vec<u8>) -> Nearer;
+
+    /// Returns how many parts that a text could do without (members, items) the way from one
+    /// cursor to the other begins: the way is one byte of a text or one piece of
+    /// [`nearer`](Self::nearer). An automaton whose texts have no parts says 0.
+    fn begun(&self, _from: Cursor, _to: Cursor, _scratch: &mut X) -> u32 {
+        0
+    }
+
+    /// Returns true between two characters of free text, such as the inside of a string that nothing but
+    /// its length ends.
+    fn is_in_text(&self, _cursor: Cursor, _scratch: &mut X) -> bool {
+        false
+    }
+
+    /// Returns a bound on how much further away a token can move the end. Asked once for an index.
+    fn growth(&self, _horizon: Horizon<'_>) -> Growth {
+        Growth::Unknown
+    }
+}
+
+/// A step of [`Ending::nearer`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Nearer {
+    /// The text may end here; nothing was appended.
+    End,
+    /// What was appended leads to this cursor.
+    To(Cursor),
+    /// A completion of the whole text has to be asked for.
+    Unknown,
+}
+
+/// A bound on the bytes of shortest completions. See [`Ending::growth`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Growth {
+    /// No completion of any state has more bytes.
+    AtMost(usize),
+    /// A token makes the shortest completion longer by no more bytes.
+    ByToken(usize),
+    /// Nothing is known: every token is judged by where it leads.
+    Unknown,
+}

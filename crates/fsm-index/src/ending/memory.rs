@@ -1,0 +1,116 @@
+//! The profiles that an index remembers.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+use super::profile::{NEVER, Profile};
+use super::ways::Ways;
+use crate::automaton::{Growth, Parts};
+use crate::index::Index;
+use crate::plan::Work;
+use crate::rows::Bits;
+use crate::spelling::full_key;
+use crate::{ByteAutomaton, Vocabulary};
+
+/// Profiles are forgotten when they take more bytes than this, because a server has thousands of indexes.
+/// A profile takes some 10 kB, so that there is room for the places of a large schema.
+const MAX_BYTES: usize = 16 << 20;
+
+/// What the guides of an index found out of how far the end is from states.
+#[derive(Debug, Default)]
+pub(crate) struct Endings {
+    known: Mutex<Known>,
+    blanks: OnceLock<Box<[u32]>>,
+    growth: OnceLock<Growth>,
+}
+
+#[derive(Debug, Default)]
+struct Known {
+    /// By the full key of a state.
+    profiles: HashMap<Box<[u32]>, Arc<Profile>, foldhash::fast::RandomState>,
+    bytes: usize,
+}
+
+impl Endings {
+    /// The profile of a state, if it is known; else the key under which it is to be kept, if it has one.
+    pub(crate) fn known<A: ByteAutomaton>(
+        &self,
+        index: &Index<A>,
+        state: &A::State,
+        work: &mut Work<A>,
+    ) -> Result<Arc<Profile>, Option<Box<[u32]>>> {
+        let key = full_key(index.automaton(), state, &mut work.scratch);
+        let known = key
+            .as_ref()
+            .and_then(|key| self.lock().profiles.get(key).cloned());
+        known.ok_or(key)
+    }
+
+    /// Keeps a profile under its key.
+    pub(crate) fn keep(&self, key: Option<Box<[u32]>>, profile: Profile) -> Arc<Profile> {
+        let profile = Arc::new(profile);
+        if let Some(key) = key {
+            let mut known = self.lock();
+            let bytes = profile.memory() + size_of_val(&*key);
+            if known.bytes + bytes > MAX_BYTES {
+                *known = Known::default();
+            }
+            known.bytes += bytes;
+            known.profiles.insert(key, profile.clone());
+        }
+        profile
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, Known> {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The tokens with which a further word of a text begins: those whose first character is a blank, or the
+    /// escape of one in JSON.
+    pub(crate) fn blanks(&self, vocabulary: &Vocabulary) -> &[u32] {
+        self.blanks.get_or_init(|| {
+            let mut words = vec![0u32; vocabulary.width().div_ceil(32)];
+            for blank in [&b" "[..], b"\n", b"\t", b"\r", b"\\n", b"\\t", b"\\r"] {
+                let tokens = vocabulary.beginning(blank);
+                tokens.iter().for_each(|&token| words.allow(token));
+            }
+            words.into()
+        })
+    }
+
+    /// How much further away a token can move the end, in tokens.
+    pub(crate) fn growth<A: ByteAutomaton>(&self, index: &Index<A>) -> Growth {
+        *self.growth.get_or_init(|| {
+            let ending = index.automaton().ending();
+            let horizon = index.vocabulary().trie().horizon();
+            // Bytes bound tokens where each byte is one.
+            match ending.filter(|_| index.spells_what_it_needs()) {
+                Some(ending) => ending.growth(horizon),
+                None => Growth::Unknown,
+            }
+        })
+    }
+
+    /// The fewest tokens that are known to lead to the end from a state; [`NEVER`] where none are. The scratch
+    /// enters the state.
+    pub(crate) fn tokens<A: ByteAutomaton>(
+        index: &Index<A>,
+        state: &A::State,
+        ways: &mut Ways,
+        work: &mut Work<A>,
+    ) -> u32 {
+        let automaton = index.automaton();
+        let mut apart = false;
+        automaton.exceptions(state, &mut |_| apart = true);
+        if let Some(ending) = automaton.ending().filter(|_| !apart) {
+            let start = automaton.enter(state, &mut work.scratch);
+            ways.begin();
+            let trie = index.vocabulary().trie();
+            let way = ways.way::<A>(ending, trie, start, &mut work.scratch);
+            if let Some(way) = way.filter(|way| way.tokens != NEVER) {
+                return way.tokens;
+            }
+        }
+        index.tokens_to_the_end(state)
+    }
+}

@@ -1,0 +1,435 @@
+//! The tokens of a mask, sorted by how far the end is behind them.
+
+use std::collections::{HashMap, HashSet, VecDeque};
+
+use super::ways::{Way, Ways};
+use crate::automaton::{Ending, Parts};
+use crate::budget::Meter;
+use crate::index::Index;
+use crate::plan::Work;
+use crate::rows::{Bits, HasBits};
+use crate::vocabulary::Area;
+use crate::walk::Walker;
+use crate::{ByteAutomaton, Cursor, SpecialId, TokenId, TokenMask};
+
+/// A number of tokens that no budget has: no way to the end is known.
+pub(crate) const NEVER: u32 = u32::MAX;
+
+/// What a token does beside leading nearer to the end or further away from it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+struct Doing {
+    /// It begins a part that the text could do without, or leads to where more parts are needed.
+    begins: bool,
+    /// The text goes on to be free text behind it.
+    stays: bool,
+}
+
+/// Tokens that are alike for a budget.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct Group {
+    /// How many tokens the end is away behind each of them.
+    tokens: u32,
+    doing: Doing,
+}
+
+/// How far the end of a text is from a state, and behind each token that may come there.
+#[derive(Debug)]
+pub(crate) struct Profile {
+    /// The fewest tokens to the end that are known; 0 where the text may end.
+    pub(crate) tokens: u32,
+    /// Whether the state is between two characters of free text.
+    is_in_text: bool,
+    /// The tokens that are in no list.
+    rest: Group,
+    /// All others, each in one list, ascending.
+    listed: Box<[(Group, Box<[u32]>)]>,
+    /// The farthest that a token leads from the end.
+    farthest: u32,
+    /// Whether no token begins anything.
+    is_plain: bool,
+}
+
+/// What tokens may do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Rule {
+    /// Anything that can be completed in time.
+    Free,
+    /// No part may be begun that the text can do without.
+    NoFurtherParts,
+    /// Nor a further word of free text that may end.
+    NoFurtherWords,
+}
+
+impl Profile {
+    /// The profile of a state whose mask is known. O(tokens of the mask), and the ways to the end
+    /// from each place to which they lead.
+    pub(crate) fn new<A: ByteAutomaton>(
+        index: &Index<A>,
+        state: &A::State,
+        mask: &TokenMask,
+        ways: &mut Ways,
+        work: &mut Work<A>,
+    ) -> Profile {
+        let mut maker = Maker {
+            index,
+            state,
+            ways,
+            start: Cursor::DEAD,
+            here: Way {
+                tokens: NEVER,
+                parts: u32::MAX,
+            },
+        };
+        maker.profile(mask, work)
+    }
+
+    /// Whether each token of the mask may come with so many tokens left.
+    pub(crate) fn allows_all(&self, left: u32, rule: Rule) -> bool {
+        self.farthest < left && (rule == Rule::Free || (self.is_plain && !self.is_in_text))
+    }
+
+    /// Takes tokens out of the state's mask: those behind which the text cannot be completed in
+    /// the tokens that are left, and what the rule forbids, if something else is allowed. Where
+    /// too few tokens are left whatever comes and the text may not end, the tokens that lead
+    /// nearest to the end stay.
+    pub(crate) fn narrow(&self, left: u32, rule: Rule, blanks: &[u32], words: &mut [u32]) {
+        if self.allows_all(left, rule) || self.nearest() == NEVER {
+            return;
+        }
+        // Where the text may end, nothing has to come.
+        let nearest = match self.tokens {
+            0 => 0,
+            _ => self.nearest().saturating_add(1),
+        };
+        let before = left.max(nearest);
+        let fits = |group: &Group| group.tokens < before;
+        let mut rule = rule;
+        loop {
+            let begins_nothing = |group: &Group| rule == Rule::Free || !group.doing.begins;
+            let goes = |group: &Group| fits(group) && begins_nothing(group);
+            let some = goes(&self.rest) || self.listed.iter().any(|(group, _)| goes(group));
+            let leaves = || {
+                let mut listed = self.listed.iter().map(|(group, _)| group);
+                listed.any(|group| goes(group) && !group.doing.stays)
+            };
+            match rule {
+                Rule::NoFurtherParts | Rule::NoFurtherWords if !some => rule = Rule::Free,
+                Rule::NoFurtherWords if !(self.is_in_text && leaves()) => {
+                    rule = Rule::NoFurtherParts;
+                }
+                _ => break,
+            }
+        }
+        let goes = |group: &Group| fits(group) && (rule == Rule::Free || !group.doing.begins);
+        let no_words = |group: &Group| rule == Rule::NoFurtherWords && group.doing.stays;
+        if !goes(&self.rest) {
+            let before: Vec<u32> = words.to_vec();
+            words.fill(0);
+            for (group, tokens) in self.listed.iter().filter(|(group, _)| goes(group)) {
+                for &token in &**tokens {
+                    if before.has(token) && !(no_words(group) && blanks.has(token)) {
+                        words.allow(token);
+                    }
+                }
+            }
+            return;
+        }
+        let kept: Vec<u32> = match no_words(&self.rest) {
+            false => Vec::new(),
+            true => {
+                let listed = self.listed.iter().filter(|(group, _)| goes(group));
+                let tokens = listed.flat_map(|(group, tokens)| {
+                    let no_words = no_words(group);
+                    let tokens = tokens.iter().copied();
+                    tokens.filter(move |&token| !(no_words && blanks.has(token)))
+                });
+                let kept = tokens.filter(|&token| words.has(token)).collect();
+                for (word, blank) in words.iter_mut().zip(blanks) {
+                    *word &= !blank;
+                }
+                kept
+            }
+        };
+        for (group, tokens) in &self.listed {
+            match goes(group) {
+                false => tokens.iter().for_each(|&token| words.forbid(token)),
+                true if no_words(group) => {
+                    let blank = tokens.iter().filter(|token| blanks.has(**token));
+                    blank.for_each(|&token| words.forbid(token));
+                }
+                true => {}
+            }
+        }
+        kept.iter().for_each(|&token| words.allow(token));
+    }
+
+    /// The nearest to the end that a token leads; [`NEVER`] where no way is known behind any.
+    fn nearest(&self) -> u32 {
+        let listed = self.listed.iter().map(|(group, _)| group.tokens);
+        listed.fold(self.rest.tokens, u32::min)
+    }
+
+    /// Bytes of memory.
+    pub(crate) fn memory(&self) -> usize {
+        let lists = self.listed.iter().map(|(_, tokens)| size_of_val(&**tokens));
+        size_of::<Profile>() + size_of_val(&*self.listed) + lists.sum::<usize>()
+    }
+}
+
+/// What a profile is made from.
+struct Maker<'m, A: ByteAutomaton> {
+    index: &'m Index<A>,
+    state: &'m A::State,
+    ways: &'m mut Ways,
+    start: Cursor,
+    /// The way to the end from the state.
+    here: Way,
+}
+
+impl<A: ByteAutomaton> Maker<'_, A> {
+    fn profile(&mut self, mask: &TokenMask, work: &mut Work<A>) -> Profile {
+        let automaton = self.index.automaton();
+        let (scratch, walker, _) = work.parts();
+        self.start = automaton.enter(self.state, scratch);
+        self.ways.begin();
+        self.here = self.way_of_start(scratch);
+        let ending = automaton.ending();
+        let is_in_text = ending.is_some_and(|e| e.is_in_text(self.start, scratch));
+        let places = self.places(mask, scratch, walker);
+        let mut groups: HashMap<Group, Vec<u32>> = HashMap::new();
+        let mut visits = self.index.search_nodes();
+        for (cursor, tokens) in places {
+            let group = self.group(cursor, &tokens, &mut visits, scratch, walker);
+            match groups.get_mut(&group) {
+                Some(known) => known.extend(tokens),
+                None => {
+                    groups.insert(group, tokens);
+                }
+            }
+        }
+        for (group, special) in self.specials(mask) {
+            groups.entry(group).or_default().push(special);
+        }
+        self.sorted(groups, is_in_text)
+    }
+
+    fn sorted(&self, groups: HashMap<Group, Vec<u32>>, is_in_text: bool) -> Profile {
+        let mut groups: Vec<(Group, Vec<u32>)> = groups.into_iter().collect();
+        // Equal lengths in a fixed order, so that the same state has the same profile.
+        groups.sort_unstable_by_key(|(group, tokens)| {
+            (std::cmp::Reverse(tokens.len()), group.tokens, group.doing)
+        });
+        let far = groups.iter().map(|(group, _)| group.tokens);
+        let nearest = far.clone().min().unwrap_or(NEVER);
+        let farthest = far.max().unwrap_or(0);
+        let is_plain = groups.iter().all(|(group, _)| !group.doing.begins);
+        let tokens = self.here.tokens.min(nearest.saturating_add(1));
+        let mut groups = groups.into_iter();
+        let rest = groups.next().map(|(group, _)| group);
+        let listed = groups.map(|(group, mut tokens)| {
+            tokens.sort_unstable();
+            (group, tokens.into_boxed_slice())
+        });
+        Profile {
+            tokens,
+            is_in_text,
+            rest: rest.unwrap_or(Group {
+                tokens: NEVER,
+                doing: Doing::default(),
+            }),
+            listed: listed.collect(),
+            farthest,
+            is_plain,
+        }
+    }
+
+    /// The text tokens of the mask by the cursors to which they lead.
+    fn places(
+        &self,
+        mask: &TokenMask,
+        scratch: &mut A::Scratch,
+        walker: &mut Walker,
+    ) -> Vec<(Cursor, Vec<u32>)> {
+        let trie = self.index.vocabulary().trie();
+        let mut numbers: HashMap<Cursor, usize, foldhash::fast::FixedState> = HashMap::default();
+        let mut places: Vec<(Cursor, Vec<u32>)> = Vec::new();
+        let mut last = (Cursor::DEAD, 0);
+        walker.begin::<A>();
+        walker.walk(
+            self.index.automaton(),
+            self.start,
+            scratch,
+            Area::all(trie),
+            &mut Meter::default(),
+            |token, cursor| {
+                if !mask.words().has(token) {
+                    return;
+                }
+                if last.0 != cursor {
+                    let next = places.len();
+                    last = (cursor, *numbers.entry(cursor).or_insert(next));
+                    if last.1 == next {
+                        places.push((cursor, Vec::new()));
+                    }
+                }
+                places[last.1].1.push(token);
+            },
+        );
+        if !trie.duplicates().is_empty() {
+            let mut of: HashMap<u32, Vec<u32>> = HashMap::new();
+            for &(first, other) in trie.duplicates() {
+                of.entry(first).or_default().push(other);
+            }
+            for (_, tokens) in &mut places {
+                let others = tokens.iter().filter_map(|token| of.get(token)).flatten();
+                let others: Vec<u32> = others
+                    .copied()
+                    .filter(|&token| mask.words().has(token))
+                    .collect();
+                tokens.extend(others);
+            }
+        }
+        places
+    }
+
+    /// The group of tokens that lead to one cursor.
+    fn group(
+        &mut self,
+        cursor: Cursor,
+        tokens: &[u32],
+        visits: &mut u64,
+        scratch: &mut A::Scratch,
+        walker: &mut Walker,
+    ) -> Group {
+        let token = tokens.first().copied().unwrap_or_default();
+        let ending = self.index.automaton().ending();
+        let far = |tokens| Group {
+            tokens,
+            doing: Doing::default(),
+        };
+        let Some(ending) = ending.filter(|_| !self.is_apart()) else {
+            return far(self.tokens_behind(token));
+        };
+        let trie = self.index.vocabulary().trie();
+        let way = self.ways.way::<A>(ending, trie, cursor, scratch);
+        let Some(way) = way.filter(|way| way.tokens != NEVER) else {
+            return far(self.tokens_behind(token));
+        };
+        let tokens = self.searched(ending, cursor, way.tokens, visits, scratch, walker);
+        let begun = self.begun(ending, token, scratch);
+        Group {
+            tokens,
+            doing: Doing {
+                begins: way.parts.saturating_add(begun) > self.here.parts,
+                stays: ending.is_in_text(cursor, scratch),
+            },
+        }
+    }
+
+    /// Whether cursors do not tell what was said before, so that ways are asked of states.
+    fn is_apart(&self) -> bool {
+        let mut is = false;
+        self.index
+            .automaton()
+            .exceptions(self.state, &mut |_| is = true);
+        is
+    }
+
+    fn begun(&self, ending: &dyn Ending<A::Scratch>, token: u32, scratch: &mut A::Scratch) -> u32 {
+        let bytes = self.index.vocabulary().token_bytes(TokenId::new(token));
+        let mut at = self.start;
+        let steps = bytes.unwrap_or_default().iter().map(|&byte| {
+            let before = at;
+            at = self.index.automaton().step(before, byte, scratch);
+            ending.begun(before, at, scratch)
+        });
+        steps.sum()
+    }
+
+    fn way_of_start(&mut self, scratch: &mut A::Scratch) -> Way {
+        let automaton = self.index.automaton();
+        let trie = self.index.vocabulary().trie();
+        let known = automaton
+            .ending()
+            .and_then(|ending| self.ways.way::<A>(ending, trie, self.start, scratch));
+        known
+            .filter(|way| way.tokens != NEVER)
+            .unwrap_or_else(|| Way {
+                tokens: self.index.tokens_to_the_end(self.state),
+                parts: u32::MAX,
+            })
+    }
+
+    /// The fewest tokens to the end behind a token, by the state to which it leads.
+    fn tokens_behind(&self, token: u32) -> u32 {
+        let automaton = self.index.automaton();
+        let bytes = self.index.vocabulary().token_bytes(TokenId::new(token));
+        let mut after = self.state.clone();
+        let mut scratch = automaton.scratch();
+        match automaton.advance(&mut after, bytes.unwrap_or_default(), &mut scratch) {
+            Ok(()) => self.index.tokens_to_the_end(&after),
+            Err(_) => NEVER,
+        }
+    }
+
+    /// The special tokens of the mask, each with its group. Tokens that end the text are in none.
+    fn specials(&self, mask: &TokenMask) -> Vec<(Group, u32)> {
+        let automaton = self.index.automaton();
+        let none = |tokens| Group {
+            tokens,
+            doing: Doing::default(),
+        };
+        let mut out = Vec::new();
+        for (symbol, special) in (0..).zip(self.index.specials()) {
+            let mut after = self.state.clone();
+            let may_come =
+                mask.allows(*special) && automaton.advance_special(&mut after, SpecialId(symbol));
+            if may_come {
+                let tokens = self.index.tokens_to_the_end(&after);
+                out.push((none(tokens), special.get()));
+            }
+        }
+        out
+    }
+
+    /// The fewest tokens from a cursor to the end, if fewer than so many do. A search breadth
+    /// first over the places to which tokens lead, for as many nodes of the trie as the index
+    /// allows for one profile: `most` where that is too few.
+    fn searched(
+        &mut self,
+        ending: &dyn Ending<A::Scratch>,
+        cursor: Cursor,
+        most: u32,
+        visits: &mut u64,
+        scratch: &mut A::Scratch,
+        walker: &mut Walker,
+    ) -> u32 {
+        let index = self.index;
+        let trie = index.vocabulary().trie();
+        let mut least = most;
+        let mut met: HashSet<Cursor> = HashSet::from([cursor]);
+        let mut open: VecDeque<(Cursor, u32)> = VecDeque::from([(cursor, 0)]);
+        while let Some((at, taken)) = open.pop_front() {
+            // One token more is the least that anything takes.
+            if taken + 1 >= least || *visits == 0 {
+                break;
+            }
+            let mut next = Vec::new();
+            let mut meter = Meter::default();
+            let all = Area::all(trie);
+            let visited = walker.walk(index.automaton(), at, scratch, all, &mut meter, |_, to| {
+                if met.insert(to) {
+                    next.push(to);
+                }
+            });
+            *visits = visits.saturating_sub(visited);
+            for to in next {
+                if let Some(way) = self.ways.way::<A>(ending, trie, to, scratch) {
+                    least = least.min(way.tokens.saturating_add(taken + 1));
+                }
+                open.push_back((to, taken + 1));
+            }
+        }
+        least
+    }
+}

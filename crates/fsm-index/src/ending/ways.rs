@@ -1,0 +1,242 @@
+//! The fewest tokens to the end of a text, along its shortest completion.
+
+use foldhash::fast::FixedState;
+use std::collections::HashMap;
+
+use crate::automaton::{Ending, Nearer, Piece};
+use crate::vocabulary::{NO_TOKEN, Trie};
+use crate::{ByteAutomaton, Cursor};
+
+use super::profile::NEVER;
+
+/// A completion with more bytes is not followed, because nobody gives a text a budget of so many tokens
+/// as its rest alone would take.
+const MAX_BYTES: usize = 1 << 16;
+
+/// The way from a place to the end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Way {
+    /// How many tokens it takes; [`NEVER`] where tokens do not spell it.
+    pub(crate) tokens: u32,
+    /// How many parts (members, items) it begins.
+    pub(crate) parts: u32,
+}
+
+/// The number of the piece behind which nothing comes.
+const END: u32 = 0;
+
+/// A piece of a completion.
+#[derive(Clone, Copy, Debug)]
+struct Step {
+    /// Its bytes among all.
+    from: u32,
+    to: u32,
+    /// The piece behind it.
+    next: u32,
+    /// The parts that it and the pieces behind it begin.
+    parts: u32,
+}
+
+/// Ways to the end from the cursors of one walk.
+///
+/// The pieces from different cursors end in common ones: with the tokens that each place in a piece
+/// is away from the end (the shortest segmentation of the text behind it, by dynamic programming
+/// from the end on), a further cursor costs its own pieces alone.
+#[derive(Debug)]
+pub(crate) struct Ways {
+    /// By cursor its piece; `None` where no completion is known.
+    known: HashMap<Cursor, Option<u32>, FixedState>,
+    steps: Vec<Step>,
+    bytes: Vec<u8>,
+    /// By byte, how many tokens the end is away from before it.
+    tokens: Vec<u32>,
+}
+
+impl Default for Ways {
+    fn default() -> Ways {
+        let end = Step {
+            from: 0,
+            to: 0,
+            next: END,
+            parts: 0,
+        };
+        Ways {
+            known: HashMap::default(),
+            steps: vec![end],
+            bytes: Vec::new(),
+            tokens: Vec::new(),
+        }
+    }
+}
+
+impl Ways {
+    /// Forgets all: cursors of an earlier walk mean nothing.
+    pub(crate) fn begin(&mut self) {
+        self.known.clear();
+        self.steps.truncate(1);
+        self.bytes.clear();
+        self.tokens.clear();
+    }
+
+    /// The way from a cursor; `None` if the automaton does not find it piece by piece. O(bytes of
+    /// the pieces that were not met before x bytes of the longest token).
+    pub(crate) fn way<A: ByteAutomaton>(
+        &mut self,
+        ending: &dyn Ending<A::Scratch>,
+        trie: &Trie,
+        cursor: Cursor,
+        scratch: &mut A::Scratch,
+    ) -> Option<Way> {
+        let step = match self.known.get(&cursor) {
+            Some(known) => *known,
+            None => self.follow::<A>(ending, trie, cursor, scratch),
+        }?;
+        Some(Way {
+            tokens: self.before(step),
+            parts: self.steps[step as usize].parts,
+        })
+    }
+
+    /// Follows pieces to the end, or to a cursor that is known.
+    fn follow<A: ByteAutomaton>(
+        &mut self,
+        ending: &dyn Ending<A::Scratch>,
+        trie: &Trie,
+        cursor: Cursor,
+        scratch: &mut A::Scratch,
+    ) -> Option<u32> {
+        let first = self.steps.len();
+        let mut passed: Vec<Cursor> = Vec::new();
+        let began = self.bytes.len();
+        let mut at = cursor;
+        let found = loop {
+            if let Some(known) = self.known.get(&at) {
+                break *known;
+            }
+            let from = self.bytes.len();
+            match ending.nearer(at, scratch, &mut self.bytes) {
+                Nearer::End => {
+                    self.known.insert(at, Some(END));
+                    break Some(END);
+                }
+                Nearer::To(next) => {
+                    // Until it is known, whoever comes by goes round in a circle.
+                    self.known.insert(at, None);
+                    let parts = ending.begun(at, next, scratch);
+                    self.steps.push(Step {
+                        from: from as u32,
+                        to: self.bytes.len() as u32,
+                        next: END,
+                        parts,
+                    });
+                    passed.push(at);
+                    at = next;
+                }
+                Nearer::Unknown => break None,
+            }
+            if self.bytes.len() - began > MAX_BYTES {
+                break None;
+            }
+        };
+        let Some(mut next) = found else {
+            self.steps.truncate(first);
+            self.bytes.truncate(began);
+            self.known.insert(cursor, None);
+            // What was passed on the way is asked again, from nearer.
+            for at in passed.into_iter().skip(1) {
+                self.known.remove(&at);
+            }
+            return None;
+        };
+        self.tokens.resize(self.bytes.len(), NEVER);
+        for (step, cursor) in passed.iter().enumerate().rev() {
+            let step = first + step;
+            let behind = self.steps[next as usize].parts;
+            let at = &mut self.steps[step];
+            (at.next, at.parts) = (next, at.parts + behind);
+            next = step as u32;
+            let Step { from, to, .. } = self.steps[step];
+            for byte in (from..to).rev() {
+                self.tokens[byte as usize] = self.least(trie, next, byte);
+            }
+            self.known.insert(*cursor, Some(next));
+        }
+        Some(next)
+    }
+
+    /// The tokens from the beginning of a piece to the end.
+    fn before(&self, mut step: u32) -> u32 {
+        while step != END {
+            let Step { from, to, next, .. } = self.steps[step as usize];
+            if from < to {
+                return self.tokens[from as usize];
+            }
+            step = next;
+        }
+        0
+    }
+
+    /// The fewest tokens from a byte of a piece to the end, if they are known of all bytes behind it.
+    fn least(&self, trie: &Trie, mut step: u32, mut byte: u32) -> u32 {
+        let siblings = trie.siblings();
+        let mut node = None;
+        let mut least = NEVER;
+        loop {
+            let mut here = self.steps[step as usize];
+            while byte == here.to {
+                if step == END {
+                    return least;
+                }
+                step = here.next;
+                here = self.steps[step as usize];
+                byte = here.from;
+                if step == END {
+                    return least;
+                }
+            }
+            let text = self.bytes[byte as usize];
+            let Some(child) = siblings.find(siblings.of(node), text) else {
+                return least;
+            };
+            byte += 1;
+            node = Some(child.node as usize);
+            if trie.nodes()[child.node as usize].token != NO_TOKEN {
+                let behind = match byte < here.to {
+                    true => self.tokens[byte as usize],
+                    false => self.before(here.next),
+                };
+                least = least.min(behind.saturating_add(1));
+            }
+        }
+    }
+}
+
+/// The fewest tokens of a completion that was found as a whole.
+pub(crate) fn tokens_of(pieces: &[Piece<'_>], trie: &Trie) -> u32 {
+    pieces.iter().fold(0u32, |tokens, piece| {
+        tokens.saturating_add(match piece {
+            Piece::Text(text) => segments(trie, text),
+            Piece::Special(_) => 1,
+        })
+    })
+}
+
+/// The fewest tokens that spell a text; [`NEVER`] if none do. O(bytes x bytes of the longest token).
+fn segments(trie: &Trie, text: &[u8]) -> u32 {
+    let siblings = trie.siblings();
+    let mut tokens = vec![NEVER; text.len() + 1];
+    tokens[text.len()] = 0;
+    for from in (0..text.len()).rev() {
+        let mut node = None;
+        for (at, &byte) in text.iter().enumerate().skip(from) {
+            let Some(child) = siblings.find(siblings.of(node), byte) else {
+                break;
+            };
+            node = Some(child.node as usize);
+            if trie.nodes()[child.node as usize].token != NO_TOKEN {
+                tokens[from] = tokens[from].min(tokens[at + 1].saturating_add(1));
+            }
+        }
+    }
+    tokens[0]
+}

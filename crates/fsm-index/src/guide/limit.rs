@@ -1,0 +1,351 @@
+//! A text that ends in time: the tokens that may still come.
+
+use std::sync::Arc;
+
+use super::Guide;
+use crate::automaton::Growth;
+use crate::ending::{Endings, NEVER, Profile, Rule};
+use crate::rows::Bits;
+use crate::{ByteAutomaton, Error, ErrorKind, MaskBuffer, TokenId};
+
+/// How a text with a token budget comes to its end.
+///
+/// Without it a text is cut as late as it can be: in mid-word, with each list as long as it
+/// could get. For example, with 16 tokens of 128 left, `{"title": "A walk in the` is ended as `{"title": "A walk in the",
+/// "tags": []}`, and not with a title of twelve words more.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Landing {
+    /// [`Landing::Within`] an eighth of the budget, and 64 tokens at most: so a long answer is not shortened by
+    /// more than a paragraph.
+    #[default]
+    Soft,
+    /// Where so many tokens more are left than the end takes, or fewer, no part (member, item) is begun that the
+    /// text can do without, and free text that may end is not gone on with by a further word: in
+    /// the first half of the margin no further sentence, in the second no further word.
+    Within(usize),
+    /// Anything may come that can be completed in time.
+    Hard,
+}
+
+/// The largest margin of [`Landing::Soft`], because a paragraph has no more tokens.
+const MOST_SOFT: usize = 64;
+
+/// The part of a budget that is the margin of [`Landing::Soft`]: an eighth, because less is a word or two of
+/// a short answer, and more is felt in a long one.
+const SOFT_PART: usize = 8;
+
+/// The tokens that a text may have.
+#[derive(Clone, Debug)]
+pub(super) struct Limit {
+    /// How many tokens the guide has taken when none is left.
+    end: usize,
+    /// How many tokens are left where the landing begins, beside those that the end takes.
+    margin: usize,
+    landing: Landing,
+    /// Up to so many tokens taken, none leads too far from the end.
+    far_until: usize,
+    /// The last bytes of the tokens taken since the budget was given.
+    lasts: Vec<u8>,
+    /// How many tokens had been taken before them.
+    base: usize,
+    profile: Option<Arc<Profile>>,
+}
+
+/// What is to be taken out of a mask.
+pub(super) struct Narrowing {
+    profile: Arc<Profile>,
+    rule: Rule,
+    left: u32,
+}
+
+impl Limit {
+    fn left(&self, taken: usize) -> usize {
+        self.end.saturating_sub(taken)
+    }
+
+    fn margin(landing: Landing, tokens: usize) -> usize {
+        match landing {
+            Landing::Soft => (tokens / SOFT_PART).min(MOST_SOFT),
+            Landing::Within(tokens) => tokens,
+            Landing::Hard => 0,
+        }
+    }
+
+    pub(super) fn forget(&mut self) {
+        self.profile = None;
+    }
+
+    pub(super) fn take(&mut self, last: u8) {
+        self.lasts.push(last);
+    }
+
+    /// So many tokens are left taken.
+    pub(super) fn go_back(&mut self, taken: usize) {
+        self.lasts.truncate(taken.saturating_sub(self.base));
+        self.far_until = 0;
+    }
+
+    fn ends_sentence(&self) -> bool {
+        self.lasts.last().is_some_and(|last| b".!?".contains(last))
+    }
+}
+
+impl<A: ByteAutomaton> Guide<A> {
+    /// Lets at most `tokens` more tokens come, end tokens not counted: from now on a token is allowed if
+    /// and only if the text can be completed in the tokens that are left behind it, and texts
+    /// land softly ([`Guide::with_landing`]). So each text is complete in time.
+    ///
+    /// What is left goes down with each token that is taken, and up again with each that is taken
+    /// back; [`Guide::validate`] counts it for drafts, and a fork goes on with its own. An engine that
+    /// counts by itself says what is left by [`Guide::set_tokens_left`].
+    ///
+    /// The number of tokens to the end is that of the shortest completion in bytes, cut into as few
+    /// tokens as spell it, or of a shorter way that a search finds in
+    /// [`IndexConfig::search_nodes`](crate::IndexConfig::search_nodes). Where a text can be completed in
+    /// fewer tokens and neither finds it, a token may be refused that would just have fitted;
+    /// never is one allowed behind which nothing fits.
+    ///
+    /// Masks cost what they cost without a budget while no token can lead too far from the end;
+    /// near it, O(1) for a place that is known, and a walk over the tokens of the mask for one
+    /// that is not.
+    ///
+    /// # Errors
+    ///
+    /// The shortest text takes more tokens ([`ErrorKind::TokenBudget`], with their number).
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    ///
+    /// use fsm_index::{Guide, Index, TokenId, Vocabulary};
+    ///
+    /// # let tokens = ["a", "b", "ab"];
+    /// # let tokens = tokens.iter().zip(0..).map(|(s, id)| (s.as_bytes(), TokenId::new(id)));
+    /// # let vocabulary = Vocabulary::new(tokens, [TokenId::new(3)])?;
+    /// let index = Arc::new(Index::new("a+b", &vocabulary)?);
+    /// assert!(Guide::new(index.clone()).with_budget(0).is_err());
+    /// let mut guide = Guide::new(index).with_budget(2)?;
+    /// // Behind `a` one token is left, which can be `b` or `ab`.
+    /// assert_eq!(guide.allowed_tokens()?, [TokenId::new(0), TokenId::new(2)]);
+    /// guide.advance(TokenId::new(0))?;
+    /// assert_eq!(guide.tokens_left(), Some(1));
+    /// assert_eq!(guide.allowed_tokens()?, [TokenId::new(1), TokenId::new(2)]);
+    /// # Ok::<(), fsm_index::Error>(())
+    /// ```
+    pub fn with_budget(mut self, tokens: usize) -> Result<Guide<A>, Error> {
+        let needed = self.tokens_needed();
+        match needed {
+            Some(needed) if needed <= tokens => {
+                let landing = self
+                    .limit
+                    .as_ref()
+                    .map_or(Landing::default(), |l| l.landing);
+                let taken = self.len();
+                self.limit = Some(Limit {
+                    end: taken.saturating_add(tokens),
+                    margin: Limit::margin(landing, tokens),
+                    landing,
+                    far_until: 0,
+                    lasts: Vec::new(),
+                    base: taken,
+                    profile: None,
+                });
+                self.shown = None;
+                Ok(self)
+            }
+            Some(needed) => Err(Error::new(
+                ErrorKind::TokenBudget,
+                format!(
+                    "the shortest text takes {needed} tokens, and {tokens} may come; allow {needed} or more"
+                ),
+            )),
+            None => Err(Error::new(
+                ErrorKind::TokenBudget,
+                "no way to the end of the text is known that tokens spell, so that none can be \
+                 promised to be complete in time; give no budget",
+            )),
+        }
+    }
+
+    /// Says how a text with a budget comes to its end. Without a budget it changes nothing.
+    ///
+    /// ```
+    /// # use std::sync::Arc;
+    /// # use fsm_index::{Guide, Index, Landing, TokenId, Vocabulary};
+    /// # let tokens = ["a", "b"].iter().zip(0..).map(|(s, id)| (s.as_bytes(), TokenId::new(id)));
+    /// # let vocabulary = Vocabulary::new(tokens, [TokenId::new(2)])?;
+    /// let index = Arc::new(Index::new("a*b", &vocabulary)?);
+    /// let mut guide = Guide::new(index).with_budget(2)?.with_landing(Landing::Hard);
+    /// assert_eq!(guide.mask()?.count(), 2);
+    /// # Ok::<(), fsm_index::Error>(())
+    /// ```
+    pub fn with_landing(mut self, landing: Landing) -> Guide<A> {
+        let taken = self.len();
+        if let Some(limit) = &mut self.limit {
+            limit.landing = landing;
+            limit.margin = Limit::margin(landing, limit.left(taken));
+            limit.far_until = 0;
+            self.shown = None;
+        }
+        self
+    }
+
+    /// How many tokens may still come; none without a budget.
+    pub fn tokens_left(&self) -> Option<usize> {
+        self.limit.as_ref().map(|limit| limit.left(self.len()))
+    }
+
+    /// Says how many tokens may still come, where an engine counts them by itself. The margin of
+    /// the landing stays as it was. Without a budget it changes nothing. Where it is fewer than the
+    /// end takes, the tokens that lead to it the soonest are allowed.
+    pub fn set_tokens_left(&mut self, tokens: usize) {
+        let taken = self.len();
+        let Some(limit) = &mut self.limit else { return };
+        let end = taken.saturating_add(tokens);
+        if end != limit.end {
+            limit.end = end;
+            limit.far_until = 0;
+            self.shown = None;
+        }
+    }
+
+    /// How many tokens lead to the end, at least as far as is known: see [`Guide::with_budget`]. None
+    /// where no way to the end is known.
+    ///
+    /// ```
+    /// # use std::sync::Arc;
+    /// # use fsm_index::{Guide, Index, TokenId, Vocabulary};
+    /// # let tokens = ["a", "b", "ab"].iter().zip(0..).map(|(s, id)| (s.as_bytes(), TokenId::new(id)));
+    /// # let vocabulary = Vocabulary::new(tokens, [TokenId::new(3)])?;
+    /// let mut guide = Guide::new(Arc::new(Index::new("a+b", &vocabulary)?));
+    /// assert_eq!(guide.tokens_needed(), Some(1));
+    /// # Ok::<(), fsm_index::Error>(())
+    /// ```
+    pub fn tokens_needed(&mut self) -> Option<usize> {
+        if self.has_ended() {
+            return Some(0);
+        }
+        if self.is_accepting() {
+            return Some(0);
+        }
+        let tokens = Endings::tokens(&self.index, &self.state, &mut self.ways, &mut self.work);
+        (tokens != NEVER).then_some(tokens as usize)
+    }
+
+    /// The profile of this state and the rule for its mask, if not every token of it may come with the
+    /// tokens that are left. `ordinary` is asked for the mask without a budget where the profile is not
+    /// known.
+    pub(super) fn narrowing(&mut self) -> Option<Narrowing> {
+        let taken = self.len();
+        let left = self.limit.as_ref()?.left(taken);
+        if self.has_ended() || self.is_far(left) {
+            return None;
+        }
+        let profile = self.profile();
+        let limit = self.limit.as_mut()?;
+        limit.profile = Some(profile.clone());
+        let slack = left.saturating_sub(profile.tokens as usize);
+        let rule = match slack.checked_sub(limit.margin) {
+            _ if limit.margin == 0 => Rule::Free,
+            Some(1..) => Rule::Free,
+            _ if slack > limit.margin / 2 && !limit.ends_sentence() => Rule::NoFurtherParts,
+            _ => Rule::NoFurtherWords,
+        };
+        let left = u32::try_from(left).unwrap_or(NEVER - 1);
+        (!profile.allows_all(left, rule)).then_some(Narrowing {
+            profile,
+            rule,
+            left,
+        })
+    }
+
+    /// Takes what may not come out of the mask of this state.
+    pub(super) fn narrow(&self, narrowing: &Narrowing, words: &mut [u32]) {
+        let Narrowing {
+            profile,
+            rule,
+            left,
+        } = narrowing;
+        let blanks = self.index.endings().blanks(self.index.vocabulary());
+        profile.narrow(*left, *rule, blanks, words);
+        let ends = self.ends_here();
+        ends.iter().for_each(|end| words.allow(end.get()));
+    }
+
+    /// Whether no token can lead too far from the end, or into the margin of the landing. Mostly a
+    /// comparison: see [`Limit::far_until`].
+    fn is_far(&mut self, left: usize) -> bool {
+        let taken = self.len();
+        let Some(limit) = &self.limit else {
+            return true;
+        };
+        if taken < limit.far_until {
+            return true;
+        }
+        let margin = limit.margin;
+        let steps = match self.index.endings().growth(&self.index) {
+            Growth::Unknown => 0,
+            Growth::AtMost(bytes) => left.saturating_sub(bytes.saturating_add(margin)),
+            Growth::ByToken(bytes) => {
+                // A bound that cannot be met is not worth finding where the end is.
+                if left <= bytes.saturating_add(margin) {
+                    return false;
+                }
+                let needed = self.tokens_needed().unwrap_or(usize::MAX);
+                let slack = left.saturating_sub(needed.saturating_add(margin));
+                slack / bytes.saturating_add(1)
+            }
+        };
+        if steps < 2 {
+            return false;
+        }
+        if let Some(limit) = &mut self.limit {
+            limit.far_until = taken + steps - 1;
+        }
+        true
+    }
+
+    fn profile(&mut self) -> Arc<Profile> {
+        if let Some(profile) = self.limit.as_ref().and_then(|limit| limit.profile.clone()) {
+            return profile;
+        }
+        let index = self.index.clone();
+        let key = index.endings().known(&index, &self.state, &mut self.work);
+        let key = match key {
+            Ok(profile) => return profile,
+            Err(key) => key,
+        };
+        let mut buffer = std::mem::replace(&mut self.buffer, MaskBuffer::new(0));
+        self.fill_all(&mut buffer);
+        let state = &self.state;
+        let made = Profile::new(&index, state, buffer.mask(), &mut self.ways, &mut self.work);
+        self.buffer = buffer;
+        index.endings().keep(key, made)
+    }
+
+    /// Whether a text can be completed from a state, so many drafted tokens behind this one.
+    pub(super) fn fits(&mut self, state: &A::State, left: usize, drafted: usize) -> bool {
+        let far_until = self
+            .limit
+            .as_ref()
+            .map_or(usize::MAX, |limit| limit.far_until);
+        if self.len() + drafted < far_until {
+            return true;
+        }
+        let Some(left) = left.checked_sub(drafted) else {
+            return false;
+        };
+        let is_accepting = self.index.automaton().is_accepting(state);
+        is_accepting
+            || Endings::tokens(&self.index, state, &mut self.ways, &mut self.work) as usize <= left
+    }
+
+    /// The tokens that end the text here.
+    fn ends_here(&self) -> Vec<TokenId> {
+        match (self.is_accepting(), &self.end_tokens) {
+            (false, _) => Vec::new(),
+            (true, Some(ends)) => ends.to_vec(),
+            (true, None) => self.index.vocabulary().ends().to_vec(),
+        }
+    }
+}
