@@ -19,6 +19,13 @@ pub trait Ending<X> {
     /// round in a circle.
     fn nearer(&self, cursor: Cursor, scratch: &mut X, out: &mut Vec<u8>) -> Nearer;
 
+    /// Returns a cursor that reads fewer texts than `cursor`, of which the way to the end may be
+    /// shorter: where a value can still be any of several things, and one of them is what the
+    /// texts around it lack. Both ways are followed from where a token leads.
+    fn narrower(&self, _cursor: Cursor, _scratch: &mut X) -> Option<Cursor> {
+        None
+    }
+
     /// Returns how many parts that a text could do without (members, items) the way from one
     /// cursor to the other begins: the way is one byte of a text or one piece of
     /// [`nearer`](Self::nearer). An automaton whose texts have no parts says 0.
@@ -45,6 +52,9 @@ pub enum Nearer {
     End,
     /// What was appended leads to this cursor.
     To(Cursor),
+    /// As [`Nearer::To`], where behind some texts that lead to the cursor before it something else
+    /// with as many bytes has to stand: a name, say, that none of them has used.
+    Like(Cursor),
     /// A completion of the whole text has to be asked for.
     Unknown,
 }

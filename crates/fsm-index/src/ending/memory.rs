@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use super::profile::{NEVER, Profile};
 use super::ways::Ways;
-use crate::automaton::{Growth, Parts};
+use crate::automaton::Growth;
 use crate::index::Index;
 use crate::plan::Work;
 use crate::rows::Bits;
@@ -100,9 +100,7 @@ impl Endings {
         work: &mut Work<A>,
     ) -> u32 {
         let automaton = index.automaton();
-        let mut apart = false;
-        automaton.exceptions(state, &mut |_| apart = true);
-        if let Some(ending) = automaton.ending().filter(|_| !apart) {
+        if let Some(ending) = automaton.ending() {
             let start = automaton.enter(state, &mut work.scratch);
             ways.begin();
             let trie = index.vocabulary().trie();

@@ -307,7 +307,7 @@ impl<A: ByteAutomaton> Maker<'_, A> {
             tokens,
             doing: Doing::default(),
         };
-        let Some(ending) = ending.filter(|_| !self.is_apart()) else {
+        let Some(ending) = ending else {
             return far(self.tokens_behind(token));
         };
         let trie = self.index.vocabulary().trie();
@@ -324,15 +324,6 @@ impl<A: ByteAutomaton> Maker<'_, A> {
                 stays: ending.is_in_text(cursor, scratch),
             },
         }
-    }
-
-    /// Whether cursors do not tell what was said before, so that ways are asked of states.
-    fn is_apart(&self) -> bool {
-        let mut is = false;
-        self.index
-            .automaton()
-            .exceptions(self.state, &mut |_| is = true);
-        is
     }
 
     fn begun(&self, ending: &dyn Ending<A::Scratch>, token: u32, scratch: &mut A::Scratch) -> u32 {

@@ -35,6 +35,8 @@ struct Step {
     next: u32,
     /// The parts that it and the pieces behind it begin.
     parts: u32,
+    /// The tokens that it and the pieces behind it may take beside those that their bytes tell.
+    varies: u32,
 }
 
 /// Ways to the end from the cursors of one walk.
@@ -59,6 +61,7 @@ impl Default for Ways {
             to: 0,
             next: END,
             parts: 0,
+            varies: 0,
         };
         Ways {
             known: HashMap::default(),
@@ -87,13 +90,27 @@ impl Ways {
         cursor: Cursor,
         scratch: &mut A::Scratch,
     ) -> Option<Way> {
+        let way = self.way_along::<A>(ending, trie, cursor, scratch);
+        let narrower = ending.narrower(cursor, scratch);
+        let other = narrower.and_then(|at| self.way_along::<A>(ending, trie, at, scratch));
+        way.into_iter().chain(other).min_by_key(|way| way.tokens)
+    }
+
+    fn way_along<A: ByteAutomaton>(
+        &mut self,
+        ending: &dyn Ending<A::Scratch>,
+        trie: &Trie,
+        cursor: Cursor,
+        scratch: &mut A::Scratch,
+    ) -> Option<Way> {
         let step = match self.known.get(&cursor) {
             Some(known) => *known,
             None => self.follow::<A>(ending, trie, cursor, scratch),
         }?;
+        let Step { parts, varies, .. } = self.steps[step as usize];
         Some(Way {
-            tokens: self.before(step),
-            parts: self.steps[step as usize].parts,
+            tokens: self.before(step).saturating_add(varies),
+            parts,
         })
     }
 
@@ -114,26 +131,29 @@ impl Ways {
                 break *known;
             }
             let from = self.bytes.len();
-            match ending.nearer(at, scratch, &mut self.bytes) {
+            let (next, varies) = match ending.nearer(at, scratch, &mut self.bytes) {
                 Nearer::End => {
                     self.known.insert(at, Some(END));
                     break Some(END);
                 }
-                Nearer::To(next) => {
-                    // Until it is known, whoever comes by goes round in a circle.
-                    self.known.insert(at, None);
-                    let parts = ending.begun(at, next, scratch);
-                    self.steps.push(Step {
-                        from: from as u32,
-                        to: self.bytes.len() as u32,
-                        next: END,
-                        parts,
-                    });
-                    passed.push(at);
-                    at = next;
-                }
+                Nearer::To(next) => (next, 0),
+                // Another text with as many bytes takes a token for each of them at most, and one more where
+                // a token reached over its beginning.
+                Nearer::Like(next) => (next, (self.bytes.len() - from + 1) as u32),
                 Nearer::Unknown => break None,
-            }
+            };
+            // Until it is known, whoever comes by goes round in a circle.
+            self.known.insert(at, None);
+            let parts = ending.begun(at, next, scratch);
+            self.steps.push(Step {
+                from: from as u32,
+                to: self.bytes.len() as u32,
+                next: END,
+                parts,
+                varies,
+            });
+            passed.push(at);
+            at = next;
             if self.bytes.len() - began > MAX_BYTES {
                 break None;
             }
@@ -151,9 +171,11 @@ impl Ways {
         self.tokens.resize(self.bytes.len(), NEVER);
         for (step, cursor) in passed.iter().enumerate().rev() {
             let step = first + step;
-            let behind = self.steps[next as usize].parts;
+            let behind = self.steps[next as usize];
             let at = &mut self.steps[step];
-            (at.next, at.parts) = (next, at.parts + behind);
+            at.next = next;
+            at.parts += behind.parts;
+            at.varies += behind.varies;
             next = step as u32;
             let Step { from, to, .. } = self.steps[step];
             for byte in (from..to).rev() {

@@ -6,7 +6,7 @@ use fsm_index::{Cursor, Ending, Nearer};
 
 use crate::automaton::SchemaAutomaton;
 use crate::automaton::run::scratch::{
-    Config, Gap, MAX_COMPARED, MAX_SEARCHED, Noted, Scratch, Top, is_kept,
+    Config, Gap, MAX_COMPARED, MAX_SEARCHED, Noted, Scratch, Top,
 };
 use crate::automaton::run::string_bytes::Partial;
 
@@ -19,19 +19,34 @@ impl Ending<Scratch> for SchemaAutomaton {
         if self.has_ended(&config, x) {
             return Nearer::End;
         }
-        // Where items must differ, a piece may lead to where none of its ways goes on.
-        if is_kept(config.item) {
+        // Cursors do not tell by what items that must differ do so.
+        if self.has_unique_items(config.stack, x) {
             return Nearer::Unknown;
         }
         (x.may_compare, x.may_search, x.may_write) = (MAX_COMPARED, MAX_SEARCHED, usize::MAX);
         let before = out.len();
         match self.finish_one(config, x, out) {
-            Some(next) => Nearer::To(Cursor(x.configs.add(next))),
+            Some(next) => {
+                let to = Cursor(x.configs.add(next));
+                match self.is_behind_further_name(&next, x) {
+                    true => Nearer::Like(to),
+                    false => Nearer::To(to),
+                }
+            }
             None => {
                 out.truncate(before);
                 Nearer::Unknown
             }
         }
+    }
+
+    fn narrower(&self, cursor: Cursor, x: &mut Scratch) -> Option<Cursor> {
+        if cursor.is_dead() {
+            return None;
+        }
+        let config = *x.configs.get(cursor.0);
+        let narrowed = self.narrowed(config, x);
+        (narrowed != config).then(|| Cursor(x.configs.add(narrowed)))
     }
 
     /// The way from before a name into one, or behind it, begins a member; that from behind the
@@ -59,6 +74,36 @@ impl Ending<Scratch> for SchemaAutomaton {
 }
 
 impl SchemaAutomaton {
+    /// Whether some array that is open has items that must differ.
+    fn has_unique_items(&self, mut stack: u32, x: &Scratch) -> bool {
+        while stack != 0 {
+            let top = x.peek(Noted::beside_masks(stack));
+            let array = self.node(top.frame.node).array.as_ref();
+            if !top.frame.is_object && array.is_some_and(|m| m.unique) {
+                return true;
+            }
+            stack = top.below;
+        }
+        false
+    }
+
+    /// Whether a piece ended with a name that is not declared: which one depends on those before.
+    fn is_behind_further_name(&self, config: &Config, x: &Scratch) -> bool {
+        if !matches!(
+            config.top,
+            Top::Gap {
+                gap: Gap::Colon,
+                ..
+            }
+        ) {
+            return false;
+        }
+        let frame = x.peek(Noted::beside_masks(config.stack)).frame;
+        let object = self.node(frame.node).object.as_ref();
+        object.is_some_and(|m| frame.member as usize >= m.declared.len())
+    }
+
+    /// Whether the way from one configuration to the other begins a member or an item.
     fn begins(&self, from: &Config, to: &Config, x: &Scratch) -> bool {
         let in_array =
             |stack: u32| stack != 0 && !x.peek(Noted::beside_masks(stack)).frame.is_object;

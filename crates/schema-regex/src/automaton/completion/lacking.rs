@@ -4,18 +4,22 @@
 use crate::automaton::SchemaAutomaton;
 use crate::automaton::completion::finish::AS_A_STATE;
 use crate::automaton::machine::live::{Live, ObjectAt, has_bit};
-use crate::automaton::machine::node::Choice;
-use crate::automaton::run::scratch::{Config, Scratch, Top, threads_in};
+use crate::automaton::machine::node::{Choice, ObjectMachine};
+use crate::automaton::run::scratch::{Config, Frame, Scratch, Thread, Top, threads_in};
 
 /// Behind fewer further names than this, another one is searched for.
 const FEW_NAMES: usize = 16;
 
 impl SchemaAutomaton {
-    /// Before a value: with the one goal that brings a thread of the container
-    /// forward.
+    /// Before a value, or inside of a scalar: with the one goal that brings a thread of the
+    /// container forward.
     pub(super) fn narrowed(&self, config: Config, x: &mut Scratch) -> Config {
-        let Top::Value { node, set, space } = config.top else {
-            return config;
+        let set = match config.top {
+            Top::Value { set, .. }
+            | Top::Unit { set, .. }
+            | Top::Number { set, .. }
+            | Top::String { set, .. } => set,
+            Top::Key(_) | Top::Gap { .. } | Top::End => return config,
         };
         if config.stack == 0 {
             return config;
@@ -34,10 +38,14 @@ impl SchemaAutomaton {
             return config;
         }
         let set = x.add_list(&[choice.goal]);
-        Config {
-            top: Top::Value { node, set, space },
-            ..config
-        }
+        let top = match config.top {
+            Top::Value { node, space, .. } => Top::Value { node, set, space },
+            Top::Unit { word, at, .. } => Top::Unit { word, at, set },
+            Top::Number { node, state, .. } => Top::Number { node, set, state },
+            Top::String { node, text, .. } => Top::String { node, set, text },
+            other => other,
+        };
+        Config { top, ..config }
     }
 
     /// Of the choices that keep a thread alive the one that brings most.
@@ -115,10 +123,10 @@ impl SchemaAutomaton {
         let usable = self.usable(top, x);
         let is_usable = |n: u32| has_bit(&usable.names, n);
         let threads = x.list(frame.threads);
-        let first = threads_in(&threads).next()?;
-        let t = &m.threads[first.id as usize];
         let used = x.list(frame.used);
         let is_used = |n: u32| has_bit(&used, n);
+        let first = nearest(m, &frame, &threads, &used)?;
+        let t = &m.threads[first.id as usize];
         let offers = |n: u32| !m.declared[n as usize].of(first.id).is_empty();
         let mut wanted: Option<u32> = None;
         for (_, n) in &t.required {
@@ -187,7 +195,8 @@ impl SchemaAutomaton {
             return Vec::new();
         };
         let threads = x.list(frame.threads);
-        let Some(first) = threads_in(&threads).next() else {
+        let used = x.list(frame.used);
+        let Some(first) = nearest(m, &frame, &threads, &used) else {
             return Vec::new();
         };
         let open = m.threads[first.id as usize].witnesses & !first.progress;
@@ -201,4 +210,16 @@ impl SchemaAutomaton {
             .map(|class| (m.declared.len() + class) as u32)
             .collect()
     }
+}
+
+/// The thread of an object that lacks the fewest members, so that each name that is written brings it
+/// nearer.
+fn nearest(m: &ObjectMachine, frame: &Frame, threads: &[u32], used: &[u32]) -> Option<Thread> {
+    threads_in(threads).min_by_key(|thread| {
+        let t = &m.threads[thread.id as usize];
+        let names = t.required.iter().filter(|(_, n)| !has_bit(used, *n));
+        let open = u64::from((t.witnesses & !thread.progress).count_ones());
+        let members = t.min.saturating_sub(u64::from(frame.count));
+        (names.count() as u64 + open).max(members)
+    })
 }
