@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use fsm_index::{ByteDfa, Guide, Index, IndexConfig, TokenId};
+use fsm_index::{AfterEnd, ByteDfa, Guide, Index, IndexConfig, Landing, TokenId};
 use grammar::{Grammar, GrammarAutomaton};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
@@ -153,12 +153,12 @@ impl Compiled {
         }
     }
 
-    fn guide(&self, ends: Option<Vec<TokenId>>, ignore: bool) -> PyResult<Box<dyn Steps>> {
+    fn guide(&self, start: &Start) -> PyResult<Box<dyn Steps>> {
         match &self.index {
-            Indexed::Schema(index) => boxed(Guide::new(index.clone()), ends, ignore),
-            Indexed::Regex(index) => boxed(Guide::new(index.clone()), ends, ignore),
-            Indexed::Tags(index) => boxed(Guide::new(index.clone()), ends, ignore),
-            Indexed::Grammar(index) => boxed(Guide::new(index.clone()), ends, ignore),
+            Indexed::Schema(index) => boxed(Guide::new(index.clone()), start),
+            Indexed::Regex(index) => boxed(Guide::new(index.clone()), start),
+            Indexed::Tags(index) => boxed(Guide::new(index.clone()), start),
+            Indexed::Grammar(index) => boxed(Guide::new(index.clone()), start),
         }
     }
 
@@ -167,24 +167,41 @@ impl Compiled {
     }
 }
 
-fn boxed<A>(
-    mut guide: Guide<A>,
+/// How a text begins, beside its constraint.
+#[derive(Default)]
+struct Start {
+    /// The tokens that end it, where they are not the vocabulary's.
     ends: Option<Vec<TokenId>>,
-    ignore: bool,
-) -> PyResult<Box<dyn Steps>>
+    after_end: AfterEnd,
+    /// How many tokens it may have, those that end it not counted.
+    max_tokens: Option<usize>,
+    landing: Landing,
+}
+
+fn boxed<A>(mut guide: Guide<A>, start: &Start) -> PyResult<Box<dyn Steps>>
 where
     A: fsm_index::ByteAutomaton + 'static,
     Guide<A>: Steps,
 {
-    if let Some(ends) = ends {
-        guide = guide
-            .with_end_tokens(ends)
-            .map_err(IntoPython::into_python)?;
+    let into = IntoPython::into_python;
+    if let Some(ends) = &start.ends {
+        guide = guide.with_end_tokens(ends.iter().copied()).map_err(into)?;
     }
-    if ignore {
-        guide = guide.with_after_end(fsm_index::AfterEnd::Ignore);
+    if let Some(tokens) = start.max_tokens {
+        guide = guide.with_budget(tokens).map_err(into)?;
+        guide = guide.with_landing(start.landing);
     }
-    Ok(Box::new(guide))
+    Ok(Box::new(guide.with_after_end(start.after_end)))
+}
+
+/// How a text with a budget comes to its end: by a word, or a number of tokens.
+pub(crate) fn landing_of(given: &Bound<'_, PyAny>) -> PyResult<Landing> {
+    if let Ok(tokens) = given.extract::<usize>() {
+        return Ok(Landing::Within(tokens));
+    }
+    let given: String = given.extract()?;
+    let known = [("soft", Landing::Soft), ("hard", Landing::Hard)];
+    one_of("landing, if no number of tokens,", &given, &known)
 }
 
 fn damaged() -> PyErr {
@@ -402,11 +419,20 @@ impl Constraint {
     /// `ends` are the tokens that end the text, in place of the vocabulary's: tokens that are
     /// text cannot. What comes after an end token is refused, or with `after_end="ignore"`
     /// taken without a change.
-    #[pyo3(signature = (ends = None, *, after_end = "refuse"))]
+    ///
+    /// With `max_tokens` the text is complete within so many tokens, those that end it not counted:
+    /// only tokens are allowed behind which it can be completed in time. Fewer than the shortest
+    /// text takes are an error of the kind `token_budget`, which names their number. `landing`
+    /// says how the text comes to its end: `"soft"` begins nothing that the text can do without
+    /// within an eighth of the budget, 64 tokens at most, before its end, a number within
+    /// so many tokens, `"hard"` ends it as late as it can be.
+    #[pyo3(signature = (ends = None, *, after_end = "refuse", max_tokens = None, landing = None))]
     fn matcher(
         slf: &Bound<'_, Self>,
         ends: Option<&Bound<'_, PyAny>>,
         after_end: &str,
+        max_tokens: Option<usize>,
+        landing: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Matcher> {
         let compiled = &slf.get().compiled;
         let ends = ends.map(token_ids).transpose()?;
@@ -416,13 +442,23 @@ impl Constraint {
                 "no token ends a text: name the vocabulary's `ends`, or pass `ends` here",
             ));
         }
-        let ignore = one_of(
-            "after_end",
-            after_end,
-            &[("refuse", false), ("ignore", true)],
-        )?;
-        let guide = compiled.guide(ends, ignore)?;
+        let known = [("refuse", AfterEnd::Refuse), ("ignore", AfterEnd::Ignore)];
+        let guide = compiled.guide(&Start {
+            ends,
+            after_end: one_of("after_end", after_end, &known)?,
+            max_tokens,
+            landing: landing.map(landing_of).transpose()?.unwrap_or_default(),
+        })?;
         Ok(Matcher::new(slf.clone().unbind(), guide))
+    }
+
+    /// How many tokens the shortest text takes, those that end it not counted; None where no text
+    /// is known that tokens spell.
+    #[getter]
+    fn tokens_needed(&self, py: Python<'_>) -> PyResult<Option<usize>> {
+        detached(py, || {
+            Ok(self.compiled.guide(&Start::default())?.tokens_needed())
+        })
     }
 
     /// Whether a whole text is admitted.

@@ -2,13 +2,13 @@
 
 use std::sync::{Mutex, MutexGuard, TryLockError};
 
-use fsm_index::{ByteAutomaton, Error, Guide, Place, TokenId};
+use fsm_index::{ByteAutomaton, Error, Guide, Landing, Place, TokenId};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyList};
 use rayon::prelude::*;
 
 use crate::buffers::{Elements, Matrix, Row};
-use crate::constraint::Constraint;
+use crate::constraint::{Constraint, landing_of};
 use crate::error::{IntoPython, caught, detached, of_kind};
 use crate::pool::{available_threads, pool};
 use crate::vocabulary::token_ids;
@@ -26,6 +26,10 @@ pub(crate) trait Steps: Send {
     fn forced_bytes(&self) -> Vec<u8>;
     fn forced_tokens(&self, encoded: &mut dyn FnMut(&[u8]) -> Vec<TokenId>) -> Vec<TokenId>;
     fn completion(&self) -> Option<Vec<u8>>;
+    fn tokens_left(&self) -> Option<usize>;
+    fn set_tokens_left(&mut self, tokens: usize);
+    fn set_landing(&mut self, landing: Landing);
+    fn tokens_needed(&mut self) -> Option<usize>;
     fn place(&self) -> Option<Place>;
     fn fork(&self) -> Box<dyn Steps>;
 }
@@ -77,6 +81,22 @@ where
 
     fn completion(&self) -> Option<Vec<u8>> {
         Guide::completion(self).ok()
+    }
+
+    fn tokens_left(&self) -> Option<usize> {
+        Guide::tokens_left(self)
+    }
+
+    fn set_tokens_left(&mut self, tokens: usize) {
+        Guide::set_tokens_left(self, tokens);
+    }
+
+    fn set_landing(&mut self, landing: Landing) {
+        Guide::set_landing(self, landing);
+    }
+
+    fn tokens_needed(&mut self) -> Option<usize> {
+        Guide::tokens_needed(self)
     }
 
     fn place(&self) -> Option<Place> {
@@ -338,6 +358,43 @@ impl Matcher {
         })
     }
 
+    /// How many tokens may still come, tokens that end the text not counted; None without a budget.
+    /// Setting it is for engines that count by themselves: a budget from now on, if there was none.
+    #[getter]
+    fn tokens_left(&self) -> PyResult<Option<usize>> {
+        self.with(|guide| Ok(guide.tokens_left()))
+    }
+
+    #[setter]
+    fn set_tokens_left(&self, tokens: usize) -> PyResult<()> {
+        self.with(|guide| {
+            guide.set_tokens_left(tokens);
+            Ok(())
+        })
+    }
+
+    /// How a text with a budget comes to its end: as the `landing` of `Constraint.matcher`, with a
+    /// margin by the tokens that are left. Without a budget it changes nothing.
+    fn set_landing(&self, landing: &Bound<'_, PyAny>) -> PyResult<()> {
+        let landing = landing_of(landing)?;
+        self.with(|guide| {
+            guide.set_landing(landing);
+            Ok(())
+        })
+    }
+
+    /// How many tokens lead to the end of the text; None where no way to it is known.
+    #[getter]
+    fn tokens_needed(&self) -> PyResult<Option<usize>> {
+        self.with(|guide| Ok(guide.tokens_needed()))
+    }
+
+    /// A shortest text that completes this one; None where that takes more than is looked for.
+    fn completion<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyBytes>>> {
+        let bytes = self.with_detached(py, |guide| Ok(guide.completion()))?;
+        Ok(bytes.map(|bytes| PyBytes::new(py, &bytes)))
+    }
+
     /// Where the text stands, and why a token may not come there.
     #[pyo3(signature = (token = None))]
     fn explain(&self, py: Python<'_>, token: Option<u32>) -> PyResult<Explanation> {
@@ -486,13 +543,17 @@ const MIN_PARALLEL: usize = 16;
 
 /// Writes the masks of many matchers in one call: that of `matchers[i]` into `rows[i]`, or row
 /// `i`. Many are filled by several threads, `threads` or as many as the process may use.
+///
+/// `tokens_left` says for each matcher how many tokens may still come, or None where its own
+/// count holds.
 #[pyfunction]
-#[pyo3(signature = (matchers, mask, rows = None, *, threads = None))]
+#[pyo3(signature = (matchers, mask, rows = None, *, tokens_left = None, threads = None))]
 pub(crate) fn fill_batch(
     py: Python<'_>,
     matchers: &Bound<'_, PyAny>,
     mask: &Bound<'_, PyAny>,
     rows: Option<Vec<usize>>,
+    tokens_left: Option<Vec<Option<usize>>>,
     threads: Option<usize>,
 ) -> PyResult<()> {
     let matchers: PyResult<Vec<Bound<'_, Matcher>>> = match matchers.cast::<PyList>() {
@@ -506,6 +567,13 @@ pub(crate) fn fill_batch(
         .is_some_and(|rows| rows.len() != matchers.len())
     {
         return Err(of_kind("buffer_size", "there are as many rows as matchers"));
+    }
+    if tokens_left
+        .as_ref()
+        .is_some_and(|left| left.len() != matchers.len())
+    {
+        let message = "`tokens_left` has a number, or None, for each matcher";
+        return Err(of_kind("bad_option", message));
     }
     let mut places: Vec<_> = matchers.iter().map(|matcher| matcher.as_ptr()).collect();
     places.sort_unstable();
@@ -529,12 +597,22 @@ pub(crate) fn fill_batch(
         if matrix.columns() < width.div_ceil(32) {
             return Err(too_narrow(matrix.columns(), width.div_ceil(32)));
         }
-        work.push((&matcher.guide, place, width));
+        let left = tokens_left.as_ref().and_then(|left| left[at]);
+        work.push((&matcher.guide, place, width, left));
     }
     let threads = threads.unwrap_or_else(available_threads).clamp(1, 64);
     detached(py, || {
-        let fill = |(guide, mut row, width): (&Mutex<Box<dyn Steps>>, Row<'_, u32>, usize)| {
+        type Place<'g, 'r> = (
+            &'g Mutex<Box<dyn Steps>>,
+            Row<'r, u32>,
+            usize,
+            Option<usize>,
+        );
+        let fill = |(guide, mut row, width, left): Place<'_, '_>| {
             let mut guide = lock(guide)?;
+            if let Some(left) = left {
+                guide.set_tokens_left(left);
+            }
             write(&mut **guide, &mut row, width).map(drop)
         };
         if threads == 1 || work.len() < MIN_PARALLEL {

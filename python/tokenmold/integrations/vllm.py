@@ -17,6 +17,11 @@ are), with ``disable_any_whitespace`` and ``disable_additional_properties`` for 
 request. ``whitespace_pattern`` is refused by name, as is whatever cannot be compiled: a request is
 answered with HTTP 400 before it reaches the engine.
 
+Answers end: each is complete within ``max_tokens`` and what the context leaves, and a request whose
+shortest answer takes more is HTTP 400 with the number that would do. ``{"tokenmold_budget": "cut"}`` in
+``extra_args`` of a request (``vllm_xargs`` over HTTP) or in ``additional_config`` of the engine switches
+that off; ``{"tokenmold_landing": "hard"}`` lets answers go on as long as they can be completed.
+
 The tool and reasoning parsers ``tokenmold`` are in :mod:`tokenmold.integrations.vllm_parsers`.
 
 vLLM has no registry of backends. :func:`register` changes the places that name them: the
@@ -27,6 +32,7 @@ from __future__ import annotations
 
 import functools
 import json
+import weakref
 from collections.abc import Callable
 from typing import Any, Literal, get_args
 
@@ -50,6 +56,7 @@ from tokenmold import Compiler, Constraint, Matcher, Vocabulary
 from tokenmold.torch import allocate_mask
 
 from . import UnsupportedEngine, require_series
+from ._budget import Budget, BudgetOptions
 from ._schema import close_objects
 
 __all__ = ["RESPONSE_FORMAT", "TokenmoldBackend", "TokenmoldGrammar", "register"]
@@ -82,9 +89,10 @@ class _Memory:
 class TokenmoldGrammar(StructuredOutputGrammar):
     """What one request may say next."""
 
-    def __init__(self, matcher: Matcher, memory: _Memory) -> None:
+    def __init__(self, matcher: Matcher, memory: _Memory, budget: Budget | None = None) -> None:
         self.matcher = matcher
         self._memory = memory
+        self._budget = budget
 
     def accept_tokens(self, request_id: str, tokens: list[int]) -> bool:
         """Takes tokens. Those behind the end of the text are ignored, and not counted."""
@@ -98,6 +106,8 @@ class TokenmoldGrammar(StructuredOutputGrammar):
         return False
 
     def validate_tokens(self, tokens: list[int]) -> list[int]:
+        if self._budget is not None:
+            self._budget.tell()
         return tokens[: self.matcher.validate(tokens)]
 
     def rollback(self, num_tokens: int) -> None:
@@ -105,6 +115,8 @@ class TokenmoldGrammar(StructuredOutputGrammar):
             self.matcher.rollback(num_tokens)
 
     def fill_bitmask(self, bitmask: Any, batch_index: int) -> None:
+        if self._budget is not None:
+            self._budget.tell()
         self.matcher.fill(self._memory.of(bitmask), batch_index)
 
     def is_terminated(self) -> bool:
@@ -129,7 +141,10 @@ class TokenmoldBackend(StructuredOutputBackend):
         options = getattr(grammar_spec, "options", self.options)
         constraint = _compile(self.compiler, request_type, grammar_spec, options)
         matcher = constraint.matcher(_ends(self.compiler.vocabulary, stop_token_ids))
-        return TokenmoldGrammar(matcher, self._memory)
+        left = getattr(grammar_spec, "left", None)
+        landing = getattr(grammar_spec, "landing", "soft")
+        budget = None if left is None else Budget(matcher, constraint, left, landing)
+        return TokenmoldGrammar(matcher, self._memory, budget)
 
     def allocate_token_bitmask(self, max_num_seqs: int) -> Any:
         return allocate_mask(max_num_seqs, self.compiler.vocabulary)
@@ -174,6 +189,9 @@ class _Specification(str):
     """A specification with the options of its request: vLLM hands the text alone to backends."""
 
     options: _Options
+    # How many tokens its request has left; None where the answer may be cut.
+    left: Callable[[], int] | None = None
+    landing: Any = "soft"
 
 
 def _compile(
@@ -204,8 +222,35 @@ def _compile(
     )
 
 
-def _validate(params: StructuredOutputsParams, config: Any, tokenizer: Any, width: int) -> None:
-    """Compiles what a request asks for, so that what is refused is refused before the engine sees it."""
+def _left_of(request: Any, longest: int) -> Callable[[], int]:
+    """How many tokens a request has left: vLLM stops at its own number, or where the context ends.
+
+    ``max_tokens`` is read each time: a request that is gone on with gets another one. It keeps nothing
+    alive, as the request owns what was compiled for it.
+    """
+    known = weakref.ref(request)
+
+    def left() -> int:
+        request = known()
+        if request is None:
+            return 0
+        own = longest if request.max_tokens is None else request.max_tokens
+        return int(min(own - request.num_output_tokens, longest - request.num_tokens))
+
+    return left
+
+
+def _validate(
+    params: StructuredOutputsParams,
+    config: Any,
+    tokenizer: Any,
+    width: int,
+    tokens: int | None = None,
+) -> None:
+    """Compiles what a request asks for, so that what is refused is refused before the engine sees it.
+
+    So is an answer that takes more than so many ``tokens``, if they are given.
+    """
     if params.whitespace_pattern is not None:
         raise VLLMValidationError(
             f"The backend '{NAME}' has no `whitespace_pattern`: `disable_any_whitespace` writes none.",
@@ -217,7 +262,16 @@ def _validate(params: StructuredOutputsParams, config: Any, tokenizer: Any, widt
     try:
         kind, specification = get_structured_output_key(params)
         parameter = kind.name.lower()
-        _compile(_compiler(tokenizer, width), kind, specification, _Options.of(config, params))
+        constraint = _compile(_compiler(tokenizer, width), kind, specification, _Options.of(config, params))
+        needed = None if tokens is None else constraint.tokens_needed
+        if tokens is not None and needed is not None and needed > tokens:
+            raise VLLMValidationError(
+                f"The shortest answer takes {needed} tokens and one to end it, and `max_tokens` is {tokens}: "
+                f'allow {needed + 1}, or let the answer be cut with `tokenmold_budget: "cut"` in `extra_args` '
+                "(`vllm_xargs`).",
+                parameter="max_tokens",
+                value=tokens,
+            )
     except VLLMValidationError:
         raise
     except (TypeError, ValueError, RecursionError) as error:
@@ -238,6 +292,7 @@ def register() -> None:
         (SamplingParams, "_validate_structured_outputs", _validating),
         (StructuredOutputManager, "grammar_init", _constructing),
         (BeamSearchOfflineMixin, "_init_beam_search_structured_output", _searching),
+        (BeamSearchOfflineMixin, "beam_search", _counting_beams),
     ]
     config = _configuration.StructuredOutputsConfig
     missing = [
@@ -293,7 +348,12 @@ def _validating(original: Callable[..., None]) -> Callable[..., None]:
             original(self, model_config, structured_outputs_config, tokenizer)
             return
         params._backend = NAME
-        _validate(params, structured_outputs_config, tokenizer, model_config.get_vocab_size())
+        try:
+            budget = BudgetOptions.of(self.extra_args)
+        except ValueError as error:
+            raise VLLMValidationError(str(error), parameter="extra_args") from error
+        tokens = self.max_tokens if budget.complete else None
+        _validate(params, structured_outputs_config, tokenizer, model_config.get_vocab_size(), tokens)
 
     return validate
 
@@ -310,6 +370,11 @@ def _constructing(original: Callable[..., None]) -> Callable[..., None]:
             kind, text = get_structured_output_key(wanted.params)
             specification = _Specification(text)
             specification.options = _Options.of(self.vllm_config.structured_outputs_config, wanted.params)
+            asked = getattr(request.sampling_params, "extra_args", None)
+            budget = BudgetOptions.of(self.vllm_config.additional_config, asked)
+            if budget.complete:
+                specification.left = _left_of(request, self.vllm_config.model_config.max_model_len)
+                specification.landing = budget.landing
             wanted.structured_output_key = (kind, specification)
         original(self, request)
 
@@ -327,6 +392,30 @@ def _searching(original: Callable[..., Any]) -> Callable[..., Any]:
         structured_outputs._backend = NAME
         _validate(structured_outputs, config, tokenizer, width)
         backend = TokenmoldBackend(engine, tokenizer=tokenizer, vocab_size=width)
-        return backend, get_structured_output_key(structured_outputs), backend.allocate_token_bitmask(1)
+        kind, text = get_structured_output_key(structured_outputs)
+        specification = _Specification(text)
+        specification.options = _Options.of(config, structured_outputs)
+        tokens = getattr(self, _BEAM_TOKENS, None)
+        if tokens is not None and BudgetOptions.of(engine.additional_config).complete:
+            # Each beam is read from its beginning at each step, and counts by itself.
+            specification.left = lambda: tokens
+        return backend, (kind, specification), backend.allocate_token_bitmask(1)
 
     return init
+
+
+_BEAM_TOKENS = "_tokenmold_beam_tokens"
+
+
+def _counting_beams(original: Callable[..., Any]) -> Callable[..., Any]:
+    """Beam search names the tokens of its answers where it is called, and nowhere else."""
+
+    @functools.wraps(original)
+    def beam_search(self: Any, prompts: Any, params: Any, *arguments: Any, **options: Any) -> Any:
+        setattr(self, _BEAM_TOKENS, params.max_tokens)
+        try:
+            return original(self, prompts, params, *arguments, **options)
+        finally:
+            delattr(self, _BEAM_TOKENS)
+
+    return beam_search

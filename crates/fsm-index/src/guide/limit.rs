@@ -42,7 +42,6 @@ pub(super) struct Limit {
     end: usize,
     /// How many tokens are left where the landing begins, beside those that the end takes.
     margin: usize,
-    landing: Landing,
     /// Up to so many tokens taken, none leads too far from the end.
     far_until: usize,
     /// The last bytes of the tokens taken since the budget was given.
@@ -60,6 +59,17 @@ pub(super) struct Narrowing {
 }
 
 impl Limit {
+    fn new(taken: usize, tokens: usize) -> Limit {
+        Limit {
+            end: taken.saturating_add(tokens),
+            margin: Limit::margin(Landing::default(), tokens),
+            far_until: 0,
+            lasts: Vec::new(),
+            base: taken,
+            profile: None,
+        }
+    }
+
     fn left(&self, taken: usize) -> usize {
         self.end.saturating_sub(taken)
     }
@@ -136,20 +146,7 @@ impl<A: ByteAutomaton> Guide<A> {
         let needed = self.tokens_needed();
         match needed {
             Some(needed) if needed <= tokens => {
-                let landing = self
-                    .limit
-                    .as_ref()
-                    .map_or(Landing::default(), |l| l.landing);
-                let taken = self.len();
-                self.limit = Some(Limit {
-                    end: taken.saturating_add(tokens),
-                    margin: Limit::margin(landing, tokens),
-                    landing,
-                    far_until: 0,
-                    lasts: Vec::new(),
-                    base: taken,
-                    profile: None,
-                });
+                self.limit = Some(Limit::new(self.len(), tokens));
                 self.shown = None;
                 Ok(self)
             }
@@ -180,14 +177,19 @@ impl<A: ByteAutomaton> Guide<A> {
     /// # Ok::<(), fsm_index::Error>(())
     /// ```
     pub fn with_landing(mut self, landing: Landing) -> Guide<A> {
+        self.set_landing(landing);
+        self
+    }
+
+    /// As [`Guide::with_landing`], of a guide that is in use: the margin is that of a budget of the tokens that are
+    /// left.
+    pub fn set_landing(&mut self, landing: Landing) {
         let taken = self.len();
         if let Some(limit) = &mut self.limit {
-            limit.landing = landing;
             limit.margin = Limit::margin(landing, limit.left(taken));
             limit.far_until = 0;
             self.shown = None;
         }
-        self
     }
 
     /// How many tokens may still come; none without a budget.
@@ -195,18 +197,29 @@ impl<A: ByteAutomaton> Guide<A> {
         self.limit.as_ref().map(|limit| limit.left(self.len()))
     }
 
-    /// Says how many tokens may still come, where an engine counts them by itself. The margin of
-    /// the landing stays as it was. Without a budget it changes nothing. Where it is fewer than the
-    /// end takes, the tokens that lead to it the soonest are allowed.
+    /// Says how many tokens may still come, where an engine counts them by itself: a budget from now on,
+    /// if there was none. The margin of the landing is that of the first budget. Where it is fewer
+    /// than the end takes, the tokens that lead to it the soonest are allowed.
+    ///
+    /// ```
+    /// # use std::sync::Arc;
+    /// # use fsm_index::{Guide, Index, TokenId, Vocabulary};
+    /// # let tokens = ["a", "b"].iter().zip(0..).map(|(s, id)| (s.as_bytes(), TokenId::new(id)));
+    /// # let vocabulary = Vocabulary::new(tokens, [TokenId::new(2)])?;
+    /// let mut guide = Guide::new(Arc::new(Index::new("a*b", &vocabulary)?));
+    /// guide.set_tokens_left(1);
+    /// assert_eq!(guide.allowed_tokens()?, [TokenId::new(1)]);
+    /// # Ok::<(), fsm_index::Error>(())
+    /// ```
     pub fn set_tokens_left(&mut self, tokens: usize) {
         let taken = self.len();
-        let Some(limit) = &mut self.limit else { return };
         let end = taken.saturating_add(tokens);
-        if end != limit.end {
-            limit.end = end;
-            limit.far_until = 0;
-            self.shown = None;
+        match &mut self.limit {
+            Some(limit) if limit.end == end => return,
+            Some(limit) => (limit.end, limit.far_until) = (end, 0),
+            None => self.limit = Some(Limit::new(taken, tokens)),
         }
+        self.shown = None;
     }
 
     /// How many tokens lead to the end, at least as far as is known: see [`Guide::with_budget`]. None

@@ -1,0 +1,76 @@
+"""The tokens that an answer may have, as engines count them.
+
+An engine counts every token of a request, thoughts that no constraint binds among them. So the number
+that is left is asked of the request at each step, and told to the matcher.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, Literal
+
+from tokenmold import Constraint, Matcher
+
+__all__ = ["Budget", "BudgetOptions"]
+
+Landing = Literal["soft", "hard"] | int
+
+_BUDGET, _LANDING = "tokenmold_budget", "tokenmold_landing"
+
+
+class BudgetOptions:
+    """How answers end, by what the configuration of an engine and a request say.
+
+    ``tokenmold_budget`` is ``"complete"`` (an answer is complete within the tokens of its request) or ``"cut"``
+    (it ends where the engine cuts it); ``tokenmold_landing`` is the ``landing`` of
+    :meth:`tokenmold.Constraint.matcher`. Both are plain values, because servers take nothing else.
+    """
+
+    def __init__(self, complete: bool = True, landing: Landing = "soft") -> None:
+        self.complete = complete
+        self.landing = landing
+
+    @staticmethod
+    def of(*given: Any) -> BudgetOptions:
+        """The later ones take precedence. Raises ``ValueError`` for what is none of the words."""
+        said: dict[str, Any] = {}
+        for one in given:
+            if isinstance(one, Mapping):
+                said.update((name, one[name]) for name in (_BUDGET, _LANDING) if name in one)
+        budget = said.get(_BUDGET, "complete")
+        landing = said.get(_LANDING, "soft")
+        if budget not in ("complete", "cut"):
+            raise ValueError(f'`{_BUDGET}` is "complete" or "cut", not {budget!r}')
+        is_number = isinstance(landing, int) and not isinstance(landing, bool) and landing >= 0
+        if landing not in ("soft", "hard") and not is_number:
+            raise ValueError(f'`{_LANDING}` is "soft", "hard" or a number of tokens, not {landing!r}')
+        return BudgetOptions(budget == "complete", landing)
+
+
+class Budget:
+    """Tells a matcher at each step how many tokens its request has left.
+
+    ``left`` asks the engine, which counts the token that ends the text, too. Between two steps a matcher
+    may have gone on by itself: by drafted tokens, which the engine does not count yet.
+    """
+
+    def __init__(
+        self, matcher: Matcher, constraint: Constraint, left: Callable[[], int], landing: Landing = "soft"
+    ) -> None:
+        self._matcher = matcher
+        self._left = left
+        self._seen: int | None = None
+        self._taken = 0
+        # One token is kept for the end, if the shortest answer leaves it.
+        needed = constraint.tokens_needed or 0
+        self._kept = 1 if needed < left() else 0
+        self.tell()
+        matcher.set_landing(landing)
+
+    def tell(self) -> None:
+        """Before a mask is asked for, and before drafts are."""
+        left = self._left()
+        if left != self._seen:
+            self._seen, self._taken = left, len(self._matcher)
+        drafted = len(self._matcher) - self._taken
+        self._matcher.tokens_left = max(left - self._kept - drafted, 0)
