@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use super::profile::{NEVER, Profile};
+use super::profile::Profile;
 use super::ways::Ways;
 use crate::automaton::Growth;
 use crate::index::Index;
@@ -91,24 +91,35 @@ impl Endings {
         })
     }
 
-    /// The fewest tokens that are known to lead to the end from a state; [`NEVER`] where none are. The scratch
-    /// enters the state.
+    /// The fewest tokens that are known to lead to the end from a state; `None` where none are. The
+    /// scratch enters the state.
     pub(crate) fn tokens<A: ByteAutomaton>(
         index: &Index<A>,
         state: &A::State,
         ways: &mut Ways,
         work: &mut Work<A>,
-    ) -> u32 {
+    ) -> Option<Vec<u32>> {
+        Endings::tokens_behind(index, state, &[], ways, work)
+            .or_else(|| index.tokens_to_the_end(state))
+    }
+
+    /// The same from where some bytes lead, as a walk from the state finds it.
+    pub(crate) fn tokens_behind<A: ByteAutomaton>(
+        index: &Index<A>,
+        state: &A::State,
+        bytes: &[u8],
+        ways: &mut Ways,
+        work: &mut Work<A>,
+    ) -> Option<Vec<u32>> {
         let automaton = index.automaton();
-        if let Some(ending) = automaton.ending() {
-            let start = automaton.enter(state, &mut work.scratch);
-            ways.begin();
-            let trie = index.vocabulary().trie();
-            let way = ways.way::<A>(ending, trie, start, &mut work.scratch);
-            if let Some(way) = way.filter(|way| way.tokens != NEVER) {
-                return way.tokens;
-            }
-        }
-        index.tokens_to_the_end(state)
+        let ending = automaton.ending()?;
+        let scratch = &mut work.scratch;
+        let start = automaton.enter(state, scratch);
+        ways.begin();
+        let at = bytes
+            .iter()
+            .fold(start, |at, &byte| automaton.step(at, byte, scratch));
+        let trie = index.vocabulary().trie();
+        ways.spelt::<A>(ending, trie, at, scratch)
     }
 }

@@ -16,4 +16,4 @@ mod ways;
 
 pub(crate) use memory::Endings;
 pub(crate) use profile::{NEVER, Profile, Rule};
-pub(crate) use ways::{Ways, tokens_of};
+pub(crate) use ways::{Ways, spelt_pieces};

@@ -37,6 +37,8 @@ struct Group {
 pub(crate) struct Profile {
     /// The fewest tokens to the end that are known; 0 where the text may end.
     pub(crate) tokens: u32,
+    /// The token with which a way of so many tokens begins.
+    first: Option<u32>,
     /// Whether the state is between two characters of free text.
     is_in_text: bool,
     /// The tokens that are in no list.
@@ -79,6 +81,7 @@ impl Profile {
                 tokens: NEVER,
                 parts: u32::MAX,
             },
+            first: None,
         };
         maker.profile(mask, work)
     }
@@ -96,9 +99,20 @@ impl Profile {
         if self.allows_all(left, rule) || self.nearest() == NEVER {
             return;
         }
-        // Where the text may end, nothing has to come.
+        let first = self
+            .first
+            .filter(|&first| self.tokens <= left && words.has(first));
+        self.narrow_groups(left, rule, blanks, words);
+        if let Some(first) = first {
+            words.allow(first);
+        }
+    }
+
+    fn narrow_groups(&self, left: u32, rule: Rule, blanks: &[u32], words: &mut [u32]) {
+        // Where the text may end, or its own way fits, nothing else has to come.
         let nearest = match self.tokens {
             0 => 0,
+            tokens if tokens <= left && self.first.is_some() => 0,
             _ => self.nearest().saturating_add(1),
         };
         let before = left.max(nearest);
@@ -182,8 +196,9 @@ struct Maker<'m, A: ByteAutomaton> {
     state: &'m A::State,
     ways: &'m mut Ways,
     start: Cursor,
-    /// The way to the end from the state.
+    /// The way to the end from the state, and the token with which it begins.
     here: Way,
+    first: Option<u32>,
 }
 
 impl<A: ByteAutomaton> Maker<'_, A> {
@@ -192,7 +207,7 @@ impl<A: ByteAutomaton> Maker<'_, A> {
         let (scratch, walker, _) = work.parts();
         self.start = automaton.enter(self.state, scratch);
         self.ways.begin();
-        self.here = self.way_of_start(scratch);
+        self.find_own_way(scratch);
         let ending = automaton.ending();
         let is_in_text = ending.is_some_and(|e| e.is_in_text(self.start, scratch));
         let places = self.places(mask, scratch, walker);
@@ -223,7 +238,10 @@ impl<A: ByteAutomaton> Maker<'_, A> {
         let nearest = far.clone().min().unwrap_or(NEVER);
         let farthest = far.max().unwrap_or(0);
         let is_plain = groups.iter().all(|(group, _)| !group.doing.begins);
-        let tokens = self.here.tokens.min(nearest.saturating_add(1));
+        let (tokens, first) = match nearest.saturating_add(1) < self.here.tokens {
+            true => (nearest.saturating_add(1), None),
+            false => (self.here.tokens, self.first),
+        };
         let mut groups = groups.into_iter();
         let rest = groups.next().map(|(group, _)| group);
         let listed = groups.map(|(group, mut tokens)| {
@@ -232,6 +250,7 @@ impl<A: ByteAutomaton> Maker<'_, A> {
         });
         Profile {
             tokens,
+            first,
             is_in_text,
             rest: rest.unwrap_or(Group {
                 tokens: NEVER,
@@ -337,18 +356,18 @@ impl<A: ByteAutomaton> Maker<'_, A> {
         steps.sum()
     }
 
-    fn way_of_start(&mut self, scratch: &mut A::Scratch) -> Way {
+    fn find_own_way(&mut self, scratch: &mut A::Scratch) {
         let automaton = self.index.automaton();
         let trie = self.index.vocabulary().trie();
-        let known = automaton
-            .ending()
-            .and_then(|ending| self.ways.way::<A>(ending, trie, self.start, scratch));
-        known
-            .filter(|way| way.tokens != NEVER)
-            .unwrap_or_else(|| Way {
-                tokens: self.index.tokens_to_the_end(self.state),
-                parts: u32::MAX,
-            })
+        let ending = automaton.ending();
+        let known = ending.and_then(|e| self.ways.way::<A>(e, trie, self.start, scratch));
+        let spelt = ending.and_then(|e| self.ways.spelt::<A>(e, trie, self.start, scratch));
+        let spelt = spelt.or_else(|| self.index.tokens_to_the_end(self.state));
+        self.first = spelt.as_ref().and_then(|tokens| tokens.first().copied());
+        self.here = Way {
+            tokens: spelt.map_or(NEVER, |tokens| tokens.len() as u32),
+            parts: known.map_or(u32::MAX, |way| way.parts),
+        };
     }
 
     /// The fewest tokens to the end behind a token, by the state to which it leads.
@@ -358,7 +377,7 @@ impl<A: ByteAutomaton> Maker<'_, A> {
         let mut after = self.state.clone();
         let mut scratch = automaton.scratch();
         match automaton.advance(&mut after, bytes.unwrap_or_default(), &mut scratch) {
-            Ok(()) => self.index.tokens_to_the_end(&after),
+            Ok(()) => self.index.tokens_to_the_end(&after).map_or(NEVER, count),
             Err(_) => NEVER,
         }
     }
@@ -376,7 +395,7 @@ impl<A: ByteAutomaton> Maker<'_, A> {
             let may_come =
                 mask.allows(*special) && automaton.advance_special(&mut after, SpecialId(symbol));
             if may_come {
-                let tokens = self.index.tokens_to_the_end(&after);
+                let tokens = self.index.tokens_to_the_end(&after).map_or(NEVER, count);
                 out.push((none(tokens), special.get()));
             }
         }
@@ -423,4 +442,8 @@ impl<A: ByteAutomaton> Maker<'_, A> {
         }
         least
     }
+}
+
+fn count(tokens: Vec<u32>) -> u32 {
+    u32::try_from(tokens.len()).unwrap_or(NEVER)
 }

@@ -114,6 +114,43 @@ impl Ways {
         })
     }
 
+    /// The tokens of the way from a cursor, if it is told piece by piece and every text has it that leads there.
+    pub(crate) fn spelt<A: ByteAutomaton>(
+        &mut self,
+        ending: &dyn Ending<A::Scratch>,
+        trie: &Trie,
+        cursor: Cursor,
+        scratch: &mut A::Scratch,
+    ) -> Option<Vec<u32>> {
+        let best = self.way::<A>(ending, trie, cursor, scratch)?;
+        let narrower = ending.narrower(cursor, scratch);
+        let found = std::iter::once(cursor).chain(narrower).find_map(|at| {
+            let way = self.way_along::<A>(ending, trie, at, scratch)?;
+            (way == best).then(|| self.known.get(&at).copied().flatten())?
+        })?;
+        let Step { varies, .. } = self.steps[found as usize];
+        (varies == 0 && best.tokens != NEVER).then(|| self.tokens_from(trie, found))
+    }
+
+    /// The tokens from the beginning of a piece to the end.
+    fn tokens_from(&self, trie: &Trie, step: u32) -> Vec<u32> {
+        let mut out = Vec::new();
+        let mut at = Some((step, self.steps[step as usize].from));
+        while let Some((step, byte)) = at {
+            let mut best = None;
+            self.each_token(trie, step, byte, |token, behind, place| {
+                if best.is_none_or(|(_, least, _)| behind < least) {
+                    best = Some((token, behind, place));
+                }
+            });
+            at = best.map(|(token, _, place)| {
+                out.push(token);
+                place
+            });
+        }
+        out
+    }
+
     /// Follows pieces to the end, or to a cursor that is known.
     fn follow<A: ByteAutomaton>(
         &mut self,
@@ -199,55 +236,77 @@ impl Ways {
     }
 
     /// The fewest tokens from a byte of a piece to the end, if they are known of all bytes behind it.
-    fn least(&self, trie: &Trie, mut step: u32, mut byte: u32) -> u32 {
+    fn least(&self, trie: &Trie, step: u32, byte: u32) -> u32 {
+        let mut least = NEVER;
+        self.each_token(trie, step, byte, |_, behind, _| {
+            least = least.min(behind.saturating_add(1))
+        });
+        least
+    }
+
+    /// Calls `each` with the tokens that spell what comes from a byte of a piece on, the tokens from
+    /// behind it to the end, and the place there.
+    fn each_token(
+        &self,
+        trie: &Trie,
+        mut step: u32,
+        mut byte: u32,
+        mut each: impl FnMut(u32, u32, (u32, u32)),
+    ) {
         let siblings = trie.siblings();
         let mut node = None;
-        let mut least = NEVER;
         loop {
             let mut here = self.steps[step as usize];
             while byte == here.to {
                 if step == END {
-                    return least;
+                    return;
                 }
                 step = here.next;
                 here = self.steps[step as usize];
                 byte = here.from;
-                if step == END {
-                    return least;
-                }
             }
             let text = self.bytes[byte as usize];
             let Some(child) = siblings.find(siblings.of(node), text) else {
-                return least;
+                return;
             };
             byte += 1;
             node = Some(child.node as usize);
-            if trie.nodes()[child.node as usize].token != NO_TOKEN {
+            let token = trie.nodes()[child.node as usize].token;
+            if token != NO_TOKEN {
                 let behind = match byte < here.to {
                     true => self.tokens[byte as usize],
                     false => self.before(here.next),
                 };
-                least = least.min(behind.saturating_add(1));
+                each(token, behind, (step, byte));
             }
         }
     }
 }
 
-/// The fewest tokens of a completion that was found as a whole.
-pub(crate) fn tokens_of(pieces: &[Piece<'_>], trie: &Trie) -> u32 {
-    pieces.iter().fold(0u32, |tokens, piece| {
-        tokens.saturating_add(match piece {
-            Piece::Text(text) => segments(trie, text),
-            Piece::Special(_) => 1,
-        })
-    })
+/// The fewest tokens of a completion that was found as a whole; `None` where tokens do not spell it.
+/// `specials` are the tokens of special symbols, by their names.
+pub(crate) fn spelt_pieces(
+    pieces: &[Piece<'_>],
+    trie: &Trie,
+    special: impl Fn(&str) -> Option<u32>,
+) -> Option<Vec<u32>> {
+    let mut out = Vec::new();
+    for piece in pieces {
+        match piece {
+            Piece::Text(text) => out.extend(segments(trie, text)?),
+            Piece::Special(name) => out.push(special(name)?),
+        }
+    }
+    Some(out)
 }
 
-/// The fewest tokens that spell a text; [`NEVER`] if none do. O(bytes x bytes of the longest token).
-fn segments(trie: &Trie, text: &[u8]) -> u32 {
+/// The fewest tokens that spell a text, by dynamic programming from its end on. O(bytes x bytes of the longest
+/// token).
+fn segments(trie: &Trie, text: &[u8]) -> Option<Vec<u32>> {
     let siblings = trie.siblings();
-    let mut tokens = vec![NEVER; text.len() + 1];
-    tokens[text.len()] = 0;
+    // By byte the tokens to the end, the first of them and where it ends.
+    let mut best = vec![(NEVER, NO_TOKEN, 0); text.len() + 1];
+    best[text.len()].0 = 0;
     for from in (0..text.len()).rev() {
         let mut node = None;
         for (at, &byte) in text.iter().enumerate().skip(from) {
@@ -255,10 +314,22 @@ fn segments(trie: &Trie, text: &[u8]) -> u32 {
                 break;
             };
             node = Some(child.node as usize);
-            if trie.nodes()[child.node as usize].token != NO_TOKEN {
-                tokens[from] = tokens[from].min(tokens[at + 1].saturating_add(1));
+            let token = trie.nodes()[child.node as usize].token;
+            let behind = best[at + 1].0.saturating_add(1);
+            if token != NO_TOKEN && behind < best[from].0 {
+                best[from] = (behind, token, at + 1);
             }
         }
     }
-    tokens[0]
+    let mut out = Vec::new();
+    let mut at = 0;
+    while at < text.len() {
+        let (behind, token, next) = best[at];
+        if behind == NEVER {
+            return None;
+        }
+        out.push(token);
+        at = next;
+    }
+    Some(out)
 }

@@ -38,6 +38,14 @@ impl<S> History<S> {
         self.newest.len() + self.earlier.0.as_ref().map_or(0, |chunk| chunk.len)
     }
 
+    /// The newest state.
+    pub(crate) fn last(&self) -> Option<&S> {
+        let earlier = self.earlier.0.as_ref();
+        self.newest
+            .last()
+            .or_else(|| earlier.and_then(|chunk| chunk.states.last()))
+    }
+
     pub(crate) fn push(&mut self, before: S) {
         if self.newest.len() == CHUNK {
             let states = std::mem::replace(&mut self.newest, Vec::with_capacity(CHUNK));

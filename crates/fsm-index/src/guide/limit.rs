@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::Guide;
 use crate::automaton::Growth;
 use crate::ending::{Endings, NEVER, Profile, Rule};
-use crate::rows::Bits;
+use crate::rows::{Bits, HasBits};
 use crate::{ByteAutomaton, Error, ErrorKind, MaskBuffer, TokenId};
 
 /// How a text with a token budget comes to its end.
@@ -49,6 +49,10 @@ pub(super) struct Limit {
     /// How many tokens had been taken before them.
     base: usize,
     profile: Option<Arc<Profile>>,
+    /// Tokens that lead to the end from here in time, where the state's own way is longer: what the mask before
+    /// promised of the token that was taken.
+    witness: Option<Vec<u32>>,
+    last: Option<TokenId>,
 }
 
 /// What is to be taken out of a mask.
@@ -56,6 +60,8 @@ pub(super) struct Narrowing {
     profile: Arc<Profile>,
     rule: Rule,
     left: u32,
+    /// A token that leads to the end in time though its place does not tell.
+    first: Option<u32>,
 }
 
 impl Limit {
@@ -67,6 +73,8 @@ impl Limit {
             lasts: Vec::new(),
             base: taken,
             profile: None,
+            witness: None,
+            last: None,
         }
     }
 
@@ -86,14 +94,22 @@ impl Limit {
         self.profile = None;
     }
 
-    pub(super) fn take(&mut self, last: u8) {
+    /// Takes a token with this last byte.
+    pub(super) fn take(&mut self, token: TokenId, last: u8) {
         self.lasts.push(last);
+        self.last = Some(token);
+        let kept = self.witness.take();
+        self.witness = kept.filter(|tokens| tokens.first() == Some(&token.get()));
+        if let Some(tokens) = &mut self.witness {
+            tokens.remove(0);
+        }
     }
 
     /// So many tokens are left taken.
     pub(super) fn go_back(&mut self, taken: usize) {
         self.lasts.truncate(taken.saturating_sub(self.base));
         self.far_until = 0;
+        (self.witness, self.last) = (None, None);
     }
 
     fn ends_sentence(&self) -> bool {
@@ -242,7 +258,7 @@ impl<A: ByteAutomaton> Guide<A> {
             return Some(0);
         }
         let tokens = Endings::tokens(&self.index, &self.state, &mut self.ways, &mut self.work);
-        (tokens != NEVER).then_some(tokens as usize)
+        tokens.map(|tokens| tokens.len())
     }
 
     /// The profile of this state and the rule for its mask, if not every token of it may come with the
@@ -255,6 +271,10 @@ impl<A: ByteAutomaton> Guide<A> {
             return None;
         }
         let profile = self.profile();
+        let first = match profile.tokens as usize > left {
+            true => self.witness(left),
+            false => None,
+        };
         let limit = self.limit.as_mut()?;
         limit.profile = Some(profile.clone());
         let slack = left.saturating_sub(profile.tokens as usize);
@@ -269,6 +289,7 @@ impl<A: ByteAutomaton> Guide<A> {
             profile,
             rule,
             left,
+            first,
         })
     }
 
@@ -278,11 +299,44 @@ impl<A: ByteAutomaton> Guide<A> {
             profile,
             rule,
             left,
+            first,
         } = narrowing;
+        if let Some(first) = first.filter(|first| words.has(*first)) {
+            words.fill(0);
+            words.allow(first);
+            return;
+        }
         let blanks = self.index.endings().blanks(self.index.vocabulary());
         profile.narrow(*left, *rule, blanks, words);
         let ends = self.ends_here();
         ends.iter().for_each(|end| words.allow(end.get()));
+    }
+
+    /// The first token of a way that fits into the tokens that are left, where the state's own does not: that which
+    /// was promised when the last token was allowed, by a walk from the state before it.
+    fn witness(&mut self, left: usize) -> Option<u32> {
+        let fits = |tokens: &Vec<u32>| tokens.len() <= left;
+        let limit = self.limit.as_ref()?;
+        if let Some(kept) = limit.witness.as_ref().filter(|tokens| fits(tokens)) {
+            return kept.first().copied();
+        }
+        let last = limit.last?;
+        let before = self.history.last()?.clone();
+        let index = self.index.clone();
+        let (ways, work) = (&mut self.ways, &mut self.work);
+        let own = Endings::tokens(&index, &before, ways, work);
+        let own = own.filter(|tokens| tokens.first() == Some(&last.get()));
+        let own = own.map(|mut tokens| {
+            tokens.remove(0);
+            tokens
+        });
+        let bytes = index.vocabulary().token_bytes(last).unwrap_or_default();
+        let found = own
+            .filter(fits)
+            .or_else(|| Endings::tokens_behind(&index, &before, bytes, ways, work).filter(fits))?;
+        let first = found.first().copied();
+        self.limit.as_mut()?.witness = Some(found);
+        first
     }
 
     /// Whether no token can lead too far from the end, or into the margin of the landing. Mostly a
@@ -349,8 +403,10 @@ impl<A: ByteAutomaton> Guide<A> {
             return false;
         };
         let is_accepting = self.index.automaton().is_accepting(state);
-        is_accepting
-            || Endings::tokens(&self.index, state, &mut self.ways, &mut self.work) as usize <= left
+        is_accepting || {
+            let tokens = Endings::tokens(&self.index, state, &mut self.ways, &mut self.work);
+            tokens.is_some_and(|tokens| tokens.len() <= left)
+        }
     }
 
     /// The tokens that end the text here.

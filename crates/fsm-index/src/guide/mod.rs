@@ -250,6 +250,7 @@ impl<A: ByteAutomaton> Guide<A> {
         if let Some(limit) = &mut self.limit {
             let bytes = self.index.vocabulary().token_bytes(token);
             limit.take(
+                token,
                 bytes
                     .and_then(|bytes| bytes.last().copied())
                     .unwrap_or_default(),
@@ -302,7 +303,11 @@ impl<A: ByteAutomaton> Guide<A> {
                 Ok(ends) => ended = ends,
                 Err(_) => return taken,
             }
-            let is_late = left.is_some_and(|left| !ended && !self.fits(&state, left, taken + 1));
+            // The mask at hand promises more of the first one than its state tells.
+            let is_late = match taken {
+                0 => left.is_some() && self.mask().is_ok_and(|mask| !mask.allows(token)),
+                _ => left.is_some_and(|left| !ended && !self.fits(&state, left, taken + 1)),
+            };
             if is_late {
                 return taken;
             }

@@ -19,7 +19,7 @@ pub use tables::{PackedRow, Tables};
 
 use crate::cache::Cutter;
 use crate::cache::{Cache, Generation};
-use crate::ending::{Endings, NEVER, tokens_of};
+use crate::ending::{Endings, spelt_pieces};
 use crate::plan::{RowMaker, Work};
 use crate::rows::Bits;
 use crate::rows::Specials;
@@ -156,17 +156,22 @@ impl<A: ByteAutomaton> Index<A> {
         matches!(self.spelling, Spelling::Whole)
     }
 
-    /// The fewest tokens to the end of a shortest completion of a state;
-    /// [`NEVER`](crate::ending::NEVER) if none is found that tokens spell.
-    pub(crate) fn tokens_to_the_end(&self, state: &A::State) -> u32 {
+    /// The fewest tokens that spell a shortest completion of a state; `None` if none is found that
+    /// tokens spell.
+    pub(crate) fn tokens_to_the_end(&self, state: &A::State) -> Option<Vec<u32>> {
         let trie = self.vocabulary.trie();
+        let names = self.automaton.special_names();
+        let special = |name: &str| {
+            let at = names.iter().position(|known| **known == *name)?;
+            self.specials.get(at).map(|token| token.get())
+        };
         let found = pieces(&self.automaton, state, MAX_COMPLETION);
-        let tokens = found.map_or(NEVER, |pieces| tokens_of(&pieces, trie));
-        if tokens != NEVER || self.spells_any_text() {
+        let tokens = found.and_then(|pieces| spelt_pieces(&pieces, trie, special));
+        if tokens.is_some() || self.spells_any_text() {
             return tokens;
         }
-        let spelt = self.spelt_completion(state);
-        spelt.map_or(NEVER, |text| tokens_of(&[Piece::Text(text)], trie))
+        let spelt = self.spelt_completion(state)?;
+        spelt_pieces(&[Piece::Text(spelt)], trie, special)
     }
 
     /// Whether tokens spell any text.
