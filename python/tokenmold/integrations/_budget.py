@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 from tokenmold import Constraint, Matcher
 
-__all__ = ["Budget", "BudgetOptions"]
+__all__ = ["Budget", "BudgetOptions", "room_of"]
 
 Landing = Literal["soft", "hard"] | int
 
@@ -45,6 +45,21 @@ class BudgetOptions:
         if landing not in ("soft", "hard") and not is_number:
             raise ValueError(f'`{_LANDING}` is "soft", "hard" or a number of tokens, not {landing!r}')
         return BudgetOptions(budget == "complete", landing)
+
+
+def room_of(constraint: Constraint, tokens: int) -> int:
+    """The tokens that a text may have where an engine stops at ``tokens``, the one that ends it counted.
+
+    The end gets one, so that the engine sees the text end by itself, unless the shortest text needs all.
+    Raises ``ValueError`` if the shortest text takes more.
+    """
+    needed = constraint.tokens_needed or 0
+    if needed > tokens:
+        raise ValueError(
+            f"the shortest text takes {needed} tokens and one to end it, and {tokens} may come; "
+            f"allow {needed + 1}"
+        )
+    return max(tokens - 1, needed)
 
 
 class Budget:

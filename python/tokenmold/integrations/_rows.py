@@ -13,6 +13,8 @@ from typing import Any
 
 from tokenmold import Constraint, Matcher, fill_batch
 
+from ._budget import Landing, room_of
+
 _Said = tuple[int, tuple[int, ...]]
 
 
@@ -21,18 +23,44 @@ class Rows:
 
     ``constraints`` is one for all rows, or one for each sequence in their order: with beams, each holds
     for as many rows as there are beams.
+
+    ``max_tokens`` is how many tokens each sequence may have, or that of each: every row counts by itself,
+    and is complete by then. ``landing`` is that of :meth:`tokenmold.Constraint.matcher`.
     """
 
     def __init__(
-        self, constraints: Constraint | Sequence[Constraint], ends: Iterable[int] | None = None
+        self,
+        constraints: Constraint | Sequence[Constraint],
+        ends: Iterable[int] | None = None,
+        max_tokens: int | Sequence[int | None] | None = None,
+        landing: Landing = "soft",
     ) -> None:
         self._constraints = [constraints] if isinstance(constraints, Constraint) else list(constraints)
         if not self._constraints:
             raise ValueError("there is no constraint: pass one for all sequences, or one for each")
         self._ends = None if ends is None else list(ends)
+        self._rooms = self._rooms_of(max_tokens)
+        self._landing: Landing = landing
         self._matchers: dict[_Said, Matcher | None] = {}
         self._prompt: Any = None
         self._length = 0
+
+    def _rooms_of(self, max_tokens: int | Sequence[int | None] | None) -> list[int | None]:
+        """How many tokens the rows of each constraint may have."""
+        many = [max_tokens] if max_tokens is None or isinstance(max_tokens, int) else list(max_tokens)
+        if len(many) == 1:
+            many *= len(self._constraints)
+        constraints = self._constraints * len(many) if len(self._constraints) == 1 else self._constraints
+        if len(many) != len(constraints):
+            raise ValueError(
+                f"{len(constraints)} constraints and {len(many)} numbers of tokens: pass one for all, "
+                "or one for each"
+            )
+        self._constraints = constraints
+        return [
+            None if tokens is None else room_of(constraint, tokens)
+            for constraint, tokens in zip(constraints, many, strict=True)
+        ]
 
     @property
     def constraint(self) -> Constraint:
@@ -106,7 +134,9 @@ class Rows:
         which, tokens = said
         parent = (which, tokens[:-1])
         if not tokens or parent not in before:
-            matcher = self._constraints[which].matcher(self._ends, after_end="ignore")
+            matcher = self._constraints[which].matcher(
+                self._ends, after_end="ignore", max_tokens=self._rooms[which], landing=self._landing
+            )
             return matcher if matcher.accept_all(tokens) == len(tokens) else None
         found = before[parent]
         if found is None:

@@ -20,6 +20,7 @@ from outlines.processors import OutlinesLogitsProcessor
 
 from tokenmold import Constraint
 
+from ._budget import Landing
 from ._rows import Rows
 
 __all__ = ["ConstraintProcessor"]
@@ -29,7 +30,8 @@ class ConstraintProcessor(OutlinesLogitsProcessor):
     """Leaves the tokens that a constraint admits.
 
     ``constraints`` is one for all sequences, or one for each of a batch. ``ends`` are the tokens that end
-    a text, where they are not the vocabulary's. ``tensor_library`` is that of the model: ``torch`` for
+    a text, where they are not the vocabulary's. ``max_tokens`` is how many tokens the model is asked for, or
+    that of each sequence: each text is complete by then. ``tensor_library`` is that of the model: ``torch`` for
     transformers, ``numpy`` for llama.cpp.
     """
 
@@ -38,12 +40,14 @@ class ConstraintProcessor(OutlinesLogitsProcessor):
         constraints: Constraint | Sequence[Constraint],
         *,
         ends: Iterable[int] | None = None,
+        max_tokens: int | Sequence[int | None] | None = None,
+        landing: Landing = "soft",
         tensor_library: str = "torch",
     ) -> None:
         if tensor_library not in ("torch", "numpy"):
             raise ValueError(f"masks are applied to tensors of torch and NumPy, not of {tensor_library!r}")
         super().__init__(tensor_library)
-        self._rows = Rows(constraints, ends)
+        self._rows = Rows(constraints, ends, max_tokens, landing)
         # Each is imported where the model has it.
         self._library = importlib.import_module(f"tokenmold.{tensor_library}")
 

@@ -14,13 +14,18 @@ In a program, name the backend before the engine is made::
 ``json_schema``, ``regex``, ``ebnf`` (GBNF, EBNF or Lark, whichever it looks like) and ``structural_tag``
 are taken, also behind the frame of an answer, where ``ebnf`` is XGrammar's EBNF alone; the settings for
 white space that are not known here are refused by name. What cannot be compiled ends its request with the reason.
+
+Answers end: each is complete within ``max_new_tokens``, and a request whose shortest answer takes more ends
+with the number that would do. ``{"tokenmold_budget": "cut"}`` in ``custom_params`` switches that off.
 """
 
 from __future__ import annotations
 
 import codecs
 import dataclasses
+import functools
 import json
+import weakref
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -34,6 +39,7 @@ from sglang.srt.constrained.base_grammar_backend import (
     register_grammar_backend,
     register_vocab_mask_buffer,
 )
+from sglang.srt.constrained.grammar_manager import GrammarManager
 from sglang.srt.constrained.torch_ops.token_filter_torch_ops import set_token_filter_torch
 from sglang.srt.runtime_context import get_serving
 from sglang.version import __version__ as _version
@@ -41,7 +47,8 @@ from sglang.version import __version__ as _version
 from tokenmold import Compiler, Constraint, Vocabulary, fill_batch
 from tokenmold.torch import allocate_mask, apply_mask
 
-from . import require_series
+from . import UnsupportedEngine, require_series
+from ._budget import Budget, BudgetOptions, Landing
 
 __all__ = ["TokenmoldBackend", "TokenmoldGrammar", "register"]
 
@@ -62,6 +69,11 @@ class TokenmoldGrammar(BaseGrammarObject):
         self.content = content
         self.grammar_stats = stats
         self.matcher = constraint.matcher(ends)
+        self._budget: Budget | None = None
+
+    def limit(self, left: Callable[[], int], landing: Landing) -> None:
+        """From now on the answer is complete within the tokens that its request has left."""
+        self._budget = Budget(self.matcher, self.constraint, left, landing)
 
     def accept_token(self, token: int) -> None:
         if self.matcher.is_terminated:
@@ -82,12 +94,19 @@ class TokenmoldGrammar(BaseGrammarObject):
         return _allocate(self.constraint.vocabulary, batch_size, device)
 
     def fill_vocab_mask(self, vocab_mask: Any, idx: int) -> None:
+        self._tell()
         self.matcher.fill(vocab_mask, idx)
+
+    def _tell(self) -> None:
+        if self._budget is not None:
+            self._budget.tell()
 
     @staticmethod
     def fill_vocab_mask_batched(entries: list[Any], vocab_mask: Any) -> None:
         if all(isinstance(entry.grammar, TokenmoldGrammar) for entry in entries):
             if entries:
+                for entry in entries:
+                    entry.grammar._tell()
                 fill_batch(
                     [entry.grammar.matcher for entry in entries], vocab_mask, [entry.row for entry in entries]
                 )
@@ -283,3 +302,48 @@ def register() -> None:
         add_grammar_backend_choices([NAME])
     if NAME not in GRAMMAR_BACKEND_REGISTRY:
         register_grammar_backend(NAME, _backend)
+    if not hasattr(GrammarManager, _CONFIGURED):
+        raise UnsupportedEngine(f"SGLang {_version} has no GrammarManager.{_CONFIGURED}: answers may be cut")
+    configured = getattr(GrammarManager, _CONFIGURED)
+    if not hasattr(configured, "__wrapped__"):
+        setattr(GrammarManager, _CONFIGURED, _limiting(configured))
+
+
+# SGLang calls it for each request whose grammar is ready, and for no other.
+_CONFIGURED = "_apply_request_reasoning_config"
+
+
+def _limiting(original: Callable[..., None]) -> Callable[..., None]:
+    """Tells a grammar how many tokens its request has left."""
+
+    @functools.wraps(original)
+    def configure(self: Any, req: Any) -> None:
+        original(self, req)
+        grammar = getattr(req.grammar, "grammar", req.grammar)
+        if not isinstance(grammar, TokenmoldGrammar):
+            return
+        asked = req.sampling_params.custom_params
+        most = req.sampling_params.max_new_tokens
+        try:
+            options = BudgetOptions.of(asked)
+        except ValueError as error:
+            req.set_finish_with_abort(str(error))
+            return
+        if not options.complete or most is None:
+            return
+        needed = grammar.constraint.tokens_needed
+        if needed is not None and needed > most:
+            req.set_finish_with_abort(
+                f"the shortest answer takes {needed} tokens and one to end it, and `max_new_tokens` is {most}: "
+                f'allow {needed + 1}, or let it be cut with `tokenmold_budget: "cut"` in `custom_params`'
+            )
+            return
+        known = weakref.ref(req)
+
+        def left() -> int:
+            request = known()
+            return 0 if request is None else int(most) - len(request.output_ids)
+
+        grammar.limit(left, options.landing)
+
+    return configure

@@ -3,8 +3,8 @@
 ::
 
     compiler = Compiler(Vocabulary.from_huggingface(tokenizer, width=model.config.vocab_size))
-    processor = ConstraintLogitsProcessor(compiler.json_schema(schema))
-    model.generate(**inputs, logits_processor=[processor])
+    processor = ConstraintLogitsProcessor(compiler.json_schema(schema), max_new_tokens=200)
+    model.generate(**inputs, logits_processor=[processor], max_new_tokens=200)
 
 It follows several sequences, prompts of different lengths with padding on their left, and beams.
 Continuous batching is not supported: its batches change between steps.
@@ -23,6 +23,7 @@ from transformers import LogitsProcessor
 from tokenmold import Constraint, ResponseTemplate, tool_schema
 from tokenmold.torch import allocate_mask, apply_mask
 
+from ._budget import Landing
 from ._rows import Rows
 
 __all__ = ["ConstraintLogitsProcessor", "ResponseParser", "get_response_parser", "parse_response"]
@@ -34,6 +35,11 @@ class ConstraintLogitsProcessor(LogitsProcessor):
     ``constraints`` is one for all sequences, or one for each. ``ends`` are the tokens that end a text,
     where they are not the vocabulary's: those that ``generate`` stops at, ``eos_token_id``.
 
+    ``max_new_tokens`` is what ``generate`` is given (of ``max_length`` what the prompt leaves), or a number for
+    each sequence, which may be less: each text, and each beam, is complete by then, and a number under the
+    shortest text's is a ``ValueError`` that names it. ``landing`` is that of
+    :meth:`tokenmold.Constraint.matcher`. ``generate`` does not tell processors its limits.
+
     A processor is for one call of ``generate``, or for one after another: rows that do not go on from
     those before begin anew. :meth:`reset` says so where a prompt is what was generated just before and
     one token more.
@@ -42,9 +48,14 @@ class ConstraintLogitsProcessor(LogitsProcessor):
     supports_continuous_batching = False
 
     def __init__(
-        self, constraints: Constraint | Sequence[Constraint], *, ends: Iterable[int] | None = None
+        self,
+        constraints: Constraint | Sequence[Constraint],
+        *,
+        ends: Iterable[int] | None = None,
+        max_new_tokens: int | Sequence[int | None] | None = None,
+        landing: Landing = "soft",
     ) -> None:
-        self._rows = Rows(constraints, ends)
+        self._rows = Rows(constraints, ends, max_new_tokens, landing)
 
     def reset(self) -> None:
         self._rows.reset()

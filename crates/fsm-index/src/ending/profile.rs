@@ -1,6 +1,7 @@
 //! The tokens of a mask, sorted by how far the end is behind them.
 
 use std::collections::{HashMap, HashSet, VecDeque};
+use std::sync::Arc;
 
 use super::ways::{Way, Ways};
 use crate::automaton::{Ending, Parts};
@@ -8,7 +9,7 @@ use crate::budget::Meter;
 use crate::index::Index;
 use crate::plan::Work;
 use crate::rows::{Bits, HasBits};
-use crate::vocabulary::Area;
+use crate::vocabulary::{Area, Cut};
 use crate::walk::Walker;
 use crate::{ByteAutomaton, Cursor, SpecialId, TokenId, TokenMask};
 
@@ -190,6 +191,84 @@ impl Profile {
     }
 }
 
+/// Tokens of a mask by the cursors to which they lead.
+struct Places<'m> {
+    mask: &'m TokenMask,
+    found: Vec<(Cursor, Vec<u32>)>,
+    /// By cursor its place in the list.
+    numbers: HashMap<Cursor, usize, foldhash::fast::FixedState>,
+    last: (Cursor, usize),
+}
+
+impl<'m> Places<'m> {
+    fn new(mask: &'m TokenMask) -> Places<'m> {
+        Places {
+            mask,
+            found: Vec::new(),
+            numbers: HashMap::default(),
+            last: (Cursor::DEAD, 0),
+        }
+    }
+
+    fn number(&mut self, cursor: Cursor) -> usize {
+        if self.last.0 != cursor {
+            let next = self.found.len();
+            self.last = (cursor, *self.numbers.entry(cursor).or_insert(next));
+            if self.last.1 == next {
+                self.found.push((cursor, Vec::new()));
+            }
+        }
+        self.last.1
+    }
+
+    fn put(&mut self, token: u32, cursor: Cursor) {
+        if self.mask.words().has(token) {
+            let number = self.number(cursor);
+            self.found[number].1.push(token);
+        }
+    }
+
+    /// Takes tokens that lead to a cursor.
+    fn at(&mut self, cursor: Cursor) -> At<'_, 'm> {
+        At {
+            places: self,
+            cursor,
+        }
+    }
+
+    /// Tokens with the bytes of another one lead to where that does.
+    fn add_duplicates(&mut self, duplicates: &[(u32, u32)]) {
+        let mut of: HashMap<u32, Vec<u32>> = HashMap::new();
+        for &(first, other) in duplicates {
+            if self.mask.words().has(other) {
+                of.entry(first).or_default().push(other);
+            }
+        }
+        if of.is_empty() {
+            return;
+        }
+        for (_, tokens) in &mut self.found {
+            let others = tokens.iter().filter_map(|token| of.get(token)).flatten();
+            let others: Vec<u32> = others.copied().collect();
+            tokens.extend(others);
+        }
+    }
+}
+
+/// The tokens that lead to one cursor.
+struct At<'p, 'm> {
+    places: &'p mut Places<'m>,
+    cursor: Cursor,
+}
+
+impl Bits for At<'_, '_> {
+    fn allow(&mut self, token: u32) {
+        self.places.put(token, self.cursor);
+    }
+
+    fn forbid(&mut self, _: u32) {}
+}
+
 /// What a profile is made from.
 struct Maker<'m, A: ByteAutomaton> {
     index: &'m Index<A>,
@@ -210,7 +289,7 @@ impl<A: ByteAutomaton> Maker<'_, A> {
         self.find_own_way(scratch);
         let ending = automaton.ending();
         let is_in_text = ending.is_some_and(|e| e.is_in_text(self.start, scratch));
-        let places = self.places(mask, scratch, walker);
+        let (places, text) = self.places(mask, scratch, walker);
         let mut groups: HashMap<Group, Vec<u32>> = HashMap::new();
         let mut visits = self.index.search_nodes();
         for (cursor, tokens) in places {
@@ -225,15 +304,31 @@ impl<A: ByteAutomaton> Maker<'_, A> {
         for (group, special) in self.specials(mask) {
             groups.entry(group).or_default().push(special);
         }
-        self.sorted(groups, is_in_text)
+        let plain = text.map(|next| {
+            // Text begins nothing: which of its tokens is asked makes no difference.
+            let mut group = self.group(next, &[], &mut visits, scratch, walker);
+            group.doing.begins = false;
+            group
+        });
+        self.sorted(groups, plain, is_in_text)
     }
 
-    fn sorted(&self, groups: HashMap<Group, Vec<u32>>, is_in_text: bool) -> Profile {
+    /// `plain` is the group of tokens that are not listed, where most are not.
+    fn sorted(
+        &self,
+        groups: HashMap<Group, Vec<u32>>,
+        plain: Option<Group>,
+        is_in_text: bool,
+    ) -> Profile {
         let mut groups: Vec<(Group, Vec<u32>)> = groups.into_iter().collect();
         // Equal lengths in a fixed order, so that the same state has the same profile.
         groups.sort_unstable_by_key(|(group, tokens)| {
             (std::cmp::Reverse(tokens.len()), group.tokens, group.doing)
         });
+        if let Some(plain) = plain {
+            groups.retain(|(group, _)| *group != plain);
+            groups.insert(0, (plain, Vec::new()));
+        }
         let far = groups.iter().map(|(group, _)| group.tokens);
         let nearest = far.clone().min().unwrap_or(NEVER);
         let farthest = far.max().unwrap_or(0);
@@ -262,53 +357,88 @@ impl<A: ByteAutomaton> Maker<'_, A> {
         }
     }
 
-    /// The text tokens of the mask by the cursors to which they lead.
+    /// The text tokens of the mask by the cursors to which they lead. Where most of them are text that
+    /// goes on, those that are nothing else are left out: the cursor to which they lead is the other
+    /// one of the pair.
     fn places(
-        &self,
+        &mut self,
         mask: &TokenMask,
         scratch: &mut A::Scratch,
         walker: &mut Walker,
-    ) -> Vec<(Cursor, Vec<u32>)> {
+    ) -> (Vec<(Cursor, Vec<u32>)>, Option<Cursor>) {
+        let automaton = self.index.automaton();
         let trie = self.index.vocabulary().trie();
-        let mut numbers: HashMap<Cursor, usize, foldhash::fast::FixedState> = HashMap::default();
-        let mut places: Vec<(Cursor, Vec<u32>)> = Vec::new();
-        let mut last = (Cursor::DEAD, 0);
+        let mut places = Places::new(mask);
+        let mut meter = Meter::default();
         walker.begin::<A>();
-        walker.walk(
-            self.index.automaton(),
-            self.start,
-            scratch,
-            Area::all(trie),
-            &mut Meter::default(),
-            |token, cursor| {
-                if !mask.words().has(token) {
-                    return;
-                }
-                if last.0 != cursor {
-                    let next = places.len();
-                    last = (cursor, *numbers.entry(cursor).or_insert(next));
-                    if last.1 == next {
-                        places.push((cursor, Vec::new()));
-                    }
-                }
-                places[last.1].1.push(token);
-            },
-        );
-        if !trie.duplicates().is_empty() {
-            let mut of: HashMap<u32, Vec<u32>> = HashMap::new();
-            for &(first, other) in trie.duplicates() {
-                of.entry(first).or_default().push(other);
+        let text = self.plain_text(scratch);
+        if let Some((next, cut)) = &text {
+            let rests = Area::all(cut.rests());
+            let mut found = Vec::new();
+            walker.walk(automaton, *next, scratch, rests, &mut meter, |rest, to| {
+                found.push((rest, to));
+            });
+            for (rest, to) in found {
+                cut.put_rest(rest, 1, usize::MAX, &mut places.at(to));
             }
-            for (_, tokens) in &mut places {
-                let others = tokens.iter().filter_map(|token| of.get(token)).flatten();
-                let others: Vec<u32> = others
-                    .copied()
-                    .filter(|&token| mask.words().has(token))
-                    .collect();
-                tokens.extend(others);
-            }
+            let others = cut.others(trie);
+            walker.walk(
+                automaton,
+                self.start,
+                scratch,
+                others,
+                &mut meter,
+                |token, to| {
+                    places.put(token, to);
+                },
+            );
+        } else {
+            let all = Area::all(trie);
+            walker.walk(
+                automaton,
+                self.start,
+                scratch,
+                all,
+                &mut meter,
+                |token, to| {
+                    places.put(token, to);
+                },
+            );
         }
-        places
+        places.add_duplicates(trie.duplicates());
+        (places.found, text.map(|(next, _)| next))
+    }
+
+    /// Where the state is in a text of a class of characters, of which any number that may come leads as near
+    /// to the end as any other: the cursor behind one of them, and the vocabulary cut by the class.
+    fn plain_text(&mut self, scratch: &mut A::Scratch) -> Option<(Cursor, Arc<Cut>)> {
+        let automaton = self.index.automaton();
+        let trie = self.index.vocabulary().trie();
+        let ending = automaton.ending()?;
+        let text = automaton
+            .describe(self.start, trie.horizon(), scratch)
+            .text()?;
+        let cut = self.index.cut(automaton.text_class(text.class))?;
+        if text.next == self.start {
+            return Some((text.next, cut));
+        }
+        if !text.alike {
+            return None;
+        }
+        // More characters never need more to come behind them: if the most that may come need as much as one
+        // does, so do all.
+        let mut last = text.next;
+        for _ in 1..trie.max_depth() {
+            let sample = cut.sample().iter();
+            let next = sample.fold(last, |at, byte| automaton.step(at, *byte, scratch));
+            if next.is_dead() {
+                break;
+            }
+            last = next;
+        }
+        let one = self.ways.way::<A>(ending, trie, text.next, scratch)?;
+        let most = self.ways.way::<A>(ending, trie, last, scratch)?;
+        (one == most).then_some((text.next, cut))
     }
 
     /// The group of tokens that lead to one cursor.
@@ -320,22 +450,22 @@ impl<A: ByteAutomaton> Maker<'_, A> {
         scratch: &mut A::Scratch,
         walker: &mut Walker,
     ) -> Group {
-        let token = tokens.first().copied().unwrap_or_default();
+        let token = tokens.first().copied();
         let ending = self.index.automaton().ending();
         let far = |tokens| Group {
             tokens,
             doing: Doing::default(),
         };
         let Some(ending) = ending else {
-            return far(self.tokens_behind(token));
+            return far(token.map_or(NEVER, |token| self.tokens_behind(token)));
         };
         let trie = self.index.vocabulary().trie();
         let way = self.ways.way::<A>(ending, trie, cursor, scratch);
         let Some(way) = way.filter(|way| way.tokens != NEVER) else {
-            return far(self.tokens_behind(token));
+            return far(token.map_or(NEVER, |token| self.tokens_behind(token)));
         };
         let tokens = self.searched(ending, cursor, way.tokens, visits, scratch, walker);
-        let begun = self.begun(ending, token, scratch);
+        let begun = token.map_or(0, |token| self.begun(ending, token, scratch));
         Group {
             tokens,
             doing: Doing {

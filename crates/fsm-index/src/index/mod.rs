@@ -25,7 +25,7 @@ use crate::rows::Bits;
 use crate::rows::Specials;
 use crate::rows::{Row, RowView};
 use crate::spelling::{Search, Spelling};
-use crate::vocabulary::Having;
+use crate::vocabulary::{Cut, Having};
 use crate::walk::Language;
 use crate::{ByteAutomaton, ByteDfa, Cursor, Error, ErrorKind, TextRuns, TokenId, Vocabulary};
 
@@ -364,6 +364,12 @@ impl<A: ByteAutomaton> Index<A> {
                     .advance(&mut after, bytes.unwrap_or_default(), &mut work.scratch);
             (token, done.is_ok() && self.is_spellable(&after, work))
         })
+    }
+
+    /// The vocabulary cut by a class of characters, if that is there or pays.
+    pub(crate) fn cut(&self, class: &[(u32, u32)]) -> Option<Arc<Cut>> {
+        let shared = self.vocabulary.shared_rows();
+        shared.cut(&self.vocabulary, class, self.text_runs, Cutter::Other)
     }
 
     fn maker<'a>(&'a self, cutter: Cutter, known: &'a Generation) -> RowMaker<'a, A> {

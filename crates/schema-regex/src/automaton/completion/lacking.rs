@@ -186,6 +186,23 @@ impl SchemaAutomaton {
         })
     }
 
+    /// The declared names, by number, that the thread of an object which lacks the fewest members
+    /// requires and has not met.
+    pub(super) fn required_names(&self, stack: u32, x: &mut Scratch) -> Vec<u32> {
+        let frame = x.frame(stack).frame;
+        let Some(m) = self.node(frame.node).object.as_ref() else {
+            return Vec::new();
+        };
+        let threads = x.list(frame.threads);
+        let used = x.list(frame.used);
+        let Some(first) = nearest(m, &frame, &threads, &used) else {
+            return Vec::new();
+        };
+        let required = m.threads[first.id as usize].required.iter();
+        let open = required.filter(|(_, n)| !has_bit(&used, *n));
+        open.map(|(_, n)| *n).collect()
+    }
+
     /// The members, by number, that are further names and give what the first
     /// thread of an object still lacks.
     pub(super) fn classes_wanted(&self, stack: u32, x: &mut Scratch) -> Vec<u32> {

@@ -7,7 +7,7 @@ use crate::automaton::machine::node::{ObjectMachine, StringMachine};
 use crate::automaton::run::scratch::{Config, EMPTY_LIST, Key, Noted, Scratch, Str, Top, UNKNOWN};
 use crate::automaton::run::string_bytes::Partial;
 use crate::automaton::run::string_leaves::string_goals;
-use crate::language::char_dfa::CharDfa;
+use crate::language::char_dfa::{CharDfa, DEAD};
 
 /// The most states that are looked at for one string or number.
 const MAX_SEARCH: usize = 200_000;
@@ -25,6 +25,10 @@ const LAST_CHARS: u64 = 64;
 
 /// So many characters are tried, each in one alternative, in the time of a state.
 const TRIED_AS_A_STATE: u64 = 1_024;
+
+/// Of so many declared names each is looked at: behind a first character few are left, and what is
+/// searched for in their place takes as long as some hundreds.
+const FEW_NAMES: usize = 64;
 
 /// So many characters are tried in a name in the time of a state: each is read by itself.
 const HEADS_AS_A_STATE: u64 = 32;
@@ -72,6 +76,9 @@ impl SchemaAutomaton {
             return None;
         };
         let m = self.node(node).string.as_ref()?;
+        if let Some(text) = self.nearest_end(config, x) {
+            return Some(text);
+        }
         let mut others: Vec<char> = m.dfas.iter().flat_map(|d| representatives(d)).collect();
         others.sort_unstable();
         others.dedup();
@@ -134,6 +141,41 @@ impl SchemaAutomaton {
         Some(filled)
     }
 
+    /// The rest of a string whose value is one expression's, along the distances to the end of its
+    /// automaton: no search is needed. `None` where something else counts, too.
+    fn nearest_end(&self, config: Config, x: &mut Scratch) -> Option<Vec<u8>> {
+        let Top::String { node, set, text } = config.top else {
+            return None;
+        };
+        let m = self.node(node).string.as_ref()?;
+        let wanted = x.list(set);
+        let mut leaves = m.leaves.iter().filter(|leaf| wanted.contains(&leaf.goal));
+        let (Some(leaf), None) = (leaves.next(), leaves.next()) else {
+            return None;
+        };
+        let ([dfa], Some(_), None) = (&*m.dfas, leaf.dfa, &leaf.lengths) else {
+            return None;
+        };
+        if leaf.listed || leaf.excludes || text.partial != Partial::None || text.state == DEAD {
+            return None;
+        }
+        let mut rest = String::new();
+        let mut state = text.state;
+        while dfa.far(state) > 0 {
+            let near = dfa
+                .arrows(state)
+                .min_by_key(|(to, first, last)| (dfa.far(*to), visible(*first, *last).is_none()));
+            let (to, first, last) = near?;
+            let c = visible(first, last).or_else(|| char::from_u32(first))?;
+            rest.push(c);
+            state = to;
+        }
+        let mut out = serde_json::to_vec(&rest).ok()?;
+        out.remove(0);
+        let end = self.read_on(config, &out, x).ok()?;
+        (!matches!(end.top, Top::String { .. })).then_some(out)
+    }
+
     /// Where as many equal characters of one byte as may come lead to, up to a number;
     /// `None` if none may come.
     fn filled(
@@ -181,6 +223,9 @@ impl SchemaAutomaton {
         };
         let frame = x.frame(config.stack).frame;
         let m: &ObjectMachine = self.node(frame.node).object.as_ref()?;
+        if let Some(text) = self.declared_name(config, key, x) {
+            return Some(text);
+        }
         let seen = x.seen.get(frame.seen).clone();
         let mut ways = |c: &Config, x: &mut Scratch| {
             let Top::Key(key) = c.top else {
@@ -232,6 +277,43 @@ impl SchemaAutomaton {
         Some(text)
     }
 
+    /// The rest of the declared name that brings the end nearest, of those that begin as the name does that is
+    /// open: a required one, else the shortest. `None` where there is none, or another name ends sooner.
+    fn declared_name(&self, config: Config, key: Key, x: &mut Scratch) -> Option<Vec<u8>> {
+        if key.partial != Partial::None || key.names.is_none() {
+            return None;
+        }
+        let frame = x.peek(Noted::beside_masks(config.stack)).frame;
+        let m = self.node(frame.node).object.as_ref()?;
+        let (lo, hi) = (key.names.lo as usize, key.names.hi as usize);
+        if hi - lo > FEW_NAMES {
+            return None;
+        }
+        let required = self.required_names(config.stack, x);
+        let read = key.names.read as usize;
+        let mut names: Vec<(bool, usize, usize)> = (lo..hi)
+            .map(|at| {
+                let word = &m.names.list[at];
+                let is_required = word.listed.iter().any(|n| required.contains(n));
+                (!is_required, word.text.len() - read, at)
+            })
+            .collect();
+        names.sort_unstable();
+        for (is_optional, _, at) in names {
+            if is_optional && self.next(config, b'"', x).is_some() {
+                // A further name ends here.
+                return None;
+            }
+            let mut text = serde_json::to_vec(&m.names.list[at].text[read..]).ok()?;
+            text.remove(0);
+            let ended = self.read_on(config, &text, x);
+            if ended.is_ok_and(|ended| matches!(ended.top, Top::Gap { .. })) {
+                return Some(text);
+            }
+        }
+        None
+    }
+
     /// The ways on by one character, or by the rest of a partial one.
     fn characters(
         &self,
@@ -273,6 +355,13 @@ impl SchemaAutomaton {
             .take(most)
             .collect()
     }
+}
+
+/// A visible character of a range that stands for itself in JSON.
+fn visible(first: u32, last: u32) -> Option<char> {
+    let mut range = first.max(0x20)..=last.min(0x7E);
+    let found = range.find(|c| ![0x22, 0x5C].contains(c))?;
+    char::from_u32(found)
 }
 
 /// How many characters a string lacks at least, by the lengths that are asked of it alone.
