@@ -159,6 +159,7 @@ def checks(client: openai.OpenAI, model: str) -> list[tuple[str, Callable[[], st
         ("strict tool, streamed", tool_stream),
         ("regex", structured(lambda text: text.isdigit() and len(text) == 2, regex="[0-9]{2}")),
         ("choice", structured(lambda text: text in ("friend", "colleague"), choice=["friend", "colleague"])),
+        ("grammar", structured(lambda text: text in ("1", "1+1"), grammar='root ::= "1" ("+" "1")?')),
         (
             "compact by request",
             structured(
@@ -173,7 +174,7 @@ def checks(client: openai.OpenAI, model: str) -> list[tuple[str, Callable[[], st
             bad("", response_format=schema_format({"type": "integer", "minimum": 3, "maximum": 2})),
         ),
         ("a regular expression with an open group", bad("(", **outputs(regex="(ab"))),
-        ("grammar", bad("grammar", **outputs(grammar='root ::= "a"'))),
+        ("a grammar with an open string", bad("line 1", **outputs(grammar='root ::= "a'))),
         ("whitespace_pattern", bad("whitespace_pattern", **outputs(json=PERSON, whitespace_pattern=" ?"))),
         (
             "a tool with a bad schema",
