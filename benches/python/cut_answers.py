@@ -33,7 +33,8 @@ WHITE_SPACE = 20
 # A text that is pretty-printed has less.
 WHITE_SHARE = 0.75
 STRING = 100
-ITEMS = 8
+# The longest expected list has so many.
+ITEMS = 5
 NESTING = 8
 
 _STRING = re.compile(r'"(?:[^"\\]|\\.)*"', re.DOTALL)
