@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import os
 import random
 import subprocess
@@ -19,6 +20,7 @@ os.environ.update(HF_HUB_OFFLINE="1", VLLM_CPU_KVCACHE_SPACE="1", VLLM_ENABLE_V1
 pytest.importorskip("vllm", reason="vLLM is not installed")
 torch = pytest.importorskip("torch", reason="torch is not installed")
 
+import tokenmold
 from tokenmold.integrations.vllm import TokenmoldBackend, register
 from vllm import SamplingParams
 from vllm.config import StructuredOutputsConfig
@@ -338,6 +340,21 @@ def test_rows_of_drafts(config: Any, tokenizer: Any) -> None:
             assert manager.accept_tokens(request, taken) if taken else True
             at[name] += len(taken)
         assert row == len(rows)
+
+
+def test_the_log_names_the_backend_and_its_version(
+    config: Any, tokenizer: Any, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # vLLM's loggers hand nothing on.
+    monkeypatch.setattr(logging.getLogger("vllm"), "propagate", True)
+    with caplog.at_level("INFO", logger="vllm"):
+        TokenmoldBackend(config, tokenizer=tokenizer, vocab_size=config.model_config.get_vocab_size())
+    assert f"Tokenmold {tokenmold.__version__} constrains" in caplog.text
+    # Once where it is added, and not again where it is there.
+    script = "from tokenmold.integrations.vllm import register; register(); register()"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=300)
+    said = f"Tokenmold {tokenmold.__version__}: the structured outputs backend 'tokenmold' was added."
+    assert (done.stdout + done.stderr).count(said) == 1, done.stderr
 
 
 def test_an_unknown_version_is_told_and_left_alone() -> None:

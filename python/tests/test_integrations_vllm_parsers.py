@@ -145,6 +145,38 @@ def test_guarantees(tokenizer: Any, compiler: Compiler) -> None:
     assert not takes(strict, tokenizer, call("weather", city="Ulm", days="3"))
 
 
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"tool_choice": "required"},
+        {"tool_choice": "required", "parallel_tool_calls": False},
+        {"tool_choice": {"type": "function", "function": {"name": "tides"}}},
+        {"parallel_tool_calls": False},
+        # The other tool is strict.
+        {"strict": True},
+    ],
+    ids=str,
+)
+def test_tools_that_are_not_strict_have_their_arguments(
+    tokenizer: Any, compiler: Compiler, options: dict[str, Any]
+) -> None:
+    """Where there is a constraint, it holds for the arguments of every tool that it admits."""
+    made = constraint(compiler, asked(tokenizer, **options))
+    assert takes(made, tokenizer, call("tides", city="Ulm", days=3))
+    for arguments in (
+        "Ulm",
+        3,
+        None,
+        ["Ulm"],
+        {},
+        {"city": 3},
+        {"city": "Ulm", "days": "3"},
+        {"town": "Ulm"},
+    ):
+        text = "<tool_call>" + json.dumps({"name": "tides", "arguments": arguments}) + "</tool_call>"
+        assert not takes(made, tokenizer, text), arguments
+
+
 def test_strict_tools_and_a_schema(tokenizer: Any, compiler: Compiler) -> None:
     schema = {"type": "object", "properties": {"a": {"type": "integer"}}, "required": ["a"]}
     answer = {"type": "json_schema", "json_schema": {"name": "a", "schema": schema}}
@@ -227,7 +259,9 @@ THOUGHT = "<think>So, Ulm.</think>" + ANSWER.removesuffix("<|im_end|>")
 def test_thoughts_of_a_whole_answer(thinking: Any) -> None:
     assert ReasoningParserManager.get_reasoning_parser("tokenmold") is TemplateReasoningParser
     parser = TemplateReasoningParser(thinking)
-    request = parser.adjust_request(ChatCompletionRequest(model="m", messages=[{"role": "user", "content": "hi"}]))
+    request = parser.adjust_request(
+        ChatCompletionRequest(model="m", messages=[{"role": "user", "content": "hi"}])
+    )
     assert request.skip_special_tokens is False
     assert parser.extract_reasoning("<think>So.</think>Well.", request) == ("So.", "Well.")
     assert parser.extract_reasoning("So.</think>Well.", request) == ("So.", "Well.")
@@ -269,7 +303,11 @@ def test_thoughts_that_arrive(thinking: Any, step: int, begun: bool) -> None:
     calls: list[str] = []
     for number, piece in enumerate(pieces):
         delta = parser.parse_delta(
-            thinking.decode(piece), piece, request, prompt_token_ids=prompt, finished=number == len(pieces) - 1
+            thinking.decode(piece),
+            piece,
+            request,
+            prompt_token_ids=prompt,
+            finished=number == len(pieces) - 1,
         )
         sent = delta.model_dump(exclude_unset=True) if delta else {}
         reasoning += sent.get("reasoning") or ""

@@ -52,7 +52,7 @@ from vllm.v1.structured_output.backend_types import (
 )
 from vllm.v1.structured_output.request import get_structured_output_key
 
-from tokenmold import Compiler, Constraint, Matcher, Vocabulary
+from tokenmold import Compiler, Constraint, Matcher, Vocabulary, __version__
 from tokenmold.torch import allocate_mask
 
 from . import UnsupportedEngine, require_series
@@ -134,6 +134,11 @@ class TokenmoldBackend(StructuredOutputBackend):
         self.compiler = _compiler(tokenizer, vocab_size)
         self._memory = _Memory()
         self.options = _Options.of(vllm_config.structured_outputs_config)
+        _log.info(
+            "Tokenmold %s constrains the structured outputs of this engine: %d tokens.",
+            __version__,
+            len(self.compiler.vocabulary),
+        )
 
     def compile_grammar(
         self, request_type: StructuredOutputOptions, grammar_spec: str, stop_token_ids: set[int] | None = None
@@ -308,6 +313,7 @@ def register() -> None:
     ReasoningParserManager.register_lazy_module(NAME, parsers, "TemplateReasoningParser")
     for owner, name, around in places:
         setattr(owner, name, around(getattr(owner, name)))
+    _log.info("Tokenmold %s: the structured outputs backend '%s' was added.", __version__, NAME)
 
 
 _CHECK = "_validate_structured_output_config"
