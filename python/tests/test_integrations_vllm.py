@@ -289,6 +289,76 @@ def test_white_space_and_further_members(config: Any, tokenizer: Any, of_the_eng
         assert (grammar.validate_tokens(whole) == whole) is taken, text
 
 
+SINGLE = {"tokenmold": {"whitespace": "single"}}
+
+
+@pytest.mark.parametrize(
+    ("engine", "extra", "options", "taken"),
+    [
+        # Which of `{"a":1}`, `{"a": 1}` and `{"a" : 1}` are taken.
+        ({}, None, {}, [True, True, True]),
+        ({}, SINGLE, {}, [True, True, False]),
+        ({}, {"tokenmold": '{"whitespace": "single"}', "another": 1}, {}, [True, True, False]),
+        ({}, {"tokenmold": {"whitespace": "compact"}}, {}, [True, False, False]),
+        (SINGLE, None, {}, [True, True, False]),
+        (SINGLE, {"tokenmold": {"whitespace": "flexible"}}, {}, [True, True, True]),
+        (SINGLE, None, {"disable_any_whitespace": True}, [True, False, False]),
+        ({}, SINGLE, {"disable_any_whitespace": True}, [True, True, False]),
+    ],
+    ids=str,
+)
+def test_white_space_can_be_chosen(
+    config: Any, tokenizer: Any, engine: Any, extra: Any, options: Any, taken: list[bool]
+) -> None:
+    params = SamplingParams(
+        structured_outputs=StructuredOutputsParams(json=OPEN, **options), extra_args=extra
+    )
+    params._validate_structured_outputs(config.model_config, config.structured_outputs_config, tokenizer)
+    manager = StructuredOutputManager(config)
+    manager.vllm_config = SimpleNamespace(
+        model_config=config.model_config,
+        structured_outputs_config=config.structured_outputs_config,
+        additional_config=engine,
+    )
+    request = SimpleNamespace(
+        request_id="r",
+        sampling_params=params,
+        structured_output_request=StructuredOutputRequest(params=params.structured_outputs),
+    )
+    manager.grammar_init(request)
+    grammar = request.structured_output_request._grammar.result()
+    for text, is_taken in zip(['{"a":1}', '{"a": 1}', '{"a" : 1}'], taken, strict=True):
+        whole = [*tokens(tokenizer, text), tokenizer.eos_token_id]
+        assert (grammar.validate_tokens(whole) == whole) is is_taken, text
+
+
+@pytest.mark.parametrize(
+    ("said", "names"),
+    [
+        ({"whitespace": "tight"}, "flexible, single, compact"),
+        ({"white_space": "single"}, "white_space"),
+        ([], "an object"),
+        ("{", "no JSON"),
+    ],
+    ids=str,
+)
+def test_settings_that_are_wrong_are_refused(config: Any, tokenizer: Any, said: Any, names: str) -> None:
+    params = SamplingParams(
+        structured_outputs=StructuredOutputsParams(json=OPEN), extra_args={"tokenmold": said}
+    )
+    with pytest.raises(VLLMValidationError, match=names):
+        params._validate_structured_outputs(config.model_config, config.structured_outputs_config, tokenizer)
+    from vllm.v1.engine.input_processor import InputProcessor
+
+    # An engine does not start with them.
+    engine = SimpleNamespace(
+        structured_outputs_config=StructuredOutputsConfig(backend="tokenmold"),
+        additional_config={"tokenmold": said},
+    )
+    with pytest.raises(VLLMValidationError, match=names):
+        InputProcessor(engine)
+
+
 def test_rows_of_drafts(config: Any, tokenizer: Any) -> None:
     """The manager's own walk over drafted tokens: a row for each, and then back."""
     manager = StructuredOutputManager(config)

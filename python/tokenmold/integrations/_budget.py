@@ -15,15 +15,12 @@ __all__ = ["Budget", "BudgetOptions", "room_of"]
 
 Landing = Literal["soft", "hard"] | int
 
-_BUDGET, _LANDING = "tokenmold_budget", "tokenmold_landing"
-
 
 class BudgetOptions:
-    """How answers end, by what the configuration of an engine and a request say.
+    """How answers end, by the settings of an engine or a request.
 
-    ``tokenmold_budget`` is ``"complete"`` (an answer is complete within the tokens of its request) or ``"cut"``
-    (it ends where the engine cuts it); ``tokenmold_landing`` is the ``landing`` of
-    :meth:`tokenmold.Constraint.matcher`. Both are plain values, because servers take nothing else.
+    ``budget`` is ``"complete"`` (an answer is complete within the tokens of its request) or ``"cut"`` (it ends where
+    the engine cuts it); ``landing`` is that of :meth:`tokenmold.Constraint.matcher`.
     """
 
     def __init__(self, complete: bool = True, landing: Landing = "soft") -> None:
@@ -31,19 +28,19 @@ class BudgetOptions:
         self.landing = landing
 
     @staticmethod
-    def of(*given: Any) -> BudgetOptions:
-        """The later ones take precedence. Raises ``ValueError`` for what is none of the words."""
-        said: dict[str, Any] = {}
-        for one in given:
-            if isinstance(one, Mapping):
-                said.update((name, one[name]) for name in (_BUDGET, _LANDING) if name in one)
-        budget = said.get(_BUDGET, "complete")
-        landing = said.get(_LANDING, "soft")
+    def of(settings: Mapping[str, Any] | None) -> BudgetOptions:
+        """Raises ``ValueError`` for what is none of the words."""
+        if settings is None:
+            return BudgetOptions()
+        if not isinstance(settings, Mapping):
+            raise ValueError(f'the settings are an object, such as {{"budget": "cut"}}, not {settings!r}')
+        budget = settings.get("budget", "complete")
+        landing = settings.get("landing", "soft")
         if budget not in ("complete", "cut"):
-            raise ValueError(f'`{_BUDGET}` is "complete" or "cut", not {budget!r}')
+            raise ValueError(f'`budget` is "complete" or "cut", not {budget!r}')
         is_number = isinstance(landing, int) and not isinstance(landing, bool) and landing >= 0
         if landing not in ("soft", "hard") and not is_number:
-            raise ValueError(f'`{_LANDING}` is "soft", "hard" or a number of tokens, not {landing!r}')
+            raise ValueError(f'`landing` is "soft", "hard" or a number of tokens, not {landing!r}')
         return BudgetOptions(budget == "complete", landing)
 
 

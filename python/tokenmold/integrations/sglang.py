@@ -16,7 +16,7 @@ are taken, also behind the frame of an answer, where ``ebnf`` is XGrammar's EBNF
 white space that are not known here are refused by name. What cannot be compiled ends its request with the reason.
 
 Answers end: each is complete within ``max_new_tokens``, and a request whose shortest answer takes more ends
-with the number that would do. ``{"tokenmold_budget": "cut"}`` in ``custom_params`` switches that off.
+with the number that would do. ``{"tokenmold": {"budget": "cut"}}`` in ``custom_params`` switches that off.
 """
 
 from __future__ import annotations
@@ -325,7 +325,7 @@ def _limiting(original: Callable[..., None]) -> Callable[..., None]:
         asked = req.sampling_params.custom_params
         most = req.sampling_params.max_new_tokens
         try:
-            options = BudgetOptions.of(asked)
+            options = BudgetOptions.of(asked.get(NAME) if isinstance(asked, dict) else None)
         except ValueError as error:
             req.set_finish_with_abort(str(error))
             return
@@ -335,7 +335,7 @@ def _limiting(original: Callable[..., None]) -> Callable[..., None]:
         if needed is not None and needed > most:
             req.set_finish_with_abort(
                 f"the shortest answer takes {needed} tokens and one to end it, and `max_new_tokens` is {most}: "
-                f'allow {needed + 1}, or let it be cut with `tokenmold_budget: "cut"` in `custom_params`'
+                f'allow {needed + 1}, or let it be cut with `"{NAME}": {{"budget": "cut"}}` in `custom_params`'
             )
             return
         known = weakref.ref(req)

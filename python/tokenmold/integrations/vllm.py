@@ -14,13 +14,16 @@ In a program, the configuration is read before plugins are, so name the backend 
 Everything that a request can ask for is taken: ``json``, ``json_object``, ``regex``, ``choice``,
 ``grammar`` (GBNF, EBNF or Lark, whichever it looks like) and ``structural_tag`` (which strict tool calls
 are), with ``disable_any_whitespace`` and ``disable_additional_properties`` for the engine or for one
-request. ``whitespace_pattern`` is refused by name, as is whatever cannot be compiled: a request is
+request. The white space of JSON is ``flexible``, ``single`` or ``compact``, as :class:`~tokenmold.Compiler` has it: of one
+request by ``SamplingParams(extra_args={"tokenmold": {"whitespace": "single"}})``, which a server takes as
+``"vllm_xargs": {"tokenmold": "{\\"whitespace\\": \\"single\\"}"}``, and of an engine by
+``additional_config={"tokenmold": {"whitespace": "single"}}``.
+``whitespace_pattern`` is refused by name, as is whatever cannot be compiled: a request is
 answered with HTTP 400 before it reaches the engine.
 
 Answers end: each is complete within ``max_tokens`` and what the context leaves, and a request whose
-shortest answer takes more is HTTP 400 with the number that would do. ``{"tokenmold_budget": "cut"}`` in
-``extra_args`` of a request (``vllm_xargs`` over HTTP) or in ``additional_config`` of the engine switches
-that off; ``{"tokenmold_landing": "hard"}`` lets answers go on as long as they can be completed.
+shortest answer takes more is HTTP 400 with the number that would do. ``"budget": "cut"`` beside
+``whitespace`` switches that off, and ``"landing": "hard"`` lets answers go on as long as they can be completed.
 
 The tool and reasoning parsers ``tokenmold`` are in :mod:`tokenmold.integrations.vllm_parsers`.
 
@@ -44,6 +47,7 @@ from vllm.logger import init_logger
 from vllm.reasoning import ReasoningParserManager
 from vllm.sampling_params import SamplingParams, StructuredOutputsParams
 from vllm.tool_parsers import ToolParserManager
+from vllm.v1.engine.input_processor import InputProcessor
 from vllm.v1.structured_output import StructuredOutputManager
 from vllm.v1.structured_output.backend_types import (
     StructuredOutputBackend,
@@ -53,6 +57,7 @@ from vllm.v1.structured_output.backend_types import (
 from vllm.v1.structured_output.request import get_structured_output_key
 
 from tokenmold import Compiler, Constraint, Matcher, Vocabulary, __version__
+from tokenmold._compiler import Whitespace
 from tokenmold.torch import allocate_mask
 
 from . import UnsupportedEngine, require_series
@@ -133,7 +138,7 @@ class TokenmoldBackend(StructuredOutputBackend):
         super().__init__(vllm_config, tokenizer, vocab_size)
         self.compiler = _compiler(tokenizer, vocab_size)
         self._memory = _Memory()
-        self.options = _Options.of(vllm_config.structured_outputs_config)
+        self.options = _Options.of(vllm_config.structured_outputs_config, engine=_of_engine(vllm_config))
         _log.info(
             "Tokenmold %s constrains the structured outputs of this engine: %d tokens.",
             __version__,
@@ -147,8 +152,7 @@ class TokenmoldBackend(StructuredOutputBackend):
         constraint = _compile(self.compiler, request_type, grammar_spec, options)
         matcher = constraint.matcher(_ends(self.compiler.vocabulary, stop_token_ids))
         left = getattr(grammar_spec, "left", None)
-        landing = getattr(grammar_spec, "landing", "soft")
-        budget = None if left is None else Budget(matcher, constraint, left, landing)
+        budget = None if left is None else Budget(matcher, constraint, left, options.budget.landing)
         return TokenmoldGrammar(matcher, self._memory, budget)
 
     def allocate_token_bitmask(self, max_num_seqs: int) -> Any:
@@ -174,20 +178,82 @@ def _compiler(tokenizer: Any, width: int) -> Compiler:
     return Compiler(Vocabulary.from_huggingface(tokenizer, width=max(width, len(tokenizer))))
 
 
+# What an engine's `additional_config` and a request's `extra_args` may say under our name.
+_SETTINGS: dict[str, tuple[Any, ...]] = {
+    "whitespace": get_args(Whitespace),
+    "budget": ("complete", "cut"),
+    "landing": ("soft", "hard"),
+}
+
+
+def _settings(given: Any, where: str) -> dict[str, str]:
+    """The settings under our name, of what an engine or a request carries for its extensions."""
+    told = given.get(NAME) if isinstance(given, dict) else None
+    if isinstance(told, str):
+        # A server hands on texts and numbers alone.
+        try:
+            told = json.loads(told)
+        except ValueError as error:
+            raise VLLMValidationError(f"`{NAME}` of {where} is no JSON: {error}", parameter=NAME) from error
+    if told is None:
+        return {}
+    if not isinstance(told, dict):
+        raise VLLMValidationError(f"`{NAME}` of {where} is an object, not {told!r}", parameter=NAME)
+    for name, value in told.items():
+        if name not in _SETTINGS:
+            known = ", ".join(_SETTINGS)
+            raise VLLMValidationError(f"`{NAME}` of {where} has no `{name}`, but {known}", parameter=name)
+        if name == "landing" and isinstance(value, int) and not isinstance(value, bool) and value >= 0:
+            continue
+        if value not in _SETTINGS[name]:
+            known = ", ".join(_SETTINGS[name])
+            raise VLLMValidationError(
+                f"`{name}` in `{NAME}` of {where} is one of {known}, not {value!r}", parameter=name
+            )
+    return told
+
+
 class _Options:
     """What the configuration and a request say beside the specification."""
 
-    def __init__(self, compact: bool, closed: bool) -> None:
-        self.compact = compact
+    def __init__(
+        self,
+        compact: bool,
+        closed: bool,
+        whitespace: Whitespace = "flexible",
+        budget: BudgetOptions | None = None,
+    ) -> None:
+        self.budget = budget or BudgetOptions()
+        self.whitespace: Whitespace = "compact" if compact else whitespace
         self.closed = closed
 
     @staticmethod
-    def of(config: Any, params: StructuredOutputsParams | None = None) -> _Options:
+    def of(
+        config: Any,
+        params: StructuredOutputsParams | None = None,
+        *,
+        engine: dict[str, str] | None = None,
+        request: Any = None,
+    ) -> _Options:
+        """The settings of a request come before switches of either, and these before the engine's."""
         given = [config] if params is None else [config, params]
+        of_request: Any = _settings(request, "`extra_args`")
+        of_engine: Any = engine if engine is not None else getattr(config, _ENGINE, {})
+        asked, told = of_request.get("whitespace"), of_engine.get("whitespace")
         return _Options(
-            compact=any(one.disable_any_whitespace for one in given),
+            compact=asked is None and any(one.disable_any_whitespace for one in given),
             closed=any(one.disable_additional_properties for one in given),
+            whitespace=asked or told or "flexible",
+            budget=BudgetOptions.of({**of_engine, **of_request}),
         )
+
+
+# The engine's settings beside its configuration of structured outputs, which alone requests are validated with.
+_ENGINE = "_tokenmold_settings"
+
+
+def _of_engine(vllm_config: Any) -> dict[str, str]:
+    return _settings(getattr(vllm_config, "additional_config", None), "`additional_config`")
 
 
 class _Specification(str):
@@ -196,7 +262,6 @@ class _Specification(str):
     options: _Options
     # How many tokens its request has left; None where the answer may be cut.
     left: Callable[[], int] | None = None
-    landing: Any = "soft"
 
 
 def _compile(
@@ -206,7 +271,7 @@ def _compile(
         schema = str(specification) if kind is StructuredOutputOptions.JSON else '{"type": "object"}'
         if options.closed:
             schema = close_objects(schema)
-        return compiler.json_schema(schema, whitespace="compact" if options.compact else "flexible")
+        return compiler.json_schema(schema, whitespace=options.whitespace)
     if kind is StructuredOutputOptions.REGEX:
         return compiler.regex(str(specification))
     if kind is StructuredOutputOptions.CHOICE:
@@ -217,7 +282,7 @@ def _compile(
         tag = json.loads(specification)
         if isinstance(tag, dict) and tag.get("type") == RESPONSE_FORMAT:
             del tag["type"]
-            tag.setdefault("whitespace", "compact" if options.compact else "flexible")
+            tag.setdefault("whitespace", options.whitespace)
             return compiler.response_format(**tag)
         return compiler.structural_tag(str(specification))
     raise VLLMValidationError(
@@ -250,11 +315,12 @@ def _validate(
     config: Any,
     tokenizer: Any,
     width: int,
+    request: Any = None,
     tokens: int | None = None,
 ) -> None:
     """Compiles what a request asks for, so that what is refused is refused before the engine sees it.
 
-    So is an answer that takes more than so many ``tokens``, if they are given.
+    So is an answer that takes more than so many ``tokens``, if they are given and it may not be cut.
     """
     if params.whitespace_pattern is not None:
         raise VLLMValidationError(
@@ -267,13 +333,14 @@ def _validate(
     try:
         kind, specification = get_structured_output_key(params)
         parameter = kind.name.lower()
-        constraint = _compile(_compiler(tokenizer, width), kind, specification, _Options.of(config, params))
-        needed = None if tokens is None else constraint.tokens_needed
+        options = _Options.of(config, params, request=request)
+        constraint = _compile(_compiler(tokenizer, width), kind, specification, options)
+        needed = constraint.tokens_needed if tokens is not None and options.budget.complete else None
         if tokens is not None and needed is not None and needed > tokens:
             raise VLLMValidationError(
                 f"The shortest answer takes {needed} tokens and one to end it, and `max_tokens` is {tokens}: "
-                f'allow {needed + 1}, or let the answer be cut with `tokenmold_budget: "cut"` in `extra_args` '
-                "(`vllm_xargs`).",
+                f'allow {needed + 1}, or let the answer be cut with `"{NAME}": {{"budget": "cut"}}` in '
+                "`extra_args` (`vllm_xargs`).",
                 parameter="max_tokens",
                 value=tokens,
             )
@@ -295,6 +362,7 @@ def register() -> None:
     require_series("vLLM", vllm.__version__, KNOWN_VERSIONS)
     places: list[tuple[type, str, Callable[..., Any]]] = [
         (SamplingParams, "_validate_structured_outputs", _validating),
+        (InputProcessor, "__init__", _starting),
         (StructuredOutputManager, "grammar_init", _constructing),
         (BeamSearchOfflineMixin, "_init_beam_search_structured_output", _searching),
         (BeamSearchOfflineMixin, "beam_search", _counting_beams),
@@ -354,14 +422,20 @@ def _validating(original: Callable[..., None]) -> Callable[..., None]:
             original(self, model_config, structured_outputs_config, tokenizer)
             return
         params._backend = NAME
-        try:
-            budget = BudgetOptions.of(self.extra_args)
-        except ValueError as error:
-            raise VLLMValidationError(str(error), parameter="extra_args") from error
-        tokens = self.max_tokens if budget.complete else None
-        _validate(params, structured_outputs_config, tokenizer, model_config.get_vocab_size(), tokens)
+        width = model_config.get_vocab_size()
+        _validate(params, structured_outputs_config, tokenizer, width, self.extra_args, self.max_tokens)
 
     return validate
+
+
+def _starting(original: Callable[..., None]) -> Callable[..., None]:
+    @functools.wraps(original)
+    def init(self: Any, vllm_config: Any, *arguments: Any, **options: Any) -> None:
+        # What is wrong in them is said before the engine is there.
+        setattr(vllm_config.structured_outputs_config, _ENGINE, _of_engine(vllm_config))
+        original(self, vllm_config, *arguments, **options)
+
+    return init
 
 
 def _constructing(original: Callable[..., None]) -> Callable[..., None]:
@@ -375,12 +449,14 @@ def _constructing(original: Callable[..., None]) -> Callable[..., None]:
                 self.backend_name = NAME
             kind, text = get_structured_output_key(wanted.params)
             specification = _Specification(text)
-            specification.options = _Options.of(self.vllm_config.structured_outputs_config, wanted.params)
-            asked = getattr(request.sampling_params, "extra_args", None)
-            budget = BudgetOptions.of(self.vllm_config.additional_config, asked)
-            if budget.complete:
+            specification.options = _Options.of(
+                self.vllm_config.structured_outputs_config,
+                wanted.params,
+                engine=_of_engine(self.vllm_config),
+                request=request.sampling_params.extra_args,
+            )
+            if specification.options.budget.complete:
                 specification.left = _left_of(request, self.vllm_config.model_config.max_model_len)
-                specification.landing = budget.landing
             wanted.structured_output_key = (kind, specification)
         original(self, request)
 
@@ -400,9 +476,9 @@ def _searching(original: Callable[..., Any]) -> Callable[..., Any]:
         backend = TokenmoldBackend(engine, tokenizer=tokenizer, vocab_size=width)
         kind, text = get_structured_output_key(structured_outputs)
         specification = _Specification(text)
-        specification.options = _Options.of(config, structured_outputs)
+        specification.options = _Options.of(config, structured_outputs, engine=_of_engine(engine))
         tokens = getattr(self, _BEAM_TOKENS, None)
-        if tokens is not None and BudgetOptions.of(engine.additional_config).complete:
+        if tokens is not None and specification.options.budget.complete:
             # Each beam is read from its beginning at each step, and counts by itself.
             specification.left = lambda: tokens
         return backend, (kind, specification), backend.allocate_token_bitmask(1)
