@@ -14,7 +14,7 @@ pub(crate) mod written;
 use std::sync::OnceLock;
 
 use hosts::{ANY_LABEL, ATOM, LABEL, email, ipv4, ipv6, short_email, short_hostname};
-use times::{LEAP_UTC, date, duration, leap_seconds, time, wide_time};
+use times::{date, duration, leap_seconds, leap_utc, time, wide_time};
 use uris::{UCSCHAR, relative_reference, uri, uri_template};
 
 use crate::decimal::Decimal;
@@ -181,7 +181,7 @@ impl Format {
     pub(crate) fn narrowed(self) -> Option<&'static str> {
         match self {
             Format::DateTime | Format::Time => Some(
-                "a leap second (:60) is admitted where it is 23:59 UTC by an offset of whole or half hours",
+                "a fraction of a second has at most 18 digits; a leap second (:60) is admitted where it is 23:59 UTC by an offset of whole or half hours",
             ),
             Format::Email => Some(
                 "a quoted local part with backslashes has at most 31 characters, each backslash with the next one",
@@ -218,7 +218,7 @@ impl Format {
     pub(crate) fn narrowed_in_regex(self) -> Option<&'static str> {
         match self {
             Format::DateTime | Format::Time => Some(
-                "a leap second (:60) is admitted at 23:59 UTC written with offset Z or +00:00 only",
+                "a fraction of a second has at most 18 digits; a leap second (:60) is admitted at 23:59 UTC written with offset Z or +00:00 only",
             ),
             Format::Email => Some(
                 "the quoted local part and address literals of RFC 5321 are left out; a long local part has at most 4 atoms of at most 15 characters, a long domain labels of at most 15",
@@ -264,8 +264,8 @@ impl Format {
 
     fn read_for_regex(self) -> Re {
         match self {
-            Format::DateTime => read(&format!("(?:{})[Tt](?:{})", date(), time(LEAP_UTC))),
-            Format::Time => read(&time(LEAP_UTC)),
+            Format::DateTime => read(&format!("(?:{})[Tt](?:{})", date(), time(&leap_utc()))),
+            Format::Time => read(&time(&leap_utc())),
             Format::Email => read(&short_email()),
             Format::Hostname => read(&short_hostname()),
             other => other.re(),
