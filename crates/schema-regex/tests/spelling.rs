@@ -4,7 +4,10 @@
 
 use std::sync::Arc;
 
-use fsm_index::{ByteAutomaton, ErrorKind, Guide, Index, IndexConfig, TokenId, Vocabulary};
+use fsm_index::contract::{Effort, check_spelling};
+use fsm_index::{
+    ByteAutomaton, ErrorKind, Guide, Index, IndexConfig, PlainText, TokenId, Vocabulary,
+};
 use proptest::prelude::*;
 use schema_regex::automaton::SchemaAutomaton;
 use schema_regex::{Escapes, Options, Whitespace};
@@ -61,8 +64,16 @@ fn schemas() -> Vec<Value> {
         json!({"type": "string", "pattern": "^[aéñ]b?$"}),
         json!({"type": "string", "pattern": "^(é|ñ)(ñ|\u{40000})$"}),
         json!({"type": "string", "minLength": 1, "maxLength": 2, "pattern": "^[é\u{7F}]*$"}),
+        json!({"type": "string", "pattern": "^(x|zy|y)*$", "maxLength": 3}),
         json!({"type": "integer", "minimum": 7, "maximum": 12}),
         json!({"type": "array", "items": {"enum": ["é", 1]}, "maxItems": 2, "uniqueItems": true}),
+        json!({
+            "type": "array",
+            "items": {"type": "string", "pattern": "^[aéñ]$"},
+            "minItems": 2,
+            "maxItems": 3,
+            "uniqueItems": true
+        }),
         json!({
             "type": "object",
             "properties": {"é": {"const": 1}, "a": {"enum": ["ñ", 2]}},
@@ -86,7 +97,7 @@ proptest! {
     fn masks_are_those_of_texts_that_tokens_spell(
         schema in prop::sample::select(schemas()),
         escapes in prop::sample::select(vec![Escapes::Shortest, Escapes::Standard]),
-        missing in prop::collection::vec(prop::sample::select(b"\xC3\xC3\xA9\xB1\xF1\x80\"{:,1u0ab\x7F".to_vec()), 0..4),
+        missing in prop::collection::vec(prop::sample::select(b"\xC3\xC3\xA9\xB1\xF1\x80\"{:,1u0ab\x7Fyz".to_vec()), 0..4),
         words in prop::collection::vec(prop::sample::select(vec!["é", "ñ", "\":", "\u{40000}", "é\"", "bñ", "{\"a", "[\"", "1}"]), 0..4),
         pieces in prop::collection::vec(prop::sample::select(vec![&b"\xC3"[..], b"a\xC3", b"\xA9\"", b"\xF1\x80", b"\x80\x80", b"\"\xC3"]), 0..3),
         choices in prop::collection::vec(0..1000usize, 10),
@@ -138,6 +149,102 @@ proptest! {
             text.extend_from_slice(&tokens[next.index()]);
         }
     }
+}
+
+/// What real vocabularies lack: SmolLM2's has no token for these control characters, nor for
+/// bytes of which no text that was seen has any.
+const CONTROL: &[u8] = b"\x04\x06\x13\x14\x16\x1D\xF1\xF2";
+
+/// All bytes but some, and more texts.
+fn bytes_without(missing: &[u8], texts: &[&str]) -> Vocabulary {
+    let bytes = (0..=0xF4u8).filter(|byte| !missing.contains(byte) && !matches!(byte, 0xC0 | 0xC1));
+    let mut tokens: Vec<Vec<u8>> = bytes.map(|byte| vec![byte]).collect();
+    tokens.extend(texts.iter().map(|text| text.as_bytes().to_vec()));
+    let end = TokenId::new(u32::try_from(tokens.len()).unwrap());
+    Vocabulary::new(tokens.iter().zip((0..).map(TokenId::new)), [end]).unwrap()
+}
+
+fn white_space_styles() -> Vec<Whitespace> {
+    let pattern = |pattern: &str| Whitespace::Pattern(pattern.to_owned());
+    vec![
+        Whitespace::Compact,
+        Whitespace::SingleSpace,
+        Whitespace::Bounded(2),
+        Whitespace::flexible(),
+        pattern(r"[ \t\r\n]*"),
+        pattern(r"\r?\n\t{0,2}|"),
+    ]
+}
+
+/// No style of white space needs a control character beside its own, so that nothing is
+/// searched; and masks are those of a search from behind each token, also where the style's own
+/// characters are missing.
+#[test]
+fn white_space_does_without_other_control_characters() {
+    let texts = [
+        "\":", "\": ", ",\n", "{\"a", "\t\t", "\r\n", "  ", "12", "\"\r",
+    ];
+    let schema = json!({
+        "type": "object",
+        "properties": {"a": {"type": "integer"}, "b": {"type": "array", "items": {"type": "string"}}},
+        "required": ["a"],
+    });
+    let automaton = |style: &Whitespace| {
+        let options = Options::default().with_whitespace(style.clone());
+        SchemaAutomaton::new(&schema, &options).unwrap()
+    };
+    for style in white_space_styles() {
+        let vocabulary = bytes_without(CONTROL, &texts);
+        let automaton = automaton(&style);
+        assert!(
+            automaton.can_do_without(vocabulary.unspellable()),
+            "{style:?}"
+        );
+        let index = Index::lazy(automaton, &vocabulary, &IndexConfig::default()).unwrap();
+        assert_eq!(index.stats().nodes_visited, 0, "{style:?}");
+    }
+    let effort = Effort {
+        walks: 2,
+        tokens: 8,
+        seed: 3,
+    };
+    for (at, style) in white_space_styles().iter().enumerate() {
+        for missing in [&b"\x04"[..], b"\n", b"\r\t", b"\t\n\r"] {
+            let vocabulary = bytes_without(&[CONTROL, missing].concat(), &texts);
+            let begun = ["{\"a\": 1", "{\"a\":1,\"b\":["];
+            let begun = if at == 0 { &begun[1..] } else { &begun[..1] };
+            let begun = if at > 3 { &[][..] } else { begun };
+            let done = check_spelling(&automaton(style), &vocabulary, begun, effort);
+            done.unwrap_or_else(|e| panic!("{style:?} without {missing:?}: {e}"));
+        }
+    }
+    // Behind `\r` a line feed must come, and what no token leads to does not matter.
+    let vocabulary = |missing| bytes_without(missing, &[]);
+    let windows = automaton(&white_space_styles()[5]);
+    let can = |missing| windows.can_do_without(vocabulary(missing).unspellable());
+    assert!(!can(&b"\n"[..]) && can(b"\t") && can(b"\r") && can(b"\x0B"));
+}
+
+/// Of items that must differ there can be too few, although each by itself is spelt.
+#[test]
+fn items_that_must_differ_may_be_too_few() {
+    let schema = json!({
+        "type": "array",
+        "items": {"type": "string", "pattern": "^[aé]$"},
+        "minItems": 2,
+        "uniqueItems": true
+    });
+    let options = Options::default().with_escapes(Escapes::Shortest);
+    let automaton = SchemaAutomaton::new(&schema, &options).unwrap();
+    let lazily = |missing| {
+        let vocabulary = bytes_without(missing, &[]);
+        Index::lazy(automaton.clone(), &vocabulary, &IndexConfig::default())
+    };
+    assert_eq!(
+        lazily(&b"\xC3"[..]).unwrap_err().kind(),
+        ErrorKind::CannotSpell
+    );
+    assert!(lazily(b"\xC4").is_ok());
 }
 
 /// What no tokens spell is named by its place in the schema.

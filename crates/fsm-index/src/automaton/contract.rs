@@ -5,6 +5,7 @@ use crate::automaton::{MAX_COMPLETION, Parts};
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use crate::spelling::Search;
 use crate::vocabulary::{Area, Having};
 use crate::walk::Walker;
 use crate::{
@@ -127,10 +128,7 @@ pub fn check<A: ByteAutomaton + Clone>(
             if allowed.is_empty() {
                 break;
             }
-            chance = chance
-                .wrapping_mul(0x5851_F42D_4C95_7F2D)
-                .wrapping_add(0x1405_7B7E_F767_814F);
-            let token = allowed[(chance >> 33) as usize % allowed.len()];
+            let token = allowed[next(&mut chance) % allowed.len()];
             for guide in &mut guides {
                 guide
                     .advance(token)
@@ -147,6 +145,124 @@ pub fn check<A: ByteAutomaton + Clone>(
         }
     }
     Ok(())
+}
+
+/// As [`check`] for a vocabulary that lacks bytes: leads texts through `automaton` and compares
+/// the masks of an index, computed and remembered, with what a search from behind each token says
+/// that remembers nothing. So it checks
+/// [`PlainText::can_do_without`](crate::PlainText::can_do_without), and that
+/// [`ByteAutomaton::key`] tells states apart for tokens of any length.
+///
+/// For example, an automaton of `a|b~` that claims to do without `~` is told that `b` leads to
+/// where no token goes on.
+///
+/// O(effort x tokens of the vocabulary) completions, and as many searches where these are not
+/// spelt.
+///
+/// # Errors
+///
+/// The first difference, as a sentence with the text that leads to it; or that no text at all is
+/// spelt.
+///
+/// ```
+/// use fsm_index::contract::{Effort, check_spelling};
+/// use fsm_index::{Config, Dfa, TokenId, Vocabulary};
+///
+/// let automaton = Dfa::new("(a|b~)*")?.to_bytes(&Config::default())?;
+/// let tokens = ["a", "b", "aa", "ba"].iter().zip(0..);
+/// let tokens = tokens.map(|(s, id)| (s.as_bytes(), TokenId::new(id)));
+/// let vocabulary = Vocabulary::new(tokens, [TokenId::new(4)])?;
+/// check_spelling(&automaton, &vocabulary, &["a"], Effort::default())?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn check_spelling<A: ByteAutomaton + Clone>(
+    automaton: &A,
+    vocabulary: &Vocabulary,
+    beginnings: &[&str],
+    effort: Effort,
+) -> Result<(), String> {
+    let config = IndexConfig {
+        fill: crate::Fill::Lazy,
+        ..IndexConfig::default()
+    };
+    let index = Index::lazy(automaton.clone(), vocabulary, &config).map_err(|e| e.to_string())?;
+    let index = Arc::new(index);
+    let is_live = |state: &A::State| Search::default().is_live(automaton, vocabulary, state);
+    let mut scratch = automaton.scratch();
+    let mut chance = effort.seed;
+    for walk in 0..effort.walks {
+        let beginning = match walk % (beginnings.len() + 1) {
+            0 => "",
+            at => beginnings[at - 1],
+        };
+        let mut text = beginning.as_bytes().to_vec();
+        let mut guide = Guide::new(index.clone());
+        guide.begin(&text)?;
+        // A beginning is no token, and may lead to where none goes on.
+        if !is_live(guide.state()) {
+            continue;
+        }
+        for _ in 0..effort.tokens {
+            let shown = || format!("after {:?}", String::from_utf8_lossy(&text));
+            let state = guide.state().clone();
+            let mut expected = TokenMask::none(vocabulary.width());
+            for token in brute_force_mask(automaton, &state, vocabulary).iter() {
+                let mut after = state.clone();
+                let goes_on = match vocabulary.token_bytes(token) {
+                    Some(bytes) => {
+                        let done = automaton.advance(&mut after, bytes, &mut scratch);
+                        done.is_ok() && is_live(&after)
+                    }
+                    None if vocabulary.ends().contains(&token)
+                        && automaton.is_accepting(&state) =>
+                    {
+                        true
+                    }
+                    None => {
+                        let mut names = automaton.special_names().iter();
+                        let at = names.position(|name| vocabulary.special(name) == Some(token));
+                        at.is_some_and(|at| {
+                            automaton.advance_special(&mut after, SpecialId(at as u32))
+                        }) && is_live(&after)
+                    }
+                };
+                if goes_on {
+                    expected.allow(token);
+                }
+            }
+            // The second guide has no row of its own, and finds what the first one left.
+            let mut second = guide.clone();
+            for (guide, how) in [(&mut guide, "computed"), (&mut second, "remembered")] {
+                let said = |e: crate::Error| format!("{}: the mask {how}: {e}", shown());
+                let found = guide.mask().map_err(said)?;
+                if found != &expected {
+                    let differ = differ(found, &expected, vocabulary);
+                    return Err(format!("{}: the mask {how} {differ}", shown()));
+                }
+            }
+            let allowed: Vec<TokenId> = expected.iter().collect();
+            if allowed.is_empty() {
+                return Err(format!("{}: nothing may come", shown()));
+            }
+            let token = allowed[next(&mut chance) % allowed.len()];
+            let said = |e| format!("{}: {e}", shown());
+            guide.advance(token).map_err(said)?;
+            match vocabulary.token_bytes(token) {
+                Some(bytes) => text.extend_from_slice(bytes),
+                None if vocabulary.ends().contains(&token) => break,
+                None => text.extend_from_slice(format!("<{token}>").as_bytes()),
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The next number by chance.
+fn next(chance: &mut u64) -> usize {
+    *chance = chance
+        .wrapping_mul(0x5851_F42D_4C95_7F2D)
+        .wrapping_add(0x1405_7B7E_F767_814F);
+    (*chance >> 33) as usize
 }
 
 /// How two masks differ, as the end of a sentence.

@@ -4,10 +4,13 @@ use crate::automaton::SchemaAutomaton;
 use crate::automaton::machine::node::{ObjectMachine, StringMachine};
 use crate::language::char_dfa::{CharDfa, DEAD};
 use crate::language::escapes;
-use crate::options::Whitespace;
 
 /// Code points, as inclusive ranges, ascending.
 type Chars = [(u32, u32)];
+
+/// What punctuation, numbers, `true`, `false`, `null` and escapes are of. Other characters are in
+/// words and names, which are looked at one by one, or in strings.
+const STRUCTURE: &[u8] = b"\"\\,:[]{}+-.0123456789ABCDEFabcdeflnrstu";
 
 impl SchemaAutomaton {
     /// Whether each text can be finished without some characters, whatever came before, as
@@ -28,18 +31,21 @@ impl SchemaAutomaton {
     }
 
     fn is_fine(&self, chars: &Chars, missed: &Chars) -> bool {
-        // Structure, digits, escapes and most names are of these.
-        if meets(chars, 0x20, 0x7E) {
+        if STRUCTURE.iter().any(|&c| meets(chars, c.into(), c.into())) {
             return false;
         }
-        if matches!(self.options.whitespace, Whitespace::Pattern(_)) && meets(chars, 0, 0x20) {
+        // Other control characters than JSON's white space stand in no text at all.
+        if !self.space.ends_without(|c| meets(chars, c, c)) {
             return false;
         }
         missed.is_empty()
             || self.nodes.iter().all(|node| {
                 let string = node.string.as_ref();
                 let object = node.object.as_ref();
-                string.is_none_or(|m| are_strings_fine(m, missed))
+                // Of items that must differ there may be too few without the characters.
+                let differ = node.array.as_ref().is_some_and(|m| m.unique);
+                !differ
+                    && string.is_none_or(|m| are_strings_fine(m, missed))
                     && object.is_none_or(|m| are_names_fine(m, missed))
             })
     }

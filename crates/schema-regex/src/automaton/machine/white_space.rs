@@ -2,7 +2,7 @@
 
 use crate::error::Error;
 use crate::language::char_dfa::{CharDfa, DEAD};
-use crate::language::white_space;
+use crate::language::white_space::{self, WHITE};
 use crate::options::{Options, Whitespace};
 
 /// All places in one table: a state says which whitespace may still come.
@@ -91,6 +91,31 @@ impl Space {
     /// Whether the whitespace may end here.
     pub(crate) fn may_end(&self, state: u32) -> bool {
         self.accept[state as usize]
+    }
+
+    /// Whether the whitespace can be ended from each state by other characters than those that
+    /// are missing: for example, behind the `\r` of `\r?\n` it cannot be without `\n`.
+    pub(crate) fn ends_without(&self, is_missing: impl Fn(u32) -> bool) -> bool {
+        let usable = WHITE.map(|c| !is_missing(u32::from(c)));
+        let mut incoming: Vec<Vec<u32>> = vec![Vec::new(); self.next.len()];
+        for (from, row) in (0..).zip(&self.next) {
+            for (to, usable) in row.iter().zip(usable) {
+                if usable && *to != DEAD {
+                    incoming[*to as usize].push(from);
+                }
+            }
+        }
+        let mut ends = self.accept.clone();
+        let states = 0..self.next.len() as u32;
+        let mut open: Vec<u32> = states.filter(|state| ends[*state as usize]).collect();
+        while let Some(state) = open.pop() {
+            for &from in &incoming[state as usize] {
+                if !std::mem::replace(&mut ends[from as usize], true) {
+                    open.push(from);
+                }
+            }
+        }
+        ends.iter().all(|ends| *ends)
     }
 
     /// The whitespace that may come from a state on up to where it may end, if
