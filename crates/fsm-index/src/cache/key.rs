@@ -20,6 +20,8 @@ pub(crate) enum Thing {
     OthersOnTop = 5,
     /// What lexemes tell that have begun at some places.
     Lexemes = 6,
+    /// The row of a state whose tokens were searched for ways to the end: by its whole key.
+    SearchedRow = 7,
 }
 
 /// A key: what it is of, how many levels of a stack it tells, and the words of the automaton.

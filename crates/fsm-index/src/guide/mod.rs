@@ -497,7 +497,12 @@ impl<A: ByteAutomaton> Guide<A> {
             TokenKind::End | TokenKind::Special => {
                 let mut specials = self.index.specials().iter();
                 match specials.position(|&special| special == token) {
-                    Some(at) if automaton.advance_special(state, SpecialId(at as u32)) => Ok(false),
+                    Some(at)
+                        if automaton.advance_special(state, SpecialId(at as u32))
+                            && self.index.is_spellable(state, &mut self.work) =>
+                    {
+                        Ok(false)
+                    }
                     Some(_) => Err(refused(token, 0, "may not come here")),
                     None if kind == TokenKind::End => Err(refused(
                         token,

@@ -17,14 +17,13 @@ pub use config::{BuildProgress, Fill, IndexConfig, IndexStats};
 pub(crate) use eager::Built;
 pub use tables::{PackedRow, Tables};
 
-use crate::cache::Cutter;
-use crate::cache::{Cache, Generation};
+use crate::cache::{Cache, Cutter, Generation, Known, Origin, Thing};
 use crate::ending::{Endings, spelt_pieces};
 use crate::plan::{RowMaker, Work};
 use crate::rows::Bits;
 use crate::rows::Specials;
 use crate::rows::{Row, RowView};
-use crate::spelling::{Search, Spelling};
+use crate::spelling::{Search, Spelling, whole_key};
 use crate::vocabulary::{Cut, Having};
 use crate::walk::Language;
 use crate::{ByteAutomaton, ByteDfa, Cursor, Error, ErrorKind, TextRuns, TokenId, Vocabulary};
@@ -98,8 +97,9 @@ impl<A: ByteAutomaton> Index<A> {
     /// Where some byte is not a token of its own, the language is cut to what tokens spell:
     /// a token may come if and only if some tokens behind it complete the text. That costs
     /// nothing where [`PlainText::can_do_without`](crate::PlainText::can_do_without) says that nothing is lost; otherwise
-    /// each mask is a walk, and each state to which it leads is searched for a way to the
-    /// end. A search that gives up (behind 4 million nodes) counts as no way.
+    /// the mask of each state that was not met before is a walk, and each state to which it leads
+    /// is searched for a way to the end. A search that gives up (behind 4 million nodes) counts
+    /// as no way.
     ///
     /// # Errors
     ///
@@ -202,10 +202,14 @@ impl<A: ByteAutomaton> Index<A> {
             },
             Rows::Kept(cache) => {
                 let newest = cache.newest();
+                let search = match &self.spelling {
+                    Spelling::Searched(search) => Some(search),
+                    Spelling::Whole | Spelling::DeadEnds(_) => None,
+                };
                 IndexStats {
                     rows: newest.row_count(),
-                    row_bytes: newest.memory(),
-                    nodes_visited: cache.visited(),
+                    row_bytes: newest.memory() + search.map_or(0, Search::memory),
+                    nodes_visited: cache.visited() + search.map_or(0, Search::visited),
                     rows_computed: cache.computed(),
                     rows_common: cache.shared(),
                 }
@@ -246,19 +250,22 @@ impl<A: ByteAutomaton> Index<A> {
         }
         let row = row?;
         if self.may_have_specials(&row) {
-            // What looks for ways to the end enters other states.
-            let cursor = match self.spelling {
-                Spelling::Whole => cursor,
-                _ => self.automaton.enter(state, &mut work.scratch),
-            };
             let Index {
                 automaton,
                 vocabulary,
                 specials: symbols,
                 ..
             } = self;
-            let scratch = &mut work.scratch;
-            specials.find(automaton, vocabulary, symbols, state, cursor, scratch);
+            if let Spelling::Searched(search) = &self.spelling {
+                specials.find_leading(automaton, vocabulary, symbols, state, |special| {
+                    let mut after = state.clone();
+                    automaton.advance_special(&mut after, *special)
+                        && search.is_live(automaton, vocabulary, &after)
+                });
+            } else {
+                let scratch = &mut work.scratch;
+                specials.find(automaton, vocabulary, symbols, state, cursor, scratch);
+            }
         } else {
             specials.forget();
         }
@@ -297,7 +304,37 @@ impl<A: ByteAutomaton> Index<A> {
                 }
             };
         };
+        // The answer depends on all of the state, so that only its whole key will do.
+        let Work { scratch, key, .. } = work;
+        let words = key.begin(Thing::SearchedRow, 0);
+        let has_key = whole_key(&self.automaton, state, cursor, scratch, words);
+        let key = has_key.then(|| key.clone());
+        if let Some(key) = &key
+            && let Known::Value(row) = known.rows.get(key.words())
+        {
+            work.note_origin(Origin::Remembered);
+            return Ok(row);
+        }
         work.meter = Meter::new(budget);
+        let row = self.searched_row(search, state, cursor, accepting, &maker, work)?;
+        let row = known.pool(row);
+        if let Some(key) = key {
+            known.rows.add(key.words(), row.clone());
+        }
+        work.note_origin(Origin::Computed);
+        Ok(row)
+    }
+
+    /// The row of a state, of tokens behind which a search finds a way to the end.
+    fn searched_row(
+        &self,
+        search: &Search,
+        state: &A::State,
+        cursor: Cursor,
+        accepting: bool,
+        maker: &RowMaker<'_, A>,
+        work: &mut Work<A>,
+    ) -> Result<Arc<Row>, Error> {
         let Index {
             automaton,
             vocabulary,

@@ -112,6 +112,11 @@ impl<A: ByteAutomaton> Work<A> {
         (&mut self.scratch, &mut self.walker, &mut self.meter)
     }
 
+    /// Notes where a row is from that no [`RowMaker`] made.
+    pub(crate) fn note_origin(&mut self, origin: Origin) {
+        self.origin = origin;
+    }
+
     /// Where the last row was from.
     pub(crate) fn origin(&self) -> Origin {
         self.origin

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use crate::automaton::Parts;
 use crate::{ByteAutomaton, Cursor, SpecialId, TokenId, TokenKind, Vocabulary};
 
 /// Special tokens that may come, as words of a mask: many of them lie side by side.
@@ -83,6 +84,23 @@ impl Specials {
     /// Those that may come, if any, as they were found.
     pub(crate) fn here(&self) -> Option<&Arc<SpecialSet>> {
         self.here.as_ref()
+    }
+
+    /// Finds those that may come at a state and behind which something leads on.
+    pub(crate) fn find_leading<A: ByteAutomaton>(
+        &mut self,
+        automaton: &A,
+        vocabulary: &Vocabulary,
+        symbols: &[TokenId],
+        state: &A::State,
+        leads_on: impl FnMut(&SpecialId) -> bool,
+    ) {
+        let list = &mut self.list;
+        list.clear();
+        automaton.allowed_specials(state, list);
+        list.retain(leads_on);
+        let set = SpecialSet::new(list, symbols, vocabulary);
+        self.here = (!set.is_empty()).then(|| Arc::new(set));
     }
 
     /// Finds those that may come at a state, which the scratch has entered at `cursor`.

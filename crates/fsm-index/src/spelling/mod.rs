@@ -6,7 +6,12 @@
 //! 1. Nothing is lost: tokens spell what the automaton needs, whatever else is missing
 //!    ([`PlainText::can_do_without`](crate::PlainText::can_do_without)).
 //! 2. The dead ends of a finite automaton are listed once ([`dead_ends`]).
-//! 3. States to which tokens lead are searched ([`Search`]).
+//! 3. States to which tokens lead are searched ([`Search`]): each once, since rows and verdicts are
+//!    remembered by all that a state is.
+//!
+//! For example, the JSON grammar of llama.cpp does without control characters, a regular
+//! expression `a~|b` has a dead end behind `a` where no token has a `~`, and a schema with a
+//! member that must be `"~"` is searched.
 
 mod dead_ends;
 mod search;
@@ -15,7 +20,7 @@ use crate::automaton::Parts;
 use std::collections::HashSet;
 
 pub(crate) use dead_ends::dead_ends;
-pub(crate) use search::{Search, full_key};
+pub(crate) use search::{Search, full_key, whole_key};
 
 use crate::{ByteAutomaton, Cursor, Error, ErrorKind, Vocabulary};
 

@@ -4,10 +4,16 @@
 //! cursor, and where they lead. It ends well where the shortest completion in bytes can be
 //! cut into tokens, which most states' can. So whatever is allowed has a text of tokens
 //! that finishes it, and the first token of that text is allowed, too.
+//!
+//! For example, where no token has a `~`, a state of `a|b~` behind `b` is dead, and one behind `a`
+//! is live. Both verdicts are remembered by the [keys](whole_key) of states, because the same
+//! states are met for mask after mask.
 
 use crate::automaton::{MAX_COMPLETION, Parts, Piece, pieces};
+use foldhash::HashMap;
 use std::collections::{HashSet, VecDeque};
-use std::sync::{Mutex, PoisonError};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::cannot_spell;
 use crate::budget::Meter;
@@ -27,8 +33,13 @@ const MAX_NODES: u64 = 4_000_000;
 /// Shortest completions are looked at if they have so many bytes at most.
 const MAX_TRIED: usize = 1 << 16;
 
-/// So many states are remembered from which no tokens lead to an end.
-const MAX_REMEMBERED: usize = 1 << 16;
+/// Verdicts are forgotten when they and their keys take more bytes than this: 16 MiB, because
+/// keys of deep stacks have hundreds of words, and a text of a thousand tokens meets some
+/// thousand states.
+const MAX_REMEMBERED: usize = 16 << 20;
+
+/// Bytes of memory that a verdict takes beside its key.
+const VERDICT: usize = 48;
 
 /// Finds out which states tokens can finish.
 #[derive(Debug, Default)]
@@ -36,17 +47,40 @@ pub(crate) struct Search {
     /// Whether any token may lead to where none goes on, or only one that ends inside a
     /// character.
     every: bool,
-    /// The keys of states from which none leads to an end.
-    dead: Mutex<HashSet<Box<[u32]>>>,
+    verdicts: Mutex<Verdicts>,
+    /// Nodes that searches have visited.
+    visited: AtomicU64,
+}
+
+/// Whether tokens can finish states, by their keys.
+#[derive(Debug, Default)]
+struct Verdicts {
+    by_key: HashMap<Box<[u32]>, Verdict>,
+    bytes: usize,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Verdict {
+    Live,
+    Dead,
 }
 
 /// How a search ended.
 enum Found {
     /// With what finishes the text.
     Text(Vec<u8>),
+    /// With a state that is known to be live, where nobody asked for the text.
+    Live,
     Nothing,
     /// Nothing in [`MAX_NODES`].
     GivenUp,
+}
+
+/// The answer that a search is asked for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Asked {
+    Verdict,
+    Text,
 }
 
 /// A step of a search.
@@ -66,8 +100,18 @@ impl Search {
     pub(super) fn new(every: bool) -> Search {
         Search {
             every,
-            dead: Mutex::default(),
+            ..Search::default()
         }
+    }
+
+    /// Nodes of tries that searches have visited so far.
+    pub(crate) fn visited(&self) -> u64 {
+        self.visited.load(Ordering::Relaxed)
+    }
+
+    /// Bytes of memory.
+    pub(crate) fn memory(&self) -> usize {
+        self.verdicts().bytes
     }
 
     /// Whether tokens can finish what begins at the start.
@@ -77,8 +121,8 @@ impl Search {
         vocabulary: &Vocabulary,
     ) -> Result<(), Error> {
         let start = automaton.start();
-        match self.search(automaton, vocabulary, &start) {
-            Found::Text(_) => Ok(()),
+        match self.search(automaton, vocabulary, &start, Asked::Verdict) {
+            Found::Text(_) | Found::Live => Ok(()),
             Found::Nothing => Err(nothing_left(automaton, vocabulary)),
             Found::GivenUp => Err(Error::new(
                 ErrorKind::LimitExceeded,
@@ -98,7 +142,8 @@ impl Search {
         vocabulary: &Vocabulary,
         state: &A::State,
     ) -> bool {
-        matches!(self.search(automaton, vocabulary, state), Found::Text(_))
+        let found = self.search(automaton, vocabulary, state, Asked::Verdict);
+        matches!(found, Found::Text(_) | Found::Live)
     }
 
     /// A text that finishes this one and that tokens spell, if one is found.
@@ -108,9 +153,9 @@ impl Search {
         vocabulary: &Vocabulary,
         state: &A::State,
     ) -> Option<Vec<u8>> {
-        match self.search(automaton, vocabulary, state) {
+        match self.search(automaton, vocabulary, state, Asked::Text) {
             Found::Text(text) => Some(text),
-            Found::Nothing | Found::GivenUp => None,
+            Found::Live | Found::Nothing | Found::GivenUp => None,
         }
     }
 
@@ -172,14 +217,18 @@ impl Search {
         automaton: &A,
         vocabulary: &Vocabulary,
         state: &A::State,
+        asked: Asked,
     ) -> Found {
         let mut scratch = automaton.scratch();
-        if let Some(text) = spelt_completion(automaton, vocabulary, state) {
-            return Found::Text(text);
-        }
         let start = full_key(automaton, state, &mut scratch);
-        if start.as_ref().is_some_and(|key| self.is_dead(key)) {
-            return Found::Nothing;
+        match self.known(start.as_deref()) {
+            Some(Verdict::Dead) => return Found::Nothing,
+            Some(Verdict::Live) if asked == Asked::Verdict => return Found::Live,
+            _ => {}
+        }
+        if let Some(text) = spelt_completion(automaton, vocabulary, state) {
+            self.remember(start, Verdict::Live);
+            return Found::Text(text);
         }
         let mut met: HashSet<Box<[u32]>> = start.iter().cloned().collect();
         let mut walker = Walker::default();
@@ -195,14 +244,10 @@ impl Search {
             walker.begin::<A>();
             let trie = Area::all(vocabulary.trie());
             let hit = |token, to| landings.push((to, token));
-            visited += walker.walk(
-                automaton,
-                cursor,
-                &mut scratch,
-                trie,
-                &mut Meter::default(),
-                hit,
-            );
+            let meter = &mut Meter::default();
+            let nodes = walker.walk(automaton, cursor, &mut scratch, trie, meter, hit);
+            self.visited.fetch_add(nodes, Ordering::Relaxed);
+            visited += nodes;
             landings.sort_unstable_by_key(|&(to, token)| (to, length(vocabulary, token), token));
             specials.clear();
             automaton.allowed_specials(&state, &mut specials);
@@ -220,9 +265,15 @@ impl Search {
             }));
             for (after, taken) in next {
                 let key = full_key(automaton, &after, &mut scratch);
-                if let Some(key) = key
-                    && (self.is_dead(&key) || !met.insert(key))
-                {
+                match self.known(key.as_deref()) {
+                    Some(Verdict::Dead) => continue,
+                    Some(Verdict::Live) if asked == Asked::Verdict => {
+                        self.remember(start, Verdict::Live);
+                        return Found::Live;
+                    }
+                    _ => {}
+                }
+                if key.as_ref().is_some_and(|key| met.contains(key)) {
                     continue;
                 }
                 let end = spelt_completion(automaton, vocabulary, &after);
@@ -235,31 +286,40 @@ impl Search {
                 if let Some(end) = end {
                     let mut text = path(automaton, vocabulary, &reached, last);
                     text.extend(end);
+                    self.remember([start, key].into_iter().flatten(), Verdict::Live);
                     return Found::Text(text);
                 }
+                met.extend(key);
                 open.push_back(last);
             }
             if visited > MAX_NODES {
-                self.remember(start);
+                self.remember(start, Verdict::Dead);
                 return Found::GivenUp;
             }
         }
         // From none of them a way leads on.
-        self.remember(met);
+        self.remember(met, Verdict::Dead);
         Found::Nothing
     }
 
-    fn is_dead(&self, key: &[u32]) -> bool {
-        let dead = self.dead.lock().unwrap_or_else(PoisonError::into_inner);
-        dead.contains(key)
+    fn known(&self, key: Option<&[u32]>) -> Option<Verdict> {
+        self.verdicts().by_key.get(key?).copied()
     }
 
-    fn remember(&self, keys: impl IntoIterator<Item = Box<[u32]>>) {
-        let mut dead = self.dead.lock().unwrap_or_else(PoisonError::into_inner);
-        if dead.len() >= MAX_REMEMBERED {
-            dead.clear();
+    fn remember(&self, keys: impl IntoIterator<Item = Box<[u32]>>, verdict: Verdict) {
+        let mut verdicts = self.verdicts();
+        if verdicts.bytes > MAX_REMEMBERED {
+            *verdicts = Verdicts::default();
         }
-        dead.extend(keys);
+        for key in keys {
+            verdicts.bytes += key.len() * 4 + VERDICT;
+            verdicts.by_key.insert(key, verdict);
+        }
+    }
+
+    /// A panic elsewhere leaves what is remembered whole: it changes by one insert.
+    fn verdicts(&self) -> MutexGuard<'_, Verdicts> {
+        self.verdicts.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -283,18 +343,34 @@ fn length(vocabulary: &Vocabulary, token: u32) -> usize {
         .map_or(0, <[u8]>::len)
 }
 
-/// What tells a state from others, whatever comes: the key of all levels of its stack for
-/// tokens of any length, and what was said before.
+/// The [whole key](whole_key) of a state.
 pub(crate) fn full_key<A: ByteAutomaton>(
     automaton: &A,
     state: &A::State,
     scratch: &mut A::Scratch,
 ) -> Option<Box<[u32]>> {
-    let mut key = vec![u32::from(automaton.is_accepting(state))];
+    let mut key = Vec::new();
     let cursor = automaton.enter(state, scratch);
+    whole_key(automaton, state, cursor, scratch, &mut key).then(|| key.into())
+}
+
+/// Appends to `key` the words that tell a state from all whose texts go on otherwise: the key of
+/// all levels of its stack for tokens of any length, and what was said before. `false` where
+/// the automaton has no such key. `cursor` is that of `state`, which the scratch has just entered.
+pub(crate) fn whole_key<A: ByteAutomaton>(
+    automaton: &A,
+    state: &A::State,
+    cursor: Cursor,
+    scratch: &mut A::Scratch,
+    key: &mut Vec<u32>,
+) -> bool {
+    key.push(u32::from(automaton.is_accepting(state)));
     let any_token = Horizon::of_bytes(u32::MAX as usize / 4);
     let all = usize::MAX;
-    automaton.key(cursor, Scope::Index, all, any_token, scratch, &mut key)?;
+    let told = automaton.key(cursor, Scope::Index, all, any_token, scratch, key);
+    if told.is_none() {
+        return false;
+    }
     automaton.exceptions(state, &mut |exception| {
         let (tag, bytes) = match exception {
             Exception::Begins(text) => (1, text),
@@ -308,7 +384,7 @@ pub(crate) fn full_key<A: ByteAutomaton>(
         key.extend([tag, u32::try_from(bytes.len()).unwrap_or(u32::MAX)]);
         key.extend(bytes.iter().copied().map(u32::from));
     });
-    Some(key.into())
+    true
 }
 
 /// The shortest completion, if tokens spell it.
