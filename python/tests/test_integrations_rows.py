@@ -99,6 +99,34 @@ def test_steps_that_are_taken_back(compiler: Compiler) -> None:
         assert set(bits(mask, 0)) == expected(constraint, said)
 
 
+def test_each_row_is_complete_within_its_own_budget(compiler: Compiler) -> None:
+    draw = random.Random(5)
+    constraint = compiler.json_schema({"type": "array", "items": {"type": "integer"}, "minItems": 2})
+    rows = Rows(constraint, max_tokens=[8, 20], landing="hard")
+    beams = 3
+    said: list[list[int]] = [[] for _ in range(2 * beams)]
+    mask = allocate_mask(2 * beams, compiler.vocabulary)
+    for _ in range(20):
+        ids = numpy.concatenate([[[1]] * len(said), numpy.array(said, dtype=int).reshape(len(said), -1)], axis=1)
+        rows.fill(rows.generated(ids), mask)
+        following = []
+        for row in range(len(said)):
+            parent = row // beams * beams + draw.randrange(beams)
+            # The end is drawn where nothing else may come.
+            more = [token for token in bits(mask, parent) if token != END]
+            following.append([*said[parent], draw.choice(more) if more else END])
+        said = following
+    for row, tokens in enumerate(said):
+        most = (8, 20)[row // beams]
+        assert END in tokens[:most], tokens
+        matcher = constraint.matcher()
+        assert matcher.accept_all(tokens[: tokens.index(END)]) == tokens.index(END) and matcher.is_complete
+    with pytest.raises(ValueError, match="allow"):
+        Rows(constraint, max_tokens=1)
+    with pytest.raises(ValueError, match="one for each"):
+        Rows([constraint, constraint], max_tokens=[5, 6, 7])
+
+
 def test_no_constraint_is_an_error() -> None:
     with pytest.raises(ValueError, match="constraint"):
         Rows([])

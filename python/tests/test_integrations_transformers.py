@@ -110,6 +110,17 @@ def test_beams(parts: Parts) -> None:
 
 
 @needs_model
+def test_texts_end_within_the_tokens_of_the_call(parts: Parts) -> None:
+    torch.manual_seed(1)
+    endless = {"type": "object", "properties": {"story": {"type": "string"}}, "required": ["story"]}
+    processor = ConstraintLogitsProcessor(parts.compiler.json_schema(endless), max_new_tokens=30)
+    ways: list[dict[str, Any]] = [{}, {"num_beams": 3}, {"do_sample": True, "top_k": 50}]
+    for options in ways:
+        texts = parts.generate(PROMPTS, processor, max_new_tokens=30, **options)
+        assert check(texts, endless) == len(texts) == 2
+
+
+@needs_model
 def test_drawn_sequences(parts: Parts) -> None:
     torch.manual_seed(1)
     processor = ConstraintLogitsProcessor(parts.compiler.json_schema(PERSON, whitespace="compact"))

@@ -359,6 +359,10 @@ def test_settings_that_are_wrong_are_refused(config: Any, tokenizer: Any, said: 
         InputProcessor(engine)
 
 
+class Asked(SimpleNamespace):
+    """A request as far as the manager asks it, which may be referred to weakly."""
+
+
 def test_rows_of_drafts(config: Any, tokenizer: Any) -> None:
     """The manager's own walk over drafted tokens: a row for each, and then back."""
     manager = StructuredOutputManager(config)
@@ -374,12 +378,15 @@ def test_rows_of_drafts(config: Any, tokenizer: Any) -> None:
     for name in ("a", "b"):
         params = StructuredOutputsParams(json=PERSON)
         params._backend = "tokenmold"
-        request = SimpleNamespace(
+        request = Asked(
             request_id=name,
             sampling_params=SamplingParams(structured_outputs=params),
             structured_output_request=StructuredOutputRequest(params=params),
             prompt_token_ids=[],
             use_structured_output=True,
+            max_tokens=len(whole) + 20,
+            num_output_tokens=0,
+            num_tokens=0,
         )
         manager.grammar_init(request)
         request.structured_output_request._grammar = request.structured_output_request._grammar.result()
@@ -409,7 +416,28 @@ def test_rows_of_drafts(config: Any, tokenizer: Any) -> None:
             taken = drafts[name][: draw.randint(0, len(drafts[name]))]
             assert manager.accept_tokens(request, taken) if taken else True
             at[name] += len(taken)
+            # The engine counts what it has taken, and no drafts.
+            request.num_output_tokens = request.num_tokens = at[name]
+            left = request.structured_output_request.grammar.matcher.tokens_left
+            assert left is not None and left <= request.max_tokens - 1
         assert row == len(rows)
+
+
+def test_an_answer_that_cannot_fit_is_refused_with_the_number(config: Any, tokenizer: Any) -> None:
+    def asked(max_tokens: int, **settings: Any) -> None:
+        params = SamplingParams(
+            max_tokens=max_tokens, structured_outputs=StructuredOutputsParams(json=PERSON), extra_args=settings
+        )
+        chosen = StructuredOutputsConfig(backend="tokenmold")
+        params._validate_structured_outputs(config.model_config, chosen, tokenizer)
+
+    with pytest.raises(VLLMValidationError, match="shortest answer takes") as refused:
+        asked(3)
+    (needed,) = [int(word) for word in str(refused.value).replace(":", " ").split() if word.isdigit()][:1]
+    asked(needed)
+    asked(3, tokenmold={"budget": "cut"})
+    with pytest.raises(VLLMValidationError, match="landing"):
+        asked(100, tokenmold={"landing": "steep"})
 
 
 def test_the_log_names_the_backend_and_its_version(
@@ -499,3 +527,32 @@ def test_real_chats_and_beams() -> None:
     }
     # Two beams may spell one word in two ways.
     assert texts and texts <= {"red", "green"}
+    # A model of this size writes for ever; each answer is whole in time, and ends by itself.
+    endless = {
+        "type": "object",
+        "properties": {"story": {"type": "string"}, "tags": {"type": "array", "items": {"type": "string"}}},
+        "required": ["story", "tags"],
+    }
+    params = [
+        SamplingParams(
+            max_tokens=most,
+            temperature=temperature,
+            seed=3,
+            structured_outputs=StructuredOutputsParams(json=endless),
+            extra_args={"tokenmold": {"landing": landing}},
+        )
+        for most in (24, 60)
+        for temperature in (0, 1)
+        for landing in ("soft", "hard")
+    ]
+    chats = [[{"role": "user", "content": "Tell me a long story."}]] * len(params)
+    for out, asked_for in zip(llm.chat(chats, params, use_tqdm=False), params, strict=True):
+        (answer,) = out.outputs
+        jsonschema.validate(json.loads(answer.text), endless)
+        assert answer.finish_reason == "stop" and len(answer.token_ids) <= asked_for.max_tokens
+    beams = BeamSearchParams(
+        beam_width=2, max_tokens=24, structured_outputs=StructuredOutputsParams(json=endless)
+    )
+    for one in llm.beam_search([prompt], beams)[0].sequences:
+        said = one.tokens[len(prompt["prompt_token_ids"]) :]
+        jsonschema.validate(json.loads(llm.get_tokenizer().decode(said, skip_special_tokens=True)), endless)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import copy
 import json
+import random
 import threading
+from typing import Literal
 
 import numpy as np
 import pytest
@@ -318,3 +320,57 @@ def test_any_walk_under_masks_completes(data: st.DataObject) -> None:
         text += rest
     value = json.loads(text)
     assert set(required) <= set(value)
+
+
+OPEN = {
+    "type": "object",
+    "properties": {"name": {"type": "string"}, "tags": {"type": "array", "items": {"type": "string"}}},
+    "required": ["name", "tags"],
+}
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_a_text_with_a_budget_is_complete_in_time(
+    vocabulary: Vocabulary, compiler: Compiler, seed: int
+) -> None:
+    draw = random.Random(seed)
+    constraint = compiler.json_schema([OPEN, PERSON, {}][seed % 3])
+    needed = constraint.tokens_needed
+    assert needed is not None
+    budget = needed + draw.randrange(30)
+    landing: Literal["soft", "hard"] | int = ("soft", "hard", 5)[seed % 3]
+    matcher = constraint.matcher(max_tokens=budget, landing=landing)
+    mask = allocate_mask(1, vocabulary)
+    while matcher.tokens_left:
+        fill_batch([matcher], mask)
+        allowed = bits(mask)
+        assert allowed == matcher.allowed_tokens() and allowed
+        token = draw.choice(allowed)
+        assert matcher.validate([token]) == 1 and matcher.accept(token)
+        if token == END:
+            break
+    assert matcher.is_complete
+
+
+def test_budgets_are_told_refused_and_taken_back(vocabulary: Vocabulary, compiler: Compiler) -> None:
+    constraint = compiler.regex("(ab){1,20}")
+    needed = constraint.tokens_needed
+    assert needed
+    with pytest.raises(TokenmoldError, match=f"takes {needed} tokens") as refused:
+        constraint.matcher(max_tokens=needed - 1)
+    assert refused.value.kind == "token_budget"
+    with pytest.raises(TokenmoldError, match="landing"):
+        constraint.matcher(max_tokens=9, landing="steep")  # type: ignore[arg-type]
+    matcher = constraint.matcher()
+    assert matcher.tokens_left is None and matcher.completion() == b"ab"
+    matcher.tokens_left = 9
+    (first, *_) = matcher.allowed_tokens()
+    assert matcher.accept(first) and matcher.tokens_left == 8
+    fork = matcher.copy()
+    matcher.rollback()
+    assert (matcher.tokens_left, fork.tokens_left) == (9, 8)
+    mask = allocate_mask(2, vocabulary)
+    fill_batch([matcher, fork], mask, tokens_left=[None, 40])
+    assert (matcher.tokens_left, fork.tokens_left) == (9, 40)
+    with pytest.raises(TokenmoldError, match="tokens_left"):
+        fill_batch([matcher, fork], mask, tokens_left=[3])
