@@ -2,7 +2,7 @@
 
 use fsm_index::{Budget, ByteAutomaton, Guide, Place, TokenId};
 
-use crate::Error;
+use crate::{Error, ErrorKind};
 
 /// Says at each step which tokens may come next.
 ///
@@ -75,8 +75,7 @@ pub trait Constraint: Send {
     fn is_accepting(&self) -> bool;
 
     /// A shortest text, in bytes, that leads to where the text may end; empty
-    /// where it may end. None, which is the default, if that is not known:
-    /// then no token budget can be kept.
+    /// where it may end. None, which is the default, if that is not known.
     fn completion(&self) -> Option<Vec<u8>> {
         None
     }
@@ -87,22 +86,22 @@ pub trait Constraint: Send {
         self.completion().filter(|text| text.len() <= max_bytes)
     }
 
-    /// The tokens of the mask in groups: after any two tokens of a group the
-    /// same texts may follow, or nearly. Each token is in one group.
-    ///
-    /// A token budget judges each group once. The default, each token alone, is
-    /// always right.
+    /// Lets at most so many more tokens come, tokens that end the text not counted, or any
+    /// number: from now on the mask allows only tokens behind which the text can be completed
+    /// in time, and [`Constraint::validate`] counts no others.
     ///
     /// # Errors
     ///
-    /// As [`Constraint::mask`].
-    fn landings(&mut self) -> Result<Vec<Vec<u32>>, Error> {
-        let words = self.mask()?.iter().zip((0..).step_by(32));
-        let tokens = words.flat_map(|(word, first)| {
-            let bits = (0..32).filter(move |bit| word >> bit & 1 == 1);
-            bits.map(move |bit| vec![first + bit])
-        });
-        Ok(tokens.collect())
+    /// The shortest text takes more tokens, or, as the default says, this constraint keeps no
+    /// budget ([`ErrorKind::TokenBudget`](crate::ErrorKind::TokenBudget)).
+    fn set_budget(&mut self, tokens: Option<usize>) -> Result<(), Error> {
+        match tokens {
+            None => Ok(()),
+            Some(_) => Err(Error::new(
+                ErrorKind::TokenBudget,
+                "this constraint keeps no budget of tokens; use `TokenBudget::Cut`",
+            )),
+        }
     }
 
     /// Where the constraint stands, for people. None, which is the default, if
@@ -163,10 +162,8 @@ impl<A: ByteAutomaton> Constraint for Guide<A> {
         Guide::completion_within(self, max_bytes)
     }
 
-    fn landings(&mut self) -> Result<Vec<Vec<u32>>, Error> {
-        let groups = Guide::landings(self)?.into_iter();
-        let plain = |group: Vec<TokenId>| group.into_iter().map(TokenId::get).collect();
-        Ok(groups.map(plain).collect())
+    fn set_budget(&mut self, tokens: Option<usize>) -> Result<(), Error> {
+        Ok(Guide::set_budget(self, tokens)?)
     }
 
     fn place(&self) -> Option<Place> {

@@ -194,7 +194,11 @@ impl From<candle_core::Error> for Error {
 impl From<fsm_index::Error> for Error {
     #[cold]
     fn from(error: fsm_index::Error) -> Self {
-        Error::with_source(ErrorKind::Constraint, error.to_string(), error)
+        let kind = match error.kind() {
+            fsm_index::ErrorKind::TokenBudget => ErrorKind::TokenBudget,
+            _ => ErrorKind::Constraint,
+        };
+        Error::with_source(kind, error.to_string(), error)
     }
 }
 

@@ -159,25 +159,37 @@ impl<A: ByteAutomaton> Guide<A> {
     /// # Ok::<(), fsm_index::Error>(())
     /// ```
     pub fn with_budget(mut self, tokens: usize) -> Result<Guide<A>, Error> {
-        let needed = self.tokens_needed();
-        match needed {
+        self.set_budget(Some(tokens))?;
+        Ok(self)
+    }
+
+    /// As [`Guide::with_budget`], of a guide that is in use; `None` takes the budget away.
+    ///
+    /// # Errors
+    ///
+    /// As [`Guide::with_budget`]; then nothing has changed.
+    pub fn set_budget(&mut self, tokens: Option<usize>) -> Result<(), Error> {
+        let Some(tokens) = tokens else {
+            self.limit = None;
+            self.shown = None;
+            return Ok(());
+        };
+        let why = match self.tokens_needed() {
             Some(needed) if needed <= tokens => {
                 self.limit = Some(Limit::new(self.len(), tokens));
                 self.shown = None;
-                Ok(self)
+                return Ok(());
             }
-            Some(needed) => Err(Error::new(
-                ErrorKind::TokenBudget,
-                format!(
-                    "the shortest text takes {needed} tokens, and {tokens} may come; allow {needed} or more"
-                ),
-            )),
-            None => Err(Error::new(
-                ErrorKind::TokenBudget,
+            Some(needed) => format!(
+                "the shortest text takes {needed} tokens, and {tokens} may come; allow {needed} or more"
+            ),
+            None => {
                 "no way to the end of the text is known that tokens spell, so that none can be \
-                 promised to be complete in time; give no budget",
-            )),
-        }
+                     promised to be complete in time; give no budget"
+                    .to_owned()
+            }
+        };
+        Err(Error::new(ErrorKind::TokenBudget, why))
     }
 
     /// Says how a text with a budget comes to its end. Without a budget it changes nothing.

@@ -95,7 +95,6 @@ impl<'t> Screen<'t> {
                     "ends": kinds.ends,
                 });
             }
-            step["fitting"] = json!(explanation.fitting);
             step["of"] = json!(explanation.width);
             step["likeliest"] = self.list(&[explanation.likeliest])[0].take();
             step["refused"] = json!(explanation.refused);

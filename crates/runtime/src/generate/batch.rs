@@ -382,8 +382,8 @@ impl Constraint for Handle<'_> {
         self.change(|constraint| constraint.rollback(count))
     }
 
-    fn landings(&mut self) -> Result<Vec<Vec<u32>>, Error> {
-        self.cell.lock().constraint()?.landings()
+    fn set_budget(&mut self, tokens: Option<usize>) -> Result<(), Error> {
+        self.change(|constraint| constraint.set_budget(tokens))
     }
 
     fn place(&self) -> Option<Place> {
@@ -574,7 +574,7 @@ impl<'r, 's, 'm, 'c: 'r, M: Model> Rounds<'r, 's, 'm, 'c, '_, M> {
         let handle = &mut item.handle;
         let constraint = width.map(|_| handle as &mut dyn Constraint);
         let mut run = session.run(ready, &item.request, constraint, teller);
-        if let Err(error) = run.check_budget() {
+        if let Err(error) = run.set_budget() {
             self.results[at] = Some(Err(error));
             return Lane::Idle(run.session);
         }

@@ -1,8 +1,6 @@
 //! The decode loop: a prompt goes in, tokens come out, under a constraint.
 
 mod batch;
-mod budget;
-mod fitting;
 mod outcome;
 mod overlap;
 mod request;
@@ -11,7 +9,6 @@ mod speculative;
 mod stop;
 
 pub use self::batch::{Batch, BatchRequest, Bound};
-pub use self::budget::BUDGET_MARGIN;
 pub use self::outcome::{
     AllowedKinds, Event, Explanation, Finish, Flow, Generation, Probabilities, Timings, TokenEvent,
     TokenProbability,
@@ -23,7 +20,6 @@ pub use self::speculative::{DraftModel, Drafter, MAX_PROPOSED, PromptLookup, Spe
 
 use std::time::{Duration, Instant};
 
-use self::budget::Witnesses;
 use self::run::{LEFT_CONTEXT, Run};
 use self::speculative::Ahead;
 use self::stop::StopStrings;
@@ -123,7 +119,7 @@ impl<'m, M: Model + ?Sized> Session<'m, M> {
     ) -> Result<Generation, Error> {
         let ready = self.prepare(request, constraint.as_deref().map(Constraint::width))?;
         let mut run = self.run(ready, request, constraint, on_event);
-        run.check_budget()?;
+        run.set_budget()?;
         run.run()
     }
 
@@ -162,13 +158,7 @@ impl<'m, M: Model + ?Sized> Session<'m, M> {
         }
         // Text that is forced at once is cut into tokens after the prompt's end.
         let tail = prompt.len().saturating_sub(LEFT_CONTEXT);
-        let witnesses = match (request.budget, &constraint) {
-            (TokenBudget::Complete, Some(_)) => Some(Witnesses::new(self.tokenizer)),
-            _ => None,
-        };
         Run {
-            witnesses,
-            witness: None,
             places: Vec::new(),
             stop_strings: StopStrings::new(&request.stop_strings),
             left: self.tokenizer.decode(&prompt[tail..]),

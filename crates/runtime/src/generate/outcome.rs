@@ -74,9 +74,6 @@ pub struct Explanation {
     pub allowed: Option<usize>,
     /// What kinds of tokens these are.
     pub kinds: AllowedKinds,
-    /// How many of them leave room to complete the text; none where no token
-    /// budget is kept, or where its end is far.
-    pub fitting: Option<usize>,
     /// How many tokens there are.
     pub width: usize,
     /// The token that the model itself would have said.

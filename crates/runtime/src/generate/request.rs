@@ -71,18 +71,12 @@ pub enum TokenBudget {
     /// It is cut off.
     #[default]
     Cut,
-    /// It is complete by then. At every step there is a *witness*, a way to
-    /// complete the text in the tokens that are left: a shortest completion in
-    /// bytes, as the tokenizer cuts it. Near the end
-    /// ([`BUDGET_MARGIN`](super::BUDGET_MARGIN)) the mask is narrowed to exactly
-    /// the tokens after which such a witness fits, and the witness's next token;
-    /// elsewhere it is untouched. What the constraint demands after free text
-    /// counts too, so that reasoning leaves room for the answer. If even a
-    /// shortest text does not fit, generating fails before it begins.
-    ///
-    /// The narrowing takes a walk over the vocabulary and a completion for each
-    /// place that it leads to, at each step near the end. Where these are longer
-    /// than 128 kB together, the places that fewest tokens lead to are left out.
+    /// It is complete by then: [`Constraint::set_budget`](crate::constraint::Constraint::set_budget),
+    /// which [`Guide::with_budget`](fsm_index::Guide::with_budget) describes. Far from the end
+    /// the mask is untouched; near it only those tokens stay behind which the text can be
+    /// completed in the tokens that are left, and the text lands softly. What the constraint
+    /// demands after free text counts too, so that reasoning leaves room for the answer. If even
+    /// a shortest text does not fit, generating fails before it begins.
     Complete,
 }
 

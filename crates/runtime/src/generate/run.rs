@@ -4,12 +4,11 @@ use std::time::{Duration, Instant};
 
 use fsm_index::Place;
 
-use super::budget::{Completion, Witnesses};
 use super::overlap::Overlap;
 use super::stop::StopStrings;
 use super::{
     AllowedKinds, Event, Explanation, Explanations, Finish, Flow, ForcedTokens, Generation,
-    LogProbabilities, Probabilities, Request, Session, TokenEvent, TokenProbability,
+    LogProbabilities, Probabilities, Request, Session, TokenBudget, TokenEvent, TokenProbability,
 };
 use crate::constraint::Constraint;
 use crate::model::Model;
@@ -30,10 +29,6 @@ pub(super) struct Run<'r, 'c, 's, 'm, M: Model + ?Sized> {
     pub(super) constraint: Option<&'c mut (dyn Constraint + 'c)>,
     pub(super) sampler: Sampler,
     pub(super) decoder: Decoder<'m>,
-    /// Set if the text must be complete in time.
-    pub(super) witnesses: Option<Witnesses<'m>>,
-    /// How it can be completed from here.
-    pub(super) witness: Option<Completion>,
     pub(super) stop_strings: StopStrings,
     /// Where the constraint stood before each of the tokens that were forced
     /// last, if asked for.
@@ -116,6 +111,10 @@ impl<'c, 's, 'm, M: Model + ?Sized> Run<'_, 'c, 's, 'm, M> {
     /// What was generated, and the session, which can generate again.
     pub(super) fn end(mut self, finish: Finish) -> (Generation, &'s mut Session<'m, M>) {
         self.generation.finish = finish;
+        if let Some(constraint) = &mut self.constraint {
+            // Nothing is refused without a budget.
+            let _ = constraint.set_budget(None);
+        }
         let ahead = &self.session.ahead;
         self.generation.speculation = ahead.is_on().then_some(ahead.speculation);
         let accepting = self.constraint.as_ref().map(|c| c.is_accepting());
@@ -205,7 +204,7 @@ impl<'c, 's, 'm, M: Model + ?Sized> Run<'_, 'c, 's, 'm, M> {
     pub(super) fn step(&mut self, logits: &[f32]) -> Result<Step, Error> {
         let (room, _) = self.room();
         let place = self.place();
-        let (token, origin) = match self.draw(logits, room)? {
+        let (token, origin) = match self.draw(logits)? {
             Drawn::Token(token, origin) => (token, origin),
             Drawn::Finish(finish) => return Ok(Step::Finish(finish)),
         };
@@ -241,111 +240,89 @@ impl<'c, 's, 'm, M: Model + ?Sized> Run<'_, 'c, 's, 'm, M> {
     }
 
     /// Draws the next token and tells the constraint.
-    fn draw(&mut self, logits: &[f32], room: usize) -> Result<Drawn, Error> {
+    fn draw(&mut self, logits: &[f32]) -> Result<Drawn, Error> {
         let request = self.request;
         let began = Instant::now();
-        let mut narrowed = self.is_near_its_end(room);
-        let mut own = match narrowed {
-            true => Some(self.narrowed(room)?),
+        let own = match self.generation.tokens.len() < request.min_tokens {
+            // Unless nothing but the end is left.
+            true => self.without_ends(logits.len())?,
             false => None,
         };
-        let fitting = own.as_deref().map(count);
-        if self.generation.tokens.len() < request.min_tokens {
-            // Unless nothing but the end is left.
-            own = self.without_ends(own.as_deref(), logits.len())?.or(own);
-        }
         self.generation.timings.mask += began.elapsed();
-        let mut first = true;
-        loop {
-            let began = Instant::now();
-            let mask = match (&own, &mut self.constraint) {
-                (Some(own), _) => Some(own.as_slice()),
-                (None, Some(constraint)) => {
-                    self.generation.masks += 1;
-                    Some(constraint.mask()?)
-                }
-                (None, None) => None,
-            };
-            let masked = Instant::now();
-            let proposal = self.session.ahead.proposal().filter(|_| first);
-            let seen = &self.session.seen;
-            let token = match proposal {
-                Some(proposal) => self.sampler.sample_beside(logits, mask, seen, proposal),
-                None => self.sampler.sample(logits, mask, seen),
-            };
-            first = false;
-            self.generation.timings.mask += masked - began;
-            self.generation.timings.sampling += masked.elapsed();
-            let token = match (token, &self.witness) {
-                (Ok(token), _) => token,
-                // No allowed token has a logit that can be drawn.
-                (Err(_), Some(witness)) if witness.len() == 0 => {
+        let began = Instant::now();
+        let mask = match (&own, &mut self.constraint) {
+            (Some(own), _) => Some(own.as_slice()),
+            (None, Some(constraint)) => {
+                self.generation.masks += 1;
+                Some(constraint.mask()?)
+            }
+            (None, None) => None,
+        };
+        let masked = Instant::now();
+        let seen = &self.session.seen;
+        let token = match self.session.ahead.proposal() {
+            Some(proposal) => self.sampler.sample_beside(logits, mask, seen, proposal),
+            None => self.sampler.sample(logits, mask, seen),
+        };
+        self.generation.timings.mask += masked - began;
+        self.generation.timings.sampling += masked.elapsed();
+        let token = match (token, request.budget) {
+            (Ok(token), _) => token,
+            // No allowed token has a logit that can be drawn: any of them leads to the end in time.
+            (Err(_), TokenBudget::Complete) if mask.is_some() => {
+                if self.constraint.as_ref().is_some_and(|c| c.is_accepting()) {
                     return Ok(Drawn::Finish(Finish::Complete));
                 }
-                (Err(_), Some(_)) => self.first_of_witness(room)?,
-                (Err(error), None) => return Err(error),
-            };
-            let count = request.show_probabilities;
-            let probabilities = (count > 0).then(|| Probabilities {
-                before: top_probabilities(logits, None, count),
-                after: top_probabilities(logits, mask_of(&own, &mut self.constraint), count),
-            });
-            let explanation = match request.explanations {
-                Explanations::Omit => None,
-                Explanations::Give => self.explain(logits, fitting)?,
-            };
-            let own_probability = match request.log_probabilities {
-                LogProbabilities::Omit => None,
-                LogProbabilities::Compute => Some(TokenProbability {
-                    free: Some(log_probability(logits, None, token)),
-                    allowed: log_probability(logits, mask_of(&own, &mut self.constraint), token),
-                }),
-            };
-            let ends = self.session.tokenizer.vocabulary().ends();
-            if ends.iter().any(|end| end.get() == token) {
-                self.advance(token)?;
-                return Ok(Drawn::Finish(Finish::EndToken));
+                first_of(mask_of(&own, &mut self.constraint)).ok_or_else(|| {
+                    Error::new(
+                        ErrorKind::Sampling,
+                        "no allowed token leads to an end in time",
+                    )
+                })?
             }
-            if request.stop_tokens.contains(&token) {
-                return Ok(Drawn::Finish(Finish::StopToken));
-            }
+            (Err(error), _) => return Err(error),
+        };
+        let count = request.show_probabilities;
+        let probabilities = (count > 0).then(|| Probabilities {
+            before: top_probabilities(logits, None, count),
+            after: top_probabilities(logits, mask_of(&own, &mut self.constraint), count),
+        });
+        let explanation = match request.explanations {
+            Explanations::Omit => None,
+            Explanations::Give => self.explain(logits)?,
+        };
+        let own_probability = match request.log_probabilities {
+            LogProbabilities::Omit => None,
+            LogProbabilities::Compute => Some(TokenProbability {
+                free: Some(log_probability(logits, None, token)),
+                allowed: log_probability(logits, mask_of(&own, &mut self.constraint), token),
+            }),
+        };
+        let ends = self.session.tokenizer.vocabulary().ends();
+        if ends.iter().any(|end| end.get() == token) {
             self.advance(token)?;
-            if self.fits(Some(token), room - 1) {
-                let origin = Origin::Drawn {
-                    probabilities,
-                    explanation,
-                    own: own_probability,
-                };
-                return Ok(Drawn::Token(token, origin));
-            }
-            self.rollback(1)?;
-            let mut words = match (own.take(), narrowed) {
-                // It opened more than there is room for: a draw from the
-                // narrowed mask instead.
-                (None, _) | (_, false) => self.narrowed(room)?,
-                (Some(words), true) => words,
-            };
-            narrowed = true;
-            if let Some(word) = words.get_mut(token as usize / 32) {
-                *word &= !(1 << (token % 32));
-            }
-            own = Some(words);
+            return Ok(Drawn::Finish(Finish::EndToken));
         }
+        if request.stop_tokens.contains(&token) {
+            return Ok(Drawn::Finish(Finish::StopToken));
+        }
+        self.advance(token)?;
+        let origin = Origin::Drawn {
+            probabilities,
+            explanation,
+            own: own_probability,
+        };
+        Ok(Drawn::Token(token, origin))
     }
 
     /// What the step is like, before a token is taken.
-    fn explain(
-        &mut self,
-        logits: &[f32],
-        fitting: Option<usize>,
-    ) -> Result<Option<Box<Explanation>>, Error> {
+    fn explain(&mut self, logits: &[f32]) -> Result<Option<Box<Explanation>>, Error> {
         let Some(likeliest) = top_probabilities(logits, None, 1).pop() else {
             return Ok(None);
         };
         let mut explanation = Explanation {
             allowed: None,
             kinds: AllowedKinds::default(),
-            fitting,
             width: logits.len(),
             likeliest,
             refused: None,
@@ -364,17 +341,11 @@ impl<'c, 's, 'm, M: Model + ?Sized> Run<'_, 'c, 's, 'm, M> {
         Ok(Some(Box::new(explanation)))
     }
 
-    /// The mask, or an own one, without tokens that end the text; none if
-    /// nothing else is allowed.
-    fn without_ends(
-        &mut self,
-        own: Option<&[u32]>,
-        width: usize,
-    ) -> Result<Option<Vec<u32>>, Error> {
-        let mut words = match (own, &mut self.constraint) {
-            (Some(own), _) => own.to_vec(),
-            (None, Some(constraint)) => constraint.mask()?.to_vec(),
-            (None, None) => vec![u32::MAX; width.div_ceil(32)],
+    /// The mask without tokens that end the text; none if nothing else is allowed.
+    fn without_ends(&mut self, width: usize) -> Result<Option<Vec<u32>>, Error> {
+        let mut words = match &mut self.constraint {
+            Some(constraint) => constraint.mask()?.to_vec(),
+            None => vec![u32::MAX; width.div_ceil(32)],
         };
         let ends = self.session.tokenizer.vocabulary().ends().iter();
         let ends = ends.map(|end| end.get());
@@ -436,6 +407,11 @@ impl<'c, 's, 'm, M: Model + ?Sized> Run<'_, 'c, 's, 'm, M> {
         let mut forced = constraint.forced_tokens(&mut |bytes| self.encode_here(bytes));
         self.constraint = Some(constraint);
         forced.truncate(room);
+        if self.request.budget == TokenBudget::Complete {
+            // As the tokenizer cuts them, they may take more tokens than are left.
+            let fitting = self.constraint.as_mut().map_or(0, |c| c.validate(&forced));
+            forced.truncate(fitting);
+        }
         self.places.clear();
         for token in &forced {
             let place = self.place();
@@ -443,18 +419,23 @@ impl<'c, 's, 'm, M: Model + ?Sized> Run<'_, 'c, 's, 'm, M> {
             self.advance(*token)?;
         }
         self.generation.timings.advance += began.elapsed();
-        if !forced.is_empty() && !self.fits(None, room - forced.len()) {
-            // Cut otherwise than the witness, they would take too many tokens.
-            self.rollback(forced.len())?;
-            let first = self.first_of_witness(room)?;
-            self.places.truncate(1);
-            self.advance(first)?;
-            if !self.fits(Some(first), room - 1) {
-                return Err(Error::new(ErrorKind::Sampling, "the witness leads nowhere"));
-            }
-            return Ok(vec![first]);
-        }
         Ok(forced)
+    }
+
+    /// Tells the constraint how many tokens the text may have.
+    pub(super) fn set_budget(&mut self) -> Result<(), Error> {
+        let (room, limit) = self.room();
+        let tokens = (self.request.budget == TokenBudget::Complete).then_some(room);
+        let Some(constraint) = &mut self.constraint else {
+            return Ok(());
+        };
+        constraint.set_budget(tokens).map_err(|error| match limit {
+            Finish::Context => Error::new(
+                error.kind(),
+                format!("the context has room for {room} tokens: {error}"),
+            ),
+            _ => error,
+        })
     }
 
     /// Adds a token to the text and tells of it; why the text ends with it, if
@@ -510,6 +491,13 @@ impl<'c, 's, 'm, M: Model + ?Sized> Run<'_, 'c, 's, 'm, M> {
             (None, Flow::Continue) => None,
         }
     }
+}
+
+/// The first token that a mask allows.
+fn first_of(mask: Option<&[u32]>) -> Option<u32> {
+    let words = mask?.iter().zip((0..).step_by(32));
+    let (word, first) = words.into_iter().find(|(word, _)| **word != 0)?;
+    Some(first + word.trailing_zeros())
 }
 
 /// How many tokens a mask allows.
