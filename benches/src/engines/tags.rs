@@ -9,7 +9,7 @@ use fsm_index::{
     brute_force_mask,
 };
 use response_parser::Format;
-use schema_regex::{Escapes, OpenObjects, Options, Whitespace};
+use schema_regex::{AdditionalMembers, Escapes, Options, Whitespace};
 use serde_json::{Value, json};
 use structural_tags::{Count, Error, Reasoning, ResponseFormat, StructuralTag, TagAutomaton};
 
@@ -94,7 +94,7 @@ impl Tags {
             let options = Options::default()
                 .with_whitespace(Whitespace::Pattern(r"[ \t\n\r]*".to_owned()))
                 .with_escapes(Escapes::All)
-                .with_open_objects(OpenObjects::Closed);
+                .with_additional_members(AdditionalMembers::Closed);
             return ResponseFormat::named(Format::Hermes)?
                 .with_tools(&[json!({"name": "f", "parameters": schema})])?
                 .with_calls(Count::ONE)

@@ -9,7 +9,7 @@ use fsm_index::{
 };
 use schema_regex::automaton::SchemaAutomaton;
 use schema_regex::{
-    Draft, ErrorKind, Escapes, Formats, IntegerSpelling, OpenObjects, Options, ParseOptions,
+    AdditionalMembers, Draft, ErrorKind, Escapes, Formats, IntegerSpelling, Options, ParseOptions,
     Rounded, Whitespace,
 };
 use serde_json::Value;
@@ -70,7 +70,9 @@ impl Tokenmold {
         let space = Whitespace::Pattern(r"[ \t\n\r]*".to_owned());
         engine.options = engine.options.with_whitespace(space);
         engine.options = engine.options.with_escapes(Escapes::All);
-        engine.options = engine.options.with_open_objects(OpenObjects::Closed);
+        engine.options = engine
+            .options
+            .with_additional_members(AdditionalMembers::Closed);
         Ok(engine)
     }
 

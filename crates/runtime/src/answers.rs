@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use fsm_index::{Config, Fill, Guide, Index, IndexConfig};
 use schema_regex::automaton::SchemaAutomaton;
-use schema_regex::{OpenObjects, Options};
+use schema_regex::{AdditionalMembers, Options};
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
@@ -170,7 +170,10 @@ impl Model {
         prompt: &str,
     ) -> Result<T, Error> {
         let schema = tools::schema_of::<T>();
-        let options = self.options.clone().with_open_objects(OpenObjects::Closed);
+        let options = self
+            .options
+            .clone()
+            .with_additional_members(AdditionalMembers::Closed);
         let value = self.value(&schema, &options, prompt)?;
         serde_json::from_value(value).map_err(|error| {
             let message = format!("the answer is not of the type: {error}");

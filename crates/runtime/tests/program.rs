@@ -201,7 +201,7 @@ fn check_says_where_and_why_a_text_is_refused() {
 
 /// A schema that no regular expression can say, with a keyword of each kind.
 const ORDER: &str = r#"{
-    "x-tokenmold": {"caps": {"maxLength": 40}},
+    "x-tokenmold": {"caps": {"length": 40}},
     "title": "An order",
     "type": "object",
     "properties": {

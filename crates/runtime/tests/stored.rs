@@ -33,14 +33,14 @@ fn options_are_read_from_files_in_part_or_whole() {
     let options = Options::default()
         .with_whitespace(Whitespace::Bounded(3))
         .with_formats(Formats::Strict)
-        .with_caps(Caps::default().with_max_items(4));
+        .with_caps(Caps::default().with_items(4));
     let (json, read) = through(&options);
     assert_eq!(json["whitespace"], json!({"bounded": 3}));
     assert_eq!(json["formats"], "strict");
     assert_eq!(read, options);
-    let part = json!({"whitespace": "compact", "caps": {"max_length": 9}});
+    let part = json!({"whitespace": "compact", "caps": {"length": 9}});
     let part: Options = serde_json::from_value(part).unwrap();
-    let caps = Caps::default().with_max_length(9);
+    let caps = Caps::default().with_length(9);
     assert_eq!(
         part,
         Options::default()

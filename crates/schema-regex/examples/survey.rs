@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use regex_automata::meta::{Config, Regex};
 use regex_automata::util::syntax;
 use schema_regex::{
-    AnyValue, Formats, IntegerSpelling, OpenObjects, Options, Recursion, parse, to_regex,
+    AdditionalMembers, AnyValue, Formats, IntegerSpelling, Options, Recursion, parse, to_regex,
 };
 use serde_json::Value;
 
@@ -27,7 +27,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
                 .ok_or("a number is missing")
         };
         match arg.as_str() {
-            "--closed" => options = options.with_open_objects(OpenObjects::Closed),
+            "--closed" => options = options.with_additional_members(AdditionalMembers::Closed),
             "--depth" => options = options.with_any_value(AnyValue::Depth(number()?)),
             "--unroll" => options = options.with_recursion(Recursion::Unroll(number()?)),
             "--annotate" => options = options.with_formats(Formats::Annotate),

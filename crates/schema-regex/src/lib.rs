@@ -19,7 +19,7 @@ pub use crate::error::{Error, ErrorKind};
 pub use crate::ir::Schema;
 pub use crate::options::Draft;
 pub use crate::options::{
-    AnyValue, Caps, Escapes, Formats, IntegerSpelling, OpenObjects, Options, ParseOptions,
+    AdditionalMembers, AnyValue, Caps, Escapes, Formats, IntegerSpelling, Options, ParseOptions,
     PropertyOrder, Recursion, Rounded, Settings, Whitespace,
 };
 pub use crate::read::schema::{parse, parse_str, parse_str_with, parse_with};

@@ -128,12 +128,12 @@ pub enum Rounded {
 /// | `escapes` | `"shortest"`, `"standard"`, `"all"` | [`Options::escapes`] |
 /// | `integers` | `"plain"`, `"zero-fraction"` | [`Options::integers`] |
 /// | `propertyOrder` | `"schema"`, `"any"` | [`Options::property_order`] |
-/// | `openObjects` | `"open"`, `"closed"` | [`Options::open_objects`] |
+/// | `additionalMembers` | `"open"`, `"closed"` | [`Options::additional_members`] |
 /// | `formats` | `"assert"`, `"annotate"`, `"strict"` | [`Options::formats`] |
 /// | `nesting` | 0 to 1,000 | [`Options::max_nesting`] |
 /// | `recursion` | `"refuse"` or levels, 0 to 16 | [`Options::recursion`] |
 /// | `anyValue` | `"refuse"` or levels, 0 to 16 | [`Options::any_value`] |
-/// | `caps` | an object with `maxLength`, `maxItems`, `maxDepth`: a number, or `null` for none | [`Options::caps`] |
+/// | `caps` | an object with `length`, `items`, `depth`, `digits`, `members`, `nameLength`: a number, or `null` for none | [`Options::caps`] |
 ///
 /// Any other member, and any other value, is an error with its JSON Pointer.
 /// Limits on the work of a compilation are the host's and cannot be set.
@@ -161,7 +161,7 @@ pub enum Settings {
 /// use schema_regex::{Caps, Options};
 /// use serde_json::json;
 ///
-/// let options = Options::default().with_caps(Caps::default().with_max_length(3));
+/// let options = Options::default().with_caps(Caps::default().with_length(3));
 /// let automaton = SchemaAutomaton::new(&json!({"type": "string"}), &options)?;
 /// assert!(automaton.is_match(b"\"abc\"") && !automaton.is_match(b"\"abcd\""));
 /// # }
@@ -174,22 +174,102 @@ pub enum Settings {
 pub struct Caps {
     /// The most characters of a string that has no `maxLength` and whose
     /// `pattern`, `format` or `enum` admits texts of any length.
-    pub max_length: Option<u64>,
+    pub length: Option<u64>,
     /// The most items of an array without `maxItems`.
-    pub max_items: Option<u64>,
+    pub items: Option<u64>,
     /// The most levels of arrays and objects in a value that may nest without
     /// end.
-    pub max_depth: Option<u32>,
+    pub depth: Option<u32>,
+    /// The most digits of a number that may have any number of them: those of
+    /// the integer part, of the fraction and of the exponent together.
+    pub digits: Option<u32>,
+    /// The most members of an object that has no `maxProperties` and may have
+    /// members that no keyword names. Those that are named always fit.
+    pub members: Option<u64>,
+    /// The most characters of the name of a member that no keyword names, where
+    /// names may be of any length.
+    pub name_length: Option<u64>,
 }
 
 setters! {
     Caps;
     /// Sets the most characters of a string.
-    with_max_length(max_length: u64),
+    with_length(length: u64),
     /// Sets the most items of an array.
-    with_max_items(max_items: u64),
+    with_items(items: u64),
     /// Sets the most levels of arrays and objects.
-    with_max_depth(max_depth: u32),
+    with_depth(depth: u32),
+    /// Sets the most digits of a number.
+    ///
+    /// ```
+    /// # #[cfg(feature = "automaton")] {
+    /// use schema_regex::automaton::SchemaAutomaton;
+    /// use schema_regex::{Caps, Options};
+    /// use serde_json::json;
+    ///
+    /// let options = Options::default().with_caps(Caps::default().with_digits(3));
+    /// let automaton = SchemaAutomaton::new(&json!({"type": "number"}), &options)?;
+    /// assert!(automaton.is_match(b"-1.25") && !automaton.is_match(b"1.125"));
+    /// # }
+    /// # Ok::<(), schema_regex::Error>(())
+    /// ```
+    with_digits(digits: u32),
+    /// Sets the most members of an object.
+    with_members(members: u64),
+    /// Sets the most characters of the name of a member that no keyword names.
+    with_name_length(name_length: u64),
+}
+
+#[cfg(feature = "automaton")]
+impl Caps {
+    /// For each cap that is set its name, and the other ones.
+    pub(crate) fn each_left_out(self) -> impl Iterator<Item = (&'static str, Caps)> {
+        let all = [
+            (
+                "length",
+                Caps {
+                    length: None,
+                    ..self
+                },
+            ),
+            (
+                "items",
+                Caps {
+                    items: None,
+                    ..self
+                },
+            ),
+            (
+                "depth",
+                Caps {
+                    depth: None,
+                    ..self
+                },
+            ),
+            (
+                "digits",
+                Caps {
+                    digits: None,
+                    ..self
+                },
+            ),
+            (
+                "members",
+                Caps {
+                    members: None,
+                    ..self
+                },
+            ),
+            (
+                "name_length",
+                Caps {
+                    name_length: None,
+                    ..self
+                },
+            ),
+        ];
+        all.into_iter().filter(move |(_, caps)| *caps != self)
+    }
 }
 
 /// Choices of [`crate::to_regex`] and of the schema automaton.
@@ -214,8 +294,9 @@ pub struct Options {
     pub recursion: Recursion,
     /// What a value that the schema does not restrict becomes.
     pub any_value: AnyValue,
-    /// What an object becomes that does not say `additionalProperties`.
-    pub open_objects: OpenObjects,
+    /// Whether an object that lists `properties` has further members of which the schema says
+    /// nothing (default: it has).
+    pub additional_members: AdditionalMembers,
     /// Whether `format` constrains.
     pub formats: Formats,
     /// How characters of strings may be spelled.
@@ -254,7 +335,7 @@ impl Default for Options {
             whitespace: Whitespace::SingleSpace,
             recursion: Recursion::Refuse,
             any_value: AnyValue::Depth(2),
-            open_objects: OpenObjects::Open,
+            additional_members: AdditionalMembers::Open,
             formats: Formats::Assert,
             escapes: Escapes::Standard,
             integers: IntegerSpelling::Plain,
@@ -289,8 +370,8 @@ setters! {
     with_recursion(recursion: Recursion),
     /// Sets what an unrestricted value becomes.
     with_any_value(any_value: AnyValue),
-    /// Sets what an object without `additionalProperties` becomes.
-    with_open_objects(open_objects: OpenObjects),
+    /// Sets whether an object that lists `properties` has members of which nothing is said.
+    with_additional_members(additional_members: AdditionalMembers),
     /// Sets whether `format` constrains.
     with_formats(formats: Formats),
     /// Sets how characters of strings may be spelled.
@@ -326,6 +407,29 @@ setters! {
     with_max_nesting(max_nesting: usize),
     /// Sets the bounds for what the schema leaves unbounded.
     with_caps(caps: Caps),
+}
+
+impl Options {
+    /// What a model that writes values is bound by, unless its user asks for something else:
+    /// the default, with objects that have no members of which the schema says nothing
+    /// ([`AdditionalMembers::Closed`]).
+    ///
+    /// ```
+    /// use schema_regex::{AdditionalMembers, Options};
+    ///
+    /// let options = Options::for_generation();
+    /// assert_eq!(options.additional_members, AdditionalMembers::Closed);
+    /// assert_eq!(Options::default().additional_members, AdditionalMembers::Open);
+    /// ```
+    #[must_use]
+    pub fn for_generation() -> Options {
+        Options::default().with_additional_members(AdditionalMembers::Closed)
+    }
+
+    /// Whether objects are closed that do not speak of further members.
+    pub(crate) fn closes(&self) -> bool {
+        self.additional_members == AdditionalMembers::Closed
+    }
 }
 
 /// The orders in which the properties of an object may come.
@@ -463,16 +567,17 @@ pub enum AnyValue {
     Depth(u32),
 }
 
-/// What an object becomes that does not say `additionalProperties`.
+/// Members that an object may have beside those that a schema lists, where it says nothing
+/// of them.
 ///
 /// ```
 /// # #[cfg(feature = "automaton")] {
 /// use schema_regex::automaton::SchemaAutomaton;
-/// use schema_regex::{OpenObjects, Options};
+/// use schema_regex::{AdditionalMembers, Options};
 /// use serde_json::json;
 ///
 /// let schema = json!({"type": "object", "properties": {"a": {}}});
-/// let closed = Options::default().with_open_objects(OpenObjects::Closed);
+/// let closed = Options::default().with_additional_members(AdditionalMembers::Closed);
 /// let text = br#"{"b":1}"#;
 /// assert!(SchemaAutomaton::new(&schema, &Options::default())?.is_match(text));
 /// assert!(!SchemaAutomaton::new(&schema, &closed)?.is_match(text));
@@ -483,13 +588,38 @@ pub enum AnyValue {
 #[non_exhaustive]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
-pub enum OpenObjects {
-    /// As the specification says: any further property is admitted.
+pub enum AdditionalMembers {
+    /// There may be any: what the specification says.
     #[default]
     Open,
-    /// Where an object has `properties` or `patternProperties` and says
-    /// nothing of further ones, there are none: a sound subset, with a much
-    /// smaller expression, and what a model should usually write.
+    /// There are none, which is what the author of a data class means and what a model
+    /// should write: a sound subset, with a much smaller expression.
+    ///
+    /// An object is closed as a whole, over what `allOf`, `$ref`, the branch that it
+    /// follows, `dependentSchemas` and the like declare together: it has the names of all
+    /// their `properties`, and those that `required` and `dependentRequired` name. It stays
+    /// open where no `properties` are listed, and where any of these locations speaks of
+    /// other members: by `additionalProperties`, `unevaluatedProperties`,
+    /// or `patternProperties`, or by a `minProperties` that the listed names cannot satisfy. Values that an `enum` or a `const` lists stay as they are. Where a
+    /// schema has values, but none that are closed so, nothing is closed. The ledger shows
+    /// each object that was closed as narrowed.
+    ///
+    /// ```
+    /// # #[cfg(feature = "automaton")] {
+    /// use schema_regex::automaton::SchemaAutomaton;
+    /// use schema_regex::{AdditionalMembers, Options};
+    /// use serde_json::json;
+    ///
+    /// let schema = json!({"type": "object", "properties": {"id": {"type": "integer"}},
+    ///     "anyOf": [{"properties": {"name": {"type": "string"}}, "required": ["name"]},
+    ///               {"properties": {"names": {"type": "array"}}, "required": ["names"]}]});
+    /// let closed = Options::default().with_additional_members(AdditionalMembers::Closed);
+    /// let automaton = SchemaAutomaton::new(&schema, &closed)?;
+    /// assert!(automaton.is_match(br#"{"id": 1, "name": "a"}"#));
+    /// assert!(!automaton.is_match(br#"{"id": 1, "name": "a", "names": []}"#));
+    /// # }
+    /// # Ok::<(), schema_regex::Error>(())
+    /// ```
     Closed,
 }
 

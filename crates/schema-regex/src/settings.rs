@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use crate::error::{Error, ErrorKind};
 use crate::options::{
-    AnyValue, Caps, Escapes, Formats, IntegerSpelling, OpenObjects, Options, PropertyOrder,
+    AdditionalMembers, AnyValue, Caps, Escapes, Formats, IntegerSpelling, Options, PropertyOrder,
     Recursion, Whitespace,
 };
 
@@ -18,13 +18,16 @@ const POINTER: &str = "/x-tokenmold";
 const MAX_NESTING: u64 = 1_000;
 /// The most levels that a schema may ask to unroll.
 const MAX_UNROLLED: u64 = 16;
+/// The most digits of numbers that a schema may ask for: each takes as many states as the
+/// automaton of the numbers has.
+const MAX_DIGITS: u64 = 1_000;
 
 const MEMBERS: &[&str] = &[
     "whitespace",
     "escapes",
     "integers",
     "propertyOrder",
-    "openObjects",
+    "additionalMembers",
     "formats",
     "nesting",
     "recursion",
@@ -32,7 +35,14 @@ const MEMBERS: &[&str] = &[
     "caps",
 ];
 
-const MEMBERS_OF_CAPS: &[&str] = &["maxLength", "maxItems", "maxDepth"];
+const MEMBERS_OF_CAPS: &[&str] = &[
+    "length",
+    "items",
+    "depth",
+    "digits",
+    "members",
+    "nameLength",
+];
 
 /// What the schema chose, read without an error.
 #[derive(Clone, Debug, Default)]
@@ -87,9 +97,12 @@ fn choose(value: &Value, out: &mut Options) -> Result<(), Error> {
                 ];
                 out.property_order = choice(at, value, &choices)?;
             }
-            "openObjects" => {
-                let choices = [("open", OpenObjects::Open), ("closed", OpenObjects::Closed)];
-                out.open_objects = choice(at, value, &choices)?;
+            "additionalMembers" => {
+                let choices = [
+                    ("open", AdditionalMembers::Open),
+                    ("closed", AdditionalMembers::Closed),
+                ];
+                out.additional_members = choice(at, value, &choices)?;
             }
             "formats" => {
                 let choices = [
@@ -130,9 +143,12 @@ fn choose_caps(value: &Value, out: &mut Caps) -> Result<(), Error> {
             _ => number(at, value, most).map(Some),
         };
         match name.as_str() {
-            "maxLength" => out.max_length = cap(u64::from(u32::MAX))?,
-            "maxItems" => out.max_items = cap(u64::from(u32::MAX))?,
-            "maxDepth" => out.max_depth = cap(MAX_NESTING)?.map(|n| n as u32),
+            "length" => out.length = cap(u64::from(u32::MAX))?,
+            "items" => out.items = cap(u64::from(u32::MAX))?,
+            "depth" => out.depth = cap(MAX_NESTING)?.map(|n| n as u32),
+            "digits" => out.digits = cap(MAX_DIGITS)?.map(|n| n as u32),
+            "members" => out.members = cap(u64::from(u32::MAX))?,
+            "nameLength" => out.name_length = cap(u64::from(u32::MAX))?,
             _ => return Err(unknown(at, name, "caps", MEMBERS_OF_CAPS)),
         }
     }

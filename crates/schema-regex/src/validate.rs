@@ -389,7 +389,6 @@ impl<'s> Check<'s> {
     }
 
     fn members(&self, members: &Members, value: &Value, depth: usize) -> Result<bool, Error> {
-        let closed = members.are_closed(self.options.open_objects);
         for (name, member) in value.as_object().into_iter().flatten() {
             let mut evaluated = false;
             if let Some(node) = members.names.get(name.as_str()) {
@@ -420,7 +419,7 @@ impl<'s> Check<'s> {
                     }
                 }
             }
-            if !evaluated && (closed || !self.node(members.additional, member, depth)?) {
+            if !evaluated && !self.node(members.additional, member, depth)? {
                 return Ok(false);
             }
         }

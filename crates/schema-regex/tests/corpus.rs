@@ -5,8 +5,8 @@ mod common;
 mod refusals;
 
 use schema_regex::{
-    ErrorKind, Escapes, Formats, IntegerSpelling, OpenObjects, Options, Recursion, Whitespace,
-    parse, to_regex,
+    AdditionalMembers, ErrorKind, Escapes, Formats, IntegerSpelling, Options, Recursion,
+    Whitespace, parse, to_regex,
 };
 use serde_json::{Value, json};
 
@@ -422,7 +422,7 @@ fn objects() {
         &["{\"a\": 1}"],
     );
     check_with(
-        &Options::default().with_open_objects(OpenObjects::Closed),
+        &Options::default().with_additional_members(AdditionalMembers::Closed),
         json!({"type": "object", "properties": {"a": {"const": 1}}}),
         &["{}", "{\"a\": 1}"],
         &["{\"b\": 1}"],

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use fsm_index::{Fill, Guide, Index, IndexConfig, TokenId, Vocabulary, brute_force_mask};
 use schema_regex::automaton::SchemaAutomaton;
-use schema_regex::{Escapes, IntegerSpelling, Options, PropertyOrder, Whitespace};
+use schema_regex::{Caps, Escapes, IntegerSpelling, Options, PropertyOrder, Whitespace};
 use serde_json::{Value, json};
 
 /// Every byte, and pieces of JSON that tokens of real vocabularies look like:
@@ -153,7 +153,7 @@ fn in_this_order(automaton: &SchemaAutomaton, texts: &[&str]) {
 }
 
 #[test]
-fn open_objects() {
+fn additional_members() {
     let schema = json!({
         "type": "object",
         "properties": {"abc": {"type": "string"}, "b": {"type": "integer"}, "xy": {}},
@@ -557,6 +557,39 @@ fn closed_objects() {
         &json!({"type": "object", "additionalProperties": false}),
         &["{"],
     );
+}
+
+#[test]
+fn objects_that_the_options_close_and_caps() {
+    let schema = json!({
+        "properties": {"abc": {"type": "number"}, "b": {}}, "required": ["d"],
+        "anyOf": [{"properties": {"ab": {"type": "object"}}}, {"properties": {"日本": {"type": "integer", "minimum": 12}}}]
+    });
+    let caps = Caps::default()
+        .with_digits(3)
+        .with_members(2)
+        .with_name_length(2);
+    for options in [
+        Options::for_generation(),
+        Options::default().with_caps(caps),
+        Options::for_generation().with_caps(caps),
+    ] {
+        let automaton = SchemaAutomaton::new(&schema, &options).expect("the schema is taken");
+        let effort = Effort {
+            walks: 24,
+            tokens: 24,
+            seed: 3,
+        };
+        let beginnings = [
+            "{\"abc\": 12",
+            "{\"b\": {\"a",
+            "{\"d\": [0.1",
+            "{\"ab\": {\"xy",
+        ];
+        if let Err(difference) = check(&automaton, &vocabulary(&[]), &beginnings, effort) {
+            panic!("{options:?}: {difference}");
+        }
+    }
 }
 
 #[test]

@@ -77,7 +77,7 @@ fn the_schema_overrides_options() {
     );
     check(
         with(
-            json!({"whitespace": "compact", "formats": "annotate", "integers": "zero-fraction", "openObjects": "closed"}),
+            json!({"whitespace": "compact", "formats": "annotate", "integers": "zero-fraction", "additionalMembers": "closed"}),
         ),
         &options,
         &["{\"a\":1.0,\"b\":\"x\"}"],
@@ -141,12 +141,12 @@ fn wrong_settings_are_refused_by_name_and_place() {
             "/x-tokenmold/formats",
         ),
         (
-            json!({"x-tokenmold": {"caps": {"maxlength": 3}}}),
-            "/x-tokenmold/caps/maxlength",
+            json!({"x-tokenmold": {"caps": {"maxLength": 3}}}),
+            "/x-tokenmold/caps/maxLength",
         ),
         (
-            json!({"x-tokenmold": {"caps": {"maxItems": -1}}}),
-            "/x-tokenmold/caps/maxItems",
+            json!({"x-tokenmold": {"caps": {"items": -1}}}),
+            "/x-tokenmold/caps/items",
         ),
         (json!({"items": {"x-tokenmold": {}}}), "/items/x-tokenmold"),
     ] {
@@ -162,7 +162,7 @@ fn wrong_settings_are_refused_by_name_and_place() {
 }
 
 fn caps() -> Options {
-    Options::default().with_caps(Caps::default().with_max_length(4).with_max_items(2))
+    Options::default().with_caps(Caps::default().with_length(4).with_items(2))
 }
 
 #[test]
@@ -238,9 +238,220 @@ fn caps_bound_what_has_no_bound() {
 }
 
 #[test]
+fn members_are_capped_where_some_have_no_name() {
+    let capped = Options::default().with_caps(Caps::default().with_members(2));
+    check(
+        json!({"type": "object", "additionalProperties": {"type": "null"}}),
+        &capped,
+        &["{}", r#"{"a": null, "b": null}"#],
+        &[r#"{"a": null, "b": null, "c": null}"#],
+    );
+    // Those that are named always fit, and so do those that are asked for.
+    check(
+        json!({"type": "object", "properties": {"a": {}, "b": {}, "c": {}}, "additionalProperties": {"type": "null"}}),
+        &capped,
+        &[
+            r#"{"a": 1, "b": 2, "c": 3}"#,
+            r#"{"a": 1, "x": null, "y": null}"#,
+        ],
+        &[r#"{"a": 1, "b": 2, "c": 3, "x": null}"#],
+    );
+    check(
+        json!({"type": "object", "additionalProperties": {"type": "null"}, "minProperties": 3}),
+        &capped,
+        &[r#"{"a": null, "b": null, "c": null}"#],
+        &[
+            r#"{"a": null, "b": null}"#,
+            r#"{"a": null, "b": null, "c": null, "d": null}"#,
+        ],
+    );
+    // A bound of the schema's own, and an object without further members.
+    check(
+        json!({"type": "object", "additionalProperties": {"type": "null"}, "maxProperties": 3}),
+        &capped,
+        &[r#"{"a": null, "b": null, "c": null}"#],
+        &[r#"{"a": null, "b": null, "c": null, "d": null}"#],
+    );
+    check(
+        json!({"type": "object", "properties": {"a": {}, "b": {}, "c": {}}, "additionalProperties": false}),
+        &capped,
+        &[r#"{"a": 1, "b": 2, "c": 3}"#],
+        &[],
+    );
+    check(
+        json!({}),
+        &capped,
+        &[r#"{"a": {"b": 1, "c": 2}, "d": 1}"#],
+        &[
+            r#"{"a": 1, "b": 2, "c": 3}"#,
+            r#"[{"a": 1, "b": 2, "c": 3}]"#,
+        ],
+    );
+    let schema = json!({"type": "object", "additionalProperties": {"type": "null"}});
+    for ledger in ledgers(&schema, &capped) {
+        let entry = ledger.iter().find(|e| e.pointer == "/maxProperties");
+        assert!(
+            matches!(entry.unwrap().status, Status::Narrowed(_)),
+            "{ledger:#?}"
+        );
+    }
+}
+
+#[test]
+fn digits_are_capped_where_they_have_no_end() {
+    let capped = Options::default().with_caps(Caps::default().with_digits(3));
+    check(
+        json!({"type": "integer"}),
+        &capped,
+        &["0", "-123", "999"],
+        &["1000", "-1234"],
+    );
+    // Those of a schema with bounds on both sides have an end.
+    check(
+        json!({"type": "integer", "minimum": 0, "maximum": 123456}),
+        &capped,
+        &["123456"],
+        &[],
+    );
+    check(
+        json!({"enum": [123456, 1.23456]}),
+        &capped,
+        &["123456", "1.23456"],
+        &[],
+    );
+    for ledger in ledgers(
+        &json!({"type": "array", "items": {"type": "integer"}}),
+        &capped,
+    ) {
+        let mut narrowed = ledger.iter().filter(|e| e.pointer == "/items");
+        let is_told =
+            |e: &Entry| matches!(&e.status, Status::Narrowed(how) if how.contains("3 digits"));
+        assert!(narrowed.any(is_told), "{ledger:#?}");
+    }
+}
+
+#[cfg(feature = "automaton")]
+#[test]
+fn the_automaton_caps_all_numbers_and_names() {
+    let capped = |caps: Caps| Options::default().with_caps(caps);
+    let checked = |schema: Value, options: &Options, good: &[&str], bad: &[&str]| {
+        let automaton = SchemaAutomaton::new(&schema, options).unwrap();
+        for (texts, want) in [(good, true), (bad, false)] {
+            for text in texts {
+                let is_match = automaton.is_match(text.as_bytes());
+                assert_eq!(is_match, want, "{schema}: {text}");
+            }
+        }
+    };
+    let digits = capped(Caps::default().with_digits(3));
+    checked(
+        json!({"type": "number"}),
+        &digits,
+        &["-1.25", "12.5", "1e10", "1.5e1"],
+        &["1.125", "0.0001", "1e100", "1.5e10"],
+    );
+    checked(
+        json!({"type": "number", "minimum": 0, "maximum": 1}),
+        &digits,
+        &["0.12", "1"],
+        &["0.125"],
+    );
+    checked(
+        json!({"type": "integer", "minimum": 10}),
+        &digits,
+        &["10", "999"],
+        &["1000", "9"],
+    );
+    // The cap gives way to a minimum that has more digits.
+    checked(
+        json!({"type": "integer", "minimum": 123456}),
+        &digits,
+        &["123456", "999999"],
+        &["1000000"],
+    );
+    checked(
+        json!({"type": "number", "exclusiveMinimum": 0, "multipleOf": 0.0001}),
+        &digits,
+        &["0.01", "3"],
+        &["0.0001", "1.0001"],
+    );
+    checked(json!({}), &digits, &["[123, 0.12]"], &["[1234]"]);
+
+    let names = capped(Caps::default().with_name_length(3));
+    checked(
+        json!({"type": "object", "additionalProperties": {"type": "null"}}),
+        &names,
+        &[r#"{"abc": null, "äöü": null}"#],
+        &[r#"{"abcd": null}"#],
+    );
+    checked(
+        json!({"type": "object", "properties": {"abcdef": {}}}),
+        &names,
+        &[r#"{"abcdef": 1, "abc": 1}"#, r#"{"abcde": 1}"#],
+        &[r#"{"abcdefg": 1}"#],
+    );
+    checked(
+        json!({"type": "object", "patternProperties": {"^x-[a-z]+$": {"type": "null"}}, "additionalProperties": false}),
+        &names,
+        &[r#"{"x-a": null}"#],
+        &[r#"{"x-ab": null}"#, r#"{"a": null}"#],
+    );
+    // Bounds of the schema's own, and a pattern that asks for more.
+    checked(
+        json!({"type": "object", "propertyNames": {"maxLength": 5}}),
+        &names,
+        &[r#"{"abcde": null}"#],
+        &[r#"{"abcdef": null}"#],
+    );
+    checked(
+        json!({"type": "object", "propertyNames": {"pattern": "^[a-z]{4,}$"}, "minProperties": 1}),
+        &names,
+        &[r#"{"abcd": 1}"#],
+        &[r#"{"abcde": 1}"#],
+    );
+    checked(
+        json!({}),
+        &names,
+        &[r#"[{"abc": 1}]"#],
+        &[r#"[{"abcd": 1}]"#],
+    );
+    let (_, ledger) = SchemaAutomaton::explain(parse(&json!({"type": "object"})).unwrap(), &names);
+    let entry = ledger.iter().find(|e| e.pointer == "/propertyNames");
+    assert!(
+        matches!(entry.unwrap().status, Status::Narrowed(_)),
+        "{ledger:#?}"
+    );
+}
+
+#[cfg(feature = "automaton")]
+#[test]
+fn refusals_name_the_cap() {
+    // Of three texts of one character there are no four.
+    let schema = json!({"type": "array", "uniqueItems": true, "minItems": 4,
+        "items": {"type": "string", "pattern": "^[abc]+$"}});
+    let caps = Caps::default().with_length(1).with_items(9).with_digits(9);
+    let error = SchemaAutomaton::new(&schema, &Options::default().with_caps(caps)).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Unsatisfiable);
+    assert!(error.message().contains("`length`"), "{error}");
+    let never = json!({"type": "string", "allOf": [false]});
+    let error = SchemaAutomaton::new(&never, &Options::default().with_caps(caps)).unwrap_err();
+    assert!(!error.message().contains("cap"), "{error}");
+    let many = Options::default().with_caps(Caps::default().with_digits(1_000_000));
+    let error = SchemaAutomaton::new(&json!({"type": "number"}), &many).unwrap_err();
+    assert_eq!((error.kind(), error.pointer()), (ErrorKind::Refused, ""));
+    assert!(error.message().contains("`digits`"), "{error}");
+}
+
+#[test]
 fn caps_come_from_the_schema_too() {
     check(
-        json!({"x-tokenmold": {"caps": {"maxLength": 1, "maxItems": null}}, "type": ["string", "array"], "items": {"type": "null"}}),
+        json!({"x-tokenmold": {"caps": {"digits": 2, "members": 1, "nameLength": null}}, "type": ["integer", "object"]}),
+        &caps(),
+        &["12", r#"{"a": 1}"#],
+        &["123", r#"{"a": 1, "b": 2}"#],
+    );
+    check(
+        json!({"x-tokenmold": {"caps": {"length": 1, "items": null}}, "type": ["string", "array"], "items": {"type": "null"}}),
         &caps(),
         &["\"a\"", "[null, null, null]"],
         &["\"ab\""],
@@ -250,7 +461,7 @@ fn caps_come_from_the_schema_too() {
 #[cfg(feature = "automaton")]
 #[test]
 fn depth_is_capped_where_the_schema_does_not_bound_it() {
-    let options = Options::default().with_caps(Caps::default().with_max_depth(2));
+    let options = Options::default().with_caps(Caps::default().with_depth(2));
     let open = SchemaAutomaton::new(&json!({"type": "array"}), &options).unwrap();
     assert!(open.is_match(b"[[]]") && !open.is_match(b"[[[]]]"));
     let three = json!({"type": "array", "minItems": 1, "items": {"type": "array", "minItems": 1, "items": {"type": "array"}}});
@@ -301,7 +512,7 @@ fn the_ledger_shows_options() {
     }
     for ledger in ledgers(
         &schema,
-        &Options::default().with_open_objects(schema_regex::OpenObjects::Closed),
+        &Options::default().with_additional_members(schema_regex::AdditionalMembers::Closed),
     ) {
         let p = ledger.iter().find(|e| e.pointer == "/properties").unwrap();
         assert!(matches!(p.status, Status::Narrowed(_)), "{p:?}");

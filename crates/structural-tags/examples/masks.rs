@@ -10,7 +10,7 @@ use fsm_index::{
 };
 use response_parser::Format;
 use schema_regex::automaton::SchemaAutomaton;
-use schema_regex::{OpenObjects, Options, Whitespace};
+use schema_regex::{AdditionalMembers, Options, Whitespace};
 use serde_json::{Value, json};
 use structural_tags::{Content, Count, Reasoning, ResponseFormat, StructuralTag, Tag, Tags};
 
@@ -67,7 +67,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         let options = Options::default()
             .with_whitespace(Whitespace::Pattern(r"[ \t\n\r]*".to_owned()))
             .with_escapes(schema_regex::Escapes::All)
-            .with_open_objects(OpenObjects::Closed);
+            .with_additional_members(AdditionalMembers::Closed);
         let begun = Instant::now();
         let Ok(bare) = SchemaAutomaton::new(schema, &options) else {
             continue;

@@ -1,6 +1,6 @@
 //! What `%json` means.
 
-use schema_regex::{Escapes, OpenObjects, Options, Whitespace};
+use schema_regex::{AdditionalMembers, Escapes, Options, Whitespace};
 use serde_json::{Map, Value, json};
 
 use crate::compile::patterns::Reading;
@@ -18,7 +18,7 @@ pub(crate) fn read(schema: &Value, reading: Reading) -> (Value, Options) {
     let mut schema = schema.clone();
     if reading == Reading::Ascii {
         // An object has the properties that are written, unless it says more.
-        options.open_objects = OpenObjects::Closed;
+        options.additional_members = AdditionalMembers::Closed;
         if strict(&mut schema) {
             options.escapes = Escapes::Shortest;
         }

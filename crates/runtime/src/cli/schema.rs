@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use clap::ValueEnum;
 use serde_json::Value;
 use tokenmold::schema_regex::{
-    self, AnyValue, Caps, Escapes, Formats, OpenObjects, ParseOptions, PropertyOrder, Recursion,
-    Schema, Settings, Whitespace,
+    self, AdditionalMembers, AnyValue, Caps, Escapes, Formats, ParseOptions, PropertyOrder,
+    Recursion, Schema, Settings, Whitespace,
 };
 
 use super::{Failure, read};
@@ -153,15 +153,15 @@ impl SchemaOptions {
             Order::Any => PropertyOrder::Any,
         });
         if self.closed_objects {
-            options = options.with_open_objects(OpenObjects::Closed);
+            options = options.with_additional_members(AdditionalMembers::Closed);
         }
         if self.all_escapes {
             options = options.with_escapes(Escapes::All);
         }
         let mut caps = Caps::default();
-        caps.max_length = self.cap_length;
-        caps.max_items = self.cap_items;
-        caps.max_depth = self.cap_depth;
+        caps.length = self.cap_length;
+        caps.items = self.cap_items;
+        caps.depth = self.cap_depth;
         options.with_caps(caps).with_formats(match self.formats {
             FormatPolicy::Assert => Formats::Assert,
             FormatPolicy::Annotate => Formats::Annotate,

@@ -28,7 +28,8 @@ use crate::error::{Error, ErrorKind};
 use crate::ir::signed::Signed;
 use crate::ir::{NodeId, ROOT, Schema};
 use crate::ledger::Entry;
-use crate::options::{Escapes, Options, Target};
+use crate::normal::normaliser::Normaliser;
+use crate::options::{AdditionalMembers, Escapes, Options, Target};
 use crate::regex::Narrowed;
 
 use self::run::scratch::Top;
@@ -119,8 +120,7 @@ impl SchemaAutomaton {
         let options = schema.options(options);
         let mut schema = schema;
         schema.annotate(&options);
-        let normaliser =
-            crate::normal::normaliser::Normaliser::new(schema, options, Target::Automaton);
+        let normaliser = Normaliser::new(schema, options, Target::Automaton);
         SchemaAutomaton::build(normaliser, &[Signed::yes(ROOT)])
     }
 
@@ -131,22 +131,43 @@ impl SchemaAutomaton {
         options: Options,
         root: &[Signed],
     ) -> Result<SchemaAutomaton, Error> {
-        let mut normaliser =
-            crate::normal::normaliser::Normaliser::new(schema, options, Target::Automaton);
+        let mut normaliser = Normaliser::new(schema, options, Target::Automaton);
         normaliser.as_enforced = true;
         SchemaAutomaton::build(normaliser, root)
     }
 
-    fn build(
-        mut normaliser: crate::normal::normaliser::Normaliser,
+    fn build(normaliser: Normaliser, root: &[Signed]) -> Result<SchemaAutomaton, Error> {
+        let (mut automaton, narrowed) = SchemaAutomaton::unbounded(normaliser, root)?;
+        let mut options = Options::clone(&automaton.options);
+        match automaton.bound_nesting(options.caps.depth, narrowed) {
+            Ok(()) => Ok(automaton),
+            // A schema that has no value when it is closed stays as it is written.
+            Err(error) if error.kind() == ErrorKind::Unsatisfiable && options.closes() => {
+                options.additional_members = AdditionalMembers::Open;
+                let schema = Arc::unwrap_or_clone(automaton.schema);
+                SchemaAutomaton::build(Normaliser::new(schema, options, Target::Automaton), root)
+            }
+            Err(error) => {
+                let schema = Arc::unwrap_or_clone(automaton.schema);
+                Err(cap_at_fault(schema, &options, root).unwrap_or(error))
+            }
+        }
+    }
+
+    /// Compiles what some locations demand together, and what was narrowed for it; how deep
+    /// values may nest is not decided yet.
+    fn unbounded(
+        mut normaliser: Normaliser,
         root: &[Signed],
-    ) -> Result<SchemaAutomaton, Error> {
+    ) -> Result<(SchemaAutomaton, Narrowed), Error> {
         let options = normaliser.options.clone();
         let space = machine::white_space::Space::new(&options)?;
         normaliser.refuse_cycles()?;
         let root = normaliser.intern(root);
         let mut builder = compile::builder::Builder::new(normaliser);
         builder.build(root)?;
+        let mut narrowed = builder.narrowed;
+        narrowed.extend(builder.normaliser.closings());
         let mut nodes = builder.nodes;
         compile::heights::solve(&mut nodes);
         compile::same_nodes::solve(&mut nodes);
@@ -166,11 +187,10 @@ impl SchemaAutomaton {
             max_nesting: u32::try_from(options.max_nesting).unwrap_or(u32::MAX - 1),
             schema: Arc::new(builder.normaliser.schema),
             narrowed: Arc::default(),
-            options: Arc::new(options.clone()),
+            options: Arc::new(options),
         };
         automaton.list_values(&unique)?;
-        automaton.bound_nesting(options.caps.max_depth, builder.narrowed)?;
-        Ok(automaton)
+        Ok((automaton, narrowed))
     }
 
     /// Decides how deep values may nest.
@@ -297,9 +317,27 @@ impl SchemaAutomaton {
     }
 }
 
+/// The error about a schema without a value that has some without one of the caps.
+fn cap_at_fault(schema: Schema, options: &Options, root: &[Signed]) -> Option<Error> {
+    for (name, without) in options.caps.each_left_out() {
+        let options = options.clone().with_caps(without);
+        let normaliser = Normaliser::new(schema.clone(), options, Target::Automaton);
+        let made = SchemaAutomaton::unbounded(normaliser, root);
+        let fits = made
+            .and_then(|(mut automaton, narrowed)| automaton.bound_nesting(without.depth, narrowed));
+        if fits.is_ok() {
+            let why = format!(
+                "no value satisfies the schema under the cap `{name}`; raise it or leave it out"
+            );
+            return Some(Error::new(ErrorKind::Unsatisfiable, "", why));
+        }
+    }
+    None
+}
+
 /// The nodes with arrays of different items, each with a location that says so.
 fn unique_locations(
-    normaliser: &crate::normal::normaliser::Normaliser,
+    normaliser: &Normaliser,
     nodes: &[machine::node::Node],
 ) -> Vec<(usize, NodeId)> {
     let mut out = Vec::new();

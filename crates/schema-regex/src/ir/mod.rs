@@ -18,7 +18,7 @@ use crate::language::automata::Matcher;
 use crate::language::formats::Format;
 use crate::language::pattern::{Pattern, PatternError};
 use crate::options::Draft;
-use crate::options::{Formats, OpenObjects, Options};
+use crate::options::{Formats, Options};
 use crate::settings::Overrides;
 use crate::validate::{canonical_value, equal};
 
@@ -262,15 +262,6 @@ pub(crate) struct Members {
     pub(crate) additional: NodeId,
     /// Whether `additionalProperties` (or its like) was said.
     pub(crate) additional_said: bool,
-}
-
-impl Members {
-    /// Whether the options close the object, of which the schema says nothing.
-    pub(crate) fn are_closed(&self, open: OpenObjects) -> bool {
-        open == OpenObjects::Closed
-            && !self.additional_said
-            && !(self.names.is_empty() && self.patterns.is_empty())
-    }
 }
 
 /// `prefixItems` and `items` of one location, in whichever form.

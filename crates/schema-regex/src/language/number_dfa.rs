@@ -118,6 +118,73 @@ impl NumberDfa {
         Some(NumberDfa::of_table(both.trimmed()))
     }
 
+    /// Whether texts may have any number of digits: whether states come again.
+    pub(crate) fn is_endless(&self) -> bool {
+        // Of states that lead to each other none is ever left without a source.
+        let mut sources = vec![0usize; self.next.len()];
+        let targets = |state: usize| self.next[state].iter().filter(|to| **to != DEAD);
+        for state in 0..self.next.len() {
+            targets(state).for_each(|to| sources[*to as usize] += 1);
+        }
+        let mut todo: Vec<usize> = (0..sources.len()).filter(|s| sources[*s] == 0).collect();
+        let mut left = sources.len();
+        while let Some(state) = todo.pop() {
+            left -= 1;
+            for to in targets(state) {
+                sources[*to as usize] -= 1;
+                if sources[*to as usize] == 0 {
+                    todo.push(*to as usize);
+                }
+            }
+        }
+        left > 0
+    }
+
+    /// How many digits the texts have at least; `None` where there are none.
+    pub(crate) fn least_digits(&self) -> Option<u32> {
+        let mut met = vec![false; self.next.len()];
+        let (mut now, mut later) = (vec![0u32], Vec::new());
+        let mut digits = 0;
+        while !now.is_empty() {
+            while let Some(state) = now.pop() {
+                if std::mem::replace(met.get_mut(state as usize)?, true) {
+                    continue;
+                }
+                if self.accept[state as usize] {
+                    return Some(digits);
+                }
+                for (symbol, to) in self.next[state as usize].iter().enumerate() {
+                    match (*to == DEAD, symbol <= number_symbol(b'9')) {
+                        (true, _) => {}
+                        (false, true) => later.push(*to),
+                        (false, false) => now.push(*to),
+                    }
+                }
+            }
+            now.append(&mut later);
+            digits += 1;
+        }
+        None
+    }
+
+    /// The texts with so many digits at most; `None` past `limit` states.
+    pub(crate) fn of_digits(&self, most: u32, mut limit: Limit<'_>) -> Option<NumberDfa> {
+        if self.next.len().saturating_mul(most as usize + 1) > limit.states {
+            return None;
+        }
+        let count = (0..=most).map(|digits| {
+            let mut row = [digits; 16];
+            let more = if digits < most { digits + 1 } else { DEAD };
+            row[number_symbol(b'0')..=number_symbol(b'9')].fill(more);
+            row
+        });
+        let next: Vec<[u32; 16]> = count.collect();
+        let counter = Table::new(16, next.into_flattened(), vec![true; most as usize + 1]);
+        let accepts = |a: Option<&bool>, b: Option<&bool>| a == Some(&true) && b == Some(&true);
+        let both = product(&self.table(), &counter, Keep::Both, accepts, &mut limit).ok()?;
+        Some(NumberDfa::of_table(both.trimmed()))
+    }
+
     pub(crate) fn step(&self, state: u32, byte: u8) -> u32 {
         self.next[state as usize][number_symbol(byte)]
     }
@@ -145,6 +212,41 @@ mod tests {
         let next: Vec<[u32; 16]> = next.chain([[DEAD; 16]]).collect();
         let accept = (0..next.len()).map(|state| state > 0).collect();
         NumberDfa::of_rows(next, accept)
+    }
+
+    #[test]
+    fn digits_are_bounded() {
+        let bounded = up_to(5);
+        assert!(!bounded.is_endless());
+        assert_eq!(bounded.least_digits(), Some(1));
+        // `-`, and then one digit or more.
+        let mut endless = up_to(1).next;
+        endless[1][..10].fill(1);
+        let mut first = [DEAD; 16];
+        first[10] = 1;
+        let next = vec![
+            first,
+            endless[0].map(|to| if to == DEAD { DEAD } else { 2 }),
+            endless[1].map(|to| if to == DEAD { DEAD } else { 2 }),
+        ];
+        let endless = NumberDfa::of_rows(next, vec![false, false, true]);
+        assert!(endless.is_endless());
+        assert_eq!(endless.least_digits(), Some(1));
+        let three = endless.of_digits(3, Limit::from(100)).unwrap();
+        let accepts = |text: &str| {
+            let mut state = 0;
+            for byte in text.bytes() {
+                state = three.step(state, byte);
+                if state == DEAD {
+                    return false;
+                }
+            }
+            three.accepts(state)
+        };
+        assert!(accepts("-1") && accepts("-123"));
+        assert!(!accepts("-1234") && !accepts("-") && !accepts("1"));
+        assert!(!three.is_endless());
+        assert!(endless.of_digits(3, Limit::from(11)).is_none());
     }
 
     #[test]

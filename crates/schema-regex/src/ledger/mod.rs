@@ -7,7 +7,7 @@ use std::collections::HashSet;
 
 use crate::error::{Error, ErrorKind};
 use crate::ir::{AtomKind, Location, Schema};
-use crate::options::{AnyValue, Formats, OpenObjects, Options};
+use crate::options::{AnyValue, Formats, Options};
 use crate::regex::{Narrowed, Printed, printed};
 
 pub use crate::ledger::table::{General, KEYWORDS, Keyword, markdown};
@@ -139,12 +139,6 @@ impl Schema {
                 if keyword == "format" {
                     status = self.format_status(node, options, form, status);
                 }
-                let closes = matches!(&**keyword, "properties" | "patternProperties");
-                if closes && options.open_objects == OpenObjects::Closed && leaves_open(node) {
-                    status = Status::Narrowed(
-                        "objects have no further members, by OpenObjects::Closed".to_owned(),
-                    );
-                }
                 out.push(Entry {
                     pointer,
                     keyword: keyword.to_string(),
@@ -232,14 +226,6 @@ impl Schema {
     }
 }
 
-/// Whether a location has members and says nothing of further ones.
-fn leaves_open(node: &Location) -> bool {
-    node.atoms().iter().any(|a| match &a.kind {
-        AtomKind::Members(m) => !(m.additional_said || m.names.is_empty() && m.patterns.is_empty()),
-        _ => false,
-    })
-}
-
 /// Adds what the compilation found.
 fn finish(entries: &mut Vec<Entry>, narrowed: &Narrowed, error: Option<&Error>) {
     for (pointer, keyword, how) in narrowed {
@@ -248,7 +234,9 @@ fn finish(entries: &mut Vec<Entry>, narrowed: &Narrowed, error: Option<&Error>) 
             keyword => format!("{pointer}/{}", crate::error::escape_token(keyword)),
         };
         let status = Status::Narrowed(how.clone());
-        let same = |e: &&mut Entry| e.pointer == pointer && e.keyword == *keyword;
+        // Beside the keywords a place may be narrowed in several ways.
+        let same =
+            |e: &&mut Entry| e.pointer == pointer && e.keyword == *keyword && !keyword.is_empty();
         match entries.iter_mut().find(same) {
             Some(entry) => entry.status = status,
             None => entries.push(Entry {

@@ -336,7 +336,7 @@ pub fn markdown() -> String {
     }
     formats(&mut out);
     out.push_str(
-        "\n## Narrowing\n\nNarrowed beyond keywords: a value that the schema leaves unrestricted nests at most\n`Options::any_value` deep (default 2; one level less for members that are admitted unsaid), since JSON is not regular; objects without\n`additionalProperties` are closed by `OpenObjects::Closed` (default: open). `Options::caps` bounds strings, arrays and nesting that the schema leaves unbounded (default: not). The ledger of a\nschema shows each such place.\n\nThe notes speak of the regular expression. The schema automaton (feature `automaton`) enforces every\nkeyword that is not an annotation, with the limits that the crate's page lists.\n",
+        "\n## Narrowing\n\nNarrowed beyond keywords: a value that the schema leaves unrestricted nests at most\n`Options::any_value` deep (default 2; one level less for members that are admitted unsaid), since JSON is not regular; objects that list\n`properties` and do not speak of other members are closed by `AdditionalMembers::Closed` (default: open). `Options::caps` bounds strings, numbers, arrays, objects, names and nesting that the schema leaves unbounded (default: not). The ledger of a\nschema shows each such place.\n\nThe notes speak of the regular expression. The schema automaton (feature `automaton`) enforces every\nkeyword that is not an annotation, with the limits that the crate's page lists.\n",
     );
     out
 }

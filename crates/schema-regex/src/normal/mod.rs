@@ -11,12 +11,14 @@
 //!   themselves; [`synthetic`]: locations that a schema implies without writing them.
 //! - [`tagged`]: alternatives that exclude each other, so that they need no complements;
 //!   [`closed`]: objects without further members, of which names settle what is asked;
+//!   [`closing`]: objects that have none because the options say so;
 //!   [`repeated`]: large choices that a schema says again.
 //! - [`alternative`]: what is found; [`demands`]: what it says of members and items;
 //!   [`members`]: which keywords it looks at; [`member_order`]: the order of its members.
 
 pub(crate) mod alternative;
 mod closed;
+mod closing;
 pub(crate) mod conjunctions;
 pub(crate) mod demands;
 pub(crate) mod in_place;

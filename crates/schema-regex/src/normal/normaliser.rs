@@ -14,6 +14,7 @@ use crate::ir::signed::Signed;
 use crate::ir::{AtomKind, Kinds, Members, NEVER, NodeId, Schema};
 use crate::language::formats::Format;
 use crate::normal::alternative::{ALL_KINDS, At, KINDS, Kind, Shape};
+use crate::normal::closing::Closing;
 use crate::normal::conjunctions::{ANY, ConjId, Conjs, NONE};
 use crate::normal::search::plain::bits;
 use crate::normal::tagged::Told;
@@ -54,6 +55,7 @@ pub(crate) struct Normaliser {
     pub(super) containers: HashMap<String, NodeId>,
     pub(super) unions: FxHashMap<(NodeId, Vec<NodeId>), NodeId>,
     pub(super) evaluates: FxHashMap<NodeId, bool>,
+    pub(super) closing: Closing,
     pub(super) told: FxHashMap<NodeId, Rc<Told>>,
     /// By the number of branches: locations with so large a choice, and their conjunctions.
     pub(super) choices: FxHashMap<usize, Vec<(NodeId, ConjId)>>,
@@ -92,6 +94,7 @@ impl Normaliser {
             containers: HashMap::new(),
             unions: FxHashMap::default(),
             evaluates: FxHashMap::default(),
+            closing: Closing::default(),
             told: FxHashMap::default(),
             choices: FxHashMap::default(),
             excluding: FxHashMap::default(),
@@ -243,6 +246,10 @@ impl Normaliser {
         let shapes = self
             .expand(conj, kind)
             .map_err(|error| self.blamed(conj, error))?;
+        let shapes = match kind {
+            Kind::Object if self.options.closes() => self.close(conj, shapes)?,
+            _ => shapes,
+        };
         let number = if shapes.is_empty() {
             NO_SHAPES
         } else {

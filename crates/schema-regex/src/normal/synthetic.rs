@@ -94,7 +94,7 @@ impl Normaliser {
         self.synthetic(ALWAYS, vec![atom])
     }
 
-    fn synthetic(&mut self, like: NodeId, atoms: Vec<Atom>) -> NodeId {
+    pub(crate) fn synthetic(&mut self, like: NodeId, atoms: Vec<Atom>) -> NodeId {
         let pointer = self.schema.node(like).pointer.clone();
         self.schema.nodes.push(Location {
             pointer,

@@ -68,7 +68,7 @@ pub(crate) fn print(
         return Ok(None);
     }
     // A count beside a bound on the length is not printed.
-    if let (None, Some(cap), []) = (max, printer.options.caps.max_items, &*arrays.counts) {
+    if let (None, Some(cap), []) = (max, printer.options.caps.items, &*arrays.counts) {
         let cap = cap.max(arrays.needed());
         max = Some(cap);
         printer.narrow("maxItems", crate::regex::capped_items(cap));

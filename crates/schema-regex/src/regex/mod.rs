@@ -26,7 +26,7 @@ use crate::language::white_space;
 use crate::normal::alternative::{ALL_KINDS, KINDS, Kind, Shape};
 use crate::normal::conjunctions::{ANY, ConjId, NONE};
 use crate::normal::normaliser::Normaliser;
-use crate::options::{AnyValue, Caps, Options, Recursion, Target, Whitespace};
+use crate::options::{AdditionalMembers, AnyValue, Caps, Options, Recursion, Target, Whitespace};
 
 /// Prints a schema as a regular expression over the texts of the values that
 /// satisfy it.
@@ -67,12 +67,12 @@ pub(crate) struct Printed {
 
 pub(crate) fn printed(schema: &Schema, options: &Options) -> Printed {
     let mut options = schema.options(options);
-    if let (Some(levels), AnyValue::Depth(depth)) = (options.caps.max_depth, options.any_value) {
+    if let (Some(levels), AnyValue::Depth(depth)) = (options.caps.depth, options.any_value) {
         options.any_value = AnyValue::Depth(depth.min(levels));
     }
     let mut schema = schema.clone();
     schema.annotate(&options);
-    let mut normaliser = Normaliser::new(schema, options.clone(), Target::Expression);
+    let mut normaliser = Normaliser::new(schema.clone(), options.clone(), Target::Expression);
     loop {
         let mut narrowed = Narrowed::new();
         let result = print_once(&mut normaliser, &options, &mut narrowed)
@@ -81,6 +81,11 @@ pub(crate) fn printed(schema: &Schema, options: &Options) -> Printed {
             // Unrestricted values give way first.
             (Err(e), AnyValue::Depth(depth)) if e.kind() == ErrorKind::TooLong && depth > 0 => {
                 options.any_value = AnyValue::Depth(depth.min(4) - 1);
+            }
+            // A schema that has no value when it is closed stays as it is written.
+            (Err(e), _) if e.kind() == ErrorKind::Unsatisfiable && options.closes() => {
+                options.additional_members = AdditionalMembers::Open;
+                normaliser = Normaliser::new(schema.clone(), options.clone(), Target::Expression);
             }
             (result, _) => {
                 return Printed {
@@ -133,6 +138,7 @@ fn print_once(
     };
     let text = printer.value(root);
     *narrowed = std::mem::take(&mut printer.narrowed);
+    narrowed.extend(printer.normaliser.closings());
     for (pointer, depth) in &printer.depths {
         let how = format!("a value that is not restricted nests at most {depth} deep");
         narrowed.insert((pointer.clone(), "", how));
@@ -374,11 +380,13 @@ impl Printer<'_> {
         let least = self.depths.entry(here).or_insert(depth);
         *least = depth.min(*least);
         self.narrow_any();
-        let items = self.options.caps.max_items.unwrap_or(u64::MAX);
-        let more = match items {
-            u64::MAX => "*".to_owned(),
-            n => format!("{{0,{}}}", n.saturating_sub(1)),
+        // How many come behind the first one.
+        let behind = |cap: Option<u64>| match cap {
+            None => "*".to_owned(),
+            Some(n) => format!("{{0,{}}}", n.saturating_sub(1)),
         };
+        let Caps { items, members, .. } = self.options.caps;
+        let (more_items, more_members) = (behind(items), behind(members));
         while self.any.len() <= depth as usize {
             let number = spell::print(
                 &crate::language::number_expressions::any_number(),
@@ -395,13 +403,14 @@ impl Printer<'_> {
                         colon,
                     } = &self.space;
                     let member = format!("{string}{colon}{inner}");
-                    let list = if items == 0 {
-                        String::new()
-                    } else {
-                        format!("(?:{inner}(?:{comma}{inner}){more}{inside})?")
+                    let some = |cap: Option<u64>, one: &str, more: &str| match cap {
+                        Some(0) => String::new(),
+                        _ => format!("(?:{one}(?:{comma}{one}){more}{inside})?"),
                     };
+                    let list = some(items, inner, &more_items);
+                    let map = some(members, &member, &more_members);
                     format!(
-                        "(?:null|true|false|{number}|{value}|\\[{inside}{list}\\]|\\{{{inside}(?:{member}(?:{comma}{member})*{inside})?\\}})"
+                        "(?:null|true|false|{number}|{value}|\\[{inside}{list}\\]|\\{{{inside}{map}\\}})"
                     )
                 }
             };
@@ -418,7 +427,7 @@ impl Printer<'_> {
 
     /// Any string as a value.
     fn any_text(&self) -> String {
-        match self.options.caps.max_length {
+        match self.options.caps.length {
             None => self.any_string(),
             Some(n) => format!("\"{}{{0,{n}}}\"", self.char),
         }
@@ -426,15 +435,19 @@ impl Printer<'_> {
 
     fn narrow_any(&mut self) {
         let Caps {
-            max_length,
-            max_items,
+            length,
+            items,
+            members,
             ..
         } = self.options.caps;
-        if let Some(n) = max_length {
+        if let Some(n) = length {
             self.narrow("maxLength", capped_length(n));
         }
-        if let Some(n) = max_items {
+        if let Some(n) = items {
             self.narrow("maxItems", capped_items(n));
+        }
+        if let Some(n) = members {
+            self.narrow("maxProperties", capped_members(n));
         }
     }
 
@@ -533,6 +546,19 @@ pub(crate) fn capped_length(n: u64) -> String {
 
 pub(crate) fn capped_items(n: u64) -> String {
     format!("at most {n} items, by the caps of the options")
+}
+
+pub(crate) fn capped_digits(n: u32) -> String {
+    format!("numbers have at most {n} digits, by the caps of the options")
+}
+
+pub(crate) fn capped_members(n: u64) -> String {
+    format!("at most {n} members, by the caps of the options")
+}
+
+#[cfg(feature = "automaton")]
+pub(crate) fn capped_names(n: u64) -> String {
+    format!("at most {n} characters of a name that no keyword has, by the caps of the options")
 }
 
 fn too_long(pointer: &str, options: &Options) -> Error {

@@ -14,13 +14,13 @@ use crate::normal::conjunctions::ConjId;
 use crate::options::{IntegerSpelling, Options};
 use crate::regex::spell;
 use crate::regex::spell::Spelling;
-use crate::regex::{Printer, alternation};
+use crate::regex::{Printer, alternation, capped_digits};
 
 /// What a byte of the expression of numbers takes, in units of work.
 const BYTE: usize = 12;
 
 pub(crate) fn print(
-    printer: &Printer<'_>,
+    printer: &mut Printer<'_>,
     conj: ConjId,
     n: &NumberShape,
 ) -> Result<Option<String>, Error> {
@@ -44,6 +44,18 @@ pub(crate) fn print(
     let unbounded = !is_bounded && n.excluded.is_empty();
     if unbounded && fraction == Fraction::Any && divisors.is_empty() {
         return Ok(Some(spell::print(&any_number(), Spelling::Raw)));
+    }
+    // Only integers without a bound are capped: an expression does not count the digits of
+    // two parts together.
+    if let (true, Fraction::None(IntegerSpelling::Plain), [], Some(cap)) = (
+        unbounded,
+        fraction,
+        &divisors[..],
+        printer.options.caps.digits,
+    ) {
+        let cap = cap.max(1);
+        printer.narrow("", capped_digits(cap));
+        return Ok(Some(format!("-?(?:0|[1-9][0-9]{{0,{}}})", cap - 1)));
     }
     let mut re = None;
     if let (Some(low), Some(high), [first, ..]) = (&n.low, &n.high, divisors.as_slice())

@@ -9,7 +9,7 @@ use crate::normal::conjunctions::{ConjId, NONE};
 use crate::regex::further_members::further;
 use crate::regex::member_sequence::{Listed, Long, Sequence};
 use crate::regex::witnesses::with_witness;
-use crate::regex::{Printer, Space};
+use crate::regex::{Printer, Space, capped_members};
 
 pub(crate) fn print(
     printer: &mut Printer<'_>,
@@ -81,10 +81,16 @@ pub(super) fn without_witness(
             required: true,
         });
     }
+    let mut max = objects.max;
+    if let (Some(cap), None, true) = (printer.options.caps.members, max, further.is_some()) {
+        let cap = cap.max(listed.len() as u64).max(objects.min);
+        max = Some(cap);
+        printer.narrow("maxProperties", capped_members(cap));
+    }
     let Space { inside, comma, .. } = &printer.space;
     let limit = printer.options.max_regex_bytes;
     let sequence = Sequence::new(&listed, further.as_deref(), comma, limit);
-    let body = match sequence.print(objects.min, objects.max) {
+    let body = match sequence.print(objects.min, max) {
         Ok(body) => body,
         Err(Long) => return Err(crate::regex::too_long(&printer.here(), &printer.options)),
     };

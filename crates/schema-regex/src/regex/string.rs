@@ -62,7 +62,7 @@ pub(crate) fn print(
 /// The language with the cap on lengths, where it has no bound of its own and
 /// something is left.
 fn capped(printer: &mut Printer<'_>, s: &StringShape, language: Language) -> Language {
-    let Some(cap) = printer.options.caps.max_length else {
+    let Some(cap) = printer.options.caps.length else {
         return language;
     };
     let bounded = s.max.is_some() || s.allowed.is_some();

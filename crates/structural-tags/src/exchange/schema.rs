@@ -1,7 +1,7 @@
 //! JSON of a schema, as structural tags write it.
 
 use schema_regex::automaton::SchemaAutomaton;
-use schema_regex::{Escapes, OpenObjects, Options, PropertyOrder, Whitespace};
+use schema_regex::{AdditionalMembers, Escapes, Options, PropertyOrder, Whitespace};
 use serde_json::{Value, json};
 
 use super::format::JsonFormat;
@@ -28,7 +28,7 @@ pub(super) fn options(json: &JsonFormat, limits: &TagLimits) -> Result<Options, 
         .with_whitespace(space)
         .with_escapes(Escapes::All)
         // With properties and no word on others there are no others.
-        .with_open_objects(OpenObjects::Closed)
+        .with_additional_members(AdditionalMembers::Closed)
         .with_property_order(match json.any_order {
             true => PropertyOrder::Any,
             false => PropertyOrder::Schema,
@@ -44,36 +44,9 @@ pub(super) fn automaton(json: &JsonFormat, limits: &TagLimits) -> Result<SchemaA
 
 /// The schema as it is compiled.
 pub(super) fn prepared(json: &JsonFormat) -> Result<Value, Error> {
-    let mut schema = json.schema.clone();
-    close(&mut schema);
     match json.excludes.as_slice() {
-        [] => Ok(schema),
-        excludes => without(&schema, excludes, &json.at),
-    }
-}
-
-/// Says of objects with no properties declared that they have none. Recursion is as deep as
-/// the schema, which is bounded.
-fn close(schema: &mut Value) {
-    match schema {
-        Value::Array(several) => several.iter_mut().for_each(close),
-        Value::Object(map) => {
-            let has = |key: &str| map.contains_key(key);
-            let is_empty = map.get("properties").is_some_and(|p| *p == json!({}));
-            let says = has("additionalProperties")
-                || has("unevaluatedProperties")
-                || has("patternProperties");
-            if is_empty && !says {
-                map.insert("additionalProperties".to_owned(), Value::Bool(false));
-            }
-            let data = ["enum", "const", "default", "examples"];
-            for (key, value) in map.iter_mut() {
-                if !data.contains(&key.as_str()) {
-                    close(value);
-                }
-            }
-        }
-        _ => {}
+        [] => Ok(json.schema.clone()),
+        excludes => without(&json.schema, excludes, &json.at),
     }
 }
 

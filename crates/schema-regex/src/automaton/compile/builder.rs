@@ -15,8 +15,8 @@ use crate::automaton::machine::node::{
     ObjectMachine, StringMachine, Word, Words,
 };
 use crate::error::{Error, ErrorKind};
-use crate::ir::Name;
 use crate::ir::signed::Signed;
+use crate::ir::{Name, NodeId};
 use crate::language::char_dfa::CharDfa;
 use crate::language::clamped;
 use crate::language::number_dfa::NumberDfa;
@@ -44,6 +44,8 @@ pub(crate) struct Builder {
     loops_of: FxHashMap<*const CharDfa, u32>,
     /// Where caps were applied: a location, a keyword, how.
     pub(crate) narrowed: Narrowed,
+    /// Locations of strings that have so many characters at most.
+    pub(crate) lengths: Vec<(u64, NodeId)>,
 }
 
 /// For each thread its choices of goals, before the goals have numbers.
@@ -63,6 +65,7 @@ impl Builder {
             loops: Loops::default(),
             loops_of: FxHashMap::default(),
             narrowed: Narrowed::new(),
+            lengths: Vec::new(),
         }
     }
 
@@ -231,6 +234,7 @@ impl Builder {
             if dfa.is_empty() {
                 continue;
             }
+            let dfa = self.cap_number(goals[goal as usize], dfa)?;
             if let [(0, one)] = &shapes[..]
                 && one.len() == 1
             {
@@ -251,7 +255,7 @@ impl Builder {
     fn strings(&mut self, goals: &[ConjId]) -> Result<Option<Arc<StringMachine>>, Error> {
         if let &[goal] = goals
             && self.normaliser.is_any_string(goal)?
-            && self.options().caps.max_length.is_none()
+            && self.options().caps.length.is_none()
         {
             return Ok(Some(self.machines.free_string()));
         }
@@ -487,18 +491,37 @@ impl Builder {
         if known.is_empty() {
             return Ok(None);
         }
-        if let (&[goal], [(_, list)]) = (goals, &known[..])
-            && let [Shape::Object(o)] = &list[..]
+        let mut capped: Vec<(u32, ObjectShape)> = Vec::new();
+        if self.caps_objects() {
+            for (goal, shape) in each(&known) {
+                if let Shape::Object(o) = shape {
+                    let mut o = o.clone();
+                    self.cap_object(goals[goal as usize], &mut o)?;
+                    capped.push((goal, o));
+                }
+            }
+        }
+        let one = match (&known[..], &capped[..]) {
+            (_, [(_, o)]) => Some(o),
+            ([(_, list)], []) => match &list[..] {
+                [Shape::Object(o)] => Some(o),
+                _ => None,
+            },
+            _ => None,
+        };
+        if let (&[goal], Some(o)) = (goals, one)
             && let Some(machine) = self.plain_object(goal, o)?
         {
             return Ok(Some(Box::new(machine)));
         }
-        let shapes: Vec<(u32, &ObjectShape)> = each(&known)
-            .filter_map(|(g, s)| match s {
-                Shape::Object(o) => Some((g, o)),
-                _ => None,
-            })
-            .collect();
+        let as_found = each(&known).filter_map(|(g, s)| match s {
+            Shape::Object(o) => Some((g, o)),
+            _ => None,
+        });
+        let shapes: Vec<(u32, &ObjectShape)> = match capped.is_empty() {
+            true => as_found.collect(),
+            false => capped.iter().map(|(g, o)| (*g, o)).collect(),
+        };
         if shapes.is_empty() {
             return Ok(None);
         }

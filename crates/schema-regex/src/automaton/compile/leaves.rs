@@ -45,6 +45,10 @@ pub(crate) struct LeafCache {
     /// What was met last: alternatives often ask the same and want other answers.
     product: Option<(Vec<Asked>, Rc<Product>)>,
     numbers: HashMap<NumberShape, Arc<NumberDfa>>,
+    /// Numbers of so many digits at most, by those of any number.
+    pub(crate) capped: FxHashMap<(*const NumberDfa, u32), Arc<NumberDfa>>,
+    /// What is capped.
+    pub(crate) whole: Vec<Arc<NumberDfa>>,
     /// All numbers that are no integers.
     no_integers: Option<Arc<NumberDfa>>,
 }

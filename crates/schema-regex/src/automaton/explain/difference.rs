@@ -12,7 +12,7 @@ use crate::automaton::SchemaAutomaton;
 use crate::error::Error;
 use crate::ir::signed::Signed;
 use crate::ir::{ALWAYS, Atom, Body, NEVER, NodeId, PatternId, ROOT, Schema};
-use crate::options::{Caps, Options};
+use crate::options::{AdditionalMembers, Caps, Options};
 
 impl SchemaAutomaton {
     /// The values that `schema` admits and `other` does not, as `schema` spells
@@ -21,7 +21,7 @@ impl SchemaAutomaton {
     /// the completion of the start.
     ///
     /// Formats that are narrowed are taken as they are enforced; the options
-    /// are those of `schema`, without caps.
+    /// are those of `schema`, without caps and with objects as they are written.
     ///
     /// # Errors
     ///
@@ -45,7 +45,10 @@ impl SchemaAutomaton {
         other: &Schema,
         options: &Options,
     ) -> Result<SchemaAutomaton, Error> {
-        let options = schema.options(options).with_caps(Caps::default());
+        let options = schema
+            .options(options)
+            .with_caps(Caps::default())
+            .with_additional_members(AdditionalMembers::Open);
         let mut both = schema.clone();
         let root = append(&mut both, other);
         both.annotate(&options);

@@ -22,12 +22,15 @@ impl Normaliser {
     ) -> Flow {
         let (node, atom) = (used.node, used.index);
         if used.positive {
-            let closed = members.are_closed(self.options.open_objects);
             collect(p, used.collector, |c| {
                 c.members.push(Source::Members(node, atom));
             });
             return object(p, |o| {
-                o.rules.push(MemberRule::Members { node, atom, closed });
+                o.rules.push(MemberRule::Members {
+                    node,
+                    atom,
+                    closed: false,
+                });
                 true
             });
         }

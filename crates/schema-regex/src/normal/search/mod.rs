@@ -182,6 +182,7 @@ impl Normaliser {
         kind: Kind,
     ) -> Result<Option<Choices>, Error> {
         let at = self.first_of(conj);
+        let closes = kind == Kind::Object && self.options.closes();
         let mut best: Option<(usize, usize)> = None;
         let mut i = 0;
         while i < partial.branches.len() {
@@ -204,11 +205,16 @@ impl Normaliser {
                 }
                 if !dead {
                     kept.push(terms);
-                    settled = all;
+                    settled |= all;
                 }
-                if settled {
+                if settled && !closes {
                     break;
                 }
+            }
+            // Of an object that is closed the other ways have a say, too: in the names.
+            if settled && closes {
+                let mut terms = kept.iter().flat_map(|terms| terms.iter());
+                settled = !terms.any(|term| self.declares(term));
             }
             if settled {
                 partial.branches.swap_remove(i);

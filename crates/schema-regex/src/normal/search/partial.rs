@@ -29,7 +29,7 @@ pub(crate) enum What {
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Term {
-    pub(super) what: What,
+    pub(in crate::normal) what: What,
     /// Which collector of evaluated members and items it reports to.
     pub(super) collector: Option<u16>,
 }
