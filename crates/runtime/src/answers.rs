@@ -4,8 +4,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 use fsm_index::{Config, Fill, Guide, Index, IndexConfig};
+use schema_regex::Options;
 use schema_regex::automaton::SchemaAutomaton;
-use schema_regex::{AdditionalMembers, Options};
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
@@ -120,7 +120,7 @@ impl Model {
         self
     }
 
-    /// The same with other options for schemas.
+    /// The same with other options for schemas; [`Options::for_generation`] unless told.
     #[must_use]
     pub fn with_options(mut self, options: Options) -> Self {
         self.options = options;
@@ -141,7 +141,7 @@ impl Model {
     }
 
     /// Answers with a value of a type, whose schema is derived. Objects have the members of
-    /// the type and no others.
+    /// the type and no others, unless the options say otherwise.
     ///
     /// # Errors
     ///
@@ -170,18 +170,15 @@ impl Model {
         prompt: &str,
     ) -> Result<T, Error> {
         let schema = tools::schema_of::<T>();
-        let options = self
-            .options
-            .clone()
-            .with_additional_members(AdditionalMembers::Closed);
-        let value = self.value(&schema, &options, prompt)?;
+        let value = self.generate_value(&schema, prompt)?;
         serde_json::from_value(value).map_err(|error| {
             let message = format!("the answer is not of the type: {error}");
             Error::with_source(ErrorKind::Answer, message, error)
         })
     }
 
-    /// Answers with a value of a JSON Schema.
+    /// Answers with a value of a JSON Schema. Objects have no members of which the schema
+    /// says nothing, unless the options say otherwise.
     ///
     /// # Errors
     ///
@@ -199,12 +196,7 @@ impl Model {
     /// # Ok::<(), tokenmold::Error>(())
     /// ```
     pub fn generate_value(&mut self, schema: &Value, prompt: &str) -> Result<Value, Error> {
-        let options = self.options.clone();
-        self.value(schema, &options, prompt)
-    }
-
-    fn value(&mut self, schema: &Value, options: &Options, prompt: &str) -> Result<Value, Error> {
-        let automaton = SchemaAutomaton::new(schema, options).map_err(|error| {
+        let automaton = SchemaAutomaton::new(schema, &self.options).map_err(|error| {
             let message = format!("the schema: {error}");
             Error::with_source(ErrorKind::Constraint, message, error)
         })?;
@@ -288,7 +280,7 @@ impl From<LoadedModel> for Model {
     fn from(loaded: LoadedModel) -> Self {
         Self {
             loaded,
-            options: Options::default(),
+            options: Options::for_generation(),
             max_tokens: MAX_TOKENS,
             sampling: SamplingConfig::greedy(),
             system: None,

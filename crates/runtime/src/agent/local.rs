@@ -106,7 +106,7 @@ impl<'m, M: Model> LocalModel<'m, M> {
             format,
             template: format.template().map_err(unreadable)?,
             reasoning: Reasoning::FREE,
-            options: Options::default(),
+            options: Options::for_generation(),
             request,
         })
     }
@@ -118,7 +118,8 @@ impl<'m, M: Model> LocalModel<'m, M> {
         self
     }
 
-    /// The same with other options for the tools' schemas.
+    /// The same with other options for the tools' schemas; [`Options::for_generation`] unless
+    /// told.
     #[must_use]
     pub fn with_options(mut self, options: Options) -> Self {
         self.options = options;

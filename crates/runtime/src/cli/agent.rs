@@ -15,7 +15,7 @@ use tokenmold::response_parser::Format as AnswerFormat;
 use tokenmold::tools::{Tool, ToolCall, Tools};
 
 use super::model::{ModelArgs, SamplingArgs};
-use super::schema::SchemaOptions;
+use super::schema::{SchemaOptions, Use};
 use super::style::{Paint, Style};
 use super::template::read_chat;
 use super::{Failure, Format, Notes, Output, Verdict, read_json, read_stdin, say};
@@ -122,7 +122,7 @@ pub(crate) fn run(args: &Args, format: Format, notes: Notes) -> Result<Output, F
         .with_budget(TokenBudget::Complete);
     let model = model
         .map_err(failed)?
-        .with_options(args.options.options())
+        .with_options(args.options.options(Use::Generate))
         .with_request(request);
     let told = match (format, notes) {
         (Format::Text, Notes::Show) => Told::Each,

@@ -15,7 +15,7 @@ use super::figures::figures;
 use super::lines::{Interrupt, Line, Lines};
 use super::model::{ModelArgs, SamplingArgs};
 use super::rule::{Rule, read_rule};
-use super::schema::SchemaOptions;
+use super::schema::{SchemaOptions, Use};
 use super::screen::{Marks, Screen};
 use super::speech::{Form, Speech, read_tools, reasons, shows_tools, write_chat_with_tools};
 use super::style::{Paint, Style};
@@ -277,7 +277,7 @@ impl Conversation<'_> {
 
     /// Binds answers from now on.
     fn bind(&mut self, schema: Option<&Path>, regex: Option<&str>) -> Result<(), Failure> {
-        if let Some(rule) = read_rule(schema, regex, &self.args.options)? {
+        if let Some(rule) = read_rule(schema, regex, &self.args.options, Use::Generate)? {
             self.constraint = Some(Compiled::new(&rule, self.tokenizer.vocabulary())?);
             self.schema = rule.schema().cloned();
             if self.notes == Notes::Show {

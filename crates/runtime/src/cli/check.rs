@@ -11,7 +11,7 @@ use tokenmold::tokenizer::{Surround, Tokenizer};
 
 use super::compiled::{Bound, Compiled};
 use super::rule::{RULES, RuleArgs};
-use super::schema::SchemaOptions;
+use super::schema::{SchemaOptions, Use};
 use super::style::{Paint, Style};
 use super::{Failure, Output, Verdict, grammar, ledger, read, read_stdin, read_vocabulary};
 
@@ -33,7 +33,7 @@ pub(crate) struct Args {
 /// The text to check comes from standard input; one line feed at its end is
 /// the shell's and not part of it. The rules are those of `generate`.
 pub(crate) fn run(args: &Args) -> Result<Output, Failure> {
-    let Some(rule) = args.bound.rule(&args.options)? else {
+    let Some(rule) = args.bound.rule(&args.options, Use::Check)? else {
         return Err(Failure::new(format!(
             "one of --{} is needed",
             RULES.join(", --")

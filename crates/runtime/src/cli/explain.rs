@@ -8,7 +8,7 @@ use tokenmold::schema_regex::automaton::SchemaAutomaton;
 use tokenmold::schema_regex::{self, ErrorKind};
 
 use super::grammar::Notation;
-use super::schema::SchemaOptions;
+use super::schema::{SchemaOptions, Use};
 use super::style::{Paint, Style};
 use super::{Failure, Output, Verdict, grammar, ledger};
 
@@ -60,7 +60,7 @@ pub(crate) fn run(args: &Args) -> Result<Output, Failure> {
         (None, None) => return Err(Failure::new("neither --schema nor --grammar is given")),
     };
     let (schema, written) = args.options.read_schema(path)?;
-    let options = args.options.options();
+    let options = args.options.options(Use::Check);
     let regex = schema_regex::to_regex(&schema, &options);
     let (result, entries) = SchemaAutomaton::explain(schema, &options);
     let style = Style::for_stdout();

@@ -19,7 +19,7 @@ use super::figures::{describe, figures, shortfall};
 use super::model::{ModelArgs, SamplingArgs};
 use super::parse::read_schema;
 use super::rule::{Rule, RuleArgs};
-use super::schema::SchemaOptions;
+use super::schema::{SchemaOptions, Use};
 use super::screen::{Marks, Screen};
 use super::speech::{Form, Speech, read_tools, wrapped, write_chat_with_tools};
 use super::template::read_chat;
@@ -198,7 +198,7 @@ impl Args {
 
     /// Reads the files that are named.
     pub(super) fn means(&self) -> Result<Means, Failure> {
-        let rule = self.bound.rule(&self.options)?;
+        let rule = self.bound.rule(&self.options, Use::Generate)?;
         let tools = match &self.message.tools {
             Some(file) => read_tools(file)?,
             None => Vec::new(),

@@ -1,7 +1,7 @@
 use serde_json::json;
 use tokenmold::schema_regex;
 
-use super::schema::SchemaOptions;
+use super::schema::{SchemaOptions, Use};
 use super::{Failure, Output, ledger};
 
 /// Arguments of `tokenmold regex`.
@@ -23,7 +23,7 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args) -> Result<Output, Failure> {
     let (schema, _) = args.options.read_schema(&args.schema)?;
     let fail = |e| Failure::of(args.schema.display(), e);
-    let options = args.options.options();
+    let options = args.options.options(Use::Check);
     let entries = schema.ledger(&options);
     let list = ledger::list(&entries);
     if args.ledger {

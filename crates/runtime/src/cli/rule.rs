@@ -8,7 +8,7 @@ use tokenmold::schema_regex::Schema;
 use tokenmold::schema_regex::automaton::SchemaAutomaton;
 
 use super::grammar::Notation;
-use super::schema::SchemaOptions;
+use super::schema::{SchemaOptions, Use};
 use super::{Failure, ledger};
 
 /// What binds a text, if anything: one of these at most.
@@ -47,7 +47,7 @@ pub(crate) const RULES: [&str; 4] = ["schema", "regex", "index", "grammar"];
 
 impl RuleArgs {
     /// What the arguments name, read and compiled; none without them.
-    pub(crate) fn rule(&self, options: &SchemaOptions) -> Result<Option<Rule>, Failure> {
+    pub(crate) fn rule(&self, options: &SchemaOptions, used: Use) -> Result<Option<Rule>, Failure> {
         let RuleSource {
             schema,
             regex,
@@ -60,7 +60,7 @@ impl RuleArgs {
                 let (automaton, text) = self.notation.compile(file)?;
                 Ok(Some(Rule::Grammar(automaton, text)))
             }
-            (None, None) => read_rule(schema.as_deref(), regex.as_deref(), options),
+            (None, None) => read_rule(schema.as_deref(), regex.as_deref(), options, used),
         }
     }
 }
@@ -110,19 +110,20 @@ pub(crate) fn read_rule(
     schema: Option<&Path>,
     regex: Option<&str>,
     options: &SchemaOptions,
+    used: Use,
 ) -> Result<Option<Rule>, Failure> {
     let Some(path) = schema else {
         return Ok(regex.map(|regex| Rule::Regex(regex.to_owned())));
     };
     let (schema, json) = options.read_schema(path)?;
-    compiled(schema, options)
+    compiled(schema, options, used)
         .map(|automaton| Some(Rule::Schema(Box::new(automaton), json)))
         .map_err(|e| Failure::of(path.display(), e))
 }
 
 /// Compiles a schema. Where that fails, keywords that look misspelt may be why.
-fn compiled(schema: Schema, options: &SchemaOptions) -> Result<SchemaAutomaton, String> {
-    let (automaton, entries) = SchemaAutomaton::explain(schema, &options.options());
+fn compiled(schema: Schema, options: &SchemaOptions, used: Use) -> Result<SchemaAutomaton, String> {
+    let (automaton, entries) = SchemaAutomaton::explain(schema, &options.options(used));
     automaton.map_err(|error| {
         let warnings = ledger::warnings(&entries);
         let lines = std::iter::once(error.to_string());
@@ -131,11 +132,11 @@ fn compiled(schema: Schema, options: &SchemaOptions) -> Result<SchemaAutomaton, 
     })
 }
 
-/// The rule of a schema that stands in other JSON.
+/// The rule of a schema that stands in other JSON, for a text that is generated.
 pub(crate) fn rule_of(json: &Value, options: &SchemaOptions) -> Result<Rule, Failure> {
     let schema = options.parse(&json.to_string());
     schema
-        .and_then(|schema| compiled(schema, options))
+        .and_then(|schema| compiled(schema, options, Use::Generate))
         .map(|automaton| Rule::Schema(Box::new(automaton), json.clone()))
         .map_err(|e| Failure::of("the schema", e))
 }

@@ -45,9 +45,11 @@ pub(crate) struct SchemaOptions {
     #[arg(long, value_name = "N")]
     any_depth: Option<u32>,
 
-    /// Take objects that do not say `additionalProperties` to have none.
-    #[arg(long)]
-    closed_objects: bool,
+    /// Whether an object that lists `properties` has further members where its schema does
+    /// not speak of them. Texts are generated with `closed` unless told, and checked and
+    /// explained with `open`, the letter of JSON Schema.
+    #[arg(long, value_name = "POLICY", value_enum)]
+    additional_members: Option<Further>,
 
     /// What `format` does.
     #[arg(long, value_name = "POLICY", value_enum, default_value_t = FormatPolicy::Assert)]
@@ -68,6 +70,35 @@ pub(crate) struct SchemaOptions {
     /// Cap the nesting of values that may nest without end, in levels.
     #[arg(long, value_name = "N")]
     cap_depth: Option<u32>,
+
+    /// Cap the digits of numbers that may have any number of them.
+    #[arg(long, value_name = "N")]
+    cap_digits: Option<u32>,
+
+    /// Cap the members of objects that may have some that the schema does not name.
+    #[arg(long, value_name = "N")]
+    cap_members: Option<u64>,
+
+    /// Cap the names of members that the schema does not name, in characters.
+    #[arg(long, value_name = "N")]
+    cap_name_length: Option<u64>,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum Further {
+    /// It may have any.
+    Open,
+    /// It has none.
+    Closed,
+}
+
+/// What a schema is compiled for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Use {
+    /// To say of texts, or of the schema itself, what JSON Schema says.
+    Check,
+    /// To have a model write texts.
+    Generate,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
@@ -137,8 +168,12 @@ impl SchemaOptions {
         schema_regex::parse_str_with(text, &reading).map_err(|e| e.to_string())
     }
 
-    pub(crate) fn options(&self) -> schema_regex::Options {
-        let mut options = schema_regex::Options::default().with_whitespace(self.whitespace.clone());
+    pub(crate) fn options(&self, used: Use) -> schema_regex::Options {
+        let options = match used {
+            Use::Check => schema_regex::Options::default(),
+            Use::Generate => schema_regex::Options::for_generation(),
+        };
+        let mut options = options.with_whitespace(self.whitespace.clone());
         if let Some(pattern) = &self.whitespace_pattern {
             options = options.with_whitespace(Whitespace::Pattern(pattern.clone()));
         }
@@ -152,8 +187,11 @@ impl SchemaOptions {
             Order::Schema => PropertyOrder::Schema,
             Order::Any => PropertyOrder::Any,
         });
-        if self.closed_objects {
-            options = options.with_additional_members(AdditionalMembers::Closed);
+        if let Some(further) = self.additional_members {
+            options = options.with_additional_members(match further {
+                Further::Open => AdditionalMembers::Open,
+                Further::Closed => AdditionalMembers::Closed,
+            });
         }
         if self.all_escapes {
             options = options.with_escapes(Escapes::All);
@@ -162,6 +200,9 @@ impl SchemaOptions {
         caps.length = self.cap_length;
         caps.items = self.cap_items;
         caps.depth = self.cap_depth;
+        caps.digits = self.cap_digits;
+        caps.members = self.cap_members;
+        caps.name_length = self.cap_name_length;
         options.with_caps(caps).with_formats(match self.formats {
             FormatPolicy::Assert => Formats::Assert,
             FormatPolicy::Annotate => Formats::Annotate,
@@ -203,7 +244,7 @@ fn read_source(
         return Ok((regex.map(str::to_owned), None));
     };
     let (schema, json) = options.read_schema(path)?;
-    let regex = schema_regex::to_regex(&schema, &options.options())
+    let regex = schema_regex::to_regex(&schema, &options.options(Use::Check))
         .map_err(|e| Failure::of(path.display(), e))?;
     Ok((Some(regex), Some(json)))
 }

@@ -12,7 +12,7 @@ use tokenmold::tags::{self, Content, ResponseFormat};
 
 use super::parse::template_in;
 use super::rule::Rule;
-use super::schema::SchemaOptions;
+use super::schema::{SchemaOptions, Use};
 use super::{Failure, read_json};
 
 /// The tools of a file, wrapped as chat templates take them.
@@ -103,7 +103,7 @@ impl Speech {
         let format = format
             .with_tools(tools)
             .map_err(unbound)?
-            .with_options(options.options())
+            .with_options(options.options(Use::Generate))
             .with_prompt(prompt);
         let format = match rule {
             Some(Rule::Schema(automaton, _)) => {
