@@ -55,6 +55,64 @@ def test_whitespace_and_order(compiler: Compiler) -> None:
         compiler.json_schema(schema, order="random")  # type: ignore[arg-type]
 
 
+def test_further_members(compiler: Compiler) -> None:
+    schema = {"type": "object", "properties": {"a": {"type": "null"}}, "allOf": [{"properties": {"b": {"type": "null"}}}]}
+    closed = compiler.json_schema(schema)
+    assert closed.is_match('{"a": null, "b": null}') and not closed.is_match('{"c": 1}')
+    assert any("no further members" in (entry["reason"] or "") for entry in closed.ledger)
+    opened = compiler.json_schema(schema, additional_members="open")
+    assert opened.is_match('{"c": 1}')
+    for constraint in (closed, opened):
+        again = Constraint.from_bytes(constraint.to_bytes(), compiler.vocabulary)
+        assert again.is_match('{"c": 1}') is (constraint is opened)
+    assert compiler.submit_json_schema(schema, additional_members="open").result().is_match('{"c": 1}')
+    requested = {"type": "json_schema", "json_schema": {"schema": schema}}
+    assert not compiler.response_format(requested).is_match('{"c": 1}')
+    assert compiler.response_format(requested, additional_members="open").is_match('{"c": 1}')
+    answer = compiler.response_format("hermes", answer=schema)
+    assert answer.is_match('{"a": null}') and not answer.is_match('{"c": 1}')
+    assert compiler.response_format("hermes", answer=schema, additional_members="open").is_match('{"c": 1}')
+    mapped = {**schema, "additionalProperties": {"type": "integer"}}
+    assert compiler.json_schema(mapped).is_match('{"c": 1}')
+    with pytest.raises(TokenmoldError, match="additional_members is one of") as error:
+        compiler.json_schema(schema, additional_members="none")  # type: ignore[arg-type]
+    assert error.value.kind == "bad_option"
+
+
+def test_caps(compiler: Compiler) -> None:
+    for name, schema, admitted, refused in [
+        ("cap_length", {"type": "string"}, '"abc"', '"abcd"'),
+        ("cap_items", {"type": "array"}, "[1, 2, 3]", "[1, 2, 3, 4]"),
+        ("cap_depth", {"type": "array"}, "[[[]]]", "[[[[]]]]"),
+        ("cap_digits", {"type": "number"}, "-1.25", "12345"),
+        ("cap_members", {"type": "object"}, '{"a": 1, "b": 2, "c": 3}', '{"a": 1, "b": 2, "c": 3, "d": 4}'),
+        ("cap_name_length", {"type": "object"}, '{"abc": 1}', '{"abcd": 1}'),
+    ]:
+        capped = compiler.json_schema(schema, **{name: 3})  # type: ignore[arg-type]
+        assert capped.is_match(admitted) and not capped.is_match(refused), name
+        assert any(entry["status"] == "narrowed" for entry in capped.ledger), name
+        assert compiler.json_schema(schema).is_match(refused)
+        again = Constraint.from_bytes(capped.to_bytes(), compiler.vocabulary)
+        assert not again.is_match(refused), name
+        for bad in (-1, 1.5, 1 << 40):
+            with pytest.raises(TokenmoldError, match=f"{name} is a whole number") as error:
+                compiler.json_schema(schema, **{name: bad})  # type: ignore[arg-type]
+            assert error.value.kind == "bad_option"
+    with pytest.raises(TypeError, match="cap_width"):
+        compiler.json_schema({}, cap_width=3)  # type: ignore[call-arg]
+    with pytest.raises(TypeError, match="cap_items"):
+        compiler.json_schema({}, cap_items=True)
+
+
+def test_settings_of_the_schema(compiler: Compiler) -> None:
+    schema = {"x-tokenmold": {"additionalMembers": "open", "caps": {"digits": 2}}, "type": "object", "properties": {"a": {}}}
+    assert not compiler.json_schema(schema).is_match('{"b": 1}')
+    followed = compiler.json_schema(schema, settings="follow")
+    assert followed.is_match('{"b": 12}') and not followed.is_match('{"b": 123}')
+    with pytest.raises(TokenmoldError, match="x-tokenmold"):
+        compiler.json_schema({"x-tokenmold": {"caps": {"width": 1}}}, settings="follow")
+
+
 @pytest.mark.parametrize(
     ("schema", "kind", "pointer"),
     [

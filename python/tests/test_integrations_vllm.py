@@ -359,6 +359,20 @@ def test_settings_that_are_wrong_are_refused(config: Any, tokenizer: Any, said: 
         InputProcessor(engine)
 
 
+@pytest.mark.parametrize(("settings", "admitted"), [(None, False), ({"additionalMembers": "open"}, True)])
+def test_further_members_are_closed_unless_the_schema_opens_them(
+    config: Any, tokenizer: Any, settings: Any, admitted: bool
+) -> None:
+    schema = OPEN if settings is None else {**OPEN, "x-tokenmold": settings}
+    validate(config, tokenizer, {}, json=schema)
+    backend = TokenmoldBackend(config, tokenizer, config.model_config.get_vocab_size())
+    grammar = backend.compile_grammar(Options.JSON, json.dumps(schema))
+    whole = [*tokens(tokenizer, '{"a": 1, "b": 2}'), tokenizer.eos_token_id]
+    assert (grammar.validate_tokens(whole) == whole) is admitted
+    with pytest.raises(VLLMValidationError, match="x-tokenmold"):
+        validate(config, tokenizer, {}, json={**OPEN, "x-tokenmold": {"additionalMembers": 1}})
+
+
 class Asked(SimpleNamespace):
     """A request as far as the manager asks it, which may be referred to weakly."""
 

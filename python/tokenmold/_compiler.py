@@ -7,16 +7,49 @@ import os
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, TypedDict, Unpack
 
 from . import _tokenmold
 from ._tokenmold import Constraint, ResponseTemplate
 
 Whitespace: TypeAlias = Literal["flexible", "single", "compact"]
 Order: TypeAlias = Literal["declared", "any"]
+AdditionalMembers: TypeAlias = Literal["closed", "open"]
+Settings: TypeAlias = Literal["ignore", "follow"]
 Calls: TypeAlias = Literal["any", "required", "one", "at_most_one", "none"]
 Dialect: TypeAlias = Literal["gbnf", "ebnf", "lark", "lark-splits", "lark-ascii", "regex"]
 Reasoning: TypeAlias = Literal["absent", "optional", "required"]
+
+
+class SchemaOptions(TypedDict, total=False):
+    """The options of schemas: :class:`Compiler` says what they are."""
+
+    whitespace: Whitespace
+    order: Order
+    additional_members: AdditionalMembers
+    cap_length: int | None
+    cap_items: int | None
+    cap_depth: int | None
+    cap_digits: int | None
+    cap_members: int | None
+    cap_name_length: int | None
+
+
+def _options(
+    *,
+    whitespace: Whitespace = "flexible",
+    order: Order = "declared",
+    additional_members: AdditionalMembers = "closed",
+    **caps: int | None,
+) -> dict[str, Any]:
+    """The options as the compiled module takes them, those that are not given too."""
+    for name, cap in caps.items():
+        if name not in SchemaOptions.__optional_keys__:
+            raise TypeError(f"a schema has no option {name!r}")
+        if isinstance(cap, bool):
+            raise TypeError(f"{name} is a number, not {cap!r}")
+    chosen = {"whitespace": whitespace, "order": order, "additional_members": additional_members}
+    return chosen | {name: cap for name, cap in sorted(caps.items()) if cap is not None}
 
 
 def _json_of(value: Any) -> str:
@@ -47,6 +80,15 @@ class Compiler(_tokenmold.Compiler):
     Whitespace between the tokens of JSON: ``"flexible"`` is blanks, or a line break and an
     indentation, of at most 40 columns; ``"single"`` a blank behind ``,`` and ``:`` or none,
     ``"compact"`` none. The members of objects come in the order in which the schema declares them, or in ``"any"``.
+
+    ``additional_members`` are those of which a schema says nothing: an object that lists ``properties``
+    has none (``"closed"``), unless the schema speaks of them, or any, as JSON Schema has it (``"open"``).
+
+    Caps bound what a schema leaves without a bound: ``cap_length`` the characters of a string,
+    ``cap_items`` the items of an array, ``cap_depth`` the levels of arrays and objects, ``cap_digits``
+    the digits of a number, ``cap_members`` the members of an object, ``cap_name_length`` the characters
+    of a name that the schema does not have. A minimum of the schema goes before a cap; ``ledger`` shows
+    what was narrowed.
     """
 
     __slots__ = ("_lock", "_pool", "_pool_process")
@@ -61,13 +103,14 @@ class Compiler(_tokenmold.Compiler):
         self._lock = threading.Lock()
 
     def json_schema(
-        self, schema: Any, *, whitespace: Whitespace = "flexible", order: Order = "declared"
+        self, schema: Any, *, settings: Settings = "ignore", **options: Unpack[SchemaOptions]
     ) -> Constraint:
         """JSON of a schema: its text, a dict, a pydantic model or ``TypeAdapter``.
 
-        Pass the text where numbers have more digits than a float keeps.
+        Pass the text where numbers have more digits than a float keeps. With ``settings="follow"`` an
+        object ``x-tokenmold`` at the root of the schema overrides the options.
         """
-        return self._json_schema(_json_of(schema), whitespace, order)
+        return self._json_schema(_json_of(schema), json.dumps(_options(**options) | {"settings": settings}))
 
     def regex(self, pattern: str) -> Constraint:
         """A text that matches a regular expression as a whole."""
@@ -100,8 +143,7 @@ class Compiler(_tokenmold.Compiler):
         reasoning: Reasoning = "optional",
         answer: Any = None,
         prompt: str | None = None,
-        whitespace: Whitespace = "flexible",
-        order: Order = "declared",
+        **options: Unpack[SchemaOptions],
     ) -> Constraint:
         """An answer of a model: reasoning, content, and calls of tools, in the model's own format.
 
@@ -116,28 +158,23 @@ class Compiler(_tokenmold.Compiler):
                 raise _tokenmold.TokenmoldError(
                     "how calls are written depends on the model: name its format, and pass the schema as `answer`"
                 )
-            return self.json_schema(_requested(format), whitespace=whitespace, order=order)
+            return self.json_schema(_requested(format), **options)
         if isinstance(format, ResponseTemplate):
             format = format.json
-        options: dict[str, Any] = {
-            "calls": calls,
-            "reasoning": reasoning,
-            "whitespace": whitespace,
-            "order": order,
-        }
+        asked = _options(**options) | {"calls": calls, "reasoning": reasoning}
         if tools is not None:
-            options["tools"] = [_plain(tool) for tool in tools]
+            asked["tools"] = [_plain(tool) for tool in tools]
         if answer is not None:
-            options["answer"] = _json_of(answer)
+            asked["answer"] = _json_of(answer)
         if prompt is not None:
-            options["prompt"] = prompt
-        return self._response_format(json.dumps(format), json.dumps(options))
+            asked["prompt"] = prompt
+        return self._response_format(json.dumps(format), json.dumps(asked))
 
     def submit_json_schema(
-        self, schema: Any, *, whitespace: Whitespace = "flexible", order: Order = "declared"
+        self, schema: Any, *, settings: Settings = "ignore", **options: Unpack[SchemaOptions]
     ) -> Future[Constraint]:
         """As :meth:`json_schema`, on another thread."""
-        return self._submit(lambda: self.json_schema(schema, whitespace=whitespace, order=order))
+        return self._submit(lambda: self.json_schema(schema, settings=settings, **options))
 
     def submit_regex(self, pattern: str) -> Future[Constraint]:
         """As :meth:`regex`, on another thread."""

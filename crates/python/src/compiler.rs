@@ -186,14 +186,9 @@ impl Compiler {
         *self.cache() = Cache::default();
     }
 
-    fn _json_schema(
-        &self,
-        py: Python<'_>,
-        schema: &str,
-        whitespace: &str,
-        order: &str,
-    ) -> PyResult<Constraint> {
-        self.compile(py, &describe::json_schema(schema, whitespace, order))
+    /// `options` are the JSON of an object.
+    fn _json_schema(&self, py: Python<'_>, schema: &str, options: &str) -> PyResult<Constraint> {
+        self.compile(py, &describe::json_schema(schema, options_of(options)?))
     }
 
     fn _regex(&self, py: Python<'_>, pattern: &str) -> PyResult<Constraint> {
@@ -222,10 +217,15 @@ impl Compiler {
         options: &str,
     ) -> PyResult<Constraint> {
         let format = json::parse(format, "the format")?;
-        let options = json::parse(options, "the options")?;
-        if !options.is_object() {
-            return Err(of_kind("invalid", "the options are an object"));
-        }
+        let options = options_of(options)?;
         self.compile(py, &describe::response_format(format, options))
+    }
+}
+
+fn options_of(text: &str) -> PyResult<Value> {
+    let options = json::parse(text, "the options")?;
+    match options.is_object() {
+        true => Ok(options),
+        false => Err(of_kind("invalid", "the options are an object")),
     }
 }

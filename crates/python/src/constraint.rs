@@ -10,7 +10,10 @@ use pyo3::types::{PyBytes, PyDict, PyList, PyString, PyTuple};
 use response_parser::{Format, ResponseTemplate};
 use schema_regex::automaton::SchemaAutomaton;
 use schema_regex::ledger::{Entry, Status};
-use schema_regex::{Options, PropertyOrder, Whitespace, parse_str};
+use schema_regex::{
+    AdditionalMembers, Caps, Options, ParseOptions, PropertyOrder, Settings, Whitespace,
+    parse_str_with,
+};
 use serde_json::{Value, json};
 use structural_tags::{
     Content, Count, Presence, Reasoning, ResponseFormat, StructuralTag, TagAutomaton,
@@ -84,8 +87,17 @@ impl Compiled {
         let index = match text(description, "kind")? {
             "json_schema" => {
                 let options = options_of(description)?;
-                let schema =
-                    parse_str(text(description, "schema")?).map_err(IntoPython::into_python)?;
+                let settings = match description["settings"].as_str() {
+                    // What was saved before there was a choice.
+                    None => Settings::Ignore,
+                    Some(given) => {
+                        let known = [("ignore", Settings::Ignore), ("follow", Settings::Follow)];
+                        one_of("settings", given, &known)?
+                    }
+                };
+                let reading = ParseOptions::default().with_settings(settings);
+                let schema = parse_str_with(text(description, "schema")?, &reading)
+                    .map_err(IntoPython::into_python)?;
                 let automaton =
                     SchemaAutomaton::compile(schema, &options).map_err(IntoPython::into_python)?;
                 let index =
@@ -243,9 +255,45 @@ fn options_of(description: &Value) -> PyResult<Options> {
         ("any", PropertyOrder::Any),
     ];
     let order = one_of("order", text(description, "order")?, &orders)?;
+    let additional_members = match description["additional_members"].as_str() {
+        // What was saved before there was a choice.
+        None => AdditionalMembers::Open,
+        Some(given) => {
+            let known = [
+                ("closed", AdditionalMembers::Closed),
+                ("open", AdditionalMembers::Open),
+            ];
+            one_of("additional_members", given, &known)?
+        }
+    };
     Ok(Options::default()
         .with_whitespace(whitespace)
-        .with_property_order(order))
+        .with_property_order(order)
+        .with_additional_members(additional_members)
+        .with_caps(caps_of(description)?))
+}
+
+/// The caps among the options of a description.
+fn caps_of(description: &Value) -> PyResult<Caps> {
+    let cap = |name: &str| match &description[name] {
+        Value::Null => Ok(None),
+        given => {
+            let number = given.as_u64().and_then(|n| u32::try_from(n).ok());
+            let refused = || {
+                let message = format!("{name} is a whole number from 0 to {}, or None", u32::MAX);
+                of_kind("bad_option", message)
+            };
+            number.map(Some).ok_or_else(refused)
+        }
+    };
+    let mut caps = Caps::default();
+    caps.length = cap("cap_length")?.map(u64::from);
+    caps.items = cap("cap_items")?.map(u64::from);
+    caps.depth = cap("cap_depth")?;
+    caps.digits = cap("cap_digits")?;
+    caps.members = cap("cap_members")?.map(u64::from);
+    caps.name_length = cap("cap_name_length")?.map(u64::from);
+    Ok(caps)
 }
 
 /// What a request without parallel calls asks for.
@@ -497,8 +545,12 @@ impl Constraint {
 pub(crate) mod describe {
     use super::{Value, json};
 
-    pub(crate) fn json_schema(schema: &str, whitespace: &str, order: &str) -> Value {
-        json!({"kind": "json_schema", "schema": schema, "whitespace": whitespace, "order": order})
+    /// `options` are those of schemas, an object.
+    pub(crate) fn json_schema(schema: &str, options: Value) -> Value {
+        let mut description = options;
+        description["kind"] = "json_schema".into();
+        description["schema"] = schema.into();
+        description
     }
 
     pub(crate) fn regex(pattern: &str) -> Value {

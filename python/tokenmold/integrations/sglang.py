@@ -188,7 +188,7 @@ class TokenmoldBackend(BaseGrammarBackend):
 
         def compiled() -> tuple[Constraint, dict[str, Any]]:
             constraint = self.compiler.json_schema(
-                schema, whitespace="compact" if self.compact else "flexible"
+                schema, whitespace="compact" if self.compact else "flexible", settings="follow"
             )
             return constraint, {"type": "json_schema", "json_schema": json.loads(schema)}
 

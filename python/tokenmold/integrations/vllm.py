@@ -13,13 +13,17 @@ In a program, the configuration is read before plugins are, so name the backend 
 
 Everything that a request can ask for is taken: ``json``, ``json_object``, ``regex``, ``choice``,
 ``grammar`` (GBNF, EBNF or Lark, whichever it looks like) and ``structural_tag`` (which strict tool calls
-are), with ``disable_any_whitespace`` and ``disable_additional_properties`` for the engine or for one
-request. The white space of JSON is ``flexible``, ``single`` or ``compact``, as :class:`~tokenmold.Compiler` has it: of one
-request by ``SamplingParams(extra_args={"tokenmold": {"whitespace": "single"}})``, which a server takes as
+are), with ``disable_any_whitespace`` for the engine or for one request. The white space of JSON is
+``flexible``, ``single`` or ``compact``, as :class:`~tokenmold.Compiler` has it: of one request by
+``SamplingParams(extra_args={"tokenmold": {"whitespace": "single"}})``, which a server takes as
 ``"vllm_xargs": {"tokenmold": "{\\"whitespace\\": \\"single\\"}"}``, and of an engine by
-``additional_config={"tokenmold": {"whitespace": "single"}}``.
-``whitespace_pattern`` is refused by name, as is whatever cannot be compiled: a request is
-answered with HTTP 400 before it reaches the engine.
+``additional_config={"tokenmold": {"whitespace": "single"}}``. ``whitespace_pattern`` is refused by name, as
+is whatever cannot be compiled: a request is answered with HTTP 400 before it reaches the engine.
+
+An object that lists ``properties`` and does not speak of others has no others, as
+``disable_additional_properties`` has it for other backends; ``"additional_members": "open"`` beside
+``whitespace`` chooses otherwise, as does an object ``x-tokenmold`` at the root of a request's schema, which may have
+caps, too: ``"x-tokenmold": {"additionalMembers": "open"}``.
 
 Answers end: each is complete within ``max_tokens`` and what the context leaves, and a request whose
 shortest answer takes more is HTTP 400 with the number that would do. ``"budget": "cut"`` beside
@@ -57,12 +61,11 @@ from vllm.v1.structured_output.backend_types import (
 from vllm.v1.structured_output.request import get_structured_output_key
 
 from tokenmold import Compiler, Constraint, Matcher, Vocabulary, __version__
-from tokenmold._compiler import Whitespace
+from tokenmold._compiler import AdditionalMembers, Whitespace
 from tokenmold.torch import allocate_mask
 
 from . import UnsupportedEngine, require_series
 from ._budget import Budget, BudgetOptions
-from ._schema import close_objects
 
 __all__ = ["RESPONSE_FORMAT", "TokenmoldBackend", "TokenmoldGrammar", "register"]
 
@@ -181,6 +184,7 @@ def _compiler(tokenizer: Any, width: int) -> Compiler:
 # What an engine's `additional_config` and a request's `extra_args` may say under our name.
 _SETTINGS: dict[str, tuple[Any, ...]] = {
     "whitespace": get_args(Whitespace),
+    "additional_members": get_args(AdditionalMembers),
     "budget": ("complete", "cut"),
     "landing": ("soft", "hard"),
 }
@@ -219,13 +223,13 @@ class _Options:
     def __init__(
         self,
         compact: bool,
-        closed: bool,
         whitespace: Whitespace = "flexible",
+        members: AdditionalMembers = "closed",
         budget: BudgetOptions | None = None,
     ) -> None:
         self.budget = budget or BudgetOptions()
         self.whitespace: Whitespace = "compact" if compact else whitespace
-        self.closed = closed
+        self.members: AdditionalMembers = members
 
     @staticmethod
     def of(
@@ -240,11 +244,13 @@ class _Options:
         of_request: Any = _settings(request, "`extra_args`")
         of_engine: Any = engine if engine is not None else getattr(config, _ENGINE, {})
         asked, told = of_request.get("whitespace"), of_engine.get("whitespace")
+        settings = {**of_engine, **of_request}
+        members: Any = settings.get("additional_members", "closed")
         return _Options(
             compact=asked is None and any(one.disable_any_whitespace for one in given),
-            closed=any(one.disable_additional_properties for one in given),
             whitespace=asked or told or "flexible",
-            budget=BudgetOptions.of({**of_engine, **of_request}),
+            members=members,
+            budget=BudgetOptions.of(settings),
         )
 
 
@@ -269,9 +275,9 @@ def _compile(
 ) -> Constraint:
     if kind in (StructuredOutputOptions.JSON, StructuredOutputOptions.JSON_OBJECT):
         schema = str(specification) if kind is StructuredOutputOptions.JSON else '{"type": "object"}'
-        if options.closed:
-            schema = close_objects(schema)
-        return compiler.json_schema(schema, whitespace=options.whitespace)
+        return compiler.json_schema(
+            schema, whitespace=options.whitespace, additional_members=options.members, settings="follow"
+        )
     if kind is StructuredOutputOptions.REGEX:
         return compiler.regex(str(specification))
     if kind is StructuredOutputOptions.CHOICE:
