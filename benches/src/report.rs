@@ -26,6 +26,8 @@ pub struct Report {
     pub memory_gb: f64,
     /// What our own engine was asked for.
     pub property_order: String,
+    /// The same.
+    pub additional_members: String,
     /// Threads of the machine.
     pub threads: usize,
     /// One for each engine.

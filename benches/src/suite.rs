@@ -116,7 +116,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::engines::{PropertyOrder, Setup, engine};
+    use crate::engines::{AdditionalMembers, PropertyOrder, Setup, engine};
     use crate::spell::byte_vocabulary;
     use crate::worker::{Plan, measure};
 
@@ -153,6 +153,7 @@ mod tests {
         let setup = Setup {
             vocabulary: byte_vocabulary(),
             property_order: PropertyOrder::Schema,
+            additional_members: AdditionalMembers::Open,
             assert_formats: false,
             suite: None,
         };

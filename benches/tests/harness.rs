@@ -5,7 +5,9 @@ use std::time::Duration;
 
 use fsm_index::MaskBuffer;
 use serde_json::{Value, json};
-use tokenmold_benches::engines::{Constraint, Engine, PropertyOrder, Session, Setup, engine};
+use tokenmold_benches::engines::{
+    AdditionalMembers, Constraint, Engine, PropertyOrder, Session, Setup, engine,
+};
 use tokenmold_benches::parent::{Limits, Outcome, Worker};
 use tokenmold_benches::report::{Collector, table};
 use tokenmold_benches::spell::{Speller, byte_vocabulary};
@@ -26,6 +28,7 @@ fn ours() -> Box<dyn Engine> {
     let setup = Setup {
         vocabulary: byte_vocabulary(),
         property_order: PropertyOrder::Schema,
+        additional_members: AdditionalMembers::Open,
         assert_formats: true,
         suite: None,
     };

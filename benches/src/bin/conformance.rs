@@ -8,7 +8,7 @@ use clap::{Parser, ValueEnum};
 use serde_json::Value;
 use tokenmold_benches::cases;
 use tokenmold_benches::chat_template;
-use tokenmold_benches::engines::{self, PropertyOrder, Setup};
+use tokenmold_benches::engines::{self, AdditionalMembers, PropertyOrder, Setup};
 use tokenmold_benches::golden::{self, Tally};
 use tokenmold_benches::grammars;
 use tokenmold_benches::parent::{Limits, Worker};
@@ -291,6 +291,7 @@ fn work(name: &str, file: &Path, assert_formats: bool) -> ExitCode {
     let setup = Setup {
         vocabulary: byte_vocabulary(),
         property_order: PropertyOrder::Any,
+        additional_members: AdditionalMembers::Open,
         assert_formats,
         suite: Some(file.to_owned()),
     };

@@ -5,7 +5,7 @@ use std::process::{Command, ExitCode};
 
 use clap::{Parser, ValueEnum};
 use tokenmold_benches::cases::{self, Case};
-use tokenmold_benches::engines::{self, PropertyOrder, Setup};
+use tokenmold_benches::engines::{self, AdditionalMembers, PropertyOrder, Setup};
 use tokenmold_benches::parent::{Limits, Worker};
 use tokenmold_benches::program;
 use tokenmold_benches::ratios;
@@ -58,6 +58,11 @@ struct Arguments {
     #[arg(long, value_enum, default_value_t = PropertyOrder::Schema)]
     property_order: PropertyOrder,
 
+    /// The members beside those that a schema lists that our own engine accepts, where the
+    /// schema says nothing of them.
+    #[arg(long, value_enum, default_value_t = AdditionalMembers::Open)]
+    additional_members: AdditionalMembers,
+
     /// Also write the report as JSON.
     #[arg(long)]
     report: Option<PathBuf>,
@@ -90,6 +95,7 @@ fn work(arguments: &Arguments, name: &str) -> Result<ExitCode, String> {
         let setup = Setup {
             vocabulary: program::vocabulary(&arguments.tokenizer)?,
             property_order: arguments.property_order,
+            additional_members: arguments.additional_members,
             assert_formats: true,
             suite: None,
         };
@@ -145,6 +151,7 @@ fn lead(arguments: &Arguments) -> Result<ExitCode, String> {
         limit_seconds: arguments.limit_seconds,
         memory_gb: arguments.memory_gb,
         property_order: format!("{:?}", arguments.property_order).to_lowercase(),
+        additional_members: format!("{:?}", arguments.additional_members).to_lowercase(),
         threads: std::thread::available_parallelism().map_or(1, usize::from),
         engines: Vec::new(),
         ratios: Vec::new(),
@@ -213,6 +220,10 @@ fn run(
         }
     };
     let order = format!("{:?}", arguments.property_order).to_lowercase();
+    let further = match arguments.additional_members {
+        AdditionalMembers::Open => None,
+        AdditionalMembers::Closed => Some(("--additional-members", "closed".to_owned())),
+    };
     let line: Vec<String> = [
         ("--worker", name.to_owned()),
         ("--tokenizer", arguments.tokenizer.display().to_string()),
@@ -221,6 +232,7 @@ fn run(
         ("--property-order", order),
     ]
     .into_iter()
+    .chain(further)
     .flat_map(|(key, value)| [key.to_owned(), value])
     .collect();
     let mut worker = Worker::new(

@@ -107,6 +107,17 @@ pub enum PropertyOrder {
     Any,
 }
 
+/// Which members our own engine admits beside those that a schema lists, where it says nothing
+/// of them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
+pub enum AdditionalMembers {
+    /// Any: the letter of JSON Schema.
+    #[default]
+    Open,
+    /// None: what programs that generate ask for.
+    Closed,
+}
+
 /// What an engine is made from.
 #[derive(Clone, Debug)]
 pub struct Setup {
@@ -114,6 +125,8 @@ pub struct Setup {
     pub vocabulary: Vocabulary,
     /// For our own engine.
     pub property_order: PropertyOrder,
+    /// For our own engine.
+    pub additional_members: AdditionalMembers,
     /// Whether our own engine takes `format` for an assertion; peers have their own mind.
     pub assert_formats: bool,
     /// The file of the official suite that is asked, for our own engine: `1.0` is then an
@@ -123,11 +136,13 @@ pub struct Setup {
 }
 
 impl Setup {
-    /// As engines are measured: properties in the schema's order, formats asserted.
+    /// As engines are measured: properties in the schema's order, objects as they are written,
+    /// formats asserted.
     pub fn measured(vocabulary: Vocabulary) -> Setup {
         Setup {
             vocabulary,
             property_order: PropertyOrder::Schema,
+            additional_members: AdditionalMembers::Open,
             assert_formats: true,
             suite: None,
         }

@@ -41,9 +41,14 @@ impl Tokenmold {
             PropertyOrder::Schema => schema_regex::PropertyOrder::Schema,
             PropertyOrder::Any => schema_regex::PropertyOrder::Any,
         };
+        let further = match setup.additional_members {
+            super::AdditionalMembers::Open => AdditionalMembers::Open,
+            super::AdditionalMembers::Closed => AdditionalMembers::Closed,
+        };
         let mut options = Options::default()
             .with_formats(formats)
-            .with_property_order(order);
+            .with_property_order(order)
+            .with_additional_members(further);
         // A file of cases has its numbers rounded for all engines alike.
         let mut reading = ParseOptions::default().with_rounded(Rounded::Keep);
         if let Some(file) = &setup.suite {
