@@ -202,7 +202,6 @@ impl<'c, 's, 'm, M: Model + ?Sized> Run<'_, 'c, 's, 'm, M> {
     /// Decides on the next token, and on those that must come behind it: the
     /// model reads them together.
     pub(super) fn step(&mut self, logits: &[f32]) -> Result<Step, Error> {
-        let (room, _) = self.room();
         let place = self.place();
         let (token, origin) = match self.draw(logits)? {
             Drawn::Token(token, origin) => (token, origin),
@@ -429,13 +428,13 @@ impl<'c, 's, 'm, M: Model + ?Sized> Run<'_, 'c, 's, 'm, M> {
         let Some(constraint) = &mut self.constraint else {
             return Ok(());
         };
-        constraint.set_budget(tokens).map_err(|error| match limit {
-            Finish::Context => Error::new(
-                error.kind(),
-                format!("the context has room for {room} tokens: {error}"),
-            ),
-            _ => error,
-        })
+        let what = match limit {
+            Finish::Context => "what the context has room for",
+            _ => "`max_tokens`",
+        };
+        constraint
+            .set_budget(tokens)
+            .map_err(|error| Error::new(error.kind(), format!("{what} is too little: {error}")))
     }
 
     /// Adds a token to the text and tells of it; why the text ends with it, if
