@@ -206,7 +206,7 @@ pub fn check_spelling<A: ByteAutomaton + Clone>(
             let shown = || format!("after {:?}", String::from_utf8_lossy(&text));
             let state = guide.state().clone();
             let mut expected = TokenMask::none(vocabulary.width());
-            for token in brute_force_mask(automaton, &state, vocabulary).iter() {
+            for token in &brute_force_mask(automaton, &state, vocabulary) {
                 let mut after = state.clone();
                 let goes_on = match vocabulary.token_bytes(token) {
                     Some(bytes) => {

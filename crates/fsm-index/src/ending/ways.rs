@@ -239,7 +239,7 @@ impl Ways {
     fn least(&self, trie: &Trie, step: u32, byte: u32) -> u32 {
         let mut least = NEVER;
         self.each_token(trie, step, byte, |_, behind, _| {
-            least = least.min(behind.saturating_add(1))
+            least = least.min(behind.saturating_add(1));
         });
         least
     }
