@@ -263,6 +263,10 @@ def test_the_configuration_takes_the_name_and_its_options() -> None:
 OPEN = {"type": "object", "properties": {"a": {"type": "integer"}}, "required": ["a"]}
 
 
+class Asked(SimpleNamespace):
+    """A request as far as the manager asks it, which may be referred to weakly."""
+
+
 @pytest.mark.parametrize("of_the_engine", [True, False])
 def test_white_space_and_further_members(config: Any, tokenizer: Any, of_the_engine: bool) -> None:
     options = {"disable_any_whitespace": True, "disable_additional_properties": True}
@@ -276,10 +280,13 @@ def test_white_space_and_further_members(config: Any, tokenizer: Any, of_the_eng
             backend="tokenmold", **(options if of_the_engine else {})
         ),
     )
-    request = SimpleNamespace(
+    request = Asked(
         request_id="r",
         sampling_params=SamplingParams(structured_outputs=params),
         structured_output_request=StructuredOutputRequest(params=params),
+        max_tokens=64,
+        num_output_tokens=0,
+        num_tokens=0,
     )
     manager.grammar_init(request)
     grammar = request.structured_output_request._grammar.result()
@@ -320,10 +327,13 @@ def test_white_space_can_be_chosen(
         structured_outputs_config=config.structured_outputs_config,
         additional_config=engine,
     )
-    request = SimpleNamespace(
+    request = Asked(
         request_id="r",
         sampling_params=params,
         structured_output_request=StructuredOutputRequest(params=params.structured_outputs),
+        max_tokens=64,
+        num_output_tokens=0,
+        num_tokens=0,
     )
     manager.grammar_init(request)
     grammar = request.structured_output_request._grammar.result()
@@ -371,10 +381,6 @@ def test_further_members_are_closed_unless_the_schema_opens_them(
     assert (grammar.validate_tokens(whole) == whole) is admitted
     with pytest.raises(VLLMValidationError, match="x-tokenmold"):
         validate(config, tokenizer, {}, json={**OPEN, "x-tokenmold": {"additionalMembers": 1}})
-
-
-class Asked(SimpleNamespace):
-    """A request as far as the manager asks it, which may be referred to weakly."""
 
 
 def test_rows_of_drafts(config: Any, tokenizer: Any) -> None:
