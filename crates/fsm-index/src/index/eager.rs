@@ -126,7 +126,8 @@ impl Built {
         cursor: Cursor,
         work: &mut Work<A>,
     ) -> u32 {
-        let horizon = Horizon::of_bytes(usize::MAX);
+        // Rows are those of states that no token tells apart, which is what the shortest horizon asks for.
+        let horizon = Horizon::of_bytes(0);
         let Work { key, scratch, .. } = work;
         let words = key.begin(Thing::Row, 1);
         automaton.key(cursor, Scope::Index, 1, horizon, scratch, words);
