@@ -93,7 +93,7 @@ pub trait Constraint: Send {
     /// # Errors
     ///
     /// The shortest text takes more tokens, or, as the default says, this constraint keeps no
-    /// budget ([`ErrorKind::TokenBudget`](crate::ErrorKind::TokenBudget)).
+    /// budget ([`ErrorKind::TokenBudget`]).
     fn set_budget(&mut self, tokens: Option<usize>) -> Result<(), Error> {
         match tokens {
             None => Ok(()),
