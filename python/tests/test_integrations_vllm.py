@@ -469,7 +469,13 @@ def test_the_log_names_the_backend_and_its_version(
         TokenmoldBackend(config, tokenizer=tokenizer, vocab_size=config.model_config.get_vocab_size())
     assert f"Tokenmold {tokenmold.__version__} constrains" in caplog.text
     # Once where it is added, and not again where it is there.
-    script = "from tokenmold.integrations.vllm import register; register(); register()"
+    script = """
+import logging
+logging.basicConfig(level=logging.INFO)
+from tokenmold.integrations.vllm import register
+register()
+register()
+"""
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=300)
     said = f"Tokenmold {tokenmold.__version__}: the structured outputs backend 'tokenmold' was added."
     assert (done.stdout + done.stderr).count(said) == 1, done.stderr

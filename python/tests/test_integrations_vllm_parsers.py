@@ -87,7 +87,7 @@ def constraint(compiler: Compiler, request: ChatCompletionRequest) -> Constraint
 
     params = request.extract_structured_outputs()
     assert isinstance(params, StructuredOutputsParams)
-    return _compile(compiler, *get_structured_output_key(params), _Options(False, False))
+    return _compile(compiler, *get_structured_output_key(params), _Options(compact=False))
 
 
 def call(name: str, **arguments: Any) -> str:
