@@ -125,7 +125,7 @@ pub enum Rounded {
 /// | member | values | option |
 /// |---|---|---|
 /// | `whitespace` | `"compact"`, `"single"`, `"flexible"`, `"any:N"`, `{"pattern": R}` | [`Options::whitespace`] |
-/// | `escapes` | `"shortest"`, `"standard"`, `"all"` | [`Options::escapes`] |
+/// | `escapes` | `"shortest"`, `"standard"`, `"all"`, `"all-in-values"` | [`Options::escapes`] |
 /// | `integers` | `"plain"`, `"zero-fraction"` | [`Options::integers`] |
 /// | `propertyOrder` | `"schema"`, `"any"` | [`Options::property_order`] |
 /// | `additionalMembers` | `"open"`, `"closed"` | [`Options::additional_members`] |
@@ -659,6 +659,11 @@ pub enum Formats {
 /// let all = Options::default().with_escapes(Escapes::All);
 /// let automaton = SchemaAutomaton::new(&json!({"const": "a/b"}), &all)?;
 /// assert!(automaton.is_match(br#""a\/b""#) && automaton.is_match(br#""\u0061/b""#));
+///
+/// let values = Options::default().with_escapes(Escapes::AllInValues);
+/// let automaton = SchemaAutomaton::new(&json!({"properties": {"a": {"const": "a"}}}), &values)?;
+/// assert!(automaton.is_match(br#"{"a": "\u0061"}"#));
+/// assert!(!automaton.is_match(br#"{"\u0061": "a"}"#));
 /// # }
 /// # Ok::<(), schema_regex::Error>(())
 /// ```
@@ -679,6 +684,29 @@ pub enum Escapes {
     Standard,
     /// Every escape that JSON allows, for every character, `\/` included.
     All,
+    /// As `All` in values, and as `Standard` in the names of members: a name is found by
+    /// its text, so that a model gains nothing by spelling `"tags"` as `"t\u0061gs"`. In a
+    /// regular expression names are spelled as values are.
+    AllInValues,
+}
+
+impl Escapes {
+    /// The spellings of values: never the one that names a difference.
+    pub(crate) fn in_values(self) -> Escapes {
+        match self {
+            Escapes::AllInValues => Escapes::All,
+            other => other,
+        }
+    }
+
+    /// The spellings of members' names, which are some of those of values.
+    #[cfg(feature = "automaton")]
+    pub(crate) fn in_names(self) -> Escapes {
+        match self {
+            Escapes::AllInValues => Escapes::Standard,
+            other => other,
+        }
+    }
 }
 
 /// How an integer may be spelled.

@@ -80,6 +80,7 @@ fn choose(value: &Value, out: &mut Options) -> Result<(), Error> {
                     ("shortest", Escapes::Shortest),
                     ("standard", Escapes::Standard),
                     ("all", Escapes::All),
+                    ("all-in-values", Escapes::AllInValues),
                 ];
                 out.escapes = choice(at, value, &choices)?;
             }

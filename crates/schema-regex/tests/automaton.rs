@@ -9,7 +9,7 @@ use proptest::prelude::*;
 use proptest::test_runner::TestCaseError;
 use schema_regex::automaton::SchemaAutomaton;
 use schema_regex::ledger::General;
-use schema_regex::{ErrorKind, IntegerSpelling, Options, PropertyOrder, Whitespace};
+use schema_regex::{ErrorKind, Escapes, IntegerSpelling, Options, PropertyOrder, Whitespace};
 use serde_json::{Value, json};
 
 #[path = "common/schemas.rs"]
@@ -540,5 +540,38 @@ fn runs_beside_other_texts_end_where_all_do() {
             check(&automaton, &vocabulary, &beginnings, effort)
                 .unwrap_or_else(|e| panic!("{schema}: {e}"));
         }
+    }
+}
+
+#[test]
+fn names_are_written_plainly_beside_values_that_are_not() {
+    let options = Options::default().with_escapes(Escapes::AllInValues);
+    for schema in [
+        json!({"properties": {"tags": {}, "é\"": {}}, "additionalProperties": false}),
+        json!({"additionalProperties": {"type": ["string", "integer"]}}),
+        json!({"patternProperties": {"^[a-z]+$|é": {}}, "additionalProperties": false}),
+        json!({"propertyNames": {"minLength": 2}}),
+    ] {
+        let automaton = SchemaAutomaton::new(&schema, &options).unwrap();
+        for (text, holds) in [
+            (r#"{"tags": "\u0061\/"}"#, true),
+            (r#"{"t\u0061gs": 1}"#, false),
+            (r#"{"tag\u0073": 1}"#, false),
+            (r#"{"\u00e9\"": 1}"#, true),
+            (r#"{"é\u0022": 1}"#, false),
+        ] {
+            assert_eq!(
+                automaton.is_match(text.as_bytes()),
+                holds,
+                "{schema} {text}"
+            );
+        }
+        check(
+            &automaton,
+            &vocabulary(&["\\u0061", "tag", "\": \"\\u"]),
+            &[],
+            Effort::default(),
+        )
+        .unwrap_or_else(|e| panic!("{schema}: {e}"));
     }
 }

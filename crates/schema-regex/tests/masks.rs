@@ -228,6 +228,7 @@ fn schemas_that_share_a_vocabulary() {
         (Escapes::Shortest, IntegerSpelling::Plain),
         (Escapes::All, IntegerSpelling::ZeroFraction),
         (Escapes::Standard, IntegerSpelling::Plain),
+        (Escapes::AllInValues, IntegerSpelling::Plain),
     ] {
         let options = Options::default()
             .with_escapes(escapes)

@@ -51,6 +51,7 @@ pub struct SchemaAutomaton {
     nodes: Arc<[machine::node::Node]>,
     space: Arc<machine::white_space::Space>,
     escapes: Escapes,
+    name_escapes: Escapes,
     /// How all values are written.
     dialect: OnceLock<Option<machine::prints::Print>>,
     max_nesting: u32,
@@ -183,7 +184,8 @@ impl SchemaAutomaton {
             nodes: nodes.into(),
             dialect: OnceLock::new(),
             space: Arc::new(space),
-            escapes: options.escapes,
+            escapes: options.escapes.in_values(),
+            name_escapes: options.escapes.in_names(),
             max_nesting: u32::try_from(options.max_nesting).unwrap_or(u32::MAX - 1),
             schema: Arc::new(builder.normaliser.schema),
             narrowed: Arc::default(),

@@ -19,7 +19,7 @@ pub(crate) fn is_never_raw(byte: u8) -> bool {
 pub(crate) fn character(letter: u8, escapes: Escapes) -> Option<char> {
     Some(match letter {
         b'"' | b'\\' => char::from(letter),
-        b'/' if escapes == Escapes::All => '/',
+        b'/' if escapes.in_values() == Escapes::All => '/',
         b'b' => '\x08',
         b'f' => '\x0C',
         b'n' => '\n',
@@ -41,7 +41,7 @@ pub(crate) fn by_number(escapes: Escapes) -> &'static [(char, char)] {
     match escapes {
         Escapes::Shortest => &[('\0', '\x07'), ('\x0B', '\x0B'), ('\x0E', '\x1F')],
         Escapes::Standard => &[('\0', '\x1F'), ('\u{80}', char::MAX)],
-        Escapes::All => &[('\0', char::MAX)],
+        Escapes::All | Escapes::AllInValues => &[('\0', char::MAX)],
     }
 }
 

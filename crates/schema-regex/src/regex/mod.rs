@@ -121,9 +121,12 @@ fn print_once(
     let space = Space::new(&options.whitespace)?;
     normaliser.refuse_cycles()?;
     let root = normaliser.intern(&[Signed::yes(ROOT)]);
+    // Names are spelled as values are.
+    let options = options.clone().with_escapes(options.escapes.in_values());
     let mut printer = Printer {
         normaliser,
-        options: options.clone(),
+        char: spell::any_char(options.escapes),
+        options,
         space,
         memo: HashMap::new(),
         open: Vec::new(),
@@ -133,7 +136,6 @@ fn print_once(
         cut: false,
         narrowed: Narrowed::new(),
         depths: BTreeMap::new(),
-        char: spell::any_char(options.escapes),
         kept: 0,
     };
     let text = printer.value(root);

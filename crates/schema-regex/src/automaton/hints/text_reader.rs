@@ -27,7 +27,6 @@ impl SchemaAutomaton {
         if is_kept(config.item) {
             return None;
         }
-        let escapes = self.escapes;
         match config.top {
             Top::String { node, set, text } if text.partial == Partial::None => {
                 let m = self.node(node).string.as_ref()?;
@@ -37,7 +36,7 @@ impl SchemaAutomaton {
                 };
                 let rules = string_rules(m, &self.loops, &x.list(set), text, horizon)?;
                 Some(Box::new(Reader {
-                    escapes,
+                    escapes: self.escapes,
                     start,
                     rules,
                 }))
@@ -63,7 +62,7 @@ impl SchemaAutomaton {
                     are_few: x.seen.get(frame.seen).list.len() < MANY_NAMES,
                 };
                 Some(Box::new(Reader {
-                    escapes,
+                    escapes: self.name_escapes,
                     start,
                     rules,
                 }))

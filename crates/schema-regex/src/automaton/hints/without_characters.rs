@@ -18,7 +18,8 @@ impl SchemaAutomaton {
     pub(crate) fn is_fine_without(&self, chars: &Chars) -> bool {
         // Control characters stand in no string as they are.
         let missed = without(chars, &[(0, 0x1F)]);
-        let escaped = escapes::by_number(self.escapes).iter();
+        // Names have no escape that values lack.
+        let escaped = escapes::by_number(self.name_escapes).iter();
         let escaped = escaped.map(|(a, b)| (u32::from(*a), u32::from(*b)));
         let escaped: Vec<(u32, u32)> = escaped.collect();
         self.is_fine(chars, &without(&missed, &escaped))

@@ -58,7 +58,7 @@ impl SchemaAutomaton {
         }
         Some(KeyLanguage {
             name: "schema-regex",
-            dialect: self.escapes as u32,
+            dialect: self.options.escapes as u32,
         })
     }
 
@@ -153,7 +153,7 @@ impl SchemaAutomaton {
     fn dialect(&self) -> Option<&Print> {
         let dialect = self
             .dialect
-            .get_or_init(|| dialect(&self.space, self.escapes));
+            .get_or_init(|| dialect(&self.space, self.options.escapes));
         dialect.as_ref()
     }
 

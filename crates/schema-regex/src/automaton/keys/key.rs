@@ -17,7 +17,7 @@ impl SchemaAutomaton {
     /// an escape leads away from the name.
     pub(crate) fn may_escape(&self, name: &[u8]) -> bool {
         let escaped = |byte: &u8| is_never_raw(*byte) || !byte.is_ascii();
-        self.escapes == Escapes::All || name.iter().any(escaped)
+        self.name_escapes == Escapes::All || name.iter().any(escaped)
     }
 
     /// The number of the automaton of a node's numbers, if they are without

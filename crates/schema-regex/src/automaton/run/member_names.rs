@@ -282,7 +282,7 @@ impl SchemaAutomaton {
             seen: x.seen.get(top.frame.seen),
             texts: &mut x.texts,
         };
-        let (partial, mut key) = text::read(&mut sink, self.escapes, key.partial, key, byte)?;
+        let (partial, mut key) = text::read(&mut sink, self.name_escapes, key.partial, key, byte)?;
         key.partial = partial;
         Some((Top::Key(key), stack))
     }

@@ -433,22 +433,31 @@ impl SchemaAutomaton {
     /// The characters that a partial one may become, as sorted ranges; `None` where no
     /// character has begun.
     pub(crate) fn may_become(&self, partial: Partial) -> Option<Vec<(u32, u32)>> {
-        if partial == Partial::None {
-            return None;
-        }
-        let mut ranges = Ranges(Vec::new());
-        text::possible(&mut ranges, self.escapes, partial, ());
-        let mut all = ranges.0;
-        all.sort_unstable();
-        let mut out: Vec<(u32, u32)> = Vec::new();
-        for (lo, hi) in all {
-            match out.last_mut() {
-                Some(last) if lo <= last.1.saturating_add(1) => last.1 = last.1.max(hi),
-                _ => out.push((lo, hi)),
-            }
-        }
-        Some(out)
+        becoming(self.escapes, partial)
     }
+
+    /// The same in the name of a member.
+    pub(crate) fn name_may_become(&self, partial: Partial) -> Option<Vec<(u32, u32)>> {
+        becoming(self.name_escapes, partial)
+    }
+}
+
+fn becoming(escapes: Escapes, partial: Partial) -> Option<Vec<(u32, u32)>> {
+    if partial == Partial::None {
+        return None;
+    }
+    let mut ranges = Ranges(Vec::new());
+    text::possible(&mut ranges, escapes, partial, ());
+    let mut all = ranges.0;
+    all.sort_unstable();
+    let mut out: Vec<(u32, u32)> = Vec::new();
+    for (lo, hi) in all {
+        match out.last_mut() {
+            Some(last) if lo <= last.1.saturating_add(1) => last.1 = last.1.max(hi),
+            _ => out.push((lo, hi)),
+        }
+    }
+    Some(out)
 }
 
 /// The bytes that spell the rest of a string, its quotation mark included, behind what was

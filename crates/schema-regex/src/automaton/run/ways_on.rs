@@ -294,7 +294,7 @@ impl SchemaAutomaton {
             return;
         };
         let usable = self.usable(top, x);
-        let next = self.may_become(key.partial);
+        let next = self.name_may_become(key.partial);
         let depth = x.depth(stack);
         let threads = x.list(frame.threads);
         let is_loose = |name: u32| {
