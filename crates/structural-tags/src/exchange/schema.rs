@@ -8,10 +8,16 @@ use super::format::JsonFormat;
 use super::{TagLimits, at, refused, regex};
 use crate::Error;
 
+/// The most white space at one place, in characters, where a tag does not say: a line break and
+/// an indentation of forty columns, as `Whitespace::flexible` has them. Without a bound a small
+/// model writes blanks until its tokens run out. Which characters they are is left free,
+/// because servers' own parsers of tags read all of them.
+const SPACE: u32 = 42;
+
 /// How values are written.
 pub(super) fn options(json: &JsonFormat, limits: &TagLimits) -> Result<Options, Error> {
     let space = match json.max_space {
-        None => Whitespace::Pattern(r"[ \t\n\r]*".to_owned()),
+        None => Whitespace::Bounded(SPACE),
         Some(most) if most <= limits.max_whitespace => Whitespace::Bounded(most),
         Some(most) => {
             return Err(refused(
@@ -26,7 +32,7 @@ pub(super) fn options(json: &JsonFormat, limits: &TagLimits) -> Result<Options, 
     };
     Ok(Options::default()
         .with_whitespace(space)
-        .with_escapes(Escapes::All)
+        .with_escapes(Escapes::AllInValues)
         // With properties and no word on others there are no others.
         .with_additional_members(AdditionalMembers::Closed)
         .with_property_order(match json.any_order {

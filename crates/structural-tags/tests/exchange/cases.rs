@@ -42,6 +42,33 @@ fn an_end_that_occurs_in_the_content() {
     );
 }
 
+/// A model gains nothing by escapes in names and by blanks without end.
+#[test]
+fn names_are_plain_and_white_space_ends() {
+    let format = json!({"type": "tag", "begin": "<t>", "end": "</t>",
+        "content": {"type": "json_schema", "json_schema": {
+            "properties": {"tags": {"type": "string"}, "é": {}}, "additionalProperties": {}}}});
+    let space = |count| format!("<t>{{\"tags\"{}:\"\"}}</t>", " ".repeat(count));
+    check(
+        &format,
+        &[
+            r#"<t>{"tags": "\u0061\/b"}</t>"#,
+            r#"<t>{"\u00e9": 1, "x": "\u0061"}</t>"#,
+            &space(42),
+            "<t>{\r\n\t\"tags\" : \"\"\r}</t>",
+        ],
+        &[
+            r#"<t>{"t\u0061gs": ""}</t>"#,
+            r#"<t>{"\u0078": 1}</t>"#,
+            &space(43),
+        ],
+    );
+    let format = json!({"type": "json_schema", "json_schema": {"properties": {"a": {}}},
+        "max_whitespace_cnt": 50});
+    let space = |count| format!("{{\"a\":{}1}}", "\n".repeat(count));
+    check(&format, &[&space(50)], &[&space(51)]);
+}
+
 /// Free text ends where its tag does, runs side by side have memories of their own, and an
 /// end that is only begun is text.
 #[test]
