@@ -22,7 +22,7 @@ pub use automaton::{
     Behind, ByteAutomaton, ByteSet, ClassId, Cursor, Description, Ending, Exception, FreeText,
     Growth, Horizon, KeyLanguage, Lexeme, LexemeBehind, LexemePlace, Lexemes, Lexicon,
     MAX_COMPLETION, NameMarks, Nearer, Overlay, Place, PlainText, Reach, ReadText, Scope,
-    SpecialTokens, Stack, TextAt, TextLoop, TextStep, Texts, TopText,
+    SpecialTokens, Stack, TextAt, TextLoop, TextStep, Texts, TopText, finite_can_do_without,
 };
 pub use budget::Budget;
 pub use cache::{SharedRows, SharedStats};

@@ -6,7 +6,7 @@ mod json_like;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use fsm_index::contract::{Effort, check};
+use fsm_index::contract::{Effort, check, check_spelling};
 use fsm_index::{
     Budget, ByteAutomaton, ErrorKind, Fill, Guide, Index, IndexConfig, SpecialId, TokenId,
     Vocabulary, VocabularyBuilder, brute_force_mask, mask_batch,
@@ -376,4 +376,24 @@ fn a_vocabulary_without_all_bytes_allows_what_can_be_ended() {
     let allows = |byte: u8| mask.allows(TokenId::new(byte.into()));
     assert!(allows(b'[') && allows(b'"') && !allows(b'{'));
     assert!(guide.advance(TokenId::new(b'{'.into())).is_err());
+}
+
+/// An automaton of one's own can say what it does without.
+#[test]
+fn control_characters_are_not_missed() {
+    let whole = vocabulary(&["\":", "\"code\"", "alpha", "[1", "é\"", "\u{1}x"]);
+    let effort = Effort {
+        walks: 8,
+        tokens: 12,
+        seed: 2,
+    };
+    for missing in [&b"\x01\xF1"[..], b"\x04\xC3", b"a", b"\"", b"b{"] {
+        let lacking = whole.without_bytes(missing).unwrap();
+        assert_eq!(lacking.missing_bytes(), missing);
+        match Index::lazy(JsonLike::default(), &lacking, &IndexConfig::default()) {
+            Ok(_) => check_spelling(&JsonLike::default(), &lacking, &["[\"", "{\"code"], effort)
+                .unwrap_or_else(|e| panic!("without {missing:?}: {e}")),
+            Err(error) => assert_eq!(error.kind(), ErrorKind::CannotSpell),
+        }
+    }
 }

@@ -139,7 +139,7 @@ impl GrammarAutomaton {
         let least = lexer.least(&cfg);
         let tables = lr::build(&cfg, least, config.max_parser_states, config.max_work)?;
         let proof = match cfg.is_greedy {
-            true => proof::prove(&cfg, &lexer, &tables),
+            true => proof::prove(&cfg, &lexer, &tables, ByteSet::ALL),
             false => Proof::without(&cfg),
         };
         let breaks: Vec<usize> = text.match_indices('\n').map(|found| found.0).collect();
@@ -460,6 +460,40 @@ impl PlainText<Scratch> for GrammarAutomaton {
     fn free_text(&self, cursor: Cursor, scratch: &mut Scratch) -> Option<FreeText> {
         scratch.caches().free_text(cursor.0, &self.inner)
     }
+
+    fn can_do_without(&self, chars: &[(u32, u32)]) -> bool {
+        let Inner {
+            cfg, lexer, tables, ..
+        } = &*self.inner;
+        if !cfg.can_do_without(chars) {
+            return false;
+        }
+        // Where every split counts, each lexeme of a way to the end can be another text of its
+        // terminal. Under greedy lexing that text must let the next one begin, too.
+        !cfg.is_greedy || proof::prove(cfg, lexer, tables, usable(chars)).is_whole
+    }
+}
+
+/// The bytes with which only characters begin that are not among some, and those that go on.
+fn usable(chars: &[(u32, u32)]) -> ByteSet {
+    let mut usable = ByteSet::NONE;
+    for byte in 0..=u8::MAX {
+        let byte_of = |shift: u32, bits: u8| {
+            let from = u32::from(byte & bits) << shift;
+            (from, from | ((1 << shift) - 1))
+        };
+        let (from, to) = match byte {
+            0x00..=0x7F => byte_of(0, 0x7F),
+            0xC0..=0xDF => byte_of(6, 0x1F),
+            0xE0..=0xEF => byte_of(12, 0x0F),
+            0xF0..=0xF7 => byte_of(18, 0x07),
+            _ => (u32::MAX, u32::MAX),
+        };
+        if !chars.iter().any(|&(a, b)| a <= to && from <= b) {
+            usable = usable.with(byte);
+        }
+    }
+    usable
 }
 
 impl Stack<Scratch> for GrammarAutomaton {

@@ -2,14 +2,15 @@
 
 use std::sync::Arc;
 
-use fsm_index::contract::{Effort, check};
+use fsm_index::contract::{Effort, check, check_spelling};
 use fsm_index::{
-    Fill, Guide, Index, IndexConfig, MaskBuffer, TokenId, Vocabulary, VocabularyBuilder,
+    ErrorKind, Fill, Guide, Index, IndexConfig, MaskBuffer, PlainText, TokenId, Vocabulary,
+    VocabularyBuilder,
 };
 use grammar::{Config, Dialect, Grammar};
 
-/// All bytes, these texts, a special token, and an end.
-fn vocabulary() -> Vocabulary {
+/// All bytes but some, these texts, a special token, and an end.
+fn vocabulary(missing: &[u8]) -> Vocabulary {
     let texts = [
         "  ", " a", "ab", "abc", "if", " if", "ifx", "return", "1+", "+1", "))", ");", "()", "(1",
         "{}", "{\"", "\":", "\", \"", "\"}", "]}", "é", "日本", "\n\n", "\n}", "=\"", "==", "<t>",
@@ -18,7 +19,7 @@ fn vocabulary() -> Vocabulary {
     let mut builder = VocabularyBuilder::new();
     let mut id = 0..;
     let mut next = || TokenId::new(id.next().unwrap());
-    for byte in 0..=255u8 {
+    for byte in (0..=255u8).filter(|byte| !missing.contains(byte)) {
         builder.text(next(), [byte]).unwrap();
     }
     for text in texts {
@@ -62,130 +63,132 @@ WS: /[ \n]+/
 %ignore /--[^\n]*/
 "#;
 
+/// Grammars, and beginnings of their texts.
+const CASES: &[(Dialect, &str, &[&str])] = &[
+    (Dialect::Gbnf, JSON, &["{\"a", "[1, {\"b\": [", "\"é"]),
+    (
+        Dialect::Gbnf,
+        "root ::= root \"+\" root | \"(\" root \")\" | [0-9]+",
+        &["1+(", "((1"],
+    ),
+    (
+        Dialect::Gbnf,
+        "root ::= a a? b{2,5} | root root\na ::= \"a\" | \"ab\" | b*\nb ::= [b-é]",
+        &["ab"],
+    ),
+    (
+        Dialect::Gbnf,
+        "root ::= \"a\" root \"b\" | \"a\" root \"a\" | \"\"",
+        &["aaa"],
+    ),
+    (
+        Dialect::Lark,
+        CODE,
+        &["if (a", "return ", "foo = \"", "foo // a"],
+    ),
+    (Dialect::LarkSplits, CODE, &["if (a", "return ", " foo"]),
+    // What is begun here cannot always be finished by the longest match alone.
+    (
+        Dialect::Lark,
+        "start: A B | C\nA: /a+/\nB: /ab?/\nC: /a+c/ | /aaab/",
+        &["a", "aa"],
+    ),
+    (
+        Dialect::Lark,
+        "start: x+ \"!\"\nx: \"if\" NAME | \"return\" | NAME \"=\"\nNAME: /[a-z]+/",
+        &["if", "ret"],
+    ),
+    (
+        Dialect::Lark,
+        "start: head \"x\" tail\nhead[lazy]: /(.|\\n)*<t>/\ntail[suffix=\"</t>\"]: /(.|\\n)*/",
+        &["abc<", "<t>x"],
+    ),
+    (
+        Dialect::Lark,
+        "start: call* TEXT\ncall: head \"=\" /[0-9]+/ \"</t>\"\nhead[lazy]: TEXT \"<t>\"\nTEXT: /(.|\\n)*/",
+        &["a<t", "ab<t>=", "<t>=1"],
+    ),
+    // A lazy lexeme cuts others short in the middle of what is free for these.
+    (
+        Dialect::Lark,
+        "start: (lazy | NAME) \"!\"\nlazy[lazy]: /[a-c ]*q/\nNAME: /[a-z ]+/",
+        &["a", "ab ", "abd"],
+    ),
+    (
+        Dialect::LarkSplits,
+        "start: (lazy | NAME | other) \"!\"\nlazy[lazy]: /[a-y ]*q/\nNAME: /[a-z ]+/\nother[lazy]: /(.|\\n)*<t>/",
+        &["a", "ab ", "ab c<", "abq"],
+    ),
+    (
+        Dialect::LarkSplits,
+        "start: \"x\"? head \"!\"\nhead[lazy]: TEXT* \"<t>\"\nTEXT: /(\\n|.)*/",
+        &["x", "ab <", "é<t"],
+    ),
+    // One terminal may begin what another must: only a search tells what can be finished.
+    (
+        Dialect::Lark,
+        JOINS,
+        &["foo", "foo if", "foo if  ", "foo ifx if\n"],
+    ),
+    (Dialect::LarkSplits, JOINS, &["foo if", "foo ifx if "]),
+    (
+        Dialect::Lark,
+        "start: \"a\" <|call|> \"b\" | \"ab\" <|call|>* \"c\"",
+        &["a"],
+    ),
+    (
+        Dialect::Lark,
+        "start: \"(\" value (\",\" value)* \")\"\nvalue: %json {\"type\":[\"integer\",\"string\",\"array\"],\"items\":{\"type\":\"integer\"}}",
+        &["(1", "(\"a"],
+    ),
+    (
+        Dialect::LarkAscii,
+        "start: value \"1\"* | \"[\" start\nvalue: %json {\"type\":\"object\",\"properties\":{\"ab\":{},\"a\":{\"type\":\"integer\"}}}",
+        &["{\"a", "[[{"],
+    ),
+    // Names that were said, items that must differ, and values in values.
+    (
+        Dialect::Lark,
+        "start: \"x\" value \";\" start?\nvalue: %json {\"type\":\"object\",\"properties\":{\"a\":{\"type\":\"array\",\"items\":{\"enum\":[1,11,2]},\"uniqueItems\":true,\"maxItems\":3},\"b\":{\"$ref\":\"#\"}},\"additionalProperties\":{\"type\":\"string\",\"maxLength\":4}}",
+        &[
+            "x{\"a\": [1,",
+            "x{\"b\": {\"b\": {\"",
+            "x{\"c\": \"1\", \"",
+            "x{};x{\"b\": {}",
+        ],
+    ),
+    // A number takes what should follow it, and other lexemes are read beside a value.
+    (
+        Dialect::Lark,
+        "start: value \"1\"? \"e\" | \"return\" value \"if\"\nvalue: %json {\"type\":[\"number\",\"object\"]}",
+        &["1", "{\"a", "return{\"a\":1"],
+    ),
+    (
+        Dialect::Lark,
+        "start: (value | NAME | \"=\" value)* \"<t>\"\nvalue: %json {\"type\":[\"object\",\"string\",\"null\"],\"additionalProperties\":{\"type\":\"string\"}}\nNAME: /[a-zé]+/\n%ignore /[ \\n]+/\n",
+        &["{\"a", "=nul", "= \"a b", "n"],
+    ),
+    (
+        Dialect::LarkSplits,
+        "start: NAME? (one | other) \"}\"*\none: %json {\"type\":[\"object\",\"integer\"]}\nother: %json {\"type\":[\"object\",\"string\"],\"properties\":{\"foo\":{\"type\":\"string\"}}}\nNAME: /[a-z0-9]+/\n%ignore /[ \\n]+/",
+        &["{\"foo", "{\"foo\": \"a", "12", "{\"ab\": 1} "],
+    ),
+    (
+        Dialect::Ebnf,
+        "root ::= TagDispatch((\"<t>\", t))\nt ::= [0-9]+ \"</t>\"",
+        &["ab<t", "<t>1"],
+    ),
+    (
+        Dialect::Lark,
+        "start: (A & ~B) \"!\"\nA: /[a-c]+/\nB: /a+/ | \"abc\"",
+        &[],
+    ),
+];
+
 #[test]
 fn automata_keep_their_promises() {
-    let vocabulary = vocabulary();
-    let cases: &[(Dialect, &str, &[&str])] = &[
-        (Dialect::Gbnf, JSON, &["{\"a", "[1, {\"b\": [", "\"é"]),
-        (
-            Dialect::Gbnf,
-            "root ::= root \"+\" root | \"(\" root \")\" | [0-9]+",
-            &["1+(", "((1"],
-        ),
-        (
-            Dialect::Gbnf,
-            "root ::= a a? b{2,5} | root root\na ::= \"a\" | \"ab\" | b*\nb ::= [b-é]",
-            &["ab"],
-        ),
-        (
-            Dialect::Gbnf,
-            "root ::= \"a\" root \"b\" | \"a\" root \"a\" | \"\"",
-            &["aaa"],
-        ),
-        (
-            Dialect::Lark,
-            CODE,
-            &["if (a", "return ", "foo = \"", "foo // a"],
-        ),
-        (Dialect::LarkSplits, CODE, &["if (a", "return ", " foo"]),
-        // What is begun here cannot always be finished by the longest match alone.
-        (
-            Dialect::Lark,
-            "start: A B | C\nA: /a+/\nB: /ab?/\nC: /a+c/ | /aaab/",
-            &["a", "aa"],
-        ),
-        (
-            Dialect::Lark,
-            "start: x+ \"!\"\nx: \"if\" NAME | \"return\" | NAME \"=\"\nNAME: /[a-z]+/",
-            &["if", "ret"],
-        ),
-        (
-            Dialect::Lark,
-            "start: head \"x\" tail\nhead[lazy]: /(.|\\n)*<t>/\ntail[suffix=\"</t>\"]: /(.|\\n)*/",
-            &["abc<", "<t>x"],
-        ),
-        (
-            Dialect::Lark,
-            "start: call* TEXT\ncall: head \"=\" /[0-9]+/ \"</t>\"\nhead[lazy]: TEXT \"<t>\"\nTEXT: /(.|\\n)*/",
-            &["a<t", "ab<t>=", "<t>=1"],
-        ),
-        // A lazy lexeme cuts others short in the middle of what is free for these.
-        (
-            Dialect::Lark,
-            "start: (lazy | NAME) \"!\"\nlazy[lazy]: /[a-c ]*q/\nNAME: /[a-z ]+/",
-            &["a", "ab ", "abd"],
-        ),
-        (
-            Dialect::LarkSplits,
-            "start: (lazy | NAME | other) \"!\"\nlazy[lazy]: /[a-y ]*q/\nNAME: /[a-z ]+/\nother[lazy]: /(.|\\n)*<t>/",
-            &["a", "ab ", "ab c<", "abq"],
-        ),
-        (
-            Dialect::LarkSplits,
-            "start: \"x\"? head \"!\"\nhead[lazy]: TEXT* \"<t>\"\nTEXT: /(\\n|.)*/",
-            &["x", "ab <", "é<t"],
-        ),
-        // One terminal may begin what another must: only a search tells what can be finished.
-        (
-            Dialect::Lark,
-            JOINS,
-            &["foo", "foo if", "foo if  ", "foo ifx if\n"],
-        ),
-        (Dialect::LarkSplits, JOINS, &["foo if", "foo ifx if "]),
-        (
-            Dialect::Lark,
-            "start: \"a\" <|call|> \"b\" | \"ab\" <|call|>* \"c\"",
-            &["a"],
-        ),
-        (
-            Dialect::Lark,
-            "start: \"(\" value (\",\" value)* \")\"\nvalue: %json {\"type\":[\"integer\",\"string\",\"array\"],\"items\":{\"type\":\"integer\"}}",
-            &["(1", "(\"a"],
-        ),
-        (
-            Dialect::LarkAscii,
-            "start: value \"1\"* | \"[\" start\nvalue: %json {\"type\":\"object\",\"properties\":{\"ab\":{},\"a\":{\"type\":\"integer\"}}}",
-            &["{\"a", "[[{"],
-        ),
-        // Names that were said, items that must differ, and values in values.
-        (
-            Dialect::Lark,
-            "start: \"x\" value \";\" start?\nvalue: %json {\"type\":\"object\",\"properties\":{\"a\":{\"type\":\"array\",\"items\":{\"enum\":[1,11,2]},\"uniqueItems\":true,\"maxItems\":3},\"b\":{\"$ref\":\"#\"}},\"additionalProperties\":{\"type\":\"string\",\"maxLength\":4}}",
-            &[
-                "x{\"a\": [1,",
-                "x{\"b\": {\"b\": {\"",
-                "x{\"c\": \"1\", \"",
-                "x{};x{\"b\": {}",
-            ],
-        ),
-        // A number takes what should follow it, and other lexemes are read beside a value.
-        (
-            Dialect::Lark,
-            "start: value \"1\"? \"e\" | \"return\" value \"if\"\nvalue: %json {\"type\":[\"number\",\"object\"]}",
-            &["1", "{\"a", "return{\"a\":1"],
-        ),
-        (
-            Dialect::Lark,
-            "start: (value | NAME | \"=\" value)* \"<t>\"\nvalue: %json {\"type\":[\"object\",\"string\",\"null\"],\"additionalProperties\":{\"type\":\"string\"}}\nNAME: /[a-zé]+/\n%ignore /[ \\n]+/\n",
-            &["{\"a", "=nul", "= \"a b", "n"],
-        ),
-        (
-            Dialect::LarkSplits,
-            "start: NAME? (one | other) \"}\"*\none: %json {\"type\":[\"object\",\"integer\"]}\nother: %json {\"type\":[\"object\",\"string\"],\"properties\":{\"foo\":{\"type\":\"string\"}}}\nNAME: /[a-z0-9]+/\n%ignore /[ \\n]+/",
-            &["{\"foo", "{\"foo\": \"a", "12", "{\"ab\": 1} "],
-        ),
-        (
-            Dialect::Ebnf,
-            "root ::= TagDispatch((\"<t>\", t))\nt ::= [0-9]+ \"</t>\"",
-            &["ab<t", "<t>1"],
-        ),
-        (
-            Dialect::Lark,
-            "start: (A & ~B) \"!\"\nA: /[a-c]+/\nB: /a+/ | \"abc\"\n".trim(),
-            &[],
-        ),
-    ];
-    for (dialect, text, beginnings) in cases {
+    let vocabulary = vocabulary(&[]);
+    for (dialect, text, beginnings) in CASES {
         let automaton = match Grammar::compile(text, *dialect, &Config::default()) {
             Ok(automaton) => automaton,
             // `&` is for terminals: the last case is refused by name.
@@ -210,7 +213,7 @@ fn automata_keep_their_promises() {
 fn places_in_json_are_remembered() {
     let text = "start: (value \";\")*\nvalue: %json {\"type\":\"object\",\"properties\":{\"ab\":{\"type\":\"array\",\"items\":{\"type\":\"integer\"}}},\"required\":[\"ab\"],\"additionalProperties\":false}";
     let automaton = Grammar::compile(text, Dialect::Lark, &Config::default()).unwrap();
-    let vocabulary = vocabulary();
+    let vocabulary = vocabulary(&[]);
     let config = IndexConfig {
         fill: Fill::Lazy,
         ..IndexConfig::default()
@@ -229,4 +232,57 @@ fn places_in_json_are_remembered() {
     let first = lead();
     assert!(first > 8, "{first}");
     assert_eq!(lead(), first);
+}
+
+/// A token may come if and only if tokens behind it complete a text, whichever bytes are missing.
+#[test]
+fn masks_are_of_texts_that_tokens_spell() {
+    let effort = Effort {
+        walks: 2,
+        tokens: 5,
+        seed: 5,
+    };
+    for (at, (dialect, text, beginnings)) in CASES.iter().enumerate() {
+        let Ok(automaton) = Grammar::compile(text, *dialect, &Config::default()) else {
+            continue;
+        };
+        let sets = [
+            &b"\x04\xF1"[..],
+            b"b",
+            b"\xA9",
+            b"if",
+            b"=\x09",
+            b"1<",
+            b"\"r",
+        ];
+        for missing in [sets[at % sets.len()], sets[(at * 3 + 1) % sets.len()]] {
+            let vocabulary = vocabulary(missing);
+            let lazily = Index::lazy(automaton.clone(), &vocabulary, &IndexConfig::default());
+            if let Err(error) = lazily {
+                assert_eq!(error.kind(), ErrorKind::CannotSpell, "{text}: {error}");
+                continue;
+            }
+            let done = check_spelling(&automaton, &vocabulary, beginnings, effort);
+            done.unwrap_or_else(|e| panic!("{text} without {missing:?}: {e}"));
+        }
+    }
+}
+
+/// Nothing is searched where each lexeme can be finished by other characters, if it also lets the
+/// next one begin.
+#[test]
+fn grammars_do_without_characters() {
+    let can = |dialect, text: &str, missing: &[u8]| {
+        let automaton = Grammar::compile(text, dialect, &Config::default()).unwrap();
+        automaton.can_do_without(vocabulary(missing).unspellable())
+    };
+    let control = b"\x04\x06\x13\x14\x16\x1D\xF1\xF2";
+    assert!(can(Dialect::Gbnf, JSON, control));
+    assert!(can(Dialect::Lark, CODE, control) && can(Dialect::LarkSplits, CODE, control));
+    assert!(can(Dialect::Gbnf, JSON, b"~^\xE9") && !can(Dialect::Gbnf, JSON, b":"));
+    assert!(!can(Dialect::Lark, CODE, b";"));
+    // Behind `a+` the longest match takes each `a`: only `b` lets the next lexeme begin.
+    let greedy = "start: A B\nA: /a+/\nB: /[ab]b*/";
+    assert!(can(Dialect::Lark, greedy, b"c") && !can(Dialect::Lark, greedy, b"b"));
+    assert!(can(Dialect::LarkSplits, greedy, b"b"));
 }

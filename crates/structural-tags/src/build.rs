@@ -416,6 +416,7 @@ impl<'v> Builder<'v> {
             utf8: run.utf8,
             max_chars: run.max_chars,
             max_tokens: run.max_tokens,
+            triggers: triggers.clone(),
             fires,
         };
         let mut first = Vec::new();

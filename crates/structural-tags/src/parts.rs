@@ -1,10 +1,9 @@
 //! The parts that a text under structural tags is put together from, and what
 //! a byte does inside of one.
 
-use std::collections::HashSet;
 use std::sync::Arc;
 
-use fsm_index::{ByteAutomaton, ByteDfa, Cursor, MAX_COMPLETION, PlainText};
+use fsm_index::{ByteAutomaton, ByteDfa, Cursor, MAX_COMPLETION, PlainText, finite_can_do_without};
 use grammar::GrammarAutomaton;
 use schema_regex::automaton::{self as schema, SchemaAutomaton};
 
@@ -342,25 +341,25 @@ impl Body {
     /// Whether it can be finished without some characters, as far as that is plain.
     pub(super) fn is_fine_without(&self, chars: &[(u32, u32)]) -> bool {
         let is_missing = |c: u32| chars.iter().any(|&(from, to)| (from..=to).contains(&c));
-        let none_of = |used: &dyn Fn(u8) -> bool| {
-            let is_used = |byte: &u8| used(*byte);
-            // A regular expression is not looked at beyond ASCII.
-            !(0..=0x7F)
-                .filter(is_used)
-                .any(|byte| is_missing(byte.into()))
-                && !(0x80..=0xFF).any(|byte| is_used(&byte))
+        let is_spelt = |text: &[u8]| {
+            let text = std::str::from_utf8(text);
+            text.is_ok_and(|text| text.chars().all(|c| !is_missing(u32::from(c))))
         };
         match self {
             Body::Nothing | Body::Free(_) => true,
-            // What a trigger needs is not looked at.
-            Body::Run(run) => run.fires.is_empty(),
+            // It may end wherever no trigger must be spelt to its end. The junctions behind
+            // triggers lead to parts that are asked by themselves.
+            Body::Run(run) => run.triggers.iter().all(|trigger| is_spelt(trigger)),
             Body::Tokens(tokens) => tokens.least == 0,
-            Body::Literal(text) => String::from_utf8_lossy(text)
-                .chars()
-                .all(|c| !is_missing(u32::from(c))),
-            Body::Dfa(dfa) => none_of(&|byte| uses(dfa, byte)),
+            Body::Literal(text) => is_spelt(text),
+            Body::Dfa(dfa) => PlainText::can_do_without(dfa, chars),
             Body::Quiet(quiet) => {
-                none_of(&|byte| quiet.next.iter().any(|row| row[usize::from(byte)] != DEAD))
+                let step = |at: u32, byte| {
+                    let next = quiet.next[at as usize][usize::from(byte)];
+                    (next != DEAD).then_some(next)
+                };
+                let accepts = |at: u32| quiet.accepting[at as usize];
+                finite_can_do_without(0, chars, step, accepts)
             }
             Body::Grammar(automaton) => PlainText::can_do_without(automaton, chars),
             Body::Json(json) => match json.spelling {
@@ -442,20 +441,6 @@ impl Body {
             }
         }
     }
-}
-
-/// Whether a byte leads on from some state.
-fn uses(dfa: &ByteDfa, byte: u8) -> bool {
-    let mut met = HashSet::from([dfa.start()]);
-    let mut open = vec![dfa.start()];
-    while let Some(at) = open.pop() {
-        if !dfa.step(at, byte, &mut ()).is_dead() {
-            return true;
-        }
-        let next = (0..=255).map(|byte| dfa.step(at, byte, &mut ()));
-        open.extend(next.filter(|to| !to.is_dead() && met.insert(*to)));
-    }
-    false
 }
 
 /// In a table, a byte that may not come.

@@ -14,6 +14,7 @@ pub(super) struct Run {
     pub(super) max_chars: Option<u32>,
     /// Counted by [`At::touched`]: the run takes part in a token if it reads a byte of it.
     pub(super) max_tokens: Option<u32>,
+    pub(super) triggers: Vec<Vec<u8>>,
     /// By trigger, the junction behind it.
     pub(super) fires: Vec<u32>,
 }

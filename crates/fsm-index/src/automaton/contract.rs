@@ -148,8 +148,8 @@ pub fn check<A: ByteAutomaton + Clone>(
 }
 
 /// As [`check`] for a vocabulary that lacks bytes: leads texts through `automaton` and compares
-/// the masks of an index, computed and remembered, with what a search from behind each token says
-/// that remembers nothing. So it checks
+/// the masks of an index, computed and remembered, with what searches from behind each token say
+/// that remember nothing of other masks. So it checks
 /// [`PlainText::can_do_without`](crate::PlainText::can_do_without), and that
 /// [`ByteAutomaton::key`] tells states apart for tokens of any length.
 ///
@@ -187,7 +187,6 @@ pub fn check_spelling<A: ByteAutomaton + Clone>(
     };
     let index = Index::lazy(automaton.clone(), vocabulary, &config).map_err(|e| e.to_string())?;
     let index = Arc::new(index);
-    let is_live = |state: &A::State| Search::default().is_live(automaton, vocabulary, state);
     let mut scratch = automaton.scratch();
     let mut chance = effort.seed;
     for walk in 0..effort.walks {
@@ -199,12 +198,15 @@ pub fn check_spelling<A: ByteAutomaton + Clone>(
         let mut guide = Guide::new(index.clone());
         guide.begin(&text)?;
         // A beginning is no token, and may lead to where none goes on.
-        if !is_live(guide.state()) {
+        if !Search::default().is_live(automaton, vocabulary, guide.state()) {
             continue;
         }
         for _ in 0..effort.tokens {
             let shown = || format!("after {:?}", String::from_utf8_lossy(&text));
             let state = guide.state().clone();
+            // Searches for one mask may share what they found, or dead ends would take for ever.
+            let search = Search::default();
+            let is_live = |state: &A::State| search.is_live(automaton, vocabulary, state);
             let mut expected = TokenMask::none(vocabulary.width());
             for token in &brute_force_mask(automaton, &state, vocabulary) {
                 let mut after = state.clone();

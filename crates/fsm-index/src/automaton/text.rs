@@ -49,6 +49,8 @@ pub trait PlainText<X> {
     /// surrogates. A lazy index asks it about those that its vocabulary cannot spell; then
     /// nothing else has to be looked at. `false` is always right, and slower: the index then
     /// searches each state for a way to the end.
+    /// [`finite_can_do_without`](crate::finite_can_do_without) answers it for finite automata, and
+    /// [`contract::check_spelling`](crate::contract::check_spelling) checks the answer.
     fn can_do_without(&self, _chars: &[(u32, u32)]) -> bool {
         false
     }

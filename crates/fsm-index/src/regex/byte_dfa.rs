@@ -6,7 +6,7 @@ use crate::regex::short_texts;
 use crate::vocabulary::CharRanges;
 use crate::{
     ByteAutomaton, ClassId, Cursor, Description, Ending, Growth, Horizon, KeyLanguage, Lexicon,
-    Nearer, Place, PlainText, Scope, TextLoop,
+    Nearer, Place, PlainText, Scope, TextLoop, finite_can_do_without,
 };
 
 /// A deterministic automaton over bytes: what an index over a vocabulary is
@@ -577,6 +577,15 @@ impl PlainText<()> for ByteDfa {
         hints
             .and_then(|hints| hints.classes.get(class.0 as usize))
             .map_or(&[], |ranges| ranges)
+    }
+
+    fn can_do_without(&self, chars: &[(u32, u32)]) -> bool {
+        let step = |at, byte| {
+            let next = self.step(Cursor(at), byte, &mut ());
+            (!next.is_dead()).then_some(next.0)
+        };
+        let accepts = |at| self.is_accepting(&Cursor(at));
+        finite_can_do_without(self.start().0, chars, step, accepts)
     }
 }
 

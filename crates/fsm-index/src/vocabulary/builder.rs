@@ -223,6 +223,52 @@ impl Vocabulary {
         builder.build()
     }
 
+    /// The same vocabulary with a token more for each of its
+    /// [missing bytes](Vocabulary::missing_bytes), behind all others: to measure what missing
+    /// bytes cost. A model has no logits for these.
+    ///
+    /// # Errors
+    ///
+    /// It would have more than [`MAX_WIDTH`] tokens.
+    ///
+    /// ```
+    /// use fsm_index::{TokenId, Vocabulary};
+    ///
+    /// let tokens = ["a", "b"].iter().zip(0..);
+    /// let tokens = tokens.map(|(s, id)| (s.as_bytes(), TokenId::new(id)));
+    /// let vocabulary = Vocabulary::new(tokens, [TokenId::new(2)])?;
+    /// let filled = vocabulary.with_all_bytes()?;
+    /// assert!(filled.missing_bytes().is_empty());
+    /// assert_eq!(filled.token_bytes(TokenId::new(0)), Some(&b"a"[..]));
+    /// assert_eq!(filled.without_bytes(b"b")?.missing_bytes(), b"b");
+    /// # Ok::<(), fsm_index::Error>(())
+    /// ```
+    pub fn with_all_bytes(&self) -> Result<Vocabulary, Error> {
+        let mut builder = self.to_builder();
+        let ids = (self.width() as u32..).map(TokenId::new);
+        for (id, byte) in ids.zip(self.missing_bytes()) {
+            builder.text(id, [byte])?;
+        }
+        builder.build()
+    }
+
+    /// The same vocabulary without the tokens that have one of some bytes in their text, as
+    /// real ones lack bytes that no text of their training had.
+    ///
+    /// # Errors
+    ///
+    /// None that the vocabulary itself had not.
+    pub fn without_bytes(&self, bytes: &[u8]) -> Result<Vocabulary, Error> {
+        let mut builder = self.to_builder();
+        for (text, kind) in builder.tokens.iter_mut().zip(&mut builder.kinds) {
+            if *kind == TokenKind::Text && text.iter().any(|byte| bytes.contains(byte)) {
+                *kind = TokenKind::Absent;
+                *text = Box::default();
+            }
+        }
+        builder.build()
+    }
+
     fn to_builder(&self) -> VocabularyBuilder {
         VocabularyBuilder {
             tokens: (0..self.width()).map(|t| self.data.raw(t).into()).collect(),

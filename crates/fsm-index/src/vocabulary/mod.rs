@@ -23,7 +23,7 @@ pub use builder::{MAX_TOKEN_BYTES, MAX_WIDTH, VocabularyBuilder};
 pub(crate) use cut::{CharRanges, Cut};
 pub(crate) use having::Having;
 pub(crate) use kinds::{AllBelow, Kinds, chars};
-pub(crate) use spellable::{Spellable, segment_ends};
+pub(crate) use spellable::{Spellable, lead_byte, segment_ends};
 pub use token_id::{SpecialId, TokenId};
 pub(crate) use trie::{Area, Child, NO_TOKEN, Siblings, Trie};
 

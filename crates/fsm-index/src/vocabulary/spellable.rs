@@ -64,7 +64,7 @@ impl Spellable {
 
 /// How many bytes a character has that begins with a byte, and the bits that this byte
 /// tells (RFC 3629).
-fn lead_byte(byte: u8) -> Option<(usize, u8)> {
+pub(crate) fn lead_byte(byte: u8) -> Option<(usize, u8)> {
     Some(match byte {
         0x00..=0x7F => (1, byte),
         0xC2..=0xDF => (2, byte & 0x1F),

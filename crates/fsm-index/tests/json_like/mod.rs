@@ -793,6 +793,11 @@ impl PlainText<Scratch> for JsonLike {
     fn class(&self, class: ClassId) -> &[(u32, u32)] {
         &self.classes[class.0 as usize]
     }
+
+    /// Structure, names and words are of printable ASCII, and strings may end at any character.
+    fn can_do_without(&self, chars: &[(u32, u32)]) -> bool {
+        chars.iter().all(|&(from, to)| to < 0x20 || from > 0x7E)
+    }
 }
 
 impl fsm_index::Stack<Scratch> for JsonLike {

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use fsm_index::PlainText;
 use schema_regex::automaton::SchemaAutomaton;
 
 use crate::compile::table::Table;
@@ -96,6 +97,17 @@ impl Cfg {
     pub(crate) fn has_json(&self) -> bool {
         let is_json = |terminal: &Terminal| matches!(terminal.matter, Matter::Json(_));
         self.terminals.iter().any(is_json)
+    }
+
+    /// Whether each lexeme that has begun can be finished without some characters.
+    pub(crate) fn can_do_without(&self, chars: &[(u32, u32)]) -> bool {
+        self.terminals
+            .iter()
+            .all(|terminal| match &terminal.matter {
+                Matter::Table(table) => table.can_do_without(chars),
+                Matter::Json(automaton) => automaton.can_do_without(chars),
+                Matter::Special(_) => true,
+            })
     }
 
     /// Leaves out what derives no text or is not reached, and rewrites right recursion to

@@ -3,7 +3,9 @@
 use std::collections::HashMap;
 
 use foldhash::fast::FixedState;
-use fsm_index::{ByteAutomaton, ByteDfa, Cursor, Dfa, ErrorKind as RegexError};
+use fsm_index::{
+    ByteAutomaton, ByteDfa, Cursor, Dfa, ErrorKind as RegexError, finite_can_do_without,
+};
 use fsm_tables::{Alphabet, Builder, Keep, Meter, NONE, Nfa, NfaId, Rest, State, Symbols, product};
 
 use regex_syntax::hir::{ClassUnicode, ClassUnicodeRange};
@@ -129,6 +131,17 @@ impl Table {
             }
         }
         Bytes::new(256, cells, self.accepting[1..states].to_vec())
+    }
+
+    /// Whether each text that has begun can be finished without some characters.
+    pub(crate) fn can_do_without(&self, chars: &[(u32, u32)]) -> bool {
+        let step = |state: u32, byte| {
+            let row = self.row(state as usize);
+            let run = row.get(row.partition_point(|run| run.last < byte))?;
+            (run.first <= byte).then_some(run.to)
+        };
+        let accepts = |state: u32| self.accepting[state as usize];
+        self.is_nothing() || finite_can_do_without(self.start, chars, step, accepts)
     }
 
     /// How many states there are, the dead one included.

@@ -3,6 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use foldhash::fast::FixedState;
+use fsm_index::ByteSet;
 use fsm_tables::Sources;
 
 use super::json;
@@ -319,10 +320,10 @@ impl Places<'_> {
     }
 }
 
-/// Proves what can be finished.
-pub(crate) fn prove(cfg: &Cfg, lexer: &Lexer, tables: &Tables) -> Proof {
+/// Proves what can be finished by some bytes, whichever came before.
+pub(crate) fn prove(cfg: &Cfg, lexer: &Lexer, tables: &Tables, usable: ByteSet) -> Proof {
     let mut proof = Proof::without(cfg);
-    let Some(sets) = Sets::new(cfg, lexer) else {
+    let Some(sets) = Sets::new(cfg, lexer, usable) else {
         return proof;
     };
     let Some(firsts) = sets.firsts() else {

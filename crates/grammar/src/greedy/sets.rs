@@ -3,6 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use foldhash::fast::FixedState;
+use fsm_index::ByteSet;
 use indexmap::IndexSet;
 use schema_regex::automaton::SchemaAutomaton;
 
@@ -99,6 +100,8 @@ impl FromIterator<usize> for ClassSet {
 pub(super) struct Sets<'a> {
     pub(super) cfg: &'a Cfg,
     pub(super) lexer: &'a Lexer,
+    /// The classes that a way to the end may take.
+    usable: ClassSet,
     /// States, ascending. The dead one stands for a JSON value that may be read beside them.
     all: IndexSet<Box<[u32]>, FixedState>,
     /// By set and class.
@@ -117,7 +120,7 @@ const JSON: u32 = 0;
 
 impl<'a> Sets<'a> {
     /// `None` if there are too many.
-    pub(super) fn new(cfg: &'a Cfg, lexer: &'a Lexer) -> Option<Sets<'a>> {
+    pub(super) fn new(cfg: &'a Cfg, lexer: &'a Lexer, usable: ByteSet) -> Option<Sets<'a>> {
         let width = lexer.width();
         let automata: Vec<&SchemaAutomaton> = cfg
             .terminals
@@ -180,9 +183,13 @@ impl<'a> Sets<'a> {
                 && cfg.terminals[lexer.terminal[*state as usize] as usize].is_lazy
         };
         let cuts: Vec<bool> = all.iter().map(|set| set.iter().any(lazy)).collect();
+        let is_usable = |class: &usize| {
+            (0..=u8::MAX).any(|byte| usable.has(byte) && lexer.sets[*class].has(byte))
+        };
         Some(Sets {
             cfg,
             lexer,
+            usable: (0..width).filter(is_usable).collect(),
             all,
             next,
             free,
@@ -232,7 +239,8 @@ impl<'a> Sets<'a> {
                 Matter::Json(automaton) => {
                     let bytes = self.lexer.bytes.iter().enumerate();
                     let begins = bytes.filter(|way| json::begins(automaton, *way.1));
-                    Some(Some(begins.map(|way| way.0).collect()))
+                    let begins = begins.map(|way| way.0).filter(|at| self.usable.has(*at));
+                    Some(Some(begins.collect()))
                 }
                 Matter::Table(_) => {
                     // Most classes lead to the same.
@@ -251,10 +259,12 @@ impl<'a> Sets<'a> {
             .collect()
     }
 
-    /// Where a class leads from a state of a terminal and the set that it is in.
+    /// Where a class leads from a state of a terminal and the set that it is in, on a way to the
+    /// end.
     pub(super) fn pair_behind(&self, (state, set): (u32, u32), class: usize) -> Option<(u32, u32)> {
         let state = self.lexer.step(state, class as u8);
-        (state != 0).then(|| (state, self.next[set as usize * self.width() + class]))
+        (state != 0 && self.usable.has(class))
+            .then(|| (state, self.next[set as usize * self.width() + class]))
     }
 
     /// Whether a terminal comes from a state to its end, and no lexeme cuts it short which ends
