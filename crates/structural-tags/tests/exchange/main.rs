@@ -4,6 +4,7 @@ mod cases;
 mod goldens;
 mod grammars;
 mod matcher;
+mod spelling;
 mod tokens;
 
 use fsm_index::{TokenId, Vocabulary, VocabularyBuilder};
@@ -12,10 +13,15 @@ use structural_tags::{StructuralTag, TagAutomaton};
 
 /// All bytes, some texts, special tokens of some names, and one that ends texts.
 fn vocabulary(texts: &[&str], specials: &[&str]) -> Vocabulary {
+    vocabulary_without(&[], texts, specials)
+}
+
+/// The same without some bytes.
+fn vocabulary_without(missing: &[u8], texts: &[&str], specials: &[&str]) -> Vocabulary {
     let mut builder = VocabularyBuilder::new();
     let mut id = 0..;
     let mut next = || TokenId::new(id.next().unwrap());
-    for byte in 0..=255u8 {
+    for byte in (0..=255u8).filter(|byte| !missing.contains(byte)) {
         builder.text(next(), [byte]).unwrap();
     }
     for text in texts {

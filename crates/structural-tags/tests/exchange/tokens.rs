@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use fsm_index::contract::{self, Effort};
-use fsm_index::{Fill, Guide, Index, IndexConfig, TokenId, Vocabulary};
+use fsm_index::{ByteAutomaton, Fill, Guide, Index, IndexConfig, TokenId, Vocabulary};
 use serde_json::{Value, json};
 use structural_tags::TagAutomaton;
 
@@ -29,32 +29,32 @@ fn weather() -> Value {
     })
 }
 
-/// Tags of all kinds keep what every automaton promises: masks by hints are masks by brute
-/// force, and nothing that was begun is without an end.
-#[test]
-fn tags_keep_the_contract() {
-    let vocabulary = vocabulary(
-        &[
-            "</",
-            "<f",
-            "ab",
-            "\":",
-            "\"}",
-            "{\"",
-            "city",
-            ": ",
-            "é",
-            "parameter",
-            "x>",
-            "!!",
-        ],
-        &["<|call|>", "<|end|>"],
-    );
+/// Texts that tokens have.
+pub(super) const TEXTS: &[&str] = &[
+    "</",
+    "<f",
+    "ab",
+    "\":",
+    "\"}",
+    "{\"",
+    "city",
+    ": ",
+    "é",
+    "parameter",
+    "x>",
+    "!!",
+];
+
+/// Special tokens.
+pub(super) const SPECIALS: &[&str] = &["<|call|>", "<|end|>"];
+
+/// Tags of all kinds.
+pub(super) fn formats() -> Vec<Value> {
     let call = |begin: &str, style: &str, end: &str| {
         json!({"type": "tag", "begin": begin, "end": end, "content": {
             "type": "json_schema", "json_schema": weather(), "style": style}})
     };
-    let formats = [
+    vec![
         json!({"type": "triggered_tags", "triggers": ["<f"], "excludes": ["bad"],
             "tags": [call("<f>", "json", "</f>"), call("<fx>", "json", "}")]}),
         json!({"type": "sequence", "elements": [
@@ -72,32 +72,43 @@ fn tags_keep_the_contract() {
         json!({"type": "plus", "content": {"type": "json_schema",
             "json_schema": {"type": ["number", "object"]}, "style": "json"}}),
         json!({"type": "json_schema", "json_schema": true, "style": "cohere_xml"}),
-    ];
+    ]
+}
+
+/// Beginnings of their texts.
+pub(super) const BEGINNINGS: [&str; 6] = [
+    "<f>{\"city\"",
+    "x</t><|call|>\n<parameter=city>",
+    "a<arg_key>city</arg_key>",
+    "<<cofl:value name=\"",
+    "!!12",
+    "{\"a\":",
+];
+
+/// The beginnings that an automaton takes.
+pub(super) fn begun(automaton: &TagAutomaton) -> Vec<&'static str> {
+    let is_taken = |text: &&str| {
+        let mut state = automaton.start();
+        let mut scratch = automaton.scratch();
+        let taken = automaton.advance(&mut state, text.as_bytes(), &mut scratch);
+        taken.is_ok()
+    };
+    BEGINNINGS.into_iter().filter(is_taken).collect()
+}
+
+/// Tags of all kinds keep what every automaton promises: masks by hints are masks by brute
+/// force, and nothing that was begun is without an end.
+#[test]
+fn tags_keep_the_contract() {
+    let vocabulary = vocabulary(TEXTS, SPECIALS);
     let effort = Effort {
         walks: 12,
         tokens: 24,
         ..Effort::default()
     };
-    let beginnings = [
-        "<f>{\"city\"",
-        "x</t><|call|>\n<parameter=city>",
-        "a<arg_key>city</arg_key>",
-        "<<cofl:value name=\"",
-        "!!12",
-        "{\"a\":",
-    ];
-    for format in formats {
+    for format in formats() {
         let automaton = compile(&format, &vocabulary);
-        let begun: Vec<&str> = beginnings
-            .into_iter()
-            .filter(|text| {
-                let mut state = fsm_index::ByteAutomaton::start(&automaton);
-                let mut scratch = fsm_index::ByteAutomaton::scratch(&automaton);
-                let bytes = text.as_bytes();
-                fsm_index::ByteAutomaton::advance(&automaton, &mut state, bytes, &mut scratch)
-                    .is_ok()
-            })
-            .collect();
+        let begun = begun(&automaton);
         if let Err(difference) = contract::check(&automaton, &vocabulary, &begun, effort) {
             panic!("{format}: {difference}");
         }
