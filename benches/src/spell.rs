@@ -46,6 +46,15 @@ impl Speller {
         }
     }
 
+    /// Spells as before, in the tokens of another vocabulary where the former ones are not all in
+    /// it.
+    pub fn over(self, vocabulary: &Vocabulary) -> Speller {
+        Speller {
+            tokenizer: self.tokenizer,
+            ..Speller::longest_match(vocabulary)
+        }
+    }
+
     /// The tokens of `text`, no special ones among them. Their bytes are the text's: where
     /// the tokenizer would change it (a normaliser, a blank put in front, the name of a
     /// special token), the longest tokens that fit are taken instead. `None` if the

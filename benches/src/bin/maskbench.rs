@@ -34,11 +34,14 @@ struct Arguments {
     engines: Vec<String>,
 
     /// What the schemas stand for. `tags` runs our own engine on them bare, their JSON written
-    /// as structural tags have it, and inside of tags as model families write calls.
+    /// as structural tags have it, and inside of tags as model families write calls. `spelling`
+    /// runs our own engine with each style of white space, where bytes are missing in the
+    /// tokenizer and where they are filled in, and prints ratios of these two (of a tokenizer
+    /// that lacks no byte, the tokens with rare control characters are left out).
     #[arg(long, value_enum, default_value_t = Kind::Schemas)]
     kind: Kind,
 
-    /// Only so many cases, chosen by a shuffle (of tags: 200).
+    /// Only so many cases, chosen by a shuffle (of tags and spelling: 200).
     #[arg(long)]
     sample: Option<usize>,
 
@@ -78,6 +81,8 @@ enum Kind {
     Schemas,
     /// Arguments of tools.
     Tags,
+    /// Answers, in a vocabulary that lacks bytes.
+    Spelling,
 }
 
 fn main() -> ExitCode {
@@ -108,22 +113,17 @@ fn work(arguments: &Arguments, name: &str) -> Result<ExitCode, String> {
 
 /// The parent's side.
 fn lead(arguments: &Arguments) -> Result<ExitCode, String> {
+    let own: &[&str] = match arguments.kind {
+        Kind::Schemas => engines::NAMES,
+        Kind::Tags => &engines::tags::NAMES,
+        Kind::Spelling => &engines::spelling::NAMES,
+    };
     let names = match arguments.engines.as_slice() {
-        [] if arguments.kind == Kind::Tags => {
-            let own = engines::tags::NAMES.iter();
-            own.map(|name| (*name).to_owned()).collect()
-        }
-        [] => engines::NAMES
-            .iter()
-            .map(|name| (*name).to_owned())
-            .collect(),
+        [] => own.iter().map(|name| (*name).to_owned()).collect(),
         names => names.to_vec(),
     };
-    let is_known = |name: &str| {
-        name.contains('=')
-            || engines::NAMES.contains(&name)
-            || arguments.kind == Kind::Tags && engines::tags::NAMES.contains(&name)
-    };
+    let is_known =
+        |name: &str| name.contains('=') || engines::NAMES.contains(&name) || own.contains(&name);
     if let Some(unknown) = names.iter().find(|name| !is_known(name)) {
         let message = format!("no engine {unknown} is compiled in; there are");
         return Err(format!("{message} {}", engines::NAMES.join(", ")));
@@ -131,12 +131,16 @@ fn lead(arguments: &Arguments) -> Result<ExitCode, String> {
     let file = arguments.cases.as_deref().unwrap_or(Path::new(""));
     let all = cases::read(file)?;
     let cases_in_file = all.len();
-    let of_tags = (arguments.kind == Kind::Tags).then_some(200);
-    let chosen = match arguments.sample.or(of_tags) {
+    let of_own = (arguments.kind != Kind::Schemas).then_some(200);
+    let chosen = match arguments.sample.or(of_own) {
         Some(count) => cases::sample(all, count, arguments.seed),
         None => all,
     };
-    let (vocabulary, speller) = program::vocabulary_and_speller(&arguments.tokenizer)?;
+    let (mut vocabulary, mut speller) = program::vocabulary_and_speller(&arguments.tokenizer)?;
+    if arguments.kind == Kind::Spelling {
+        vocabulary = engines::spelling::lacking(&vocabulary)?;
+        speller = speller.over(&vocabulary);
+    }
     let tasks = chosen
         .into_iter()
         .map(|case| task(&speller, case))
@@ -160,7 +164,15 @@ fn lead(arguments: &Arguments) -> Result<ExitCode, String> {
         report.engines.push(run(arguments, name, &tasks)?);
     }
     print!("{}", table(&report.engines));
-    if let [first, others @ ..] = report.engines.as_slice() {
+    // Engines of spelling come in pairs; all others are compared with the first one.
+    let groups = match arguments.kind {
+        Kind::Spelling => report.engines.chunks(2),
+        Kind::Schemas | Kind::Tags => report.engines.chunks(report.engines.len().max(1)),
+    };
+    for group in groups {
+        let [first, others @ ..] = group else {
+            continue;
+        };
         for other in others {
             let found = ratios::ratios(&first.by_case, &other.by_case, arguments.seed);
             print!("\n{}", ratios::table(&first.name, &other.name, &found));

@@ -4,6 +4,7 @@
 pub mod llguidance;
 #[cfg(feature = "peers")]
 pub mod outlines_core;
+pub mod spelling;
 pub mod tags;
 pub mod tokenmold;
 
@@ -182,12 +183,17 @@ pub fn engine(name: &str, setup: &Setup) -> Result<Box<dyn Engine>, String> {
         "llguidance" | "outlines-core" => Err(format!(
             "{name} is not compiled in; build with --features peers"
         )),
-        _ => match tags::Tags::new(name, setup) {
-            Some(engine) => Ok(Box::new(engine)),
-            None => Err(format!(
+        _ => {
+            if let Some(engine) = tags::Tags::new(name, setup) {
+                return Ok(Box::new(engine));
+            }
+            if let Some(engine) = spelling::engine(name, setup)? {
+                return Ok(Box::new(engine));
+            }
+            Err(format!(
                 "there is no engine {name}; there are {}",
                 NAMES.join(", ")
-            )),
-        },
+            ))
+        }
     }
 }

@@ -81,6 +81,12 @@ impl Tokenmold {
         Ok(engine)
     }
 
+    /// The same with another style of white space.
+    pub fn with_whitespace(mut self, style: Whitespace) -> Tokenmold {
+        self.options = self.options.with_whitespace(style);
+        self
+    }
+
     fn index(&self, automaton: SchemaAutomaton) -> Result<Arc<Index<SchemaAutomaton>>, String> {
         let config = IndexConfig {
             fill: Fill::Lazy,
