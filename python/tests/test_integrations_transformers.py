@@ -13,7 +13,12 @@ from tokenmold import Compiler, Vocabulary
 torch = pytest.importorskip("torch", reason="torch is not installed")
 transformers = pytest.importorskip("transformers", reason="transformers is not installed")
 
-from tokenmold.integrations.transformers import ConstraintLogitsProcessor, get_response_parser, parse_response
+from tokenmold.integrations.transformers import (
+    ConstraintLogitsProcessor,
+    generate,
+    get_response_parser,
+    parse_response,
+)
 
 FOLDER = os.environ.get("TOKENMOLD_HF_MODEL")
 needs_model = pytest.mark.skipif(
@@ -118,6 +123,33 @@ def test_texts_end_within_the_tokens_of_the_call(parts: Parts) -> None:
     for options in ways:
         texts = parts.generate(PROMPTS, processor, max_new_tokens=30, **options)
         assert check(texts, endless) == len(texts) == 2
+
+
+@needs_model
+def test_the_limit_of_the_call_is_read(parts: Parts) -> None:
+    endless = {"type": "object", "properties": {"story": {"type": "string"}}, "required": ["story"]}
+    constraint = parts.compiler.json_schema(endless)
+    inputs = parts.tokenizer([PROMPTS[0]], return_tensors="pt")
+    prompt = inputs["input_ids"].shape[1]
+
+    def text(**call: Any) -> tuple[str, int]:
+        out = generate(parts.model, constraint, **inputs, do_sample=False, **call)
+        said = out[0][prompt:].tolist()
+        return parts.tokenizer.decode(said, skip_special_tokens=True), len(said)
+
+    config = transformers.GenerationConfig(max_new_tokens=24)
+    ways: list[tuple[int, dict[str, Any]]] = [
+        (30, {"max_new_tokens": 30}),
+        (25, {"max_length": prompt + 25}),
+        (24, {"generation_config": config}),
+        (20, {}),
+    ]
+    for limit, call in ways:
+        story, length = text(**call)
+        assert length <= limit, call
+        assert check([(story, True)], endless) == 1
+    with pytest.raises(ValueError, match="allow"):
+        text(max_new_tokens=2)
 
 
 @needs_model

@@ -3,6 +3,12 @@
 ::
 
     compiler = Compiler(Vocabulary.from_huggingface(tokenizer, width=model.config.vocab_size))
+    generate(model, compiler.json_schema(schema), **inputs, max_new_tokens=200)
+
+or, with a processor of one's own list,
+
+::
+
     processor = ConstraintLogitsProcessor(compiler.json_schema(schema), max_new_tokens=200)
     model.generate(**inputs, logits_processor=[processor], max_new_tokens=200)
 
@@ -14,7 +20,7 @@ from __future__ import annotations
 
 import functools
 import json
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import torch
@@ -26,7 +32,11 @@ from tokenmold.torch import allocate_mask, apply_mask
 from ._budget import Landing
 from ._rows import Rows
 
-__all__ = ["ConstraintLogitsProcessor", "ResponseParser", "get_response_parser", "parse_response"]
+__all__ = ["ConstraintLogitsProcessor", "ResponseParser", "generate", "get_response_parser", "parse_response"]
+
+# The tokens of a call that names no number, because transformers generates so many ("max_length" of
+# its GenerationConfig).
+_DEFAULT_TOKENS = 20
 
 
 class ConstraintLogitsProcessor(LogitsProcessor):
@@ -38,7 +48,8 @@ class ConstraintLogitsProcessor(LogitsProcessor):
     ``max_new_tokens`` is what ``generate`` is given (of ``max_length`` what the prompt leaves), or a number for
     each sequence, which may be less: each text, and each beam, is complete by then, and a number under the
     shortest text's is a ``ValueError`` that names it. ``landing`` is that of
-    :meth:`tokenmold.Constraint.matcher`. ``generate`` does not tell processors its limits.
+    :meth:`tokenmold.Constraint.matcher`. ``model.generate`` does not tell processors its limits: :func:`generate` of
+    this module reads them.
 
     A processor is for one call of ``generate``, or for one after another: rows that do not go on from
     those before begin anew. :meth:`reset` says so where a prompt is what was generated just before and
@@ -67,6 +78,52 @@ class ConstraintLogitsProcessor(LogitsProcessor):
         scores = scores.clone()
         apply_mask(scores, mask)
         return scores
+
+
+def generate(
+    model: Any,
+    constraints: Constraint | Sequence[Constraint],
+    *,
+    ends: Iterable[int] | None = None,
+    landing: Landing = "soft",
+    **call: Any,
+) -> Any:
+    """Calls ``model.generate(**call)`` under constraints: each text is complete within the call's own limit.
+
+    The limit is ``max_new_tokens`` or ``max_length`` of the call, of its ``generation_config`` or of the model's,
+    as transformers reads them. A limit under the shortest text is a ``ValueError`` that names the number which would
+    do. The other arguments are those of :class:`ConstraintLogitsProcessor`.
+    """
+    limit = _limit(model, call)
+    processor = ConstraintLogitsProcessor(constraints, ends=ends, max_new_tokens=limit, landing=landing)
+    given = call.pop("logits_processor", None) or []
+    return model.generate(logits_processor=[*given, processor], **call)
+
+
+def _limit(model: Any, call: Mapping[str, Any]) -> int:
+    """The new tokens that a call allows: see ``_prepare_generated_length`` in transformers."""
+
+    def said(name: str) -> int | None:
+        places = (call.get("generation_config"), getattr(model, "generation_config", None))
+        values = [call.get(name), *(getattr(place, name, None) for place in places)]
+        return next((int(value) for value in values if value is not None), None)
+
+    new = said("max_new_tokens")
+    if new is not None:
+        return new
+    prompt: Any = None
+    if not getattr(model.config, "is_encoder_decoder", False):
+        prompts = (call.get(name) for name in ("input_ids", "inputs", "inputs_embeds"))
+        prompt = next((given for given in prompts if given is not None), None)
+    else:
+        prompt = call.get("decoder_input_ids")
+    taken = 1 if prompt is None else int(prompt.shape[1])
+    longest = said("max_length")
+    if longest is None or longest == _DEFAULT_TOKENS and call.get("max_length") is None:
+        longest = taken + _DEFAULT_TOKENS
+        room = getattr(model.config, "max_position_embeddings", None)
+        longest = longest if room is None else min(longest, room)
+    return max(longest - taken, 0)
 
 
 class ResponseParser:
