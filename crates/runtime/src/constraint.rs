@@ -1,6 +1,6 @@
 //! What the decode loop asks of a constraint.
 
-use fsm_index::{Budget, ByteAutomaton, Guide, Place, TokenId};
+use fsm_index::{Budget, ByteAutomaton, Guide, Landing, Place, TokenId};
 
 use crate::{Error, ErrorKind};
 
@@ -104,6 +104,10 @@ pub trait Constraint: Send {
         }
     }
 
+    /// Says how the text comes to its end, where it has a budget: see
+    /// [`Guide::with_landing`]. The default keeps no budget, and does nothing.
+    fn set_landing(&mut self, _landing: Landing) {}
+
     /// Where the constraint stands, for people. None, which is the default, if
     /// it does not say.
     fn place(&self) -> Option<Place> {
@@ -164,6 +168,10 @@ impl<A: ByteAutomaton> Constraint for Guide<A> {
 
     fn set_budget(&mut self, tokens: Option<usize>) -> Result<(), Error> {
         Ok(Guide::set_budget(self, tokens)?)
+    }
+
+    fn set_landing(&mut self, landing: Landing) {
+        Guide::set_landing(self, landing);
     }
 
     fn place(&self) -> Option<Place> {

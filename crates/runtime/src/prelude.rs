@@ -3,7 +3,7 @@
 //! Types that derive `JsonSchema` by way of it say where that is:
 //! `#[schemars(crate = "tokenmold::schemars")]`.
 
-pub use fsm_index::{Fill, Guide, Index, IndexConfig, TokenId, TokenMask, Vocabulary};
+pub use fsm_index::{Fill, Guide, Index, IndexConfig, Landing, TokenId, TokenMask, Vocabulary};
 pub use response_parser::{Format, PartialJson, ResponseSchema, ResponseTemplate, Turn};
 pub use schema_regex::Options;
 pub use schema_regex::automaton::SchemaAutomaton;

@@ -483,6 +483,15 @@ fn incomplete_output_has_an_exit_code_of_its_own() {
         "3",
         "--quiet",
     ];
+    // By default a text is not begun that cannot be complete in time.
+    let refused = run(&args, "");
+    assert_eq!(refused.code, Some(1));
+    assert!(
+        refused.err.contains("--max-tokens") && refused.err.contains("--budget cut"),
+        "{}",
+        refused.err
+    );
+    let args = [&args[..], &["--budget", "cut"]].concat();
     let cut = run(&args, "");
     assert_eq!(cut.code, Some(3));
     assert!(
@@ -585,9 +594,10 @@ fn a_batch_answers_line_by_line() {
     for (result, part) in results.iter().zip(["not JSON", "`promt`", "nothing"]) {
         assert!(result["error"].as_str().unwrap().contains(part), "{result}");
     }
-    assert_eq!(results[3]["complete"], false);
+    let refused = results[3]["error"].as_str().unwrap();
+    assert!(refused.contains("the shortest text takes"), "{refused}");
     assert_eq!(results[4]["complete"], true);
-    let cut = run(&args, wrong[3]);
+    let cut = run(&[&args[..], &["--budget", "cut"]].concat(), wrong[3]);
     assert_eq!(cut.code, Some(3), "{}", cut.err);
 }
 
@@ -614,7 +624,6 @@ fn misspelt_keywords_are_asked_about() {
             &slip,
             "--prompt",
             "x",
-            "--fit",
             "--max-tokens",
             "30",
         ],

@@ -205,7 +205,7 @@ fn the_program_generates_calls_tools_and_chats() {
     });
     let ask = "What will the weather be in Paris over the next three days, in celsius?";
     let schema = put("weather.json", &weather);
-    let args = ["--model", &model, "--fit", "--max-tokens", "50"];
+    let args = ["--model", &model, "--max-tokens", "50"];
 
     let said = run(
         &[

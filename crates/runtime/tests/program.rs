@@ -613,7 +613,7 @@ fn a_generation_with_tools_is_read_as_a_message() {
             "required": ["amount", "unit"], "additionalProperties": false}}]"#,
     );
     let asked = |own: &[&str]| {
-        let common = ["generate", "--prompt", "12 miles, please", "--fit"];
+        let common = ["generate", "--prompt", "12 miles, please"];
         run(&[&common[..], own].concat(), "")
     };
     let ran = asked(&["--tools", &tools, "--json"]);
@@ -697,12 +697,9 @@ fn a_text_is_fitted_and_stopped() {
         "Zoe, 12, Paris",
         "--json",
     ];
-    let fitted = run(
-        &[&common[..], &["--fit", "--max-tokens", "40"]].concat(),
-        "",
-    );
+    let fitted = run(&[&common[..], &["--max-tokens", "40"]].concat(), "");
     assert_eq!(fitted.json()["complete"], true, "{}", fitted.out);
-    let tight = run(&[&common[..], &["--fit", "--max-tokens", "3"]].concat(), "");
+    let tight = run(&[&common[..], &["--max-tokens", "3"]].concat(), "");
     assert_eq!(tight.code, Some(1));
     let error = tight.json()["error"].as_str().unwrap().to_owned();
     assert!(error.contains("the shortest text takes"), "{error}");

@@ -140,7 +140,6 @@ fn a_trace_can_be_stepped_through() {
         &put("trace.jsonl"),
         "--max-tokens",
         "60",
-        "--fit",
     ]);
     tokenmold(&["view", &put("trace.jsonl"), "--out", &put("page.html")]);
     let trace = std::fs::read_to_string(put("trace.jsonl")).unwrap();
@@ -262,7 +261,6 @@ fn the_place_in_a_grammar_is_shown() {
         &put("nested.gbnf"),
         "--prompt",
         "x",
-        "--fit",
         "--max-tokens",
         "12",
         "--trace",

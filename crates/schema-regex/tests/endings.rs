@@ -4,7 +4,9 @@
 
 use std::sync::Arc;
 
-use fsm_index::{ByteAutomaton, Fill, Guide, Index, IndexConfig, Landing, TokenId, Vocabulary};
+use fsm_index::{
+    ByteAutomaton, Fill, Growth, Guide, Index, IndexConfig, Landing, Nearer, TokenId, Vocabulary,
+};
 use schema_regex::Options;
 use schema_regex::automaton::{SchemaAutomaton, State};
 use serde_json::{Value, json};
@@ -300,4 +302,110 @@ fn a_text_lands_softly() {
     // A member that is required is begun, of course.
     let mut guide = behind(b"{\"title\": \"A\"", 12, margin);
     assert!(guide.mask().unwrap().allows(token(",")));
+}
+
+/// The bytes to the end of a text, piece by piece, as a way counts them, and how many levels are open.
+fn bytes_to_the_end(automaton: &SchemaAutomaton, state: &State) -> (usize, usize) {
+    let mut scratch = automaton.scratch();
+    let ending = automaton.ending().unwrap();
+    let mut at = automaton.enter(state, &mut scratch);
+    let levels = ending.levels(at, &mut scratch);
+    let (mut bytes, mut more) = (Vec::new(), 0);
+    loop {
+        let before = bytes.len();
+        match ending.nearer(at, &mut scratch, &mut bytes) {
+            Nearer::End => return (bytes.len() + more, levels),
+            Nearer::To(next) => at = next,
+            Nearer::Like(next) => (at, more) = (next, more + bytes.len() - before + 1),
+            Nearer::Unknown => {
+                let mut whole = Vec::new();
+                assert!(automaton.completion(state, 100_000, &mut whole));
+                return (whole.len(), levels);
+            }
+        }
+    }
+}
+
+/// The everyday schemas, and those of MaskBench where they are.
+fn everyday() -> Vec<Value> {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../benches/answers");
+    let read = |path: &std::path::Path| -> Value {
+        serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap()
+    };
+    let files = std::fs::read_dir(folder).unwrap();
+    let mut files: Vec<_> = files.map(|file| file.unwrap().path()).collect();
+    files.retain(|path| path.extension().is_some_and(|end| end == "json"));
+    files.sort();
+    let mut out: Vec<Value> = files
+        .iter()
+        .map(|path| read(path)["schema"].clone())
+        .collect();
+    match std::env::var("TOKENMOLD_DATA") {
+        Ok(data) => {
+            let cases = std::fs::read_to_string(format!("{data}/maskbench/dev.jsonl")).unwrap();
+            let cases = cases.lines().filter(|line| line.len() < 6_000).step_by(9);
+            out.extend(cases.map(|line| {
+                let case: Value = serde_json::from_str(line).unwrap();
+                case["schema"].clone()
+            }));
+        }
+        Err(_) => eprintln!("TOKENMOLD_DATA is not set: the schemas of MaskBench are not tried"),
+    }
+    out
+}
+
+/// While a text has more tokens left than the bound, nothing is looked up: it must hold at every place.
+#[test]
+fn no_place_is_further_from_the_end_than_the_bound() {
+    let vocabulary = vocabulary();
+    let end = vocabulary.ends()[0];
+    let mut chance = Chance(3);
+    let (mut bounded, mut all, mut places) = (0, 0, 0);
+    for schema in schemas().into_iter().chain(everyday()) {
+        let options = Options::for_generation();
+        let Ok(automaton) = SchemaAutomaton::new(&schema, &options) else {
+            continue;
+        };
+        all += 1;
+        let ending = automaton.ending().unwrap();
+        let (flat, level) = match ending.growth(&|text| text.len()) {
+            Growth::AtMost(flat) => (flat, 0),
+            Growth::ByLevel { flat, level, .. } => (flat, level),
+            Growth::Unknown => continue,
+        };
+        bounded += 1;
+        let config = IndexConfig {
+            fill: Fill::Lazy,
+            ..IndexConfig::default()
+        };
+        let index = Arc::new(Index::lazy(automaton.clone(), &vocabulary, &config).unwrap());
+        for _ in 0..6 {
+            let mut guide = Guide::new(index.clone());
+            let mut text = Vec::new();
+            for _ in 0..60 {
+                let (bytes, levels) = bytes_to_the_end(&automaton, guide.state());
+                assert!(
+                    bytes <= flat + levels * level,
+                    "{bytes} bytes, {flat} + {levels} x {level}: {schema}: {}",
+                    String::from_utf8_lossy(&text)
+                );
+                places += 1;
+                let allowed = guide.allowed_tokens().unwrap();
+                let more: Vec<TokenId> = allowed.into_iter().filter(|t| *t != end).collect();
+                let long: Vec<TokenId> = more.iter().copied().filter(|t| t.get() > 255).collect();
+                let from = if long.is_empty() || chance.below(3) == 0 {
+                    &more
+                } else {
+                    &long
+                };
+                let Some(&token) = from.get(chance.below(from.len())) else {
+                    break;
+                };
+                guide.advance(token).unwrap();
+                text.extend_from_slice(vocabulary.token_bytes(token).unwrap());
+            }
+        }
+    }
+    eprintln!("{bounded} of {all} schemas have a bound; {places} places");
+    assert!(bounded * 2 > all, "{bounded} of {all} schemas have a bound");
 }

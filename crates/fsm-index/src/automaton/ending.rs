@@ -1,6 +1,6 @@
 //! The way to the end of a text, piece by piece.
 
-use crate::{Cursor, Horizon};
+use crate::Cursor;
 
 /// Finds the shortest completions of an automaton from its cursors, a piece at a time: the part of a
 /// [`ByteAutomaton`](crate::ByteAutomaton) that lets a guide with a token budget judge many places for little,
@@ -39,9 +39,15 @@ pub trait Ending<X> {
         false
     }
 
-    /// Returns a bound on how much further away a token can move the end. Asked once for an index.
-    fn growth(&self, _horizon: Horizon<'_>) -> Growth {
+    /// Returns a bound on how far the end of a text can be. Asked once for an index. `cost` is the most tokens
+    /// that a text, or any rest of it, takes.
+    fn growth(&self, _cost: &dyn Fn(&[u8]) -> usize) -> Growth {
         Growth::Unknown
+    }
+
+    /// Returns how many levels are open at a cursor, where [`Growth::ByLevel`] counts them.
+    fn levels(&self, _cursor: Cursor, _scratch: &mut X) -> usize {
+        0
     }
 }
 
@@ -59,13 +65,21 @@ pub enum Nearer {
     Unknown,
 }
 
-/// A bound on the bytes of shortest completions. See [`Ending::growth`].
+/// A bound on the tokens of completions. See [`Ending::growth`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Growth {
-    /// No completion of any state has more bytes.
+    /// No completion takes more tokens.
     AtMost(usize),
-    /// A token makes the shortest completion longer by no more bytes.
-    ByToken(usize),
+    /// No completion takes more than `flat` tokens and `level` for each level that is open: for example, the
+    /// brackets that are open in JSON. A level is opened by one of the bytes `openers`.
+    ByLevel {
+        /// The tokens of what is open at the top.
+        flat: usize,
+        /// The tokens that close a level.
+        level: usize,
+        /// The bytes that open one.
+        openers: &'static [u8],
+    },
     /// Nothing is known: every token is judged by where it leads.
     Unknown,
 }

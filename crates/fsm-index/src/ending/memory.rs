@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use super::profile::Profile;
-use super::ways::Ways;
+use super::ways::{Ways, most_tokens};
 use crate::automaton::Growth;
 use crate::index::Index;
 use crate::plan::Work;
@@ -78,14 +78,14 @@ impl Endings {
         })
     }
 
-    /// How much further away a token can move the end, in tokens.
+    /// How far the end can be, in tokens.
     pub(crate) fn growth<A: ByteAutomaton>(&self, index: &Index<A>) -> Growth {
         *self.growth.get_or_init(|| {
             let ending = index.automaton().ending();
-            let horizon = index.vocabulary().trie().horizon();
+            let trie = index.vocabulary().trie();
             // Bytes bound tokens where each byte is one.
             match ending.filter(|_| index.spells_what_it_needs()) {
-                Some(ending) => ending.growth(horizon),
+                Some(ending) => ending.growth(&|text| most_tokens(trie, text)),
                 None => Growth::Unknown,
             }
         })

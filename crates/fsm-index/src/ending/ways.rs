@@ -300,13 +300,54 @@ pub(crate) fn spelt_pieces(
     Some(out)
 }
 
-/// The fewest tokens that spell a text, by dynamic programming from its end on. O(bytes x bytes of the longest
-/// token).
+/// The most tokens that a text, or any rest of it, takes at least; its bytes where tokens do not spell it.
+pub(super) fn most_tokens(trie: &Trie, text: &[u8]) -> usize {
+    let best = from_each_byte(trie, text);
+    let most = best.iter().map(|first| first.tokens).max();
+    most.filter(|most| *most != NEVER)
+        .map_or(text.len(), |most| most as usize)
+}
+
+/// The fewest tokens that spell a text. O(bytes x bytes of the longest token).
 fn segments(trie: &Trie, text: &[u8]) -> Option<Vec<u32>> {
+    let best = from_each_byte(trie, text);
+    let mut out = Vec::new();
+    let mut at = 0;
+    while at < text.len() {
+        let First {
+            tokens,
+            token,
+            next,
+        } = best[at];
+        if tokens == NEVER {
+            return None;
+        }
+        out.push(token);
+        at = next;
+    }
+    Some(out)
+}
+
+/// The first of the fewest tokens that spell a rest of a text.
+#[derive(Clone, Copy)]
+struct First {
+    /// How many they are; [`NEVER`] where there are none.
+    tokens: u32,
+    token: u32,
+    /// The byte behind the first of them.
+    next: usize,
+}
+
+/// By byte the fewest tokens to the end of a text, by dynamic programming from its end on.
+fn from_each_byte(trie: &Trie, text: &[u8]) -> Vec<First> {
     let siblings = trie.siblings();
-    // By byte the tokens to the end, the first of them and where it ends.
-    let mut best = vec![(NEVER, NO_TOKEN, 0); text.len() + 1];
-    best[text.len()].0 = 0;
+    let none = First {
+        tokens: NEVER,
+        token: NO_TOKEN,
+        next: 0,
+    };
+    let mut best = vec![none; text.len() + 1];
+    best[text.len()].tokens = 0;
     for from in (0..text.len()).rev() {
         let mut node = None;
         for (at, &byte) in text.iter().enumerate().skip(from) {
@@ -315,21 +356,15 @@ fn segments(trie: &Trie, text: &[u8]) -> Option<Vec<u32>> {
             };
             node = Some(child.node as usize);
             let token = trie.nodes()[child.node as usize].token;
-            let behind = best[at + 1].0.saturating_add(1);
-            if token != NO_TOKEN && behind < best[from].0 {
-                best[from] = (behind, token, at + 1);
+            let tokens = best[at + 1].tokens.saturating_add(1);
+            if token != NO_TOKEN && tokens < best[from].tokens {
+                best[from] = First {
+                    tokens,
+                    token,
+                    next: at + 1,
+                };
             }
         }
     }
-    let mut out = Vec::new();
-    let mut at = 0;
-    while at < text.len() {
-        let (behind, token, next) = best[at];
-        if behind == NEVER {
-            return None;
-        }
-        out.push(token);
-        at = next;
-    }
-    Some(out)
+    best
 }

@@ -14,6 +14,8 @@ use crate::{ByteAutomaton, Error, ErrorKind, MaskBuffer, TokenId};
 /// could get. For example, with 16 tokens of 128 left, `{"title": "A walk in the` is ended as `{"title": "A walk in the",
 /// "tags": []}`, and not with a title of twelve words more.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
 #[non_exhaustive]
 pub enum Landing {
     /// [`Landing::Within`] an eighth of the budget, and 64 tokens at most: so a long answer is not shortened by
@@ -364,15 +366,17 @@ impl<A: ByteAutomaton> Guide<A> {
         let margin = limit.margin;
         let steps = match self.index.endings().growth(&self.index) {
             Growth::Unknown => 0,
-            Growth::AtMost(bytes) => left.saturating_sub(bytes.saturating_add(margin)),
-            Growth::ByToken(bytes) => {
-                // A bound that cannot be met is not worth finding where the end is.
-                if left <= bytes.saturating_add(margin) {
-                    return false;
-                }
-                let needed = self.tokens_needed().unwrap_or(usize::MAX);
-                let slack = left.saturating_sub(needed.saturating_add(margin));
-                slack / bytes.saturating_add(1)
+            Growth::AtMost(tokens) => left.saturating_sub(tokens.saturating_add(margin)),
+            Growth::ByLevel {
+                flat,
+                level,
+                openers,
+            } => {
+                let opened = self.index.vocabulary().trie().most_of(openers);
+                let open = self.levels().saturating_add(opened);
+                let far = flat.saturating_add(open.saturating_mul(level));
+                let slack = left.saturating_sub(far.saturating_add(margin));
+                slack / opened.saturating_mul(level).saturating_add(1)
             }
         };
         if steps < 2 {
@@ -382,6 +386,15 @@ impl<A: ByteAutomaton> Guide<A> {
             limit.far_until = taken + steps - 1;
         }
         true
+    }
+
+    /// How many levels are open here.
+    fn levels(&mut self) -> usize {
+        let automaton = self.index.automaton();
+        let scratch = &mut self.work.scratch;
+        let at = automaton.enter(&self.state, scratch);
+        let ending = automaton.ending();
+        ending.map_or(0, |ending| ending.levels(at, scratch))
     }
 
     fn profile(&mut self) -> Arc<Profile> {

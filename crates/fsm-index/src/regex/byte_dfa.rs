@@ -558,10 +558,10 @@ impl Ending<()> for ByteDfa {
         }
     }
 
-    fn growth(&self, _: Horizon<'_>) -> Growth {
+    fn growth(&self, _: &dyn Fn(&[u8]) -> usize) -> Growth {
         let distances = self.distances.get_or_init(|| self.measure());
         let far = distances.states.iter().filter(|far| **far != u32::MAX);
-        // Inside a character its other bytes are to come.
+        // Each byte is a token at worst. Inside a character its other bytes are to come.
         Growth::AtMost(far.max().map_or(0, |far| *far as usize + 3))
     }
 }

@@ -35,6 +35,8 @@ pub(crate) struct Trie {
     reaches: Reaches,
     /// With what names begin that are written so, once that was asked for.
     name_heads: OnceLock<(NameMarks, NameHeads)>,
+    /// By byte, how often a token has it at most, once that was asked for.
+    most_of: OnceLock<Box<[u16; 256]>>,
     /// By node, one more than its own number (the root is 0): where its children
     /// begin, and behind the last one where they end.
     child_starts: Vec<u32>,
@@ -211,6 +213,35 @@ impl Trie {
     /// What no token exceeds.
     pub(crate) fn horizon(&self) -> Horizon<'_> {
         Horizon::of_trie(self, self.max_depth, &self.reaches.0)
+    }
+
+    /// How many of some bytes one token has, at most: for example, two brackets that open where `[[` is the token
+    /// with most of them. The bytes are counted one by one, so that it may be fewer. O(bytes of all tokens) when
+    /// first asked.
+    pub(crate) fn most_of(&self, bytes: &[u8]) -> usize {
+        let most = self.most_of.get_or_init(|| {
+            let mut most = Box::new([0u16; 256]);
+            let mut token: Vec<u8> = Vec::with_capacity(self.max_depth);
+            for node in &self.nodes {
+                token.truncate(usize::from(node.depth) - 1);
+                token.push(node.byte);
+                if node.token == NO_TOKEN {
+                    continue;
+                }
+                let mut counts = [0u16; 256];
+                for &byte in &token {
+                    let count = &mut counts[usize::from(byte)];
+                    *count = count.saturating_add(1);
+                    let most = &mut most[usize::from(byte)];
+                    *most = (*most).max(*count);
+                }
+            }
+            most
+        });
+        bytes
+            .iter()
+            .map(|&byte| usize::from(most[usize::from(byte)]))
+            .sum()
     }
 
     /// With what names of members begin in tokens: see [`Horizon::name_heads`].

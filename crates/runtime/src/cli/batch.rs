@@ -12,7 +12,7 @@ use tokenmold::model::LoadedModel;
 
 use super::compiled::Compiled;
 use super::figures::ending;
-use super::generate::{Args, Means, Ready};
+use super::generate::{Args, Means, Ready, refusal};
 use super::model::bar;
 use super::rule::{Rule, rule_of};
 use super::{Failure, Notes, Output, Verdict, read};
@@ -220,7 +220,7 @@ pub(crate) fn run(args: &Args, file: &Path, notes: Notes) -> Result<Output, Fail
             };
             let outcome = ready.and_then(|ready| {
                 let generation = generated.next().ok_or("there is no result")?;
-                let generation = generation.map_err(|e| e.to_string())?;
+                let generation = generation.map_err(|error| refusal(&error))?;
                 let message = ready.message(&means, &loaded.tokenizer, &generation);
                 Ok((generation, message.map_err(|e| e.to_string())?))
             });

@@ -84,11 +84,10 @@ pub(crate) fn describe(
 pub(crate) fn shortfall(generation: &Generation, max_tokens: usize) -> String {
     let why = match generation.finish {
         Finish::Length => format!(
-            "it came to {max_tokens} tokens; --max-tokens allows more, --fit makes it end in time"
+            "it came to {max_tokens} tokens; --max-tokens allows more, --budget complete makes it end in time"
         ),
         Finish::Context => {
-            "the model's context is full; --fit with a smaller --max-tokens makes it end in time"
-                .to_owned()
+            "the model's context is full; --budget complete makes it end in time".to_owned()
         }
         Finish::StopString(_) => "a stop string ended it".to_owned(),
         _ => "it was stopped".to_owned(),

@@ -3,8 +3,11 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use clap::ValueEnum;
 use serde_json::{Value, json};
+use tokenmold::ErrorKind;
 use tokenmold::chat::{ChatTemplates, chatml};
+use tokenmold::fsm_index::Landing;
 use tokenmold::generate::{
     Explanations, ForcedTokens, Generation, Prompt, Request, Session, TokenBudget,
 };
@@ -62,10 +65,16 @@ pub(crate) struct Args {
     #[arg(long, value_name = "FILE")]
     pub(super) out: Option<PathBuf>,
 
-    /// Draw such that the text is complete within the most tokens; refuse if
-    /// even the shortest does not fit.
-    #[arg(long, conflicts_with = "no_mask")]
-    fit: bool,
+    /// Complete: the text is complete within the most tokens, and a number that the
+    /// shortest text exceeds is refused. Cut: it ends where they do.
+    #[arg(long, value_enum, value_name = "END", default_value_t = BudgetArg::Complete)]
+    budget: BudgetArg,
+
+    /// How a text comes to its end within the most tokens: soft begins nothing near it
+    /// that the text can do without, hard goes on as long as it can be completed, and
+    /// a number is that of the last tokens that are soft.
+    #[arg(long, value_name = "soft|hard|N", default_value = "soft", value_parser = landing)]
+    landing: Landing,
 
     /// Least tokens to generate.
     #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true)]
@@ -96,6 +105,24 @@ pub(crate) struct Args {
     /// memory for what it remembers.
     #[arg(long, value_name = "N", default_value_t = 4, requires = "batch")]
     pub(super) lanes: usize,
+}
+
+/// A text that comes to the most tokens.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum BudgetArg {
+    Complete,
+    Cut,
+}
+
+fn landing(text: &str) -> Result<Landing, String> {
+    match text {
+        "soft" => Ok(Landing::Soft),
+        "hard" => Ok(Landing::Hard),
+        number => number
+            .parse()
+            .map(Landing::Within)
+            .map_err(|_| "soft, hard or a number of tokens".to_owned()),
+    }
 }
 
 /// What the model is asked.
@@ -294,10 +321,11 @@ impl Args {
             .with_show_probabilities(listed)
             .with_min_tokens(self.min_tokens)
             .with_stop_strings(self.stop.iter().cloned())
-            .with_budget(match self.fit {
-                true => TokenBudget::Complete,
-                false => TokenBudget::Cut,
+            .with_budget(match self.budget {
+                BudgetArg::Complete => TokenBudget::Complete,
+                BudgetArg::Cut => TokenBudget::Cut,
             })
+            .with_landing(self.landing)
             .with_forced(match self.no_forced {
                 true => ForcedTokens::Draw,
                 false => ForcedTokens::Append,
@@ -327,6 +355,16 @@ impl Ready {
             Err(_) if !generation.complete => Ok(None),
             Err(error) => Err(Failure::of("the answer", error)),
         }
+    }
+}
+
+/// The error of a generation, with the options that change it.
+pub(super) fn refusal(error: &tokenmold::Error) -> String {
+    match error.kind() {
+        ErrorKind::TokenBudget => {
+            format!("{error}: with --max-tokens, or --budget cut to let the text be cut")
+        }
+        _ => error.to_string(),
     }
 }
 
@@ -393,7 +431,7 @@ pub(crate) fn run(args: &Args, format: Format, notes: Notes) -> Result<Output, F
             guide.as_deref_mut().map(|guide| guide as _),
             &mut |event| screen.show(event),
         )
-        .map_err(|e| Failure::new(e.to_string()))?;
+        .map_err(|error| Failure::new(refusal(&error)))?;
     let schema = means.rule.as_ref().and_then(Rule::schema);
     if let Some(path) = &args.trace {
         let rule = means.rule.as_ref();

@@ -14,7 +14,7 @@ use std::sync::mpsc::{self, Sender};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 use std::time::Instant;
 
-use fsm_index::Place;
+use fsm_index::{Landing, Place};
 
 use super::run::{Run, Step};
 use super::{Event, Flow, Generation, Request, Session};
@@ -384,6 +384,14 @@ impl Constraint for Handle<'_> {
 
     fn set_budget(&mut self, tokens: Option<usize>) -> Result<(), Error> {
         self.change(|constraint| constraint.set_budget(tokens))
+    }
+
+    fn set_landing(&mut self, landing: Landing) {
+        self.change(|constraint| {
+            constraint.set_landing(landing);
+            Ok(())
+        })
+        .unwrap_or_default();
     }
 
     fn place(&self) -> Option<Place> {

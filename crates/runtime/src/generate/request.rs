@@ -1,5 +1,7 @@
 //! What is asked for.
 
+use fsm_index::Landing;
+
 use crate::sampling::SamplingConfig;
 
 /// What the model continues.
@@ -143,6 +145,8 @@ pub struct Request {
     pub logit_bias: Vec<(u32, f32)>,
     /// Whether a constrained text is complete when its tokens are used up.
     pub budget: TokenBudget,
+    /// How a text with a budget comes to its end.
+    pub landing: Landing,
     /// Whether [`Generation::log_probabilities`](super::Generation::log_probabilities) is filled.
     pub log_probabilities: LogProbabilities,
     /// What to do about text that must come next.
@@ -167,6 +171,7 @@ impl Request {
             min_tokens: 0,
             logit_bias: Vec::new(),
             budget: TokenBudget::default(),
+            landing: Landing::default(),
             log_probabilities: LogProbabilities::default(),
             forced: ForcedTokens::default(),
             explanations: Explanations::default(),
@@ -237,6 +242,12 @@ impl Request {
     /// The same with another way of coming to the end.
     pub fn with_budget(mut self, budget: TokenBudget) -> Self {
         self.budget = budget;
+        self
+    }
+
+    /// The same with another landing, which [`TokenBudget::Complete`] has.
+    pub fn with_landing(mut self, landing: Landing) -> Self {
+        self.landing = landing;
         self
     }
 

@@ -434,7 +434,9 @@ impl<'c, 's, 'm, M: Model + ?Sized> Run<'_, 'c, 's, 'm, M> {
         };
         constraint
             .set_budget(tokens)
-            .map_err(|error| Error::new(error.kind(), format!("{what} is too little: {error}")))
+            .map_err(|error| Error::new(error.kind(), format!("{what} is too little: {error}")))?;
+        constraint.set_landing(self.request.landing);
+        Ok(())
     }
 
     /// Adds a token to the text and tells of it; why the text ends with it, if

@@ -2,9 +2,10 @@
 //!
 //! For example, `{"a":"x` is finished by the pieces `"` and `,"b":`, `""` and `}` where a second string `b` is required.
 
-use fsm_index::{Cursor, Ending, Nearer};
+use fsm_index::{Cursor, Ending, Growth, Nearer};
 
 use crate::automaton::SchemaAutomaton;
+use crate::automaton::completion::growth::Sums;
 use crate::automaton::run::scratch::{
     Config, Gap, MAX_COMPARED, MAX_SEARCHED, Noted, Scratch, Top,
 };
@@ -69,6 +70,17 @@ impl Ending<Scratch> for SchemaAutomaton {
                 text.partial == Partial::None && machine.is_some_and(|m| m.free.is_some())
             }
             _ => false,
+        }
+    }
+
+    fn growth(&self, cost: &dyn Fn(&[u8]) -> usize) -> Growth {
+        Sums::new(self, cost).growth()
+    }
+
+    fn levels(&self, cursor: Cursor, x: &mut Scratch) -> usize {
+        match cursor.is_dead() {
+            true => 0,
+            false => x.depth(x.configs.get(cursor.0).stack) as usize,
         }
     }
 }

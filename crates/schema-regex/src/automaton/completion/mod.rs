@@ -3,6 +3,7 @@
 pub(crate) mod another_value;
 mod ending;
 pub(crate) mod finish;
+mod growth;
 mod lacking;
 mod shortest;
 #[cfg(test)]
