@@ -345,6 +345,8 @@ fn generate_marks_what_is_incomplete_and_shows_probabilities() {
         "x",
         "--max-tokens",
         "3",
+        "--budget",
+        "cut",
     ];
     let cut = run(&args, "").json();
     assert_eq!(

@@ -403,10 +403,15 @@ impl<A: ByteAutomaton> Index<A> {
         })
     }
 
-    /// The vocabulary cut by a class of characters, if that is there or pays.
+    /// The vocabulary cut by a class of characters, made at once if it is not there: for who would otherwise
+    /// walk over the whole vocabulary at each place of a text.
     pub(crate) fn cut(&self, class: &[(u32, u32)]) -> Option<Arc<Cut>> {
+        let policy = match self.text_runs {
+            TextRuns::Never => TextRuns::Never,
+            TextRuns::Auto | TextRuns::Always => TextRuns::Always,
+        };
         let shared = self.vocabulary.shared_rows();
-        shared.cut(&self.vocabulary, class, self.text_runs, Cutter::Other)
+        shared.cut(&self.vocabulary, class, policy, Cutter::Caller)
     }
 
     fn maker<'a>(&'a self, cutter: Cutter, known: &'a Generation) -> RowMaker<'a, A> {

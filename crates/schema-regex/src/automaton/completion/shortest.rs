@@ -33,6 +33,17 @@ const FEW_NAMES: usize = 64;
 /// So many characters are tried in a name in the time of a state: each is read by itself.
 const HEADS_AS_A_STATE: u64 = 32;
 
+/// The bytes that go on in a character (RFC 3629).
+const CONTINUATIONS: [u8; 64] = {
+    let mut bytes = [0; 64];
+    let mut at = 0;
+    while at < bytes.len() {
+        bytes[at] = 0x80 + at as u8;
+        at += 1;
+    }
+    bytes
+};
+
 impl SchemaAutomaton {
     pub(super) fn shortest_number(&self, config: Config, x: &mut Scratch) -> Option<Vec<u8>> {
         let Top::Number { node, set, state } = config.top else {
@@ -79,6 +90,9 @@ impl SchemaAutomaton {
         if let Some(text) = self.nearest_end(config, x) {
             return Some(text);
         }
+        if self.may_close(&config, x) {
+            return Some(b"\"".to_vec());
+        }
         let mut others: Vec<char> = m.dfas.iter().flat_map(|d| representatives(d)).collect();
         others.sort_unstable();
         others.dedup();
@@ -118,14 +132,7 @@ impl SchemaAutomaton {
             config,
             x,
             MAX_SEARCH,
-            &mut |c, x| match &c.top {
-                Top::String { text, .. } => {
-                    text.partial == Partial::None
-                        && string_goals(m, set, text, x) != EMPTY_LIST
-                        && self.next(*c, b'"', x).is_some()
-                }
-                _ => false,
-            },
+            &mut |c, x| self.may_close(c, x),
             &mut |c, x| {
                 let Top::String { text, .. } = c.top else {
                     return Vec::new();
@@ -139,6 +146,19 @@ impl SchemaAutomaton {
         filled.extend(rest);
         filled.push(b'"');
         Some(filled)
+    }
+
+    /// Whether a string may end here.
+    fn may_close(&self, config: &Config, x: &mut Scratch) -> bool {
+        let Top::String { node, set, text } = config.top else {
+            return false;
+        };
+        let Some(m) = &self.node(node).string else {
+            return false;
+        };
+        text.partial == Partial::None
+            && string_goals(m, set, &text, x) != EMPTY_LIST
+            && self.next(*config, b'"', x).is_some()
     }
 
     /// The rest of a string whose value is one expression's, along the distances to the end of its
@@ -322,38 +342,34 @@ impl SchemaAutomaton {
         heads: &[char],
         x: &mut Scratch,
     ) -> Vec<(Vec<u8>, Config)> {
-        let mut texts: Vec<Vec<u8>> = Vec::new();
-        match partial {
+        let bytes = match partial {
             Partial::None => {
-                for c in heads {
+                let texts = heads.iter().map(|c| {
                     let mut text = serde_json::to_vec(&c.to_string()).unwrap_or_default();
                     text.pop();
-                    texts.push(text.split_off(1.min(text.len())));
-                }
+                    text.split_off(1.min(text.len()))
+                });
+                let ways = texts.filter_map(|text| {
+                    let mut at = config;
+                    for byte in &text {
+                        at = self.next(at, *byte, x)?;
+                    }
+                    Some((text, at))
+                });
+                return ways.collect();
             }
-            Partial::Utf8 { .. } => texts.extend((0x80..=0xBF).map(|b| vec![b])),
-            Partial::Escape => texts.extend(b"\"\\/bfnrtu".iter().map(|b| vec![*b])),
-            Partial::Hex { .. } => texts.extend(b"0123456789abcdef".iter().map(|b| vec![*b])),
-            Partial::HighEscape { .. } => texts.push(vec![b'\\']),
-            Partial::HighU { .. } => texts.push(vec![b'u']),
-        }
-        // What begins a character can be ended: the first way will do.
-        let most = if partial == Partial::None {
-            texts.len()
-        } else {
-            1
+            Partial::Utf8 { .. } => CONTINUATIONS.as_slice(),
+            Partial::Escape => b"\"\\/bfnrtu",
+            Partial::Hex { .. } => b"0123456789abcdef",
+            Partial::HighEscape { .. } => b"\\",
+            Partial::HighU { .. } => b"u",
         };
-        texts
-            .into_iter()
-            .filter_map(|text| {
-                let mut at = config;
-                for byte in &text {
-                    at = self.next(at, *byte, x)?;
-                }
-                Some((text, at))
-            })
-            .take(most)
-            .collect()
+        // What begins a character can be ended: the first way will do.
+        let mut ways = bytes.iter().filter_map(|byte| {
+            let next = self.next(config, *byte, x)?;
+            Some((vec![*byte], next))
+        });
+        ways.next().into_iter().collect()
     }
 }
 
