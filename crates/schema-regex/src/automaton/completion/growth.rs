@@ -34,9 +34,12 @@ const INSIDE: usize = 12;
 /// than the way to the end tells ([`fsm_index::Nearer::Like`]), which counts twice.
 const FURTHER_NAME: usize = 48;
 
-/// The tokens that a scalar takes more where it must differ from others: eight characters, because a hundred
-/// million items are told apart by them.
-const DIFFERENT: usize = 8 * CHAR;
+/// The characters that a scalar has more where it must differ from others, because eight tell a hundred million
+/// items apart.
+const DIFFERENT: usize = 8;
+
+/// The states of an expression, of which another text must be found, because each may be a character.
+const MOST_STATES: usize = 16;
 
 /// The tokens of `false`, the longest of the units.
 const UNIT: usize = 5;
@@ -94,7 +97,8 @@ impl<'a> Sums<'a> {
                 top = top.max(self.name_and_value(m)?);
             }
             if node.array.as_ref().is_some_and(|m| m.unique) {
-                differs = DIFFERENT;
+                // What is open may be in any spelling.
+                differs = DIFFERENT * CHAR;
             }
         }
         let Levels { path, level } = self.levels()?;
@@ -162,7 +166,7 @@ impl<'a> Sums<'a> {
             return Some(0);
         }
         if m.unique {
-            longest += DIFFERENT;
+            longest += DIFFERENT.max(MOST_STATES);
         }
         usize::try_from(most)
             .ok()?
@@ -174,8 +178,14 @@ impl<'a> Sums<'a> {
         let Some(node) = self.automaton.nodes.get(number as usize) else {
             return true;
         };
-        let mut leaves = node.string.iter().flat_map(|m| m.leaves.iter());
-        node.array.is_none() && node.object.is_none() && leaves.all(|leaf| leaf.dfa.is_none())
+        // Of finitely many texts of an expression each other one is as short as the longest, which has fewer
+        // characters than there are states.
+        let mut dfas = node.string.iter().flat_map(|m| m.dfas.iter());
+        let is_short = |dfa: &CharDfa| {
+            let mut states = 0..dfa.states() as u32;
+            dfa.states() <= MOST_STATES && !states.any(|state| dfa.is_endless(state))
+        };
+        node.array.is_none() && node.object.is_none() && dfas.all(|dfa| is_short(dfa))
     }
 
     /// The tokens of all members that threads of these goals may want.
