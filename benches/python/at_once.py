@@ -15,10 +15,11 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import subprocess
 import sys
 import time
+
+from engines import prepare_environment
 
 PERSON = {
     "type": "object",
@@ -37,14 +38,7 @@ BACKENDS = ["none", "tokenmold", "tokenmold-budget", "xgrammar", "guidance"]
 
 def measure(given: argparse.Namespace) -> list[tuple[int, int, float, float]]:
     """By requests at once: tokens, seconds of the processor, seconds."""
-    os.environ.setdefault("OMP_NUM_THREADS", "1")
-    os.environ.setdefault("VLLM_CPU_OMP_THREADS_BIND", "nobind")
-    os.environ.update(
-        HF_HUB_OFFLINE="1",
-        VLLM_CPU_KVCACHE_SPACE="2",
-        VLLM_LOGGING_LEVEL="ERROR",
-        VLLM_ENABLE_V1_MULTIPROCESSING="0",
-    )
+    prepare_environment()
     backend = given.backend.removesuffix("-budget")
     if backend == "tokenmold":
         from tokenmold.integrations.vllm import register

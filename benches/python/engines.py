@@ -38,8 +38,8 @@ def chosen(arguments: argparse.Namespace) -> list[dict]:
     return [json.loads(line) for line in random.Random(arguments.seed).sample(lines, arguments.schemas)]
 
 
-def run_backend(arguments: argparse.Namespace) -> dict:
-    """One backend in this process."""
+def prepare_environment() -> None:
+    """Lets vLLM run in this process, offline and quietly, before it is imported."""
     # One thread for the model, so that a machine with few cores has some left for the masks.
     os.environ.setdefault("OMP_NUM_THREADS", "1")
     os.environ.setdefault("VLLM_CPU_OMP_THREADS_BIND", "nobind")
@@ -49,6 +49,11 @@ def run_backend(arguments: argparse.Namespace) -> dict:
         VLLM_LOGGING_LEVEL="ERROR",
         VLLM_ENABLE_V1_MULTIPROCESSING="0",
     )
+
+
+def run_backend(arguments: argparse.Namespace) -> dict:
+    """One backend in this process."""
+    prepare_environment()
     if arguments.backend == "tokenmold":
         from tokenmold.integrations.vllm import register
 
