@@ -216,25 +216,22 @@ impl Trie {
     }
 
     /// How many of some bytes one token has, at most: for example, two brackets that open where `[[` is the token
-    /// with most of them. The bytes are counted one by one, so that it may be fewer. O(bytes of all tokens) when
-    /// first asked.
+    /// with most of them. The bytes are counted one by one, so that it may be fewer. O(nodes) when first
+    /// asked.
     pub(crate) fn most_of(&self, bytes: &[u8]) -> usize {
         let most = self.most_of.get_or_init(|| {
             let mut most = Box::new([0u16; 256]);
-            let mut token: Vec<u8> = Vec::with_capacity(self.max_depth);
+            // The bytes on the way to a node, and how often each is among them: each node is on the way to a token.
+            let mut counts = [0u16; 256];
+            let mut path: Vec<u8> = Vec::with_capacity(self.max_depth);
             for node in &self.nodes {
-                token.truncate(usize::from(node.depth) - 1);
-                token.push(node.byte);
-                if node.token == NO_TOKEN {
-                    continue;
+                for left in path.drain(usize::from(node.depth) - 1..) {
+                    counts[usize::from(left)] -= 1;
                 }
-                let mut counts = [0u16; 256];
-                for &byte in &token {
-                    let count = &mut counts[usize::from(byte)];
-                    *count = count.saturating_add(1);
-                    let most = &mut most[usize::from(byte)];
-                    *most = (*most).max(*count);
-                }
+                path.push(node.byte);
+                let byte = usize::from(node.byte);
+                counts[byte] += 1;
+                most[byte] = most[byte].max(counts[byte]);
             }
             most
         });

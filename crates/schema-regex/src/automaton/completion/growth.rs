@@ -5,8 +5,8 @@
 //! without end each open object or array adds the rest of one.
 //!
 //! The bound follows the completions of this folder, which are not always the shortest ones: the sums are of all
-//! that some thread of a container may want, and where that cannot be summed (names by patterns, items that
-//! must differ, lengths beside an expression) there is no bound.
+//! that some thread of a container may want, and where that cannot be summed (names by patterns, objects
+//! that must differ) there is no bound.
 
 use std::collections::HashMap;
 
@@ -119,12 +119,12 @@ impl<'a> Sums<'a> {
         if depth > MOST_DEPTH {
             return None;
         }
-        self.values.insert(number, None);
         let automaton = self.automaton;
         // A member that nothing satisfies has no node.
         let Some(node) = automaton.nodes.get(number as usize) else {
             return Some(0);
         };
+        self.values.insert(number, None);
         let scalar = scalar_goals(node);
         let mut most = UNIT.max(number_rest(node)?).max(1 + string_rest(node)?);
         if let Some(m) = &node.array {
@@ -287,8 +287,9 @@ impl<'a> Sums<'a> {
         let automaton = self.automaton;
         let nodes = &automaton.nodes;
         let mut inner: Vec<Vec<u32>> = nodes.iter().map(nodes_in).collect();
-        let inner_nodes = inner.iter_mut();
-        inner_nodes.for_each(|list| list.retain(|number| (*number as usize) < nodes.len()));
+        for list in &mut inner {
+            list.retain(|number| (*number as usize) < nodes.len());
+        }
         let groups = components(&inner);
         let mut levels = Levels { path: 0, level: 0 };
         // By node, the longest path from it on: components come with those they lead to before them.
