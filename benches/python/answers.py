@@ -183,11 +183,10 @@ def in_vllm(arguments: argparse.Namespace) -> Ask:
 def in_transformers(arguments: argparse.Namespace) -> Ask:
     """`generate` of transformers, one text after the other."""
     import torch
-    from transformers import AutoModelForCausalLM, AutoTokenizer, LogitsProcessor
+    from transformers import AutoModelForCausalLM, AutoTokenizer
 
     from tokenmold import Compiler, Vocabulary
-    from tokenmold.integrations._schema import close_objects
-    from tokenmold.integrations.transformers import ConstraintLogitsProcessor
+    from tokenmold.integrations.transformers import generate
 
     tokenizer = AutoTokenizer.from_pretrained(arguments.model)
     model = AutoModelForCausalLM.from_pretrained(arguments.model, dtype=getattr(torch, arguments.dtype))
@@ -195,32 +194,27 @@ def in_transformers(arguments: argparse.Namespace) -> Ask:
     compiler = Compiler(Vocabulary.from_huggingface(tokenizer, width=width))
     ends = [tokenizer.eos_token_id]
 
-    def constrained(schema: Any, variant: Variant) -> LogitsProcessor:
+    def generated(schema: Any, variant: Variant, call: dict[str, Any]) -> Any:
         text = json.dumps(schema)
         if variant.backend == "tokenmold":
             if variant.extra:
                 raise ValueError("options of requests are those of vLLM")
-            if variant.options.get("disable_additional_properties"):
-                text = close_objects(text)
+            # Objects are closed by default, and in `tokenmold-closed` by name.
             compact = variant.options.get("disable_any_whitespace")
             constraint = compiler.json_schema(text, whitespace="compact" if compact else "flexible")
-            return ConstraintLogitsProcessor(constraint, ends=ends)
+            return generate(model, constraint, ends=ends, **call)
         if variant.backend == "xgrammar":
             import xgrammar
             from xgrammar.contrib.hf import LogitsProcessor as XGrammarProcessor
 
             told = xgrammar.TokenizerInfo.from_huggingface(tokenizer, vocab_size=width, stop_token_ids=ends)
-            return XGrammarProcessor(xgrammar.GrammarCompiler(told).compile_json_schema(text))
+            processor = XGrammarProcessor(xgrammar.GrammarCompiler(told).compile_json_schema(text))
+            return model.generate(logits_processor=[processor], **call)
         raise ValueError(f"`--engine transformers` has no {variant.backend}")
 
     def ask(cases: list[Case], variant: Variant, budget: int, temperature: float) -> list[Answer | str]:
         given: list[Answer | str] = []
         for number, case in enumerate(cases):
-            try:
-                processor = constrained(case.schema, variant)
-            except Exception as error:
-                given.append(f"{type(error).__name__}: {error}"[:300])
-                continue
             torch.manual_seed(arguments.seed + number)
             prompt = tokenizer.apply_chat_template(
                 [{"role": "user", "content": case.prompt}],
@@ -229,7 +223,11 @@ def in_transformers(arguments: argparse.Namespace) -> Ask:
                 return_tensors="pt",
             )
             drawn = {"do_sample": True, "temperature": temperature} if temperature else {"do_sample": False}
-            out = model.generate(**prompt, max_new_tokens=budget, logits_processor=[processor], **drawn)
+            try:
+                out = generated(case.schema, variant, {**prompt, "max_new_tokens": budget, **drawn})
+            except Exception as error:  # Each backend has its own ways to refuse.
+                given.append(f"{type(error).__name__}: {error}"[:300])
+                continue
             new = out[0, prompt["input_ids"].shape[1] :].tolist()
             text = tokenizer.decode(new, skip_special_tokens=True)
             given.append(Answer(text, len(new), "stop" if new[-1] in ends else "length"))
