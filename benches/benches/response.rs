@@ -3,7 +3,7 @@
 use std::hint::black_box;
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
-use response_parser::{Event, Format, ResponseSchema, Turn};
+use response_parser::{Event, Family, ResponseSchema, ResponseTemplate, Turn};
 use serde_json::{Value, json};
 
 fn schema() -> Value {
@@ -59,7 +59,7 @@ fn tokens(text: &str) -> Vec<&str> {
 
 fn whole(criterion: &mut Criterion) {
     let schema = ResponseSchema::new(&schema()).unwrap();
-    let template = Format::Hermes.template().unwrap();
+    let template = ResponseTemplate::of_family(Family::HERMES).unwrap();
     let turn = Turn::after("");
     let mut group = criterion.benchmark_group("whole");
     for (name, text) in [
@@ -88,8 +88,8 @@ fn streamed(criterion: &mut Criterion) {
     ] {
         let tokens = tokens(&text);
         group.throughput(Throughput::Elements(tokens.len() as u64));
-        for format in [Format::Hermes, Format::SmolLm3] {
-            let template = format.template().unwrap();
+        for format in [Family::HERMES, Family::SMOLLM3] {
+            let template = ResponseTemplate::of_family(format).unwrap();
             let id = BenchmarkId::new(format.name(), name);
             group.bench_with_input(id, &tokens, |b, tokens| {
                 b.iter(|| {
@@ -103,7 +103,7 @@ fn streamed(criterion: &mut Criterion) {
                 });
             });
         }
-        let template = Format::Hermes.template().unwrap();
+        let template = ResponseTemplate::of_family(Family::HERMES).unwrap();
         let id = BenchmarkId::new("hermes, with partial values", name);
         group.bench_with_input(id, &tokens, |b, tokens| {
             b.iter(|| {
@@ -145,7 +145,7 @@ fn compiling(criterion: &mut Criterion) {
         b.iter(|| ResponseSchema::new(black_box(&json)).unwrap());
     });
     criterion.bench_function("compile a response template", |b| {
-        b.iter(|| black_box(Format::Hermes).template().unwrap());
+        b.iter(|| ResponseTemplate::of_family(black_box(Family::HERMES)).unwrap());
     });
 }
 

@@ -8,7 +8,7 @@ use fsm_index::{
     ByteAutomaton, Fill, Guide, Index, IndexConfig, JSON_TEXT, MaskBuffer, TokenId, Vocabulary,
     brute_force_mask,
 };
-use response_parser::Format;
+use response_parser::Family;
 use schema_regex::{AdditionalMembers, Escapes, Options, Whitespace};
 use serde_json::{Value, json};
 use structural_tags::{Count, Error, Reasoning, ResponseFormat, StructuralTag, TagAutomaton};
@@ -95,7 +95,7 @@ impl Tags {
                 .with_whitespace(Whitespace::Pattern(r"[ \t\n\r]*".to_owned()))
                 .with_escapes(Escapes::All)
                 .with_additional_members(AdditionalMembers::Closed);
-            return ResponseFormat::named(Format::Hermes)?
+            return ResponseFormat::named(Family::HERMES)?
                 .with_tools(&[json!({"name": "f", "parameters": schema})])?
                 .with_calls(Count::ONE)
                 .with_reasoning(Reasoning::ABSENT)

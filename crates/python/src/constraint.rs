@@ -7,7 +7,7 @@ use grammar::{Grammar, GrammarAutomaton};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList, PyString, PyTuple};
-use response_parser::{Format, ResponseTemplate};
+use response_parser::{Family, ResponseTemplate};
 use schema_regex::automaton::SchemaAutomaton;
 use schema_regex::ledger::{Entry, Status};
 use schema_regex::{
@@ -307,8 +307,8 @@ fn response_format(description: &Value) -> PyResult<ResponseFormat> {
     let into = IntoPython::into_python;
     let mut format = match &description["format"] {
         Value::String(name) => {
-            let known = Format::by_name(name).ok_or_else(|| {
-                let names: Vec<&str> = Format::ALL.iter().map(|f| f.name()).collect();
+            let known = Family::by_name(name).ok_or_else(|| {
+                let names: Vec<&str> = Family::all().map(|f| f.name()).collect();
                 let names = names.join(", ");
                 of_kind(
                     "invalid",

@@ -160,8 +160,6 @@ kinds! {
     Deserialize = "deserialize",
     /// A model's folder has no schema, template or known format.
     NotInModel = "not_in_model",
-    /// No ready-made format has that name.
-    UnknownFormat = "unknown_format",
     /// A file of a model's folder cannot be read or written.
     ModelFile = "model_file",
     /// The schema cannot be used, for a reason that has no kind of its own.

@@ -1,6 +1,7 @@
 //! Reads a chat model's raw output back into a message, whole or while it streams.
 //!
-//! - [`Format`]: ready-made formats of model families, by name or by the chat template.
+//! - [`Family`]: the families of models whose texts are read without a template of one's own, by name or by the
+//!   chat template.
 //! - [`ResponseTemplate`]: regions between delimiters, with [`TemplateStream`] for text that
 //!   arrives in pieces; the form of Hugging Face transformers 5.23.
 //! - [`ResponseSchema`]: the older form, of transformers 5.0.
@@ -67,7 +68,6 @@ mod readme {}
 
 pub mod agentscope;
 mod error;
-mod formats;
 mod jmes;
 mod json;
 mod model_dir;
@@ -88,7 +88,8 @@ use serde::de::DeserializeOwned;
 use serde_json::Value as Json;
 
 pub use error::{Error, ErrorKind};
-pub use formats::Format;
+pub use families::{Family, UnknownFamily, Unrecognised};
+pub use model_dir::family_of_model_dir;
 pub use partial::{PartialJson, Unfinished};
 pub use schema::Mode;
 pub use template::{

@@ -5,9 +5,9 @@ use std::path::{Path, PathBuf};
 use serde_json::{Map, Value as Json};
 
 use crate::error::{Error, ErrorKind};
-use crate::formats::Format;
 use crate::template::ResponseTemplate;
 use crate::{ResponseSchema, ResponseSchemaBuilder};
+use families::Family;
 
 /// The file that holds them.
 const FILE: &str = "tokenizer_config.json";
@@ -74,38 +74,33 @@ impl ResponseTemplate {
     }
 }
 
-impl Format {
-    /// The format that the model in `folder` writes, by its chat template: the file
-    /// `chat_template.jinja`, or `chat_template` in `tokenizer_config.json`.
-    ///
-    /// # Errors
-    ///
-    /// [`ErrorKind::NotInModel`] where there is no chat template or its markers are not
-    /// known, [`ErrorKind::ModelFile`] where a file cannot be read.
-    pub fn of_model_dir(folder: impl AsRef<Path>) -> Result<Format, Error> {
-        let folder = folder.as_ref();
-        let file = folder.join("chat_template.jinja");
-        let chat_template = match file.exists() {
-            true => text(&file)?,
-            false => match config(folder)?.remove("chat_template") {
-                Some(Json::String(template)) => template,
-                // Several, each with a name: any of them has the markers.
-                Some(Json::Array(templates)) => templates
-                    .iter()
-                    .filter_map(|entry| entry.get("template")?.as_str())
-                    .collect::<Vec<_>>()
-                    .join("\n"),
-                _ => return Err(missing(folder, "chat_template")),
-            },
-        };
-        Format::of_chat_template(&chat_template).ok_or_else(|| {
-            let message = format!(
-                "the chat template of {} has no markers of a known format; choose one by name",
-                folder.display()
-            );
-            Error::bare(ErrorKind::NotInModel, message)
-        })
-    }
+/// The family of the model in `folder`, by its chat template: the file `chat_template.jinja`, or `chat_template` in
+/// `tokenizer_config.json`.
+///
+/// # Errors
+///
+/// [`ErrorKind::NotInModel`] where there is no chat template, or its marks are not those of one family,
+/// [`ErrorKind::ModelFile`] where a file cannot be read.
+pub fn family_of_model_dir(folder: impl AsRef<Path>) -> Result<Family, Error> {
+    let folder = folder.as_ref();
+    let file = folder.join("chat_template.jinja");
+    let chat_template = match file.exists() {
+        true => text(&file)?,
+        false => match config(folder)?.remove("chat_template") {
+            Some(Json::String(template)) => template,
+            // Several, each with a name: any of them has the markers.
+            Some(Json::Array(templates)) => templates
+                .iter()
+                .filter_map(|entry| entry.get("template")?.as_str())
+                .collect::<Vec<_>>()
+                .join("\n"),
+            _ => return Err(missing(folder, "chat_template")),
+        },
+    };
+    Family::of_chat_template(&chat_template).map_err(|error| {
+        let message = format!("{}: {error}", folder.display());
+        Error::bare(ErrorKind::NotInModel, message)
+    })
 }
 
 fn missing(folder: &Path, key: &str) -> Error {

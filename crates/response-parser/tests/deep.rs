@@ -2,7 +2,9 @@
 //! takes all of a thread's stack, and the process with it. Each door refuses them.
 
 use response_parser::agentscope::{DataModel, MissingKeys, Select};
-use response_parser::{Error, ErrorKind, ResponseSchema, ResponseTemplate, Turn, Unrepresentable};
+use response_parser::{
+    Error, ErrorKind, Family, ResponseSchema, ResponseTemplate, Turn, Unrepresentable,
+};
 use serde_json::{Value, json};
 
 /// More levels than a stack of megabytes has room for.
@@ -95,7 +97,7 @@ fn deep_values_are_refused() {
 #[test]
 fn deep_tools_are_read_as_far_as_they_count() {
     small(|| {
-        let template = response_parser::Format::ALL[0].template().unwrap();
+        let template = ResponseTemplate::of_family(Family::HERMES).unwrap();
         let schema = deep(|inner| object("anyOf", Value::Array(vec![inner])));
         let mut tools = json!([{"name": "f", "parameters": {"properties": {}}}]);
         tools[0]["parameters"]["properties"]["a"] = schema;

@@ -6,13 +6,13 @@ use std::path::{Path, PathBuf};
 use minijinja::syntax::SyntaxConfig;
 use minijinja::value::{Serde, Value as Rendered};
 use minijinja::{Environment, context};
-use response_parser::{Event, Format, Turn};
+use response_parser::{Event, Family, ResponseTemplate, Turn};
 use serde_json::{Value, json};
 
 /// Reads `text` whole and character by character; both must give `expected`.
 #[track_caller]
 fn check(format: &str, prefix: &str, text: &str, expected: &Value) {
-    let template = Format::by_name(format).unwrap().template().unwrap();
+    let template = ResponseTemplate::of_family(Family::by_name(format).unwrap()).unwrap();
     let turn = Turn::after(prefix);
     let mut expected = expected.clone();
     expected["role"] = "assistant".into();
@@ -283,9 +283,9 @@ fn others() {
 
 #[test]
 fn every_format_has_a_name_and_compiles() {
-    for &format in Format::ALL {
-        assert_eq!(Format::by_name(format.name()), Some(format));
-        let template = format.template().unwrap();
+    for format in Family::all() {
+        assert_eq!(Family::by_name(format.name()), Some(format));
+        let template = ResponseTemplate::of_family(format).unwrap();
         let message = template.parse("").unwrap();
         assert_eq!(message, json!({"role": "assistant"}), "{}", format.name());
         // Hostile outputs take no long time, and no format panics.
@@ -307,26 +307,26 @@ fn every_format_has_a_name_and_compiles() {
             let _ = stream.finish();
         }
     }
-    assert_eq!(Format::by_name("gpt-5"), None);
+    assert_eq!(Family::by_name("gpt-5"), None);
 }
 
 #[test]
 fn formats_are_known_by_their_chat_templates() {
     for (marker, name) in [
-        ("{{ '<|im_start|>' }}<tool_call>", "hermes"),
-        ("<|im_start|> <tool_call><function=", "qwen3-coder"),
-        ("<|channel|>final<|message|>", "harmony"),
-        ("[/INST] [TOOL_CALLS]", "mistral"),
+        ("{{ '<|im_start|>' }}<tool_call><|im_end|>", "hermes"),
+        (
+            "<|im_start|> <tool_call><function=<parameter=",
+            "qwen3-coder",
+        ),
+        ("<|start|>assistant<|channel|>final<|message|>", "harmony"),
+        ("[INST] [/INST] [TOOL_CALLS]", "mistral"),
         ("[/INST] [TOOL_CALLS]x[ARGS]", "mistral-v11"),
         ("<｜Assistant｜><｜tool▁call▁begin｜>", "deepseek-v3.1"),
         ("<|START_OF_TURN_TOKEN|><|START_RESPONSE|>", "cohere"),
     ] {
-        assert_eq!(
-            Format::of_chat_template(marker).map(Format::name),
-            Some(name)
-        );
+        assert_eq!(Family::of_chat_template(marker).map(Family::name), Ok(name));
     }
-    assert_eq!(Format::of_chat_template("{{ messages }}"), None);
+    assert!(Family::of_chat_template("{{ messages }}").is_err());
 }
 
 /// The folder of the tokenizers, or `None`, said aloud, where there is none.
@@ -342,7 +342,7 @@ fn tokenizers() -> Option<PathBuf> {
 struct Chat {
     source: String,
     bos: String,
-    format: Format,
+    format: Family,
 }
 
 impl Chat {
@@ -357,7 +357,7 @@ impl Chat {
             .or_else(|| bos["content"].as_str())
             .unwrap_or_default();
         Chat {
-            format: Format::of_chat_template(&source).unwrap(),
+            format: Family::of_chat_template(&source).unwrap(),
             bos: bos.to_owned(),
             source,
         }
@@ -394,7 +394,7 @@ impl Chat {
         let output = whole
             .strip_prefix(&prompt)
             .unwrap_or_else(|| panic!("{prompt:?} is no prefix of {whole:?}"));
-        let template = self.format.template().unwrap();
+        let template = ResponseTemplate::of_family(self.format).unwrap();
         template.parse_turn(&Turn::after(&prompt), output).unwrap()
     }
 }
@@ -404,10 +404,10 @@ fn messages_come_back_through_real_chat_templates() {
     let Some(folder) = tokenizers() else { return };
     let plain = json!({"role": "assistant", "content": "It is 5 < 6, and\n\nso on."});
     for (model, format) in [
-        ("qwen3", Format::Hermes),
-        ("deepseek_v3", Format::DeepSeekV3),
-        ("llama3_1", Format::Llama3),
-        ("gemma3", Format::Gemma),
+        ("qwen3", Family::HERMES),
+        ("deepseek_v3", Family::DEEPSEEK_V3),
+        ("llama3_1", Family::LLAMA3),
+        ("gemma3", Family::GEMMA),
     ] {
         let chat = Chat::of(&folder, model);
         assert_eq!(chat.format, format);

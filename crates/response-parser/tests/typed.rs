@@ -1,6 +1,6 @@
 //! Messages that must keep to a schema, messages as types, and models' folders.
 
-use response_parser::{ErrorKind, Format, ResponseSchema, ResponseTemplate, Turn};
+use response_parser::{ErrorKind, Family, ResponseSchema, ResponseTemplate, Turn};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -115,7 +115,7 @@ struct Weather {
 
 #[test]
 fn messages_as_types() {
-    let template = Format::Hermes.template().unwrap();
+    let template = ResponseTemplate::of_family(Family::HERMES).unwrap();
     let text = "<tool_call>{\"name\": \"w\", \"arguments\": {\"city\": \"Oslo\"}}</tool_call>";
     let turn = Turn::after("");
     let message: Message = template.parse_turn_as(&turn, text).unwrap();
@@ -160,14 +160,19 @@ fn models_folders() {
             .starts_with("there is no response_schema in "),
         "{error}"
     );
-    assert_eq!(Format::of_model_dir(&folder).unwrap(), Format::Mistral);
+    assert_eq!(
+        response_parser::family_of_model_dir(&folder).unwrap(),
+        Family::MISTRAL
+    );
     std::fs::write(folder.path().join("chat_template.jinja"), "<|im_start|>").unwrap();
-    assert_eq!(Format::of_model_dir(&folder).unwrap(), Format::Hermes);
+    assert_eq!(
+        response_parser::family_of_model_dir(&folder).unwrap(),
+        Family::HERMES
+    );
 
     let saved = ResponseSchema::new(&schema()).unwrap();
     saved.save_to_model_dir(&folder).unwrap();
-    Format::Gemma4
-        .template()
+    ResponseTemplate::of_family(Family::GEMMA4)
         .unwrap()
         .save_to_model_dir(&folder)
         .unwrap();
@@ -177,7 +182,7 @@ fn models_folders() {
     );
     assert_eq!(
         ResponseTemplate::from_model_dir(&folder).unwrap().json(),
-        &Format::Gemma4.json()
+        Family::GEMMA4.template()
     );
     let config: Value = serde_json::from_str(&std::fs::read_to_string(&file).unwrap()).unwrap();
     assert_eq!(config["eos_token"], "</s>");

@@ -9,7 +9,7 @@ use serde_json::json;
 use tokenmold::embedded;
 use tokenmold::fsm_index::{Fill, Guide, Index, IndexConfig};
 use tokenmold::generate::{Flow, Prompt, Request, Session};
-use tokenmold::response_parser::Format;
+use tokenmold::response_parser::{Family, ResponseTemplate};
 use tokenmold::sampling::SamplingConfig;
 use tokenmold::tags::{Count, ResponseFormat};
 
@@ -28,7 +28,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     })];
     let mut loaded = embedded::load()?;
     let vocabulary = loaded.tokenizer.vocabulary();
-    let automaton = ResponseFormat::named(Format::Hermes)?
+    let automaton = ResponseFormat::named(Family::HERMES)?
         .with_tools(&tools)?
         .with_calls(Count::ONE)
         .compile(vocabulary)?;
@@ -38,7 +38,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     };
     let index = Arc::new(Index::lazy(automaton, vocabulary, &lazy)?);
 
-    let template = Format::Hermes.template()?;
+    let template = ResponseTemplate::of_family(Family::HERMES)?;
     for seed in 0..3 {
         // Hot: the model alone would say nonsense.
         let prompt = embedded::tools_prompt(&tools, "12 miles, please");

@@ -4,7 +4,7 @@
 //! `#[schemars(crate = "tokenmold::schemars")]`.
 
 pub use fsm_index::{Fill, Guide, Index, IndexConfig, Landing, TokenId, TokenMask, Vocabulary};
-pub use response_parser::{Format, PartialJson, ResponseSchema, ResponseTemplate, Turn};
+pub use response_parser::{Family, PartialJson, ResponseSchema, ResponseTemplate, Turn};
 pub use schema_regex::Options;
 pub use schema_regex::automaton::SchemaAutomaton;
 

@@ -453,7 +453,7 @@ fn a_local_model_calls_what_is_on_offer() {
 fn a_template_without_a_systems_turn_is_told_of_tools_all_the_same() {
     use tokenmold::agent::{ChatModel, LocalModel, ToolChoice};
     use tokenmold::chat::ChatTemplates;
-    use tokenmold::response_parser::Format;
+    use tokenmold::response_parser::Family;
 
     let mut loaded = tokenmold::embedded::load().unwrap();
     let templates = ChatTemplates::from_source(
@@ -464,7 +464,7 @@ fn a_template_without_a_systems_turn_is_told_of_tools_all_the_same() {
         json!({"name": "ping", "parameters": {"type": "object", "additionalProperties": false}});
     let tools = [tool];
     let parts = (&mut loaded.model, &loaded.tokenizer);
-    let mut model = LocalModel::of_parts(parts.0, parts.1, &templates, Format::Hermes).unwrap();
+    let mut model = LocalModel::of_parts(parts.0, parts.1, &templates, Family::HERMES).unwrap();
     let mut ask = |content: Value| {
         let messages = [json!({"role": "user", "content": content})];
         let mut request = ModelRequest::new(&messages, &tools);

@@ -511,7 +511,7 @@ impl tokenmold::model::Model for Noise {
 /// must come behind them counts.
 #[test]
 fn tags_with_special_tokens_are_kept_within_a_budget() {
-    use tokenmold::response_parser::Format;
+    use tokenmold::response_parser::{Family, ResponseTemplate};
     use tokenmold::tags::{Count, Reasoning, ResponseFormat};
 
     let loaded = embedded::load().unwrap();
@@ -524,7 +524,7 @@ fn tags_with_special_tokens_are_kept_within_a_budget() {
         "required": ["city"],
         "additionalProperties": false
     }})];
-    let format = ResponseFormat::named(Format::Hermes)
+    let format = ResponseFormat::named(Family::HERMES)
         .unwrap()
         .with_tools(&tools)
         .unwrap()
@@ -539,7 +539,7 @@ fn tags_with_special_tokens_are_kept_within_a_budget() {
     let shortest = Guide::new(index.clone()).completion().unwrap();
     let shortest = tokenizer.encode_after("", &shortest);
     assert!(shortest.iter().any(|token| !tokenizer.is_text(*token)));
-    let template = Format::Hermes.template().unwrap();
+    let template = ResponseTemplate::of_family(Family::HERMES).unwrap();
     for more in [0, 1, 5, 40] {
         for seed in 0..6 {
             let budget = shortest.len() + more;

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use tokenmold::ErrorKind;
 use tokenmold::agent::{Agent, FinishFunction, ModelRequest};
 use tokenmold::chat::{Chat, ChatTemplate, ChatTemplates, chatml};
-use tokenmold::response_parser::Format;
+use tokenmold::response_parser::{Family, ResponseTemplate};
 use tokenmold::tools::{Tool, ToolCall, Tools, read_response};
 
 /// Runs on a small stack.
@@ -82,7 +82,7 @@ fn tools_refuse_them() {
         assert!(answer["content"].as_str().unwrap().starts_with("Error: "));
         undo(call);
 
-        let template = Format::Hermes.template().unwrap();
+        let template = ResponseTemplate::of_family(Family::HERMES).unwrap();
         let offered = [deep()];
         assert!(read_response(&template, "", &offered, "Hello").is_ok());
         let [offered] = offered;

@@ -15,7 +15,7 @@ use tokenmold::generate::{
 };
 use tokenmold::gpu::DeviceChoice;
 use tokenmold::model::{Dtype, LoadOptions, WeightFormat};
-use tokenmold::response_parser::{self, Format, Turn};
+use tokenmold::response_parser::{self, Family, ResponseTemplate, Turn};
 use tokenmold::sampling::SamplingConfig;
 use tokenmold::schema_regex::automaton::SchemaAutomaton;
 use tokenmold::schema_regex::{self, Caps, Formats, Options, Whitespace};
@@ -127,7 +127,7 @@ fn results_and_events_are_stored_as_they_are() {
 /// Events are as the reference writes them.
 #[test]
 fn events_of_a_response_are_as_they_say_themselves() {
-    let template = Format::Hermes.template().unwrap();
+    let template = ResponseTemplate::of_family(Family::HERMES).unwrap();
     let mut stream = template.stream(&Turn::after("")).unwrap();
     let said = "<think>\nhm\n</think>ok<tool_call>{\"name\": \"f\", \"arguments\": {}}</tool_call>";
     let mut events = stream.feed(said).unwrap();

@@ -342,7 +342,8 @@ fn tools_render_into_templates() {
 /// knows where the answer begins.
 #[test]
 fn a_prompt_is_no_part_of_the_message() {
-    let template = response_parser::Format::Hermes.template().unwrap();
+    let template =
+        response_parser::ResponseTemplate::of_family(response_parser::Family::HERMES).unwrap();
     for prompt in [
         "",
         "Say hello.",
@@ -359,9 +360,10 @@ fn a_prompt_is_no_part_of_the_message() {
 
 #[test]
 fn calls_that_obey_their_schemas_are_read_so() {
-    let template = tokenmold::response_parser::Format::Hermes
-        .template()
-        .unwrap();
+    let template = tokenmold::response_parser::ResponseTemplate::of_family(
+        tokenmold::response_parser::Family::HERMES,
+    )
+    .unwrap();
     // A property's schema, and values of it that casting would change.
     let cases = [
         (

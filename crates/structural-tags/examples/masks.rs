@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use fsm_index::{
     ByteAutomaton, Fill, Guide, Index, IndexConfig, JSON_TEXT, MaskBuffer, TokenId, Vocabulary,
 };
-use response_parser::Format;
+use response_parser::Family;
 use schema_regex::automaton::SchemaAutomaton;
 use schema_regex::{AdditionalMembers, Options, Whitespace};
 use serde_json::{Value, json};
@@ -113,7 +113,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
                     let tags = Tags::new().with_tag(Tag::new(begin, content, end));
                     tags.with_count(Count::ONE).compile(&vocabulary)
                 }
-                _ => ResponseFormat::named(Format::Hermes)?
+                _ => ResponseFormat::named(Family::HERMES)?
                     .with_tools(&[json!({"name": "f", "parameters": schema})])?
                     .with_calls(Count::ONE)
                     .with_reasoning(Reasoning::ABSENT)

@@ -1,7 +1,7 @@
 //! A whole answer in a family's format as a constraint.
 
 use fsm_index::Vocabulary;
-use response_parser::{Format, ResponseTemplate, Turn};
+use response_parser::{Family, ResponseTemplate, Turn};
 use schema_regex::Options;
 use serde_json::{Value, json};
 
@@ -43,7 +43,7 @@ use python_compat::depth;
 ///
 /// ```
 /// use fsm_index::{TokenId, VocabularyBuilder};
-/// use response_parser::Format;
+/// use response_parser::{Family, ResponseTemplate};
 /// use serde_json::json;
 /// use structural_tags::{Count, ResponseFormat};
 ///
@@ -62,14 +62,14 @@ use python_compat::depth;
 ///     vocabulary.text(TokenId::new(byte.into()), [byte])?;
 /// }
 /// let vocabulary = vocabulary.build()?;
-/// let format = ResponseFormat::named(Format::Hermes)?
+/// let format = ResponseFormat::named(Family::HERMES)?
 ///     .with_tools(&tools)?
 ///     .with_calls(Count::AT_LEAST_ONE)
 ///     .compile(&vocabulary)?;
 /// let text = r#"Let me look.<tool_call>{"name": "weather", "arguments": {"city": "Ulm"}}</tool_call>"#;
 /// assert!(format.is_match(text.as_bytes()));
 /// assert!(!format.is_match(text.replace("Ulm", "Rome").as_bytes()));
-/// let message = Format::Hermes.template()?.parse(text)?;
+/// let message = ResponseTemplate::of_family(Family::HERMES)?.parse(text)?;
 /// assert_eq!(message["tool_calls"][0]["function"]["arguments"]["city"], "Ulm");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -110,7 +110,7 @@ impl ResponseFormat {
     /// # Errors
     ///
     /// [`ErrorKind::Constraint`]: the format cannot be a constraint.
-    pub fn named(format: Format) -> Result<ResponseFormat, Error> {
+    pub fn named(format: Family) -> Result<ResponseFormat, Error> {
         Shape::named(format).map(ResponseFormat::of)
     }
 
@@ -231,7 +231,7 @@ impl ResponseFormat {
     /// they come instead of it.
     ///
     /// ```
-    /// use response_parser::Format;
+    /// use response_parser::{Family, ResponseTemplate};
     /// use serde_json::json;
     /// use structural_tags::{Content, Reasoning, ResponseFormat};
     ///
@@ -241,7 +241,7 @@ impl ResponseFormat {
     /// # }
     /// # let vocabulary = vocabulary.build()?;
     /// let answer = Content::schema(&json!({"type": "boolean"}))?;
-    /// let format = ResponseFormat::named(Format::Hermes)?.with_answer(answer).with_reasoning(Reasoning::ABSENT);
+    /// let format = ResponseFormat::named(Family::HERMES)?.with_answer(answer).with_reasoning(Reasoning::ABSENT);
     /// let automaton = format.compile(&vocabulary)?;
     /// assert!(automaton.is_match(b"true") && !automaton.is_match(b"Yes."));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -262,10 +262,10 @@ impl ResponseFormat {
     /// The markers around the format's reasoning; none if it has no reasoning.
     ///
     /// ```
-    /// use response_parser::Format;
+    /// use response_parser::{Family, ResponseTemplate};
     /// use structural_tags::ResponseFormat;
     ///
-    /// let format = ResponseFormat::named(Format::Hermes)?;
+    /// let format = ResponseFormat::named(Family::HERMES)?;
     /// assert!(format.reasoning_markers().is_some_and(|(open, _)| open.contains("<think>")));
     /// # Ok::<(), structural_tags::Error>(())
     /// ```
@@ -285,7 +285,7 @@ impl ResponseFormat {
     /// open and close it.
     ///
     /// ```
-    /// use response_parser::Format;
+    /// use response_parser::{Family, ResponseTemplate};
     /// use structural_tags::ResponseFormat;
     ///
     /// # let mut vocabulary = fsm_index::VocabularyBuilder::new();
@@ -293,7 +293,7 @@ impl ResponseFormat {
     /// #     vocabulary.text(fsm_index::TokenId::new(byte.into()), [byte])?;
     /// # }
     /// # let vocabulary = vocabulary.build()?;
-    /// let format = ResponseFormat::named(Format::Hermes)?.with_prompt("<|im_start|>assistant\n<think>\n");
+    /// let format = ResponseFormat::named(Family::HERMES)?.with_prompt("<|im_start|>assistant\n<think>\n");
     /// assert!(format.compile(&vocabulary)?.is_match(b"Hm.\n</think>\n\nHello."));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```

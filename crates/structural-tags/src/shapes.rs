@@ -1,7 +1,7 @@
 //! How formats write reasoning, content and calls: what a response template
 //! says of it, and how the families' models spell what a template leaves open.
 
-use response_parser::Format;
+use response_parser::Family;
 use serde_json::Value;
 
 use super::anchors::{anchors, texts};
@@ -109,8 +109,8 @@ fn refused(name: &str, what: impl std::fmt::Display) -> Error {
 
 impl Shape {
     /// The shape of a ready-made format.
-    pub(super) fn named(format: Format) -> Result<Shape, Error> {
-        let mut shape = Shape::read(format.name(), &format.json(), Spelling::Known)?;
+    pub(super) fn named(format: Family) -> Result<Shape, Error> {
+        let mut shape = Shape::read(format.name(), format.template(), Spelling::Known)?;
         shape.calls = match calls_of(format) {
             Some(calls) => calls,
             None => {
@@ -121,12 +121,12 @@ impl Shape {
             }
         };
         match format {
-            Format::Harmony => {
+            Family::HARMONY => {
                 shape.between = "<|start|>assistant".to_owned();
                 // The turn's end ends it.
                 shape.content = Some(("<|channel|>final<|message|>".to_owned(), String::new()));
             }
-            Format::DeepSeekV3 | Format::DeepSeekV31 | Format::KimiK2 => {
+            Family::DEEPSEEK_V3 | Family::DEEPSEEK_V3_1 | Family::KIMI_K2 => {
                 shape.closed.push(shape.section_open());
             }
             _ => {}
@@ -137,9 +137,9 @@ impl Shape {
     }
 
     /// The ready-made format that a response template is.
-    pub(super) fn is_ready_made(json: &Value) -> Option<Format> {
-        let same = |format: &&Format| format.json()["fields"] == json["fields"];
-        Format::ALL.iter().find(same).copied()
+    pub(super) fn is_ready_made(json: &Value) -> Option<Family> {
+        let same = |format: &Family| format.template()["fields"] == json["fields"];
+        Family::all().find(same)
     }
 
     /// The shape that a response template describes, as far as its anchors are spelt
@@ -246,7 +246,7 @@ fn before_name(open: &str) -> String {
 }
 
 /// How the models of a family write calls.
-fn calls_of(format: Format) -> Option<Calls> {
+fn calls_of(format: Family) -> Option<Calls> {
     let arguments = || CallObject::new("name", "arguments");
     let each = |open: &str, body: CallBody, close: &str| Each {
         section: (String::new(), String::new()),
@@ -260,10 +260,10 @@ fn calls_of(format: Format) -> Option<Calls> {
     };
     let object = || CallBody::Object(arguments());
     Some(match format {
-        Format::Hermes | Format::SmolLm3 => {
+        Family::HERMES | Family::SMOLLM3 => {
             Calls::Each(Box::new(each("<tool_call>", object(), "</tool_call>")))
         }
-        Format::Qwen3Coder => Calls::Each(Box::new(Each {
+        Family::QWEN3_CODER => Calls::Each(Box::new(Each {
             closes: vec!["</function>".to_owned()],
             ..each(
                 "<tool_call>\n<function={name}>\n",
@@ -275,7 +275,7 @@ fn calls_of(format: Format) -> Option<Calls> {
                 "</function>\n</tool_call>",
             )
         })),
-        Format::Glm4 => Calls::Each(Box::new(each(
+        Family::GLM4 => Calls::Each(Box::new(each(
             "<tool_call>{name}\n",
             CallBody::Each {
                 open: "<arg_key>{key}</arg_key>\n<arg_value>",
@@ -284,7 +284,7 @@ fn calls_of(format: Format) -> Option<Calls> {
             },
             "</tool_call>",
         ))),
-        Format::MiniMaxM2 => Calls::Each(Box::new(Each {
+        Family::MINIMAX_M2 => Calls::Each(Box::new(Each {
             section: (
                 "<minimax:tool_call>\n".to_owned(),
                 "\n</minimax:tool_call>".to_owned(),
@@ -299,7 +299,7 @@ fn calls_of(format: Format) -> Option<Calls> {
                 "</invoke>",
             )
         })),
-        Format::Llama3 => Calls::Each(Box::new(Each {
+        Family::LLAMA3 => Calls::Each(Box::new(Each {
             most: Some(1),
             closes: ["<|eot_id|>", "<|eom_id|>", "<|end_of_text|>"]
                 .map(str::to_owned)
@@ -313,12 +313,12 @@ fn calls_of(format: Format) -> Option<Calls> {
                 "",
             )
         })),
-        Format::MistralV11 => Calls::Each(Box::new(Each {
+        Family::MISTRAL_V11 => Calls::Each(Box::new(Each {
             separator: String::new(),
             closes: vec!["[TOOL_CALLS]".to_owned(), "</s>".to_owned()],
             ..each("[TOOL_CALLS]{name}[ARGS]", CallBody::Arguments, "")
         })),
-        Format::DeepSeekV3 => Calls::Each(Box::new(Each {
+        Family::DEEPSEEK_V3 => Calls::Each(Box::new(Each {
             section: (
                 "<｜tool▁calls▁begin｜>".to_owned(),
                 "<｜tool▁calls▁end｜>".to_owned(),
@@ -329,7 +329,7 @@ fn calls_of(format: Format) -> Option<Calls> {
                 "\n```<｜tool▁call▁end｜>",
             )
         })),
-        Format::DeepSeekV31 => Calls::Each(Box::new(Each {
+        Family::DEEPSEEK_V3_1 => Calls::Each(Box::new(Each {
             section: (
                 "<｜tool▁calls▁begin｜>".to_owned(),
                 "<｜tool▁calls▁end｜>".to_owned(),
@@ -341,7 +341,7 @@ fn calls_of(format: Format) -> Option<Calls> {
                 "<｜tool▁call▁end｜>",
             )
         })),
-        Format::KimiK2 => Calls::Each(Box::new(Each {
+        Family::KIMI_K2 => Calls::Each(Box::new(Each {
             section: (
                 "<|tool_calls_section_begin|>".to_owned(),
                 "<|tool_calls_section_end|>".to_owned(),
@@ -353,7 +353,7 @@ fn calls_of(format: Format) -> Option<Calls> {
                 "<|tool_call_end|>",
             )
         })),
-        Format::Harmony => Calls::Each(Box::new(Each {
+        Family::HARMONY => Calls::Each(Box::new(Each {
             most: Some(1),
             closes: ["<|call|>", "<|end|>", "<|return|>"]
                 .map(str::to_owned)
@@ -364,17 +364,17 @@ fn calls_of(format: Format) -> Option<Calls> {
                 "",
             )
         })),
-        Format::Mistral => Calls::List {
+        Family::MISTRAL => Calls::List {
             open: "[TOOL_CALLS]".to_owned(),
             close: String::new(),
             call: arguments(),
         },
-        Format::Phi4Mini => Calls::List {
+        Family::PHI4_MINI => Calls::List {
             open: "<|tool_call|>".to_owned(),
             close: "<|/tool_call|>".to_owned(),
             call: arguments(),
         },
-        Format::Cohere => Calls::List {
+        Family::COHERE => Calls::List {
             open: "<|START_ACTION|>".to_owned(),
             close: "<|END_ACTION|>".to_owned(),
             call: CallObject {
@@ -382,8 +382,8 @@ fn calls_of(format: Format) -> Option<Calls> {
                 ..CallObject::new("tool_name", "parameters")
             },
         },
-        Format::Gemma => Calls::Refused("the family has no form of its own for calls".to_owned()),
-        Format::Gemma4 => Calls::Each(Box::new(Each {
+        Family::GEMMA => Calls::Refused("the family has no form of its own for calls".to_owned()),
+        Family::GEMMA4 => Calls::Each(Box::new(Each {
             separator: String::new(),
             ..each(
                 "<|tool_call>call:{name}",

@@ -1,7 +1,7 @@
 //! Responses of models, and the schemas and templates that they are read with.
 
 use response_parser::agentscope::{CodeBlock, JsonDict, JsonObject, RegexTagged, TextParser as _};
-use response_parser::{Format, PartialJson, ResponseSchema, ResponseTemplate, Turn};
+use response_parser::{Family, PartialJson, ResponseSchema, ResponseTemplate, Turn};
 use serde_json::{Value, json};
 
 use crate::Case;
@@ -10,7 +10,7 @@ use crate::seen::Seen;
 pub(crate) fn cases() -> Vec<Case> {
     let mut cases = Vec::new();
     for (name, text) in TEXTS {
-        for &format in Format::ALL.iter().step_by(3) {
+        for format in Family::all().step_by(3) {
             cases.push(Case::new(
                 "response",
                 format!("{name}, read as {}", format.name()),
@@ -87,9 +87,9 @@ fn by_schema(schema: &Value, text: &str, seen: &mut Seen) {
     }
 }
 
-fn by_template(format: Format, text: &str, seen: &mut Seen) {
+fn by_template(format: Family, text: &str, seen: &mut Seen) {
     seen.begin();
-    let Some(template) = seen.call(|| format.template()) else {
+    let Some(template) = seen.call(|| ResponseTemplate::of_family(format)) else {
         return;
     };
     let whole = seen.call(|| template.parse(text));

@@ -9,6 +9,7 @@ mod transform;
 
 use std::sync::Arc;
 
+use families::Family;
 use serde::de::DeserializeOwned;
 use serde_json::Value as Json;
 
@@ -113,7 +114,7 @@ impl ResponseTemplateBuilder {
 /// What a response follows: the prompt's end, and the tools that were offered.
 ///
 /// ```
-/// use response_parser::{Format, Turn};
+/// use response_parser::{Family, ResponseTemplate, Turn};
 /// use serde_json::json;
 ///
 /// // The prompt has opened the reasoning, and the tool takes a number.
@@ -122,7 +123,7 @@ impl ResponseTemplateBuilder {
 /// }}]);
 /// let turn = Turn::after("<|im_start|>assistant\n<think>\n").with_tools(&tools);
 /// let said = "Hm.\n</think>\n<tool_call>\n{\"name\": \"f\", \"arguments\": {\"n\": \"3\"}}\n</tool_call>";
-/// let message = Format::Hermes.template()?.parse_turn(&turn, said)?;
+/// let message = ResponseTemplate::of_family(Family::HERMES)?.parse_turn(&turn, said)?;
 /// assert_eq!(message["reasoning_content"], "Hm.");
 /// assert_eq!(message["tool_calls"][0]["function"]["arguments"], json!({"n": 3}));
 /// # Ok::<(), response_parser::Error>(())
@@ -175,6 +176,25 @@ impl ResponseTemplate {
         ResponseTemplate::builder().build(template)
     }
 
+    /// The template by which a family's texts are read.
+    ///
+    /// # Errors
+    ///
+    /// None in practice: the templates are fixed ones.
+    ///
+    /// ```
+    /// use response_parser::{Family, ResponseTemplate};
+    ///
+    /// let template = ResponseTemplate::of_family(Family::HERMES)?;
+    /// let message = template.parse("<think>\nHm.\n</think>\nHello.")?;
+    /// assert_eq!(message["reasoning_content"], "Hm.");
+    /// assert_eq!(message["content"], "Hello.");
+    /// # Ok::<(), response_parser::Error>(())
+    /// ```
+    pub fn of_family(family: Family) -> Result<ResponseTemplate, Error> {
+        ResponseTemplate::new(family.template())
+    }
+
     /// Options for compiling a template.
     #[must_use]
     pub fn builder() -> ResponseTemplateBuilder {
@@ -218,9 +238,9 @@ impl ResponseTemplate {
     /// [`ErrorKind::RegexBudget`] where matching takes too long.
     ///
     /// ```
-    /// use response_parser::Format;
+    /// use response_parser::{Family, ResponseTemplate};
     ///
-    /// let template = Format::Hermes.template()?;
+    /// let template = ResponseTemplate::of_family(Family::HERMES)?;
     /// let prompt = "<|im_start|>user\nHi<|im_end|>\n<|im_start|>assistant\n<think>\n";
     /// assert_eq!(template.behind_anchor(prompt)?, Some("<think>\n"));
     /// # Ok::<(), response_parser::Error>(())
@@ -246,7 +266,7 @@ impl ResponseTemplate {
     /// [`ResponseTemplate::parse_turn`].
     ///
     /// ```
-    /// use response_parser::{Format, Turn};
+    /// use response_parser::{Family, ResponseTemplate, Turn};
     /// use serde::Deserialize;
     ///
     /// #[derive(Deserialize)]
@@ -255,7 +275,7 @@ impl ResponseTemplate {
     ///     content: String,
     /// }
     ///
-    /// let template = Format::Hermes.template()?;
+    /// let template = ResponseTemplate::of_family(Family::HERMES)?;
     /// let message: Message = template.parse_turn_as(&Turn::after(""), "Hello.")?;
     /// assert_eq!((message.role.as_str(), message.content.as_str()), ("assistant", "Hello."));
     /// # Ok::<(), response_parser::Error>(())

@@ -16,9 +16,9 @@ use crate::value::{Beyond, Object, Value};
 /// Something that happened while a response arrived.
 ///
 /// ```
-/// use response_parser::{Event, Format, Turn};
+/// use response_parser::{Event, Family, ResponseTemplate, Turn};
 ///
-/// let mut stream = Format::Hermes.template()?.stream(&Turn::after(""))?;
+/// let mut stream = ResponseTemplate::of_family(Family::HERMES)?.stream(&Turn::after(""))?;
 /// let mut shown = String::new();
 /// for piece in ["Hel", "lo."] {
 ///     for event in stream.feed(piece)? {
@@ -74,10 +74,10 @@ impl Event {
     /// to it.
     ///
     /// ```
-    /// use response_parser::{Format, Turn};
+    /// use response_parser::{Family, ResponseTemplate, Turn};
     /// use serde_json::json;
     ///
-    /// let mut stream = Format::Hermes.template()?.stream(&Turn::after(""))?;
+    /// let mut stream = ResponseTemplate::of_family(Family::HERMES)?.stream(&Turn::after(""))?;
     /// let events = stream.feed("<think>\nHm.")?;
     /// assert_eq!(events[0].to_json(), json!({"type": "region_open", "field": "reasoning_content"}));
     /// # Ok::<(), response_parser::Error>(())
@@ -101,9 +101,9 @@ impl Event {
     /// way of cutting a response.
     ///
     /// ```
-    /// use response_parser::{Event, Format, Turn};
+    /// use response_parser::{Event, Family, ResponseTemplate, Turn};
     ///
-    /// let template = Format::Hermes.template()?;
+    /// let template = ResponseTemplate::of_family(Family::HERMES)?;
     /// let read = |pieces: &[&str]| {
     ///     let mut stream = template.stream(&Turn::after(""))?;
     ///     let mut events = Vec::new();
@@ -168,9 +168,9 @@ struct OpenJson {
 /// The value so far of the JSON region that is open; from [`TemplateStream::partial`].
 ///
 /// ```
-/// use response_parser::{Format, Turn};
+/// use response_parser::{Family, ResponseTemplate, Turn};
 ///
-/// let mut stream = Format::Llama3.template()?.stream(&Turn::after(""))?;
+/// let mut stream = ResponseTemplate::of_family(Family::LLAMA3)?.stream(&Turn::after(""))?;
 /// stream.feed("{\"name\": \"weather\", \"parameters\": {\"city\": \"Os")?;
 /// let partial = stream.partial().unwrap();
 /// assert_eq!(partial.value().unwrap()["parameters"]["city"], "Os");

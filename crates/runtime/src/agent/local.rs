@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use fsm_index::{Fill, Guide, Index, IndexConfig};
-use response_parser::{Format, ResponseTemplate};
+use response_parser::{Family, ResponseTemplate};
 use schema_regex::Options;
 use serde_json::{Value, json};
 
@@ -54,7 +54,7 @@ pub struct LocalModel<'m, M: Model = Transformer> {
     session: Session<'m, M>,
     tokenizer: &'m Tokenizer,
     chat: &'m ChatTemplates,
-    format: Format,
+    format: Family,
     template: ResponseTemplate,
     reasoning: Reasoning,
     options: Options,
@@ -74,12 +74,8 @@ impl<'m> LocalModel<'m> {
     /// [`LocalModel::of_parts`] takes one by name.
     pub fn new(loaded: &'m mut LoadedModel) -> Result<Self, Error> {
         let source = loaded.chat.source_for(&Chat::new(&[]))?;
-        let format = Format::of_chat_template(source).ok_or_else(|| {
-            Error::new(
-                ErrorKind::Constraint,
-                "the chat template has the markers of no known format; name it",
-            )
-        })?;
+        let format = Family::of_chat_template(source)
+            .map_err(|unknown| Error::new(ErrorKind::Constraint, unknown.to_string()))?;
         Self::of_parts(&mut loaded.model, &loaded.tokenizer, &loaded.chat, format)
     }
 }
@@ -94,7 +90,7 @@ impl<'m, M: Model> LocalModel<'m, M> {
         model: &'m mut M,
         tokenizer: &'m Tokenizer,
         chat: &'m ChatTemplates,
-        format: Format,
+        format: Family,
     ) -> Result<Self, Error> {
         let request = Request::new(Prompt::Tokens(Vec::new()))
             .with_max_tokens(MAX_TOKENS)
@@ -104,7 +100,7 @@ impl<'m, M: Model> LocalModel<'m, M> {
             tokenizer,
             chat,
             format,
-            template: format.template().map_err(unreadable)?,
+            template: ResponseTemplate::of_family(format).map_err(unreadable)?,
             reasoning: Reasoning::FREE,
             options: Options::for_generation(),
             request,

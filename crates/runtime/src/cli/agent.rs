@@ -11,7 +11,7 @@ use serde_json::{Map, Value, json};
 use tokenmold::Error;
 use tokenmold::agent::{Agent, ChatModel, Ended, LocalModel, ModelRequest, PlainText};
 use tokenmold::generate::{Prompt, Request, TokenBudget};
-use tokenmold::response_parser::Format as AnswerFormat;
+use tokenmold::response_parser::Family;
 use tokenmold::tools::{Tool, ToolCall, Tools};
 
 use super::model::{ModelArgs, SamplingArgs};
@@ -64,7 +64,7 @@ pub(crate) struct Args {
     /// How the model writes calls, by the name of a ready-made format. Default:
     /// what the markers in its chat template tell.
     #[arg(long, value_name = "NAME")]
-    format: Option<AnswerFormat>,
+    format: Option<Family>,
 
     #[command(flatten)]
     options: SchemaOptions,

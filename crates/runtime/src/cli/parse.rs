@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use clap::ValueEnum;
 use serde_json::{Value, json};
 use tokenmold::response_parser::{
-    Format, Mode, ResponseSchema, ResponseTemplate, Turn, Unrepresentable,
+    Family, Mode, ResponseSchema, ResponseTemplate, Turn, Unrepresentable, family_of_model_dir,
 };
 use tokenmold::tools::read_response;
 
@@ -207,8 +207,8 @@ impl Args {
         }
         let (place, json) = match (&reader.format, &reader.response_template) {
             (Some(name), _) => {
-                let format: Format = name.parse().map_err(|e| Failure::new(format!("{e}")))?;
-                (name.clone(), format.json())
+                let family: Family = name.parse().map_err(|e| Failure::new(format!("{e}")))?;
+                (name.clone(), family.template().clone())
             }
             (None, Some(file)) => (file.display().to_string(), template_in(file)?),
             (None, None) => return Err(Failure::new("it is not said how to read the output")),
@@ -246,8 +246,8 @@ impl Args {
             let schema = read_schema(&config, self.mode(), self.unrepresentable.into())?;
             return Ok(Known::Schema(schema));
         }
-        let format = Format::of_model_dir(folder).map_err(|e| Failure::new(e.to_string()))?;
-        self.template(format.name(), &format.json())
+        let family = family_of_model_dir(folder).map_err(|e| Failure::new(e.to_string()))?;
+        self.template(family.name(), family.template())
             .map(Known::Template)
     }
 
@@ -364,9 +364,8 @@ fn elsewhere(file: &Path, wanted: &str, json: &Value) -> Failure {
     };
     Failure::new(format!(
         "{what}; write one into a file of its own, or name a ready-made format: --format {}",
-        Format::ALL
-            .iter()
-            .map(ToString::to_string)
+        Family::all()
+            .map(Family::name)
             .collect::<Vec<_>>()
             .join("|")
     ))

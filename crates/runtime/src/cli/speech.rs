@@ -6,7 +6,7 @@ use std::path::Path;
 use serde_json::{Value, json};
 use tokenmold::Error;
 use tokenmold::chat::{Chat, ChatTemplates, chatml};
-use tokenmold::response_parser::{Format, ResponseTemplate};
+use tokenmold::response_parser::{Family, ResponseTemplate};
 use tokenmold::schema_regex::automaton::SchemaAutomaton;
 use tokenmold::tags::{self, Content, ResponseFormat};
 
@@ -75,17 +75,16 @@ impl Speech {
                     chat = chat.with_tools(tools);
                 }
                 let source = templates.source_for(&chat).map_err(fail)?;
-                Some(Format::of_chat_template(source).ok_or_else(|| {
-                    Failure::new(
-                        "the chat template has the markers of no known format; name it by --format",
-                    )
-                })?)
+                Some(
+                    Family::of_chat_template(source)
+                        .map_err(|unknown| Failure::new(format!("{unknown}: --format NAME")))?,
+                )
             }
             Form::Template(_) => None,
         };
         let (format, template) = match (known, form) {
             (Some(known), _) => {
-                let template = known.template();
+                let template = ResponseTemplate::of_family(known);
                 let template = template.map_err(|error| Failure::new(error.to_string()))?;
                 (ResponseFormat::named(known).map_err(unbound)?, template)
             }
@@ -134,8 +133,9 @@ pub(crate) fn reasons(templates: &ChatTemplates, messages: &[Value]) -> bool {
     let source = templates
         .source_for(&Chat::new(messages))
         .unwrap_or_default();
-    let format = Format::of_chat_template(source).map(ResponseFormat::named);
-    let markers = format.and_then(|format| Some(format.ok()?.reasoning_markers()?.0.to_owned()));
+    let format = Family::of_chat_template(source).map(ResponseFormat::named);
+    let format = format.ok().and_then(Result::ok);
+    let markers = format.and_then(|format| Some(format.reasoning_markers()?.0.to_owned()));
     markers.is_some_and(|open| source.contains(open.trim()))
 }
 

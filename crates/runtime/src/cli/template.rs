@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value, json};
 use tokenmold::chat::{Chat, ChatTemplates, Ending, Moment};
-use tokenmold::response_parser::Format;
+use tokenmold::response_parser::Family;
 use tokenmold::tokenizer::Tokenizer;
 use tokenmold::{Error, embedded, model};
 
@@ -374,7 +374,7 @@ fn list(args: &ListArgs) -> Result<Output, Failure> {
             chat = chat.with_template(name);
         }
         let source = templates.source_for(&chat).map_err(failed)?;
-        let format = Format::of_chat_template(source);
+        let family = Family::of_chat_template(source);
         let tools = source.contains("tools");
         let _ = writeln!(
             text,
@@ -385,9 +385,12 @@ fn list(args: &ListArgs) -> Result<Output, Failure> {
                 true => "reads tools",
                 false => "reads no tools",
             },
-            match format {
-                Some(format) => format!("answers in the format {format}"),
-                None => "answers in no known format".to_owned(),
+            match &family {
+                Ok(family) => {
+                    let marks = family.marks_in(source).unwrap_or_default();
+                    format!("answers as {family} (it has {})", marks.join(", "))
+                }
+                Err(unknown) => unknown.to_string(),
             },
         );
         if args.source_text {
@@ -397,7 +400,8 @@ fn list(args: &ListArgs) -> Result<Output, Failure> {
             "name": name,
             "bytes": source.len(),
             "tools": tools,
-            "format": format,
+            "format": family.as_ref().ok(),
+            "candidates": family.as_ref().err().map(|unknown| unknown.candidates()),
             "source": source,
         }));
     }

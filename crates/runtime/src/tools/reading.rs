@@ -21,13 +21,13 @@ use crate::depth;
 ///
 /// ```
 /// use serde_json::json;
-/// use tokenmold::response_parser::{Format, Turn};
+/// use tokenmold::response_parser::{Family, ResponseTemplate, Turn};
 /// use tokenmold::tools::read_response;
 ///
 /// let tools = [json!({"name": "dial", "parameters": {
 ///     "type": "object", "properties": {"number": {"enum": ["110", "112"], "type": ["integer", "string"]}},
 /// }})];
-/// let template = Format::Hermes.template()?;
+/// let template = ResponseTemplate::of_family(Family::HERMES)?;
 /// let text = r#"<tool_call>{"name": "dial", "arguments": {"number": "112"}}</tool_call>"#;
 /// let message = read_response(&template, "", &tools, text)?;
 /// assert_eq!(message["tool_calls"][0]["function"]["arguments"]["number"], "112");

@@ -2,7 +2,7 @@
 //! format's parser reads.
 
 use fsm_index::{ByteAutomaton, TokenId, Vocabulary};
-use response_parser::{Format, ResponseTemplate, Turn};
+use response_parser::{Family, ResponseTemplate, Turn};
 use serde_json::{Value, json};
 use structural_tags::ErrorKind;
 use structural_tags::{Content, Count, Reasoning, ResponseFormat, Tag, Tags};
@@ -184,18 +184,18 @@ fn reads_back(
 }
 
 /// Formats whose calls cannot be bound.
-const REFUSED: [Format; 1] = [Format::Gemma];
+const REFUSED: [Family; 1] = [Family::GEMMA];
 
 #[test]
 fn what_is_generated_in_a_format_is_what_its_parser_reads() {
     let plain = vocabulary(&TEMPTING, &[]);
     let special = vocabulary(&TEMPTING, &SPECIALS);
-    for format in Format::ALL {
+    for format in Family::all() {
         let name = format.name();
-        let template = format.template().unwrap();
-        let bound = ResponseFormat::named(*format).unwrap();
+        let template = ResponseTemplate::of_family(format).unwrap();
+        let bound = ResponseFormat::named(format).unwrap();
         let offered = bound.clone().with_tools(&tools()).unwrap();
-        if REFUSED.contains(format) {
+        if REFUSED.contains(&format) {
             let error = offered.compile(&plain).unwrap_err();
             assert_eq!(error.kind(), ErrorKind::Constraint, "{error}");
             assert!(error.to_string().contains(name), "{error}");
@@ -222,7 +222,7 @@ fn what_is_generated_in_a_format_is_what_its_parser_reads() {
                 0,
                 "{what}"
             );
-            if ![Format::Llama3, Format::Harmony].contains(format) {
+            if ![Family::LLAMA3, Family::HARMONY].contains(&format) {
                 let three = Count {
                     least: 3,
                     most: Some(3),
@@ -243,8 +243,8 @@ fn what_is_generated_in_a_format_is_what_its_parser_reads() {
 fn other_templates_are_read_as_far_as_they_are_spelt_out() {
     let vocabulary = vocabulary(&TEMPTING, &["<tool_call>", "<|im_end|>"]);
     let mut derived = Vec::new();
-    for format in Format::ALL {
-        let mut json = format.json();
+    for format in Family::all() {
+        let mut json = format.template().clone();
         // Another closing of the turn makes it another template.
         json["fields"]["content"]["close"] = json!(["<|mine|>"]);
         if let Some(content) = json["fields"]["content"].as_object_mut() {
@@ -287,10 +287,10 @@ fn other_templates_are_read_as_far_as_they_are_spelt_out() {
         ]
     );
     // A template with the fields of a ready-made format is that one.
-    for format in Format::ALL {
-        let template = format.template().unwrap();
+    for format in Family::all() {
+        let template = ResponseTemplate::of_family(format).unwrap();
         let own = ResponseFormat::from_template(&template).unwrap();
-        let named = ResponseFormat::named(*format).unwrap();
+        let named = ResponseFormat::named(format).unwrap();
         assert_eq!(format!("{own:?}"), format!("{named:?}"));
     }
 }
@@ -298,7 +298,7 @@ fn other_templates_are_read_as_far_as_they_are_spelt_out() {
 #[test]
 fn what_cannot_be_bound_is_refused_by_name() {
     let vocabulary = vocabulary(&[], &[]);
-    let refused = |format: Format, parameters: Value| {
+    let refused = |format: Family, parameters: Value| {
         let tool = json!({"name": "t", "parameters": parameters});
         let format = ResponseFormat::named(format)
             .unwrap()
@@ -307,21 +307,21 @@ fn what_cannot_be_bound_is_refused_by_name() {
         format.compile(&vocabulary).unwrap_err().to_string()
     };
     let cases = [
-        refused(Format::Gemma, json!({"type": "object"})),
+        refused(Family::GEMMA, json!({"type": "object"})),
         refused(
-            Format::Hermes,
+            Family::HERMES,
             json!({"not": {"type": "object"}, "$ref": "#/nope"}),
         ),
-        refused(Format::Glm4, json!({"type": "object", "minProperties": 1})),
+        refused(Family::GLM4, json!({"type": "object", "minProperties": 1})),
         refused(
-            Format::Qwen3Coder,
+            Family::QWEN3_CODER,
             json!({"type": "object", "required": ["a"]}),
         ),
         refused(
-            Format::MiniMaxM2,
+            Family::MINIMAX_M2,
             json!({"type": "object", "properties": {"a<b": {}}}),
         ),
-        ResponseFormat::named(Format::Llama3)
+        ResponseFormat::named(Family::LLAMA3)
             .unwrap()
             .with_tools(&tools())
             .unwrap()
@@ -332,13 +332,13 @@ fn what_cannot_be_bound_is_refused_by_name() {
             .compile(&vocabulary)
             .unwrap_err()
             .to_string(),
-        ResponseFormat::named(Format::Hermes)
+        ResponseFormat::named(Family::HERMES)
             .unwrap()
             .with_calls(Count::ONE)
             .compile(&vocabulary)
             .unwrap_err()
             .to_string(),
-        ResponseFormat::named(Format::Hermes)
+        ResponseFormat::named(Family::HERMES)
             .unwrap()
             .with_tools(&[json!({"name": "a b"})])
             .unwrap_err()
@@ -385,7 +385,7 @@ fn what_cannot_be_bound_is_refused_by_name() {
 fn the_prompt_may_have_begun() {
     let vocabulary = vocabulary(&[], &[]);
     let after = |prompt: &str, text: &str| {
-        ResponseFormat::named(Format::Hermes)
+        ResponseFormat::named(Family::HERMES)
             .unwrap()
             .with_reasoning(Reasoning::limited(8).required())
             .with_answer(Content::choice(["yes", "no"]).unwrap())
@@ -415,7 +415,7 @@ fn references_of_an_argument_are_those_of_the_whole_schema() {
         },
     });
     let tool = json!({"name": "t", "parameters": parameters});
-    let format = ResponseFormat::named(Format::Qwen3Coder).unwrap();
+    let format = ResponseFormat::named(Family::QWEN3_CODER).unwrap();
     let format = format.with_tools(&[tool]).unwrap().with_calls(Count::ONE);
     let automaton = format.compile(&vocabulary(&[], &[])).unwrap();
     let is = |key: &str, value: &str| {
@@ -437,12 +437,12 @@ fn real_vocabularies() {
         return;
     };
     let cases = [
-        ("qwen3", Format::Hermes),
-        ("qwen3", Format::Qwen3Coder),
-        ("llama3_1", Format::Llama3),
-        ("gptoss", Format::Harmony),
-        ("deepseek_v3", Format::DeepSeekV3),
-        ("deepseek_v3", Format::DeepSeekV31),
+        ("qwen3", Family::HERMES),
+        ("qwen3", Family::QWEN3_CODER),
+        ("llama3_1", Family::LLAMA3),
+        ("gptoss", Family::HARMONY),
+        ("deepseek_v3", Family::DEEPSEEK_V3),
+        ("deepseek_v3", Family::DEEPSEEK_V3_1),
     ];
     for (tokenizer, format) in cases {
         let file = std::path::Path::new(&data)
@@ -457,13 +457,19 @@ fn real_vocabularies() {
             .with_tools(&tools())
             .unwrap();
         let some = bound.with_calls(Count::AT_LEAST_ONE);
-        let calls = reads_back(&what, &some, &format.template().unwrap(), &vocabulary, 4);
+        let calls = reads_back(
+            &what,
+            &some,
+            &ResponseTemplate::of_family(format).unwrap(),
+            &vocabulary,
+            4,
+        );
         assert!(calls >= 4, "{what}: {calls}");
         let automaton = some.compile(&vocabulary).unwrap();
         let specials = automaton
             .specials()
             .map_or(&[][..], |specials| specials.names());
-        assert!(!specials.is_empty() || format == Format::Llama3, "{what}");
+        assert!(!specials.is_empty() || format == Family::LLAMA3, "{what}");
         // Free text: the row is known after the first time.
         let mut guide = guide(&automaton, &vocabulary);
         let first = std::time::Instant::now();

@@ -3,7 +3,7 @@
 
 use fsm_index::contract::{self, Effort};
 use fsm_index::{ByteAutomaton, Vocabulary};
-use response_parser::{Format, ResponseTemplate, Turn};
+use response_parser::{Family, ResponseTemplate, Turn};
 use serde_json::{Value, json};
 use structural_tags::{Count, ResponseFormat};
 
@@ -12,14 +12,14 @@ use super::{Chance, guide, vocabulary, walk};
 
 fn format(parameters: &Value) -> ResponseFormat {
     let tool = json!({"name": "act", "parameters": parameters});
-    ResponseFormat::named(Format::Gemma4)
+    ResponseFormat::named(Family::GEMMA4)
         .and_then(|format| format.with_tools(&[tool]))
         .unwrap()
         .with_calls(Count::ONE)
 }
 
 fn arguments(text: &str) -> Value {
-    let template = Format::Gemma4.template().unwrap();
+    let template = ResponseTemplate::of_family(Family::GEMMA4).unwrap();
     let mut message = template.parse_turn(&Turn::after(""), text).unwrap();
     let calls = message["tool_calls"].as_array_mut().unwrap();
     assert_eq!(calls.len(), 1, "{text}");
@@ -246,7 +246,7 @@ fn what_no_text_can_say_is_refused() {
 /// names.
 #[test]
 fn a_template_may_write_so_too() {
-    let mut json = Format::Gemma4.json();
+    let mut json = Family::GEMMA4.template().clone();
     json["fields"]["content"]["close"] = json!(["<|mine|>"]);
     json["fields"]["content"]
         .as_object_mut()

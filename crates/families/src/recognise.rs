@@ -1,0 +1,133 @@
+//! The family of a chat template: by several marks, and never by a guess.
+//!
+//! For example, `<function=` and `<parameter=` beside `<|im_start|>` are of Qwen3-Coder; `<|im_start|>` alone is of no
+//! family, because fifty of them begin a turn with it.
+
+use std::fmt;
+
+use serde::Deserialize;
+
+use crate::Family;
+
+/// Texts that a family's chat templates have, and texts that they do not have.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Marks {
+    pub(crate) all: Vec<String>,
+    #[serde(default)]
+    pub(crate) none: Vec<String>,
+}
+
+impl Marks {
+    fn fit(&self, chat_template: &str) -> bool {
+        let has = |mark: &String| chat_template.contains(mark.as_str());
+        self.all.iter().all(has) && !self.none.iter().any(has)
+    }
+}
+
+impl Family {
+    /// The family whose models have this chat template. It is only searched for marks, and need not be complete.
+    /// Linear in its length for each family.
+    ///
+    /// # Errors
+    ///
+    /// The marks are those of no family, or of several: [`Unrecognised`] names them.
+    ///
+    /// ```
+    /// use families::Family;
+    ///
+    /// let source = "{% for m in messages %}[INST] {{ m.content }} [/INST]{% endfor %}[TOOL_CALLS][AVAILABLE_TOOLS]";
+    /// assert_eq!(Family::of_chat_template(source), Ok(Family::MISTRAL));
+    /// assert!(Family::of_chat_template("{{ messages }}").is_err());
+    /// ```
+    pub fn of_chat_template(chat_template: &str) -> Result<Family, Unrecognised> {
+        let fits = |family: &Family| {
+            family
+                .told()
+                .marks
+                .iter()
+                .any(|marks| marks.fit(chat_template))
+        };
+        let candidates: Vec<Family> = Family::all().filter(fits).collect();
+        match candidates[..] {
+            [family] => Ok(family),
+            _ => Err(Unrecognised { candidates }),
+        }
+    }
+
+    /// The marks by which a chat template is recognised as of this family; none where it is not.
+    ///
+    /// ```
+    /// use families::Family;
+    ///
+    /// let marks = Family::HERMES.marks_in("<|im_start|>user\nHi<|im_end|>");
+    /// assert_eq!(marks.unwrap(), ["<|im_start|>", "<|im_end|>"]);
+    /// ```
+    #[must_use]
+    pub fn marks_in(self, chat_template: &str) -> Option<&'static [String]> {
+        let marks = &self.told().marks;
+        let fitting = marks.iter().find(|marks| marks.fit(chat_template))?;
+        Some(&fitting.all)
+    }
+}
+
+/// A chat template whose marks are those of no family, or of several.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unrecognised {
+    candidates: Vec<Family>,
+}
+
+impl Unrecognised {
+    /// The families whose marks the chat template has.
+    #[must_use]
+    pub fn candidates(&self) -> &[Family] {
+        &self.candidates
+    }
+}
+
+impl fmt::Display for Unrecognised {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.candidates[..] {
+            [] => f.write_str(
+                "the chat template has the marks of no family that is known; choose one by name",
+            ),
+            several => {
+                let names: Vec<&str> = several.iter().map(|family| family.name()).collect();
+                let names = names.join(", ");
+                write!(
+                    f,
+                    "the chat template has the marks of several families ({names}); choose one by name"
+                )
+            }
+        }
+    }
+}
+
+impl std::error::Error for Unrecognised {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_family_has_several_marks() {
+        for family in Family::all() {
+            for marks in &family.told().marks {
+                assert!(
+                    marks.all.len() > 1,
+                    "{family} is recognised by a single mark"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn marks_of_one_family_are_not_those_of_another() {
+        for family in Family::all() {
+            for marks in &family.told().marks {
+                let source = marks.all.join("\n");
+                assert_eq!(Family::of_chat_template(&source), Ok(family), "{source}");
+            }
+        }
+    }
+}
