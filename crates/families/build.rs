@@ -12,7 +12,7 @@ fn main() {
         .map(|entry| entry.unwrap().path())
         .filter(|path| path.extension().is_some_and(|kind| kind == "json"))
         .collect();
-    files.sort();
+    files.sort_by_key(|path| path.file_stem().map(ToOwned::to_owned));
     let (mut sources, mut names) = (String::new(), String::new());
     for (number, path) in files.iter().enumerate() {
         let name = path.file_stem().unwrap().to_str().unwrap();

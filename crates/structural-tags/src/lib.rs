@@ -88,6 +88,7 @@ struct Readme;
 
 mod anchors;
 mod build;
+mod ending;
 mod error;
 mod exchange;
 mod free;

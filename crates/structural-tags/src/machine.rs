@@ -11,8 +11,8 @@ use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use fsm_index::{
-    ByteAutomaton, ByteSet, ClassId, Cursor, Description, Exception, FreeText, Horizon, JSON_TEXT,
-    KeyLanguage, Lexicon, Overlay, PlainText, ReadText, Scope, Stack, TextAt, TextLoop,
+    ByteAutomaton, ByteSet, ClassId, Cursor, Description, Ending, Exception, FreeText, Horizon,
+    JSON_TEXT, KeyLanguage, Lexicon, Overlay, PlainText, ReadText, Scope, Stack, TextAt, TextLoop,
 };
 
 use schema_regex::automaton::SchemaAutomaton;
@@ -534,6 +534,10 @@ impl ByteAutomaton for TagAutomaton {
             out.extend(text);
         }
         fits
+    }
+
+    fn ending(&self) -> Option<&dyn Ending<Scratch>> {
+        Some(self)
     }
 
     fn specials(&self) -> Option<&dyn fsm_index::SpecialTokens<State, Scratch>> {

@@ -119,6 +119,14 @@ impl Markers {
         &self.completing[usize::from(state)]
     }
 
+    /// The bytes with which markers end, ascending.
+    pub(super) fn lasts(&self) -> Vec<u8> {
+        let mut lasts: Vec<u8> = self.completing.iter().flatten().copied().collect();
+        lasts.sort_unstable();
+        lasts.dedup();
+        lasts
+    }
+
     /// The bytes with which markers begin, ascending.
     pub(super) fn firsts(&self) -> &[u8] {
         &self.firsts

@@ -418,6 +418,7 @@ impl<A: ByteAutomaton> Maker<'_, A> {
         let text = automaton
             .describe(self.start, trie.horizon(), scratch)
             .text()?;
+        let one = self.ways.way::<A>(ending, trie, text.next, scratch)?;
         let cut = self.index.cut(automaton.text_class(text.class))?;
         if text.next == self.start {
             return Some((text.next, cut));
@@ -436,7 +437,6 @@ impl<A: ByteAutomaton> Maker<'_, A> {
             }
             last = next;
         }
-        let one = self.ways.way::<A>(ending, trie, text.next, scratch)?;
         let most = self.ways.way::<A>(ending, trie, last, scratch)?;
         (one == most).then_some((text.next, cut))
     }

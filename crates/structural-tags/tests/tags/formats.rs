@@ -276,14 +276,14 @@ fn other_templates_are_read_as_far_as_they_are_spelt_out() {
     assert_eq!(
         derived,
         [
-            "hermes",
-            "smollm3",
-            "mistral",
+            "cohere",
             "deepseek-v3",
             "deepseek-v3.1",
             "gemma4",
-            "cohere",
-            "phi4-mini"
+            "hermes",
+            "mistral",
+            "phi4-mini",
+            "smollm3",
         ]
     );
     // A template with the fields of a ready-made format is that one.

@@ -1,5 +1,6 @@
 //! Structural tags and formats as constraints.
 
+mod endings;
 mod formats;
 mod loose;
 

@@ -1,0 +1,154 @@
+//! How far from the end any text of structural tags can be: so far from it nothing has to be looked up.
+//!
+//! For example, behind any text in free text with calls `<f>{..}</f>` no way to the end takes more tokens than an open call: the
+//! rest of its schema's longest completion, and `</f>`.
+//!
+//! The bound is a sum of two: the most that the rest of the part takes that is open, and the most that is to come behind a part.
+//! Where rules open each other, or a part is of a grammar, there is none.
+
+use fsm_index::{ByteAutomaton, Cursor, Ending, Growth, MAX_COMPLETION, Nearer};
+
+use super::machine::{Best, TagAutomaton};
+use super::markers::{Markers, ROOT};
+use super::parts::{Body, Json, Part, Spelling};
+use super::walk::Scratch;
+
+/// The tokens of a character that is open in free text, because it has so many bytes more at most.
+const CHARACTER: usize = 3;
+
+/// The tokens of a character that is spelt by its escape, `\u003e`.
+const ESCAPE: usize = 6;
+
+impl Ending<Scratch> for TagAutomaton {
+    /// Completions are asked for as a whole: pieces would have to pass special tokens, and escapes of markers.
+    fn nearer(&self, _: Cursor, _: &mut Scratch, _: &mut Vec<u8>) -> Nearer {
+        Nearer::Unknown
+    }
+
+    fn growth(&self, cost: &dyn Fn(&[u8]) -> usize) -> Growth {
+        self.bound(cost).unwrap_or(Growth::Unknown)
+    }
+
+    fn levels(&self, cursor: Cursor, x: &mut Scratch) -> usize {
+        let mut most = 0;
+        for at in 0..x.config(cursor).len() {
+            let thread = x.config(cursor)[at];
+            if let Body::Json(json) = &self.part(thread.part).body {
+                let scratch = &x.slots[thread.slot as usize].scratch;
+                let levels = json.automaton.levels_below(Cursor(thread.inner), scratch);
+                most = most.max(levels);
+            }
+        }
+        most
+    }
+}
+
+impl TagAutomaton {
+    fn bound(&self, cost: &dyn Fn(&[u8]) -> usize) -> Option<Growth> {
+        let opens_rules = self.0.junctions.iter().any(|j| !j.calls.is_empty());
+        if opens_rules || self.0.has_grammars {
+            return None;
+        }
+        let (mut open, mut level) = (0, 0);
+        let mut wholes = Vec::with_capacity(self.0.parts.len());
+        for part in &self.0.parts {
+            let (flat, deep) = rest(part, cost)?;
+            open = open.max(flat);
+            level = level.max(deep);
+            wholes.push(whole(part, cost)?);
+        }
+        let mut behind = vec![None; self.0.junctions.len()];
+        let all = 0..self.0.junctions.len() as u32;
+        let most = all.map(|junction| self.behind(junction, &wholes, &mut behind));
+        Some(Growth::ByLevel {
+            flat: open + most.max().unwrap_or(0),
+            level,
+            // Those of JSON, of which parts have levels.
+            openers: b"{[",
+        })
+    }
+
+    /// The tokens of the shortest text from a junction: each junction leads to one that is nearer to the end.
+    fn behind(&self, junction: u32, wholes: &[usize], known: &mut [Option<usize>]) -> usize {
+        let mut passed = Vec::new();
+        let mut at = junction;
+        let mut tokens = loop {
+            if let Some(tokens) = known[at as usize] {
+                break tokens;
+            }
+            let here = self.junction(at);
+            let (takes, next) = match here.best {
+                Best::Part(part) => (wholes[part as usize], self.part(part).after),
+                Best::Special(special) => {
+                    match here.specials.iter().find(|(known, _)| *known == special) {
+                        Some((_, next)) => (1, *next),
+                        None => break 0,
+                    }
+                }
+                Best::End | Best::Call(_) | Best::Return => break 0,
+            };
+            passed.push((at, takes));
+            at = next;
+        };
+        for (at, takes) in passed.into_iter().rev() {
+            tokens += takes;
+            known[at as usize] = Some(tokens);
+        }
+        tokens
+    }
+}
+
+/// The most tokens that the rest of a part takes, and those that each of its open levels adds.
+fn rest(part: &Part, cost: &dyn Fn(&[u8]) -> usize) -> Option<(usize, usize)> {
+    let longest = |texts: &[Vec<u8>]| texts.iter().map(|text| cost(text)).max().unwrap_or(0);
+    let flat = match &part.body {
+        Body::Nothing => 0,
+        Body::Literal(text) => cost(text),
+        Body::Dfa(dfa) => match dfa.ending()?.growth(cost) {
+            Growth::AtMost(tokens) => tokens,
+            Growth::ByLevel { .. } | Growth::Unknown => return None,
+        },
+        Body::Quiet(quiet) => longest(&quiet.completions),
+        Body::Json(json) => return json_rest(json, cost),
+        Body::Grammar(_) => return None,
+        Body::Free(_) => CHARACTER,
+        // A longer trigger that a shorter one begins is spelt to its end.
+        Body::Run(run) => CHARACTER.max(longest(&run.triggers)),
+        Body::Tokens(tokens) => cost(&tokens.filler) + tokens.least as usize,
+    };
+    Some((flat, 0))
+}
+
+fn json_rest(json: &Json, cost: &dyn Fn(&[u8]) -> usize) -> Option<(usize, usize)> {
+    let lasts = json
+        .markers
+        .as_ref()
+        .map(Markers::lasts)
+        .unwrap_or_default();
+    let cost = |text: &[u8]| match json.spelling {
+        // Behind what begins a marker its last byte is spelt by its escape.
+        Spelling::Json if text.iter().any(|byte| lasts.contains(byte)) => text.len() * ESCAPE,
+        Spelling::Json => cost(text),
+        // Other text than that of the pieces: a token has a byte at least.
+        Spelling::Raw => text.len(),
+    };
+    match json.automaton.ending()?.growth(&cost) {
+        Growth::AtMost(flat) => Some((flat + ESCAPE, 0)),
+        Growth::ByLevel { flat, level, .. } => Some((flat + ESCAPE, level)),
+        Growth::Unknown => None,
+    }
+}
+
+/// The tokens of a shortest text of a part.
+fn whole(part: &Part, cost: &dyn Fn(&[u8]) -> usize) -> Option<usize> {
+    let mut text = Vec::new();
+    match &part.body {
+        Body::Json(json) => {
+            let is_found = json.completion(&json.start, (ROOT, None), MAX_COMPLETION, &mut text);
+            is_found.then_some(())?;
+        }
+        Body::Tokens(tokens) => return Some(cost(&tokens.filler) + tokens.least as usize),
+        body => body.completion(body.begin(), 0, &mut text),
+    }
+    Some(cost(&text))
+}
