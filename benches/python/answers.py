@@ -4,6 +4,8 @@
     python benches/python/answers.py --model DIR --budgets 64 --limit 6
     python benches/python/answers.py --model DIR --backends tokenmold,tokenmold-closed --temperature 0 0.7
     python benches/python/answers.py --model DIR --maskbench dev.jsonl --sample 40 --out answers.jsonl
+    python benches/python/answers.py --engine transformers --backends tokenmold --model DIR
+    python benches/python/answers.py --engine program --backends tokenmold --model FILE.gguf
 
 Needs jsonschema with its checkers of formats, the installed package tokenmold, the peers and vLLM (or, with
 `--engine transformers`, transformers and torch) in one environment: see requirements.txt. On a CPU, vLLM wants
@@ -32,6 +34,7 @@ import argparse
 import json
 import os
 import random
+import subprocess
 import sys
 import time
 from collections import Counter
@@ -236,6 +239,40 @@ def in_transformers(arguments: argparse.Namespace) -> Ask:
     return ask
 
 
+def in_program(arguments: argparse.Namespace) -> Ask:
+    """`tokenmold generate --batch`, a process a row."""
+
+    def ask(cases: list[Case], variant: Variant, budget: int, temperature: float) -> list[Answer | str]:
+        if variant != VARIANTS["tokenmold"]:
+            raise SystemExit("`--engine program` has no other backends, and options of its own")
+        asked = [
+            {
+                "id": str(number),
+                "prompt": case.prompt,
+                "schema": case.schema,
+                "max_tokens": budget,
+                "temperature": temperature,
+                "seed": arguments.seed + number,
+            }
+            for number, case in enumerate(cases)
+        ]
+        lines = "\n".join(json.dumps(one) for one in asked)
+        # Not told the schema: the other engines' models are not either.
+        command = [arguments.program, "generate", "--model", arguments.model, "--batch", "-", "--system", ""]
+        told = subprocess.run(command, input=lines, capture_output=True, text=True)
+        given = [json.loads(line) for line in told.stdout.splitlines()]
+        if len(given) != len(cases):
+            raise SystemExit(told.stderr)
+        return [
+            Answer(one["text"], one["tokens"], "stop" if one["complete"] else "length")
+            if "text" in one
+            else str(one["error"])
+            for one in given
+        ]
+
+    return ask
+
+
 def verdict(schema: Any, text: str) -> str:
     """`cut`, or what `jsonschema` says of a whole text."""
     try:
@@ -309,6 +346,9 @@ def table(rows: list[dict[str, Any]], schemas: set[str] | None = None) -> str:
     return "\n".join(lines)
 
 
+ENGINES = {"vllm": in_vllm, "transformers": in_transformers, "program": in_program}
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
@@ -330,7 +370,8 @@ def main() -> None:
         help=f"of {', '.join(VARIANTS)}",
     )
     parser.add_argument("--temperature", nargs="+", type=float, default=[0.0])
-    parser.add_argument("--engine", choices=["vllm", "transformers"], default="vllm")
+    parser.add_argument("--engine", choices=[*ENGINES], default="vllm")
+    parser.add_argument("--program", default="target/release/tokenmold", help="for `--engine program`")
     parser.add_argument("--seed", type=int, default=11)
     parser.add_argument("--batch", type=int, default=64, help="answers at a time in vLLM")
     # bfloat16 is slow on CPUs without it, which hides what masks cost.
@@ -345,7 +386,7 @@ def main() -> None:
     if arguments.maskbench:
         cases += maskbench(arguments.maskbench, arguments.sample, arguments.seed)
     cases = cases[: arguments.limit]
-    ask = in_vllm(arguments) if arguments.engine == "vllm" else in_transformers(arguments)
+    ask = ENGINES[arguments.engine](arguments)
     rows = []
     for name in arguments.backends:
         for temperature in arguments.temperature:

@@ -17,7 +17,7 @@ torch = pytest.importorskip("torch", reason="torch is not installed")
 base = pytest.importorskip("sglang.srt.constrained.base_grammar_backend", reason="SGLang is not installed")
 
 from sglang.srt.arg_groups.choices import GRAMMAR_BACKEND_CHOICES
-from sglang.srt.runtime_context import get_context
+from sglang.srt.runtime_context import get_context, get_parallel
 from tokenmold.integrations.sglang import TokenmoldBackend, TokenmoldGrammar, register
 from transformers import AutoTokenizer
 
@@ -259,3 +259,62 @@ def test_a_tree_of_drafts(backend: Any, tokenizer: Any) -> None:
 
 def test_the_name_can_be_chosen() -> None:
     assert GRAMMAR_BACKEND_CHOICES.count("tokenmold") == 1
+
+
+def manage(backend: Any) -> Any:
+    """SGLang's manager of grammars, without the process groups of a scheduler."""
+    from types import SimpleNamespace
+
+    from sglang.srt.constrained.grammar_manager import GrammarManager
+
+    manager = object.__new__(GrammarManager)
+    manager.grammar_backend = backend
+    manager.grammar_queue = []
+    manager._enable_strict_thinking = False
+    manager.scheduler = SimpleNamespace(model_config=SimpleNamespace())
+    return manager
+
+
+def asked(manager: Any, most: int, **custom: Any) -> Any:
+    """A request of SGLang's for a person, whose grammar is ready."""
+    from sglang.srt.managers.schedule_batch import Req
+    from sglang.srt.sampling.sampling_params import SamplingParams
+
+    def request() -> Any:
+        params = SamplingParams(
+            max_new_tokens=most, json_schema=json.dumps(PERSON), custom_params=custom or None
+        )
+        return Req("1", "x", [1, 2, 3], params)
+
+    first = request()
+    if manager.process_req_with_grammar(first):
+        manager.grammar_backend.set_cache(first.grammar_key, first.grammar.result())
+        first = request()
+        assert not manager.process_req_with_grammar(first)
+    return first
+
+
+def wordy(tokenizer: Any, request: Any, most: int) -> str:
+    """The longest token that may come, as often as one may come."""
+    mask = request.grammar.allocate_vocab_mask(len(tokenizer), 1, "cpu")
+    for _ in range(most):
+        if request.grammar.is_terminated():
+            break
+        request.grammar.fill_vocab_mask(mask, 0)
+        may = allowed(mask, 0)
+        token = max(may, key=lambda t: (t != tokenizer.eos_token_id, len(tokenizer.decode([t])), t))
+        request.grammar.accept_token(token)
+        request.output_ids.append(token)
+    return tokenizer.decode(request.output_ids, skip_special_tokens=True)
+
+
+def test_answers_end_within_the_tokens_of_their_request(backend: Any, tokenizer: Any) -> None:
+    manager = manage(backend)
+    for most in (24, 40, 64):
+        text = wordy(tokenizer, asked(manager, most), most)
+        assert json.loads(text).keys() == {"name", "tags"}, text
+    with pytest.raises(ValueError):
+        json.loads(wordy(tokenizer, asked(manager, 24, tokenmold={"budget": "cut"}), 24))
+    with get_parallel().override(tp_rank=0):
+        refused = asked(manager, 3)
+    assert "allow" in refused.to_finish.message and "`max_new_tokens` is 3" in refused.to_finish.message

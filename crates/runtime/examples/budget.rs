@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use serde_json::json;
 use tokenmold::fsm_index::{Guide, Index};
-use tokenmold::generate::{Flow, Prompt, Request, Session, TokenBudget};
+use tokenmold::generate::{Flow, Prompt, Request, Session};
 use tokenmold::sampling::SamplingConfig;
 use tokenmold::{embedded, schema_regex};
 
@@ -27,7 +27,6 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         let prompt = embedded::object_prompt(&schema, "Tag it: red, round, and fairly heavy.");
         let request = Request::new(Prompt::Chat(prompt))
             .with_max_tokens(max_tokens)
-            .with_budget(TokenBudget::Complete)
             .with_sampling(SamplingConfig::with_temperature(1.5, 3));
         let mut session = Session::new(&mut loaded.model, &loaded.tokenizer);
         let mut guide = Guide::new(index.clone());

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use tokenmold::fsm_index::{Fill, Guide, Index, IndexConfig};
-use tokenmold::generate::{Flow, Prompt, Request, Session, TokenBudget};
+use tokenmold::generate::{Flow, Prompt, Request, Session};
 use tokenmold::schema_regex::{Options, automaton::SchemaAutomaton};
 use tokenmold::{embedded, generate};
 
@@ -33,9 +33,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut guide = Guide::new(Arc::new(index));
 
     let wish = "Please ship to Hana Novak, not paid yet, 7 pieces, items Helmet and Violin.";
-    let request = Request::new(Prompt::Chat(embedded::object_prompt(&schema, wish)))
-        .with_max_tokens(120)
-        .with_budget(TokenBudget::Complete);
+    let request =
+        Request::new(Prompt::Chat(embedded::object_prompt(&schema, wish))).with_max_tokens(120);
     let mut session = Session::new(&mut loaded.model, &loaded.tokenizer);
     let said: generate::Generation =
         session.generate(&request, Some(&mut guide), &mut |_| Flow::Continue)?;

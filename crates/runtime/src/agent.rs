@@ -192,6 +192,17 @@ impl FinishFunction {
             let Some(schema) = schema.as_object() else {
                 return Err(wrong("the schema of a structured answer must be an object"));
             };
+            let is_of_objects = match schema.get("type") {
+                Some(Value::Array(types)) => types.iter().any(|name| name == "object"),
+                Some(name) => name == "object",
+                None => true,
+            };
+            if !is_of_objects {
+                return Err(wrong(
+                    "the schema of a structured answer must be one of objects: its `properties` become \
+                     parameters of the function that finishes",
+                ));
+            }
             let added = schema.get("properties").and_then(Value::as_object);
             for (name, property) in added.into_iter().flatten() {
                 if properties.contains_key(name) {
@@ -368,7 +379,7 @@ impl<M: ChatModel> Agent<M> {
     ///
     /// # Errors
     ///
-    /// What the model says. What was said before the error stays in memory.
+    /// [`ErrorKind::Tool`]: a tool has the name of the finish function. What the model says. What was said before the error stays in memory.
     pub fn reply(&mut self, message: Value) -> Result<Reply, Error> {
         self.run(message, None)
     }
@@ -379,7 +390,7 @@ impl<M: ChatModel> Agent<M> {
     /// # Errors
     ///
     /// [`ErrorKind::Tool`]: it is no such schema, or has a property named
-    /// `response`. What the model says.
+    /// `response`, or a tool has the name of the finish function. What the model says.
     pub fn reply_structured(&mut self, message: Value, schema: &Value) -> Result<Reply, Error> {
         self.run(message, Some(schema))
     }
@@ -399,12 +410,18 @@ impl<M: ChatModel> Agent<M> {
             }),
             None => None,
         };
-        let mut offered: Vec<Value> = self
+        if self
             .tools
             .iter()
-            .filter(|tool| tool.name() != self.finish.name)
-            .map(Tool::definition)
-            .collect();
+            .any(|tool| tool.name() == self.finish.name)
+        {
+            let what = format!(
+                "the tool {:?} has the name of the function by which the model finishes; give one of them another name",
+                self.finish.name
+            );
+            return Err(Error::new(ErrorKind::Tool, what));
+        }
+        let mut offered: Vec<Value> = self.tools.iter().map(Tool::definition).collect();
         offered.push(finish);
         self.memory.push(message);
         let mut must_finish = false;

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 use crate::chat::chatml;
 use crate::constraint::Constraint;
-use crate::generate::{Flow, Generation, Prompt, Request, Session, TokenBudget};
+use crate::generate::{Flow, Generation, Prompt, Request, Session};
 use crate::model::{self, LoadOptions, LoadedModel};
 use crate::sampling::SamplingConfig;
 use crate::{Error, ErrorKind, tools};
@@ -269,8 +269,7 @@ impl Model {
         };
         let request = Request::new(prompt)
             .with_max_tokens(self.max_tokens)
-            .with_sampling(self.sampling.clone())
-            .with_budget(TokenBudget::Complete);
+            .with_sampling(self.sampling.clone());
         let mut session = Session::new(model, tokenizer);
         session.generate(&request, constraint, &mut |_| Flow::Continue)
     }

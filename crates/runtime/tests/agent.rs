@@ -170,6 +170,31 @@ fn a_finish_counts_whatever_else_is_called_in_its_turn() {
 }
 
 #[test]
+fn what_would_be_shadowed_or_never_valid_is_refused_at_once() {
+    let own = Tools::from_iter([Tool::new(
+        "generate_response",
+        "Write one.",
+        |ping: Ping| Ok::<_, Infallible>(ping.n.to_string()),
+    )]);
+    let (mut agent, model) = agent(&[json!({"role": "assistant", "content": "hi"})], own);
+    let error = agent.reply(user()).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Tool);
+    assert!(
+        error.to_string().contains("\"generate_response\""),
+        "{error}"
+    );
+    assert!(model.asked.borrow().is_empty() && agent.memory().is_empty());
+    // With another name of the function that finishes, it is a tool like any other.
+    let mut finish = FinishFunction::default();
+    finish.name = "done".to_owned();
+    agent = agent.with_finish(finish);
+    assert_eq!(agent.reply(user()).unwrap().content, "hi");
+    // No object is a text.
+    let error = agent.reply_structured(user(), &json!({"type": "string"}));
+    assert_eq!(error.unwrap_err().kind(), ErrorKind::Tool);
+}
+
+#[test]
 fn an_error_leaves_nothing_behind() {
     let clash = json!({"type": "object", "properties": {"response": {"type": "string"}}});
     let script = [json!({"role": "assistant", "content": "later"})];

@@ -31,7 +31,7 @@ fn requests() -> Vec<(Request, Option<&'static str>)> {
         Request::new(Prompt::Chat(prompt)).with_max_tokens(40)
     };
     let warm = |seed| SamplingConfig::with_temperature(1.2, seed);
-    let whole = TokenBudget::Complete;
+    let cut = TokenBudget::Cut;
     let array = r#"\[("[A-Za-z0-9 ]{0,12}"(, ?"[A-Za-z0-9 ]{0,12}"){0,6})?\]"#;
     let ban: Vec<(u32, f32)> = (0..1024).map(|t| (t, f32::NEG_INFINITY)).collect();
     let short = || chat("Cy, 9").with_max_tokens(3);
@@ -42,17 +42,17 @@ fn requests() -> Vec<(Request, Option<&'static str>)> {
         (chat("Ann"), Some("[a-")),
         (chat("Bo, 7").with_sampling(warm(4)), Some(array)),
         // Nothing that is allowed can be drawn.
-        (chat("Ann").with_logit_bias(ban), Some("[a-z]+")),
+        (
+            chat("Ann").with_logit_bias(ban).with_budget(cut),
+            Some("[a-z]+"),
+        ),
         // Its length is reached.
-        (short(), Some("[a-z]{40}")),
+        (short().with_budget(cut), Some("[a-z]{40}")),
         // Even a shortest text is too long.
-        (short().with_budget(whole), Some("[a-z]{40}")),
+        (short(), Some("[a-z]{40}")),
         (chat("Di, 1, Rome").with_sampling(warm(5)), None),
         (Request::new(Prompt::Tokens(Vec::new())), Some(array)),
-        (
-            chat("Ed, 3").with_max_tokens(20).with_budget(whole),
-            Some(array),
-        ),
+        (chat("Ed, 3").with_max_tokens(20), Some(array)),
     ]
 }
 

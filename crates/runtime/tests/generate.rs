@@ -7,7 +7,7 @@ use std::sync::Arc;
 use fsm_index::{Guide, Index, TokenId, Vocabulary};
 use tokenmold::constraint::Constraint;
 use tokenmold::generate::{
-    Event, Finish, Flow, ForcedTokens, Generation, Prompt, Request, Session,
+    Event, Finish, Flow, ForcedTokens, Generation, Prompt, Request, Session, TokenBudget,
 };
 use tokenmold::model::{LoadedModel, Model};
 use tokenmold::sampling::SamplingConfig;
@@ -154,7 +154,7 @@ fn a_text_cut_off_says_so() {
     let mut guide = guide("[a-z]{50,60}", &loaded);
     let generation = run(
         &mut loaded,
-        &chat("go").with_max_tokens(5),
+        &chat("go").with_max_tokens(5).with_budget(TokenBudget::Cut),
         Some(&mut guide),
     );
     assert_eq!(
@@ -175,7 +175,9 @@ fn a_text_cut_off_says_so() {
     );
 
     let context = loaded.model.context_length();
-    let request = Request::new(Prompt::Tokens(vec![40; context - 6])).with_max_tokens(100);
+    let request = Request::new(Prompt::Tokens(vec![40; context - 6]))
+        .with_max_tokens(100)
+        .with_budget(TokenBudget::Cut);
     let mut endless = self::guide("[a-z]{900}", &loaded);
     let generation = run(&mut loaded, &request, Some(&mut endless));
     assert_eq!(

@@ -110,6 +110,10 @@ impl Constraint for Watched {
         Constraint::completion(&self.guide)
     }
 
+    fn set_budget(&mut self, tokens: Option<usize>) -> Result<(), Error> {
+        Constraint::set_budget(&mut self.guide, tokens)
+    }
+
     fn is_finished(&self) -> bool {
         self.guide.is_finished()
     }

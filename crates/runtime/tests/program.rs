@@ -522,7 +522,7 @@ fn a_chat_calls_tools_that_obey_their_schemas() {
     assert!(ran.err.contains("its calls cannot be bound"), "{}", ran.err);
     let ran = run(&["chat", "--tools", &tools, "--format", "nope"], "");
     assert!(
-        ran.err.contains("there is no format \"nope\""),
+        ran.err.contains("there is no family \"nope\""),
         "{}",
         ran.err
     );
@@ -678,7 +678,7 @@ fn a_generation_with_tools_is_read_as_a_message() {
     assert_eq!(ran.json()["message"]["role"], "assistant", "{}", ran.out);
     let ran = asked(&["--format", "nope"]);
     assert!(
-        ran.err.contains("there is no format \"nope\""),
+        ran.err.contains("there is no family \"nope\""),
         "{}",
         ran.err
     );

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use super::{ChatModel, ModelRequest, ToolChoice};
 use crate::chat::{Chat, ChatTemplates, Ending, chatml};
-use crate::generate::{Flow, Prompt, Request, Session, TokenBudget};
+use crate::generate::{Flow, Prompt, Request, Session};
 use crate::model::{LoadedModel, Model, Transformer};
 use crate::tags::{Count, Reasoning, ResponseFormat};
 use crate::tokenizer::Tokenizer;
@@ -22,7 +22,7 @@ use crate::{Error, ErrorKind};
 /// tools' schemas, and what is generated is read back into a message.
 ///
 /// Answers are complete within the tokens of the request: its budget is
-/// [`TokenBudget::Complete`] unless told.
+/// [`TokenBudget::Complete`](crate::generate::TokenBudget::Complete) unless told.
 ///
 /// A chat template that writes no tools is told of them in the system's turn, or, if
 /// it knows none, before the first request; and shown the calls as the content of
@@ -92,9 +92,7 @@ impl<'m, M: Model> LocalModel<'m, M> {
         chat: &'m ChatTemplates,
         format: Family,
     ) -> Result<Self, Error> {
-        let request = Request::new(Prompt::Tokens(Vec::new()))
-            .with_max_tokens(MAX_TOKENS)
-            .with_budget(TokenBudget::Complete);
+        let request = Request::new(Prompt::Tokens(Vec::new())).with_max_tokens(MAX_TOKENS);
         Ok(Self {
             session: Session::new(model, tokenizer),
             tokenizer,

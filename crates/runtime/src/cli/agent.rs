@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Map, Value, json};
 use tokenmold::Error;
 use tokenmold::agent::{Agent, ChatModel, Ended, LocalModel, ModelRequest, PlainText};
-use tokenmold::generate::{Prompt, Request, TokenBudget};
+use tokenmold::generate::{Prompt, Request};
 use tokenmold::response_parser::Family;
 use tokenmold::tools::{Tool, ToolCall, Tools};
 
@@ -118,8 +118,7 @@ pub(crate) fn run(args: &Args, format: Format, notes: Notes) -> Result<Output, F
     };
     let request = Request::new(Prompt::Tokens(Vec::new()))
         .with_max_tokens(args.max_tokens)
-        .with_sampling(args.sampling.config())
-        .with_budget(TokenBudget::Complete);
+        .with_sampling(args.sampling.config());
     let model = model
         .map_err(failed)?
         .with_options(args.options.options(Use::Generate))
@@ -160,15 +159,19 @@ pub(crate) fn run(args: &Args, format: Format, notes: Notes) -> Result<Output, F
         Ended::OutOfSteps => (
             Verdict::Incomplete,
             format!(
-                "the model did not finish within {} steps; --max-steps allows more",
-                args.max_steps
+                "the model did not finish within {}, and summed up; --max-steps allows more",
+                steps(args.max_steps)
             ),
         ),
         _ => (Verdict::Good, String::new()),
     };
     Ok(Output {
         text,
-        notes: format!("{ended} after {} steps\n", reply.steps),
+        notes: match reply.ended {
+            // The sum is no step.
+            Ended::OutOfSteps => format!("{ended} after {}\n", steps(args.max_steps)),
+            _ => format!("{ended} after {}\n", steps(reply.steps)),
+        },
         complaint,
         json: json!({
             "content": reply.content,
@@ -425,5 +428,12 @@ mod tests {
             assert_eq!(filled(word, &arguments).unwrap(), expected, "{word}");
         }
         assert!(filled("{z}", &json!({"z": "\0"})).is_err());
+    }
+}
+
+fn steps(count: usize) -> String {
+    match count {
+        1 => "1 step".to_owned(),
+        count => format!("{count} steps"),
     }
 }

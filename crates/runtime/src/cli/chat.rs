@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 use tokenmold::chat::{ChatTemplates, chatml};
-use tokenmold::generate::{Flow, Generation, Prompt, Request, Session, TokenBudget};
+use tokenmold::generate::{Flow, Generation, Prompt, Request, Session};
 use tokenmold::model::{Model as _, Transformer};
 use tokenmold::tokenizer::Tokenizer;
 use tokenmold::tools::{ToolCall, read_response};
@@ -409,8 +409,7 @@ impl Conversation<'_> {
     fn answer(&mut self) -> Result<Generation, Failure> {
         let request = Request::new(Prompt::Chat(self.prompt()?))
             .with_max_tokens(self.max_tokens)
-            .with_sampling(self.args.sampling.config())
-            .with_budget(TokenBudget::Complete);
+            .with_sampling(self.args.sampling.config());
         let mut screen = Screen::new(self.format, Marks::Colour, self.tokenizer);
         let mut guide = self.constraint.as_ref().map(Compiled::guide);
         let interrupt = self.interrupt.clone();

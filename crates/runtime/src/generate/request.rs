@@ -70,8 +70,7 @@ pub enum ForcedTokens {
 )]
 #[serde(rename_all = "snake_case")]
 pub enum TokenBudget {
-    /// It is cut off.
-    #[default]
+    /// It is cut off. Of a constraint that keeps no budget, nothing else can be had.
     Cut,
     /// It is complete by then: [`Constraint::set_budget`](crate::constraint::Constraint::set_budget),
     /// which [`Guide::with_budget`](fsm_index::Guide::with_budget) describes. Far from the end
@@ -79,6 +78,7 @@ pub enum TokenBudget {
     /// completed in the tokens that are left, and the text lands softly. What the constraint
     /// demands after free text counts too, so that reasoning leaves room for the answer. If even
     /// a shortest text does not fit, generating fails before it begins.
+    #[default]
     Complete,
 }
 
@@ -159,7 +159,7 @@ pub struct Request {
 }
 
 impl Request {
-    /// A request with the defaults: 256 tokens, greedy, forced tokens
+    /// A request with the defaults: 256 tokens, by which a constrained text is complete; greedy; forced tokens
     /// appended.
     pub fn new(prompt: Prompt) -> Self {
         Self {
