@@ -7,8 +7,8 @@ use python_compat::depth;
 use python_compat::text::is_space;
 use serde_json::{Map, Value as Json};
 
-use crate::python::Fault;
-use crate::python::value::{self, Value};
+use crate::exact::Numbers;
+use crate::python::value::{self, Misplaced, Value};
 use crate::template::ChatTemplate;
 use crate::time::Moment;
 use crate::{Error, ErrorKind};
@@ -37,6 +37,7 @@ pub struct Chat<'a> {
     ending: Ending<'a>,
     variables: Map<String, Json>,
     now: Option<Moment>,
+    numbers: Numbers,
 }
 
 /// How the text ends.
@@ -79,6 +80,7 @@ impl<'a> Chat<'a> {
             ending: Ending::Closed,
             variables: Map::new(),
             now: None,
+            numbers: Numbers::Json,
         }
     }
 
@@ -140,6 +142,23 @@ impl<'a> Chat<'a> {
     /// ```
     pub fn with_now(mut self, now: Moment) -> Self {
         self.now = Some(now);
+        self
+    }
+
+    /// The same with numbers that JSON cannot hold, in messages, tools, documents and variables.
+    ///
+    /// ```
+    /// use chat_template::{Chat, ChatTemplate, Numbers};
+    /// use serde_json::json;
+    ///
+    /// let messages = [json!({"role": "user", "content": {"$bigint": "99999999999999999999"}})];
+    /// let template = ChatTemplate::new("{{ messages[0].content + 1 }}")?;
+    /// let chat = Chat::new(&messages).with_numbers(Numbers::Exact);
+    /// assert_eq!(template.render(&chat)?.text, "100000000000000000000");
+    /// # Ok::<(), chat_template::Error>(())
+    /// ```
+    pub fn with_numbers(mut self, numbers: Numbers) -> Self {
+        self.numbers = numbers;
         self
     }
 
@@ -289,23 +308,41 @@ impl ChatTemplate {
             _ => None,
         };
 
-        let failed =
-            |fault: Fault| Error::new(ErrorKind::Limit, format!("the chat: {}", fault.message));
-        let list = |items: &[Json]| {
-            let items: Result<_, _> = items.iter().map(value::from_json).collect();
-            items.and_then(value::list).map_err(failed)
+        let failed = |misplaced: Misplaced| {
+            let Misplaced { pointer, fault } = misplaced;
+            let text = match pointer.as_str() {
+                "" => format!("the chat: {}", fault.message),
+                pointer => format!("the chat, at {pointer}: {}", fault.message),
+            };
+            Error::new(ErrorKind::Limit, text)
         };
-        let list_or_none = |items: Option<&[Json]>| items.map_or(Ok(Value::None), list);
+        let list = |items: &[Json], name: &str| {
+            let items = items.iter().enumerate().map(|(at, item)| {
+                value::from_json(item, chat.numbers).map_err(|misplaced| misplaced.under(at))
+            });
+            let items: Result<_, Misplaced> = items.collect();
+            items
+                .and_then(|items| Ok(value::list(items)?))
+                .map_err(|misplaced| failed(misplaced.under(name)))
+        };
+        let list_or_none = |items: Option<&[Json]>, name: &str| match items {
+            Some(items) => list(items, name),
+            None => Ok(Value::None),
+        };
         let generation = chat.ending == Ending::GenerationPrompt;
         let mut variables = vec![("add_generation_prompt".to_owned(), Value::Bool(generation))];
         for (name, json) in &chat.variables {
-            let value = value::from_json(json).map_err(failed)?;
+            let value = value::from_json(json, chat.numbers)
+                .map_err(|misplaced| failed(misplaced.under(name)))?;
             variables.push((name.clone(), value));
         }
         // These stand before variables of the same names.
-        variables.push(("messages".to_owned(), list(&messages)?));
-        variables.push(("tools".to_owned(), list_or_none(chat.tools)?));
-        variables.push(("documents".to_owned(), list_or_none(chat.documents)?));
+        variables.push(("messages".to_owned(), list(&messages, "messages")?));
+        variables.push(("tools".to_owned(), list_or_none(chat.tools, "tools")?));
+        variables.push((
+            "documents".to_owned(),
+            list_or_none(chat.documents, "documents")?,
+        ));
 
         let printed = self.print(variables, chat.now)?;
         let (bodies, spans) = printed

@@ -3,6 +3,7 @@
 mod apply;
 pub mod chatml;
 mod error;
+pub mod exact;
 mod files;
 mod machine;
 mod python;
@@ -12,6 +13,7 @@ mod time;
 
 pub use self::apply::{Chat, Ending, Rendered};
 pub use self::error::{Error, ErrorKind};
+pub use self::exact::Numbers;
 pub use self::files::ChatTemplates;
 pub use self::template::{ChatTemplate, Limits};
 pub use self::time::Moment;

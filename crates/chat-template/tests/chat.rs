@@ -1,6 +1,6 @@
 //! What templates are given and what they print; where they are kept.
 
-use chat_template::{Chat, ChatTemplate, ChatTemplates, Ending, ErrorKind};
+use chat_template::{Chat, ChatTemplate, ChatTemplates, Ending, ErrorKind, Numbers, exact};
 use serde_json::{Map, Value, json};
 
 fn user(text: &str) -> Value {
@@ -327,4 +327,85 @@ fn errors_name_what_is_undefined() {
             "{template}: {said}"
         );
     }
+}
+
+/// A chat's integers keep their digits, however many, and what JSON cannot hold at all prints
+/// as Python prints it. Real maps that look like the spelling of such numbers stay maps.
+#[test]
+fn numbers_beyond_json_are_the_same_in_the_prompt() {
+    let render = |content: &str| {
+        let text = format!(r#"[{{"role": "user", "content": {content}}}]"#);
+        let messages = exact::read(&text).unwrap();
+        let chat = Chat::new(messages.as_array().unwrap()).with_numbers(Numbers::Exact);
+        let template = "{{ messages[0].content }} {{ messages[0].content | tojson }}";
+        let rendered = ChatTemplate::new(template).unwrap().render(&chat);
+        rendered
+            .map(|rendered| rendered.text)
+            .map_err(|error| error.to_string())
+    };
+    // Python: json.loads, str, json.dumps.
+    for (content, expected) in [
+        (
+            "12345678901234567890123",
+            "12345678901234567890123 12345678901234567890123",
+        ),
+        (
+            "[-98765432109876543210, 1e400]",
+            "[-98765432109876543210, inf] [-98765432109876543210, Infinity]",
+        ),
+        (
+            "[NaN, Infinity, -Infinity, -1E+999]",
+            "[nan, inf, -inf, -inf] [NaN, Infinity, -Infinity, -Infinity]",
+        ),
+        (
+            "[18446744073709551615, -9223372036854775808, 0, -0, 1.5, 1e5]",
+            "[18446744073709551615, -9223372036854775808, 0, 0, 1.5, 100000.0] [18446744073709551615, -9223372036854775808, 0, 0, 1.5, 100000.0]",
+        ),
+        (
+            r#""NaN 99999999999999999999 \" -1""#,
+            r#"NaN 99999999999999999999 " -1 "NaN 99999999999999999999 \" -1""#,
+        ),
+        (
+            r#"{"$bigint": "5"}"#,
+            r#"{'$bigint': '5'} {"$bigint": "5"}"#,
+        ),
+        (
+            r#"{"\u0024float" : "NaN"}"#,
+            r#"{'$float': 'NaN'} {"$float": "NaN"}"#,
+        ),
+        (
+            r#"{"$$bigint": "5", "$$$float": 99999999999999999999}"#,
+            r#"{'$$bigint': '5', '$$$float': 99999999999999999999} {"$$bigint": "5", "$$$float": 99999999999999999999}"#,
+        ),
+        (
+            r#"{"$bigints": "5", "$": 1}"#,
+            r#"{'$bigints': '5', '$': 1} {"$bigints": "5", "$": 1}"#,
+        ),
+    ] {
+        assert_eq!(render(content).as_deref(), Ok(expected), "{content}");
+    }
+    let long = "9".repeat(60);
+    assert_eq!(
+        render(&format!(r#"{{"a/b": [{long}]}}"#)).unwrap_err(),
+        "the chat, at /messages/0/content/a~1b/0: an integer has more than 127 bits"
+    );
+    for wrong in [
+        "[nan]",
+        "[01]",
+        "[-]",
+        "[1.]",
+        "[NaNs]",
+        "[+1]",
+        r#"["a]"#,
+        "[00000000000000000000001]",
+    ] {
+        assert!(exact::read(wrong).is_err(), "{wrong}");
+    }
+    // Nobody asked for it: maps are maps.
+    let messages = [json!({"role": "user", "content": {"$bigint": "5"}})];
+    let template = ChatTemplate::new("{{ messages[0].content }}").unwrap();
+    assert_eq!(
+        template.render(&Chat::new(&messages)).unwrap().text,
+        "{'$bigint': '5'}"
+    );
 }

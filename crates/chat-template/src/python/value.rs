@@ -22,6 +22,7 @@ use serde_json::Value as Json;
 
 use super::callable::Callable;
 use super::{Fault, limit_error, type_error};
+use crate::exact::{self, Numbers};
 
 /// Most levels of lists and maps inside each other.
 pub(crate) const MAX_DEPTH: usize = 128;
@@ -569,14 +570,40 @@ pub(crate) fn dict(entries: Entries) -> Result<Value, Fault> {
 ///
 /// # Errors
 ///
-/// It nests too deep.
-pub(crate) fn from_json(json: &Json) -> Result<Value, Fault> {
-    convert(json, MAX_DEPTH)
+/// It nests too deep, or has a number that is too long: what is wrong, and the JSON Pointer of
+/// the place.
+pub(crate) fn from_json(json: &Json, numbers: Numbers) -> Result<Value, Misplaced> {
+    convert(json, numbers, MAX_DEPTH)
 }
 
-fn convert(json: &Json, levels: usize) -> Result<Value, Fault> {
+/// What is wrong with a value, and the JSON Pointer of where it is.
+#[derive(Debug)]
+pub(crate) struct Misplaced {
+    pub(crate) pointer: String,
+    pub(crate) fault: Fault,
+}
+
+impl Misplaced {
+    /// The same under a key.
+    pub(crate) fn under(mut self, key: impl std::fmt::Display) -> Self {
+        let key = key.to_string().replace('~', "~0").replace('/', "~1");
+        self.pointer = format!("/{key}{}", self.pointer);
+        self
+    }
+}
+
+impl From<Fault> for Misplaced {
+    fn from(fault: Fault) -> Self {
+        Self {
+            pointer: String::new(),
+            fault,
+        }
+    }
+}
+
+fn convert(json: &Json, numbers: Numbers, levels: usize) -> Result<Value, Misplaced> {
     if levels == 0 {
-        return Err(too_deep());
+        return Err(too_deep().into());
     }
     Ok(match json {
         Json::Null => Value::None,
@@ -588,15 +615,27 @@ fn convert(json: &Json, levels: usize) -> Result<Value, Fault> {
         },
         Json::String(text) => Value::from(text.as_str()),
         Json::Array(items) => {
-            let items: Result<_, _> = items.iter().map(|item| convert(item, levels - 1)).collect();
-            list(items?)?
+            let items = items.iter().enumerate().map(|(at, item)| {
+                convert(item, numbers, levels - 1).map_err(|misplaced| misplaced.under(at))
+            });
+            list(items.collect::<Result<_, _>>()?)?
         }
         Json::Object(entries) => {
-            let entries: Result<Entries, Fault> = entries
-                .iter()
-                .map(|(key, value)| Ok((Key::from(key.as_str()), convert(value, levels - 1)?)))
-                .collect();
-            dict(entries?)?
+            if numbers == Numbers::Exact
+                && let Some(number) = exact::number_of(entries)
+            {
+                return number.map_err(|message| limit_error(message).into());
+            }
+            let entries = entries.iter().map(|(key, value)| {
+                let key = match numbers {
+                    Numbers::Exact => exact::plain_key(key),
+                    Numbers::Json => key,
+                };
+                let value = convert(value, numbers, levels - 1);
+                let value = value.map_err(|misplaced| misplaced.under(key))?;
+                Ok::<_, Misplaced>((Key::from(key), value))
+            });
+            dict(entries.collect::<Result<_, _>>()?)?
         }
     })
 }
