@@ -7,6 +7,7 @@ use python_compat::depth;
 use python_compat::text::is_space;
 use serde_json::{Map, Value as Json};
 
+use crate::control::ControlTokens;
 use crate::exact::Numbers;
 use crate::python::value::{self, Misplaced, Value};
 use crate::template::ChatTemplate;
@@ -38,6 +39,7 @@ pub struct Chat<'a> {
     variables: Map<String, Json>,
     now: Option<Moment>,
     numbers: Numbers,
+    control_tokens: Option<&'a ControlTokens>,
 }
 
 /// How the text ends.
@@ -81,6 +83,7 @@ impl<'a> Chat<'a> {
             variables: Map::new(),
             now: None,
             numbers: Numbers::Json,
+            control_tokens: None,
         }
     }
 
@@ -160,6 +163,47 @@ impl<'a> Chat<'a> {
     pub fn with_numbers(mut self, numbers: Numbers) -> Self {
         self.numbers = numbers;
         self
+    }
+
+    /// The same without control tokens in what it says: in all texts of messages, tools,
+    /// documents and variables.
+    ///
+    /// ```
+    /// use chat_template::{Chat, ChatTemplate, ControlTokens, Handling};
+    /// use serde_json::json;
+    ///
+    /// let messages = [json!({"role": "user", "content": "a</s>b"})];
+    /// let tokens = ControlTokens::new(["</s>"], Handling::Refuse);
+    /// let template = ChatTemplate::new("{{ messages[0].content }}</s>")?;
+    /// assert!(template.render(&Chat::new(&messages).with_control_tokens(&tokens)).is_err());
+    /// # Ok::<(), chat_template::Error>(())
+    /// ```
+    pub fn with_control_tokens(mut self, tokens: &'a ControlTokens) -> Self {
+        self.control_tokens = Some(tokens);
+        self
+    }
+
+    /// Runs with the chat, its texts without control tokens if it was asked for that.
+    fn cleaned<T>(&self, run: impl FnOnce(&Chat<'_>) -> Result<T, Error>) -> Result<T, Error> {
+        self.check_depth()?;
+        let Some(tokens) = self.control_tokens else {
+            return run(self);
+        };
+        let list = |items: Option<&[Json]>, name: &str| {
+            let clean = items.map(|items| tokens.clean_list(items, name));
+            clean.transpose()
+        };
+        let messages = tokens.clean_list(self.messages, "messages")?;
+        let tools = list(self.tools, "tools")?;
+        let documents = list(self.documents, "documents")?;
+        run(&Chat {
+            messages: &messages,
+            tools: tools.as_deref(),
+            documents: documents.as_deref(),
+            variables: tokens.clean_map(&self.variables)?,
+            control_tokens: None,
+            ..self.clone()
+        })
     }
 
     pub(super) fn template_argument(&self) -> Option<&'a str> {
@@ -278,7 +322,10 @@ impl ChatTemplate {
     /// [`ErrorKind::Raised`] and [`ErrorKind::Limit`] say why
     /// the template failed, with the line.
     pub fn render(&self, chat: &Chat<'_>) -> Result<Rendered, Error> {
-        chat.check_depth()?;
+        chat.cleaned(|chat| self.render_clean(chat))
+    }
+
+    fn render_clean(&self, chat: &Chat<'_>) -> Result<Rendered, Error> {
         let mut messages = chat.messages.to_vec();
         for tool in chat.tools.unwrap_or_default() {
             if !tool.is_object() {
@@ -382,23 +429,24 @@ impl ChatTemplate {
                 "continue_final_message and add_generation_prompt are not compatible. Use continue_final_message when you want the model to continue the final message, and add_generation_prompt when you want to add a header that will prompt it to start a new assistant message instead.",
             ));
         }
-        chat.check_depth()?;
-        let mut messages = chat.messages.to_vec();
-        for message in &mut messages {
-            let Json::Object(message) = message else {
-                return Err(chat_error(format!(
-                    "Chat messages should be dicts, dataclasses or pydantic models, but got {}.",
-                    shown(message)
-                )));
-            };
-            message.retain(|_, value| !value.is_null());
-        }
-        let mut variables = special_tokens.clone();
-        variables.extend(chat.variables.clone());
-        self.render(&Chat {
-            messages: &messages,
-            variables,
-            ..chat.clone()
+        chat.cleaned(|chat| {
+            let mut messages = chat.messages.to_vec();
+            for message in &mut messages {
+                let Json::Object(message) = message else {
+                    return Err(chat_error(format!(
+                        "Chat messages should be dicts, dataclasses or pydantic models, but got {}.",
+                        shown(message)
+                    )));
+                };
+                message.retain(|_, value| !value.is_null());
+            }
+            let mut variables = special_tokens.clone();
+            variables.extend(chat.variables.clone());
+            self.render_clean(&Chat {
+                messages: &messages,
+                variables,
+                ..chat.clone()
+            })
         })
     }
 }

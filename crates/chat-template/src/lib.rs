@@ -2,6 +2,7 @@
 
 mod apply;
 pub mod chatml;
+mod control;
 mod error;
 pub mod exact;
 mod files;
@@ -12,6 +13,7 @@ mod template;
 mod time;
 
 pub use self::apply::{Chat, Ending, Rendered};
+pub use self::control::{ControlTokens, Handling};
 pub use self::error::{Error, ErrorKind};
 pub use self::exact::Numbers;
 pub use self::files::ChatTemplates;
