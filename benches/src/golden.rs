@@ -4,7 +4,9 @@ use std::collections::HashMap;
 use std::io::BufRead;
 use std::path::Path;
 
-use response_parser::{Event, Mode, Release, ResponseSchema, ResponseTemplate, Turn, Unrepresentable};
+use response_parser::{
+    Event, Mode, Release, ResponseSchema, ResponseTemplate, Turn, Unrepresentable,
+};
 use serde_json::{Map, Value, json};
 
 /// How many cases agree with the reference and how many do not.
