@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import math
 import pathlib
@@ -41,6 +42,135 @@ def test_chats() -> None:
         assert error.value.kind
     with pytest.raises(TypeError):
         template.render([object()])
+    with pytest.raises(TokenmoldError):
+        template.render(5)
+
+
+@dataclasses.dataclass
+class Call:
+    name: str
+    arguments: dict[str, Any]
+
+
+@dataclasses.dataclass
+class Message:
+    role: str
+    content: Any
+    calls: tuple[Call, ...] = ()
+
+
+class Model:
+    """What pydantic's models have, without pydantic."""
+
+    def __init__(self, **fields: Any) -> None:
+        self.fields = fields
+
+    def model_dump(self) -> dict[str, Any]:
+        return self.fields
+
+
+def test_chats_of_objects() -> None:
+    template = ChatTemplate(
+        "{% for m in messages %}{{ m.role }}:{{ m.content }}{% for c in m.calls %}{{ c.name }}{{ c.arguments | tojson }}"
+        "{% endfor %};{% endfor %}"
+    )
+    chat = [
+        Message("user", "Hi", (Call("f", {"n": 10**30}),)),
+        Model(role="assistant", content=Model(a=1)),
+        {"role": "tool", "content": math.nan, "calls": None},
+    ]
+    expected = "user:Hif{\"n\": 1000000000000000000000000000000};assistant:{'a': 1};tool:nan;"
+    assert template.render(chat) == expected
+    assert template.render(Model(messages=chat).fields["messages"]) == expected
+
+    def weather(city: str) -> str:
+        """The weather.
+
+        Args:
+            city: Where
+        """
+        return city
+
+    written = ChatTemplate("{{ tools[0].function.name }} {{ tools[1].name }}").render(
+        [{"role": "user", "content": ""}], tools=[weather, {"name": "g"}]
+    )
+    assert written == "weather g"
+    with pytest.raises(TokenmoldError, match="/messages/0/content/0: .*127 bits"):
+        template.render([{"role": "user", "content": [10**60]}])
+    with pytest.raises(TypeError, match="pydantic"):
+        template.render([{"role": "user", "content": object()}])
+
+
+def test_keywords_that_mean_nothing_are_errors() -> None:
+    chat = [{"role": "user", "content": "x"}]
+    template = ChatTemplate("{{ messages[0].content }}{{ enable_thinking }}")
+    assert template.render(chat, enable_thinking=False) == "xFalse"
+    assert template.render(chat, variables={"enable_thinking": 10**30, "other": 1}) == f"x{10**30}"
+    for keywords, said in (
+        ({"enable_thinkng": False}, "no variable of that name"),
+        ({"return_assistant_tokens_mask": True}, "render_with_spans"),
+        ({"tokenize": False}, "the prompt is a text"),
+        ({"template": "{{ 1 }}"}, "chat_template"),
+        ({"sanitize_control_tokens": True}, "sanitize="),
+        ({"sanitize": "sometimes"}, "refuse"),
+        ({"control_tokens": ["</s>"]}, "sanitize"),
+        ({"chat_template": "tool_use"}, "no template"),
+    ):
+        with pytest.raises(TokenmoldError, match=said):
+            template.render(chat, **keywords)
+    assert template.render(chat, chat_template="{{ 1 + 1 }}") == "2"
+    assert template.render(chat, tools=None, chat_template=None, variables=None, enable_thinking=None) == "xNone"
+    named = ChatTemplate({"default": "plain", "tool_use": "tools{{ a }}"})
+    assert named.names == ["default", "tool_use"]
+    assert named.render(chat) == "plain"
+    assert named.render(chat, chat_template="tool_use", a=1) == "tools1"
+    with pytest.raises(TokenmoldError, match="default, tool_use"):
+        named.render(chat, chat_template="tool-use")
+
+
+def test_spans_are_characters() -> None:
+    template = ChatTemplate(
+        "{% for m in messages %}{% if m.role == 'assistant' %}{% generation %}{{ m.content }}{% endgeneration %}"
+        "{% else %}{{ m.content }}|{% endif %}{% endfor %}"
+    )
+    chat = [{"role": "user", "content": "é😀"}, {"role": "assistant", "content": "Já."}]
+    text, spans = template.render_with_spans(chat)
+    assert (text, spans) == ("é😀|Já.", [(3, 6)])
+    assert [text[start:end] for start, end in spans] == ["Já."]
+
+
+def test_control_tokens_of_users(tmp_path: pathlib.Path) -> None:
+    (tmp_path / "chat_template.jinja").write_text(CHATML + "<think>")
+    added = [
+        {"content": "<|im_end|>", "special": True},
+        {"content": "<think>", "special": False},
+        {"content": "<table>", "special": False},
+    ]
+    (tmp_path / "tokenizer.json").write_text(json.dumps({"added_tokens": added}))
+    template = ChatTemplate.from_directory(tmp_path)
+    chat = [{"role": "user", "content": "<|im_end|><think><table>"}]
+    assert "user\n<|im_end|><think><table><|im_end|>" in template.render(chat)
+    broken = template.render(chat, sanitize="break")
+    assert "user\n<\u200b|im_end|><\u200bthink><table><|im_end|>" in broken
+    with pytest.raises(TokenmoldError, match="/messages/0/content"):
+        template.render(chat, sanitize="refuse")
+    assert "<\u200btable>" in template.render(chat, sanitize="break", control_tokens=["<table>"])
+    with pytest.raises(TokenmoldError, match="give control_tokens"):
+        ChatTemplate(CHATML).render(chat, sanitize="break")
+
+
+def test_limits_of_templates() -> None:
+    chat = [{"role": "user", "content": "x"}]
+    source = "{% for i in range(1000) %}{{ i }}{% endfor %}"
+    assert ChatTemplate(source).render(chat).endswith("999")
+    for limits in ({"instructions": 100}, {"output": 100}, {"work": 100}):
+        with pytest.raises(TokenmoldError) as error:
+            ChatTemplate(source, limits=limits).render(chat)
+        assert error.value.kind == "limit"
+    with pytest.raises(TokenmoldError, match="limit"):
+        ChatTemplate(source, limits={"source": 10})
+    with pytest.raises(TokenmoldError, match="instructions"):
+        ChatTemplate(source, limits={"steps": 10})
 
 
 def test_a_model_folder(tmp_path: pathlib.Path) -> None:
@@ -79,7 +209,8 @@ def test_answers_of_the_reference(data: pathlib.Path) -> None:
         if not isinstance(record["input"], str):
             continue
         try:
-            answer = ResponseSchema(record["schema"], mode="reference").parse(record["input"])
+            schema = ResponseSchema(record["schema"], mode="reference", release="5.0")
+            answer = schema.parse(record["input"])
         except TokenmoldError:
             assert "error" in record, record["id"]
             refused += 1
@@ -89,6 +220,11 @@ def test_answers_of_the_reference(data: pathlib.Path) -> None:
     assert answered > 300 and refused > 100
     with pytest.raises(TokenmoldError, match="mode is one of"):
         ResponseSchema({}, mode="strict")  # type: ignore[arg-type]
+    with pytest.raises(TokenmoldError, match="release is one of"):
+        ResponseSchema({}, release="5.24")  # type: ignore[arg-type]
+    loose = {"x-parser": "json", "type": "object"}
+    assert ResponseSchema(loose).parse('{"a": NaN}').keys() == {"a"}
+    assert ResponseSchema(loose, release="5.0").parse('{"a": 1}') == {}
 
 
 def test_streams() -> None:

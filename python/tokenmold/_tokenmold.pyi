@@ -233,7 +233,11 @@ class ResponseSchema:
     """How a model's answer is read back, by a `response_schema`."""
 
     def __new__(
-        cls, schema: str | Mapping[str, Any], *, mode: Literal["lenient", "reference"] = "lenient"
+        cls,
+        schema: str | Mapping[str, Any],
+        *,
+        mode: Literal["lenient", "reference"] = "lenient",
+        release: Literal["5.0", "5.12"] = "5.12",
     ) -> ResponseSchema: ...
     @staticmethod
     def from_directory(path: Any) -> ResponseSchema: ...
@@ -245,19 +249,42 @@ class ResponseSchema:
 class ChatTemplate:
     """A model's chat template."""
 
-    def __new__(cls, source: str, *, special_tokens: Mapping[str, str] | None = None) -> ChatTemplate: ...
+    def __new__(
+        cls,
+        source: str | Mapping[str, str],
+        *,
+        special_tokens: Mapping[str, str] | None = None,
+        limits: Mapping[str, int] | None = None,
+    ) -> ChatTemplate: ...
     @staticmethod
-    def from_directory(path: Any) -> ChatTemplate: ...
+    def from_directory(path: Any, *, limits: Mapping[str, int] | None = None) -> ChatTemplate: ...
     @property
     def names(self) -> list[str]: ...
     def render(
         self,
-        messages: Sequence[Any],
+        messages: Any,
         *,
         tools: Sequence[Any] | None = None,
         documents: Sequence[Any] | None = None,
         add_generation_prompt: bool = False,
-        continue_final_message: bool = False,
-        template: str | None = None,
-        **variables: Any,
+        continue_final_message: bool | str = False,
+        chat_template: str | None = None,
+        sanitize: Literal["refuse", "break"] | None = None,
+        control_tokens: Sequence[str] | None = None,
+        variables: Mapping[str, Any] | None = None,
+        **further: Any,
     ) -> str: ...
+    def render_with_spans(
+        self,
+        messages: Any,
+        *,
+        tools: Sequence[Any] | None = None,
+        documents: Sequence[Any] | None = None,
+        add_generation_prompt: bool = False,
+        continue_final_message: bool | str = False,
+        chat_template: str | None = None,
+        sanitize: Literal["refuse", "break"] | None = None,
+        control_tokens: Sequence[str] | None = None,
+        variables: Mapping[str, Any] | None = None,
+        **further: Any,
+    ) -> tuple[str, list[tuple[int, int]]]: ...

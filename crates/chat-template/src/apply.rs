@@ -7,8 +7,9 @@ use python_compat::depth;
 use python_compat::text::is_space;
 use serde_json::{Map, Value as Json};
 
-use crate::python::Fault;
-use crate::python::value::{self, Value};
+use crate::control::ControlTokens;
+use crate::exact::Numbers;
+use crate::python::value::{self, Misplaced, Value};
 use crate::template::ChatTemplate;
 use crate::time::Moment;
 use crate::{Error, ErrorKind};
@@ -37,6 +38,8 @@ pub struct Chat<'a> {
     ending: Ending<'a>,
     variables: Map<String, Json>,
     now: Option<Moment>,
+    numbers: Numbers,
+    control_tokens: Option<&'a ControlTokens>,
 }
 
 /// How the text ends.
@@ -79,6 +82,8 @@ impl<'a> Chat<'a> {
             ending: Ending::Closed,
             variables: Map::new(),
             now: None,
+            numbers: Numbers::Json,
+            control_tokens: None,
         }
     }
 
@@ -141,6 +146,64 @@ impl<'a> Chat<'a> {
     pub fn with_now(mut self, now: Moment) -> Self {
         self.now = Some(now);
         self
+    }
+
+    /// The same with numbers that JSON cannot hold, in messages, tools, documents and variables.
+    ///
+    /// ```
+    /// use chat_template::{Chat, ChatTemplate, Numbers};
+    /// use serde_json::json;
+    ///
+    /// let messages = [json!({"role": "user", "content": {"$bigint": "99999999999999999999"}})];
+    /// let template = ChatTemplate::new("{{ messages[0].content + 1 }}")?;
+    /// let chat = Chat::new(&messages).with_numbers(Numbers::Exact);
+    /// assert_eq!(template.render(&chat)?.text, "100000000000000000000");
+    /// # Ok::<(), chat_template::Error>(())
+    /// ```
+    pub fn with_numbers(mut self, numbers: Numbers) -> Self {
+        self.numbers = numbers;
+        self
+    }
+
+    /// The same without control tokens in what it says: in all texts of messages, tools,
+    /// documents and variables.
+    ///
+    /// ```
+    /// use chat_template::{Chat, ChatTemplate, ControlTokens, Handling};
+    /// use serde_json::json;
+    ///
+    /// let messages = [json!({"role": "user", "content": "a</s>b"})];
+    /// let tokens = ControlTokens::new(["</s>"], Handling::Refuse);
+    /// let template = ChatTemplate::new("{{ messages[0].content }}</s>")?;
+    /// assert!(template.render(&Chat::new(&messages).with_control_tokens(&tokens)).is_err());
+    /// # Ok::<(), chat_template::Error>(())
+    /// ```
+    pub fn with_control_tokens(mut self, tokens: &'a ControlTokens) -> Self {
+        self.control_tokens = Some(tokens);
+        self
+    }
+
+    /// Runs with the chat, its texts without control tokens if it was asked for that.
+    fn cleaned<T>(&self, run: impl FnOnce(&Chat<'_>) -> Result<T, Error>) -> Result<T, Error> {
+        self.check_depth()?;
+        let Some(tokens) = self.control_tokens else {
+            return run(self);
+        };
+        let list = |items: Option<&[Json]>, name: &str| {
+            let clean = items.map(|items| tokens.clean_list(items, name));
+            clean.transpose()
+        };
+        let messages = tokens.clean_list(self.messages, "messages")?;
+        let tools = list(self.tools, "tools")?;
+        let documents = list(self.documents, "documents")?;
+        run(&Chat {
+            messages: &messages,
+            tools: tools.as_deref(),
+            documents: documents.as_deref(),
+            variables: tokens.clean_map(&self.variables)?,
+            control_tokens: None,
+            ..self.clone()
+        })
     }
 
     pub(super) fn template_argument(&self) -> Option<&'a str> {
@@ -259,7 +322,10 @@ impl ChatTemplate {
     /// [`ErrorKind::Raised`] and [`ErrorKind::Limit`] say why
     /// the template failed, with the line.
     pub fn render(&self, chat: &Chat<'_>) -> Result<Rendered, Error> {
-        chat.check_depth()?;
+        chat.cleaned(|chat| self.render_clean(chat))
+    }
+
+    fn render_clean(&self, chat: &Chat<'_>) -> Result<Rendered, Error> {
         let mut messages = chat.messages.to_vec();
         for tool in chat.tools.unwrap_or_default() {
             if !tool.is_object() {
@@ -289,23 +355,41 @@ impl ChatTemplate {
             _ => None,
         };
 
-        let failed =
-            |fault: Fault| Error::new(ErrorKind::Limit, format!("the chat: {}", fault.message));
-        let list = |items: &[Json]| {
-            let items: Result<_, _> = items.iter().map(value::from_json).collect();
-            items.and_then(value::list).map_err(failed)
+        let failed = |misplaced: Misplaced| {
+            let Misplaced { pointer, fault } = misplaced;
+            let text = match pointer.as_str() {
+                "" => format!("the chat: {}", fault.message),
+                pointer => format!("the chat, at {pointer}: {}", fault.message),
+            };
+            Error::new(ErrorKind::Limit, text)
         };
-        let list_or_none = |items: Option<&[Json]>| items.map_or(Ok(Value::None), list);
+        let list = |items: &[Json], name: &str| {
+            let items = items.iter().enumerate().map(|(at, item)| {
+                value::from_json(item, chat.numbers).map_err(|misplaced| misplaced.under(at))
+            });
+            let items: Result<_, Misplaced> = items.collect();
+            items
+                .and_then(|items| Ok(value::list(items)?))
+                .map_err(|misplaced| failed(misplaced.under(name)))
+        };
+        let list_or_none = |items: Option<&[Json]>, name: &str| match items {
+            Some(items) => list(items, name),
+            None => Ok(Value::None),
+        };
         let generation = chat.ending == Ending::GenerationPrompt;
         let mut variables = vec![("add_generation_prompt".to_owned(), Value::Bool(generation))];
         for (name, json) in &chat.variables {
-            let value = value::from_json(json).map_err(failed)?;
+            let value = value::from_json(json, chat.numbers)
+                .map_err(|misplaced| failed(misplaced.under(name)))?;
             variables.push((name.clone(), value));
         }
         // These stand before variables of the same names.
-        variables.push(("messages".to_owned(), list(&messages)?));
-        variables.push(("tools".to_owned(), list_or_none(chat.tools)?));
-        variables.push(("documents".to_owned(), list_or_none(chat.documents)?));
+        variables.push(("messages".to_owned(), list(&messages, "messages")?));
+        variables.push(("tools".to_owned(), list_or_none(chat.tools, "tools")?));
+        variables.push((
+            "documents".to_owned(),
+            list_or_none(chat.documents, "documents")?,
+        ));
 
         let printed = self.print(variables, chat.now)?;
         let (bodies, spans) = printed
@@ -345,23 +429,24 @@ impl ChatTemplate {
                 "continue_final_message and add_generation_prompt are not compatible. Use continue_final_message when you want the model to continue the final message, and add_generation_prompt when you want to add a header that will prompt it to start a new assistant message instead.",
             ));
         }
-        chat.check_depth()?;
-        let mut messages = chat.messages.to_vec();
-        for message in &mut messages {
-            let Json::Object(message) = message else {
-                return Err(chat_error(format!(
-                    "Chat messages should be dicts, dataclasses or pydantic models, but got {}.",
-                    shown(message)
-                )));
-            };
-            message.retain(|_, value| !value.is_null());
-        }
-        let mut variables = special_tokens.clone();
-        variables.extend(chat.variables.clone());
-        self.render(&Chat {
-            messages: &messages,
-            variables,
-            ..chat.clone()
+        chat.cleaned(|chat| {
+            let mut messages = chat.messages.to_vec();
+            for message in &mut messages {
+                let Json::Object(message) = message else {
+                    return Err(chat_error(format!(
+                        "Chat messages should be dicts, dataclasses or pydantic models, but got {}.",
+                        shown(message)
+                    )));
+                };
+                message.retain(|_, value| !value.is_null());
+            }
+            let mut variables = special_tokens.clone();
+            variables.extend(chat.variables.clone());
+            self.render_clean(&Chat {
+                messages: &messages,
+                variables,
+                ..chat.clone()
+            })
         })
     }
 }

@@ -403,11 +403,10 @@ impl ChatTemplates {
     /// # Errors
     ///
     /// [`ErrorKind::Chat`]: there is none.
-    pub fn source_for(&self, chat: &Chat<'_>) -> Result<&str, Error> {
-        match self.entry(chat) {
-            Ok(Some(entry)) => Ok(&entry.source),
-            Ok(None) => Ok(""),
-            Err(error) => Err(error),
+    pub fn source_for<'s>(&'s self, chat: &Chat<'s>) -> Result<&'s str, Error> {
+        match self.entry(chat)? {
+            Some(entry) => Ok(&entry.source),
+            None => Ok(chat.template_argument().unwrap_or_default()),
         }
     }
 
@@ -444,15 +443,40 @@ impl ChatTemplates {
     /// [`ErrorKind::Failed`], [`ErrorKind::Raised`],
     /// [`ErrorKind::Limit`]: the template, with the line.
     pub fn apply(&self, chat: &Chat<'_>) -> Result<Rendered, Error> {
+        self.chosen(chat, |template| template.apply(chat, &self.special_tokens))
+    }
+
+    /// Whether the template that a chat would be rendered with has that name somewhere
+    /// ([`ChatTemplate::mentions`]): what is no name of it, no variable can be.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Chat`]: there is no template for the chat. [`ErrorKind::Syntax`],
+    /// [`ErrorKind::Limit`]: the template.
+    ///
+    /// ```
+    /// use chat_template::{Chat, ChatTemplates};
+    ///
+    /// let templates = ChatTemplates::from_named([("default", "{{ a }}"), ("rag", "{{ b }}")]);
+    /// assert!(templates.mentions(&Chat::new(&[]).with_template("rag"), "b")?);
+    /// assert!(!templates.mentions(&Chat::new(&[]), "b")?);
+    /// # Ok::<(), chat_template::Error>(())
+    /// ```
+    pub fn mentions(&self, chat: &Chat<'_>, name: &str) -> Result<bool, Error> {
+        self.chosen(chat, |template| Ok(template.mentions(name)))
+    }
+
+    /// Runs with the template that a chat would be rendered with.
+    fn chosen<T>(
+        &self,
+        chat: &Chat<'_>,
+        run: impl FnOnce(&ChatTemplate) -> Result<T, Error>,
+    ) -> Result<T, Error> {
         match self.entry(chat)? {
-            Some(entry) => {
-                let template = entry.compiled(self.limits)?;
-                template.apply(chat, &self.special_tokens)
-            }
+            Some(entry) => run(entry.compiled(self.limits)?),
             None => {
                 let source = chat.template_argument().unwrap_or_default();
-                let template = ChatTemplate::with_limits(source, self.limits)?;
-                template.apply(chat, &self.special_tokens)
+                run(&ChatTemplate::with_limits(source, self.limits)?)
             }
         }
     }

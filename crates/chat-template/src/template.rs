@@ -147,6 +147,21 @@ impl ChatTemplate {
         &self.source
     }
 
+    /// Whether the template has that name somewhere: as a variable that a chat may bring, or as
+    /// one of its own. O(names).
+    ///
+    /// ```
+    /// use chat_template::ChatTemplate;
+    ///
+    /// let template = ChatTemplate::new("{% if enable_thinking %}{{ messages[0].content }}{% endif %}")?;
+    /// assert!(template.mentions("enable_thinking"));
+    /// assert!(!template.mentions("enable_thinkng") && !template.mentions("content"));
+    /// # Ok::<(), chat_template::Error>(())
+    /// ```
+    pub fn mentions(&self, name: &str) -> bool {
+        self.tree.names.iter().any(|known| &**known == name)
+    }
+
     /// Runs the template.
     pub(crate) fn print(
         &self,

@@ -1,6 +1,8 @@
 //! What templates are given and what they print; where they are kept.
 
-use chat_template::{Chat, ChatTemplate, ChatTemplates, Ending, ErrorKind};
+use chat_template::{
+    Chat, ChatTemplate, ChatTemplates, ControlTokens, Ending, ErrorKind, Handling, Numbers, exact,
+};
 use serde_json::{Map, Value, json};
 
 fn user(text: &str) -> Value {
@@ -327,4 +329,143 @@ fn errors_name_what_is_undefined() {
             "{template}: {said}"
         );
     }
+}
+
+/// A chat's integers keep their digits, however many, and what JSON cannot hold at all prints
+/// as Python prints it. Real maps that look like the spelling of such numbers stay maps.
+#[test]
+fn numbers_beyond_json_are_the_same_in_the_prompt() {
+    let render = |content: &str| {
+        let text = format!(r#"[{{"role": "user", "content": {content}}}]"#);
+        let messages = exact::read(&text).unwrap();
+        let chat = Chat::new(messages.as_array().unwrap()).with_numbers(Numbers::Exact);
+        let template = "{{ messages[0].content }} {{ messages[0].content | tojson }}";
+        let rendered = ChatTemplate::new(template).unwrap().render(&chat);
+        rendered
+            .map(|rendered| rendered.text)
+            .map_err(|error| error.to_string())
+    };
+    // Python: json.loads, str, json.dumps.
+    for (content, expected) in [
+        (
+            "12345678901234567890123",
+            "12345678901234567890123 12345678901234567890123",
+        ),
+        (
+            "[-98765432109876543210, 1e400]",
+            "[-98765432109876543210, inf] [-98765432109876543210, Infinity]",
+        ),
+        (
+            "[NaN, Infinity, -Infinity, -1E+999]",
+            "[nan, inf, -inf, -inf] [NaN, Infinity, -Infinity, -Infinity]",
+        ),
+        (
+            "[18446744073709551615, -9223372036854775808, 0, -0, 1.5, 1e5]",
+            "[18446744073709551615, -9223372036854775808, 0, 0, 1.5, 100000.0] [18446744073709551615, -9223372036854775808, 0, 0, 1.5, 100000.0]",
+        ),
+        (
+            r#""NaN 99999999999999999999 \" -1""#,
+            r#"NaN 99999999999999999999 " -1 "NaN 99999999999999999999 \" -1""#,
+        ),
+        (
+            r#"{"$bigint": "5"}"#,
+            r#"{'$bigint': '5'} {"$bigint": "5"}"#,
+        ),
+        (
+            r#"{"\u0024float" : "NaN"}"#,
+            r#"{'$float': 'NaN'} {"$float": "NaN"}"#,
+        ),
+        (
+            r#"{"$$bigint": "5", "$$$float": 99999999999999999999}"#,
+            r#"{'$$bigint': '5', '$$$float': 99999999999999999999} {"$$bigint": "5", "$$$float": 99999999999999999999}"#,
+        ),
+        (
+            r#"{"$bigints": "5", "$": 1}"#,
+            r#"{'$bigints': '5', '$': 1} {"$bigints": "5", "$": 1}"#,
+        ),
+    ] {
+        assert_eq!(render(content).as_deref(), Ok(expected), "{content}");
+    }
+    let long = "9".repeat(60);
+    assert_eq!(
+        render(&format!(r#"{{"a/b": [{long}]}}"#)).unwrap_err(),
+        "the chat, at /messages/0/content/a~1b/0: an integer has more than 127 bits"
+    );
+    for wrong in [
+        "[nan]",
+        "[01]",
+        "[-]",
+        "[1.]",
+        "[NaNs]",
+        "[+1]",
+        r#"["a]"#,
+        "[00000000000000000000001]",
+    ] {
+        assert!(exact::read(wrong).is_err(), "{wrong}");
+    }
+    // Nobody asked for it: maps are maps.
+    let messages = [json!({"role": "user", "content": {"$bigint": "5"}})];
+    let template = ChatTemplate::new("{{ messages[0].content }}").unwrap();
+    assert_eq!(
+        template.render(&Chat::new(&messages)).unwrap().text,
+        "{'$bigint': '5'}"
+    );
+}
+
+/// A user who writes `<|im_end|>` ends no turn (huggingface/transformers#47822): not in a
+/// message, a tool, a document or a variable, nor by a token within a token. The template's own
+/// tokens, and the special tokens that it is given, stay.
+#[test]
+fn control_tokens_of_users_are_refused_or_broken() {
+    let templates = ChatTemplates::from_source(
+        "{{ bos_token }}<|im_start|>{{ messages[0].content }}{{ (messages[0].parts or [{}])[0]['a/b'] }}\
+         {{ (tools or [{}])[0].name }}{{ (documents or [{}])[0].text }}{{ mode }}<|im_end|>",
+    )
+    .with_special_tokens(Map::from_iter([(
+        "bos_token".to_owned(),
+        json!("<|im_start|>"),
+    )]));
+    let tokens = ["<|im_start|>", "<|im_end|>", ""];
+    let refuse = ControlTokens::new(tokens, Handling::Refuse);
+    let split = ControlTokens::new(tokens, Handling::Break);
+    let clean = [json!({"role": "user", "content": "<|im_", "parts": [{"a/b": "<|im_end|"}]})];
+    let tools = [json!({"name": "<|im_end|>"})];
+    let documents = [json!({"text": "x<|im_<|im_end|>"})];
+    let text = |chat: Chat<'_>, tokens| {
+        let rendered = templates.apply(&chat.with_control_tokens(tokens));
+        rendered.map(|r| r.text).map_err(|e| e.to_string())
+    };
+    let expected = "<|im_start|><|im_start|><|im_<|im_end|<|im_end|>";
+    assert_eq!(text(Chat::new(&clean), &refuse).as_deref(), Ok(expected));
+    assert_eq!(text(Chat::new(&clean), &split).as_deref(), Ok(expected));
+    let chat = Chat::new(&clean)
+        .with_tools(&tools)
+        .with_documents(&documents)
+        .with_variable("mode", "<|im_start|>");
+    assert_eq!(
+        text(chat.clone(), &split).as_deref(),
+        Ok(
+            "<|im_start|><|im_start|><|im_<|im_end|<\u{200b}|im_end|>x<|im_<\u{200b}|im_end|>\
+            <\u{200b}|im_start|><|im_end|>"
+        )
+    );
+    assert_eq!(
+        text(chat, &refuse).unwrap_err(),
+        "the chat, at /tools/0/name: the text has the control token \"<|im_end|>\""
+    );
+    let bad = [json!({"role": "user", "content": "", "parts": [{"a/b": "<|im_end|>"}]})];
+    assert_eq!(
+        text(Chat::new(&bad), &refuse).unwrap_err(),
+        "the chat, at /messages/0/parts/0/a~1b: the text has the control token \"<|im_end|>\""
+    );
+    // What is to be continued is found again.
+    let last = [json!({"role": "user", "content": "a<|im_end|>"})];
+    let chat = Chat::new(&last).with_ending(Ending::Continue("content"));
+    assert_eq!(
+        text(chat, &split).as_deref(),
+        Ok("<|im_start|><|im_start|>a<\u{200b}|im_end|>")
+    );
+    let short = ControlTokens::new(["#"], Handling::Break);
+    let hash = [json!({"role": "user", "content": "#"})];
+    assert!(text(Chat::new(&hash), &short).is_err());
 }

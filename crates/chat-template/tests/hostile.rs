@@ -31,8 +31,6 @@ fn endless_work_ends() {
         "{% set ns = namespace(t=[1]) %}{% for i in range(64) %}{% set ns.t = [ns.t, ns.t] %}{% endfor %}{{ ns.t }}",
         "{% set ns = namespace(t=[]) %}{% for i in range(100000) %}{% set ns.t = [ns.t] %}{% endfor %}",
         "{% set ns = namespace(t={}) %}{% for i in range(100000) %}{% set ns.t = {'a': ns.t} %}{% endfor %}",
-        "{% set ns = namespace() %}{% set ns.t = ns %}",
-        "{% set ns = namespace() %}{% set ns.t = [ns] %}",
         "{% macro m() %}{{ m() }}{% endmacro %}{{ m() }}",
         "{% macro m(f) %}{{ f(f) }}{% endmacro %}{{ m(m) }}",
         "{% for x in [1] recursive %}{{ loop([1]) }}{% endfor %}",
@@ -93,7 +91,12 @@ fn long_chains_of_values_are_refused_or_freed() {
         "{% set n.v = [n.v] %}",
         "{% set n.v = {'a': n.v} %}",
         "{% set n.v = (n.v,) %}",
-        "{% set n.v = n.v.copy %}",
+        "{% set n.v = [n.v].copy %}",
+        "{% set n.v = [n.v.get] %}",
+        "{% set n.v = [n, n.v] %}",
+        "{% for x in [1] %}{% set n.v = [loop, n.v] %}{{ loop.index }}{% endfor %}",
+        "{% for x in [1] %}{% set h = loop.changed(n.v) %}{% set n.v = [loop] %}{% endfor %}",
+        "{% set p = n.v %}{% for x in [1] recursive %}{% set n.v = loop %}{{ loop.index }}{% endfor %}",
         "{% set n.v = namespace(v=n.v) %}",
         "{% for x in [n.v] %}{% set n.v = loop %}{{ loop.index }}{% endfor %}",
         "{% macro a(f) %}{% macro b() %}{{ f }}{% endmacro %}{% set n.v = b %}{% endmacro %}{{ a(n.v) }}",
@@ -106,6 +109,69 @@ fn long_chains_of_values_are_refused_or_freed() {
         if let Err(error) = rendered {
             assert_eq!(error.kind(), ErrorKind::Limit, "{step}");
         }
+    }
+}
+
+/// Printing looks through namespaces, which may hold each other as often as they like.
+#[test]
+fn what_namespaces_hold_is_printed_within_bounds() {
+    let within = |grow: &str, last: &str| {
+        format!(
+            "{{% set n = namespace(v=1) %}}{{% for i in range(4000) %}}{grow}{{% endfor %}}{last}"
+        )
+    };
+    let chain = "{% set n.v = namespace(v=n.v) %}";
+    let tree = "{% set n.v = namespace(a=n.v, b=[n.v]) %}";
+    for grow in [chain, tree] {
+        for last in [
+            "{{ n.v }}",
+            "{{ [n.v] }}",
+            "{{ n.v ~ '' }}",
+            "{{ [n.v] | join }}",
+            "{{ [n.v] | pprint }}",
+            "{{ n.v | string }}",
+            "{{ n.v | tojson }}",
+            "{{ '%s' % [n.v] }}",
+            "{{ '{}'.format(n.v) }}",
+            "{{ {'a': n.v} | xmlattr }}",
+            "{{ namespace({(n.v,): 1}) }}",
+        ] {
+            assert_eq!(kind(&within(grow, last)), ErrorKind::Limit, "{last}");
+        }
+        // Who cannot print it need not: this fails, and its message is short.
+        assert_eq!(
+            kind(&within(grow, "{{ [1].index(n.v) }}")),
+            ErrorKind::Failed
+        );
+    }
+}
+
+/// What holds itself is let go when the template has run.
+#[cfg(target_os = "linux")]
+#[test]
+fn rings_are_freed() {
+    let pages = || -> usize {
+        let statm = std::fs::read_to_string("/proc/self/statm").unwrap();
+        statm.split(' ').nth(1).unwrap().parse().unwrap()
+    };
+    let messages = [json!({"role": "user", "content": "x"})];
+    let chat = Chat::new(&messages);
+    for ring in [
+        "{% set ns.me = ns %}",
+        "{% set ns.me = [{'a': ns}] %}",
+        "{% set ns.me = namespace(of=ns) %}",
+        "{% for x in [ns] recursive %}{% set ns.me = [loop] %}{% endfor %}",
+        "{% for x in [ns.t] %}{% set h = loop.changed([loop]) %}{% endfor %}",
+        "{% set ns.me = [ns.t.upper, [ns].index] %}",
+    ] {
+        let source = format!("{{% set ns = namespace(t='x' * 1000000) %}}{ring}");
+        let template = ChatTemplate::new(&source).unwrap();
+        let before = pages();
+        for _ in 0..300 {
+            template.render(&chat).unwrap();
+        }
+        let grown = pages().saturating_sub(before) * 4096;
+        assert!(grown < 100_000_000, "{ring}: {grown} bytes");
     }
 }
 
@@ -372,5 +438,38 @@ fn odd_calls_fail_without_a_panic() {
             ),
             "{template}: {kind:?}"
         );
+    }
+}
+
+/// Numbers have no order where one of them is a NaN, and nothing has one with `none`. The
+/// standard library's sort panics on that.
+#[test]
+fn what_has_no_order_is_sorted_or_refused() {
+    let messages = [json!({"role": "user", "content": "x"})];
+    let chat = Chat::new(&messages);
+    let mut state = 12345u64;
+    let mut draw = move || {
+        state = state
+            .wrapping_mul(6364136223846793005)
+            .wrapping_add(1442695040888963407);
+        state >> 40
+    };
+    for _ in 0..300 {
+        let numbers: Vec<u64> = (0..100).map(|_| draw() % 200).collect();
+        for odd in ["'nan' | float", "none"] {
+            let items: Vec<String> = numbers
+                .iter()
+                .map(|n| match n % 4 {
+                    0 => odd.to_owned(),
+                    _ => n.to_string(),
+                })
+                .collect();
+            let source = format!("{{{{ [{}] | sort | length }}}}", items.join(", "));
+            let rendered = ChatTemplate::new(&source).unwrap().render(&chat);
+            match (odd, rendered) {
+                ("none", Err(error)) => assert_eq!(error.kind(), ErrorKind::Failed),
+                (_, rendered) => assert_eq!(rendered.unwrap().text, "100"),
+            }
+        }
     }
 }

@@ -260,6 +260,18 @@ impl<'s> Writer<'s> {
         }
     }
 
+    /// A text of a subclass of `str`, whose `repr` names the class. JSON has it as a text.
+    pub fn text_of_class(&mut self, class: &str, text: &str) {
+        match self.json {
+            Some(_) => self.text(text),
+            None => {
+                self.out.extend([class, "("]);
+                self.text(text);
+                self.out.push(')');
+            }
+        }
+    }
+
     /// A text that may have halves of surrogate pairs, as UTF-16; `shown` where characters
     /// beyond ASCII are not escaped.
     pub fn text_of_utf16(&mut self, units: impl IntoIterator<Item = u16>, shown: &str) {
@@ -348,6 +360,33 @@ impl<'s> Writer<'s> {
                 "Object of type {type_name} is not JSON serializable"
             ))),
         }
+    }
+
+    /// Something that JSON has not, and whose `repr` is a map between two texts.
+    pub fn other_dict<K: Show, V: Show>(
+        &mut self,
+        type_name: &str,
+        [before, after]: [&str; 2],
+        entries: impl IntoIterator<Item = (K, V)>,
+    ) {
+        if self.json.is_some() {
+            return self.other(type_name, "");
+        }
+        self.out.push_str(before);
+        self.dict(entries);
+        self.out.push_str(after);
+    }
+
+    /// How many lists and maps are open.
+    #[must_use]
+    pub fn level(&self) -> usize {
+        self.level
+    }
+
+    /// How many bytes are written.
+    #[must_use]
+    pub fn written(&self) -> usize {
+        self.out.len()
     }
 
     #[cold]

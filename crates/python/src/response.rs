@@ -5,8 +5,8 @@ use std::sync::{Mutex, PoisonError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyTuple};
 use response_parser::{
-    ErrorKind, Event, Mode, ResponseSchema as Schema, ResponseTemplate as Template, TemplateStream,
-    Turn, Unrepresentable,
+    ErrorKind, Event, Mode, Release, ResponseSchema as Schema, ResponseTemplate as Template,
+    TemplateStream, Turn, Unrepresentable,
 };
 use serde_json::Value;
 
@@ -210,28 +210,45 @@ impl ResponseStream {
 pub(crate) struct ResponseSchema {
     schema: Schema,
     mode: Mode,
+    release: Release,
 }
 
 #[pymethods]
 impl ResponseSchema {
     /// Compiles a schema: its JSON, or what that reads as. `mode` is as that of
-    /// `ResponseTemplate`.
+    /// `ResponseTemplate`; `release` is that of transformers whose language it is: `"5.0"`, or
+    /// `"5.12"`, the last one that has it.
     #[new]
-    #[pyo3(signature = (schema, *, mode = "lenient"))]
-    fn new(schema: &Bound<'_, PyAny>, mode: &str) -> PyResult<ResponseSchema> {
+    #[pyo3(signature = (schema, *, mode = "lenient", release = "5.12"))]
+    fn new(schema: &Bound<'_, PyAny>, mode: &str, release: &str) -> PyResult<ResponseSchema> {
         let json = parse(&text_of(schema)?, "the response schema")?;
         let mode = mode_of(mode)?;
-        let builder = Schema::builder().with_mode(mode);
+        let release = match release {
+            "5.0" => Release::V5_0,
+            "5.12" => Release::V5_12,
+            other => {
+                let message = format!("release is one of \"5.0\", \"5.12\", not {other:?}");
+                return Err(of_kind("bad_option", message));
+            }
+        };
+        let builder = Schema::builder().with_mode(mode).with_release(release);
         let schema = caught(|| builder.build(&json).map_err(IntoPython::into_python))?;
-        Ok(ResponseSchema { schema, mode })
+        Ok(ResponseSchema {
+            schema,
+            mode,
+            release,
+        })
     }
 
     /// The schema in a model's folder.
     #[staticmethod]
     fn from_directory(path: std::path::PathBuf) -> PyResult<ResponseSchema> {
         let schema = caught(|| Schema::from_model_dir(path).map_err(IntoPython::into_python))?;
-        let mode = Mode::default();
-        Ok(ResponseSchema { schema, mode })
+        Ok(ResponseSchema {
+            schema,
+            mode: Mode::default(),
+            release: Release::default(),
+        })
     }
 
     /// The message of a whole answer. Numbers that JSON has not are Python's.
@@ -241,6 +258,7 @@ impl ResponseSchema {
             Err(error) if error.kind() == ErrorKind::NotJson => {
                 let message = detached(py, || {
                     let builder = Schema::builder().with_mode(self.mode);
+                    let builder = builder.with_release(self.release);
                     let tagged = builder.with_unrepresentable(Unrepresentable::Tag);
                     let schema = tagged.build(self.schema.json());
                     let message = schema.and_then(|schema| schema.parse(text));

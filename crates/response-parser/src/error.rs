@@ -71,7 +71,8 @@ kinds! {
     RegexNoGroups = "regex_no_groups",
     /// A pattern is not a regular expression as Python's `re` reads them.
     RegexSyntax = "regex_syntax",
-    /// A replacement text of `x-mapping-regex` is malformed or names no group of its pattern.
+    /// A replacement text of `x-mapping-regex` or `x-regex-substitutions` is malformed or names
+    /// no group of its pattern.
     RegexReplacement = "regex_replacement",
     /// `x-regex-iterator` without `"type": "array"`.
     IteratorNeedsArray = "iterator_needs_array",
@@ -79,7 +80,7 @@ kinds! {
     KeyValueNeedsObject = "key_value_needs_object",
     /// A match of `x-regex-key-value` lacks group `key` or `value`.
     KeyValueMissingGroups = "key_value_missing_groups",
-    /// `x-parser` is not `"json"`.
+    /// `x-parser` is neither `"json"` nor `"gemma4-tool-call"`.
     UnknownParser = "unknown_parser",
     /// `x-parser` met something other than a string.
     JsonNonString = "json_non_string",
@@ -136,7 +137,7 @@ kinds! {
     TransformPath = "transform_path",
     /// `join` met something other than strings.
     JoinNonString = "join_non_string",
-    /// A field that is not optional got no value.
+    /// A field that is not optional got no value, or an object lacks a key of `required`.
     RequiredMissing = "required_missing",
     /// A region opens and closes at one place for ever.
     NoProgress = "no_progress",

@@ -4,14 +4,14 @@
 //!   chat template.
 //! - [`ResponseTemplate`]: regions between delimiters, with [`TemplateStream`] for text that
 //!   arrives in pieces; the form of Hugging Face transformers 5.23.
-//! - [`ResponseSchema`]: the older form, of transformers 5.0.
+//! - [`ResponseSchema`]: the older form, of transformers 5.0 to 5.12.
 //! - [`agentscope`]: fenced JSON and code, text between tags.
 //! - [`PartialJson`]: the value so far of JSON that is still being written.
 //!
 //! A *response schema* is a JSON Schema whose nodes also say how their value is found in the
-//! text: `x-regex`, `x-regex-iterator`, `x-regex-key-value`, `x-parser`, `x-mapping` and
-//! `x-mapping-regex`. It is the form that Hugging Face transformers 5.0 reads (in Python),
-//! and this crate gives its answers.
+//! text: `x-regex-substitutions`, `x-regex`, `x-regex-iterator`, `x-regex-key-value`, `x-parser`,
+//! `x-mapping` and `x-mapping-regex`. It is the form that Hugging Face transformers 5.0 to 5.12
+//! reads (in Python), and this crate gives its answers; [`Release`] says which.
 //!
 //! ```
 //! use response_parser::ResponseSchema;
@@ -60,7 +60,7 @@
 //! | nesting of a schema's JSON as a whole | 768 | `depth_limit` |
 //! | nesting of a JMESPath expression | 200 | `depth_limit` |
 //! | values that one JMESPath evaluation copies | 10,000,000 | `size_limit` |
-//! | text after `x-mapping-regex` or JMESPath `join` | 64 MiB | `size_limit` |
+//! | text after `x-regex-substitutions`, `x-mapping-regex` or JMESPath `join` | 64 MiB | `size_limit` |
 
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
@@ -91,7 +91,7 @@ pub use error::{Error, ErrorKind};
 pub use families::{Family, UnknownFamily, Unrecognised};
 pub use model_dir::family_of_model_dir;
 pub use partial::{PartialJson, Unfinished};
-pub use schema::Mode;
+pub use schema::{Mode, Release};
 pub use template::{
     Event, Finished, PartialValue, ResponseTemplate, ResponseTemplateBuilder, TemplateStream, Turn,
 };
@@ -127,6 +127,7 @@ pub struct ResponseSchema {
     root: Arc<Schema>,
     json: Arc<Json>,
     mode: Mode,
+    release: Release,
     unrepresentable: Unrepresentable,
 }
 
@@ -173,6 +174,7 @@ impl Unrepresentable {
 #[derive(Clone, Debug, Default)]
 pub struct ResponseSchemaBuilder {
     mode: Mode,
+    release: Release,
     unrepresentable: Unrepresentable,
 }
 
@@ -182,6 +184,13 @@ impl ResponseSchemaBuilder {
     #[must_use]
     pub fn with_mode(mut self, mode: Mode) -> Self {
         self.mode = mode;
+        self
+    }
+
+    /// The release of the reference whose language it is; [`Release::V5_12`] unless told.
+    #[must_use]
+    pub fn with_release(mut self, release: Release) -> Self {
+        self.release = release;
         self
     }
 
@@ -201,11 +210,12 @@ impl ResponseSchemaBuilder {
     /// one that is nested too deeply.
     pub fn build(&self, schema: &Json) -> Result<ResponseSchema, Error> {
         check_depth("the schema is", schema, MAX_SCHEMA_LEVELS)?;
-        let root = schema::compile(schema, self.mode)?;
+        let root = schema::compile(schema, self.mode, self.release)?;
         Ok(ResponseSchema {
             root: Arc::new(root),
             json: Arc::new(schema.clone()),
             mode: self.mode,
+            release: self.release,
             unrepresentable: self.unrepresentable,
         })
     }
@@ -350,6 +360,7 @@ impl ResponseSchema {
     fn read<'t>(&self, content: Value<'t>, input: &'t str, beyond: Beyond) -> Result<Json, Error> {
         let run = run::Run {
             mode: self.mode,
+            release: self.release,
             input,
         };
         let value = run.parse(&self.root, content)?;
@@ -369,6 +380,7 @@ impl std::fmt::Debug for ResponseSchema {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("ResponseSchema")
             .field("mode", &self.mode)
+            .field("release", &self.release)
             .field("unrepresentable", &self.unrepresentable)
             .finish_non_exhaustive()
     }

@@ -1,5 +1,7 @@
 //! Reads a value with a compiled schema, step by step as the reference does.
 
+use python_compat::show::Style;
+use python_compat::text::is_alphanumeric;
 use serde_json::Value as Json;
 
 use crate::MAX_TEXT;
@@ -8,7 +10,8 @@ use crate::json::{self, MAX_DEPTH, Problem};
 use crate::pyre::{Exhausted, Groups, Pattern, STEPS, STEPS_PER_BYTE};
 use crate::scalar;
 use crate::schema::{
-    Additional, JsonParser, Keywords, Kind, Mode, Schema, jmespath_error, shorten,
+    Additional, JsonParser, Keywords, Kind, Mode, Release, Replacement, Schema, Spelling,
+    jmespath_error, shorten,
 };
 use crate::text::Text;
 use crate::value::{Object, Value};
@@ -18,6 +21,7 @@ type Result<T> = std::result::Result<T, Error>;
 /// One parse.
 pub(crate) struct Run<'t> {
     pub(crate) mode: Mode,
+    pub(crate) release: Release,
     /// The text that is parsed, to say where in it a part lies.
     pub(crate) input: &'t str,
 }
@@ -47,6 +51,11 @@ impl<'t> Run<'t> {
                 &node.pointer,
                 message,
             ));
+        }
+        if let Some(substitutions) = &node.substitutions {
+            let pointer = || format!("{}/x-regex-substitutions", node.pointer);
+            let text = text_of(&content, &pointer)?;
+            content = Value::Text(replaced(raise(substitutions)?, text.clone())?);
         }
         if let Some(pattern) = &node.regex {
             let pattern = raise(pattern)?;
@@ -90,6 +99,7 @@ impl<'t> Run<'t> {
                 && node.mapping_regex.is_none()
                 && node.kind == Kind::Untouched;
             if let (true, Ok(parser), Value::Text(text)) = (last, parser, &content)
+                && parser.spelling == Spelling::Json
                 && matches!(&parser.arguments, Ok(arguments) if arguments.transform.is_none())
                 && let Some(text) = text.borrowed()
                 && let Some(json) = json::decode_plain(text)
@@ -118,19 +128,7 @@ impl<'t> Run<'t> {
                     message,
                 ));
             };
-            let mut text = text;
-            for replacement in raise(replacements)? {
-                let (pattern, template) = raise(&replacement.compiled)?;
-                let pointer = || replacement.pointer.clone();
-                let replaced = pattern.replace(template, text.as_str(), MAX_TEXT);
-                let replaced = replaced.map_err(|e| exhausted(e, pointer()))?;
-                let Some(replaced) = replaced else {
-                    let message = format!("the replaced text is longer than {MAX_TEXT} bytes");
-                    return Err(Error::new(ErrorKind::SizeLimit, pointer(), message));
-                };
-                text = text.rebuilt(replaced);
-            }
-            content = Value::Text(text);
+            content = Value::Text(replaced(raise(replacements)?, text)?);
         }
         self.kind(node, &node.kind, content)
     }
@@ -177,6 +175,13 @@ impl<'t> Run<'t> {
             let message = format!("the JSON parser reads a string, not {}", name(&content));
             return Err(Error::new(ErrorKind::JsonNonString, pointer(), message));
         };
+        let text = match parser.spelling {
+            Spelling::Json => text,
+            Spelling::Gemma4 => {
+                let json = gemma4_as_json(text.as_str());
+                text.rebuilt(json)
+            }
+        };
         let arguments = raise(&parser.arguments)?;
         let value = match json::decode_text(&text) {
             Ok(value) => value,
@@ -216,6 +221,27 @@ impl<'t> Run<'t> {
             Kind::Array => self.array(node, content),
             Kind::String | Kind::Integer | Kind::Number | Kind::Boolean => match (kind, &content) {
                 (_, Value::Text(text)) => self.scalar(node, kind, text),
+                // Python's truth values are integers.
+                (Kind::Integer, Value::Int(_) | Value::Bool(_))
+                | (Kind::Number, Value::Float(_))
+                | (Kind::Boolean, Value::Bool(_))
+                    if self.release == Release::V5_12 =>
+                {
+                    Ok(content)
+                }
+                (Kind::Number, Value::Bool(truth)) if self.release == Release::V5_12 => {
+                    Ok(Value::Float(f64::from(u8::from(*truth))))
+                }
+                (Kind::Number, Value::Int(number)) if self.release == Release::V5_12 => {
+                    match number.to_f64() {
+                        float if float.is_finite() => Ok(Value::Float(float)),
+                        _ => Err(Error::new(
+                            ErrorKind::FloatInvalid,
+                            &node.pointer,
+                            "the integer is too large for a number",
+                        )),
+                    }
+                }
                 (Kind::Integer | Kind::Number, Value::Int(_))
                 | (Kind::Number, Value::Float(_))
                 | (Kind::Boolean, Value::Bool(_))
@@ -314,6 +340,7 @@ impl<'t> Run<'t> {
                         parsed.insert(key.clone(), value);
                     }
                 }
+                check_required(node, &parsed)?;
                 return Ok(Value::Object(parsed));
             }
             Value::Object(object) => object,
@@ -336,17 +363,22 @@ impl<'t> Run<'t> {
                 }
             }
         }
-        if let Some(Additional::Schema(schema)) = &node.additional {
+        if let Some(Additional::Schema(_) | Additional::Kept) = &node.additional {
             for (key, value) in object {
                 let known = match &node.properties {
                     Some(properties) => raise(properties)?.contains_key(&key),
                     None => false,
                 };
                 if !known {
-                    parsed.insert(key, self.parse(schema, value)?);
+                    let value = match &node.additional {
+                        Some(Additional::Schema(schema)) => self.parse(schema, value)?,
+                        _ => value,
+                    };
+                    parsed.insert(key, value);
                 }
             }
         }
+        check_required(node, &parsed)?;
         Ok(Value::Object(parsed))
     }
 
@@ -440,6 +472,74 @@ impl<'t> Run<'t> {
         let offset = (part.as_ptr() as usize).checked_sub(from)?;
         (offset + part.len() <= self.input.len()).then_some(offset)
     }
+}
+
+/// Refuses an object that lacks a key of `required`.
+fn check_required(node: &Keywords, parsed: &Object<'_>) -> Result<()> {
+    let Some(required) = &node.required else {
+        return Ok(());
+    };
+    let missing = raise(required)?
+        .iter()
+        .find(|key| !parsed.contains_key(key));
+    match missing {
+        None => Ok(()),
+        Some(key) => {
+            let pointer = format!("{}/required", node.pointer);
+            let message = format!("the object lacks \"{}\"", shorten(key.as_str()));
+            Err(Error::new(ErrorKind::RequiredMissing, pointer, message))
+        }
+    }
+}
+
+/// The text after all replacements, one after the other.
+fn replaced<'t>(replacements: &[Replacement], mut text: Text<'t>) -> Result<Text<'t>> {
+    for replacement in replacements {
+        let (pattern, template) = raise(&replacement.compiled)?;
+        let pointer = || replacement.pointer.clone();
+        let replaced = pattern.replace(template, text.as_str(), MAX_TEXT);
+        let replaced = replaced.map_err(|e| exhausted(e, pointer()))?;
+        let Some(replaced) = replaced else {
+            let message = format!("the replaced text is longer than {MAX_TEXT} bytes");
+            return Err(Error::new(ErrorKind::SizeLimit, pointer(), message));
+        };
+        text = text.rebuilt(replaced);
+    }
+    Ok(text)
+}
+
+/// The JSON of a call as Gemma 4 writes it: strings between `<|"|>`, keys without quotes.
+///
+/// For example, `{city:<|"|>Ulm<|"|>}` is `{"city":"Ulm"}`. O(text).
+fn gemma4_as_json(text: &str) -> String {
+    const QUOTE: &str = "<|\"|>";
+    let mut out = String::with_capacity(text.len() + 16);
+    let mut rest = text;
+    // Keys stand behind these, and nothing else does in what was a string.
+    let mut before = ' ';
+    while let Some(first) = rest.chars().next() {
+        if let Some(inside) = rest.strip_prefix(QUOTE)
+            && let Some((string, behind)) = inside.split_once(QUOTE)
+        {
+            let style = Style::compact_ascii();
+            out.push_str(&python_compat::dumps(string, &style).unwrap_or_default());
+            (rest, before) = (behind, ' ');
+            continue;
+        }
+        if matches!(before, '{' | ',') {
+            let is_word = |c: char| is_alphanumeric(c) || c == '_';
+            let end = rest.find(|c| !is_word(c)).unwrap_or(rest.len());
+            let (key, behind) = rest.split_at(end);
+            if let (false, Some(behind)) = (key.is_empty(), behind.strip_prefix(':')) {
+                out.extend(["\"", key, "\":"]);
+                (rest, before) = (behind, ':');
+                continue;
+            }
+        }
+        out.push(first);
+        (rest, before) = (&rest[first.len_utf8()..], first);
+    }
+    out
 }
 
 /// The part, or its error now that its step runs.

@@ -34,7 +34,8 @@ pub(crate) const MAX_VALUE_DEPTH: usize = 512;
 #[serde(rename_all = "snake_case")]
 pub enum Mode {
     /// Accept what the reference fails on where the meaning is plain, and refuse at once a
-    /// schema that can only fail later. Where the reference has an answer, this is it.
+    /// schema that can only fail later. Where the reference has an answer, this is it, but for
+    /// mappings, which are read in all releases.
     ///
     /// Accepted beyond the reference: `"type": "any"`, `"null"` and lists of types (tried in
     /// order); `true` as a schema and `"additionalProperties": false` (others are dropped);
@@ -42,9 +43,40 @@ pub enum Mode {
     /// that already is one.
     #[default]
     Lenient,
-    /// The answers of Hugging Face transformers 5.0, its failures included: a broken part
-    /// of the schema fails when, and only if, its step runs.
+    /// The answers of Hugging Face transformers, of the [`Release`] at hand, its failures
+    /// included: a broken part of the schema fails when, and only if, its step runs. What a
+    /// release does not know is not looked at.
     Reference,
+}
+
+/// The release of transformers whose language of response schemas is meant.
+///
+/// ```
+/// use response_parser::{Release, ResponseSchema};
+/// use serde_json::json;
+///
+/// let schema = json!({"x-parser": "json", "type": "object", "properties": {"a": {}}});
+/// let text = r#"{"a": "1", "b": 2}"#;
+/// let read = |release| ResponseSchema::builder().with_release(release).build(&schema)?.parse(text);
+/// assert_eq!(read(Release::V5_0)?, json!({"a": "1"}));
+/// assert_eq!(read(Release::V5_12)?, json!({"a": "1", "b": 2}));
+/// # Ok::<(), response_parser::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+#[derive(serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Release {
+    /// The first one, 5.0: with `x-mapping` and `x-mapping-regex`; keys that no property
+    /// names are dropped from objects; numbers and booleans are read from strings alone.
+    V5_0,
+    /// 5.12, the last that has the language (5.5 has the same): with `x-regex-substitutions`, `required`,
+    /// the type `any` and the parser `gemma4-tool-call`, and without mappings; keys that no
+    /// property names are kept unless `additionalProperties` is false.
+    ///
+    /// The lenient mode reads mappings too: a schema that has one wants it.
+    #[default]
+    V5_12,
 }
 
 /// A part that may be broken; the error is raised when its step runs.
@@ -65,8 +97,9 @@ pub(crate) struct Keywords {
     pub(crate) pointer: String,
     pub(crate) constant: Option<Value<'static>>,
     pub(crate) default: Option<Value<'static>>,
-    /// One of the three regex keywords is present, if only with null.
+    /// One of the regex keywords is present, if only with null.
     pub(crate) wants_string: bool,
+    pub(crate) substitutions: Option<Deferred<Vec<Replacement>>>,
     pub(crate) regex: Option<Deferred<Pattern>>,
     pub(crate) iterator: Option<Deferred<Pattern>>,
     pub(crate) key_value: Option<Deferred<Pattern>>,
@@ -78,16 +111,28 @@ pub(crate) struct Keywords {
     pub(crate) additional: Option<Additional>,
     pub(crate) items: Option<Schema>,
     pub(crate) prefix_items: Option<Deferred<Vec<Schema>>>,
+    /// Keys that an object must have in the end.
+    pub(crate) required: Option<Deferred<Vec<Text<'static>>>>,
 }
 
 pub(crate) enum Additional {
     Schema(Schema),
-    /// `false` in the lenient mode.
     Dropped,
+    /// As they are.
+    Kept,
 }
 
-/// `x-parser: json` with its arguments.
+/// How a text spells JSON.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Spelling {
+    Json,
+    /// As the calls of Gemma 4: keys without quotes, and `<|"|>` for quotes.
+    Gemma4,
+}
+
+/// `x-parser` with its arguments.
 pub(crate) struct JsonParser {
+    pub(crate) spelling: Spelling,
     pub(crate) arguments: Deferred<ParserArguments>,
 }
 
@@ -96,7 +141,7 @@ pub(crate) struct ParserArguments {
     pub(crate) allow_non_json: bool,
 }
 
-/// One pattern of `x-mapping-regex` with its replacement.
+/// One pattern of `x-mapping-regex` or `x-regex-substitutions` with its replacement.
 pub(crate) struct Replacement {
     pub(crate) compiled: Deferred<(Pattern, Template)>,
     pub(crate) pointer: String,
@@ -119,15 +164,23 @@ pub(crate) enum Kind {
     Unsupported(String),
 }
 
-pub(crate) fn compile(json: &Json, mode: Mode) -> Result<Schema, Error> {
-    Compiler { mode }.schema(json, String::new(), 0)
+pub(crate) fn compile(json: &Json, mode: Mode, release: Release) -> Result<Schema, Error> {
+    Compiler { mode, release }.schema(json, String::new(), 0)
 }
 
 struct Compiler {
     mode: Mode,
+    release: Release,
 }
 
 impl Compiler {
+    /// Whether keywords of that release are looked at.
+    fn knows(&self, release: Release) -> bool {
+        // A schema with a mapping wants it.
+        let wanted = self.mode == Mode::Lenient && release == Release::V5_0;
+        wanted || self.release == release
+    }
+
     /// Keeps a broken part for later, or refuses it at once in the lenient mode.
     fn defer<T>(&self, part: Result<T, Error>) -> Result<Deferred<T>, Error> {
         match (self.mode, part) {
@@ -181,12 +234,23 @@ impl Compiler {
             None => Ok(None),
             Some(json) => self.schema(json, at(keyword), depth + 1).map(Some),
         };
+        let substitutions = object.get("x-regex-substitutions");
+        let substitutions = substitutions.filter(|_| self.knows(Release::V5_12));
+        let of_mappings = |keyword: &str| {
+            let json = object.get(keyword);
+            json.filter(|_| self.knows(Release::V5_0))
+        };
         let keywords = Keywords {
             constant: value(object.get("const"), || at("const"))?,
             default: value(object.get("default"), || at("default"))?,
             wants_string: regex_keywords
                 .iter()
-                .any(|keyword| object.contains_key(*keyword)),
+                .any(|keyword| object.contains_key(*keyword))
+                || substitutions.is_some(),
+            substitutions: match substitutions {
+                None => None,
+                Some(json) => Some(self.substitutions(json, &at("x-regex-substitutions"))?),
+            },
             regex: pattern("x-regex")?,
             iterator: pattern("x-regex-iterator")?,
             key_value: pattern("x-regex-key-value")?,
@@ -194,11 +258,11 @@ impl Compiler {
                 None => None,
                 Some(json) => Some(self.parser(json, object.get("x-parser-args"), &pointer)?),
             },
-            mapping: match object.get("x-mapping") {
+            mapping: match of_mappings("x-mapping") {
                 None => None,
                 Some(json) => Some(self.defer(mapping(json, at("x-mapping")))?),
             },
-            mapping_regex: match object.get("x-mapping-regex") {
+            mapping_regex: match of_mappings("x-mapping-regex") {
                 None => None,
                 Some(json) => Some(self.mapping_regex(json, &at("x-mapping-regex"))?),
             },
@@ -215,9 +279,15 @@ impl Compiler {
                 }
                 Some(_) => Some(self.defer(Err(wrong(at("properties"), "an object")))?),
             },
-            additional: match object.get("additionalProperties") {
-                Some(Json::Bool(false)) if self.mode == Mode::Lenient => Some(Additional::Dropped),
-                _ => child("additionalProperties")?.map(Additional::Schema),
+            additional: match (object.get("additionalProperties"), self.release) {
+                (Some(Json::Bool(false)), Release::V5_12) => Some(Additional::Dropped),
+                (Some(Json::Bool(false)), _) if self.mode == Mode::Lenient => {
+                    Some(Additional::Dropped)
+                }
+                (Some(Json::Object(_)), _) | (_, Release::V5_0) => {
+                    child("additionalProperties")?.map(Additional::Schema)
+                }
+                (_, Release::V5_12) => Some(Additional::Kept),
             },
             items: child("items")?,
             prefix_items: match object.get("prefixItems") {
@@ -231,6 +301,12 @@ impl Compiler {
                     Some(Ok(schemas))
                 }
                 Some(_) => Some(self.defer(Err(wrong(at("prefixItems"), "an array")))?),
+            },
+            required: match object.get("required") {
+                Some(json) if self.release == Release::V5_12 => {
+                    Some(self.defer(required(json, at("required")))?)
+                }
+                _ => None,
             },
             kind,
             pointer,
@@ -267,7 +343,7 @@ impl Compiler {
             "integer" => Kind::Integer,
             "number" => Kind::Number,
             "boolean" => Kind::Boolean,
-            "any" if lenient => Kind::Untouched,
+            "any" if lenient || self.release == Release::V5_12 => Kind::Untouched,
             "null" if lenient => Kind::Null,
             _ => {
                 let shown = json.map(ToString::to_string).unwrap_or_default();
@@ -285,14 +361,22 @@ impl Compiler {
         arguments: Option<&Json>,
         pointer: &str,
     ) -> Result<Deferred<JsonParser>, Error> {
-        if json.as_str() != Some("json") {
-            let message = format!(
-                "the only parser is \"json\", not {}",
-                shorten(&json.to_string())
-            );
-            let place = format!("{pointer}/x-parser");
-            return self.defer(Err(Error::new(ErrorKind::UnknownParser, place, message)));
-        }
+        let spelling = match json.as_str() {
+            Some("json") => Spelling::Json,
+            Some("gemma4-tool-call") if self.knows(Release::V5_12) => Spelling::Gemma4,
+            _ => {
+                let shown = json.to_string();
+                let message = match self.knows(Release::V5_12) {
+                    true => format!(
+                        "the parsers are \"json\" and \"gemma4-tool-call\", not {}",
+                        shorten(&shown)
+                    ),
+                    false => format!("the only parser is \"json\", not {}", shorten(&shown)),
+                };
+                let place = format!("{pointer}/x-parser");
+                return self.defer(Err(Error::new(ErrorKind::UnknownParser, place, message)));
+            }
+        };
         let place = format!("{pointer}/x-parser-args");
         let empty = Map::new();
         let arguments = match arguments {
@@ -300,7 +384,10 @@ impl Compiler {
             Some(Json::Object(arguments)) => arguments,
             Some(_) => {
                 let arguments = self.defer(Err(wrong(place, "an object")))?;
-                return Ok(Ok(JsonParser { arguments }));
+                return Ok(Ok(JsonParser {
+                    spelling,
+                    arguments,
+                }));
             }
         };
         let transform = match arguments.get("transform") {
@@ -312,7 +399,45 @@ impl Compiler {
             transform,
             allow_non_json,
         });
-        Ok(Ok(JsonParser { arguments }))
+        Ok(Ok(JsonParser {
+            spelling,
+            arguments,
+        }))
+    }
+
+    /// Pairs of a pattern and its replacement, as Python goes through what stands there: a
+    /// text is a list of its characters, a map one of its keys, and what stands behind the two
+    /// is not looked at.
+    fn substitutions(
+        &self,
+        json: &Json,
+        pointer: &str,
+    ) -> Result<Deferred<Vec<Replacement>>, Error> {
+        let parts = |json: &Json| -> Option<Vec<Json>> {
+            match json {
+                Json::Array(items) => Some(items.clone()),
+                Json::String(text) => Some(text.chars().map(|c| c.to_string().into()).collect()),
+                Json::Object(map) => Some(map.keys().map(|key| key.as_str().into()).collect()),
+                _ => None,
+            }
+        };
+        let Some(pairs) = parts(json) else {
+            return self.defer(Err(wrong(pointer.to_owned(), "an array of pairs")));
+        };
+        let mut list = Vec::with_capacity(pairs.len());
+        for (at, pair) in pairs.iter().enumerate() {
+            let pointer = format!("{pointer}/{at}");
+            let pair = if pair.is_object() { None } else { parts(pair) };
+            let compiled = match pair.as_deref() {
+                Some([Json::String(source), replacement, ..]) => {
+                    replacement_of(source, replacement, &pointer)
+                }
+                _ => Err(wrong(pointer.clone(), "a pattern and its replacement")),
+            };
+            let compiled = self.defer(compiled)?;
+            list.push(Replacement { compiled, pointer });
+        }
+        Ok(Ok(list))
     }
 
     fn mapping_regex(
@@ -403,6 +528,21 @@ pub(crate) fn jmespath_error(error: jmes::Error, pointer: String) -> Error {
             Error::new(ErrorKind::SizeLimit, pointer, message)
         }
     }
+}
+
+/// The keys of `required`, as Python goes through what stands there.
+fn required(json: &Json, pointer: String) -> Result<Vec<Text<'static>>, Error> {
+    let keys: Option<Vec<String>> = match json {
+        Json::Array(keys) => keys
+            .iter()
+            .map(|key| key.as_str().map(str::to_owned))
+            .collect(),
+        Json::String(text) => Some(text.chars().map(String::from).collect()),
+        Json::Object(map) => Some(map.keys().cloned().collect()),
+        _ => None,
+    };
+    let keys = keys.ok_or_else(|| wrong(pointer, "an array of strings"))?;
+    Ok(keys.into_iter().map(Text::plain).collect())
 }
 
 fn mapping(json: &Json, pointer: String) -> Result<Object<'static>, Error> {

@@ -1,11 +1,13 @@
 //! Each keyword and each error, on schemas and texts of our own.
 
-use response_parser::{Error, ErrorKind, Mode, ResponseSchema, Unrepresentable};
+use response_parser::{Error, ErrorKind, Mode, Release, ResponseSchema, Unrepresentable};
 use serde_json::{Value, json};
 
 fn parse(schema: &Value, input: &Value, mode: Mode) -> Result<Value, Error> {
+    // What later releases read otherwise is in `releases.rs`.
     ResponseSchema::builder()
         .with_mode(mode)
+        .with_release(Release::V5_0)
         .build(schema)?
         .parse_value(input)
 }

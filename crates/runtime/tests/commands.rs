@@ -22,6 +22,59 @@ const TEMPLATE: &str = "{{ bos_token }}{% for m in messages %}[{{ m.role }}]{{ m
     {% if thinking is defined %}V:{{ thinking }}{% endif %}\
     {{ strftime_now('%Y') }}{% if add_generation_prompt %}[assistant]{% endif %}";
 
+/// Numbers of any size, control tokens in a user's text, limits, and spans in characters.
+#[test]
+fn a_chat_is_written_out_as_it_was_said() {
+    let files = Files::new();
+    let template = files.put(
+        "template.jinja",
+        "{% for m in messages %}{{ m.content }}|{% endfor %}\
+         {% generation %}é{{ n | tojson }}{% endgeneration %}",
+    );
+    let chat = r#"[{"role": "user", "content": [123456789012345678901, NaN]},
+                   {"role": "user", "content": "a</s>b"}]"#;
+    let base = [
+        "--json",
+        "template",
+        "render",
+        "--template",
+        &template,
+        "--messages",
+        "-",
+    ];
+    let render = |further: &[&str]| run(&[&base[..], further].concat(), chat);
+    let written = render(&["--var", "n=99999999999999999999"]).json();
+    assert_eq!(
+        written["text"],
+        "[123456789012345678901, nan]|a</s>b|é99999999999999999999"
+    );
+    assert_eq!(written["generated"], json!([[36, 58]]));
+    assert_eq!(written["generated_characters"], json!([[36, 57]]));
+    let broken = ["--sanitize", "break", "--control-token", "</s>"];
+    let text = render(&broken).json()["text"].clone();
+    assert!(text.as_str().unwrap().contains("a<\u{200b}/s>b"), "{text}");
+    let refused = render(&["--sanitize", "refuse", "--control-token", "</s>"]);
+    assert_ne!(refused.code, Some(0));
+    assert!(
+        refused.err.contains("/messages/1/content"),
+        "{}",
+        refused.err
+    );
+    let unknown = render(&["--sanitize", "refuse"]);
+    assert!(unknown.err.contains("--control-token"), "{}", unknown.err);
+    let limited = render(&["--limit", "instructions=3"]);
+    assert!(
+        limited.err.contains("more than 3 instructions"),
+        "{}",
+        limited.err
+    );
+    assert!(
+        render(&["--limit", "steps=3"])
+            .err
+            .contains("source, instructions")
+    );
+}
+
 #[test]
 fn a_chat_is_written_out_by_a_template() {
     let files = Files::new();

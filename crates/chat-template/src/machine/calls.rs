@@ -34,7 +34,7 @@ impl Machine<'_> {
                             let Value::Text(key) = key.value() else {
                                 return Err(type_error("keywords must be strings"));
                             };
-                            named.push((key.clone(), value.clone()));
+                            named.push((key.shared().clone(), value.clone()));
                         }
                     }
                     other => {
@@ -140,7 +140,7 @@ impl Machine<'_> {
             charge_reading(render, argument)?;
         }
         let entry = match receiver {
-            Value::Text(text) if methods::has("str", &name) => {
+            Value::Text(text) if methods::has(receiver.type_name(), &name) => {
                 return methods::text(render, text, arguments).map(Some);
             }
             Value::Sequence(sequence) => {

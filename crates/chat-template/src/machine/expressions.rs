@@ -11,7 +11,7 @@ impl Machine<'_> {
         self.burn()?;
         Ok(match expression {
             Expression::Name(name) => self.lookup(*name),
-            Expression::Text(text) => Value::Text(text.clone()),
+            Expression::Text(text) => Value::from(text.clone()),
             Expression::Int(value) => Value::Int(*value),
             Expression::Float(value) => Value::Float(*value),
             Expression::Bool(value) => Value::Bool(*value),
@@ -191,7 +191,9 @@ impl Machine<'_> {
         for (operator, of) in rest {
             let operand = self.evaluate(of)?;
             match (&value, &operand) {
-                (Value::Text(_), Value::Text(more)) => {
+                (Value::Text(first), Value::Text(more))
+                    if !first.is_markup() && !more.is_markup() =>
+                {
                     charge(&mut self.render, more.len())?;
                     if joined.is_empty() {
                         charge_printing(&mut self.render, &value)?;
@@ -200,6 +202,9 @@ impl Machine<'_> {
                     joined.push_str(more);
                 }
                 _ => {
+                    if !joined.is_empty() {
+                        value = Value::from(std::mem::take(&mut joined));
+                    }
                     let made = operators::apply(&mut self.render, *operator, &value, &operand);
                     let operands = [(&value, of), (&operand, of)];
                     value = made.map_err(|fault| self.naming_undefined(fault, operands))?;

@@ -106,6 +106,10 @@ impl Machine<'_> {
         let Some(name) = self.loop_name else {
             return self.plainly(node, &items);
         };
+        if node.recursive {
+            // The loop may be kept somewhere, and speaks of the scope.
+            self.keep_scope()?;
+        }
         let outer = self.scope.clone();
         let mut completed = false;
         self.inside(|machine| {

@@ -31,7 +31,7 @@ const CLOSURE: usize = 512;
 pub(crate) struct Scope {
     values: RefCell<Values>,
     parent: Option<Rc<Scope>>,
-    /// Whether a macro keeps it.
+    /// Whether it is kept until the template has run.
     kept: Cell<bool>,
 }
 
@@ -122,8 +122,8 @@ struct Machine<'t> {
     captures: Vec<String>,
     /// What [`Expression::Captured`](crate::syntax::tree::Expression::Captured) is.
     captured: Value,
-    /// Scopes that macros keep. They are emptied in the end: a macro is a value of the
-    /// scope that it keeps, and neither would be freed.
+    /// Scopes that macros and recursive loops keep. They are emptied in the end: a macro is a
+    /// value of the scope that it keeps, and neither would be freed.
     kept: Vec<Rc<Scope>>,
 }
 
@@ -148,6 +148,7 @@ pub(crate) fn run(
             work: limits.work,
             output: limits.output as u64,
             now,
+            kept: Vec::new(),
         },
         fuel: limits.instructions,
         limits,
@@ -172,6 +173,7 @@ pub(crate) fn run(
         // What is dropped may look at the scope.
         drop(scope.values.take());
     }
+    machine.render.empty();
     done.map(|_| machine.printed)
 }
 
@@ -234,12 +236,18 @@ impl Machine<'_> {
         self.scope.values.borrow_mut().set(name, value);
     }
 
-    /// A macro of the scope at hand.
-    fn closure(&mut self, of: &Arc<Macro>) -> Result<Rc<Closure>, Fault> {
+    /// Keeps the scope at hand until the template has run.
+    fn keep_scope(&mut self) -> Result<(), Fault> {
         charge(&mut self.render, CLOSURE)?;
         if !self.scope.kept.replace(true) {
             self.kept.push(self.scope.clone());
         }
+        Ok(())
+    }
+
+    /// A macro of the scope at hand.
+    fn closure(&mut self, of: &Arc<Macro>) -> Result<Rc<Closure>, Fault> {
+        self.keep_scope()?;
         Ok(Rc::new(Closure {
             of: of.clone(),
             scope: self.scope.clone(),
@@ -252,7 +260,7 @@ impl Machine<'_> {
             Value::Text(text) => self.print_text(text),
             Value::Undefined => Ok(()),
             other => {
-                let weight = value::weight(other);
+                let weight = value::printed_weight(other)?;
                 charge(&mut self.render, weight.saturating_mul(4))?;
                 self.print_text(&other.str())
             }

@@ -6,8 +6,8 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use super::operators;
-use super::value::{self, Value, equal};
-use super::{Fault, Render, charge, charge_looking, limit_error, type_error};
+use super::value::{self, Shape, Value, equal, shape_above};
+use super::{Fault, Kept, Render, charge, charge_looking, keep, limit_error, type_error};
 use crate::machine::{Closure, Scope};
 use crate::syntax::tree::For;
 
@@ -70,6 +70,10 @@ pub(crate) struct Loop {
     last: RefCell<Option<Value>>,
     /// What `loop(items)` runs, and where it stands.
     pub(crate) again: Option<(Arc<For>, Rc<Scope>)>,
+    /// How large its items are, once that was asked.
+    shape: Cell<Option<Shape>>,
+    /// Whether it is emptied in the end.
+    kept: Cell<bool>,
 }
 
 impl fmt::Debug for Loop {
@@ -78,26 +82,7 @@ impl fmt::Debug for Loop {
     }
 }
 
-/// How containers may keep what can be called.
-pub(crate) enum Kept<'c> {
-    Freely,
-    /// As this value.
-    As(&'c Value),
-    Never,
-}
-
 impl Callable {
-    /// Whether a container may hold it. What holds values itself is never freed if it ends
-    /// up inside of itself, and takes the stack to free if it nests without end.
-    pub(crate) fn kept(&self) -> Kept<'_> {
-        match self {
-            Callable::Function(_) | Callable::Macro(_) => Kept::Freely,
-            Callable::Cycler(cycler) => Kept::As(&cycler.items),
-            Callable::Joiner(joiner) => Kept::As(&joiner.separator),
-            Callable::Method(_) | Callable::Loop(_) => Kept::Never,
-        }
-    }
-
     /// Tells it from others.
     pub(crate) fn address(&self) -> usize {
         match self {
@@ -133,7 +118,7 @@ impl Callable {
                 label => format!("<Macro {}>", python_compat::repr(label)),
             },
             Callable::Loop(own) => {
-                format!("<loop {}/{}>", own.at.get() + 1, own.items.len())
+                format!("<LoopContext {}/{}>", own.at.get() + 1, own.items.len())
             }
             Callable::Cycler(_) => "<cycler>".to_owned(),
             Callable::Joiner(_) => "<joiner>".to_owned(),
@@ -189,6 +174,11 @@ impl Cycler {
         }))))
     }
 
+    /// The list of what it hands out.
+    pub(crate) fn items(&self) -> &Value {
+        &self.items
+    }
+
     fn current(&self) -> Value {
         operators::nth(&self.items, self.at.get())
     }
@@ -215,6 +205,11 @@ impl Joiner {
         }))))
     }
 
+    /// The list of its separator.
+    pub(crate) fn separator(&self) -> &Value {
+        &self.separator
+    }
+
     pub(crate) fn next(&self) -> Value {
         match self.used.replace(true) {
             false => Value::from(""),
@@ -235,7 +230,24 @@ impl Loop {
             depth,
             last: RefCell::default(),
             again,
+            shape: Cell::default(),
+            kept: Cell::default(),
         }
+    }
+
+    /// How large its items are.
+    pub(crate) fn shape(&self) -> Result<Shape, Fault> {
+        if let Some(shape) = self.shape.get() {
+            return Ok(shape);
+        }
+        let shape = shape_above(self.items.iter())?;
+        self.shape.set(Some(shape));
+        Ok(shape)
+    }
+
+    /// Forgets what `changed` was asked of.
+    pub(crate) fn empty(&self) {
+        drop(self.last.take());
     }
 
     fn attribute(&self, name: &str) -> Value {
@@ -260,7 +272,12 @@ impl Loop {
         }
     }
 
-    fn method(&self, render: &mut Render, name: &str, args: Arguments) -> Result<Value, Fault> {
+    fn method(
+        self: &Rc<Self>,
+        render: &mut Render,
+        name: &str,
+        args: Arguments,
+    ) -> Result<Value, Fault> {
         if !args.named.is_empty() {
             return Err(type_error(format!("{name}() takes no keyword arguments")));
         }
@@ -278,6 +295,9 @@ impl Loop {
         }
         charge(render, size / 8)?;
         let asked = value::tuple(args.positional)?;
+        if value::is_open(&asked) && !self.kept.replace(true) {
+            keep(render, Kept::Loop(self.clone()))?;
+        }
         let mut last = self.last.borrow_mut();
         let changed = !last.as_ref().is_some_and(|last| equal(last, &asked));
         *last = Some(asked);

@@ -1,11 +1,14 @@
 //! Python's two ways of formatting text, `%` and `str.format`, with the values of templates.
 
 use python_compat::format::{self, Braces, FormatError, MAX_WIDTH, Percent, Spec};
+use python_compat::number;
 
 use super::callable::Arguments;
 use super::operators::cut;
-use super::value::{SequenceKind, Value};
-use super::{Fault, Render, charge, charge_printing, defined, limit_error, operators, type_error};
+use super::value::{SequenceKind, TextKind, Value};
+use super::{
+    Fault, Render, charge, charge_printing, defined, limit_error, markup, operators, type_error,
+};
 
 #[cold]
 fn wrong(error: FormatError) -> Fault {
@@ -15,10 +18,19 @@ fn wrong(error: FormatError) -> Fault {
     }
 }
 
-/// `text % arguments`.
-pub(crate) fn percent(render: &mut Render, text: &str, arguments: &Value) -> Result<String, Fault> {
+/// `text % arguments`, of a text of that kind. Markup escapes what it is given, and makes
+/// numbers of texts.
+pub(crate) fn percent(
+    render: &mut Render,
+    text: &str,
+    kind: TextKind,
+    arguments: &Value,
+) -> Result<String, Fault> {
+    let markup = kind == TextKind::Markup;
     let mut positional = match arguments {
-        Value::Sequence(s) if s.kind == SequenceKind::Tuple => s.items.iter(),
+        Value::Sequence(s) if matches!(s.kind, SequenceKind::Tuple | SequenceKind::Group) => {
+            s.items.iter()
+        }
         other => std::slice::from_ref(other).iter(),
     };
     let named = match arguments {
@@ -57,13 +69,29 @@ pub(crate) fn percent(render: &mut Render, text: &str, arguments: &Value) -> Res
         let kind = directive.kind;
         let wants_number = || type_error(format!("%{kind} format: a real number is required"));
         let piece = match kind {
+            's' if markup => directive.text(&markup::escaped(value)),
             's' => directive.text(&value.str()),
+            'r' | 'a' if markup => directive.text(&markup::escape(&python_compat::repr(value))),
             'r' | 'a' => directive.text(&python_compat::repr(value)),
+            // What stands for the value in markup has `__int__` and `__float__`, no more.
+            'x' | 'X' | 'o' | 'c' if markup => return Err(wants_number()),
+            'd' | 'i' | 'u' | 'f' | 'F' | 'e' | 'E' | 'g' | 'G'
+                if markup && value.as_str().is_some() =>
+            {
+                let text = value.as_str().unwrap_or_default();
+                match "diu".contains(kind) {
+                    true => {
+                        let read = number::integer(text, 10).ok_or_else(wants_number)?;
+                        let whole = read.to_i128();
+                        directive.integer(whole.ok_or_else(too_long)?)
+                    }
+                    false => directive.float(number::float(text).ok_or_else(wants_number)?),
+                }
+            }
             'd' | 'i' | 'u' => match (value.integer(), value.float()) {
                 (Some(number), _) => directive.integer(number),
                 (None, Some(number)) if number.is_finite() => {
-                    let whole = cut(number)
-                        .ok_or_else(|| limit_error("a number has more than 127 bits"))?;
+                    let whole = cut(number).ok_or_else(too_long)?;
                     directive.integer(whole)
                 }
                 _ => return Err(wants_number()),
@@ -93,10 +121,16 @@ pub(crate) fn percent(render: &mut Render, text: &str, arguments: &Value) -> Res
     Ok(out)
 }
 
-/// `text.format(arguments)`.
+#[cold]
+fn too_long() -> Fault {
+    limit_error("a number has more than 127 bits")
+}
+
+/// `text.format(arguments)`, of a text of that kind.
 pub(crate) fn braces(
     render: &mut Render,
     text: &str,
+    kind: TextKind,
     arguments: &Arguments,
 ) -> Result<String, Fault> {
     let mut next = 0;
@@ -135,7 +169,7 @@ pub(crate) fn braces(
                 )));
             }
         }
-        out.push_str(&with_spec(render, &value, &spec)?);
+        out.push_str(&markup::field(render, kind, &value, &spec)?);
     }
     Ok(out)
 }
@@ -183,7 +217,7 @@ fn lookup(arguments: &Arguments, field: &str, next: &mut usize) -> Result<Value,
 }
 
 /// `format(value, spec)`.
-fn with_spec(render: &mut Render, value: &Value, spec: &str) -> Result<String, Fault> {
+pub(crate) fn with_spec(render: &mut Render, value: &Value, spec: &str) -> Result<String, Fault> {
     if spec.is_empty() {
         return Ok(value.str());
     }

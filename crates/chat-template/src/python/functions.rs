@@ -1,12 +1,14 @@
 //! What templates can call by name.
 
+use std::rc::Rc;
+
 use super::callable::{
     Arguments, Callable, Cycler, Function, Joiner, Native, text as text_of, whole,
 };
 use super::value::{self, Entries, Key, Namespace, SequenceKind, Value};
 use super::{
-    Fault, FaultKind, ITEM, Render, charge, charge_printing, items_of, limit_error, made, methods,
-    type_error,
+    Fault, FaultKind, ITEM, Kept, Render, charge, charge_printing, items_of, keep, limit_error,
+    made, methods, type_error,
 };
 use crate::time::Moment;
 
@@ -131,7 +133,10 @@ fn dict(render: &mut Render, args: Arguments) -> Result<Value, Fault> {
 fn namespace(render: &mut Render, args: Arguments) -> Result<Value, Fault> {
     let namespace = Namespace::default();
     for (key, value) in entries(render, args)? {
+        charge_printing(render, key.value())?;
         namespace.set(&key.value().str(), value)?;
     }
-    Ok(Value::Namespace(namespace.into()))
+    let namespace = Rc::new(namespace);
+    keep(render, Kept::Namespace(namespace.clone()))?;
+    Ok(Value::Namespace(namespace))
 }

@@ -7,10 +7,12 @@ use python_compat::text::{
 
 use super::callable::{Arguments, text as text_of, whole};
 use super::value::{
-    self, Dict, Entries, Key, Sequence, SequenceKind, Value, dict as new_dict, equal, list,
+    self, Dict, Entries, Key, Sequence, SequenceKind, Text, Value, dict as new_dict, equal, list,
     sequence as new, tuple,
 };
-use super::{Fault, ITEM, Render, charge, charge_looking, format, items_of, made, type_error};
+use super::{
+    Fault, ITEM, Render, charge, charge_looking, format, items_of, made, markup, type_error,
+};
 
 /// Methods that change what they belong to, which templates must not.
 const MUTATING: [&str; 17] = [
@@ -88,6 +90,7 @@ const LIST_METHODS: [&str; 3] = ["copy", "count", "index"];
 pub(crate) fn has(type_name: &str, method: &str) -> bool {
     let own: &[&str] = match type_name {
         "str" => return TEXT_METHODS.contains(&method),
+        "Markup" => return TEXT_METHODS.contains(&method) || markup::METHODS.contains(&method),
         "dict" => &DICT_METHODS,
         "list" => &LIST_METHODS,
         "tuple" | "range" => return ["count", "index"].contains(&method),
@@ -257,7 +260,21 @@ pub(crate) fn strip_both(text: &str, characters: Option<&Value>) -> Result<Strin
 }
 
 /// The method of a text that `args` are named after, of those that [`has`] knows.
-pub(crate) fn text(render: &mut Render, receiver: &str, args: Arguments) -> Result<Value, Fault> {
+pub(crate) fn text(render: &mut Render, receiver: &Text, args: Arguments) -> Result<Value, Fault> {
+    match receiver.is_markup() {
+        true => markup::method(render, receiver, args),
+        false => plain_text(render, receiver, args),
+    }
+}
+
+/// The same of plain text; of markup, but for `format`, the text without its kind.
+pub(crate) fn plain_text(
+    render: &mut Render,
+    receiver: &Text,
+    args: Arguments,
+) -> Result<Value, Fault> {
+    let kind = receiver.kind();
+    let receiver = &**receiver;
     let name = args.name.clone();
     let name = &*name;
     let named = ["split", "rsplit", "splitlines", "expandtabs", "format"].contains(&name);
@@ -548,7 +565,7 @@ pub(crate) fn text(render: &mut Render, receiver: &str, args: Arguments) -> Resu
             Value::from(out)
         }
         "format" => {
-            let text = format::braces(render, receiver, &args)?;
+            let text = format::braces(render, receiver, kind, &args)?;
             made(render, text)?
         }
         "format_map" => {
@@ -561,7 +578,7 @@ pub(crate) fn text(render: &mut Render, receiver: &str, args: Arguments) -> Resu
                 .entries
                 .iter()
                 .filter_map(|(key, value)| match key.value() {
-                    Value::Text(key) => Some((key.clone(), value.clone())),
+                    Value::Text(key) => Some((key.shared().clone(), value.clone())),
                     _ => None,
                 });
             let args = Arguments {
@@ -569,7 +586,7 @@ pub(crate) fn text(render: &mut Render, receiver: &str, args: Arguments) -> Resu
                 positional: Vec::new(),
                 named: named.collect(),
             };
-            let text = format::braces(render, receiver, &args)?;
+            let text = format::braces(render, receiver, kind, &args)?;
             made(render, text)?
         }
         _ => {

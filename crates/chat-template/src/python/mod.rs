@@ -9,13 +9,17 @@ pub(crate) mod callable;
 pub(crate) mod filters;
 mod format;
 pub(crate) mod functions;
+pub(crate) mod markup;
 pub(crate) mod methods;
 pub(crate) mod numbers;
 pub(crate) mod operators;
 pub(crate) mod tests;
 pub(crate) mod value;
 
-use self::value::Value;
+use std::rc::Rc;
+
+use self::callable::Loop;
+use self::value::{Namespace, TextKind, Value};
 use crate::time::Moment;
 
 /// Why a template failed.
@@ -74,9 +78,40 @@ pub(crate) struct Render {
     pub(crate) output: u64,
     /// What `strftime_now` takes for now; the clock if none.
     pub(crate) now: Option<Moment>,
+    /// What is emptied in the end.
+    pub(crate) kept: Vec<Kept>,
+}
+
+/// What can end up inside of itself, and would never be freed then. It is emptied when the
+/// template has run; until then it is kept, so that none is freed by way of another one, which
+/// would take the stack for each.
+#[derive(Debug)]
+pub(crate) enum Kept {
+    Namespace(Rc<Namespace>),
+    Loop(Rc<Loop>),
+}
+
+/// What one that is kept counts as: about what it takes with an entry or two.
+const KEPT: usize = 256;
+
+/// Keeps it until the template has run.
+pub(crate) fn keep(render: &mut Render, kept: Kept) -> Result<(), Fault> {
+    charge(render, KEPT)?;
+    render.kept.push(kept);
+    Ok(())
 }
 
 impl Render {
+    /// Lets go what could hold itself.
+    pub(crate) fn empty(&mut self) {
+        for kept in &self.kept {
+            match kept {
+                Kept::Namespace(namespace) => namespace.empty(),
+                Kept::Loop(own) => own.empty(),
+            }
+        }
+    }
+
     /// Takes note of text that is printed. What a block or a macro captures has not left
     /// the template and is text in memory all the same.
     pub(crate) fn print(&mut self, bytes: usize) -> Result<(), Fault> {
@@ -135,7 +170,7 @@ fn charge_comparing(render: &mut Render, a: &Value, b: &Value) -> Result<(), Fau
 /// Takes note of printing a value: text is copied, and what is in lists and maps is quoted
 /// and escaped.
 pub(crate) fn charge_printing(render: &mut Render, value: &Value) -> Result<(), Fault> {
-    let weight = value::weight(value);
+    let weight = value::printed_weight(value)?;
     match value.as_str() {
         Some(_) => charge(render, weight),
         None => charge(render, PRINTED_ITEM + weight.saturating_mul(4)),
@@ -168,9 +203,14 @@ const LIST: usize = 96;
 
 /// A text that was made.
 fn made(render: &mut Render, text: impl Into<String>) -> Result<Value, Fault> {
+    made_of(render, TextKind::Plain, text)
+}
+
+/// A text of that kind that was made.
+fn made_of(render: &mut Render, kind: TextKind, text: impl Into<String>) -> Result<Value, Fault> {
     let text = text.into();
     charge(render, text.len())?;
-    Ok(Value::from(text))
+    Ok(kind.of(text))
 }
 
 /// A list that was made.

@@ -6,7 +6,7 @@ use super::callable::{Method, fits, text as text_of};
 use super::value::{self, Key, SequenceKind, Value, compare, equal};
 use super::{
     Fault, ITEM, Render, charge, charge_comparing, charge_looking, charge_printing, defined,
-    format, made, methods, numbers, type_error,
+    format, made_of, markup, methods, numbers, type_error,
 };
 use crate::syntax::tree::{Comparison, Operator};
 
@@ -33,8 +33,8 @@ pub(crate) fn apply(
         (Operator::Add, _) => add(render, a, b)?,
         (Operator::Multiply, _) => repeat(render, a, b)?,
         (Operator::Modulo, Value::Text(text)) => {
-            let text = format::percent(render, text, b)?;
-            Some(made(render, text)?)
+            let made = format::percent(render, text, text.kind(), b)?;
+            Some(made_of(render, text.kind(), made)?)
         }
         _ => None,
     };
@@ -60,10 +60,7 @@ pub(crate) fn apply(
 /// `+` of what is no number.
 fn add(render: &mut Render, a: &Value, b: &Value) -> Result<Option<Value>, Fault> {
     Ok(Some(match (a, b) {
-        (Value::Text(x), Value::Text(y)) => {
-            charge(render, x.len() + y.len())?;
-            Value::from(format!("{x}{y}"))
-        }
+        (Value::Text(x), Value::Text(y)) => markup::add(render, x, y)?,
         (Value::Text(_), _) if !b.is_undefined() => {
             return Err(type_error(format!(
                 "can only concatenate str (not \"{}\") to str",
@@ -93,7 +90,7 @@ fn repeat(render: &mut Render, a: &Value, b: &Value) -> Result<Option<Value>, Fa
         Value::Text(text) => {
             charge(render, text.len().saturating_mul(count))?;
             let count = if text.is_empty() { 0 } else { count };
-            Value::from(text.repeat(count))
+            text.kind().of(text.repeat(count))
         }
         Value::Sequence(s) if matches!(s.kind, SequenceKind::List | SequenceKind::Tuple) => {
             let size = s.items.len().saturating_mul(count);
@@ -340,7 +337,7 @@ fn entry(value: &Value, key: &Value) -> Value {
                 false => usize::try_from(at).ok()?,
             };
             let c = text.chars().nth(at)?;
-            Some(Value::from(c.to_string()))
+            Some(text.kind().of(c.to_string()))
         }),
         Value::Callable(callable) => key.as_str().map(|name| callable.attribute(name)),
         _ => None,
@@ -424,7 +421,7 @@ pub(crate) fn slice(render: &mut Render, value: &Value, of: Slice) -> Result<Val
     match value {
         Value::Text(text) => {
             charge(render, text.len())?;
-            Ok(Value::from(pick_characters(text, picked, step)))
+            Ok(text.kind().of(pick_characters(text, picked, step)))
         }
         Value::Sequence(sequence) => {
             charge(render, picked.len() * ITEM)?;

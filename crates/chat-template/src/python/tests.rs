@@ -122,7 +122,7 @@ pub(crate) fn apply(render: &mut Render, value: &Value, args: Arguments) -> Resu
             value,
             Value::Undefined | Value::Text(_) | Value::Sequence(_) | Value::Dict(_)
         ),
-        "escaped" => false,
+        "escaped" => value.is_markup(),
         "lower" | "upper" => {
             charge_printing(render, value)?;
             let text = value.str();

@@ -4,8 +4,13 @@
 //! Every container knows how deep it nests and how much it would print, and
 //! there is a limit to both: comparing, printing and dropping recurse, and a
 //! list that holds another one twice doubles what there is to print.
+//!
+//! A namespace may end up inside of itself, and what it will hold is not known when it is put
+//! into a list. So it counts as nothing there; printing looks through it, and everything that
+//! may close such a ring is emptied when the template has run ([`Kept`](super::Kept)). For
+//! example, `{% set ns.self = ns %}{{ ns }}` prints `<Namespace {'self': <Namespace {...}>}>`.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::cmp::Ordering;
 use std::hash::{Hash, Hasher};
 use std::rc::Rc;
@@ -15,8 +20,9 @@ use indexmap::{Equivalent, IndexMap};
 use python_compat::show::{JsonError, Show, Writer};
 use serde_json::Value as Json;
 
-use super::callable::{Callable, Kept};
+use super::callable::Callable;
 use super::{Fault, limit_error, type_error};
+use crate::exact::{self, Numbers};
 
 /// Most levels of lists and maps inside each other.
 pub(crate) const MAX_DEPTH: usize = 128;
@@ -35,11 +41,28 @@ pub(crate) enum Value {
     /// Of at most 127 bits and a sign.
     Int(i128),
     Float(f64),
-    Text(Arc<str>),
+    Text(Text),
     Sequence(Rc<Sequence>),
     Dict(Rc<Dict>),
     Namespace(Rc<Namespace>),
     Callable(Callable),
+}
+
+/// A text: Python's `str`, or its subclass `Markup`, whose operators and methods escape what
+/// they are given. All that asks for a `str` takes either.
+///
+/// For example, `'<b>' | safe` is markup, and `+ '<'` makes `<b>&lt;` of it.
+#[derive(Clone, Debug)]
+pub(crate) struct Text {
+    text: Arc<str>,
+    kind: TextKind,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum TextKind {
+    Plain,
+    /// What is safe to be put into HTML, as somebody said or because it was escaped.
+    Markup,
 }
 
 /// The entries of a map.
@@ -51,9 +74,11 @@ pub(crate) struct Key(Value);
 
 /// How large a value is, unfolded.
 #[derive(Clone, Copy, Debug, Default)]
-struct Shape {
+pub(crate) struct Shape {
     depth: usize,
     weight: usize,
+    /// It holds what may change and hold it: a namespace or a loop.
+    pub(crate) open: bool,
 }
 
 /// What a sequence is called and printed as.
@@ -80,6 +105,8 @@ pub(crate) struct Sequence {
     pub(crate) items: Vec<Value>,
     pub(crate) kind: SequenceKind,
     shape: Shape,
+    /// It is being printed: met again, it is inside of itself.
+    shown: Cell<bool>,
 }
 
 /// A map that keeps its order.
@@ -87,29 +114,64 @@ pub(crate) struct Sequence {
 pub(crate) struct Dict {
     pub(crate) entries: Entries,
     shape: Shape,
+    shown: Cell<bool>,
 }
 
 /// What `namespace()` makes: attributes that outlive the scope they are set in.
 #[derive(Debug, Default)]
 pub(crate) struct Namespace {
     entries: RefCell<IndexMap<Arc<str>, Value>>,
+    shown: Cell<bool>,
+}
+
+impl std::ops::Deref for Text {
+    type Target = str;
+
+    fn deref(&self) -> &str {
+        &self.text
+    }
+}
+
+impl Text {
+    pub(crate) fn kind(&self) -> TextKind {
+        self.kind
+    }
+
+    pub(crate) fn is_markup(&self) -> bool {
+        self.kind == TextKind::Markup
+    }
+
+    /// The text that both kinds share.
+    pub(crate) fn shared(&self) -> &Arc<str> {
+        &self.text
+    }
+}
+
+impl TextKind {
+    /// A text of this kind.
+    pub(crate) fn of(self, text: impl Into<Arc<str>>) -> Value {
+        Value::Text(Text {
+            text: text.into(),
+            kind: self,
+        })
+    }
 }
 
 impl From<&str> for Value {
     fn from(text: &str) -> Self {
-        Value::Text(text.into())
+        TextKind::Plain.of(text)
     }
 }
 
 impl From<String> for Value {
     fn from(text: String) -> Self {
-        Value::Text(text.into())
+        TextKind::Plain.of(text)
     }
 }
 
 impl From<Arc<str>> for Value {
     fn from(text: Arc<str>) -> Self {
-        Value::Text(text)
+        TextKind::Plain.of(text)
     }
 }
 
@@ -175,7 +237,10 @@ impl Value {
             Value::Bool(_) => "bool",
             Value::Int(_) => "int",
             Value::Float(_) => "float",
-            Value::Text(_) => "str",
+            Value::Text(text) => match text.kind {
+                TextKind::Plain => "str",
+                TextKind::Markup => "Markup",
+            },
             Value::Sequence(sequence) => match sequence.kind {
                 SequenceKind::List => "list",
                 SequenceKind::Tuple | SequenceKind::Group => "tuple",
@@ -187,6 +252,18 @@ impl Value {
             Value::Namespace(_) => "Namespace",
             Value::Callable(_) => "object",
         }
+    }
+
+    /// What kind of text results of this text have; plain for what is no text.
+    pub(crate) fn text_kind(&self) -> TextKind {
+        match self {
+            Value::Text(text) => text.kind,
+            _ => TextKind::Plain,
+        }
+    }
+
+    pub(crate) fn is_markup(&self) -> bool {
+        self.text_kind() == TextKind::Markup
     }
 
     /// The number that this is, a truth value included.
@@ -271,6 +348,7 @@ impl Hash for Key {
                 }
             }
             Value::Callable(callable) => callable.address().hash(state),
+            Value::Namespace(namespace) => Rc::as_ptr(namespace).hash(state),
             other => other.integer().unwrap_or(-1).hash(state),
         }
     }
@@ -306,61 +384,153 @@ impl Namespace {
             let message = format!("a namespace has no place for '{name}'");
             return Err(type_error(message));
         }
-        // A namespace inside of itself would never be freed.
-        shape_of(&value).ok_or_else(too_deep)?;
         self.entries.borrow_mut().insert(name.into(), value);
         Ok(())
+    }
+
+    /// Lets all entries go.
+    pub(crate) fn empty(&self) {
+        // What is dropped may look at the namespace.
+        drop(self.entries.take());
     }
 }
 
 #[cold]
 fn too_deep() -> Fault {
     limit_error(format!(
-        "a list or map nests deeper than {MAX_DEPTH} levels, or holds a namespace"
+        "a list or map nests deeper than {MAX_DEPTH} levels"
     ))
 }
 
-/// How large a value is; none for what may not be put into a container.
-fn shape_of(value: &Value) -> Option<Shape> {
-    match value {
-        Value::Text(text) => Some(Shape {
-            depth: 0,
+/// How large a value is.
+fn shape_of(value: &Value) -> Result<Shape, Fault> {
+    let open = Shape {
+        open: true,
+        ..Shape::default()
+    };
+    Ok(match value {
+        Value::Text(text) => Shape {
             weight: text.len(),
-        }),
-        Value::Sequence(sequence) => Some(sequence.shape),
-        Value::Dict(dict) => Some(dict.shape),
-        Value::Namespace(_) => None,
-        Value::Callable(callable) => match callable.kept() {
-            Kept::Freely => Some(Shape::default()),
-            Kept::As(items) => shape_of(items),
-            Kept::Never => None,
+            ..Shape::default()
         },
-        _ => Some(Shape::default()),
-    }
+        Value::Sequence(sequence) => sequence.shape,
+        Value::Dict(dict) => dict.shape,
+        Value::Namespace(_) => open,
+        Value::Callable(callable) => match callable {
+            Callable::Function(_) | Callable::Macro(_) => Shape::default(),
+            Callable::Cycler(cycler) => shape_of(cycler.items())?,
+            Callable::Joiner(joiner) => shape_of(joiner.separator())?,
+            Callable::Method(method) => shape_above([&method.receiver].into_iter())?,
+            Callable::Loop(own) => Shape {
+                open: true,
+                ..own.shape()?
+            },
+        },
+        _ => Shape::default(),
+    })
 }
 
-fn shape_above<'v>(items: impl Iterator<Item = &'v Value>) -> Result<Shape, Fault> {
+/// How large a list of them is.
+///
+/// # Errors
+///
+/// It nests too deep, or stands for too much.
+pub(crate) fn shape_above<'v>(items: impl Iterator<Item = &'v Value>) -> Result<Shape, Fault> {
     let mut above = Shape::default();
     for item in items {
-        let shape = shape_of(item).ok_or_else(too_deep)?;
+        let shape = shape_of(item)?;
         above.depth = above.depth.max(shape.depth);
         above.weight = above.weight.saturating_add(shape.weight + 16);
+        above.open |= shape.open;
     }
     if above.depth >= MAX_DEPTH {
         return Err(too_deep());
     }
     if above.weight > MAX_WEIGHT {
-        return Err(limit_error(format!(
-            "a list or map stands for more than {MAX_WEIGHT} bytes"
-        )));
+        return Err(too_heavy());
     }
     above.depth += 1;
     Ok(above)
 }
 
-/// How many bytes printing the value takes, about.
+#[cold]
+fn too_heavy() -> Fault {
+    limit_error(format!(
+        "a list or map stands for more than {MAX_WEIGHT} bytes"
+    ))
+}
+
+/// How many bytes looking at the value takes, about. What is in namespaces is not looked at.
 pub(crate) fn weight(value: &Value) -> usize {
     shape_of(value).unwrap_or_default().weight
+}
+
+/// Whether it holds what may change and hold it.
+pub(crate) fn is_open(value: &Value) -> bool {
+    shape_of(value).unwrap_or_default().open
+}
+
+/// How many bytes printing the value takes, about, that of namespaces included.
+///
+/// # Errors
+///
+/// It nests too deep by way of namespaces, or would print too much.
+pub(crate) fn printed_weight(value: &Value) -> Result<usize, Fault> {
+    let mut sum = 0;
+    match is_open(value) {
+        true => weigh(value, MAX_DEPTH, &mut sum).map(|()| sum),
+        false => Ok(weight(value)),
+    }
+}
+
+/// Adds what printing the value takes.
+fn weigh(value: &Value, levels: usize, sum: &mut usize) -> Result<(), Fault> {
+    let inner = levels.checked_sub(1);
+    let inside = |items: &mut dyn Iterator<Item = &Value>, sum: &mut usize| {
+        let levels = inner.ok_or_else(too_deep)?;
+        for item in items {
+            weigh(item, levels, sum)?;
+        }
+        Ok(())
+    };
+    *sum = sum.saturating_add(16);
+    match value {
+        Value::Sequence(sequence) if sequence.shape.open => {
+            showing(&sequence.shown, |again| match again {
+                true => Ok(()),
+                false => inside(&mut sequence.items.iter(), sum),
+            })?;
+        }
+        Value::Dict(dict) if dict.shape.open => showing(&dict.shown, |again| match again {
+            true => Ok(()),
+            false => {
+                let mut all = dict.entries.iter().flat_map(|(key, value)| [&key.0, value]);
+                inside(&mut all, sum)
+            }
+        })?,
+        Value::Namespace(namespace) => showing(&namespace.shown, |again| match again {
+            true => Ok(()),
+            false => {
+                let entries = namespace.entries.borrow();
+                *sum = entries.keys().fold(*sum, |sum, key| sum + key.len() + 16);
+                inside(&mut entries.values(), sum)
+            }
+        })?,
+        Value::Callable(_) => {}
+        other => *sum = sum.saturating_add(weight(other)),
+    }
+    match *sum > MAX_WEIGHT {
+        true => Err(too_heavy()),
+        false => Ok(()),
+    }
+}
+
+/// Runs with the mark set, and says whether it was set already.
+fn showing<T>(mark: &Cell<bool>, run: impl FnOnce(bool) -> T) -> T {
+    let before = mark.replace(true);
+    let done = run(before);
+    mark.set(before);
+    done
 }
 
 /// A sequence of `items`.
@@ -370,7 +540,12 @@ pub(crate) fn weight(value: &Value) -> usize {
 /// It nests too deep.
 pub(crate) fn sequence(kind: SequenceKind, items: Vec<Value>) -> Result<Value, Fault> {
     let shape = shape_above(items.iter())?;
-    Ok(Value::Sequence(Rc::new(Sequence { items, kind, shape })))
+    Ok(Value::Sequence(Rc::new(Sequence {
+        items,
+        kind,
+        shape,
+        shown: Cell::new(false),
+    })))
 }
 
 pub(crate) fn list(items: Vec<Value>) -> Result<Value, Fault> {
@@ -384,21 +559,51 @@ pub(crate) fn tuple(items: Vec<Value>) -> Result<Value, Fault> {
 pub(crate) fn dict(entries: Entries) -> Result<Value, Fault> {
     let all = entries.iter().flat_map(|(key, value)| [&key.0, value]);
     let shape = shape_above(all)?;
-    Ok(Value::Dict(Rc::new(Dict { entries, shape })))
+    Ok(Value::Dict(Rc::new(Dict {
+        entries,
+        shape,
+        shown: Cell::new(false),
+    })))
 }
 
 /// A JSON value as the template sees it.
 ///
 /// # Errors
 ///
-/// It nests too deep.
-pub(crate) fn from_json(json: &Json) -> Result<Value, Fault> {
-    convert(json, MAX_DEPTH)
+/// It nests too deep, or has a number that is too long: what is wrong, and the JSON Pointer of
+/// the place.
+pub(crate) fn from_json(json: &Json, numbers: Numbers) -> Result<Value, Misplaced> {
+    convert(json, numbers, MAX_DEPTH)
 }
 
-fn convert(json: &Json, levels: usize) -> Result<Value, Fault> {
+/// What is wrong with a value, and the JSON Pointer of where it is.
+#[derive(Debug)]
+pub(crate) struct Misplaced {
+    pub(crate) pointer: String,
+    pub(crate) fault: Fault,
+}
+
+impl Misplaced {
+    /// The same under a key.
+    pub(crate) fn under(mut self, key: impl std::fmt::Display) -> Self {
+        let key = key.to_string().replace('~', "~0").replace('/', "~1");
+        self.pointer = format!("/{key}{}", self.pointer);
+        self
+    }
+}
+
+impl From<Fault> for Misplaced {
+    fn from(fault: Fault) -> Self {
+        Self {
+            pointer: String::new(),
+            fault,
+        }
+    }
+}
+
+fn convert(json: &Json, numbers: Numbers, levels: usize) -> Result<Value, Misplaced> {
     if levels == 0 {
-        return Err(too_deep());
+        return Err(too_deep().into());
     }
     Ok(match json {
         Json::Null => Value::None,
@@ -410,15 +615,27 @@ fn convert(json: &Json, levels: usize) -> Result<Value, Fault> {
         },
         Json::String(text) => Value::from(text.as_str()),
         Json::Array(items) => {
-            let items: Result<_, _> = items.iter().map(|item| convert(item, levels - 1)).collect();
-            list(items?)?
+            let items = items.iter().enumerate().map(|(at, item)| {
+                convert(item, numbers, levels - 1).map_err(|misplaced| misplaced.under(at))
+            });
+            list(items.collect::<Result<_, _>>()?)?
         }
         Json::Object(entries) => {
-            let entries: Result<Entries, Fault> = entries
-                .iter()
-                .map(|(key, value)| Ok((Key::from(key.as_str()), convert(value, levels - 1)?)))
-                .collect();
-            dict(entries?)?
+            if numbers == Numbers::Exact
+                && let Some(number) = exact::number_of(entries)
+            {
+                return number.map_err(|message| limit_error(message).into());
+            }
+            let entries = entries.iter().map(|(key, value)| {
+                let key = match numbers {
+                    Numbers::Exact => exact::plain_key(key),
+                    Numbers::Json => key,
+                };
+                let value = convert(value, numbers, levels - 1);
+                let value = value.map_err(|misplaced| misplaced.under(key))?;
+                Ok::<_, Misplaced>((Key::from(key), value))
+            });
+            dict(entries.collect::<Result<_, _>>()?)?
         }
     })
 }
@@ -464,7 +681,7 @@ pub(crate) fn length(value: &Value) -> Option<usize> {
 pub(crate) fn equal(a: &Value, b: &Value) -> bool {
     match (a, b) {
         (Value::Undefined, Value::Undefined) | (Value::None, Value::None) => true,
-        (Value::Text(a), Value::Text(b)) => a == b,
+        (Value::Text(a), Value::Text(b)) => a.text == b.text,
         (Value::Sequence(a), Value::Sequence(b)) => {
             let same_type = match (a.kind, b.kind) {
                 (SequenceKind::Range { .. }, SequenceKind::Range { .. }) => true,
@@ -505,7 +722,7 @@ fn numbers(a: &Value, b: &Value) -> Option<Ordering> {
 /// Python does not order such values.
 pub(crate) fn compare(a: &Value, b: &Value) -> Result<Option<Ordering>, Fault> {
     match (a, b) {
-        (Value::Text(a), Value::Text(b)) => return Ok(Some(a.cmp(b))),
+        (Value::Text(a), Value::Text(b)) => return Ok(Some(a.text.cmp(&b.text))),
         (Value::Sequence(s), Value::Sequence(t))
             if s.kind == t.kind && matches!(s.kind, SequenceKind::List | SequenceKind::Tuple) =>
         {
@@ -541,44 +758,48 @@ impl Show for Value {
             Value::Bool(value) => to.bool(*value),
             Value::Int(value) => to.integer(value),
             Value::Float(value) => to.float(*value),
-            Value::Text(text) => to.text(text),
+            Value::Text(text) => match text.kind {
+                TextKind::Plain => to.text(text),
+                TextKind::Markup => to.text_of_class("Markup", text),
+            },
             Value::Sequence(sequence) => sequence.show(to),
-            Value::Dict(dict) => match to.sorts_keys() {
-                false => to.dict(&dict.entries),
-                true => match sorted(&dict.entries) {
+            Value::Dict(dict) => showing(&dict.shown, |again| match (again, to.sorts_keys()) {
+                (true, _) => to.other("dict", "{...}"),
+                (false, false) => to.dict(&dict.entries),
+                (false, true) => match sorted(&dict.entries) {
                     Ok(entries) => to.dict(entries),
                     Err(error) => to.fail(JsonError::Unserializable(error.message)),
                 },
-            },
-            Value::Namespace(namespace) => {
-                let inner = Inner(namespace);
-                to.other(
-                    "Namespace",
-                    &format!("<Namespace {}>", python_compat::repr(&inner)),
-                );
-            }
+            }),
+            Value::Namespace(namespace) => showing(&namespace.shown, |again| {
+                // Who prints has seen to it that it is not too much; messages of errors have not.
+                let too_much = to.level() > MAX_DEPTH || to.written() > MAX_WEIGHT;
+                match again || too_much {
+                    true => to.other("Namespace", "<Namespace {...}>"),
+                    false => {
+                        let entries = namespace.entries.borrow();
+                        let entries = entries.iter().map(|(key, value)| (&**key, value));
+                        to.other_dict("Namespace", ["<Namespace ", ">"], entries);
+                    }
+                }
+            }),
             Value::Callable(callable) => to.other("function", &callable.shown()),
         }
     }
 }
 
-/// The entries of a namespace.
-struct Inner<'v>(&'v Namespace);
-
-impl Show for Inner<'_> {
+impl Show for Sequence {
     fn show(&self, to: &mut Writer<'_>) {
-        to.dict(
-            self.0
-                .entries
-                .borrow()
-                .iter()
-                .map(|(key, value)| (&**key, value)),
-        );
+        showing(&self.shown, |again| match again {
+            false => self.show_items(to),
+            true if self.kind == SequenceKind::Tuple => to.other("tuple", "(...)"),
+            true => to.other("list", "[...]"),
+        });
     }
 }
 
-impl Show for Sequence {
-    fn show(&self, to: &mut Writer<'_>) {
+impl Sequence {
+    fn show_items(&self, to: &mut Writer<'_>) {
         match self.kind {
             SequenceKind::List => to.list(&self.items),
             SequenceKind::Tuple | SequenceKind::Group => to.tuple(&self.items),

@@ -33,7 +33,9 @@ use crate::{Error, ErrorKind};
 #[cfg(feature = "tokenizers")]
 mod tokens;
 
-pub use chat_template::{Chat, Ending, Limits, Moment, Rendered, chatml};
+pub use chat_template::{
+    Chat, ControlTokens, Ending, Handling, Limits, Moment, Numbers, Rendered, chatml, exact,
+};
 
 #[cfg(feature = "tokenizers")]
 pub use self::tokens::{Batch, EncodedChat, PaddingSide};
@@ -187,7 +189,7 @@ impl ChatTemplates {
     /// # Errors
     ///
     /// As there.
-    pub fn source_for(&self, chat: &Chat<'_>) -> Result<&str, Error> {
+    pub fn source_for<'s>(&'s self, chat: &Chat<'s>) -> Result<&'s str, Error> {
         Ok(self.0.source_for(chat)?)
     }
 

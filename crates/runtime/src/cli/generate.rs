@@ -12,7 +12,7 @@ use tokenmold::generate::{
     Explanations, ForcedTokens, Generation, Prompt, Request, Session, TokenBudget,
 };
 use tokenmold::model::LoadedModel;
-use tokenmold::response_parser::{Mode, ResponseSchema, Unrepresentable};
+use tokenmold::response_parser::ResponseSchema;
 use tokenmold::sampling::SamplingConfig;
 use tokenmold::tokenizer::Tokenizer;
 use tokenmold::tools::read_response;
@@ -231,7 +231,7 @@ impl Args {
             None => Vec::new(),
         };
         let reader = match &self.message.response_schema {
-            Some(file) => Some(read_schema(file, Mode::Lenient, Unrepresentable::Refuse)?),
+            Some(file) => Some(read_schema(file, &ResponseSchema::builder())?),
             None => None,
         };
         Ok(Means {

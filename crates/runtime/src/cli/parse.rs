@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 use clap::ValueEnum;
 use serde_json::{Value, json};
 use tokenmold::response_parser::{
-    Family, Mode, ResponseSchema, ResponseTemplate, Turn, Unrepresentable, family_of_model_dir,
+    Family, Mode, Release, ResponseSchema, ResponseSchemaBuilder, ResponseTemplate, Turn,
+    Unrepresentable, family_of_model_dir,
 };
 use tokenmold::tools::read_response;
 
@@ -49,6 +50,10 @@ pub(crate) struct Args {
     #[arg(long, conflicts_with = "agentscope")]
     reference: bool,
 
+    /// The release of transformers whose language a response schema is in.
+    #[arg(long, value_name = "RELEASE", value_enum, default_value_t = Spoken::V5_12)]
+    release: Spoken,
+
     /// What to make of values that JSON cannot hold, such as `NaN`.
     #[arg(long, value_name = "POLICY", value_enum, default_value_t = Beyond::Refuse)]
     unrepresentable: Beyond,
@@ -90,6 +95,17 @@ struct Reader {
     /// A text parser in the manner of AgentScope.
     #[arg(long, value_name = "FORM", value_enum)]
     agentscope: Option<Form>,
+}
+
+/// A release of transformers that reads response schemas.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum Spoken {
+    /// Mappings; unlisted keys are dropped.
+    #[value(name = "5.0")]
+    V5_0,
+    /// Substitutions and `required`; unlisted keys are kept.
+    #[value(name = "5.12")]
+    V5_12,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
@@ -196,11 +212,7 @@ impl Args {
     fn known(&self) -> Result<Known, Failure> {
         let reader = &self.reader;
         if let Some(file) = &reader.response_schema {
-            return Ok(Known::Schema(read_schema(
-                file,
-                self.mode(),
-                self.unrepresentable.into(),
-            )?));
+            return Ok(Known::Schema(read_schema(file, &self.schemas())?));
         }
         if let Some(folder) = &reader.model {
             return self.of_model(folder);
@@ -214,6 +226,18 @@ impl Args {
             (None, None) => return Err(Failure::new("it is not said how to read the output")),
         };
         self.template(&place, &json).map(Known::Template)
+    }
+
+    /// How response schemas are read.
+    fn schemas(&self) -> ResponseSchemaBuilder {
+        let release = match self.release {
+            Spoken::V5_0 => Release::V5_0,
+            Spoken::V5_12 => Release::V5_12,
+        };
+        ResponseSchema::builder()
+            .with_mode(self.mode())
+            .with_release(release)
+            .with_unrepresentable(self.unrepresentable.into())
     }
 
     fn mode(&self) -> Mode {
@@ -243,7 +267,7 @@ impl Args {
             return self.template(&place, template).map(Known::Template);
         }
         if json.get("response_schema").is_some_and(|s| !s.is_null()) {
-            let schema = read_schema(&config, self.mode(), self.unrepresentable.into())?;
+            let schema = read_schema(&config, &self.schemas())?;
             return Ok(Known::Schema(schema));
         }
         let family = family_of_model_dir(folder).map_err(|e| Failure::new(e.to_string()))?;
@@ -374,8 +398,7 @@ fn elsewhere(file: &Path, wanted: &str, json: &Value) -> Failure {
 /// The response schema of a file, or of the model's folder that is named.
 pub(super) fn read_schema(
     path: &Path,
-    mode: Mode,
-    unrepresentable: Unrepresentable,
+    options: &ResponseSchemaBuilder,
 ) -> Result<ResponseSchema, Failure> {
     let file = config_in(path);
     let json = read_json(&file)?;
@@ -390,11 +413,8 @@ pub(super) fn read_schema(
         }
         None => &json,
     };
-    ResponseSchema::builder()
-        .with_mode(mode)
-        .with_unrepresentable(unrepresentable)
-        .build(schema)
-        .map_err(|e| Failure::of(file.display(), e))
+    let schema = options.build(schema);
+    schema.map_err(|e| Failure::of(file.display(), e))
 }
 
 /// The response template of a file, as JSON.

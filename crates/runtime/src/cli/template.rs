@@ -5,7 +5,9 @@ use std::io::{self, IsTerminal as _};
 use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value, json};
-use tokenmold::chat::{Chat, ChatTemplates, Ending, Moment};
+use tokenmold::chat::{
+    Chat, ChatTemplates, ControlTokens, Ending, Handling, Limits, Moment, Numbers, exact,
+};
 use tokenmold::response_parser::Family;
 use tokenmold::tokenizer::Tokenizer;
 use tokenmold::{Error, embedded, model};
@@ -15,7 +17,9 @@ use super::{Failure, Output, read, read_json};
 /// What `tokenmold template` does.
 #[derive(Debug, clap::Subcommand)]
 pub(crate) enum Command {
-    /// Write a chat out as the model is given it.
+    /// Write a chat out as the model is given it. With --json, `generated` are the bytes
+    /// that the model says, by the template's generation blocks, and
+    /// `generated_characters` the same in characters.
     Render(Box<RenderArgs>),
     /// List the templates of a model, and the special tokens that they name.
     List(ListArgs),
@@ -82,6 +86,21 @@ pub(crate) struct RenderArgs {
     #[arg(long, value_name = "MOMENT", value_parser = moment)]
     now: Option<Moment>,
 
+    /// What is done to control tokens in the chat's own texts, such as `<|im_end|>`.
+    /// Default: nothing.
+    #[arg(long, value_name = "HOW", value_enum)]
+    sanitize: Option<Sanitize>,
+
+    /// A control token for that. May be given several times. Default: those of the
+    /// `tokenizer.json` in the model's folder that are special or in the template.
+    #[arg(long, value_name = "TEXT", requires = "sanitize")]
+    control_token: Vec<String>,
+
+    /// What rendering may cost: `instructions`, or `source`, `work` or `output` in
+    /// bytes, as `instructions=50000000`. May be given several times.
+    #[arg(long, value_name = "NAME=NUMBER", value_parser = limit)]
+    limit: Vec<(Cost, u64)>,
+
     /// Print the tokens in place of the text: a number and what it stands for on
     /// each line.
     #[arg(long)]
@@ -121,6 +140,60 @@ fn pair(text: &str) -> Result<(String, String), String> {
         Some((name, value)) if !name.is_empty() => Ok((name.to_owned(), value.to_owned())),
         _ => Err("expected NAME=VALUE".to_owned()),
     }
+}
+
+/// What is done to control tokens in texts of a chat.
+#[derive(Clone, Copy, Debug, clap::ValueEnum)]
+enum Sanitize {
+    /// The chat is refused.
+    Refuse,
+    /// A zero-width space is put into each.
+    Break,
+}
+
+impl From<Sanitize> for Handling {
+    fn from(sanitize: Sanitize) -> Handling {
+        match sanitize {
+            Sanitize::Refuse => Handling::Refuse,
+            Sanitize::Break => Handling::Break,
+        }
+    }
+}
+
+/// A limit of [`Limits`].
+#[derive(Clone, Copy, Debug)]
+enum Cost {
+    Source,
+    Instructions,
+    Work,
+    Output,
+}
+
+fn limit(text: &str) -> Result<(Cost, u64), String> {
+    let (name, number) = pair(text)?;
+    let cost = match name.as_str() {
+        "source" => Cost::Source,
+        "instructions" => Cost::Instructions,
+        "work" => Cost::Work,
+        "output" => Cost::Output,
+        _ => return Err("the limits are source, instructions, work and output".to_owned()),
+    };
+    let number = number.parse();
+    Ok((cost, number.map_err(|_| "expected a number".to_owned())?))
+}
+
+fn limits_of(given: &[(Cost, u64)]) -> Limits {
+    given
+        .iter()
+        .fold(Limits::default(), |limits, (cost, number)| {
+            let bytes = usize::try_from(*number).unwrap_or(usize::MAX);
+            match cost {
+                Cost::Source => limits.with_source(bytes),
+                Cost::Instructions => limits.with_instructions(*number),
+                Cost::Work => limits.with_work(*number),
+                Cost::Output => limits.with_output(bytes),
+            }
+        })
 }
 
 fn moment(text: &str) -> Result<Moment, String> {
@@ -216,9 +289,16 @@ pub(crate) fn run(command: &Command) -> Result<Output, Failure> {
     }
 }
 
+/// JSON of a chat, numbers that JSON cannot hold included ([`Numbers::Exact`]).
+fn read_exact(file: &Path) -> Result<Value, Failure> {
+    let text = String::from_utf8(read(file)?)
+        .map_err(|_| Failure::new(format!("{} is not UTF-8", file.display())))?;
+    exact::read(&text).map_err(|e| Failure::of(file.display(), e))
+}
+
 /// The list of a file, which is called `what`.
 fn list_of(file: &Path, what: &str) -> Result<Vec<Value>, Failure> {
-    match read_json(file)? {
+    match read_exact(file)? {
         Value::Array(list) => Ok(list),
         _ => Err(Failure::new(format!(
             "{} is not a list of {what}",
@@ -236,8 +316,12 @@ pub(super) struct ChatFile {
 
 /// A list of messages, or an object that has one.
 pub(super) fn read_chat(file: &Path) -> Result<ChatFile, Failure> {
+    chat_of(file, read_json(file)?)
+}
+
+fn chat_of(file: &Path, json: Value) -> Result<ChatFile, Failure> {
     let wrong = |what: &str| Failure::new(format!("{}: {what}", file.display()));
-    match read_json(file)? {
+    match json {
         Value::Array(messages) => Ok(ChatFile {
             messages,
             tools: None,
@@ -265,22 +349,26 @@ fn render(args: &RenderArgs) -> Result<Output, Failure> {
         false => Tokens::Unwanted,
     };
     let (templates, own) = args.source.read(wanted)?;
+    let templates = templates.with_limits(limits_of(&args.limit));
     let ChatFile {
         messages,
         mut tools,
         mut documents,
-    } = read_chat(&args.messages)?;
+    } = chat_of(&args.messages, read_exact(&args.messages)?)?;
     if let Some(file) = &args.tools {
         tools = Some(list_of(file, "tools")?);
     }
     if let Some(file) = &args.documents {
         documents = Some(list_of(file, "documents")?);
     }
-    let mut chat = Chat::new(&messages).with_ending(match () {
+    let ending = match () {
         () if args.generation_prompt => Ending::GenerationPrompt,
         () if args.continue_last => Ending::Continue("content"),
         () => Ending::Closed,
-    });
+    };
+    let mut chat = Chat::new(&messages)
+        .with_numbers(Numbers::Exact)
+        .with_ending(ending);
     if let Some(tools) = &tools {
         chat = chat.with_tools(tools);
     }
@@ -288,7 +376,7 @@ fn render(args: &RenderArgs) -> Result<Output, Failure> {
         chat = chat.with_documents(documents);
     }
     for (name, value) in &args.var {
-        let value = serde_json::from_str(value).unwrap_or_else(|_| json!(value));
+        let value = exact::read(value).unwrap_or_else(|_| json!(value));
         chat = chat.with_variable(name, value);
     }
     if let Some(now) = args.now {
@@ -308,6 +396,13 @@ fn render(args: &RenderArgs) -> Result<Output, Failure> {
         }
         chat = chat.with_template(name);
     }
+    let controls = match args.sanitize {
+        Some(sanitize) => Some(controls(args, sanitize.into(), &templates, &chat)?),
+        None => None,
+    };
+    if let Some(controls) = &controls {
+        chat = chat.with_control_tokens(controls);
+    }
     if !args.tokens {
         let rendered = templates.apply(&chat).map_err(failed)?;
         let generated = rendered.generated().ok();
@@ -315,6 +410,8 @@ fn render(args: &RenderArgs) -> Result<Output, Failure> {
         if let Some(spans) = generated.filter(|spans| !spans.is_empty()) {
             let spans: Vec<Value> = spans.iter().map(|s| json!([s.start, s.end])).collect();
             json["generated"] = spans.into();
+            let spans = rendered.spans.iter().map(|s| json!([s.start, s.end]));
+            json["generated_characters"] = spans.collect();
         }
         let mut text = rendered.text;
         // To the byte, but for the prompt of a shell that would stand behind it.
@@ -348,6 +445,25 @@ fn render(args: &RenderArgs) -> Result<Output, Failure> {
         json,
         ..Output::default()
     })
+}
+
+/// The control tokens that a chat is to have none of.
+fn controls(
+    args: &RenderArgs,
+    handling: Handling,
+    templates: &ChatTemplates,
+    chat: &Chat<'_>,
+) -> Result<ControlTokens, Failure> {
+    if !args.control_token.is_empty() {
+        return Ok(ControlTokens::new(args.control_token.clone(), handling));
+    }
+    let folder = args.source.model.as_ref().filter(|path| path.is_dir());
+    let folder = folder.ok_or_else(|| {
+        Failure::new("which texts are control tokens is known of a model's folder alone: name them by --control-token")
+    })?;
+    let tokenizer = read_json(&folder.join("tokenizer.json"))?;
+    let source = templates.source_for(chat).map_err(failed)?;
+    Ok(ControlTokens::of_tokenizer(&tokenizer, source, handling))
 }
 
 fn read_tokenizer(path: &Path) -> Result<Tokenizer, Failure> {

@@ -41,6 +41,9 @@ fn step(render: &mut Render, item: &Value, path: &Value) -> Result<Value, Fault>
 
 /// `map`: an attribute or a filter of each item.
 pub(crate) fn map(render: &mut Render, value: &Value, mut args: Arguments) -> Result<Value, Fault> {
+    if !value.is_true() {
+        return generator(render, Vec::new());
+    }
     let items = items_of(render, value)?;
     let mut out = Vec::with_capacity(items.len());
     if args.positional.is_empty() && args.named.iter().any(|(name, _)| &**name == "attribute") {
@@ -75,6 +78,10 @@ pub(crate) fn select(
     value: &Value,
     mut args: Arguments,
 ) -> Result<Value, Fault> {
+    if !value.is_true() {
+        // Jinja asks that first, of whatever it is.
+        return generator(render, Vec::new());
+    }
     let name = args.name.clone();
     let name = &*name;
     let keeps = name.starts_with("select");
@@ -163,6 +170,11 @@ pub(crate) fn ordering(
     if name == "sum" {
         let [attribute, start] = args.bind(["attribute", "start"])?;
         let mut total = start.unwrap_or(Value::Int(0));
+        if total.as_str().is_some() {
+            return Err(type_error(
+                "sum() can't sum strings [use ''.join(seq) instead]",
+            ));
+        }
         for item in items {
             let item = match attribute.as_ref().filter(|a| !a.is_none()) {
                 Some(attribute) => step(render, &item, attribute)?,
@@ -225,16 +237,11 @@ pub(crate) fn ordering(
         }
         return Ok(best.map(|(_, item)| item).unwrap_or_default());
     }
-    if name == "sort" && attribute.is_some() {
-        // Python compares lists of attributes, and in these equal ones are passed over
-        // without being asked which is less: so items may lack the attribute.
-        for (key, _) in &mut keyed {
-            if key.is_undefined() {
-                *key = list(vec![Value::Undefined])?;
-            }
-        }
-    }
-    sort(&mut keyed, reverse.is_some_and(|v| v.is_true()))?;
+    let equals = match name {
+        "sort" => Equals::PassedOver,
+        _ => Equals::Ordered,
+    };
+    let keyed = sort(keyed, equals, reverse.is_some_and(|v| v.is_true()))?;
     if name == "sort" {
         return made_list(render, keyed.into_iter().map(|(_, item)| item).collect());
     }
@@ -262,20 +269,52 @@ pub(crate) fn ordering(
     made_list(render, groups?)
 }
 
+/// How keys that are equal are sorted.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Equals {
+    /// `sort` compares lists of attributes. What is equal in two lists is passed over, without
+    /// being asked which is less: so it need not have an order, as `none` has not.
+    PassedOver,
+    /// They are asked which is less, as all others are.
+    Ordered,
+}
+
 /// Sorts, keeping the order of equals; fails where Python would.
-fn sort(keyed: &mut [(Value, Value)], reverse: bool) -> Result<(), Fault> {
-    let mut failed = None;
-    keyed.sort_by(|(a, _), (b, _)| match compare(a, b) {
-        Ok(order) => {
-            let order = order.unwrap_or(Ordering::Equal);
-            if reverse { order.reverse() } else { order }
+///
+/// It is a merge sort, and none of the standard library's: these panic where an order is none,
+/// and that of Python's numbers is none as soon as there is a NaN.
+fn sort(
+    mut keyed: Vec<(Value, Value)>,
+    equals: Equals,
+    reverse: bool,
+) -> Result<Vec<(Value, Value)>, Fault> {
+    if keyed.len() < 2 {
+        return Ok(keyed);
+    }
+    let right = keyed.split_off(keyed.len() / 2);
+    let left = sort(keyed, equals, reverse)?;
+    let right = sort(right, equals, reverse)?;
+    let first = match reverse {
+        false => Ordering::Less,
+        true => Ordering::Greater,
+    };
+    let mut merged = Vec::with_capacity(left.len() + right.len());
+    let mut right = right.into_iter().peekable();
+    for item in left {
+        let stands_before = |other: &(Value, Value)| -> Result<bool, Fault> {
+            let passed_over = equals == Equals::PassedOver && value::equal(&other.0, &item.0);
+            Ok(!passed_over && compare(&other.0, &item.0)? == Some(first))
+        };
+        while let Some(other) = right.peek() {
+            if !stands_before(other)? {
+                break;
+            }
+            merged.extend(right.next());
         }
-        Err(error) => {
-            failed.get_or_insert(error);
-            Ordering::Equal
-        }
-    });
-    failed.map_or(Ok(()), Err)
+        merged.push(item);
+    }
+    merged.extend(right);
+    Ok(merged)
 }
 
 pub(crate) fn dictsort(
@@ -306,7 +345,8 @@ pub(crate) fn dictsort(
     for pair in methods::pairs(&dict.entries)? {
         keyed.push((key(render, &pair, Some(&Value::Int(at)), case)?, pair));
     }
-    sort(&mut keyed, reverse.is_some_and(|v| v.is_true()))?;
+    let reverse = reverse.is_some_and(|v| v.is_true());
+    let keyed = sort(keyed, Equals::Ordered, reverse)?;
     made_list(render, keyed.into_iter().map(|(_, pair)| pair).collect())
 }
 

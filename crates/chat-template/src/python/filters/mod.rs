@@ -10,14 +10,14 @@ use python_compat::text::{self, capitalize};
 
 use self::lists::{chunks, dictsort, join, map, ordering, select};
 use self::numbers::{int, round};
-use self::texts::{
-    escape, filesize, indent, striptags, title, truncate, urlencode, wordwrap, xmlattr,
-};
+use self::texts::{filesize, indent, title, truncate, urlencode, wordwrap, xmlattr};
 use super::callable::{Arguments, fits, text as text_of, whole};
-use super::value::{self, Entries, Key, MAX_WEIGHT, SequenceKind, Value, length, sequence, tuple};
+use super::value::{
+    self, Entries, Key, MAX_WEIGHT, SequenceKind, TextKind, Value, length, sequence, tuple,
+};
 use super::{
     Fault, ITEM, Render, charge, charge_looking, charge_printing, defined, format, items_of,
-    limit_error, made, made_list, methods, operators, type_error,
+    limit_error, made, made_list, made_of, markup, methods, operators, type_error,
 };
 
 const NAMES: [&str; 52] = [
@@ -99,8 +99,9 @@ pub(crate) fn apply(render: &mut Render, value: &Value, args: Arguments) -> Resu
                     value::dict(entries)?
                 }
             };
-            let text = format::percent(render, &text, &arguments)?;
-            return made(render, text);
+            let kind = value.text_kind();
+            let text = format::percent(render, &text, kind, &arguments)?;
+            return made_of(render, kind, text);
         }
         _ => {}
     }
@@ -135,7 +136,8 @@ pub(crate) fn apply(render: &mut Render, value: &Value, args: Arguments) -> Resu
         "trim" => {
             let [characters] = args.bind(["chars"])?;
             let text = plain(render, value)?;
-            made(render, methods::strip_both(&text, characters.as_ref())?)
+            let text = methods::strip_both(&text, characters.as_ref())?;
+            made_of(render, value.text_kind(), text)
         }
         "replace" => {
             let [old, new, count] = args.bind(["old", "new", "count"])?;
@@ -174,7 +176,11 @@ pub(crate) fn apply(render: &mut Render, value: &Value, args: Arguments) -> Resu
             };
             let text = plain(render, value)?;
             let share = |missing: usize, width: usize| missing / 2 + (missing & width & 1);
-            methods::pad(render, &text, width, ' ', share)
+            let padded = methods::pad(render, &text, width, ' ', share)?;
+            Ok(match padded {
+                Value::Text(text) => value.text_kind().of(text.shared().clone()),
+                other => other,
+            })
         }
         "round" => round(value, args),
         "sort" | "unique" | "min" | "max" | "sum" | "groupby" => ordering(render, value, args),
@@ -266,7 +272,9 @@ fn one_pass(render: &mut Render, name: &str, value: &Value) -> Result<Value, Fau
         }
         "last" => {
             if let Value::Text(text) = value {
-                let last = text.chars().next_back().map(|c| Value::from(c.to_string()));
+                let last = text.chars().next_back();
+                // `reversed` asks for items, and those of markup are markup.
+                let last = last.map(|c| text.kind().of(c.to_string()));
                 return Ok(last.unwrap_or_default());
             }
             if value.type_name() == "generator" {
@@ -293,7 +301,7 @@ fn one_pass(render: &mut Render, name: &str, value: &Value) -> Result<Value, Fau
         "reverse" => match value {
             Value::Text(text) => {
                 charge(render, text.len())?;
-                Ok(Value::from(text.chars().rev().collect::<String>()))
+                Ok(text.kind().of(text.chars().rev().collect::<String>()))
             }
             _ if value.type_name() == "generator" => {
                 let items = items_of(render, value)?.into_iter().rev().collect();
@@ -304,15 +312,28 @@ fn one_pass(render: &mut Render, name: &str, value: &Value) -> Result<Value, Fau
                 generator(render, items)
             }
         },
-        "safe" | "string" => match value {
+        "safe" => match value {
+            Value::Text(text) => Ok(TextKind::Markup.of(text.shared().clone())),
+            _ => {
+                let text = plain(render, value)?;
+                made_of(render, TextKind::Markup, text)
+            }
+        },
+        "string" => match value {
             Value::Text(_) => Ok(value.clone()),
             _ => {
                 let text = plain(render, value)?;
                 made(render, text)
             }
         },
+        "e" | "escape" if value.is_markup() => Ok(value.clone()),
+        "e" | "escape" | "forceescape" => {
+            let text = plain(render, value)?;
+            charge(render, text.len() * 2)?;
+            made_of(render, TextKind::Markup, markup::escape(&text))
+        }
         "pprint" => {
-            charge(render, value::weight(value).saturating_mul(4))?;
+            charge_printing(render, value)?;
             made(render, python_compat::repr(value))
         }
         "wordcount" => {
@@ -323,20 +344,22 @@ fn one_pass(render: &mut Render, name: &str, value: &Value) -> Result<Value, Fau
         _ => {
             let text = plain(render, value)?;
             charge(render, text.len() * 2)?;
-            if name == "striptags" {
-                charge(render, text::word_count(&text).saturating_mul(ITEM / 2))?;
-            }
-            let text = match name {
-                "capitalize" => capitalize(&text),
-                "lower" => text.to_lowercase(),
-                "upper" => text.to_uppercase(),
-                "title" => title(&text),
-                "striptags" => striptags(&text),
-                _ => escape(&text),
+            let (kind, text) = match name {
+                "capitalize" => (value.text_kind(), capitalize(&text)),
+                "lower" => (value.text_kind(), text.to_lowercase()),
+                "upper" => (value.text_kind(), text.to_uppercase()),
+                "title" => (TextKind::Plain, title(&text)),
+                _ => return striptags(render, &text),
             };
-            made(render, text)
+            made_of(render, kind, text)
         }
     }
+}
+
+/// The text without tags and entities.
+pub(crate) fn striptags(render: &mut Render, text: &str) -> Result<Value, Fault> {
+    charge(render, text::word_count(text).saturating_mul(ITEM / 2))?;
+    made(render, texts::striptags(text))
 }
 
 fn generator(render: &mut Render, items: Vec<Value>) -> Result<Value, Fault> {

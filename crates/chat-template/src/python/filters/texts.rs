@@ -4,9 +4,14 @@ use python_compat::number;
 use python_compat::text::{LineEnds, is_space, line_count, lines, split_space};
 
 use super::super::callable::{Arguments, whole};
-use super::super::value::{self, Value};
-use super::super::{Fault, ITEM, Render, charge, defined, items_of, made, operators, type_error};
+use super::super::markup::{escape, escaped};
+use super::super::value::{TextKind, Value};
+use super::super::{
+    Fault, ITEM, Render, charge, charge_printing, defined, items_of, made, made_of, operators,
+    type_error,
+};
 use super::plain;
+use crate::syntax::tree::Operator;
 
 /// Jinja's `title`, which knows words by blanks, hyphens and brackets.
 pub(crate) fn title(text: &str) -> String {
@@ -22,21 +27,6 @@ pub(crate) fn title(text: &str) -> String {
         out.extend(first.to_uppercase());
         out.push_str(&word[first.len_utf8()..].to_lowercase());
         rest = after;
-    }
-    out
-}
-
-pub(crate) fn escape(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for c in text.chars() {
-        match c {
-            '&' => out.push_str("&amp;"),
-            '<' => out.push_str("&lt;"),
-            '>' => out.push_str("&gt;"),
-            '\'' => out.push_str("&#39;"),
-            '"' => out.push_str("&#34;"),
-            c => out.push(c),
-        }
     }
     out
 }
@@ -79,6 +69,9 @@ fn text_alone<'v>(filter: &str, value: &'v Value) -> Result<&'v Value, Fault> {
 pub(crate) fn indent(render: &mut Render, value: &Value, args: Arguments) -> Result<Value, Fault> {
     let [width, first, blank] = args.bind(["width", "first", "blank"])?;
     let text = plain(render, text_alone("indent", value)?)?;
+    let of_markup = value.is_markup();
+    // Markup before a line escapes it, and before all of them what is escaped already.
+    let unit_escapes = !of_markup && width.as_ref().is_some_and(Value::is_markup);
     let unit = match &width {
         None => "    ".to_owned(),
         Some(width) => match width {
@@ -106,16 +99,23 @@ pub(crate) fn indent(render: &mut Render, value: &Value, args: Arguments) -> Res
         if at > 0 {
             out.push('\n');
         }
-        let indented = match at {
-            0 => first,
-            _ => blank || !line.is_empty(),
-        };
-        if indented {
+        if at > 0 && (blank || !line.is_empty()) {
             out.push_str(&unit);
         }
-        out.push_str(line);
+        match unit_escapes && (blank || at > 0) {
+            true => out.push_str(&escape(line)),
+            false => out.push_str(line),
+        }
     }
-    Ok(Value::from(out))
+    if first {
+        let escapes_all = unit_escapes && !blank;
+        let rest = if escapes_all { escape(&out) } else { out };
+        out = unit + &rest;
+    }
+    match of_markup || (unit_escapes && (first || blank)) {
+        true => made_of(render, TextKind::Markup, out),
+        false => made(render, out),
+    }
 }
 
 pub(crate) fn truncate(
@@ -129,9 +129,10 @@ pub(crate) fn truncate(
         None => Ok(default),
     };
     let (wanted, leeway) = (number(wanted, 255)?, number(leeway, 5)?);
-    let end = match end {
-        None => "...".to_owned(),
-        Some(end) => plain(render, &end)?,
+    let end = end.unwrap_or_else(|| Value::from("..."));
+    let end = match &end {
+        Value::Text(_) => end,
+        other => Value::from(plain(render, other)?),
     };
     let items = match value {
         Value::Sequence(sequence) => Some(sequence.items.len()),
@@ -147,14 +148,17 @@ pub(crate) fn truncate(
         };
     }
     let text = plain(render, value)?;
-    let (count, tail) = (text.chars().count() as i64, end.chars().count() as i64);
+    let (count, tail) = (
+        text.chars().count() as i64,
+        end.as_str().unwrap_or_default().chars().count() as i64,
+    );
     if wanted < tail || leeway < 0 {
         return Err(type_error(format!(
             "expected length >= {tail} and leeway >= 0, got {wanted} and {leeway}"
         )));
     }
     if count <= wanted.saturating_add(leeway) {
-        return made(render, text);
+        return made_of(render, value.text_kind(), text);
     }
     let kept: String = text
         .chars()
@@ -166,7 +170,8 @@ pub(crate) fn truncate(
             .rsplit_once(' ')
             .map_or(kept.as_str(), |(kept, _)| kept),
     };
-    made(render, format!("{kept}{end}"))
+    let kept = value.text_kind().of(kept);
+    operators::apply(render, Operator::Add, &kept, &end)
 }
 
 pub(crate) fn wordwrap(
@@ -187,7 +192,10 @@ pub(crate) fn wordwrap(
     let width = usize::try_from(width).ok().filter(|w| *w > 0);
     let width = width.ok_or_else(|| type_error("invalid width (must be > 0)"))?;
     let breaks = break_long.is_none_or(|v| v.is_true());
-    let separator = match separator.filter(|v| !v.is_none()) {
+    let separator = separator.filter(|v| !v.is_none());
+    // Markup between lines escapes them.
+    let kind = separator.as_ref().map_or(TextKind::Plain, Value::text_kind);
+    let separator = match separator {
         None => "\n".to_owned(),
         Some(separator) => plain(render, &separator)?,
     };
@@ -209,7 +217,13 @@ pub(crate) fn wordwrap(
         charge(render, more.saturating_mul(ITEM))?;
     }
     charge(render, wrapped.len().saturating_mul(separator.len()))?;
-    Ok(Value::from(wrapped.join(&separator)))
+    match kind {
+        TextKind::Plain => Ok(Value::from(wrapped.join(&separator))),
+        TextKind::Markup => {
+            let wrapped: Vec<String> = wrapped.into_iter().map(escape).collect();
+            made_of(render, kind, wrapped.join(&separator))
+        }
+    }
 }
 
 /// Python's `textwrap.wrap` for one line. Each line of the result is a piece of this one.
@@ -335,7 +349,7 @@ fn percent_encode(text: &str, kept: &str) -> String {
 }
 
 pub(crate) fn urlencode(render: &mut Render, value: &Value) -> Result<Value, Fault> {
-    charge(render, value::weight(value).saturating_mul(3))?;
+    charge_printing(render, value)?;
     let pairs = match value {
         Value::Dict(dict) => dict
             .entries
@@ -366,19 +380,20 @@ pub(crate) fn xmlattr(render: &mut Render, value: &Value, space: bool) -> Result
     let Value::Dict(dict) = value else {
         return Err(type_error("xmlattr wants a map"));
     };
-    charge(render, value::weight(value).saturating_mul(2))?;
+    charge_printing(render, value)?;
     let mut parts = Vec::new();
     for (key, value) in &dict.entries {
         if value.is_none() || value.is_undefined() {
             continue;
         }
-        let key = key.value().str();
-        if key.contains(|c: char| is_space(c) || "/>=".contains(c)) {
+        let key = key.value();
+        let name = key.str();
+        if name.contains(|c: char| is_space(c) || "/>=".contains(c)) {
             return Err(type_error(format!(
-                "Invalid character in attribute name: '{key}'"
+                "Invalid character in attribute name: '{name}'"
             )));
         }
-        parts.push(format!("{}=\"{}\"", escape(&key), escape(&value.str())));
+        parts.push(format!("{}=\"{}\"", escaped(key), escaped(value)));
     }
     let joined = parts.join(" ");
     match space && !joined.is_empty() {
