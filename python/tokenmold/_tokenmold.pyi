@@ -246,6 +246,14 @@ class ResponseSchema:
     def json(self) -> Any: ...
 
 @final
+class TextParser:
+    """A form of text that a model is asked for; `tokenmold.agentscope` has the classes."""
+
+    def __new__(cls, description: Mapping[str, Any]) -> TextParser: ...
+    def parse(self, text: str | None) -> tuple[Any, str | None]: ...
+    def format_instruction(self) -> str: ...
+
+@final
 class ChatTemplate:
     """A model's chat template."""
 

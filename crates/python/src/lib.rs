@@ -15,6 +15,7 @@ mod pool;
 mod regex_index;
 mod response;
 mod schema_text;
+mod text_parser;
 mod vocabulary;
 
 use pyo3::prelude::*;
@@ -41,6 +42,8 @@ mod _tokenmold {
     use crate::response::{ResponseSchema, ResponseStream, ResponseTemplate};
     #[pymodule_export]
     use crate::schema_text::json_schema_regex;
+    #[pymodule_export]
+    use crate::text_parser::TextParser;
     #[pymodule_export]
     use crate::vocabulary::{Vocabulary, vocabulary_from_state};
 
