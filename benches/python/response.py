@@ -12,7 +12,7 @@ import pathlib
 import timeit
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-HERMES = ROOT / "crates/response-parser/src/formats/hermes.json"
+HERMES = ROOT / "python/tests/hermes.json"
 
 SCHEMA = {
     "type": "object",

@@ -27,7 +27,7 @@ from pathlib import Path
 import jsonschema
 import openai
 
-TEMPLATE = Path(__file__).resolve().parents[2] / "crates/response-parser/src/formats/hermes.json"
+TEMPLATE = Path(__file__).resolve().parents[2] / "python/tests/hermes.json"
 PERSON = {
     "type": "object",
     "properties": {

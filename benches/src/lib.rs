@@ -42,4 +42,5 @@ pub mod stats;
 pub mod structural_tag;
 pub mod suite;
 pub mod threads;
+pub mod tool_calls;
 pub mod worker;

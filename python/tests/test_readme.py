@@ -14,7 +14,7 @@ import tokenmold
 from tokenmold import ChatTemplate, ResponseTemplate
 
 README = pathlib.Path(__file__).parents[1] / "README.md"
-HERMES = pathlib.Path(__file__).parents[2] / "crates/response-parser/src/formats/hermes.json"
+HERMES = pathlib.Path(__file__).parent / "hermes.json"
 
 
 END = 256

@@ -257,4 +257,47 @@ def test_streams() -> None:
         ResponseSchema({"type": "integer"}).parse("twelve")
 
 
-HERMES = json.loads((pathlib.Path(__file__).parents[2] / "crates/response-parser/src/formats/hermes.json").read_text())
+def test_families() -> None:
+    hermes = ResponseTemplate.family("hermes")
+    call = '<tool_call>{"name": "f", "arguments": {"n": 123456789012345678901}}</tool_call>'
+    text = f"<think>Hm.</think>{call}<tool_call>{{bad}}</tool_call> End."
+    message = hermes.parse(text)
+    assert message["content"] == "<tool_call>{bad}</tool_call> End."
+    assert message["tool_calls"][0]["function"]["arguments"] == {"n": 123456789012345678901}
+    for step in (1, 5, len(text)):
+        stream = ResponseTemplate.family("hermes", errors="drop", arguments="stream").stream()
+        events = [event for at in range(0, len(text), step) for event in stream.feed(text[at : at + step])]
+        last, message = stream.finish()
+        events += last
+        assert message["content"] == " End."
+        pieces = [event["text"] for event in events if event["type"] == "arguments"]
+        assert json.loads("".join(pieces)) == {"n": 123456789012345678901}
+        errors = [event for event in events if event["type"] == "region_error"]
+        assert [error["kind"] for error in errors] == ["json_invalid"]
+    # A failing stream gives what came before, then raises.
+    stream = ResponseTemplate.family("hermes", errors="raise").stream()
+    events = stream.feed(text)
+    assert [event["type"] for event in events].count("region_close") == 2
+    with pytest.raises(TokenmoldError):
+        stream.feed("")
+    cut = '{"name": "f", "parameters": {}}'
+    llama = ResponseTemplate.family("llama3")
+    assert "tool_calls" in llama.parse(cut)
+    assert llama.parse(cut, reason="length")["content"] == cut
+    stream = llama.stream()
+    stream.feed(cut)
+    assert stream.finish("length")[1]["content"] == cut
+    stream = hermes.stream(special_tokens=["<tool_call>", "</tool_call>"])
+    stream.feed_pieces([(call, False), ("<tool_call>", True)])
+    assert stream.finish()[1]["content"] == call
+    offered = ResponseTemplate.family("hermes", names="offered")
+    tools = [{"type": "function", "function": {"name": "g"}}]
+    assert "tool_calls" not in offered.parse(call, tools=tools)
+    for wrong in ({"name": "qwen"}, {"name": "hermes", "errors": "ignore"}):
+        with pytest.raises(TokenmoldError):
+            ResponseTemplate.family(**wrong)  # type: ignore[arg-type]
+    with pytest.raises(TokenmoldError, match="reason"):
+        hermes.parse("", reason="eos")  # type: ignore[arg-type]
+
+
+HERMES = json.loads((pathlib.Path(__file__).parent / "hermes.json").read_text())

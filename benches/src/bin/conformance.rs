@@ -15,6 +15,7 @@ use tokenmold_benches::parent::{Limits, Worker};
 use tokenmold_benches::spell::byte_vocabulary;
 use tokenmold_benches::structural_tag;
 use tokenmold_benches::suite::{self, Answer, Counts};
+use tokenmold_benches::tool_calls::{self, Verdict};
 use tokenmold_benches::worker::{self, Message, Plan};
 
 /// Runs a file of cases and prints each that fails, with what was expected and what was got.
@@ -59,6 +60,8 @@ enum Kind {
     StructuralTag,
     /// Grammars of all dialects, against their own readers.
     Grammar,
+    /// Recorded outputs of models with tools, read by their families.
+    ToolCalls,
 }
 
 /// What a case of the suite may cost.
@@ -95,6 +98,7 @@ fn main() -> ExitCode {
         Kind::ChatTemplate => chat_template(&arguments.file),
         Kind::StructuralTag => structural_tags(&arguments.file),
         Kind::Grammar => grammar_cases(&arguments.file),
+        Kind::ToolCalls => recorded(&arguments.file),
     };
     match tally {
         Ok(tally) => {
@@ -173,6 +177,36 @@ fn chat_template(file: &Path) -> Result<Tally, String> {
         "templates of models: {} passed, {} failed",
         models.passed, models.failed
     );
+    Ok(tally)
+}
+
+/// Runs recorded outputs and sums them up by family; what is right but for blanks has failed.
+fn recorded(file: &Path) -> Result<Tally, String> {
+    let families = tool_calls::run(file, &mut |difference| {
+        let verdict = match difference.verdict {
+            Verdict::Right => "right",
+            Verdict::Blanks => "right but for blanks",
+            Verdict::Wrong => "wrong",
+        };
+        println!("{} ({}): {verdict}", difference.id, difference.check);
+        println!("  expected {}", difference.expected);
+        println!("  got      {}", difference.got);
+    })?;
+    let mut tally = Tally::default();
+    println!(
+        "{:14} {:>6} {:>7} {:>6}",
+        "family", "right", "blanks", "wrong"
+    );
+    for (family, counts) in &families {
+        let tool_calls::Counts {
+            right,
+            blanks,
+            wrong,
+        } = counts;
+        println!("{family:14} {right:>6} {blanks:>7} {wrong:>6}");
+        tally.passed += right;
+        tally.failed += blanks + wrong;
+    }
     Ok(tally)
 }
 

@@ -47,11 +47,13 @@ pub(crate) fn tagged_to_python(py: Python<'_>, value: &Value) -> PyResult<Py<PyA
             return Ok(None);
         }
         match members.iter().next() {
-            Some((tag, Value::String(digits))) if tag == "$bigint" => {
+            Some((tag, Value::String(digits))) if tag == "$bigint" && is_integer(digits) => {
                 let integer = py.get_type::<PyInt>().call1((digits,))?;
                 Ok(Some(integer.unbind()))
             }
-            Some((tag, Value::String(name))) if tag == "$float" => {
+            Some((tag, Value::String(name)))
+                if tag == "$float" && matches!(&**name, "NaN" | "Infinity" | "-Infinity") =>
+            {
                 let float = py.get_type::<PyFloat>().call1((name,))?;
                 Ok(Some(float.unbind()))
             }
@@ -67,6 +69,13 @@ pub(crate) fn tagged_to_python(py: Python<'_>, value: &Value) -> PyResult<Py<PyA
             _ => Ok(None),
         }
     })
+}
+
+/// Whether a text is an integer that Python reads: it takes no more than 4,300 digits. A model may have
+/// written the tag itself.
+fn is_integer(text: &str) -> bool {
+    let digits = text.strip_prefix('-').unwrap_or(text);
+    (1..=4300).contains(&digits.len()) && digits.bytes().all(|byte| byte.is_ascii_digit())
 }
 
 /// What an object is, if it is no dict.

@@ -5,7 +5,8 @@ use std::sync::{Mutex, PoisonError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyTuple};
 use response_parser::{
-    ErrorKind, Event, Mode, Release, ResponseSchema as Schema, ResponseTemplate as Template,
+    Broken, End, ErrorKind, Event, Family, Mode, Names, Piece, Pieces, Release,
+    ResponseSchema as Schema, ResponseTemplate as Template, ResponseTemplateBuilder,
     TemplateStream, Turn, Unrepresentable,
 };
 use serde_json::Value;
@@ -17,7 +18,48 @@ use crate::json::{parse, tagged_to_python, text_of, to_python, value_of};
 #[pyclass(frozen, module = "tokenmold")]
 pub(crate) struct ResponseTemplate {
     template: Template,
-    mode: Mode,
+    /// The same, whose values JSON need not hold: a stream cannot begin again when it meets one.
+    tagged: Template,
+    kind: Kind,
+}
+
+/// Whose language a template is written in.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    /// The reference's.
+    Given,
+    /// That of a family: what cannot be read is an event.
+    Family,
+}
+
+impl ResponseTemplate {
+    fn build(
+        kind: Kind,
+        builder: &ResponseTemplateBuilder,
+        build: impl Fn(ResponseTemplateBuilder) -> Result<Template, response_parser::Error>,
+    ) -> PyResult<ResponseTemplate> {
+        let of = |builder: ResponseTemplateBuilder| {
+            caught(|| build(builder).map_err(IntoPython::into_python))
+        };
+        let tagged = builder.clone().with_unrepresentable(Unrepresentable::Tag);
+        Ok(ResponseTemplate {
+            template: of(builder.clone())?,
+            tagged: of(tagged)?,
+            kind,
+        })
+    }
+}
+
+/// Why an answer is over, by the names that servers use.
+fn end_of(reason: &str) -> PyResult<End> {
+    match reason {
+        "stop" => Ok(End::Stop),
+        "length" => Ok(End::Length),
+        _ => Err(of_kind(
+            "bad_option",
+            format!("reason is one of \"stop\", \"length\", not {reason:?}"),
+        )),
+    }
 }
 
 /// What is to be done where the reference fails.
@@ -53,43 +95,90 @@ impl ResponseTemplate {
     #[pyo3(signature = (template, *, mode = "lenient"))]
     fn new(template: &Bound<'_, PyAny>, mode: &str) -> PyResult<ResponseTemplate> {
         let json = parse(&text_of(template)?, "the response template")?;
-        let mode = mode_of(mode)?;
-        let builder = Template::builder().with_mode(mode);
-        let template = caught(|| builder.build(&json).map_err(IntoPython::into_python))?;
-        Ok(ResponseTemplate { template, mode })
+        let builder = Template::builder().with_mode(mode_of(mode)?);
+        ResponseTemplate::build(Kind::Given, &builder, |builder| builder.build(&json))
     }
 
     /// The template in a model's folder.
     #[staticmethod]
     fn from_directory(path: std::path::PathBuf) -> PyResult<ResponseTemplate> {
         let template = caught(|| Template::from_model_dir(path).map_err(IntoPython::into_python))?;
-        let mode = Mode::default();
-        Ok(ResponseTemplate { template, mode })
+        let json = template.json().clone();
+        ResponseTemplate::build(Kind::Given, &Template::builder(), |builder| {
+            builder.build(&json)
+        })
+    }
+
+    /// The template by which the texts of a family of models are read, by its name. A call that cannot be read is
+    /// content (`errors="content"`), an event alone (`"drop"`) or an error (`"raise"`); one that was cut off is never
+    /// content. `names="offered"` takes calls of offered tools alone; with `arguments="stream"` a stream gives the JSON of a
+    /// call's arguments piece by piece, as events of the type `arguments`.
+    #[staticmethod]
+    #[pyo3(signature = (name, *, errors = "content", names = "any", arguments = "whole"))]
+    fn family(
+        name: &str,
+        errors: &str,
+        names: &str,
+        arguments: &str,
+    ) -> PyResult<ResponseTemplate> {
+        let unknown = |option: &str, known: &str, given: &str| {
+            let message = format!("{option} is one of {known}, not {given:?}");
+            of_kind("bad_option", message)
+        };
+        let family: Family = name
+            .parse()
+            .map_err(|error| of_kind("bad_option", format!("{error}")))?;
+        let errors = match errors {
+            "content" => Broken::Content,
+            "drop" => Broken::Drop,
+            "raise" => Broken::Fail,
+            other => return Err(unknown("errors", "\"content\", \"drop\", \"raise\"", other)),
+        };
+        let names = match names {
+            "any" => Names::Any,
+            "offered" => Names::Offered,
+            other => return Err(unknown("names", "\"any\", \"offered\"", other)),
+        };
+        let pieces = match arguments {
+            "whole" => Pieces::None,
+            "stream" => Pieces::Arguments,
+            other => return Err(unknown("arguments", "\"whole\", \"stream\"", other)),
+        };
+        let builder = Template::builder()
+            .with_broken(errors)
+            .with_names(names)
+            .with_pieces(pieces);
+        ResponseTemplate::build(Kind::Family, &builder, |builder| builder.family(family))
     }
 
     /// The message of a whole answer. Numbers that JSON has not (infinities, integers of any
-    /// length) are Python's; a stream refuses them. `prefix` is the rendered prompt, or its end: some prompts
+    /// length) are Python's. `prefix` is the rendered prompt, or its end: some prompts
     /// begin the answer. `tools` are those that were offered: arguments that were written as
-    /// text are cast to the types of their schemas.
-    #[pyo3(signature = (text, *, prefix = None, tools = None))]
+    /// text are cast to the types of their schemas. `reason` says why the answer is over: of a family, nothing but its
+    /// mark ends a call where the answer was cut (`"length"`).
+    #[pyo3(signature = (text, *, prefix = None, tools = None, reason = "stop"))]
     fn parse(
         &self,
         py: Python<'_>,
         text: &str,
         prefix: Option<&str>,
         tools: Option<&Bound<'_, PyAny>>,
+        reason: &str,
     ) -> PyResult<Py<PyAny>> {
+        let end = end_of(reason)?;
         let tools = tools_of(tools)?;
         let turn = turn(prefix, tools.as_ref());
+        if self.kind == Kind::Family {
+            let read = || self.tagged.read(&turn, text, end);
+            let read = detached(py, || read().map_err(IntoPython::into_python))?;
+            return tagged_to_python(py, &read.message);
+        }
         let parse = |template: &Template| template.parse_turn(&turn, text);
         match py.detach(|| caught(|| Ok(parse(&self.template))))? {
             Ok(message) => to_python(py, &message),
             Err(error) if error.kind() == ErrorKind::NotJson => {
                 let message = detached(py, || {
-                    let builder = Template::builder().with_mode(self.mode);
-                    let tagged = builder.with_unrepresentable(Unrepresentable::Tag);
-                    let template = tagged.build(self.template.json());
-                    let message = template.and_then(|template| parse(&template));
+                    let message = parse(&self.tagged);
                     message.map_err(IntoPython::into_python)
                 })?;
                 tagged_to_python(py, &message)
@@ -98,18 +187,22 @@ impl ResponseTemplate {
         }
     }
 
-    /// Starts to read an answer that arrives in pieces.
-    #[pyo3(signature = (*, prefix = None, tools = None))]
+    /// Starts to read an answer that arrives in pieces. `special_tokens` are the texts of the tokenizer's special
+    /// tokens, for `feed_pieces`.
+    #[pyo3(signature = (*, prefix = None, tools = None, special_tokens = None))]
     fn stream(
         &self,
         prefix: Option<&str>,
         tools: Option<&Bound<'_, PyAny>>,
+        special_tokens: Option<Vec<String>>,
     ) -> PyResult<ResponseStream> {
         let tools = tools_of(tools)?;
+        let specials = special_tokens.unwrap_or_default();
+        let specials: Vec<&str> = specials.iter().map(String::as_str).collect();
         let mut events = Vec::new();
         let stream = caught(|| {
-            let turn = turn(prefix, tools.as_ref());
-            let stream = self.template.stream_with(&turn, &mut events);
+            let turn = turn(prefix, tools.as_ref()).with_special_tokens(&specials);
+            let stream = self.tagged.stream_with(&turn, &mut events);
             stream.map_err(IntoPython::into_python)
         })?;
         let stream = Mutex::new(Some(Reading {
@@ -139,7 +232,9 @@ pub(crate) struct ResponseStream {
 }
 
 fn events_to_python<'py>(py: Python<'py>, events: &[Event]) -> PyResult<Bound<'py, PyList>> {
-    let events = events.iter().map(|event| to_python(py, &event.to_json()));
+    let events = events
+        .iter()
+        .map(|event| tagged_to_python(py, &event.to_json()));
     let events: PyResult<Vec<_>> = events.collect();
     PyList::new(py, events?)
 }
@@ -162,13 +257,41 @@ fn over() -> PyErr {
 #[pymethods]
 impl ResponseStream {
     /// Takes the next piece of the answer; the events that it settles, each a dict with `type`
-    /// (`region_open`, `region_chunk` or `region_close`), `field` and what belongs to it.
+    /// (`region_open`, `region_chunk`, `region_close`, and of families also `region_error` and `arguments`), `field`
+    /// and what belongs to it. Where the answer cannot be read on, the events before are given and the next call
+    /// raises.
     fn feed<'py>(&self, py: Python<'py>, chunk: &str) -> PyResult<Bound<'py, PyList>> {
         let events = self.with(|reading| {
             let mut events = std::mem::take(&mut reading.before);
-            let fed = reading.stream.feed_into(chunk, &mut events);
-            fed.map_err(IntoPython::into_python)?;
-            Ok(events)
+            match reading.stream.feed_into(chunk, &mut events) {
+                // The stream says the same when it is asked again.
+                Err(_) if !events.is_empty() => Ok(events),
+                fed => fed.map(|()| events).map_err(IntoPython::into_python),
+            }
+        })?;
+        events_to_python(py, &events)
+    }
+
+    /// Takes pieces of the answer, each with whether it is a special token; otherwise as `feed`. What is spelt like a
+    /// special token in other pieces is no mark.
+    fn feed_pieces<'py>(
+        &self,
+        py: Python<'py>,
+        pieces: Vec<(String, bool)>,
+    ) -> PyResult<Bound<'py, PyList>> {
+        let pieces: Vec<(&str, Piece)> = pieces
+            .iter()
+            .map(|(text, special)| match special {
+                true => (text.as_str(), Piece::Special),
+                false => (text.as_str(), Piece::Text),
+            })
+            .collect();
+        let events = self.with(|reading| {
+            let mut events = std::mem::take(&mut reading.before);
+            match reading.stream.feed_pieces(&pieces, &mut events) {
+                Err(_) if !events.is_empty() => Ok(events),
+                fed => fed.map(|()| events).map_err(IntoPython::into_python),
+            }
         })?;
         events_to_python(py, &events)
     }
@@ -190,18 +313,20 @@ impl ResponseStream {
         })
     }
 
-    /// Takes it that the answer is over: the last events, and the message.
-    fn finish<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
+    /// Takes it that the answer is over, for that `reason`: the last events, and the message.
+    #[pyo3(signature = (reason = "stop"))]
+    fn finish<'py>(&self, py: Python<'py>, reason: &str) -> PyResult<Bound<'py, PyTuple>> {
+        let end = end_of(reason)?;
         let taken = self
             .stream
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
             .take();
         let Reading { stream, before } = taken.ok_or_else(over)?;
-        let finished = caught(|| stream.finish().map_err(IntoPython::into_python))?;
+        let finished = caught(|| stream.finish_by(end).map_err(IntoPython::into_python))?;
         let events: Vec<Event> = before.into_iter().chain(finished.events).collect();
         let events = events_to_python(py, &events)?.into_any().unbind();
-        PyTuple::new(py, [events, to_python(py, &finished.message)?])
+        PyTuple::new(py, [events, tagged_to_python(py, &finished.message)?])
     }
 }
 

@@ -139,6 +139,12 @@ kinds! {
     JoinNonString = "join_non_string",
     /// A field that is not optional got no value, or an object lacks a key of `required`.
     RequiredMissing = "required_missing",
+    /// What stands where a call should is none.
+    CallInvalid = "call_invalid",
+    /// A call is of no tool on offer.
+    CallUnknownTool = "call_unknown_tool",
+    /// The text ended within a call.
+    CallUnfinished = "call_unfinished",
     /// A region opens and closes at one place for ever.
     NoProgress = "no_progress",
     /// A text lacks the tags that its parser looks for.

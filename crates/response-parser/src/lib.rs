@@ -93,7 +93,8 @@ pub use model_dir::family_of_model_dir;
 pub use partial::{PartialJson, Unfinished};
 pub use schema::{Mode, Release};
 pub use template::{
-    Event, Finished, PartialValue, ResponseTemplate, ResponseTemplateBuilder, TemplateStream, Turn,
+    Broken, End, Event, Finished, Language, Names, PartialValue, Piece, Pieces, ResponseTemplate,
+    ResponseTemplateBuilder, TemplateStream, Turn,
 };
 
 use schema::{MAX_VALUE_DEPTH, Schema};

@@ -68,8 +68,10 @@ impl ResponseTemplate {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::ModelFile`] where the file cannot be read or written.
+    /// [`ErrorKind::ModelFile`] where the file cannot be read or written; [`ErrorKind::TemplateLoad`] for a template in
+    /// the extended language, which others that read the folder do not know.
     pub fn save_to_model_dir(&self, folder: impl AsRef<Path>) -> Result<(), Error> {
+        ResponseTemplate::new(self.json())?;
         write(folder.as_ref(), "response_template", self.json())
     }
 }

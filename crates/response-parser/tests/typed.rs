@@ -166,7 +166,11 @@ fn models_folders() {
         response_parser::family_of_model_dir(&folder).unwrap(),
         Family::MISTRAL
     );
-    std::fs::write(folder.path().join("chat_template.jinja"), "<|im_start|>").unwrap();
+    std::fs::write(
+        folder.path().join("chat_template.jinja"),
+        "<|im_start|><|im_end|>",
+    )
+    .unwrap();
     assert_eq!(
         response_parser::family_of_model_dir(&folder).unwrap(),
         Family::HERMES
@@ -174,7 +178,11 @@ fn models_folders() {
 
     let saved = ResponseSchema::new(&schema()).unwrap();
     saved.save_to_model_dir(&folder).unwrap();
-    ResponseTemplate::of_family(Family::GEMMA4)
+    // Whoever else reads the folder knows the reference's language alone.
+    let family = ResponseTemplate::of_family(Family::GEMMA4).unwrap();
+    let error = family.save_to_model_dir(&folder).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::TemplateLoad);
+    ResponseTemplate::new(Family::GEMMA.template())
         .unwrap()
         .save_to_model_dir(&folder)
         .unwrap();
@@ -184,7 +192,7 @@ fn models_folders() {
     );
     assert_eq!(
         ResponseTemplate::from_model_dir(&folder).unwrap().json(),
-        Family::GEMMA4.template()
+        Family::GEMMA.template()
     );
     let config: Value = serde_json::from_str(&std::fs::read_to_string(&file).unwrap()).unwrap();
     assert_eq!(config["eos_token"], "</s>");

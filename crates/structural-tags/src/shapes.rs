@@ -189,6 +189,20 @@ impl Shape {
                     .extend(opens.unwrap_or_default().iter().map(|o| before_name(o)));
                 continue;
             }
+            if spec.get("discard") == Some(&Value::Bool(true)) {
+                // Marks that the reader throws away, which text may not spell.
+                shape.closed.extend(opens.unwrap_or_default());
+                continue;
+            }
+            let other = field != "content" && !REASONING.contains(&field.as_str());
+            if other && spelling == Spelling::Known {
+                // Never generated; of the opening only what it may begin with counts.
+                let opens = opens.unwrap_or_default();
+                shape
+                    .closed
+                    .extend(opens.iter().map(|open| before_name(open)));
+                continue;
+            }
             let opens = opens?;
             let closes = closes?;
             shape

@@ -15,6 +15,7 @@ What a template calls ``thinking`` is left to a reasoning parser: any of vLLM's,
 from __future__ import annotations
 
 import json
+import logging
 from collections.abc import Sequence
 from typing import Any
 
@@ -36,6 +37,8 @@ from tokenmold import ResponseStream, ResponseTemplate, TokenmoldError
 
 from .vllm import RESPONSE_FORMAT
 
+logger = logging.getLogger(__name__)
+
 __all__ = ["TemplateReasoningParser", "TemplateToolParser"]
 
 
@@ -53,6 +56,9 @@ class TemplateToolParser(ToolParser):
         self._template = ResponseTemplate(template)
         self._described = [_described(tool) for tool in self.tools]
         self._stream: ResponseStream | None = None
+        # Text of the call that is open, and whether the template could not read one.
+        self._open = ""
+        self._failed = False
 
     def adjust_request(self, request: Any) -> Any:
         # Marks of calls may be special tokens.
@@ -91,9 +97,10 @@ class TemplateToolParser(ToolParser):
         return request
 
     def extract_tool_calls(self, model_output: str, request: Any) -> ExtractedToolCallInformation:
+        self._open, self._failed = "", False
         # Read as a stream is: of an answer that was cut short within a call, those before it are whole.
         stream = self._template.stream(prefix="", tools=self._described)
-        deltas = [self._delta(stream.feed(model_output)), self._finished(stream)]
+        deltas = [self._fed(stream, model_output), self._finished(stream)]
         calls = [
             ToolCall(
                 id=call.id, function=FunctionCall(name=call.function.name, arguments=call.function.arguments)
@@ -117,8 +124,9 @@ class TemplateToolParser(ToolParser):
         request: Any,
     ) -> DeltaMessage | None:
         if self._stream is None:
+            self._open, self._failed = "", False
             self._stream = self._template.stream(prefix="", tools=self._described)
-        return self._delta(self._stream.feed(delta_text))
+        return self._fed(self._stream, delta_text)
 
     def finish_streaming(self) -> DeltaMessage | None:
         """What was held back as it might have been the beginning of a mark."""
@@ -126,16 +134,41 @@ class TemplateToolParser(ToolParser):
         return self._finished(stream) if stream else None
 
     def _finished(self, stream: ResponseStream) -> DeltaMessage | None:
+        if self._failed:
+            return None
         try:
             return self._delta(stream.finish()[0])
         except TokenmoldError:
             # The answer was cut short within a call.
             return None
 
+    def _fed(self, stream: ResponseStream, text: str) -> DeltaMessage | None:
+        if self._failed:
+            return DeltaMessage(content=text) if text else None
+        delta, left = None, text
+        try:
+            delta, left = self._delta(stream.feed(text)), ""
+            # What was read before an error is given first; the error comes with the next piece.
+            stream.feed("")
+        except TokenmoldError as error:
+            logger.warning("A call could not be read, and is content: %s", error)
+            self._failed = True
+            unread, self._open = self._open + left, ""
+            parts: dict[str, Any] = {"content": (delta.content if delta else None) or ""}
+            parts["content"] += unread
+            if delta and delta.tool_calls:
+                parts["tool_calls"] = delta.tool_calls
+            return DeltaMessage(**parts)
+        return delta
+
     def _delta(self, events: list[dict[str, Any]]) -> DeltaMessage | None:
         content = ""
         calls: list[Any] = []
         for event in events:
+            if event["type"] == "region_chunk" and event["field"] == "tool_calls":
+                self._open += event["text"]
+            elif event["type"] in ("region_open", "region_close", "region_error"):
+                self._open = ""
             if event["type"] == "region_chunk" and event["field"] == "content":
                 content += event["text"]
             elif event["type"] == "region_close" and event["field"] == "tool_calls":

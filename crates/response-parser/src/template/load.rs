@@ -2,6 +2,9 @@
 
 use serde_json::{Map, Value as Json};
 
+use super::Language;
+use super::call::{Body, Call, Ends, Parameters, Plain};
+use super::shape::Shape;
 use super::transform::Structure;
 use crate::error::{Error, ErrorKind};
 use crate::pyre::{Dialect, Pattern, SyntaxError};
@@ -18,6 +21,7 @@ pub(super) struct Template {
     /// The field that takes what no region takes.
     pub(super) implicit: Option<usize>,
     pub(super) start_anchor: Anchor,
+    pub(super) language: Language,
 }
 
 pub(super) struct Field {
@@ -33,6 +37,10 @@ pub(super) struct Field {
     pub(super) optional: bool,
     pub(super) transform: Option<Structure>,
     pub(super) transform_each: bool,
+    /// Of the extended language: how its calls end and are read.
+    pub(super) call: Option<Call>,
+    /// Of the extended language: what opens it is thrown away.
+    pub(super) discard: bool,
 }
 
 /// What opens or closes a region, or the prefix's end.
@@ -59,6 +67,8 @@ pub(super) enum Kind {
     Json(JsonDialect),
     XmlInline(Box<XmlInline>),
     KvLines(Box<KvLines>),
+    /// Of the extended language: read by [`Field::call`].
+    Call,
     /// Of the reference's mode: fails when used.
     Broken(Error),
 }
@@ -90,23 +100,27 @@ impl Parser {
     pub(super) fn is_dirty(&self) -> bool {
         matches!(
             self.kind,
-            Kind::Json(_) | Kind::XmlInline(_) | Kind::KvLines(_)
+            Kind::Json(_) | Kind::XmlInline(_) | Kind::KvLines(_) | Kind::Call
         )
     }
 }
 
 /// Reads and checks a template. Linear in its size.
-pub(super) fn load(json: &Json, mode: Mode) -> Result<Template, Error> {
+pub(super) fn load(json: &Json, mode: Mode, language: Language) -> Result<Template, Error> {
     if !depth_within(json, MAX_TEMPLATE_DEPTH) {
         let message = format!("the template is nested deeper than {MAX_TEMPLATE_DEPTH}");
         return Err(Error::new(ErrorKind::DepthLimit, "", message));
     }
-    Loader { mode }.template(json)
+    Loader { mode, language }.template(json)
 }
 
 struct Loader {
     mode: Mode,
+    language: Language,
 }
+
+/// Members of a field that only the extended language has.
+const EXTENDED_KEYS: [&str; 6] = ["body", "ends", "bare", "begins", "interrupts", "discard"];
 
 const FIELD_KEYS: [&str; 11] = [
     "open",
@@ -145,6 +159,10 @@ impl Loader {
             "start_anchor",
             "start_anchor_pattern",
         ];
+        let known: Vec<&str> = match self.language {
+            Language::HuggingFace => known.to_vec(),
+            Language::Extended => known.into_iter().chain(["outside"]).collect(),
+        };
         only(template, &known, "")?;
         let defaults = match template.get("defaults") {
             None => Object::default(),
@@ -167,8 +185,35 @@ impl Loader {
         for (rank, field) in order.into_iter().enumerate() {
             fields[field].rank = rank;
         }
+        let named = |name: &Json| fields.iter().position(|f| Some(&*f.name) == name.as_str());
+        let outside = match template.get("outside") {
+            None => None,
+            Some(name) => match named(name) {
+                Some(field) => Some(field),
+                None => return Err(bad("/outside", "must be the name of a field")),
+            },
+        };
+        let mut interrupts = Vec::new();
+        for (name, spec) in specs {
+            let pointer = format!("/fields/{}/interrupts", escape_pointer(name));
+            let names = strings(spec.get("interrupts"), &pointer)?;
+            let fields: Option<Vec<usize>> = names.into_iter().map(|n| named(&n.into())).collect();
+            interrupts.push(fields.ok_or_else(|| bad(pointer, "must be names of fields"))?);
+        }
+        for (field, interrupts) in fields.iter_mut().zip(interrupts) {
+            if let Some(call) = &mut field.call {
+                call.interrupts = interrupts;
+            }
+        }
         let mut open_less = (0..fields.len()).filter(|&i| fields[i].open.is_none());
         let implicit = open_less.next();
+        if let (Some(_), Some(_)) = (implicit, outside) {
+            return Err(bad(
+                "/outside",
+                "a field without an opening takes it already",
+            ));
+        }
+        let implicit_field = implicit.or(outside);
         if let Some(second) = open_less.next() {
             let message = "only one field may have neither open nor open_pattern";
             return Err(bad(fields[second].pointer.clone(), message));
@@ -179,8 +224,9 @@ impl Loader {
         Ok(Template {
             defaults,
             fields,
-            implicit,
+            implicit: implicit_field,
             start_anchor,
+            language: self.language,
         })
     }
 
@@ -190,7 +236,17 @@ impl Loader {
         let Json::Object(spec) = spec else {
             return Err(bad(pointer, "a field must be an object"));
         };
-        only(spec, &FIELD_KEYS, &pointer)?;
+        let known: Vec<&str> = match self.language {
+            Language::HuggingFace => FIELD_KEYS.to_vec(),
+            Language::Extended => FIELD_KEYS.into_iter().chain(EXTENDED_KEYS).collect(),
+        };
+        only(spec, &known, &pointer)?;
+        if self.language == Language::Extended {
+            let function = spec.get("transform").and_then(|t| t.get("function"));
+            if function.is_some() {
+                return self.call_field(name, spec, pointer);
+            }
+        }
         let content = match spec.get("content") {
             None => "text",
             Some(Json::String(content)) => content,
@@ -217,8 +273,20 @@ impl Loader {
         };
         let transform = match spec.get("transform") {
             None | Some(Json::Null) => None,
-            Some(json) => Some(Structure::new(json, &at("transform"))?),
+            Some(json) => Some(Structure::new(json, &at("transform"), self.language)?),
         };
+        let discard = match spec.get("discard") {
+            None | Some(Json::Bool(false)) => false,
+            Some(Json::Bool(true)) if open.is_some() && close.is_none() => true,
+            Some(Json::Bool(true)) => {
+                return Err(bad(at("discard"), "needs an opening, and no closing"));
+            }
+            Some(_) => return Err(bad(at("discard"), "must be true or false")),
+        };
+        let of_calls = ["body", "ends", "bare", "begins", "interrupts"];
+        if let Some(key) = of_calls.into_iter().find(|key| spec.contains_key(*key)) {
+            return Err(bad(at(key), "needs a transform to a call beside it"));
+        }
         let transform_each = match spec.get("transform_each") {
             None | Some(Json::Bool(false)) => false,
             Some(Json::Bool(true)) => true,
@@ -247,7 +315,153 @@ impl Loader {
             transform,
             transform_each,
             pointer,
+            call: None,
+            discard,
         })
+    }
+
+    /// A field whose regions are calls, in the extended language.
+    fn call_field(
+        &self,
+        name: &str,
+        spec: &Map<String, Json>,
+        pointer: String,
+    ) -> Result<Field, Error> {
+        let at = |key: &str| format!("{pointer}/{key}");
+        let refused = ["close_pattern", "content", "content_args", "transform_each"];
+        let refused = refused.into_iter().chain(["join", "discard"]);
+        if let Some(key) = refused.into_iter().find(|key| spec.contains_key(*key)) {
+            return Err(bad(at(key), "calls have body and close"));
+        }
+        let open = self.anchor(spec, &pointer, "open", "open_pattern")?;
+        if open.is_none() {
+            return Err(bad(pointer, "a call needs open or open_pattern"));
+        }
+        let truth = |key: &str| match spec.get(key) {
+            None | Some(Json::Bool(false)) => Ok(false),
+            Some(Json::Bool(true)) => Ok(true),
+            Some(_) => Err(bad(at(key), "must be true or false")),
+        };
+        let ends = match spec.get("ends") {
+            None => Ends::Mark,
+            Some(Json::String(ends)) if ends == "value" => Ends::Value,
+            Some(_) => return Err(bad(at("ends"), "must be \"value\"")),
+        };
+        let (body, entities) = self.body(spec.get("body"), &at("body"))?;
+        let close = shapes(spec.get("close"), &at("close"))?;
+        if close.is_empty() && ends == Ends::Mark {
+            return Err(bad(pointer, "a call needs close, or \"ends\": \"value\""));
+        }
+        let function = &spec["transform"]["function"];
+        let name_of = function["name"].as_str().unwrap_or_default();
+        let lists = name_of.starts_with("{content.");
+        let transform = Structure::new(&spec["transform"], &at("transform"), self.language)?;
+        Ok(Field {
+            name: name.into(),
+            rank: 0,
+            open,
+            close: None,
+            parser: Parser {
+                pointer: at("body"),
+                strip: true,
+                kind: Kind::Call,
+            },
+            repeats: spec.get("repeats").is_some_and(is_truthy),
+            join: None,
+            optional: spec.get("optional").is_none_or(is_truthy),
+            transform: Some(transform),
+            transform_each: false,
+            call: Some(Call {
+                body,
+                close,
+                ends,
+                bare: truth("bare")?,
+                lists,
+                begins: strings(spec.get("begins"), &at("begins"))?,
+                interrupts: Vec::new(),
+                entities,
+            }),
+            discard: false,
+            pointer,
+        })
+    }
+
+    /// How a call is written, and whether its names are written with entities.
+    fn body(&self, json: Option<&Json>, pointer: &str) -> Result<(Body, bool), Error> {
+        let at = |key: &str| format!("{pointer}/{key}");
+        let wrong = || {
+            let message = "must be \"json\", \"python\", or an object with json or parameters";
+            bad(pointer, message)
+        };
+        let body = match json {
+            None => return Ok((Body::Json(JsonDialect::default()), false)),
+            Some(Json::String(name)) if name == "json" => {
+                return Ok((Body::Json(JsonDialect::default()), false));
+            }
+            Some(Json::String(name)) if name == "python" => return Ok((Body::Python, false)),
+            Some(Json::Object(body)) => body,
+            Some(_) => return Err(wrong()),
+        };
+        if let Some(pairs) = body.get("string_delims") {
+            only(body, &["string_delims"], pointer)?;
+            let dialect = JsonDialect {
+                allow_non_json: false,
+                unquoted_keys: true,
+                string_delims: string_delims(Some(pairs), pointer)?,
+            };
+            return Ok((Body::Json(dialect), false));
+        }
+        let known = ["open", "close", "trim", "value", "typed_by", "entities"];
+        only(body, &known, pointer)?;
+        let (open, close) = (
+            shapes(body.get("open"), &at("open"))?,
+            shapes(body.get("close"), &at("close"))?,
+        );
+        let keyed = |shape: &Shape| shape.holes().any(|hole| hole == "key");
+        if open.is_empty() || close.is_empty() || !open.iter().all(keyed) {
+            return Err(bad(pointer, "needs close, and open with a hole {key}"));
+        }
+        let trim = match body.get("trim") {
+            None => String::new(),
+            Some(Json::String(trim)) => trim.clone(),
+            Some(_) => return Err(bad(at("trim"), "must be a string")),
+        };
+        let plain = |json: &Json, pointer: String| match json.as_str() {
+            Some("json") => Ok(Plain::Json),
+            Some("text") => Ok(Plain::Text),
+            _ => Err(bad(pointer, "must be \"json\" or \"text\"")),
+        };
+        let typed = match body.get("typed_by") {
+            None => None,
+            Some(Json::Object(holes)) if holes.len() == 1 => match holes.iter().next() {
+                Some((hole, Json::Object(kinds))) => {
+                    let kinds = kinds
+                        .iter()
+                        .map(|(told, kind)| Ok((told.clone(), plain(kind, at("typed_by"))?)));
+                    let kinds = kinds.collect::<Result<_, Error>>()?;
+                    Some((hole.clone(), kinds))
+                }
+                _ => return Err(bad(at("typed_by"), "must say what the hole's texts mean")),
+            },
+            Some(_) => return Err(bad(at("typed_by"), "must be an object of one hole")),
+        };
+        let entities = match body.get("entities") {
+            None | Some(Json::Bool(false)) => false,
+            Some(Json::Bool(true)) => true,
+            Some(_) => return Err(bad(at("entities"), "must be true or false")),
+        };
+        let plain = match body.get("value") {
+            None => Plain::Json,
+            Some(json) => plain(json, at("value"))?,
+        };
+        let parameters = Parameters {
+            open,
+            close,
+            trim,
+            plain,
+            typed,
+        };
+        Ok((Body::Parameters(parameters), entities))
     }
 
     fn anchor(
@@ -484,6 +698,31 @@ fn literals(json: &Json, pointer: String) -> Result<Anchor, Error> {
         pointer,
         may_grow,
     })
+}
+
+/// A text or a list of texts; none if there is no such member.
+fn strings(json: Option<&Json>, pointer: &str) -> Result<Vec<String>, Error> {
+    let texts = match json {
+        None => return Ok(Vec::new()),
+        Some(Json::String(text)) => Some(vec![text.clone()]),
+        Some(Json::Array(items)) => {
+            let texts = items.iter().map(|item| item.as_str().map(str::to_owned));
+            texts.collect()
+        }
+        Some(_) => None,
+    };
+    texts.ok_or_else(|| bad(pointer, "must be a string or a list of strings"))
+}
+
+fn shapes(json: Option<&Json>, pointer: &str) -> Result<Vec<Shape>, Error> {
+    let shapes = strings(json, pointer)?;
+    let shapes = shapes.iter().map(|source| {
+        Shape::new(source).ok_or_else(|| {
+            let message = "a mark starts and ends with a text, and a hole has a text behind it";
+            bad(pointer, message)
+        })
+    });
+    shapes.collect()
 }
 
 fn string_delims(json: Option<&Json>, pointer: &str) -> Result<Vec<(String, String)>, Error> {

@@ -1,6 +1,8 @@
 //! Cuts a text into regions, as far as the text that is there settles the cuts.
 
+use super::call::{Asked, Parameter, Scan, Step};
 use super::load::{Anchor, Template};
+use super::shape::Ahead;
 use crate::error::{Error, ErrorKind};
 use crate::pyre::{Found, STEPS, STEPS_PER_BYTE, Scanner};
 use crate::run::exhausted;
@@ -8,6 +10,10 @@ use crate::run::exhausted;
 /// Work that searches in a finished text may do, in bytes looked at, before they are given
 /// up. One search is linear; a sequence of them need not be.
 const SEARCH_WORK: u64 = 1 << 30;
+
+/// Calls of a text that may turn out to be none and are read a second time as something else: each costs up
+/// to the whole text, and a hostile one could be all openings.
+const SECOND_LOOKS: usize = 16;
 
 /// What is known about the text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,6 +25,58 @@ pub(super) enum Phase {
     Growing,
     /// This is all.
     Whole,
+}
+
+/// Why a text is over.
+///
+/// ```
+/// use response_parser::{End, Family, ResponseTemplate, Turn};
+/// use serde_json::json;
+///
+/// // Nothing but the text's end ends a call of this family.
+/// let template = ResponseTemplate::of_family(Family::LLAMA3)?;
+/// let text = "{\"name\": \"f\", \"parameters\": {}}";
+/// let stopped = template.read(&Turn::after(""), text, End::Stop)?;
+/// assert_eq!(stopped.message["tool_calls"][0]["function"]["name"], "f");
+/// let cut = template.read(&Turn::after(""), text, End::Length)?;
+/// assert_eq!(cut.message, json!({"role": "assistant", "content": text}));
+/// # Ok::<(), response_parser::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum End {
+    /// The model ended it.
+    #[default]
+    Stop,
+    /// It was cut: a limit of tokens, a stop sequence of the caller's, an abort.
+    Length,
+}
+
+/// A call in the text: what opened it, its body, and what ended it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Span {
+    pub(super) open: usize,
+    pub(super) from: usize,
+    pub(super) to: usize,
+    pub(super) end: usize,
+}
+
+/// What is to be done with the text of a region that turned out to be no call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Rest {
+    /// It was a call, or is thrown away.
+    None,
+    /// It is content, from here on.
+    Content { from: usize },
+}
+
+/// Why a region is no call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum NoCall {
+    /// What came is none.
+    Broken,
+    /// It may have become one.
+    Unfinished,
 }
 
 /// Takes the regions as they are cut.
@@ -35,6 +93,42 @@ pub(super) trait Regions {
         to: usize,
         captures: &[(usize, usize, usize)],
     ) -> Result<(), Error>;
+    /// Whether the tool that the captures name has that parameter.
+    fn expects(&self, field: usize, captures: &[(usize, usize, usize)], key: &str) -> bool;
+    /// Whether a call can be read, which does not have to be one.
+    fn reads(
+        &self,
+        field: usize,
+        span: Span,
+        captures: &[(usize, usize, usize)],
+        parameters: &[Parameter],
+    ) -> bool;
+    /// More of the call that is open has settled.
+    fn grows(
+        &mut self,
+        field: usize,
+        body: (usize, usize),
+        captures: &[(usize, usize, usize)],
+        scan: &Scan,
+    );
+    /// A call ends.
+    fn call(
+        &mut self,
+        field: usize,
+        span: Span,
+        captures: &[(usize, usize, usize)],
+        parameters: &[Parameter],
+    ) -> Result<Rest, Error>;
+    /// A list of calls was cut off behind the item that ends at `to`.
+    fn part(
+        &mut self,
+        field: usize,
+        from: usize,
+        to: usize,
+        captures: &[(usize, usize, usize)],
+    ) -> Result<(), Error>;
+    /// What was open is no call.
+    fn no_call(&mut self, field: usize, span: Span, why: NoCall) -> Result<Rest, Error>;
 }
 
 pub(super) struct Machine {
@@ -50,6 +144,24 @@ pub(super) struct Machine {
     /// The region was opened by a zero-width match here.
     opened_at: Option<usize>,
     work: u64,
+    /// The call that is open, with the place of what opened it.
+    call: Option<(usize, Scan)>,
+    /// What may be a call within another region, with the opening's match.
+    quoted: Option<Quoted>,
+    /// How often a text may still be looked at a second time.
+    second_looks: usize,
+    /// The first opening of a call that has begun at the end of the text.
+    begun: Option<(usize, usize)>,
+    end: End,
+    /// Texts that are marks only as tokens of their own.
+    specials: Vec<String>,
+}
+
+/// What may be a call within a region of another field.
+struct Quoted {
+    cut: Cut,
+    captures: Vec<(usize, usize, usize)>,
+    scan: Scan,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -100,7 +212,25 @@ impl Machine {
             phase: Phase::Prefix,
             opened_at: None,
             work: 0,
+            call: None,
+            quoted: None,
+            second_looks: SECOND_LOOKS,
+            begun: None,
+            end: End::Stop,
+            specials: Vec::new(),
         }
+    }
+
+    /// Sets the texts that are marks only as tokens of their own. Where the text has them as letters, they are
+    /// spelt otherwise.
+    pub(super) fn with_specials(mut self, specials: Vec<String>) -> Machine {
+        self.specials = specials;
+        self
+    }
+
+    /// Sets why the text is over, before the run that ends it.
+    pub(super) fn ends_by(&mut self, end: End) {
+        self.end = end;
     }
 
     /// The field that is open, and where its text starts.
@@ -138,9 +268,41 @@ impl Machine {
             }
         }
         loop {
+            if self.call.is_some() {
+                match self.read_call(template, text, regions)? {
+                    Next::GoOn => continue,
+                    Next::Wait => return Ok(()),
+                }
+            }
+            if self.quoted.is_some() {
+                match self.read_quoted(template, text, regions)? {
+                    Next::GoOn => continue,
+                    Next::Wait => return Ok(()),
+                }
+            }
             let mut hold = text.len();
             let best = self.best(template, text, &mut hold)?;
-            let Some(cut) = best.filter(|cut| cut.start < hold) else {
+            let best = best.filter(|cut| cut.start < hold);
+            if phase == Phase::Whole
+                && let Some((field, start)) = self.begun
+                && start >= self.pos
+                && best.is_none_or(|cut| start <= cut.start && template.fields[cut.field].discard)
+            {
+                self.begun = None;
+                self.take(template, start, regions);
+                self.leave(template, start, regions)?;
+                let end = text.len();
+                let span = Span {
+                    open: start,
+                    from: end,
+                    to: end,
+                    end,
+                };
+                let rest = regions.no_call(field, span, NoCall::Unfinished)?;
+                self.give(template, span, rest, regions);
+                continue;
+            }
+            let Some(cut) = best else {
                 let to = if phase == Phase::Whole {
                     text.len()
                 } else {
@@ -153,8 +315,29 @@ impl Machine {
                 return Ok(());
             };
             self.take(template, cut.start, regions);
+            if cut.side == Side::Open
+                && let Region::Explicit(_) = self.region
+            {
+                let captures = captures_of(template, text, cut)?;
+                if let Some(call) = &template.fields[cut.field].call {
+                    let scan = Scan::new(call, cut.end);
+                    self.quoted = Some(Quoted {
+                        cut,
+                        captures,
+                        scan,
+                    });
+                }
+                continue;
+            }
             self.pos = cut.end;
             match cut.side {
+                Side::Open if template.fields[cut.field].discard => {
+                    self.leave(template, cut.start, regions)?;
+                    // What is thrown away is not empty, or it would come again.
+                    if cut.start == cut.end {
+                        return Ok(());
+                    }
+                }
                 Side::Open => {
                     self.leave(template, cut.start, regions)?;
                     self.enter(template, text, cut, regions)?;
@@ -186,6 +369,7 @@ impl Machine {
         hold: &mut usize,
     ) -> Result<Option<Cut>, Error> {
         let mut best: Option<Cut> = None;
+        let mut begun: Option<(usize, usize)> = None;
         let mut look = |machine: &mut Machine, field: usize, side: Side| {
             let spec = &template.fields[field];
             let anchor = match side {
@@ -195,7 +379,19 @@ impl Machine {
             let Some(anchor) = anchor else { return Ok(()) };
             match machine.look(anchor, text, field, side)? {
                 Found::Nothing => {}
-                Found::Open { start } => *hold = start.min(*hold),
+                Found::Open { start } => {
+                    *hold = start.min(*hold);
+                    if let (Side::Open, Some(call)) = (side, &spec.call)
+                        && !matches!(machine.region, Region::Explicit(_))
+                        && begun.is_none_or(|(_, first)| start < first)
+                        && call
+                            .begins
+                            .iter()
+                            .any(|mark| text[start..].trim_start().starts_with(mark.as_str()))
+                    {
+                        begun = Some((field, start));
+                    }
+                }
                 Found::Settled { start, end } => {
                     let may_grow = machine.phase != Phase::Whole
                         && end == text.len()
@@ -218,7 +414,17 @@ impl Machine {
             Ok(())
         };
         match self.region {
-            Region::Explicit(field) => look(self, field, Side::Close)?,
+            Region::Explicit(field) => {
+                look(self, field, Side::Close)?;
+                for (other, spec) in template.fields.iter().enumerate() {
+                    if self.second_looks > 0
+                        && let Some(call) = &spec.call
+                        && call.interrupts.contains(&field)
+                    {
+                        look(self, other, Side::Open)?;
+                    }
+                }
+            }
             Region::None | Region::Implicit { .. } => {
                 for field in 0..template.fields.len() {
                     look(self, field, Side::Open)?;
@@ -227,6 +433,9 @@ impl Machine {
                     look(self, field, Side::Close)?;
                 }
             }
+        }
+        if self.phase != Phase::Whole {
+            self.begun = begun;
         }
         Ok(best)
     }
@@ -320,23 +529,217 @@ impl Machine {
         self.region = Region::Explicit(cut.field);
         self.body = cut.end;
         self.opened_at = (cut.start == cut.end).then_some(cut.end);
-        self.captures.clear();
-        if let Some(anchor) = &template.fields[cut.field].open
-            && anchor.pattern.names().iter().any(Option::is_some)
-        {
-            let groups = anchor.pattern.match_at(text, cut.start);
-            let groups = groups.map_err(|e| exhausted(e, anchor.pointer.clone()))?;
-            for (group, _) in super::load::named(anchor) {
-                let part = groups
-                    .as_ref()
-                    .and_then(|groups| groups.get(group).copied());
-                if let Some(Some((from, to))) = part {
-                    self.captures.push((group, from, to));
-                }
-            }
+        self.captures = captures_of(template, text, cut)?;
+        if let Some(call) = &template.fields[cut.field].call {
+            self.call = Some((cut.start, Scan::new(call, cut.end)));
         }
         regions.open(cut.field);
         Ok(())
+    }
+
+    fn ahead(&self) -> Ahead {
+        match self.phase {
+            Phase::Whole => Ahead::Nothing,
+            Phase::Prefix | Phase::Growing => Ahead::More,
+        }
+    }
+
+    /// Reads on in the call that is open.
+    fn read_call(
+        &mut self,
+        template: &Template,
+        text: &str,
+        regions: &mut impl Regions,
+    ) -> Result<Next, Error> {
+        let ahead = self.ahead();
+        let (Some((open, mut scan)), Region::Explicit(field)) = (self.call.take(), self.region)
+        else {
+            return Ok(Next::GoOn);
+        };
+        let Some(call) = &template.fields[field].call else {
+            return Ok(Next::GoOn);
+        };
+        let captures = std::mem::take(&mut self.captures);
+        let from = self.body;
+        let span = |to: usize, end: usize| Span {
+            open,
+            from,
+            to,
+            end,
+        };
+        let expects = |key: &str| regions.expects(field, &captures, key);
+        let asked = Asked {
+            expects: &expects,
+            specials: &self.specials,
+        };
+        let mut step = scan.step(call, text, Ahead::More, &asked);
+        let mut junk = scan.is_junk();
+        if let (Step::More { .. }, Ahead::Nothing) = (step, ahead) {
+            // A mark that has begun is none, but it may have become one.
+            step = match scan.step(call, text, ahead, &asked) {
+                Step::Never { .. } => step,
+                step => step,
+            };
+            junk &= scan.is_junk();
+        }
+        if let (Step::More { .. }, Ahead::Nothing) = (step, ahead)
+            && let Some(last) = scan.last(call, text, self.end == End::Stop)
+            && (scan.second_look(), self.second_looks) != (true, 0)
+        {
+            if let Step::End { to, .. } = last {
+                scan.close_value(to);
+            }
+            self.second_looks -= usize::from(scan.second_look());
+            step = last;
+        }
+        let (span, rest) = match step {
+            Step::More { safe } if ahead == Ahead::More => {
+                self.take(template, safe, regions);
+                regions.grows(field, (from, safe.max(from)), &captures, &scan);
+                self.captures = captures;
+                self.call = Some((open, scan));
+                return Ok(Next::Wait);
+            }
+            Step::More { .. } => {
+                self.take(template, text.len(), regions);
+                let span = span(text.len(), text.len());
+                let why = match junk || call.bare {
+                    true => NoCall::Broken,
+                    false => NoCall::Unfinished,
+                };
+                if let (NoCall::Unfinished, true, Some(to)) = (why, call.lists, scan.item) {
+                    regions.part(field, from, to, &captures)?;
+                }
+                (span, regions.no_call(field, span, why)?)
+            }
+            Step::Never { to } => {
+                self.take(template, to, regions);
+                let span = span(to, to);
+                (span, regions.no_call(field, span, NoCall::Broken)?)
+            }
+            Step::End { to, end } => {
+                self.take(template, to, regions);
+                let span = span(to, end);
+                regions.grows(field, (from, to), &captures, &scan);
+                let rest = regions.call(field, span, &captures, &scan.parameters)?;
+                (span, rest)
+            }
+        };
+        self.region = outside(template);
+        self.opened_at = None;
+        self.give(template, span, rest, regions);
+        Ok(Next::GoOn)
+    }
+
+    /// Goes on behind what was open, which is content if `rest` says so.
+    fn give(&mut self, template: &Template, span: Span, rest: Rest, regions: &mut impl Regions) {
+        if let Rest::Content { from } = rest {
+            self.pos = from;
+            self.take(template, span.end, regions);
+        }
+        self.pos = span.end;
+    }
+
+    /// Reads on in what may be a call within the open region. It is one if it can be read, and another call
+    /// or nothing at all follows: a region that goes on, or is closed, has quoted it.
+    fn read_quoted(
+        &mut self,
+        template: &Template,
+        text: &str,
+        regions: &mut impl Regions,
+    ) -> Result<Next, Error> {
+        let ahead = self.ahead();
+        let Some(mut quoted) = self.quoted.take() else {
+            return Ok(Next::GoOn);
+        };
+        let Quoted {
+            cut,
+            captures,
+            scan,
+        } = &mut quoted;
+        let (cut, field) = (*cut, cut.field);
+        let Some(call) = &template.fields[field].call else {
+            return Ok(Next::GoOn);
+        };
+        let expects = |key: &str| regions.expects(field, captures, key);
+        let asked = Asked {
+            expects: &expects,
+            specials: &self.specials,
+        };
+        let step = scan.step(call, text, ahead, &asked);
+        let is_one = match step {
+            Step::More { .. } if ahead == Ahead::More && !scan.is_junk() => None,
+            Step::More { .. } | Step::Never { .. } => Some(false),
+            Step::End { to, end } => {
+                let span = Span {
+                    open: cut.start,
+                    from: cut.end,
+                    to,
+                    end,
+                };
+                match regions.reads(field, span, captures, &scan.parameters) {
+                    false => Some(false),
+                    true => self.nothing_else(template, text, field, end, ahead)?,
+                }
+            }
+        };
+        match is_one {
+            None => {
+                self.quoted = Some(quoted);
+                Ok(Next::Wait)
+            }
+            Some(true) => {
+                self.pos = cut.end;
+                self.leave(template, cut.start, regions)?;
+                self.enter(template, text, cut, regions)?;
+                Ok(Next::GoOn)
+            }
+            Some(false) => {
+                self.second_looks = self.second_looks.saturating_sub(1);
+                let first = text[cut.start..].chars().next();
+                self.take(
+                    template,
+                    cut.start + first.map_or(0, char::len_utf8),
+                    regions,
+                );
+                Ok(Next::GoOn)
+            }
+        }
+    }
+
+    /// Whether nothing but white space, another call of the field or the turn's end follows at `at`.
+    fn nothing_else(
+        &self,
+        template: &Template,
+        text: &str,
+        field: usize,
+        at: usize,
+        ahead: Ahead,
+    ) -> Result<Option<bool>, Error> {
+        let rest = &text[at..];
+        let next = at + rest.len() - rest.trim_start().len();
+        if next == text.len() {
+            return Ok((ahead == Ahead::Nothing).then_some(true));
+        }
+        let call = template.fields[field].open.as_ref();
+        let turn = template
+            .implicit
+            .and_then(|field| template.fields[field].close.as_ref());
+        let mut open = false;
+        for anchor in [call, turn].into_iter().flatten() {
+            let mut steps = STEPS + STEPS_PER_BYTE * text.len() as u64;
+            let mut scanner = Scanner::default();
+            let found = anchor.pattern.scan(&mut scanner, text, at, &mut steps);
+            match found.map_err(|e| exhausted(e, anchor.pointer.clone()))? {
+                Found::Settled { start, .. } if start <= next => return Ok(Some(true)),
+                Found::Open { start } if start <= next && ahead == Ahead::More => open = true,
+                _ => {}
+            }
+        }
+        Ok(match open {
+            true => None,
+            false => Some(false),
+        })
     }
 
     /// Closes the open region, if there is one, at `to`.
@@ -349,6 +752,7 @@ impl Machine {
         let open = self.open_region(template);
         self.region = outside(template);
         self.opened_at = None;
+        self.call = None;
         match open {
             Some((field, from)) => regions.close(field, from, to.max(from), &self.captures),
             None => Ok(()),
@@ -357,12 +761,43 @@ impl Machine {
 }
 
 impl Cut {
-    /// The first in the text, then the longest, then an opening, then by name.
+    /// The first in the text, then the longest, then an opening, then what is not thrown away, then by name.
     fn rank(&self, template: &Template) -> impl Ord + use<> {
         let close = self.side == Side::Close;
         let length = std::cmp::Reverse(self.end - self.start);
-        (self.start, length, close, template.fields[self.field].rank)
+        let field = &template.fields[self.field];
+        (self.start, length, close, field.discard, field.rank)
     }
+}
+
+/// Whether the machine goes on, or has to wait for more text.
+enum Next {
+    GoOn,
+    Wait,
+}
+
+/// The named groups of the match that is a cut: number, start, end.
+fn captures_of(
+    template: &Template,
+    text: &str,
+    cut: Cut,
+) -> Result<Vec<(usize, usize, usize)>, Error> {
+    let mut captures = Vec::new();
+    if let Some(anchor) = &template.fields[cut.field].open
+        && anchor.pattern.names().iter().any(Option::is_some)
+    {
+        let groups = anchor.pattern.match_at(text, cut.start);
+        let groups = groups.map_err(|e| exhausted(e, anchor.pointer.clone()))?;
+        for (group, _) in super::load::named(anchor) {
+            let part = groups
+                .as_ref()
+                .and_then(|groups| groups.get(group).copied());
+            if let Some(Some((from, to))) = part {
+                captures.push((group, from, to));
+            }
+        }
+    }
+    Ok(captures)
 }
 
 fn outside(template: &Template) -> Region {

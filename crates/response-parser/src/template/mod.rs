@@ -1,8 +1,12 @@
 //! Response templates: a text as regions between delimiters.
 
+mod arguments;
+mod call;
 mod content;
 mod load;
+mod loose;
 mod machine;
+mod shape;
 mod stream;
 mod tools;
 mod transform;
@@ -22,7 +26,9 @@ use machine::{Machine, Phase};
 use stream::{OneShot, finish, to_json};
 use tools::Tools;
 
+pub use machine::End;
 pub use stream::{Event, Finished, PartialValue, TemplateStream};
+pub use tools::Names;
 
 /// A compiled response template: the form of Hugging Face transformers 5.23, with `open`,
 /// `close`, `content` and their kin for each field. Immutable, cheap to clone, and shared
@@ -63,6 +69,79 @@ struct Inner {
     template: Template,
     json: Json,
     beyond: Beyond,
+    broken: Broken,
+    names: Names,
+    pieces: Pieces,
+}
+
+/// Which pieces of a call a stream gives before the call ends.
+///
+/// A call that has begun may be cut off or turn out to be none, and its pieces cannot be taken back: the
+/// [`Event::RegionError`] at its end says so.
+///
+/// ```
+/// use response_parser::{Event, Family, Pieces, ResponseTemplate, Turn};
+///
+/// let builder = ResponseTemplate::builder().with_pieces(Pieces::Arguments);
+/// let mut stream = builder.family(Family::HERMES)?.stream(&Turn::after(""))?;
+/// let mut seen = String::new();
+/// for piece in ["<tool_call>{\"name\": \"f\", \"arguments\": {\"city\": \"Os", "lo\"", "}}</tool_call>"] {
+///     for event in stream.feed(piece)? {
+///         if let Event::Arguments { text, .. } = event {
+///             seen += &text;
+///         }
+///     }
+///     assert!("{\"city\": \"Oslo\"}".starts_with(&seen) && seen.len() > 10);
+/// }
+/// assert_eq!(seen, "{\"city\": \"Oslo\"}");
+/// # Ok::<(), response_parser::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Pieces {
+    /// None but the raw text.
+    #[default]
+    None,
+    /// [`Event::Arguments`]. Where a family writes calls in JSON or parameter by parameter, they come with the
+    /// text; of a list of calls, and of other languages than JSON, once the call ends.
+    Arguments,
+}
+
+/// The language that a response template is written in.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Language {
+    /// That of Hugging Face transformers 5.23, and nothing else.
+    #[default]
+    HuggingFace,
+    /// The same with the members by which families tell calls from text, see [`ResponseTemplate`].
+    Extended,
+}
+
+/// What becomes of a call that cannot be read, or was cut off. Templates of the reference's language always fail.
+///
+/// ```
+/// use response_parser::{Broken, Family, ResponseTemplate};
+///
+/// let text = "Hi <tool_call>{not json}</tool_call>";
+/// assert_eq!(ResponseTemplate::of_family(Family::HERMES)?.parse(text)?["content"], text);
+/// let builder = ResponseTemplate::builder().with_broken(Broken::Drop);
+/// assert_eq!(builder.family(Family::HERMES)?.parse(text)?["content"], "Hi ");
+/// let builder = ResponseTemplate::builder().with_broken(Broken::Fail);
+/// assert!(builder.family(Family::HERMES)?.parse(text).is_err());
+/// # Ok::<(), response_parser::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Broken {
+    /// An event, and the text of what cannot be read is content. What was cut off is not: it would have
+    /// become a call.
+    #[default]
+    Content,
+    /// An event alone.
+    Drop,
+    /// An error, with which the stream is over.
+    Fail,
 }
 
 /// Options of a [`ResponseTemplate`], from [`ResponseTemplate::builder`].
@@ -70,6 +149,10 @@ struct Inner {
 pub struct ResponseTemplateBuilder {
     mode: Mode,
     unrepresentable: Unrepresentable,
+    language: Language,
+    broken: Broken,
+    names: Names,
+    pieces: Pieces,
 }
 
 impl ResponseTemplateBuilder {
@@ -90,6 +173,44 @@ impl ResponseTemplateBuilder {
         self
     }
 
+    /// The language of the template; [`Language::HuggingFace`] unless told.
+    #[must_use]
+    pub fn with_language(mut self, language: Language) -> Self {
+        self.language = language;
+        self
+    }
+
+    /// What becomes of a call that cannot be read; [`Broken::Content`] unless told.
+    #[must_use]
+    pub fn with_broken(mut self, broken: Broken) -> Self {
+        self.broken = broken;
+        self
+    }
+
+    /// Which names of calls are taken; [`Names::Any`] unless told. For the extended language.
+    #[must_use]
+    pub fn with_names(mut self, names: Names) -> Self {
+        self.names = names;
+        self
+    }
+
+    /// Which pieces of a call a stream gives; [`Pieces::None`] unless told. For the extended language.
+    #[must_use]
+    pub fn with_pieces(mut self, pieces: Pieces) -> Self {
+        self.pieces = pieces;
+        self
+    }
+
+    /// Compiles the template of a family, in the extended language.
+    ///
+    /// # Errors
+    ///
+    /// None in practice: the templates are fixed ones.
+    pub fn family(self, family: Family) -> Result<ResponseTemplate, Error> {
+        self.with_language(Language::Extended)
+            .build(family.template())
+    }
+
     /// Compiles `template`: time and memory linear in its size.
     ///
     /// # Errors
@@ -98,7 +219,7 @@ impl ResponseTemplateBuilder {
     /// [`ErrorKind::RegexUnsupported`] for a pattern that needs what this crate lacks.
     pub fn build(&self, template: &Json) -> Result<ResponseTemplate, Error> {
         let json = template;
-        let template = load::load(template, self.mode)?;
+        let template = load::load(template, self.mode, self.language)?;
         // It is as deep as a template may be, or was refused.
         let json = json.clone();
         let beyond = self.unrepresentable.beyond();
@@ -106,6 +227,9 @@ impl ResponseTemplateBuilder {
             template,
             json,
             beyond,
+            broken: self.broken,
+            names: self.names,
+            pieces: self.pieces,
         });
         Ok(ResponseTemplate { inner })
     }
@@ -132,6 +256,17 @@ impl ResponseTemplateBuilder {
 pub struct Turn<'a> {
     prefix: Option<&'a str>,
     tools: Option<&'a Json>,
+    specials: &'a [&'a str],
+}
+
+/// What a piece of a response is, where its tokens are known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Piece {
+    /// A special token of the tokenizer's.
+    Special,
+    /// Any other text. What is spelt like a special token in it is none.
+    Text,
 }
 
 impl<'a> Turn<'a> {
@@ -154,6 +289,14 @@ impl<'a> Turn<'a> {
     #[must_use]
     pub fn with_prefix(mut self, prefix: &'a str) -> Turn<'a> {
         self.prefix = Some(prefix);
+        self
+    }
+
+    /// Sets the texts of the tokenizer's special tokens: of what comes by [`TemplateStream::feed_pieces`] they are marks
+    /// only as tokens of their own. For the extended language.
+    #[must_use]
+    pub fn with_special_tokens(mut self, specials: &'a [&'a str]) -> Self {
+        self.specials = specials;
         self
     }
 
@@ -192,7 +335,7 @@ impl ResponseTemplate {
     /// # Ok::<(), response_parser::Error>(())
     /// ```
     pub fn of_family(family: Family) -> Result<ResponseTemplate, Error> {
-        ResponseTemplate::new(family.template())
+        ResponseTemplate::builder().family(family)
     }
 
     /// Options for compiling a template.
@@ -226,7 +369,7 @@ impl ResponseTemplate {
     ) -> Result<TemplateStream, Error> {
         let prefix = turn.prefix.ok_or_else(prefix_required)?;
         let tools = Tools::new(turn.tools);
-        TemplateStream::new(self.inner.clone(), tools, prefix, events)
+        TemplateStream::new(self.inner.clone(), tools, turn.specials, prefix, events)
     }
 
     /// What of a rendered prompt belongs to the response already: all behind its last
@@ -305,6 +448,9 @@ impl ResponseTemplate {
         let Inner {
             template, beyond, ..
         } = &*self.inner;
+        if template.language == Language::Extended {
+            return Ok(self.read(turn, text, End::Stop)?.message);
+        }
         if !stream::after_anchor(template, prefix)?.is_empty() {
             let mut stream = self.stream(turn)?;
             stream.feed(text)?;
@@ -321,6 +467,34 @@ impl ResponseTemplate {
         Machine::new(template).run(template, text, Phase::Whole, &mut regions)?;
         let output = finish(template, output)?;
         to_json(Value::Object(output), *beyond)
+    }
+}
+
+impl ResponseTemplate {
+    /// Reads a whole response that is over for this reason: the message, and all that happened on the way, such as
+    /// calls that could not be read.
+    ///
+    /// # Errors
+    ///
+    /// As [`TemplateStream::feed`] and [`TemplateStream::finish`].
+    ///
+    /// ```
+    /// use response_parser::{End, Event, Family, ResponseTemplate, Turn};
+    ///
+    /// let template = ResponseTemplate::of_family(Family::HERMES)?;
+    /// let read = template.read(&Turn::after(""), "Hi<tool_call>{}</tool_call>", End::Stop)?;
+    /// let errors = read.events.iter().filter(|event| matches!(event, Event::RegionError { .. }));
+    /// assert_eq!(errors.count(), 1);
+    /// # Ok::<(), response_parser::Error>(())
+    /// ```
+    pub fn read(&self, turn: &Turn<'_>, text: &str, end: End) -> Result<Finished, Error> {
+        let mut events = Vec::new();
+        let mut stream = self.stream(turn)?;
+        stream.feed_into(text, &mut events)?;
+        let mut finished = stream.finish_by(end)?;
+        events.append(&mut finished.events);
+        finished.events = events;
+        Ok(finished)
     }
 }
 

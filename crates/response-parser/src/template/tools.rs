@@ -4,6 +4,8 @@ use std::collections::HashMap;
 
 use serde_json::{Map, Value as Json};
 
+use super::call::Plain;
+use super::loose;
 use crate::json;
 use crate::scalar::{self, Int};
 use crate::schema::is_truthy;
@@ -13,16 +15,136 @@ use crate::value::Value;
 /// Deepest nesting of `anyOf` and `oneOf` that is looked into.
 const MAX_UNION_DEPTH: usize = 64;
 
+/// Most parts of an argument's schema that are looked into for its types: references may lead in
+/// circles, or to ever more parts.
+const MAX_PARTS: usize = 256;
+
 /// For each tool, the types of each argument.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Tools {
+    /// Those that a schema names, as the reference looks for them.
     types: HashMap<String, HashMap<String, Vec<String>>>,
+    /// Those that its values can have: also by reference, by `enum` and `const`.
+    wide: HashMap<String, HashMap<String, Types>>,
+}
+
+/// Which names of calls are taken.
+///
+/// ```
+/// use response_parser::{Family, Names, ResponseTemplate, Turn};
+/// use serde_json::json;
+///
+/// let tools = json!([{"type": "function", "function": {"name": "f"}}]);
+/// let turn = Turn::after("").with_tools(&tools);
+/// let strict = ResponseTemplate::builder().with_names(Names::Offered).family(Family::HERMES)?;
+/// let call = "<tool_call>{\"name\": \"g\", \"arguments\": {}}</tool_call>";
+/// assert_eq!(strict.parse_turn(&turn, call)?["content"], call);
+/// # Ok::<(), response_parser::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Names {
+    /// All. What a family's calls have no mark of their own for must be of an offered tool all the same, if any
+    /// are on offer.
+    #[default]
+    Any,
+    /// Those of the tools on offer.
+    Offered,
+}
+
+/// The JSON types that a value may have.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Types {
+    text: bool,
+    null: bool,
+    integer: bool,
+    number: bool,
+    boolean: bool,
+    object: bool,
+    array: bool,
+}
+
+impl Types {
+    const NONE: Types = Types {
+        text: false,
+        null: false,
+        integer: false,
+        number: false,
+        boolean: false,
+        object: false,
+        array: false,
+    };
+
+    fn add(&mut self, name: &str) {
+        match name {
+            "string" => self.text = true,
+            "null" => self.null = true,
+            "integer" => self.integer = true,
+            "number" => self.number = true,
+            "boolean" => self.boolean = true,
+            "object" => self.object = true,
+            "array" => self.array = true,
+            _ => {}
+        }
+    }
+
+    fn add_value(&mut self, value: &Json) {
+        self.add(match value {
+            Json::Null => "null",
+            Json::Bool(_) => "boolean",
+            Json::Number(n) if n.is_f64() => "number",
+            Json::Number(_) => "integer",
+            Json::String(_) => "string",
+            Json::Array(_) => "array",
+            Json::Object(_) => "object",
+        });
+    }
+
+    /// The types of a schema; `parts` is how many parts may still be looked into.
+    fn of(schema: &Json, root: &Json, parts: &mut usize) -> Types {
+        let mut types = Types::default();
+        let mut open = vec![schema];
+        while let Some(schema) = open.pop() {
+            let Some(left) = parts.checked_sub(1) else {
+                break;
+            };
+            *parts = left;
+            match &schema["type"] {
+                Json::String(name) => types.add(name),
+                Json::Array(names) => names
+                    .iter()
+                    .filter_map(Json::as_str)
+                    .for_each(|name| types.add(name)),
+                // What `enum` and `const` say counts where no type does.
+                _ => {
+                    let listed = schema["enum"].as_array().into_iter().flatten();
+                    listed
+                        .chain(schema.get("const"))
+                        .for_each(|value| types.add_value(value));
+                    if schema.get("properties").is_some() {
+                        types.object = true;
+                    }
+                    if schema.get("items").is_some() {
+                        types.array = true;
+                    }
+                }
+            }
+            types.null |= schema.get("nullable").is_some_and(is_truthy);
+            for key in ["anyOf", "oneOf", "allOf"] {
+                open.extend(schema[key].as_array().into_iter().flatten());
+            }
+            let pointer = schema["$ref"].as_str().and_then(|r| r.strip_prefix('#'));
+            open.extend(pointer.and_then(|pointer| root.pointer(pointer)));
+        }
+        types
+    }
 }
 
 impl Tools {
     /// Reads a list of tools as chat templates take them; what is no tool is skipped.
     pub(super) fn new(tools: Option<&Json>) -> Tools {
         let mut types = HashMap::new();
+        let mut wide = HashMap::new();
         for tool in tools.and_then(Json::as_array).into_iter().flatten() {
             let function = match tool.get("function") {
                 Some(function) => function,
@@ -36,6 +158,12 @@ impl Tools {
                 .and_then(|parameters| parameters.get("properties"))
                 .and_then(Json::as_object);
             let empty = Map::new();
+            let root = function.get("parameters").unwrap_or(&Json::Null);
+            let wide_types = properties
+                .unwrap_or(&empty)
+                .iter()
+                .map(|(name, schema)| (name.clone(), Types::of(schema, root, &mut { MAX_PARTS })));
+            wide.insert(name.to_owned(), wide_types.collect());
             let arguments = properties.unwrap_or(&empty).iter().map(|(name, schema)| {
                 let mut types = Vec::new();
                 collect(schema, &mut types, 0);
@@ -43,11 +171,89 @@ impl Tools {
             });
             types.insert(name.to_owned(), arguments.collect());
         }
-        Tools { types }
+        Tools { types, wide }
     }
 
     pub(super) fn is_empty(&self) -> bool {
         self.types.is_empty()
+    }
+
+    /// Whether the tool is on offer.
+    pub(super) fn has(&self, name: &str) -> bool {
+        self.wide.contains_key(name)
+    }
+
+    /// Whether the tool has a parameter of that name.
+    pub(super) fn has_parameter(&self, name: &str, key: &str) -> bool {
+        self.wide
+            .get(name)
+            .is_some_and(|tool| tool.contains_key(key))
+    }
+
+    fn types_of(&self, name: &str, key: &str) -> Types {
+        let types = self.wide.get(name).and_then(|tool| tool.get(key));
+        types.copied().unwrap_or(Types::NONE)
+    }
+
+    /// The value of an argument that is written as text: as the tool's schema says, else as `plain` does.
+    pub(super) fn read(&self, name: &str, key: &str, raw: &str, plain: Plain) -> Value<'static> {
+        let types = self.types_of(name, key);
+        let text = || Value::Text(Text::plain(raw.to_owned()));
+        if let Some(value) = types.read(raw) {
+            return value;
+        }
+        if types.text || plain == Plain::Text && types == Types::NONE {
+            return text();
+        }
+        match json::decode(raw) {
+            // Python's `NaN` is no JSON.
+            Ok(Value::Float(n)) if !n.is_finite() => text(),
+            Ok(value) => value.into_owned(),
+            Err(_) => text(),
+        }
+    }
+
+    /// The value of a word without quotes; `None` if no schema says that it is a string.
+    pub(super) fn word(&self, name: &str, key: &str, word: &str) -> Option<Value<'static>> {
+        let types = self.types_of(name, key);
+        let text = || Value::Text(Text::plain(word.to_owned()));
+        types.text.then(|| types.read(word).unwrap_or_else(text))
+    }
+
+    /// Whether an argument that is written as text is that text, whatever it is.
+    pub(super) fn is_text(&self, name: &str, key: &str, plain: Plain) -> bool {
+        let types = self.types_of(name, key);
+        let only = Types {
+            text: true,
+            ..Types::NONE
+        };
+        types == only || types == Types::NONE && plain == Plain::Text
+    }
+
+    /// Whether an argument that is a string of JSON stays one.
+    pub(super) fn keeps_text(&self, name: &str, key: &str) -> bool {
+        let types = self.types_of(name, key);
+        types.text || types == Types::NONE
+    }
+
+    /// Casts an argument that is a string of JSON where its schema wants none.
+    pub(super) fn cast_string(&self, name: &str, key: &str, value: &mut Value<'static>) {
+        let types = self.types_of(name, key);
+        if let Value::Text(text) = value
+            && !types.text
+            && let Some(better) = types.read(text.as_str())
+        {
+            *value = better;
+        }
+    }
+
+    /// Casts strings among the arguments of a call whose schemas want no string.
+    pub(super) fn cast_strings(&self, name: &str, arguments: &mut Value<'static>) {
+        if let Value::Object(arguments) = arguments {
+            for (key, value) in arguments.iter_mut() {
+                self.cast_string(name, key.as_str(), value);
+            }
+        }
     }
 
     /// Casts the arguments of a call, or of each call of a list.
@@ -97,6 +303,42 @@ impl Tools {
                 _ => {}
             }
         }
+    }
+}
+
+impl Types {
+    /// The text as a value of these types other than a string.
+    fn read(self, raw: &str) -> Option<Value<'static>> {
+        let word = scalar::trim(raw);
+        let constant = loose::constant(word);
+        match &constant {
+            Some(Value::Null) if self.null => return constant,
+            Some(Value::Bool(_)) if self.boolean => return constant,
+            Some(Value::Int(_)) if self.integer || self.number => return constant,
+            Some(Value::Float(_)) if self.number => return constant,
+            Some(Value::Float(_)) if self.integer => {
+                return loose::whole(word).map(Value::Int);
+            }
+            _ => {}
+        }
+        if self.boolean && !self.text {
+            match word.to_lowercase().as_str() {
+                "true" | "1" => return Some(Value::Bool(true)),
+                "false" | "0" => return Some(Value::Bool(false)),
+                _ => {}
+            }
+        }
+        if self.object || self.array {
+            let value = json::decode(word).map(Value::into_owned);
+            let value = value.ok().or_else(|| loose::literal(word).ok())?;
+            let fits = match value {
+                Value::Object(_) => self.object,
+                Value::Array(_) => self.array,
+                _ => false,
+            };
+            return fits.then_some(value);
+        }
+        None
     }
 }
 

@@ -2,6 +2,7 @@
 
 use serde_json::Value as Json;
 
+use super::Language;
 use crate::error::{Error, ErrorKind};
 use crate::pyre::is_word;
 use crate::text::Text;
@@ -10,6 +11,12 @@ use crate::value::{Object, Value};
 /// A structure whose strings may be placeholders such as `{content.name}`.
 pub(super) enum Structure {
     Placeholder(Placeholder),
+    /// Of the extended language: the first of the paths that leads to a value.
+    Any {
+        paths: Vec<Vec<Text<'static>>>,
+        /// Without any value, the member is left out of its map.
+        optional: bool,
+    },
     List(Vec<Structure>),
     Map(Vec<(Text<'static>, Structure)>),
     Plain(Value<'static>),
@@ -39,8 +46,8 @@ pub(super) struct Scope<'s, 't> {
 
 impl Structure {
     /// Reads a structure. Recursion is as deep as the template, which is checked before.
-    pub(super) fn new(json: &Json, pointer: &str) -> Result<Structure, Error> {
-        let mut structure = Structure::read(json, pointer)?;
+    pub(super) fn new(json: &Json, pointer: &str, language: Language) -> Result<Structure, Error> {
+        let mut structure = Structure::read(json, pointer, language)?;
         let mut paths = Vec::new();
         structure.visit(&mut |placeholder| paths.push(placeholder.path.clone()));
         structure.visit(&mut |placeholder| {
@@ -58,11 +65,16 @@ impl Structure {
             Structure::Placeholder(placeholder) => see(placeholder),
             Structure::List(items) => items.iter_mut().for_each(|item| item.visit(see)),
             Structure::Map(pairs) => pairs.iter_mut().for_each(|(_, value)| value.visit(see)),
-            Structure::Plain(_) => {}
+            Structure::Any { .. } | Structure::Plain(_) => {}
         }
     }
 
-    fn read(json: &Json, pointer: &str) -> Result<Structure, Error> {
+    fn read(json: &Json, pointer: &str, language: Language) -> Result<Structure, Error> {
+        if let (Json::String(text), Language::Extended) = (json, language)
+            && let Some(any) = alternatives(text)
+        {
+            return Ok(any);
+        }
         Ok(match json {
             Json::String(text) => match placeholder(text) {
                 Some((path, length)) if length == text.len() => {
@@ -75,12 +87,14 @@ impl Structure {
                 None => Structure::Plain(Value::from_json(json).into_owned()),
             },
             Json::Array(items) => {
-                let items = items.iter().map(|item| Structure::read(item, pointer));
+                let items = items.iter();
+                let items = items.map(|item| Structure::read(item, pointer, language));
                 Structure::List(items.collect::<Result<_, _>>()?)
             }
             Json::Object(map) => {
                 let pairs = map.iter().map(|(key, value)| {
-                    Ok((Text::plain(key.clone()), Structure::read(value, pointer)?))
+                    let value = Structure::read(value, pointer, language)?;
+                    Ok((Text::plain(key.clone()), value))
                 });
                 Structure::Map(pairs.collect::<Result<_, Error>>()?)
             }
@@ -110,14 +124,42 @@ impl Structure {
                 let items = items.iter().map(|item| item.fill(scope, how, pointer));
                 Value::Array(items.collect::<Result<_, _>>()?)
             }
+            Structure::Any { paths, .. } => self.any(paths, scope, pointer)?,
             Structure::Map(pairs) => {
-                let pairs = pairs
-                    .iter()
-                    .map(|(key, value)| Ok((key.clone(), value.fill(scope, how, pointer)?)));
-                Value::Object(pairs.collect::<Result<_, Error>>()?)
+                let mut object = Object::default();
+                for (key, value) in pairs {
+                    match (value, value.fill(scope, how, pointer)) {
+                        (Structure::Any { optional: true, .. }, Err(_)) => {}
+                        (_, value) => {
+                            object.insert(key.clone(), value?);
+                        }
+                    }
+                }
+                Value::Object(object)
             }
             Structure::Plain(value) => value.clone(),
         })
+    }
+
+    /// The value of the first path that leads to one that is not null.
+    fn any<'t>(
+        &self,
+        paths: &[Vec<Text<'static>>],
+        scope: &Scope<'_, 't>,
+        pointer: &str,
+    ) -> Result<Value<'t>, Error> {
+        let mut failed = None;
+        for path in paths {
+            match scope.find(path, pointer) {
+                Ok(Value::Null) => {}
+                Ok(value) => return Ok(value),
+                Err(error) => failed = failed.or(Some(error)),
+            }
+        }
+        Err(failed.unwrap_or_else(|| {
+            let message = "no placeholder leads to a value";
+            Error::new(ErrorKind::TransformPath, pointer, message)
+        }))
     }
 
     /// Where in the scope the value comes from that the filled structure has at `path`, if
@@ -133,7 +175,7 @@ impl Structure {
                 let (_, inner) = pairs.iter().rfind(|(key, _)| key.as_str() == first)?;
                 inner.source(rest)
             }
-            Structure::List(_) | Structure::Plain(_) => None,
+            Structure::Any { .. } | Structure::List(_) | Structure::Plain(_) => None,
         }
     }
 }
@@ -215,6 +257,24 @@ impl<'t> Scope<'_, 't> {
 fn shown(path: &[Text<'static>]) -> String {
     let words: Vec<&str> = path.iter().map(Text::as_str).collect();
     words.join(".")
+}
+
+/// Placeholders one of which is to be taken: `{a.b|c}`, with a last empty one `{a.b|}` if there need be none.
+fn alternatives(text: &str) -> Option<Structure> {
+    let inside = text.strip_prefix('{')?.strip_suffix('}')?;
+    let (paths, optional) = match inside.strip_suffix('|') {
+        Some(paths) => (paths, true),
+        None => (inside, false),
+    };
+    if !inside.contains('|') {
+        return None;
+    }
+    let paths = paths.split('|').map(|path| {
+        let (path, length) = placeholder(&format!("{{{path}}}"))?;
+        (length < usize::MAX).then_some(path)
+    });
+    let paths = paths.collect::<Option<Vec<_>>>()?;
+    Some(Structure::Any { paths, optional })
 }
 
 /// The first placeholder in `text`: its words, and the length it takes if it starts the text

@@ -220,7 +220,7 @@ impl Args {
         let (place, json) = match (&reader.format, &reader.response_template) {
             (Some(name), _) => {
                 let family: Family = name.parse().map_err(|e| Failure::new(format!("{e}")))?;
-                (name.clone(), family.template().clone())
+                return self.family(family).map(Known::Template);
             }
             (None, Some(file)) => (file.display().to_string(), template_in(file)?),
             (None, None) => return Err(Failure::new("it is not said how to read the output")),
@@ -271,8 +271,15 @@ impl Args {
             return Ok(Known::Schema(schema));
         }
         let family = family_of_model_dir(folder).map_err(|e| Failure::new(e.to_string()))?;
-        self.template(family.name(), family.template())
-            .map(Known::Template)
+        self.family(family).map(Known::Template)
+    }
+
+    fn family(&self, family: Family) -> Result<ResponseTemplate, Failure> {
+        ResponseTemplate::builder()
+            .with_mode(self.mode())
+            .with_unrepresentable(self.unrepresentable.into())
+            .family(family)
+            .map_err(|e| Failure::of(family.name(), e))
     }
 
     /// Reads while the text arrives.

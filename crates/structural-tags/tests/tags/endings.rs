@@ -92,7 +92,7 @@ fn no_place_is_further_from_the_end_than_the_bound() {
     let mut places = 0;
     let texts = ["\"}", "{\"", "</", "ll>", "\n<", ": [", "{[{["];
     for vocabulary in [vocabulary(&texts, &[]), vocabulary(&texts, &SPECIALS)] {
-        for family in Family::all() {
+        for family in Family::all().filter(|family| !crate::formats::UNSPELT.contains(family)) {
             let format = ResponseFormat::named(family).unwrap();
             let format = format.with_tools(&tools()).unwrap();
             for count in [Count::ANY, Count::AT_LEAST_ONE] {

@@ -186,6 +186,20 @@ fn reads_back(
 /// Formats whose calls cannot be bound.
 const REFUSED: [Family; 1] = [Family::GEMMA];
 
+/// Families that are read, and of which it is not known how calls are spelt.
+pub(crate) const UNSPELT: [Family; 5] = [
+    Family::DEEPSEEK_V3_2,
+    Family::DEEPSEEK_V4,
+    Family::DEEPSEEK_V4_1,
+    Family::KIMI_K3,
+    Family::LLAMA4,
+];
+
+/// Templates in the reference's own language, as models ship them.
+pub(crate) fn shipped() -> serde_json::Map<String, Value> {
+    serde_json::from_str(include_str!("templates.json")).unwrap()
+}
+
 #[test]
 fn what_is_generated_in_a_format_is_what_its_parser_reads() {
     let plain = vocabulary(&TEMPTING, &[]);
@@ -193,6 +207,11 @@ fn what_is_generated_in_a_format_is_what_its_parser_reads() {
     for format in Family::all() {
         let name = format.name();
         let template = ResponseTemplate::of_family(format).unwrap();
+        if UNSPELT.contains(&format) {
+            let error = ResponseFormat::named(format).unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::Constraint, "{error}");
+            continue;
+        }
         let bound = ResponseFormat::named(format).unwrap();
         let offered = bound.clone().with_tools(&tools()).unwrap();
         if REFUSED.contains(&format) {
@@ -243,8 +262,7 @@ fn what_is_generated_in_a_format_is_what_its_parser_reads() {
 fn other_templates_are_read_as_far_as_they_are_spelt_out() {
     let vocabulary = vocabulary(&TEMPTING, &["<tool_call>", "<|im_end|>"]);
     let mut derived = Vec::new();
-    for format in Family::all() {
-        let mut json = format.template().clone();
+    for (name, mut json) in shipped() {
         // Another closing of the turn makes it another template.
         json["fields"]["content"]["close"] = json!(["<|mine|>"]);
         if let Some(content) = json["fields"]["content"].as_object_mut() {
@@ -259,17 +277,12 @@ fn other_templates_are_read_as_far_as_they_are_spelt_out() {
             .and_then(|f| f.compile(&vocabulary).map(|_| f));
         match shape {
             Ok(shape) => {
-                let calls = reads_back(format.name(), &shape, &template, &vocabulary, 25);
+                let calls = reads_back(&name, &shape, &template, &vocabulary, 25);
                 assert!(calls >= 25);
-                derived.push(format.name());
+                derived.push(name);
             }
             Err(error) => {
-                assert_eq!(
-                    error.kind(),
-                    ErrorKind::Constraint,
-                    "{}: {error}",
-                    format.name()
-                );
+                assert_eq!(error.kind(), ErrorKind::Constraint, "{name}: {error}");
             }
         }
     }
@@ -287,7 +300,7 @@ fn other_templates_are_read_as_far_as_they_are_spelt_out() {
         ]
     );
     // A template with the fields of a ready-made format is that one.
-    for format in Family::all() {
+    for format in Family::all().filter(|format| !UNSPELT.contains(format)) {
         let template = ResponseTemplate::of_family(format).unwrap();
         let own = ResponseFormat::from_template(&template).unwrap();
         let named = ResponseFormat::named(format).unwrap();

@@ -246,7 +246,7 @@ fn what_no_text_can_say_is_refused() {
 /// names.
 #[test]
 fn a_template_may_write_so_too() {
-    let mut json = Family::GEMMA4.template().clone();
+    let mut json = crate::formats::shipped()["gemma4"].clone();
     json["fields"]["content"]["close"] = json!(["<|mine|>"]);
     json["fields"]["content"]
         .as_object_mut()
