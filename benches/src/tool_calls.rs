@@ -433,3 +433,30 @@ fn stream(template: &ResponseTemplate, turn: &Turn<'_>, pieces: &[&str]) -> Resu
         )),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn recorded_outputs_are_read() {
+        let Some(folder) = std::env::var_os("TOKENMOLD_DATA") else {
+            eprintln!("TOKENMOLD_DATA is not set: recorded outputs are skipped");
+            return;
+        };
+        let file = Path::new(&folder).join("goldens/tool-calls-dev.jsonl");
+        let mut wrong = Vec::new();
+        let families = run(&file, &mut |difference| wrong.push(difference.id)).unwrap();
+        assert!(families.len() >= 9, "{families:?}");
+        assert!(wrong.is_empty(), "{}", wrong.join(", "));
+    }
+
+    #[test]
+    fn a_text_is_its_pieces() {
+        let text = "<tool_call>{\"a\": \"é 🌸\"}</tool_call>[TOOL_CALLS]f[ARGS]{}";
+        for pieces in cuts(text) {
+            assert_eq!(pieces.concat(), text);
+        }
+        assert!(words(text).contains(&"[TOOL_CALLS]"));
+    }
+}

@@ -53,6 +53,10 @@
 //! | nesting of schemas and templates | 128 | `depth_limit` |
 //! | in a stream, steps of the machines for one delimiter | 16,777,216 + 64 for each byte of the text | `regex_budget` |
 //! | in a whole text read by a template, bytes that its searches look at | 1 GiB + 64 for each byte of the text | `regex_budget` |
+//! | in a text of a family, calls that turn out to be none and are read again as something else | 16 | (the rest is read as it stands) |
+//! | what a mark of a family's names, and white space within a mark, in bytes | 256, 64 | (it is no mark) |
+//! | nesting of a value without quotes around its keys | 128 | `call_invalid` |
+//! | parts of an argument's schema that are looked into for its types | 256 | (types found so far count) |
 //! | zero-width opening and closing of a region at one place | one | `no_progress` |
 //! | nesting that [`PartialJson`] follows | 128 | (what lies deeper is left out) |
 //! | a file of a model's folder | 64 MiB | `model_file` |
