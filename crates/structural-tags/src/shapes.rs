@@ -174,11 +174,16 @@ fn read_calls(
     closes: &[String],
 ) -> Result<Calls, Error> {
     let wrong = |what: &str| Err(refused(name, format!("{place}{what}")));
-    if spec.get("content").and_then(Value::as_str) != Some("json") {
-        return wrong("/content is not \"json\"");
-    }
-    let quotes = match spec.get("content_args").map(quotes_of) {
+    let read_as = spec.get("content").or(spec.get("body"));
+    let quotes = match read_as {
+        // The extended language reads calls as JSON unless told.
         None => None,
+        Some(Value::String(name)) if name == "json" => None,
+        Some(body @ Value::Object(_)) if body.get("string_delims").is_some() => pair_of(body),
+        Some(_) => return wrong("/content is not \"json\""),
+    };
+    let quotes = match spec.get("content_args").map(quotes_of) {
+        None => quotes,
         Some(Some(quotes)) => Some(quotes),
         Some(None) => {
             return wrong(
@@ -198,9 +203,14 @@ fn read_calls(
         let plain = !path.is_empty() && path.chars().all(|c| c.is_alphanumeric() || c == '_');
         plain.then(|| path.to_owned())
     };
+    // `{content.name}`, or the first of several that there is.
     let in_content = |path: &str| {
-        let path = path.strip_prefix("{content.")?.strip_suffix('}')?;
-        inner(&format!("{{{path}}}"))
+        let path = path.strip_prefix('{')?.strip_suffix('}')?;
+        let ways = path.split('|').filter(|way| !way.is_empty());
+        let keys: Option<Vec<String>> = ways
+            .map(|way| inner(&format!("{{{}}}", way.strip_prefix("content.")?)))
+            .collect();
+        keys.filter(|keys| !keys.is_empty())
     };
     let Some(open) = opens.first().cloned() else {
         return wrong(" has no opening");
@@ -236,9 +246,10 @@ fn read_calls(
             return wrong("/content_args: the tool's name is in the call, not before it");
         }
         _ => match (in_content(called), in_content(arguments)) {
-            (Some(name), Some(arguments)) if !open.contains("{name}") => {
-                Body::Object(call_object(name, arguments))
-            }
+            (Some(name), Some(arguments)) if !open.contains("{name}") => Body::Object(CallObject {
+                arguments,
+                ..call_object(name[0].clone(), String::new())
+            }),
             _ => return wrong("/transform takes name and arguments from elsewhere"),
         },
     };
@@ -278,13 +289,16 @@ fn call_object(name: String, arguments: String) -> CallObject {
 fn quotes_of(content_args: &Value) -> Option<(String, String)> {
     let known = ["unquoted_keys", "string_delims"];
     let all = content_args.as_object()?;
-    let pairs = all.get("string_delims")?.as_array()?;
+    let plain = all.keys().all(|key| known.contains(&key.as_str()))
+        && all.get("unquoted_keys") == Some(&Value::Bool(true));
+    pair_of(content_args).filter(|_| plain)
+}
+
+/// The only pair of delimiters of strings.
+fn pair_of(body: &Value) -> Option<(String, String)> {
+    let pairs = body.get("string_delims")?.as_array()?;
     let pair = pairs.first()?.as_array()?;
     let (open, close) = (pair.first()?.as_str()?, pair.get(1)?.as_str()?);
-    let plain = all.keys().all(|key| known.contains(&key.as_str()))
-        && all.get("unquoted_keys") == Some(&Value::Bool(true))
-        && pairs.len() == 1
-        && !open.is_empty()
-        && !close.is_empty();
+    let plain = pairs.len() == 1 && !open.is_empty() && !close.is_empty();
     plain.then(|| (open.to_owned(), close.to_owned()))
 }
