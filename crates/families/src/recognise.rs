@@ -130,4 +130,121 @@ mod tests {
             }
         }
     }
+
+    /// Chat templates that share a mark with another family's, in a few words.
+    #[test]
+    fn what_looks_alike_is_told_apart() {
+        let chatml = "<|im_start|>{{ m.role }}\n{{ m.content }}<|im_end|>";
+        let llama = "<|start_header_id|>{{ m.role }}<|end_header_id|>{{ m.content }}<|eot_id|>";
+        let known = [
+            ("", chatml, Family::HERMES),
+            (
+                "{{ tools }}<tool_call>{}</tool_call>",
+                chatml,
+                Family::HERMES,
+            ),
+            ("<function=f><parameter=a>", chatml, Family::QWEN3_CODER),
+            (
+                "<|action_start|><|plugin|>{}<|action_end|>",
+                chatml,
+                Family::INTERNLM,
+            ),
+            (
+                "<function name=\"f\"><param name=\"a\">",
+                chatml,
+                Family::MINICPM5,
+            ),
+            ("You are xLAM. {{ tools }}", chatml, Family::XLAM),
+            ("", llama, Family::LLAMA3),
+            (
+                "{{ tools }} {\"name\": .., \"parameters\": ..}",
+                llama,
+                Family::LLAMA3,
+            ),
+            (
+                "<|start_of_role|>assistant<|end_of_role|>",
+                "<|tool_call|>[..]",
+                Family::GRANITE,
+            ),
+            (
+                "<|start_of_role|>assistant<|end_of_role|>",
+                "<tool_call>{}</tool_call>",
+                Family::GRANITE4,
+            ),
+            ("<｜User｜>{{ m }}<｜Assistant｜>", "", Family::DEEPSEEK_V3),
+            (
+                "<｜User｜>{{ m }}<｜Assistant｜>",
+                "<｜DSML｜function_calls>",
+                Family::DEEPSEEK_V3_2,
+            ),
+            (
+                "<｜User｜>{{ m }}<｜Assistant｜>",
+                "<｜DSML｜tool_calls>",
+                Family::DEEPSEEK_V4,
+            ),
+            (
+                "<｜User｜>{{ m }}<｜Assistant｜>",
+                "<｜DSML｜ calls>",
+                Family::DEEPSEEK_V4_1,
+            ),
+            (
+                "<seed:bos>assistant",
+                "<seed:tool_call><function=f><parameter=a>",
+                Family::SEED_OSS,
+            ),
+            (
+                "[gMASK]<sop>",
+                "<tool_call>f\n<arg_key>a</arg_key>\n<arg_value>",
+                Family::GLM4,
+            ),
+            (
+                "[gMASK]<sop>",
+                "<tool_call>f<arg_key>a</arg_key><arg_value>",
+                Family::GLM4_7,
+            ),
+            (
+                "<role>ASSISTANT</role>",
+                "<arg_key>a</arg_key><arg_value>",
+                Family::LING3,
+            ),
+            (
+                "<assistant>",
+                "<arg_key>a</arg_key>\n<arg_value>",
+                Family::LAGUNA,
+            ),
+            (
+                "<start_of_turn>model",
+                "<start_function_call>call:f{}",
+                Family::FUNCTIONGEMMA,
+            ),
+        ];
+        for (before, behind, family) in known {
+            let source = format!("{before} {behind}");
+            assert_eq!(Family::of_chat_template(&source), Ok(family), "{source}");
+        }
+        let unknown = [
+            // LFM 2, MiniCPM3, MiroThinker and OLMo 3 call tools in forms of their own.
+            ("<|tool_call_start|>[f()]<|tool_call_end|>", chatml),
+            ("<|thought_start|>{{ tools }}<|thought_end|>", chatml),
+            ("<use_mcp_tool> <tool_call>{}</tool_call>", chatml),
+            ("{{ tools }} in a form that nobody knows", chatml),
+            // functionary 3.1 and 3.2, firefunction, ToolACE.
+            ("<function=f>{}</function>", llama),
+            (">>>all {{ tools }}", llama),
+            (" functools[{}]", llama),
+            ("[func_name1(params_name1=params_value1)]", llama),
+            // A model of Cohere's without calls.
+            (
+                "<|START_OF_TURN_TOKEN|><|CHATBOT_TOKEN|>",
+                "<|START_RESPONSE|>",
+            ),
+            ("<|user|>{{ m }}", "<arg_key>a</arg_key><arg_value>"),
+        ];
+        for (before, behind) in unknown {
+            let source = format!("{before} {behind}");
+            let found = Family::of_chat_template(&source);
+            let error = found.expect_err(&source).to_string();
+            assert!(error.contains("choose one by name"), "{source}: {error}");
+        }
+    }
 }

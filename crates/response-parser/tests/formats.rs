@@ -989,25 +989,6 @@ fn every_format_has_a_name_and_compiles() {
     assert_eq!(Family::by_name("gpt-5"), None);
 }
 
-#[test]
-fn formats_are_known_by_their_chat_templates() {
-    for (marker, name) in [
-        ("{{ '<|im_start|>' }}<tool_call><|im_end|>", "hermes"),
-        (
-            "<|im_start|> <tool_call><function=<parameter=",
-            "qwen3-coder",
-        ),
-        ("<|start|>assistant<|channel|>final<|message|>", "harmony"),
-        ("[INST] [/INST] [TOOL_CALLS]", "mistral"),
-        ("[/INST] [TOOL_CALLS]x[ARGS]", "mistral-v11"),
-        ("<｜Assistant｜><｜tool▁call▁begin｜>", "deepseek-v3.1"),
-        ("<|START_OF_TURN_TOKEN|><|START_RESPONSE|>", "cohere"),
-    ] {
-        assert_eq!(Family::of_chat_template(marker).map(Family::name), Ok(name));
-    }
-    assert!(Family::of_chat_template("{{ messages }}").is_err());
-}
-
 /// The folder of the tokenizers, or `None`, said aloud, where there is none.
 fn tokenizers() -> Option<PathBuf> {
     let folder = std::env::var_os("TOKENMOLD_DATA");

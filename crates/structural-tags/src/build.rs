@@ -48,11 +48,12 @@ pub(super) enum Node {
     Optional(Box<Node>),
     /// From the first number to the second, or any, times.
     Repeat(Box<Node>, usize, Option<usize>),
-    /// The same with commas between them.
+    /// The same with commas between them, and perhaps a blank behind each.
     Items(Box<Node>, usize, Option<usize>),
-    /// One after another with commas between them; those that are not required may
-    /// be missing.
-    Members(Vec<(Node, bool)>),
+    /// One after another; those that are not required may be missing.
+    Members(Vec<(Node, bool)>, Between),
+    /// The same in any order.
+    AnyOrder(Vec<(Node, bool)>, Between),
     /// Free text that triggers leave.
     Run(Box<RunNode>),
     /// This special token.
@@ -68,6 +69,13 @@ pub(super) enum Node {
     Call(usize),
     /// Once or more, with a text between.
     Many(Box<Node>, String),
+}
+
+/// The text between members.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Between {
+    Nothing,
+    Commas,
 }
 
 /// Free text, and what comes where a trigger is complete.
@@ -157,23 +165,26 @@ pub(super) fn special_names(vocabulary: &Vocabulary, ends: bool) -> Vec<&str> {
 
 /// The automaton of a grammar.
 pub(super) fn build(node: &Node, vocabulary: &Vocabulary) -> Result<TagAutomaton, Error> {
-    let mut names = special_names(vocabulary, true);
-    names.sort_by_key(|name| std::cmp::Reverse(name.len()));
-    build_among(node, names)
+    build_rules(node, &[], vocabulary)
 }
 
-/// The shortest text of a grammar, its markers spelt out.
-pub(super) fn shortest(node: &Node) -> Result<Vec<u8>, Error> {
-    let automaton = build_among(node, Vec::new())?;
+/// The automaton of a grammar with rules, in which special tokens are structure.
+pub(super) fn build_rules(
+    node: &Node,
+    rules: &[Node],
+    vocabulary: &Vocabulary,
+) -> Result<TagAutomaton, Error> {
+    let mut names = special_names(vocabulary, true);
+    names.sort_by_key(|name| std::cmp::Reverse(name.len()));
+    Builder::new(names, MAX_PARTS).build(node, rules, Vec::new())
+}
+
+/// The shortest text of a grammar with rules, its markers spelt out.
+pub(super) fn shortest(node: &Node, rules: &[Node]) -> Result<Vec<u8>, Error> {
+    let automaton = Builder::new(Vec::new(), MAX_PARTS).build(node, rules, Vec::new())?;
     let mut text = Vec::new();
     automaton.completion(&automaton.start(), MAX_COMPLETION, &mut text);
     Ok(text)
-}
-
-/// The automaton of a grammar where special tokens have these names, the longest
-/// first.
-fn build_among(node: &Node, names: Vec<&str>) -> Result<TagAutomaton, Error> {
-    Builder::new(names, MAX_PARTS).build(node, &[], Vec::new())
 }
 
 /// The automaton of a grammar with rules, in which special tokens may stand as text: those of
@@ -341,13 +352,13 @@ impl<'v> Builder<'v> {
                     _ => first,
                 })
             }
-            Node::Members(members) => {
+            Node::Members(members, between) => {
                 // Where nothing has come yet there is no comma; what follows a
                 // member is the same in both cases.
                 let (mut first, mut later) = (after, after);
                 for (member, required) in members.iter().rev() {
                     let inner = self.node(member, later)?;
-                    let comma = self.comma(inner)?;
+                    let comma = self.between(*between, inner)?;
                     (first, later) = match required {
                         true => (inner, comma),
                         false => (
@@ -358,6 +369,7 @@ impl<'v> Builder<'v> {
                 }
                 Ok(first)
             }
+            Node::AnyOrder(members, between) => self.any_order(members, *between, after),
             Node::Run(run) => self.run(run, after),
             Node::Special(name) => {
                 let special = self.special(name);
@@ -438,7 +450,52 @@ impl<'v> Builder<'v> {
     }
 
     fn comma(&mut self, after: u32) -> Result<u32, Error> {
+        let blank = self.part(Body::Literal(b" ".as_slice().into()), after)?;
+        let after = self.junction(vec![Goal::Jump(after), Goal::Jump(blank)]);
         self.part(Body::Literal(b",".as_slice().into()), after)
+    }
+
+    fn between(&mut self, between: Between, after: u32) -> Result<u32, Error> {
+        match between {
+            Between::Nothing => Ok(after),
+            Between::Commas => self.part(Body::Literal(b",".as_slice().into()), after),
+        }
+    }
+
+    /// A junction for each set of the members that have come.
+    fn any_order(
+        &mut self,
+        members: &[(Node, bool)],
+        between: Between,
+        after: u32,
+    ) -> Result<u32, Error> {
+        let bits = members.iter().enumerate();
+        let required = bits.filter(|(_, (_, must))| *must).map(|(at, _)| 1 << at);
+        let required: usize = required.sum();
+        let sets = 1usize << members.len();
+        // From the set of all to that of none.
+        let mut begins = vec![after; sets];
+        for come in (0..sets).rev() {
+            let mut goals = Vec::new();
+            for (at, (member, _)) in members.iter().enumerate() {
+                if come & 1 << at == 0 {
+                    let inner = self.node(member, begins[come | 1 << at])?;
+                    goals.push(Goal::Jump(inner));
+                }
+            }
+            let mut next = Vec::new();
+            if come == 0 || between == Between::Nothing {
+                next = goals;
+            } else if !goals.is_empty() {
+                let more = self.junction(goals);
+                next.push(Goal::Jump(self.between(between, more)?));
+            }
+            if come & required == required {
+                next.push(Goal::Jump(after));
+            }
+            begins[come] = self.junction(next);
+        }
+        Ok(begins[0])
     }
 
     /// One item or more, from the last to the first.

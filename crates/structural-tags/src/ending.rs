@@ -4,8 +4,10 @@
 //! rest of its schema's longest completion, and `</f>`.
 //!
 //! The bound is a sum of two: the most that the rest of the part takes that is open, and the most that is to come behind a part.
-//! Where rules open each other, or a part is of a grammar, there is none.
+//! Rules that are open around a part each add what is to come behind them; where rules open themselves, or a part is of a grammar,
+//! there is no bound.
 
+use foldhash::{HashMap, HashMapExt, HashSet};
 use fsm_index::{ByteAutomaton, Cursor, Ending, Growth, MAX_COMPLETION, Nearer};
 
 use super::machine::{Best, TagAutomaton};
@@ -45,10 +47,11 @@ impl Ending<Scratch> for TagAutomaton {
 
 impl TagAutomaton {
     fn bound(&self, cost: &dyn Fn(&[u8]) -> usize) -> Option<Growth> {
-        let opens_rules = self.0.junctions.iter().any(|j| !j.calls.is_empty());
-        if opens_rules || self.0.has_grammars {
+        if self.0.has_grammars {
             return None;
         }
+        let mut depths = HashMap::new();
+        let depth = self.open_rules(self.0.start, &mut depths)?;
         let (mut open, mut level) = (0, 0);
         let mut wholes = Vec::with_capacity(self.0.parts.len());
         for part in &self.0.parts {
@@ -61,11 +64,39 @@ impl TagAutomaton {
         let all = 0..self.0.junctions.len() as u32;
         let most = all.map(|junction| self.behind(junction, &wholes, &mut behind));
         Some(Growth::ByLevel {
-            flat: open + most.max().unwrap_or(0),
+            flat: open + (depth + 1) * most.max().unwrap_or(0),
             level,
             // Those of JSON, of which parts have levels.
             openers: b"{[",
         })
+    }
+
+    /// The most rules that are open inside of each other from a junction on; `None` where one opens itself.
+    /// Recursion is as deep as they are.
+    fn open_rules(&self, from: u32, known: &mut HashMap<u32, Option<usize>>) -> Option<usize> {
+        if let Some(known) = known.get(&from) {
+            return *known;
+        }
+        // Until it is known, meeting it again is a circle.
+        known.insert(from, None);
+        let mut most = 0;
+        let mut seen = HashSet::from_iter([from]);
+        let mut open = vec![from];
+        while let Some(at) = open.pop() {
+            let here = self.junction(at);
+            for &(entry, _) in &here.calls {
+                most = most.max(self.open_rules(entry, known)? + 1);
+            }
+            let parts = here.parts.iter().map(|part| self.part(*part).after);
+            let others = here
+                .specials
+                .iter()
+                .chain(&here.calls)
+                .map(|(_, after)| *after);
+            open.extend(parts.chain(others).filter(|next| seen.insert(*next)));
+        }
+        known.insert(from, Some(most));
+        Some(most)
     }
 
     /// The tokens of the shortest text from a junction: each junction leads to one that is nearer to the end.
@@ -85,7 +116,12 @@ impl TagAutomaton {
                         None => break 0,
                     }
                 }
-                Best::End | Best::Call(_) | Best::Return => break 0,
+                Best::Call(call) => {
+                    let (entry, next) = here.calls[call as usize];
+                    // No rule opens itself.
+                    (self.behind(entry, wholes, known), next)
+                }
+                Best::End | Best::Return => break 0,
             };
             passed.push((at, takes));
             at = next;

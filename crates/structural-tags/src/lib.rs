@@ -99,6 +99,7 @@ mod loose;
 mod machine;
 mod markers;
 mod one_by_one;
+mod orders;
 mod parts;
 mod patterns;
 mod quiet;

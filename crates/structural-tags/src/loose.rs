@@ -11,9 +11,10 @@ use std::collections::BTreeSet;
 use schema_regex::automaton::SchemaAutomaton;
 use serde_json::{Map, Value, json};
 
-use super::build::Node;
+use super::build::{Between, Node};
 use super::escape;
-use super::whole::{ANNOTATIONS, Whole};
+use super::orders::Orders;
+use super::whole::{ANNOTATIONS, Whole, is_nothing, types};
 use crate::{Error, ErrorKind};
 
 /// How many references and levels are spelt out before the rest is JSON.
@@ -35,8 +36,12 @@ pub(super) struct Loose<'a> {
     pub(super) closes: &'a [String],
     /// The whole schema.
     pub(super) whole: Whole<'a>,
+    /// The orders in which members come.
+    orders: &'a Orders,
     /// How many more values are spelt out.
     left: Cell<usize>,
+    /// The rule of any value, once there is one.
+    any: Cell<Option<usize>>,
 }
 
 /// A part of the whole schema, and where it stands.
@@ -76,12 +81,15 @@ impl<'a> Loose<'a> {
         quotes: &'a (String, String),
         closes: &'a [String],
         whole: Whole<'a>,
+        orders: &'a Orders,
     ) -> Self {
         Loose {
             quotes,
             closes,
             whole,
+            orders,
             left: Cell::new(VALUES),
+            any: Cell::new(None),
         }
     }
 
@@ -91,20 +99,20 @@ impl<'a> Loose<'a> {
     ///
     /// [`ErrorKind::Constraint`]: the schema is refused, or no value of it can be
     /// written so.
-    pub(super) fn arguments(&self) -> Result<Node, Error> {
+    pub(super) fn arguments(&self, rules: &mut Vec<Node>) -> Result<Node, Error> {
         let whole = Place {
             schema: self.whole.schema,
             pointer: String::new(),
             depth: 0,
             copies: 1,
         };
-        self.value(&whole)?.ok_or_else(nothing)
+        self.value(&whole, rules)?.ok_or_else(nothing)
     }
 
     /// A value; `None` if there is none.
-    fn value(&self, at: &Place<'_>) -> Result<Option<Node>, Error> {
+    fn value(&self, at: &Place<'_>, rules: &mut Vec<Node>) -> Result<Option<Node>, Error> {
         if let Some(target) = self.referred(at) {
-            return self.value(&target);
+            return self.value(&target, rules);
         }
         let several = at.keyword("anyOf").and_then(Value::as_array);
         let alone = |several: &&Vec<Value>| {
@@ -113,11 +121,11 @@ impl<'a> Loose<'a> {
         if let Some(several) = several.filter(alone) {
             let mut ways = Vec::new();
             for (n, way) in several.iter().enumerate() {
-                ways.extend(self.value(&at.below(way, &format!("/anyOf/{n}")))?);
+                ways.extend(self.value(&at.below(way, &format!("/anyOf/{n}")), rules)?);
             }
             return Ok(one_of(ways));
         }
-        let types = types(at.schema);
+        let types = types(self.whole.schema, at.schema);
         let mut ways = Vec::new();
         if types.contains("string") {
             ways.extend(self.string(at)?);
@@ -129,13 +137,13 @@ impl<'a> Loose<'a> {
             ways.extend(self.json(at, &[scalars], Vec::new())?);
         }
         if types.contains("array") {
-            ways.extend(match self.array(at)? {
+            ways.extend(match self.array(at, rules)? {
                 Some(node) => Some(node),
                 None => self.plain(at, Some("array"))?,
             });
         }
         if types.contains("object") {
-            ways.extend(match self.object(at)? {
+            ways.extend(match self.object(at, rules)? {
                 Some(node) => Some(node),
                 None => self.plain(at, Some("object"))?,
             });
@@ -146,14 +154,9 @@ impl<'a> Loose<'a> {
     /// The automaton of a part, and of what else its values must obey; `None` if
     /// there are none.
     fn compile(&self, at: &Place<'_>, more: &[Value]) -> Result<Option<SchemaAutomaton>, Error> {
-        let is_empty = |error: &Error| {
-            let source = std::error::Error::source(error);
-            let source = source.and_then(|source| source.downcast_ref::<schema_regex::Error>());
-            source.is_some_and(|source| source.kind() == schema_regex::ErrorKind::Unsatisfiable)
-        };
         match self.whole.compile(&at.pointer, more) {
             Ok(automaton) => Ok(Some(automaton)),
-            Err(error) if is_empty(&error) => Ok(None),
+            Err(error) if is_nothing(&error) => Ok(None),
             Err(error) => Err(error),
         }
     }
@@ -242,7 +245,11 @@ impl<'a> Loose<'a> {
     }
 
     /// `[a,b]`; `None` if the schema says more than what items there are.
-    fn array(&self, at: &Place<'_>) -> Result<Option<Node>, Error> {
+    fn array(&self, at: &Place<'_>, rules: &mut Vec<Node>) -> Result<Option<Node>, Error> {
+        if at.has_only(|key, _| key == "type") {
+            let items = Node::Items(Box::new(self.anything(rules)?), 0, None);
+            return Ok(Some(bracketed("[", items, "]")));
+        }
         let count = |key: &str| match at.keyword(key) {
             None => Some(None),
             Some(count) => count.as_u64().filter(|n| *n <= ITEMS).map(Some),
@@ -260,19 +267,25 @@ impl<'a> Loose<'a> {
         }
         let mut below = at.below(items, "/items");
         below.copies *= copies;
-        let Some(item) = self.value(&below)? else {
+        let Some(item) = self.value(&below, rules)? else {
             return Ok(None);
         };
-        Ok(Some(Node::Seq(vec![
-            Node::text("["),
-            Node::Items(Box::new(item), least, most),
-            Node::text("]"),
-        ])))
+        let items = Node::Items(Box::new(item), least, most);
+        Ok(Some(bracketed("[", items, "]")))
     }
 
     /// `{a:1,b:2}`; `None` if the schema says more than what properties there
     /// are. Others than those do not come.
-    fn object(&self, at: &Place<'_>) -> Result<Option<Node>, Error> {
+    fn object(&self, at: &Place<'_>, rules: &mut Vec<Node>) -> Result<Option<Node>, Error> {
+        let says_nothing = |key: &str, value: &Value| match key {
+            "type" => true,
+            "properties" => value.as_object().is_some_and(Map::is_empty),
+            "additionalProperties" => *value == true,
+            _ => false,
+        };
+        if at.has_only(says_nothing) && at.keyword("properties").is_none() {
+            return Ok(Some(self.any_object(rules)?));
+        }
         let listed = at.has_only(|key, value| match key {
             "type" | "properties" | "required" | "$defs" | "definitions" => true,
             "additionalProperties" => value.is_boolean(),
@@ -304,20 +317,48 @@ impl<'a> Loose<'a> {
         for (key, property) in properties {
             let is_required = required.contains(key.as_str());
             let path = format!("/properties/{}", key.replace('~', "~0").replace('/', "~1"));
-            match self.value(&at.below(property, &path))? {
+            match self.value(&at.below(property, &path), rules)? {
                 Some(value) => {
                     let member = Node::Seq(vec![self.key(key), value]);
-                    members.push((member, is_required));
+                    members.push((key.as_str(), member, is_required));
                 }
                 None if is_required => return Ok(None),
                 None => {}
             }
         }
-        Ok(Some(Node::Seq(vec![
-            Node::text("{"),
-            Node::Members(members),
-            Node::text("}"),
-        ])))
+        let members = self.orders.members(members, Between::Commas, rules);
+        Ok(Some(bracketed("{", members, "}")))
+    }
+
+    /// Whatever the model likes, by a rule: values nest.
+    fn anything(&self, rules: &mut Vec<Node>) -> Result<Node, Error> {
+        let known = self.any.get();
+        if let Some(rule) = known {
+            return Ok(Node::Call(rule));
+        }
+        let rule = rules.len();
+        self.any.set(Some(rule));
+        // The rule calls itself.
+        rules.push(Node::text(""));
+        let (open, close) = self.quotes;
+        let text = Node::Free(self.kept_out(), None);
+        let scalar = json!({"type": ["boolean", "null", "number"]});
+        let scalar = super::compile_schema(&scalar, self.whole.options)?;
+        rules[rule] = Node::Alt(vec![
+            Node::Seq(vec![Node::marker(open), text, Node::marker(close)]),
+            Node::Json(scalar, Vec::new()),
+            bracketed("[", Node::Items(Box::new(Node::Call(rule)), 0, None), "]"),
+            self.any_object(rules)?,
+        ]);
+        Ok(Node::Call(rule))
+    }
+
+    /// An object with whatever members the model likes.
+    fn any_object(&self, rules: &mut Vec<Node>) -> Result<Node, Error> {
+        let value = self.anything(rules)?;
+        let member = Node::Seq(vec![Node::regex(ANY_KEY)?, value]);
+        let members = Node::many(member, ",");
+        Ok(bracketed("{", Node::optional(members), "}"))
     }
 
     /// A key and its colon.
@@ -327,13 +368,32 @@ impl<'a> Loose<'a> {
             return Node::text(format!("{key}:"));
         }
         let (open, close) = self.quotes;
-        Node::Seq(vec![
+        let quoted = Node::Seq(vec![
             Node::marker(open),
             Node::text(key),
             Node::marker(close),
             Node::text(":"),
-        ])
+        ]);
+        match is_bare(key) {
+            true => Node::Alt(vec![Node::text(format!("{key}:")), quoted]),
+            false => quoted,
+        }
     }
+}
+
+/// Keys that stand without quotes although they are no words: words with blanks, dots and
+/// dashes between them.
+fn is_bare(key: &str) -> bool {
+    let word = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    let inner = |c: char| word(c) || " .-".contains(c);
+    !key.contains("  ") && key.starts_with(word) && key.ends_with(word) && key.chars().all(inner)
+}
+
+/// Keys that no schema knows, with the colon: such words without blanks.
+const ANY_KEY: &str = "[A-Za-z0-9_]+(?:[.-][A-Za-z0-9_]+)*:";
+
+fn bracketed(open: &str, inside: Node, close: &str) -> Node {
+    Node::Seq(vec![Node::text(open), inside, Node::text(close)])
 }
 
 /// One of several; `None` if there are none.
@@ -349,43 +409,4 @@ fn one_of(mut ways: Vec<Node>) -> Option<Node> {
 fn nothing() -> Error {
     let message = "the schema: no value satisfies it that the format can write";
     Error::new(ErrorKind::Constraint, message)
-}
-
-/// The types that values may have, by `type`, `const` and `enum`.
-fn types(schema: &Value) -> BTreeSet<&'static str> {
-    let all = ["array", "boolean", "null", "number", "object", "string"];
-    let mut types: BTreeSet<&str> = all.into();
-    if *schema == false {
-        types.clear();
-    }
-    let name = |name: &str| match name {
-        "integer" => "number",
-        name => all.into_iter().find(|known| *known == name).unwrap_or(""),
-    };
-    match schema.get("type") {
-        Some(Value::String(one)) => types.retain(|known| *known == name(one)),
-        Some(Value::Array(several)) => {
-            let several = several.iter().filter_map(Value::as_str).map(name);
-            let several: BTreeSet<&str> = several.collect();
-            types.retain(|known| several.contains(known));
-        }
-        _ => {}
-    }
-    let listed = match (schema.get("const"), schema.get("enum")) {
-        (Some(one), _) => Some(vec![one]),
-        (None, Some(Value::Array(several))) => Some(several.iter().collect()),
-        _ => None,
-    };
-    if let Some(listed) = listed {
-        let of = |value: &Value| match value {
-            Value::Array(_) => "array",
-            Value::Bool(_) => "boolean",
-            Value::Null => "null",
-            Value::Number(_) => "number",
-            Value::Object(_) => "object",
-            Value::String(_) => "string",
-        };
-        types.retain(|known| listed.iter().any(|value| of(value) == *known));
-    }
-    types
 }

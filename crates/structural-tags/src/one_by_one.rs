@@ -1,22 +1,30 @@
 //! Arguments that stand one by one, each value between markers of its own.
+//!
+//! For example, `<parameter=city>\nUlm\n</parameter>`: the schema says that `city` is a
+//! string, so that the reader takes `Ulm`, or `10115`, as it is.
 
-use serde_json::{Map, Value};
+use families::Argument;
+use serde_json::{Map, Value, json};
 
-use super::build::{Node, dfa};
+use super::build::{Between, Node, dfa};
+use super::orders::Orders;
 use super::parts::Quiet;
-use super::response::{ResponseFormat, ToolSpec, of_tool};
-use super::whole::{ANNOTATIONS, Whole};
+use super::response::{ResponseFormat, ToolSpec, of_tool, spell};
+use super::whole::{ANNOTATIONS, Whole, is_nothing, types};
 use crate::{Error, ErrorKind};
 
 impl ResponseFormat {
     /// The arguments of a call, one by one.
-    pub(super) fn properties(
+    pub(super) fn one_by_one(
         &self,
         tool: &ToolSpec,
-        open: &str,
-        close: &str,
-        markers: &[String],
-    ) -> Result<Vec<Node>, Error> {
+        argument: &Argument,
+        closes: &[String],
+        orders: &Orders,
+        rules: &mut Vec<Node>,
+    ) -> Result<Node, Error> {
+        let mut markers = closes.to_vec();
+        markers.push(argument.ends.clone());
         let wrong = |what: String| {
             of_tool(
                 tool,
@@ -65,63 +73,182 @@ impl ResponseFormat {
                 "`required` at \"/required\" names {unknown:?}, which is not in `properties`"
             )));
         }
-        let mut nodes = Vec::new();
-        for (key, property) in properties {
+        let mut members = Vec::new();
+        for key in properties.keys() {
             if key.is_empty() || key.contains(['<', '>', '"', '\n', '\r']) || key.trim() != key {
                 return Err(wrong(format!(
                     "the name {key:?} would be taken for a marker"
                 )));
             }
-            let node = Node::Seq(vec![
-                Node::marker(open.replace("{key}", key)),
-                self.value(tool, key, property, markers)?,
-                Node::marker(close),
-            ]);
-            nodes.push(match required.contains(&key.as_str()) {
-                true => node,
-                false => Node::optional(node),
-            });
+            let is_required = required.contains(&key.as_str());
+            match self.argument(tool, key, argument, &markers)? {
+                Some(node) => members.push((key.as_str(), node, is_required)),
+                None if is_required => {
+                    return Err(wrong(format!("no value of {key:?} can be written")));
+                }
+                None => {}
+            }
         }
-        Ok(nodes)
+        Ok(orders.members(members, Between::Nothing, rules))
     }
 
-    /// A value that stands alone: JSON, or text that is not.
-    fn value(
+    /// An argument with its marks; `None` if no value of it can be written.
+    fn argument(
         &self,
         tool: &ToolSpec,
         key: &str,
-        property: &Value,
+        argument: &Argument,
         markers: &[String],
-    ) -> Result<Node, Error> {
-        let path = key.replace('~', "~0").replace('/', "~1");
-        let whole = Whole {
-            schema: &tool.parameters,
-            options: &self.options,
+    ) -> Result<Option<Node>, Error> {
+        let property = &tool.parameters["properties"][key];
+        let value = Alone {
+            whole: Whole {
+                schema: &tool.parameters,
+                options: &self.options,
+            },
+            pointer: format!("/properties/{}", key.replace('~', "~0").replace('/', "~1")),
+            property,
+            argument,
+            markers,
         };
-        let automaton = whole
-            .compile(&format!("/properties/{path}"), &[])
-            .map_err(|error| of_tool(tool, error))?;
-        let mut ways = vec![Node::Json(automaton, markers.to_vec())];
-        let plain = |keyword: &String| keyword == "type" || ANNOTATIONS.contains(&keyword.as_str());
-        let listed = |keyword: &String| keyword == "enum" || plain(keyword);
-        let keywords = property.as_object();
-        let is_string = property["type"] == "string";
-        if is_string && keywords.is_some_and(|k| k.keys().all(plain)) {
-            ways.push(Node::Quiet(Quiet::except(&dfa(READ_AS_JSON)?, markers)?));
-        } else if keywords.is_some_and(|k| k.keys().all(listed)) {
-            let json = dfa(READ_AS_JSON)?;
-            let texts = property["enum"].as_array().into_iter().flatten();
-            let texts: Vec<&str> = texts
-                .filter_map(Value::as_str)
-                .filter(|text| is_string || property.get("type").is_none() && !text.is_empty())
-                .filter(|text| !json.accepts(text))
-                .filter(|text| !markers.iter().any(|marker| text.contains(marker.as_str())))
-                .collect();
-            ways.extend(texts.into_iter().map(Node::text));
+        let close = spell(&argument.close, &[])?;
+        let mut ways = Vec::new();
+        for (word, inside) in value.ways().map_err(|error| of_tool(tool, error))? {
+            let open = spell(&argument.open, &[("{key}", key), ("{type}", word)])?;
+            ways.push(Node::Seq(vec![open, inside, close.clone()]));
         }
-        Ok(Node::Alt(ways))
+        Ok((!ways.is_empty()).then_some(Node::Alt(ways)))
+    }
+}
+
+/// A value that stands alone.
+struct Alone<'a> {
+    whole: Whole<'a>,
+    pointer: String,
+    property: &'a Value,
+    argument: &'a Argument,
+    markers: &'a [String],
+}
+
+impl<'a> Alone<'a> {
+    /// The ways to write a value, each with the family's word for its type.
+    fn ways(&self) -> Result<Vec<(&'a str, Node)>, Error> {
+        let types = types(self.whole.schema, self.property);
+        let is_string = types.contains("string");
+        let others: Vec<&str> = types.into_iter().filter(|name| *name != "string").collect();
+        let mut ways = Vec::new();
+        let said = &self.argument.types;
+        if is_string {
+            let word = said.get("string").map_or("", String::as_str);
+            let is_told = others.is_empty() || !said.is_empty();
+            ways.extend(self.string(is_told)?.map(|node| (word, node)));
+        }
+        if said.is_empty() {
+            ways.extend(self.json(&others)?.map(|node| ("", node)));
+            let is_plain = self.has_only(&["type"]);
+            if others == ["boolean"] && is_plain {
+                // As Python writes them, which the reader takes for the same.
+                let words = ["True", "False"].map(Node::text).to_vec();
+                ways.push(("", self.padded(Node::Alt(words))));
+            }
+            return Ok(ways);
+        }
+        // Types with one word stand together.
+        let mut words: Vec<&str> = others
+            .iter()
+            .filter_map(|name| said.get(*name).map(String::as_str))
+            .collect();
+        words.sort_unstable();
+        words.dedup();
+        for word in words {
+            let is_of = |name: &&str| said.get(*name).is_some_and(|said| said == word);
+            let of_word: Vec<&str> = others.iter().copied().filter(is_of).collect();
+            ways.extend(self.json(&of_word)?.map(|node| (word, node)));
+        }
+        Ok(ways)
+    }
+
+    /// Whether the property says nothing else that counts.
+    fn has_only(&self, known: &[&str]) -> bool {
+        let keywords = self.property.as_object();
+        keywords.is_some_and(|keywords| {
+            let mut keys = keywords.keys().map(String::as_str);
+            keys.all(|key| known.contains(&key) || ANNOTATIONS.contains(&key))
+        })
+    }
+
+    /// JSON of these types; `None` if there is none.
+    fn json(&self, types: &[&str]) -> Result<Option<Node>, Error> {
+        if types.is_empty() {
+            return Ok(None);
+        }
+        let compiled = self.whole.compile(&self.pointer, &[json!({"type": types})]);
+        match compiled {
+            Ok(automaton) => Ok(Some(
+                self.padded(Node::Json(automaton, self.markers.to_vec())),
+            )),
+            Err(error) if is_nothing(&error) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// With or without what the reader takes away around a value.
+    fn padded(&self, node: Node) -> Node {
+        let padding = || Node::optional(Node::text(&self.argument.padding));
+        match self.argument.padding.is_empty() {
+            true => node,
+            false => Node::Seq(vec![padding(), node, padding()]),
+        }
+    }
+
+    /// A string as it is; `None` if there is none. Where nobody tells the reader that it is
+    /// one, it looks like no value of another type.
+    fn string(&self, is_told: bool) -> Result<Option<Node>, Error> {
+        let is_plain = self.has_only(&["type"])
+            || self.property.get("type").is_none() && self.has_only(&["anyOf"]) && {
+                let ways = self.property["anyOf"].as_array();
+                let plain = |way: &Value| {
+                    let keywords = way.as_object().into_iter().flatten();
+                    let mut others = keywords.filter(|(key, _)| *key != "type");
+                    others.all(|(key, _)| ANNOTATIONS.contains(&key.as_str()))
+                };
+                ways.is_some_and(|ways| ways.iter().all(plain))
+            };
+        match (is_plain, is_told) {
+            (true, true) => return Ok(Some(Node::Free(self.markers.to_vec(), None))),
+            (true, false) => {
+                let text = Quiet::except(&dfa(READ_AS_JSON)?, self.markers)?;
+                return Ok(Some(Node::Quiet(text)));
+            }
+            (false, _) => {}
+        }
+        let markers: Vec<String> = self.markers.iter().map(|m| crate::escape(m)).collect();
+        let mut kept_out = markers.join("|");
+        if !is_told {
+            kept_out.push('|');
+            kept_out.push_str(READ_OTHERWISE);
+        }
+        let quiet = json!({"type": "string", "not": {"pattern": kept_out}});
+        match self.whole.compile(&self.pointer, &[quiet]) {
+            Ok(automaton) => {
+                // What is bound has its padding in any case: whatever a value begins with, the
+                // reader takes that away and no more.
+                let padding = || Node::text(&self.argument.padding);
+                Ok(Some(Node::Seq(vec![
+                    padding(),
+                    Node::Raw(automaton),
+                    padding(),
+                ])))
+            }
+            Err(error) if is_nothing(&error) => Ok(None),
+            Err(error) => Err(error),
+        }
     }
 }
 
 /// Texts that are read as JSON, or begin like it.
 const READ_AS_JSON: &str = "[ \\t\\n\\r]*(?:(?:-?(?:0|[1-9][0-9]*)(?:\\.[0-9]+)?(?:[eE][+-]?[0-9]+)?|true|false|null|NaN|-?Infinity)[ \\t\\n\\r]*|[\"\\[{](?s:.)*)";
+
+/// Texts that may be read as another type, as a pattern of JSON Schema: because what the
+/// reader then has might not obey the schema, more of them than are.
+const READ_OTHERWISE: &str = "^\\s*(?:[-+]?\\.?[0-9]|[\"\\[{]|[-+]?[iI][nN][fF]|[nN][aAuUoO]|[tT][rR][uU][eE]|[fF][aA][lL][sS][eE])";

@@ -1,5 +1,6 @@
 //! A whole answer in a family's format as a constraint.
 
+use families::{Body, CallObject, Calls, Choice, Content as Said, Each, Form, Order, Spelling};
 use fsm_index::Vocabulary;
 use response_parser::{Family, ResponseTemplate, Turn};
 use schema_regex::Options;
@@ -7,8 +8,9 @@ use serde_json::{Value, json};
 
 use super::build::{self, Node, dfa};
 use super::loose::Loose;
+use super::orders::Orders;
 use super::parts::Quiet;
-use super::shapes::{CallBody, CallObject, Calls, Each, Shape};
+use super::shapes::Shape;
 use super::whole::Whole;
 use super::{Content, Count, Reasoning, TagAutomaton, compile_schema, escape, reasoning_node};
 use crate::{Error, ErrorKind};
@@ -21,23 +23,21 @@ use python_compat::depth;
 /// the family's models write them; every call is of a tool on offer, and its
 /// arguments obey the tool's schema.
 ///
-/// | format | calls |
-/// |---|---|
-/// | `hermes`, `smollm3`, `deepseek-v3`, `deepseek-v3.1`, `kimi-k2`, `mistral-v11` | any number, after content |
-/// | `mistral`, `cohere`, `phi4-mini` | any number, in one list |
-/// | `qwen3-coder`, `glm4`, `minimax-m2` | any number; arguments one by one, see below |
-/// | `llama3`, `harmony` | one in a turn |
-/// | `gemma4` | any number, after content; keys without quotes, strings between `<\|"\|>` |
-/// | `gemma` | refused: the family has no form for calls |
+/// The member `writes` of the family's data file says which: calls one after another with
+/// marks around each, or in one list; a call as an object, or its name in the mark before the
+/// arguments; these as JSON, one by one as text, or with bare keys. Where the file says why
+/// masks are refused, so does the error.
 ///
 /// Where arguments stand one by one as text, a tool's schema must be an object
 /// of `properties` with `required` and nothing else, and further properties do
-/// not come. A value is JSON; of the type string it may also stand without
-/// quotes, if no parser would take it for other JSON.
+/// not come. A value of which the schema says that it is a string stands as it is,
+/// whatever it looks like; another one is JSON. Arguments come in any order where there are
+/// few, and in the order of the schema otherwise.
 ///
-/// In `gemma4`, objects, arrays and strings are spelt as the family spells them as
+/// With bare keys (`gemma4`), objects, arrays and strings are spelt as the family spells them as
 /// far as a schema lists what is in them by `properties`, `required`, `items`, their
-/// counts, `anyOf` and references; further properties do not come there. What it
+/// counts, `anyOf` and references; further properties do not come there. Where a schema
+/// says nothing of an object or array, whatever may be in it is spelt so, too. What it
 /// says otherwise stands as JSON, in whose strings nothing like `,word:` comes: the
 /// parser would take it for a key.
 ///
@@ -96,6 +96,8 @@ pub enum Opening {
     Reasoning,
     /// The reasoning, and it has ended it.
     Answer,
+    /// The content, where that stands between marks.
+    Content,
 }
 
 #[derive(Clone, Debug)]
@@ -111,7 +113,7 @@ impl ResponseFormat {
     ///
     /// [`ErrorKind::Constraint`]: the format cannot be a constraint.
     pub fn named(format: Family) -> Result<ResponseFormat, Error> {
-        Shape::named(format).map(ResponseFormat::of)
+        Ok(ResponseFormat::of(Shape::named(format)))
     }
 
     /// The format that a response template describes, without tools.
@@ -270,8 +272,8 @@ impl ResponseFormat {
     /// # Ok::<(), structural_tags::Error>(())
     /// ```
     pub fn reasoning_markers(&self) -> Option<(&str, &str)> {
-        let (open, close) = self.shape.reasoning.as_ref()?;
-        Some((open, close))
+        let marks = self.shape.writes.reasoning.as_ref()?;
+        Some((&marks.open, &marks.close))
     }
 
     /// The same where the prompt has begun the answer.
@@ -299,9 +301,6 @@ impl ResponseFormat {
     /// ```
     #[must_use]
     pub fn with_prompt(self, prompt: &str) -> ResponseFormat {
-        let Some((open, close)) = &self.shape.reasoning else {
-            return self;
-        };
         let begun = match &self.template {
             // What cannot be searched has begun nothing that is known.
             Some(template) => template.behind_anchor(prompt).ok().flatten(),
@@ -312,12 +311,21 @@ impl ResponseFormat {
             }
         };
         let begun = begun.unwrap_or_default();
-        let opening = match (begun.rfind(open.as_str()), begun.rfind(close.as_str())) {
-            (Some(open), Some(close)) if close > open => Opening::Answer,
-            (None, Some(_)) => Opening::Answer,
-            (Some(_), _) => Opening::Reasoning,
-            (None, None) => Opening::Nothing,
+        let last = |mark: &str| begun.rfind(mark);
+        let reasoning = self.shape.writes.reasoning.as_ref();
+        let marks = reasoning.map(|marks| (last(&marks.open), last(&marks.close)));
+        let mut opening = match marks {
+            Some((Some(open), Some(close))) if close > open => Opening::Answer,
+            Some((None, Some(_))) => Opening::Answer,
+            Some((Some(_), _)) => Opening::Reasoning,
+            _ => Opening::Nothing,
         };
+        if let Some(Said::Between(open, _)) = &self.shape.writes.content {
+            let mut marks = open.beginnings().into_iter();
+            if marks.any(|mark| begun.ends_with(&mark)) {
+                opening = Opening::Content;
+            }
+        }
         self.with_opening(opening)
     }
 
@@ -335,11 +343,11 @@ impl ResponseFormat {
     /// [`ErrorKind::InvalidParameter`]: the count is contradictory.
     pub fn compile(&self, vocabulary: &Vocabulary) -> Result<TagAutomaton, Error> {
         self.calls.check()?;
-        let grammar = self.grammar()?;
+        let (grammar, rules) = self.grammar()?;
         if let Some(template) = &self.template {
             self.check_names(template)?;
         }
-        build::build(&grammar, vocabulary)
+        build::build_rules(&grammar, &rules, vocabulary)
     }
 
     /// Has the template read a shortest call of each tool: a pattern may take other
@@ -357,7 +365,8 @@ impl ResponseFormat {
                 opening: Opening::Answer,
                 ..self.clone()
             };
-            let text = build::shortest(&alone.grammar()?)?;
+            let (grammar, rules) = alone.grammar()?;
+            let text = build::shortest(&grammar, &rules)?;
             let text = String::from_utf8_lossy(&text);
             let read = template.parse_turn(&Turn::after(""), &text);
             let called = |call: &Value| call["function"]["name"] == tool.name;
@@ -383,49 +392,46 @@ impl ResponseFormat {
         )
     }
 
-    fn grammar(&self) -> Result<Node, Error> {
-        let shape = &self.shape;
+    /// The grammar of the answer, and the rules that it calls.
+    fn grammar(&self) -> Result<(Node, Vec<Node>), Error> {
+        let writes = &self.shape.writes;
         let mut nodes = Vec::new();
-        if let Some((open, close)) = &shape.reasoning {
+        if let Some(marks) = &writes.reasoning {
+            let (open, close) = (&marks.open, &marks.close);
             let reasoning = match self.opening {
                 Opening::Nothing => reasoning_node(open, close, self.reasoning, &[]),
                 Opening::Reasoning => Some(Node::Seq(vec![
                     Node::Free(vec![close.clone()], self.reasoning.limit),
                     Node::marker(close),
                 ])),
-                Opening::Answer => None,
+                Opening::Answer | Opening::Content => None,
             };
-            let between = Node::marker(&shape.between);
+            let before = match self.opening {
+                Opening::Nothing => spell(&marks.before, &[])?,
+                _ => Node::text(""),
+            };
+            let between = spell(&writes.between, &[])?;
             nodes.extend(reasoning.map(|node| match node {
-                Node::Optional(node) => Node::optional(Node::Seq(vec![*node, between])),
-                other => Node::Seq(vec![other, between]),
+                Node::Optional(node) => Node::optional(Node::Seq(vec![before, *node, between])),
+                other => Node::Seq(vec![before, other, between]),
             }));
         }
-        nodes.push(self.body()?);
-        Ok(Node::Seq(nodes))
+        let mut rules = Vec::new();
+        nodes.push(self.body(&mut rules)?);
+        Ok((Node::Seq(nodes), rules))
     }
 
     /// Content and calls.
-    fn body(&self) -> Result<Node, Error> {
+    fn body(&self, rules: &mut Vec<Node>) -> Result<Node, Error> {
         let Count { least, most } = self.calls;
         let wanted = most != Some(0) && (!self.tools.is_empty() || least > 0);
-        let mut closed = self.shape.closed.clone();
-        closed.push(self.shape.section_open().trim_end().to_owned());
-        let mut alone = None;
-        match &self.shape.calls {
-            Calls::Each(each) => {
-                alone = each.alone;
-                let open = each.open.split("{name}").next().unwrap_or_default();
-                closed.push(open.trim_end().to_owned());
-            }
-            Calls::List { open, .. } => closed.push(open.clone()),
-            Calls::Refused(_) => {}
-        }
-        closed.retain(|marker| !marker.is_empty());
-        closed.sort();
-        closed.dedup();
+        let closed = self.shape.closed();
+        let alone = match &self.shape.writes.calls {
+            Calls::Each(each) => each.alone.as_deref(),
+            _ => None,
+        };
         let calls = match wanted {
-            true => Some(self.calls()?),
+            true => Some(self.calls(&closed, rules)?),
             false => None,
         };
         let content = self.content(&closed, alone)?;
@@ -433,12 +439,11 @@ impl ResponseFormat {
             return content
                 .ok_or_else(|| self.refused("it has no content, and there are no calls"));
         };
+        let is_bare = self.shape.writes.content == Some(Said::Bare);
         // Free text may stand before calls; a bound answer stands instead of
         // them, as content in markers of its own does.
-        let free = match (&self.answer, &self.shape.content, alone) {
-            (None, None, None) if self.shape.has_content => Some(Node::Free(closed, None)),
-            _ => None,
-        };
+        let free =
+            (self.answer.is_none() && is_bare && alone.is_none()).then(|| Node::Free(closed, None));
         Ok(match (free, content, least) {
             (Some(free), _, 0) => Node::Seq(vec![free, Node::optional(calls)]),
             (Some(free), _, _) => Node::Seq(vec![free, calls]),
@@ -448,141 +453,202 @@ impl ResponseFormat {
     }
 
     /// Content without calls; `None` if the format has none.
-    fn content(
-        &self,
-        closed: &[String],
-        alone: Option<&'static str>,
-    ) -> Result<Option<Node>, Error> {
-        if !self.shape.has_content {
+    fn content(&self, closed: &[String], alone: Option<&str>) -> Result<Option<Node>, Error> {
+        let Some(said) = &self.shape.writes.content else {
             return match self.answer {
                 None => Ok(None),
                 Some(_) => Err(self.refused("it has no content that an answer could be")),
             };
-        }
+        };
         let text = match (&self.answer, alone) {
             (Some(answer), _) => {
                 let answer = answer.node(closed)?;
-                match self.shape.content {
+                match said {
                     // Between reasoning and answer.
-                    None => Node::Seq(vec![Node::regex("\n{0,2}")?, answer]),
-                    Some(_) => answer,
+                    Said::Bare => Node::Seq(vec![Node::regex("\n{0,2}")?, answer]),
+                    Said::Between(..) => answer,
                 }
             }
-            (None, Some(call)) => {
-                Node::Quiet(Quiet::except(&dfa(&format!("{call}(?s:.)*"))?, closed)?)
-            }
+            (None, Some(call)) => not_a_call(call, closed)?,
             (None, None) => Node::Free(closed.to_vec(), None),
         };
-        Ok(Some(match &self.shape.content {
-            None => text,
-            Some((open, close)) => Node::Seq(vec![Node::marker(open), text, Node::marker(close)]),
+        Ok(Some(match said {
+            Said::Bare => text,
+            Said::Between(open, close) => self.message(open, text, close)?,
         }))
     }
 
-    /// All calls of a turn.
-    fn calls(&self) -> Result<Node, Error> {
+    /// A text between marks, of which the prompt may have written the first.
+    fn message(&self, open: &Spelling, text: Node, close: &Spelling) -> Result<Node, Error> {
+        let open = match self.opening {
+            Opening::Content => Node::text(""),
+            _ => spell(open, &[])?,
+        };
+        Ok(Node::Seq(vec![open, text, spell(close, &[])?]))
+    }
+
+    /// All calls of a turn, and the content that belongs to them alone.
+    fn calls(&self, closed: &[String], rules: &mut Vec<Node>) -> Result<Node, Error> {
         if self.tools.is_empty() {
             return Err(Error::new(
                 ErrorKind::Tool,
                 "calls are asked for, and there is no tool to call",
             ));
         }
-        let Count { least, most } = self.calls;
-        let (least, most) = (least.max(1), most);
-        match &self.shape.calls {
+        match &self.shape.writes.calls {
             Calls::Refused(why) => Err(self.refused(format!("its calls cannot be bound: {why}"))),
-            Calls::Each(each) => {
-                let most = match (each.most, most) {
-                    (Some(a), Some(b)) => Some(a.min(b)),
-                    (a, b) => a.or(b),
-                };
-                if most.is_some_and(|most| least > most) {
-                    return Err(self.refused(format!(
-                        "it has one call in a turn, and {least} are asked for"
-                    )));
-                }
-                let call = self.alternatives(|tool| self.call(each, tool))?;
-                let more = Node::Seq(vec![Node::text(&each.separator), call.clone()]);
-                let more = Node::Repeat(Box::new(more), least - 1, most.map(|most| most - 1));
-                let (open, close) = &each.section;
-                Ok(Node::Seq(vec![
-                    Node::marker(open),
-                    call,
-                    more,
-                    Node::marker(close),
-                ]))
-            }
+            Calls::Each(each) => self.each(each, closed, rules),
             Calls::List { open, close, call } => {
-                let mut markers = vec![close.clone()];
-                if close.is_empty() {
-                    markers = self.shape.closed.clone();
-                }
+                let mut markers = match close.is_empty() {
+                    true => closed.to_vec(),
+                    false => vec![close.clone()],
+                };
                 markers.retain(|marker| !marker.is_empty());
-                let one = self.alternatives(|tool| self.object(call, tool, &markers))?;
-                let more = Node::Seq(vec![Node::regex(", ?")?, one.clone()]);
+                let (least, most) = (self.calls.least.max(1), self.calls.most);
+                let tools = self.tools.iter();
+                let one = tools
+                    .map(|tool| self.object(call, tool, &markers))
+                    .collect::<Result<_, _>>()
+                    .map(Node::Alt)?;
+                let more = Node::Seq(vec![Node::regex(",[ \n]{0,8}")?, one.clone()]);
                 Ok(Node::Seq(vec![
                     Node::marker(open),
-                    Node::regex("[ \n]?\\[")?,
+                    Node::regex("[ \n]?\\[[ \n]{0,8}")?,
                     one,
                     Node::Repeat(Box::new(more), least - 1, most.map(|most| most - 1)),
-                    Node::regex("\\][ \n]?")?,
+                    Node::regex("[ \n]{0,8}\\][ \n]?")?,
                     Node::marker(close),
                 ]))
             }
         }
     }
 
-    fn alternatives(&self, one: impl Fn(&ToolSpec) -> Result<Node, Error>) -> Result<Node, Error> {
-        self.tools
-            .iter()
-            .map(one)
-            .collect::<Result<_, _>>()
-            .map(Node::Alt)
+    /// Calls one after another, with the content before and behind them that depends on
+    /// there being calls.
+    fn each(&self, each: &Each, closed: &[String], rules: &mut Vec<Node>) -> Result<Node, Error> {
+        let Count { least, most } = self.calls;
+        let most = match (each.most, most) {
+            (Some(a), Some(b)) => Some(a.min(b)),
+            (a, b) => a.or(b),
+        };
+        let least = least.max(1);
+        if most.is_some_and(|most| least > most) {
+            return Err(self.refused(format!(
+                "it has one call in a turn, and {least} are asked for"
+            )));
+        }
+        let orders = Orders::new(self.tools.len());
+        let mut with_forms = |forms: &[&Form]| {
+            let mut ways = Vec::new();
+            for tool in &self.tools {
+                for form in forms {
+                    ways.push(self.call(each, form, tool, &orders, rules)?);
+                }
+            }
+            let call = Node::Alt(ways);
+            let mut more = vec![spell(&each.separator, &[])?, call.clone()];
+            let more = match most {
+                Some(1) => Node::text(""),
+                _ => Node::Repeat(
+                    Box::new(Node::Seq(std::mem::take(&mut more))),
+                    least - 1,
+                    most.map(|most| most - 1),
+                ),
+            };
+            let (open, close) = &each.section;
+            Ok::<Node, Error>(Node::Seq(vec![
+                spell(open, &[])?,
+                call,
+                more,
+                spell(close, &[])?,
+                self.behind(each, closed)?,
+            ]))
+        };
+        let all: Vec<&Form> = each.forms.iter().collect();
+        let calls = with_forms(&all)?;
+        if self.answer.is_some() {
+            return Ok(calls);
+        }
+        if let Some(call) = &each.alone {
+            let is_marked = |form: &&Form| !form.open.beginnings().is_empty();
+            let marked: Vec<&Form> = each.forms.iter().filter(is_marked).collect();
+            if marked.is_empty() {
+                return Ok(calls);
+            }
+            let before = not_a_call(call, closed)?;
+            return Ok(Node::Alt(vec![
+                calls,
+                Node::Seq(vec![before, with_forms(&marked)?]),
+            ]));
+        }
+        Ok(match &each.preamble {
+            None => calls,
+            Some((open, close)) => {
+                let mut markers = closed.to_vec();
+                markers.extend(close.beginnings());
+                let message = self.message(open, Node::Free(markers, None), close)?;
+                match self.opening {
+                    Opening::Content => Node::Seq(vec![message, calls]),
+                    _ => Node::Seq(vec![Node::optional(message), calls]),
+                }
+            }
+        })
+    }
+
+    /// The end of a turn behind calls.
+    fn behind(&self, each: &Each, closed: &[String]) -> Result<Node, Error> {
+        let last = spell(&each.last, &[])?;
+        let last = match last {
+            Node::Marker(text) if text.is_empty() => Node::Marker(text),
+            last => Node::optional(last),
+        };
+        let (Some(behind), None) = (&each.behind, &self.answer) else {
+            return Ok(last);
+        };
+        let content = match &self.shape.writes.content {
+            None => return Ok(last),
+            Some(Said::Bare) => Node::Free(closed.to_vec(), None),
+            Some(Said::Between(open, close)) => Node::Seq(vec![
+                spell(open, &[])?,
+                Node::Free(closed.to_vec(), None),
+                spell(close, &[])?,
+            ]),
+        };
+        let more = Node::Seq(vec![spell(behind, &[])?, content]);
+        Ok(Node::Alt(vec![last, more]))
     }
 
     /// One call of a tool.
-    fn call(&self, each: &Each, tool: &ToolSpec) -> Result<Node, Error> {
-        let mut nodes = Vec::new();
-        let open = each.open.replace("{name}", &tool.name);
-        for (at, piece) in open.split("{index}").enumerate() {
-            if at > 0 {
-                nodes.push(Node::regex("[0-9]{1,3}")?);
-            }
-            nodes.push(Node::marker(piece));
-        }
-        match &each.body {
-            CallBody::Object(object) => {
-                let line = || Node::optional(Node::text("\n"));
-                let has_line = !each.open.is_empty();
-                if has_line {
-                    nodes.push(line());
-                }
-                nodes.push(self.object(object, tool, &each.closes)?);
-                if has_line {
-                    nodes.push(line());
-                }
-            }
-            CallBody::Arguments => nodes.push(self.arguments(tool, &each.closes)?),
-            CallBody::Loose { quotes } => {
+    fn call(
+        &self,
+        each: &Each,
+        form: &Form,
+        tool: &ToolSpec,
+        orders: &Orders,
+        rules: &mut Vec<Node>,
+    ) -> Result<Node, Error> {
+        let named = [("{name}", tool.name.as_str())];
+        let body = match &form.body {
+            Body::Object(object) => self.object(object, tool, &each.closes)?,
+            Body::Arguments => self.arguments(tool, &each.closes)?,
+            Body::Loose(open, close) => {
                 let whole = Whole {
                     schema: &tool.parameters,
                     options: &self.options,
                 };
-                let arguments = Loose::new(quotes, &each.closes, whole).arguments();
-                nodes.push(arguments.map_err(|error| of_tool(tool, error))?);
+                let quotes = (open.clone(), close.clone());
+                let arguments = Loose::new(&quotes, &each.closes, whole, orders).arguments(rules);
+                arguments.map_err(|error| of_tool(tool, error))?
             }
-            CallBody::Each {
-                open,
-                close,
-                marker,
-            } => {
-                let mut markers = each.closes.clone();
-                markers.push((*marker).to_owned());
-                nodes.extend(self.properties(tool, open, close, &markers)?);
+            Body::OneByOne(argument) => {
+                self.one_by_one(tool, argument, &each.closes, orders, rules)?
             }
-        }
-        nodes.push(Node::marker(&each.close));
-        Ok(Node::Seq(nodes))
+        };
+        Ok(Node::Seq(vec![
+            spell(&form.open, &named)?,
+            body,
+            spell(&form.close, &named)?,
+        ]))
     }
 
     /// A call as an object of JSON.
@@ -593,19 +659,30 @@ impl ResponseFormat {
         markers: &[String],
     ) -> Result<Node, Error> {
         let mut head = "\\{".to_owned();
-        if let Some(id) = keys.id {
+        for (key, value) in &keys.constants {
+            let (key, value) = (quoted(key), quoted(value));
+            head.push_str(&format!("(?:{key}: ?{value}, ?)?"));
+        }
+        if let Some(id) = &keys.id {
             head.push_str(&format!("{}: ?\"[0-9]{{1,4}}\", ?", quoted(id)));
         }
-        let (name, value) = (quoted(&keys.name), quoted(&tool.name));
-        head.push_str(&format!(
-            "{name}: ?{value}, ?{}: ?",
-            quoted(&keys.arguments)
-        ));
-        Ok(Node::Seq(vec![
-            Node::regex(&head)?,
+        let name = format!("{}: ?{}", quoted(&keys.name), quoted(&tool.name));
+        let arguments: Vec<String> = keys.arguments.iter().map(|key| quoted(key)).collect();
+        let arguments = format!("(?:{}): ?", arguments.join("|"));
+        let name_first = Node::Seq(vec![
+            Node::regex(&format!("{head}{name}, ?{arguments}"))?,
             self.arguments(tool, markers)?,
             Node::text("}"),
-        ]))
+        ]);
+        if keys.order == Order::NameFirst {
+            return Ok(name_first);
+        }
+        let name_last = Node::Seq(vec![
+            Node::regex(&format!("{head}{arguments}"))?,
+            self.arguments(tool, markers)?,
+            Node::regex(&format!(", ?{name}\\}}"))?,
+        ]);
+        Ok(Node::Alt(vec![name_first, name_last]))
     }
 
     fn arguments(&self, tool: &ToolSpec, markers: &[String]) -> Result<Node, Error> {
@@ -613,6 +690,43 @@ impl ResponseFormat {
             .map_err(|error| of_tool(tool, error))?;
         Ok(Node::Json(automaton, markers.to_vec()))
     }
+}
+
+/// A piece of structure, with texts in place of what stands for them.
+pub(super) fn spell(spelling: &Spelling, known: &[(&str, &str)]) -> Result<Node, Error> {
+    let row = |pieces: &[Spelling]| {
+        let pieces = pieces.iter().map(|piece| spell(piece, known));
+        pieces.collect::<Result<Vec<Node>, Error>>()
+    };
+    Ok(match spelling {
+        Spelling::Text(text) => {
+            let mut text = text.clone();
+            for (placeholder, meant) in known {
+                text = text.replace(placeholder, meant);
+            }
+            let mut nodes = Vec::new();
+            for (at, piece) in text.split("{index}").enumerate() {
+                if at > 0 {
+                    nodes.push(Node::regex("[0-9]{1,3}")?);
+                }
+                nodes.push(Node::marker(piece));
+            }
+            match nodes.len() {
+                1 => nodes.remove(0),
+                _ => Node::Seq(nodes),
+            }
+        }
+        Spelling::Row(pieces) => Node::Seq(row(pieces)?),
+        Spelling::Choice(Choice::OneOf(ways)) => Node::Alt(row(ways)?),
+        Spelling::Choice(Choice::Maybe(piece)) => Node::optional(spell(piece, known)?),
+        Spelling::Choice(Choice::Matches(pattern)) => Node::regex(pattern)?,
+    })
+}
+
+/// Free text that would not be taken for a call.
+fn not_a_call(call: &str, closed: &[String]) -> Result<Node, Error> {
+    let call = dfa(&format!("(?:{call})(?s:.)*"))?;
+    Ok(Node::Quiet(Quiet::except(&call, closed)?))
 }
 
 /// A string of JSON as a regular expression.

@@ -1,5 +1,7 @@
 //! A tool's schema, and parts of it compiled alone.
 
+use std::collections::BTreeSet;
+
 use schema_regex::Options;
 use schema_regex::automaton::SchemaAutomaton;
 use serde_json::{Value, json};
@@ -66,6 +68,82 @@ impl Whole<'_> {
         alone["allOf"] = all.into();
         compile_schema(&alone, self.options)
     }
+}
+
+/// The types that values of a part of a whole schema may have, by `type`, `const`, `enum`,
+/// `anyOf`, `oneOf`, `allOf` and references into the whole.
+pub(super) fn types(whole: &Value, schema: &Value) -> BTreeSet<&'static str> {
+    types_at(whole, schema, MAX_LINKS)
+}
+
+/// Most alternatives and references in one another that are looked through: behind them any
+/// type may come.
+const MAX_LINKS: usize = 16;
+
+fn types_at(whole: &Value, schema: &Value, links: usize) -> BTreeSet<&'static str> {
+    let all = ["array", "boolean", "null", "number", "object", "string"];
+    let mut types: BTreeSet<&str> = all.into();
+    if *schema == false {
+        types.clear();
+    }
+    let name = |name: &str| match name {
+        "integer" => "number",
+        name => all.into_iter().find(|known| *known == name).unwrap_or(""),
+    };
+    match schema.get("type") {
+        Some(Value::String(one)) => types.retain(|known| *known == name(one)),
+        Some(Value::Array(several)) => {
+            let several = several.iter().filter_map(Value::as_str).map(name);
+            let several: BTreeSet<&str> = several.collect();
+            types.retain(|known| several.contains(known));
+        }
+        _ => {}
+    }
+    let listed = match (schema.get("const"), schema.get("enum")) {
+        (Some(one), _) => Some(vec![one]),
+        (None, Some(Value::Array(several))) => Some(several.iter().collect()),
+        _ => None,
+    };
+    if let Some(listed) = listed {
+        let of = |value: &Value| match value {
+            Value::Array(_) => "array",
+            Value::Bool(_) => "boolean",
+            Value::Null => "null",
+            Value::Number(_) => "number",
+            Value::Object(_) => "object",
+            Value::String(_) => "string",
+        };
+        types.retain(|known| listed.iter().any(|value| of(value) == *known));
+    }
+    let Some(links) = links.checked_sub(1) else {
+        return types;
+    };
+    let pointer = schema.get("$ref").and_then(Value::as_str);
+    let target = pointer.and_then(|pointer| whole.pointer(pointer.strip_prefix('#')?));
+    if let Some(target) = target.filter(|_| pointer.is_some_and(|p| !p.contains('%'))) {
+        let of_target = types_at(whole, target, links);
+        types.retain(|name| of_target.contains(name));
+    }
+    let parts = |key: &str| schema.get(key).and_then(Value::as_array);
+    for several in ["anyOf", "oneOf"].into_iter().filter_map(parts) {
+        let of_parts: BTreeSet<&str> = several
+            .iter()
+            .flat_map(|part| types_at(whole, part, links))
+            .collect();
+        types.retain(|name| of_parts.contains(name));
+    }
+    for part in parts("allOf").into_iter().flatten() {
+        let of_part = types_at(whole, part, links);
+        types.retain(|name| of_part.contains(name));
+    }
+    types
+}
+
+/// Whether the error says that no value is right.
+pub(super) fn is_nothing(error: &Error) -> bool {
+    let source = std::error::Error::source(error);
+    let source = source.and_then(|source| source.downcast_ref::<schema_regex::Error>());
+    source.is_some_and(|source| source.kind() == schema_regex::ErrorKind::Unsatisfiable)
 }
 
 /// A JSON Pointer as the fragment of a reference.

@@ -53,8 +53,9 @@ fn check(
     let ending = automaton.ending().unwrap();
     let growth = ending.growth(&|text| text.len());
     let Growth::ByLevel { flat, level, .. } = growth else {
-        // Its values are of rules that open each other.
-        assert_eq!((what, growth), ("gemma4", Growth::Unknown));
+        // Of the rest of their values, JSON of rules that open each other, there is no bound.
+        assert!(["functiongemma", "gemma4"].contains(&what), "{what}");
+        assert_eq!(growth, Growth::Unknown);
         return 0;
     };
     let mut places = 0;
@@ -92,7 +93,7 @@ fn no_place_is_further_from_the_end_than_the_bound() {
     let mut places = 0;
     let texts = ["\"}", "{\"", "</", "ll>", "\n<", ": [", "{[{["];
     for vocabulary in [vocabulary(&texts, &[]), vocabulary(&texts, &SPECIALS)] {
-        for family in Family::all().filter(|family| !crate::formats::UNSPELT.contains(family)) {
+        for family in Family::all() {
             let format = ResponseFormat::named(family).unwrap();
             let format = format.with_tools(&tools()).unwrap();
             for count in [Count::ANY, Count::AT_LEAST_ONE] {

@@ -3,6 +3,7 @@
 mod endings;
 mod formats;
 mod loose;
+mod spellings;
 
 use std::sync::Arc;
 

@@ -1,11 +1,9 @@
 //! The structural tags that servers build for the tools of a request, by the model's name:
 //! XGrammar's `get_model_structural_tag`.
 
-mod models;
-
+use families::{Begun, Must, Preset as Model, Together, Tools};
 use serde_json::{Value, json};
 
-use self::models::{Calls, MODELS, Model, Must, THINK};
 use super::{StructuralTag, malformed};
 use crate::Error;
 
@@ -72,9 +70,8 @@ impl Preset {
     /// known, or a value is of a wrong type; the message has its JSON Pointer.
     pub fn from_value(given: &Value) -> Result<Preset, Error> {
         let name = given["model"].as_str().unwrap_or_default();
-        let model = MODELS.iter().find(|model| model.name == name);
-        let model = model.ok_or_else(|| {
-            let names: Vec<&str> = MODELS.iter().map(|model| model.name).collect();
+        let (_, model) = Model::by_name(name).ok_or_else(|| {
+            let names: Vec<&str> = Model::names().collect();
             malformed(
                 "/model",
                 format!("there is no model {name:?}; there are {names:?}"),
@@ -116,10 +113,9 @@ impl Preset {
             parallel: flag("parallel_tool_calls", true)?,
         };
         preset.choose(&given["tool_choice"])?;
-        let takes_providers = matches!(model.calls, Calls::Harmony);
-        if !takes_providers {
+        if model.tools != Tools::All {
             let has_provider = preset.tools.iter().any(|tool| tool.provider.is_some());
-            if has_provider && ["mimo", "minimax_m3"].contains(&model.name) {
+            if has_provider && model.tools == Tools::FunctionsAlone {
                 return Err(malformed("/tools", "this model takes functions alone"));
             }
             preset.tools.retain(|tool| tool.provider.is_none());
@@ -201,8 +197,8 @@ impl Preset {
 
     fn format(&self) -> Value {
         match &self.model.calls {
-            Calls::Harmony => self.harmony(),
-            Calls::KimiK3 => self.kimi_k3(),
+            Together::Harmony => self.harmony(),
+            Together::KimiK3 => self.kimi_k3(),
             calls => {
                 let mut parts = self.reasoning();
                 parts.push(self.body(calls));
@@ -214,14 +210,14 @@ impl Preset {
         }
     }
 
-    fn excludes(&self, texts: &[&str]) -> Vec<String> {
+    fn excludes<'t>(&self, texts: &'t [String]) -> &'t [String] {
         match self.keeps_specials_out {
-            true => texts.iter().map(|&text| text.to_owned()).collect(),
-            false => Vec::new(),
+            true => texts,
+            false => &[],
         }
     }
 
-    fn text(&self, excludes: &[&str]) -> Value {
+    fn text(&self, excludes: &[String]) -> Value {
         json!({
             "type": "any_text",
             "excludes": self.excludes(excludes),
@@ -230,61 +226,43 @@ impl Preset {
         })
     }
 
-    /// What text may not have where no call comes.
-    fn closed_texts(&self) -> Vec<&'static str> {
-        let (before, behind) = self.model.closed_without_calls;
-        let mut texts = before.to_vec();
-        if self.model.name == "glm_4_7" {
-            texts.extend(&self.model.closed[..2]);
-            texts.extend(behind);
-            texts.extend(&self.model.closed[2..]);
-        } else {
-            texts.extend(self.model.closed);
-            texts.extend(behind);
-        }
-        texts
-    }
-
     fn reasoning(&self) -> Vec<Value> {
-        let Some((begin, end)) = self.model.think else {
+        let Some((begin, end)) = &self.model.think else {
             return Vec::new();
         };
-        let marks = match self.model.name {
-            _ if self.model.closes_reasoning => self.closed_texts(),
-            _ => THINK.to_vec(),
-        };
-        let spaced = |tag: Value| match self.model.blank_line {
-            true => sequence(vec![tag, text("\n\n")]),
-            false => tag,
+        let closed = self.model.closed_without_calls();
+        let (must, may) = &self.model.closed_in_reasoning;
+        let behind = &self.model.behind_reasoning;
+        let spaced = |tag: Value| match behind.is_empty() {
+            true => tag,
+            false => sequence(vec![tag, text(behind)]),
         };
         match self.reasoning {
-            Reasoning::Disabled if self.model.name == "minimax" => {
-                vec![text("\n</think>\n\n"), text("\n\n")]
+            Reasoning::Disabled => {
+                let texts = self.model.without_reasoning.iter();
+                texts.map(|given| text(given)).collect()
             }
-            Reasoning::Disabled => Vec::new(),
             Reasoning::Enabled => {
-                let begin = match self.model.is_begun {
-                    true => "",
-                    false => begin,
+                let begin = match self.model.begun {
+                    Begun::ByPrompt => "",
+                    Begun::ByModel => begin,
                 };
-                let inside = match self.model.is_bare {
-                    true => self.text(&[]),
-                    false => self.text(&marks),
-                };
+                let inside = self.text(must.as_deref().unwrap_or(closed));
                 vec![spaced(tag(begin, inside, end))]
             }
             Reasoning::Auto => {
-                let thought = spaced(tag(begin, self.text(&marks), end));
-                let thought = match self.model.name {
-                    "minimax_m3" => json!({"type": "or", "elements": [thought, text(end)]}),
-                    _ => thought,
+                let inside = self.text(may.as_deref().unwrap_or(closed));
+                let thought = spaced(tag(begin, inside, end));
+                let thought = match &self.model.in_place_of_reasoning {
+                    Some(alone) => json!({"type": "or", "elements": [thought, text(alone)]}),
+                    None => thought,
                 };
                 vec![optional(thought)]
             }
         }
     }
 
-    fn schema(&self, tool: &Tool, style: &str, excludes: &[&str]) -> Value {
+    fn schema(&self, tool: &Tool, style: &str, excludes: &[String]) -> Value {
         json!({
             "type": "json_schema",
             "json_schema": tool.schema,
@@ -297,34 +275,18 @@ impl Preset {
 
     /// A call of a tool, with something before the marks and behind.
     fn call(&self, tool: &Tool, around: (&str, &str)) -> Value {
-        let [begin, behind_name, end] = self.model.call;
-        let schema = self.schema(tool, self.model.style, &[]);
-        let digits = json!({"type": "regex", "pattern": "\\d+"});
-        let (begin, content) = match self.model.name {
-            "kimi" => (
-                format!("{begin}{}{behind_name}", tool.name),
-                sequence(vec![digits, text("<|tool_call_argument_begin|>"), schema]),
-            ),
-            "kimi_k3" => {
-                let closed = ["<|open|>", "<|close|>", "<|sep|>"];
-                let schema = self.schema(tool, self.model.style, &closed);
-                (
-                    format!("{begin}{}{behind_name}", tool.name),
-                    sequence(vec![digits, text("\"<|sep|>"), schema]),
-                )
+        let named = |text: &str| text.replace("{name}", &tool.name);
+        let (begin, end) = &self.model.call;
+        let schema = self.schema(tool, &self.model.style, &self.model.closed_in_arguments);
+        let content = match &self.model.numbered {
+            None => schema,
+            Some(behind) => {
+                let digits = json!({"type": "regex", "pattern": "\\d+"});
+                sequence(vec![digits, text(&named(behind)), schema])
             }
-            "cohere" => (
-                begin.to_owned(),
-                sequence(vec![
-                    digits,
-                    text(&format!("{behind_name}{}\">", tool.name)),
-                    schema,
-                ]),
-            ),
-            _ => (format!("{begin}{}{behind_name}", tool.name), schema),
         };
         tag(
-            &format!("{}{begin}", around.0),
+            &format!("{}{}", around.0, named(begin)),
             content,
             &format!("{end}{}", around.1),
         )
@@ -342,16 +304,16 @@ impl Preset {
             "tags": tags,
             "at_least_one": self.choice == Choice::Required,
             "stop_after_first": !self.parallel,
-            "excludes": self.excludes(self.model.closed),
+            "excludes": self.excludes(&self.model.closed),
         })
     }
 
-    fn body(&self, calls: &Calls) -> Value {
+    fn body(&self, calls: &Together) -> Value {
         let Some(first) = self.tools.first() else {
-            return self.text(&self.closed_texts());
+            return self.text(self.model.closed_without_calls());
         };
         match calls {
-            Calls::Wrapped {
+            Together::Wrapped {
                 trigger,
                 begin,
                 end,
@@ -372,14 +334,14 @@ impl Preset {
                     _ => tag(begin, inside, end),
                 }
             }
-            Calls::Each { trigger } => match self.choice {
+            Together::Each(trigger) => match self.choice {
                 Choice::Forced => self.call(first, ("", "")),
                 _ => {
                     let calls = self.tools.iter().map(|tool| self.call(tool, ("", "")));
                     self.triggered(trigger, calls.collect())
                 }
             },
-            Calls::Harmony | Calls::KimiK3 => Value::Null,
+            Together::Harmony | Together::KimiK3 => Value::Null,
         }
     }
 
@@ -389,7 +351,7 @@ impl Preset {
             Reasoning::Disabled => "",
             _ => "<|open|>response<|sep|>",
         };
-        let said = self.text(self.model.closed);
+        let said = self.text(&self.model.closed);
         parts.push(tag(begin, said, "<|close|>response<|sep|>"));
         let (begin, end) = ("<|open|>tools<|sep|>", "<|close|>tools<|sep|>");
         match (self.choice, self.tools.first()) {
