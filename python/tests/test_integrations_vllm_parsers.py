@@ -239,9 +239,68 @@ def test_an_answer_in_pieces(tokenizer: Any, step: int) -> None:
         assert len(parser.tool_parser.prev_tool_call_arr) == ends
 
 
+# A quoted mark, a postcode, a call of a tool that nobody offered, and one that is cut.
+WRITTEN = (
+    "Let me see.\n"
+    '<tool_call>\n{"name": "weather", "arguments": {"city": "</tool_call> 10115"}}\n</tool_call>\n'
+    '<tool_call>\n{"name": "delete_all", "arguments": {}}\n</tool_call>\n'
+    '<tool_call>\n{"name": "tides", "argu'
+)
+
+
+@pytest.mark.parametrize("named", ["tokenmold", "tokenmold-hermes"])
+@pytest.mark.parametrize("step", [1, 5, 1000])
+def test_a_family_by_name_or_by_the_chat_template(named: str, step: int) -> None:
+    plain = AutoTokenizer.from_pretrained(FOLDER)
+    parser_class = ParserManager.get_parser(named, None, enable_auto_tools=True, tokenizer=plain)
+    request = asked(plain)
+    parser = parser_class(plain, request.tools)
+    content = ""
+    calls: list[Any] = []
+    pieces = [WRITTEN[at : at + step] for at in range(0, len(WRITTEN), step)]
+    for number, piece in enumerate(pieces):
+        delta = parser.parse_delta(
+            piece,
+            plain.encode(piece, add_special_tokens=False),
+            request,
+            prompt_token_ids=[1],
+            finished=number == len(pieces) - 1,
+        )
+        sent = delta.model_dump(exclude_unset=True) if delta else {}
+        content += sent.get("content") or ""
+        calls += [one["function"] for one in sent.get("tool_calls") or ()]
+    assert [(one["name"], json.loads(one["arguments"])) for one in calls] == [
+        ("weather", {"city": "</tool_call> 10115"})
+    ]
+    assert content.startswith("Let me see.") and "delete_all" in content
+    whole = ToolParserManager.get_tool_parser(named)(plain, request.tools).extract_tool_calls(WRITTEN, request)
+    assert [one.function.name for one in whole.tool_calls] == ["weather"]
+    assert whole.content == content
+
+
+def test_a_family_binds_its_calls(compiler: Compiler) -> None:
+    plain = AutoTokenizer.from_pretrained(FOLDER)
+    bound = constraint(compiler, asked(plain, strict=True, tool_choice="required"))
+    ids = plain.encode(call("weather", city="Ulm"), add_special_tokens=False)
+    assert bound.matcher().accept_all(ids) == len(ids)
+    ids = plain.encode(call("weather", town="Ulm"), add_special_tokens=False)
+    assert bound.matcher().accept_all(ids) < len(ids)
+
+
+def test_thoughts_of_a_family(thinking: Any) -> None:
+    del thinking.response_template
+    try:
+        for named in ("tokenmold", "tokenmold-hermes"):
+            parser = ReasoningParserManager.get_reasoning_parser(named)(thinking)
+            assert parser.extract_reasoning("<think>So.</think>Well.", asked(thinking)) == ("So.", "Well.")
+    finally:
+        thinking.response_template = TEMPLATE
+
+
 def test_a_tokenizer_without_template_is_told() -> None:
     plain = AutoTokenizer.from_pretrained(FOLDER)
-    with pytest.raises(TypeError, match="response_template"):
+    plain.chat_template = "{{ messages[0].content }}"
+    with pytest.raises(TypeError, match="response_template.*tokenmold-hermes"):
         ParserManager.get_parser("tokenmold", None, enable_auto_tools=True, tokenizer=plain)
 
 

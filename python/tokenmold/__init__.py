@@ -22,6 +22,8 @@ from ._tokenmold import (
     Vocabulary,
     __version__,
     available_threads,
+    families,
+    family_of,
     fill_batch,
 )
 from .tool_schema import tool_schema
@@ -41,6 +43,8 @@ __all__ = [
     "allocate_mask",
     "apply_mask",
     "available_threads",
+    "families",
+    "family_of",
     "fill_batch",
     "tool_schema",
 ]

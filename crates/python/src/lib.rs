@@ -8,6 +8,7 @@ mod chat;
 mod compiler;
 mod constraint;
 mod error;
+mod family;
 mod json;
 mod logits;
 mod matcher;
@@ -30,6 +31,8 @@ mod _tokenmold {
     use crate::compiler::Compiler;
     #[pymodule_export]
     use crate::constraint::Constraint;
+    #[pymodule_export]
+    use crate::family::{families, family_of, reasoning_marks};
     #[pymodule_export]
     use crate::logits::apply_mask;
     #[pymodule_export]

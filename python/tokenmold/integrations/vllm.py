@@ -60,7 +60,7 @@ from vllm.v1.structured_output.backend_types import (
 )
 from vllm.v1.structured_output.request import get_structured_output_key
 
-from tokenmold import Compiler, Constraint, Matcher, Vocabulary, __version__
+from tokenmold import Compiler, Constraint, Matcher, Vocabulary, __version__, families
 from tokenmold._compiler import AdditionalMembers, Whitespace
 from tokenmold.torch import allocate_mask
 
@@ -385,6 +385,9 @@ def register() -> None:
     parsers = "tokenmold.integrations.vllm_parsers"
     ToolParserManager.register_lazy_module(NAME, parsers, "TemplateToolParser")
     ReasoningParserManager.register_lazy_module(NAME, parsers, "TemplateReasoningParser")
+    for family in families():
+        ToolParserManager.register_lazy_module(f"{NAME}-{family}", parsers, f"ToolParser_{family}")
+        ReasoningParserManager.register_lazy_module(f"{NAME}-{family}", parsers, f"ReasoningParser_{family}")
     for owner, name, around in places:
         setattr(owner, name, around(getattr(owner, name)))
     _log.info("Tokenmold %s: the structured outputs backend '%s' was added.", __version__, NAME)

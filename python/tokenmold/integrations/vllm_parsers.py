@@ -5,11 +5,14 @@
     vllm serve MODEL --structured-outputs-config '{"backend": "tokenmold"}' \\
         --enable-auto-tool-choice --tool-call-parser tokenmold
 
-The tokenizer's ``response_template`` says how the model writes calls. The same template becomes a
-constraint where a request asks for a guarantee: a tool that is ``strict``, ``tool_choice`` ``required`` or
-a name, ``parallel_tool_calls`` false. vLLM's own parser of templates, ``hf``, refuses such requests.
-What a template calls ``thinking`` is left to a reasoning parser: any of vLLM's, or with
-``--reasoning-parser tokenmold`` the template's own marks.
+The tokenizer's ``response_template`` says how the model writes calls, or else the family of its chat
+template; ``--tool-call-parser tokenmold-hermes`` names a family (``tokenmold.families()`` lists them). The same
+becomes a constraint where a request asks for a guarantee: a tool that is ``strict``, ``tool_choice``
+``required`` or a name, ``parallel_tool_calls`` false. vLLM's own parser of templates, ``hf``, refuses such
+requests. Reasoning is left to a reasoning parser: any of vLLM's, or with ``--reasoning-parser tokenmold``
+(``tokenmold-hermes``) the template's or the family's own marks.
+
+Of a family, a call exists if it was written to its end and its tool was offered; all other text is content.
 """
 
 from __future__ import annotations
@@ -33,7 +36,8 @@ from vllm.renderers.chat_utils import make_tool_call_id
 from vllm.sampling_params import StructuredOutputsParams
 from vllm.tool_parsers.abstract_tool_parser import ToolParser
 
-from tokenmold import ResponseStream, ResponseTemplate, TokenmoldError
+from tokenmold import ResponseStream, ResponseTemplate, TokenmoldError, families, family_of
+from tokenmold._tokenmold import reasoning_marks
 
 from .vllm import RESPONSE_FORMAT
 
@@ -45,6 +49,8 @@ __all__ = ["TemplateReasoningParser", "TemplateToolParser"]
 class TemplateToolParser(ToolParser):
     """Reads the calls of one answer, whole or while it arrives."""
 
+    # The family that was named, if one was.
+    family: str | None = None
     # Calls that are required or named stand in the model's own format too.
     supports_required_and_named = False
     # It takes pieces of text as they come, and is told when the answer is over.
@@ -52,8 +58,12 @@ class TemplateToolParser(ToolParser):
 
     def __init__(self, tokenizer: Any, tools: list[Any] | None = None) -> None:
         super().__init__(tokenizer, tools)
-        template = self._source = _template(tokenizer, "tool")
-        self._template = ResponseTemplate(template)
+        source = self._source = _format(tokenizer, "tool", self.family)
+        self._template = (
+            ResponseTemplate.family(source, names="offered")
+            if isinstance(source, str)
+            else ResponseTemplate(source)
+        )
         self._described = [_described(tool) for tool in self.tools]
         self._stream: ResponseStream | None = None
         # Text of the call that is open, and whether the template could not read one.
@@ -188,26 +198,31 @@ class TemplateToolParser(ToolParser):
 
 
 class TemplateReasoningParser(BaseThinkingReasoningParser):
-    """Tells thoughts from the answer by the marks of the template's field ``thinking``.
+    """Tells thoughts from the answer by the marks of the template's field ``thinking``, or those of a family.
 
     Both marks are single tokens. Where the chat template has opened the thoughts in the prompt already,
     an answer begins with them.
     """
 
+    family: str | None = None
+
     def __init__(self, tokenizer: Any, *args: Any, **kwargs: Any) -> None:
-        field = _template(tokenizer, "reasoning").get("fields", {}).get("thinking") or {}
+        source = _format(tokenizer, "reasoning", self.family)
+        if isinstance(source, str):
+            marks = reasoning_marks(source) or (None, None)
+            whose = f"the family {source}"
+        else:
+            field = source.get("fields", {}).get("thinking") or {}
+            marks = field.get("open"), field.get("close")
+            whose = "the field `thinking` of the `response_template`"
         vocabulary = tokenizer.get_vocab()
-
-        def token(name: str) -> str:
-            mark = field.get(name)
-            if isinstance(mark, str) and mark in vocabulary:
-                return mark
-            raise ValueError(
-                "the reasoning parser 'tokenmold' needs a `response_template` whose field `thinking` "
-                f"opens and closes with a token of the tokenizer each, not with {mark!r}"
-            )
-
-        self._start, self._end = token("open"), token("close")
+        for mark in marks:
+            if not isinstance(mark, str) or mark not in vocabulary:
+                raise ValueError(
+                    "the reasoning parser 'tokenmold' needs marks that are a token of the tokenizer each, and "
+                    f"{whose} opens and closes with {marks[0]!r} and {marks[1]!r}"
+                )
+        self._start, self._end = marks
         super().__init__(tokenizer, *args, **kwargs)
         self._begun = self._opens_in_prompt(kwargs.get("chat_template_kwargs") or {})
 
@@ -264,15 +279,36 @@ class TemplateReasoningParser(BaseThinkingReasoningParser):
         return DeltaMessage(**parts) if parts else None
 
 
-def _template(tokenizer: Any, parser: str) -> dict[str, Any]:
+def _format(tokenizer: Any, parser: str, family: str | None) -> dict[str, Any] | str:
+    """How the model writes: a template, or the name of a family."""
+    if family is not None:
+        return family
     template = getattr(tokenizer, "response_template", None)
     if not isinstance(template, dict):
         template = (getattr(tokenizer, "init_kwargs", None) or {}).get("response_template")
-    if not isinstance(template, dict):
+    if isinstance(template, dict):
+        return template
+    sources = getattr(tokenizer, "chat_template", None)
+    if isinstance(sources, dict):
+        # Several by name: any of them has the marks.
+        sources = "\n".join(str(source) for source in sources.values())
+    try:
+        return family_of(str(sources or ""))
+    except TokenmoldError as error:
         raise ValueError(
-            f"the {parser} parser 'tokenmold' needs a `response_template` in the tokenizer's configuration"
-        )
-    return template
+            f"the {parser} parser 'tokenmold' needs a `response_template` in the tokenizer's configuration, or the "
+            f"name of a family, such as 'tokenmold-hermes': {error}"
+        ) from None
+
+
+def __getattr__(name: str) -> Any:
+    """The parsers of a family: ``ToolParser_hermes``, ``ReasoningParser_hermes``."""
+    kind, _, family = name.partition("_")
+    parsers: dict[str, type] = {"ToolParser": TemplateToolParser, "ReasoningParser": TemplateReasoningParser}
+    if kind not in parsers or family not in families():
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    made = globals()[name] = type(name, (parsers[kind],), {"family": family})
+    return made
 
 
 def _described(tool: Any) -> dict[str, Any]:
