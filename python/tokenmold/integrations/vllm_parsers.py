@@ -205,11 +205,13 @@ class TemplateReasoningParser(BaseThinkingReasoningParser):
     """
 
     family: str | None = None
+    _start: str
+    _end: str
 
     def __init__(self, tokenizer: Any, *args: Any, **kwargs: Any) -> None:
         source = _format(tokenizer, "reasoning", self.family)
         if isinstance(source, str):
-            marks = reasoning_marks(source) or (None, None)
+            marks: tuple[Any, Any] = reasoning_marks(source) or (None, None)
             whose = f"the family {source}"
         else:
             field = source.get("fields", {}).get("thinking") or {}
