@@ -150,8 +150,6 @@ pub(super) struct Machine {
     quoted: Option<Quoted>,
     /// How often a text may still be looked at a second time.
     second_looks: usize,
-    /// The first opening of a call that has begun at the end of the text.
-    begun: Option<(usize, usize)>,
     end: End,
     /// Texts that are marks only as tokens of their own.
     specials: Vec<String>,
@@ -215,7 +213,6 @@ impl Machine {
             call: None,
             quoted: None,
             second_looks: SECOND_LOOKS,
-            begun: None,
             end: End::Stop,
             specials: Vec::new(),
         }
@@ -283,12 +280,13 @@ impl Machine {
             let mut hold = text.len();
             let best = self.best(template, text, &mut hold)?;
             let best = best.filter(|cut| cut.start < hold);
+            let last = best.is_none_or(|cut| template.fields[cut.field].discard);
             if phase == Phase::Whole
-                && let Some((field, start)) = self.begun
-                && start >= self.pos
-                && best.is_none_or(|cut| start <= cut.start && template.fields[cut.field].discard)
+                && last
+                && !matches!(self.region, Region::Explicit(_))
+                && let Some((field, start)) = self.begun(template, text)?
+                && best.is_none_or(|cut| start <= cut.start)
             {
-                self.begun = None;
                 self.take(template, start, regions);
                 self.leave(template, start, regions)?;
                 let end = text.len();
@@ -369,7 +367,6 @@ impl Machine {
         hold: &mut usize,
     ) -> Result<Option<Cut>, Error> {
         let mut best: Option<Cut> = None;
-        let mut begun: Option<(usize, usize)> = None;
         let mut look = |machine: &mut Machine, field: usize, side: Side| {
             let spec = &template.fields[field];
             let anchor = match side {
@@ -379,19 +376,7 @@ impl Machine {
             let Some(anchor) = anchor else { return Ok(()) };
             match machine.look(anchor, text, field, side)? {
                 Found::Nothing => {}
-                Found::Open { start } => {
-                    *hold = start.min(*hold);
-                    if let (Side::Open, Some(call)) = (side, &spec.call)
-                        && !matches!(machine.region, Region::Explicit(_))
-                        && begun.is_none_or(|(_, first)| start < first)
-                        && call
-                            .begins
-                            .iter()
-                            .any(|mark| text[start..].trim_start().starts_with(mark.as_str()))
-                    {
-                        begun = Some((field, start));
-                    }
-                }
+                Found::Open { start } => *hold = start.min(*hold),
                 Found::Settled { start, end } => {
                     let may_grow = machine.phase != Phase::Whole
                         && end == text.len()
@@ -434,10 +419,35 @@ impl Machine {
                 }
             }
         }
-        if self.phase != Phase::Whole {
-            self.begun = begun;
-        }
         Ok(best)
+    }
+
+    /// The first call whose opening has begun at the end of the text, and may have become one: its field and place.
+    fn begun(&self, template: &Template, text: &str) -> Result<Option<(usize, usize)>, Error> {
+        let mut first: Option<(usize, usize)> = None;
+        for (field, spec) in template.fields.iter().enumerate() {
+            let (Some(call), Some(anchor)) = (&spec.call, &spec.open) else {
+                continue;
+            };
+            for mark in &call.begins {
+                let Some(place) = text[self.pos..].rfind(mark.as_str()) else {
+                    continue;
+                };
+                // Openings take blanks before their marks.
+                let from = text[..self.pos + place].trim_end().len().max(self.pos);
+                let mut steps = STEPS + STEPS_PER_BYTE * text.len() as u64;
+                let mut scanner = Scanner::default();
+                let found = anchor.pattern.scan(&mut scanner, text, from, &mut steps);
+                let found = found.map_err(|e| exhausted(e, anchor.pointer.clone()))?;
+                if let Found::Open { start } = found
+                    && start <= self.pos + place
+                    && first.is_none_or(|(_, known)| start < known)
+                {
+                    first = Some((field, start));
+                }
+            }
+        }
+        Ok(first)
     }
 
     /// What is known about the leftmost match of an anchor from `pos` on.

@@ -488,13 +488,7 @@ impl ResponseTemplate {
     /// # Ok::<(), response_parser::Error>(())
     /// ```
     pub fn read(&self, turn: &Turn<'_>, text: &str, end: End) -> Result<Finished, Error> {
-        let mut events = Vec::new();
-        let mut stream = self.stream(turn)?;
-        stream.feed_into(text, &mut events)?;
-        let mut finished = stream.finish_by(end)?;
-        events.append(&mut finished.events);
-        finished.events = events;
-        Ok(finished)
+        self.stream(turn)?.finish_with(text, end)
     }
 }
 

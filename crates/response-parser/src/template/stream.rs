@@ -444,15 +444,18 @@ impl TemplateStream {
     /// ```
     pub fn finish_by(mut self, end: End) -> Result<Finished, Error> {
         let mut events = Vec::new();
-        if self.inner.template.language == Language::Extended {
-            // What may have begun at the end is known while more may come.
-            self.run(Phase::Growing, &mut events)?;
-        }
         self.machine.ends_by(end);
         self.run(Phase::Whole, &mut events)?;
         let output = finish(&self.inner.template, self.output)?;
         let message = to_json(Value::Object(output), self.inner.beyond)?;
         Ok(Finished { events, message })
+    }
+
+    /// Takes the rest of the text, which ends with it: the same as the last piece and [`TemplateStream::finish_by`], and
+    /// quicker.
+    pub(super) fn finish_with(mut self, rest: &str, end: End) -> Result<Finished, Error> {
+        self.buffer.push_str(rest);
+        self.finish_by(end)
     }
 
     /// The value so far of the JSON region that is open, for a user interface that shows
