@@ -155,6 +155,16 @@ mod tests {
                 Family::MINICPM5,
             ),
             ("You are xLAM. {{ tools }}", chatml, Family::XLAM),
+            (
+                "<|tool_call_start|>[f()]<|tool_call_end|>",
+                chatml,
+                Family::LFM2,
+            ),
+            (
+                "{{ tools }} [func_name1(params_name1=params_value1)]",
+                llama,
+                Family::PYTHONIC,
+            ),
             ("", llama, Family::LLAMA3),
             (
                 "{{ tools }} {\"name\": .., \"parameters\": ..}",
@@ -223,16 +233,15 @@ mod tests {
             assert_eq!(Family::of_chat_template(&source), Ok(family), "{source}");
         }
         let unknown = [
-            // LFM 2, MiniCPM3, MiroThinker and OLMo 3 call tools in forms of their own.
-            ("<|tool_call_start|>[f()]<|tool_call_end|>", chatml),
+            // MiniCPM3, MiroThinker and OLMo 3 call tools in forms of their own.
             ("<|thought_start|>{{ tools }}<|thought_end|>", chatml),
             ("<use_mcp_tool> <tool_call>{}</tool_call>", chatml),
             ("{{ tools }} in a form that nobody knows", chatml),
-            // functionary 3.1 and 3.2, firefunction, ToolACE.
+            ("<function_calls>f()</function_calls>", chatml),
+            // functionary 3.1 and 3.2, firefunction.
             ("<function=f>{}</function>", llama),
             (">>>all {{ tools }}", llama),
             (" functools[{}]", llama),
-            ("[func_name1(params_name1=params_value1)]", llama),
             // A model of Cohere's without calls.
             (
                 "<|START_OF_TURN_TOKEN|><|CHATBOT_TOKEN|>",

@@ -3,7 +3,7 @@
 
 use fsm_index::contract::{self, Effort};
 use fsm_index::{ByteAutomaton, Vocabulary};
-use response_parser::{Family, Language, ResponseTemplate, Turn};
+use response_parser::{Family, ResponseTemplate, Turn};
 use serde_json::{Value, json};
 use structural_tags::{Count, ResponseFormat};
 
@@ -253,8 +253,7 @@ fn a_template_may_write_so_too() {
         .unwrap()
         .remove("close_pattern");
     json["fields"]["tool_calls"]["open_pattern"] = json!("<\\|tool_call>call:(?P<name>\\w+)");
-    let extended = ResponseTemplate::builder().with_language(Language::Extended);
-    let template = extended.build(&json).unwrap();
+    let template = ResponseTemplate::new(&json).unwrap();
     let none = vocabulary(&[], &[]);
     let of = |name: &str| {
         let tool = json!({"name": name, "parameters": trip()});
