@@ -14,15 +14,19 @@ __all__ = [
     "ResponseSchema",
     "ResponseStream",
     "ResponseTemplate",
+    "TextParser",
     "TokenmoldError",
     "Vocabulary",
-    "__version__",
     "_RegexIndex",
+    "__version__",
     "_apply_mask",
     "_json_schema_regex",
     "_vocabulary_from_state",
     "available_threads",
+    "families",
+    "family_of",
     "fill_batch",
+    "reasoning_marks",
 ]
 
 __version__: str
