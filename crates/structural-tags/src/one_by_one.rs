@@ -11,7 +11,7 @@ use super::orders::Orders;
 use super::parts::Quiet;
 use super::response::{ResponseFormat, ToolSpec, of_tool, spell};
 use super::whole::{ANNOTATIONS, Whole, is_nothing, types};
-use crate::{Error, ErrorKind};
+use crate::{Error, ErrorKind, compile_schema};
 
 impl ResponseFormat {
     /// The arguments of a call, one by one.
@@ -73,6 +73,9 @@ impl ResponseFormat {
                 "`required` at \"/required\" names {unknown:?}, which is not in `properties`"
             )));
         }
+        if properties.is_empty() && schema.get("additionalProperties") != Some(&json!(false)) {
+            return self.anything(argument, &markers);
+        }
         let mut members = Vec::new();
         for key in properties.keys() {
             if key.is_empty() || key.contains(['<', '>', '"', '\n', '\r']) || key.trim() != key {
@@ -90,6 +93,30 @@ impl ResponseFormat {
             }
         }
         Ok(orders.members(members, Between::Nothing, rules))
+    }
+
+    /// Whatever arguments the model likes, of a tool that says nothing of them.
+    fn anything(&self, argument: &Argument, markers: &[String]) -> Result<Node, Error> {
+        let close = spell(&argument.close, &[])?;
+        let text = || Node::Free(markers.to_vec(), None);
+        let way = |word: &str, inside: Node| {
+            let open = spell(&argument.open, &[("{type}", word)])?;
+            Ok::<Node, Error>(Node::Seq(vec![open, inside, close.clone()]))
+        };
+        let mut ways = Vec::new();
+        for (name, word) in &argument.types {
+            ways.push(match name.as_str() {
+                "string" => way(word, text())?,
+                name => {
+                    let value = compile_schema(&json!({"type": name}), &self.options)?;
+                    way(word, Node::Json(value, markers.to_vec()))?
+                }
+            });
+        }
+        if ways.is_empty() {
+            ways.push(way("", text())?);
+        }
+        Ok(Node::Repeat(Box::new(Node::Alt(ways)), 0, None))
     }
 
     /// An argument with its marks; `None` if no value of it can be written.

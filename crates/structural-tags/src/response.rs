@@ -705,12 +705,13 @@ pub(super) fn spell(spelling: &Spelling, known: &[(&str, &str)]) -> Result<Node,
                 text = text.replace(placeholder, meant);
             }
             let mut nodes = Vec::new();
-            for (at, piece) in text.split("{index}").enumerate() {
-                if at > 0 {
-                    nodes.push(Node::regex("[0-9]{1,3}")?);
-                }
-                nodes.push(Node::marker(piece));
+            let mut rest = text.as_str();
+            while let Some((at, hole, pattern)) = first_hole(rest) {
+                nodes.push(Node::marker(&rest[..at]));
+                nodes.push(Node::regex(pattern)?);
+                rest = &rest[at + hole.len()..];
             }
+            nodes.push(Node::marker(rest));
             match nodes.len() {
                 1 => nodes.remove(0),
                 _ => Node::Seq(nodes),
@@ -721,6 +722,18 @@ pub(super) fn spell(spelling: &Spelling, known: &[(&str, &str)]) -> Result<Node,
         Spelling::Choice(Choice::Maybe(piece)) => Node::optional(spell(piece, known)?),
         Spelling::Choice(Choice::Matches(pattern)) => Node::regex(pattern)?,
     })
+}
+
+/// The first placeholder of a text that stands for any of its kind: where it is, and what it stands for.
+fn first_hole(text: &str) -> Option<(usize, &'static str, &'static str)> {
+    const HOLES: [(&str, &str); 2] = [
+        ("{index}", "[0-9]{1,3}"),
+        ("{key}", "[A-Za-z_][A-Za-z0-9_]*"),
+    ];
+    let found = HOLES
+        .iter()
+        .filter_map(|(hole, pattern)| Some((text.find(hole)?, *hole, *pattern)));
+    found.min()
 }
 
 /// Free text that would not be taken for a call.

@@ -407,3 +407,35 @@ fn arguments_come_in_any_order_and_once() {
         assert!(!automaton.is_match(twice.as_bytes()), "{twice}");
     }
 }
+
+/// A tool that says nothing of its arguments takes any, as the family writes them.
+#[test]
+fn a_tool_without_properties_takes_any_arguments() {
+    let vocabulary = vocabulary(&[], &[]);
+    let tools = json!([{"name": "calc", "parameters": {"type": "object"}}]);
+    let turn = Turn::after("").with_tools(&tools);
+    let cases = [
+        (
+            Family::KIMI_K3,
+            "<|open|>tools<|sep|><|open|>call tool=\"calc\" index=\"1\"<|sep|><|open|>argument key=\"x\" type=\"number\"<|sep|>1<|close|>argument<|sep|><|close|>call<|sep|><|close|>tools<|sep|>",
+            json!({"x": 1}),
+        ),
+        (
+            Family::QWEN3_CODER,
+            "<tool_call>\n<function=calc>\n<parameter=x>\none and two\n</parameter>\n</function>\n</tool_call>",
+            json!({"x": "one and two"}),
+        ),
+    ];
+    for (family, output, arguments) in cases {
+        let format = ResponseFormat::named(family)
+            .and_then(|format| format.with_tools(tools.as_array().unwrap()))
+            .unwrap()
+            .with_calls(Count::ONE);
+        let automaton = format.compile(&vocabulary).unwrap();
+        assert!(automaton.is_match(output.as_bytes()), "{family}");
+        assert!(!automaton.is_match(output.replace("calc", "other").as_bytes()));
+        let template = ResponseTemplate::of_family(family).unwrap();
+        let message = template.parse_turn(&turn, output).unwrap();
+        assert_eq!(called(&message), [(json!("calc"), arguments)], "{family}");
+    }
+}
