@@ -466,12 +466,11 @@ impl TemplateStream {
         let template = &self.inner.template;
         let (field, from) = self.machine.open_region(template)?;
         let field = &template.fields[field];
-        let dialect = match (
-            &field.parser.kind,
-            field.call.as_ref().map(|call| &call.body),
-        ) {
-            (Kind::Json(dialect), _) | (_, Some(Body::Json(dialect))) => dialect,
-            _ => return None,
+        let body = field.call.as_ref().map(|call| &call.body);
+        let ((Kind::Json(dialect), _) | (_, Some(Body::Json(dialect)))) =
+            (&field.parser.kind, body)
+        else {
+            return None;
         };
         if self.partial.as_ref().is_none_or(|open| open.from != from) {
             self.partial = Some(OpenJson {
@@ -646,12 +645,9 @@ impl Streamed<'_> {
                 self.shown.held.push_str(text);
                 return;
             }
-            match strip {
-                true => {
-                    text = body;
-                    self.shown.held.clear();
-                }
-                false => {}
+            if strip {
+                text = body;
+                self.shown.held.clear();
             }
             self.shown.started = true;
             self.events.push(Event::RegionOpen {
