@@ -409,6 +409,13 @@ fn filled(word: &str, arguments: &Value) -> Result<String, String> {
     }
 }
 
+fn steps(count: usize) -> String {
+    match count {
+        1 => "1 step".to_owned(),
+        count => format!("{count} steps"),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::filled;
@@ -428,12 +435,5 @@ mod tests {
             assert_eq!(filled(word, &arguments).unwrap(), expected, "{word}");
         }
         assert!(filled("{z}", &json!({"z": "\0"})).is_err());
-    }
-}
-
-fn steps(count: usize) -> String {
-    match count {
-        1 => "1 step".to_owned(),
-        count => format!("{count} steps"),
     }
 }
