@@ -11,6 +11,7 @@ Compile once, share the constraint, and give each text a matcher of its own. A s
 from ._compiler import Compiler
 from ._masks import allocate_mask, apply_mask
 from ._tokenmold import (
+    Automaton,
     ChatTemplate,
     Constraint,
     Explanation,
@@ -19,6 +20,7 @@ from ._tokenmold import (
     ResponseStream,
     ResponseTemplate,
     TokenmoldError,
+    Trace,
     Vocabulary,
     __version__,
     available_threads,
@@ -29,6 +31,7 @@ from ._tokenmold import (
 from .tool_schema import tool_schema
 
 __all__ = [
+    "Automaton",
     "ChatTemplate",
     "Compiler",
     "Constraint",
@@ -38,6 +41,7 @@ __all__ = [
     "ResponseStream",
     "ResponseTemplate",
     "TokenmoldError",
+    "Trace",
     "Vocabulary",
     "__version__",
     "allocate_mask",

@@ -6,6 +6,7 @@ from typing import Any, Literal, final
 from typing_extensions import disjoint_base
 
 __all__ = [
+    "Automaton",
     "ChatTemplate",
     "Compiler",
     "Constraint",
@@ -16,6 +17,7 @@ __all__ = [
     "ResponseTemplate",
     "TextParser",
     "TokenmoldError",
+    "Trace",
     "Vocabulary",
     "_RegexIndex",
     "__version__",
@@ -273,6 +275,35 @@ class ResponseSchema:
     def parse(self, text: str) -> Any: ...
     @property
     def json(self) -> Any: ...
+
+@final
+class Automaton:
+    """The smallest automaton of a regular expression, to look at."""
+
+    def __new__(cls, regex: str, *, symbols: Literal["chars", "bytes"] = "chars") -> Automaton: ...
+    @property
+    def start(self) -> int: ...
+    @property
+    def finals(self) -> list[int]: ...
+    @property
+    def transitions(self) -> list[dict[str, int]]: ...
+    def accepts(self, text: str) -> bool: ...
+    def trace(self, text: str) -> Trace: ...
+    def dot(self) -> str: ...
+    def __len__(self) -> int: ...
+
+@final
+class Trace:
+    """The way of a text through an automaton."""
+
+    @property
+    def accepted(self) -> bool: ...
+    @property
+    def state(self) -> int: ...
+    @property
+    def stopped_at(self) -> int | None: ...
+    @property
+    def steps(self) -> list[tuple[int, str, int, int | None]]: ...
 
 @final
 class TextParser:

@@ -3,6 +3,7 @@
 //! Classes are thin: each holds a value of one of the Rust crates, and says its errors as
 //! `TokenmoldError`. `buffers.rs` is the only place that touches memory which Python lends.
 
+mod automaton;
 mod buffers;
 mod chat;
 mod compiler;
@@ -25,6 +26,8 @@ use pyo3::prelude::*;
 mod _tokenmold {
     use pyo3::prelude::*;
 
+    #[pymodule_export]
+    use crate::automaton::{Automaton, Trace};
     #[pymodule_export]
     use crate::chat::ChatTemplate;
     #[pymodule_export]
