@@ -41,9 +41,11 @@ fn a_chat_is_written_out_as_it_was_said() {
         &template,
         "--messages",
         "-",
+        "--var",
+        "n=99999999999999999999",
     ];
     let render = |further: &[&str]| run(&[&base[..], further].concat(), chat);
-    let written = render(&["--var", "n=99999999999999999999"]).json();
+    let written = render(&[]).json();
     assert_eq!(
         written["text"],
         "[123456789012345678901, nan]|a</s>b|é99999999999999999999"
@@ -56,17 +58,17 @@ fn a_chat_is_written_out_as_it_was_said() {
     let refused = render(&["--sanitize", "refuse", "--control-token", "</s>"]);
     assert_ne!(refused.code, Some(0));
     assert!(
-        refused.err.contains("/messages/1/content"),
+        refused.out.contains("/messages/1/content"),
         "{}",
-        refused.err
+        refused.out
     );
     let unknown = render(&["--sanitize", "refuse"]);
-    assert!(unknown.err.contains("--control-token"), "{}", unknown.err);
+    assert!(unknown.out.contains("--control-token"), "{}", unknown.out);
     let limited = render(&["--limit", "instructions=3"]);
     assert!(
-        limited.err.contains("more than 3 instructions"),
+        limited.out.contains("more than 3 instructions"),
         "{}",
-        limited.err
+        limited.out
     );
     assert!(
         render(&["--limit", "steps=3"])
