@@ -3,7 +3,7 @@
 //! - [`Family`]: the families of models whose texts are read without a template of one's own, by name or by the
 //!   chat template.
 //! - [`ResponseTemplate`]: regions between delimiters, with [`TemplateStream`] for text that
-//!   arrives in pieces; the form of Hugging Face transformers 5.23.
+//!   arrives in pieces; the form of Hugging Face transformers 5.23 and 5.24, see [`TemplateRelease`].
 //! - [`ResponseSchema`]: the older form, of transformers 5.0 to 5.12.
 //! - [`agentscope`]: fenced JSON and code, text between tags.
 //! - [`PartialJson`]: the value so far of JSON that is still being written.
@@ -98,7 +98,7 @@ pub use partial::{PartialJson, Unfinished};
 pub use schema::{Mode, Release};
 pub use template::{
     Broken, End, Event, Finished, Language, Names, PartialValue, Piece, Pieces, ResponseTemplate,
-    ResponseTemplateBuilder, TemplateStream, Turn,
+    ResponseTemplateBuilder, TemplateRelease, TemplateStream, Turn,
 };
 
 use schema::{MAX_VALUE_DEPTH, Schema};

@@ -3,7 +3,9 @@
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
-use response_parser::{Mode, Release, ResponseSchema, ResponseTemplate, Turn, Unrepresentable};
+use response_parser::{
+    Mode, Release, ResponseSchema, ResponseTemplate, TemplateRelease, Turn, Unrepresentable,
+};
 use serde_json::{Value, json};
 
 /// The folder of the checking data, or `None`, said aloud, where there is none.
@@ -81,8 +83,10 @@ fn response_schema_answers_like_the_reference() {
 
 /// The message, or the kind of the error, of a case of a template.
 fn message(record: &Value) -> Result<Value, response_parser::Error> {
+    // The answers are those of transformers 5.23.
     let template = ResponseTemplate::builder()
         .with_mode(Mode::Reference)
+        .with_release(TemplateRelease::V5_23)
         .with_unrepresentable(Unrepresentable::Tag)
         .build(&record["template"])?;
     let mut turn = Turn::new();

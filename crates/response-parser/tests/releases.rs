@@ -1,7 +1,9 @@
-//! What each release of transformers reads with a response schema. `scripts/response-schema-cases`
+//! What each release of transformers reads with a response schema or template. `scripts/response-schema-cases`
 //! wrote the answers of 5.12, the last that has the language; those of 5.0 are in `golden.rs`.
 
-use response_parser::{ErrorKind, Mode, Release, ResponseSchema};
+use response_parser::{
+    ErrorKind, Mode, Release, ResponseSchema, ResponseTemplate, TemplateRelease, Turn,
+};
 use serde_json::{Value, json};
 
 fn read(record: &Value, mode: Mode) -> Result<Value, response_parser::Error> {
@@ -112,4 +114,50 @@ fn long_calls_of_gemma_take_linear_time() {
         .parse(&format!("{{{long}:<|\"|>{long}<|\"|>}}"))
         .unwrap();
     assert_eq!(read[&long], long);
+}
+
+/// `scripts/response-template-cases` wrote the answers.
+#[test]
+fn templates_are_read_as_their_release_reads_them() {
+    let mut differ = Vec::new();
+    let mut answers = Vec::new();
+    for (release, cases) in [
+        (
+            TemplateRelease::V5_23,
+            include_str!("data/templates-5.23.jsonl"),
+        ),
+        (
+            TemplateRelease::V5_24,
+            include_str!("data/templates-5.24.jsonl"),
+        ),
+    ] {
+        for mode in [Mode::Reference, Mode::Lenient] {
+            let builder = ResponseTemplate::builder().with_mode(mode);
+            let builder = builder.with_release(release);
+            for line in cases.lines() {
+                let record: Value = serde_json::from_str(line).unwrap();
+                let text = record["input"].as_str().unwrap();
+                let turn = Turn::after("").with_tools(&record["tools"]);
+                let read = builder.build(&record["template"]).and_then(|template| {
+                    let whole = template.parse_turn(&turn, text);
+                    let mut stream = template.stream(&turn)?;
+                    let pieces = text.char_indices().try_for_each(|(at, c)| {
+                        stream.feed(&text[at..at + c.len_utf8()]).map(|_| ())
+                    });
+                    let streamed = pieces.and_then(|()| Ok(stream.finish()?.message));
+                    assert_eq!(streamed.as_ref().ok(), whole.as_ref().ok(), "{line}");
+                    whole
+                });
+                let expected = record.get("expected").map(Value::to_string);
+                if read.as_ref().ok().map(Value::to_string) != expected {
+                    differ.push(format!("{release:?}, {mode:?}: {line}\n  got {read:?}"));
+                }
+                answers.push(expected);
+            }
+        }
+    }
+    assert!(differ.is_empty(), "{}", differ.join("\n"));
+    let (old, new) = answers.split_at(answers.len() / 2);
+    let changed = old.iter().zip(new).filter(|(old, new)| old != new).count();
+    assert!(changed > 20, "{changed} of {} answers differ", old.len());
 }

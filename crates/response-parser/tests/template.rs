@@ -20,6 +20,10 @@ fn templates() -> Vec<Value> {
         field(json!({"x": {"open_pattern": "<a.*?!>|b", "close": "</x>"}, "c": {}})),
         field(json!({"x": {"open": "<x>", "close_pattern": "</x>(?:<end>)?"}, "c": {}})),
         field(json!({"x": {"open": "<x>", "close_pattern": "</x>(?!!)\\s*"}, "c": {}})),
+        field(
+            json!({"x": {"open_pattern": "<x(?P<n>=)?>?", "close_pattern": "</(?P<n>x)?(?P<m>!*)>", "repeats": true,
+            "transform": {"n": "{n}", "m": "{m}"}}, "c": {}}),
+        ),
         field(json!({"x": {"open_pattern": "(?=[\\s\\S]*?</x>)", "close": "</x>"}, "c": {}})),
         field(
             json!({"x": {"open_pattern": "\\b<(?P<n>\\w)\\s*=?", "close_pattern": "\\s*>",

@@ -2,10 +2,10 @@
 
 use serde_json::{Map, Value as Json};
 
-use super::Language;
 use super::call::{Body, Call, Ends, Parameters, Plain};
 use super::shape::Shape;
 use super::transform::Structure;
+use super::{Language, TemplateRelease};
 use crate::error::{Error, ErrorKind};
 use crate::pyre::{Dialect, Pattern, SyntaxError};
 use crate::schema::{Mode, is_truthy, shorten};
@@ -22,6 +22,7 @@ pub(super) struct Template {
     pub(super) implicit: Option<usize>,
     pub(super) start_anchor: Anchor,
     pub(super) language: Language,
+    pub(super) release: TemplateRelease,
 }
 
 pub(super) struct Field {
@@ -95,6 +96,23 @@ pub(super) struct KvLines {
     pub(super) value_parser: Option<Parser>,
 }
 
+impl Field {
+    /// The named groups of what opens a region, by number; behind all groups of the opening come those of what closes it.
+    pub(super) fn named(&self) -> impl Iterator<Item = (usize, &str)> {
+        let behind = self.groups_of_opening();
+        let closing = self.close.iter().flat_map(named);
+        let closing = closing.map(move |(group, name)| (behind + group, name));
+        self.open.iter().flat_map(named).chain(closing)
+    }
+
+    /// How many groups what opens a region has, its whole match included.
+    pub(super) fn groups_of_opening(&self) -> usize {
+        self.open
+            .as_ref()
+            .map_or(0, |open| open.pattern.names().len())
+    }
+}
+
 impl Parser {
     /// Whether a region's text is only raw material of its value.
     pub(super) fn is_dirty(&self) -> bool {
@@ -106,17 +124,28 @@ impl Parser {
 }
 
 /// Reads and checks a template. Linear in its size.
-pub(super) fn load(json: &Json, mode: Mode, language: Language) -> Result<Template, Error> {
+pub(super) fn load(
+    json: &Json,
+    mode: Mode,
+    language: Language,
+    release: TemplateRelease,
+) -> Result<Template, Error> {
     if !depth_within(json, MAX_TEMPLATE_DEPTH) {
         let message = format!("the template is nested deeper than {MAX_TEMPLATE_DEPTH}");
         return Err(Error::new(ErrorKind::DepthLimit, "", message));
     }
-    Loader { mode, language }.template(json)
+    let loader = Loader {
+        mode,
+        language,
+        release,
+    };
+    loader.template(json)
 }
 
 struct Loader {
     mode: Mode,
     language: Language,
+    release: TemplateRelease,
 }
 
 /// Members of a field that only the extended language has.
@@ -227,6 +256,7 @@ impl Loader {
             implicit: implicit_field,
             start_anchor,
             language: self.language,
+            release: self.release,
         })
     }
 

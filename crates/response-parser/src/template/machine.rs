@@ -1,7 +1,8 @@
 //! Cuts a text into regions, as far as the text that is there settles the cuts.
 
+use super::TemplateRelease;
 use super::call::{Asked, Parameter, Scan, Step};
-use super::load::{Anchor, Template};
+use super::load::{Anchor, Template, named};
 use super::shape::Ahead;
 use crate::error::{Error, ErrorKind};
 use crate::pyre::{Found, STEPS, STEPS_PER_BYTE, Scanner};
@@ -84,8 +85,8 @@ pub(super) trait Regions {
     fn open(&mut self, field: usize);
     /// Text of the open region of `field`, from here to there.
     fn text(&mut self, field: usize, from: usize, to: usize);
-    /// The open region ends; all its text is from here to there. `captures` are groups of
-    /// the match that opened it: number, start, end.
+    /// The open region ends; all its text is from here to there. `captures` are groups of the match that opened
+    /// it, and behind them of the one that closed it: number (see [`Field::named`](super::load::Field::named)), start, end.
     fn close(
         &mut self,
         field: usize,
@@ -347,6 +348,9 @@ impl Machine {
                         let pointer = &template.fields[cut.field].pointer;
                         return Err(Error::new(ErrorKind::NoProgress, pointer, message)
                             .at_offset(Some(cut.end)));
+                    }
+                    if open && template.release != TemplateRelease::V5_23 {
+                        self.captures.extend(captures_of(template, text, cut)?);
                     }
                     self.leave(template, cut.start, regions)?;
                     // No further than a zero-width close outside of a region, in this call:
@@ -793,17 +797,22 @@ fn captures_of(
     cut: Cut,
 ) -> Result<Vec<(usize, usize, usize)>, Error> {
     let mut captures = Vec::new();
-    if let Some(anchor) = &template.fields[cut.field].open
+    let field = &template.fields[cut.field];
+    let (anchor, behind) = match cut.side {
+        Side::Open => (&field.open, 0),
+        Side::Close => (&field.close, field.groups_of_opening()),
+    };
+    if let Some(anchor) = anchor
         && anchor.pattern.names().iter().any(Option::is_some)
     {
         let groups = anchor.pattern.match_at(text, cut.start);
         let groups = groups.map_err(|e| exhausted(e, anchor.pointer.clone()))?;
-        for (group, _) in super::load::named(anchor) {
+        for (group, _) in named(anchor) {
             let part = groups
                 .as_ref()
                 .and_then(|groups| groups.get(group).copied());
             if let Some(Some((from, to))) = part {
-                captures.push((group, from, to));
+                captures.push((behind + group, from, to));
             }
         }
     }

@@ -30,7 +30,7 @@ pub use machine::End;
 pub use stream::{Event, Finished, PartialValue, TemplateStream};
 pub use tools::Names;
 
-/// A compiled response template: the form of Hugging Face transformers 5.23, with `open`,
+/// A compiled response template: the form of Hugging Face transformers, see [`TemplateRelease`], with `open`,
 /// `close`, `content` and their kin for each field. Immutable, cheap to clone, and shared
 /// freely between threads.
 ///
@@ -111,11 +111,36 @@ pub enum Pieces {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Language {
-    /// That of Hugging Face transformers 5.23, and nothing else.
+    /// That of Hugging Face transformers, of the [`TemplateRelease`] at hand, and nothing else.
     #[default]
     HuggingFace,
     /// The same with the members by which families tell calls from text, see [`ResponseTemplate`].
     Extended,
+}
+
+/// The release of transformers whose language of response templates is meant.
+///
+/// ```
+/// use response_parser::{ResponseTemplate, TemplateRelease};
+/// use serde_json::json;
+///
+/// let template = json!({"start_anchor": "<|assistant|>", "fields": {"call": {
+///     "open": "<call>", "close_pattern": "</call (?P<name>\\w+)>",
+///     "transform": {"name": "{name}", "input": "{content}"}
+/// }}});
+/// let read = |release| ResponseTemplate::builder().with_release(release).build(&template)?.parse("<call>x</call f>");
+/// assert_eq!(read(TemplateRelease::V5_24)?, json!({"call": {"name": "f", "input": "x"}}));
+/// assert!(read(TemplateRelease::V5_23).is_err());
+/// # Ok::<(), response_parser::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum TemplateRelease {
+    /// 5.23: named groups of what closes a region are not looked at.
+    V5_23,
+    /// 5.24: a transform knows the named groups of what closed its region, which hide those of what opened it.
+    #[default]
+    V5_24,
 }
 
 /// What becomes of a call that cannot be read, or was cut off. Templates of the reference's language always fail.
@@ -150,6 +175,7 @@ pub struct ResponseTemplateBuilder {
     mode: Mode,
     unrepresentable: Unrepresentable,
     language: Language,
+    release: TemplateRelease,
     broken: Broken,
     names: Names,
     pieces: Pieces,
@@ -177,6 +203,13 @@ impl ResponseTemplateBuilder {
     #[must_use]
     pub fn with_language(mut self, language: Language) -> Self {
         self.language = language;
+        self
+    }
+
+    /// The release of the reference whose language it is; [`TemplateRelease::V5_24`] unless told.
+    #[must_use]
+    pub fn with_release(mut self, release: TemplateRelease) -> Self {
+        self.release = release;
         self
     }
 
@@ -219,7 +252,7 @@ impl ResponseTemplateBuilder {
     /// [`ErrorKind::RegexUnsupported`] for a pattern that needs what this crate lacks.
     pub fn build(&self, template: &Json) -> Result<ResponseTemplate, Error> {
         let json = template;
-        let template = load::load(template, self.mode, self.language)?;
+        let template = load::load(template, self.mode, self.language, self.release)?;
         // It is as deep as a template may be, or was refused.
         let json = json.clone();
         let beyond = self.unrepresentable.beyond();

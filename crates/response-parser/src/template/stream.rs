@@ -1034,13 +1034,13 @@ fn region_value<'t>(
     content::value(field, tools, &text[from..to], from, &captures)
 }
 
-/// The groups of the match that opened a region, by name.
+/// The groups of the matches that opened and closed a region, by name.
 fn named_captures<'f, 't>(
     field: &'f Field,
     text: &'t str,
     captures: &[(usize, usize, usize)],
 ) -> Vec<(&'f str, &'t str)> {
-    let names: Vec<(usize, &str)> = field.open.iter().flat_map(named).collect();
+    let names: Vec<(usize, &str)> = field.named().collect();
     let captures = captures.iter().filter_map(|&(group, from, to)| {
         let (_, name) = names.iter().find(|(known, _)| *known == group)?;
         Some((*name, &text[from..to]))
