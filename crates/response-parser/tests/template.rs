@@ -398,6 +398,18 @@ fn hostile_texts_cost_linear_time_or_hit_a_limit() {
             field(json!({"x": tags})),
             format!("<x>{}</x>", "<a>".repeat(1 << 16)),
         ),
+        // Strings that never end, of escaped quotes.
+        (
+            field(
+                json!({"x": {"open": "<x>", "close": "</x>", "content": "json",
+                "content_args": {"unquoted_keys": true, "allow_non_json": true}}}),
+            ),
+            format!(
+                "<x>{}{}</x>",
+                "\"\\\n".repeat(1 << 16),
+                "\"\\".repeat(1 << 20)
+            ),
+        ),
         (
             field(json!({"x": {"open": "<x>", "close": "</x>", "content": "json"}})),
             format!("<x>{}</x>", "[".repeat(1 << 20)),

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use super::TemplateRelease;
 use super::call::{Body, Call, Parameter, Parameters, trimmed};
 use super::load::{Field, JsonDialect, Kind, KvLines, Parser, XmlInline, empty_separator};
 use super::loose;
@@ -438,7 +439,7 @@ fn rewrite(dialect: &JsonDialect, text: &str) -> std::result::Result<Option<Stri
         text = Cow::Owned(out);
     }
     if dialect.unquoted_keys {
-        text = Cow::Owned(quote_keys(&text));
+        text = Cow::Owned(quote_keys(&text, dialect.release));
     }
     if strings.is_empty() {
         return Ok(Some(text.into_owned()));
@@ -448,23 +449,63 @@ fn rewrite(dialect: &JsonDialect, text: &str) -> std::result::Result<Option<Stri
     Ok(Some(out))
 }
 
-/// Puts quotes around each run of word characters between `{` or `,` and `:`.
-fn quote_keys(text: &str) -> String {
+/// Puts quotes around each run of word characters between `{` or `,` and `:`. From 5.24 on there may be blanks
+/// between them, and what stands in quotes is left alone. Linear.
+fn quote_keys(text: &str, release: TemplateRelease) -> String {
+    let old = release == TemplateRelease::V5_23;
+    let behind_blanks = |text: &str| match old {
+        true => 0,
+        false => text.len() - text.trim_start().len(),
+    };
     let mut out = String::with_capacity(text.len() + 16);
-    let mut copied = 0;
-    for (place, _) in text.match_indices(['{', ',']) {
-        let key = &text[place + 1..];
-        let length = key.find(|c: char| !is_word(c)).unwrap_or(key.len());
-        if length > 0 && key[length..].starts_with(':') {
-            out.push_str(&text[copied..=place]);
+    let (mut copied, mut at) = (0, 0);
+    // No string that begins before this place ends: its quote would have ended the one that was tried first.
+    let mut unclosed = 0;
+    while let Some(found) = text[at..].find(['{', ',', '"']) {
+        let place = at + found;
+        at = place + 1;
+        if text.as_bytes()[place] == b'"' {
+            if !old && place >= unclosed {
+                match string_end(text, at) {
+                    Ok(end) => at = end,
+                    Err(stopped) => unclosed = stopped,
+                }
+            }
+            continue;
+        }
+        let from = at + behind_blanks(&text[at..]);
+        let key = &text[from..];
+        let key = &key[..key.find(|c: char| !is_word(c)).unwrap_or(key.len())];
+        let to = from + key.len();
+        let colon = to + behind_blanks(&text[to..]);
+        if !key.is_empty() && text[colon..].starts_with(':') {
+            out.push_str(&text[copied..from]);
             out.push('"');
-            out.push_str(&key[..length]);
+            out.push_str(key);
             out.push('"');
-            copied = place + 1 + length;
+            copied = to;
         }
     }
     out.push_str(&text[copied..]);
     out
+}
+
+/// The place behind the string that begins at `from`, behind its quote; the place up to which there is none if it
+/// does not end: at the end of the text, or at an escaped line end, which no string has.
+fn string_end(text: &str, from: usize) -> std::result::Result<usize, usize> {
+    let mut at = from;
+    while let Some(found) = memchr::memchr2(b'"', b'\\', &text.as_bytes()[at..]) {
+        let place = at + found;
+        at = place + 1;
+        if text.as_bytes()[place] == b'"' {
+            return Ok(at);
+        }
+        match text[at..].chars().next() {
+            None | Some('\n') => return Err(at),
+            Some(escaped) => at += escaped.len_utf8(),
+        }
+    }
+    Err(text.len())
 }
 
 /// Copies `text` with its marks replaced by the strings they stand for. Marks inside those

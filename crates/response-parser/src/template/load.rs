@@ -78,6 +78,8 @@ pub(super) enum Kind {
 pub(super) struct JsonDialect {
     pub(super) allow_non_json: bool,
     pub(super) unquoted_keys: bool,
+    /// Decides which texts are keys.
+    pub(super) release: TemplateRelease,
     /// Pairs of what opens and what closes a string.
     pub(super) string_delims: Vec<(String, String)>,
 }
@@ -437,6 +439,7 @@ impl Loader {
             let dialect = JsonDialect {
                 allow_non_json: false,
                 unquoted_keys: true,
+                release: self.release,
                 string_delims: string_delims(Some(pairs), pointer)?,
             };
             return Ok((Body::Json(dialect), false));
@@ -564,6 +567,7 @@ impl Loader {
             "json" => Kind::Json(JsonDialect {
                 allow_non_json: truthy("allow_non_json"),
                 unquoted_keys: truthy("unquoted_keys"),
+                release: self.release,
                 string_delims: string_delims(args.get("string_delims"), pointer)?,
             }),
             "xml-inline" => self.xml_inline(args, pointer)?,

@@ -136,9 +136,11 @@ pub enum Language {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum TemplateRelease {
-    /// 5.23: named groups of what closes a region are not looked at.
+    /// 5.23: named groups of what closes a region are not looked at; keys without quotes have no blanks around them, and
+    /// are also found within strings.
     V5_23,
-    /// 5.24: a transform knows the named groups of what closed its region, which hide those of what opened it.
+    /// 5.24: a transform knows the named groups of what closed its region, which hide those of what opened it; keys
+    /// without quotes may have blanks around them, and what stands in quotes is left alone.
     #[default]
     V5_24,
 }
