@@ -1,6 +1,7 @@
 //! From the text of a region to its value.
 
 use std::borrow::Cow;
+use std::collections::HashSet;
 
 use super::TemplateRelease;
 use super::call::{Body, Call, Parameter, Parameters, trimmed};
@@ -536,6 +537,8 @@ fn xml_inline<'t>(
         false => depth,
     };
     let mut object = Object::default();
+    // Keys whose value is the list of their values; in 5.23 any list is taken for one.
+    let mut merged: HashSet<Text<'t>> = HashSet::new();
     let pointer = || format!("{}/tag_pattern", parser.pointer);
     let mut matches = xml.pattern.matches(text.as_str());
     while let Some(groups) = matches.next_match().map_err(|e| exhausted(e, pointer()))? {
@@ -565,7 +568,11 @@ fn xml_inline<'t>(
         };
         match object.get_mut(&key) {
             Some(known) if xml.merge_duplicates => {
-                if !matches!(known, Value::Array(_)) {
+                let is_list = match xml.release {
+                    TemplateRelease::V5_23 => matches!(known, Value::Array(_)),
+                    _ => !merged.insert(key),
+                };
+                if !is_list {
                     let first = std::mem::replace(known, Value::Null);
                     *known = Value::Array(vec![first]);
                 }

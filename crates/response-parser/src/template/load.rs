@@ -90,6 +90,8 @@ pub(super) struct XmlInline {
     pub(super) value: Option<usize>,
     pub(super) value_parser: Option<Parser>,
     pub(super) merge_duplicates: bool,
+    /// Decides which values are lists of a key's values.
+    pub(super) release: TemplateRelease,
 }
 
 pub(super) struct KvLines {
@@ -632,6 +634,7 @@ impl Loader {
             value,
             value_parser: self.value_parser(args, pointer)?,
             merge_duplicates: args.get("merge_duplicates").is_some_and(is_truthy),
+            release: self.release,
         })))
     }
 

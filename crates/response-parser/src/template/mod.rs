@@ -137,10 +137,11 @@ pub enum Language {
 #[non_exhaustive]
 pub enum TemplateRelease {
     /// 5.23: named groups of what closes a region are not looked at; keys without quotes have no blanks around them, and
-    /// are also found within strings.
+    /// are also found within strings; `merge_duplicates` adds to a value that is a list itself.
     V5_23,
     /// 5.24: a transform knows the named groups of what closed its region, which hide those of what opened it; keys
-    /// without quotes may have blanks around them, and what stands in quotes is left alone.
+    /// without quotes may have blanks around them, and what stands in quotes is left alone; the values of a key that
+    /// `merge_duplicates` collects may be lists.
     #[default]
     V5_24,
 }
