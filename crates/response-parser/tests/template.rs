@@ -157,7 +157,7 @@ proptest! {
             json!({"value_parser": {"name": "json", "args": {"allow_non_json": true}},
                 "tag_pattern": "(?P<key>[a-z])(?P<value>.*?)<", "merge_duplicates": true}),
         ]),
-        content in prop::sample::select(vec!["text", "int", "bool", "float", "json", "xml-inline", "kv-lines"]),
+        content in prop::sample::select(vec!["text", "int", "bool", "float", "json", "xml-inline", "kv-lines", "python-call-list"]),
     ) {
         let json = json!({"start_anchor_pattern": anchors[0], "fields": {
             "x": {"open_pattern": anchors[1], "close_pattern": anchors[2], "content": content,

@@ -5,6 +5,7 @@ use std::collections::HashSet;
 
 use super::TemplateRelease;
 use super::call::{Body, Call, Parameter, Parameters, trimmed};
+use super::call_list;
 use super::load::{Field, JsonDialect, Kind, KvLines, Parser, XmlInline, empty_separator};
 use super::loose;
 use super::tools::{Names, Tools};
@@ -355,6 +356,11 @@ fn parse<'t>(parser: &Parser, text: &Text<'t>, depth: Look) -> Result<Value<'t>>
         Kind::Json(dialect) => parse_json(parser, dialect, text, depth),
         Kind::XmlInline(xml) => xml_inline(parser, xml, text, depth),
         Kind::KvLines(lines) => kv_lines(parser, lines, &trimmed(), depth),
+        Kind::CallList => call_list::calls(text.as_str()).map_err(|problem| {
+            let message = format!("no list of calls: {}", problem.message);
+            let error = Error::new(ErrorKind::CallInvalid, &parser.pointer, message);
+            error.at_offset(Some(problem.offset))
+        }),
         Kind::Call => {
             let message = "a call is read with its parameters";
             Err(Error::new(ErrorKind::CallInvalid, &parser.pointer, message))

@@ -68,6 +68,7 @@ pub(super) enum Kind {
     Json(JsonDialect),
     XmlInline(Box<XmlInline>),
     KvLines(Box<KvLines>),
+    CallList,
     /// Of the extended language: read by [`Field::call`].
     Call,
     /// Of the reference's mode: fails when used.
@@ -122,7 +123,7 @@ impl Parser {
     pub(super) fn is_dirty(&self) -> bool {
         matches!(
             self.kind,
-            Kind::Json(_) | Kind::XmlInline(_) | Kind::KvLines(_) | Kind::Call
+            Kind::Json(_) | Kind::XmlInline(_) | Kind::KvLines(_) | Kind::CallList | Kind::Call
         )
     }
 }
@@ -286,12 +287,8 @@ impl Loader {
             Some(Json::String(content)) => content,
             Some(_) => return Err(bad(at("content"), "must be a string")),
         };
-        if !is_parser(content) {
-            let message = format!(
-                "no content parser {}; there are {PARSERS}",
-                shorten(content)
-            );
-            return Err(bad(at("content"), message));
+        if !self.parsers().contains(&content) {
+            return Err(bad(at("content"), self.no_parser(content)));
         }
         let parser = self.parser(content, spec.get("content_args"), &at("content_args"))?;
         let open = self.anchor(spec, &pointer, "open", "open_pattern")?;
@@ -559,6 +556,20 @@ impl Loader {
         })
     }
 
+    /// The content parsers of the release.
+    fn parsers(&self) -> &'static [&'static str] {
+        match self.release {
+            TemplateRelease::V5_23 => &PARSERS[..7],
+            TemplateRelease::V5_24 => &PARSERS,
+        }
+    }
+
+    #[cold]
+    fn no_parser(&self, name: &str) -> String {
+        let known = self.parsers().join(", ");
+        format!("no content parser {}; there are {known}", shorten(name))
+    }
+
     fn kind(&self, name: &str, args: &Map<String, Json>, pointer: &str) -> Result<Kind, Error> {
         let truthy = |key: &str| args.get(key).is_some_and(is_truthy);
         Ok(match name {
@@ -596,8 +607,9 @@ impl Loader {
                     value_parser: self.value_parser(args, pointer)?,
                 }))
             }
+            "python-call-list" if self.parsers().contains(&name) => Kind::CallList,
             _ => {
-                let message = format!("no content parser {}; there are {PARSERS}", shorten(name));
+                let message = self.no_parser(name);
                 return Err(Error::new(ErrorKind::PythonType, pointer, message));
             }
         })
@@ -672,11 +684,17 @@ impl Loader {
     }
 }
 
-const PARSERS: &str = "text, int, float, bool, json, xml-inline, kv-lines";
-
-fn is_parser(name: &str) -> bool {
-    PARSERS.split(", ").any(|known| known == name)
-}
+/// The content parsers, the newest last.
+const PARSERS: [&str; 8] = [
+    "text",
+    "int",
+    "float",
+    "bool",
+    "json",
+    "xml-inline",
+    "kv-lines",
+    "python-call-list",
+];
 
 pub(super) fn empty_separator(pointer: &str) -> Error {
     let message = "line_sep and kv_sep must not be empty";

@@ -2,6 +2,7 @@
 
 mod arguments;
 mod call;
+mod call_list;
 mod content;
 mod load;
 mod loose;
@@ -141,7 +142,8 @@ pub enum TemplateRelease {
     V5_23,
     /// 5.24: a transform knows the named groups of what closed its region, which hide those of what opened it; keys
     /// without quotes may have blanks around them, and what stands in quotes is left alone; the values of a key that
-    /// `merge_duplicates` collects may be lists.
+    /// `merge_duplicates` collects may be lists; and
+    /// there is the content parser `python-call-list`.
     #[default]
     V5_24,
 }
