@@ -5,7 +5,7 @@ use std::io::BufRead;
 use std::path::Path;
 
 use response_parser::{
-    Event, Mode, Release, ResponseSchema, ResponseTemplate, Turn, Unrepresentable,
+    Event, Mode, Release, ResponseSchema, ResponseTemplate, TemplateRelease, Turn, Unrepresentable,
 };
 use serde_json::{Map, Value, json};
 
@@ -212,6 +212,7 @@ fn template_outcome(record: &Value, chunks: &[&str]) -> Value {
         Value::Object(object)
     };
     let template = ResponseTemplate::builder()
+        .with_release(TemplateRelease::V5_23)
         .with_mode(Mode::Reference)
         .with_unrepresentable(Unrepresentable::Tag)
         .build(&record["template"]);
