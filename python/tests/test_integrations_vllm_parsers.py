@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -208,6 +209,22 @@ def test_a_whole_answer(tokenizer: Any) -> None:
     assert len(cut.tool_calls) == 2 and cut.content == "Let me see."
 
 
+def streamed(
+    parser: Any, tokenizer: Any, request: ChatCompletionRequest, text: str, step: int
+) -> Iterator[dict[str, Any]]:
+    """The deltas of a text in pieces of so many characters, as the server sends them."""
+    pieces = [text[at : at + step] for at in range(0, len(text), step)]
+    for number, piece in enumerate(pieces):
+        delta = parser.parse_delta(
+            piece,
+            tokenizer.encode(piece, add_special_tokens=False),
+            request,
+            prompt_token_ids=[1],
+            finished=number == len(pieces) - 1,
+        )
+        yield delta.model_dump(exclude_unset=True) if delta else {}
+
+
 @pytest.mark.parametrize("step", [1, 2, 7, 1000])
 def test_an_answer_in_pieces(tokenizer: Any, step: int) -> None:
     """Through vLLM's own composition of parsers, as its server has it."""
@@ -216,17 +233,7 @@ def test_an_answer_in_pieces(tokenizer: Any, step: int) -> None:
     for text, ends in [(ANSWER, 2), ("1 < 2 and <tool", 0)]:
         parser = parser_class(tokenizer, request.tools)
         content, calls = "", {}
-        pieces = [text[at : at + step] for at in range(0, len(text), step)]
-        for number, piece in enumerate(pieces):
-            delta = parser.parse_delta(
-                piece,
-                tokenizer.encode(piece, add_special_tokens=False),
-                request,
-                prompt_token_ids=[1],
-                finished=number == len(pieces) - 1,
-            )
-            # As the server sends it.
-            sent = delta.model_dump(exclude_unset=True) if delta else {}
+        for sent in streamed(parser, tokenizer, request, text, step):
             content += sent.get("content", "")
             for one in sent.get("tool_calls", ()):
                 assert one["id"]
@@ -257,16 +264,7 @@ def test_a_family_by_name_or_by_the_chat_template(named: str, step: int) -> None
     parser = parser_class(plain, request.tools)
     content = ""
     calls: list[Any] = []
-    pieces = [WRITTEN[at : at + step] for at in range(0, len(WRITTEN), step)]
-    for number, piece in enumerate(pieces):
-        delta = parser.parse_delta(
-            piece,
-            plain.encode(piece, add_special_tokens=False),
-            request,
-            prompt_token_ids=[1],
-            finished=number == len(pieces) - 1,
-        )
-        sent = delta.model_dump(exclude_unset=True) if delta else {}
+    for sent in streamed(parser, plain, request, WRITTEN, step):
         content += sent.get("content") or ""
         calls += [one["function"] for one in sent.get("tool_calls") or ()]
     assert [(one["name"], json.loads(one["arguments"])) for one in calls] == [
