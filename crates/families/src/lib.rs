@@ -41,8 +41,8 @@ pub use presets::{Begun, Must, Preset, Together, Tools};
 use recognise::Marks;
 pub use recognise::Unrecognised;
 pub use writes::{
-    Argument, Body, CallObject, Calls, Choice, Content, Each, Form, Order, Reasoning, Spelling,
-    Writes,
+    Argument, Between, Body, CallObject, Calls, Choice, Content, Each, Form, Notation, Order,
+    Reasoning, Spelling, Writes,
 };
 
 include!(concat!(env!("OUT_DIR"), "/families.rs"));
@@ -238,7 +238,7 @@ impl fmt::Debug for Family {
 ///
 /// assert_eq!("qwen3-coder".parse::<Family>()?, Family::QWEN3_CODER);
 /// let error = "qwen".parse::<Family>().unwrap_err();
-/// assert!(error.to_string().starts_with("there is no family \"qwen\"; there are cohere, "));
+/// assert!(error.to_string().starts_with("there is no family \"qwen\"; there are apertus, cohere, "));
 /// # Ok::<(), families::UnknownFamily>(())
 /// ```
 impl FromStr for Family {
@@ -296,11 +296,11 @@ mod tests {
         }
     }
 
-    /// The names of vLLM 0.32, but for three: `hf` is whatever the model's folder says, and of `apertus` (the name of a
-    /// tool as a key) and `olmo3` (calls of Python without a list) no template reads the calls yet.
+    /// The names of vLLM 0.32 but for `hf`, which is whatever the model's folder says.
     #[test]
     fn names_of_vllm_are_answered() {
         let names = [
+            "apertus",
             "cohere_command3",
             "cohere_command4",
             "deepseek_v3",
@@ -341,6 +341,7 @@ mod tests {
             "minimax_m3",
             "mistral",
             "muse_glimmer",
+            "olmo3",
             "openai",
             "phi4_mini_json",
             "plamo3",

@@ -227,13 +227,23 @@ mod tests {
                 "<start_function_call>call:f{}",
                 Family::FUNCTIONGEMMA,
             ),
+            (
+                "<functions>{{ tools }}</functions>",
+                "<|im_start|><|im_end|><function_calls>f()</function_calls>",
+                Family::OLMO3,
+            ),
+            (
+                "<|assistant_start|>{{ m }}<|assistant_end|>",
+                "<|tools_prefix|>[{}]<|tools_suffix|>",
+                Family::APERTUS,
+            ),
         ];
         for (before, behind, family) in known {
             let source = format!("{before} {behind}");
             assert_eq!(Family::of_chat_template(&source), Ok(family), "{source}");
         }
         let unknown = [
-            // MiniCPM3, MiroThinker and OLMo 3 call tools in forms of their own.
+            // MiniCPM3, MiroThinker and others call tools in forms of their own.
             ("<|thought_start|>{{ tools }}<|thought_end|>", chatml),
             ("<use_mcp_tool> <tool_call>{}</tool_call>", chatml),
             ("{{ tools }} in a form that nobody knows", chatml),

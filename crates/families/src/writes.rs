@@ -240,14 +240,43 @@ pub struct Argument {
     pub open: Spelling,
     /// The piece behind the value.
     pub close: Spelling,
-    /// The text that ends a value for the reader.
+    /// The text that ends a value for the reader, or nothing where the value tells its own end.
+    #[serde(default)]
     pub ends: String,
+    /// The text between two arguments.
+    #[serde(default)]
+    pub between: Between,
+    /// The notation of values.
+    #[serde(default)]
+    pub notation: Notation,
     /// A text that the reader takes away on both sides of a value.
     #[serde(default)]
     pub padding: String,
     /// The word of `{type}` for each type of JSON, where the family says the type of a value.
     #[serde(default)]
     pub types: BTreeMap<String, String>,
+}
+
+/// The text between two arguments.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Between {
+    /// Nothing: each has its marks.
+    #[default]
+    Nothing,
+    /// A comma, and perhaps a blank.
+    Comma,
+}
+
+/// The notation of the values of arguments that stand alone.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Notation {
+    /// Strings as they are, and everything else as JSON.
+    #[default]
+    Text,
+    /// Literals of Python.
+    Python,
 }
 
 /// A call as an object of JSON: its keys.

@@ -783,6 +783,31 @@ fn liberties_of_the_families() {
         "[f(x)](link)",
         &json!({"content": "[f(x)](link)"}),
     );
+    // A tool's name as the only key; calls on lines of their own.
+    check_tools(
+        "apertus",
+        "",
+        "Well.<|tools_prefix|>[{\"f\": {\"a\": \"x\"}}, {\"g\": {}}]<|tools_suffix|>",
+        &json!({"content": "Well.", "tool_calls": two["tool_calls"]}),
+    );
+    check_tools(
+        "olmo3",
+        "",
+        "<function_calls>\nf(a='</function_calls>')\n\ng()\n</function_calls>",
+        &calls(&[("f", json!({"a": "</function_calls>"})), ("g", json!({}))]),
+    );
+    for broken in [
+        "<|tools_prefix|>[{\"f\": {}, \"g\": {}}]<|tools_suffix|>",
+        "<|tools_prefix|>[[\"f\"]]<|tools_suffix|>",
+    ] {
+        check_tools("apertus", "", broken, &json!({"content": broken}));
+    }
+    for broken in [
+        "<function_calls>f() g()</function_calls>",
+        "<function_calls>f(1)</function_calls>",
+    ] {
+        check_tools("olmo3", "", broken, &json!({"content": broken}));
+    }
     check_tools(
         "gemma4",
         "",

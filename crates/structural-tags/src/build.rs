@@ -76,6 +76,8 @@ pub(super) enum Node {
 pub(super) enum Between {
     Nothing,
     Commas,
+    /// Commas, and perhaps a blank behind each.
+    SpacedCommas,
 }
 
 /// Free text, and what comes where a trigger is complete.
@@ -459,6 +461,7 @@ impl<'v> Builder<'v> {
         match between {
             Between::Nothing => Ok(after),
             Between::Commas => self.part(Body::Literal(b",".as_slice().into()), after),
+            Between::SpacedCommas => self.comma(after),
         }
     }
 

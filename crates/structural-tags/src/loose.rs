@@ -1,9 +1,10 @@
-//! Arguments as an object whose keys stand without quotes and whose strings
-//! stand between delimiters of their own: `{city:<|"|>Ulm<|"|>,days:3}`.
+//! Values in another notation than JSON: as an object whose keys stand without quotes and whose
+//! strings stand between delimiters of their own, or as Python's literals.
 //!
-//! Objects, arrays and strings are spelt so as far as a schema lists what is in
-//! them. What a schema says otherwise is spelt as JSON, which the same parsers
-//! read.
+//! For example, `{city:<|"|>Ulm<|"|>,days:3}`, or `{'city': 'Ulm', 'late': True}`. Objects, arrays and
+//! strings are spelt so as far as a schema lists what is in them. What a schema says otherwise is
+//! spelt as JSON, which the same parsers read; as a literal of Python it has no `true`, `false` and
+//! `null` then.
 
 use std::cell::Cell;
 use std::collections::BTreeSet;
@@ -14,7 +15,7 @@ use serde_json::{Map, Value, json};
 use super::build::{Between, Node};
 use super::escape;
 use super::orders::Orders;
-use super::whole::{ANNOTATIONS, Whole, is_nothing, types};
+use super::whole::{ANNOTATIONS, Whole, escaped_key, is_nothing, types};
 use crate::{Error, ErrorKind};
 
 /// How many references and levels are spelt out before the rest is JSON.
@@ -27,11 +28,19 @@ const VALUES: usize = 300;
 /// Most repetitions of an array's items that are spelt out one by one.
 const ITEMS: u64 = 32;
 
+/// A notation of values.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Notation<'a> {
+    /// Keys without quotes, and strings between these delimiters, as they are.
+    Bare(&'a str, &'a str),
+    /// Python's literals: strings as JSON has them or in single quotes, `True`, `False` and `None`.
+    Python,
+}
+
 /// What values are written with.
 #[derive(Debug)]
 pub(super) struct Loose<'a> {
-    /// The delimiters of strings.
-    pub(super) quotes: &'a (String, String),
+    notation: Notation<'a>,
     /// What ends the arguments for the parser.
     pub(super) closes: &'a [String],
     /// The whole schema.
@@ -78,13 +87,13 @@ impl<'a> Place<'a> {
 
 impl<'a> Loose<'a> {
     pub(super) fn new(
-        quotes: &'a (String, String),
+        notation: Notation<'a>,
         closes: &'a [String],
         whole: Whole<'a>,
         orders: &'a Orders,
     ) -> Self {
         Loose {
-            quotes,
+            notation,
             closes,
             whole,
             orders,
@@ -109,6 +118,26 @@ impl<'a> Loose<'a> {
         self.value(&whole, rules)?.ok_or_else(nothing)
     }
 
+    /// The value of a part of the schema; `None` if there is none.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Constraint`]: the part is refused.
+    pub(super) fn part(
+        &self,
+        pointer: String,
+        rules: &mut Vec<Node>,
+    ) -> Result<Option<Node>, Error> {
+        let schema = self.whole.schema;
+        let place = Place {
+            schema: schema.pointer(&pointer).unwrap_or(schema),
+            pointer,
+            depth: 0,
+            copies: 1,
+        };
+        self.value(&place, rules)
+    }
+
     /// A value; `None` if there is none.
     fn value(&self, at: &Place<'_>, rules: &mut Vec<Node>) -> Result<Option<Node>, Error> {
         if let Some(target) = self.referred(at) {
@@ -130,11 +159,23 @@ impl<'a> Loose<'a> {
         if types.contains("string") {
             ways.extend(self.string(at)?);
         }
-        let scalars = ["boolean", "null", "number"].into_iter();
+        let as_json: &[&str] = match self.notation {
+            Notation::Bare(..) => &["boolean", "null", "number"],
+            Notation::Python => &["number"],
+        };
+        let scalars = as_json.iter().copied();
         let scalars: Vec<&str> = scalars.filter(|name| types.contains(name)).collect();
         if !scalars.is_empty() {
             let scalars = json!({"type": scalars});
             ways.extend(self.json(at, &[scalars], Vec::new())?);
+        }
+        if let Notation::Python = self.notation {
+            for (value, word) in python_words() {
+                let may = types.contains(if value.is_null() { "null" } else { "boolean" });
+                if may && self.compile(at, &[json!({"const": value})])?.is_some() {
+                    ways.push(Node::text(word));
+                }
+            }
         }
         if types.contains("array") {
             ways.extend(match self.array(at, rules)? {
@@ -198,33 +239,87 @@ impl<'a> Loose<'a> {
         })
     }
 
-    /// JSON as it is, without strings in which the parser would take a word for a
-    /// key: `{a:` or `,a:`.
+    /// JSON as it is, but for what the parser would read otherwise: strings in which it would
+    /// take a word for a key (`{a:` or `,a:`), or words that are none of Python's.
     fn plain(&self, at: &Place<'_>, only: Option<&str>) -> Result<Option<Node>, Error> {
         // With the names of members, in every draft.
         const MISTAKEN: &str = r"[{,][^{},:\s]+:";
-        let quiet = json!({
-            "not": {"type": "string", "pattern": MISTAKEN},
-            "patternProperties": {MISTAKEN: {"not": {}}},
-            "additionalProperties": {"$ref": "#/allOf/1"},
-            "items": {"$ref": "#/allOf/1"},
-        });
+        let quiet = match self.notation {
+            Notation::Bare(..) => json!({
+                "not": {"type": "string", "pattern": MISTAKEN},
+                "patternProperties": {MISTAKEN: {"not": {}}},
+                "additionalProperties": {"$ref": "#/allOf/1"},
+                "items": {"$ref": "#/allOf/1"},
+            }),
+            Notation::Python => json!({
+                "type": ["string", "number", "array", "object"],
+                "additionalProperties": {"$ref": "#/allOf/1"},
+                "items": {"$ref": "#/allOf/1"},
+            }),
+        };
         let mut more = vec![quiet];
         more.extend(only.map(|name| json!({"type": name})));
         self.json(at, &more, self.closes.to_vec())
     }
 
-    /// A string between the delimiters: what it says as it is, without escapes.
+    /// A string: in the notation, what it says as it is or nearly so.
     fn string(&self, at: &Place<'_>) -> Result<Option<Node>, Error> {
         let limit = at.keyword("maxLength").and_then(Value::as_u64);
         let limit = limit.and_then(|limit| u32::try_from(limit).ok());
-        let known = |key: &str| key == "type" || key == "maxLength" && limit.is_some();
+        let is_plain = at.has_only(|key, _| key == "type");
+        let is_bare = matches!(self.notation, Notation::Bare(..));
+        let known = |key: &str| key == "type" || key == "maxLength" && limit.is_some() && is_bare;
         let text = match at.has_only(|key, _| known(key)) {
-            true => Some(Node::Free(self.kept_out(), limit)),
+            true => Some(self.text(limit)?),
             false => self.raw(at)?.map(Node::Raw),
         };
-        let (open, close) = self.quotes;
-        Ok(text.map(|text| Node::Seq(vec![Node::marker(open), text, Node::marker(close)])))
+        let text = text.map(|text| self.quoted(text));
+        if is_bare {
+            return Ok(text);
+        }
+        let json = match is_plain {
+            true => Some(self.json_string()?),
+            false => self.json(at, &[json!({"type": "string"})], self.closes.to_vec())?,
+        };
+        Ok(one_of(json.into_iter().chain(text).collect()))
+    }
+
+    /// Any string.
+    fn any_string(&self) -> Result<Node, Error> {
+        let text = self.quoted(self.text(None)?);
+        Ok(match self.notation {
+            Notation::Bare(..) => text,
+            Notation::Python => Node::Alt(vec![self.json_string()?, text]),
+        })
+    }
+
+    /// Any string as JSON has it.
+    fn json_string(&self) -> Result<Node, Error> {
+        let any = super::compile_schema(&json!({"type": "string"}), self.whole.options)?;
+        Ok(Node::Json(any, self.closes.to_vec()))
+    }
+
+    /// Any text that may stand between the delimiters, with escapes where the notation has them.
+    fn text(&self, limit: Option<u32>) -> Result<Node, Error> {
+        let free = |limit| Node::Free(self.kept_out(), limit);
+        match self.notation {
+            Notation::Bare(..) => Ok(free(limit)),
+            Notation::Python => {
+                let more = Node::Seq(vec![Node::regex(r#"\\['"\\nrt]"#)?, free(None)]);
+                let more = Node::Repeat(Box::new(more), 0, None);
+                Ok(Node::Seq(vec![free(None), more]))
+            }
+        }
+    }
+
+    /// Between the delimiters.
+    fn quoted(&self, text: Node) -> Node {
+        match self.notation {
+            Notation::Bare(open, close) => {
+                Node::Seq(vec![Node::marker(open), text, Node::marker(close)])
+            }
+            Notation::Python => Node::Seq(vec![Node::text("'"), text, Node::text("'")]),
+        }
     }
 
     /// The strings of a schema that spell nothing that is kept out.
@@ -235,13 +330,15 @@ impl<'a> Loose<'a> {
         self.compile(at, &[quiet])
     }
 
-    /// What strings may not spell: what ends them or the arguments, and what the
-    /// parser marks strings with.
+    /// What strings between delimiters may not spell: what ends them or the arguments, and what
+    /// the parser marks strings with, or reads otherwise.
     fn kept_out(&self) -> Vec<String> {
-        let (open, close) = self.quotes;
-        let own = [open, close].into_iter().chain(self.closes).cloned();
-        own.chain(["\u{1}".to_owned(), "\u{2}".to_owned()])
-            .collect()
+        let own: &[&str] = match self.notation {
+            Notation::Bare(open, close) => &[open, close, "\u{1}", "\u{2}"],
+            Notation::Python => &["'", "\\", "\n", "\r"],
+        };
+        let own = own.iter().map(|text| (*text).to_owned());
+        own.chain(self.closes.iter().cloned()).collect()
     }
 
     /// `[a,b]`; `None` if the schema says more than what items there are.
@@ -305,7 +402,9 @@ impl<'a> Loose<'a> {
             .filter_map(Value::as_str)
             .collect();
         let kept_out = self.kept_out();
+        let is_bare = matches!(self.notation, Notation::Bare(..));
         let sayable = |key: &String| !kept_out.iter().any(|text| key.contains(text.as_str()));
+        let sayable = |key: &String| !is_bare || sayable(key);
         if !listed
             || !required.iter().all(|name| properties.contains_key(*name))
             || !properties.keys().all(sayable)
@@ -316,22 +415,26 @@ impl<'a> Loose<'a> {
         let mut members = Vec::new();
         for (key, property) in properties {
             let is_required = required.contains(key.as_str());
-            let path = format!("/properties/{}", key.replace('~', "~0").replace('/', "~1"));
+            let path = format!("/properties/{}", escaped_key(key));
             match self.value(&at.below(property, &path), rules)? {
                 Some(value) => {
-                    let member = Node::Seq(vec![self.key(key), value]);
+                    let member = Node::Seq(vec![self.key(key)?, value]);
                     members.push((key.as_str(), member, is_required));
                 }
                 None if is_required => return Ok(None),
                 None => {}
             }
         }
-        let members = self.orders.members(members, Between::Commas, rules);
+        let between = match is_bare {
+            true => Between::Commas,
+            false => Between::SpacedCommas,
+        };
+        let members = self.orders.members(members, between, rules);
         Ok(Some(bracketed("{", members, "}")))
     }
 
     /// Whatever the model likes, by a rule: values nest.
-    fn anything(&self, rules: &mut Vec<Node>) -> Result<Node, Error> {
+    pub(super) fn anything(&self, rules: &mut Vec<Node>) -> Result<Node, Error> {
         let known = self.any.get();
         if let Some(rule) = known {
             return Ok(Node::Call(rule));
@@ -340,44 +443,70 @@ impl<'a> Loose<'a> {
         self.any.set(Some(rule));
         // The rule calls itself.
         rules.push(Node::text(""));
-        let (open, close) = self.quotes;
-        let text = Node::Free(self.kept_out(), None);
-        let scalar = json!({"type": ["boolean", "null", "number"]});
+        let scalar = match self.notation {
+            Notation::Bare(..) => json!({"type": ["boolean", "null", "number"]}),
+            Notation::Python => json!({"type": "number"}),
+        };
         let scalar = super::compile_schema(&scalar, self.whole.options)?;
-        rules[rule] = Node::Alt(vec![
-            Node::Seq(vec![Node::marker(open), text, Node::marker(close)]),
+        let mut ways = vec![
+            self.any_string()?,
             Node::Json(scalar, Vec::new()),
             bracketed("[", Node::Items(Box::new(Node::Call(rule)), 0, None), "]"),
             self.any_object(rules)?,
-        ]);
+        ];
+        if let Notation::Python = self.notation {
+            ways.extend(python_words().map(|(_, word)| Node::text(word)));
+        }
+        rules[rule] = Node::Alt(ways);
         Ok(Node::Call(rule))
     }
 
     /// An object with whatever members the model likes.
     fn any_object(&self, rules: &mut Vec<Node>) -> Result<Node, Error> {
         let value = self.anything(rules)?;
-        let member = Node::Seq(vec![Node::regex(ANY_KEY)?, value]);
-        let members = Node::many(member, ",");
-        Ok(bracketed("{", Node::optional(members), "}"))
+        let members = match self.notation {
+            Notation::Bare(..) => {
+                let member = Node::Seq(vec![Node::regex(ANY_KEY)?, value]);
+                Node::optional(Node::many(member, ","))
+            }
+            Notation::Python => {
+                let member = vec![self.any_string()?, Node::regex(COLON)?, value];
+                Node::Items(Box::new(Node::Seq(member)), 0, None)
+            }
+        };
+        Ok(bracketed("{", members, "}"))
     }
 
     /// A key and its colon.
-    fn key(&self, key: &str) -> Node {
+    fn key(&self, key: &str) -> Result<Node, Error> {
+        let (open, close) = match self.notation {
+            Notation::Bare(open, close) => (open, close),
+            Notation::Python => {
+                let mut ways = vec![Node::text(Value::from(key).to_string())];
+                if !self
+                    .kept_out()
+                    .iter()
+                    .any(|text| key.contains(text.as_str()))
+                {
+                    ways.push(self.quoted(Node::text(key)));
+                }
+                return Ok(Node::Seq(vec![Node::Alt(ways), Node::regex(COLON)?]));
+            }
+        };
         let word = |c: char| c.is_ascii_alphanumeric() || c == '_';
         if !key.is_empty() && key.chars().all(word) {
-            return Node::text(format!("{key}:"));
+            return Ok(Node::text(format!("{key}:")));
         }
-        let (open, close) = self.quotes;
         let quoted = Node::Seq(vec![
             Node::marker(open),
             Node::text(key),
             Node::marker(close),
             Node::text(":"),
         ]);
-        match is_bare(key) {
+        Ok(match is_bare(key) {
             true => Node::Alt(vec![Node::text(format!("{key}:")), quoted]),
             false => quoted,
-        }
+        })
     }
 }
 
@@ -391,6 +520,19 @@ fn is_bare(key: &str) -> bool {
 
 /// Keys that no schema knows, with the colon: such words without blanks.
 const ANY_KEY: &str = "[A-Za-z0-9_]+(?:[.-][A-Za-z0-9_]+)*:";
+
+/// A colon behind a key of Python's.
+const COLON: &str = ": ?";
+
+/// The constants that Python names otherwise than JSON.
+fn python_words() -> impl Iterator<Item = (Value, &'static str)> {
+    let words = [
+        (json!(true), "True"),
+        (json!(false), "False"),
+        (Value::Null, "None"),
+    ];
+    words.into_iter()
+}
 
 fn bracketed(open: &str, inside: Node, close: &str) -> Node {
     Node::Seq(vec![Node::text(open), inside, Node::text(close)])

@@ -3,14 +3,15 @@
 //! For example, `<parameter=city>\nUlm\n</parameter>`: the schema says that `city` is a
 //! string, so that the reader takes `Ulm`, or `10115`, as it is.
 
-use families::Argument;
+use families::{Argument, Between as Separated, Notation as Values};
 use serde_json::{Map, Value, json};
 
 use super::build::{Between, Node, dfa};
+use super::loose::{Loose, Notation};
 use super::orders::Orders;
 use super::parts::Quiet;
 use super::response::{ResponseFormat, ToolSpec, of_tool, spell};
-use super::whole::{ANNOTATIONS, Whole, is_nothing, types};
+use super::whole::{ANNOTATIONS, Whole, escaped_key, is_nothing, types};
 use crate::{Error, ErrorKind, compile_schema};
 
 impl ResponseFormat {
@@ -24,7 +25,7 @@ impl ResponseFormat {
         rules: &mut Vec<Node>,
     ) -> Result<Node, Error> {
         let mut markers = closes.to_vec();
-        markers.push(argument.ends.clone());
+        markers.extend((!argument.ends.is_empty()).then(|| argument.ends.clone()));
         let wrong = |what: String| {
             of_tool(
                 tool,
@@ -74,17 +75,49 @@ impl ResponseFormat {
             )));
         }
         if properties.is_empty() && schema.get("additionalProperties") != Some(&json!(false)) {
-            return self.anything(argument, &markers);
+            return match argument.notation {
+                Values::Text => self.anything(argument, &markers),
+                Values::Python => {
+                    let value = self.python(tool, &markers, orders).anything(rules)?;
+                    let named = Node::Seq(vec![spell(&argument.open, &[])?, value]);
+                    Ok(Node::Items(Box::new(named), 0, None))
+                }
+            };
         }
         let mut members = Vec::new();
         for key in properties.keys() {
-            if key.is_empty() || key.contains(['<', '>', '"', '\n', '\r']) || key.trim() != key {
+            let is_name = match argument.notation {
+                Values::Text => {
+                    !key.is_empty()
+                        && !key.contains(['<', '>', '"', '\n', '\r'])
+                        && key.trim() == key
+                }
+                Values::Python => {
+                    let word = |c: char| c.is_ascii_alphanumeric() || c == '_';
+                    !key.is_empty()
+                        && key.chars().all(word)
+                        && !key.starts_with(|c: char| c.is_ascii_digit())
+                }
+            };
+            if !is_name {
                 return Err(wrong(format!(
                     "the name {key:?} would be taken for a marker"
                 )));
             }
             let is_required = required.contains(&key.as_str());
-            match self.argument(tool, key, argument, &markers)? {
+            let node = match argument.notation {
+                Values::Text => self.argument(tool, key, argument, &markers)?,
+                Values::Python => {
+                    let pointer = format!("/properties/{}", escaped_key(key));
+                    let loose = self.python(tool, &markers, orders);
+                    let value = loose
+                        .part(pointer, rules)
+                        .map_err(|error| of_tool(tool, error))?;
+                    let open = spell(&argument.open, &[("{key}", key)])?;
+                    value.map(|value| Node::Seq(vec![open, value]))
+                }
+            };
+            match node {
                 Some(node) => members.push((key.as_str(), node, is_required)),
                 None if is_required => {
                     return Err(wrong(format!("no value of {key:?} can be written")));
@@ -92,7 +125,25 @@ impl ResponseFormat {
                 None => {}
             }
         }
-        Ok(orders.members(members, Between::Nothing, rules))
+        let between = match argument.between {
+            Separated::Nothing => Between::Nothing,
+            Separated::Comma => Between::SpacedCommas,
+        };
+        Ok(orders.members(members, between, rules))
+    }
+
+    /// Values of a tool's arguments as literals of Python.
+    fn python<'a>(
+        &'a self,
+        tool: &'a ToolSpec,
+        markers: &'a [String],
+        orders: &'a Orders,
+    ) -> Loose<'a> {
+        let whole = Whole {
+            schema: &tool.parameters,
+            options: &self.options,
+        };
+        Loose::new(Notation::Python, markers, whole, orders)
     }
 
     /// Whatever arguments the model likes, of a tool that says nothing of them.
@@ -133,7 +184,7 @@ impl ResponseFormat {
                 schema: &tool.parameters,
                 options: &self.options,
             },
-            pointer: format!("/properties/{}", key.replace('~', "~0").replace('/', "~1")),
+            pointer: format!("/properties/{}", escaped_key(key)),
             property,
             argument,
             markers,

@@ -7,7 +7,7 @@ use schema_regex::Options;
 use serde_json::{Value, json};
 
 use super::build::{self, Node, dfa};
-use super::loose::Loose;
+use super::loose::{Loose, Notation};
 use super::orders::Orders;
 use super::parts::Quiet;
 use super::shapes::Shape;
@@ -636,8 +636,9 @@ impl ResponseFormat {
                     schema: &tool.parameters,
                     options: &self.options,
                 };
-                let quotes = (open.clone(), close.clone());
-                let arguments = Loose::new(&quotes, &each.closes, whole, orders).arguments(rules);
+                let notation = Notation::Bare(open, close);
+                let loose = Loose::new(notation, &each.closes, whole, orders);
+                let arguments = loose.arguments(rules);
                 arguments.map_err(|error| of_tool(tool, error))?
             }
             Body::OneByOne(argument) => {

@@ -146,6 +146,11 @@ pub(super) fn is_nothing(error: &Error) -> bool {
     source.is_some_and(|source| source.kind() == schema_regex::ErrorKind::Unsatisfiable)
 }
 
+/// A name as a token of a JSON Pointer (RFC 6901, section 3).
+pub(super) fn escaped_key(name: &str) -> String {
+    name.replace('~', "~0").replace('/', "~1")
+}
+
 /// A JSON Pointer as the fragment of a reference.
 fn encoded(pointer: &str) -> String {
     let mut out = String::new();

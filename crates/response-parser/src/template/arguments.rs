@@ -87,7 +87,7 @@ impl Writing {
                 self.parameters(growing, parameters, name, out);
             }
             Body::Json(dialect) if !dialect.unquoted_keys => self.json(growing, name, out),
-            Body::Json(_) | Body::Python => {}
+            Body::Json(_) | Body::Keyed | Body::Python(_) => {}
         }
     }
 

@@ -35,9 +35,20 @@ pub(super) enum Ends {
 
 pub(super) enum Body {
     Json(JsonDialect),
-    /// Calls as Python writes them, in a list.
-    Python,
+    /// A list of objects of JSON, each with one member: the tool's name, and the arguments.
+    Keyed,
+    /// Calls as Python writes them.
+    Python(Rows),
     Parameters(Parameters),
+}
+
+/// How several calls stand together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Rows {
+    /// In a list, with commas between them.
+    List,
+    /// Each on a line of its own.
+    Lines,
 }
 
 /// Parameters one by one.
@@ -152,7 +163,7 @@ impl Scan {
             at: body,
             state: match call.body {
                 Body::Parameters(_) => State::Between,
-                Body::Json(_) | Body::Python => State::Start,
+                Body::Json(_) | Body::Keyed | Body::Python(_) => State::Start,
             },
             blank: (body, body),
             parameters: Vec::new(),
@@ -198,7 +209,19 @@ impl Scan {
                     };
                     self.value(call, text, ahead, &marks, asked)
                 }
-                (Body::Python, _) => {
+                (Body::Keyed, _) => {
+                    let marks = Marks {
+                        opens: b"[",
+                        quotes: b"\"",
+                        pairs: &[],
+                    };
+                    self.value(call, text, ahead, &marks, asked)
+                }
+                (Body::Python(rows), _) => {
+                    if (*rows, self.state) == (Rows::Lines, State::Start) {
+                        // No bracket is around the lines: a mark ends them.
+                        self.state = State::Open { depth: 1 };
+                    }
                     let marks = Marks {
                         opens: b"[",
                         quotes: b"'\"",

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::collections::HashSet;
 
 use super::TemplateRelease;
-use super::call::{Body, Call, Parameter, Parameters, trimmed};
+use super::call::{Body, Call, Parameter, Parameters, Rows, trimmed};
 use super::call_list;
 use super::load::{Field, JsonDialect, Kind, KvLines, Parser, XmlInline, empty_separator};
 use super::loose;
@@ -147,15 +147,23 @@ pub(super) fn call(
             let word = |key: &str, word: &str| tools.word(name, key, word);
             loose::value(body, &dialect.string_delims, &word).map_err(wrong)?
         }
-        Body::Json(_) => {
+        Body::Json(_) | Body::Keyed => {
             let decoded = json::decode(body).map_err(|error| {
                 let message = format!("not JSON: {}", error.problem.message());
                 let error_at = at(error.offset);
                 Error::new(ErrorKind::JsonInvalid, pointer, message).at_offset(error_at)
             })?;
-            decoded.into_owned()
+            let decoded = decoded.into_owned();
+            match (&call.body, decoded) {
+                (Body::Keyed, Value::Array(items)) => {
+                    let calls = items.into_iter().map(|item| keyed(item, pointer));
+                    Value::Array(calls.collect::<Result<_>>()?)
+                }
+                (_, decoded) => decoded,
+            }
         }
-        Body::Python => loose::calls(body).map_err(wrong)?,
+        Body::Python(Rows::List) => loose::calls(body).map_err(wrong)?,
+        Body::Python(Rows::Lines) => loose::lines(body).map_err(wrong)?,
         Body::Parameters(parameters) => {
             Value::Object(arguments(call, parameters, tools, name, found))
         }
@@ -188,6 +196,22 @@ pub(super) fn call(
         }
         content => fill(content),
     }
+}
+
+/// A call whose tool's name is the only key: as an object with `name` and `arguments`.
+fn keyed(item: Value<'static>, pointer: &str) -> Result<Value<'static>> {
+    let member = match item {
+        Value::Object(item) if item.len() == 1 => item.into_iter().next(),
+        _ => None,
+    };
+    let Some((name, arguments)) = member else {
+        let message = "no call: expected an object with one member, whose key is the tool's name";
+        return Err(Error::new(ErrorKind::CallInvalid, pointer, message));
+    };
+    let mut call = Object::default();
+    call.insert(Text::plain("name"), Value::Text(name));
+    call.insert(Text::plain("arguments"), arguments);
+    Ok(Value::Object(call))
 }
 
 /// Parameters as an object, each read as its schema says.

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value as Json};
 
-use super::call::{Body, Call, Ends, Parameters, Plain};
+use super::call::{Body, Call, Ends, Parameters, Plain, Rows};
 use super::shape::Shape;
 use super::transform::Structure;
 use super::{Language, TemplateRelease};
@@ -421,15 +421,22 @@ impl Loader {
     fn body(&self, json: Option<&Json>, pointer: &str) -> Result<(Body, bool), Error> {
         let at = |key: &str| format!("{pointer}/{key}");
         let wrong = || {
-            let message = "must be \"json\", \"python\", or an object with json or parameters";
+            let message = "must be \"json\", \"keyed\", \"python\", \"python_lines\", or an object \
+                 with string_delims or with open and close";
             bad(pointer, message)
         };
         let body = match json {
             None => return Ok((Body::Json(JsonDialect::default()), false)),
-            Some(Json::String(name)) if name == "json" => {
-                return Ok((Body::Json(JsonDialect::default()), false));
+            Some(Json::String(name)) => {
+                let body = match name.as_str() {
+                    "json" => Body::Json(JsonDialect::default()),
+                    "keyed" => Body::Keyed,
+                    "python" => Body::Python(Rows::List),
+                    "python_lines" => Body::Python(Rows::Lines),
+                    _ => return Err(wrong()),
+                };
+                return Ok((body, false));
             }
-            Some(Json::String(name)) if name == "python" => return Ok((Body::Python, false)),
             Some(Json::Object(body)) => body,
             Some(_) => return Err(wrong()),
         };

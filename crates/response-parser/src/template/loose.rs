@@ -82,6 +82,22 @@ pub(super) fn calls(text: &str) -> Result<Value<'static>> {
     Ok(Value::Array(calls))
 }
 
+/// Reads calls on lines of their own: objects with `name` and `arguments`.
+pub(super) fn lines(text: &str) -> Result<Value<'static>> {
+    let mut reader = python(text);
+    let mut calls = Vec::new();
+    while reader.peek().is_some() {
+        calls.push(reader.call()?);
+        if !text[reader.at..]
+            .trim_start_matches([' ', '\t', '\r'])
+            .starts_with('\n')
+        {
+            reader.end()?;
+        }
+    }
+    Ok(Value::Array(calls))
+}
+
 fn python(text: &str) -> Reader<'_> {
     Reader {
         text,

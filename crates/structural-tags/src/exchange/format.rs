@@ -157,7 +157,7 @@ struct Object<'v> {
 
 /// The JSON Pointer of a member.
 fn below(at: &str, key: impl std::fmt::Display) -> String {
-    let key = key.to_string().replace('~', "~0").replace('/', "~1");
+    let key = crate::whole::escaped_key(&key.to_string());
     format!("{at}/{key}")
 }
 

@@ -272,6 +272,36 @@ fn outputs(family: Family) -> Vec<(&'static str, Value)> {
             "<|message_model|><|content_text|>Well.<|end_message|><|message_model|><|content_invoke_tool_json|>{\"name\": \"book\", \"args\": {\"place\": \"Ulm\"}}<|end_message|>",
             ulm(),
         )],
+        Family::PYTHONIC | Family::LLAMA4 => vec![
+            ("[book(place='Ulm')]", ulm()),
+            ("[book(place=\"Ulm\"), book(place='10115')]", two()),
+            (
+                "[book(place='Ulm\\'s \\\"Spatzen\\\"', late=True, note=None, extra={'a': [1, False], \"b\": 'x'})]",
+                json!([{"place": "Ulm's \"Spatzen\"", "late": true, "note": null, "extra": {"a": [1, false], "b": "x"}}]),
+            ),
+        ],
+        Family::LFM2 => vec![
+            (
+                "Well.<|tool_call_start|>[book(place=\"Ulm\")]<|tool_call_end|>Done.",
+                ulm(),
+            ),
+            (
+                "<|tool_call_start|>[book(place='Ulm'), book(place='10115')]<|tool_call_end|>",
+                two(),
+            ),
+        ],
+        Family::OLMO3 => vec![(
+            "<function_calls>\nbook(place=\"Ulm\")\nbook(place=\"10115\")\n</function_calls>",
+            two(),
+        )],
+        Family::XLAM => vec![(
+            "[{\"name\": \"book\", \"arguments\": {\"place\": \"Ulm\"}}, {\"name\": \"book\", \"arguments\": {\"place\": \"10115\"}}]",
+            two(),
+        )],
+        Family::APERTUS => vec![(
+            "<|inner_prefix|>Hm.<|inner_suffix|><|tools_prefix|>[{\"book\": {\"place\": \"Ulm\"}}, {\"book\": {\"place\": \"10115\"}}]<|tools_suffix|>",
+            two(),
+        )],
         Family::FUNCTIONGEMMA => vec![(
             "<start_function_call>call:book{place:<escape>Ulm<escape>,nights:2}<end_function_call>",
             json!([{"place": "Ulm", "nights": 2}]),

@@ -13,14 +13,14 @@ use schema_regex::automaton::SchemaAutomaton;
 use schema_regex::{ErrorKind as SchemaErrorKind, Options};
 use serde_json::{Map, Value, json};
 
-use self::said::{escaped_key, type_of, unknown};
+use self::said::{type_of, unknown};
 use super::format::{JsonFormat, Style};
 use super::lower::{Lowering, nothing, run};
 use super::{at, refused, regex, schema};
 use crate::Error;
 use crate::build::{Node, dfa};
 use crate::parts::Quiet;
-use crate::whole::Whole;
+use crate::whole::{Whole, escaped_key};
 
 /// The arguments that a schema admits, in one of the XML styles.
 pub(super) fn node(format: &JsonFormat, lowering: &mut Lowering<'_>) -> Result<Node, Error> {

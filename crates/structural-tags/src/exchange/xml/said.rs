@@ -215,11 +215,6 @@ pub(super) fn type_of(value: &Value) -> &'static str {
     }
 }
 
-/// A name in a JSON Pointer.
-pub(super) fn escaped_key(name: &str) -> String {
-    name.replace('~', "~0").replace('/', "~1")
-}
-
 /// A fragment of a reference as a JSON Pointer.
 pub(super) fn decoded(fragment: &str) -> String {
     let mut bytes = Vec::with_capacity(fragment.len());
