@@ -217,10 +217,24 @@ fn errors_say_where_and_what() {
         ),
         (
             Dialect::Gbnf,
-            "root ::= \"a\"{2001}",
+            "root ::= \"a\"{60000}",
             ErrorKind::LimitExceeded,
+            0,
+            "max_terminal_states",
+        ),
+        (
+            Dialect::Gbnf,
+            "root ::= \\d{4} \"-\" \\d{2}",
+            ErrorKind::Syntax,
             1,
-            "2000",
+            "write `[0-9]`",
+        ),
+        (
+            Dialect::Gbnf,
+            "root ::= \"a\"\n  | \"b\"",
+            ErrorKind::Syntax,
+            2,
+            "at the end of the line before",
         ),
         (
             Dialect::Gbnf,

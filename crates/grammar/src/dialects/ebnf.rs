@@ -11,9 +11,6 @@ pub(crate) enum Notation {
     Ebnf,
 }
 
-/// Counts beyond this are refused, as llama.cpp does: nested ones count as their product.
-const MAX_GBNF_COUNT: u64 = 2_000;
-
 pub(crate) fn parse(text: &str, notation: Notation, config: &Config) -> Result<Tree, Error> {
     let mut parser = Parser {
         r: Reader::new(text, config.max_depth),
@@ -71,6 +68,12 @@ impl Parser<'_> {
         self.r.rule.clear();
         let at = self.r.at;
         let Some(name) = self.name() else {
+            if self.is_gbnf() && self.r.peek() == Some('|') {
+                return Err(self.r.error(
+                    "a rule ends with its line: write `|` at the end of the line before, or the alternatives in \
+                     parentheses",
+                ));
+            }
             let found = self.r.found();
             let names = match self.is_gbnf() {
                 true => "letters, digits and `-`",
@@ -91,7 +94,7 @@ impl Parser<'_> {
             return Err(self.r.error(format!("expected `::=`, found {found}")));
         }
         self.space(true);
-        let body = self.alternatives(false)?.0;
+        let body = self.alternatives(false)?;
         if self.is_gbnf() {
             // A rule ends with its line, and all of its line is its own.
             match self.r.peek() {
@@ -185,48 +188,42 @@ impl Parser<'_> {
         begins
     }
 
-    /// Alternatives up to what cannot belong to them, and their largest nested count.
-    fn alternatives(&mut self, nested: bool) -> Result<(Expr, u64), Error> {
+    /// Alternatives up to what cannot belong to them.
+    fn alternatives(&mut self, nested: bool) -> Result<Expr, Error> {
         self.r.enter()?;
-        let (mut all, mut most) = (Vec::new(), 1);
+        let mut all = Vec::new();
         loop {
-            let (sequence, count) = self.sequence(nested)?;
-            most = most.max(count);
-            all.push(sequence);
+            all.push(self.sequence(nested)?);
             if !self.r.take("|") {
                 break;
             }
             self.space(true);
         }
         self.r.leave();
-        Ok((Expr::alt(all), most))
+        Ok(Expr::alt(all))
     }
 
-    fn sequence(&mut self, nested: bool) -> Result<(Expr, u64), Error> {
+    fn sequence(&mut self, nested: bool) -> Result<Expr, Error> {
         let newlines = nested || !self.is_gbnf();
         let at = self.r.at;
-        let (mut parts, mut most) = (Vec::new(), 1);
+        let mut parts = Vec::new();
         loop {
             self.space(newlines);
-            let Some((element, mut count)) = self.element(nested)? else {
+            let Some(mut element) = self.element(nested)? else {
                 break;
             };
-            let mut element = element;
             loop {
                 let before = self.r.at;
                 self.space(newlines);
-                let Some((min, max)) = self.operator(count)? else {
+                let Some((min, max)) = self.operator()? else {
                     self.r.at = before;
                     break;
                 };
-                let times = u64::from(max.unwrap_or(min).max(1));
-                count = count.saturating_mul(times);
                 element = element.repeat(min, max);
                 if !self.is_gbnf() {
                     break;
                 }
             }
-            most = most.max(count);
             parts.push(element);
         }
         if parts.is_empty() && !self.is_gbnf() && !(nested && self.r.peek() == Some(')')) {
@@ -235,12 +232,11 @@ impl Parser<'_> {
                 "an alternative is empty: write `\"\"` for the empty text",
             ));
         }
-        Ok((Expr::seq(parts), most))
+        Ok(Expr::seq(parts))
     }
 
-    /// The bounds of a repetition, if an operator comes next, behind an element in which
-    /// something is repeated `count` times already.
-    fn operator(&mut self, count: u64) -> Result<Option<(u32, Option<u32>)>, Error> {
+    /// The bounds of a repetition, if an operator comes next.
+    fn operator(&mut self) -> Result<Option<(u32, Option<u32>)>, Error> {
         let at = self.r.at;
         let bounds = match self.r.peek() {
             Some('*') => (0, None),
@@ -252,14 +248,6 @@ impl Parser<'_> {
                 let min = self.r.count()?;
                 let max = self.r.upper_bound(min, |r| space(r, true))?;
                 self.r.check_bounds(at, min, max)?;
-                let product = u64::from(min.max(max.unwrap_or(0)).max(1)).saturating_mul(count);
-                if self.is_gbnf() && product > MAX_GBNF_COUNT {
-                    let message = format!(
-                        "a repetition of {product} (nested ones are multiplied) is beyond {MAX_GBNF_COUNT}"
-                    );
-                    let error = Error::new(ErrorKind::LimitExceeded, message);
-                    return Err(self.r.place(error, at));
-                }
                 (min, max)
             }
             _ => return Ok(None),
@@ -268,8 +256,8 @@ impl Parser<'_> {
         Ok(Some(bounds))
     }
 
-    /// One element, with the product of the counts in it.
-    fn element(&mut self, nested: bool) -> Result<Option<(Expr, u64)>, Error> {
+    /// One element.
+    fn element(&mut self, nested: bool) -> Result<Option<Expr>, Error> {
         let at = self.r.at;
         let Some(c) = self.r.peek() else {
             return Ok(None);
@@ -296,30 +284,52 @@ impl Parser<'_> {
                     ));
                 }
                 self.space(true);
-                let (inner, count) = self.alternatives(true)?;
+                let inner = self.alternatives(true)?;
                 self.space(true);
                 if !self.r.take(")") {
                     let found = self.r.found();
                     return Err(self.r.error(format!("expected `)`, found {found}")));
                 }
-                return Ok(Some((inner, count)));
+                return Ok(Some(inner));
             }
-            '<' | '!' if self.is_gbnf() => return self.token().map(|token| Some((token, 1))),
+            '<' | '!' if self.is_gbnf() => return self.token().map(Some),
             _ if !self.is_gbnf() && !nested && self.begins_rule() => return Ok(None),
             _ => {
                 let Some(name) = self.name() else {
                     return match c {
                         '|' | ')' | '\n' | '\r' => Ok(None),
+                        '\\' => Err(self.backslash()),
                         _ => Err(self.r.error(format!("expected an element, found {c:?}"))),
                     };
                 };
                 if !self.is_gbnf() && self.r.peek() == Some('(') {
-                    return self.call(&name, at).map(|call| Some((call, 1)));
+                    return self.call(&name, at).map(Some);
                 }
                 Expr::Name { name, at }
             }
         };
-        Ok(Some((element, 1)))
+        Ok(Some(element))
+    }
+
+    /// The error about a backslash outside of a literal and a class, which elsewhere begins a class of characters.
+    #[cold]
+    fn backslash(&self) -> Error {
+        let class = match self.r.rest().chars().nth(1) {
+            Some('d') => "[0-9]",
+            Some('D') => "[^0-9]",
+            Some('w') => "[A-Za-z0-9_]",
+            Some('W') => "[^A-Za-z0-9_]",
+            Some('s') => r"[ \t\n\r]",
+            Some('S') => r"[^ \t\n\r]",
+            _ => {
+                return self
+                    .r
+                    .error("expected an element, found '\\\\': characters stand in quotes");
+            }
+        };
+        let short: String = self.r.rest().chars().take(2).collect();
+        self.r
+            .error(format!("this notation has no `{short}`: write `{class}`"))
     }
 
     /// `<name>` or `<[id]>`.
