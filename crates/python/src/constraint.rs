@@ -442,6 +442,7 @@ impl Constraint {
             let (status, why) = match status {
                 Status::Enforced => ("enforced", String::new()),
                 Status::Annotation => ("annotation", String::new()),
+                Status::Ignored(why) => ("annotation", why),
                 Status::Narrowed(why) => ("narrowed", why),
                 Status::Refused(why) => ("refused", why),
                 _ => ("other", String::new()),

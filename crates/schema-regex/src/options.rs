@@ -755,6 +755,17 @@ pub enum Draft {
 }
 
 impl Draft {
+    /// The name of the draft, for messages.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Draft::Draft4 => "draft 4",
+            Draft::Draft6 => "draft 6",
+            Draft::Draft7 => "draft 7",
+            Draft::Draft201909 => "draft 2019-09",
+            Draft::Draft202012 => "draft 2020-12",
+        }
+    }
+
     pub(crate) fn by_uri(uri: &str) -> Option<Draft> {
         [
             ("draft-04", Draft::Draft4),

@@ -1,7 +1,7 @@
 //! The table of keywords and its page.
 
 use schema_regex::ledger::{General, KEYWORDS, Status, markdown};
-use schema_regex::{ErrorKind, Options, parse, to_regex};
+use schema_regex::{ErrorKind, Options, parse, parse_str, to_regex};
 use serde_json::{Value, json};
 
 #[test]
@@ -171,4 +171,147 @@ fn refused_keywords_are_in_the_ledger() {
             "{ledger:?}"
         );
     }
+}
+
+/// A keyword of a later draft constrains nothing, and the ledger says so; in its own draft it does.
+#[test]
+fn a_keyword_of_a_later_draft_is_an_annotation() {
+    let uri = |draft: &str| match draft.contains('/') {
+        true => format!("https://json-schema.org/{draft}/schema"),
+        false => format!("http://json-schema.org/{draft}/schema#"),
+    };
+    // The keyword with what belongs to it, a text that it refuses, a draft before it, its own.
+    let cases = [
+        (json!({"const": 1}), "[2]", "draft-04", "draft-06"),
+        (
+            json!({"contains": {"const": 1}}),
+            "[2]",
+            "draft-04",
+            "draft-06",
+        ),
+        (
+            json!({"propertyNames": {"pattern": "^a"}}),
+            r#"{"b": 1}"#,
+            "draft-04",
+            "draft-06",
+        ),
+        (
+            json!({"if": {"type": "array"}, "then": {"maxItems": 0}}),
+            "[2]",
+            "draft-06",
+            "draft-07",
+        ),
+        (
+            json!({"dependentRequired": {"a": ["b"]}}),
+            r#"{"a": 1}"#,
+            "draft-07",
+            "draft/2019-09",
+        ),
+        (
+            json!({"dependentSchemas": {"a": {"required": ["b"]}}}),
+            r#"{"a": 1}"#,
+            "draft-07",
+            "draft/2019-09",
+        ),
+        (
+            json!({"unevaluatedProperties": false}),
+            r#"{"a": 1}"#,
+            "draft-07",
+            "draft/2019-09",
+        ),
+        (
+            json!({"unevaluatedItems": false}),
+            "[1]",
+            "draft-07",
+            "draft/2019-09",
+        ),
+        (
+            json!({"prefixItems": [{"type": "string"}]}),
+            "[1]",
+            "draft/2019-09",
+            "draft/2020-12",
+        ),
+        (
+            json!({"prefixItems": [{"type": "string"}], "items": {"type": "integer"}}),
+            r#"["a"]"#,
+            "draft/2020-12",
+            "draft-07",
+        ),
+    ];
+    let takes = |schema: &Value, text: &str| {
+        let value: Value = serde_json::from_str(text).unwrap();
+        let options = Options::default();
+        let valid = parse(schema).unwrap().is_valid(&value, &options).unwrap();
+        let peer = jsonschema::validator_for(schema).unwrap();
+        assert_eq!(valid, peer.is_valid(&value), "{schema} and {text}");
+        valid
+    };
+    for (keywords, text, loose, strict) in cases {
+        for (draft, valid) in [(loose, true), (strict, false)] {
+            let mut schema = keywords.clone();
+            schema["$schema"] = uri(draft).into();
+            assert_eq!(takes(&schema, text), valid, "{schema}");
+        }
+    }
+    let schema =
+        json!({"$schema": uri("draft-07"), "type": "object", "dependentRequired": {"a": ["b"]}});
+    let ledger = parse(&schema).unwrap().ledger(&Options::default());
+    let entry = ledger
+        .iter()
+        .find(|entry| entry.keyword == "dependentRequired")
+        .unwrap();
+    assert_eq!(
+        entry.status,
+        Status::Ignored("no keyword of draft 7, but of later drafts".to_owned())
+    );
+}
+
+/// Nothing depends on an annotation, so that one of another type refuses no schema; what names a place does.
+#[test]
+fn an_annotation_of_another_type_is_noted() {
+    for (keyword, value) in [
+        ("description", json!(null)),
+        ("title", json!(3)),
+        ("$comment", json!([])),
+        ("examples", json!({})),
+        ("deprecated", json!("since 2")),
+        ("readOnly", json!(null)),
+        ("writeOnly", json!("yes")),
+        ("contentEncoding", json!(1)),
+        ("contentMediaType", json!(null)),
+        ("contentSchema", json!("text")),
+        ("$vocabulary", json!([])),
+    ] {
+        let mut schema = json!({"type": "string"});
+        schema[keyword] = value;
+        let read = parse(&schema).unwrap_or_else(|error| panic!("{schema}: {error}"));
+        let ledger = read.ledger(&Options::default());
+        let entry = ledger
+            .iter()
+            .find(|entry| entry.keyword == keyword)
+            .unwrap();
+        assert!(
+            matches!(&entry.status, Status::Ignored(why) if why.contains("must be")),
+            "{entry:?}"
+        );
+    }
+    for keyword in ["$id", "$anchor", "$schema"] {
+        let mut schema = json!({"type": "string"});
+        schema[keyword] = json!(null);
+        assert_eq!(parse(&schema).unwrap_err().kind(), ErrorKind::Invalid);
+    }
+    let ledger = parse(&json!({"format": "colour"}))
+        .unwrap()
+        .ledger(&Options::default());
+    assert_eq!(
+        ledger[0].status,
+        Status::Ignored("the format `colour` is unknown".to_owned())
+    );
+}
+
+#[test]
+fn a_byte_order_mark_is_skipped() {
+    assert!(parse_str("\u{FEFF}{\"type\": \"null\"}").is_ok());
+    assert!(parse_str("\u{FEFF}\u{FEFF}{}").is_err());
+    assert!(parse_str("{}\u{FEFF}").is_err());
 }

@@ -275,9 +275,19 @@ impl From<ByteDfa> for Content {
 
 fn compile_schema(schema: &Value, options: &Options) -> Result<SchemaAutomaton, Error> {
     let compiled = parse(schema).and_then(|schema| SchemaAutomaton::compile(schema, options));
-    compiled.map_err(|error| {
-        Error::with_source(ErrorKind::Constraint, format!("the schema: {error}"), error)
-    })
+    compiled.map_err(of_schema)
+}
+
+/// The same; `None` where no value satisfies the schema.
+fn compile_if_any(schema: &Value, options: &Options) -> Result<Option<SchemaAutomaton>, Error> {
+    let compiled = parse(schema);
+    let compiled = compiled.and_then(|schema| SchemaAutomaton::compile_if_any(schema, options));
+    compiled.map_err(of_schema)
+}
+
+#[cold]
+fn of_schema(error: schema_regex::Error) -> Error {
+    Error::with_source(ErrorKind::Constraint, format!("the schema: {error}"), error)
 }
 
 /// A text as a regular expression that matches it alone.

@@ -15,7 +15,7 @@ use serde_json::{Map, Value, json};
 use super::build::{Between, Node};
 use super::escape;
 use super::orders::Orders;
-use super::whole::{ANNOTATIONS, Whole, escaped_key, is_nothing, types};
+use super::whole::{ANNOTATIONS, Whole, escaped_key, types};
 use crate::{Error, ErrorKind};
 
 /// How many references and levels are spelt out before the rest is JSON.
@@ -195,11 +195,7 @@ impl<'a> Loose<'a> {
     /// The automaton of a part, and of what else its values must obey; `None` if
     /// there are none.
     fn compile(&self, at: &Place<'_>, more: &[Value]) -> Result<Option<SchemaAutomaton>, Error> {
-        match self.whole.compile(&at.pointer, more) {
-            Ok(automaton) => Ok(Some(automaton)),
-            Err(error) if is_nothing(&error) => Ok(None),
-            Err(error) => Err(error),
-        }
+        self.whole.compile(&at.pointer, more)
     }
 
     fn json(

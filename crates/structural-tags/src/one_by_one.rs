@@ -11,7 +11,7 @@ use super::loose::{Loose, Notation};
 use super::orders::Orders;
 use super::parts::Quiet;
 use super::response::{ResponseFormat, ToolSpec, of_tool, spell};
-use super::whole::{ANNOTATIONS, Whole, escaped_key, is_nothing, types};
+use super::whole::{ANNOTATIONS, Whole, escaped_key, types};
 use crate::{Error, ErrorKind, compile_schema};
 
 impl ResponseFormat {
@@ -261,13 +261,7 @@ impl<'a> Alone<'a> {
             return Ok(None);
         }
         let compiled = self.whole.compile(&self.pointer, &[json!({"type": types})]);
-        match compiled {
-            Ok(automaton) => Ok(Some(
-                self.padded(Node::Json(automaton, self.markers.to_vec())),
-            )),
-            Err(error) if is_nothing(&error) => Ok(None),
-            Err(error) => Err(error),
-        }
+        Ok(compiled?.map(|automaton| self.padded(Node::Json(automaton, self.markers.to_vec()))))
     }
 
     /// With or without what the reader takes away around a value.
@@ -307,20 +301,13 @@ impl<'a> Alone<'a> {
             kept_out.push_str(READ_OTHERWISE);
         }
         let quiet = json!({"type": "string", "not": {"pattern": kept_out}});
-        match self.whole.compile(&self.pointer, &[quiet]) {
-            Ok(automaton) => {
-                // What is bound has its padding in any case: whatever a value begins with, the
-                // reader takes that away and no more.
-                let padding = || Node::text(&self.argument.padding);
-                Ok(Some(Node::Seq(vec![
-                    padding(),
-                    Node::Raw(automaton),
-                    padding(),
-                ])))
-            }
-            Err(error) if is_nothing(&error) => Ok(None),
-            Err(error) => Err(error),
-        }
+        let compiled = self.whole.compile(&self.pointer, &[quiet])?;
+        Ok(compiled.map(|automaton| {
+            // What is bound has its padding in any case: whatever a value begins with, the
+            // reader takes that away and no more.
+            let padding = || Node::text(&self.argument.padding);
+            Node::Seq(vec![padding(), Node::Raw(automaton), padding()])
+        }))
     }
 }
 

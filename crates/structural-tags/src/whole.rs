@@ -6,7 +6,7 @@ use schema_regex::Options;
 use schema_regex::automaton::SchemaAutomaton;
 use serde_json::{Value, json};
 
-use super::compile_schema;
+use super::compile_if_any;
 use crate::Error;
 
 /// Keywords that say nothing about which values are right.
@@ -34,18 +34,22 @@ const NAME: &str = "urn:tokenmold:whole";
 
 impl Whole<'_> {
     /// The automaton of the part at a JSON Pointer, and of what else its values must
-    /// obey. In that, `#/allOf/1` is the first of these.
+    /// obey; `None` if no value does. In that, `#/allOf/1` is the first of these.
     ///
     /// References are those of the whole schema, wherever in it they lead.
     ///
     /// # Errors
     ///
     /// The part is refused.
-    pub(super) fn compile(&self, pointer: &str, more: &[Value]) -> Result<SchemaAutomaton, Error> {
+    pub(super) fn compile(
+        &self,
+        pointer: &str,
+        more: &[Value],
+    ) -> Result<Option<SchemaAutomaton>, Error> {
         let part = self.schema.pointer(pointer).unwrap_or(self.schema);
         let refers = refers(self.schema);
         if more.is_empty() && (!refers || pointer.is_empty()) {
-            return compile_schema(part, self.options);
+            return compile_if_any(part, self.options);
         }
         let mut all = vec![part.clone()];
         let mut alone = json!({});
@@ -66,7 +70,7 @@ impl Whole<'_> {
         }
         all.extend_from_slice(more);
         alone["allOf"] = all.into();
-        compile_schema(&alone, self.options)
+        compile_if_any(&alone, self.options)
     }
 }
 
@@ -137,13 +141,6 @@ fn types_at(whole: &Value, schema: &Value, links: usize) -> BTreeSet<&'static st
         types.retain(|name| of_part.contains(name));
     }
     types
-}
-
-/// Whether the error says that no value is right.
-pub(super) fn is_nothing(error: &Error) -> bool {
-    let source = std::error::Error::source(error);
-    let source = source.and_then(|source| source.downcast_ref::<schema_regex::Error>());
-    source.is_some_and(|source| source.kind() == schema_regex::ErrorKind::Unsatisfiable)
 }
 
 /// A name as a token of a JSON Pointer (RFC 6901, section 3).

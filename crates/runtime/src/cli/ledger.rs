@@ -19,11 +19,15 @@ fn question(meant: &str) -> String {
     format!("unknown, did you mean `{meant}`?")
 }
 
-/// A line for each keyword that looks like a misspelt one.
+/// A line for each keyword that constrains nothing although its writer may think so: one that looks like a misspelt
+/// one, one of a later draft, an unknown format.
 pub(crate) fn warnings(entries: &[Entry]) -> String {
     let line = |e: &Entry| {
-        let meant = question(e.suggestion()?);
-        Some(format!("warning: {}: {meant}\n", place(e)))
+        let why = match &e.status {
+            Status::Ignored(why) => why.clone(),
+            _ => question(e.suggestion()?),
+        };
+        Some(format!("warning: {}: {why}\n", place(e)))
     };
     entries.iter().filter_map(line).collect()
 }
@@ -38,7 +42,7 @@ pub(crate) fn summary(entries: &[Entry]) -> String {
     let mut counts = [0; 4];
     for e in entries {
         match e.status {
-            Status::Annotation => counts[1] += 1,
+            Status::Annotation | Status::Ignored(_) => counts[1] += 1,
             Status::Narrowed(_) => counts[2] += 1,
             Status::Refused(_) => counts[3] += 1,
             _ => counts[0] += 1,
@@ -65,6 +69,7 @@ fn parts(status: &Status) -> (&'static str, Option<&str>) {
     match status {
         Status::Enforced => ("enforced", None),
         Status::Annotation => ("annotation", None),
+        Status::Ignored(reason) => ("annotation", Some(reason)),
         Status::Narrowed(reason) => ("narrowed", Some(reason)),
         Status::Refused(reason) => ("refused", Some(reason)),
         _ => ("unknown", None),

@@ -335,9 +335,14 @@ pub(crate) fn read_stdin() -> Result<Vec<u8>, Failure> {
     Ok(bytes)
 }
 
+/// A text without the byte order mark that some editors put before it.
+pub(crate) fn without_mark(bytes: &[u8]) -> &[u8] {
+    bytes.strip_prefix("\u{FEFF}".as_bytes()).unwrap_or(bytes)
+}
+
 pub(crate) fn read_json(path: &Path) -> Result<Value, Failure> {
     let bytes = read(path)?;
-    serde_json::from_slice(&bytes)
+    serde_json::from_slice(without_mark(&bytes))
         .map_err(|e| Failure::new(format!("{} is not JSON: {e}", path.display())))
 }
 

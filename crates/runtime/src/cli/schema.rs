@@ -10,7 +10,7 @@ use tokenmold::schema_regex::{
     Recursion, Schema, Settings, Whitespace,
 };
 
-use super::{Failure, read};
+use super::{Failure, read, without_mark};
 
 /// How a schema becomes a regular expression.
 #[derive(Clone, Debug, clap::Args)]
@@ -149,7 +149,7 @@ impl SchemaOptions {
     /// Reads a schema with all the digits that its text has, and its value.
     pub(crate) fn read_schema(&self, path: &Path) -> Result<(Schema, Value), Failure> {
         let bytes = read(path)?;
-        let text = std::str::from_utf8(&bytes)
+        let text = std::str::from_utf8(without_mark(&bytes))
             .map_err(|e| Failure::new(format!("{} is not JSON: {e}", path.display())))?;
         let json = serde_json::from_str(text)
             .map_err(|e| Failure::new(format!("{} is not JSON: {e}", path.display())))?;

@@ -26,12 +26,13 @@ use serde_json::Value;
 
 use crate::error::{Error, ErrorKind};
 use crate::ir::signed::Signed;
-use crate::ir::{NodeId, ROOT, Schema};
-use crate::ledger::Entry;
+use crate::ir::{NEVER, NodeId, ROOT, Schema};
+use crate::ledger::{Entry, Status};
 use crate::normal::normaliser::Normaliser;
 use crate::options::{AdditionalMembers, Escapes, Options, Target};
 use crate::regex::Narrowed;
 
+use self::explain::contradiction::contradiction;
 use self::run::scratch::Top;
 use crate::normal::alternative::{Kind, Shape};
 
@@ -62,6 +63,8 @@ pub struct SchemaAutomaton {
     loops: Arc<machine::loop_classes::Loops>,
     schema: Arc<Schema>,
     narrowed: Arc<Narrowed>,
+    /// Locations that no value satisfies, although some satisfies the schema.
+    never: Arc<[NodeId]>,
     /// With what the schema overrides.
     options: Arc<Options>,
     /// What the goals of nodes stand for.
@@ -121,8 +124,44 @@ impl SchemaAutomaton {
         let options = schema.options(options);
         let mut schema = schema;
         schema.annotate(&options);
-        let normaliser = Normaliser::new(schema, options, Target::Automaton);
-        SchemaAutomaton::build(normaliser, &[Signed::yes(ROOT)])
+        match SchemaAutomaton::build(schema, options) {
+            Err(Failed::Empty { schema, options }) => {
+                let at_fault = cap_at_fault(&schema, &options);
+                Err(at_fault.unwrap_or_else(|| contradiction(&schema, &options)))
+            }
+            Err(Failed::Refused(error)) => Err(error),
+            Ok(automaton) => Ok(automaton),
+        }
+    }
+
+    /// Compiles a schema; `None` where no value satisfies it, which is found at once:
+    /// [`SchemaAutomaton::compile`] looks for the reason.
+    ///
+    /// # Errors
+    ///
+    /// As [`SchemaAutomaton::compile`], but for such a schema.
+    ///
+    /// ```
+    /// use schema_regex::automaton::SchemaAutomaton;
+    /// use schema_regex::{Options, parse};
+    /// use serde_json::json;
+    ///
+    /// let none = parse(&json!({"type": "string", "enum": [1]}))?;
+    /// assert!(SchemaAutomaton::compile_if_any(none, &Options::default())?.is_none());
+    /// # Ok::<(), schema_regex::Error>(())
+    /// ```
+    pub fn compile_if_any(
+        schema: Schema,
+        options: &Options,
+    ) -> Result<Option<SchemaAutomaton>, Error> {
+        let options = schema.options(options);
+        let mut schema = schema;
+        schema.annotate(&options);
+        match SchemaAutomaton::build(schema, options) {
+            Err(Failed::Empty { .. }) => Ok(None),
+            Err(Failed::Refused(error)) => Err(error),
+            Ok(automaton) => Ok(Some(automaton)),
+        }
     }
 
     /// Compiles what some locations demand together, where narrowed formats may
@@ -134,25 +173,36 @@ impl SchemaAutomaton {
     ) -> Result<SchemaAutomaton, Error> {
         let mut normaliser = Normaliser::new(schema, options, Target::Automaton);
         normaliser.as_enforced = true;
-        SchemaAutomaton::build(normaliser, root)
+        let (mut automaton, narrowed) = SchemaAutomaton::unbounded(normaliser, root)?;
+        let cap = automaton.options.caps.depth;
+        automaton.bound_nesting(cap, narrowed)?;
+        Ok(automaton)
     }
 
-    fn build(normaliser: Normaliser, root: &[Signed]) -> Result<SchemaAutomaton, Error> {
-        let (mut automaton, narrowed) = SchemaAutomaton::unbounded(normaliser, root)?;
-        let mut options = Options::clone(&automaton.options);
-        match automaton.bound_nesting(options.caps.depth, narrowed) {
-            Ok(()) => Ok(automaton),
-            // A schema that has no value when it is closed stays as it is written.
-            Err(error) if error.kind() == ErrorKind::Unsatisfiable && options.closes() => {
-                options.additional_members = AdditionalMembers::Open;
-                let schema = Arc::unwrap_or_clone(automaton.schema);
-                SchemaAutomaton::build(Normaliser::new(schema, options, Target::Automaton), root)
-            }
-            Err(error) => {
-                let schema = Arc::unwrap_or_clone(automaton.schema);
-                Err(cap_at_fault(schema, &options, root).unwrap_or(error))
-            }
+    fn build(schema: Schema, mut options: Options) -> Result<SchemaAutomaton, Failed> {
+        let normaliser = Normaliser::new(schema, options.clone(), Target::Automaton);
+        let (mut automaton, narrowed) =
+            SchemaAutomaton::unbounded(normaliser, &[Signed::yes(ROOT)])
+                .map_err(Failed::Refused)?;
+        let Err(error) = automaton.bound_nesting(options.caps.depth, narrowed) else {
+            return Ok(automaton);
+        };
+        let is_empty = automaton.is_empty();
+        let schema = Arc::unwrap_or_clone(automaton.schema);
+        // A schema that has no value when it is closed stays as it is written.
+        if options.closes() {
+            options.additional_members = AdditionalMembers::Open;
+            return SchemaAutomaton::build(schema, options);
         }
+        Err(match is_empty {
+            true => Failed::Empty { schema, options },
+            false => Failed::Refused(cap_at_fault(&schema, &options).unwrap_or(error)),
+        })
+    }
+
+    /// Whether no value satisfies the schema.
+    fn is_empty(&self) -> bool {
+        self.nodes[0].heights[0] == machine::node::EMPTY
     }
 
     /// Compiles what some locations demand together, and what was narrowed for it; how deep
@@ -173,6 +223,7 @@ impl SchemaAutomaton {
         compile::heights::solve(&mut nodes);
         compile::same_nodes::solve(&mut nodes);
         let unique = unique_locations(&builder.normaliser, &nodes);
+        let never = empty_locations(&builder.normaliser, &nodes);
         for pattern in &mut builder.normaliser.schema.patterns {
             pattern.forget();
         }
@@ -189,6 +240,7 @@ impl SchemaAutomaton {
             max_nesting: u32::try_from(options.max_nesting).unwrap_or(u32::MAX - 1),
             schema: Arc::new(builder.normaliser.schema),
             narrowed: Arc::default(),
+            never: never.into(),
             options: Arc::new(options),
         };
         automaton.list_values(&unique)?;
@@ -200,7 +252,7 @@ impl SchemaAutomaton {
         let height = self.nodes[0].heights[0];
         let limit = self.max_nesting;
         if height > limit {
-            let why = if height == machine::node::EMPTY {
+            let why = if self.is_empty() {
                 "no value satisfies the schema".to_owned()
             } else {
                 format!(
@@ -269,9 +321,16 @@ impl SchemaAutomaton {
     /// What each keyword that the schema reaches has become, in the order in
     /// which locations were met; then what is narrowed beside the keywords: by
     /// caps, and by the bound on nesting (an entry for the root, without a
-    /// keyword).
+    /// keyword); then the places that no value satisfies, so that a member never comes or a
+    /// branch is never taken.
     pub fn ledger(&self) -> Vec<Entry> {
-        self.schema.entries(&self.options, &self.narrowed, None)
+        let mut entries = self.schema.entries(&self.options, &self.narrowed, None);
+        entries.extend(self.never.iter().map(|node| Entry {
+            pointer: self.schema.nodes[node.0 as usize].pointer.to_string(),
+            keyword: String::new(),
+            status: Status::Ignored("no value satisfies this place, so that none comes".to_owned()),
+        }));
+        entries
     }
 
     /// How many sets of conjunctions are asked of values: what memory is
@@ -319,12 +378,22 @@ impl SchemaAutomaton {
     }
 }
 
+/// Why a schema was not compiled.
+enum Failed {
+    Refused(Error),
+    /// No value satisfies it.
+    Empty {
+        schema: Schema,
+        options: Options,
+    },
+}
+
 /// The error about a schema without a value that has some without one of the caps.
-fn cap_at_fault(schema: Schema, options: &Options, root: &[Signed]) -> Option<Error> {
+fn cap_at_fault(schema: &Schema, options: &Options) -> Option<Error> {
     for (name, without) in options.caps.each_left_out() {
         let options = options.clone().with_caps(without);
         let normaliser = Normaliser::new(schema.clone(), options, Target::Automaton);
-        let made = SchemaAutomaton::unbounded(normaliser, root);
+        let made = SchemaAutomaton::unbounded(normaliser, &[Signed::yes(ROOT)]);
         let fits = made
             .and_then(|(mut automaton, narrowed)| automaton.bound_nesting(without.depth, narrowed));
         if fits.is_ok() {
@@ -335,6 +404,30 @@ fn cap_at_fault(schema: Schema, options: &Options, root: &[Signed]) -> Option<Er
         }
     }
     None
+}
+
+/// The written locations that no value satisfies.
+fn empty_locations(normaliser: &Normaliser, nodes: &[machine::node::Node]) -> Vec<NodeId> {
+    let mut out: Vec<NodeId> = Vec::new();
+    for node in nodes {
+        for (goal, height) in node.goals.iter().zip(&node.heights) {
+            // What several locations ask together is the fault of none.
+            if *height == machine::node::EMPTY
+                && let [
+                    Signed {
+                        node,
+                        positive: true,
+                    },
+                ] = normaliser.conj(*goal)
+                && *node != NEVER
+            {
+                out.push(*node);
+            }
+        }
+    }
+    out.sort_unstable();
+    out.dedup();
+    out
 }
 
 /// The nodes with arrays of different items, each with a location that says so.

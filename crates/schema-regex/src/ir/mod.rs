@@ -562,6 +562,9 @@ pub enum Status {
     Enforced,
     /// It constrains nothing: an annotation, a name, an unknown keyword.
     Annotation,
+    /// It constrains nothing either, although who wrote it may think so: a keyword of a later
+    /// draft, an unknown format, an annotation of the wrong type. The text says why.
+    Ignored(String),
     /// A sound subset is enforced; the text says what is left out.
     Narrowed(String),
     /// It cannot be enforced; the text says why. A schema in which such a

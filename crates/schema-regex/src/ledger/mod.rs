@@ -7,7 +7,7 @@ use std::collections::HashSet;
 
 use crate::error::{Error, ErrorKind};
 use crate::ir::{AtomKind, Location, Schema};
-use crate::options::{AnyValue, Formats, Options};
+use crate::options::{AnyValue, Draft, Formats, Options};
 use crate::regex::{Narrowed, Printed, printed};
 
 pub use crate::ledger::table::{General, KEYWORDS, Keyword, markdown};
@@ -34,6 +34,7 @@ impl serde::Serialize for Entry {
         let (status, reason) = match &self.status {
             Status::Enforced => ("enforced", None),
             Status::Annotation => ("annotation", None),
+            Status::Ignored(reason) => ("annotation", Some(reason)),
             Status::Narrowed(reason) => ("narrowed", Some(reason)),
             Status::Refused(reason) => ("refused", Some(reason)),
         };
@@ -106,6 +107,20 @@ fn meant_by(unknown: &str) -> Option<&'static str> {
     let found = KEYWORDS.iter().filter(|known| !known.name.contains('*'));
     let found = found.filter_map(|known| Some((near(known)?, known.name)));
     found.min_by_key(|(slips, _)| *slips).map(|(_, name)| name)
+}
+
+/// Whether a keyword that constrains something came with a later draft than this one.
+pub(crate) fn is_later(name: &str, draft: Draft) -> bool {
+    draft < Draft::Draft202012
+        && KEYWORDS.iter().any(|known| {
+            known.name == name && known.constrains() && known.first().is_some_and(|d| d > draft)
+        })
+}
+
+/// Whether nothing depends on a keyword.
+pub(crate) fn is_annotation(name: &str) -> bool {
+    let mut known = KEYWORDS.iter();
+    known.any(|known| known.name == name && known.general == General::Annotation)
 }
 
 /// What a keyword becomes that the reader has no rule for.

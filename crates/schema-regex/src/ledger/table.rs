@@ -2,6 +2,7 @@
 
 use crate::language::formats;
 use crate::language::formats::bounded_numbers as number_formats;
+use crate::options::Draft;
 
 /// What a keyword becomes in general.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,6 +39,29 @@ pub struct Keyword {
     pub general: General,
     /// One line about it.
     pub note: &'static str,
+}
+
+impl Keyword {
+    /// Whether it says which values are right.
+    pub(crate) fn constrains(&self) -> bool {
+        matches!(
+            self.general,
+            General::Enforced | General::EnforcedWhere | General::Refused
+        )
+    }
+
+    /// The first draft that has it.
+    pub(crate) fn first(&self) -> Option<Draft> {
+        let (first, _) = self.drafts.split_once('-').unwrap_or((self.drafts, ""));
+        Some(match first {
+            "4" => Draft::Draft4,
+            "6" => Draft::Draft6,
+            "7" => Draft::Draft7,
+            "2019" => Draft::Draft201909,
+            "2020" => Draft::Draft202012,
+            _ => return None,
+        })
+    }
 }
 
 const fn k(
@@ -335,6 +359,9 @@ pub fn markdown() -> String {
         ));
     }
     formats(&mut out);
+    out.push_str(
+        "\nA keyword that came with a later draft than the schema's is an annotation there, as that draft says, and so is an annotation of\nanother type than the draft says (`description: null`); the ledger notes both, and formats that are unknown.\n",
+    );
     out.push_str(
         "\n## Narrowing\n\nNarrowed beyond keywords: a value that the schema leaves unrestricted nests at most\n`Options::any_value` deep (default 2; one level less for members that are admitted unsaid), since JSON is not regular; objects that list\n`properties` and do not speak of other members are closed by `AdditionalMembers::Closed` (default: open). `Options::caps` bounds strings, numbers, arrays, objects, names and nesting that the schema leaves unbounded (default: not). The ledger of a\nschema shows each such place.\n\nThe notes speak of the regular expression. The schema automaton (feature `automaton`) enforces every\nkeyword that is not an annotation, with the limits that the crate's page lists.\n",
     );

@@ -1,21 +1,43 @@
 //! Keywords that constrain nothing: only their types are looked at.
+//!
+//! For example, `description: null` is noted and refuses no schema, because nothing depends on it;
+//! `$id: null` does, because references do.
 
 use serde_json::Value;
 
 use crate::error::Error;
+use crate::ir::Status;
 use crate::ir::pointer::Last;
+use crate::ledger;
 use crate::options::Draft::{self, Draft4, Draft6, Draft7, Draft201909, Draft202012};
 use crate::read::here::{Here, is_schema, no_schema};
 use crate::read::schema::Reader;
 
 impl<'a> Reader<'a> {
-    /// Checks the type of a keyword that constrains nothing here, where the draft has it.
+    /// Notes a keyword that constrains nothing here; an annotation of another type than the draft
+    /// says is noted as one that is ignored.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Invalid`](crate::ErrorKind::Invalid): what names a place, or is read where a reference leads, is of
+    /// another type.
     pub(super) fn annotation(
         &self,
-        here: &Here<'a, '_>,
+        here: &mut Here<'a, '_>,
         key: &str,
         value: &'a Value,
+        status: Status,
     ) -> Result<(), Error> {
+        let status = match self.typed(here, key, value) {
+            Err(error) if ledger::is_annotation(key) => Status::Ignored(error.message().to_owned()),
+            checked => checked.map(|()| status)?,
+        };
+        here.note(key, status);
+        Ok(())
+    }
+
+    /// Checks the type of a keyword that constrains nothing here, where the draft has it.
+    fn typed(&self, here: &Here<'a, '_>, key: &str, value: &'a Value) -> Result<(), Error> {
         let since = |draft: Draft| self.draft >= draft;
         let wanted = match key {
             "$schema" | "title" | "description" if !value.is_string() => "a string",

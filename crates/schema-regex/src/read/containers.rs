@@ -1,7 +1,7 @@
 //! Reads the keywords of arrays and objects that stand for one another: items, members,
 //! dependencies.
 
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use crate::error::Error;
 use crate::ir::named::Named;
@@ -9,7 +9,6 @@ use crate::ir::pointer::Last;
 use crate::ir::{ALWAYS, AtomKind, Items, Kinds, Members, Name};
 use crate::options::Draft;
 use crate::read::here::Here;
-use crate::read::references::lookup;
 use crate::read::schema::Reader;
 
 const ITEM_APPLICATORS: &[&str] = &["contains"];
@@ -28,8 +27,8 @@ impl<'a> Reader<'a> {
             here.must_be_schema(key, value)?;
         }
         // `true` constrains nothing, and evaluates all items: as `items` does.
-        let map = here.map;
-        let is_left = |value: &Value| !is_true(value) && applies(map, ITEM_APPLICATORS);
+        let is_applied = applies(here, ITEM_APPLICATORS);
+        let is_left = |value: &Value| !is_true(value) && is_applied;
         if key == "unevaluatedItems" && is_left(value) {
             let node = self.child(here, value, "unevaluatedItems", Last::Nothing)?;
             here.push("unevaluatedItems", AtomKind::UnevaluatedItems(node));
@@ -42,13 +41,13 @@ impl<'a> Reader<'a> {
         let mut prefix = Vec::new();
         let mut rest = ALWAYS;
         let mut said = false;
-        if let Some(list) = lookup(here.map, "prefixItems") {
+        if let Some(list) = here.get("prefixItems") {
             prefix = self.children(here, "prefixItems", list)?;
         }
-        match lookup(here.map, "items") {
+        match here.get("items") {
             Some(list @ Value::Array(_)) => {
                 prefix = self.children(here, "items", list)?;
-                if let Some(more) = lookup(here.map, "additionalItems") {
+                if let Some(more) = here.get("additionalItems") {
                     rest = self.child(here, more, "additionalItems", Last::Nothing)?;
                     said = true;
                 }
@@ -60,7 +59,7 @@ impl<'a> Reader<'a> {
             None => {}
         }
         if !said
-            && let Some(more) = lookup(here.map, "unevaluatedItems")
+            && let Some(more) = here.get("unevaluatedItems")
             && !is_left(more)
         {
             rest = self.child(here, more, "unevaluatedItems", Last::Nothing)?;
@@ -85,9 +84,9 @@ impl<'a> Reader<'a> {
         value: &'a Value,
     ) -> Result<(), Error> {
         let node = self.child(here, value, "contains", Last::Nothing)?;
-        let limit = |name: &str| match lookup(here.map, name) {
-            Some(v) if self.draft >= Draft::Draft201909 => here.count(name, v).map(Some),
-            _ => Ok(None),
+        let limit = |name: &str| match here.get(name) {
+            Some(v) => here.count(name, v).map(Some),
+            None => Ok(None),
         };
         let min = limit("minContains")?.unwrap_or(1);
         let max = limit("maxContains")?;
@@ -103,8 +102,8 @@ impl<'a> Reader<'a> {
     ) -> Result<(), Error> {
         // `true` constrains nothing, and evaluates all members: as
         // `additionalProperties` does.
-        let map = here.map;
-        let is_left = |value: &Value| !is_true(value) && applies(map, MEMBER_APPLICATORS);
+        let is_applied = applies(here, MEMBER_APPLICATORS);
+        let is_left = |value: &Value| !is_true(value) && is_applied;
         if key == "unevaluatedProperties" && is_left(value) {
             let node = self.child(here, value, "unevaluatedProperties", Last::Nothing)?;
             let kind = AtomKind::UnevaluatedProperties(node);
@@ -121,7 +120,7 @@ impl<'a> Reader<'a> {
             additional: ALWAYS,
             additional_said: false,
         };
-        if let Some(list) = lookup(here.map, "properties") {
+        if let Some(list) = here.get("properties") {
             let map = here.object("properties", list)?;
             let mut names = Vec::with_capacity(map.len());
             for (name, schema) in map {
@@ -132,7 +131,7 @@ impl<'a> Reader<'a> {
             }
             members.names = Named::new(names);
         }
-        if let Some(list) = lookup(here.map, "patternProperties") {
+        if let Some(list) = here.get("patternProperties") {
             for (source, schema) in here.object("patternProperties", list)? {
                 let last = Last::Name(source.as_str().into());
                 let node = self.child(here, schema, "patternProperties", last)?;
@@ -146,7 +145,7 @@ impl<'a> Reader<'a> {
             }
         }
         for name in ["additionalProperties", "unevaluatedProperties"] {
-            let Some(schema) = lookup(here.map, name) else {
+            let Some(schema) = here.get(name) else {
                 continue;
             };
             if name == "additionalProperties" || !is_left(schema) {
@@ -213,7 +212,7 @@ fn first_there(here: &Here<'_, '_>, keywords: &[&'static str]) -> &'static str {
 
 /// Whether keywords stand beside that apply schemas in place, so that these
 /// may evaluate members or items.
-fn applies(map: &Map<String, Value>, more: &[&str]) -> bool {
+fn applies(here: &Here<'_, '_>, more: &[&str]) -> bool {
     [
         "$ref",
         "$dynamicRef",
@@ -226,5 +225,5 @@ fn applies(map: &Map<String, Value>, more: &[&str]) -> bool {
     ]
     .iter()
     .chain(more)
-    .any(|k| lookup(map, k).is_some())
+    .any(|keyword| here.has(keyword))
 }

@@ -8,6 +8,8 @@ use crate::decimal::Decimal;
 use crate::error::{Error, ErrorKind};
 use crate::ir::pointer::Pointer;
 use crate::ir::{Atom, AtomKind, Kinds, Name, Status};
+use crate::ledger;
+use crate::options::Draft;
 use crate::read::exact_numbers::{Numbers, Role};
 use crate::read::references::{Place, lookup};
 
@@ -18,13 +20,20 @@ pub(super) type Notes = Vec<(Cow<'static, str>, Status)>;
 pub(super) struct Here<'a, 'p> {
     pub(super) place: &'p Place<'a>,
     pub(super) map: &'a Map<String, Value>,
+    pub(super) draft: Draft,
     pub(super) atoms: Vec<Atom>,
     pub(super) notes: Notes,
     pub(super) members_read: bool,
     pub(super) items_read: bool,
 }
 
-impl Here<'_, '_> {
+impl<'a> Here<'a, '_> {
+    /// The value of a keyword, where the draft has that keyword.
+    pub(super) fn get(&self, keyword: &str) -> Option<&'a Value> {
+        let found = lookup(self.map, keyword)?;
+        (!ledger::is_later(keyword, self.draft)).then_some(found)
+    }
+
     pub(super) fn push(&mut self, keyword: &'static str, kind: AtomKind) {
         self.atoms.push(Atom { keyword, kind });
     }
@@ -58,7 +67,7 @@ impl Here<'_, '_> {
     }
 
     pub(super) fn has(&self, keyword: &str) -> bool {
-        lookup(self.map, keyword).is_some()
+        self.get(keyword).is_some()
     }
 
     /// For a keyword whose schema is not read.

@@ -52,9 +52,17 @@ enum Open {
     Object(Map<String, Value>, String),
 }
 
-/// Reads a text that is one JSON value. Of a name that comes twice the last one counts.
+/// The character that some editors put before a text.
+const BYTE_ORDER_MARK: char = '\u{FEFF}';
+
+/// Reads a text that is one JSON value. Of a name that comes twice the last one counts. A byte order mark before
+/// it is skipped, as RFC 8259 (section 8.1) lets a reader do.
 pub(crate) fn read(text: &str, options: &ParseOptions) -> Result<Read, Error> {
-    let mut scanner = Scanner { text, at: 0 };
+    let at = match text.starts_with(BYTE_ORDER_MARK) {
+        true => BYTE_ORDER_MARK.len_utf8(),
+        false => 0,
+    };
+    let mut scanner = Scanner { text, at };
     let mut kept: Vec<(Vec<Step>, String)> = Vec::new();
     let mut open: Vec<Open> = Vec::new();
     let value = 'all: loop {

@@ -192,9 +192,11 @@ pub(super) fn format(here: &mut Here<'_, '_>, value: &Value) -> Result<(), Error
         here.push("format", AtomKind::Maximum { value, exclusive });
     }
     if text.is_none() && number.is_none() {
-        here.note("format", Status::Annotation);
-        if !HINTS.contains(&name) {
+        if HINTS.contains(&name) {
+            here.note("format", Status::Annotation);
+        } else {
             let reason = format!("the format `{name}` is unknown");
+            here.note("format", Status::Ignored(reason.clone()));
             here.push("format", AtomKind::UnknownFormat(reason));
         }
     }

@@ -275,6 +275,7 @@ impl<'a> Reader<'a> {
         let mut here = Here {
             place,
             map,
+            draft: self.draft,
             atoms: Vec::with_capacity(map.len()),
             notes: Vec::with_capacity(map.len()),
             members_read: false,
@@ -308,6 +309,11 @@ impl<'a> Reader<'a> {
         key: &'a str,
         value: &'a Value,
     ) -> Result<(), Error> {
+        if ledger::is_later(key, self.draft) {
+            let reason = format!("no keyword of {}, but of later drafts", self.draft.name());
+            here.note(key, Status::Ignored(reason));
+            return Ok(());
+        }
         let before = here.notes.len();
         let nowhere = Last::Nothing;
         match key {
@@ -386,8 +392,7 @@ impl<'a> Reader<'a> {
             "$ref" => self.reference(here, "$ref", value)?,
             "$dynamicRef" => self.reference(here, "$dynamicRef", value)?,
             "$recursiveRef" => self.reference(here, "$recursiveRef", value)?,
-            "minContains" | "maxContains"
-                if here.map.contains_key("contains") && self.draft >= Draft::Draft201909 => {}
+            "minContains" | "maxContains" if here.has("contains") => {}
             settings::NAME if self.settings == Settings::Follow => {
                 if !here.place.pointer.is_root() {
                     return Err(here.invalid(key, "is read at the root of the schema alone"));
@@ -396,13 +401,9 @@ impl<'a> Reader<'a> {
             "default" => here.note(key, Status::Annotation),
             "description" | "title" | "$schema" | "$id" | "$comment" | "examples"
             | "definitions" | "$defs" => {
-                self.annotation(here, key, value)?;
-                here.note(key, Status::Annotation);
+                self.annotation(here, key, value, Status::Annotation)?;
             }
-            _ => {
-                self.annotation(here, key, value)?;
-                here.note(key, ledger::status_of_other(key));
-            }
+            _ => self.annotation(here, key, value, ledger::status_of_other(key))?,
         }
         if here.notes.len() == before {
             here.note(key, Status::Enforced);

@@ -1,4 +1,5 @@
-//! For people: where a text stands, and how two values differ.
+//! For people: where a text stands, how two values differ, and why a schema has none.
 
+pub(crate) mod contradiction;
 pub(crate) mod difference;
 pub(crate) mod location;

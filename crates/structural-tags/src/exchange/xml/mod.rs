@@ -9,8 +9,8 @@ mod said;
 
 use std::collections::HashMap;
 
+use schema_regex::Options;
 use schema_regex::automaton::SchemaAutomaton;
-use schema_regex::{ErrorKind as SchemaErrorKind, Options};
 use serde_json::{Map, Value, json};
 
 use self::said::{type_of, unknown};
@@ -135,11 +135,8 @@ impl Xml<'_, '_> {
             schema: self.filtered,
             options: self.options,
         };
-        match whole.compile(pointer, more) {
-            Ok(automaton) => Ok(Some(automaton)),
-            Err(error) if is_unsatisfiable(&error) => Ok(None),
-            Err(error) => Err(at(&self.format.at, error)),
-        }
+        let compiled = whole.compile(pointer, more);
+        compiled.map_err(|error| at(&self.format.at, error))
     }
 
     /// Strings as they are, up to a text that closes them.
@@ -744,11 +741,4 @@ enum More {
     Any,
     /// Of the schema at a place.
     At(String),
-}
-
-/// Whether the error says that no value satisfies a schema.
-fn is_unsatisfiable(error: &Error) -> bool {
-    let source = std::error::Error::source(error);
-    let schema = source.and_then(|source| source.downcast_ref::<schema_regex::Error>());
-    schema.is_some_and(|error| error.kind() == SchemaErrorKind::Unsatisfiable)
 }
