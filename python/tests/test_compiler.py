@@ -104,6 +104,40 @@ def test_caps(compiler: Compiler) -> None:
         compiler.json_schema({}, cap_items=True)
 
 
+def test_spellings_and_formats(compiler: Compiler) -> None:
+    dated = {"type": "string", "format": "date"}
+    assert not compiler.json_schema(dated).is_match('"tomorrow"')
+    assert compiler.json_schema(dated, formats="annotate").is_match('"tomorrow"')
+    with pytest.raises(TokenmoldError, match="colour"):
+        compiler.json_schema({"type": "string", "format": "colour"}, formats="strict")
+    spelt = {"const": "a/b"}
+    assert not compiler.json_schema(spelt).is_match('"a\\/b"')
+    assert compiler.json_schema(spelt, escapes="all").is_match('"a\\/b"')
+    assert not compiler.json_schema({"type": "integer"}).is_match("1.0")
+    loose = compiler.json_schema({"type": "integer"}, integers="zero-fraction")
+    assert loose.is_match("1.0")
+    assert Constraint.from_bytes(loose.to_bytes(), compiler.vocabulary).is_match("1.0")
+    with pytest.raises(TokenmoldError, match="formats is one of"):
+        compiler.json_schema({}, formats="none")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("schema", "limits"),
+    [
+        ({"anyOf": [{"const": "a"}, {"const": "b"}]}, {"max_alternatives": 1}),
+        ({"pattern": "^(ab|c){9}$", "type": "string"}, {"max_automaton_states": 5}),
+        ({"type": "array", "minItems": 1, "items": {"type": "array"}}, {"max_nesting": 1}),
+        ({"properties": {"a": {"type": "null"}, "b": {"type": "null"}}}, {"max_nodes": 1}),
+    ],
+)
+def test_limits_are_named_as_arguments(compiler: Compiler, schema: Any, limits: Any) -> None:
+    assert compiler.json_schema(schema)
+    with pytest.raises(TokenmoldError) as error:
+        compiler.json_schema(schema, **limits)
+    assert f"`{next(iter(limits))}=`" in str(error.value), error.value
+    assert "Options::" not in str(error.value)
+
+
 def test_settings_of_the_schema(compiler: Compiler) -> None:
     schema = {"x-tokenmold": {"additionalMembers": "open", "caps": {"digits": 2}}, "type": "object", "properties": {"a": {}}}
     assert not compiler.json_schema(schema).is_match('{"b": 1}')
@@ -318,4 +352,34 @@ def test_ledgers(compiler: Compiler) -> None:
     statuses = {line["keyword"]: line["status"] for line in ledger}
     assert statuses["maxLength"] == "enforced" and statuses["title"] == "annotation"
     assert all(set(line) == {"pointer", "keyword", "status", "why"} for line in ledger)
+
+
+def test_notices(compiler: Compiler, caplog: pytest.LogCaptureFixture) -> None:
+    schema = {
+        "$schema": "http://json-schema.org/draft-07/schema#",
+        "type": "object",
+        "properties": {
+            "a": {"type": "string", "max_length": 3},
+            "b": {"type": "string", "format": "colour"},
+            "c": {"type": "string", "pattern": "^[0-9]{4}$", "maxLength": 3},
+        },
+        "dependentRequired": {"a": ["b"]},
+    }
+    constraint = compiler.json_schema(schema)
+    assert constraint.notices == [
+        "#/dependentRequired: no keyword of draft 7, but of later drafts",
+        "#/properties/a/max_length: unknown, did you mean `maxLength`?",
+        "#/properties/b/format: the format `colour` is unknown",
+        "#/properties/c: no value satisfies this place, so that none comes",
+    ]
+    assert [record.getMessage() for record in caplog.records] == [f"schema: {line}" for line in constraint.notices]
+    why = {line["pointer"]: line["why"] for line in constraint.ledger}
+    assert why["/properties/a/max_length"] == "unknown, did you mean `maxLength`?"
+    # What is remembered was told.
+    caplog.clear()
+    assert compiler.json_schema(schema).notices and not caplog.records
+    assert compiler.regex("a").notices == []
+
+
+def test_ledgers_of_other_constraints(compiler: Compiler) -> None:
     assert compiler.choice(["a"]).ledger == []

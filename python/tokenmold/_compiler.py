@@ -15,6 +15,9 @@ from ._tokenmold import Constraint, ResponseTemplate
 Whitespace: TypeAlias = Literal["flexible", "single", "compact"]
 Order: TypeAlias = Literal["declared", "any"]
 AdditionalMembers: TypeAlias = Literal["closed", "open"]
+Formats: TypeAlias = Literal["assert", "annotate", "strict"]
+Escapes: TypeAlias = Literal["standard", "shortest", "all", "all-in-values"]
+Integers: TypeAlias = Literal["plain", "zero-fraction"]
 Settings: TypeAlias = Literal["ignore", "follow"]
 Calls: TypeAlias = Literal["any", "required", "one", "at_most_one", "none"]
 Dialect: TypeAlias = Literal["gbnf", "ebnf", "lark", "lark-splits", "lark-ascii", "regex"]
@@ -27,12 +30,21 @@ class SchemaOptions(TypedDict, total=False):
     whitespace: Whitespace
     order: Order
     additional_members: AdditionalMembers
+    formats: Formats
+    escapes: Escapes
+    integers: Integers
     cap_length: int | None
     cap_items: int | None
     cap_depth: int | None
     cap_digits: int | None
     cap_members: int | None
     cap_name_length: int | None
+    max_alternatives: int | None
+    max_automaton_states: int | None
+    max_steps: int | None
+    max_depth: int | None
+    max_nesting: int | None
+    max_nodes: int | None
 
 
 def _options(
@@ -40,16 +52,26 @@ def _options(
     whitespace: Whitespace = "flexible",
     order: Order = "declared",
     additional_members: AdditionalMembers = "closed",
-    **caps: int | None,
+    formats: Formats = "assert",
+    escapes: Escapes = "standard",
+    integers: Integers = "plain",
+    **bounds: int | None,
 ) -> dict[str, Any]:
     """The options as the compiled module takes them, those that are not given too."""
-    for name, cap in caps.items():
+    for name, bound in bounds.items():
         if name not in SchemaOptions.__optional_keys__:
             raise TypeError(f"a schema has no option {name!r}")
-        if isinstance(cap, bool):
-            raise TypeError(f"{name} is a number, not {cap!r}")
-    chosen = {"whitespace": whitespace, "order": order, "additional_members": additional_members}
-    return chosen | {name: cap for name, cap in sorted(caps.items()) if cap is not None}
+        if isinstance(bound, bool):
+            raise TypeError(f"{name} is a number, not {bound!r}")
+    chosen = {
+        "whitespace": whitespace,
+        "order": order,
+        "additional_members": additional_members,
+        "formats": formats,
+        "escapes": escapes,
+        "integers": integers,
+    }
+    return chosen | {name: bound for name, bound in sorted(bounds.items()) if bound is not None}
 
 
 def _json_of(value: Any) -> str:
@@ -89,6 +111,16 @@ class Compiler(_tokenmold.Compiler):
     the digits of a number, ``cap_members`` the members of an object, ``cap_name_length`` the characters
     of a name that the schema does not have. A minimum of the schema goes before a cap; ``ledger`` shows
     what was narrowed.
+
+    ``formats`` says what ``format`` does: those that are known are enforced (``"assert"``), none is
+    (``"annotate"``), or moreover unknown ones are refused (``"strict"``). ``escapes`` are those of strings:
+    ``"shortest"`` is one spelling a character, ``"standard"`` has short escapes and ``\\\\u00XX`` besides, ``"all"`` all
+    of JSON's, ``"all-in-values"`` these but for names. ``integers`` are written ``"plain"``, or with a fraction
+    of zeros, too (``"zero-fraction"``).
+
+    Limits bound what a compilation may take; an error names the one to raise: ``max_alternatives`` at one
+    place (2,000), ``max_automaton_states`` of a string or number (2,000), ``max_steps`` (500,000),
+    ``max_depth`` of subschemas (128), ``max_nodes`` of them (200,000), and ``max_nesting``, the levels of a value (127).
     """
 
     __slots__ = ("_lock", "_pool", "_pool_process")

@@ -188,7 +188,21 @@ impl Compiler {
 
     /// `options` are the JSON of an object.
     fn _json_schema(&self, py: Python<'_>, schema: &str, options: &str) -> PyResult<Constraint> {
-        self.compile(py, &describe::json_schema(schema, options_of(options)?))
+        let before = self.cache().misses;
+        let constraint = self.compile(py, &describe::json_schema(schema, options_of(options)?))?;
+        // What is remembered was told.
+        if self.cache().misses != before {
+            let notices = constraint.compiled.notices();
+            if !notices.is_empty() {
+                let log = py
+                    .import("logging")?
+                    .call_method1("getLogger", ("tokenmold",))?;
+                for notice in notices {
+                    log.call_method1("warning", ("schema: %s", notice))?;
+                }
+            }
+        }
+        Ok(constraint)
     }
 
     fn _regex(&self, py: Python<'_>, pattern: &str) -> PyResult<Constraint> {

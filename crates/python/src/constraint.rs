@@ -11,8 +11,8 @@ use response_parser::{Family, ResponseTemplate};
 use schema_regex::automaton::SchemaAutomaton;
 use schema_regex::ledger::{Entry, Status};
 use schema_regex::{
-    AdditionalMembers, Caps, Options, ParseOptions, PropertyOrder, Settings, Whitespace,
-    parse_str_with,
+    AdditionalMembers, Caps, Escapes, Formats, IntegerSpelling, Options, ParseOptions,
+    PropertyOrder, Settings, Whitespace, parse_str_with,
 };
 use serde_json::{Value, json};
 use structural_tags::{
@@ -95,7 +95,8 @@ impl Compiled {
                         one_of("settings", given, &known)?
                     }
                 };
-                let reading = ParseOptions::default().with_settings(settings);
+                let mut reading = ParseOptions::default().with_settings(settings);
+                reading.max_nodes = limit(description, "max_nodes", reading.max_nodes)?;
                 let schema = parse_str_with(text(description, "schema")?, &reading)
                     .map_err(IntoPython::into_python)?;
                 let automaton =
@@ -147,6 +148,16 @@ impl Compiled {
             vocabulary,
             index,
         })
+    }
+
+    /// What of a schema constrains nothing although its writer may think so, a line for each.
+    pub(crate) fn notices(&self) -> Vec<String> {
+        let Indexed::Schema(index) = &self.index else {
+            return Vec::new();
+        };
+        let entries = index.automaton().ledger();
+        let line = |entry: &Entry| Some(format!("#{}: {}", entry.pointer, notice(entry)?));
+        entries.iter().filter_map(line).collect()
     }
 
     /// Bytes that it takes: rows as they are, the automaton by its size, about. It grows as
@@ -266,11 +277,65 @@ fn options_of(description: &Value) -> PyResult<Options> {
             one_of("additional_members", given, &known)?
         }
     };
-    Ok(Options::default()
+    let mut options = Options::default()
         .with_whitespace(whitespace)
         .with_property_order(order)
         .with_additional_members(additional_members)
-        .with_caps(caps_of(description)?))
+        .with_caps(caps_of(description)?);
+    if let Some(given) = description["formats"].as_str() {
+        let known = [
+            ("assert", Formats::Assert),
+            ("annotate", Formats::Annotate),
+            ("strict", Formats::Strict),
+        ];
+        options.formats = one_of("formats", given, &known)?;
+    }
+    if let Some(given) = description["escapes"].as_str() {
+        let known = [
+            ("standard", Escapes::Standard),
+            ("shortest", Escapes::Shortest),
+            ("all", Escapes::All),
+            ("all-in-values", Escapes::AllInValues),
+        ];
+        options.escapes = one_of("escapes", given, &known)?;
+    }
+    if let Some(given) = description["integers"].as_str() {
+        let known = [
+            ("plain", IntegerSpelling::Plain),
+            ("zero-fraction", IntegerSpelling::ZeroFraction),
+        ];
+        options.integers = one_of("integers", given, &known)?;
+    }
+    for (name, option) in [
+        ("max_alternatives", &mut options.max_alternatives),
+        ("max_automaton_states", &mut options.max_automaton_states),
+        ("max_steps", &mut options.max_steps),
+        ("max_depth", &mut options.max_depth),
+        ("max_nesting", &mut options.max_nesting),
+    ] {
+        *option = limit(description, name, *option)?;
+    }
+    Ok(options)
+}
+
+/// What a reader of the schema should know of a keyword that constrains nothing.
+fn notice(entry: &Entry) -> Option<String> {
+    match &entry.status {
+        Status::Ignored(why) => Some(why.clone()),
+        _ => Some(format!("unknown, did you mean `{}`?", entry.suggestion()?)),
+    }
+}
+
+/// A limit of a description, or the one that there is otherwise.
+fn limit(description: &Value, name: &str, otherwise: usize) -> PyResult<usize> {
+    match &description[name] {
+        Value::Null => Ok(otherwise),
+        given => {
+            let number = given.as_u64().and_then(|n| usize::try_from(n).ok());
+            let refused = || of_kind("bad_option", format!("{name} is a whole number, or None"));
+            number.ok_or_else(refused)
+        }
+    }
 }
 
 /// The caps among the options of a description.
@@ -432,17 +497,19 @@ impl Constraint {
             Indexed::Regex(_) | Indexed::Tags(_) | Indexed::Grammar(_) => Vec::new(),
         };
         let list = PyList::empty(py);
-        for Entry {
-            pointer,
-            keyword,
-            status,
-            ..
-        } in entries
-        {
+        for entry in entries {
+            let notice = notice(&entry);
+            let Entry {
+                pointer,
+                keyword,
+                status,
+                ..
+            } = entry;
             let (status, why) = match status {
                 Status::Enforced => ("enforced", String::new()),
-                Status::Annotation => ("annotation", String::new()),
-                Status::Ignored(why) => ("annotation", why),
+                Status::Annotation | Status::Ignored(_) => {
+                    ("annotation", notice.unwrap_or_default())
+                }
                 Status::Narrowed(why) => ("narrowed", why),
                 Status::Refused(why) => ("refused", why),
                 _ => ("other", String::new()),
@@ -455,6 +522,14 @@ impl Constraint {
             list.append(line)?;
         }
         Ok(list)
+    }
+
+    /// What of a JSON Schema constrains nothing although its writer may think so, a line for
+    /// each: keywords that look like misspelt ones, keywords of a later draft, unknown formats,
+    /// members that never come. Empty for other constraints.
+    #[getter]
+    fn notices(&self) -> Vec<String> {
+        self.compiled.notices()
     }
 
     /// Bytes that it takes, about; it grows as masks are asked for.

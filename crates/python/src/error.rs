@@ -35,7 +35,9 @@ pub(crate) fn add(module: &Bound<'_, PyModule>) -> PyResult<()> {
 /// The exception with these words.
 #[cold]
 pub(crate) fn error(message: impl Into<String>, said: Said) -> PyErr {
-    let error = TokenmoldError::new_err(message.into());
+    // Options have the names of the arguments that they are here.
+    let message = schema_regex::in_words_of(&message.into(), |option| format!("`{option}=`"));
+    let error = TokenmoldError::new_err(message);
     Python::attach(|py| {
         let value = error.value(py);
         // An instance of a class that is written here takes any attribute.

@@ -658,6 +658,58 @@ fn a_batch_answers_line_by_line() {
 }
 
 #[test]
+fn messages_name_the_flags_of_the_program() {
+    let files = Files::new();
+    let wide = files.put(
+        "wide.json",
+        r#"{"anyOf": [{"const": "a"}, {"const": "b"}]}"#,
+    );
+    let refused = run(
+        &["explain", "--schema", &wide, "--max-alternatives", "1"],
+        "",
+    );
+    let said = format!("{}{}", refused.err, refused.out);
+    assert!(said.contains("raise `--max-alternatives`"), "{said}");
+    assert!(!said.contains("Options::"), "{said}");
+    let states = files.put(
+        "states.json",
+        r#"{"type": "string", "pattern": "^(ab|c){9}$"}"#,
+    );
+    let args = ["regex", "--schema", &states, "--max-regex-bytes", "5"];
+    let refused = run(&args, "");
+    assert!(
+        refused.err.contains("`--max-regex-bytes`"),
+        "{}",
+        refused.err
+    );
+    let whole = files.put("whole.json", "\u{FEFF}{\"type\": \"integer\"}");
+    let args = ["explain", "--schema", &whole, "--integers", "zero-fraction"];
+    assert_eq!(run(&args, "").code, Some(0));
+    let early = files.put(
+        "early.json",
+        r#"{"$schema": "http://json-schema.org/draft-07/schema#", "type": "array", "prefixItems": [{"type": "null"}]}"#,
+    );
+    let said = run(
+        &[
+            "generate",
+            "--schema",
+            &early,
+            "--prompt",
+            "x",
+            "--max-tokens",
+            "9",
+        ],
+        "",
+    );
+    assert!(
+        said.err
+            .starts_with("warning: #/prefixItems: no keyword of draft 7, but of later drafts\n"),
+        "{}",
+        said.err
+    );
+}
+
+#[test]
 fn misspelt_keywords_are_asked_about() {
     let files = Files::new();
     let slip = files.put(

@@ -131,6 +131,46 @@ impl Error {
     }
 }
 
+/// A message in which an option has the name that another door gives it: the flag of a program, the argument of
+/// a function in another language.
+///
+/// `switch` is asked with the option's name, `max_steps` for `Options::max_steps`. Linear in the message.
+///
+/// ```
+/// use schema_regex::{Options, in_words_of, parse, to_regex};
+/// use serde_json::json;
+///
+/// let many = parse(&json!({"anyOf": [{"const": "a"}, {"const": "b"}]}))?;
+/// let error = to_regex(&many, &Options::default().with_max_alternatives(1)).unwrap_err();
+/// assert!(error.to_string().contains("raise Options::max_alternatives"));
+/// let flag = |option: &str| format!("`--{}`", option.replace('_', "-"));
+/// assert!(in_words_of(&error.to_string(), flag).contains("raise `--max-alternatives`"));
+/// # Ok::<(), schema_regex::Error>(())
+/// ```
+pub fn in_words_of(message: &str, switch: impl Fn(&str) -> String) -> String {
+    const TYPE: &str = "Options::";
+    let mut out = String::with_capacity(message.len());
+    let mut rest = message;
+    while let Some(at) = rest.find(TYPE) {
+        let before = &rest[..at];
+        let behind = &rest[at + TYPE.len()..];
+        let is_name = |c: char| c.is_ascii_lowercase() || c == '_';
+        let length = behind.find(|c| !is_name(c)).unwrap_or(behind.len());
+        let own = before.strip_suffix("Parse").unwrap_or(before);
+        // `IndexOptions::` would be another type.
+        if length == 0 || own.ends_with(char::is_alphanumeric) {
+            out.push_str(&rest[..at + TYPE.len()]);
+            rest = behind;
+            continue;
+        }
+        out.push_str(own);
+        out.push_str(&switch(&behind[..length]));
+        rest = &behind[length..];
+    }
+    out.push_str(rest);
+    out
+}
+
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let pointer = &self.0.pointer;

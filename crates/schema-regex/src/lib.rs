@@ -15,7 +15,7 @@ mod regex;
 mod settings;
 mod validate;
 
-pub use crate::error::{Error, ErrorKind};
+pub use crate::error::{Error, ErrorKind, in_words_of};
 pub use crate::ir::Schema;
 pub use crate::options::Draft;
 pub use crate::options::{

@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use clap::ValueEnum;
 use serde_json::Value;
 use tokenmold::schema_regex::{
-    self, AdditionalMembers, AnyValue, Caps, Escapes, Formats, ParseOptions, PropertyOrder,
-    Recursion, Schema, Settings, Whitespace,
+    self, AdditionalMembers, AnyValue, Caps, Escapes, Formats, IntegerSpelling, ParseOptions,
+    PropertyOrder, Recursion, Schema, Settings, Whitespace,
 };
 
 use super::{Failure, read, without_mark};
@@ -59,6 +59,13 @@ pub(crate) struct SchemaOptions {
     #[arg(long)]
     all_escapes: bool,
 
+    /// How integers may be written.
+    #[arg(long, value_name = "SPELLING", value_enum, default_value_t = Integers::Plain)]
+    integers: Integers,
+
+    #[command(flatten)]
+    limits: SchemaLimits,
+
     /// Cap strings that the schema leaves without a bound, in characters.
     #[arg(long, value_name = "N")]
     cap_length: Option<u64>,
@@ -82,6 +89,59 @@ pub(crate) struct SchemaOptions {
     /// Cap the names of members that the schema does not name, in characters.
     #[arg(long, value_name = "N")]
     cap_name_length: Option<u64>,
+}
+
+/// What the compilation of a schema may take. An error names the one that is exceeded.
+#[derive(Clone, Debug, Default, clap::Args)]
+struct SchemaLimits {
+    /// The most alternatives at one place of the schema, once `anyOf`, `oneOf` and the like
+    /// are distributed over what stands beside them [default: 2000].
+    #[arg(long, value_name = "N")]
+    max_alternatives: Option<usize>,
+
+    /// The most states of the automaton of a string or number [default: 2000].
+    #[arg(long, value_name = "N")]
+    max_automaton_states: Option<usize>,
+
+    /// The most steps of a compilation, about a microsecond each [default: 500000].
+    #[arg(long, value_name = "N")]
+    max_steps: Option<usize>,
+
+    /// The deepest nesting of subschemas [default: 128].
+    #[arg(long, value_name = "N")]
+    max_depth: Option<usize>,
+
+    /// The most levels of arrays and objects in a value [default: 127].
+    #[arg(long, value_name = "N")]
+    max_nesting: Option<usize>,
+
+    /// The most subschemas [default: 200000].
+    #[arg(long, value_name = "N")]
+    max_nodes: Option<usize>,
+
+    /// The longest regular expression, in bytes [default: 4000000].
+    #[arg(long, value_name = "N")]
+    max_regex_bytes: Option<usize>,
+}
+
+/// The flag of an option that a message names.
+pub(crate) fn flag(option: &str) -> String {
+    let name = match option {
+        "any_value" => "any-depth",
+        "recursion" => "recursion-depth",
+        "escapes" => "all-escapes",
+        "caps" => "cap-..",
+        other => return format!("`--{}`", other.replace('_', "-")),
+    };
+    format!("`--{name}`")
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum Integers {
+    /// Without a fraction.
+    Plain,
+    /// Without a fraction, or with one of zeros.
+    ZeroFraction,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
@@ -164,7 +224,8 @@ impl SchemaOptions {
             true => Settings::Follow,
             false => Settings::Ignore,
         };
-        let reading = ParseOptions::default().with_settings(settings);
+        let mut reading = ParseOptions::default().with_settings(settings);
+        reading.max_nodes = self.limits.max_nodes.unwrap_or(reading.max_nodes);
         schema_regex::parse_str_with(text, &reading).map_err(|e| e.to_string())
     }
 
@@ -196,6 +257,21 @@ impl SchemaOptions {
         if self.all_escapes {
             options = options.with_escapes(Escapes::All);
         }
+        let limits = &self.limits;
+        let set = |option: &mut usize, limit: Option<usize>| *option = limit.unwrap_or(*option);
+        set(&mut options.max_alternatives, limits.max_alternatives);
+        set(
+            &mut options.max_automaton_states,
+            limits.max_automaton_states,
+        );
+        set(&mut options.max_steps, limits.max_steps);
+        set(&mut options.max_depth, limits.max_depth);
+        set(&mut options.max_nesting, limits.max_nesting);
+        set(&mut options.max_regex_bytes, limits.max_regex_bytes);
+        options = options.with_integers(match self.integers {
+            Integers::Plain => IntegerSpelling::Plain,
+            Integers::ZeroFraction => IntegerSpelling::ZeroFraction,
+        });
         let mut caps = Caps::default();
         caps.length = self.cap_length;
         caps.items = self.cap_items;
