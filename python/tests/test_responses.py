@@ -227,6 +227,25 @@ def test_answers_of_the_reference(data: pathlib.Path) -> None:
     assert ResponseSchema(loose, release="5.0").parse('{"a": 1}') == {}
 
 
+def test_releases_of_templates() -> None:
+    call = {
+        "open": "<call>",
+        "close_pattern": r"</call (?P<name>\w+)>",
+        "transform": {"name": "{name}", "input": "{content}"},
+    }
+    template = {"start_anchor": "<|assistant|>", "fields": {"call": call}}
+    wanted = {"call": {"name": "f", "input": "x"}}
+    assert ResponseTemplate(template).parse("<call>x</call f>") == wanted
+    assert ResponseTemplate(template, release="5.24").parse("<call>x</call f>") == wanted
+    stream = ResponseTemplate(template, release="5.24").stream()
+    stream.feed("<call>x</call f>")
+    assert stream.finish()[1] == wanted
+    with pytest.raises(TokenmoldError, match="name"):
+        ResponseTemplate(template, release="5.23").parse("<call>x</call f>")
+    with pytest.raises(TokenmoldError, match=r'release is one of "5.23", "5.24", not "5.12"'):
+        ResponseTemplate(template, release="5.12")  # type: ignore[arg-type]
+
+
 def test_streams() -> None:
     from_hermes = ResponseTemplate(HERMES)
     text = 'Sure.<tool_call>\n{"name": "add", "arguments": {"a": 1}}\n</tool_call>'

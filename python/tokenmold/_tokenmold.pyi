@@ -222,7 +222,11 @@ class ResponseTemplate:
     """How a model's answer is read back, by a `response_template`."""
 
     def __new__(
-        cls, template: str | Mapping[str, Any], *, mode: Literal["lenient", "reference"] = "lenient"
+        cls,
+        template: str | Mapping[str, Any],
+        *,
+        mode: Literal["lenient", "reference"] = "lenient",
+        release: Literal["5.23", "5.24"] = "5.24",
     ) -> ResponseTemplate: ...
     @staticmethod
     def from_directory(path: Any) -> ResponseTemplate: ...

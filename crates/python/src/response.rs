@@ -7,7 +7,7 @@ use pyo3::types::{PyDict, PyList, PyTuple};
 use response_parser::{
     Broken, End, ErrorKind, Event, Family, Mode, Names, Piece, Pieces, Release,
     ResponseSchema as Schema, ResponseTemplate as Template, ResponseTemplateBuilder,
-    TemplateStream, Turn, Unrepresentable,
+    TemplateRelease, TemplateStream, Turn, Unrepresentable,
 };
 use serde_json::Value;
 
@@ -74,6 +74,16 @@ fn mode_of(mode: &str) -> PyResult<Mode> {
     }
 }
 
+/// The one of `known` releases of transformers that a name is.
+fn release_of<Release: Copy>(known: [(&str, Release); 2], release: &str) -> PyResult<Release> {
+    let found = known.iter().find(|(name, _)| *name == release);
+    found.map(|(_, known)| *known).ok_or_else(|| {
+        let [(old, _), (new, _)] = known;
+        let message = format!("release is one of {old:?}, {new:?}, not {release:?}");
+        of_kind("bad_option", message)
+    })
+}
+
 fn tools_of(tools: Option<&Bound<'_, PyAny>>) -> PyResult<Option<Value>> {
     tools.map(value_of).transpose()
 }
@@ -90,12 +100,18 @@ fn turn<'a>(prefix: Option<&'a str>, tools: Option<&'a Value>) -> Turn<'a> {
 impl ResponseTemplate {
     /// Compiles a template: its JSON, or what that reads as. Where `transformers` fails and the
     /// meaning is plain, `"lenient"` has an answer and `"reference"` the same error; a part that
-    /// can only fail later is refused at once, or fails later.
+    /// can only fail later is refused at once, or fails later. `release` is that of transformers whose
+    /// language it is: `"5.23"` or `"5.24"`.
     #[new]
-    #[pyo3(signature = (template, *, mode = "lenient"))]
-    fn new(template: &Bound<'_, PyAny>, mode: &str) -> PyResult<ResponseTemplate> {
+    #[pyo3(signature = (template, *, mode = "lenient", release = "5.24"))]
+    fn new(template: &Bound<'_, PyAny>, mode: &str, release: &str) -> PyResult<ResponseTemplate> {
         let json = parse(&text_of(template)?, "the response template")?;
+        let known = [
+            ("5.23", TemplateRelease::V5_23),
+            ("5.24", TemplateRelease::V5_24),
+        ];
         let builder = Template::builder().with_mode(mode_of(mode)?);
+        let builder = builder.with_release(release_of(known, release)?);
         ResponseTemplate::build(Kind::Given, &builder, |builder| builder.build(&json))
     }
 
@@ -348,14 +364,7 @@ impl ResponseSchema {
     fn new(schema: &Bound<'_, PyAny>, mode: &str, release: &str) -> PyResult<ResponseSchema> {
         let json = parse(&text_of(schema)?, "the response schema")?;
         let mode = mode_of(mode)?;
-        let release = match release {
-            "5.0" => Release::V5_0,
-            "5.12" => Release::V5_12,
-            other => {
-                let message = format!("release is one of \"5.0\", \"5.12\", not {other:?}");
-                return Err(of_kind("bad_option", message));
-            }
-        };
+        let release = release_of([("5.0", Release::V5_0), ("5.12", Release::V5_12)], release)?;
         let builder = Schema::builder().with_mode(mode).with_release(release);
         let schema = caught(|| builder.build(&json).map_err(IntoPython::into_python))?;
         Ok(ResponseSchema {

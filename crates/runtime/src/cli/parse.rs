@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use clap::ValueEnum;
 use serde_json::{Value, json};
 use tokenmold::response_parser::{
-    Family, Mode, Release, ResponseSchema, ResponseSchemaBuilder, ResponseTemplate, Turn,
-    Unrepresentable, family_of_model_dir,
+    Family, Mode, Release, ResponseSchema, ResponseSchemaBuilder, ResponseTemplate,
+    TemplateRelease, Turn, Unrepresentable, family_of_model_dir,
 };
 use tokenmold::tools::read_response;
 
@@ -50,9 +50,10 @@ pub(crate) struct Args {
     #[arg(long, conflicts_with = "agentscope")]
     reference: bool,
 
-    /// The release of transformers whose language a response schema is in.
-    #[arg(long, value_name = "RELEASE", value_enum, default_value_t = Spoken::V5_12)]
-    release: Spoken,
+    /// The release of transformers whose language a response schema (default: 5.12) or
+    /// a response template (default: 5.24) is in.
+    #[arg(long, value_name = "RELEASE", value_enum, conflicts_with_all = ["format", "agentscope"])]
+    release: Option<Spoken>,
 
     /// What to make of values that JSON cannot hold, such as `NaN`.
     #[arg(long, value_name = "POLICY", value_enum, default_value_t = Beyond::Refuse)]
@@ -97,15 +98,43 @@ struct Reader {
     agentscope: Option<Form>,
 }
 
-/// A release of transformers that reads response schemas.
+/// A release of transformers that reads response schemas or response templates.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum Spoken {
-    /// Mappings; unlisted keys are dropped.
+    /// Schemas: mappings; unlisted keys are dropped.
     #[value(name = "5.0")]
     V5_0,
-    /// Substitutions and `required`; unlisted keys are kept.
+    /// Schemas: substitutions and `required`; unlisted keys are kept.
     #[value(name = "5.12")]
     V5_12,
+    /// Templates: named groups of what closes a region are not looked at.
+    #[value(name = "5.23")]
+    V5_23,
+    /// Templates: those groups are looked at; lists of calls in Python.
+    #[value(name = "5.24")]
+    V5_24,
+}
+
+impl Spoken {
+    fn of_schemas(self) -> Result<Release, Failure> {
+        match self {
+            Spoken::V5_0 => Ok(Release::V5_0),
+            Spoken::V5_12 => Ok(Release::V5_12),
+            Spoken::V5_23 | Spoken::V5_24 => Err(Failure::new(
+                "--release of a response schema is 5.0 or 5.12; later ones read response templates",
+            )),
+        }
+    }
+
+    fn of_templates(self) -> Result<TemplateRelease, Failure> {
+        match self {
+            Spoken::V5_23 => Ok(TemplateRelease::V5_23),
+            Spoken::V5_24 => Ok(TemplateRelease::V5_24),
+            Spoken::V5_0 | Spoken::V5_12 => Err(Failure::new(
+                "--release of a response template is 5.23 or 5.24; earlier ones read response schemas",
+            )),
+        }
+    }
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
@@ -212,7 +241,7 @@ impl Args {
     fn known(&self) -> Result<Known, Failure> {
         let reader = &self.reader;
         if let Some(file) = &reader.response_schema {
-            return Ok(Known::Schema(read_schema(file, &self.schemas())?));
+            return Ok(Known::Schema(read_schema(file, &self.schemas()?)?));
         }
         if let Some(folder) = &reader.model {
             return self.of_model(folder);
@@ -229,15 +258,12 @@ impl Args {
     }
 
     /// How response schemas are read.
-    fn schemas(&self) -> ResponseSchemaBuilder {
-        let release = match self.release {
-            Spoken::V5_0 => Release::V5_0,
-            Spoken::V5_12 => Release::V5_12,
-        };
-        ResponseSchema::builder()
+    fn schemas(&self) -> Result<ResponseSchemaBuilder, Failure> {
+        let release = self.release.map(Spoken::of_schemas).transpose()?;
+        Ok(ResponseSchema::builder()
             .with_mode(self.mode())
-            .with_release(release)
-            .with_unrepresentable(self.unrepresentable.into())
+            .with_release(release.unwrap_or_default())
+            .with_unrepresentable(self.unrepresentable.into()))
     }
 
     fn mode(&self) -> Mode {
@@ -248,8 +274,10 @@ impl Args {
     }
 
     fn template(&self, place: &str, json: &Value) -> Result<ResponseTemplate, Failure> {
+        let release = self.release.map(Spoken::of_templates).transpose()?;
         ResponseTemplate::builder()
             .with_mode(self.mode())
+            .with_release(release.unwrap_or_default())
             .with_unrepresentable(self.unrepresentable.into())
             .build(json)
             .map_err(|e| Failure::of(place, e))
@@ -267,7 +295,7 @@ impl Args {
             return self.template(&place, template).map(Known::Template);
         }
         if json.get("response_schema").is_some_and(|s| !s.is_null()) {
-            let schema = read_schema(&config, &self.schemas())?;
+            let schema = read_schema(&config, &self.schemas()?)?;
             return Ok(Known::Schema(schema));
         }
         let family = family_of_model_dir(folder).map_err(|e| Failure::new(e.to_string()))?;
@@ -275,6 +303,12 @@ impl Args {
     }
 
     fn family(&self, family: Family) -> Result<ResponseTemplate, Failure> {
+        if self.release.is_some() {
+            return Err(Failure::new(format!(
+                "--release is for response schemas and templates; {} is read in a language of no release",
+                family.name()
+            )));
+        }
         ResponseTemplate::builder()
             .with_mode(self.mode())
             .with_unrepresentable(self.unrepresentable.into())
