@@ -155,6 +155,17 @@ mod tests {
                 Family::MINICPM5,
             ),
             ("You are xLAM. {{ tools }}", chatml, Family::XLAM),
+            ("<function=f>{}</function>", llama, Family::FUNCTIONARY),
+            (
+                "<beginning_of_sentence>ai name=MiniMax AI<end_of_sentence>",
+                "<tool_calls>{}</tool_calls>",
+                Family::MINIMAX_M1,
+            ),
+            (
+                "<start_of_turn>model<end_of_turn>",
+                "[func_name1(params_name1=params_value1)]",
+                Family::GEMMA_PYTHONIC,
+            ),
             (
                 "<|tool_call_start|>[f()]<|tool_call_end|>",
                 chatml,
@@ -243,13 +254,12 @@ mod tests {
             assert_eq!(Family::of_chat_template(&source), Ok(family), "{source}");
         }
         let unknown = [
-            // MiniCPM3, MiroThinker and others call tools in forms of their own.
+            // MiniCPM3 and MiroThinker call tools in forms of their own.
             ("<|thought_start|>{{ tools }}<|thought_end|>", chatml),
             ("<use_mcp_tool> <tool_call>{}</tool_call>", chatml),
             ("{{ tools }} in a form that nobody knows", chatml),
             ("<function_calls>f()</function_calls>", chatml),
-            // functionary 3.1 and 3.2, firefunction.
-            ("<function=f>{}</function>", llama),
+            // functionary 3.2, firefunction.
             (">>>all {{ tools }}", llama),
             (" functools[{}]", llama),
             // A model of Cohere's without calls.

@@ -206,6 +206,98 @@ fn llama3() {
         "Such JSON: {\"name\": \"x\"}",
         &json!({"content": "Such JSON: {\"name\": \"x\"}"}),
     );
+    let searched = json!({"content": "So: ", "tool_calls": [call("brave_search", json!({"query": "a) b", "n": -2}))]});
+    let text = "So: <|python_tag|>brave_search.call(query=\"a) b\", n=-2)";
+    check("llama3", "", text, &searched);
+    check("llama3", "", &format!("{text}<|eom_id|>"), &searched);
+    check(
+        "llama3",
+        "",
+        "<|python_tag|>print(1+1)<|eom_id|>",
+        &json!({"content": "print(1+1)"}),
+    );
+    check(
+        "llama3",
+        "",
+        "<function=weather>{\"city\": \"Oslo\"}</function><|eom_id|>",
+        &calls,
+    );
+    check(
+        "llama3",
+        "",
+        "Write <function=x> for it.",
+        &json!({"content": "Write <function=x> for it."}),
+    );
+}
+
+#[test]
+fn calls_in_python_and_by_keys() {
+    let two = json!({"tool_calls": [
+        call("weather", json!({"city": "Oslo)", "days": [2, null]})),
+        call("ping", json!({})),
+    ]});
+    check(
+        "olmo3",
+        "",
+        "<function_calls>weather(city='Oslo)', days=[2, null])\nping()</function_calls><|im_end|>",
+        &two,
+    );
+    check(
+        "gemma-pythonic",
+        "<start_of_turn>model\n",
+        "[weather(city=\"Oslo)\", days=(2, None)), ping()]<end_of_turn>\n",
+        &two,
+    );
+    check(
+        "apertus",
+        "",
+        "<|tools_prefix|>[{\"weather\": {\"city\": \"Oslo)\", \"days\": [2, null]}}, {\"ping\": {}}]<|tools_suffix|><|assistant_end|>",
+        &two,
+    );
+    let thought = json!({"reasoning_content": "Hm.", "content": "No [f(a=1)] here."});
+    check(
+        "apertus",
+        "",
+        "<|inner_prefix|>Hm.<|inner_suffix|>No [f(a=1)] here.<|assistant_end|>",
+        &thought,
+    );
+    check(
+        "olmo3",
+        "",
+        "<think>\nHm.\n</think>\n\nNo [f(a=1)] here.",
+        &thought,
+    );
+    check(
+        "minimax-m1",
+        "<beginning_of_sentence>ai name=MiniMax AI\n",
+        "<think>\nHm.\n</think>\n\n<tool_calls>\n{\"name\": \"weather\", \"arguments\": {\"city\": \"</tool_calls>}\\\"\"}}\n{\"name\": \"ping\",\n \"arguments\": {}}\n</tool_calls><end_of_sentence>\n",
+        &json!({"reasoning_content": "Hm.", "tool_calls": [
+            call("weather", json!({"city": "</tool_calls>}\""})),
+            call("ping", json!({})),
+        ]}),
+    );
+    let broken = [
+        ("olmo3", "<function_calls>f(1)</function_calls>"),
+        (
+            "minimax-m1",
+            "<tool_calls>\n{\"name\": \"f\", \"arguments\": {}} and\n</tool_calls>",
+        ),
+        (
+            "apertus",
+            "<|tools_prefix|>[{\"f\": {}, \"g\": {}}]<|tools_suffix|>",
+        ),
+        ("apertus", "<|tools_prefix|>[{\"f\": 1}]<|tools_suffix|>"),
+    ];
+    for (format, text) in broken {
+        let builder = ResponseTemplate::builder();
+        let read = read(&builder, format, &Turn::after(""), text, End::Stop);
+        assert_eq!(
+            read.message,
+            json!({"role": "assistant", "content": text}),
+            "{format}"
+        );
+        assert_eq!(errors(&read).len(), 1, "{text}");
+    }
 }
 
 #[test]
@@ -462,6 +554,22 @@ fn a_call_that_was_cut_off_is_none() {
             calls(&[("f", json!({"a": {}}))])["tool_calls"]
         );
         assert_eq!(errors(&read), ["call_unfinished"]);
+    }
+    for (format, text) in [
+        ("olmo3", "<function_calls>f(a=')')\ng(a="),
+        (
+            "minimax-m1",
+            "<tool_calls>{\"name\": \"f\", \"arguments\": {\"a\": \")\"}}\n{\"name\"",
+        ),
+        (
+            "apertus",
+            "<|tools_prefix|>[{\"f\": {\"a\": \")\"}}, {\"g\": {",
+        ),
+    ] {
+        let read = read(&builder, format, &Turn::after(""), text, End::Length);
+        let whole = calls(&[("f", json!({"a": ")"}))]);
+        assert_eq!(read.message["tool_calls"], whole["tool_calls"], "{text}");
+        assert_eq!(errors(&read), ["call_unfinished"], "{text}");
     }
 }
 
@@ -976,7 +1084,15 @@ fn letters_are_no_special_tokens() {
 fn the_extended_language_is_refused_as_the_references() {
     for family in Family::all() {
         let fields = family.template()["fields"].as_object().unwrap();
-        let members = ["body", "ends", "bare", "begins", "interrupts", "discard"];
+        let members = [
+            "body",
+            "ends",
+            "bare",
+            "begins",
+            "interrupts",
+            "discard",
+            "into",
+        ];
         let has = |field: &Value| members.iter().any(|member| field.get(member).is_some());
         let extended = fields.values().any(has);
         let refused = ResponseTemplate::new(family.template()).is_err();

@@ -292,7 +292,7 @@ fn outputs_are_read_by_formats_and_templates() {
     }
     let unknown = run(&["parse", "--format", "hermess"], "");
     assert!(
-        unknown.err.contains("there are cohere, "),
+        unknown.err.contains("there are apertus, "),
         "{}",
         unknown.err
     );

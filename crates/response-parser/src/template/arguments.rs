@@ -87,7 +87,11 @@ impl Writing {
                 self.parameters(growing, parameters, name, out);
             }
             Body::Json(dialect) if !dialect.unquoted_keys => self.json(growing, name, out),
-            Body::Json(_) | Body::Keyed | Body::Python(_) => {}
+            Body::Json(_)
+            | Body::JsonLines
+            | Body::Keyed
+            | Body::Python(_)
+            | Body::PythonArguments => {}
         }
     }
 

@@ -35,10 +35,14 @@ pub(super) enum Ends {
 
 pub(super) enum Body {
     Json(JsonDialect),
+    /// JSON objects one after another, mostly one a line.
+    JsonLines,
     /// A list of objects of JSON, each with one member: the tool's name, and the arguments.
     Keyed,
     /// Calls as Python writes them.
     Python(Rows),
+    /// The arguments alone, as Python writes them: `(a='x')`.
+    PythonArguments,
     Parameters(Parameters),
 }
 
@@ -163,7 +167,11 @@ impl Scan {
             at: body,
             state: match call.body {
                 Body::Parameters(_) => State::Between,
-                Body::Json(_) | Body::Keyed | Body::Python(_) => State::Start,
+                // No bracket is around the lines, and a mark ends them.
+                Body::JsonLines | Body::Python(Rows::Lines) => State::Open { depth: 1 },
+                Body::Json(_) | Body::Keyed | Body::Python(_) | Body::PythonArguments => {
+                    State::Start
+                }
             },
             blank: (body, body),
             parameters: Vec::new(),
@@ -209,7 +217,7 @@ impl Scan {
                     };
                     self.value(call, text, ahead, &marks, asked)
                 }
-                (Body::Keyed, _) => {
+                (Body::Keyed | Body::JsonLines, _) => {
                     let marks = Marks {
                         opens: b"[",
                         quotes: b"\"",
@@ -217,13 +225,12 @@ impl Scan {
                     };
                     self.value(call, text, ahead, &marks, asked)
                 }
-                (Body::Python(rows), _) => {
-                    if (*rows, self.state) == (Rows::Lines, State::Start) {
-                        // No bracket is around the lines: a mark ends them.
-                        self.state = State::Open { depth: 1 };
-                    }
+                (Body::Python(_) | Body::PythonArguments, _) => {
                     let marks = Marks {
-                        opens: b"[",
+                        opens: match call.body {
+                            Body::PythonArguments => b"(",
+                            _ => b"[",
+                        },
                         quotes: b"'\"",
                         pairs: &[],
                     };
@@ -418,7 +425,11 @@ impl Scan {
                 self.state = State::Done { end: self.at };
                 return None;
             }
-            if depth == 1 && byte == b'}' {
+            let closes_item = match call.body {
+                Body::Python(Rows::Lines) => b')',
+                _ => b'}',
+            };
+            if depth == 1 && byte == closes_item {
                 self.item = Some(self.at);
             }
         }

@@ -142,18 +142,18 @@ pub(super) fn call(
         let error = Error::new(ErrorKind::CallInvalid, pointer, message);
         error.at_offset(at(problem.offset))
     };
+    let not_json = |error: json::JsonError| {
+        let message = format!("not JSON: {}", error.problem.message());
+        let error_at = at(error.offset);
+        Error::new(ErrorKind::JsonInvalid, pointer, message).at_offset(error_at)
+    };
     let content = match &call.body {
         Body::Json(dialect) if dialect.unquoted_keys => {
             let word = |key: &str, word: &str| tools.word(name, key, word);
             loose::value(body, &dialect.string_delims, &word).map_err(wrong)?
         }
         Body::Json(_) | Body::Keyed => {
-            let decoded = json::decode(body).map_err(|error| {
-                let message = format!("not JSON: {}", error.problem.message());
-                let error_at = at(error.offset);
-                Error::new(ErrorKind::JsonInvalid, pointer, message).at_offset(error_at)
-            })?;
-            let decoded = decoded.into_owned();
+            let decoded = json::decode(body).map_err(not_json)?.into_owned();
             match (&call.body, decoded) {
                 (Body::Keyed, Value::Array(items)) => {
                     let calls = items.into_iter().map(|item| keyed(item, pointer));
@@ -162,8 +162,20 @@ pub(super) fn call(
                 (_, decoded) => decoded,
             }
         }
+        Body::JsonLines => {
+            let mut calls = Vec::new();
+            for (from, value) in values(body) {
+                let decoded = json::decode(value).map_err(|error| {
+                    let offset = from + error.offset;
+                    not_json(json::JsonError { offset, ..error })
+                })?;
+                calls.push(decoded.into_owned());
+            }
+            Value::Array(calls)
+        }
         Body::Python(Rows::List) => loose::calls(body).map_err(wrong)?,
         Body::Python(Rows::Lines) => loose::lines(body).map_err(wrong)?,
+        Body::PythonArguments => loose::arguments(body).map_err(wrong)?,
         Body::Parameters(parameters) => {
             Value::Object(arguments(call, parameters, tools, name, found))
         }
@@ -212,6 +224,35 @@ fn keyed(item: Value<'static>, pointer: &str) -> Result<Value<'static>> {
     call.insert(Text::plain("name"), Value::Text(name));
     call.insert(Text::plain("arguments"), arguments);
     Ok(Value::Object(call))
+}
+
+/// The JSON values of a text that stand one after another, and where they begin. What is none goes with the next one,
+/// or is one by itself, and cannot be decoded. Linear.
+fn values(text: &str) -> impl Iterator<Item = (usize, &str)> {
+    let mut from = 0;
+    std::iter::from_fn(move || {
+        let rest = &text[from..];
+        let start = from + (rest.len() - rest.trim_start().len());
+        let (mut depth, mut quoted, mut escaped) = (0_usize, false, false);
+        for (at, &byte) in (start..).zip(&text.as_bytes()[start..]) {
+            match byte {
+                _ if escaped => escaped = false,
+                b'\\' if quoted => escaped = true,
+                b'"' => quoted = !quoted,
+                b'{' | b'[' if !quoted => depth += 1,
+                b'}' | b']' if !quoted => {
+                    depth = depth.saturating_sub(1);
+                    if depth == 0 {
+                        from = at + 1;
+                        return Some((start, &text[start..from]));
+                    }
+                }
+                _ => {}
+            }
+        }
+        from = text.len();
+        (start < from).then(|| (start, &text[start..]))
+    })
 }
 
 /// Parameters as an object, each read as its schema says.

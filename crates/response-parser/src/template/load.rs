@@ -154,7 +154,15 @@ struct Loader {
 }
 
 /// Members of a field that only the extended language has.
-const EXTENDED_KEYS: [&str; 6] = ["body", "ends", "bare", "begins", "interrupts", "discard"];
+const EXTENDED_KEYS: [&str; 7] = [
+    "body",
+    "ends",
+    "bare",
+    "begins",
+    "interrupts",
+    "discard",
+    "into",
+];
 
 const FIELD_KEYS: [&str; 11] = [
     "open",
@@ -314,7 +322,7 @@ impl Loader {
             }
             Some(_) => return Err(bad(at("discard"), "must be true or false")),
         };
-        let of_calls = ["body", "ends", "bare", "begins", "interrupts"];
+        let of_calls = ["body", "ends", "bare", "begins", "interrupts", "into"];
         if let Some(key) = of_calls.into_iter().find(|key| spec.contains_key(*key)) {
             return Err(bad(at(key), "needs a transform to a call beside it"));
         }
@@ -383,6 +391,11 @@ impl Loader {
         if close.is_empty() && ends == Ends::Mark {
             return Err(bad(pointer, "a call needs close, or \"ends\": \"value\""));
         }
+        let name = match spec.get("into") {
+            None => name,
+            Some(Json::String(into)) => into,
+            Some(_) => return Err(bad(at("into"), "must be the name of a field")),
+        };
         let function = &spec["transform"]["function"];
         let name_of = function["name"].as_str().unwrap_or_default();
         let lists = name_of.starts_with("{content.");
@@ -421,8 +434,8 @@ impl Loader {
     fn body(&self, json: Option<&Json>, pointer: &str) -> Result<(Body, bool), Error> {
         let at = |key: &str| format!("{pointer}/{key}");
         let wrong = || {
-            let message = "must be \"json\", \"keyed\", \"python\", \"python_lines\", or an object \
-                 with string_delims or with open and close";
+            let message = "must be \"json\", \"json_lines\", \"keyed\", \"python\", \"python_lines\", \
+                 \"python_arguments\", or an object with string_delims or with open and close";
             bad(pointer, message)
         };
         let body = match json {
@@ -430,9 +443,11 @@ impl Loader {
             Some(Json::String(name)) => {
                 let body = match name.as_str() {
                     "json" => Body::Json(JsonDialect::default()),
+                    "json_lines" => Body::JsonLines,
                     "keyed" => Body::Keyed,
                     "python" => Body::Python(Rows::List),
                     "python_lines" => Body::Python(Rows::Lines),
+                    "python_arguments" => Body::PythonArguments,
                     _ => return Err(wrong()),
                 };
                 return Ok((body, false));

@@ -66,6 +66,14 @@ pub(super) fn literal(text: &str) -> Result<Value<'static>> {
     Ok(value)
 }
 
+/// Reads the arguments of a call, with the brackets around them.
+pub(super) fn arguments(text: &str) -> Result<Value<'static>> {
+    let mut reader = python(text);
+    let arguments = reader.arguments()?;
+    reader.end()?;
+    Ok(Value::Object(arguments))
+}
+
 /// Reads a list of calls: objects with `name` and `arguments`.
 pub(super) fn calls(text: &str) -> Result<Value<'static>> {
     let mut reader = python(text);
@@ -354,6 +362,14 @@ impl<'r> Reader<'r> {
             return Err(self.error("expected a call"));
         }
         self.at += length;
+        let arguments = self.arguments()?;
+        let mut call = Object::default();
+        call.insert(Text::plain("name"), Value::Text(name));
+        call.insert(Text::plain("arguments"), Value::Object(arguments));
+        Ok(Value::Object(call))
+    }
+
+    fn arguments(&mut self) -> Result<Object<'static>> {
         self.expect('(', "expected '(' behind a name")?;
         let mut arguments = Object::default();
         while !self.takes(')') {
@@ -375,10 +391,7 @@ impl<'r> Reader<'r> {
                 break;
             }
         }
-        let mut call = Object::default();
-        call.insert(Text::plain("name"), Value::Text(name));
-        call.insert(Text::plain("arguments"), Value::Object(arguments));
-        Ok(Value::Object(call))
+        Ok(arguments)
     }
 }
 
@@ -475,5 +488,19 @@ mod tests {
             assert!(calls(text).is_err(), "{text}");
         }
         assert!(literal("True").is_ok() && literal("x").is_err());
+        assert_eq!(
+            json(lines("f(a=')\n')\n g.h()\n")),
+            json!([
+                {"name": "f", "arguments": {"a": ")\n"}},
+                {"name": "g.h", "arguments": {}}
+            ])
+        );
+        assert_eq!(json(lines(" \n")), json!([]));
+        assert!(lines("f(a=1) x").is_err() && lines("[f()]").is_err());
+        assert_eq!(
+            json(arguments(" (a='x', b=[None])")),
+            json!({"a": "x", "b": [null]})
+        );
+        assert!(arguments("(a=1) b").is_err() && arguments("f(a=1)").is_err());
     }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde_json::Value as Json;
 
 use super::arguments::{Growing, Writing};
-use super::call::{Body, Parameter, Scan};
+use super::call::{Body, Parameter, Rows, Scan};
 use super::content;
 use super::load::{Anchor, Field, Kind, Template, key, named};
 use super::machine::{End, Machine, NoCall, Phase, Regions, Rest, Span};
@@ -926,14 +926,15 @@ impl Regions for Streamed<'_> {
         captures: &[(usize, usize, usize)],
     ) -> Result<(), Error> {
         let body = &self.text[from..to];
-        if !body.trim_start().starts_with('[') {
-            return Ok(());
-        }
         let spec = &self.template.fields[field];
         let Some(call) = &spec.call else {
             return Ok(());
         };
-        let text = format!("{body}]");
+        let text = match &call.body {
+            Body::JsonLines | Body::Python(Rows::Lines) => body.to_owned(),
+            _ if body.trim_start().starts_with('[') => format!("{body}]"),
+            _ => return Ok(()),
+        };
         let captures = named_captures(spec, self.text, captures);
         let found = content::Found {
             text: &text,

@@ -272,7 +272,7 @@ fn outputs(family: Family) -> Vec<(&'static str, Value)> {
             "<|message_model|><|content_text|>Well.<|end_message|><|message_model|><|content_invoke_tool_json|>{\"name\": \"book\", \"args\": {\"place\": \"Ulm\"}}<|end_message|>",
             ulm(),
         )],
-        Family::PYTHONIC | Family::LLAMA4 => vec![
+        Family::PYTHONIC | Family::LLAMA4 | Family::GEMMA_PYTHONIC => vec![
             ("[book(place='Ulm')]", ulm()),
             ("[book(place=\"Ulm\"), book(place='10115')]", two()),
             (
@@ -306,6 +306,23 @@ fn outputs(family: Family) -> Vec<(&'static str, Value)> {
             "<start_function_call>call:book{place:<escape>Ulm<escape>,nights:2}<end_function_call>",
             json!([{"place": "Ulm", "nights": 2}]),
         )],
+        Family::MINIMAX_M1 => vec![
+            (
+                "<think>Hm.</think><tool_calls>\n{\"name\": \"book\", \"arguments\": {\"place\": \"Ulm\"}}\n</tool_calls>",
+                ulm(),
+            ),
+            (
+                "Well.<tool_calls>\n{\"name\": \"book\", \"arguments\": {\"place\": \"Ulm\"}}\n{\"name\": \"book\", \"arguments\": {\"place\": \"10115\"}}\n</tool_calls>",
+                two(),
+            ),
+        ],
+        Family::FUNCTIONARY => vec![
+            ("<function=book>{\"place\": \"Ulm\"}</function>", ulm()),
+            (
+                "<function=book>{\"place\": \"Ulm\"}</function><function=book>{\"place\": \"10115\"}</function>",
+                two(),
+            ),
+        ],
         _ => Vec::new(),
     }
 }
