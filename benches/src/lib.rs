@@ -20,6 +20,7 @@
 
 mod agents;
 pub mod agreed;
+pub mod answers;
 pub mod batches;
 pub mod cases;
 pub mod cause;

@@ -29,6 +29,16 @@ pub enum Verdict {
     Wrong,
 }
 
+impl std::fmt::Display for Verdict {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Verdict::Right => "right",
+            Verdict::Blanks => "right but for blanks",
+            Verdict::Wrong => "wrong",
+        })
+    }
+}
+
 /// How many cases of a family are right, right but for blanks, and wrong.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
@@ -101,18 +111,18 @@ const FAMILIES: [(&str, &str, &str); 21] = [
 
 /// What a message and its chunks are compared by.
 #[derive(Clone, Debug, PartialEq)]
-struct Answer {
+pub(crate) struct Answer {
     content: String,
     reasoning: String,
-    calls: Vec<Value>,
+    pub(crate) calls: Vec<Value>,
 }
 
 impl Answer {
-    fn json(&self) -> Value {
+    pub(crate) fn json(&self) -> Value {
         json!({"content": self.content, "reasoning_content": self.reasoning, "tool_calls": self.calls})
     }
 
-    fn of_message(message: &Value) -> Answer {
+    pub(crate) fn of_message(message: &Value) -> Answer {
         let text = |names: &[&str]| {
             let text = names.iter().find_map(|name| message[*name].as_str());
             text.unwrap_or_default().to_owned()
@@ -132,7 +142,7 @@ impl Answer {
         }
     }
 
-    fn verdict(&self, expected: &Answer) -> Verdict {
+    pub(crate) fn verdict(&self, expected: &Answer) -> Verdict {
         if same(&self.json(), &expected.json()) {
             Verdict::Right
         } else if same(&self.trimmed().json(), &expected.trimmed().json()) {
@@ -156,7 +166,7 @@ fn calls(calls: &Value) -> Vec<Value> {
 }
 
 /// Whether two values are the same, numbers by what they are worth: 3 is 3.0, and no text.
-fn same(a: &Value, b: &Value) -> bool {
+pub(crate) fn same(a: &Value, b: &Value) -> bool {
     match (a, b) {
         (Value::Number(a), Value::Number(b)) => a == b || a.as_f64() == b.as_f64(),
         (Value::Array(a), Value::Array(b)) => {
@@ -335,7 +345,7 @@ fn unlawful(answer: &Answer, tools: &Value) -> Option<String> {
 }
 
 /// Ways of cutting a text: at once, by characters, by words and marks, and at random.
-fn cuts(text: &str) -> Vec<Vec<&str>> {
+pub(crate) fn cuts(text: &str) -> Vec<Vec<&str>> {
     let mut all = vec![vec![text], cut(text, |_| 1), words(text)];
     let mut random = ChaCha8Rng::seed_from_u64(SEED);
     for i in 0..RANDOM_CUTS {
@@ -395,7 +405,11 @@ fn words(text: &str) -> Vec<&str> {
 }
 
 /// What a client sees who adds the chunks up and takes calls as they close.
-fn stream(template: &ResponseTemplate, turn: &Turn<'_>, pieces: &[&str]) -> Result<Answer, String> {
+pub(crate) fn stream(
+    template: &ResponseTemplate,
+    turn: &Turn<'_>,
+    pieces: &[&str],
+) -> Result<Answer, String> {
     let mut stream = template.stream(turn).map_err(|e| e.to_string())?;
     let mut events = Vec::new();
     for piece in pieces {

@@ -1,11 +1,13 @@
 //! Runs golden cases of the reference implementations, and the official JSON Schema suite.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 use std::time::Duration;
 
 use clap::{Parser, ValueEnum};
 use serde_json::Value;
+use tokenmold_benches::answers::{self, Outcome};
 use tokenmold_benches::cases;
 use tokenmold_benches::chat_template;
 use tokenmold_benches::engines::{self, AdditionalMembers, PropertyOrder, Setup};
@@ -62,6 +64,8 @@ enum Kind {
     Grammar,
     /// Recorded outputs of models with tools, read by their families.
     ToolCalls,
+    /// Small cases from public bug reports.
+    Answers,
 }
 
 /// What a case of the suite may cost.
@@ -99,6 +103,7 @@ fn main() -> ExitCode {
         Kind::StructuralTag => structural_tags(&arguments.file),
         Kind::Grammar => grammar_cases(&arguments.file),
         Kind::ToolCalls => recorded(&arguments.file),
+        Kind::Answers => reported(&arguments.file),
     };
     match tally {
         Ok(tally) => {
@@ -183,11 +188,7 @@ fn chat_template(file: &Path) -> Result<Tally, String> {
 /// Runs recorded outputs and sums them up by family; what is right but for blanks has failed.
 fn recorded(file: &Path) -> Result<Tally, String> {
     let families = tool_calls::run(file, &mut |difference| {
-        let verdict = match difference.verdict {
-            Verdict::Right => "right",
-            Verdict::Blanks => "right but for blanks",
-            Verdict::Wrong => "wrong",
-        };
+        let verdict = difference.verdict;
         println!("{} ({}): {verdict}", difference.id, difference.check);
         println!("  expected {}", difference.expected);
         println!("  got      {}", difference.got);
@@ -207,6 +208,40 @@ fn recorded(file: &Path) -> Result<Tally, String> {
         tally.passed += right;
         tally.failed += blanks + wrong;
     }
+    Ok(tally)
+}
+
+/// Runs cases from bug reports, prints those that are not right and says why the rest was not run.
+fn reported(file: &Path) -> Result<Tally, String> {
+    let mut tally = Tally::default();
+    let mut blanks = 0;
+    let mut left: BTreeMap<&str, usize> = BTreeMap::new();
+    for record in golden::read(file)? {
+        match answers::run(&record) {
+            Outcome::NotRun(why) => *left.entry(why).or_default() += 1,
+            Outcome::Read {
+                verdict,
+                expected,
+                got,
+            } => {
+                let id = record["id"].as_str().unwrap_or("(no id)");
+                if let Some(family) = answers::elsewhere(id) {
+                    println!("{id}: read by {family}");
+                }
+                tally.count(verdict != Verdict::Wrong);
+                blanks += usize::from(verdict == Verdict::Blanks);
+                if verdict != Verdict::Right {
+                    println!("{id}: {verdict}");
+                    println!("  expected {expected}");
+                    println!("  got      {got}");
+                }
+            }
+        }
+    }
+    for (why, count) in &left {
+        println!("not run: {count} ({why})");
+    }
+    println!("of the passed ones {blanks} are right but for blanks");
     Ok(tally)
 }
 
