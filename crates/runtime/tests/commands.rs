@@ -332,6 +332,43 @@ fn a_configuration_without_a_schema_is_refused() {
     assert_eq!(validated.code, Some(1), "{}", validated.out);
 }
 
+/// A release that does not read what is given is refused by name, and so is one for a family.
+#[test]
+fn releases_are_those_of_schemas_or_of_templates() {
+    let files = Files::new();
+    let template = files.put(
+        "template.json",
+        r#"{"start_anchor": "<|assistant|>", "fields": {"call": {
+            "open": "<call>", "close_pattern": "</call (?P<name>\\w+)>",
+            "transform": {"name": "{name}", "input": "{content}"}}}}"#,
+    );
+    let read = ["parse", "--response-template", &template];
+    let text = "<call>x</call f>";
+    let wanted = json!({"call": {"name": "f", "input": "x"}});
+    assert_eq!(run(&read, text).json(), wanted);
+    let new = [&read[..], &["--release", "5.24"]].concat();
+    assert_eq!(run(&new, text).json(), wanted);
+    let old = run(&[&read[..], &["--release", "5.23"]].concat(), text);
+    assert_eq!(old.code, Some(1), "{}", old.out);
+    let of_schemas = run(&[&read[..], &["--release", "5.12"]].concat(), text);
+    assert!(
+        of_schemas.err.contains("is 5.23 or 5.24"),
+        "{}",
+        of_schemas.err
+    );
+    let schema = files.put("schema.json", r#"{"type": "object", "x-parser": "json"}"#);
+    let read = ["parse", "--response-schema", &schema, "--release"];
+    let with = |release| run(&[&read[..], &[release]].concat(), r#"{"a": 1}"#);
+    assert_eq!(with("5.0").json(), json!({}));
+    assert_eq!(with("5.12").json(), json!({"a": 1}));
+    assert!(with("5.24").err.contains("is 5.0 or 5.12"));
+    let unknown = with("6.0");
+    assert_eq!(unknown.code, Some(2));
+    assert!(unknown.err.contains("6.0"), "{}", unknown.err);
+    let family = run(&["parse", "--format", "hermes", "--release", "5.24"], text);
+    assert_eq!(family.code, Some(2), "{}", family.out);
+}
+
 #[test]
 fn text_parsers_read_and_instruct() {
     let files = Files::new();
