@@ -9,6 +9,7 @@ use crate::language::formats::bounded_numbers::NumberFormat;
 use crate::language::formats::{Format, HINTS};
 use crate::read::exact_numbers::{Numbers, Role};
 use crate::read::here::Here;
+use crate::read::references::lookup;
 use crate::read::schema::Reader;
 use crate::read::survey::nests_deeper;
 
@@ -137,6 +138,11 @@ pub(super) fn bound(
             let exclusive = true;
             here.push("exclusiveMaximum", AtomKind::Maximum { value, exclusive });
         }
+    }
+    // An integer has neither, bounded or not.
+    if lookup(map, "type").is_none_or(|kind| kind != "integer") {
+        let what = "a bounded number has no exponent (`1e-05` is left out), and zero no sign";
+        here.note(key, Status::Narrowed(what.to_owned()));
     }
     Ok(())
 }
