@@ -2,6 +2,7 @@
 
 mod alphabet;
 mod explore;
+mod looks;
 mod meter;
 mod minimize;
 mod nfa;
@@ -15,7 +16,9 @@ mod thompson;
 pub use alphabet::{Alphabet, Rest, Symbols};
 pub use explore::explore;
 pub use meter::{Meter, Unlimited};
-pub use nfa::{Builder, MATCH, Nfa, NfaId, Ranges, STATE_BYTES, SetId, State, set_bytes};
+pub use nfa::{
+    Builder, Look, LookId, MATCH, Nfa, NfaId, Ranges, STATE_BYTES, SetId, State, set_bytes,
+};
 pub use pairs::{Pairs, packed};
 pub use product::{Keep, product};
 pub use sources::Sources;

@@ -1,6 +1,7 @@
 use rustc_hash::FxHashMap;
 
 use crate::Meter;
+use crate::looks;
 
 /// Inclusive ranges of symbols, sorted and disjoint.
 pub type Ranges = Box<[(u32, u32)]>;
@@ -30,8 +31,45 @@ pub enum State {
     AtStart(NfaId),
     /// Passes only after the last symbol.
     AtEnd(NfaId),
+    /// Passes only where the text around allows it.
+    Look {
+        /// Which of the looks that [`Builder::look`] knows.
+        look: LookId,
+        /// Where that leads.
+        next: NfaId,
+    },
+    /// Ends the expression of a look.
+    Found,
     /// Accepts.
     Match,
+}
+
+/// The number of a look of an [`Nfa`]. A look has a greater one than those inside of it.
+pub type LookId = u32;
+
+/// Where a look-around looks, and for what.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Look {
+    /// A match of an expression begins here.
+    Ahead,
+    /// None does.
+    NotAhead,
+    /// A match of an expression ends here.
+    Behind,
+    /// None does.
+    NotBehind,
+}
+
+impl Look {
+    /// Whether the text before a place is looked at.
+    pub(crate) fn is_behind(self) -> bool {
+        matches!(self, Look::Behind | Look::NotBehind)
+    }
+
+    /// Whether there must be no match.
+    pub(crate) fn is_negative(self) -> bool {
+        matches!(self, Look::NotAhead | Look::NotBehind)
+    }
 }
 
 /// A nondeterministic automaton over sets of symbols: a class of Unicode is one transition,
@@ -40,6 +78,8 @@ pub enum State {
 pub struct Nfa {
     pub(crate) states: Vec<State>,
     sets: Vec<Ranges>,
+    /// Each with the state at which its expression begins; those inside come first.
+    pub(crate) looks: Vec<(Look, NfaId)>,
     pub(crate) start: NfaId,
 }
 
@@ -55,7 +95,7 @@ impl Nfa {
     }
 
     /// Whether the whole of a text is accepted, found by following all ways at once
-    /// (Thompson, 1968). Time is the product of both sizes.
+    /// (Thompson, 1968). Time is the product of both sizes, and once more for each look.
     ///
     /// ```
     /// use fsm_tables::{Builder, MATCH, State, Unlimited};
@@ -72,6 +112,9 @@ impl Nfa {
     /// # Ok::<(), std::convert::Infallible>(())
     /// ```
     pub fn accepts(&self, text: impl IntoIterator<Item = u32>) -> bool {
+        if !self.looks.is_empty() {
+            return looks::accepts(self, &text.into_iter().collect::<Vec<u32>>());
+        }
         let mut closure = Closure::new(self);
         closure.find(&[self.start], Place::Start);
         let mut next: Vec<NfaId> = Vec::new();
@@ -90,7 +133,7 @@ impl Nfa {
         closure.found.first() == Some(&MATCH)
     }
 
-    fn holds(&self, set: SetId, symbol: u32) -> bool {
+    pub(crate) fn holds(&self, set: SetId, symbol: u32) -> bool {
         let set = &self.sets[set as usize];
         let at = set.partition_point(|range| range.1 < symbol);
         set.get(at).is_some_and(|range| range.0 <= symbol)
@@ -105,6 +148,9 @@ pub struct Builder<'m, M> {
     states: Vec<State>,
     sets: Vec<Ranges>,
     ids: FxHashMap<Ranges, SetId>,
+    looks: Vec<(Look, NfaId)>,
+    look_ids: FxHashMap<(Look, NfaId), LookId>,
+    found: Option<NfaId>,
     meter: &'m mut M,
 }
 
@@ -116,6 +162,9 @@ pub fn set_bytes(ranges: usize) -> usize {
     2 * ranges * size_of::<(u32, u32)>() + 80
 }
 
+/// What a look takes, here and in the map by which it is found.
+const LOOK_BYTES: usize = 64;
+
 impl<'m, M: Meter> Builder<'m, M> {
     /// With no state but [`MATCH`].
     pub fn new(meter: &'m mut M) -> Builder<'m, M> {
@@ -123,6 +172,9 @@ impl<'m, M: Meter> Builder<'m, M> {
             states: vec![State::Match],
             sets: Vec::new(),
             ids: FxHashMap::default(),
+            looks: Vec::new(),
+            look_ids: FxHashMap::default(),
+            found: None,
             meter,
         }
     }
@@ -173,6 +225,55 @@ impl<'m, M: Meter> Builder<'m, M> {
         Ok(id)
     }
 
+    /// The state that ends the expression of a look: build it in front of this one.
+    ///
+    /// # Errors
+    ///
+    /// Those of the meter.
+    pub fn found(&mut self) -> Result<NfaId, M::Error> {
+        if let Some(known) = self.found {
+            return Ok(known);
+        }
+        let found = self.push(State::Found)?;
+        self.found = Some(found);
+        Ok(found)
+    }
+
+    /// Adds a look-around, whose expression begins at a state and ends at
+    /// [`Builder::found`]. The same one may serve many places.
+    ///
+    /// ```
+    /// use fsm_tables::{Builder, Look, MATCH, Unlimited};
+    ///
+    /// // (?=b)[a-z]
+    /// let mut meter = Unlimited;
+    /// let mut builder = Builder::new(&mut meter);
+    /// let found = builder.found()?;
+    /// let b = builder.symbol(vec![(98, 98)], found)?;
+    /// let letter = builder.symbol(vec![(97, 122)], MATCH)?;
+    /// let start = builder.look(Look::Ahead, b, letter)?;
+    /// let nfa = builder.finish(start);
+    /// assert!(nfa.accepts([98]) && !nfa.accepts([97]));
+    /// # Ok::<(), std::convert::Infallible>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Those of the meter.
+    pub fn look(&mut self, look: Look, begin: NfaId, next: NfaId) -> Result<NfaId, M::Error> {
+        let look = match self.look_ids.get(&(look, begin)) {
+            Some(&known) => known,
+            None => {
+                self.meter.hold(LOOK_BYTES)?;
+                let id = self.looks.len() as LookId;
+                self.looks.push((look, begin));
+                self.look_ids.insert((look, begin), id);
+                id
+            }
+        };
+        self.push(State::Look { look, next })
+    }
+
     /// Changes a state: loops are closed once their bodies are there.
     ///
     /// # Panics
@@ -187,6 +288,7 @@ impl<'m, M: Meter> Builder<'m, M> {
         Nfa {
             states: self.states,
             sets: self.sets,
+            looks: self.looks,
             start,
         }
     }
@@ -243,6 +345,8 @@ impl Closure<'_> {
                 State::AtStart(_) => {}
                 State::AtEnd(next) => self.ends.push(next),
                 State::Match => accepts = true,
+                // Automata with looks are followed by formulas.
+                State::Look { .. } | State::Found => {}
             }
         }
         if accepts {
@@ -272,6 +376,7 @@ impl Closure<'_> {
                 State::AtEnd(next) => self.ends.push(next),
                 State::AtStart(next) if place == Place::Start => self.ends.push(next),
                 State::AtStart(_) | State::Symbol { .. } => {}
+                State::Look { .. } | State::Found => {}
             }
         }
         accepts

@@ -2,25 +2,27 @@ use std::rc::Rc;
 
 use rustc_hash::FxHashMap;
 
+use crate::looks;
 use crate::nfa::{Closure, Place};
 use crate::{MATCH, Meter, NONE, Nfa, NfaId, State, Table};
 
 /// What a set of states takes beside its numbers: its own place, one in a list, one in a
 /// map that is half empty.
-const SUBSET_BYTES: usize = 120;
+pub(crate) const SUBSET_BYTES: usize = 120;
 
 /// Steps for remembering a set of states.
-const SUBSET_STEPS: usize = 100;
+pub(crate) const SUBSET_STEPS: usize = 100;
 
 /// Steps for asking whether the target of a class is known.
-const TARGET_STEPS: usize = 8;
+pub(crate) const TARGET_STEPS: usize = 8;
 
 impl Nfa {
     /// The deterministic automaton of the same texts: the subset construction (Rabin and
     /// Scott, "Finite Automata and Their Decision Problems", 1959) over classes of symbols.
     ///
     /// `members` are the classes of each set, of which there are `width`, as
-    /// [`Alphabet::new`](crate::Alphabet::new) finds them. From some states of the answer
+    /// [`Alphabet::new`](crate::Alphabet::new) finds them. With look-around a state is a formula
+    /// over states. From some states of the answer
     /// nothing may be accepted; [`Table::minimized`] cuts them.
     ///
     /// # Errors
@@ -32,6 +34,9 @@ impl Nfa {
         members: &[Vec<u32>],
         meter: &mut M,
     ) -> Result<Table<bool>, M::Error> {
+        if !self.looks.is_empty() {
+            return looks::determinize(self, width, members, meter);
+        }
         meter.hold(self.states.len() * 4 + width * 40)?;
         let mut closure = Closure::new(self);
         let mut known: FxHashMap<Rc<[NfaId]>, u32> = FxHashMap::default();

@@ -1,4 +1,6 @@
-use crate::{Builder, Meter, NfaId, State};
+use rustc_hash::FxHashMap;
+
+use crate::{Builder, Look, Meter, NfaId, State};
 
 /// What an expression is made of.
 #[derive(Debug)]
@@ -19,6 +21,13 @@ pub enum Shape<'e, E> {
         min: u32,
         /// How often at most; `None` is without end.
         max: Option<u32>,
+    },
+    /// The empty text, where the text around allows it.
+    Look {
+        /// Where it looks, and for what.
+        look: Look,
+        /// The expression of which a match is looked for.
+        of: &'e E,
     },
 }
 
@@ -104,7 +113,13 @@ enum Open<'e, E> {
     Loop { split: NfaId, copies: Copies<'e, E> },
     /// It was a copy of a repetition.
     Copies(Copies<'e, E>),
+    /// It was what a look looks for.
+    Look { look: Look, of: &'e E, next: NfaId },
 }
+
+/// The expressions of looks that are built, by their places: a repetition meets its own
+/// again.
+type Looked<E> = FxHashMap<*const E, NfaId>;
 
 /// The copies of a repetition that are yet to be built, from the last to the first: those
 /// that may be left out come behind those that must be there.
@@ -138,6 +153,9 @@ impl<'e, E> Copies<'e, E> {
     }
 }
 
+/// What it takes to remember where the expression of a look begins.
+const LOOKED_BYTES: usize = 32;
+
 impl<M: Meter> Builder<'_, M> {
     /// Builds an expression in front of a state; answers where it begins.
     ///
@@ -156,9 +174,10 @@ impl<M: Meter> Builder<'_, M> {
         next: NfaId,
     ) -> Result<NfaId, M::Error> {
         let mut open: Vec<Open<'_, S::Expression>> = Vec::new();
+        let mut looked = Looked::default();
         let mut one = (expression, next);
         loop {
-            let mut built = match self.begin(syntax, one.0, one.1, &mut open)? {
+            let mut built = match self.begin(syntax, one, &mut open, &looked)? {
                 Begun::Part(part, next) => {
                     one = (part, next);
                     continue;
@@ -169,6 +188,10 @@ impl<M: Meter> Builder<'_, M> {
                 let Some(outer) = open.pop() else {
                     return Ok(built);
                 };
+                if let Open::Look { of, .. } = &outer {
+                    self.meter().hold(LOOKED_BYTES)?;
+                    looked.insert(std::ptr::from_ref(*of), built);
+                }
                 match self.go_on(outer, built, &mut open)? {
                     Begun::Part(part, next) => break (part, next),
                     Begun::Whole(state) => built = state,
@@ -181,9 +204,9 @@ impl<M: Meter> Builder<'_, M> {
     fn begin<'e, S: Syntax<M>>(
         &mut self,
         syntax: &mut S,
-        expression: &'e S::Expression,
-        next: NfaId,
+        (expression, next): (&'e S::Expression, NfaId),
         open: &mut Vec<Open<'e, S::Expression>>,
+        looked: &Looked<S::Expression>,
     ) -> Result<Begun<'e, S::Expression>, M::Error> {
         // Parts that match nothing but the empty text make no state, and take time.
         self.meter().work(1)?;
@@ -192,6 +215,13 @@ impl<M: Meter> Builder<'_, M> {
             Shape::Group(of) => Ok(Begun::Part(of, next)),
             Shape::Concat(parts) => self.go_on(Open::Concat(parts), next, open),
             Shape::Alternation(parts) => self.alternative(parts, next, None, open),
+            Shape::Look { look, of } => match looked.get(&std::ptr::from_ref(of)) {
+                Some(&begin) => Ok(Begun::Whole(self.look(look, begin, next)?)),
+                None => {
+                    open.push(Open::Look { look, of, next });
+                    Ok(Begun::Part(of, self.found()?))
+                }
+            },
             Shape::Repeat { of, min, max } => {
                 let mut copies = Copies {
                     of,
@@ -238,6 +268,7 @@ impl<M: Meter> Builder<'_, M> {
                 };
                 self.alternative(before, next, Some(state), open)
             }
+            Open::Look { look, next, .. } => Ok(Begun::Whole(self.look(look, built, next)?)),
             Open::Loop { split, copies } => {
                 self.set_state(split, State::Split(built, copies.next));
                 Ok(copies.begin(open))

@@ -5,8 +5,8 @@ use std::collections::{HashMap, HashSet};
 use std::convert::Infallible;
 
 use fsm_tables::{
-    Alphabet, Builder, Keep, MATCH, Meter, NONE, Nfa, NfaId, Pairs, Ranges, Rest, Shape, State,
-    Symbols, Syntax, Table, Unlimited, explore, product,
+    Alphabet, Builder, Keep, Look, MATCH, Meter, NONE, Nfa, NfaId, Pairs, Ranges, Rest, Shape,
+    State, Symbols, Syntax, Table, Unlimited, explore, product,
 };
 use proptest::prelude::*;
 
@@ -18,6 +18,7 @@ enum Re {
     Concat(Vec<Re>),
     Alternation(Vec<Re>),
     Repeat(Box<Re>, u32, Option<u32>),
+    Look(Look, Box<Re>),
 }
 
 struct Res;
@@ -35,6 +36,7 @@ impl<M: Meter> Syntax<M> for Res {
                 min: *min,
                 max: *max,
             },
+            Re::Look(look, of) => Shape::Look { look: *look, of },
         }
     }
 
@@ -82,6 +84,18 @@ impl Re {
                 }
                 all
             }
+            Re::Look(look, of) => {
+                let behind = |at: usize| {
+                    (0..=at).any(|from| of.ends(text, &HashSet::from([from])).contains(&at))
+                };
+                let holds = |at: usize| match look {
+                    Look::Ahead => !of.ends(text, &HashSet::from([at])).is_empty(),
+                    Look::NotAhead => of.ends(text, &HashSet::from([at])).is_empty(),
+                    Look::Behind => behind(at),
+                    Look::NotBehind => !behind(at),
+                };
+                from.iter().copied().filter(|at| holds(*at)).collect()
+            }
         }
     }
 
@@ -119,21 +133,29 @@ fn ranges() -> impl Strategy<Value = Vec<(u32, u32)>> {
 }
 
 fn expression() -> impl Strategy<Value = Re> {
+    expressions(0)
+}
+
+/// Expressions in which looks have a weight beside the other kinds.
+fn expressions(looks: u32) -> impl Strategy<Value = Re> {
+    const LOOKS: [Look; 4] = [Look::Ahead, Look::NotAhead, Look::Behind, Look::NotBehind];
     let leaf = prop_oneof![
         8 => ranges().prop_map(Re::Set),
         1 => Just(Re::AtStart),
         1 => Just(Re::AtEnd),
         1 => Just(Re::Concat(Vec::new())),
     ];
-    leaf.prop_recursive(4, 16, 3, |inner| {
+    leaf.prop_recursive(4, 16, 3, move |inner| {
+        let look = (prop::sample::select(&LOOKS[..]), inner.clone());
         prop_oneof![
-            prop::collection::vec(inner.clone(), 0..4).prop_map(Re::Concat),
-            prop::collection::vec(inner.clone(), 1..4).prop_map(Re::Alternation),
-            (inner, 0u32..3, prop::option::of(0u32..4)).prop_map(|(re, min, max)| Re::Repeat(
+            4 => prop::collection::vec(inner.clone(), 0..4).prop_map(Re::Concat),
+            4 => prop::collection::vec(inner.clone(), 1..4).prop_map(Re::Alternation),
+            4 => (inner, 0u32..3, prop::option::of(0u32..4)).prop_map(|(re, min, max)| Re::Repeat(
                 Box::new(re),
                 min,
                 max
             )),
+            looks => look.prop_map(|(look, re)| Re::Look(look, Box::new(re))),
         ]
     })
 }
@@ -217,6 +239,18 @@ proptest! {
             let expected = re.accepts(&text);
             prop_assert_eq!(nfa.accepts(text.iter().copied()), expected, "{:?}", text);
             prop_assert_eq!(accepts(&alphabet, &table, &text), expected, "{:?}", text);
+            prop_assert_eq!(accepts(&alphabet, &least, &text), expected, "{:?}", text);
+        }
+    }
+
+    #[test]
+    fn looks_mean_what_they_say(re in expressions(8)) {
+        let nfa = re.nfa();
+        let (alphabet, table) = re.table(Rest::AsMet);
+        let least = table.minimized(&mut Unlimited).unwrap();
+        for text in texts() {
+            let expected = re.accepts(&text);
+            prop_assert_eq!(nfa.accepts(text.iter().copied()), expected, "{:?}", text);
             prop_assert_eq!(accepts(&alphabet, &least, &text), expected, "{:?}", text);
         }
     }
