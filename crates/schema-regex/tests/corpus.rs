@@ -215,9 +215,58 @@ fn strings() {
         &["\"\\u00e9\"", "\"\\u000a\""],
     );
     refused(
-        json!({"type": "string", "pattern": "\\bx"}),
+        json!({"type": "string", "pattern": "(x)\\1"}),
         ErrorKind::Refused,
         "/pattern",
+    );
+}
+
+#[test]
+fn patterns_look_around() {
+    check(
+        json!({"type": "string", "pattern": "\\bx"}),
+        &["\"x\"", "\"a-x\"", "\"\\nx\""],
+        &["\"ax\"", "\"\""],
+    );
+    check(
+        json!({"type": "string", "pattern": "^[a-z-]{1,4}(?<!-)$"}),
+        &["\"a-b\"", "\"--b\""],
+        &["\"a-\"", "\"\""],
+    );
+    check(
+        json!({"type": "string", "pattern": "^[A-Za-z](?=.*\\d).{2,3}$"}),
+        &["\"ab1\"", "\"a12\""],
+        &["\"abc\"", "\"1ab\"", "\"a1\""],
+    );
+    check(
+        json!({"type": "string", "not": {"pattern": "a(?!b)"}}),
+        &["\"\"", "\"abab\""],
+        &["\"aba\"", "\"a\""],
+    );
+    check(
+        json!({"type": "string", "pattern": "(?!random)"}),
+        &["\"\"", "\"random\""],
+        &["1"],
+    );
+    check(
+        json!({"type": "string", "pattern": "^(?i:ab)(?=c|$)", "minLength": 3}),
+        &["\"ABc\"", "\"abcd\""],
+        &["\"AB\"", "\"abC\""],
+    );
+    check(
+        json!({"type": "object", "additionalProperties": false, "patternProperties": {"^a(?=1|2)": {"type": "null"}}}),
+        &["{\"a1\": null}", "{}"],
+        &["{\"a3\": null}", "{\"a1\": 1}"],
+    );
+    check(
+        json!({"type": "object", "propertyNames": {"pattern": "^(?:(?!b)[a-z])+$"}, "additionalProperties": {"type": "null"}}),
+        &["{\"ac\": null}", "{}"],
+        &["{\"abc\": null}"],
+    );
+    check(
+        json!({"enum": ["cat", "cats", 1], "pattern": "\\bcat\\b"}),
+        &["\"cat\"", "1"],
+        &["\"cats\""],
     );
 }
 

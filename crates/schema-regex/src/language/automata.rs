@@ -30,6 +30,7 @@ impl<M: Meter> Syntax<M> for Parts {
                 min: *min,
                 max: *max,
             },
+            Re::Look(look, of) => Shape::Look { look: *look, of },
         }
     }
 

@@ -5,17 +5,21 @@
 //! otherwise mean something else: `\d` is ASCII in ECMA-262, `\s` has its own
 //! list, `[` and `&&` are plain inside a class), read by it, and brought to an
 //! expression over whole strings: anchors are resolved by position, the rest of
-//! a search becomes "any text" on either side. Lookahead is understood at the
-//! very beginning of a pattern, where it is an intersection or a difference;
-//! other look-around, word boundaries and back references are refused by name.
+//! a search becomes "any text" on either side. Lookahead at the very beginning of a
+//! pattern is an intersection or a difference, and is kept apart; all other look-around,
+//! word boundaries among it, is a part of the expression. Back references are refused
+//! by name.
 
 mod anchors;
+#[cfg(all(test, feature = "automaton"))]
+mod oracle;
+mod properties;
 mod rewriter;
 #[cfg(test)]
 mod tests;
 
 use regex_syntax::ParserBuilder;
-use regex_syntax::hir::{Hir, Look};
+use regex_syntax::hir::{Hir, HirKind, Look};
 
 use crate::language::re::Re;
 use anchors::anchored_parts;
@@ -59,57 +63,17 @@ impl Pattern {
                 format!("the pattern is longer than {MAX_PATTERN_BYTES} bytes"),
             ));
         }
-        let mut rest = source;
-        let mut offset = 0;
-        let mut anchored = false;
-        let mut looks = Vec::new();
-        loop {
-            if let Some(after) = rest.strip_prefix('^')
-                && after.starts_with("(?")
-                && (after[2..].starts_with('=') || after[2..].starts_with('!'))
-            {
-                anchored = true;
-                rest = after;
-                offset += 1;
-            }
-            let positive = match rest.get(..3) {
-                Some("(?=") => true,
-                Some("(?!") => false,
-                _ => break,
-            };
-            if !anchored {
-                break;
-            }
-            let Some(end) = matching_paren(rest) else {
-                break;
-            };
-            // A lookahead under a quantifier, or one alternative among
-            // several, is not a condition on the whole string.
-            if rest[end + 1..].starts_with(['*', '+', '?', '{'])
-                || has_top_level_bar(&rest[end + 1..])
-            {
-                break;
-            }
-            let inner = &rest[3..end];
-            let re = search_language(&format!("^(?:{inner})"))
-                .map_err(|e| PatternError::new(offset + e.offset.saturating_sub(1), e.reason))?;
-            looks.push((re, positive));
-            rest = &rest[end + 1..];
-            offset += end + 1;
-        }
-        let text = if anchored && !looks.is_empty() {
-            format!("^(?:{rest})")
-        } else {
-            source.to_owned()
+        let hir = parsed(source)?;
+        let (conditions, rest) = leading_looks(&hir);
+        let looks = conditions.into_iter().map(|(body, positive)| {
+            let from_start = Hir::concat(vec![Hir::look(Look::Start), body.clone()]);
+            Ok((language(&from_start)?, positive))
+        });
+        let looks: Vec<(Re, bool)> = looks.collect::<Result<_, PatternError>>()?;
+        let main = match looks.is_empty() {
+            true => language(&hir)?,
+            false => language(&Hir::concat(rest))?,
         };
-        let main = search_language(&text).map_err(|e| {
-            let at = if looks.is_empty() {
-                e.offset
-            } else {
-                offset + e.offset.saturating_sub(4)
-            };
-            PatternError::new(at.min(source.len()), e.reason)
-        })?;
         let size = looks.iter().fold(main.expanded_size(), |n, (re, _)| {
             n.saturating_add(re.expanded_size())
         });
@@ -128,55 +92,47 @@ impl Pattern {
         })
     }
 
-    /// The expression, where there is no lookahead.
+    /// The expression, where it does not look around.
     pub(crate) fn plain(&self) -> Option<&Re> {
-        self.looks.is_empty().then_some(&self.main)
+        (self.looks.is_empty() && !self.main.looks_around()).then_some(&self.main)
     }
 }
 
-/// The index of the parenthesis that closes the one at the start of `text`.
-fn matching_paren(text: &str) -> Option<usize> {
-    scan_groups(text, |depth, b, _| depth == 0 && b == b')')
-}
-
-fn has_top_level_bar(text: &str) -> bool {
-    scan_groups(text, |depth, b, _| depth == 0 && b == b'|').is_some()
-}
-
-/// Walks over a pattern, escapes and classes skipped, and answers where
-/// `found(depth after the byte, byte, index)` first holds.
-fn scan_groups(text: &str, found: impl Fn(i32, u8, usize) -> bool) -> Option<usize> {
-    let bytes = text.as_bytes();
-    let (mut depth, mut in_class, mut i) = (0, false, 0);
-    while i < bytes.len() {
-        match bytes[i] {
-            b'\\' => {
-                i += 2;
-                continue;
-            }
-            b'[' if !in_class => in_class = true,
-            b']' if in_class => in_class = false,
-            b'(' if !in_class => depth += 1,
-            b')' if !in_class => depth -= 1,
-            _ => {}
-        }
-        if !in_class && found(depth, bytes[i], i) {
-            return Some(i);
-        }
-        i += 1;
+/// The lookaheads at the beginning of a text, each with whether it wants a match, and the
+/// pattern without them.
+fn leading_looks(hir: &Hir) -> (Vec<(&Hir, bool)>, Vec<Hir>) {
+    let mut looks = Vec::new();
+    let HirKind::Concat(parts) = hir.kind() else {
+        return (looks, Vec::new());
+    };
+    if parts
+        .first()
+        .is_none_or(|part| *part != Hir::look(Look::Start))
+    {
+        return (looks, Vec::new());
     }
-    None
+    let mut from = 1;
+    for part in &parts[1..] {
+        match part.kind() {
+            HirKind::Look(Look::Start) => {}
+            HirKind::Capture(capture) => match anchors::look_of(capture) {
+                Some(fsm_tables::Look::Ahead) => looks.push((&*capture.sub, true)),
+                Some(fsm_tables::Look::NotAhead) => looks.push((&*capture.sub, false)),
+                _ => break,
+            },
+            _ => break,
+        }
+        from += 1;
+    }
+    let mut rest = vec![Hir::look(Look::Start)];
+    rest.extend_from_slice(&parts[from..]);
+    (looks, rest)
 }
 
 /// The texts that `source` matches as a whole.
 pub(crate) fn whole(source: &str) -> Result<Re, PatternError> {
     let (start, end) = (Hir::look(Look::Start), Hir::look(Look::End));
     language(&Hir::concat(vec![start, parsed(source)?, end]))
-}
-
-/// The strings in which `source` is found.
-fn search_language(source: &str) -> Result<Re, PatternError> {
-    language(&parsed(source)?)
 }
 
 /// A pattern as `regex-syntax` reads it, in its own dialect.
@@ -193,6 +149,9 @@ fn parsed(source: &str) -> Result<Hir, PatternError> {
 
 /// The strings in which an expression is found.
 fn language(hir: &Hir) -> Result<Re, PatternError> {
+    if hir.properties().explicit_captures_len() > 0 {
+        return anchors::looking_around(hir).map(absorb);
+    }
     let parts = anchored_parts(hir, 0)?;
     Ok(Re::alt(parts.into_iter().map(|p| {
         let before = if p.start { Re::Empty } else { Re::any() };

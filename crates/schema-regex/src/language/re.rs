@@ -1,5 +1,8 @@
 //! Regular expressions over code points, as a small tree.
 
+use std::sync::Arc;
+
+use fsm_tables::Look;
 use regex_syntax::hir::{ClassUnicode, ClassUnicodeRange};
 
 /// A set of code points (surrogates are none).
@@ -31,6 +34,8 @@ pub(crate) enum Re {
     Concat(Vec<Re>),
     Alt(Vec<Re>),
     Repeat(Box<Re>, u32, Option<u32>),
+    /// The empty text where the text around allows it. It is read by automata alone.
+    Look(Look, Arc<Re>),
 }
 
 /// The most repetitions of a part of which texts are listed.
@@ -70,6 +75,7 @@ impl Re {
         let nothing = || vec![String::new()];
         match self {
             Re::Never => Some(Vec::new()),
+            Re::Look(..) => None,
             Re::Empty => Some(nothing()),
             Re::Class(set) => {
                 let all = set.iter().flat_map(|range| range.start()..=range.end());
@@ -198,10 +204,20 @@ impl Re {
         Re::alt([Re::Empty, self])
     }
 
-    /// Whether the empty text is matched.
+    /// Whether the expression looks around anywhere.
+    pub(crate) fn looks_around(&self) -> bool {
+        match self {
+            Re::Never | Re::Empty | Re::Class(_) => false,
+            Re::Concat(parts) | Re::Alt(parts) => parts.iter().any(Re::looks_around),
+            Re::Repeat(inner, ..) => inner.looks_around(),
+            Re::Look(..) => true,
+        }
+    }
+
+    /// Whether the empty text is matched, whatever is around it.
     pub(crate) fn nullable(&self) -> bool {
         match self {
-            Re::Never | Re::Class(_) => false,
+            Re::Never | Re::Class(_) | Re::Look(..) => false,
             Re::Empty => true,
             Re::Concat(parts) => parts.iter().all(Re::nullable),
             Re::Alt(parts) => parts.iter().any(Re::nullable),
@@ -225,6 +241,7 @@ impl Re {
                     .saturating_mul(turns)
                     .saturating_add(1)
             }
+            Re::Look(_, inner) => inner.expanded_size().saturating_add(1),
         }
     }
 
@@ -236,6 +253,7 @@ impl Re {
                 1 + parts.iter().map(Re::depth).max().unwrap_or(0)
             }
             Re::Repeat(inner, ..) => 1 + inner.depth(),
+            Re::Look(_, inner) => 1 + inner.depth(),
         }
     }
 
@@ -246,14 +264,15 @@ impl Re {
             Re::Class(set) => 1 + set.ranges().len() / 4,
             Re::Concat(parts) | Re::Alt(parts) => 1 + parts.iter().map(Re::size).sum::<usize>(),
             Re::Repeat(inner, ..) => 1 + inner.size(),
+            Re::Look(_, inner) => 1 + inner.size(),
         }
     }
 
     /// The fewest and the most characters of a matched text (`None`: no
-    /// bound). Saturates.
+    /// bound), looks left aside. Saturates.
     pub(crate) fn length_range(&self) -> (u64, Option<u64>) {
         match self {
-            Re::Never | Re::Empty => (0, Some(0)),
+            Re::Never | Re::Empty | Re::Look(..) => (0, Some(0)),
             Re::Class(_) => (1, Some(1)),
             Re::Concat(parts) => parts.iter().fold((0, Some(0)), |(lo, hi), p| {
                 let (a, b) = p.length_range();

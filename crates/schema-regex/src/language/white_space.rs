@@ -21,6 +21,12 @@ pub(crate) fn expression(pattern: &str) -> Result<Re, Error> {
     if re == Re::Never {
         return Err(bad(pattern, "it matches nothing"));
     }
+    if re.looks_around() {
+        return Err(bad(
+            pattern,
+            "it looks around, and white space has other text around it at each place",
+        ));
+    }
     if !is_white(&re) {
         return Err(bad(
             pattern,
@@ -54,5 +60,6 @@ fn is_white(re: &Re) -> bool {
         }
         Re::Concat(parts) | Re::Alt(parts) => parts.iter().all(is_white),
         Re::Repeat(inner, ..) => is_white(inner),
+        Re::Look(..) => false,
     }
 }

@@ -185,7 +185,7 @@ pub const KEYWORDS: &[Keyword] = &[
         "pattern",
         "4-2020",
         W,
-        "an ECMA-262 search over the decoded string, lookahead at the beginning included. Refused: other look-around, back references, word boundaries, anchors inside repetitions, and meetings of several patterns past `Options::max_automaton_states`",
+        "an ECMA-262 search over the decoded string, read as with the flag `u` (what is an error there and not without it is read without: annex B); look-around, word boundaries, anchors and the modifiers of ECMA-262 2025 hold anywhere. Refused: back references, properties that ECMA-262 does not have, and patterns or meetings of several past `Options::max_automaton_states`",
     ),
     k(
         "format",

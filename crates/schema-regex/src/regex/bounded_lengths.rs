@@ -13,8 +13,11 @@ pub(crate) fn bound(re: &Re, min: u64, max: Option<u64>) -> Option<Re> {
     if lo >= min && max.is_none_or(|m| hi.is_some_and(|h| h <= m)) {
         return Some(re.clone());
     }
+    if re.looks_around() {
+        return None;
+    }
     match re {
-        Re::Never | Re::Empty | Re::Class(_) => None,
+        Re::Never | Re::Empty | Re::Class(_) | Re::Look(..) => None,
         Re::Alt(parts) => {
             let parts: Option<Vec<Re>> = parts.iter().map(|p| bound(p, min, max)).collect();
             parts.map(Re::alt)

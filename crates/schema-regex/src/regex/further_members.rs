@@ -241,6 +241,7 @@ fn too_large(printer: &Printer<'_>, objects: &ObjectShape, patterns: &[PatternId
 fn as_written(product: &Product, verdicts: &[u64], parts: &[Re]) -> Option<Re> {
     let all = product.verdicts();
     (0..parts.len())
+        .filter(|i| !parts[*i].looks_around())
         .find(|i| {
             all.iter()
                 .all(|v| (v & (1 << i) != 0) == verdicts.contains(v))

@@ -51,7 +51,8 @@ impl Printer {
     fn re(&mut self, re: &Re, level: Level) {
         match re {
             // An empty class: nothing matches it. Callers keep it out.
-            Re::Never => self.out.push_str("[^\\x{0}-\\x{10FFFF}]"),
+            // What looks around is met as an automaton before it is printed.
+            Re::Never | Re::Look(..) => self.out.push_str("[^\\x{0}-\\x{10FFFF}]"),
             Re::Empty => {
                 if level == Level::Atom {
                     self.out.push_str("(?:)");

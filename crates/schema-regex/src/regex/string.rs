@@ -148,7 +148,9 @@ pub(crate) fn language(
         let excluded = Re::alt(s.excluded.iter().map(|t| Re::literal(t)));
         all.parts.push((excluded, false));
     }
-    if let [(re, true)] = all.parts.as_slice() {
+    if let [(re, true)] = all.parts.as_slice()
+        && !re.looks_around()
+    {
         if !bounded {
             return Ok(Language::Re(re.clone()));
         }
@@ -249,7 +251,7 @@ impl Conditions {
         // left is printed as it was written, not as an automaton.
         for (i, (re, positive)) in self.parts.iter().enumerate() {
             let decides = |v: &u64| (v & (1 << i) != 0) == (*v == wanted);
-            if *positive && verdicts.iter().all(decides) {
+            if *positive && !re.looks_around() && verdicts.iter().all(decides) {
                 return Ok(match verdicts.contains(&wanted) {
                     true => re.clone(),
                     false => Re::Never,

@@ -1,9 +1,11 @@
 //! Anchors, resolved by position: a search becomes parts that are tied to the ends of the
-//! string or not.
+//! string or not. Beside look-around they are looks themselves.
 
-use regex_syntax::hir::{Class, Hir, HirKind, Look};
+use std::sync::Arc;
 
-use super::PatternError;
+use regex_syntax::hir::{Capture, Class, Hir, HirKind, Look};
+
+use super::{PatternError, rewriter};
 use crate::language::re::Re;
 
 /// A part of a search: what it matches, and whether it is tied to the ends of
@@ -185,31 +187,102 @@ fn join(a: &Part, b: &Part) -> Option<Part> {
     })
 }
 
+/// The strings in which an expression is found that looks around.
+pub(super) fn looking_around(hir: &Hir) -> Result<Re, PatternError> {
+    let branches = match hir.kind() {
+        HirKind::Alternation(branches) => &branches[..],
+        _ => std::slice::from_ref(hir),
+    };
+    let mut reader = Reader::default();
+    let branch = |hir: &Hir| {
+        let mut parts = match hir.kind() {
+            HirKind::Concat(parts) => &parts[..],
+            _ => std::slice::from_ref(hir),
+        };
+        let (mut before, mut after) = (Re::any(), Re::any());
+        if let [first, rest @ ..] = parts
+            && *first == Hir::look(Look::Start)
+        {
+            (before, parts) = (Re::Empty, rest);
+        }
+        if let [rest @ .., last] = parts
+            && *last == Hir::look(Look::End)
+        {
+            (after, parts) = (Re::Empty, rest);
+        }
+        let mut all = vec![before];
+        for part in parts {
+            all.push(reader.read(part, 0)?);
+        }
+        all.push(after);
+        Ok(Re::concat(all))
+    };
+    let branches: Result<Vec<Re>, _> = branches.iter().map(branch).collect();
+    Ok(Re::alt(branches?))
+}
+
+/// The look-around that a group is.
+pub(super) fn look_of(capture: &Capture) -> Option<fsm_tables::Look> {
+    rewriter::look_of(capture.name.as_deref()?)
+}
+
 fn convert(hir: &Hir, depth: usize) -> Result<Re, PatternError> {
-    if depth > MAX_NESTING {
-        return Err(PatternError::new(0, "the pattern is nested too deeply"));
+    Reader::default().read(hir, depth)
+}
+
+/// Reads what `regex-syntax` has parsed.
+#[derive(Default)]
+struct Reader {
+    /// What looks look for, each once: automata follow the same for all of them.
+    looked: Vec<Arc<Re>>,
+}
+
+impl Reader {
+    fn look(&mut self, look: fsm_tables::Look, of: Re) -> Re {
+        let known = self.looked.iter().find(|known| ***known == of);
+        let of = match known {
+            Some(known) => Arc::clone(known),
+            None => {
+                self.looked.push(Arc::new(of));
+                Arc::clone(&self.looked[self.looked.len() - 1])
+            }
+        };
+        Re::Look(look, of)
     }
-    Ok(match hir.kind() {
-        HirKind::Empty => Re::Empty,
-        HirKind::Literal(literal) => match std::str::from_utf8(&literal.0) {
-            Ok(text) => Re::literal(text),
-            Err(_) => return Err(PatternError::new(0, "the pattern is not over characters")),
-        },
-        HirKind::Class(Class::Unicode(class)) => Re::class(class.clone()),
-        HirKind::Class(Class::Bytes(class)) => match class.to_unicode_class() {
-            Some(class) => Re::class(class),
-            None => return Err(PatternError::new(0, "the pattern is not over characters")),
-        },
-        HirKind::Look(_) => return Err(PatternError::new(0, "this anchor is not supported here")),
-        HirKind::Repetition(rep) => convert(&rep.sub, depth + 1)?.repeat(rep.min, rep.max),
-        HirKind::Capture(capture) => convert(&capture.sub, depth + 1)?,
-        HirKind::Concat(subs) => {
-            let parts: Result<Vec<Re>, _> = subs.iter().map(|s| convert(s, depth + 1)).collect();
-            Re::concat(parts?)
+
+    fn all(&mut self, parts: &[Hir], depth: usize) -> Result<Vec<Re>, PatternError> {
+        parts.iter().map(|part| self.read(part, depth)).collect()
+    }
+
+    fn read(&mut self, hir: &Hir, depth: usize) -> Result<Re, PatternError> {
+        if depth > MAX_NESTING {
+            return Err(PatternError::new(0, "the pattern is nested too deeply"));
         }
-        HirKind::Alternation(subs) => {
-            let parts: Result<Vec<Re>, _> = subs.iter().map(|s| convert(s, depth + 1)).collect();
-            Re::alt(parts?)
-        }
-    })
+        let not_text = || PatternError::new(0, "the pattern is not over characters");
+        Ok(match hir.kind() {
+            HirKind::Empty => Re::Empty,
+            HirKind::Literal(literal) => {
+                Re::literal(std::str::from_utf8(&literal.0).map_err(|_| not_text())?)
+            }
+            HirKind::Class(Class::Unicode(class)) => Re::class(class.clone()),
+            HirKind::Class(Class::Bytes(class)) => {
+                Re::class(class.to_unicode_class().ok_or_else(not_text)?)
+            }
+            HirKind::Look(Look::Start) => self.look(fsm_tables::Look::NotBehind, Re::any_char()),
+            HirKind::Look(Look::End) => self.look(fsm_tables::Look::NotAhead, Re::any_char()),
+            HirKind::Look(_) => {
+                return Err(PatternError::new(0, "this anchor is not supported here"));
+            }
+            HirKind::Repetition(rep) => self.read(&rep.sub, depth + 1)?.repeat(rep.min, rep.max),
+            HirKind::Capture(capture) => {
+                let of = self.read(&capture.sub, depth + 1)?;
+                match look_of(capture) {
+                    Some(look) => self.look(look, of),
+                    None => of,
+                }
+            }
+            HirKind::Concat(subs) => Re::concat(self.all(subs, depth + 1)?),
+            HirKind::Alternation(subs) => Re::alt(self.all(subs, depth + 1)?),
+        })
+    }
 }

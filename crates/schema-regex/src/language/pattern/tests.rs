@@ -121,8 +121,75 @@ fn leading_lookaheads_are_conditions() {
 }
 
 #[test]
+fn looks_are_anywhere() {
+    check(
+        r"^P(?:(\d+W)|(?!.*W)(?=\d|T\d)(\d+Y)?(\d+M)?(\d+D)?(T(?=\d)(\d+H)?(\d+M)?(\d+([.,]\d+)?S)?)?)$",
+        &["P1W", "P1Y2M3DT4H", "PT5S", "PT1,5S"],
+        &["P", "PT", "P1Y2W", "P1YT"],
+    );
+    check(
+        r"^(?!^[-+.]*$)[+-]?0*(?:\d{0,8}|(?=[\d.]{1,11}0*$)\d{0,8}\.\d{0,2}0*$)",
+        &["12345678.12", "12345678.120", "12345678.123", "+1"],
+        &["+", ""],
+    );
+    check(
+        r"^[A-Za-z](?=.*\d).{7,63}$",
+        &["abcdefg1"],
+        &["abcdefgh", "a1"],
+    );
+    check(r"^[a-z-]{1,20}(?<!-)$", &["a-b"], &["a-", "-"]);
+    check(r"\bcat\b", &["cat", "a cat.", "cat-é"], &["cats", "_cat"]);
+    check(r"\Bat", &["cat"], &["at", "-at"]);
+    check("^(?:(?!b).)*$", &["", "ac"], &["abc", "b"]);
+    check("(?!random)", &["", "random", "x"], &[]);
+    check("^(?=a|b)(?!ab)", &["aa", "b"], &["ab", "c"]);
+    check("(?<=^|-)a", &["a", "b-a"], &["ba"]);
+    check(
+        "^(?:a(?=b)|b(?=a|$))+$",
+        &["ab", "b", "abab"],
+        &["a", "ba", "aab"],
+    );
+}
+
+#[test]
+fn modifiers_hold_in_their_groups() {
+    check("^(?i:abc)d$", &["ABCd", "abcd"], &["abcD"]);
+    check("^(?i:a(?-i:b)c)$", &["AbC"], &["ABC"]);
+    check("^(?s:.)$", &["\n", "x"], &[""]);
+    check("^(?s-i:.)(?i-s:.)$", &["\nx"], &["x\n"]);
+    check("(?m:^)b(?m:$)", &["b", "a\nb\u{2028}c"], &["ab", "bc"]);
+    check("^(?i:k)$", &["k", "K", "\u{212A}"], &["x"]);
+    check(r"^(?i:\w)$", &["\u{17F}", "s"], &["é"]);
+    check(r"^(?i:\P{Lu})$", &["A", "a"], &[]);
+    check(r"^(?i:\b)\u017f", &["\u{17F}"], &["é"]);
+}
+
+#[test]
+fn letters_are_letters() {
+    check(r"^\A\Z\z$", &["AZz"], &["", "A"]);
+    check(r"^\p{Script=Greek}\p{sc=Grek}$", &["αβ"], &["ab"]);
+    check(r"^\p{gc=Lu}\p{Uppercase_Letter}$", &["AB"], &["Ab"]);
+    check(r"^\pL$", &["pL"], &["L"]);
+}
+
+#[test]
 fn refuses_by_name() {
-    for (pattern, offset) in [(r"a\bc", 1), (r"(a)\1", 3), ("a(?=b)", 1), ("(?<=a)b", 0)] {
+    for (pattern, offset) in [
+        (r"(a)\1", 3),
+        (r"a\k<x>", 1),
+        (r"a\p{IsGreek}", 1),
+        (r"\p{Greek}", 0),
+        (r"\p{lu}", 0),
+        (r"\P{Script=greek}", 0),
+        ("a(?i)b", 1),
+        ("(?ii:a)", 0),
+        ("(?-:a)", 0),
+        ("(?x:a)", 0),
+        ("^*", 1),
+        (r"\b+", 2),
+        ("(?<=a)*", 6),
+        ("a{2}*", 4),
+    ] {
         assert_eq!(
             Pattern::parse(pattern).unwrap_err().offset,
             offset,
