@@ -316,8 +316,9 @@ pub struct Options {
     /// The most values and alternatives looked at in one compilation, a bound
     /// on time: a step is about a microsecond (default: 500,000).
     pub max_steps: usize,
-    /// The most states of a string or number automaton that has to be built to
-    /// intersect or complement patterns (default: 2,000).
+    /// The most states of an automaton that has to be built to read a pattern, or to
+    /// intersect and complement several (default: 3,000, because a host of up to twenty
+    /// labels of 63 characters takes 2,541). Those of numbers may have twenty times as many.
     pub max_automaton_states: usize,
     /// The orders in which the automaton admits the properties of an object.
     /// (Regular expressions have the schema's.)
@@ -343,7 +344,7 @@ impl Default for Options {
             max_depth: 128,
             max_alternatives: 2_000,
             max_steps: 500_000,
-            max_automaton_states: 2_000,
+            max_automaton_states: 3_000,
             property_order: PropertyOrder::Schema,
             max_nesting: 127,
             caps: Caps::default(),

@@ -294,3 +294,63 @@ fn the_options_say_what_a_format_does() {
     let error = to_regex(&parse(&unknown).unwrap(), &strict).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Refused);
 }
+
+/// Writers of schemas say a format and its own pattern, and a length: one automaton that
+/// knows all verdicts takes thousands of states, these strings alone a few hundred.
+#[cfg(feature = "automaton")]
+#[test]
+fn formats_meet_the_patterns_of_writers() {
+    let email = r"^(?!\.)(?!.*\.\.)([A-Za-z0-9_'+\-\.]*)[A-Za-z0-9_+-]@([A-Za-z0-9][A-Za-z0-9\-]*\.)+[A-Za-z]{2,}$";
+    let hostname = r"^(?=.{1,253}\.?$)[a-zA-Z0-9](?:[a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?(?:\.[a-zA-Z0-9](?:[-0-9a-zA-Z]{0,61}[0-9a-zA-Z])?)*\.?$";
+    let duration = r"^P(?:(\d+W)|(?!.*W)(?=\d|T\d)(\d+Y)?(\d+M)?(\d+D)?(T(?=\d)(\d+H)?(\d+M)?(\d+([.,]\d+)?S)?)?)$";
+    let label = "a".repeat(63);
+    let long = format!("{label}.{label}.{label}.{}", &label[2..]);
+    let longer = format!("{label}.{label}.{label}.{}", &label[1..]);
+    assert_eq!((long.len(), longer.len()), (253, 254));
+    let local = "a".repeat(64);
+    let cases: [(Value, &[&str], &[&str]); 5] = [
+        (
+            json!({"format": "email", "pattern": email}),
+            &["a.b@c.org", &format!("{local}@c.org")],
+            &[
+                ".a@c.org",
+                "a..b@c.org",
+                "a.@c.org",
+                "a@c",
+                "\"a\"@c.org",
+                &format!("{local}a@c.org"),
+            ],
+        ),
+        (
+            json!({"format": "email", "pattern": email, "minLength": 8, "maxLength": 9}),
+            &["a@bc.org", "a.b@c.org"],
+            &["a@b.org", "aa.b@c.org"],
+        ),
+        (
+            json!({"format": "hostname", "pattern": hostname}),
+            &["a.example.org", "a", &long],
+            &["-a", "a.", "", &longer],
+        ),
+        (
+            json!({"format": "hostname", "pattern": hostname, "maxLength": 20, "minLength": 3}),
+            &["a.example.org"],
+            &["a", "a.example.example.org"],
+        ),
+        (
+            json!({"format": "duration", "pattern": duration}),
+            &["P1W", "P1Y2M3D", "PT5S"],
+            &["P", "PT", "P1Y2W", "PT1,5S"],
+        ),
+    ];
+    for (schema, good, bad) in cases {
+        let automaton = SchemaAutomaton::new(
+            &json!({"type": "string", "allOf": [schema]}),
+            &Options::default(),
+        );
+        let automaton = automaton.unwrap_or_else(|e| panic!("{schema}: {e}"));
+        let matches = |text: &&&str| automaton.is_match(json!(text).to_string().as_bytes());
+        assert!(good.iter().all(|text| matches(&text)), "{schema}");
+        let wrong = bad.iter().find(matches);
+        assert_eq!(wrong, None, "{schema}");
+    }
+}

@@ -5,6 +5,8 @@
 pub(crate) mod automata;
 #[cfg(feature = "automaton")]
 pub(crate) mod char_dfa;
+#[cfg(feature = "automaton")]
+pub(crate) mod counted;
 pub(crate) mod elimination;
 pub(crate) mod escapes;
 pub(crate) mod formats;

@@ -11,7 +11,7 @@ use crate::language::elimination::eliminate;
 use crate::language::re::Re;
 
 /// One expression as the smallest automaton of which every state can still accept.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Part {
     pub(crate) alphabet: Alphabet,
     pub(crate) table: Table<bool>,
@@ -32,6 +32,54 @@ impl Part {
             #[cfg(feature = "automaton")]
             is_any: *re == Re::any(),
         })
+    }
+
+    /// The texts of this one that are, or are not, texts of another one too.
+    pub(crate) fn met(
+        &self,
+        other: &Part,
+        wanted: bool,
+        mut limit: Limit<'_>,
+    ) -> Result<Part, TooBig> {
+        let (alphabet, own_classes) = Alphabet::common(&[&self.alphabet, &other.alphabet]);
+        let cells = (self.table.states() + other.table.states()) * alphabet.len();
+        limit.charge(cells / 8)?;
+        let keep = if wanted { Keep::Both } else { Keep::First };
+        let both = product(
+            &self.table.over(&own_classes[0]),
+            &other.table.over(&own_classes[1]),
+            keep,
+            |a, b| a == Some(&true) && (b == Some(&true)) == wanted,
+            &mut limit,
+        )?;
+        Ok(Part {
+            alphabet,
+            table: both.minimized(&mut limit)?,
+            #[cfg(feature = "automaton")]
+            is_any: false,
+        })
+    }
+
+    /// The texts that several expressions match, or do not where they must not. One is met
+    /// after the other, the smallest first, and each meeting is the smallest again: where
+    /// only these texts are asked for, that takes far fewer states than a [`Product`].
+    pub(crate) fn meeting(mut all: Vec<(&Part, bool)>, limit: Limit<'_>) -> Result<Part, TooBig> {
+        all.sort_by_key(|(part, wanted)| (!*wanted, part.table.states()));
+        let mut met: Option<Part> = None;
+        for (part, wanted) in all {
+            let before = match (met, wanted) {
+                (Some(met), _) => met,
+                (None, true) => part.clone(),
+                (None, false) => Part::new(&Re::any(), limit)?,
+            };
+            met = Some(before.met(part, wanted, limit)?);
+        }
+        met.map_or_else(|| Part::new(&Re::any(), limit), Ok)
+    }
+
+    /// The texts as an expression.
+    pub(crate) fn to_re(&self, limit: Limit<'_>) -> Result<Re, TooBig> {
+        eliminate(&self.table, &char_sets(&self.alphabet), limit)
     }
 
     /// The texts that any of several expressions matches: neighbours are met two by two,

@@ -5,7 +5,7 @@ use crate::error::{Error, ErrorKind};
 use crate::ir::Schema;
 use crate::language::clamped;
 use crate::language::pattern::Pattern;
-use crate::language::product::Product;
+use crate::language::product::{Part, Product};
 use crate::language::re::Re;
 use crate::normal::alternative::{At, StringShape, each_once};
 use crate::regex::Printer;
@@ -245,7 +245,9 @@ impl Conditions {
             return Err(self.too_tangled());
         }
         let wanted = verdict(self.parts.iter().map(|(_, yes)| *yes));
-        let product = Product::new(&all, limit).map_err(|_| self.too_tangled())?;
+        let Ok(product) = Product::new(&all, limit) else {
+            return self.meeting(limit).map_err(|_| self.too_tangled());
+        };
         let verdicts = product.verdicts();
         // A condition that follows from another changes nothing: the one that is
         // left is printed as it was written, not as an automaton.
@@ -260,6 +262,14 @@ impl Conditions {
         }
         let met = product.to_re(|v| v == wanted, limit);
         met.map_err(|_| self.too_tangled())
+    }
+
+    /// The same where what else the strings may be is too much to be known.
+    fn meeting(&self, limit: Limit<'_>) -> Result<Re, TooBig> {
+        let parts = self.parts.iter().map(|(re, _)| Part::new(re, limit));
+        let parts: Vec<Part> = parts.collect::<Result<_, _>>()?;
+        let wanted = parts.iter().zip(&self.parts).map(|(p, (_, yes))| (p, *yes));
+        Part::meeting(wanted.collect(), limit)?.to_re(limit)
     }
 
     fn too_tangled(&self) -> TooTangled {

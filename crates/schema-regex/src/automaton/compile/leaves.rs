@@ -13,6 +13,7 @@ use crate::budget::TooBig;
 use crate::error::Error;
 use crate::ir::{Name, PatternId};
 use crate::language::char_dfa::CharDfa;
+use crate::language::counted::{Counted, counted};
 use crate::language::formats;
 use crate::language::formats::Format;
 use crate::language::length_bounds::Lengths;
@@ -29,6 +30,31 @@ use crate::options::IntegerSpelling;
 
 type StringKey = (Vec<(PatternId, bool)>, Vec<(Format, bool)>, Vec<Name>);
 
+/// Strings that an automaton reads, of which those of some lengths are meant.
+#[derive(Clone)]
+struct Strings {
+    /// `None` where every string is meant.
+    dfa: Option<Arc<CharDfa>>,
+    min: u64,
+    max: Option<u64>,
+}
+
+impl Strings {
+    fn of(dfa: Option<Arc<CharDfa>>) -> Strings {
+        Strings {
+            dfa,
+            min: 0,
+            max: None,
+        }
+    }
+
+    /// Of those lengths alone that these bounds allow, too.
+    fn bound(&mut self, min: u64, max: Option<u64>) {
+        self.min = self.min.max(min);
+        self.max = [self.max, max].into_iter().flatten().min();
+    }
+}
+
 /// An expression: that of a pattern, one of its looks (from 1 on), a format, or a list
 /// of texts.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -40,7 +66,7 @@ pub(crate) enum Asked {
 
 #[derive(Default)]
 pub(crate) struct LeafCache {
-    strings: HashMap<StringKey, Option<Arc<CharDfa>>>,
+    strings: HashMap<StringKey, Strings>,
     parts: HashMap<Asked, Rc<Part>>,
     /// What was met last: alternatives often ask the same and want other answers.
     product: Option<(Vec<Asked>, Rc<Product>)>,
@@ -154,8 +180,8 @@ impl Builder {
         let (patterns, formats) = (each_once(&shape.patterns), each_once(&shape.formats));
         let mut excludes = !shape.excluded.is_empty();
         let plain = patterns.is_empty() && formats.is_empty();
-        let dfa = if plain {
-            None
+        let mut strings = if plain {
+            Strings::of(None)
         } else {
             excludes = false;
             let gone = shape.excluded.iter().cloned().collect();
@@ -169,12 +195,17 @@ impl Builder {
                 }
             }
         };
-        if dfa.as_ref().is_some_and(|d| d.is_empty()) {
+        if strings.dfa.as_ref().is_some_and(|d| d.is_empty()) {
+            return Ok(None);
+        }
+        strings.bound(shape.min, shape.max);
+        let Strings { dfa, min, max } = strings;
+        if max.is_some_and(|max| max < min) {
             return Ok(None);
         }
         let mut lengths = None;
         if let Some(d) = &dfa {
-            let made = Lengths::new(d, shape.min, shape.max, self.normaliser.limit())
+            let made = Lengths::new(d, min, max, self.normaliser.limit())
                 .map_err(|_| self.too_big(shape.at, "the length bound with the pattern"))?;
             if let Some(made) = made {
                 if !made.live(0, 0) {
@@ -191,8 +222,8 @@ impl Builder {
         Ok(Some(StringLeaf {
             listed: false,
             dfa,
-            min: shape.min,
-            max: shape.max,
+            min,
+            max,
             lengths,
             excludes,
         }))
@@ -232,17 +263,14 @@ impl Builder {
             .collect()
     }
 
-    /// `None` where every string matches.
-    fn string_dfa(
-        &mut self,
-        key: &StringKey,
-        at: Option<At>,
-    ) -> Result<Option<Arc<CharDfa>>, Error> {
+    fn string_dfa(&mut self, key: &StringKey, at: Option<At>) -> Result<Strings, Error> {
         let (patterns, formats, excluded) = key;
         match (&patterns[..], &formats[..], &excluded[..]) {
-            ([], [(format, true)], []) => return Ok(Some(format_dfa(*format, None))),
+            ([], [(format, true)], []) => {
+                return Ok(Strings::of(Some(format_dfa(*format, None))));
+            }
             ([], [(format, true), (part, true)], []) if format.part() == Some(*part) => {
-                return Ok(Some(format_dfa(*format, Some(*part))));
+                return Ok(Strings::of(Some(format_dfa(*format, Some(*part)))));
             }
             _ => {}
         }
@@ -263,12 +291,8 @@ impl Builder {
         made.map_err(|_| self.too_big(at, "the automaton of these strings"))
     }
 
-    /// The strings that satisfy all of some conditions, or do not where they must not:
-    /// `None` where every string does.
-    fn dfa_of(
-        &mut self,
-        conditions: Vec<(Vec<(Asked, bool)>, bool)>,
-    ) -> Result<Option<Arc<CharDfa>>, TooBig> {
+    /// The strings that satisfy all of some conditions, or do not where they must not.
+    fn dfa_of(&mut self, conditions: Vec<(Vec<(Asked, bool)>, bool)>) -> Result<Strings, TooBig> {
         let mut asked: Vec<Asked> = Vec::new();
         let mut parts: Vec<Rc<Part>> = Vec::new();
         // What is wanted of the expressions of each condition, one after the other.
@@ -286,15 +310,19 @@ impl Builder {
             asked.extend(all.into_iter().map(|(one, _)| one));
         }
         match (&parts[..], &wanted[..]) {
-            ([], _) => return Ok(None),
-            ([part], [(_, true)]) => return Ok(Some(Arc::new(CharDfa::of_part(part)))),
+            ([], _) => return Ok(Strings::of(None)),
+            ([part], [(_, true)]) => {
+                return Ok(Strings::of(Some(Arc::new(CharDfa::of_part(part)))));
+            }
             _ => {}
         }
         let product = match &self.leaves.product {
             Some((known, product)) if *known == asked => Rc::clone(product),
             _ => {
-                let parts: Vec<&Part> = parts.iter().map(|part| &**part).collect();
-                let made = Product::of(&parts, self.normaliser.limit())?;
+                let all: Vec<&Part> = parts.iter().map(|part| &**part).collect();
+                let Ok(made) = Product::of(&all, self.normaliser.limit()) else {
+                    return self.meeting(&asked, &parts, &wanted);
+                };
                 let made = Rc::new(made);
                 self.leaves.product = Some((asked, Rc::clone(&made)));
                 made
@@ -312,7 +340,74 @@ impl Builder {
             })
         };
         let trimmed = CharDfa::trimmed(&product, holds, self.normaliser.limit())?;
-        Ok(Some(Arc::new(trimmed)))
+        Ok(Strings::of(Some(Arc::new(trimmed))))
+    }
+
+    /// The same where what other texts there are is too much to be known: one expression
+    /// is met after the other, and counts of characters become bounds on the length.
+    fn meeting(
+        &mut self,
+        asked: &[Asked],
+        parts: &[Rc<Part>],
+        conditions: &[(Vec<bool>, bool)],
+    ) -> Result<Strings, TooBig> {
+        let limit = self.normaliser.limit();
+        let mut all: Vec<(Rc<Part>, bool)> = Vec::new();
+        let mut counted: Vec<(Rc<Part>, Vec<Counted>)> = Vec::new();
+        let mut rest = asked.iter().zip(parts);
+        for (wants, positive) in conditions {
+            let of_one = rest.by_ref().take(wants.len()).zip(wants);
+            let of_one: Vec<((&Asked, &Rc<Part>), bool)> =
+                of_one.map(|(one, want)| (one, *want)).collect();
+            match (&of_one[..], positive) {
+                ([((_, part), want)], false) => all.push((Rc::clone(part), !*want)),
+                (_, false) => {
+                    let met = of_one.iter().map(|((_, part), want)| (&***part, *want));
+                    let met = Part::meeting(met.collect(), limit)?;
+                    all.push((Rc::new(met), false));
+                }
+                (_, true) => {
+                    for ((asked, part), want) in of_one {
+                        match self.counted(asked).filter(|_| want) {
+                            Some(ways) => counted.push((Rc::clone(part), ways)),
+                            None => all.push((Rc::clone(part), want)),
+                        }
+                    }
+                }
+            }
+        }
+        let met = all.iter().map(|(part, want)| (&**part, *want));
+        let mut met = Part::meeting(met.collect(), limit)?;
+        let mut strings = Strings::of(None);
+        for (part, ways) in counted {
+            let mut left: Vec<(Part, Counted)> = Vec::new();
+            for way in ways {
+                let both = met.met(&Part::new(&way.re, limit)?, true, limit)?;
+                if both.table.states() > 0 {
+                    left.push((both, way));
+                }
+            }
+            // Where two ways are left, each has its own bounds, and a string one length.
+            met = match left.pop() {
+                Some((both, way)) if left.is_empty() => {
+                    strings.bound(way.min, way.max);
+                    both
+                }
+                _ => met.met(&part, true, limit)?,
+            };
+        }
+        strings.dfa = Some(Arc::new(CharDfa::of_part(&met)));
+        Ok(strings)
+    }
+
+    /// What a pattern, or one of its looks, is beside bounds on the length.
+    fn counted(&self, asked: &Asked) -> Option<Vec<Counted>> {
+        let Asked::Pattern(id, at) = asked else {
+            return None;
+        };
+        let pattern = self.normaliser.schema.pattern(*id).pattern.as_ref().ok()?;
+        let look = at.checked_sub(1).map(|look| &pattern.looks[look].0);
+        counted(look.unwrap_or(&pattern.main))
     }
 
     /// The automaton of a shape of numbers.
