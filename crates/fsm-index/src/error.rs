@@ -29,7 +29,7 @@ pub enum ErrorKind {
     /// byte offset in the pattern.
     Syntax,
     /// The regular expression is well formed and uses something that a byte
-    /// automaton does not do (a word boundary, say).
+    /// automaton does not do (bytes that are not text, say).
     Unsupported,
     /// The regular expression matches nothing at all.
     EmptyLanguage,
@@ -61,14 +61,6 @@ pub enum ErrorKind {
 
 /// The longest message, in bytes.
 const MAX_MESSAGE: usize = 1_000;
-
-/// The longest piece of somebody's input in a message, in bytes.
-const MAX_EXCERPT: usize = 120;
-
-/// A piece of input for a message: its beginning and its end if it is long.
-pub(crate) fn excerpt(text: &str) -> Cow<'_, str> {
-    excerpt_of(text, MAX_EXCERPT)
-}
 
 /// The beginning and the end of a text of more than `most` bytes.
 fn excerpt_of(text: &str, most: usize) -> Cow<'_, str> {

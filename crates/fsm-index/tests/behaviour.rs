@@ -70,6 +70,55 @@ fn bytes_can_be_symbols() {
 }
 
 #[test]
+fn patterns_look_around() {
+    for (pattern, yes, no) in [
+        (r"(?=.*\d)[a-z0-9]{4}", "ab1c", "abcd"),
+        (r"(?s)/\*(?:(?!\*/).)*\*/", "/* a\n* */", "/* */ */"),
+        (r"\bcat\b.*", "cat é", "cats"),
+        (r"(?-u:\b).\b", "a", "-"),
+        (r".*\B.", "aé", "-é"),
+        (r"\w+\b{end}.*", "é-", ""),
+        (r"[a-z-]+(?<!-)", "a-b", "a-"),
+        (r"a(?<lookout>b)(?=c)c", "abc", "ab"),
+        (r"(?mR)^a$[\r\n]+^b$", "a\r\nb", "ab"),
+        (r"(?x)( ?<= ^ | - ) (?= a b ) ..", "ab", "ba"),
+    ] {
+        for symbols in [Symbols::Chars, Symbols::Bytes] {
+            let config = Config {
+                symbols,
+                ..Config::default()
+            };
+            // A word of Unicode has thousands of spellings in bytes, each a way to look for.
+            let has_words = [r"\b", r"\B"].iter().any(|b| pattern.contains(b));
+            if symbols == Symbols::Bytes && has_words {
+                continue;
+            }
+            let dfa =
+                Dfa::with_config(pattern, &config).unwrap_or_else(|e| panic!("{pattern}: {e}"));
+            let bytes = dfa.to_bytes(&config).unwrap();
+            for (text, expected) in [(yes, true), (no, false)] {
+                assert_eq!(dfa.accepts(text), expected, "{pattern} {text:?}");
+                assert_eq!(bytes.accepts(text), expected, "{pattern} {text:?}");
+            }
+        }
+    }
+}
+
+/// Each look is read once more, which the limit of work sees.
+#[test]
+fn many_looks_are_bounded() {
+    let pattern = "(?!b)a".repeat(20_000);
+    let error = Dfa::new(&pattern).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::LimitExceeded);
+    let nested = format!("{}a{}", "(?=".repeat(100), ")".repeat(100));
+    assert_eq!(
+        Dfa::new(&format!("{nested}a")).unwrap().state_count(),
+        2,
+        "nested"
+    );
+}
+
+#[test]
 fn errors_say_where_and_what() {
     let shown = |error: Error| format!("{:?} at {:?}: {error}", error.kind(), error.offset());
     let limited =
@@ -81,8 +130,10 @@ fn errors_say_where_and_what() {
     let default = Config::default();
     let errors = [
         shown(Dfa::new("a(b").unwrap_err()),
-        shown(Dfa::new(r"ab\b").unwrap_err()),
-        shown(Dfa::new("(?m)a$").unwrap_err()),
+        shown(Dfa::new(r"(?<=a)(?!b)\q").unwrap_err()),
+        shown(Dfa::new(r"(?=a)(a)\1").unwrap_err()),
+        shown(Dfa::new(r"(?=a)(?<!b)(").unwrap_err()),
+        shown(Dfa::new(r"a(?=b)").unwrap_err()),
         shown(Dfa::new(r"(?-u:\xFF)").unwrap_err()),
         shown(Dfa::new("a[^\u{0}-\u{10FFFF}]").unwrap_err()),
         shown(Dfa::new("x$y").unwrap_err()),

@@ -53,6 +53,9 @@ fn pattern() -> impl Strategy<Value = String> {
         Just("[\u{0}-\u{10ffff}]".to_owned()),
         Just("\\w".to_owned()),
         Just("(?:)".to_owned()),
+        Just("(?m:^)".to_owned()),
+        Just("(?m:$)".to_owned()),
+        Just("(?-u:\\b)".to_owned()),
     ];
     leaf.prop_recursive(4, 24, 3, |inner| {
         prop_oneof![

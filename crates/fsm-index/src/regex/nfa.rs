@@ -3,10 +3,10 @@
 use std::collections::HashMap;
 
 use fsm_tables::{
-    Builder, MATCH, Meter, Nfa, NfaId, STATE_BYTES, SetId, Shape, State, Syntax, set_bytes,
+    Builder, Look, MATCH, Meter, Nfa, NfaId, STATE_BYTES, SetId, Shape, State, Syntax, set_bytes,
 };
 use regex_syntax::ast::{self, Ast};
-use regex_syntax::hir::{Class, ClassUnicode, Hir, HirKind, Look};
+use regex_syntax::hir::{self, Class, ClassUnicode, ClassUnicodeRange, Hir, HirKind};
 use regex_syntax::utf8::{Utf8Sequence, Utf8Sequences};
 
 use crate::regex::dfa::{Costs, Symbols};
@@ -16,9 +16,12 @@ use crate::{Error, ErrorKind};
 /// spent: a pattern of a few bytes can stand for billions of states.
 pub(crate) fn compile(pattern: &str, costs: &mut Costs<'_>) -> Result<Nfa, Error> {
     costs.pattern(pattern.len())?;
-    let hir = translate(pattern, costs)?;
+    let looks = Looks::of(pattern);
+    let (hir, looks) = translate(looks, costs)?;
     let mut patterns = Patterns {
         classes: HashMap::new(),
+        looks,
+        looked: HashMap::new(),
     };
     let mut builder = Builder::new(costs);
     let start = builder.expression(&mut patterns, &hir, MATCH)?;
@@ -31,46 +34,95 @@ pub(crate) fn compile(pattern: &str, costs: &mut Costs<'_>) -> Result<Nfa, Error
     Ok(nfa)
 }
 
+/// A pattern of which look-arounds are groups with names: `regex-syntax` reads none.
+struct Looks {
+    text: String,
+    /// How the names begin; no other group's name does.
+    prefix: String,
+    /// Where the names were put, and by how many bytes the pattern grew each time.
+    grown: Vec<(usize, usize)>,
+}
+
+const LOOKS: [(&str, char, Look); 4] = [
+    ("?=", 'a', Look::Ahead),
+    ("?!", 'n', Look::NotAhead),
+    ("?<=", 'b', Look::Behind),
+    ("?<!", 'x', Look::NotBehind),
+];
+
+impl Looks {
+    fn of(pattern: &str) -> Looks {
+        let mut prefix = "look".to_owned();
+        while pattern.contains(&prefix) {
+            prefix.push('_');
+        }
+        Looks {
+            text: pattern.to_owned(),
+            prefix,
+            grown: Vec::new(),
+        }
+    }
+
+    /// Gives the group a name that begins at a span, if it is a look-around.
+    fn name(&mut self, span: &ast::Span) -> Option<()> {
+        let (from, to) = (span.start.offset, span.end.offset);
+        let opens = self.text.get(from..to)?;
+        let look = LOOKS.iter().find(|look| opens.ends_with(look.0))?;
+        let name = format!("(?P<{}{}{}>", self.prefix, look.1, self.grown.len());
+        self.grown.push((from, name.len() - opens.len()));
+        self.text.replace_range(from..to, &name);
+        Some(())
+    }
+
+    /// The look-around that a group is.
+    fn look(&self, group: &hir::Capture) -> Option<Look> {
+        let name = group.name.as_deref()?.strip_prefix(&*self.prefix)?;
+        let look = LOOKS.iter().find(|look| name.starts_with(look.1))?;
+        Some(look.2)
+    }
+
+    #[cold]
+    fn syntax_error(&self, what: String, span: &ast::Span) -> Error {
+        let at = span.start.offset;
+        let before = self.grown.iter().filter(|(from, _)| *from < at);
+        syntax_error(what, at - before.map(|(_, by)| by).sum::<usize>())
+    }
+}
+
 /// The pattern without its syntax.
-fn translate(pattern: &str, costs: &mut Costs<'_>) -> Result<Hir, Error> {
+fn translate(mut looks: Looks, costs: &mut Costs<'_>) -> Result<(Hir, Looks), Error> {
     let config = costs.config;
-    let ast = ast::parse::ParserBuilder::new()
-        .nest_limit(config.nest_limit)
-        .build()
-        .parse(pattern)
-        .map_err(|e| syntax_error(e.kind().to_string(), *e.span()))?;
+    let ast = loop {
+        let mut parser = ast::parse::ParserBuilder::new()
+            .nest_limit(config.nest_limit)
+            .build();
+        match parser.parse(&looks.text) {
+            Ok(ast) => break ast,
+            Err(e) if *e.kind() == ast::ErrorKind::UnsupportedLookAround => {
+                // It is read once more for each.
+                costs.pattern_again(looks.text.len())?;
+                if looks.name(e.span()).is_none() {
+                    return Err(looks.syntax_error(e.kind().to_string(), e.span()));
+                }
+            }
+            Err(e) => return Err(looks.syntax_error(e.kind().to_string(), e.span())),
+        }
+    };
     let finder = Finder {
-        multi_line: false,
         ignores_case: false,
         costs,
     };
-    match ast::visit(&ast, finder) {
-        Ok(()) => {}
-        Err(Found::Costs(error)) => return Err(error),
-        Err(Found::Unsupported(span)) => {
-            let text = &pattern[span.start.offset..span.end.offset];
-            return Err(Error::at(
-                ErrorKind::Unsupported,
-                span.start.offset,
-                format!(
-                    "`{}` at byte {} looks at its neighbours, which a token mask cannot wait for; \
-                     only the anchors `^`, `$`, `\\A` and `\\z` are supported",
-                    crate::error::excerpt(text),
-                    span.start.offset
-                ),
-            ));
-        }
-    }
-    regex_syntax::hir::translate::TranslatorBuilder::new()
+    ast::visit(&ast, finder)?;
+    let hir = hir::translate::TranslatorBuilder::new()
         .utf8(config.symbols == Symbols::Chars)
         .build()
-        .translate(pattern, &ast)
-        .map_err(|e| syntax_error(e.kind().to_string(), *e.span()))
+        .translate(&looks.text, &ast)
+        .map_err(|e| looks.syntax_error(e.kind().to_string(), e.span()))?;
+    Ok((hir, looks))
 }
 
 #[cold]
-fn syntax_error(what: String, span: ast::Span) -> Error {
-    let offset = span.start.offset;
+fn syntax_error(what: String, offset: usize) -> Error {
     Error::at(
         ErrorKind::Syntax,
         offset,
@@ -78,19 +130,11 @@ fn syntax_error(what: String, span: ast::Span) -> Error {
     )
 }
 
-/// Looks for assertions that are no plain anchors, and charges for the classes that take
-/// far more memory than their names.
+/// Charges for what takes far more memory than its name.
 struct Finder<'a, 'c> {
-    multi_line: bool,
     /// Whether case is ignored here, or was somewhere before.
     ignores_case: bool,
     costs: &'a mut Costs<'c>,
-}
-
-/// Why a pattern is not translated.
-enum Found {
-    Unsupported(ast::Span),
-    Costs(Error),
 }
 
 /// What a class of Unicode takes in ranges at most: no property has more of them.
@@ -117,13 +161,12 @@ const LITERAL_BYTES: usize = 60;
 const WIDE: u32 = 256;
 
 impl Finder<'_, '_> {
-    fn charge(&mut self, steps: usize, bytes: usize) -> Result<(), Found> {
-        let charged = self.costs.work(steps);
-        let charged = charged.and_then(|()| self.costs.hold(bytes));
-        charged.map_err(Found::Costs)
+    fn charge(&mut self, steps: usize, bytes: usize) -> Result<(), Error> {
+        self.costs.work(steps)?;
+        self.costs.hold(bytes)
     }
 
-    fn wide_class(&mut self) -> Result<(), Found> {
+    fn wide_class(&mut self) -> Result<(), Error> {
         let steps = match self.ignores_case {
             true => CASES_STEPS,
             false => CLASS_STEPS,
@@ -131,7 +174,7 @@ impl Finder<'_, '_> {
         self.charge(steps, CLASS_BYTES)
     }
 
-    fn perl_class(&mut self, kind: &ast::ClassPerlKind) -> Result<(), Found> {
+    fn perl_class(&mut self, kind: &ast::ClassPerlKind) -> Result<(), Error> {
         match kind {
             ast::ClassPerlKind::Word => self.wide_class(),
             // Neither digits nor blanks have other cases.
@@ -144,13 +187,13 @@ impl Finder<'_, '_> {
 
 impl ast::Visitor for Finder<'_, '_> {
     type Output = ();
-    type Err = Found;
+    type Err = Error;
 
-    fn finish(self) -> Result<(), Found> {
+    fn finish(self) -> Result<(), Error> {
         Ok(())
     }
 
-    fn visit_pre(&mut self, ast: &Ast) -> Result<(), Found> {
+    fn visit_pre(&mut self, ast: &Ast) -> Result<(), Error> {
         use ast::AssertionKind as K;
         let flags = match ast {
             Ast::Flags(set) => Some(&set.flags),
@@ -158,13 +201,11 @@ impl ast::Visitor for Finder<'_, '_> {
             _ => None,
         };
         let set = |flag| flags.is_some_and(|f| f.flag_state(flag) == Some(true));
-        self.multi_line |= set(ast::Flag::MultiLine);
         self.ignores_case |= set(ast::Flag::CaseInsensitive);
         match ast {
             Ast::Assertion(a) => match a.kind {
-                K::StartLine | K::EndLine if !self.multi_line => Ok(()),
-                K::StartText | K::EndText => Ok(()),
-                _ => Err(Found::Unsupported(a.span)),
+                K::StartLine | K::EndLine | K::StartText | K::EndText => Ok(()),
+                _ => self.wide_class(),
             },
             Ast::ClassUnicode(_) => self.wide_class(),
             Ast::ClassPerl(class) => self.perl_class(&class.kind),
@@ -173,7 +214,7 @@ impl ast::Visitor for Finder<'_, '_> {
         }
     }
 
-    fn visit_class_set_item_pre(&mut self, item: &ast::ClassSetItem) -> Result<(), Found> {
+    fn visit_class_set_item_pre(&mut self, item: &ast::ClassSetItem) -> Result<(), Error> {
         match item {
             ast::ClassSetItem::Unicode(_) => self.wide_class(),
             ast::ClassSetItem::Perl(class) => self.perl_class(&class.kind),
@@ -193,7 +234,7 @@ impl ast::Visitor for Finder<'_, '_> {
         }
     }
 
-    fn visit_class_set_binary_op_pre(&mut self, _: &ast::ClassSetBinaryOp) -> Result<(), Found> {
+    fn visit_class_set_binary_op_pre(&mut self, _: &ast::ClassSetBinaryOp) -> Result<(), Error> {
         self.wide_class()
     }
 }
@@ -203,6 +244,18 @@ struct Patterns {
     /// The sets of classes that were met: a repetition meets its own again and again. They
     /// are told apart by where they lie.
     classes: HashMap<*const Class, SetId>,
+    looks: Looks,
+    /// Where the classes begin that boundaries look for.
+    looked: HashMap<Beside, NfaId>,
+}
+
+/// What a boundary asks of the characters beside it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Beside {
+    LineFeed,
+    Return,
+    AsciiWord,
+    Word,
 }
 
 /// What it takes to remember where a class lies.
@@ -217,7 +270,13 @@ impl<'c> Syntax<Costs<'c>> for Patterns {
         match of.kind() {
             HirKind::Empty => Shape::Concat(&[]),
             HirKind::Literal(_) | HirKind::Class(_) | HirKind::Look(_) => Shape::Leaf,
-            HirKind::Capture(capture) => Shape::Group(&capture.sub),
+            HirKind::Capture(capture) => match self.looks.look(capture) {
+                Some(look) => Shape::Look {
+                    look,
+                    of: &capture.sub,
+                },
+                None => Shape::Group(&capture.sub),
+            },
             HirKind::Concat(parts) => Shape::Concat(parts),
             HirKind::Alternation(parts) => Shape::Alternation(parts),
             HirKind::Repetition(r) => Shape::Repeat {
@@ -237,12 +296,9 @@ impl<'c> Syntax<Costs<'c>> for Patterns {
         match leaf.kind() {
             HirKind::Literal(literal) => add_literal(builder, &literal.0, next),
             HirKind::Class(class) => self.add_class(builder, class, next),
-            HirKind::Look(Look::Start) => builder.push(State::AtStart(next)),
-            HirKind::Look(Look::End) => builder.push(State::AtEnd(next)),
-            HirKind::Look(look) => Err(Error::new(
-                ErrorKind::Unsupported,
-                format!("the assertion {look:?} looks at its neighbours and is not supported"),
-            )),
+            HirKind::Look(hir::Look::Start) => builder.push(State::AtStart(next)),
+            HirKind::Look(hir::Look::End) => builder.push(State::AtEnd(next)),
+            HirKind::Look(look) => self.add_boundary(builder, *look, next),
             // The others have parts, or none because they are empty.
             _ => Ok(next),
         }
@@ -250,6 +306,96 @@ impl<'c> Syntax<Costs<'c>> for Patterns {
 }
 
 impl Patterns {
+    /// An end of a line or of a word: one of some ways, each of them looks side by side.
+    fn add_boundary(
+        &mut self,
+        builder: &mut Building<'_, '_>,
+        look: hir::Look,
+        next: NfaId,
+    ) -> Result<NfaId, Error> {
+        use Beside::{AsciiWord, LineFeed, Return, Word};
+        use Look::{Ahead, Behind, NotAhead, NotBehind};
+        use hir::Look as H;
+        let word = match look {
+            H::WordAscii | H::WordAsciiNegate | H::WordStartAscii | H::WordEndAscii => AsciiWord,
+            H::WordStartHalfAscii | H::WordEndHalfAscii => AsciiWord,
+            _ => Word,
+        };
+        let ways: &[&[(Look, Beside)]] = match look {
+            H::Start | H::End => &[],
+            H::StartLF => &[&[(Behind, LineFeed)]],
+            H::EndLF => &[&[(Ahead, LineFeed)]],
+            H::StartCRLF => &[
+                &[(Behind, LineFeed)],
+                &[(Behind, Return), (NotAhead, LineFeed)],
+            ],
+            H::EndCRLF => &[
+                &[(Ahead, Return)],
+                &[(Ahead, LineFeed), (NotBehind, Return)],
+            ],
+            H::WordAscii | H::WordUnicode => &[
+                &[(Behind, Word), (NotAhead, Word)],
+                &[(NotBehind, Word), (Ahead, Word)],
+            ],
+            H::WordAsciiNegate | H::WordUnicodeNegate => &[
+                &[(Behind, Word), (Ahead, Word)],
+                &[(NotBehind, Word), (NotAhead, Word)],
+            ],
+            H::WordStartAscii | H::WordStartUnicode => &[&[(NotBehind, Word), (Ahead, Word)]],
+            H::WordEndAscii | H::WordEndUnicode => &[&[(Behind, Word), (NotAhead, Word)]],
+            H::WordStartHalfAscii | H::WordStartHalfUnicode => &[&[(NotBehind, Word)]],
+            H::WordEndHalfAscii | H::WordEndHalfUnicode => &[&[(NotAhead, Word)]],
+        };
+        let mut all = match look {
+            H::Start | H::StartLF | H::StartCRLF => Some(builder.push(State::AtStart(next))?),
+            H::End | H::EndLF | H::EndCRLF => Some(builder.push(State::AtEnd(next))?),
+            _ => None,
+        };
+        for way in ways {
+            let mut at = next;
+            for &(look, beside) in way.iter().rev() {
+                let beside = if beside == Word { word } else { beside };
+                let begin = self.beside(builder, beside)?;
+                at = builder.look(look, begin, at)?;
+            }
+            all = Some(match all {
+                Some(others) => builder.push(State::Split(at, others))?,
+                None => at,
+            });
+        }
+        Ok(all.unwrap_or(next))
+    }
+
+    /// Where a character begins that a boundary looks for.
+    fn beside(&mut self, builder: &mut Building<'_, '_>, beside: Beside) -> Result<NfaId, Error> {
+        if let Some(&known) = self.looked.get(&beside) {
+            return Ok(known);
+        }
+        let ranges: &[(char, char)] = match beside {
+            Beside::LineFeed => &[('\n', '\n')],
+            Beside::Return => &[('\r', '\r')],
+            Beside::AsciiWord | Beside::Word => &[('0', '9'), ('A', 'Z'), ('_', '_'), ('a', 'z')],
+        };
+        let range = |r: &(char, char)| ClassUnicodeRange::new(r.0, r.1);
+        let mut class = ClassUnicode::new(ranges.iter().map(range));
+        if beside == Beside::Word
+            && let Ok(parsed) = regex_syntax::parse(r"\w")
+            && let HirKind::Class(Class::Unicode(word)) = parsed.kind()
+        {
+            class = word.clone();
+        }
+        let found = builder.found()?;
+        let begin = match builder.meter().config.symbols {
+            Symbols::Bytes => add_spelt_class(builder, &class, found)?,
+            Symbols::Chars => {
+                let ranges = class.iter().map(|r| (r.start() as u32, r.end() as u32));
+                builder.symbol(ranges.collect(), found)?
+            }
+        };
+        self.looked.insert(beside, begin);
+        Ok(begin)
+    }
+
     fn add_class(
         &mut self,
         builder: &mut Building<'_, '_>,

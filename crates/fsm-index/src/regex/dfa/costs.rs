@@ -46,6 +46,17 @@ impl<'c> Costs<'c> {
     }
 }
 
+impl Costs<'_> {
+    /// Takes what reading the same pattern once more costs: what it took before is free.
+    ///
+    /// # Errors
+    ///
+    /// That is more than a limit.
+    pub(crate) fn pattern_again(&mut self, bytes: usize) -> Result<(), Error> {
+        self.work(bytes.saturating_mul(PATTERN_STEPS))
+    }
+}
+
 impl Meter for Costs<'_> {
     type Error = Error;
 

@@ -63,7 +63,10 @@ impl Default for Config {
 ///
 /// Made from a regular expression in the syntax of the `regex` crate (Unicode
 /// on) and matched against whole texts: `^` and `$` are allowed and mean what
-/// they say. The language is what counts: alternatives have no order, and lazy
+/// they say, and so do word boundaries, ends of lines (`(?m)`), and what that crate
+/// does not have: `(?=..)`, `(?!..)`, `(?<=..)` and `(?<!..)`, which look around within
+/// the text. (With [`Symbols::Bytes`], words of Unicode take more than the default of
+/// `max_work`; `(?-u:\b)` does not.) The language is what counts: alternatives have no order, and lazy
 /// and greedy repetitions are the same. State 0 is the start; every state can
 /// still reach acceptance, so a text that leaves the automaton has no accepted
 /// continuation.
@@ -76,6 +79,9 @@ impl Default for Config {
 /// assert!(!dfa.accepts("A"));
 /// assert_eq!(dfa.state_count(), 3);
 /// println!("{}", dfa.table());
+///
+/// let password = Dfa::new(r"(?=.*\d)[a-z0-9]{4}")?;
+/// assert!(password.accepts("ab1c") && !password.accepts("abcd"));
 /// # Ok::<(), fsm_index::Error>(())
 /// ```
 #[derive(Clone)]
@@ -89,8 +95,8 @@ impl Dfa {
     ///
     /// # Errors
     ///
-    /// The pattern is malformed, uses a look-around or word boundary, matches
-    /// nothing, or exceeds a limit.
+    /// The pattern is malformed, has a back-reference, matches nothing, or exceeds a
+    /// limit.
     pub fn new(pattern: &str) -> Result<Dfa, Error> {
         Dfa::with_config(pattern, &Config::default())
     }
