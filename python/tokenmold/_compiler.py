@@ -119,7 +119,7 @@ class Compiler(_tokenmold.Compiler):
     of zeros, too (``"zero-fraction"``).
 
     Limits bound what a compilation may take; an error names the one to raise: ``max_alternatives`` at one
-    place (2,000), ``max_automaton_states`` of a string or number (2,000), ``max_steps`` (500,000),
+    place (2,000), ``max_automaton_states`` of a string or number (3,000), ``max_steps`` (500,000),
     ``max_depth`` of subschemas (128), ``max_nodes`` of them (200,000), and ``max_nesting``, the levels of a value (127).
     """
 
