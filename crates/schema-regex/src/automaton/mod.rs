@@ -125,7 +125,8 @@ impl SchemaAutomaton {
         let mut schema = schema;
         schema.annotate(&options);
         match SchemaAutomaton::build(schema, options) {
-            Err(Failed::Empty { schema, options }) => {
+            Err(Failed::Empty(empty)) => {
+                let (schema, options) = *empty;
                 let at_fault = cap_at_fault(&schema, &options);
                 Err(at_fault.unwrap_or_else(|| contradiction(&schema, &options)))
             }
@@ -158,7 +159,7 @@ impl SchemaAutomaton {
         let mut schema = schema;
         schema.annotate(&options);
         match SchemaAutomaton::build(schema, options) {
-            Err(Failed::Empty { .. }) => Ok(None),
+            Err(Failed::Empty(_)) => Ok(None),
             Err(Failed::Refused(error)) => Err(error),
             Ok(automaton) => Ok(Some(automaton)),
         }
@@ -195,7 +196,7 @@ impl SchemaAutomaton {
             return SchemaAutomaton::build(schema, options);
         }
         Err(match is_empty {
-            true => Failed::Empty { schema, options },
+            true => Failed::Empty(Box::new((schema, options))),
             false => Failed::Refused(cap_at_fault(&schema, &options).unwrap_or(error)),
         })
     }
@@ -381,11 +382,8 @@ impl SchemaAutomaton {
 /// Why a schema was not compiled.
 enum Failed {
     Refused(Error),
-    /// No value satisfies it.
-    Empty {
-        schema: Schema,
-        options: Options,
-    },
+    /// No value satisfies it, with these options.
+    Empty(Box<(Schema, Options)>),
 }
 
 /// The error about a schema without a value that has some without one of the caps.
