@@ -44,6 +44,17 @@ impl Budget {
         }
     }
 
+    /// The units of work that are left.
+    pub(crate) fn left(&self) -> usize {
+        self.left.get()
+    }
+
+    /// Goes back to so many units, as they were left before something that was given up.
+    pub(crate) fn reset(&self, left: usize) {
+        self.left.set(left);
+        self.spent.set(false);
+    }
+
     /// Whether more was asked for than there was.
     pub(crate) fn is_spent(&self) -> bool {
         self.spent.get()

@@ -8,6 +8,7 @@ use crate::ir::signed::Signed;
 use crate::ir::{Name, NodeId, PatternId};
 use crate::language::formats::Format;
 use crate::language::number_expressions::Bound;
+use crate::normal::conditions::ConditionId;
 
 /// A location and its keyword, for errors.
 pub(crate) type At = (NodeId, &'static str);
@@ -183,6 +184,8 @@ pub(crate) struct ObjectShape {
     pub(crate) max: Option<u64>,
     /// Members that must be there without being named.
     pub(crate) some: Vec<Witness>,
+    /// What must hold of named members together, and is no alternative.
+    pub(crate) conditions: BTreeSet<ConditionId>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]

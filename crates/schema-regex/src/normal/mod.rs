@@ -13,12 +13,15 @@
 //!   [`closed`]: objects without further members, of which names settle what is asked;
 //!   [`closing`]: objects that have none because the options say so;
 //!   [`repeated`]: large choices that a schema says again.
+//! - [`conditions`]: what is said of members and kept as it is, where alternatives would
+//!   multiply.
 //! - [`alternative`]: what is found; [`demands`]: what it says of members and items;
 //!   [`members`]: which keywords it looks at; [`member_order`]: the order of its members.
 
 pub(crate) mod alternative;
 mod closed;
 mod closing;
+pub(crate) mod conditions;
 pub(crate) mod conjunctions;
 pub(crate) mod demands;
 pub(crate) mod in_place;

@@ -15,6 +15,7 @@ use crate::ir::{AtomKind, Kinds, Members, NEVER, NodeId, Schema};
 use crate::language::formats::Format;
 use crate::normal::alternative::{ALL_KINDS, At, KINDS, Kind, Shape};
 use crate::normal::closing::Closing;
+use crate::normal::conditions::Conditions;
 use crate::normal::conjunctions::{ANY, ConjId, Conjs, NONE};
 use crate::normal::search::plain::bits;
 use crate::normal::tagged::Told;
@@ -56,6 +57,7 @@ pub(crate) struct Normaliser {
     pub(super) unions: FxHashMap<(NodeId, Vec<NodeId>), NodeId>,
     pub(super) evaluates: FxHashMap<NodeId, bool>,
     pub(super) closing: Closing,
+    pub(crate) conditions: Conditions,
     pub(super) told: FxHashMap<NodeId, Rc<Told>>,
     /// By the number of branches: locations with so large a choice, and their conjunctions.
     pub(super) choices: FxHashMap<usize, Vec<(NodeId, ConjId)>>,
@@ -95,6 +97,7 @@ impl Normaliser {
             unions: FxHashMap::default(),
             evaluates: FxHashMap::default(),
             closing: Closing::default(),
+            conditions: Conditions::default(),
             told: FxHashMap::default(),
             choices: FxHashMap::default(),
             excluding: FxHashMap::default(),

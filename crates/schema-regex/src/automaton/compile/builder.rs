@@ -252,7 +252,10 @@ impl Builder {
         }))
     }
 
-    fn strings(&mut self, goals: &[ConjId]) -> Result<Option<Arc<StringMachine>>, Error> {
+    pub(super) fn strings(
+        &mut self,
+        goals: &[ConjId],
+    ) -> Result<Option<Arc<StringMachine>>, Error> {
         if let &[goal] = goals
             && self.normaliser.is_any_string(goal)?
             && self.options().caps.length.is_none()

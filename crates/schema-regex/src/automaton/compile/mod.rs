@@ -16,6 +16,7 @@
 
 pub(crate) mod builder;
 pub(crate) mod caps;
+mod conditions;
 pub(crate) mod declared;
 pub(crate) mod endless;
 mod further_names;

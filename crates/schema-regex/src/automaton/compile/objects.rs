@@ -6,6 +6,7 @@ use std::sync::OnceLock;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::automaton::compile::builder::{Builder, Wanted};
+use crate::automaton::compile::conditions::Kept;
 use crate::automaton::compile::declared::{AllProperties, Declared, OwnNames};
 use crate::automaton::compile::further_names::NameTests;
 use crate::automaton::compile::member_order::{GoalOrder, ranks};
@@ -52,6 +53,10 @@ impl Builder {
         let mut places: FxHashMap<*const u8, Option<u32>> = FxHashMap::default();
         let numbers = shapes.iter();
         let numbers = numbers.map(|(_, o)| OwnNames::new(o, &names, &mut places));
+        let kept = shapes.iter();
+        let mut kept: Vec<Option<Kept>> = kept
+            .map(|(_, o)| Kept::new(o, &names, &self.normaliser))
+            .collect();
         let all = Alternatives {
             at: self.normaliser.first_of(goals[0]),
             numbers: numbers.collect(),
@@ -60,9 +65,9 @@ impl Builder {
             rules,
             names,
         };
-        let declared = self.declared_members(&all)?;
+        let declared = self.declared_members(&all, &mut kept)?;
         let (keys, classes) = self.further_names(&all, &tests)?;
-        let threads = self.object_threads(&all, &orders)?;
+        let threads = self.object_threads(&all, &orders, (&kept, &declared))?;
         let words = all.names.sorted().map(|(name, number)| word(name, number));
         let words: Vec<Word> = words.collect();
         Ok(ObjectMachine {
@@ -128,11 +133,17 @@ impl Builder {
             let implied = o.implies.iter();
             let implied = implied.flat_map(|(name, needed)| std::iter::once(name).chain(needed));
             listed.chain(implied).for_each(|name| named.add(name));
+            let kept = self.normaliser.names_of_conditions(o);
+            kept.iter().for_each(|name| named.add(name));
         }
     }
 
     /// What the member of each declared name must be.
-    fn declared_members(&mut self, all: &Alternatives<'_>) -> Result<Vec<Member>, Error> {
+    fn declared_members(
+        &mut self,
+        all: &Alternatives<'_>,
+        kept: &mut [Option<Kept>],
+    ) -> Result<Vec<Member>, Error> {
         let Alternatives { shapes, rules, .. } = all;
         let order = all.names.order();
         // Of each name every rule is asked, and of each alternative its own.
@@ -169,6 +180,14 @@ impl Builder {
                 if conj == NONE {
                     continue;
                 }
+                if let Some(kept) = &mut kept[t]
+                    && kept.asks(number)
+                {
+                    let kinds = self.kinds_of_values(kept, number, conj)?;
+                    let choices = (1..).zip(kinds);
+                    wanted.extend(choices.map(|(take, kind)| (t as u32, kind.conj, take)));
+                    continue;
+                }
                 let mut failing: Vec<Signed> = Vec::new();
                 for w in &o.some {
                     if let Scope::Failing(s) = &w.scope
@@ -192,15 +211,17 @@ impl Builder {
 
     /// The threads, each with the places of names in its order.
     fn object_threads(
-        &self,
+        &mut self,
         all: &Alternatives<'_>,
         orders: &[GoalOrder],
+        (kept, declared): (&[Option<Kept>], &[Member]),
     ) -> Result<Vec<ObjectThread>, Error> {
+        let mut facts = declared.len() as u32;
         let any_order = self.options().property_order == PropertyOrder::Any;
         let names = &all.names;
         let mut threads = Vec::with_capacity(all.shapes.len());
-        for ((goal, o), own) in all.shapes.iter().zip(&all.numbers) {
-            let ranks = if any_order {
+        for (t, ((goal, o), own)) in all.shapes.iter().zip(&all.numbers).enumerate() {
+            let ranks = if any_order || kept[t].is_some() {
                 vec![LOOSE; names.order().len()]
             } else {
                 ranks(o, own, &orders[*goal as usize], names, &all.properties)
@@ -219,12 +240,25 @@ impl Builder {
                 let why = "more than eight members have to be found in one object";
                 return Err(self.normaliser.refusal(o.some[0].at, why));
             }
+            let decisions = match &kept[t] {
+                Some(kept) => {
+                    let thread = (t as u32, kept);
+                    let made = self.decisions(all.at, thread, &own.required, declared, facts)?;
+                    facts = made.facts_end(facts);
+                    Some(Box::new(made))
+                }
+                None => None,
+            };
             let plain = thread(o);
             threads.push(ObjectThread {
                 goal: *goal,
                 by_number: are_numbers(&ranks),
                 ranks: ranks.into(),
-                simple: plain.simple && implies.is_empty() && o.some.is_empty(),
+                simple: plain.simple
+                    && implies.is_empty()
+                    && o.some.is_empty()
+                    && decisions.is_none(),
+                decisions,
                 required: required.into(),
                 implies: implies.into(),
                 witnesses: (1u32 << o.some.len()) - 1,

@@ -237,7 +237,11 @@ impl Builder {
 
 /// Whether nothing is said of names but which there are and which must be.
 fn is_plain(o: &ObjectShape) -> bool {
-    o.forbidden.is_empty() && o.implies.is_empty() && o.names.is_empty() && o.some.is_empty()
+    o.forbidden.is_empty()
+        && o.implies.is_empty()
+        && o.names.is_empty()
+        && o.some.is_empty()
+        && o.conditions.is_empty()
 }
 
 /// The thread of an object, without its names.
@@ -250,6 +254,7 @@ pub(super) fn thread(o: &ObjectShape) -> ObjectThread {
         max: o.max,
         implies: Box::default(),
         witnesses: 0,
+        decisions: None,
         simple: o.min == 0 && o.max.is_none(),
         by_number: true,
     }

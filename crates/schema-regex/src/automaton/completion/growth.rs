@@ -206,6 +206,8 @@ impl<'a> Sums<'a> {
                     .iter()
                     .flat_map(|(_, names)| names.iter().copied()),
             );
+            let decided = thread.decisions.iter().flat_map(|d| d.levels.iter());
+            wanted.extend(decided.map(|level| level.name));
             let required = thread.required.len() as u64;
             let more = thread.min.saturating_sub(required);
             others = others.max(more).max(thread.witnesses.into());

@@ -95,11 +95,18 @@ impl SchemaAutomaton {
         member
             .of(first.id)
             .iter()
-            .filter(|c| {
-                live.fits(member, c.goal) && live.object(m, first.id, first.progress | c.take, &at)
-            })
+            .filter(|c| live.fits(member, c.goal) && live.goes_on(m, first, (number, c), &at))
             .max_by_key(|c| {
-                let gain = (c.take & !first.progress).count_ones();
+                let t = &m.threads[first.id as usize];
+                let gain = match &t.decisions {
+                    None => i64::from((c.take & !first.progress).count_ones()),
+                    Some(decisions) => {
+                        let also_fact = t.fact(number, c.take);
+                        let at = ObjectAt { also_fact, ..at };
+                        let needs = decisions.nearest(&live, m, &at);
+                        needs.map_or(i64::MIN, |(needs, _)| -(needs as i64))
+                    }
+                };
                 (gain, u32::MAX - heights[c.goal as usize])
             })
             .copied()
@@ -154,6 +161,13 @@ impl SchemaAutomaton {
                 .flat_map(|(_, list)| list.iter().copied())
                 .find(|n| is_usable(*n) && !is_used(*n));
         }
+        if let (None, Some(decisions)) = (wanted, &t.decisions) {
+            let live = self.live(self.room(config.stack, x));
+            let at = ObjectAt::of(&frame, &used, &[]);
+            wanted = decisions
+                .nearest(&live, m, &at)
+                .and_then(|(_, first)| first);
+        }
         let more = u64::from(frame.count) < t.min;
         if wanted.is_none() && more && open == 0 {
             wanted = (0..m.declared.len() as u32).find(|n| is_usable(*n) && offers(*n));
@@ -198,9 +212,16 @@ impl SchemaAutomaton {
         let Some(first) = nearest(m, &frame, &threads, &used) else {
             return Vec::new();
         };
-        let required = m.threads[first.id as usize].required.iter();
-        let open = required.filter(|(_, n)| !has_bit(&used, *n));
-        open.map(|(_, n)| *n).collect()
+        let t = &m.threads[first.id as usize];
+        let open = t.required.iter().filter(|(_, n)| !has_bit(&used, *n));
+        let mut open: Vec<u32> = open.map(|(_, n)| *n).collect();
+        if let Some(decisions) = &t.decisions {
+            let live = self.live(self.room(stack, x));
+            let at = ObjectAt::of(&frame, &used, &[]);
+            let nearest = decisions.nearest(&live, m, &at);
+            open.extend(nearest.and_then(|(_, first)| first));
+        }
+        open
     }
 
     /// The members, by number, that are further names and give what the first

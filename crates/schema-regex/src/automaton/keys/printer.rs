@@ -252,10 +252,15 @@ impl Printer {
                 max,
                 implies,
                 witnesses,
+                decisions,
                 simple,
                 // Told by the ranks.
                 by_number: _,
             } = thread;
+            // Diagrams are much to tell.
+            if decisions.is_some() {
+                return None;
+            }
             self.add(u64::from(*goal));
             self.numbers(ranks)?;
             self.list(

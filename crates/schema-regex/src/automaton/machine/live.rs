@@ -7,9 +7,10 @@ use std::collections::BTreeSet;
 use rustc_hash::FxHashSet;
 
 use crate::automaton::machine::node::{
-    ArrayMachine, ArrayThread, Counter, EMPTY, LOOSE, Member, Node, ObjectMachine, ObjectThread,
+    ArrayMachine, ArrayThread, Choice, Counter, EMPTY, LOOSE, Member, Node, ObjectMachine,
+    ObjectThread,
 };
-use crate::automaton::run::scratch::Frame;
+use crate::automaton::run::scratch::{Frame, Thread};
 
 /// How an object stands between two members.
 #[derive(Clone, Copy, Debug)]
@@ -27,6 +28,8 @@ pub(crate) struct ObjectAt<'a> {
     /// used on trial.
     pub(crate) also: Option<u32>,
     pub(crate) also_class: Option<u32>,
+    /// The bit of a kind of value that was read on trial.
+    pub(crate) also_fact: Option<u32>,
 }
 
 impl<'a> ObjectAt<'a> {
@@ -51,10 +54,11 @@ impl ObjectAt<'_> {
         extras: &[],
         also: None,
         also_class: None,
+        also_fact: None,
     };
 
     /// Whether a declared name is used, where that is tracked.
-    fn has(&self, name: u32) -> bool {
+    pub(crate) fn has(&self, name: u32) -> bool {
         has_bit(self.used, name) || self.also == Some(name)
     }
 
@@ -162,6 +166,24 @@ impl Live<'_> {
             && t.implies
                 .iter()
                 .all(|(name, needed)| !at.has(*name) || needed.iter().all(|n| at.has(*n)))
+            && t.decisions.as_ref().is_none_or(|d| d.hold(at))
+    }
+
+    /// Whether an object can be finished by a thread that makes a choice of what the value
+    /// of a member is.
+    pub(crate) fn goes_on(
+        &self,
+        m: &ObjectMachine,
+        thread: Thread,
+        (number, choice): (u32, &Choice),
+        at: &ObjectAt<'_>,
+    ) -> bool {
+        if m.threads[thread.id as usize].decisions.is_none() {
+            return self.object(m, thread.id, thread.progress | choice.take, at);
+        }
+        let also_fact = m.threads[thread.id as usize].fact(number, choice.take);
+        let at = ObjectAt { also_fact, ..*at };
+        self.object(m, thread.id, thread.progress, &at)
     }
 
     pub(crate) fn object(
@@ -188,6 +210,12 @@ impl Live<'_> {
             return true;
         }
         if !t.implies.is_empty() && !self.implied(m, t, thread, at) {
+            return false;
+        }
+        if t.decisions
+            .as_ref()
+            .is_some_and(|d| !d.can_hold(self, m, at))
+        {
             return false;
         }
         let count = u64::from(at.count);

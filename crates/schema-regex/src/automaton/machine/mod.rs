@@ -1,5 +1,6 @@
 //! What was compiled: nodes, their machines, and what is known of them.
 
+pub(crate) mod decisions;
 pub(crate) mod enough_values;
 pub(crate) mod few;
 pub(crate) mod lexicon;

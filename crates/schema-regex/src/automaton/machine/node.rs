@@ -6,6 +6,7 @@ use std::sync::{Arc, OnceLock};
 
 use fsm_index::ByteSet;
 
+use crate::automaton::machine::decisions::Decisions;
 use crate::automaton::machine::enough_values::Catalog;
 use crate::automaton::machine::few::Few;
 use crate::automaton::machine::prints::ValueSummary;
@@ -350,7 +351,8 @@ pub(crate) struct Choices {
 pub(crate) struct Choice {
     pub(crate) thread: u32,
     pub(crate) goal: u32,
-    /// Witnesses that this gives, or counts that it raises, as bits.
+    /// Witnesses that this gives, or counts that it raises, as bits; or the kind of a value,
+    /// see [`ObjectThread::decisions`].
     pub(crate) take: u32,
 }
 
@@ -498,6 +500,9 @@ pub(crate) struct ObjectThread {
     pub(crate) implies: Box<[(u32, Box<[u32]>)]>,
     /// One bit for each.
     pub(crate) witnesses: u32,
+    /// What must hold of members together. Then what a choice takes is one more than the kind
+    /// of a value, or 0.
+    pub(crate) decisions: Option<Box<Decisions>>,
     /// Nothing but `required` to look at.
     pub(crate) simple: bool,
     /// Whether the rank of each declared name is its number.

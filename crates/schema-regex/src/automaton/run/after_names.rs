@@ -5,7 +5,7 @@
 use rustc_hash::FxHashMap;
 
 use crate::automaton::machine::live::{Live, ObjectAt, has_bit};
-use crate::automaton::machine::node::{LOOSE, ObjectMachine, ObjectThread};
+use crate::automaton::machine::node::{Choice, LOOSE, ObjectMachine, ObjectThread};
 
 /// One thread of an object before a name.
 pub(crate) struct AfterNames<'a> {
@@ -24,6 +24,10 @@ pub(crate) struct AfterNames<'a> {
     /// The further names that may still come, by class.
     further: Vec<Option<u64>>,
     implied: Option<Implied>,
+    /// The ways that lead to what holds, see [`Decisions::ways`].
+    ///
+    /// [`Decisions::ways`]: crate::automaton::machine::decisions::Decisions::ways
+    ways: Option<Vec<bool>>,
     /// What searches for witnesses said.
     searched: FxHashMap<(u32, u32, u64, u32), bool>,
 }
@@ -62,6 +66,7 @@ impl<'a> AfterNames<'a> {
             ranks: Vec::new(),
             further: Vec::new(),
             implied: None,
+            ways: t.decisions.as_ref().map(|d| d.ways(live, m, before)),
             searched: FxHashMap::default(),
         };
         for (at, (rank, name)) in t.required.iter().enumerate() {
@@ -106,8 +111,20 @@ impl<'a> AfterNames<'a> {
     }
 
     /// What [`Live::object`] says behind a name that has a value.
-    pub(crate) fn object(&mut self, number: u32, progress: u32, after: &ObjectAt<'_>) -> bool {
+    pub(crate) fn object(
+        &mut self,
+        number: u32,
+        (progress, choice): (u32, &Choice),
+        after: &ObjectAt<'_>,
+    ) -> bool {
         let t = self.t;
+        let mut progress = progress | choice.take;
+        if let (Some(decisions), Some(ways)) = (&t.decisions, &self.ways) {
+            if !decisions.leads(number, choice.take, ways) {
+                return false;
+            }
+            progress = 0;
+        }
         let floor = after.floor(t);
         let from = t.required.partition_point(|(rank, _)| *rank < floor);
         if self.hopeless > from {

@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use crate::automaton::SchemaAutomaton;
 use crate::automaton::machine::live::{Live, ObjectAt, has_bit};
-use crate::automaton::machine::node::{NO_CLASS, ObjectMachine, Span};
+use crate::automaton::machine::node::{Choice, NO_CLASS, ObjectMachine, Span};
 use crate::automaton::run::after_names::AfterNames;
-use crate::automaton::run::object_steps::are_several;
+use crate::automaton::run::object_steps::{are_several, set_bit};
 use crate::automaton::run::scratch::{
     EMPTY_LIST, Frame, Gap, Key, Noted, Scratch, Seen, StackNode, Texts, Top, UNKNOWN, Usable,
     threads_in,
@@ -68,11 +68,16 @@ impl SchemaAutomaton {
         let at = ObjectAt::of(&frame, &used, &extras);
         let mut goals: Vec<u32> = Vec::new();
         for thread in threads_in(&threads) {
+            let decisions = m.threads[thread.id as usize].decisions.as_ref();
+            // Of many kinds of values all are asked for at once.
+            let decisions = decisions.filter(|d| d.has(number));
+            let ways = decisions.map(|d| d.ways(&live, m, &at));
+            let goes_on = |c: &Choice| match (decisions, &ways) {
+                (Some(d), Some(ways)) => d.leads(number, c.take, ways),
+                _ => live.goes_on(m, thread, (number, c), &at),
+            };
             for c in member.of(thread.id) {
-                if !goals.contains(&c.goal)
-                    && live.fits(member, c.goal)
-                    && live.object(m, thread.id, thread.progress | c.take, &at)
-                {
+                if !goals.contains(&c.goal) && live.fits(member, c.goal) && goes_on(c) {
                     goals.push(c.goal);
                 }
             }
@@ -105,10 +110,8 @@ impl SchemaAutomaton {
         }
         let (pos, count) = naming.after(number);
         if let Some(name) = naming.tracked(number) {
-            let word = name as usize / 32;
             let mut used = naming.used.to_vec();
-            used.resize(used.len().max(word + 1), 0);
-            used[word] |= 1 << (name % 32);
+            set_bit(&mut used, name);
             frame.used = x.add_list(&used);
         }
         frame.threads = x.add_list(&next);
@@ -349,7 +352,7 @@ impl Naming<'_> {
                 let after_names = after_names[thread]
                     .get_or_insert_with(|| AfterNames::new(&self.live, m, choice.thread, &before));
                 let mut states = states[thread].iter();
-                states.any(|progress| after_names.object(number, progress | choice.take, &after))
+                states.any(|progress| after_names.object(number, (*progress, choice), &after))
             });
             if may_come {
                 names[number as usize / 32] |= 1 << (number % 32);
@@ -375,16 +378,16 @@ impl Naming<'_> {
                 extras: &self.extras,
                 also: tracked,
                 also_class: class.map(|class| class as u32),
+                also_fact: None,
             };
-            let [thread, progress] = [thread.id, thread.progress];
             let goes_on = self
                 .live
-                .in_order(&m.threads[thread as usize], &before, number)
-                && member.of(thread).iter().any(|c| {
+                .in_order(&m.threads[thread.id as usize], &before, number)
+                && member.of(thread.id).iter().any(|c| {
                     self.live.fits(member, c.goal)
-                        && self.live.object(m, thread, progress | c.take, &after)
+                        && self.live.goes_on(m, thread, (number, c), &after)
                 });
-            goes_on.then_some([thread, progress])
+            goes_on.then_some([thread.id, thread.progress])
         })
     }
 }

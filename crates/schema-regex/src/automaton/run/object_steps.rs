@@ -19,7 +19,16 @@ pub(crate) struct ObjectSteps {
     /// By stack and the number of a name, the goals of its value.
     pub(crate) asked: FxHashMap<(u32, u32), u32>,
     /// By stack and the goals that the open member satisfies, the threads that go on.
-    closed: FxHashMap<(u32, u32), u32>,
+    closed: FxHashMap<(u32, u32), Behind>,
+}
+
+/// What an object becomes behind a member, as lists.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Behind {
+    /// The threads that go on; empty if there are none.
+    pub(crate) threads: u32,
+    /// The bits of the frame.
+    pub(crate) used: u32,
 }
 
 impl ObjectSteps {
@@ -28,31 +37,42 @@ impl ObjectSteps {
     }
 }
 
+/// Sets a bit, where there may be fewer words than it needs.
+pub(crate) fn set_bit(words: &mut Vec<u32>, bit: u32) {
+    let word = bit as usize / 32;
+    words.resize(words.len().max(word + 1), 0);
+    words[word] |= 1 << (bit % 32);
+}
+
 /// Whether a list of threads, each with its own state, has several.
 pub(crate) fn are_several(threads: &[u32]) -> bool {
     threads.len() > 2
 }
 
 impl SchemaAutomaton {
-    /// The threads of the object on top of a stack that go on behind its open member, whose
-    /// value satisfies the goals `set`: a list, empty if there are none.
-    pub(crate) fn threads_behind(&self, set: u32, top: Noted, x: &mut Scratch) -> u32 {
+    /// What the object on top of a stack becomes behind its open member, whose value
+    /// satisfies the goals `set`.
+    pub(crate) fn behind_member(&self, set: u32, top: Noted, x: &mut Scratch) -> Behind {
         let threads = x.peek(top).frame.threads;
         if !are_several(x.lists.get(threads)) {
-            return self.fresh_threads_behind(set, top, x);
+            return self.fresh_behind_member(set, top, x);
         }
         if let Some(known) = x.objects.closed.get(&(top.stack(), set)) {
             return *known;
         }
-        let behind = self.fresh_threads_behind(set, top, x);
+        let behind = self.fresh_behind_member(set, top, x);
         x.objects.closed.insert((top.stack(), set), behind);
         behind
     }
 
-    fn fresh_threads_behind(&self, set: u32, top: Noted, x: &mut Scratch) -> u32 {
+    fn fresh_behind_member(&self, set: u32, top: Noted, x: &mut Scratch) -> Behind {
         let frame = x.peek(top).frame;
+        let mut facts: Vec<u32> = Vec::new();
         let Some(m) = self.node(frame.node).object.as_ref() else {
-            return EMPTY_LIST;
+            return Behind {
+                threads: EMPTY_LIST,
+                used: frame.used,
+            };
         };
         let live = self.live(self.room(top.stack(), x));
         let held = x.list(set);
@@ -64,9 +84,16 @@ impl SchemaAutomaton {
         let mut next: Vec<(u32, u32)> = Vec::new();
         for thread in threads_in(&threads) {
             for c in member.of(thread.id) {
-                let progress = thread.progress | c.take;
-                if has_goal(&held, c.goal) && live.object(m, thread.id, progress, &at) {
-                    next.push((thread.id, progress));
+                if !has_goal(&held, c.goal) || !live.goes_on(m, thread, (frame.member, c), &at) {
+                    continue;
+                }
+                let t = &m.threads[thread.id as usize];
+                match t.decisions {
+                    Some(_) => {
+                        facts.extend(t.fact(frame.member, c.take));
+                        next.push((thread.id, thread.progress));
+                    }
+                    None => next.push((thread.id, thread.progress | c.take)),
                 }
             }
         }
@@ -82,6 +109,17 @@ impl SchemaAutomaton {
             });
         }
         let flat: Vec<u32> = next.iter().flat_map(|(t, e)| [*t, *e]).collect();
-        x.add_list(&flat)
+        let mut behind = Behind {
+            threads: x.add_list(&flat),
+            used: frame.used,
+        };
+        if !facts.is_empty() {
+            let mut used = used.to_vec();
+            for bit in facts {
+                set_bit(&mut used, bit);
+            }
+            behind.used = x.add_list(&used);
+        }
+        behind
     }
 }

@@ -4,6 +4,7 @@
 use crate::automaton::SchemaAutomaton;
 use crate::automaton::machine::live::{Live, ObjectAt};
 use crate::automaton::machine::node::{EMPTY, Member, ObjectMachine, ObjectThread};
+use crate::automaton::run::object_steps::set_bit;
 use crate::automaton::run::scratch::{FIRST, FIRST_THREAD, Frame, Gap, Key, Noted, Scratch};
 use crate::automaton::run::step::Next;
 use crate::language::char_dfa::DEAD;
@@ -69,8 +70,7 @@ impl SchemaAutomaton {
         let word = number as usize / 32;
         if m.tracked[word] & (1 << (number % 32)) != 0 {
             let mut used = x.list(frame.used).to_vec();
-            used.resize(used.len().max(word + 1), 0);
-            used[word] |= 1 << (number % 32);
+            set_bit(&mut used, number);
             frame.used = x.add_list(&used);
         }
         frame.pos = if m.ordered { number + 1 } else { 0 };

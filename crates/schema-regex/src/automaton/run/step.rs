@@ -350,7 +350,8 @@ impl SchemaAutomaton {
             return Some((self.gap(Gap::AfterMember), x.push(frame, top.below)));
         }
         if frame.is_object {
-            frame.threads = self.threads_behind(set, noted, x);
+            let behind = self.behind_member(set, noted, x);
+            (frame.threads, frame.used) = (behind.threads, behind.used);
             if frame.threads == EMPTY_LIST {
                 return None;
             }

@@ -48,6 +48,10 @@ impl Normaliser {
         if !concerns(&atom.kind, kind) {
             return Ok(flow(positive));
         }
+        if let Some(flow) = self.keep(p, used)? {
+            return Ok(flow);
+        }
+        let atom = &self.schema.atoms(node)[used.index as usize];
         match &atom.kind {
             AtomKind::Type { kinds, integer } => Ok(values::of_type(p, used, *kinds, *integer)),
             AtomKind::Values(listed) if positive => self.one_of_values(p, used, listed),

@@ -12,10 +12,11 @@ pub(crate) mod unevaluated;
 
 use std::rc::Rc;
 
-use crate::error::Error;
+use crate::error::{Error, ErrorKind};
 use crate::ir::signed::Signed;
 use crate::ir::{Body, NodeId, ROOT};
 use crate::normal::alternative::{Kind, MemberRule, Shape};
+use crate::normal::conditions::Choosing;
 use crate::normal::conjunctions::ConjId;
 use crate::normal::keywords::Use;
 use crate::normal::keywords::arrays::array;
@@ -27,13 +28,41 @@ use crate::normal::search::partial::{
 };
 use crate::normal::search::plain::{concerns, is_unevaluated};
 use crate::normal::search::unevaluated::new_collector;
+use crate::options::Target;
 
 impl Normaliser {
     /// The alternatives of a conjunction for one kind; none where no value of
     /// the kind satisfies it.
     pub(crate) fn expand(&mut self, conj: ConjId, kind: Kind) -> Result<Shapes, Error> {
+        let before = self.budget.left();
+        let error = match self.expand_by(conj, kind, Choosing::ByCases) {
+            Err(error) if self.may_keep(&error, kind) => error,
+            found => return found,
+        };
+        // Of a search that was given up the work is not charged: there is one more at most.
+        self.budget.reset(before);
+        match self.expand_by(conj, kind, Choosing::Keeping) {
+            Err(e) if e.kind() == ErrorKind::TooManyAlternatives => Err(error),
+            found => found,
+        }
+    }
+
+    /// Whether choices of objects that are too many may be kept as conditions.
+    fn may_keep(&self, error: &Error, kind: Kind) -> bool {
+        let multiplies = matches!(
+            error.kind(),
+            ErrorKind::TooManyAlternatives | ErrorKind::TooManySteps
+        );
+        multiplies
+            && kind == Kind::Object
+            && self.target() == Target::Automaton
+            && !self.options.closes()
+    }
+
+    fn expand_by(&mut self, conj: ConjId, kind: Kind, choosing: Choosing) -> Result<Shapes, Error> {
         let at = self.first_of(conj);
         let mut first = Partial::new(kind);
+        first.choosing = choosing;
         self.spend(at)?;
         for i in 0..self.conj(conj).len() {
             let part = self.conj(conj)[i];
@@ -50,10 +79,11 @@ impl Normaliser {
             // Mostly there is nothing to choose.
             let holds = self.finish(&mut first, kind)?;
             if !first.is_open() {
-                return Ok(match holds {
-                    true => Rc::new([first.shape]),
-                    false => Rc::clone(&self.nothing),
-                });
+                let mut out = Vec::new();
+                if holds {
+                    out.push(first.shape);
+                }
+                return self.found(conj, out);
             }
             match holds {
                 true => {
@@ -74,7 +104,20 @@ impl Normaliser {
             };
             self.divide(conj, kind, partial, (&mut out, &mut todo))?;
         }
-        Ok(out.into_list().into())
+        self.found(conj, out.into_list())
+    }
+
+    /// The alternatives, each with conditions that can be followed.
+    fn found(&mut self, conj: ConjId, mut shapes: Vec<Shape>) -> Result<Shapes, Error> {
+        for shape in &mut shapes {
+            if !self.settle_conditions(shape) {
+                return Err(self.too_many_alternatives(self.first_of(conj)));
+            }
+        }
+        Ok(match shapes.is_empty() {
+            true => Rc::clone(&self.nothing),
+            false => shapes.into(),
+        })
     }
 
     /// What becomes of a settled partial: shapes, or partials that are to be settled,
@@ -354,7 +397,12 @@ impl Normaliser {
             };
             return self.apply_atoms(p, s.node, collector, kind);
         }
-        let mut branch: Branch = Vec::new();
+        let count = atoms.len();
+        if let Some(flow) = self.keep_complement(p, s.node, kind)? {
+            return Ok(flow);
+        }
+        let mut branch: Branch = Vec::with_capacity(count);
+        let atoms = self.schema.atoms(s.node);
         for (i, atom) in atoms.iter().enumerate() {
             if concerns(&atom.kind, kind) && !is_unevaluated(&atom.kind) {
                 branch.push(vec![term(What::Atom(s.node, i as u16, false))]);

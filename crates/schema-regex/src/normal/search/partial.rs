@@ -7,6 +7,7 @@ use crate::budget::STEP;
 use crate::ir::signed::Signed;
 use crate::ir::{Name, NodeId};
 use crate::normal::alternative::{Count, Kind, Shape, Source, Witness};
+use crate::normal::conditions::Choosing;
 use crate::normal::search::allowed::Allowed;
 use crate::normal::search::applied::Done;
 
@@ -64,6 +65,7 @@ pub(crate) struct Partial {
     pub(in crate::normal) branches: Vec<Choices>,
     pub(in crate::normal) done: Done,
     pub(in crate::normal) collectors: Vec<Collector>,
+    pub(in crate::normal) choosing: Choosing,
 }
 
 impl Partial {
@@ -76,6 +78,7 @@ impl Partial {
             branches: Vec::new(),
             done: Done::default(),
             collectors: Vec::new(),
+            choosing: Choosing::ByCases,
         }
     }
 
@@ -98,6 +101,7 @@ impl Partial {
             Shape::Object(o) => {
                 let implied = o.implies.iter().map(|(_, names)| 4 + names.len());
                 o.rules.len()
+                    + o.conditions.len()
                     + 2 * (o.required.len() + o.forbidden.len() + o.some.len() + o.names.len())
                     + implied.sum::<usize>()
             }

@@ -1,0 +1,638 @@
+//! Makes diagrams of the conditions that alternatives of an object keep.
+//!
+//! Of each member that a condition speaks of it is found out first which kinds of values
+//! conditions tell apart: of "`kind` is `a`" and "`kind` is `b`" there are three, the one, the
+//! other, and what is neither. Each is a goal of its own, so that the value tells its kind when
+//! it ends. Conditions that have no member in common get diagrams of their own; in each diagram
+//! come first the members that most conditions speak of.
+
+use std::collections::HashMap;
+
+use rustc_hash::{FxHashMap, FxHashSet};
+use serde_json::Value;
+
+use crate::automaton::compile::builder::Builder;
+use crate::automaton::compile::declared::Declared;
+use crate::automaton::machine::decisions::{
+    Decision, Decisions, Diagram, FIRST_DECISION, Level, Presence,
+};
+use crate::automaton::machine::node::Member;
+use crate::budget::STEP;
+use crate::error::Error;
+use crate::ir::signed::Signed;
+use crate::ir::{ALWAYS, Name, NodeId};
+use crate::normal::alternative::{ALL_KINDS, Kind, ObjectShape};
+use crate::normal::conditions::{Condition, ConditionId};
+use crate::normal::conjunctions::{ConjId, NONE};
+use crate::normal::normaliser::Normaliser;
+use crate::validate;
+
+/// What the conditions of one alternative speak of.
+pub(super) struct Kept {
+    roots: Vec<ConditionId>,
+    members: Vec<Asked>,
+    /// By the number of a name its place among the members.
+    places: FxHashMap<u32, usize>,
+    /// The same by name.
+    by_name: HashMap<Name, usize>,
+}
+
+/// A member that conditions speak of.
+struct Asked {
+    number: u32,
+    /// The locations that conditions ask about its value.
+    values: Vec<NodeId>,
+    /// How often conditions speak of it.
+    uses: usize,
+    /// The kinds of its values, once they were found.
+    kinds: Vec<ValueKind>,
+}
+
+/// A kind of values: which of the locations they satisfy.
+pub(super) struct ValueKind {
+    pub(super) conj: ConjId,
+    satisfies: Vec<bool>,
+}
+
+impl Normaliser {
+    /// The names that the conditions of an alternative speak of; some repeat.
+    pub(super) fn names_of_conditions(&self, o: &ObjectShape) -> Vec<Name> {
+        let mut names = Vec::new();
+        self.each_condition(o, |_, condition| {
+            if let Condition::Member(name, _) = condition {
+                names.push(name.clone());
+            }
+        });
+        names
+    }
+
+    /// Tells each condition that an alternative consists of once, and by how many others,
+    /// and in order of their first mention.
+    fn each_condition(&self, o: &ObjectShape, mut tell: impl FnMut(ConditionId, &Condition)) {
+        let mut met: FxHashSet<ConditionId> = FxHashSet::default();
+        let mut todo: Vec<ConditionId> = o.conditions.iter().rev().copied().collect();
+        while let Some(id) = todo.pop() {
+            if met.insert(id) {
+                let condition = self.conditions.get(id);
+                tell(id, condition);
+                todo.extend(condition.parts().iter().rev());
+            }
+        }
+    }
+}
+
+impl Kept {
+    /// `None` if an alternative has no conditions.
+    pub(super) fn new(o: &ObjectShape, names: &Declared, normaliser: &Normaliser) -> Option<Kept> {
+        if o.conditions.is_empty() {
+            return None;
+        }
+        let mut kept = Kept {
+            roots: o.conditions.iter().copied().collect(),
+            members: Vec::new(),
+            places: FxHashMap::default(),
+            by_name: HashMap::new(),
+        };
+        let mut uses: FxHashMap<ConditionId, usize> = FxHashMap::default();
+        normaliser.each_condition(o, |_, condition| {
+            for part in condition.parts() {
+                *uses.entry(*part).or_default() += 1;
+            }
+        });
+        normaliser.each_condition(o, |id, condition| {
+            let Condition::Member(name, value) = condition else {
+                return;
+            };
+            let Some(number) = names.number(name) else {
+                return;
+            };
+            let fresh = kept.members.len();
+            let place = *kept.places.entry(number).or_insert(fresh);
+            if place == fresh {
+                kept.by_name.insert(name.clone(), fresh);
+                kept.members.push(Asked {
+                    number,
+                    values: Vec::new(),
+                    uses: 0,
+                    kinds: Vec::new(),
+                });
+            }
+            let asked = &mut kept.members[place];
+            asked.uses += uses.get(&id).copied().unwrap_or(1);
+            if *value != ALWAYS {
+                asked.values.push(*value);
+            }
+        });
+        Some(kept)
+    }
+
+    /// Whether conditions speak of a name.
+    pub(super) fn asks(&self, number: u32) -> bool {
+        self.places.contains_key(&number)
+    }
+}
+
+impl Builder {
+    /// The kinds of values of a member that satisfies a conjunction, as far as conditions tell
+    /// them apart.
+    pub(super) fn kinds_of_values<'k>(
+        &mut self,
+        kept: &'k mut Kept,
+        number: u32,
+        base: ConjId,
+    ) -> Result<&'k [ValueKind], Error> {
+        let asked = &mut kept.members[kept.places[&number]];
+        asked.kinds = self.value_kinds(base, &asked.values)?;
+        Ok(&asked.kinds)
+    }
+
+    fn value_kinds(&mut self, base: ConjId, asked: &[NodeId]) -> Result<Vec<ValueKind>, Error> {
+        let at = self.normaliser.first_of(base);
+        let mut out: Vec<ValueKind> = Vec::new();
+        let (listed, others) = self.listed_kinds(base, asked, &mut out)?;
+        // What is none of the listed values.
+        if let Some(rest) = others {
+            let mut open = vec![ValueKind {
+                conj: rest,
+                satisfies: vec![false; asked.len()],
+            }];
+            for (i, value) in asked.iter().enumerate() {
+                if listed[i] {
+                    continue;
+                }
+                let mut parted = Vec::with_capacity(open.len() + 1);
+                for kind in open {
+                    for holds in [true, false] {
+                        let part = Signed {
+                            node: *value,
+                            positive: holds,
+                        };
+                        let conj = self.met(kind.conj, &[part]);
+                        if self.may_be_some(conj)? {
+                            let mut satisfies = kind.satisfies.clone();
+                            satisfies[i] = holds;
+                            parted.push(ValueKind { conj, satisfies });
+                        }
+                    }
+                }
+                open = parted;
+                if open.len() > self.options().max_automaton_states {
+                    return Err(self.normaliser.too_many_alternatives(at));
+                }
+            }
+            out.extend(open);
+        }
+        Ok(out)
+    }
+
+    /// Adds the kinds of values that some location lists. Tells which of the locations list
+    /// theirs, and the conjunction of what none of them lists.
+    fn listed_kinds(
+        &mut self,
+        base: ConjId,
+        asked: &[NodeId],
+        out: &mut Vec<ValueKind>,
+    ) -> Result<(Vec<bool>, Option<ConjId>), Error> {
+        let at = self.normaliser.first_of(base);
+        let own = self.normaliser.candidates(base);
+        // By spelling the listed values, and the locations that list them.
+        let mut values: HashMap<String, (Value, Vec<usize>)> = HashMap::new();
+        let mut listed = vec![false; asked.len()];
+        for value in own.iter().flat_map(|own| own.iter()) {
+            let spelt = validate::canonical_value(value);
+            values.insert(spelt, (value.clone(), Vec::new()));
+        }
+        for (i, node) in asked.iter().enumerate() {
+            let conj = self.normaliser.intern(&[Signed::yes(*node)]);
+            let Some(list) = self.normaliser.candidates(conj) else {
+                continue;
+            };
+            listed[i] = true;
+            self.normaliser.work(at, STEP * list.len())?;
+            for value in list.iter() {
+                let spelt = validate::canonical_value(value);
+                match values.get_mut(&spelt) {
+                    Some((_, by)) => by.push(i),
+                    None if own.is_none() => {
+                        values.insert(spelt, (value.clone(), vec![i]));
+                    }
+                    None => {}
+                }
+            }
+        }
+        let others: Vec<usize> = (0..asked.len()).filter(|i| !listed[*i]).collect();
+        let mut kinds: HashMap<Vec<usize>, Vec<String>> = HashMap::new();
+        for (spelt, (value, by)) in &mut values {
+            self.normaliser.work(at, STEP * (1 + others.len()))?;
+            if own.is_none() && !self.normaliser.holds(self.normaliser.conj(base), value)? {
+                by.clear();
+                continue;
+            }
+            for i in &others {
+                if self.normaliser.holds(&[Signed::yes(asked[*i])], value)? {
+                    by.push(*i);
+                }
+            }
+            by.sort_unstable();
+            kinds.entry(by.clone()).or_default().push(spelt.clone());
+        }
+        let mut kinds: Vec<(Vec<usize>, Vec<String>)> = kinds.into_iter().collect();
+        kinds.sort_unstable();
+        for (by, _) in &kinds {
+            let mut parts: Vec<Signed> = by.iter().map(|i| Signed::yes(asked[*i])).collect();
+            // Of the others those that a value beside it may satisfy.
+            let anchor = by.iter().find(|i| listed[**i]);
+            let mut against: FxHashSet<usize> = others.iter().copied().collect();
+            for (other, _) in &kinds {
+                if anchor.is_none_or(|anchor| other.contains(anchor)) {
+                    against.extend(other);
+                }
+            }
+            let against = against.into_iter().filter(|i| !by.contains(i));
+            parts.extend(against.map(|i| Signed::no(asked[i])));
+            self.normaliser.work(at, STEP * parts.len())?;
+            let mut satisfies = vec![false; asked.len()];
+            by.iter().for_each(|i| satisfies[*i] = true);
+            let conj = self.met(base, &parts);
+            if conj != NONE {
+                out.push(ValueKind { conj, satisfies });
+            }
+        }
+        if own.is_some() {
+            return Ok((listed, None));
+        }
+        let none = (0..asked.len()).filter(|i| listed[*i]);
+        let none: Vec<Signed> = none.map(|i| Signed::no(asked[i])).collect();
+        let rest = self.met(base, &none);
+        let rest = self.may_be_some(rest)?.then_some(rest);
+        Ok((listed, rest))
+    }
+
+    /// A conjunction with some more parts.
+    fn met(&mut self, conj: ConjId, parts: &[Signed]) -> ConjId {
+        let mut all = self.normaliser.conj(conj).to_vec();
+        all.extend_from_slice(parts);
+        self.normaliser.intern(&all)
+    }
+
+    /// Whether some value may satisfy a conjunction, as far as that is found without what is in
+    /// it.
+    fn may_be_some(&mut self, conj: ConjId) -> Result<bool, Error> {
+        if conj == NONE {
+            return Ok(false);
+        }
+        for kind in ALL_KINDS {
+            if kind != Kind::String && self.normaliser.has_shapes(conj, kind)? {
+                return Ok(true);
+            }
+        }
+        Ok(self.strings(&[conj])?.is_some())
+    }
+
+    /// The diagrams of the conditions of one alternative, whose bits begin at a place.
+    pub(super) fn decisions(
+        &mut self,
+        at: NodeId,
+        (thread, kept): (u32, &Kept),
+        required: &[u32],
+        declared: &[Member],
+        mut facts: u32,
+    ) -> Result<Decisions, Error> {
+        let (order, ends) = self.levels_of(kept);
+        let level_of_place: FxHashMap<usize, u32> = order.iter().copied().zip(0u32..).collect();
+        let mut levels = Vec::with_capacity(order.len());
+        let mut ways = 0;
+        for place in &order {
+            let asked = &kept.members[*place];
+            let member = &declared[asked.number as usize];
+            let mut goals = vec![0; asked.kinds.len()];
+            for choice in member.of(thread) {
+                if let Some(kind) = choice.take.checked_sub(1) {
+                    goals[kind as usize] = choice.goal;
+                }
+            }
+            let presence = match required.contains(&asked.number) {
+                true => Presence::Required,
+                false => Presence::Free,
+            };
+            let level = Level {
+                name: asked.number,
+                required: presence,
+                facts,
+                ways,
+                goals: goals.into(),
+            };
+            ways += 1 + level.goals.len() as u32;
+            if level.goals.len() > 1 {
+                facts += level.goals.len() as u32;
+            }
+            levels.push(level);
+        }
+        let mut made = Made {
+            normaliser: &self.normaliser,
+            at,
+            kept,
+            level_of_place,
+            levels: &levels,
+            list: Vec::new(),
+            ids: FxHashMap::default(),
+            known: FxHashMap::default(),
+            conditions: FxHashMap::default(),
+        };
+        let mut diagrams = Vec::with_capacity(ends.len());
+        let mut from = 0;
+        for (roots, end) in ends {
+            let roots = roots.iter().map(|root| made.condition(*root));
+            let roots: Vec<u32> = roots.collect::<Result<_, _>>()?;
+            let root = made.folded(Op::All, roots)?;
+            diagrams.push(Diagram { root, from, end });
+            from = end;
+        }
+        let decisions = made.reached(&mut diagrams);
+        if decisions.len() > self.options().max_automaton_states {
+            return Err(self.normaliser.too_many_alternatives(at));
+        }
+        let mut level_of: Vec<(u32, u32)> =
+            levels.iter().map(|level| level.name).zip(0u32..).collect();
+        level_of.sort_unstable();
+        Ok(Decisions {
+            levels: levels.into(),
+            level_of: level_of.into(),
+            decisions: decisions.into(),
+            diagrams: diagrams.into(),
+        })
+    }
+
+    /// The members by level, and for each diagram its conditions and where its levels end.
+    fn levels_of(&self, kept: &Kept) -> (Vec<usize>, Vec<(Vec<ConditionId>, u32)>) {
+        let known = &self.normaliser.conditions;
+        // Members that one condition speaks of are of one diagram.
+        let mut up: Vec<usize> = (0..kept.members.len()).collect();
+        fn top(up: &mut [usize], mut at: usize) -> usize {
+            while up[at] != at {
+                up[at] = up[up[at]];
+                at = up[at];
+            }
+            at
+        }
+        let mut first_of: Vec<Option<usize>> = Vec::with_capacity(kept.roots.len());
+        for root in &kept.roots {
+            let mut first = None;
+            let mut met: FxHashSet<ConditionId> = FxHashSet::default();
+            let mut todo = vec![*root];
+            while let Some(id) = todo.pop() {
+                if !met.insert(id) {
+                    continue;
+                }
+                let condition = known.get(id);
+                todo.extend(condition.parts());
+                if let Condition::Member(name, _) = condition
+                    && let Some(place) = kept.by_name.get(name)
+                {
+                    let first = *first.get_or_insert(*place);
+                    let (a, b) = (top(&mut up, first), top(&mut up, *place));
+                    up[a.max(b)] = a.min(b);
+                }
+            }
+            first_of.push(first);
+        }
+        let mut groups: Vec<(usize, Vec<usize>, Vec<ConditionId>)> = Vec::new();
+        let mut group_of: FxHashMap<usize, usize> = FxHashMap::default();
+        for place in 0..kept.members.len() {
+            let top = top(&mut up, place);
+            let fresh = groups.len();
+            let group = *group_of.entry(top).or_insert(fresh);
+            if group == fresh {
+                groups.push((top, Vec::new(), Vec::new()));
+            }
+            groups[group].1.push(place);
+        }
+        for (root, first) in kept.roots.iter().zip(first_of) {
+            let group = first.map(|first| group_of[&top(&mut up, first)]);
+            match group {
+                Some(group) => groups[group].2.push(*root),
+                // A constant: it stands alone.
+                None => groups.push((usize::MAX, Vec::new(), vec![*root])),
+            }
+        }
+        let mut order = Vec::with_capacity(kept.members.len());
+        let mut ends = Vec::with_capacity(groups.len());
+        for (_, mut places, roots) in groups {
+            places.sort_by_key(|place| std::cmp::Reverse(kept.members[*place].uses));
+            order.extend(places);
+            ends.push((roots, order.len() as u32));
+        }
+        (order, ends)
+    }
+}
+
+/// How two diagrams are met.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+enum Op {
+    All,
+    Any,
+    /// How many hold, of which two are as many as more.
+    Sum,
+}
+
+/// The number of "two hold, or more".
+const TWO: u32 = 2;
+/// The first decision while diagrams are made.
+const FIRST: u32 = 3;
+
+/// Diagrams as they are made.
+struct Made<'a> {
+    normaliser: &'a Normaliser,
+    at: NodeId,
+    kept: &'a Kept,
+    level_of_place: FxHashMap<usize, u32>,
+    levels: &'a [Level],
+    list: Vec<(u32, Box<[u32]>)>,
+    ids: FxHashMap<(u32, Box<[u32]>), u32>,
+    known: FxHashMap<(Op, u32, u32), u32>,
+    conditions: FxHashMap<ConditionId, u32>,
+}
+
+impl Made<'_> {
+    fn decision(&mut self, level: u32, to: Vec<u32>) -> Result<u32, Error> {
+        self.normaliser.work(self.at, STEP / 4 * (1 + to.len()))?;
+        if to.iter().all(|one| *one == to[0]) {
+            return Ok(to[0]);
+        }
+        let key = (level, to.into_boxed_slice());
+        if let Some(known) = self.ids.get(&key) {
+            return Ok(*known);
+        }
+        self.list.push(key.clone());
+        let id = self.list.len() as u32 - 1 + FIRST;
+        self.ids.insert(key, id);
+        Ok(id)
+    }
+
+    fn condition(&mut self, id: ConditionId) -> Result<u32, Error> {
+        if let Some(known) = self.conditions.get(&id) {
+            return Ok(*known);
+        }
+        let made = match self.normaliser.conditions.get(id) {
+            Condition::Is(is) => u32::from(*is),
+            Condition::Member(name, value) => self.member(name, *value)?,
+            Condition::Not(of) => {
+                let of = self.condition(*of)?;
+                let mut known = FxHashMap::default();
+                self.mapped(of, [1, 0, 0], &mut known)?
+            }
+            Condition::All(parts) => {
+                let parts = self.parts(parts)?;
+                self.folded(Op::All, parts)?
+            }
+            Condition::Any(parts) => {
+                let parts = self.parts(parts)?;
+                self.folded(Op::Any, parts)?
+            }
+            Condition::One(parts) => {
+                let parts = self.parts(parts)?;
+                let sum = self.folded(Op::Sum, parts)?;
+                let mut known = FxHashMap::default();
+                self.mapped(sum, [0, 1, 0], &mut known)?
+            }
+        };
+        self.conditions.insert(id, made);
+        Ok(made)
+    }
+
+    fn parts(&mut self, parts: &[ConditionId]) -> Result<Vec<u32>, Error> {
+        parts.iter().map(|part| self.condition(*part)).collect()
+    }
+
+    fn member(&mut self, name: &Name, value: NodeId) -> Result<u32, Error> {
+        let Some(&place) = self.kept.by_name.get(name) else {
+            return Ok(0);
+        };
+        let asked = &self.kept.members[place];
+        let mut to = vec![0];
+        let at = asked.values.iter().position(|v| *v == value);
+        to.extend(asked.kinds.iter().map(|kind| match at {
+            Some(at) => u32::from(kind.satisfies[at]),
+            None => 1,
+        }));
+        self.decision(self.level_of_place[&place], to)
+    }
+
+    /// Neighbours are met first, so that diagrams of few members stay small as long as can
+    /// be.
+    fn folded(&mut self, op: Op, mut parts: Vec<u32>) -> Result<u32, Error> {
+        if parts.is_empty() {
+            return Ok(u32::from(op == Op::All));
+        }
+        while parts.len() > 1 {
+            let pairs = parts.chunks(2).map(|pair| match *pair {
+                [a, b] => self.met(op, a, b),
+                _ => Ok(pair[0]),
+            });
+            parts = pairs.collect::<Result<_, _>>()?;
+        }
+        Ok(parts[0])
+    }
+
+    fn met(&mut self, op: Op, a: u32, b: u32) -> Result<u32, Error> {
+        let (a, b) = (a.min(b), a.max(b));
+        match (op, a) {
+            (Op::All, 0) => return Ok(0),
+            (Op::All, 1) | (Op::Any | Op::Sum, 0) => return Ok(b),
+            (Op::Any, 1) => return Ok(1),
+            (Op::Sum, TWO) => return Ok(TWO),
+            (Op::Sum, 1) if b < FIRST => return Ok(TWO),
+            (Op::All | Op::Any, _) if a == b => return Ok(a),
+            _ => {}
+        }
+        if let Some(known) = self.known.get(&(op, a, b)) {
+            return Ok(*known);
+        }
+        let level = self.level(a).min(self.level(b));
+        let ways = 1 + self.levels[level as usize].goals.len();
+        let mut to = Vec::with_capacity(ways);
+        for way in 0..ways {
+            let (a, b) = (self.behind(a, level, way), self.behind(b, level, way));
+            to.push(self.met(op, a, b)?);
+        }
+        let made = self.decision(level, to)?;
+        self.known.insert((op, a, b), made);
+        Ok(made)
+    }
+
+    fn level(&self, place: u32) -> u32 {
+        match place.checked_sub(FIRST) {
+            Some(at) => self.list[at as usize].0,
+            None => u32::MAX,
+        }
+    }
+
+    fn behind(&self, place: u32, level: u32, way: usize) -> u32 {
+        match self.level(place) == level {
+            true => self.list[(place - FIRST) as usize].1[way],
+            false => place,
+        }
+    }
+
+    /// A diagram with other ends.
+    fn mapped(
+        &mut self,
+        place: u32,
+        ends: [u32; FIRST as usize],
+        known: &mut FxHashMap<u32, u32>,
+    ) -> Result<u32, Error> {
+        let Some(at) = place.checked_sub(FIRST) else {
+            return Ok(ends[place as usize]);
+        };
+        if let Some(known) = known.get(&place) {
+            return Ok(*known);
+        }
+        let (level, to) = self.list[at as usize].clone();
+        let to = to.iter().map(|to| self.mapped(*to, ends, known));
+        let to = to.collect::<Result<_, _>>()?;
+        let made = self.decision(level, to)?;
+        known.insert(place, made);
+        Ok(made)
+    }
+
+    /// The decisions that diagrams consist of, numbered anew in the same order.
+    fn reached(self, diagrams: &mut [Diagram]) -> Vec<Decision> {
+        let mut is_reached = vec![false; self.list.len()];
+        let reach = |place: u32, is_reached: &mut [bool]| {
+            if let Some(at) = place.checked_sub(FIRST) {
+                is_reached[at as usize] = true;
+            }
+        };
+        for diagram in &*diagrams {
+            reach(diagram.root, &mut is_reached);
+        }
+        for at in (0..self.list.len()).rev() {
+            if is_reached[at] {
+                for to in &self.list[at].1 {
+                    reach(*to, &mut is_reached);
+                }
+            }
+        }
+        let mut number = vec![0; self.list.len()];
+        let mut next = FIRST_DECISION;
+        for (number, is_reached) in number.iter_mut().zip(&is_reached) {
+            if *is_reached {
+                *number = next;
+                next += 1;
+            }
+        }
+        let renamed = |place: u32| match place.checked_sub(FIRST) {
+            Some(at) => number[at as usize],
+            None => place,
+        };
+        for diagram in diagrams {
+            diagram.root = renamed(diagram.root);
+        }
+        let kept = self.list.iter().zip(&is_reached).filter(|(_, is)| **is);
+        kept.map(|((level, to), _)| Decision {
+            level: *level,
+            to: to.iter().map(|to| renamed(*to)).collect(),
+        })
+        .collect()
+    }
+}

@@ -1,0 +1,306 @@
+//! What an object's members must be together, read as it comes: which are there, and of which
+//! kind each of their values is.
+//!
+//! For example "`a` or `b`, not both" is a diagram of two levels, one for each name: from its
+//! top either name leads to what is left to decide. Whether an object can still be finished
+//! is whether some way leads from the top to what holds, by the members that are there and
+//! those that may still come. Diagrams that have no name in common stand beside each other,
+//! so that none is as large as their product.
+
+use crate::automaton::machine::live::{Live, ObjectAt, has_bit};
+use crate::automaton::machine::node::{ObjectMachine, ObjectThread};
+
+/// The number of what does not hold, and of what does, among decisions.
+const FAILS: u32 = 0;
+const HOLDS: u32 = 1;
+/// Decisions are numbered from here on.
+pub(crate) const FIRST_DECISION: u32 = 2;
+
+/// Diagrams over the members of an object, for one thread.
+#[derive(Debug)]
+pub(crate) struct Decisions {
+    /// The members that are decided on, by level.
+    pub(crate) levels: Box<[Level]>,
+    /// The numbers of their names, ascending, with the level of each.
+    pub(crate) level_of: Box<[(u32, u32)]>,
+    /// Those that a decision leads to come before it.
+    pub(crate) decisions: Box<[Decision]>,
+    pub(crate) diagrams: Box<[Diagram]>,
+}
+
+/// A member that is decided on.
+#[derive(Debug)]
+pub(crate) struct Level {
+    /// The number of its name.
+    pub(crate) name: u32,
+    /// Whether it must be there.
+    pub(crate) required: Presence,
+    /// The goals of its value, one for each kind of values that is told apart.
+    pub(crate) goals: Box<[u32]>,
+    /// Where in the bits of a frame those of its kinds begin.
+    pub(crate) facts: u32,
+    /// Where its ways begin among those of all levels: one for its absence, and one for
+    /// each kind of its values.
+    pub(crate) ways: u32,
+}
+
+/// Whether a member must be there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Presence {
+    Free,
+    Required,
+}
+
+/// By the way that the member of a level goes, what comes next.
+#[derive(Debug)]
+pub(crate) struct Decision {
+    pub(crate) level: u32,
+    pub(crate) to: Box<[u32]>,
+}
+
+/// A diagram: where it begins, and its levels.
+#[derive(Debug)]
+pub(crate) struct Diagram {
+    pub(crate) root: u32,
+    pub(crate) from: u32,
+    pub(crate) end: u32,
+}
+
+impl Level {
+    /// The bit that is set where the value was of a kind, if several kinds are told apart.
+    fn fact(&self, kind: u32) -> Option<u32> {
+        (self.goals.len() > 1).then(|| self.facts + kind)
+    }
+
+    /// The kind of a value that was read.
+    fn kind(&self, at: &ObjectAt<'_>) -> Option<u32> {
+        let mut kinds = 0..self.goals.len() as u32;
+        kinds.find(|kind| {
+            self.fact(*kind)
+                .is_some_and(|bit| has_bit(at.used, bit) || at.also_fact == Some(bit))
+        })
+    }
+}
+
+impl Decisions {
+    /// The level of a name.
+    fn level(&self, name: u32) -> Option<&Level> {
+        let place = self.level_of.binary_search_by_key(&name, |(n, _)| *n);
+        Some(&self.levels[self.level_of[place.ok()?].1 as usize])
+    }
+
+    /// Whether anything depends on a name.
+    pub(crate) fn has(&self, name: u32) -> bool {
+        self.level(name).is_some()
+    }
+
+    /// The bit that is set behind the value of a member that was of a kind: `take` of a
+    /// [`Choice`](crate::automaton::machine::node::Choice) has one more than it.
+    pub(crate) fn fact(&self, name: u32, take: u32) -> Option<u32> {
+        self.level(name)?.fact(take.checked_sub(1)?)
+    }
+
+    /// Where the bits end that begin at a place.
+    pub(crate) fn facts_end(&self, from: u32) -> u32 {
+        let ends = self.levels.iter().map(|level| match level.goals.len() {
+            0 | 1 => from,
+            kinds => level.facts + kinds as u32,
+        });
+        ends.max().unwrap_or(from)
+    }
+
+    /// The ways that are open to each level: those that were gone, and those that may be.
+    fn open(&self, live: &Live<'_>, m: &ObjectMachine, at: &ObjectAt<'_>) -> Vec<bool> {
+        let ways = self.levels.iter().map(|level| 1 + level.goals.len());
+        let mut open = Vec::with_capacity(ways.sum());
+        for level in &self.levels {
+            let known = level.kind(at);
+            let is_there = at.has(level.name);
+            let member = &m.declared[level.name as usize];
+            open.push(!is_there && level.required == Presence::Free);
+            let kinds = (0..).zip(&level.goals).map(|(kind, goal)| match known {
+                Some(known) => known == kind,
+                // What there is of one kind alone was read, or is.
+                None if is_there && level.goals.len() == 1 => true,
+                None => live.fits(member, *goal),
+            });
+            open.extend(kinds);
+        }
+        open
+    }
+
+    /// By decision whether some open way leads from it to what holds.
+    fn hopes(&self, open: &[bool]) -> Vec<bool> {
+        let mut hopes = Vec::with_capacity(self.decisions.len());
+        for decision in &self.decisions {
+            let from = self.levels[decision.level as usize].ways as usize;
+            let mut to = decision.to.iter().zip(&open[from..]);
+            let hope = to.any(|(to, is_open)| *is_open && can_hold(*to, &hopes));
+            hopes.push(hope);
+        }
+        hopes
+    }
+
+    /// Whether an object can be finished such that all holds.
+    pub(crate) fn can_hold(&self, live: &Live<'_>, m: &ObjectMachine, at: &ObjectAt<'_>) -> bool {
+        let open = self.open(live, m, at);
+        let hopes = self.hopes(&open);
+        self.diagrams
+            .iter()
+            .all(|diagram| can_hold(diagram.root, &hopes))
+            && self.levels.iter().all(|level| {
+                let from = level.ways as usize;
+                open[from..=from + level.goals.len()].contains(&true)
+            })
+    }
+
+    /// Whether all holds of an object that ends.
+    pub(crate) fn hold(&self, at: &ObjectAt<'_>) -> bool {
+        self.diagrams.iter().all(|diagram| {
+            let mut place = diagram.root;
+            while let Some(decision) = place.checked_sub(FIRST_DECISION) {
+                let decision = &self.decisions[decision as usize];
+                let level = &self.levels[decision.level as usize];
+                let way = match level.kind(at) {
+                    Some(kind) => 1 + kind as usize,
+                    None => usize::from(at.has(level.name)),
+                };
+                place = decision.to[way];
+            }
+            place == HOLDS
+        })
+    }
+
+    /// Which ways of the levels lead to what holds, as one list: see [`Level::ways`].
+    pub(crate) fn ways(&self, live: &Live<'_>, m: &ObjectMachine, at: &ObjectAt<'_>) -> Vec<bool> {
+        let open = self.open(live, m, at);
+        let hopes = self.hopes(&open);
+        let mut ways = vec![false; open.len()];
+        let mut reached = vec![false; self.decisions.len()];
+        for diagram in &self.diagrams {
+            if !can_hold(diagram.root, &hopes) {
+                return vec![false; open.len()];
+            }
+            if let Some(root) = diagram.root.checked_sub(FIRST_DECISION) {
+                reached[root as usize] = true;
+            }
+        }
+        // By level how many of the steps that pass it over begin there, and end.
+        let mut passes = vec![0i32; self.levels.len() + 1];
+        let mut pass = |from: u32, to: u32| {
+            if from < to {
+                passes[from as usize] += 1;
+                passes[to as usize] -= 1;
+            }
+        };
+        let level_of = |place: u32, end: u32| match place.checked_sub(FIRST_DECISION) {
+            Some(decision) => self.decisions[decision as usize].level,
+            None => end,
+        };
+        for diagram in &self.diagrams {
+            pass(diagram.from, level_of(diagram.root, diagram.end));
+        }
+        for (number, decision) in self.decisions.iter().enumerate().rev() {
+            if !reached[number] {
+                continue;
+            }
+            let end = self.end_of(decision.level);
+            let from = self.levels[decision.level as usize].ways as usize;
+            for (way, to) in decision.to.iter().enumerate() {
+                if open[from + way] && can_hold(*to, &hopes) {
+                    ways[from + way] = true;
+                    pass(decision.level + 1, level_of(*to, end));
+                    if let Some(to) = to.checked_sub(FIRST_DECISION) {
+                        reached[to as usize] = true;
+                    }
+                }
+            }
+        }
+        let mut passing = 0;
+        for (level, more) in self.levels.iter().zip(&passes) {
+            passing += more;
+            if passing > 0 {
+                let from = level.ways as usize;
+                let all = from..=from + level.goals.len();
+                ways[all.clone()].copy_from_slice(&open[all]);
+            }
+        }
+        ways
+    }
+
+    /// Where the diagram of a level ends.
+    fn end_of(&self, level: u32) -> u32 {
+        let place = self.diagrams.partition_point(|d| d.end <= level);
+        self.diagrams[place].end
+    }
+
+    /// Whether the member of a name may be there, with a value of the kind that `take` tells:
+    /// by the ways that lead to what holds.
+    pub(crate) fn leads(&self, name: u32, take: u32, ways: &[bool]) -> bool {
+        match self.level(name) {
+            Some(level) => ways[(level.ways + take) as usize],
+            None => true,
+        }
+    }
+
+    /// The members that the shortest way to what holds still needs, and the least of their
+    /// names; `None` where no way leads there.
+    pub(crate) fn nearest(
+        &self,
+        live: &Live<'_>,
+        m: &ObjectMachine,
+        at: &ObjectAt<'_>,
+    ) -> Option<(u64, Option<u32>)> {
+        let open = self.open(live, m, at);
+        // By decision how many members are needed, and the way to go.
+        let mut needs: Vec<Option<(u64, usize)>> = Vec::with_capacity(self.decisions.len());
+        let need = |place: u32, needs: &[Option<(u64, usize)>]| match place {
+            FAILS => None,
+            HOLDS => Some(0),
+            decision => needs[(decision - FIRST_DECISION) as usize].map(|(need, _)| need),
+        };
+        for decision in &self.decisions {
+            let level = &self.levels[decision.level as usize];
+            let from = level.ways as usize;
+            let is_there = at.has(level.name);
+            let to = decision.to.iter().enumerate();
+            let to = to.filter(|(way, _)| open[from + way]);
+            let to = to.filter_map(|(way, to)| {
+                let own = u64::from(way > 0 && !is_there);
+                Some((need(*to, &needs)? + own, way))
+            });
+            needs.push(to.min());
+        }
+        let mut sum = 0;
+        let mut first: Option<u32> = None;
+        for diagram in &self.diagrams {
+            sum += need(diagram.root, &needs)?;
+            let mut place = diagram.root;
+            while let Some(decision) = place.checked_sub(FIRST_DECISION) {
+                let (_, way) = needs[decision as usize]?;
+                let decision = &self.decisions[decision as usize];
+                let name = self.levels[decision.level as usize].name;
+                if way > 0 && !at.has(name) {
+                    first = Some(first.map_or(name, |first| first.min(name)));
+                }
+                place = decision.to[way];
+            }
+        }
+        Some((sum, first))
+    }
+}
+
+fn can_hold(place: u32, hopes: &[bool]) -> bool {
+    match place.checked_sub(FIRST_DECISION) {
+        Some(decision) => hopes[decision as usize],
+        None => place == HOLDS,
+    }
+}
+
+impl ObjectThread {
+    /// The bit that a frame has behind a member of this name with a value of the kind that
+    /// `take` tells, if it has one.
+    pub(crate) fn fact(&self, name: u32, take: u32) -> Option<u32> {
+        self.decisions.as_ref()?.fact(name, take)
+    }
+}

@@ -1,0 +1,466 @@
+//! Conditions on the members of an object that are kept as a schema says them, where their
+//! alternatives would multiply.
+//!
+//! For example `allOf` of eleven times `anyOf: [{"required": ["a"]}, {"required": ["b"]}]` has
+//! two thousand alternatives, but only eleven conditions, each about two names. What a
+//! condition speaks of is whether a member of some name is there, and whether its value
+//! satisfies a location; what speaks of members by patterns, or counts them, is a choice as
+//! ever.
+
+use std::collections::BTreeSet;
+
+use indexmap::IndexSet;
+use rustc_hash::FxHashMap;
+
+use crate::budget::STEP;
+use crate::error::Error;
+use crate::ir::{ALWAYS, AtomKind, Body, Name, NodeId};
+use crate::normal::alternative::{Kind, MemberRule, Shape};
+use crate::normal::keywords::Use;
+use crate::normal::normaliser::Normaliser;
+use crate::normal::search::partial::{Flow, Partial, What, term};
+use crate::normal::search::plain::{bits, concerns};
+
+use crate::ir::signed::Signed;
+
+/// The number of a condition.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(crate) struct ConditionId(u32);
+
+/// What never holds.
+const FALSE: ConditionId = ConditionId(0);
+/// What always holds.
+const TRUE: ConditionId = ConditionId(1);
+
+/// Something that holds of an object or does not.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Condition {
+    Is(bool),
+    /// A member of this name is there, and its value satisfies a location.
+    Member(Name, NodeId),
+    Not(ConditionId),
+    All(Box<[ConditionId]>),
+    Any(Box<[ConditionId]>),
+    /// One of them holds, and no other.
+    One(Box<[ConditionId]>),
+}
+
+impl Condition {
+    /// The conditions that it consists of.
+    pub(crate) fn parts(&self) -> &[ConditionId] {
+        match self {
+            Condition::Is(_) | Condition::Member(..) => &[],
+            Condition::Not(part) => std::slice::from_ref(part),
+            Condition::All(parts) | Condition::Any(parts) | Condition::One(parts) => parts,
+        }
+    }
+}
+
+/// How the choices of objects are settled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Choosing {
+    /// Each alternative by itself.
+    ByCases,
+    /// What can be kept as a condition is no choice.
+    Keeping,
+}
+
+/// Conditions by number, each once. They have names, which a schema chooses: the hash is one
+/// that it cannot make collide.
+pub(crate) struct Conditions {
+    list: IndexSet<Condition>,
+    /// By location, that of its objects; `None` where there is none.
+    of: FxHashMap<NodeId, Option<ConditionId>>,
+}
+
+impl Default for Conditions {
+    fn default() -> Conditions {
+        let constants = [Condition::Is(false), Condition::Is(true)];
+        Conditions {
+            list: constants.into_iter().collect(),
+            of: FxHashMap::default(),
+        }
+    }
+}
+
+impl Conditions {
+    pub(crate) fn get(&self, id: ConditionId) -> &Condition {
+        &self.list[id.0 as usize]
+    }
+
+    fn add(&mut self, condition: Condition) -> ConditionId {
+        ConditionId(self.list.insert_full(condition).0 as u32)
+    }
+
+    fn there(&mut self, name: &Name) -> ConditionId {
+        self.add(Condition::Member(name.clone(), ALWAYS))
+    }
+
+    fn not(&mut self, id: ConditionId) -> ConditionId {
+        match *self.get(id) {
+            Condition::Is(is) => ConditionId(u32::from(!is)),
+            Condition::Not(of) => of,
+            _ => self.add(Condition::Not(id)),
+        }
+    }
+
+    fn all(&mut self, parts: Vec<ConditionId>) -> ConditionId {
+        match self.gathered(parts, TRUE) {
+            Ok(parts) => self.add(Condition::All(parts)),
+            Err(one) => one,
+        }
+    }
+
+    fn any(&mut self, parts: Vec<ConditionId>) -> ConditionId {
+        match self.gathered(parts, FALSE) {
+            Ok(parts) => self.add(Condition::Any(parts)),
+            Err(one) => one,
+        }
+    }
+
+    /// Several parts, each once, of which none is `neutral` or its opposite; else what they
+    /// come to.
+    fn gathered(
+        &mut self,
+        mut parts: Vec<ConditionId>,
+        neutral: ConditionId,
+    ) -> Result<Box<[ConditionId]>, ConditionId> {
+        parts.retain(|part| *part != neutral);
+        let opposite = self.not(neutral);
+        if parts.contains(&opposite) {
+            return Err(opposite);
+        }
+        let mut met: BTreeSet<ConditionId> = BTreeSet::new();
+        parts.retain(|part| met.insert(*part));
+        match parts[..] {
+            [] => Err(neutral),
+            [one] => Err(one),
+            _ => Ok(parts.into()),
+        }
+    }
+
+    /// One of several, and no other.
+    fn one(&mut self, mut parts: Vec<ConditionId>) -> ConditionId {
+        parts.retain(|part| *part != FALSE);
+        let certain = parts.iter().filter(|part| **part == TRUE).count();
+        if certain > 1 {
+            return FALSE;
+        }
+        if certain == 1 {
+            parts.retain(|part| *part != TRUE);
+            let none = parts.into_iter().map(|part| self.not(part));
+            let none = none.collect();
+            return self.all(none);
+        }
+        match parts[..] {
+            [] => FALSE,
+            [one] => one,
+            _ => self.add(Condition::One(parts.into())),
+        }
+    }
+
+    /// Where the first holds, so does the second.
+    fn implied(&mut self, if_this: ConditionId, then: ConditionId) -> ConditionId {
+        let not = self.not(if_this);
+        self.any(vec![not, then])
+    }
+}
+
+/// Locations that apply to the same value nest no deeper where they are made a condition.
+const MOST_DEPTH: usize = 64;
+
+impl Normaliser {
+    /// What a location says of objects, as a condition.
+    fn condition_of(&mut self, node: NodeId, depth: usize) -> Result<Option<ConditionId>, Error> {
+        let count = match &self.schema.node(node).body {
+            Body::Always => return Ok(Some(TRUE)),
+            Body::Never => return Ok(Some(FALSE)),
+            Body::Atoms(_) if depth > MOST_DEPTH => return Ok(None),
+            Body::Atoms(atoms) => atoms.len(),
+        };
+        if let Some(known) = self.conditions.of.get(&node) {
+            return Ok(*known);
+        }
+        let mut parts = Vec::with_capacity(count);
+        for index in 0..count {
+            match self.condition_of_atom(node, index as u16, depth)? {
+                Some(part) => parts.push(part),
+                None => {
+                    self.conditions.of.insert(node, None);
+                    return Ok(None);
+                }
+            }
+        }
+        let all = self.conditions.all(parts);
+        self.conditions.of.insert(node, Some(all));
+        Ok(Some(all))
+    }
+
+    fn conditions_of(
+        &mut self,
+        nodes: &[NodeId],
+        depth: usize,
+    ) -> Result<Option<Vec<ConditionId>>, Error> {
+        let mut out = Vec::with_capacity(nodes.len());
+        for node in nodes {
+            match self.condition_of(*node, depth + 1)? {
+                Some(part) => out.push(part),
+                None => return Ok(None),
+            }
+        }
+        Ok(Some(out))
+    }
+
+    fn condition_of_atom(
+        &mut self,
+        node: NodeId,
+        index: u16,
+        depth: usize,
+    ) -> Result<Option<ConditionId>, Error> {
+        let atom = &self.schema.atoms(node)[index as usize].kind;
+        if !concerns(atom, Kind::Object) {
+            return Ok(Some(TRUE));
+        }
+        let known = &mut self.conditions;
+        Ok(match atom {
+            AtomKind::Type { kinds, .. } => Some(match kinds.has(bits(Kind::Object)) {
+                true => TRUE,
+                false => FALSE,
+            }),
+            AtomKind::Required(names) => {
+                let there = names.iter().map(|name| known.there(name)).collect();
+                Some(known.all(there))
+            }
+            AtomKind::DependentRequired(lists) => {
+                let mut parts = Vec::with_capacity(lists.len());
+                for (name, needed) in lists {
+                    let there = known.there(name);
+                    let needed = needed.iter().map(|name| known.there(name)).collect();
+                    let needed = known.all(needed);
+                    parts.push(known.implied(there, needed));
+                }
+                Some(known.all(parts))
+            }
+            AtomKind::Members(members) => {
+                if !members.patterns.is_empty() || members.additional != ALWAYS {
+                    return Ok(None);
+                }
+                let mut parts = Vec::with_capacity(members.names.list().len());
+                for (name, value) in members.names.list() {
+                    let there = known.there(name);
+                    let fits = match &self.schema.node(*value).body {
+                        Body::Always => TRUE,
+                        Body::Never => FALSE,
+                        Body::Atoms(_) => known.add(Condition::Member(name.clone(), *value)),
+                    };
+                    parts.push(known.implied(there, fits));
+                }
+                let count = parts.len();
+                let all = known.all(parts);
+                self.work(node, STEP * count)?;
+                Some(all)
+            }
+            AtomKind::DependentSchemas(list) => {
+                let list = list.clone();
+                let mut parts = Vec::with_capacity(list.len());
+                for (name, then) in list {
+                    let Some(then) = self.condition_of(then, depth + 1)? else {
+                        return Ok(None);
+                    };
+                    let there = self.conditions.there(&name);
+                    parts.push(self.conditions.implied(there, then));
+                }
+                Some(self.conditions.all(parts))
+            }
+            AtomKind::AllOf(nodes) => {
+                let nodes = nodes.clone();
+                let parts = self.conditions_of(&nodes, depth)?;
+                parts.map(|parts| self.conditions.all(parts))
+            }
+            AtomKind::AnyOf(nodes) => {
+                let nodes = nodes.clone();
+                let parts = self.conditions_of(&nodes, depth)?;
+                parts.map(|parts| self.conditions.any(parts))
+            }
+            AtomKind::OneOf(nodes) => {
+                let nodes = nodes.clone();
+                self.work(node, STEP * nodes.len())?;
+                let parts = self.conditions_of(&nodes, depth)?;
+                parts.map(|parts| self.conditions.one(parts))
+            }
+            AtomKind::Not(inner) => {
+                let inner = *inner;
+                let inner = self.condition_of(inner, depth + 1)?;
+                inner.map(|inner| self.conditions.not(inner))
+            }
+            AtomKind::If {
+                condition,
+                then,
+                otherwise,
+            } => {
+                let nodes = [*condition, *then, *otherwise];
+                let parts = self.conditions_of(&nodes, depth)?;
+                let Some([condition, then, otherwise]) = parts.as_deref() else {
+                    return Ok(None);
+                };
+                let known = &mut self.conditions;
+                let yes = known.implied(*condition, *then);
+                let no = known.not(*condition);
+                let no = known.implied(no, *otherwise);
+                Some(known.all(vec![yes, no]))
+            }
+            AtomKind::Ref(to) => {
+                let to = *to;
+                self.condition_of(to, depth + 1)?
+            }
+            _ => None,
+        })
+    }
+
+    /// Keeps a keyword as a condition, where that is asked for and possible.
+    pub(super) fn keep(&mut self, p: &mut Partial, used: Use) -> Result<Option<Flow>, Error> {
+        let Use {
+            node,
+            index,
+            positive,
+            collector,
+            kind,
+        } = used;
+        if p.choosing == Choosing::ByCases || kind != Kind::Object || collector.is_some() {
+            return Ok(None);
+        }
+        let atom = &self.schema.atoms(node)[index as usize].kind;
+        let is_choice = match atom {
+            // Alternatives that exclude each other do not multiply by themselves.
+            AtomKind::OneOf(nodes) if positive => {
+                let nodes = nodes.clone();
+                !self.all_tagged_apart(&nodes, kind)
+            }
+            AtomKind::AnyOf(_) => positive,
+            AtomKind::OneOf(_) | AtomKind::If { .. } | AtomKind::DependentSchemas(_) => true,
+            AtomKind::AllOf(_)
+            | AtomKind::Required(_)
+            | AtomKind::DependentRequired(_)
+            | AtomKind::Members(_) => !positive,
+            _ => false,
+        };
+        if !is_choice {
+            return Ok(None);
+        }
+        let Some(mut condition) = self.condition_of_atom(node, index, 0)? else {
+            return Ok(None);
+        };
+        if !positive {
+            condition = self.conditions.not(condition);
+        }
+        Ok(Some(self.assert(p, condition)))
+    }
+
+    /// The same of the complement of a location.
+    pub(super) fn keep_complement(
+        &mut self,
+        p: &mut Partial,
+        node: NodeId,
+        kind: Kind,
+    ) -> Result<Option<Flow>, Error> {
+        if p.choosing == Choosing::ByCases || kind != Kind::Object {
+            return Ok(None);
+        }
+        let Some(condition) = self.condition_of(node, 0)? else {
+            return Ok(None);
+        };
+        let condition = self.conditions.not(condition);
+        Ok(Some(self.assert(p, condition)))
+    }
+
+    /// A condition must hold: as a rule or a requirement, if it is one.
+    fn assert(&mut self, p: &mut Partial, condition: ConditionId) -> Flow {
+        let mut todo = vec![condition];
+        while let Some(condition) = todo.pop() {
+            let known = &mut self.conditions;
+            match known.get(condition).clone() {
+                Condition::Is(true) => {}
+                Condition::Is(false) => return Flow::Dead,
+                Condition::All(parts) => todo.extend(parts.iter().rev()),
+                Condition::Member(name, ALWAYS) => p.pending.push(term(What::Require(name))),
+                Condition::Member(name, value) => {
+                    let value = Signed::yes(value);
+                    p.pending.push(term(What::Member(name, value)));
+                }
+                Condition::Not(of) => match known.get(of).clone() {
+                    Condition::Any(parts) => {
+                        todo.extend(parts.iter().rev().map(|part| known.not(*part)));
+                    }
+                    Condition::Member(name, ALWAYS) => {
+                        p.pending.push(term(What::Forbid(name)));
+                    }
+                    Condition::Member(name, value) => {
+                        is_like(p, name, Signed::no(value));
+                    }
+                    _ => keep(p, condition),
+                },
+                Condition::Any(parts) => match self.of_one_member(&parts) {
+                    Some((name, value)) => is_like(p, name, value),
+                    None => keep(p, condition),
+                },
+                Condition::One(_) => keep(p, condition),
+            }
+        }
+        Flow::On
+    }
+
+    /// What is said of one member if it is there, if that is all that is said.
+    fn of_one_member(&self, parts: &[ConditionId]) -> Option<(Name, Signed)> {
+        let [a, b] = parts else { return None };
+        let get = |id: &ConditionId| self.conditions.get(*id);
+        let absent = |id: &ConditionId| match get(id) {
+            Condition::Not(of) => match get(of) {
+                Condition::Member(name, ALWAYS) => Some(name.clone()),
+                _ => None,
+            },
+            _ => None,
+        };
+        let (name, other) = match (absent(a), absent(b)) {
+            (Some(name), None) => (name, b),
+            (None, Some(name)) => (name, a),
+            _ => return None,
+        };
+        match get(other) {
+            Condition::Member(n, value) if *n == name => Some((name, Signed::yes(*value))),
+            _ => None,
+        }
+    }
+
+    /// Adds what an object's names imply to its conditions, where it has some; `false` where
+    /// conditions cannot be followed beside what else it asks.
+    pub(super) fn settle_conditions(&mut self, shape: &mut Shape) -> bool {
+        let Shape::Object(o) = shape else { return true };
+        if o.conditions.is_empty() {
+            return true;
+        }
+        if o.min <= o.required.len() as u64 {
+            o.min = 0;
+        }
+        let known = &mut self.conditions;
+        for (name, needed) in std::mem::take(&mut o.implies) {
+            let needed = needed.iter().map(|name| known.there(name)).collect();
+            let (there, needed) = (known.there(&name), known.all(needed));
+            o.conditions.insert(known.implied(there, needed));
+        }
+        o.conditions.remove(&TRUE);
+        o.min == 0 && o.max.is_none() && o.some.is_empty()
+    }
+}
+
+/// The value of a member, if it is there, is like this.
+fn is_like(p: &mut Partial, name: Name, value: Signed) {
+    if let Shape::Object(o) = &mut p.shape {
+        o.rules.push(MemberRule::Name(name, value));
+    }
+}
+
+fn keep(p: &mut Partial, condition: ConditionId) {
+    if let Shape::Object(o) = &mut p.shape {
+        o.conditions.insert(condition);
+    }
+}
