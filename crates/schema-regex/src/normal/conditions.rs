@@ -7,7 +7,7 @@
 //! satisfies a location; what speaks of members by patterns, or counts them, is a choice as
 //! ever.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 use indexmap::IndexSet;
 use rustc_hash::FxHashMap;
@@ -16,6 +16,7 @@ use crate::budget::STEP;
 use crate::error::Error;
 use crate::ir::{ALWAYS, AtomKind, Body, Name, NodeId};
 use crate::normal::alternative::{Kind, MemberRule, Shape};
+use crate::normal::conjunctions::ConjId;
 use crate::normal::keywords::Use;
 use crate::normal::normaliser::Normaliser;
 use crate::normal::search::partial::{Flow, Partial, What, term};
@@ -38,6 +39,8 @@ pub(crate) enum Condition {
     Is(bool),
     /// A member of this name is there, and its value satisfies a location.
     Member(Name, NodeId),
+    /// No member is there but those that the `Members` atom of a location names.
+    Closed(NodeId, u16),
     Not(ConditionId),
     All(Box<[ConditionId]>),
     Any(Box<[ConditionId]>),
@@ -49,7 +52,7 @@ impl Condition {
     /// The conditions that it consists of.
     pub(crate) fn parts(&self) -> &[ConditionId] {
         match self {
-            Condition::Is(_) | Condition::Member(..) => &[],
+            Condition::Is(_) | Condition::Member(..) | Condition::Closed(..) => &[],
             Condition::Not(part) => std::slice::from_ref(part),
             Condition::All(parts) | Condition::Any(parts) | Condition::One(parts) => parts,
         }
@@ -166,6 +169,9 @@ impl Conditions {
     }
 }
 
+/// Fewer branches than this have no more than 2^10 alternatives where each fails in two ways.
+const FEWEST_BRANCHES: usize = 9;
+
 /// Locations that apply to the same value nest no deeper where they are made a condition.
 const MOST_DEPTH: usize = 64;
 
@@ -242,10 +248,15 @@ impl Normaliser {
                 Some(known.all(parts))
             }
             AtomKind::Members(members) => {
-                if !members.patterns.is_empty() || members.additional != ALWAYS {
+                if !members.patterns.is_empty() {
                     return Ok(None);
                 }
-                let mut parts = Vec::with_capacity(members.names.list().len());
+                let mut parts = Vec::with_capacity(members.names.list().len() + 1);
+                match &self.schema.node(members.additional).body {
+                    Body::Always => {}
+                    Body::Never => parts.push(known.add(Condition::Closed(node, index))),
+                    Body::Atoms(_) => return Ok(None),
+                }
                 for (name, value) in members.names.list() {
                     let there = known.there(name);
                     let fits = match &self.schema.node(*value).body {
@@ -313,8 +324,107 @@ impl Normaliser {
                 let to = *to;
                 self.condition_of(to, depth + 1)?
             }
+            AtomKind::UnevaluatedProperties(_) => self.nothing_unevaluated(node, index),
             _ => None,
         })
+    }
+
+    /// What is said of members that nothing evaluates, where that are all that the location
+    /// itself does not name: as if it said so of additional ones.
+    fn nothing_unevaluated(&mut self, node: NodeId, index: u16) -> Option<ConditionId> {
+        let mut named = None;
+        let mut inner = Vec::new();
+        for (at, atom) in (0..).zip(self.schema.atoms(node)) {
+            match &atom.kind {
+                AtomKind::UnevaluatedProperties(value) if at == index => {
+                    if !matches!(self.schema.node(*value).body, Body::Never) {
+                        return None;
+                    }
+                }
+                AtomKind::Members(members) if !members.additional_said => named = Some(at),
+                AtomKind::Members(_) | AtomKind::UnevaluatedProperties(_) => return None,
+                other => other.in_place(|node| inner.push(node)),
+            }
+        }
+        if inner.into_iter().any(|node| self.evaluates(node)) {
+            return None;
+        }
+        Some(self.conditions.add(Condition::Closed(node, named?)))
+    }
+
+    /// Whether the alternatives of a conjunction plainly multiply: by the names that one
+    /// branch alone speaks of, each of which is a way for it to fail that no other branch
+    /// settles.
+    pub(super) fn multiplies(&self, conj: ConjId) -> bool {
+        let parts = self.conj(conj).iter().filter(|part| part.positive);
+        let mut choices: Vec<(&AtomKind, &[NodeId])> = Vec::new();
+        let mut required: HashSet<&str> = HashSet::new();
+        for atom in parts.flat_map(|part| self.certain(part.node)) {
+            match &atom.kind {
+                kind @ (AtomKind::AnyOf(nodes) | AtomKind::OneOf(nodes)) => {
+                    choices.push((kind, nodes));
+                }
+                AtomKind::Required(names) => required.extend(names.iter().map(|name| &**name)),
+                _ => {}
+            }
+        }
+        let branches: usize = choices.iter().map(|(_, nodes)| nodes.len()).sum();
+        // Of few there are not so many.
+        if branches < FEWEST_BRANCHES || !self.budget.take(STEP * branches) {
+            return false;
+        }
+        // By name the branch that speaks of it, if that is one alone, and each mention.
+        let mut branch_of: HashMap<&str, Option<usize>> = HashMap::new();
+        let mut mentions: Vec<(usize, &str)> = Vec::new();
+        let nodes = choices.iter().flat_map(|(_, nodes)| nodes.iter());
+        for (branch, node) in nodes.enumerate() {
+            for atom in self.certain(*node) {
+                let names: Vec<&str> = match &atom.kind {
+                    AtomKind::Required(names) => {
+                        let names = names.iter().map(|name| &**name);
+                        names.filter(|name| !required.contains(name)).collect()
+                    }
+                    AtomKind::Members(members) => {
+                        let list = members.names.list().iter();
+                        let list = list.filter(|(_, value)| self.is_told(*value));
+                        list.map(|(name, _)| &**name).collect()
+                    }
+                    _ => continue,
+                };
+                for name in names {
+                    let known = branch_of.entry(name).or_insert(Some(branch));
+                    if *known != Some(branch) {
+                        *known = None;
+                    }
+                    mentions.push((branch, name));
+                }
+            }
+        }
+        let mut ways = vec![0usize; branches];
+        for (branch, name) in mentions {
+            ways[branch] += usize::from(branch_of.get(name) == Some(&Some(branch)));
+        }
+        let mut all = 1usize;
+        let mut first = 0;
+        for (kind, nodes) in choices {
+            let ways = &ways[first..first + nodes.len()];
+            first += nodes.len();
+            let own = match kind {
+                AtomKind::AnyOf(_) => ways.iter().filter(|ways| **ways > 0).count(),
+                _ => {
+                    let others = ways.iter().map(|ways| (*ways).max(1));
+                    let all = others.clone().fold(1usize, usize::saturating_mul);
+                    all / others.max().unwrap_or(1)
+                }
+            };
+            all = all.saturating_mul(own.max(1));
+        }
+        all > self.options.max_alternatives
+    }
+
+    /// Whether a location says anything of a value.
+    fn is_told(&self, node: NodeId) -> bool {
+        !matches!(self.schema.node(node).body, Body::Always)
     }
 
     /// Keeps a keyword as a condition, where that is asked for and possible.
@@ -403,7 +513,7 @@ impl Normaliser {
                     Some((name, value)) => is_like(p, name, value),
                     None => keep(p, condition),
                 },
-                Condition::One(_) => keep(p, condition),
+                Condition::One(_) | Condition::Closed(..) => keep(p, condition),
             }
         }
         Flow::On

@@ -193,7 +193,7 @@ impl Normaliser {
     }
 
     /// The keywords that hold wherever this location does.
-    fn certain(&self, node: NodeId) -> impl Iterator<Item = &Atom> {
+    pub(super) fn certain(&self, node: NodeId) -> impl Iterator<Item = &Atom> {
         let mut out = vec![node];
         let mut i = 0;
         while i < out.len() && out.len() < 64 {

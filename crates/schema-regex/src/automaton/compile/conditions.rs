@@ -14,7 +14,7 @@ use serde_json::Value;
 use crate::automaton::compile::builder::Builder;
 use crate::automaton::compile::declared::Declared;
 use crate::automaton::machine::decisions::{
-    Decision, Decisions, Diagram, FIRST_DECISION, Level, Presence,
+    Decision, Decisions, Diagram, FIRST_DECISION, FURTHER, Level, Presence,
 };
 use crate::automaton::machine::node::Member;
 use crate::budget::STEP;
@@ -35,6 +35,9 @@ pub(super) struct Kept {
     places: FxHashMap<u32, usize>,
     /// The same by name.
     by_name: HashMap<Name, usize>,
+    /// Where among the members that is which stands for all further ones, if conditions
+    /// speak of these.
+    further: Option<usize>,
 }
 
 /// A member that conditions speak of.
@@ -48,6 +51,17 @@ struct Asked {
     kinds: Vec<ValueKind>,
 }
 
+impl Asked {
+    fn new(number: u32) -> Asked {
+        Asked {
+            number,
+            values: Vec::new(),
+            uses: 0,
+            kinds: Vec::new(),
+        }
+    }
+}
+
 /// A kind of values: which of the locations they satisfy.
 pub(super) struct ValueKind {
     pub(super) conj: ConjId,
@@ -59,8 +73,13 @@ impl Normaliser {
     pub(super) fn names_of_conditions(&self, o: &ObjectShape) -> Vec<Name> {
         let mut names = Vec::new();
         self.each_condition(o, |_, condition| {
-            if let Condition::Member(name, _) = condition {
-                names.push(name.clone());
+            match condition {
+                Condition::Member(name, _) => names.push(name.clone()),
+                // What it names is no further name.
+                Condition::Closed(node, atom) => {
+                    names.extend(self.names_of((*node, *atom)).cloned());
+                }
+                _ => {}
             }
         });
         names
@@ -92,7 +111,9 @@ impl Kept {
             members: Vec::new(),
             places: FxHashMap::default(),
             by_name: HashMap::new(),
+            further: None,
         };
+        let mut closed = 0;
         let mut uses: FxHashMap<ConditionId, usize> = FxHashMap::default();
         normaliser.each_condition(o, |_, condition| {
             for part in condition.parts() {
@@ -100,30 +121,52 @@ impl Kept {
             }
         });
         normaliser.each_condition(o, |id, condition| {
-            let Condition::Member(name, value) = condition else {
-                return;
+            let uses = uses.get(&id).copied().unwrap_or(1);
+            let (name, value) = match condition {
+                Condition::Member(name, value) => (name, *value),
+                Condition::Closed(..) => {
+                    closed += uses;
+                    return;
+                }
+                _ => return,
             };
-            let Some(number) = names.number(name) else {
-                return;
-            };
-            let fresh = kept.members.len();
-            let place = *kept.places.entry(number).or_insert(fresh);
-            if place == fresh {
-                kept.by_name.insert(name.clone(), fresh);
-                kept.members.push(Asked {
-                    number,
-                    values: Vec::new(),
-                    uses: 0,
-                    kinds: Vec::new(),
-                });
-            }
-            let asked = &mut kept.members[place];
-            asked.uses += uses.get(&id).copied().unwrap_or(1);
-            if *value != ALWAYS {
-                asked.values.push(*value);
+            if let Some(number) = names.number(name) {
+                let place = kept.place(name, number);
+                let asked = &mut kept.members[place];
+                asked.uses += uses;
+                if value != ALWAYS {
+                    asked.values.push(value);
+                }
             }
         });
+        if closed > 0 {
+            for (number, name) in (0..).zip(names.order()) {
+                let place = kept.place(name, number);
+                kept.members[place].uses += closed;
+            }
+            kept.further = Some(kept.members.len());
+            kept.members.push(Asked {
+                uses: closed,
+                ..Asked::new(FURTHER)
+            });
+        }
         Some(kept)
+    }
+
+    /// The place of a name among the members, which gets one if it has none.
+    fn place(&mut self, name: &Name, number: u32) -> usize {
+        let fresh = self.members.len();
+        let place = *self.places.entry(number).or_insert(fresh);
+        if place == fresh {
+            self.by_name.insert(name.clone(), fresh);
+            self.members.push(Asked::new(number));
+        }
+        place
+    }
+
+    /// What a choice of further members takes.
+    pub(super) fn further_take(&self) -> u32 {
+        u32::from(self.further.is_some())
     }
 
     /// Whether conditions speak of a name.
@@ -147,6 +190,13 @@ impl Builder {
     }
 
     fn value_kinds(&mut self, base: ConjId, asked: &[NodeId]) -> Result<Vec<ValueKind>, Error> {
+        if asked.is_empty() {
+            let satisfies = Vec::new();
+            return Ok(vec![ValueKind {
+                conj: base,
+                satisfies,
+            }]);
+        }
         let at = self.normaliser.first_of(base);
         let mut out: Vec<ValueKind> = Vec::new();
         let (listed, others) = self.listed_kinds(base, asked, &mut out)?;
@@ -304,12 +354,15 @@ impl Builder {
         let mut ways = 0;
         for place in &order {
             let asked = &kept.members[*place];
-            let member = &declared[asked.number as usize];
             let mut goals = vec![0; asked.kinds.len()];
-            for choice in member.of(thread) {
+            let member = declared.get(asked.number as usize);
+            for choice in member.iter().flat_map(|member| member.of(thread)) {
                 if let Some(kind) = choice.take.checked_sub(1) {
                     goals[kind as usize] = choice.goal;
                 }
+            }
+            if asked.number == FURTHER {
+                goals.push(0);
             }
             let presence = match required.contains(&asked.number) {
                 true => Presence::Required,
@@ -323,9 +376,7 @@ impl Builder {
                 goals: goals.into(),
             };
             ways += 1 + level.goals.len() as u32;
-            if level.goals.len() > 1 {
-                facts += level.goals.len() as u32;
-            }
+            facts += level.facts_count();
             levels.push(level);
         }
         let mut made = Made {
@@ -354,10 +405,13 @@ impl Builder {
         }
         let mut level_of: Vec<(u32, u32)> =
             levels.iter().map(|level| level.name).zip(0u32..).collect();
+        // That of further members is the last.
         level_of.sort_unstable();
         Ok(Decisions {
             levels: levels.into(),
             level_of: level_of.into(),
+            names: declared.len() as u32,
+            thread,
             decisions: decisions.into(),
             diagrams: diagrams.into(),
         })
@@ -386,11 +440,18 @@ impl Builder {
                 }
                 let condition = known.get(id);
                 todo.extend(condition.parts());
-                if let Condition::Member(name, _) = condition
-                    && let Some(place) = kept.by_name.get(name)
-                {
-                    let first = *first.get_or_insert(*place);
-                    let (a, b) = (top(&mut up, first), top(&mut up, *place));
+                let places = match condition {
+                    Condition::Member(name, _) => kept.by_name.get(name).copied(),
+                    // All are.
+                    Condition::Closed(..) => {
+                        up.fill(0);
+                        Some(0)
+                    }
+                    _ => None,
+                };
+                if let Some(place) = places {
+                    let first = *first.get_or_insert(place);
+                    let (a, b) = (top(&mut up, first), top(&mut up, place));
                     up[a.max(b)] = a.min(b);
                 }
             }
@@ -476,6 +537,7 @@ impl Made<'_> {
         let made = match self.normaliser.conditions.get(id) {
             Condition::Is(is) => u32::from(*is),
             Condition::Member(name, value) => self.member(name, *value)?,
+            Condition::Closed(node, atom) => self.closed(*node, *atom)?,
             Condition::Not(of) => {
                 let of = self.condition(*of)?;
                 let mut known = FxHashMap::default();
@@ -516,6 +578,25 @@ impl Made<'_> {
             None => 1,
         }));
         self.decision(self.level_of_place[&place], to)
+    }
+
+    /// None of the members is there that an atom does not name.
+    fn closed(&mut self, node: NodeId, atom: u16) -> Result<u32, Error> {
+        let named = &self.normaliser.members(node, atom).names;
+        let mut may_be: FxHashSet<u32> = FxHashSet::default();
+        for name in named.order() {
+            let place = self.kept.by_name.get(name);
+            may_be.extend(place.and_then(|place| self.level_of_place.get(place)));
+        }
+        let mut made = 1;
+        for level in (0..self.levels.len() as u32).rev() {
+            if !may_be.contains(&level) {
+                let mut to = vec![0; 1 + self.levels[level as usize].goals.len()];
+                to[0] = made;
+                made = self.decision(level, to)?;
+            }
+        }
+        Ok(made)
     }
 
     /// Neighbours are met first, so that diagrams of few members stay small as long as can

@@ -6,6 +6,7 @@ use std::rc::Rc;
 use rustc_hash::FxHashMap;
 
 use crate::automaton::compile::builder::{Builder, Wanted};
+use crate::automaton::compile::conditions::Kept;
 use crate::automaton::compile::leaves::Asked;
 use crate::automaton::compile::member_rules::Said;
 use crate::automaton::compile::objects::Alternatives;
@@ -20,6 +21,7 @@ use crate::language::formats::Format;
 use crate::language::product::Part;
 use crate::language::re::Re;
 use crate::normal::alternative::StringShape;
+use crate::normal::conjunctions::NONE;
 use crate::normal::demands;
 use crate::normal::normaliser::Normaliser;
 
@@ -35,6 +37,7 @@ impl Builder {
         &mut self,
         all: &Alternatives<'_>,
         tests: &NameTests,
+        kept: &[Option<Kept>],
     ) -> Result<(Option<KeyMachine>, Vec<ExtraClass>), Error> {
         let limit = self.options().max_automaton_states;
         let at = (all.at, "patternProperties");
@@ -47,7 +50,7 @@ impl Builder {
         let questions = self.questions(all, tests);
         let questions = questions.map_err(|_| too_big(&self.normaliser))?;
         if questions.parts.is_empty() {
-            let (classes, _) = self.classes(all, tests, &questions, &[0])?;
+            let (classes, _) = self.classes(all, (tests, kept), &questions, &[0])?;
             return Ok((None, classes));
         }
         let parts: Vec<&Part> = questions.parts.iter().map(|part| &**part).collect();
@@ -56,7 +59,7 @@ impl Builder {
         let mut verdicts: Vec<u64> = (0..dfa.states() as u32).map(|s| dfa.label(s)).collect();
         verdicts.sort_unstable();
         verdicts.dedup();
-        let (mut classes, class_of) = self.classes(all, tests, &questions, &verdicts)?;
+        let (mut classes, class_of) = self.classes(all, (tests, kept), &questions, &verdicts)?;
         let states = 0..dfa.states() as u32;
         let class = states.map(|s| class_of.get(&dfa.label(s)).copied().unwrap_or(NO_CLASS));
         let class: Vec<u32> = class.collect();
@@ -87,7 +90,7 @@ impl Builder {
     fn classes(
         &mut self,
         all: &Alternatives<'_>,
-        tests: &NameTests,
+        (tests, kept): (&NameTests, &[Option<Kept>]),
         questions: &Questions,
         verdicts: &[u64],
     ) -> Result<(Vec<ExtraClass>, FxHashMap<u64, u32>), Error> {
@@ -110,6 +113,12 @@ impl Builder {
                     continue;
                 }
                 let conj = self.normaliser.conj_said(&all.rules, t, &mut said);
+                if let Some(kept) = &kept[t] {
+                    if conj != NONE {
+                        wanted.push((t as u32, conj, kept.further_take()));
+                    }
+                    continue;
+                }
                 let asked = demands::Asked {
                     name: None,
                     declared: &|_| None,

@@ -66,7 +66,7 @@ impl Builder {
             names,
         };
         let declared = self.declared_members(&all, &mut kept)?;
-        let (keys, classes) = self.further_names(&all, &tests)?;
+        let (keys, classes) = self.further_names(&all, &tests, &kept)?;
         let threads = self.object_threads(&all, &orders, (&kept, &declared))?;
         let words = all.names.sorted().map(|(name, number)| word(name, number));
         let words: Vec<Word> = words.collect();

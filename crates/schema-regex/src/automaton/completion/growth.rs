@@ -13,6 +13,7 @@ use std::collections::HashMap;
 use fsm_index::Growth;
 
 use crate::automaton::SchemaAutomaton;
+use crate::automaton::machine::decisions::FURTHER;
 use crate::automaton::machine::node::{ArrayMachine, Member, Node, NumberMachine, ObjectMachine};
 use crate::automaton::machine::node::{StringMachine, has_goal};
 use crate::language::char_dfa::{CharDfa, DEAD, distances};
@@ -207,10 +208,19 @@ impl<'a> Sums<'a> {
                     .flat_map(|(_, names)| names.iter().copied()),
             );
             let decided = thread.decisions.iter().flat_map(|d| d.levels.iter());
-            wanted.extend(decided.map(|level| level.name));
+            wanted.extend(
+                decided
+                    .map(|level| level.name)
+                    .filter(|name| *name != FURTHER),
+            );
+            let decided = thread.decisions.iter().flat_map(|d| d.levels.iter());
+            gives |= decided.map(|level| level.name).any(|name| name == FURTHER);
             let required = thread.required.len() as u64;
             let more = thread.min.saturating_sub(required);
-            others = others.max(more).max(thread.witnesses.into());
+            others = others
+                .max(more)
+                .max(thread.witnesses.into())
+                .max(u64::from(gives));
             gives |= more > 0 || thread.witnesses > 0;
         }
         wanted.sort_unstable();

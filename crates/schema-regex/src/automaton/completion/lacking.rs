@@ -3,6 +3,7 @@
 
 use crate::automaton::SchemaAutomaton;
 use crate::automaton::completion::finish::AS_A_STATE;
+use crate::automaton::machine::decisions::FURTHER;
 use crate::automaton::machine::live::{Live, ObjectAt, has_bit};
 use crate::automaton::machine::node::{Choice, ObjectMachine};
 use crate::automaton::run::scratch::{Config, Frame, Scratch, Thread, Top, threads_in};
@@ -166,7 +167,8 @@ impl SchemaAutomaton {
             let at = ObjectAt::of(&frame, &used, &[]);
             wanted = decisions
                 .nearest(&live, m, &at)
-                .and_then(|(_, first)| first);
+                .and_then(|(_, first)| first)
+                .filter(|first| *first != FURTHER);
         }
         let more = u64::from(frame.count) < t.min;
         if wanted.is_none() && more && open == 0 {
@@ -219,7 +221,11 @@ impl SchemaAutomaton {
             let live = self.live(self.room(stack, x));
             let at = ObjectAt::of(&frame, &used, &[]);
             let nearest = decisions.nearest(&live, m, &at);
-            open.extend(nearest.and_then(|(_, first)| first));
+            open.extend(
+                nearest
+                    .and_then(|(_, first)| first)
+                    .filter(|n| *n != FURTHER),
+            );
         }
         open
     }
@@ -237,7 +243,16 @@ impl SchemaAutomaton {
         let Some(first) = nearest(m, &frame, &threads, &used) else {
             return Vec::new();
         };
-        let open = m.threads[first.id as usize].witnesses & !first.progress;
+        let t = &m.threads[first.id as usize];
+        let open = match &t.decisions {
+            None => t.witnesses & !first.progress,
+            Some(decisions) => {
+                let live = self.live(self.room(stack, x));
+                let at = ObjectAt::of(&frame, &used, &[]);
+                let nearest = decisions.nearest(&live, m, &at);
+                u32::from(nearest.and_then(|(_, first)| first) == Some(FURTHER))
+            }
+        };
         let usable = self.usable(top, x).classes;
         (0..m.classes.len())
             .filter(|class| usable & (1 << class) != 0)

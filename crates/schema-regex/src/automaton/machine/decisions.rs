@@ -16,6 +16,9 @@ const HOLDS: u32 = 1;
 /// Decisions are numbered from here on.
 pub(crate) const FIRST_DECISION: u32 = 2;
 
+/// The number that stands for all names that are not declared.
+pub(crate) const FURTHER: u32 = u32::MAX;
+
 /// Diagrams over the members of an object, for one thread.
 #[derive(Debug)]
 pub(crate) struct Decisions {
@@ -26,12 +29,16 @@ pub(crate) struct Decisions {
     /// Those that a decision leads to come before it.
     pub(crate) decisions: Box<[Decision]>,
     pub(crate) diagrams: Box<[Diagram]>,
+    /// How many names are declared.
+    pub(crate) names: u32,
+    /// The thread.
+    pub(crate) thread: u32,
 }
 
 /// A member that is decided on.
 #[derive(Debug)]
 pub(crate) struct Level {
-    /// The number of its name.
+    /// The number of its name, or [`FURTHER`]: a member that no name is declared for.
     pub(crate) name: u32,
     /// Whether it must be there.
     pub(crate) required: Presence,
@@ -69,7 +76,20 @@ pub(crate) struct Diagram {
 impl Level {
     /// The bit that is set where the value was of a kind, if several kinds are told apart.
     fn fact(&self, kind: u32) -> Option<u32> {
-        (self.goals.len() > 1).then(|| self.facts + kind)
+        (self.facts_count() > 0).then(|| self.facts + kind)
+    }
+
+    /// How many bits it has: of a declared name there is another one where it was used.
+    pub(crate) fn facts_count(&self) -> u32 {
+        match self.goals.len() as u32 {
+            1 if self.name != FURTHER => 0,
+            kinds => kinds,
+        }
+    }
+
+    /// Whether such a member is there.
+    fn is_there(&self, at: &ObjectAt<'_>) -> bool {
+        at.has(self.name) || self.kind(at).is_some()
     }
 
     /// The kind of a value that was read.
@@ -85,6 +105,7 @@ impl Level {
 impl Decisions {
     /// The level of a name.
     fn level(&self, name: u32) -> Option<&Level> {
+        let name = if name < self.names { name } else { FURTHER };
         let place = self.level_of.binary_search_by_key(&name, |(n, _)| *n);
         Some(&self.levels[self.level_of[place.ok()?].1 as usize])
     }
@@ -102,10 +123,8 @@ impl Decisions {
 
     /// Where the bits end that begin at a place.
     pub(crate) fn facts_end(&self, from: u32) -> u32 {
-        let ends = self.levels.iter().map(|level| match level.goals.len() {
-            0 | 1 => from,
-            kinds => level.facts + kinds as u32,
-        });
+        let ends = self.levels.iter();
+        let ends = ends.map(|level| level.facts + level.facts_count());
         ends.max().unwrap_or(from)
     }
 
@@ -115,8 +134,12 @@ impl Decisions {
         let mut open = Vec::with_capacity(ways.sum());
         for level in &self.levels {
             let known = level.kind(at);
+            let Some(member) = m.declared.get(level.name as usize) else {
+                let is_there = known.is_some();
+                open.extend([!is_there, is_there || self.further_may_come(live, m)]);
+                continue;
+            };
             let is_there = at.has(level.name);
-            let member = &m.declared[level.name as usize];
             open.push(!is_there && level.required == Presence::Free);
             let kinds = (0..).zip(&level.goals).map(|(kind, goal)| match known {
                 Some(known) => known == kind,
@@ -127,6 +150,13 @@ impl Decisions {
             open.extend(kinds);
         }
         open
+    }
+
+    /// Whether a member that no name is declared for may come, where none has.
+    fn further_may_come(&self, live: &Live<'_>, m: &ObjectMachine) -> bool {
+        m.classes
+            .iter()
+            .any(|class| class.count != Some(0) && live.offers(&class.member, self.thread))
     }
 
     /// By decision whether some open way leads from it to what holds.
@@ -262,7 +292,7 @@ impl Decisions {
         for decision in &self.decisions {
             let level = &self.levels[decision.level as usize];
             let from = level.ways as usize;
-            let is_there = at.has(level.name);
+            let is_there = level.is_there(at);
             let to = decision.to.iter().enumerate();
             let to = to.filter(|(way, _)| open[from + way]);
             let to = to.filter_map(|(way, to)| {
@@ -279,9 +309,9 @@ impl Decisions {
             while let Some(decision) = place.checked_sub(FIRST_DECISION) {
                 let (_, way) = needs[decision as usize]?;
                 let decision = &self.decisions[decision as usize];
-                let name = self.levels[decision.level as usize].name;
-                if way > 0 && !at.has(name) {
-                    first = Some(first.map_or(name, |first| first.min(name)));
+                let level = &self.levels[decision.level as usize];
+                if way > 0 && !level.is_there(at) {
+                    first = Some(first.map_or(level.name, |first| first.min(level.name)));
                 }
                 place = decision.to[way];
             }

@@ -35,8 +35,14 @@ impl Normaliser {
     /// the kind satisfies it.
     pub(crate) fn expand(&mut self, conj: ConjId, kind: Kind) -> Result<Shapes, Error> {
         let before = self.budget.left();
+        if self.may_keep(kind) && self.multiplies(conj) {
+            match self.expand_by(conj, kind, Choosing::Keeping) {
+                Ok(found) => return Ok(found),
+                Err(_) => self.budget.reset(before),
+            }
+        }
         let error = match self.expand_by(conj, kind, Choosing::ByCases) {
-            Err(error) if self.may_keep(&error, kind) => error,
+            Err(error) if self.may_keep(kind) && is_too_much(&error) => error,
             found => return found,
         };
         // Of a search that was given up the work is not charged: there is one more at most.
@@ -47,16 +53,9 @@ impl Normaliser {
         }
     }
 
-    /// Whether choices of objects that are too many may be kept as conditions.
-    fn may_keep(&self, error: &Error, kind: Kind) -> bool {
-        let multiplies = matches!(
-            error.kind(),
-            ErrorKind::TooManyAlternatives | ErrorKind::TooManySteps
-        );
-        multiplies
-            && kind == Kind::Object
-            && self.target() == Target::Automaton
-            && !self.options.closes()
+    /// Whether choices of a kind may be kept as conditions.
+    fn may_keep(&self, kind: Kind) -> bool {
+        kind == Kind::Object && self.target() == Target::Automaton && !self.options.closes()
     }
 
     fn expand_by(&mut self, conj: ConjId, kind: Kind, choosing: Choosing) -> Result<Shapes, Error> {
@@ -428,4 +427,12 @@ impl Normaliser {
         }
         Ok(true)
     }
+}
+
+/// Whether an error says that alternatives multiply.
+fn is_too_much(error: &Error) -> bool {
+    matches!(
+        error.kind(),
+        ErrorKind::TooManyAlternatives | ErrorKind::TooManySteps
+    )
 }
