@@ -63,6 +63,29 @@ fn one_name_of_many_is_counted() {
     }
 }
 
+#[test]
+fn members_of_conditions_are_limited() {
+    let usual = Options::default();
+    let raised = Options::default()
+        .with_max_automaton_states(100_000)
+        .with_max_steps(50_000_000);
+    for (count, options, fits) in [
+        (900, &usual, true),
+        (1_100, &usual, false),
+        (2_400, &raised, true),
+        (2_600, &raised, false),
+    ] {
+        match SchemaAutomaton::new(&told_by_names(count), options) {
+            Ok(_) => assert!(fits, "{count}"),
+            Err(error) => {
+                assert!(!fits, "{count}: {error}");
+                assert_eq!(error.kind(), ErrorKind::TooManyAlternatives);
+                assert_eq!(error.pointer(), "/oneOf");
+            }
+        }
+    }
+}
+
 /// One field of several, or none of them, as protocol buffers have it.
 #[test]
 fn none_of_them_is_a_branch() {
@@ -149,11 +172,33 @@ fn tags_of_any_form_tell_objects_apart() {
 }
 
 #[test]
-fn what_counts_members_is_still_a_choice() {
-    let mut schema = told_by_names(9);
-    schema["maxProperties"] = json!(3);
+fn what_speaks_of_names_by_patterns_is_still_a_choice() {
+    let branches = (0..12).map(|n| {
+        json!({"patternProperties": {format!("^b{n}"): {"type": "integer"}}, "required": [format!("c{n}"), format!("d{n}")]})
+    });
+    let schema = json!({"type": "object", "oneOf": branches.collect::<Value>()});
     let error = SchemaAutomaton::new(&schema, &Options::default()).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::TooManyAlternatives);
+}
+
+#[test]
+fn members_are_counted_beside_conditions() {
+    let mut schema = told_by_names(9);
+    schema["maxProperties"] = json!(3);
+    schema["minProperties"] = json!(3);
+    let automaton = compiled(&schema);
+    says(
+        &automaton,
+        &[
+            r#"{"id": "x", "b0": 1, "b1": ""}"#,
+            r#"{"more": "x", "b8": 1, "id": ""}"#,
+        ],
+        &[
+            r#"{"id": "x", "b0": 1}"#,
+            r#"{"id": "x", "more": 1, "other": 1}"#,
+            r#"{"id": "x", "b0": 1, "b1": "", "b2": ""}"#,
+        ],
+    );
 }
 
 /// Closed branches and others, of which the closed ones are not told apart by a tag.
@@ -294,10 +339,14 @@ fn kept(c: &mut Chance) -> Value {
     if c.one_in(3) {
         schema["required"] = json!([c.pick(NAMES)]);
     }
-    match c.next(5) {
+    if c.one_in(4) {
+        schema["maxProperties"] = json!(c.next(6));
+    }
+    match c.next(6) {
         0 => schema["additionalProperties"] = leaf(c),
         1 => schema["propertyNames"] = json!({"maxLength": 1}),
-        2 => schema["dependentRequired"] = json!({ *c.pick(NAMES): [c.pick(NAMES)] }),
+        2 => schema["minProperties"] = json!(1 + c.next(4)),
+        3 => schema["dependentRequired"] = json!({ *c.pick(NAMES): [c.pick(NAMES)] }),
         _ => {}
     }
     schema

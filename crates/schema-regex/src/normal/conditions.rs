@@ -169,6 +169,10 @@ impl Conditions {
     }
 }
 
+/// Up to so many members are counted beside conditions: the counts that an object can reach are
+/// the bits of one number.
+pub(crate) const MOST_COUNTED: u64 = 120;
+
 /// Fewer branches than this have no more than 2^10 alternatives where each fails in two ways.
 const FEWEST_BRANCHES: usize = 9;
 
@@ -558,7 +562,8 @@ impl Normaliser {
             o.conditions.insert(known.implied(there, needed));
         }
         o.conditions.remove(&TRUE);
-        o.min == 0 && o.max.is_none() && o.some.is_empty()
+        let counted = o.max.unwrap_or(0).max(o.min);
+        counted <= MOST_COUNTED && o.some.is_empty()
     }
 }
 

@@ -134,8 +134,9 @@ impl Builder {
             o.names.push(Signed::yes(location));
             self.narrow(conj, "propertyNames", capped_names(cap));
         }
-        // Where a name implies another one members are not counted.
-        if let (Some(cap), None, true) = (caps.members, o.max, o.implies.is_empty()) {
+        // Where a name implies another one, or conditions are kept, members are not counted.
+        let is_counted = o.implies.is_empty() && o.conditions.is_empty();
+        if let (Some(cap), None, true) = (caps.members, o.max, is_counted) {
             let found = (o.required.len() + o.some.len()) as u64;
             let cap = cap.max(named).max(o.min).max(found);
             o.max = Some(cap);
@@ -163,7 +164,8 @@ impl Builder {
         let implied = o.implies.iter();
         let implied = implied.flat_map(|(name, needed)| std::iter::once(name).chain(needed));
         let names = listed.chain(of_rules).chain(&o.required).chain(implied);
-        names.cloned().collect()
+        let kept = self.normaliser.names_of_conditions(o);
+        names.cloned().chain(kept).collect()
     }
 
     /// The patterns of names that an object's conditions have.

@@ -6,6 +6,7 @@
 //! it ends. Conditions that have no member in common get diagrams of their own; in each diagram
 //! come first the members that most conditions speak of.
 
+use std::cmp::Reverse;
 use std::collections::HashMap;
 
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -349,6 +350,9 @@ impl Builder {
         mut facts: u32,
     ) -> Result<Decisions, Error> {
         let (order, ends) = self.levels_of(kept);
+        if order.len() > MOST_LEVELS {
+            return Err(self.normaliser.too_many_alternatives(at));
+        }
         let level_of_place: FxHashMap<usize, u32> = order.iter().copied().zip(0u32..).collect();
         let mut levels = Vec::with_capacity(order.len());
         let mut ways = 0;
@@ -479,13 +483,16 @@ impl Builder {
         let mut order = Vec::with_capacity(kept.members.len());
         let mut ends = Vec::with_capacity(groups.len());
         for (_, mut places, roots) in groups {
-            places.sort_by_key(|place| std::cmp::Reverse(kept.members[*place].uses));
+            places.sort_by_key(|place| Reverse(kept.members[*place].uses));
             order.extend(places);
             ends.push((roots, order.len() as u32));
         }
         (order, ends)
     }
 }
+
+/// A diagram has no more levels, because what meets two of them calls itself at each level.
+const MOST_LEVELS: usize = 2_500;
 
 /// How two diagrams are met.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
@@ -605,6 +612,8 @@ impl Made<'_> {
         if parts.is_empty() {
             return Ok(u32::from(op == Op::All));
         }
+        // What is decided last comes first: above, diagrams may be wide.
+        parts.sort_by_key(|part| Reverse(self.level(*part)));
         while parts.len() > 1 {
             let pairs = parts.chunks(2).map(|pair| match *pair {
                 [a, b] => self.met(op, a, b),

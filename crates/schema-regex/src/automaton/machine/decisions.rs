@@ -201,6 +201,92 @@ impl Decisions {
         })
     }
 
+    /// Whether an object can be finished such that all holds and its members are as many as
+    /// they must be.
+    pub(crate) fn can_count(
+        &self,
+        live: &Live<'_>,
+        m: &ObjectMachine,
+        t: &ObjectThread,
+        at: &ObjectAt<'_>,
+    ) -> bool {
+        let most = t.max.map_or(t.min, |max| max.saturating_add(1).max(t.min));
+        let counts = Counts::up_to(most);
+        let open = self.open(live, m, at);
+        let further = self.further_left(live, m, at);
+        // What no condition speaks of: it is free to come, or must.
+        let mut sums = Counts::NONE_MORE;
+        for number in 0..self.names {
+            let is_free = !self.has(number) && !at.has(number);
+            if is_free && live.offers(&m.declared[number as usize], self.thread) {
+                let is_required = t.required.iter().any(|(_, name)| *name == number);
+                sums = match is_required {
+                    true => counts.more(sums),
+                    false => sums | counts.more(sums),
+                };
+            }
+        }
+        if !self.has(FURTHER) {
+            sums = counts.up_to_more(sums, further);
+        }
+        // The counts in front of a level that goes a way, of those behind it.
+        let before = |level: &Level, way: usize, sums: u128| match (level.name, way) {
+            (_, 0) => sums,
+            (FURTHER, _) if level.is_there(at) => counts.up_to_more(sums, further),
+            (FURTHER, _) => counts.up_to_more(counts.more(sums), further.saturating_sub(1)),
+            _ if level.is_there(at) => sums,
+            _ => counts.more(sums),
+        };
+        let passed = |from: u32, to: u32, sums: u128| {
+            let levels = self.levels[from as usize..to as usize].iter().rev();
+            levels.fold(sums, |sums, level| {
+                let ways = 0..=level.goals.len();
+                let ways = ways.filter(|way| open[level.ways as usize + way]);
+                ways.fold(0, |all, way| all | before(level, way, sums))
+            })
+        };
+        let mut known: Vec<u128> = Vec::with_capacity(self.decisions.len());
+        for diagram in &self.diagrams {
+            let reach = |from: u32, place: u32, known: &[u128]| match place {
+                FAILS => 0,
+                HOLDS => passed(from, diagram.end, sums),
+                decision => {
+                    let at = (decision - FIRST_DECISION) as usize;
+                    passed(from, self.decisions[at].level, known[at])
+                }
+            };
+            known.clear();
+            for decision in &self.decisions {
+                if !(diagram.from..diagram.end).contains(&decision.level) {
+                    known.push(0);
+                    continue;
+                }
+                let level = &self.levels[decision.level as usize];
+                let ways = decision.to.iter().enumerate();
+                let ways = ways.filter(|(way, _)| open[level.ways as usize + way]);
+                let all = ways.fold(0, |all, (way, to)| {
+                    all | before(level, way, reach(decision.level + 1, *to, &known))
+                });
+                known.push(all);
+            }
+            let all = reach(diagram.from, diagram.root, &known);
+            sums = all;
+        }
+        counts.some_between(sums, at.count.into(), (t.min, t.max))
+    }
+
+    /// How many members may still come that no name is declared for.
+    fn further_left(&self, live: &Live<'_>, m: &ObjectMachine, at: &ObjectAt<'_>) -> u64 {
+        let mut left = 0u64;
+        for (c, class) in m.classes.iter().enumerate() {
+            if live.offers(&class.member, self.thread) {
+                let more = live.capacity(m, c, at).unwrap_or(u64::MAX);
+                left = left.saturating_add(more);
+            }
+        }
+        left
+    }
+
     /// Which ways of the levels lead to what holds, as one list: see [`Level::ways`].
     pub(crate) fn ways(&self, live: &Live<'_>, m: &ObjectMachine, at: &ObjectAt<'_>) -> Vec<bool> {
         let open = self.open(live, m, at);
@@ -320,6 +406,49 @@ impl Decisions {
     }
 }
 
+/// Sets of counts, as bits of which the last one is for all counts from it on.
+struct Counts {
+    last: u32,
+}
+
+impl Counts {
+    /// No member more, and that alone.
+    const NONE_MORE: u128 = 1;
+
+    fn up_to(most: u64) -> Counts {
+        let last = u32::try_from(most).unwrap_or(u32::MAX);
+        Counts {
+            last: last.min(126),
+        }
+    }
+
+    /// Each count with one member more.
+    fn more(&self, counts: u128) -> u128 {
+        let last = 1u128 << self.last;
+        let over = counts & last;
+        ((counts & (last - 1)) << 1) | over
+    }
+
+    /// Each count with up to so many members more.
+    fn up_to_more(&self, counts: u128, most: u64) -> u128 {
+        let mut all = counts;
+        for _ in 0..most.min(self.last.into()) {
+            all |= self.more(all);
+        }
+        all
+    }
+
+    /// Whether one of the counts, of members beside some, lies between bounds.
+    fn some_between(&self, counts: u128, beside: u64, (min, max): (u64, Option<u64>)) -> bool {
+        (0..=self.last).any(|count| {
+            let all = u64::from(count) + beside;
+            // The last bit is for more as well, which is too many where there is a bound.
+            let fits = max.is_none_or(|max| all <= max);
+            counts & (1 << count) != 0 && all >= min && fits
+        })
+    }
+}
+
 fn can_hold(place: u32, hopes: &[bool]) -> bool {
     match place.checked_sub(FIRST_DECISION) {
         Some(decision) => hopes[decision as usize],
@@ -328,6 +457,11 @@ fn can_hold(place: u32, hopes: &[bool]) -> bool {
 }
 
 impl ObjectThread {
+    /// Whether there is a bound on the number of members.
+    pub(crate) fn counts_members(&self) -> bool {
+        self.min > 0 || self.max.is_some()
+    }
+
     /// The bit that a frame has behind a member of this name with a value of the kind that
     /// `take` tells, if it has one.
     pub(crate) fn fact(&self, name: u32, take: u32) -> Option<u32> {

@@ -212,11 +212,11 @@ impl Live<'_> {
         if !t.implies.is_empty() && !self.implied(m, t, thread, at) {
             return false;
         }
-        if t.decisions
-            .as_ref()
-            .is_some_and(|d| !d.can_hold(self, m, at))
-        {
-            return false;
+        if let Some(decisions) = &t.decisions {
+            return match t.counts_members() {
+                true => decisions.can_count(self, m, t, at),
+                false => decisions.can_hold(self, m, at),
+            };
         }
         let count = u64::from(at.count);
         if t.max.is_some_and(|x| count + missing > x) {

@@ -6,6 +6,7 @@ use rustc_hash::FxHashMap;
 
 use crate::automaton::machine::live::{Live, ObjectAt, has_bit};
 use crate::automaton::machine::node::{Choice, LOOSE, ObjectMachine, ObjectThread};
+use crate::automaton::run::scratch::Thread;
 
 /// One thread of an object before a name.
 pub(crate) struct AfterNames<'a> {
@@ -66,9 +67,14 @@ impl<'a> AfterNames<'a> {
             ranks: Vec::new(),
             further: Vec::new(),
             implied: None,
-            ways: t.decisions.as_ref().map(|d| d.ways(live, m, before)),
+            ways: None,
             searched: FxHashMap::default(),
         };
+        if let Some(decisions) = &t.decisions {
+            let counts = t.counts_members();
+            out.ways = (!counts).then(|| decisions.ways(live, m, before));
+            return out;
+        }
         for (at, (rank, name)) in t.required.iter().enumerate() {
             if *rank == LOOSE && has_bit(out.used, *name) {
                 out.loose_there += 1;
@@ -118,13 +124,17 @@ impl<'a> AfterNames<'a> {
         after: &ObjectAt<'_>,
     ) -> bool {
         let t = self.t;
-        let mut progress = progress | choice.take;
-        if let (Some(decisions), Some(ways)) = (&t.decisions, &self.ways) {
-            if !decisions.leads(number, choice.take, ways) {
-                return false;
-            }
-            progress = 0;
+        if let Some(decisions) = &t.decisions {
+            let id = self.thread;
+            return match &self.ways {
+                Some(ways) => decisions.leads(number, choice.take, ways),
+                None => {
+                    let thread = Thread { id, progress };
+                    self.live.goes_on(self.m, thread, (number, choice), after)
+                }
+            };
         }
+        let progress = progress | choice.take;
         let floor = after.floor(t);
         let from = t.required.partition_point(|(rank, _)| *rank < floor);
         if self.hopeless > from {

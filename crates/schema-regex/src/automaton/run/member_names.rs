@@ -68,9 +68,10 @@ impl SchemaAutomaton {
         let at = ObjectAt::of(&frame, &used, &extras);
         let mut goals: Vec<u32> = Vec::new();
         for thread in threads_in(&threads) {
-            let decisions = m.threads[thread.id as usize].decisions.as_ref();
+            let t = &m.threads[thread.id as usize];
             // Of many kinds of values all are asked for at once.
-            let decisions = decisions.filter(|d| d.has(number));
+            let decisions = t.decisions.as_ref();
+            let decisions = decisions.filter(|d| d.has(number) && !t.counts_members());
             let ways = decisions.map(|d| d.ways(&live, m, &at));
             let goes_on = |c: &Choice| match (decisions, &ways) {
                 (Some(d), Some(ways)) => d.leads(number, c.take, ways),
