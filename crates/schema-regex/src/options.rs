@@ -311,14 +311,16 @@ pub struct Options {
     /// the value and of combining keywords (default: 128).
     pub max_depth: usize,
     /// The most alternatives at one location, once `anyOf`, `oneOf`, `if` and
-    /// the like are distributed over their siblings (default: 2,000).
+    /// the like are distributed over their siblings (default: 2,000). The automaton
+    /// keeps those of objects as conditions, where that is possible and they are more.
     pub max_alternatives: usize,
     /// The most values and alternatives looked at in one compilation, a bound
     /// on time: a step is about a microsecond (default: 500,000).
     pub max_steps: usize,
     /// The most states of an automaton that has to be built to read a pattern, or to
-    /// intersect and complement several (default: 3,000, because a host of up to twenty
-    /// labels of 63 characters takes 2,541). Those of numbers may have twenty times as many.
+    /// intersect and complement several, and the most decisions that the conditions of one
+    /// object take (default: 3,000, because a host of up to twenty labels of 63 characters
+    /// takes 2,541). Those of numbers may have twenty times as many.
     pub max_automaton_states: usize,
     /// The orders in which the automaton admits the properties of an object.
     /// (Regular expressions have the schema's.)
@@ -459,7 +461,9 @@ pub enum PropertyOrder {
     /// place, of `anyOf` and the like through the branches that are taken; then
     /// names that only `required` or the like has, in order of appearance; then
     /// further ones in any order. A name that only branches mention which are not
-    /// taken may count as one of the second or of the third.
+    /// taken may count as one of the second or of the third. Objects whose
+    /// alternatives are kept as conditions, because they multiply past
+    /// [`Options::max_alternatives`], take their members in any order.
     #[default]
     Schema,
     /// Every order.

@@ -7,6 +7,9 @@
 //! it satisfies, and the threads of the frame below that needed another one are
 //! gone. A thread that cannot be finished any more is dropped at once, so what
 //! is left is always live.
+//!
+//! Alternatives of objects that would multiply are no threads: a thread then has *decisions*,
+//! diagrams over the members that came and the kinds of their values.
 
 pub(crate) mod compile;
 pub(crate) mod completion;

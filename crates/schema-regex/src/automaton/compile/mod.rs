@@ -6,7 +6,8 @@
 //! - [`caps`]: bounds of the options for what the schema leaves without one.
 //! - [`plain_objects`]: objects of which `properties` and `required` say everything.
 //! - [`objects`]: all other objects. [`declared`] numbers their names, [`member_order`] tells
-//!   the place of each name in the order, [`member_rules`] what is said of each member, and
+//!   the place of each name in the order, [`member_rules`] what is said of each member,
+//!   [`conditions`] what must hold of members together, and
 //!   [`further_names`] the classes of names that are not declared.
 //! - [`heights`]: when all nodes are there, how flat the values of each goal can be, and
 //!   which goals have none.
