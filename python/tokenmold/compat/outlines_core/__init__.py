@@ -2,8 +2,8 @@
 
 Replace ``import outlines_core`` by ``from tokenmold.compat import outlines_core``. Numbers of states
 are those of another automaton, and :meth:`Vocabulary.from_pretrained` reads a folder, or asks
-``transformers`` for a name. A regular expression that has word boundaries or look-around is refused
-by both.
+``transformers`` for a name. Word boundaries and look-around in a regular expression, which the original
+refuses, are kept.
 """
 
 from . import json_schema
