@@ -65,7 +65,7 @@ fn one_name_of_many_is_counted() {
 
 #[test]
 fn members_of_conditions_are_limited() {
-    let usual = Options::default();
+    let usual = Options::default().with_max_automaton_states(2_000);
     let raised = Options::default()
         .with_max_automaton_states(100_000)
         .with_max_steps(50_000_000);
