@@ -48,6 +48,7 @@ pub(crate) enum Condition {
     One(Box<[ConditionId]>),
 }
 
+#[cfg(feature = "automaton")]
 impl Condition {
     /// The conditions that it consists of.
     pub(crate) fn parts(&self) -> &[ConditionId] {
