@@ -9,16 +9,16 @@ use serde_json::{Value, json};
 
 use crate::tool_calls::{Answer, Verdict, cuts, stream};
 
-/// What became of a case.
+/// The outcome of a case.
 #[derive(Clone, Debug)]
 pub enum Outcome {
     /// It was read, more or less as it was wanted.
     Read {
-        /// How right it is.
+        /// The degree to which it is right.
         verdict: Verdict,
-        /// What was wanted.
+        /// The answer that was wanted.
         expected: String,
-        /// What came.
+        /// The answer that came.
         got: String,
     },
     /// It cannot be asked of this crate.

@@ -54,7 +54,7 @@ impl Thread {
         self.must.is_empty() && self.not == FALSE
     }
 
-    /// Whether this one holds wherever another one at the same place does.
+    /// Says whether this one holds wherever another one at the same place does.
     fn is_weaker(&self, other: &Thread) -> bool {
         let mut theirs = other.must.iter();
         let has = |mine: &FormulaId| theirs.any(|f| f == mine);
@@ -68,11 +68,11 @@ struct Known {
     threads: Rc<[Thread]>,
     /// All formulas inside, ascending.
     inside: Rc<[FormulaId]>,
-    /// Whether it holds of the empty rest.
+    /// Says whether it holds of the empty rest.
     ends: bool,
 }
 
-/// What holds at one place of a text.
+/// The facts at one place of a text.
 struct Position {
     is_start: bool,
     /// By look, whether the expression has a match that begins, or ends, here.
@@ -484,7 +484,7 @@ impl Formulas<'_> {
     }
 }
 
-/// Whether the whole of a text is accepted by an automaton with looks: each look is asked at
+/// Says whether the whole of a text is accepted by an automaton with looks: each look is asked at
 /// each place, those inside of others first. Time is the product of all three numbers.
 pub(crate) fn accepts(nfa: &Nfa, text: &[u32]) -> bool {
     let mut truth: Vec<Vec<bool>> = Vec::with_capacity(nfa.looks.len());

@@ -35,7 +35,7 @@ pub enum State {
     Look {
         /// Which of the looks that [`Builder::look`] knows.
         look: LookId,
-        /// Where that leads.
+        /// The state that it leads to.
         next: NfaId,
     },
     /// Ends the expression of a look.
@@ -47,7 +47,7 @@ pub enum State {
 /// The number of a look of an [`Nfa`]. A look has a greater one than those inside of it.
 pub type LookId = u32;
 
-/// Where a look-around looks, and for what.
+/// The direction of a look-around, and what it wants.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Look {
     /// A match of an expression begins here.
@@ -61,12 +61,12 @@ pub enum Look {
 }
 
 impl Look {
-    /// Whether the text before a place is looked at.
+    /// Says whether the text before a place is looked at.
     pub(crate) fn is_behind(self) -> bool {
         matches!(self, Look::Behind | Look::NotBehind)
     }
 
-    /// Whether there must be no match.
+    /// Says whether there must be no match.
     pub(crate) fn is_negative(self) -> bool {
         matches!(self, Look::NotAhead | Look::NotBehind)
     }
@@ -162,7 +162,7 @@ pub fn set_bytes(ranges: usize) -> usize {
     2 * ranges * size_of::<(u32, u32)>() + 80
 }
 
-/// What a look takes, here and in the map by which it is found.
+/// The memory that a look takes, here and in the map by which it is found.
 const LOOK_BYTES: usize = 64;
 
 impl<'m, M: Meter> Builder<'m, M> {

@@ -24,7 +24,7 @@ pub enum Shape<'e, E> {
     },
     /// The empty text, where the text around allows it.
     Look {
-        /// Where it looks, and for what.
+        /// The direction in which it looks, and what it wants.
         look: Look,
         /// The expression of which a match is looked for.
         of: &'e E,

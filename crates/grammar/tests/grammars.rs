@@ -217,10 +217,10 @@ fn errors_say_where_and_what() {
         ),
         (
             Dialect::Gbnf,
-            "root ::= \"a\"{60000}",
+            "root ::= (\"a\" root?){2000000}",
             ErrorKind::LimitExceeded,
-            0,
-            "max_terminal_states",
+            1,
+            "max_count",
         ),
         (
             Dialect::Gbnf,

@@ -190,7 +190,7 @@ impl Compiler {
     fn _json_schema(&self, py: Python<'_>, schema: &str, options: &str) -> PyResult<Constraint> {
         let before = self.cache().misses;
         let constraint = self.compile(py, &describe::json_schema(schema, options_of(options)?))?;
-        // What is remembered was told.
+        // A constraint that is remembered was told of.
         if self.cache().misses != before {
             let notices = constraint.compiled.notices();
             if !notices.is_empty() {

@@ -150,7 +150,7 @@ impl Compiled {
         })
     }
 
-    /// What of a schema constrains nothing although its writer may think so, a line for each.
+    /// Keywords that constrain nothing although their writer may think so, a line for each.
     pub(crate) fn notices(&self) -> Vec<String> {
         let Indexed::Schema(index) = &self.index else {
             return Vec::new();
@@ -318,7 +318,7 @@ fn options_of(description: &Value) -> PyResult<Options> {
     Ok(options)
 }
 
-/// What a reader of the schema should know of a keyword that constrains nothing.
+/// The notice about a keyword that constrains nothing.
 fn notice(entry: &Entry) -> Option<String> {
     match &entry.status {
         Status::Ignored(why) => Some(why.clone()),
@@ -518,13 +518,14 @@ impl Constraint {
             line.set_item("pointer", pointer)?;
             line.set_item("keyword", keyword)?;
             line.set_item("status", status)?;
+            let why = schema_regex::in_words_of(&why, crate::error::argument);
             line.set_item("why", why)?;
             list.append(line)?;
         }
         Ok(list)
     }
 
-    /// What of a JSON Schema constrains nothing although its writer may think so, a line for
+    /// Keywords of a JSON Schema that constrain nothing although their writer may think so, a line for
     /// each: keywords that look like misspelt ones, keywords of a later draft, unknown formats,
     /// members that never come. Empty for other constraints.
     #[getter]

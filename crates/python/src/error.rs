@@ -32,11 +32,16 @@ pub(crate) fn add(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("TokenmoldError", class)
 }
 
+/// The argument that an option of Rust's is in Python.
+pub(crate) fn argument(option: &str) -> String {
+    format!("`{option}=`")
+}
+
 /// The exception with these words.
 #[cold]
 pub(crate) fn error(message: impl Into<String>, said: Said) -> PyErr {
     // Options have the names of the arguments that they are here.
-    let message = schema_regex::in_words_of(&message.into(), |option| format!("`{option}=`"));
+    let message = schema_regex::in_words_of(&message.into(), argument);
     let error = TokenmoldError::new_err(message);
     Python::attach(|py| {
         let value = error.value(py);

@@ -37,7 +37,7 @@ pub(crate) fn compile(pattern: &str, costs: &mut Costs<'_>) -> Result<Nfa, Error
 /// A pattern of which look-arounds are groups with names: `regex-syntax` reads none.
 struct Looks {
     text: String,
-    /// How the names begin; no other group's name does.
+    /// The beginning of the names; no other group's name does.
     prefix: String,
     /// Where the names were put, and by how many bytes the pattern grew each time.
     grown: Vec<(usize, usize)>,
@@ -249,7 +249,7 @@ struct Patterns {
     looked: HashMap<Beside, NfaId>,
 }
 
-/// What a boundary asks of the characters beside it.
+/// The condition of a boundary on the characters beside it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Beside {
     LineFeed,

@@ -46,7 +46,7 @@ pub(super) enum Body {
     Parameters(Parameters),
 }
 
-/// How several calls stand together.
+/// The form of several calls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Rows {
     /// In a list, with commas between them.

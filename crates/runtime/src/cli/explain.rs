@@ -8,7 +8,7 @@ use tokenmold::schema_regex::automaton::SchemaAutomaton;
 use tokenmold::schema_regex::{self, ErrorKind};
 
 use super::grammar::Notation;
-use super::schema::{SchemaOptions, Use};
+use super::schema::{SchemaOptions, Use, told};
 use super::style::{Paint, Style};
 use super::{Failure, Output, Verdict, grammar, ledger};
 
@@ -71,15 +71,20 @@ pub(crate) fn run(args: &Args) -> Result<Output, Failure> {
             format!("accepted: {} nodes", automaton.nodes()),
             Paint::Good,
         ),
-        Err(e) if e.kind() == ErrorKind::Unsatisfiable => (format!("empty {e}"), Paint::Bad),
-        Err(e) => (format!("refused {e}"), Paint::Bad),
+        Err(e) if e.kind() == ErrorKind::Unsatisfiable => (told(&format!("empty {e}")), Paint::Bad),
+        Err(e) => (told(&format!("refused {e}")), Paint::Bad),
     };
     let _ = writeln!(text, "{}", style.paint(paint, said));
     let _ = match &regex {
         Ok(regex) => writeln!(text, "as a regular expression: {} bytes", regex.len()),
-        Err(e) => writeln!(text, "as a regular expression: refused {e}"),
+        Err(e) => writeln!(
+            text,
+            "as a regular expression: refused {}",
+            told(&e.to_string())
+        ),
     };
-    let error = |e: &schema_regex::Error| json!({ "pointer": e.pointer(), "why": e.message() });
+    let error =
+        |e: &schema_regex::Error| json!({ "pointer": e.pointer(), "why": told(e.message()) });
     let mut json = json!({
         "accepted": result.is_ok(),
         "error": result.as_ref().err().map(error),

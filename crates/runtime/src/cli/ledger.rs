@@ -3,6 +3,8 @@
 use serde_json::{Value, json};
 use tokenmold::schema_regex::ledger::{Entry, Status};
 
+use super::schema::told;
+
 /// One line for each keyword: its place, what it becomes, why.
 pub(crate) fn table<'e>(entries: impl IntoIterator<Item = &'e Entry> + Clone) -> String {
     let places = entries.clone().into_iter().map(place);
@@ -34,7 +36,14 @@ pub(crate) fn warnings(entries: &[Entry]) -> String {
 
 /// The entries as JSON.
 pub(crate) fn list(entries: &[Entry]) -> Vec<Value> {
-    entries.iter().map(|entry| json!(entry)).collect()
+    let line = |entry: &Entry| {
+        let mut line = json!(entry);
+        if let Some(reason) = line["reason"].as_str() {
+            line["reason"] = told(reason).into();
+        }
+        line
+    };
+    entries.iter().map(line).collect()
 }
 
 /// How many keywords became what.
@@ -60,7 +69,7 @@ fn place(entry: &Entry) -> String {
 
 fn status(status: &Status) -> String {
     match parts(status) {
-        (name, Some(reason)) => format!("{name}: {reason}"),
+        (name, Some(reason)) => format!("{name}: {}", told(reason)),
         (name, None) => name.to_owned(),
     }
 }

@@ -267,7 +267,7 @@ const MAX_MESSAGE: usize = 4_000;
 
 impl Failure {
     pub(crate) fn new(message: impl Into<String>) -> Self {
-        let mut message = tokenmold::schema_regex::in_words_of(&message.into(), schema::flag);
+        let mut message = schema::told(&message.into());
         if message.len() > MAX_MESSAGE {
             let head = message.floor_char_boundary(MAX_MESSAGE * 3 / 4);
             let tail = message.ceil_char_boundary(message.len() - MAX_MESSAGE / 5);

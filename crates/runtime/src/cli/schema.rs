@@ -59,7 +59,7 @@ pub(crate) struct SchemaOptions {
     #[arg(long)]
     all_escapes: bool,
 
-    /// How integers may be written.
+    /// The spelling of integers.
     #[arg(long, value_name = "SPELLING", value_enum, default_value_t = Integers::Plain)]
     integers: Integers,
 
@@ -91,7 +91,7 @@ pub(crate) struct SchemaOptions {
     cap_name_length: Option<u64>,
 }
 
-/// What the compilation of a schema may take. An error names the one that is exceeded.
+/// Limits of the compilation of a schema. An error names the one that is exceeded.
 #[derive(Clone, Debug, Default, clap::Args)]
 struct SchemaLimits {
     /// The most alternatives at one place of the schema, once `anyOf`, `oneOf` and the like
@@ -105,7 +105,7 @@ struct SchemaLimits {
 
     /// The most steps of a compilation, about a microsecond each [default: 500000].
     #[arg(long, value_name = "N")]
-    max_steps: Option<usize>,
+    max_schema_steps: Option<usize>,
 
     /// The deepest nesting of subschemas [default: 128].
     #[arg(long, value_name = "N")]
@@ -125,15 +125,22 @@ struct SchemaLimits {
 }
 
 /// The flag of an option that a message names.
-pub(crate) fn flag(option: &str) -> String {
+fn flag(option: &str) -> String {
     let name = match option {
         "any_value" => "any-depth",
         "recursion" => "recursion-depth",
         "escapes" => "all-escapes",
         "caps" => "cap-..",
+        // An agent's steps are something else.
+        "max_steps" => "max-schema-steps",
         other => return format!("`--{}`", other.replace('_', "-")),
     };
     format!("`--{name}`")
+}
+
+/// A message that names options by their flags.
+pub(crate) fn told(message: &str) -> String {
+    schema_regex::in_words_of(message, flag)
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
@@ -264,7 +271,7 @@ impl SchemaOptions {
             &mut options.max_automaton_states,
             limits.max_automaton_states,
         );
-        set(&mut options.max_steps, limits.max_steps);
+        set(&mut options.max_steps, limits.max_schema_steps);
         set(&mut options.max_depth, limits.max_depth);
         set(&mut options.max_nesting, limits.max_nesting);
         set(&mut options.max_regex_bytes, limits.max_regex_bytes);

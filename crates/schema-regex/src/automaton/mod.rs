@@ -204,7 +204,7 @@ impl SchemaAutomaton {
         })
     }
 
-    /// Whether no value satisfies the schema.
+    /// Says whether no value satisfies the schema.
     fn is_empty(&self) -> bool {
         self.nodes[0].heights[0] == machine::node::EMPTY
     }

@@ -204,7 +204,7 @@ impl Re {
         Re::alt([Re::Empty, self])
     }
 
-    /// Whether the expression looks around anywhere.
+    /// Says whether the expression looks around anywhere.
     pub(crate) fn looks_around(&self) -> bool {
         match self {
             Re::Never | Re::Empty | Re::Class(_) => false,
@@ -214,7 +214,7 @@ impl Re {
         }
     }
 
-    /// Whether the empty text is matched, whatever is around it.
+    /// Says whether the empty text is matched, whatever is around it.
     pub(crate) fn nullable(&self) -> bool {
         match self {
             Re::Never | Re::Class(_) | Re::Look(..) => false,

@@ -109,7 +109,7 @@ fn meant_by(unknown: &str) -> Option<&'static str> {
     found.min_by_key(|(slips, _)| *slips).map(|(_, name)| name)
 }
 
-/// Whether a keyword that constrains something came with a later draft than this one.
+/// Says whether a keyword that constrains something came with a later draft than this one.
 pub(crate) fn is_later(name: &str, draft: Draft) -> bool {
     draft < Draft::Draft202012
         && KEYWORDS.iter().any(|known| {
@@ -117,7 +117,7 @@ pub(crate) fn is_later(name: &str, draft: Draft) -> bool {
         })
 }
 
-/// Whether nothing depends on a keyword.
+/// Says whether nothing depends on a keyword.
 pub(crate) fn is_annotation(name: &str) -> bool {
     let mut known = KEYWORDS.iter();
     known.any(|known| known.name == name && known.general == General::Annotation)

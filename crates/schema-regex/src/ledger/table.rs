@@ -42,7 +42,7 @@ pub struct Keyword {
 }
 
 impl Keyword {
-    /// Whether it says which values are right.
+    /// Says whether it says which values are right.
     pub(crate) fn constrains(&self) -> bool {
         matches!(
             self.general,

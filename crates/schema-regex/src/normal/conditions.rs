@@ -357,7 +357,7 @@ impl Normaliser {
         Some(self.conditions.add(Condition::Closed(node, named?)))
     }
 
-    /// Whether the alternatives of a conjunction plainly multiply: by the names that one
+    /// Says whether the alternatives of a conjunction plainly multiply: by the names that one
     /// branch alone speaks of, each of which is a way for it to fail that no other branch
     /// settles.
     pub(super) fn multiplies(&self, conj: ConjId) -> bool {
@@ -427,7 +427,7 @@ impl Normaliser {
         all > self.options.max_alternatives
     }
 
-    /// Whether a location says anything of a value.
+    /// Says whether a location says anything of a value.
     fn is_told(&self, node: NodeId) -> bool {
         !matches!(self.schema.node(node).body, Body::Always)
     }

@@ -237,7 +237,7 @@ fn what_no_text_can_say_is_refused() {
     let messages = [
         refused(only(json!(false))),
         refused(only(json!({"type": "array", "const": ["{a:"]}))),
-        refused(only(json!({"type": "string", "pattern": "(?<=a)b"}))),
+        refused(only(json!({"type": "string", "pattern": r"(a)\1"}))),
     ];
     insta::assert_snapshot!(messages.join("\n"));
 }

@@ -28,7 +28,7 @@ use crate::normal::conjunctions::{ConjId, NONE};
 use crate::normal::normaliser::Normaliser;
 use crate::validate;
 
-/// What the conditions of one alternative speak of.
+/// The members that the conditions of one alternative speak of.
 pub(super) struct Kept {
     roots: Vec<ConditionId>,
     members: Vec<Asked>,
@@ -46,7 +46,7 @@ struct Asked {
     number: u32,
     /// The locations that conditions ask about its value.
     values: Vec<NodeId>,
-    /// How often conditions speak of it.
+    /// The number of conditions that speak of it.
     uses: usize,
     /// The kinds of its values, once they were found.
     kinds: Vec<ValueKind>,
@@ -165,12 +165,12 @@ impl Kept {
         place
     }
 
-    /// What a choice of further members takes.
+    /// The work that a choice of further members takes.
     pub(super) fn further_take(&self) -> u32 {
         u32::from(self.further.is_some())
     }
 
-    /// Whether conditions speak of a name.
+    /// Says whether conditions speak of a name.
     pub(super) fn asks(&self, number: u32) -> bool {
         self.places.contains_key(&number)
     }
@@ -326,7 +326,7 @@ impl Builder {
         self.normaliser.intern(&all)
     }
 
-    /// Whether some value may satisfy a conjunction, as far as that is found without what is in
+    /// Says whether some value may satisfy a conjunction, as far as that is found without what is in
     /// it.
     fn may_be_some(&mut self, conj: ConjId) -> Result<bool, Error> {
         if conj == NONE {
@@ -494,7 +494,7 @@ impl Builder {
 /// A diagram has no more levels, because what meets two of them calls itself at each level.
 const MOST_LEVELS: usize = 2_500;
 
-/// How two diagrams are met.
+/// The operation by which two diagrams are met.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 enum Op {
     All,

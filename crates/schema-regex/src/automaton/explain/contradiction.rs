@@ -19,7 +19,7 @@ use crate::options::{Options, Target};
 
 /// Most locations of schemas that are compiled for one message: a schema of thirty locations is asked about some
 /// dozen times, and one of thousands a few times, because a message may take no longer than ordinary schemas do.
-/// Where they are spent the message names the place that was reached.
+/// Once they are spent the message names the place that was reached.
 const MAX_LOCATIONS: usize = 20_000;
 
 /// The error about a schema that no value satisfies.
@@ -61,7 +61,7 @@ fn pointer(schema: &Schema, at: NodeId) -> String {
     schema.nodes[at.0 as usize].pointer.to_string()
 }
 
-/// Whether a place is `false`, which nobody wonders at.
+/// Says whether a place is `false`, which nobody wonders at.
 fn is_false(schema: &Schema, at: NodeId) -> bool {
     matches!(schema.nodes[at.0 as usize].body, Body::Never)
 }
@@ -73,7 +73,7 @@ struct Search<'o> {
 }
 
 impl Search<'_> {
-    /// Whether no value satisfies a place; what cannot be compiled is taken for satisfiable.
+    /// Says whether no value satisfies a place; what cannot be compiled is taken for satisfiable.
     fn is_empty(&mut self, schema: &Schema, at: NodeId) -> bool {
         let Some(left) = self.left.checked_sub(schema.nodes.len()) else {
             self.left = 0;

@@ -29,7 +29,7 @@ pub(crate) struct Decisions {
     /// Those that a decision leads to come before it.
     pub(crate) decisions: Box<[Decision]>,
     pub(crate) diagrams: Box<[Diagram]>,
-    /// How many names are declared.
+    /// The number of names that are declared.
     pub(crate) names: u32,
     /// The thread.
     pub(crate) thread: u32,
@@ -40,7 +40,7 @@ pub(crate) struct Decisions {
 pub(crate) struct Level {
     /// The number of its name, or [`FURTHER`]: a member that no name is declared for.
     pub(crate) name: u32,
-    /// Whether it must be there.
+    /// Says whether it must be there.
     pub(crate) required: Presence,
     /// The goals of its value, one for each kind of values that is told apart.
     pub(crate) goals: Box<[u32]>,
@@ -51,7 +51,7 @@ pub(crate) struct Level {
     pub(crate) ways: u32,
 }
 
-/// Whether a member must be there.
+/// Says whether a member must be there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Presence {
     Free,
@@ -87,7 +87,7 @@ impl Level {
         }
     }
 
-    /// Whether such a member is there.
+    /// Says whether such a member is there.
     fn is_there(&self, at: &ObjectAt<'_>) -> bool {
         at.has(self.name) || self.kind(at).is_some()
     }
@@ -110,7 +110,7 @@ impl Decisions {
         Some(&self.levels[self.level_of[place.ok()?].1 as usize])
     }
 
-    /// Whether anything depends on a name.
+    /// Says whether anything depends on a name.
     pub(crate) fn has(&self, name: u32) -> bool {
         self.level(name).is_some()
     }
@@ -152,7 +152,7 @@ impl Decisions {
         open
     }
 
-    /// Whether a member that no name is declared for may come, where none has.
+    /// Says whether a member that no name is declared for may come, where none has.
     fn further_may_come(&self, live: &Live<'_>, m: &ObjectMachine) -> bool {
         m.classes
             .iter()
@@ -171,7 +171,7 @@ impl Decisions {
         hopes
     }
 
-    /// Whether an object can be finished such that all holds.
+    /// Says whether an object can be finished such that all holds.
     pub(crate) fn can_hold(&self, live: &Live<'_>, m: &ObjectMachine, at: &ObjectAt<'_>) -> bool {
         let open = self.open(live, m, at);
         let hopes = self.hopes(&open);
@@ -184,7 +184,7 @@ impl Decisions {
             })
     }
 
-    /// Whether all holds of an object that ends.
+    /// Says whether all holds of an object that ends.
     pub(crate) fn hold(&self, at: &ObjectAt<'_>) -> bool {
         self.diagrams.iter().all(|diagram| {
             let mut place = diagram.root;
@@ -201,7 +201,7 @@ impl Decisions {
         })
     }
 
-    /// Whether an object can be finished such that all holds and its members are as many as
+    /// Says whether an object can be finished such that all holds and its members are as many as
     /// they must be.
     pub(crate) fn can_count(
         &self,
@@ -350,7 +350,7 @@ impl Decisions {
         self.diagrams[place].end
     }
 
-    /// Whether the member of a name may be there, with a value of the kind that `take` tells:
+    /// Says whether the member of a name may be there, with a value of the kind that `take` tells:
     /// by the ways that lead to what holds.
     pub(crate) fn leads(&self, name: u32, take: u32, ways: &[bool]) -> bool {
         match self.level(name) {
@@ -438,7 +438,7 @@ impl Counts {
         all
     }
 
-    /// Whether one of the counts, of members beside some, lies between bounds.
+    /// Says whether one of the counts, of members beside some, lies between bounds.
     fn some_between(&self, counts: u128, beside: u64, (min, max): (u64, Option<u64>)) -> bool {
         (0..=self.last).any(|count| {
             let all = u64::from(count) + beside;
@@ -457,7 +457,7 @@ fn can_hold(place: u32, hopes: &[bool]) -> bool {
 }
 
 impl ObjectThread {
-    /// Whether there is a bound on the number of members.
+    /// Says whether there is a bound on the number of members.
     pub(crate) fn counts_members(&self) -> bool {
         self.min > 0 || self.max.is_some()
     }

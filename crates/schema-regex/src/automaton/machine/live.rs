@@ -169,7 +169,7 @@ impl Live<'_> {
             && t.decisions.as_ref().is_none_or(|d| d.hold(at))
     }
 
-    /// Whether an object can be finished by a thread that makes a choice of what the value
+    /// Says whether an object can be finished by a thread that makes a choice of what the value
     /// of a member is.
     pub(crate) fn goes_on(
         &self,

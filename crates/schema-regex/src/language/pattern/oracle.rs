@@ -74,7 +74,7 @@ impl Node {
         }
     }
 
-    /// Whether `then` holds at an end of a match that begins at a place: all are tried.
+    /// Says whether `then` holds at an end of a match that begins at a place: all are tried.
     fn matches(
         &self,
         text: &[char],

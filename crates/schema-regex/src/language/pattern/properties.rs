@@ -3,7 +3,7 @@
 //! For example `\p{Lu}`, `\p{Alphabetic}` and `\p{Script=Greek}` are escapes, and
 //! `\p{Greek}`, `\p{lu}` and `\p{IsGreek}`, which other dialects know, are errors.
 
-/// Whether ECMA-262 has what stands between the braces of `\p{..}`.
+/// Says whether ECMA-262 has what stands between the braces of `\p{..}`.
 pub(super) fn is_known(text: &str) -> bool {
     let is_in = |list: &str, name: &str| list.split(' ').any(|known| known == name);
     match text.split_once('=') {

@@ -53,7 +53,7 @@ impl Normaliser {
         }
     }
 
-    /// Whether choices of a kind may be kept as conditions.
+    /// Says whether choices of a kind may be kept as conditions.
     fn may_keep(&self, kind: Kind) -> bool {
         kind == Kind::Object && self.target() == Target::Automaton && !self.options.closes()
     }
@@ -429,7 +429,7 @@ impl Normaliser {
     }
 }
 
-/// Whether an error says that alternatives multiply.
+/// Says whether an error says that alternatives multiply.
 fn is_too_much(error: &Error) -> bool {
     matches!(
         error.kind(),
