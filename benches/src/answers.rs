@@ -1,7 +1,7 @@
 //! Small cases from public bug reports: what a text is to be read as, and what it is.
 //!
 //! A case names a family, a field of a response template, a response schema or a text parser, and what its text
-//! holds. Some say in words what is wanted; [`WORDS`] has the message that is meant. For example, "text before
+//! holds. Some say in words what is wanted; `WORDS` has the message that is meant. For example, "text before
 //! must survive" means a message with that text and no call.
 
 use response_parser::{Family, ResponseSchema, ResponseTemplate, Turn, Unrepresentable};
