@@ -155,7 +155,7 @@ impl Compiled {
         let Indexed::Schema(index) = &self.index else {
             return Vec::new();
         };
-        let entries = index.automaton().ledger();
+        let entries = index.automaton().notices();
         let line = |entry: &Entry| Some(format!("#{}: {}", entry.pointer, notice(entry)?));
         entries.iter().filter_map(line).collect()
     }

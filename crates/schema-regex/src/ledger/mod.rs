@@ -3,6 +3,8 @@
 pub(crate) mod table;
 
 pub use crate::ir::Status;
+#[cfg(feature = "automaton")]
+use std::collections::HashMap;
 use std::collections::HashSet;
 
 use crate::error::{Error, ErrorKind};
@@ -142,10 +144,41 @@ enum Form {
 impl Schema {
     /// What the reader says of each keyword, once for each.
     fn own_entries(&self, options: &Options, form: Form) -> Vec<Entry> {
+        self.entries_of(options, form, |_, _| true)
+    }
+
+    /// The entries of keywords that constrain nothing although their writer may think so: those that are ignored,
+    /// and those that look like misspelt ones. The others take no time.
+    #[cfg(feature = "automaton")]
+    pub(crate) fn notices(&self, options: &Options) -> Vec<Entry> {
+        let mut meant: HashMap<&str, bool> = HashMap::new();
+        let mut entries =
+            self.entries_of(options, Form::Automaton, |keyword, status| match status {
+                Status::Ignored(_) => true,
+                Status::Annotation => *meant
+                    .entry(keyword)
+                    .or_insert_with(|| meant_by(keyword).is_some()),
+                _ => false,
+            });
+        // Where formats are annotations by choice, an unknown one is no surprise.
+        entries.retain(|e| matches!(e.status, Status::Ignored(_)) || e.suggestion().is_some());
+        entries
+    }
+
+    /// What the reader says of keywords that are wanted, once for each.
+    fn entries_of<'s>(
+        &'s self,
+        options: &Options,
+        form: Form,
+        mut is_wanted: impl FnMut(&'s str, &Status) -> bool,
+    ) -> Vec<Entry> {
         let mut out: Vec<Entry> = Vec::new();
         let mut seen = HashSet::new();
         for node in &self.nodes {
             for (keyword, status) in &node.notes {
+                if !is_wanted(keyword, status) {
+                    continue;
+                }
                 let pointer = format!("{}/{}", node.pointer, crate::error::escape_token(keyword));
                 if !seen.insert(pointer.clone()) {
                     continue;
