@@ -118,6 +118,16 @@ impl Compiler {
         let vocabulary = self.vocabulary.clone_ref(py);
         let most = (self.cache_bytes / SHARE).max(1 << 20);
         let compiled = detached(py, || Compiled::new(description, vocabulary, most))?;
+        // Once: what is remembered was told.
+        let notices = compiled.notices();
+        if !notices.is_empty() {
+            let log = py
+                .import("logging")?
+                .call_method1("getLogger", ("tokenmold",))?;
+            for notice in notices {
+                log.call_method1("warning", ("schema: %s", notice))?;
+            }
+        }
         let compiled = Arc::new(compiled);
         self.cache().insert(key, compiled.clone(), self.cache_bytes);
         Ok(Constraint { compiled })
@@ -188,21 +198,7 @@ impl Compiler {
 
     /// `options` are the JSON of an object.
     fn _json_schema(&self, py: Python<'_>, schema: &str, options: &str) -> PyResult<Constraint> {
-        let before = self.cache().misses;
-        let constraint = self.compile(py, &describe::json_schema(schema, options_of(options)?))?;
-        // A constraint that is remembered was told of.
-        if self.cache().misses != before {
-            let notices = constraint.compiled.notices();
-            if !notices.is_empty() {
-                let log = py
-                    .import("logging")?
-                    .call_method1("getLogger", ("tokenmold",))?;
-                for notice in notices {
-                    log.call_method1("warning", ("schema: %s", notice))?;
-                }
-            }
-        }
-        Ok(constraint)
+        self.compile(py, &describe::json_schema(schema, options_of(options)?))
     }
 
     fn _regex(&self, py: Python<'_>, pattern: &str) -> PyResult<Constraint> {

@@ -156,7 +156,7 @@ impl Compiled {
             return Vec::new();
         };
         let entries = index.automaton().notices();
-        let line = |entry: &Entry| Some(format!("#{}: {}", entry.pointer, notice(entry)?));
+        let line = |entry: &Entry| Some(format!("#{}: {}", entry.pointer, entry.notice()?));
         entries.iter().filter_map(line).collect()
     }
 
@@ -283,28 +283,13 @@ fn options_of(description: &Value) -> PyResult<Options> {
         .with_additional_members(additional_members)
         .with_caps(caps_of(description)?);
     if let Some(given) = description["formats"].as_str() {
-        let known = [
-            ("assert", Formats::Assert),
-            ("annotate", Formats::Annotate),
-            ("strict", Formats::Strict),
-        ];
-        options.formats = one_of("formats", given, &known)?;
+        options.formats = one_of("formats", given, &Formats::NAMED)?;
     }
     if let Some(given) = description["escapes"].as_str() {
-        let known = [
-            ("standard", Escapes::Standard),
-            ("shortest", Escapes::Shortest),
-            ("all", Escapes::All),
-            ("all-in-values", Escapes::AllInValues),
-        ];
-        options.escapes = one_of("escapes", given, &known)?;
+        options.escapes = one_of("escapes", given, &Escapes::NAMED)?;
     }
     if let Some(given) = description["integers"].as_str() {
-        let known = [
-            ("plain", IntegerSpelling::Plain),
-            ("zero-fraction", IntegerSpelling::ZeroFraction),
-        ];
-        options.integers = one_of("integers", given, &known)?;
+        options.integers = one_of("integers", given, &IntegerSpelling::NAMED)?;
     }
     for (name, option) in [
         ("max_alternatives", &mut options.max_alternatives),
@@ -316,14 +301,6 @@ fn options_of(description: &Value) -> PyResult<Options> {
         *option = limit(description, name, *option)?;
     }
     Ok(options)
-}
-
-/// The notice about a keyword that constrains nothing.
-fn notice(entry: &Entry) -> Option<String> {
-    match &entry.status {
-        Status::Ignored(why) => Some(why.clone()),
-        _ => Some(format!("unknown, did you mean `{}`?", entry.suggestion()?)),
-    }
 }
 
 /// A limit of a description, or the one that there is otherwise.
@@ -498,7 +475,7 @@ impl Constraint {
         };
         let list = PyList::empty(py);
         for entry in entries {
-            let notice = notice(&entry);
+            let notice = entry.notice();
             let Entry {
                 pointer,
                 keyword,

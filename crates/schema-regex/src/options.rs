@@ -741,6 +741,33 @@ pub enum IntegerSpelling {
     ZeroFraction,
 }
 
+impl Formats {
+    /// Each choice by its name, as `x-tokenmold` and other languages spell it.
+    pub const NAMED: [(&str, Formats); 3] = [
+        ("assert", Formats::Assert),
+        ("annotate", Formats::Annotate),
+        ("strict", Formats::Strict),
+    ];
+}
+
+impl Escapes {
+    /// Each choice by its name, as `x-tokenmold` and other languages spell it.
+    pub const NAMED: [(&str, Escapes); 4] = [
+        ("shortest", Escapes::Shortest),
+        ("standard", Escapes::Standard),
+        ("all", Escapes::All),
+        ("all-in-values", Escapes::AllInValues),
+    ];
+}
+
+impl IntegerSpelling {
+    /// Each choice by its name, as `x-tokenmold` and other languages spell it.
+    pub const NAMED: [(&str, IntegerSpelling); 2] = [
+        ("plain", IntegerSpelling::Plain),
+        ("zero-fraction", IntegerSpelling::ZeroFraction),
+    ];
+}
+
 /// The drafts of JSON Schema that are told apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]

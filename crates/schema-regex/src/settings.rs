@@ -75,22 +75,8 @@ fn choose(value: &Value, out: &mut Options) -> Result<(), Error> {
         let at = &format!("{POINTER}/{}", crate::error::escape_token(name));
         match name.as_str() {
             "whitespace" => out.whitespace = whitespace(at, value)?,
-            "escapes" => {
-                let choices = [
-                    ("shortest", Escapes::Shortest),
-                    ("standard", Escapes::Standard),
-                    ("all", Escapes::All),
-                    ("all-in-values", Escapes::AllInValues),
-                ];
-                out.escapes = choice(at, value, &choices)?;
-            }
-            "integers" => {
-                let choices = [
-                    ("plain", IntegerSpelling::Plain),
-                    ("zero-fraction", IntegerSpelling::ZeroFraction),
-                ];
-                out.integers = choice(at, value, &choices)?;
-            }
+            "escapes" => out.escapes = choice(at, value, &Escapes::NAMED)?,
+            "integers" => out.integers = choice(at, value, &IntegerSpelling::NAMED)?,
             "propertyOrder" => {
                 let choices = [
                     ("schema", PropertyOrder::Schema),
@@ -105,14 +91,7 @@ fn choose(value: &Value, out: &mut Options) -> Result<(), Error> {
                 ];
                 out.additional_members = choice(at, value, &choices)?;
             }
-            "formats" => {
-                let choices = [
-                    ("assert", Formats::Assert),
-                    ("annotate", Formats::Annotate),
-                    ("strict", Formats::Strict),
-                ];
-                out.formats = choice(at, value, &choices)?;
-            }
+            "formats" => out.formats = choice(at, value, &Formats::NAMED)?,
             "nesting" => out.max_nesting = number(at, value, MAX_NESTING)? as usize,
             "recursion" if value == "refuse" => out.recursion = Recursion::Refuse,
             "recursion" => {

@@ -10,27 +10,21 @@ pub(crate) fn table<'e>(entries: impl IntoIterator<Item = &'e Entry> + Clone) ->
     let places = entries.clone().into_iter().map(place);
     let width = places.map(|p| p.chars().count()).max().unwrap_or(0);
     let line = |e: &Entry| {
-        let meant = e.suggestion().map(|meant| format!("; {}", question(meant)));
+        let meant = match &e.status {
+            // The status says why.
+            Status::Ignored(_) => None,
+            _ => e.notice().map(|meant| format!("; {meant}")),
+        };
         let meant = meant.unwrap_or_default();
         format!("{:width$}  {}{meant}\n", place(e), status(&e.status))
     };
     entries.into_iter().map(line).collect()
 }
 
-fn question(meant: &str) -> String {
-    format!("unknown, did you mean `{meant}`?")
-}
-
 /// A line for each keyword that constrains nothing although its writer may think so: one that looks like a misspelt
 /// one, one of a later draft, an unknown format.
 pub(crate) fn warnings(entries: &[Entry]) -> String {
-    let line = |e: &Entry| {
-        let why = match &e.status {
-            Status::Ignored(why) => why.clone(),
-            _ => question(e.suggestion()?),
-        };
-        Some(format!("warning: {}: {why}\n", place(e)))
-    };
+    let line = |e: &Entry| Some(format!("warning: {}: {}\n", place(e), e.notice()?));
     entries.iter().filter_map(line).collect()
 }
 

@@ -124,10 +124,7 @@ impl SchemaAutomaton {
     /// [`ErrorKind::Cyclic`], [`ErrorKind::Unsatisfiable`], or one of the
     /// limits of [`Options`].
     pub fn compile(schema: Schema, options: &Options) -> Result<SchemaAutomaton, Error> {
-        let options = schema.options(options);
-        let mut schema = schema;
-        schema.annotate(&options);
-        match SchemaAutomaton::build(schema, options) {
+        match SchemaAutomaton::build_by(schema, options) {
             Err(Failed::Empty(empty)) => {
                 let (schema, options) = *empty;
                 let at_fault = cap_at_fault(&schema, &options);
@@ -158,10 +155,7 @@ impl SchemaAutomaton {
         schema: Schema,
         options: &Options,
     ) -> Result<Option<SchemaAutomaton>, Error> {
-        let options = schema.options(options);
-        let mut schema = schema;
-        schema.annotate(&options);
-        match SchemaAutomaton::build(schema, options) {
+        match SchemaAutomaton::build_by(schema, options) {
             Err(Failed::Empty(_)) => Ok(None),
             Err(Failed::Refused(error)) => Err(error),
             Ok(automaton) => Ok(Some(automaton)),
@@ -181,6 +175,13 @@ impl SchemaAutomaton {
         let cap = automaton.options.caps.depth;
         automaton.bound_nesting(cap, narrowed)?;
         Ok(automaton)
+    }
+
+    /// Compiles a schema by options of which it may override some.
+    fn build_by(mut schema: Schema, options: &Options) -> Result<SchemaAutomaton, Failed> {
+        let options = schema.options(options);
+        schema.annotate(&options);
+        SchemaAutomaton::build(schema, options)
     }
 
     fn build(schema: Schema, mut options: Options) -> Result<SchemaAutomaton, Failed> {

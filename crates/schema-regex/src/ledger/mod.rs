@@ -82,6 +82,31 @@ impl Entry {
     }
 }
 
+impl Entry {
+    /// The notice about a keyword that constrains nothing although its writer may think so: why it
+    /// is ignored, or the keyword that was probably meant.
+    ///
+    /// O(keywords).
+    ///
+    /// ```
+    /// use schema_regex::{Options, parse};
+    /// use serde_json::json;
+    ///
+    /// let schema = parse(&json!({"propertys": {}, "format": "colour"}))?;
+    /// let ledger = schema.ledger(&Options::default());
+    /// let notices: Vec<_> = ledger.iter().filter_map(|entry| entry.notice()).collect();
+    /// assert!(notices.contains(&"unknown, did you mean `properties`?".to_owned()));
+    /// # Ok::<(), schema_regex::Error>(())
+    /// ```
+    #[must_use]
+    pub fn notice(&self) -> Option<String> {
+        match &self.status {
+            Status::Ignored(why) => Some(why.clone()),
+            _ => Some(format!("unknown, did you mean `{}`?", self.suggestion()?)),
+        }
+    }
+}
+
 /// The known keyword that an unknown one is a slip of, if one is near enough.
 fn meant_by(unknown: &str) -> Option<&'static str> {
     let is_known = KEYWORDS.iter().any(|known| known.name == unknown);
@@ -161,7 +186,7 @@ impl Schema {
                 _ => false,
             });
         // Where formats are annotations by choice, an unknown one is no surprise.
-        entries.retain(|e| matches!(e.status, Status::Ignored(_)) || e.suggestion().is_some());
+        entries.retain(|entry| entry.notice().is_some());
         entries
     }
 

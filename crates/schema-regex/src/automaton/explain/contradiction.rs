@@ -10,7 +10,6 @@
 use std::collections::HashSet;
 
 use crate::automaton::SchemaAutomaton;
-use crate::automaton::machine::node::EMPTY;
 use crate::error::{Error, ErrorKind};
 use crate::ir::signed::Signed;
 use crate::ir::{ALWAYS, Atom, AtomKind, Body, NodeId, ROOT, Schema};
@@ -82,7 +81,7 @@ impl Search<'_> {
         self.left = left;
         let normaliser = Normaliser::new(schema.clone(), self.options.clone(), Target::Automaton);
         let made = SchemaAutomaton::unbounded(normaliser, &[Signed::yes(at)]);
-        made.is_ok_and(|(automaton, _)| automaton.nodes[0].heights[0] == EMPTY)
+        made.is_ok_and(|(automaton, _)| automaton.is_empty())
     }
 
     /// A place below that admits nothing and without which this one admits something.
