@@ -39,6 +39,7 @@ pub mod ratios;
 pub mod report;
 pub mod spell;
 pub mod stats;
+pub mod store;
 #[path = "../../crates/structural-tags/examples/conformance/cases.rs"]
 pub mod structural_tag;
 pub mod suite;

@@ -156,6 +156,7 @@ mod tests {
             additional_members: AdditionalMembers::Open,
             assert_formats: false,
             suite: None,
+            documents: schema_regex::Documents::default(),
         };
         let ours = engine("tokenmold", &setup).unwrap();
         let plan = Plan {

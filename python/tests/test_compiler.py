@@ -119,6 +119,34 @@ def test_spellings_and_formats(compiler: Compiler) -> None:
     assert Constraint.from_bytes(loose.to_bytes(), compiler.vocabulary).is_match("1.0")
     with pytest.raises(TokenmoldError, match="formats is one of"):
         compiler.json_schema({}, formats="none")  # type: ignore[arg-type]
+    several = {"oneOf": [{"type": "integer"}, {"type": "number", "minimum": 5}]}
+    assert not compiler.json_schema(several).is_match("7")
+    loose = compiler.json_schema(several, one_of="any")
+    assert loose.is_match("7") and [line["status"] for line in loose.ledger if line["keyword"] == "oneOf"] == ["loosened"]
+    slip = {"type": "string", "maxLenght": 3, "x-note": 1}
+    assert compiler.json_schema(slip).is_match('"abcd"')
+    with pytest.raises(TokenmoldError, match="did you mean `maxLength`.*`unknown_keywords=`") as error:
+        compiler.json_schema(slip, unknown_keywords="refuse")
+    assert error.value.pointer == "/maxLenght"
+
+
+def test_documents(compiler: Compiler) -> None:
+    documents = {
+        "https://a.example/unit.json": {"$ref": "base#/definitions/unit"},
+        "https://a.example/base.json": '{"definitions": {"unit": {"const": 123456789012345678901.5}}}',
+    }
+    schema = {"properties": {"size": {"$ref": "https://a.example/unit"}}}
+    constraint = compiler.json_schema(schema, documents=documents)
+    exact, other = '{"size": 123456789012345678901.5}', '{"size": 123456789012345678901.6}'
+    assert constraint.is_match(exact) and not constraint.is_match(other)
+    saved = Constraint.from_bytes(constraint.to_bytes(), compiler.vocabulary)
+    assert saved.is_match(exact) and not saved.is_match(other)
+    assert compiler.submit_json_schema(schema, documents=documents).result().is_match(exact)
+    with pytest.raises(TokenmoldError, match="not in this document.*`documents=`") as error:
+        compiler.json_schema(schema)
+    assert error.value.pointer == "/properties/size/$ref"
+    with pytest.raises(TokenmoldError, match="https://a.example/bad"):
+        compiler.json_schema(schema, documents={"https://a.example/bad": "{"})
 
 
 @pytest.mark.parametrize(

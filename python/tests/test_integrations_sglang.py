@@ -199,6 +199,26 @@ def test_white_space(tokenizer: Any) -> None:
         create(tokenizer, constrained_json_whitespace_pattern=" ")
 
 
+def test_options_of_schemas(tokenizer: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    dated = '{"type": "string", "format": "date"}'
+    assert not ask(create(tokenizer), "json", dated).constraint.is_match('"tomorrow"')
+    monkeypatch.setenv("TOKENMOLD_SCHEMA_OPTIONS", "")
+    register(formats="annotate", max_steps=1_000_000)
+    assert ask(create(tokenizer), "json", dated).constraint.is_match('"tomorrow"')
+    monkeypatch.setenv("TOKENMOLD_SCHEMA_OPTIONS", '{"formats": "none"}')
+    with pytest.raises(ValueError, match="assert, annotate, strict"):
+        create(tokenizer)
+    with pytest.raises(ValueError, match="has no `colour`"):
+        register(colour="red")  # type: ignore[call-arg]
+    refused = ask(create_with(tokenizer, monkeypatch, '{"max_steps": 1}'), "json", dated)
+    assert isinstance(refused, base.InvalidGrammarObject) and "`max_steps=`" in refused.error_message
+
+
+def create_with(tokenizer: Any, monkeypatch: pytest.MonkeyPatch, options: str) -> Any:
+    monkeypatch.setenv("TOKENMOLD_SCHEMA_OPTIONS", options)
+    return create(tokenizer)
+
+
 def test_behind_reasoning(tokenizer: Any) -> None:
     backend = create(tokenizer, reasoning_parser="qwen3")
     grammar = ask(backend, "regex", "[0-9]", reasoning=True)

@@ -346,6 +346,8 @@ def test_white_space_can_be_chosen(
     ("said", "names"),
     [
         ({"whitespace": "tight"}, "flexible, single, compact"),
+        ({"cap_length": "long"}, "whole number"),
+        ({"landing": "softly"}, "landing"),
         ({"white_space": "single"}, "white_space"),
         ([], "an object"),
         ("{", "no JSON"),
@@ -367,6 +369,48 @@ def test_settings_that_are_wrong_are_refused(config: Any, tokenizer: Any, said: 
     )
     with pytest.raises(VLLMValidationError, match=names):
         InputProcessor(engine)
+
+
+@pytest.mark.parametrize(
+    ("engine", "request_", "text", "admitted"),
+    [
+        ({}, {}, '{"a": "tomorrow"}', False),
+        ({"formats": "annotate"}, {}, '{"a": "tomorrow"}', True),
+        ({"formats": "annotate"}, {"formats": "assert"}, '{"a": "tomorrow"}', False),
+        ({}, {"additional_members": "open"}, '{"b": 1}', True),
+        ({"cap_digits": 2, "additional_members": "open"}, {}, '{"b": 123}', False),
+        ({"cap_digits": 2, "additional_members": "open"}, {"cap_digits": None}, '{"b": 123}', True),
+    ],
+    ids=str,
+)
+def test_options_of_schemas_are_those_of_the_compiler(
+    config: Any, tokenizer: Any, engine: Any, request_: Any, text: str, admitted: bool
+) -> None:
+    from tokenmold.integrations.vllm import _compile, _compiler, _Options, _settings
+
+    options = _Options.of(
+        config.structured_outputs_config,
+        StructuredOutputsParams(json={}),
+        engine=_settings({"tokenmold": engine}, "`additional_config`"),
+        request={"tokenmold": request_},
+    )
+    schema = {"type": "object", "properties": {"a": {"type": "string", "format": "date"}}}
+    compiler = _compiler(tokenizer, config.model_config.get_vocab_size())
+    constraint = _compile(compiler, Options.JSON, json.dumps(schema), options)
+    assert constraint.is_match(text) is admitted
+
+
+def test_limits_of_compilations_are_the_engines(config: Any, tokenizer: Any) -> None:
+    from tokenmold.integrations.vllm import _Options, _settings
+
+    engine = _settings({"tokenmold": {"max_steps": 1_000_000}}, "`additional_config`")
+    options = _Options.of(config.structured_outputs_config, engine=engine)
+    assert options.schema["max_steps"] == 1_000_000
+    params = SamplingParams(
+        structured_outputs=StructuredOutputsParams(json=OPEN), extra_args={"tokenmold": {"max_steps": 9}}
+    )
+    with pytest.raises(VLLMValidationError, match="the host's"):
+        params._validate_structured_outputs(config.model_config, config.structured_outputs_config, tokenizer)
 
 
 @pytest.mark.parametrize(("settings", "admitted"), [(None, False), ({"additionalMembers": "open"}, True)])

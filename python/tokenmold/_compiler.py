@@ -16,6 +16,8 @@ Whitespace: TypeAlias = Literal["flexible", "single", "compact"]
 Order: TypeAlias = Literal["declared", "any"]
 AdditionalMembers: TypeAlias = Literal["closed", "open"]
 Formats: TypeAlias = Literal["assert", "annotate", "strict"]
+OneOf: TypeAlias = Literal["exclusive", "any"]
+UnknownKeywords: TypeAlias = Literal["ignore", "refuse"]
 Escapes: TypeAlias = Literal["standard", "shortest", "all", "all-in-values"]
 Integers: TypeAlias = Literal["plain", "zero-fraction"]
 Settings: TypeAlias = Literal["ignore", "follow"]
@@ -31,6 +33,8 @@ class SchemaOptions(TypedDict, total=False):
     order: Order
     additional_members: AdditionalMembers
     formats: Formats
+    one_of: OneOf
+    unknown_keywords: UnknownKeywords
     escapes: Escapes
     integers: Integers
     cap_length: int | None
@@ -53,6 +57,8 @@ def _options(
     order: Order = "declared",
     additional_members: AdditionalMembers = "closed",
     formats: Formats = "assert",
+    one_of: OneOf = "exclusive",
+    unknown_keywords: UnknownKeywords = "ignore",
     escapes: Escapes = "standard",
     integers: Integers = "plain",
     **bounds: int | None,
@@ -68,6 +74,8 @@ def _options(
         "order": order,
         "additional_members": additional_members,
         "formats": formats,
+        "one_of": one_of,
+        "unknown_keywords": unknown_keywords,
         "escapes": escapes,
         "integers": integers,
     }
@@ -113,7 +121,9 @@ class Compiler(_tokenmold.Compiler):
     what was narrowed.
 
     ``formats`` says what ``format`` does: those that are known are enforced (``"assert"``), none is
-    (``"annotate"``), or moreover unknown ones are refused (``"strict"``). ``escapes`` are those of strings:
+    (``"annotate"``), or moreover unknown ones are refused (``"strict"``). ``one_of`` says how many schemas of
+    ``oneOf`` a value meets: one (``"exclusive"``), or one or more, as ``anyOf`` (``"any"``). ``unknown_keywords`` are
+    annotations (``"ignore"``), or refused (``"refuse"``). ``escapes`` are those of strings:
     ``"shortest"`` is one spelling a character, ``"standard"`` has short escapes and ``\\\\u00XX`` besides, ``"all"`` all
     of JSON's, ``"all-in-values"`` these but for names. ``integers`` are written ``"plain"``, or with a fraction
     of zeros, too (``"zero-fraction"``).
@@ -135,14 +145,25 @@ class Compiler(_tokenmold.Compiler):
         self._lock = threading.Lock()
 
     def json_schema(
-        self, schema: Any, *, settings: Settings = "ignore", **options: Unpack[SchemaOptions]
+        self,
+        schema: Any,
+        *,
+        settings: Settings = "ignore",
+        documents: Mapping[str, Any] | None = None,
+        **options: Unpack[SchemaOptions],
     ) -> Constraint:
         """JSON of a schema: its text, a dict, a pydantic model or ``TypeAdapter``.
 
         Pass the text where numbers have more digits than a float keeps. With ``settings="follow"`` an
         object ``x-tokenmold`` at the root of the schema overrides the options.
+
+        ``documents`` are those that references may lead to, by URI, in the same forms as the schema; each is
+        found by its own ``$id``, too, and read by the draft that its ``$schema`` names. Nothing is ever fetched.
         """
-        return self._json_schema(_json_of(schema), json.dumps(_options(**options) | {"settings": settings}))
+        chosen = _options(**options) | {"settings": settings}
+        if documents:
+            chosen["documents"] = {uri: _json_of(document) for uri, document in documents.items()}
+        return self._json_schema(_json_of(schema), json.dumps(chosen))
 
     def regex(self, pattern: str) -> Constraint:
         """A text that matches a regular expression as a whole."""
@@ -203,10 +224,17 @@ class Compiler(_tokenmold.Compiler):
         return self._response_format(json.dumps(format), json.dumps(asked))
 
     def submit_json_schema(
-        self, schema: Any, *, settings: Settings = "ignore", **options: Unpack[SchemaOptions]
+        self,
+        schema: Any,
+        *,
+        settings: Settings = "ignore",
+        documents: Mapping[str, Any] | None = None,
+        **options: Unpack[SchemaOptions],
     ) -> Future[Constraint]:
         """As :meth:`json_schema`, on another thread."""
-        return self._submit(lambda: self.json_schema(schema, settings=settings, **options))
+        return self._submit(
+            lambda: self.json_schema(schema, settings=settings, documents=documents, **options)
+        )
 
     def submit_regex(self, pattern: str) -> Future[Constraint]:
         """As :meth:`regex`, on another thread."""

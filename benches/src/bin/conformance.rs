@@ -1,11 +1,13 @@
 //! Runs golden cases of the reference implementations, and the official JSON Schema suite.
 
 use std::collections::BTreeMap;
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 use std::time::Duration;
 
 use clap::{Parser, ValueEnum};
+use schema_regex::Documents;
 use serde_json::Value;
 use tokenmold_benches::answers::{self, Outcome};
 use tokenmold_benches::cases;
@@ -15,6 +17,7 @@ use tokenmold_benches::golden::{self, Tally};
 use tokenmold_benches::grammars;
 use tokenmold_benches::parent::{Limits, Worker};
 use tokenmold_benches::spell::byte_vocabulary;
+use tokenmold_benches::store;
 use tokenmold_benches::structural_tag;
 use tokenmold_benches::suite::{self, Answer, Counts};
 use tokenmold_benches::tool_calls::{self, Verdict};
@@ -29,13 +32,19 @@ struct Arguments {
     /// What the cases are of.
     kind: Kind,
 
-    /// The cases, a JSON object a line.
+    /// The cases, a JSON object a line. For json-schema also a folder of schemas with texts, as
+    /// SchemaStore's is laid out.
     file: PathBuf,
 
     /// For json-schema: an engine to ask (default: our own). May be given several times;
     /// the last line then sums all engines up.
     #[arg(long = "engine")]
     engines: Vec<String>,
+
+    /// For json-schema with a folder: documents that references may lead to, each by its `$id`
+    /// and by that URI and its path below the folder. May be given several times.
+    #[arg(long, value_name = "[URI=]FOLDER")]
+    documents: Vec<String>,
 
     /// Be the process of that engine.
     #[arg(long, hide = true)]
@@ -77,7 +86,11 @@ const LIMITS: Limits = Limits {
 fn main() -> ExitCode {
     let arguments = Arguments::parse();
     if let Some(name) = &arguments.worker {
-        return work(name, &arguments.file, arguments.assert_formats);
+        return work(name, &arguments);
+    }
+    if !arguments.documents.is_empty() && !arguments.file.is_dir() {
+        eprintln!("conformance: --documents is for json-schema with a folder");
+        return ExitCode::from(2);
     }
     if !arguments.engines.is_empty() && arguments.kind != Kind::JsonSchema {
         eprintln!("conformance: --engine is for json-schema");
@@ -97,7 +110,10 @@ fn main() -> ExitCode {
                 eprintln!("conformance: no engine {name} is compiled in; there are {known}");
                 return ExitCode::from(2);
             }
-            json_schema(&arguments.file, &names)
+            match arguments.file.is_dir() {
+                true => folder(&arguments, &names),
+                false => json_schema(&arguments.file, &names),
+            }
         }
         Kind::ChatTemplate => chat_template(&arguments.file),
         Kind::StructuralTag => structural_tags(&arguments.file),
@@ -275,7 +291,8 @@ fn json_schema(file: &Path, names: &[String]) -> Result<Tally, String> {
     let mut tally = Tally::default();
     for name in names {
         let (mut required, mut optional) = (Counts::default(), Counts::default());
-        let (mut plain, mut asserting) = (child(file, name, false), child(file, name, true));
+        let asserts: [OsString; 1] = ["--assert-formats".into()];
+        let (mut plain, mut asserting) = (child(file, name, &[]), child(file, name, &asserts));
         let mut ask = |case: &cases::Case, task: &worker::Task| {
             let asserts = suite::asserts_formats(case);
             if asserts {
@@ -335,36 +352,110 @@ fn json_schema(file: &Path, names: &[String]) -> Result<Tally, String> {
     Ok(tally)
 }
 
+/// Runs the schemas of a folder with their texts: `format` is an assertion there, members may
+/// come in any order, and blanks between tokens are taken out of the texts.
+fn folder(arguments: &Arguments, names: &[String]) -> Result<Tally, String> {
+    let read = store::read(&arguments.file)?;
+    let other: Vec<String> = read
+        .other
+        .iter()
+        .map(|(ending, n)| format!("{n} {ending}"))
+        .collect();
+    if !other.is_empty() {
+        println!("not asked: texts that are no JSON ({})", other.join(", "));
+    }
+    let mut further: Vec<OsString> = vec!["--assert-formats".into()];
+    for documents in &arguments.documents {
+        further.extend(["--documents".into(), documents.into()]);
+    }
+    let mut tally = Tally::default();
+    for name in names {
+        let mut worker = child(&arguments.file, name, &further);
+        let report = store::run(
+            &read.cases,
+            &mut |task| worker.run(task),
+            &mut |case, test, answer| {
+                let got = match answer {
+                    Answer::Wrong { accepted: true } => "accepted",
+                    _ => "rejected",
+                };
+                let shown: String = test.text.chars().take(200).collect();
+                println!("{} {got}: {shown}", case.id);
+            },
+        )?;
+        println!("{name}");
+        let mut reasons: Vec<_> = report.refused.iter().collect();
+        reasons.sort_by_key(|(_, files)| std::cmp::Reverse(files.len()));
+        for (reason, files) in reasons {
+            let shown: Vec<&str> = files.iter().take(4).map(String::as_str).collect();
+            println!("  {:>4}  {reason}  [{}]", files.len(), shown.join(", "));
+        }
+        let percent = 100.0 * report.compiled as f64 / read.cases.len() as f64;
+        println!(
+            "  {} of {} schemas compile ({percent:.1} %)",
+            report.compiled,
+            read.cases.len()
+        );
+        for (what, counts) in [("valid", report.valid), ("invalid", report.invalid)] {
+            let Counts {
+                right,
+                wrong,
+                refused,
+            } = counts;
+            println!(
+                "  {what:8} {right:>5} right, {wrong:>4} wrong, {refused:>4} of refused schemas"
+            );
+            tally.passed += right;
+            tally.failed += wrong + refused;
+        }
+    }
+    Ok(tally)
+}
+
+/// Reads folders of documents, each behind the URI below which it is known.
+fn documents(given: &[String]) -> Result<Documents, String> {
+    let mut documents = Documents::default();
+    for one in given {
+        let (uri, folder) = match one.split_once('=') {
+            Some((uri, folder)) if uri.contains(':') => (Some(uri), folder),
+            _ => (None, one.as_str()),
+        };
+        let read = documents.insert_folder(Path::new(folder), uri);
+        read.map_err(|e| format!("--documents: {e}"))?;
+    }
+    Ok(documents)
+}
+
 /// A process of that engine, which may be ended.
-fn child(file: &Path, name: &str, assert_formats: bool) -> Worker {
-    let (file, name) = (file.to_owned(), name.to_owned());
+fn child(file: &Path, name: &str, further: &[OsString]) -> Worker {
+    let (file, name, further) = (file.to_owned(), name.to_owned(), further.to_vec());
     let command = move || {
         let program = std::env::current_exe().unwrap_or_else(|_| "conformance".into());
         let mut command = Command::new(program);
         command
             .arg("json-schema")
             .arg(&file)
-            .args(["--worker", &name]);
-        if assert_formats {
-            command.arg("--assert-formats");
-        }
+            .args(["--worker", &name])
+            .args(&further);
         command
     };
     Worker::new(command, LIMITS)
 }
 
 /// The child's side.
-fn work(name: &str, file: &Path, assert_formats: bool) -> ExitCode {
+fn work(name: &str, arguments: &Arguments) -> ExitCode {
     // Panics are told to the parent, which counts them.
     std::panic::set_hook(Box::new(|_| {}));
-    let setup = Setup {
+    let setup = documents(&arguments.documents).map(|documents| Setup {
         vocabulary: byte_vocabulary(),
         property_order: PropertyOrder::Any,
         additional_members: AdditionalMembers::Open,
-        assert_formats,
-        suite: Some(file.to_owned()),
-    };
-    let engine = match engines::engine(name, &setup) {
+        assert_formats: arguments.assert_formats,
+        suite: Some(arguments.file.clone()).filter(|file| file.is_file()),
+        documents,
+    });
+    let engine = setup.and_then(|setup| engines::engine(name, &setup));
+    let engine = match engine {
         Ok(engine) => engine,
         Err(reason) => {
             println!(
@@ -374,7 +465,7 @@ fn work(name: &str, file: &Path, assert_formats: bool) -> ExitCode {
             return ExitCode::from(1);
         }
     };
-    let words = setup.vocabulary.width().div_ceil(32);
+    let words = byte_vocabulary().width().div_ceil(32);
     // Verdicts alone are wanted: no pass is made for further times.
     let plan = Plan {
         words,

@@ -103,6 +103,7 @@ fn work(arguments: &Arguments, name: &str) -> Result<ExitCode, String> {
             additional_members: arguments.additional_members,
             assert_formats: true,
             suite: None,
+            documents: schema_regex::Documents::default(),
         };
         let engine = engines::engine(name, &setup)?;
         Ok((engine, setup.vocabulary.width().div_ceil(32)))

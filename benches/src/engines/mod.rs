@@ -134,6 +134,8 @@ pub struct Setup {
     /// integer, the file's name says the draft, references lead into the folder `remotes`
     /// beside it, and a schema that nothing satisfies is taken.
     pub suite: Option<std::path::PathBuf>,
+    /// Documents that references may lead to, for our own engine.
+    pub documents: schema_regex::Documents,
 }
 
 impl Setup {
@@ -146,6 +148,7 @@ impl Setup {
             additional_members: AdditionalMembers::Open,
             assert_formats: true,
             suite: None,
+            documents: schema_regex::Documents::default(),
         }
     }
 }

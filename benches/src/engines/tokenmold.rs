@@ -50,7 +50,9 @@ impl Tokenmold {
             .with_property_order(order)
             .with_additional_members(further);
         // A file of cases has its numbers rounded for all engines alike.
-        let mut reading = ParseOptions::default().with_rounded(Rounded::Keep);
+        let mut reading = ParseOptions::default()
+            .with_rounded(Rounded::Keep)
+            .with_documents(setup.documents.clone());
         if let Some(file) = &setup.suite {
             options = options.with_integers(IntegerSpelling::ZeroFraction);
             reading = suite_reading(file)?;
@@ -122,22 +124,10 @@ fn suite_reading(file: &Path) -> Result<ParseOptions, String> {
         .with_rounded(Rounded::Keep);
     let remotes = file.with_file_name("remotes");
     if remotes.is_dir() {
-        let mut todo = vec![(remotes, "http://localhost:1234/".to_owned())];
-        while let Some((folder, uri)) = todo.pop() {
-            let shown = |e: std::io::Error| format!("{}: {e}", folder.display());
-            for entry in std::fs::read_dir(&folder).map_err(shown)? {
-                let entry = entry.map_err(shown)?;
-                let name = entry.file_name().to_string_lossy().into_owned();
-                if entry.path().is_dir() {
-                    todo.push((entry.path(), format!("{uri}{name}/")));
-                    continue;
-                }
-                let text = std::fs::read_to_string(entry.path()).map_err(shown)?;
-                if let Ok(document) = serde_json::from_str(&text) {
-                    reading = reading.with_document(format!("{uri}{name}"), document);
-                }
-            }
-        }
+        let read = reading
+            .documents
+            .insert_folder(&remotes, Some("http://localhost:1234/"));
+        read.map_err(|e| e.to_string())?;
     }
     Ok(reading)
 }

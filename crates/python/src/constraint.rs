@@ -11,8 +11,8 @@ use response_parser::{Family, ResponseTemplate};
 use schema_regex::automaton::SchemaAutomaton;
 use schema_regex::ledger::{Entry, Status};
 use schema_regex::{
-    AdditionalMembers, Caps, Escapes, Formats, IntegerSpelling, Options, ParseOptions,
-    PropertyOrder, Settings, Whitespace, parse_str_with,
+    AdditionalMembers, Caps, Escapes, Formats, IntegerSpelling, OneOf, Options, ParseOptions,
+    PropertyOrder, Settings, UnknownKeywords, Whitespace, parse_str_with,
 };
 use serde_json::{Value, json};
 use structural_tags::{
@@ -97,6 +97,11 @@ impl Compiled {
                 };
                 let mut reading = ParseOptions::default().with_settings(settings);
                 reading.max_nodes = limit(description, "max_nodes", reading.max_nodes)?;
+                for (uri, document) in description["documents"].as_object().into_iter().flatten() {
+                    let text = document.as_str().ok_or_else(damaged)?;
+                    let read = reading.documents.insert_str(uri, text);
+                    read.map_err(|e| of_kind("invalid", format!("the document {uri:?}: {e}")))?;
+                }
                 let schema = parse_str_with(text(description, "schema")?, &reading)
                     .map_err(IntoPython::into_python)?;
                 let automaton =
@@ -284,6 +289,12 @@ fn options_of(description: &Value) -> PyResult<Options> {
         .with_caps(caps_of(description)?);
     if let Some(given) = description["formats"].as_str() {
         options.formats = one_of("formats", given, &Formats::NAMED)?;
+    }
+    if let Some(given) = description["one_of"].as_str() {
+        options.one_of = one_of("one_of", given, &OneOf::NAMED)?;
+    }
+    if let Some(given) = description["unknown_keywords"].as_str() {
+        options.unknown_keywords = one_of("unknown_keywords", given, &UnknownKeywords::NAMED)?;
     }
     if let Some(given) = description["escapes"].as_str() {
         options.escapes = one_of("escapes", given, &Escapes::NAMED)?;
@@ -488,6 +499,7 @@ impl Constraint {
                     ("annotation", notice.unwrap_or_default())
                 }
                 Status::Narrowed(why) => ("narrowed", why),
+                Status::Loosened(why) => ("loosened", why),
                 Status::Refused(why) => ("refused", why),
                 _ => ("other", String::new()),
             };

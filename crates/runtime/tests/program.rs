@@ -245,6 +245,70 @@ fn explain_shows_what_becomes_of_each_keyword() {
     );
 }
 
+/// References into a folder: by URI, by `$id`, and beside the schema's own file.
+#[test]
+fn references_lead_into_folders_of_documents() {
+    let files = Files::new();
+    let unit = files.put(
+        "unit.json",
+        r#"{"$id": "https://own.example/unit", "enum": ["m"]}"#,
+    );
+    let folder = Path::new(&unit).parent().unwrap().display().to_string();
+    let explain = |schema: &str, further: &[&str]| {
+        run(&[&["explain", "--schema", schema], further].concat(), "")
+    };
+    let by_uri = files.put("a.json", r#"{"$ref": "https://a.example/unit"}"#);
+    let alone = explain(&by_uri, &[]);
+    assert_eq!(alone.code, Some(1));
+    assert!(alone.out.contains("`--documents`"), "{}", alone.out);
+    let below = format!("https://a.example={folder}");
+    assert_eq!(explain(&by_uri, &["--documents", &below]).code, Some(0));
+    let missing = explain(&by_uri, &["--documents", &folder]);
+    assert!(missing.out.contains("`--documents`"), "{}", missing.out);
+    for reference in ["unit.json", "https://own.example/unit"] {
+        let schema = files.put("b.json", &format!(r#"{{"$ref": "{reference}"}}"#));
+        let shown = explain(&schema, &["--documents", &folder]);
+        assert_eq!(shown.code, Some(0), "{reference}: {}", shown.out);
+    }
+    let none = explain(&by_uri, &["--documents", "no-such-folder"]);
+    assert!(none.err.contains("is no folder"), "{}", none.err);
+    files.put("broken.json", "{");
+    let broken = explain(&by_uri, &["--documents", &folder]);
+    assert!(broken.err.contains("broken.json"), "{}", broken.err);
+}
+
+#[test]
+fn schemas_are_read_as_switches_say() {
+    let files = Files::new();
+    let several =
+        r#"{"oneOf": [{"type": "integer"}, {"type": "number", "minimum": 5}], "titel": "n"}"#;
+    let schema = files.put("schema.json", several);
+    let tokenizer = tokenizer();
+    let check = |further: &[&str]| {
+        let args = ["check", "--schema", &schema, "--tokenizer", &tokenizer];
+        run(&[&args[..], further].concat(), "7")
+    };
+    assert_eq!(check(&[]).code, Some(1));
+    assert_eq!(check(&["--one-of", "any"]).code, Some(0));
+    let shown = run(&["explain", "--schema", &schema, "--one-of", "any"], "");
+    assert!(
+        shown
+            .out
+            .contains("loosened: taken as `anyOf`, as `--one-of` asks"),
+        "{}",
+        shown.out
+    );
+    let strict = check(&["--unknown-keywords", "refuse"]);
+    assert_ne!(strict.code, Some(0));
+    assert!(
+        strict
+            .err
+            .contains("did you mean `title`?; `--unknown-keywords` has it ignored"),
+        "{}",
+        strict.err
+    );
+}
+
 #[test]
 fn check_follows_the_rules_of_generate() {
     let files = Files::new();

@@ -35,7 +35,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             "--only" => only = args.next(),
             "--remotes" => {
                 let folder = args.next().ok_or("a folder is missing")?;
-                read_remotes(Path::new(&folder), "http://localhost:1234/", &mut reading)?;
+                let uri = Some("http://localhost:1234/");
+                reading.documents.insert_folder(Path::new(&folder), uri)?;
             }
             _ => file = Some(arg),
         }
@@ -172,22 +173,5 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         100.0 * f64::from(passing as u32) / f64::from(cases as u32),
         100.0 * f64::from(right as u32) / f64::from(texts as u32)
     );
-    Ok(())
-}
-
-fn read_remotes(
-    folder: &Path,
-    uri: &str,
-    options: &mut ParseOptions,
-) -> Result<(), Box<dyn std::error::Error>> {
-    for entry in std::fs::read_dir(folder)? {
-        let entry = entry?;
-        let name = entry.file_name().to_string_lossy().into_owned();
-        if entry.path().is_dir() {
-            read_remotes(&entry.path(), &format!("{uri}{name}/"), options)?;
-        } else if let Ok(document) = serde_json::from_str(&std::fs::read_to_string(entry.path())?) {
-            options.documents.push((format!("{uri}{name}"), document));
-        }
-    }
     Ok(())
 }

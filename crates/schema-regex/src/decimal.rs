@@ -23,6 +23,11 @@ impl Decimal {
         }
     }
 
+    /// A whole number.
+    pub(crate) fn whole(value: u32) -> Self {
+        Decimal::parse(&value.to_string()).unwrap_or_else(Decimal::zero)
+    }
+
     /// Reads a number as JSON spells it. `None` where it is not one, or its
     /// plain spelling would have more than about a thousand digits.
     pub(crate) fn parse(text: &str) -> Option<Self> {
@@ -184,6 +189,17 @@ impl Decimal {
             rest = rest * 10 % modulus;
         }
         Some(rest == 0)
+    }
+
+    /// The magnitude in scientific notation: a number from 1 on and below 10, and the power of
+    /// ten that it is multiplied with. Zero has none.
+    pub(crate) fn scientific(&self) -> Option<(Decimal, i64)> {
+        let mantissa = Decimal {
+            negative: false,
+            digits: self.digits.clone(),
+            exponent: 1,
+        };
+        (!self.is_zero()).then_some((mantissa, self.exponent - 1))
     }
 
     /// The plain spelling, without exponent.

@@ -4,6 +4,7 @@
 pub mod automaton;
 mod budget;
 mod decimal;
+mod documents;
 mod error;
 mod ir;
 mod language;
@@ -15,12 +16,13 @@ mod regex;
 mod settings;
 mod validate;
 
+pub use crate::documents::{Documents, file_uri};
 pub use crate::error::{Error, ErrorKind, in_words_of};
 pub use crate::ir::Schema;
 pub use crate::options::Draft;
 pub use crate::options::{
-    AdditionalMembers, AnyValue, Caps, Escapes, Formats, IntegerSpelling, Options, ParseOptions,
-    PropertyOrder, Recursion, Rounded, Settings, Whitespace,
+    AdditionalMembers, AnyValue, Caps, Escapes, Formats, IntegerSpelling, OneOf, Options,
+    ParseOptions, PropertyOrder, Recursion, Rounded, Settings, UnknownKeywords, Whitespace,
 };
 pub use crate::read::schema::{parse, parse_str, parse_str_with, parse_with};
 pub use crate::regex::to_regex;

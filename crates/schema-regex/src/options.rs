@@ -1,5 +1,7 @@
 //! What a caller can choose.
 
+use crate::documents::Documents;
+
 /// What sets the fields of some options, each by its own type or by what that is made from.
 macro_rules! setters {
     ($of:ident; $($(#[$doc:meta])* $setter:ident($name:ident: $type:ty)),* $(,)?) => {
@@ -33,7 +35,10 @@ pub struct ParseOptions {
     pub max_nodes: usize,
     /// Other documents that references may lead to, by absolute URI (default:
     /// none). Nothing is ever fetched.
-    pub documents: Vec<(String, serde_json::Value)>,
+    pub documents: Documents,
+    /// The URI at which the schema itself was found (default: none): its relative references
+    /// begin there, as far as its `$id` does not say otherwise.
+    pub base_uri: Option<String>,
     /// Whether the schema may choose options by itself (default: it may not).
     pub settings: Settings,
     /// The deepest nesting of arrays and objects in the schema, in levels (default:
@@ -48,7 +53,8 @@ impl Default for ParseOptions {
         ParseOptions {
             draft: Draft::Draft202012,
             max_nodes: 200_000,
-            documents: Vec::new(),
+            documents: Documents::default(),
+            base_uri: None,
             settings: Settings::default(),
             max_nesting: 512,
             rounded: Rounded::default(),
@@ -60,6 +66,8 @@ setters! {
     ParseOptions;
     /// Sets the draft of a schema without `$schema`.
     with_draft(draft: Draft),
+    /// Sets the other documents that references may lead to.
+    with_documents(documents: Documents),
     /// Sets the most subschemas that are read.
     with_max_nodes(max_nodes: usize),
     /// Sets whether the schema may choose options by itself.
@@ -85,7 +93,24 @@ impl ParseOptions {
     /// ```
     #[must_use]
     pub fn with_document(mut self, uri: impl Into<String>, document: serde_json::Value) -> Self {
-        self.documents.push((uri.into(), document));
+        self.documents.insert(uri, document);
+        self
+    }
+
+    /// Sets the URI at which the schema itself was found.
+    ///
+    /// ```
+    /// use schema_regex::{ParseOptions, parse_with};
+    /// use serde_json::json;
+    ///
+    /// let reading = ParseOptions::default()
+    ///     .with_base_uri("https://example.com/schemas/order.json")
+    ///     .with_document("https://example.com/schemas/unit.json", json!({"type": "string"}));
+    /// assert!(parse_with(&json!({"$ref": "unit.json"}), &reading).is_ok());
+    /// ```
+    #[must_use]
+    pub fn with_base_uri(mut self, uri: impl Into<String>) -> Self {
+        self.base_uri = Some(uri.into());
         self
     }
 }
@@ -130,6 +155,7 @@ pub enum Rounded {
 /// | `propertyOrder` | `"schema"`, `"any"` | [`Options::property_order`] |
 /// | `additionalMembers` | `"open"`, `"closed"` | [`Options::additional_members`] |
 /// | `formats` | `"assert"`, `"annotate"`, `"strict"` | [`Options::formats`] |
+/// | `oneOf` | `"exclusive"`, `"any"` | [`Options::one_of`] |
 /// | `nesting` | 0 to 1,000 | [`Options::max_nesting`] |
 /// | `recursion` | `"refuse"` or levels, 0 to 16 | [`Options::recursion`] |
 /// | `anyValue` | `"refuse"` or levels, 0 to 16 | [`Options::any_value`] |
@@ -299,6 +325,10 @@ pub struct Options {
     pub additional_members: AdditionalMembers,
     /// Whether `format` constrains.
     pub formats: Formats,
+    /// What `oneOf` demands (default: that exactly one of its schemas is met).
+    pub one_of: OneOf,
+    /// What becomes of keywords that no draft has (default: they are annotations).
+    pub unknown_keywords: UnknownKeywords,
     /// How characters of strings may be spelled.
     pub escapes: Escapes,
     /// How integers may be spelled.
@@ -340,6 +370,8 @@ impl Default for Options {
             any_value: AnyValue::Depth(2),
             additional_members: AdditionalMembers::Open,
             formats: Formats::Assert,
+            one_of: OneOf::default(),
+            unknown_keywords: UnknownKeywords::default(),
             escapes: Escapes::Standard,
             integers: IntegerSpelling::Plain,
             max_regex_bytes: 4_000_000,
@@ -377,6 +409,10 @@ setters! {
     with_additional_members(additional_members: AdditionalMembers),
     /// Sets whether `format` constrains.
     with_formats(formats: Formats),
+    /// Sets what `oneOf` demands.
+    with_one_of(one_of: OneOf),
+    /// Sets what becomes of keywords that no draft has.
+    with_unknown_keywords(unknown_keywords: UnknownKeywords),
     /// Sets how characters of strings may be spelled.
     with_escapes(escapes: Escapes),
     /// Sets how integers may be spelled.
@@ -653,6 +689,76 @@ pub enum Formats {
     Strict,
 }
 
+/// The number of its schemas that a value must meet for `oneOf`.
+///
+/// ```
+/// # #[cfg(feature = "automaton")] {
+/// use schema_regex::automaton::SchemaAutomaton;
+/// use schema_regex::{OneOf, Options};
+/// use serde_json::json;
+///
+/// let schema = json!({"oneOf": [{"type": "integer"}, {"type": "number", "minimum": 5}]});
+/// let any = Options::default().with_one_of(OneOf::Any);
+/// assert!(!SchemaAutomaton::new(&schema, &Options::default())?.is_match(b"7"));
+/// assert!(SchemaAutomaton::new(&schema, &any)?.is_match(b"7"));
+/// # }
+/// # Ok::<(), schema_regex::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
+pub enum OneOf {
+    /// One: what the specification says.
+    #[default]
+    Exclusive,
+    /// One or more, as `anyOf`: for schemas that mean that, and as llguidance and XGrammar read it. The ledger
+    /// shows each `oneOf` as loosened.
+    Any,
+}
+
+impl OneOf {
+    /// Each choice by its name, as `x-tokenmold` and other languages spell it.
+    pub const NAMED: [(&str, OneOf); 2] = [("exclusive", OneOf::Exclusive), ("any", OneOf::Any)];
+}
+
+/// What becomes of a keyword that the schema's draft does not have: a misspelt one, one of a later
+/// draft, or one of OpenAPI such as `nullable`. Names that begin with `x-` are extensions, which
+/// are always annotations; unknown formats are for [`Formats`].
+///
+/// ```
+/// use schema_regex::{Options, UnknownKeywords, parse, to_regex};
+/// use serde_json::json;
+///
+/// let misspelt = parse(&json!({"type": "string", "maxLenght": 3}))?;
+/// assert!(to_regex(&misspelt, &Options::default()).is_ok());
+/// let strict = Options::default().with_unknown_keywords(UnknownKeywords::Refuse);
+/// let error = to_regex(&misspelt, &strict).unwrap_err();
+/// assert_eq!(error.pointer(), "/maxLenght");
+/// assert!(error.message().contains("did you mean `maxLength`?"));
+/// # Ok::<(), schema_regex::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
+pub enum UnknownKeywords {
+    /// It constrains nothing, as the specification says, and a notice tells of it where it looks
+    /// like a slip.
+    #[default]
+    Ignore,
+    /// The schema is refused.
+    Refuse,
+}
+
+impl UnknownKeywords {
+    /// Each choice by its name, as other languages spell it.
+    pub const NAMED: [(&str, UnknownKeywords); 2] = [
+        ("ignore", UnknownKeywords::Ignore),
+        ("refuse", UnknownKeywords::Refuse),
+    ];
+}
+
 /// How the characters of a string may be spelled.
 ///
 /// ```
@@ -796,6 +902,11 @@ impl Draft {
             Draft::Draft201909 => "draft 2019-09",
             Draft::Draft202012 => "draft 2020-12",
         }
+    }
+
+    /// The draft that a schema names by `$schema`.
+    pub(crate) fn declared(schema: &serde_json::Value) -> Option<Draft> {
+        Draft::by_uri(schema.get("$schema")?.as_str()?)
     }
 
     pub(crate) fn by_uri(uri: &str) -> Option<Draft> {

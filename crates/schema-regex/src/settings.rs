@@ -5,8 +5,8 @@ use serde_json::Value;
 
 use crate::error::{Error, ErrorKind};
 use crate::options::{
-    AdditionalMembers, AnyValue, Caps, Escapes, Formats, IntegerSpelling, Options, PropertyOrder,
-    Recursion, Whitespace,
+    AdditionalMembers, AnyValue, Caps, Escapes, Formats, IntegerSpelling, OneOf, Options,
+    PropertyOrder, Recursion, Whitespace,
 };
 
 /// The keyword.
@@ -29,6 +29,7 @@ const MEMBERS: &[&str] = &[
     "propertyOrder",
     "additionalMembers",
     "formats",
+    "oneOf",
     "nesting",
     "recursion",
     "anyValue",
@@ -92,6 +93,7 @@ fn choose(value: &Value, out: &mut Options) -> Result<(), Error> {
                 out.additional_members = choice(at, value, &choices)?;
             }
             "formats" => out.formats = choice(at, value, &Formats::NAMED)?,
+            "oneOf" => out.one_of = choice(at, value, &OneOf::NAMED)?,
             "nesting" => out.max_nesting = number(at, value, MAX_NESTING)? as usize,
             "recursion" if value == "refuse" => out.recursion = Recursion::Refuse,
             "recursion" => {

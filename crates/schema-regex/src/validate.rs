@@ -295,7 +295,7 @@ impl<'s> Check<'s> {
             AtomKind::MinItems(min) => items().is_none_or(|a| count(a.len()) >= *min),
             AtomKind::MaxItems(max) => items().is_none_or(|a| count(a.len()) <= *max),
             AtomKind::UniqueItems => items().is_none_or(|a| all_different(a)),
-            AtomKind::Contains { node, min, max } => match items() {
+            AtomKind::Contains { node, min, max, .. } => match items() {
                 Some(list) => {
                     let mut found = 0;
                     for item in list {

@@ -15,6 +15,10 @@ In a program, name the backend before the engine is made::
 are taken, also behind the frame of an answer, where ``ebnf`` is XGrammar's EBNF alone; the settings for
 white space that are not known here are refused by name. What cannot be compiled ends its request with the reason.
 
+The options of schemas are those of :class:`~tokenmold.Compiler`, by the same names: ``register(formats="annotate")``, or
+``TOKENMOLD_SCHEMA_OPTIONS='{"formats": "annotate"}'`` where the command line starts the server. An object
+``x-tokenmold`` at the root of a request's schema chooses for that schema.
+
 Answers end: each is complete within ``max_new_tokens``, and a request whose shortest answer takes more ends
 with the number that would do. ``{"tokenmold": {"budget": "cut"}}`` in ``custom_params`` switches that off.
 """
@@ -25,9 +29,10 @@ import codecs
 import dataclasses
 import functools
 import json
+import os
 import weakref
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import Any, Unpack
 
 from sglang.srt.arg_groups.choices import GRAMMAR_BACKEND_CHOICES, add_grammar_backend_choices
 from sglang.srt.constrained.base_grammar_backend import (
@@ -47,7 +52,9 @@ from sglang.version import __version__ as _version
 from tokenmold import Compiler, Constraint, Vocabulary, fill_batch
 from tokenmold.torch import allocate_mask, apply_mask
 
-from . import UnsupportedEngine, require_series
+from tokenmold._compiler import SchemaOptions
+
+from . import UnsupportedEngine, _options, require_series
 from ._budget import Budget, BudgetOptions, Landing
 
 __all__ = ["TokenmoldBackend", "TokenmoldGrammar", "register"]
@@ -159,7 +166,11 @@ class TokenmoldBackend(BaseGrammarBackend):
     apply_vocab_mask = staticmethod(TokenmoldGrammar.apply_vocab_mask)
 
     def __init__(
-        self, tokenizer: Any, vocab_size: int, eos_token_ids: Iterable[int] | None, compact: bool
+        self,
+        tokenizer: Any,
+        vocab_size: int,
+        eos_token_ids: Iterable[int] | None,
+        options: SchemaOptions | None = None,
     ) -> None:
         super().__init__()
         self.compiler = Compiler(
@@ -173,7 +184,7 @@ class TokenmoldBackend(BaseGrammarBackend):
             if 0 <= end < vocabulary.width and vocabulary.kind(end) != "text"
         ]
         self.ends = sorted({*vocabulary.ends, *given})
-        self.compact = compact
+        self.options: SchemaOptions = options or {}
 
     def allocate_vocab_mask(self, vocab_size: int, batch_size: int, device: Any) -> Any:
         return _allocate(self.compiler.vocabulary, batch_size, device)
@@ -187,9 +198,7 @@ class TokenmoldBackend(BaseGrammarBackend):
         schema = "true" if key_string == "$$ANY$$" else key_string
 
         def compiled() -> tuple[Constraint, dict[str, Any]]:
-            constraint = self.compiler.json_schema(
-                schema, whitespace="compact" if self.compact else "flexible", settings="follow"
-            )
+            constraint = self.compiler.json_schema(schema, settings="follow", **self.options)
             return constraint, {"type": "json_schema", "json_schema": json.loads(schema)}
 
         return self._grammar("json", compiled)
@@ -273,9 +282,10 @@ def _backend(server_args: Any, tokenizer: Any, vocab_size: int, eos_token_ids: I
             raise ValueError(f"the grammar backend {NAME!r} has no --{setting.replace('_', '-')}")
     if isinstance(eos_token_ids, int):
         eos_token_ids = [eos_token_ids]
-    backend = TokenmoldBackend(
-        tokenizer, vocab_size, eos_token_ids, serving.constrained_json_disable_any_whitespace
-    )
+    options = _options.of_environment()
+    if serving.constrained_json_disable_any_whitespace:
+        options["whitespace"] = "compact"
+    backend = TokenmoldBackend(tokenizer, vocab_size, eos_token_ids, options)
     if not serving.reasoning_parser:
         return backend
 
@@ -291,13 +301,18 @@ def _backend(server_args: Any, tokenizer: Any, vocab_size: int, eos_token_ids: I
     )
 
 
-def register() -> None:
-    """Adds the backend ``tokenmold`` to SGLang in this process. A second call does nothing.
+def register(**options: Unpack[SchemaOptions]) -> None:
+    """Adds the backend ``tokenmold`` to SGLang in this process. A second call does nothing but take its options.
+
+    ``options`` are those of schemas, for every request of engines that are started from now on. They are told to
+    their processes by the variable ``TOKENMOLD_SCHEMA_OPTIONS``.
 
     Raises :class:`~tokenmold.integrations.UnsupportedEngine`, and changes nothing, in an SGLang that is
     not known here.
     """
     require_series("SGLang", _version, KNOWN_VERSIONS)
+    if options:
+        os.environ[_options.ENVIRONMENT] = json.dumps(_options.check(options, "`register`"))
     if NAME not in GRAMMAR_BACKEND_CHOICES:
         add_grammar_backend_choices([NAME])
     if NAME not in GRAMMAR_BACKEND_REGISTRY:

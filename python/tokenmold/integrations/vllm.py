@@ -13,17 +13,17 @@ In a program, the configuration is read before plugins are, so name the backend 
 
 Everything that a request can ask for is taken: ``json``, ``json_object``, ``regex``, ``choice``,
 ``grammar`` (GBNF, EBNF or Lark, whichever it looks like) and ``structural_tag`` (which strict tool calls
-are), with ``disable_any_whitespace`` for the engine or for one request. The white space of JSON is
-``flexible``, ``single`` or ``compact``, as :class:`~tokenmold.Compiler` has it: of one request by
+are), with ``disable_any_whitespace`` for the engine or for one request. The options of schemas are those of
+:class:`~tokenmold.Compiler`, by the same names: of one request by
 ``SamplingParams(extra_args={"tokenmold": {"whitespace": "single"}})``, which a server takes as
 ``"vllm_xargs": {"tokenmold": "{\\"whitespace\\": \\"single\\"}"}``, and of an engine by
-``additional_config={"tokenmold": {"whitespace": "single"}}``. ``whitespace_pattern`` is refused by name, as
+``additional_config={"tokenmold": {"whitespace": "single", "formats": "annotate"}}``; limits of compilations (``max_..``)
+are the engine's alone. An object ``x-tokenmold`` at the root of a request's schema chooses for that schema:
+``"x-tokenmold": {"additionalMembers": "open"}``. ``whitespace_pattern`` is refused by name, as
 is whatever cannot be compiled: a request is answered with HTTP 400 before it reaches the engine.
 
 An object that lists ``properties`` and does not speak of others has no others, as
-``disable_additional_properties`` has it for other backends; ``"additional_members": "open"`` beside
-``whitespace`` chooses otherwise, as does an object ``x-tokenmold`` at the root of a request's schema, which may have
-caps, too: ``"x-tokenmold": {"additionalMembers": "open"}``.
+``disable_additional_properties`` has it for other backends; ``"additional_members": "open"`` chooses otherwise.
 
 Answers end: each is complete within ``max_tokens`` and what the context leaves, and a request whose
 shortest answer takes more is HTTP 400 with the number that would do. ``"budget": "cut"`` beside
@@ -61,10 +61,10 @@ from vllm.v1.structured_output.backend_types import (
 from vllm.v1.structured_output.request import get_structured_output_key
 
 from tokenmold import Compiler, Constraint, Matcher, Vocabulary, __version__, families
-from tokenmold._compiler import AdditionalMembers, Whitespace
+from tokenmold._compiler import SchemaOptions
 from tokenmold.torch import allocate_mask
 
-from . import UnsupportedEngine, require_series
+from . import UnsupportedEngine, _options, require_series
 from ._budget import Budget, BudgetOptions
 
 __all__ = ["RESPONSE_FORMAT", "TokenmoldBackend", "TokenmoldGrammar", "register"]
@@ -181,17 +181,16 @@ def _compiler(tokenizer: Any, width: int) -> Compiler:
     return Compiler(Vocabulary.from_huggingface(tokenizer, width=max(width, len(tokenizer))))
 
 
-# What an engine's `additional_config` and a request's `extra_args` may say under our name.
-_SETTINGS: dict[str, tuple[Any, ...]] = {
-    "whitespace": get_args(Whitespace),
-    "additional_members": get_args(AdditionalMembers),
-    "budget": ("complete", "cut"),
-    "landing": ("soft", "hard"),
-}
+# What an engine's `additional_config` and a request's `extra_args` may say under our name beside the
+# options of schemas.
+_ENDINGS = ("budget", "landing")
 
 
-def _settings(given: Any, where: str) -> dict[str, str]:
-    """The settings under our name, of what an engine or a request carries for its extensions."""
+def _settings(given: Any, where: str, without: tuple[str, ...] = ()) -> dict[str, Any]:
+    """The settings under our name, of what an engine or a request carries for its extensions.
+
+    Options of schemas that are not the asker's to choose are ``without``.
+    """
     told = given.get(NAME) if isinstance(given, dict) else None
     if isinstance(told, str):
         # A server hands on texts and numbers alone.
@@ -204,16 +203,13 @@ def _settings(given: Any, where: str) -> dict[str, str]:
     if not isinstance(told, dict):
         raise VLLMValidationError(f"`{NAME}` of {where} is an object, not {told!r}", parameter=NAME)
     for name, value in told.items():
-        if name not in _SETTINGS:
-            known = ", ".join(_SETTINGS)
-            raise VLLMValidationError(f"`{NAME}` of {where} has no `{name}`, but {known}", parameter=name)
-        if name == "landing" and isinstance(value, int) and not isinstance(value, bool) and value >= 0:
-            continue
-        if value not in _SETTINGS[name]:
-            known = ", ".join(_SETTINGS[name])
-            raise VLLMValidationError(
-                f"`{name}` in `{NAME}` of {where} is one of {known}, not {value!r}", parameter=name
-            )
+        try:
+            if name in _ENDINGS:
+                BudgetOptions.of({name: value})
+            else:
+                _options.check({name: value}, f"`{NAME}` of {where}", without)
+        except ValueError as error:
+            raise VLLMValidationError(str(error), parameter=name) from error
     return told
 
 
@@ -223,33 +219,32 @@ class _Options:
     def __init__(
         self,
         compact: bool,
-        whitespace: Whitespace = "flexible",
-        members: AdditionalMembers = "closed",
+        schema: SchemaOptions | None = None,
         budget: BudgetOptions | None = None,
     ) -> None:
         self.budget = budget or BudgetOptions()
-        self.whitespace: Whitespace = "compact" if compact else whitespace
-        self.members: AdditionalMembers = members
+        self.schema: SchemaOptions = {**(schema or {})}
+        if compact:
+            self.schema["whitespace"] = "compact"
 
     @staticmethod
     def of(
         config: Any,
         params: StructuredOutputsParams | None = None,
         *,
-        engine: dict[str, str] | None = None,
+        engine: dict[str, Any] | None = None,
         request: Any = None,
     ) -> _Options:
         """The settings of a request come before switches of either, and these before the engine's."""
         given = [config] if params is None else [config, params]
-        of_request: Any = _settings(request, "`extra_args`")
-        of_engine: Any = engine if engine is not None else getattr(config, _ENGINE, {})
-        asked, told = of_request.get("whitespace"), of_engine.get("whitespace")
+        of_request = _settings(request, "`extra_args`", _options.LIMITS)
+        of_engine: dict[str, Any] = engine if engine is not None else getattr(config, _ENGINE, {})
         settings = {**of_engine, **of_request}
-        members: Any = settings.get("additional_members", "closed")
+        schema: Any = {name: value for name, value in settings.items() if name not in _ENDINGS}
+        asked = "whitespace" in of_request
         return _Options(
-            compact=asked is None and any(one.disable_any_whitespace for one in given),
-            whitespace=asked or told or "flexible",
-            members=members,
+            compact=not asked and any(one.disable_any_whitespace for one in given),
+            schema=schema,
             budget=BudgetOptions.of(settings),
         )
 
@@ -258,7 +253,7 @@ class _Options:
 _ENGINE = "_tokenmold_settings"
 
 
-def _of_engine(vllm_config: Any) -> dict[str, str]:
+def _of_engine(vllm_config: Any) -> dict[str, Any]:
     return _settings(getattr(vllm_config, "additional_config", None), "`additional_config`")
 
 
@@ -275,9 +270,7 @@ def _compile(
 ) -> Constraint:
     if kind in (StructuredOutputOptions.JSON, StructuredOutputOptions.JSON_OBJECT):
         schema = str(specification) if kind is StructuredOutputOptions.JSON else '{"type": "object"}'
-        return compiler.json_schema(
-            schema, whitespace=options.whitespace, additional_members=options.members, settings="follow"
-        )
+        return compiler.json_schema(schema, settings="follow", **options.schema)
     if kind is StructuredOutputOptions.REGEX:
         return compiler.regex(str(specification))
     if kind is StructuredOutputOptions.CHOICE:
@@ -288,8 +281,7 @@ def _compile(
         tag = json.loads(specification)
         if isinstance(tag, dict) and tag.get("type") == RESPONSE_FORMAT:
             del tag["type"]
-            tag.setdefault("whitespace", options.whitespace)
-            return compiler.response_format(**tag)
+            return compiler.response_format(**{**options.schema, **tag})
         return compiler.structural_tag(str(specification))
     raise VLLMValidationError(
         f"The backend '{NAME}' has no `{kind.name.lower()}`: write a JSON schema, a regular expression, a "

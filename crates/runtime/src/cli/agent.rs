@@ -91,6 +91,9 @@ pub(crate) fn run(args: &Args, format: Format, notes: Notes) -> Result<Output, F
         Some(file) => read_tools(file, Duration::from_secs(args.tool_timeout))?,
         None => Tools::default(),
     };
+    args.options.without_documents(
+        "an agent's answer and its tools become one schema; put copies of what they name in `$defs`",
+    )?;
     let schema = match &args.schema {
         Some(file) => Some(args.options.read_schema(file)?.1),
         None => None,

@@ -42,18 +42,23 @@ pub(crate) fn list(entries: &[Entry]) -> Vec<Value> {
 
 /// How many keywords became what.
 pub(crate) fn summary(entries: &[Entry]) -> String {
-    let mut counts = [0; 4];
+    let mut counts = [0; 5];
     for e in entries {
         match e.status {
             Status::Annotation | Status::Ignored(_) => counts[1] += 1,
             Status::Narrowed(_) => counts[2] += 1,
             Status::Refused(_) => counts[3] += 1,
+            Status::Loosened(_) => counts[4] += 1,
             _ => counts[0] += 1,
         }
     }
-    let [enforced, annotations, narrowed, refused] = counts;
+    let [enforced, annotations, narrowed, refused, loosened] = counts;
+    let loosened = match loosened {
+        0 => String::new(),
+        n => format!(", {n} loosened"),
+    };
     format!(
-        "{enforced} enforced, {annotations} annotations, {narrowed} narrowed, {refused} refused"
+        "{enforced} enforced, {annotations} annotations, {narrowed} narrowed, {refused} refused{loosened}"
     )
 }
 
@@ -74,6 +79,7 @@ fn parts(status: &Status) -> (&'static str, Option<&str>) {
         Status::Annotation => ("annotation", None),
         Status::Ignored(reason) => ("annotation", Some(reason)),
         Status::Narrowed(reason) => ("narrowed", Some(reason)),
+        Status::Loosened(reason) => ("loosened", Some(reason)),
         Status::Refused(reason) => ("refused", Some(reason)),
         _ => ("unknown", None),
     }

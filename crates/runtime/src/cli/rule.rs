@@ -134,7 +134,7 @@ fn compiled(schema: Schema, options: &SchemaOptions, used: Use) -> Result<Schema
 
 /// The rule of a schema that stands in other JSON, for a text that is generated.
 pub(crate) fn rule_of(json: &Value, options: &SchemaOptions) -> Result<Rule, Failure> {
-    let schema = options.parse(&json.to_string());
+    let schema = options.parse(&json.to_string(), None);
     schema
         .and_then(|schema| compiled(schema, options, Use::Generate))
         .map(|automaton| Rule::Schema(Box::new(automaton), json.clone()))

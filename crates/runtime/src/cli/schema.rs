@@ -2,12 +2,13 @@
 //! regular expression.
 
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
 use clap::ValueEnum;
 use serde_json::Value;
 use tokenmold::schema_regex::{
-    self, AdditionalMembers, AnyValue, Caps, Escapes, Formats, IntegerSpelling, ParseOptions,
-    PropertyOrder, Recursion, Schema, Settings, Whitespace,
+    self, AdditionalMembers, AnyValue, Caps, Documents, Escapes, Formats, IntegerSpelling, OneOf,
+    ParseOptions, PropertyOrder, Recursion, Schema, Settings, UnknownKeywords, Whitespace,
 };
 
 use super::{Failure, read, without_mark};
@@ -30,6 +31,16 @@ pub(crate) struct SchemaOptions {
     /// options.
     #[arg(long)]
     schema_settings: bool,
+
+    /// A folder of documents that references may lead to, each by its `$id` and by `URI` and its
+    /// path below the folder; without a URI by where it lies beside the schema's file. Nothing is
+    /// ever fetched. May be given several times.
+    #[arg(long, value_name = "[URI=]FOLDER", value_parser = folder_of_documents)]
+    documents: Vec<FolderOfDocuments>,
+
+    /// What lies in these folders.
+    #[arg(skip)]
+    read: OnceLock<Documents>,
 
     /// The order in which properties may come.
     #[arg(long, value_name = "ORDER", value_enum, default_value_t = Order::Schema)]
@@ -54,6 +65,14 @@ pub(crate) struct SchemaOptions {
     /// What `format` does.
     #[arg(long, value_name = "POLICY", value_enum, default_value_t = FormatPolicy::Assert)]
     formats: FormatPolicy,
+
+    /// The number of its schemas that a value must meet for `oneOf`.
+    #[arg(long, value_name = "POLICY", value_enum, default_value_t = Meets::Exclusive)]
+    one_of: Meets,
+
+    /// What becomes of keywords that no draft has.
+    #[arg(long, value_name = "POLICY", value_enum, default_value_t = Unknown::Ignore)]
+    unknown_keywords: Unknown,
 
     /// Allow every escape that JSON allows in strings.
     #[arg(long)]
@@ -89,6 +108,26 @@ pub(crate) struct SchemaOptions {
     /// Cap the names of members that the schema does not name, in characters.
     #[arg(long, value_name = "N")]
     cap_name_length: Option<u64>,
+}
+
+/// A folder of documents, and the URI below which they are known.
+#[derive(Clone, Debug)]
+struct FolderOfDocuments {
+    uri: Option<String>,
+    folder: PathBuf,
+}
+
+/// Reads `URI=FOLDER`, or a folder alone.
+fn folder_of_documents(given: &str) -> Result<FolderOfDocuments, String> {
+    let (uri, folder) = match given.split_once('=') {
+        Some((uri, folder)) if uri.contains(':') => (Some(uri.to_owned()), folder),
+        _ => (None, given),
+    };
+    let folder = PathBuf::from(folder);
+    match folder.is_dir() {
+        true => Ok(FolderOfDocuments { uri, folder }),
+        false => Err(format!("{} is no folder", folder.display())),
+    }
 }
 
 /// Limits of the compilation of a schema. An error names the one that is exceeded.
@@ -186,6 +225,22 @@ enum FormatPolicy {
     Strict,
 }
 
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum Meets {
+    /// Exactly one.
+    Exclusive,
+    /// One or more, as `anyOf`.
+    Any,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum Unknown {
+    /// They are annotations.
+    Ignore,
+    /// The schema is refused.
+    Refuse,
+}
+
 fn whitespace(text: &str) -> Result<Whitespace, String> {
     match text {
         "compact" => Ok(Whitespace::Compact),
@@ -221,18 +276,45 @@ impl SchemaOptions {
         let json = serde_json::from_str(text)
             .map_err(|e| Failure::new(format!("{} is not JSON: {e}", path.display())))?;
         let schema = self
-            .parse(text)
+            .parse(text, Some(path))
             .map_err(|e| Failure::of(path.display(), e))?;
         Ok((schema, json))
     }
 
-    pub(crate) fn parse(&self, text: &str) -> Result<Schema, String> {
+    /// The documents that references may lead to.
+    fn documents(&self) -> Result<&Documents, String> {
+        if let Some(read) = self.read.get() {
+            return Ok(read);
+        }
+        let mut documents = Documents::default();
+        for FolderOfDocuments { uri, folder } in &self.documents {
+            let read = documents.insert_folder(folder, uri.as_deref());
+            read.map_err(|e| format!("--documents: {e}"))?;
+        }
+        Ok(self.read.get_or_init(|| documents))
+    }
+
+    /// Refuses documents where schemas are compiled with others.
+    pub(crate) fn without_documents(&self, why: &str) -> Result<(), Failure> {
+        match self.documents.is_empty() {
+            true => Ok(()),
+            false => Err(Failure::new(format!("--documents has no use here: {why}"))),
+        }
+    }
+
+    /// Reads a schema that was found in a file, or stands in other JSON.
+    pub(crate) fn parse(&self, text: &str, found: Option<&Path>) -> Result<Schema, String> {
         let settings = match self.schema_settings {
             true => Settings::Follow,
             false => Settings::Ignore,
         };
         let mut reading = ParseOptions::default().with_settings(settings);
         reading.max_nodes = self.limits.max_nodes.unwrap_or(reading.max_nodes);
+        if !self.documents.is_empty() {
+            reading = reading.with_documents(self.documents()?.clone());
+            let place = found.and_then(|path| path.canonicalize().ok());
+            reading.base_uri = place.map(|path| schema_regex::file_uri(&path));
+        }
         schema_regex::parse_str_with(text, &reading).map_err(|e| e.to_string())
     }
 
@@ -278,6 +360,14 @@ impl SchemaOptions {
         options = options.with_integers(match self.integers {
             Integers::Plain => IntegerSpelling::Plain,
             Integers::ZeroFraction => IntegerSpelling::ZeroFraction,
+        });
+        options = options.with_one_of(match self.one_of {
+            Meets::Exclusive => OneOf::Exclusive,
+            Meets::Any => OneOf::Any,
+        });
+        options = options.with_unknown_keywords(match self.unknown_keywords {
+            Unknown::Ignore => UnknownKeywords::Ignore,
+            Unknown::Refuse => UnknownKeywords::Refuse,
         });
         let mut caps = Caps::default();
         caps.length = self.cap_length;

@@ -180,6 +180,7 @@ impl SchemaAutomaton {
     /// Compiles a schema by options of which it may override some.
     fn build_by(mut schema: Schema, options: &Options) -> Result<SchemaAutomaton, Failed> {
         let options = schema.options(options);
+        schema.refuse_unknown(&options).map_err(Failed::Refused)?;
         schema.annotate(&options);
         SchemaAutomaton::build(schema, options)
     }

@@ -18,7 +18,7 @@ use crate::language::automata::Matcher;
 use crate::language::formats::Format;
 use crate::language::pattern::{Pattern, PatternError};
 use crate::options::Draft;
-use crate::options::{Formats, Options};
+use crate::options::{Formats, OneOf, Options};
 use crate::settings::Overrides;
 use crate::validate::{canonical_value, equal};
 
@@ -304,6 +304,8 @@ pub(crate) enum AtomKind {
         node: NodeId,
         min: u64,
         max: Option<u64>,
+        /// Items that match are evaluated, which is so from 2020-12 on.
+        evaluates: bool,
     },
     Members(Members),
     Required(Vec<Name>),
@@ -505,13 +507,24 @@ impl Schema {
         self.overrides.over(options)
     }
 
-    /// Takes out what these options make an annotation.
+    /// Takes out what these options make an annotation, and has `oneOf` mean what they say.
     pub(crate) fn annotate(&mut self, options: &Options) {
-        if options.formats != Formats::Annotate {
+        let takes_formats_out = options.formats == Formats::Annotate;
+        if !takes_formats_out && options.one_of == OneOf::Exclusive {
             return;
         }
         for node in &mut self.nodes {
-            if let Body::Atoms(atoms) = &mut node.body {
+            let Body::Atoms(atoms) = &mut node.body else {
+                continue;
+            };
+            if options.one_of == OneOf::Any {
+                for atom in atoms.iter_mut() {
+                    if let AtomKind::OneOf(nodes) = &mut atom.kind {
+                        atom.kind = AtomKind::AnyOf(std::mem::take(nodes));
+                    }
+                }
+            }
+            if takes_formats_out {
                 atoms.retain(|a| a.keyword != "format");
                 if atoms.is_empty() {
                     node.body = Body::Always;
@@ -567,6 +580,9 @@ pub enum Status {
     Ignored(String),
     /// A sound subset is enforced; the text says what is left out.
     Narrowed(String),
+    /// Less is enforced than the keyword says, because an option asks for that; the text says what
+    /// is let in.
+    Loosened(String),
     /// It cannot be enforced; the text says why. A schema in which such a
     /// keyword matters is refused as a whole.
     Refused(String),

@@ -4,7 +4,7 @@ use std::sync::OnceLock;
 
 use fsm_tables::{Keep, Table, product};
 
-use crate::budget::Limit;
+use crate::budget::{Limit, TooBig};
 use crate::language::char_dfa::{CharDfa, DEAD, MAX_MET};
 use crate::language::number_counts::Amounts;
 
@@ -108,6 +108,14 @@ impl NumberDfa {
 
     fn table(&self) -> Table<bool> {
         Table::new(16, self.next.as_flattened().to_vec(), self.accept.clone())
+    }
+
+    /// The numbers that this or another one accepts.
+    pub(crate) fn or(&self, other: &NumberDfa, mut limit: Limit<'_>) -> Result<NumberDfa, TooBig> {
+        let accepts = |a: Option<&bool>, b: Option<&bool>| a == Some(&true) || b == Some(&true);
+        let (a, b) = (self.table(), other.table());
+        let both = product(&a, &b, Keep::Every, accepts, &mut limit)?;
+        Ok(NumberDfa::of_table(both.trimmed()))
     }
 
     /// The numbers that this accepts and another one does not; `None` past `limit` states.

@@ -47,6 +47,126 @@ pub(crate) fn any_number() -> Re {
     ])
 }
 
+/// The largest power of ten, either way: with it every number is a normal `f64`, so that no reader
+/// takes one for infinity or zero.
+const MAX_POWER: i64 = 307;
+
+/// The numbers between `low` and `high` in scientific notation, as programs write small and large
+/// ones (`1e-05`, `1.5E+21`): one digit before the point, which is not zero, and an exponent.
+///
+/// Numbers in this notation are compared by their exponents and then by their mantissas, so that
+/// a text is judged although its mantissa comes first: the bounds' mantissas cut those that a text
+/// may have into at most five ranges, each with its own exponents.
+pub(crate) fn scientific(low: Option<&Bound>, high: Option<&Bound>) -> Re {
+    let mirrored = |bound: &Bound| Bound {
+        value: bound.value.negated(),
+        exclusive: bound.exclusive,
+    };
+    let is_above_zero = |bound: &&Bound| !bound.value.is_negative() && !bound.value.is_zero();
+    // A bound on the other side of zero says nothing of these, or leaves none.
+    let one_sign = |low: Option<&Bound>, high: Option<&Bound>| match high {
+        Some(bound) if !is_above_zero(&bound) => Re::Never,
+        high => scientific_magnitudes(low.filter(is_above_zero), high),
+    };
+    let plus = one_sign(low, high);
+    let (low, high) = (low.map(mirrored), high.map(mirrored));
+    let minus = one_sign(high.as_ref(), low.as_ref());
+    Re::alt([Re::concat([Re::literal("-"), minus]), plus])
+}
+
+/// The same without a sign, for bounds above zero.
+fn scientific_magnitudes(low: Option<&Bound>, high: Option<&Bound>) -> Re {
+    let parts = |bound: Option<&Bound>| {
+        let bound = bound?;
+        let (mantissa, power) = bound.value.scientific()?;
+        Some((mantissa, power, bound.exclusive))
+    };
+    let (low, high) = (parts(low), parts(high));
+    let mut cuts: Vec<&Decimal> = [&low, &high]
+        .into_iter()
+        .flatten()
+        .map(|(mantissa, ..)| mantissa)
+        .collect();
+    cuts.sort();
+    cuts.dedup();
+    let (one, ten) = (Decimal::whole(1), Decimal::whole(10));
+    let mut from = Bound {
+        value: one,
+        exclusive: false,
+    };
+    let mut ranges: Vec<(Bound, Bound)> = Vec::new();
+    for cut in cuts {
+        let (cut, exclusive) = (cut.clone(), true);
+        let before = Bound {
+            value: cut.clone(),
+            exclusive,
+        };
+        let itself = Bound {
+            value: cut,
+            exclusive: false,
+        };
+        ranges.push((from, before.clone()));
+        ranges.push((itself.clone(), itself));
+        from = before;
+    }
+    ranges.push((
+        from,
+        Bound {
+            value: ten,
+            exclusive: true,
+        },
+    ));
+    let way = |(from, to): &(Bound, Bound)| {
+        if from.value > to.value || (from.value == to.value && (from.exclusive || to.exclusive)) {
+            return Re::Never;
+        }
+        // A range lies on one side of each bound's mantissa, or is it.
+        let is_less =
+            |mantissa: &Decimal| to.value < *mantissa || (to.value == *mantissa && to.exclusive);
+        let is_more = |mantissa: &Decimal| {
+            from.value > *mantissa || (from.value == *mantissa && from.exclusive)
+        };
+        let least = low
+            .as_ref()
+            .map_or(-MAX_POWER, |(mantissa, power, exclusive)| {
+                let is_in = is_more(mantissa) || !(is_less(mantissa) || *exclusive);
+                power + i64::from(!is_in)
+            });
+        let most = high
+            .as_ref()
+            .map_or(MAX_POWER, |(mantissa, power, exclusive)| {
+                let is_in = is_less(mantissa) || !(is_more(mantissa) || *exclusive);
+                power - i64::from(!is_in)
+            });
+        Re::concat([
+            range(Some(from), Some(to), Fraction::Any),
+            Re::chars(&[('E', 'E'), ('e', 'e')]),
+            exponents(least.max(-MAX_POWER), most.min(MAX_POWER)),
+        ])
+    };
+    Re::alt(ranges.iter().map(way))
+}
+
+/// Whole numbers from `least` to `most` as exponents: a plus and one zero may come before.
+fn exponents(least: i64, most: i64) -> Re {
+    let within = |least: i64, most: i64| {
+        if least > most {
+            return Re::Never;
+        }
+        let bound = |value: i64| Bound {
+            value: Decimal::whole(value as u32),
+            exclusive: false,
+        };
+        let plain = Fraction::None(IntegerSpelling::Plain);
+        let digits = range(Some(&bound(least)), Some(&bound(most)), plain);
+        Re::concat([Re::literal("0").optional(), digits])
+    };
+    Re::alt([
+        Re::concat([Re::literal("+").optional(), within(least.max(0), most)]),
+        Re::concat([Re::literal("-"), within((-most).max(1), -least)]),
+    ])
+}
+
 fn digit(a: u8, b: u8) -> Re {
     if a > b {
         Re::Never

@@ -9,7 +9,7 @@ use std::collections::HashSet;
 
 use crate::error::{Error, ErrorKind};
 use crate::ir::{AtomKind, Location, Schema};
-use crate::options::{AnyValue, Draft, Formats, Options};
+use crate::options::{AnyValue, Draft, Formats, OneOf, Options, UnknownKeywords};
 use crate::regex::{Narrowed, Printed, printed};
 
 pub use crate::ledger::table::{General, KEYWORDS, Keyword, markdown};
@@ -26,8 +26,8 @@ pub struct Entry {
     pub status: Status,
 }
 
-/// An object with `pointer`, `keyword`, `status` (`enforced`, `annotation`, `narrowed` or
-/// `refused`), where there is one `reason`, and where the keyword looks misspelt `suggestion`.
+/// An object with `pointer`, `keyword`, `status` (`enforced`, `annotation`, `narrowed`, `loosened`
+/// or `refused`), where there is one `reason`, and where the keyword looks misspelt `suggestion`.
 #[cfg(feature = "serde")]
 impl serde::Serialize for Entry {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
@@ -38,6 +38,7 @@ impl serde::Serialize for Entry {
             Status::Annotation => ("annotation", None),
             Status::Ignored(reason) => ("annotation", Some(reason)),
             Status::Narrowed(reason) => ("narrowed", Some(reason)),
+            Status::Loosened(reason) => ("loosened", Some(reason)),
             Status::Refused(reason) => ("refused", Some(reason)),
         };
         let suggestion = self.suggestion();
@@ -167,6 +168,37 @@ enum Form {
 }
 
 impl Schema {
+    /// Refuses the first keyword that no draft has, or that came with a later one, if the options
+    /// ask for that.
+    pub(crate) fn refuse_unknown(&self, options: &Options) -> Result<(), Error> {
+        if options.unknown_keywords == UnknownKeywords::Ignore {
+            return Ok(());
+        }
+        let refused = |node: &Location, keyword: &str, why: String| {
+            let message = format!("`{keyword}` {why}; Options::unknown_keywords has it ignored");
+            Error::at(ErrorKind::Refused, &node.pointer, keyword, message)
+        };
+        for node in &self.nodes {
+            for (keyword, status) in &node.notes {
+                let is_known = || KEYWORDS.iter().any(|known| known.name == keyword);
+                match status {
+                    Status::Annotation if !keyword.starts_with("x-") && !is_known() => {
+                        let why = match meant_by(keyword) {
+                            Some(meant) => format!("is no keyword, did you mean `{meant}`?"),
+                            None => "is no keyword".to_owned(),
+                        };
+                        return Err(refused(node, keyword, why));
+                    }
+                    Status::Ignored(why) if !is_annotation(keyword) && keyword != "format" => {
+                        return Err(refused(node, keyword, format!("is {why}")));
+                    }
+                    _ => {}
+                }
+            }
+        }
+        Ok(())
+    }
+
     /// What the reader says of each keyword, once for each.
     fn own_entries(&self, options: &Options, form: Form) -> Vec<Entry> {
         self.entries_of(options, form, |_, _| true)
@@ -211,6 +243,11 @@ impl Schema {
                 let mut status = status.clone();
                 if keyword == "format" {
                     status = self.format_status(node, options, form, status);
+                }
+                if keyword == "oneOf" && options.one_of == OneOf::Any && status == Status::Enforced
+                {
+                    status =
+                        Status::Loosened("taken as `anyOf`, as Options::one_of asks".to_owned());
                 }
                 out.push(Entry {
                     pointer,

@@ -93,7 +93,7 @@ pub const KEYWORDS: &[Keyword] = &[
         "$id",
         "6-2020",
         S,
-        "names a resource that references of the same document find; the same name twice is an error",
+        "names a resource that references find, in the same document or from others; the same name twice in a document is an error. `$schema` beside it chooses that resource's draft",
     ),
     k("id", "4", S, "as `$id`, in draft 4 alone"),
     k(
@@ -122,7 +122,7 @@ pub const KEYWORDS: &[Keyword] = &[
         "$ref",
         "4-2020",
         W,
-        "inside the document. Siblings are intersected; in drafts 4 to 7 they are ignored, as these say. Recursion by `Options::recursion`. Other documents are refused",
+        "inside the document, and into others that the host hands over (`ParseOptions::documents`); nothing is fetched. Siblings are intersected; in drafts 4 to 7 they are ignored, as these say. Recursion by `Options::recursion`",
     ),
     k(
         "$dynamicRef",
@@ -159,7 +159,7 @@ pub const KEYWORDS: &[Keyword] = &[
         "minimum",
         "4-2020",
         E,
-        "exact on decimals of any length. Narrowed: a bounded number has no exponent, and zero no sign (`-0`, `1e2` are left out). A number of a `Value` that may have been rounded is refused (`ParseOptions::rounded`)",
+        "exact on decimals of any length. Narrowed: an exponent of a bounded number stands behind one digit before the point (`1.5e-05`; `15e-06` is left out) and is at most 307 either way, a multiple has none, and zero has no sign (`-0` is left out). A number of a `Value` that may have been rounded is refused (`ParseOptions::rounded`)",
     ),
     k("maximum", "4-2020", E, "as `minimum`"),
     k(

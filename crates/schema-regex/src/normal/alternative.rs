@@ -81,6 +81,21 @@ pub(crate) struct NumberShape {
     pub(crate) at: Option<At>,
 }
 
+impl NumberShape {
+    /// Whether numbers may be written in scientific notation: multiples and integers are decided by
+    /// digits at their places, which an exponent moves, and one number needs one spelling.
+    pub(crate) fn has_exponents(&self) -> bool {
+        let is_one = |low: &Bound, high: &Bound| low.value == high.value;
+        self.integer.is_none()
+            && self.multiples.is_empty()
+            && !self
+                .low
+                .as_ref()
+                .zip(self.high.as_ref())
+                .is_some_and(|(low, high)| is_one(low, high))
+    }
+}
+
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct StringShape {
     pub(crate) min: u64,

@@ -13,7 +13,7 @@ use crate::options::Draft::{self, Draft4, Draft6, Draft7, Draft201909, Draft2020
 use crate::read::here::{Here, is_schema, no_schema};
 use crate::read::schema::Reader;
 
-impl<'a> Reader<'a> {
+impl<'a> Reader<'a, '_> {
     /// Notes a keyword that constrains nothing here; an annotation of another type than the draft
     /// says is noted as one that is ignored.
     ///

@@ -15,7 +15,7 @@ const ITEM_APPLICATORS: &[&str] = &["contains"];
 
 const MEMBER_APPLICATORS: &[&str] = &["dependentSchemas", "dependencies"];
 
-impl<'a> Reader<'a> {
+impl<'a> Reader<'a, '_> {
     /// `items` in both forms, with what goes with it.
     pub(super) fn items(
         &mut self,
@@ -90,7 +90,16 @@ impl<'a> Reader<'a> {
         };
         let min = limit("minContains")?.unwrap_or(1);
         let max = limit("maxContains")?;
-        here.push("contains", AtomKind::Contains { node, min, max });
+        let evaluates = self.draft >= Draft::Draft202012;
+        here.push(
+            "contains",
+            AtomKind::Contains {
+                node,
+                min,
+                max,
+                evaluates,
+            },
+        );
         Ok(())
     }
 

@@ -12,19 +12,28 @@ use crate::options::ParseOptions;
 pub(crate) type Digits = FxHashMap<*const Value, String>;
 
 /// A value, and where the numbers are that it does not keep.
+#[derive(Clone, Debug)]
 pub(crate) struct Read {
     pub(crate) value: Value,
     kept: Vec<(Vec<Step>, String)>,
 }
 
 /// A step from a value to one inside it.
-#[derive(Clone, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 enum Step {
     Name(String),
     Index(usize),
 }
 
 impl Read {
+    /// A value of which nothing else is known.
+    pub(crate) fn of(value: Value) -> Read {
+        Read {
+            value,
+            kept: Vec::new(),
+        }
+    }
+
     /// The digits by address; good as long as the value stays where it is.
     pub(crate) fn digits(&self) -> Digits {
         let mut out = Digits::default();

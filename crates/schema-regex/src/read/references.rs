@@ -1,4 +1,6 @@
-//! Resolves references inside one document: JSON Pointers, `$id`, anchors.
+//! Resolves references inside a document and to others that are at hand: JSON Pointers, `$id`,
+//! anchors. For example `"$ref": "unit.json#/$defs/length"` under `"$id": "https://a/b.json"` leads
+//! into the document `https://a/unit.json`.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -8,8 +10,10 @@ use std::rc::Rc;
 use rustc_hash::FxHashMap;
 use serde_json::{Map, Value};
 
+use crate::documents::Documents;
 use crate::ir::pointer::{Last, Pointer};
-use crate::options::Draft;
+use crate::options::{Draft, ParseOptions, Rounded};
+use crate::read::survey;
 
 /// A subschema that is the root of its own resource (`$id`), or the document.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -19,6 +23,10 @@ pub(crate) struct Resource<'a> {
     pub(crate) value: &'a Value,
     pub(crate) pointer: Pointer,
     uri: String,
+    /// Its own, by `$schema`, or that of what it stands in.
+    draft: Draft,
+    /// What its numbers mean that a value may have rounded.
+    rounded: Rounded,
 }
 
 /// A place in the document.
@@ -40,12 +48,19 @@ pub(crate) struct ScopeId(pub(crate) u32);
 pub(crate) const NO_SCOPE: ScopeId = ScopeId(0);
 
 pub(crate) struct Resolver<'a> {
-    draft: Draft,
     pub(crate) resources: Vec<Resource<'a>>,
     /// By address of the value that has the `$id`, but for the root.
     by_address: FxHashMap<*const Value, ResourceId>,
+    /// Names in the schema, and in the documents that were opened.
     index: Option<Index<'a>>,
-    documents: &'a [(String, Value)],
+    documents: &'a Documents,
+    /// The documents by their addresses, once a reference left the schema.
+    addresses: Option<HashMap<String, usize>>,
+    /// The roots of the documents that were opened, by number.
+    opened: FxHashMap<usize, ResourceId>,
+    max_nesting: usize,
+    /// What is believed of numbers in documents that were given as values.
+    rounded: Rounded,
     /// For each scope the resources that its names are bound to.
     scopes: Vec<Vec<(Rc<str>, ResourceId)>>,
     /// The scopes by what they bind, and how many names all of them have.
@@ -69,34 +84,47 @@ struct Index<'a> {
 }
 
 impl<'a> Resolver<'a> {
-    /// Of `documents` each has its absolute URI. Dynamic scopes cost an index
-    /// of the whole document, so they are followed on demand.
+    /// Dynamic scopes cost an index of the whole document, so they are followed on demand.
     pub(crate) fn new(
         root: &'a Value,
         draft: Draft,
-        documents: &'a [(String, Value)],
+        rounded: Rounded,
+        options: &'a ParseOptions,
         follows_scopes: bool,
     ) -> Self {
-        let mut resolver = Resolver {
-            draft,
+        let base = options.base_uri.as_deref().unwrap_or_default();
+        let own = id_of(root, draft).map_or("", without_fragment);
+        Resolver {
             resources: vec![Resource {
                 value: root,
                 pointer: Pointer::default(),
-                uri: String::new(),
+                uri: address(base, own),
+                draft,
+                rounded,
             }],
             by_address: FxHashMap::default(),
             index: None,
-            documents,
+            documents: &options.documents,
+            addresses: None,
+            opened: FxHashMap::default(),
+            max_nesting: options.max_nesting,
+            rounded: options.rounded,
             scopes: vec![Vec::new()],
             scope_ids: HashMap::from([(Vec::new(), 0)]),
             scoped: 0,
             entered: FxHashMap::default(),
             follows_scopes,
-        };
-        if let Some(id) = id_of(root, draft) {
-            resolver.resources[0].uri = without_fragment(id).to_owned();
         }
-        resolver
+    }
+
+    /// The draft by which a place is read.
+    pub(crate) fn draft_at(&self, place: &Place<'_>) -> Draft {
+        self.resources[place.resource.0 as usize].draft
+    }
+
+    /// What the numbers at a place mean that a value may have rounded.
+    pub(crate) fn rounded_at(&self, place: &Place<'_>) -> Rounded {
+        self.resources[place.resource.0 as usize].rounded
     }
 
     pub(crate) fn root(&mut self) -> Place<'a> {
@@ -182,7 +210,8 @@ impl<'a> Resolver<'a> {
         pointer: &Pointer,
         parent: ResourceId,
     ) -> ResourceId {
-        let Some(id) = id_of(value, self.draft) else {
+        let outer = &self.resources[parent.0 as usize];
+        let Some(id) = id_of(value, outer.draft) else {
             return parent;
         };
         if without_fragment(id).is_empty() {
@@ -191,14 +220,21 @@ impl<'a> Resolver<'a> {
         if let Some(known) = self.resource_at(value) {
             return known;
         }
-        let uri = join_uri(&self.resources[parent.0 as usize].uri, without_fragment(id));
-        let new = ResourceId(self.resources.len() as u32);
-        self.resources.push(Resource {
+        let resource = Resource {
             value,
             pointer: pointer.clone(),
-            uri,
-        });
-        self.by_address.insert(std::ptr::from_ref(value), new);
+            uri: join_uri(&outer.uri, without_fragment(id)),
+            draft: Draft::declared(value).unwrap_or(outer.draft),
+            rounded: outer.rounded,
+        };
+        self.add(resource)
+    }
+
+    fn add(&mut self, resource: Resource<'a>) -> ResourceId {
+        let new = ResourceId(self.resources.len() as u32);
+        let value = std::ptr::from_ref(resource.value);
+        self.by_address.insert(value, new);
+        self.resources.push(resource);
         new
     }
 
@@ -210,9 +246,10 @@ impl<'a> Resolver<'a> {
         self.by_address.get(&std::ptr::from_ref(value)).copied()
     }
 
-    /// Whether the document has a dynamic anchor anywhere.
+    /// Whether the schema, or a document, has a dynamic anchor anywhere.
     pub(crate) fn has_dynamic_anchors(&mut self) -> bool {
         self.build_index();
+        self.open_all();
         self.index.as_ref().is_some_and(|i| !i.dynamic.is_empty())
     }
 
@@ -274,16 +311,8 @@ impl<'a> Resolver<'a> {
             if absolute == self.resources[0].uri {
                 self.plain_root(NO_SCOPE)
             } else {
-                self.build_index();
-                let index = self.index.as_ref();
-                match index.and_then(|i| i.by_uri.get(&absolute).or_else(|| i.by_uri.get(uri))) {
-                    Some(place) => place.clone(),
-                    None => {
-                        return Err(format!(
-                            "`{reference}` is not in this document; put a copy of what it names in `$defs`"
-                        ));
-                    }
-                }
+                self.find(&absolute, uri)?
+                    .ok_or_else(|| self.not_at_hand(reference))?
             }
         };
         let fragment = percent_decode(fragment);
@@ -308,6 +337,95 @@ impl<'a> Resolver<'a> {
         let by_anchor =
             index.and_then(|i| i.anchors.get(&(base.resource.0, fragment.clone())).cloned());
         by_anchor.ok_or_else(|| format!("`{reference}` names no anchor of this document"))
+    }
+
+    /// The root of the resource of that URI: in the schema, a document, or inside of one.
+    fn find(&mut self, absolute: &str, written: &str) -> Result<Option<Place<'a>>, String> {
+        self.build_index();
+        let known = |resolver: &Self| {
+            let by_uri = &resolver.index.as_ref()?.by_uri;
+            by_uri
+                .get(absolute)
+                .or_else(|| by_uri.get(written))
+                .cloned()
+        };
+        if let Some(place) = known(self) {
+            return Ok(Some(place));
+        }
+        if self.documents.is_empty() {
+            return Ok(None);
+        }
+        let found = {
+            let addresses = self
+                .addresses
+                .get_or_insert_with(|| self.documents.addresses());
+            let named = |uri: &str| addresses.get(&percent_decode(uri)).copied();
+            // Servers of schemas answer to names without the ending, too.
+            named(absolute).or_else(|| named(&format!("{absolute}.json")))
+        };
+        match found {
+            Some(number) => {
+                let root = self.open(number)?;
+                Ok(Some(self.place_of(root)))
+            }
+            None => {
+                self.open_all();
+                Ok(known(self))
+            }
+        }
+    }
+
+    #[cold]
+    fn not_at_hand(&self, reference: &str) -> String {
+        match self.documents.is_empty() {
+            true => format!(
+                "`{reference}` is not in this document; put a copy of what it names in `$defs`, or compile the schema by itself with ParseOptions::documents"
+            ),
+            false => format!(
+                "`{reference}` is neither in this document nor among the {} others at hand (ParseOptions::documents)",
+                self.documents.len()
+            ),
+        }
+    }
+
+    /// Opens a document: what it names is found from now on. An error is a reason.
+    fn open(&mut self, number: usize) -> Result<ResourceId, String> {
+        if let Some(known) = self.opened.get(&number) {
+            return Ok(*known);
+        }
+        let document = self.documents.get(number);
+        let value = &document.read.value;
+        let draft = Draft::declared(value).unwrap_or(self.resources[0].draft);
+        let looked_at = survey::look_at(value, draft, self.max_nesting);
+        looked_at.map_err(|e| format!("leads to `{}`, of which {}", document.uri, e.message()))?;
+        let own = id_of(value, draft).map_or("", without_fragment);
+        let rounded = match document.text {
+            // What it has of numbers was written so.
+            Some(_) => Rounded::Keep,
+            None => self.rounded,
+        };
+        let root = self.add(Resource {
+            value,
+            pointer: Pointer::default().below("", Last::Document(document.uri.as_str().into())),
+            uri: address(&document.uri, own),
+            draft,
+            rounded,
+        });
+        self.opened.insert(number, root);
+        self.build_index();
+        let place = self.place_of(root);
+        let mut index = self.index.take().unwrap_or_default();
+        self.add_names(&mut index, place);
+        self.index = Some(index);
+        Ok(root)
+    }
+
+    /// Opens every document: for names that one of them may have inside of it.
+    fn open_all(&mut self) {
+        for number in 0..self.documents.len() {
+            // A document that cannot be read has no names.
+            let _ = self.open(number);
+        }
     }
 
     fn place_of(&self, resource: ResourceId) -> Place<'a> {
@@ -337,29 +455,22 @@ impl<'a> Resolver<'a> {
         Some(at)
     }
 
-    /// Finds every `$id` and anchor of the document, once.
+    /// Finds every `$id` and anchor of the schema, once.
     fn build_index(&mut self) {
         if self.index.is_some() {
             return;
         }
+        let root = self.plain_root(NO_SCOPE);
         let mut index = Index::default();
-        // While it is built nobody may ask for it.
-        self.index = Some(Index::default());
+        self.add_names(&mut index, root);
+        self.index = Some(index);
+    }
+
+    /// Adds every `$id` and anchor of a document.
+    fn add_names(&mut self, index: &mut Index<'a>, root: Place<'a>) {
+        // While names are looked for nobody may ask for them.
         let follows = std::mem::replace(&mut self.follows_scopes, false);
-        let mut todo = vec![self.plain_root(NO_SCOPE)];
-        for (uri, value) in self.documents {
-            let resource = ResourceId(self.resources.len() as u32);
-            let own = id_of(value, self.draft).map(without_fragment);
-            self.resources.push(Resource {
-                value,
-                pointer: Pointer::default().below("", Last::Document(uri.as_str().into())),
-                uri: own.filter(|id| !id.is_empty()).unwrap_or(uri).to_owned(),
-            });
-            self.by_address.insert(std::ptr::from_ref(value), resource);
-            let place = self.place_of(resource);
-            index.by_uri.insert(uri.clone(), place.clone());
-            todo.push(place);
-        }
+        let mut todo = vec![root];
         while let Some(place) = todo.pop() {
             match place.value {
                 Value::Object(map) => {
@@ -372,7 +483,8 @@ impl<'a> Resolver<'a> {
                             .or_insert_with(|| place.clone());
                     }
                     // A plain name in `$id` is an anchor of the older drafts.
-                    if let Some(id) = id_of(place.value, self.draft) {
+                    let draft = self.draft_at(&place);
+                    if let Some(id) = id_of(place.value, draft) {
                         if let Some((_, name)) = id.split_once('#')
                             && !name.is_empty()
                         {
@@ -417,7 +529,6 @@ impl<'a> Resolver<'a> {
             }
         }
         self.follows_scopes = follows;
-        self.index = Some(index);
     }
 }
 
@@ -437,6 +548,14 @@ pub(crate) fn lookup<'v>(map: &'v Map<String, Value>, keyword: &str) -> Option<&
     }
     let found = map.iter().find(|(key, _)| *key == keyword);
     found.map(|(_, value)| value)
+}
+
+/// The URI of what has this `$id` and was found at `base`.
+pub(crate) fn address(base: &str, id: &str) -> String {
+    match id {
+        "" => without_fragment(base).to_owned(),
+        id => join_uri(without_fragment(base), id),
+    }
 }
 
 pub(crate) fn without_fragment(uri: &str) -> &str {
@@ -483,7 +602,7 @@ pub(crate) fn join_uri(base: &str, reference: &str) -> String {
     for segment in merged.split('/') {
         match segment {
             "." => {}
-            ".." if out.len() > 1 => {
+            ".." if out.len() > usize::from(merged.starts_with('/')) => {
                 out.pop();
             }
             ".." => {}
@@ -500,7 +619,7 @@ fn has_scheme(uri: &str) -> bool {
     }
 }
 
-fn percent_decode(text: &str) -> String {
+pub(crate) fn percent_decode(text: &str) -> String {
     if !text.contains('%') {
         return text.to_owned();
     }
@@ -534,6 +653,8 @@ mod tests {
         assert_eq!(join_uri("http://a", "d"), "http://a/d");
         assert_eq!(join_uri("http://a/b", "urn:x:y"), "urn:x:y");
         assert_eq!(join_uri("", "d.json"), "d.json");
+        assert_eq!(join_uri("a/b.json", "../d.json"), "d.json");
+        assert_eq!(join_uri("http://a/b", "../../d"), "http://a/d");
         assert_eq!(percent_decode("/a%25b%"), "/a%b%");
     }
 }

@@ -16,7 +16,7 @@ use crate::read::survey::nests_deeper;
 /// The deepest nesting of a listed value.
 const MAX_VALUE_DEPTH: usize = 200;
 
-impl<'a> Reader<'a> {
+impl<'a> Reader<'a, '_> {
     /// The values of `enum` or `const`. A number with more digits than a value keeps is
     /// the range from it to it.
     pub(super) fn values(
@@ -141,7 +141,7 @@ pub(super) fn bound(
     }
     // An integer has neither, bounded or not.
     if lookup(map, "type").is_none_or(|kind| kind != "integer") {
-        let what = "a bounded number has no exponent (`1e-05` is left out), and zero no sign";
+        let what = "an exponent stands behind one digit before the point (`1.5e-05`; `15e-06` is left out), and zero has no sign";
         here.note(key, Status::Narrowed(what.to_owned()));
     }
     Ok(())

@@ -73,16 +73,9 @@ fn parse_value(
     options: &ParseOptions,
     digits: Option<Digits>,
 ) -> Result<Schema, Error> {
-    let declared = schema
-        .get("$schema")
-        .and_then(Value::as_str)
-        .and_then(Draft::by_uri);
-    let draft = declared.unwrap_or(options.draft);
+    let draft = Draft::declared(schema).unwrap_or(options.draft);
     survey::look_at(schema, draft, options.max_nesting)?;
-    for (_, document) in &options.documents {
-        survey::look_at(document, draft, options.max_nesting)?;
-    }
-    let numbers = Numbers {
+    let mut numbers = Numbers {
         rounded: match &digits {
             // What is not among the digits is kept.
             Some(_) => Rounded::Keep,
@@ -90,10 +83,11 @@ fn parse_value(
         },
         digits: digits.unwrap_or_default(),
     };
-    let mut read = match read_all(schema, options, draft, false, &numbers)? {
+    numbers.digits.extend(options.documents.digits());
+    let mut read = match read_all(schema, options, draft, false, &mut numbers)? {
         Some(schema) => schema,
         // A dynamic reference was met: once more, with dynamic scopes.
-        None => read_all(schema, options, draft, true, &numbers)?.ok_or_else(|| {
+        None => read_all(schema, options, draft, true, &mut numbers)?.ok_or_else(|| {
             Error::new(
                 ErrorKind::Invalid,
                 "",
@@ -113,13 +107,13 @@ fn read_all(
     options: &ParseOptions,
     draft: Draft,
     follow_scopes: bool,
-    numbers: &Numbers,
+    numbers: &mut Numbers,
 ) -> Result<Option<Schema>, Error> {
     let mut nodes = Vec::with_capacity(ROOM);
     nodes.extend([builtin(Body::Always), builtin(Body::Never)]);
     let mut reader = Reader {
         draft,
-        resolver: Resolver::new(schema, draft, &options.documents, follow_scopes),
+        resolver: Resolver::new(schema, draft, numbers.rounded, options, follow_scopes),
         needs_scopes: false,
         nodes,
         places: Vec::with_capacity(ROOM),
@@ -168,7 +162,8 @@ fn builtin(body: Body) -> Location {
     }
 }
 
-pub(super) struct Reader<'a> {
+pub(super) struct Reader<'a, 'n> {
+    /// The draft of the resource that is being read.
     pub(super) draft: Draft,
     resolver: Resolver<'a>,
     /// A dynamic reference was met and dynamic scopes are not followed.
@@ -183,10 +178,10 @@ pub(super) struct Reader<'a> {
     pattern_ids: HashMap<String, PatternId>,
     max_nodes: usize,
     settings: Settings,
-    pub(super) numbers: &'a Numbers,
+    pub(super) numbers: &'n mut Numbers,
 }
 
-impl<'a> Reader<'a> {
+impl<'a> Reader<'a, '_> {
     /// The node of a place; it is read later, so that nothing here recurses.
     fn node(&mut self, place: Place<'a>) -> Result<NodeId, Error> {
         let address = (std::ptr::from_ref(place.value), place.scope);
@@ -266,6 +261,8 @@ impl<'a> Reader<'a> {
     }
 
     fn read(&mut self, place: &Place<'a>) -> Result<(Body, Notes), Error> {
+        self.draft = self.resolver.draft_at(place);
+        self.numbers.rounded = self.resolver.rounded_at(place);
         let map = match place.value {
             Value::Bool(true) => return Ok((Body::Always, Vec::new())),
             Value::Bool(false) => return Ok((Body::Never, Vec::new())),

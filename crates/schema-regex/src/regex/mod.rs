@@ -70,6 +70,13 @@ pub(crate) fn printed(schema: &Schema, options: &Options) -> Printed {
     if let (Some(levels), AnyValue::Depth(depth)) = (options.caps.depth, options.any_value) {
         options.any_value = AnyValue::Depth(depth.min(levels));
     }
+    if let Err(error) = schema.refuse_unknown(&options) {
+        return Printed {
+            result: Err(error),
+            narrowed: Narrowed::new(),
+            options,
+        };
+    }
     let mut schema = schema.clone();
     schema.annotate(&options);
     let mut normaliser = Normaliser::new(schema.clone(), options.clone(), Target::Expression);

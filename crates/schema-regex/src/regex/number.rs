@@ -6,7 +6,7 @@ use crate::decimal::Decimal;
 use crate::error::{Error, ErrorKind};
 use crate::ir::ROOT;
 use crate::language::number_expressions::{
-    Bound, Fraction, any_number, intersect, listed, listed_multiples, multiples, range,
+    Bound, Fraction, any_number, intersect, listed, listed_multiples, multiples, range, scientific,
 };
 use crate::language::re::Re;
 use crate::normal::alternative::NumberShape;
@@ -67,8 +67,14 @@ pub(crate) fn print(
     let re = match re {
         Some(re) => re,
         None => {
-            let mut re =
-                Re::alt(gaps(n).map(|(low, high)| range(low.as_ref(), high.as_ref(), fraction)));
+            let mut re = Re::alt(gaps(n).map(|(low, high)| {
+                let (low, high) = (low.as_ref(), high.as_ref());
+                let plain = range(low, high, fraction);
+                match n.has_exponents() {
+                    true => Re::alt([plain, scientific(low, high)]),
+                    false => plain,
+                }
+            }));
             if !is_bounded && !unbounded {
                 re = Re::alt([re, minus_zero(n, fraction)]);
             }

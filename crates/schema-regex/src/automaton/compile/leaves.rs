@@ -19,7 +19,7 @@ use crate::language::formats::Format;
 use crate::language::length_bounds::Lengths;
 use crate::language::number_dfa::NumberDfa;
 use crate::language::number_expressions as numbers;
-use crate::language::number_expressions::Fraction;
+use crate::language::number_expressions::{Bound, Fraction};
 use crate::language::number_multiples as multiples;
 use crate::language::number_ranges as ranges;
 use crate::language::number_words as listed;
@@ -492,7 +492,19 @@ impl Builder {
         }
         let limit = self.normaliser.limit();
         let made = ranges::range(Some(low), None, fraction, limit).ok()?;
+        let made = match fraction {
+            Fraction::Any => self.with_exponents(made, shape).ok()?,
+            _ => made,
+        };
         Some(Arc::clone(cell.get_or_init(|| Arc::new(made))))
+    }
+
+    /// Plain decimals with those that are written in scientific notation.
+    fn with_exponents(&self, plain: NumberDfa, shape: &NumberShape) -> Result<NumberDfa, Error> {
+        let (low, high) = (shape.low.as_ref(), shape.high.as_ref());
+        let further = self.number_of_re(shape, &numbers::scientific(low, high))?;
+        let both = plain.or(&further, self.normaliser.limit().times(20));
+        both.map_err(|_| self.too_big(shape.at, "the automaton of these numbers"))
     }
 
     fn make_number(&self, shape: &NumberShape) -> Result<Arc<NumberDfa>, Error> {
@@ -526,6 +538,9 @@ impl Builder {
             _ => ranges::range(low, high, fraction, limit).map_err(too_big)?,
         };
         let mut made = range;
+        if shape.has_exponents() {
+            made = self.with_exponents(made, shape)?;
+        }
         if !shape.multiples.is_empty() {
             made = multiples::among(made, &shape.multiples, fraction, limit).map_err(too_big)?;
         }
@@ -535,6 +550,11 @@ impl Builder {
                 if d.is_zero() {
                     out.push(Re::concat([Re::literal("-"), out[0].clone()]));
                 }
+                let itself = Bound {
+                    value: d.clone(),
+                    exclusive: false,
+                };
+                out.push(numbers::scientific(Some(&itself), Some(&itself)));
                 out
             }));
             let listed = self.number_of_re(shape, &listed)?;

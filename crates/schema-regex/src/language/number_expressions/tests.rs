@@ -2,7 +2,7 @@
 
 use crate::decimal::Decimal;
 use crate::language::number_expressions::{
-    Bound, Fraction, intersect, listed_multiples, multiples, range,
+    Bound, Fraction, intersect, listed_multiples, multiples, range, scientific,
 };
 use crate::options::IntegerSpelling;
 use crate::regex::spell::{Spelling, print};
@@ -65,6 +65,66 @@ fn spelling_is_json() {
     ] {
         assert!(!re.is_match(bad), "{bad}");
     }
+}
+
+#[test]
+fn scientific_notation_is_arithmetic() {
+    let texts = || {
+        let mantissas = [
+            "1", "1.0", "1.25", "2", "4.999", "5", "5.0", "5.01", "9.9", "9.99",
+        ];
+        let powers = [
+            "-12", "-05", "-1", "0", "00", "+0", "1", "+01", "2", "E7", "21",
+        ];
+        let signs = ["", "-"];
+        signs.into_iter().flat_map(move |sign| {
+            mantissas.into_iter().flat_map(move |mantissa| {
+                powers
+                    .into_iter()
+                    .map(move |power| match power.strip_prefix('E') {
+                        Some(power) => format!("{sign}{mantissa}E{power}"),
+                        None => format!("{sign}{mantissa}e{power}"),
+                    })
+            })
+        })
+    };
+    let ends = [
+        "-1e21", "-50", "-5", "-1.25", "-1e-5", "0", "1e-12", "0.05", "1", "1.25", "5", "5.005",
+        "9.99", "99.9", "2e7",
+    ];
+    let bounds = || {
+        let each = ends
+            .into_iter()
+            .flat_map(|end| [Some(bound(end, false)), Some(bound(end, true))]);
+        each.chain([None])
+    };
+    for low in bounds() {
+        for high in bounds() {
+            let re = whole(&scientific(low.as_ref(), high.as_ref()));
+            for text in texts() {
+                let value = Decimal::parse(&text).unwrap();
+                let above = low
+                    .as_ref()
+                    .is_none_or(|b| value > b.value || (value == b.value && !b.exclusive));
+                let below = high
+                    .as_ref()
+                    .is_none_or(|b| value < b.value || (value == b.value && !b.exclusive));
+                assert_eq!(
+                    re.is_match(&text),
+                    above && below,
+                    "{text} in {low:?} to {high:?}"
+                );
+            }
+        }
+    }
+    // One digit before the point, which is no zero; an exponent that an `f64` has.
+    let any = whole(&scientific(None, None));
+    for text in [
+        "0e1", "10e-1", "1e", "e5", "1.e5", "1e308", "1e-308", "1e0005", "1", "01e1", "1e-0",
+    ] {
+        assert!(!any.is_match(text), "{text}");
+    }
+    assert!(any.is_match("1e307") && any.is_match("-9.5E-307"));
 }
 
 #[test]

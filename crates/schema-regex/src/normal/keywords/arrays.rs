@@ -8,7 +8,6 @@ use crate::normal::keywords::{Use, at_most, bound_count};
 use crate::normal::normaliser::Normaliser;
 use crate::normal::search::partial::{Branch, Flow, Partial, What, flow, split, term};
 use crate::normal::search::unevaluated::collect;
-use crate::options::Draft;
 
 /// At least so many items, or fewer.
 pub(super) fn min_items(p: &mut Partial, positive: bool, n: u64) -> Flow {
@@ -85,7 +84,7 @@ impl Normaliser {
         p: &mut Partial,
         at: At,
         used: Use,
-        (item, min, max): (NodeId, u64, Option<u64>),
+        (item, min, max, evaluates): (NodeId, u64, Option<u64>, bool),
     ) -> Flow {
         let count = |min: u64, max: Option<u64>| Count {
             item: Signed::yes(item),
@@ -95,7 +94,7 @@ impl Normaliser {
             at,
         };
         if used.positive {
-            if self.schema.draft >= Draft::Draft202012 {
+            if evaluates {
                 collect(p, used.collector, |c| c.contains.push(item));
             }
             return self.add_count(p, count(min, max));

@@ -84,9 +84,12 @@ impl Normaliser {
             AtomKind::MinItems(n) => Ok(arrays::min_items(p, positive, *n)),
             AtomKind::MaxItems(n) => Ok(arrays::max_items(p, positive, *n)),
             AtomKind::UniqueItems => self.unique_items(p, at, positive),
-            AtomKind::Contains { node, min, max } => {
-                Ok(self.contains(p, at, used, (*node, *min, *max)))
-            }
+            AtomKind::Contains {
+                node,
+                min,
+                max,
+                evaluates,
+            } => Ok(self.contains(p, at, used, (*node, *min, *max, *evaluates))),
             AtomKind::Members(members) => Ok(self.each_member(p, at, used, members)),
             AtomKind::Required(names) => Ok(objects::required(p, positive, names)),
             AtomKind::MinProperties(n) => Ok(objects::min_properties(p, positive, *n)),
