@@ -353,7 +353,7 @@ fn json_schema(file: &Path, names: &[String]) -> Result<Tally, String> {
 }
 
 /// Runs the schemas of a folder with their texts: `format` is an assertion there, members may
-/// come in any order, and blanks between tokens are taken out of the texts.
+/// come in any order, and the texts are spelt without blanks.
 fn folder(arguments: &Arguments, names: &[String]) -> Result<Tally, String> {
     let read = store::read(&arguments.file)?;
     let other: Vec<String> = read
