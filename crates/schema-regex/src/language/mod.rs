@@ -16,6 +16,8 @@ pub(crate) mod length_bounds;
 pub(crate) mod number_counts;
 #[cfg(feature = "automaton")]
 pub(crate) mod number_dfa;
+#[cfg(feature = "automaton")]
+pub(crate) mod number_exponents;
 pub(crate) mod number_expressions;
 #[cfg(feature = "automaton")]
 pub(crate) mod number_multiples;

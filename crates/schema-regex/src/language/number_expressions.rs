@@ -47,9 +47,9 @@ pub(crate) fn any_number() -> Re {
     ])
 }
 
-/// The largest power of ten, either way: with it every number is a normal `f64`, so that no reader
-/// takes one for infinity or zero.
-const MAX_POWER: i64 = 307;
+/// The largest power of ten, either way: two digits are enough for what is measured, and every
+/// number is a normal `f64`, so that no reader takes one for infinity or zero.
+pub(crate) const MAX_POWER: i64 = 99;
 
 /// The numbers between `low` and `high` in scientific notation, as programs write small and large
 /// ones (`1e-05`, `1.5E+21`): one digit before the point, which is not zero, and an exponent.
@@ -147,9 +147,10 @@ fn scientific_magnitudes(low: Option<&Bound>, high: Option<&Bound>) -> Re {
     Re::alt(ranges.iter().map(way))
 }
 
-/// Whole numbers from `least` to `most` as exponents: a plus and one zero may come before.
+/// Whole numbers from `least` to `most` as exponents: a plus may come before, and a zero before one
+/// digit.
 fn exponents(least: i64, most: i64) -> Re {
-    let within = |least: i64, most: i64| {
+    let plain = |least: i64, most: i64| {
         if least > most {
             return Re::Never;
         }
@@ -158,8 +159,13 @@ fn exponents(least: i64, most: i64) -> Re {
             exclusive: false,
         };
         let plain = Fraction::None(IntegerSpelling::Plain);
-        let digits = range(Some(&bound(least)), Some(&bound(most)), plain);
-        Re::concat([Re::literal("0").optional(), digits])
+        range(Some(&bound(least)), Some(&bound(most)), plain)
+    };
+    let within = |least: i64, most: i64| {
+        Re::alt([
+            Re::concat([Re::literal("0").optional(), plain(least, most.min(9))]),
+            plain(least.max(10), most),
+        ])
     };
     Re::alt([
         Re::concat([Re::literal("+").optional(), within(least.max(0), most)]),

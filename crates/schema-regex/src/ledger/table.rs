@@ -159,7 +159,7 @@ pub const KEYWORDS: &[Keyword] = &[
         "minimum",
         "4-2020",
         E,
-        "exact on decimals of any length. Narrowed: an exponent of a bounded number stands behind one digit before the point (`1.5e-05`; `15e-06` is left out) and is at most 307 either way, a multiple has none, and zero has no sign (`-0` is left out). A number of a `Value` that may have been rounded is refused (`ParseOptions::rounded`)",
+        "exact on decimals of any length. Narrowed: an exponent of a bounded number stands behind one digit before the point (`1.5e-05`; `15e-06` is left out) and is at most 99 either way, a multiple has none, and zero has no sign (`-0` is left out). A number of a `Value` that may have been rounded is refused (`ParseOptions::rounded`)",
     ),
     k("maximum", "4-2020", E, "as `minimum`"),
     k(

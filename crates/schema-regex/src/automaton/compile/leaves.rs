@@ -18,6 +18,7 @@ use crate::language::formats;
 use crate::language::formats::Format;
 use crate::language::length_bounds::Lengths;
 use crate::language::number_dfa::NumberDfa;
+use crate::language::number_exponents as exponents;
 use crate::language::number_expressions as numbers;
 use crate::language::number_expressions::{Bound, Fraction};
 use crate::language::number_multiples as multiples;
@@ -502,8 +503,9 @@ impl Builder {
     /// Plain decimals with those that are written in scientific notation.
     fn with_exponents(&self, plain: NumberDfa, shape: &NumberShape) -> Result<NumberDfa, Error> {
         let (low, high) = (shape.low.as_ref(), shape.high.as_ref());
-        let further = self.number_of_re(shape, &numbers::scientific(low, high))?;
-        let both = plain.or(&further, self.normaliser.limit().times(20));
+        let limit = || self.normaliser.limit().times(20);
+        let both = exponents::scientific(low, high, limit())
+            .and_then(|further| plain.or(&further, limit()));
         both.map_err(|_| self.too_big(shape.at, "the automaton of these numbers"))
     }
 
