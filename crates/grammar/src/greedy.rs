@@ -134,8 +134,7 @@ impl Caches {
         let mut seen: HashSet<u32, FixedState> = HashSet::from_iter([config]);
         let mut open = VecDeque::from([config]);
         while let Some(at) = open.pop_front() {
-            let ends = self.is_accepting(at, inner);
-            self.least = self.least.min(self.configs[at].ended_least);
+            let ends = self.ends_at(at, inner);
             if ends {
                 return Some(true);
             }

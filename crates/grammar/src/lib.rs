@@ -13,6 +13,7 @@ use std::str::FromStr;
 pub use error::{Error, ErrorKind};
 pub use machine::{GrammarAutomaton, Scratch, State};
 
+use compile::around::Edges;
 use compile::lower::{self, Meaning};
 use compile::patterns::{self, Reading};
 use dialects::ast::{Expr, Rule, RuleKind, Tree};
@@ -199,6 +200,7 @@ impl Grammar {
             all_names: true,
             skip_at_ends: false,
             trailing_skip: false,
+            edges: Edges::None,
         };
         let (tree, meaning) = match dialect {
             Dialect::Gbnf => (ebnf::parse(text, Notation::Gbnf, config)?, splits),
@@ -221,6 +223,10 @@ impl Grammar {
                     all_names: false,
                     skip_at_ends: dialect == Dialect::LarkSplits,
                     trailing_skip: dialect == Dialect::LarkAscii,
+                    edges: match dialect {
+                        Dialect::Lark => Edges::Behind,
+                        _ => Edges::None,
+                    },
                 };
                 (lark::parse(text, reading, config)?, meaning)
             }
@@ -304,6 +310,7 @@ impl Grammar {
             all_names: true,
             skip_at_ends: false,
             trailing_skip: false,
+            edges: Edges::Whole,
         };
         let cfg = lower::lower(&tree, "", meaning, config)?;
         GrammarAutomaton::new(cfg, "", config)

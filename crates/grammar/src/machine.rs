@@ -419,7 +419,7 @@ impl Lexemes<Scratch> for GrammarAutomaton {
     }
 
     fn answers(&self, below: u32, asked: &[u32], scratch: &mut Scratch) -> bool {
-        !scratch.caches().are_unsafe(below, asked, &self.inner)
+        scratch.caches().answers(below, asked, &self.inner)
     }
 
     fn behind(&self, below: u32, ended: &[u32], scratch: &mut Scratch) -> LexemeBehind {

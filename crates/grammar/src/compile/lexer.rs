@@ -25,6 +25,10 @@ pub(crate) struct Lexer {
     pub(crate) distance: Vec<u32>,
     /// By state: whether no byte leads on.
     pub(crate) is_final: Vec<bool>,
+    /// By state: whether the text must go on behind a lexeme that ends there.
+    pub(crate) goes_on: Vec<bool>,
+    /// Whether there is such a state.
+    pub(crate) has_open_ends: bool,
     /// By terminal: where it begins; 0 for one that is no automaton.
     pub(crate) starts: Vec<u32>,
 }
@@ -40,6 +44,8 @@ impl Lexer {
             accepting: vec![false],
             distance: vec![u32::MAX],
             is_final: Vec::new(),
+            goes_on: vec![false],
+            has_open_ends: false,
             starts: Vec::new(),
         };
         let mut rows: Vec<&[Run]> = Vec::new();
@@ -59,6 +65,7 @@ impl Lexer {
                 bases.push(base);
                 lexer.terminal.push(number as u32);
                 lexer.accepting.push(table.accepting[state]);
+                lexer.goes_on.push(table.goes_on(state));
             }
         }
         // Bytes with equal columns are one class; JSON tells all of them apart.
@@ -90,6 +97,7 @@ impl Lexer {
         let rows = lexer.next.chunks(count);
         lexer.is_final = rows.map(|row| row.iter().all(|&to| to == 0)).collect();
         lexer.measure();
+        lexer.has_open_ends = lexer.goes_on.contains(&true);
         lexer
     }
 
@@ -106,6 +114,12 @@ impl Lexer {
     #[inline]
     pub(crate) fn step(&self, state: u32, class: u8) -> u32 {
         self.next[state as usize * self.width() + usize::from(class)]
+    }
+
+    /// Whether a lexeme is over in a state that was followed by what must not follow it.
+    #[inline]
+    pub(crate) fn is_trap(&self, state: u32) -> bool {
+        self.distance[state as usize] == u32::MAX
     }
 
     /// Where a state leads, by class.

@@ -3,10 +3,13 @@
 mod regular;
 mod repeat;
 
+use regular::Inside;
+
 use std::collections::HashMap;
 
 use schema_regex::automaton::SchemaAutomaton;
 
+use crate::compile::around::{Edges, looks_around};
 use crate::compile::cfg::{Cfg, Matter, Nonterminal, Production, Symbol, Terminal};
 use crate::compile::patterns::{self, Reading};
 use crate::compile::regular::Re;
@@ -25,6 +28,8 @@ pub(crate) struct Meaning {
     pub(crate) skip_at_ends: bool,
     /// Whether ignored text may come behind the last lexeme.
     pub(crate) trailing_skip: bool,
+    /// The text around a terminal that its looks see.
+    pub(crate) edges: Edges,
 }
 
 /// States of terminals that are put together here, and not by the grammar's author: more
@@ -150,14 +155,16 @@ impl<'a> Lowering<'a> {
         if !tree.ignore.is_empty() {
             let mut all = Vec::new();
             for expr in &tree.ignore {
-                let re = self.regular(number, expr)?.ok_or_else(|| {
-                    Error::new(ErrorKind::Syntax, "`%ignore` takes terminals alone")
-                        .in_rule("%ignore")
-                })?;
+                let re = self
+                    .regular_in(number, expr, Inside::Terminal)?
+                    .ok_or_else(|| {
+                        Error::new(ErrorKind::Syntax, "`%ignore` takes terminals alone")
+                            .in_rule("%ignore")
+                    })?;
                 all.push(re);
             }
             let symbol = self.terminal(
-                &Re::Alt(all.into()),
+                &Re::Each(all.into()),
                 false,
                 number,
                 "%ignore",
@@ -240,7 +247,10 @@ impl<'a> Lowering<'a> {
         if let Some(symbol) = self.known.get(&key) {
             return Ok(*symbol);
         }
-        let table = re.table(limits).map_err(|error| error.at(self.text, at))?;
+        let edges = self.meaning.edges;
+        let table = re
+            .lexeme(limits, edges)
+            .map_err(|error| error.at(self.text, at))?;
         let (table, is_nullable) = without_empty(table);
         self.states += table.states();
         if self.states > self.config.max_states {
@@ -369,7 +379,10 @@ impl<'a> Lowering<'a> {
         match expr {
             Expr::Empty => {}
             // Where every split counts, a boundary inside of it changes nothing.
-            Expr::Regex { pattern, at } if self.meaning.reading != Reading::Greedy => {
+            Expr::Regex { pattern, at }
+                if self.meaning.reading != Reading::Greedy
+                    && !looks_around(&Re::pattern(pattern.as_str())) =>
+            {
                 let parsed = regex_syntax::ParserBuilder::new()
                     .nest_limit(patterns::MAX_NEST)
                     .build()

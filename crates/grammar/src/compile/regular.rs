@@ -4,6 +4,7 @@ use std::rc::Rc;
 
 use fsm_tables::{Builder, MATCH, NfaId, Shape, State, Syntax};
 
+use crate::compile::around::{self, Edges};
 use crate::compile::patterns;
 use crate::compile::table::{Table, TableLimits};
 use crate::{Error, ErrorKind};
@@ -15,11 +16,15 @@ pub(crate) enum Re {
     Pattern(Rc<str>),
     Seq(Rc<[Re]>),
     Alt(Rc<[Re]>),
+    /// Any of these, each of them read on its own.
+    Each(Rc<[Re]>),
     Repeat(Rc<Re>, u32, Option<u32>),
     And(Rc<[Re]>),
     Not(Rc<Re>),
     /// What it takes of which it takes no beginning.
     First(Rc<Re>),
+    /// The same, whose looks see nothing around it.
+    Closed(Rc<Re>),
     /// Any run of consecutive chunks.
     Substring(Rc<[String]>),
 }
@@ -35,8 +40,10 @@ impl Re {
         match self {
             Re::Empty => 4,
             Re::Pattern(pattern) => pattern.len(),
-            Re::Seq(all) | Re::Alt(all) | Re::And(all) => sum(all),
-            Re::Repeat(of, _, _) | Re::Not(of) | Re::First(of) => of.size().saturating_add(8),
+            Re::Seq(all) | Re::Alt(all) | Re::Each(all) | Re::And(all) => sum(all),
+            Re::Repeat(of, _, _) | Re::Not(of) | Re::First(of) | Re::Closed(of) => {
+                of.size().saturating_add(8)
+            }
             Re::Substring(chunks) => chunks.iter().map(|chunk| chunk.len() + 4).sum(),
         }
     }
@@ -57,7 +64,7 @@ impl Re {
                 }
                 out.push(')');
             }
-            Re::Alt(all) => {
+            Re::Alt(all) | Re::Each(all) => {
                 out.push_str("(?:");
                 for (i, re) in all.iter().enumerate() {
                     if i > 0 {
@@ -83,7 +90,9 @@ impl Re {
                     None => out.push_str(&format!("{{{min},}}")),
                 }
             }
-            Re::And(_) | Re::Not(_) | Re::First(_) | Re::Substring(_) => return false,
+            Re::And(_) | Re::Not(_) | Re::First(_) | Re::Closed(_) | Re::Substring(_) => {
+                return false;
+            }
         }
         true
     }
@@ -92,8 +101,21 @@ impl Re {
     ///
     /// # Errors
     ///
-    /// It has more states than the limits allow, or takes more work.
+    /// It has more states than the limits allow, or takes more work, or it looks at what is
+    /// around it.
     pub(crate) fn table(&self, limits: TableLimits) -> Result<Table, Error> {
+        self.lexeme(limits, Edges::None)
+    }
+
+    /// Its automaton where it is a terminal, whose looks see so much around it.
+    ///
+    /// # Errors
+    ///
+    /// As [`Re::table`].
+    pub(crate) fn lexeme(&self, limits: TableLimits, edges: Edges) -> Result<Table, Error> {
+        if around::looks_around(self) {
+            return around::table(self, limits, edges);
+        }
         let mut pattern = String::new();
         if self.write(&mut pattern) {
             return Table::of_pattern(&pattern, limits);
@@ -106,11 +128,13 @@ impl Re {
             }
             Re::Not(of) => of.table(limits)?.complement(limits),
             Re::First(of) => Ok(of.table(limits)?.first()),
+            Re::Closed(of) => of.table(limits),
             _ => {
                 let mut meter = limits;
                 let mut builder = Builder::new(&mut meter);
                 let start = builder.expression(&mut Parts(limits), self, MATCH)?;
-                Table::of_nfa(&builder.finish(start), limits)
+                let nfa = builder.finish(start);
+                Table::of_nfa(&nfa, &mut meter)
             }
         }
     }
@@ -126,7 +150,7 @@ impl Syntax<TableLimits> for Parts {
         match of {
             Re::Empty => Shape::Concat(&[]),
             Re::Seq(all) => Shape::Concat(all),
-            Re::Alt(all) if !all.is_empty() => Shape::Alternation(all),
+            Re::Alt(all) | Re::Each(all) if !all.is_empty() => Shape::Alternation(all),
             Re::Repeat(of, min, max) => Shape::Repeat {
                 of,
                 min: *min,

@@ -323,7 +323,12 @@ impl Places<'_> {
 /// Proves what can be finished by some bytes, whichever came before.
 pub(crate) fn prove(cfg: &Cfg, lexer: &Lexer, tables: &Tables, usable: ByteSet) -> Proof {
     let mut proof = Proof::without(cfg);
-    let Some(sets) = Sets::new(cfg, lexer, usable) else {
+    // What must be followed by something may come where nothing follows.
+    let sets = match lexer.has_open_ends {
+        true => None,
+        false => Sets::new(cfg, lexer, usable),
+    };
+    let Some(sets) = sets else {
         return proof;
     };
     let Some(firsts) = sets.firsts() else {

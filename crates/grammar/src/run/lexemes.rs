@@ -47,6 +47,10 @@ impl Numbers {
 /// More terminals behind which perhaps nothing can follow are not told apart at one place.
 const MAX_UNSAFE: usize = 4;
 
+/// Stands for terminals that were followed by what must not follow them: no terminal has this
+/// number.
+const TRAPPED: u32 = u32::MAX;
+
 /// A place in a lexeme.
 #[derive(Debug)]
 pub(crate) struct Place {
@@ -196,6 +200,9 @@ impl Caches {
     /// The terminals to be asked for where a text ends in a lexeme, by number: they may all lead
     /// to where perhaps nothing can follow. 0 for none.
     fn lexeme_asks(&mut self, lex: u32, inner: &Inner) -> u32 {
+        if self.is_trapped(lex, inner) {
+            return self.number_terminals(Arc::new([TRAPPED]));
+        }
         if !inner.checks_live {
             return 0;
         }
@@ -211,6 +218,12 @@ impl Caches {
             true => self.number_terminals(terminals.into()),
             false => 0,
         }
+    }
+
+    /// Whether what was asked of is told: tokens that end where something was followed by what
+    /// must not follow it are tried, and do not come.
+    pub(crate) fn answers(&mut self, front: u32, asked: &[u32], inner: &Inner) -> bool {
+        asked != [TRAPPED] && !self.are_unsafe(front, asked, inner)
     }
 
     /// Whether some byte may come again and again in a terminal, so that any text of a class

@@ -1,0 +1,176 @@
+//! Terminals that look around and those with lazy quantifiers, beside what Python's `re` matches.
+
+use fsm_index::ByteAutomaton;
+use grammar::{Config, Dialect, Grammar, GrammarAutomaton};
+
+fn compile(dialect: Dialect, text: &str) -> GrammarAutomaton {
+    Grammar::compile(text, dialect, &Config::default())
+        .unwrap_or_else(|error| panic!("{text}: {error}"))
+}
+
+fn takes(dialect: Dialect, grammar: &str, right: &[&str], wrong: &[&str]) {
+    let automaton = compile(dialect, grammar);
+    for text in right {
+        assert!(automaton.accepts(text), "{grammar}: {text:?}");
+    }
+    for text in wrong {
+        assert!(!automaton.accepts(text), "{grammar}: {text:?}");
+    }
+}
+
+fn refused(dialect: Dialect, grammar: &str, says: &str) {
+    match Grammar::compile(grammar, dialect, &Config::default()) {
+        Ok(_) => panic!("{grammar} was taken"),
+        Err(error) => assert!(error.to_string().contains(says), "{grammar}: {error}"),
+    }
+}
+
+#[test]
+fn comments_end_at_their_first_end() {
+    for comment in [
+        r"/\/\*.*?\*\//s",
+        r"/\/\*(.|\n)*?\*\//",
+        r"/\/\*(\*(?!\/)|[^*])*\*\//",
+        r#""/*" /(.|\n)*?/ "*/""#,
+    ] {
+        let grammar = format!("start: (\"a\" | C)+\nC: {comment}\n");
+        takes(
+            Dialect::Lark,
+            &grammar,
+            &["a/* x */a", "/**/", "/*\n*//***/", "/*a*/a/*b**/"],
+            &["/*/", "/* */*/", "a/*", "/*a*/ */"],
+        );
+    }
+    takes(
+        Dialect::Lark,
+        "start: \"a\"+\n%ignore /\\/\\*.*?\\*\\//s\n%ignore /[ \\n]+/\n",
+        &["a/* x */a", "a /*\n*/ a", "a/**//**/a"],
+        &["a/* x */b", "a/*/a", "/* x */ */a"],
+    );
+}
+
+#[test]
+fn looks_inside_of_a_lexeme_are_part_of_it() {
+    takes(
+        Dialect::Lark,
+        "start: C \"x\"\nC: /\\/\\*(?!\\*)(.|\\n)*?\\*\\//\n",
+        &["/* a */x", "/*a**/x"],
+        &["/** a */x", "/**/x", "/* a */ */x"],
+    );
+    takes(
+        Dialect::Lark,
+        "start: S\nS: /\"[^\"]*?(?<!\\\\)(\\\\\\\\)*?\"/\n",
+        &["\"\"", "\"a\\\\\""],
+        &["\"a\\\""],
+    );
+    takes(
+        Dialect::Lark,
+        "start: W+\nW: /(?=[a-z]*x)[a-z]+;/\n",
+        &["axb;", "x;xx;"],
+        &["ab;", "xab", "x;b;"],
+    );
+    takes(
+        Dialect::Lark,
+        "start: T\nT: /[a-z ]+\\bend\\b[a-z ]*!/\n",
+        &["the end!", "a end b!"],
+        &["the bend!", "the ends!", "end!"],
+    );
+    takes(
+        Dialect::LarkSplits,
+        "start: C \"x\"\nC: /\\/\\*(\\*(?!\\/)|[^*])*\\*\\//\n",
+        &["/* a */x", "/***/x"],
+        &["/* */ */x"],
+    );
+}
+
+#[test]
+fn what_must_not_follow_a_lexeme_does_not() {
+    takes(
+        Dialect::Lark,
+        "start: C (\"[\" C)?\nC: /#(?!\\[)[^\\n]*/ \"\\n\" | /x(?!y)/\n",
+        &["#a\n[#b\n", "x[x", "x"],
+        &["#[a\n", "xy"],
+    );
+    takes(
+        Dialect::Lark,
+        "start: C \"[\"? \"b\"?\nC: /#(?!\\[)/\n",
+        &["#", "#b"],
+        &["#[", "#[b"],
+    );
+    takes(
+        Dialect::Lark,
+        "start: (KEY | NAME | \".\")+\nKEY: /if\\b/\nNAME: /[A-Z][a-z]*/\n",
+        &["if", "if.X", "Xif.if"],
+        &["ifX", "ifif", "ifé"],
+    );
+    takes(
+        Dialect::Lark,
+        "start: \"a\" \"\\n\"? \"b\"?\n%ignore /\\/\\/[^\\n]*(?=\\n)/\n",
+        &["a", "a//x\n", "a//\nb"],
+        &["a//x", "a//"],
+    );
+}
+
+#[test]
+fn looks_beyond_what_is_known_are_refused() {
+    refused(
+        Dialect::Lark,
+        "start: \"a\" /(?<!\\\\)b/",
+        "text before its lexeme",
+    );
+    refused(
+        Dialect::Lark,
+        "start: \"a\" /\\bb\\b/",
+        "text before its lexeme",
+    );
+    refused(
+        Dialect::Lark,
+        "start: /a(?!bc)/ \"b\"",
+        "more than one character",
+    );
+    refused(
+        Dialect::LarkSplits,
+        "start: /a(?!b)/ \"b\"",
+        "every split counts",
+    );
+    refused(Dialect::LarkAscii, "start: /a(?!b)b/", "does not have");
+    refused(
+        Dialect::Ebnf,
+        "root ::= Regex(\"a(?=b)c\")",
+        "does not have",
+    );
+    refused(Dialect::Lark, "start: /(a*)*?b/", "may be empty");
+    let error = Grammar::compile("start: A\n\nA: /b\n/", Dialect::Lark, &Config::default());
+    assert!(error.is_err());
+    let error = Grammar::compile("start: A\nA: /(?<=c)b/", Dialect::Lark, &Config::default());
+    let error = error.unwrap_err().to_string();
+    assert!(
+        error.contains("line 2, column 1") && error.contains("`A`"),
+        "{error}"
+    );
+}
+
+#[test]
+fn whole_expressions_look_as_far_as_they_are() {
+    let config = Config::default();
+    let regex = Grammar::from_regex(r"\b(?!b)[a-z]+\b(?!x)", &config).unwrap();
+    assert!(regex.accepts("abc") && !regex.accepts("bc") && !regex.accepts(""));
+    let lazy = Grammar::from_regex("a+?b*?", &config).unwrap();
+    assert!(lazy.accepts("aab") && !lazy.accepts("b"));
+}
+
+#[test]
+fn texts_go_on_where_lexemes_look_out() {
+    let grammar = "start: (KEY | NAME | \".\")+\nKEY: /if\\b/\nNAME: /[A-Z][a-z]*/\n";
+    let automaton = compile(Dialect::Lark, grammar);
+    let mut state = automaton.start();
+    let mut scratch = automaton.scratch();
+    automaton.advance(&mut state, b"if", &mut scratch).unwrap();
+    assert!(automaton.is_accepting(&state));
+    assert!(
+        automaton
+            .advance(&mut state.clone(), b"X", &mut scratch)
+            .is_err()
+    );
+    assert!(automaton.advance(&mut state, b".X", &mut scratch).is_ok());
+}
