@@ -117,7 +117,7 @@ impl Caches {
     /// Whether some stack of a front can be finished, whatever is below, once a terminal has
     /// come there.
     pub(crate) fn safe_behind(&self, front: u32, terminal: u32, inner: &Inner) -> bool {
-        let is_ignored = inner.cfg.ignored.contains(&Some(terminal));
+        let is_ignored = inner.cfg.is_ignored(terminal);
         let nodes = self.fronts.nodes(front);
         nodes.iter().any(|&node| {
             let state = self.nodes.get(node).state;

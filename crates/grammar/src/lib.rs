@@ -14,6 +14,7 @@ pub use error::{Error, ErrorKind};
 pub use machine::{GrammarAutomaton, Scratch, State};
 
 use compile::around::Edges;
+use compile::cfg::Ignores;
 use compile::lower::{self, Meaning};
 use compile::patterns::{self, Reading};
 use dialects::ast::{Expr, Rule, RuleKind, Tree};
@@ -200,6 +201,7 @@ impl Grammar {
             all_names: true,
             skip_at_ends: false,
             trailing_skip: false,
+            ignores: Ignores::AsLexemes,
             edges: Edges::None,
         };
         let (tree, meaning) = match dialect {
@@ -223,6 +225,10 @@ impl Grammar {
                     all_names: false,
                     skip_at_ends: dialect == Dialect::LarkSplits,
                     trailing_skip: dialect == Dialect::LarkAscii,
+                    ignores: match dialect {
+                        Dialect::LarkSplits => Ignores::Longest,
+                        _ => Ignores::AsLexemes,
+                    },
                     edges: match dialect {
                         Dialect::Lark => Edges::Behind,
                         _ => Edges::None,
@@ -310,6 +316,7 @@ impl Grammar {
             all_names: true,
             skip_at_ends: false,
             trailing_skip: false,
+            ignores: Ignores::AsLexemes,
             edges: Edges::Whole,
         };
         let cfg = lower::lower(&tree, "", meaning, config)?;

@@ -1,7 +1,7 @@
 //! Terminals that look around and those with lazy quantifiers, beside what Python's `re` matches.
 
 use fsm_index::ByteAutomaton;
-use grammar::{Config, Dialect, Grammar, GrammarAutomaton};
+use grammar::{Config, Dialect, ErrorKind, Grammar, GrammarAutomaton};
 
 fn compile(dialect: Dialect, text: &str) -> GrammarAutomaton {
     Grammar::compile(text, dialect, &Config::default())
@@ -173,4 +173,84 @@ fn texts_go_on_where_lexemes_look_out() {
             .is_err()
     );
     assert!(automaton.advance(&mut state, b".X", &mut scratch).is_ok());
+}
+
+/// All texts of up to so many of some characters.
+fn texts(chars: &str, most: usize) -> Vec<String> {
+    let mut all = vec![String::new()];
+    let mut from = 0;
+    for _ in 0..most {
+        let to = all.len();
+        for at in from..to {
+            let longer = chars.chars().map(|c| format!("{}{c}", all[at]));
+            all.extend(longer.collect::<Vec<_>>());
+        }
+        from = to;
+    }
+    all
+}
+
+/// The lines of a table: a text, a kind, and texts of which the empty one is `-`.
+fn rows(table: &str) -> impl Iterator<Item = (&str, &str, Vec<&str>)> {
+    table.lines().map(|line| {
+        let mut cells = line.split('\t');
+        let mut cell = || cells.next().unwrap_or_default();
+        let (text, kind) = (cell(), cell());
+        let taken = cell().split(' ').filter(|text| !text.is_empty());
+        (
+            text,
+            kind,
+            taken.map(|t| t.trim_start_matches('-')).collect(),
+        )
+    })
+}
+
+/// Patterns with the texts of up to four of `a`, `b` and `"` that Python 3.11 takes: all of a
+/// text as the match from its beginning, or by `fullmatch` where nothing is lazy.
+#[test]
+fn terminals_match_as_in_python() {
+    let (mut wholes, mut terminals, mut large) = (0, 0, 0);
+    let all = texts("ab\"", 4);
+    for (pattern, kind, taken) in rows(include_str!("data/python-re.tsv")) {
+        let compare = |automaton: &GrammarAutomaton| {
+            for text in &all {
+                let expected = taken.contains(&text.as_str());
+                assert_eq!(automaton.accepts(text), expected, "{pattern}: {text:?}");
+            }
+        };
+        if kind == "plain" {
+            let whole = Grammar::from_regex(pattern, &Config::default());
+            compare(&whole.unwrap_or_else(|error| panic!("{pattern}: {error}")));
+            wholes += 1;
+        }
+        let grammar = format!("start: T\nT: /{pattern}/\n");
+        match Grammar::compile(&grammar, Dialect::Lark, &Config::default()) {
+            Ok(automaton) => {
+                compare(&automaton);
+                terminals += 1;
+            }
+            Err(error) if error.kind() == ErrorKind::LimitExceeded => large += 1,
+            Err(error) => assert_eq!(error.kind(), ErrorKind::Unsupported, "{pattern}: {error}"),
+        }
+    }
+    assert!(
+        wholes >= 80 && terminals >= 120 && large <= 9,
+        "{wholes} {terminals} {large}"
+    );
+}
+
+/// Grammars with the texts of up to five of `a`, `b`, `/` and line feeds that the package `lark`
+/// 1.2.2 takes with `parser="earley"` and `lexer="dynamic_complete"`; `~` is a line feed.
+#[test]
+fn ignored_text_goes_as_far_as_in_the_package() {
+    let all = texts("ab/\n", 5);
+    for (grammar, _, taken) in rows(include_str!("data/lark-splits.tsv")) {
+        let grammar = grammar.replace('~', "\n");
+        let taken: Vec<String> = taken.iter().map(|text| text.replace('~', "\n")).collect();
+        let automaton = compile(Dialect::LarkSplits, &grammar);
+        for text in &all {
+            let expected = taken.contains(text);
+            assert_eq!(automaton.accepts(text), expected, "{grammar}{text:?}");
+        }
+    }
 }

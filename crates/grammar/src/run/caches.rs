@@ -33,6 +33,9 @@ pub(crate) struct Lex {
     /// The number of the terminals that end here: of the lazy ones, if there are any. 0 for
     /// none.
     pub(crate) ends: u32,
+    /// By guard of what begins behind them: the terminals that end here. Empty where none has
+    /// one.
+    pub(crate) guarded: Box<[(u32, Box<[u32]>)]>,
     /// The same without the states from which no byte leads on; 0 if there are no others.
     pub(crate) open: u32,
     /// A class of which any text leads on, with its size, once that was asked for.
@@ -40,11 +43,34 @@ pub(crate) struct Lex {
     row: Box<[u32]>,
 }
 
+/// The terminals that end in some states, by the guard of what begins behind them: nothing where
+/// none has one.
+fn guarded_ends(members: &[u32], inner: &Inner) -> Box<[(u32, Box<[u32]>)]> {
+    let lexer = &inner.lexer;
+    let ended = members
+        .iter()
+        .filter(|&&state| lexer.accepting[state as usize]);
+    let mut ends: Vec<(u32, u32)> = ended
+        .map(|&state| (lexer.guards[state as usize], lexer.terminal[state as usize]))
+        .collect();
+    if ends.iter().all(|end| end.0 == 0) {
+        return Box::default();
+    }
+    ends.sort_unstable();
+    ends.dedup();
+    let groups = ends.chunk_by(|a, b| a.0 == b.0);
+    groups
+        .map(|group| (group[0].0, group.iter().map(|end| end.1).collect()))
+        .collect()
+}
+
 #[derive(Default)]
 pub(crate) struct Caches {
     pub(crate) nodes: Nodes,
     pub(crate) lexes: Vec<Lex>,
     lex_ids: HashMap<Box<[u32]>, u32, FixedState>,
+    /// By where lexemes begin, and by guard.
+    under_guards: HashMap<(u32, u32), u32, FixedState>,
     pub(crate) fronts: Fronts,
     pub(crate) configs: Configs,
     /// Terminals that end at the same places, by number.
@@ -109,6 +135,7 @@ impl Caches {
             accepts: Box::default(),
             lazy: Box::default(),
             ends: 0,
+            guarded: Box::default(),
             open: 0,
             free: None,
             row: Box::default(),
@@ -137,6 +164,7 @@ impl Caches {
         let ending = if lazy.is_empty() { &*accepts } else { &*lazy };
         let count = self.end_ids.len() as u32;
         let ends = *self.end_ids.entry(ending.into()).or_insert(count);
+        let guarded = guarded_ends(&members, inner);
         let id = self.lexes.len() as u32;
         self.bytes += 150 + 8 * members.len();
         self.lexes.push(Lex {
@@ -144,6 +172,7 @@ impl Caches {
             accepts: accepts.into(),
             lazy,
             ends,
+            guarded,
             open: id,
             free: None,
             row: Box::default(),
@@ -237,6 +266,43 @@ impl Caches {
             };
             out.push(Thread { place, front });
         }
+    }
+
+    /// The same behind ignored text that goes as far as it can.
+    pub(crate) fn begin_guarded(
+        &mut self,
+        front: u32,
+        guard: u32,
+        out: &mut Vec<Thread>,
+        inner: &Inner,
+    ) {
+        let from = out.len();
+        self.begin_lexemes(front, true, out, inner);
+        for at in (from..out.len()).rev() {
+            if out[at].place & JSON == 0 {
+                match self.under_guard(out[at].place, guard, inner) {
+                    0 => drop(out.remove(at)),
+                    place => out[at].place = place,
+                }
+            }
+        }
+    }
+
+    /// Where some lexemes begin under a guard; 0 if none can.
+    pub(crate) fn under_guard(&mut self, start: u32, guard: u32, inner: &Inner) -> u32 {
+        if guard == 0 {
+            return start;
+        }
+        if let Some(&known) = self.under_guards.get(&(start, guard)) {
+            return known;
+        }
+        let members = self.lexes[start as usize].members.iter();
+        let members = members.map(|&state| inner.lexer.start_under(state, guard));
+        let members = members.filter(|&state| state != 0).collect();
+        let place = self.lex(members, inner);
+        self.bytes += 24;
+        self.under_guards.insert((start, guard), place);
+        place
     }
 
     pub(crate) fn intern(&mut self, mut threads: Vec<Thread>, fresh: u32, inner: &Inner) -> u32 {
