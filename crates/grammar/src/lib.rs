@@ -202,7 +202,7 @@ impl Grammar {
             skip_at_ends: false,
             trailing_skip: false,
             ignores: Ignores::AsLexemes,
-            edges: Edges::None,
+            edges: Edges::Splits,
         };
         let (tree, meaning) = match dialect {
             Dialect::Gbnf => (ebnf::parse(text, Notation::Gbnf, config)?, splits),
@@ -231,7 +231,7 @@ impl Grammar {
                     },
                     edges: match dialect {
                         Dialect::Lark => Edges::Behind,
-                        _ => Edges::None,
+                        _ => Edges::Splits,
                     },
                 };
                 (lark::parse(text, reading, config)?, meaning)

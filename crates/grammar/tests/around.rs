@@ -254,3 +254,32 @@ fn ignored_text_goes_as_far_as_in_the_package() {
         }
     }
 }
+
+/// Behind `{` the text of the comment takes what must come: nothing but the comment's end could
+/// follow.
+#[test]
+fn ignored_text_leads_to_no_dead_end() {
+    let grammar = "start: \"a\" \"b\"\n%ignore /\\{[^\\n]*/\n";
+    let automaton = compile(Dialect::LarkSplits, grammar);
+    let mut scratch = automaton.scratch();
+    let mut state = automaton.start();
+    automaton.advance(&mut state, b"a", &mut scratch).unwrap();
+    assert!(automaton.checks_ends());
+    assert!(
+        automaton
+            .advance(&mut state.clone(), b"{", &mut scratch)
+            .is_err()
+    );
+    automaton.advance(&mut state, b"b{b", &mut scratch).unwrap();
+    assert!(automaton.is_accepting(&state));
+    // A line feed that is ignored, too, leads on.
+    let automaton = compile(Dialect::LarkSplits, &format!("{grammar}%ignore /\\n/\n"));
+    assert!(!automaton.checks_ends());
+    assert!(automaton.accepts("a{b\nb") && !automaton.accepts("a{b"));
+    let mut way = Vec::new();
+    let mut state = automaton.start();
+    let mut scratch = automaton.scratch();
+    automaton.advance(&mut state, b"a{b", &mut scratch).unwrap();
+    assert!(automaton.completion(&state, 100, &mut way));
+    assert_eq!(way, b"\nb");
+}

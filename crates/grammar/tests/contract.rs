@@ -187,7 +187,7 @@ const CASES: &[(Dialect, &str, &[&str])] = &[
     (
         Dialect::Lark,
         "start: (C | NAME | S)+\nC: /=(?![=\\]])/\nNAME: /[a-z]+/\nS: /\"(?!\"\")[^\"]*?(?<!\\\\)\"/\n%ignore /\\{(?!\\{)[^\\n]*\\n/\n%ignore \" \"\n",
-        &["a=", "\"a", "{", "{\"", "a\"\""],
+        &["a=", "\"a", "a{", "a{\"", "a\"\""],
     ),
     (
         Dialect::Lark,
@@ -198,7 +198,7 @@ const CASES: &[(Dialect, &str, &[&str])] = &[
     (
         Dialect::LarkSplits,
         "start: \"ab\" \"c\" NAME?\nNAME: /[a-z]+/\nC: \"{\" /[^\\n]*/\n%ignore C\n",
-        &["", "ab", "ab{a"],
+        &["", "ab", "abc{a"],
     ),
     (
         Dialect::LarkSplits,

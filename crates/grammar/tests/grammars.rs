@@ -230,6 +230,13 @@ fn errors_say_where_and_what() {
             "write `[0-9]`",
         ),
         (
+            Dialect::Ebnf,
+            "root ::= \\d{4} | x\nx ::= | \"a\"",
+            ErrorKind::Syntax,
+            1,
+            "write `[0-9]`",
+        ),
+        (
             Dialect::Gbnf,
             "root ::= \"a\"\n  | \"b\"",
             ErrorKind::Syntax,

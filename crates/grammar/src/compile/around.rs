@@ -25,10 +25,27 @@ use crate::{Error, ErrorKind};
 pub(crate) enum Edges {
     /// None: a lexeme is the same everywhere.
     None,
+    /// None, and every split counts: lazy quantifiers change nothing.
+    Splits,
     /// Under greedy lexing the text behind it: one that ended where it must not ends nowhere.
     Behind,
-    /// There is none: the lexeme is the whole text.
+    /// There is none: the lexeme is the whole text. Lazy quantifiers change nothing.
     Whole,
+}
+
+impl Edges {
+    /// Whether a lazy quantifier says which match a lexeme is.
+    fn prefer(self) -> bool {
+        matches!(self, Edges::None | Edges::Behind)
+    }
+
+    /// The same for a language inside of a terminal.
+    pub(crate) fn inside(self) -> Edges {
+        match self.prefer() {
+            true => Edges::None,
+            false => Edges::Splits,
+        }
+    }
 }
 
 /// The characters of a line.
@@ -52,20 +69,22 @@ fn look_of(group: &hir::Capture) -> Option<Look> {
     known.map(|known| known.0)
 }
 
-/// Says whether an expression has looks, or lazy quantifiers.
-fn is_plain(hir: &Hir) -> bool {
+/// Says whether an expression has no looks, and no lazy quantifiers that count.
+fn is_plain(hir: &Hir, edges: Edges) -> bool {
     match hir.kind() {
         HirKind::Look(look) => matches!(look, hir::Look::Start | hir::Look::End),
-        HirKind::Capture(group) => look_of(group).is_none() && is_plain(&group.sub),
-        HirKind::Repetition(of) => of.greedy && is_plain(&of.sub),
-        HirKind::Concat(all) | HirKind::Alternation(all) => all.iter().all(is_plain),
+        HirKind::Capture(group) => look_of(group).is_none() && is_plain(&group.sub, edges),
+        HirKind::Repetition(of) => (of.greedy || !edges.prefer()) && is_plain(&of.sub, edges),
+        HirKind::Concat(all) | HirKind::Alternation(all) => {
+            all.iter().all(|hir| is_plain(hir, edges))
+        }
         HirKind::Empty | HirKind::Literal(_) | HirKind::Class(_) => true,
     }
 }
 
 /// Says whether a language is none of its parts alone: it has an expression with looks or with
 /// lazy quantifiers. Operands of `&` and `~` are languages of their own.
-pub(crate) fn looks_around(re: &Re) -> bool {
+pub(crate) fn looks_around(re: &Re, edges: Edges) -> bool {
     match re {
         Re::Pattern(pattern) => {
             const SIGNS: [&str; 9] = [
@@ -80,10 +99,10 @@ pub(crate) fn looks_around(re: &Re) -> bool {
                 "m:",
             ];
             SIGNS.iter().any(|sign| pattern.contains(sign))
-                && parsed(pattern).is_ok_and(|hir| !is_plain(&hir))
+                && parsed(pattern).is_ok_and(|hir| !is_plain(&hir, edges))
         }
-        Re::Seq(all) | Re::Alt(all) | Re::Each(all) => all.iter().any(looks_around),
-        Re::Repeat(of, _, _) => looks_around(of),
+        Re::Seq(all) | Re::Alt(all) | Re::Each(all) => all.iter().any(|re| looks_around(re, edges)),
+        Re::Repeat(of, _, _) => looks_around(of, edges),
         Re::Empty | Re::And(_) | Re::Not(_) | Re::First(_) | Re::Closed(_) | Re::Substring(_) => {
             false
         }
@@ -173,8 +192,8 @@ impl Part {
 type SetNumber = usize;
 
 /// Reads expressions.
-#[derive(Default)]
 struct Reader {
+    edges: Edges,
     sets: Vec<Ranges>,
     known: HashMap<Ranges, SetNumber, FixedState>,
 }
@@ -240,7 +259,7 @@ impl Reader {
             HirKind::Repetition(of) => {
                 let sub = Box::new(self.expression(&of.sub, reads)?);
                 // What a look looks for is found or not: it prefers nothing.
-                match of.greedy || reads == Reads::Around {
+                match of.greedy || reads == Reads::Around || !self.edges.prefer() {
                     true => Part::Repeat(sub, of.min, of.max),
                     false => Part::Lazy(sub, of.min, of.max),
                 }
@@ -417,7 +436,11 @@ impl Syntax<Counted> for &Symbolic {
 /// What it looks at lies where `edges` has nothing, more than the next character has to be
 /// known, or it exceeds a limit.
 pub(crate) fn table(re: &Re, limits: TableLimits, edges: Edges) -> Result<Table, Error> {
-    let mut reader = Reader::default();
+    let mut reader = Reader {
+        edges,
+        sets: Vec::new(),
+        known: HashMap::default(),
+    };
     let each = match re {
         Re::Each(all) => &all[..],
         one => std::slice::from_ref(one),
@@ -634,7 +657,7 @@ impl Context {
                 wants = self.wants(behind)?;
                 let number = match &wants {
                     None => NOTHING,
-                    Some(_) if edges == Edges::None => {
+                    Some(_) if edges != Edges::Behind => {
                         return Err(Error::new(
                             ErrorKind::Unsupported,
                             "a regular expression looks at the text behind its lexeme, by `\\b`, \

@@ -250,9 +250,13 @@ impl<'a> Lowering<'a> {
         if let Some(symbol) = self.known.get(&key) {
             return Ok(*symbol);
         }
-        let edges = self.meaning.edges;
+        // Ignored text that goes as far as it can is a match, as under greedy lexing.
+        let edges = match (re, self.meaning.ignores) {
+            (Re::Each(_), Ignores::Longest) => Edges::None,
+            _ => self.meaning.edges,
+        };
         let table = re
-            .lexeme(limits, edges)
+            .table(limits, edges)
             .map_err(|error| error.at(self.text, at))?;
         let (table, is_nullable) = without_empty(table);
         self.states += table.states();
@@ -384,7 +388,7 @@ impl<'a> Lowering<'a> {
             // Where every split counts, a boundary inside of it changes nothing.
             Expr::Regex { pattern, at }
                 if self.meaning.reading != Reading::Greedy
-                    && !looks_around(&Re::pattern(pattern.as_str())) =>
+                    && !looks_around(&Re::pattern(pattern.as_str()), self.meaning.edges) =>
             {
                 let parsed = regex_syntax::ParserBuilder::new()
                     .nest_limit(patterns::MAX_NEST)

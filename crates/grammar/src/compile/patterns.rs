@@ -13,7 +13,8 @@ pub(crate) enum Reading {
     /// Unicode classes, and looks. Where the longest match counts, a lazy quantifier says which
     /// match that is.
     Greedy,
-    /// Unicode classes, and looks. Where every split counts, lazy quantifiers change nothing.
+    /// Unicode classes, and looks. Where every split counts, lazy quantifiers change nothing but
+    /// ignored text.
     Splits,
     /// Neither looks nor lazy quantifiers, and `\d`, `\w` and `\s` are of ASCII alone.
     Ascii,
@@ -159,7 +160,7 @@ pub(crate) fn translate(pattern: &str, flags: &str, reading: Reading) -> Result<
                 }
             }
             '?' if was_quantified => {
-                if reading == Reading::Greedy {
+                if reading != Reading::Ascii {
                     out.push(c);
                 }
             }

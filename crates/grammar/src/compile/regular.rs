@@ -97,23 +97,14 @@ impl Re {
         true
     }
 
-    /// Its automaton.
+    /// Its automaton, of which looks see so much around it.
     ///
     /// # Errors
     ///
     /// It has more states than the limits allow, or takes more work, or it looks at what is
     /// around it.
-    pub(crate) fn table(&self, limits: TableLimits) -> Result<Table, Error> {
-        self.lexeme(limits, Edges::None)
-    }
-
-    /// Its automaton where it is a terminal, whose looks see so much around it.
-    ///
-    /// # Errors
-    ///
-    /// As [`Re::table`].
-    pub(crate) fn lexeme(&self, limits: TableLimits, edges: Edges) -> Result<Table, Error> {
-        if around::looks_around(self) {
+    pub(crate) fn table(&self, limits: TableLimits, edges: Edges) -> Result<Table, Error> {
+        if around::looks_around(self, edges) {
             return around::table(self, limits, edges);
         }
         let mut pattern = String::new();
@@ -122,17 +113,17 @@ impl Re {
         }
         match self {
             Re::And(all) => {
-                let mut tables = all.iter().map(|re| re.table(limits));
+                let mut tables = all.iter().map(|re| re.table(limits, edges.inside()));
                 let first = tables.next().unwrap_or_else(|| Ok(Table::nothing()))?;
                 tables.try_fold(first, |met, table| met.both(&table?, limits))
             }
-            Re::Not(of) => of.table(limits)?.complement(limits),
-            Re::First(of) => Ok(of.table(limits)?.first()),
-            Re::Closed(of) => of.table(limits),
+            Re::Not(of) => of.table(limits, edges.inside())?.complement(limits),
+            Re::First(of) => Ok(of.table(limits, edges.inside())?.first()),
+            Re::Closed(of) => of.table(limits, edges.inside()),
             _ => {
                 let mut meter = limits;
                 let mut builder = Builder::new(&mut meter);
-                let start = builder.expression(&mut Parts(limits), self, MATCH)?;
+                let start = builder.expression(&mut Parts(limits, edges), self, MATCH)?;
                 let nfa = builder.finish(start);
                 Table::of_nfa(&nfa, &mut meter)
             }
@@ -141,7 +132,7 @@ impl Re {
 }
 
 /// How the parts of a language are read that is no single expression.
-struct Parts(TableLimits);
+struct Parts(TableLimits, Edges);
 
 impl Syntax<TableLimits> for Parts {
     type Expression = Re;
@@ -167,7 +158,7 @@ impl Syntax<TableLimits> for Parts {
         next: NfaId,
     ) -> Result<NfaId, Error> {
         let Re::Substring(chunks) = leaf else {
-            return leaf.table(self.0)?.embed(builder, next);
+            return leaf.table(self.0, self.1.inside())?.embed(builder, next);
         };
         // It may begin in front of each chunk, and end behind each.
         let (mut at, mut begin) = (next, next);

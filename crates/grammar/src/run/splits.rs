@@ -56,7 +56,7 @@ impl Caches {
             }
         }
         if !guarded.is_empty() {
-            return self.begin_behind_ignored(threads, (ends, guarded), inner);
+            return self.begin_behind_ignored(threads, ends, &guarded, inner);
         }
         let fresh = match only {
             Some((lex, front)) if lex != 0 => match self.goes_on_alike(config, lex, front, inner) {
@@ -79,11 +79,12 @@ impl Caches {
     fn begin_behind_ignored(
         &mut self,
         mut threads: Vec<Thread>,
-        (mut ends, guarded): (Vec<(u32, u32)>, Vec<(u32, u32)>),
+        mut ends: Vec<(u32, u32)>,
+        guarded: &[(u32, u32)],
         inner: &Inner,
     ) -> u32 {
         let mut under: Vec<(u32, u32, u32)> = Vec::new();
-        for (lex, front) in guarded {
+        for &(lex, front) in guarded {
             for (guard, terminals) in &self.lexes[lex as usize].guarded {
                 match guard {
                     0 => ends.extend(terminals.iter().map(|&terminal| (front, terminal))),

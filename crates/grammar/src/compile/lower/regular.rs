@@ -289,8 +289,8 @@ impl Lowering<'_> {
     /// A terminal as it is seen: in a rule that is one expression with others, it sees nothing
     /// of these.
     fn seen(&self, re: Re, inside: Inside) -> Re {
-        let is_apart = inside == Inside::Rule && self.meaning.reading != Reading::Greedy;
-        match is_apart && looks_around(&re) {
+        let is_apart = inside == Inside::Rule && self.meaning.reading == Reading::Splits;
+        match is_apart && looks_around(&re, self.meaning.edges) {
             true => Re::Closed(re.into()),
             false => re,
         }
