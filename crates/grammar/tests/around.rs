@@ -133,6 +133,16 @@ fn looks_beyond_what_is_known_are_refused() {
         "start: /a(?!b)/ \"b\"",
         "every split counts",
     );
+    refused(
+        Dialect::LarkSplits,
+        "start: \"a\"\n%ignore /b(?=c)/",
+        "must come behind it",
+    );
+    refused(
+        Dialect::LarkSplits,
+        "start: \"a\"\n%ignore /b+(?!c)/",
+        "a shorter one",
+    );
     refused(Dialect::LarkAscii, "start: /a(?!b)b/", "does not have");
     refused(
         Dialect::Ebnf,

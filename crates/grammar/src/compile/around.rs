@@ -29,6 +29,8 @@ pub(crate) enum Edges {
     Splits,
     /// Under greedy lexing the text behind it: one that ended where it must not ends nowhere.
     Behind,
+    /// The same where a guard reads what comes behind ignored text, but not whether anything does.
+    Ignored,
     /// There is none: the lexeme is the whole text. Lazy quantifiers change nothing.
     Whole,
 }
@@ -36,7 +38,7 @@ pub(crate) enum Edges {
 impl Edges {
     /// Whether a lazy quantifier says which match a lexeme is.
     fn prefer(self) -> bool {
-        matches!(self, Edges::None | Edges::Behind)
+        matches!(self, Edges::None | Edges::Behind | Edges::Ignored)
     }
 
     /// The same for a language inside of a terminal.
@@ -657,7 +659,14 @@ impl Context {
                 wants = self.wants(behind)?;
                 let number = match &wants {
                     None => NOTHING,
-                    Some(_) if edges != Edges::Behind => {
+                    Some(own) if edges == Edges::Ignored && !own.may_end => {
+                        return Err(Error::new(
+                            ErrorKind::Unsupported,
+                            "a regular expression of ignored text looks for what must come \
+                             behind it: look by `(?!..)` for what must not",
+                        ));
+                    }
+                    Some(_) if !matches!(edges, Edges::Behind | Edges::Ignored) => {
                         return Err(Error::new(
                             ErrorKind::Unsupported,
                             "a regular expression looks at the text behind its lexeme, by `\\b`, \

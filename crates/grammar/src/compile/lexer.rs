@@ -6,9 +6,9 @@ use foldhash::fast::FixedState;
 use fsm_index::{ByteAutomaton, ByteSet};
 use indexmap::IndexSet;
 
-use crate::Error;
 use crate::compile::cfg::{Cfg, Ignores, Matter};
 use crate::compile::table::Run;
+use crate::{Error, ErrorKind};
 
 /// The states of all terminals, numbered through; 0 is dead.
 #[derive(Debug)]
@@ -113,6 +113,7 @@ impl Lexer {
         lexer.is_final = rows.map(|row| row.iter().all(|&to| to == 0)).collect();
         lexer.guards = vec![0; lexer.terminal.len()];
         if cfg.ignores == Ignores::Longest {
+            lexer.measure();
             lexer.guard(cfg, max_states)?;
         }
         lexer.measure();
@@ -208,7 +209,20 @@ impl Lexer {
                 let behind = sets[guard as usize].iter();
                 let behind = behind.map(|&member| self.step(member, class as u8));
                 let behind: Vec<u32> = behind.filter(|&member| member != 0).collect();
-                if behind.iter().any(|&member| self.accepting[member as usize]) {
+                // Or what must not follow it does.
+                let is_over = |member: u32| self.is_trap(member) && self.is_final[member as usize];
+                let ends = |member: u32| self.accepting[member as usize] || is_over(member);
+                if behind.iter().any(|&member| ends(member)) {
+                    let looks_on = |member: u32| {
+                        let mut row = self.row(member).iter();
+                        self.accepting[member as usize]
+                            && row.any(|&to| to != 0 && self.is_trap(to))
+                    };
+                    if behind.iter().any(|&member| looks_on(member)) {
+                        let message = "ignored text looks at what follows it where a shorter one \
+                                       may be all: write what it looks at as part of it";
+                        return Err(Error::new(ErrorKind::Unsupported, message).in_rule("%ignore"));
+                    }
                     continue;
                 }
                 let behind = sets.insert_full(behind.into()).0 as u32;

@@ -252,7 +252,7 @@ impl<'a> Lowering<'a> {
         }
         // Ignored text that goes as far as it can is a match, as under greedy lexing.
         let edges = match (re, self.meaning.ignores) {
-            (Re::Each(_), Ignores::Longest) => Edges::None,
+            (Re::Each(_), Ignores::Longest) => Edges::Ignored,
             _ => self.meaning.edges,
         };
         let table = re

@@ -202,7 +202,8 @@ impl Caches {
         let members = self.lexes[lex as usize].members.iter();
         let next = members.map(|&state| inner.lexer.step(state, class));
         let mut next: Vec<u32> = next.filter(|&state| state != 0).collect();
-        if next.iter().any(|&state| !inner.lexer.is_trap(state)) {
+        let takes = |&state: &u32| !inner.lexer.is_trap(state);
+        if !inner.cfg.is_greedy || next.iter().any(takes) {
             next.retain(|&state| !inner.lexer.is_trap(state));
         }
         let next = self.lex(next, inner);

@@ -133,6 +133,8 @@ impl Caches {
         for lex in goes_on.into_iter().chain(begins) {
             for &state in &self.lexes[lex as usize].members {
                 let ways = lives.iter_mut().zip(lexer.row(state));
+                // Where every split counts, a trap is no way on.
+                let ways = ways.filter(|way| inner.cfg.is_greedy || !lexer.is_trap(*way.1));
                 ways.for_each(|(lives, to)| *lives |= to);
             }
         }
