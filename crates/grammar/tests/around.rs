@@ -112,6 +112,28 @@ fn what_must_not_follow_a_lexeme_does_not() {
 }
 
 #[test]
+fn keywords_are_no_names() {
+    takes(
+        Dialect::Lark,
+        "start: (NAME | \".\")+\nNAME: /(?!(if|else)\\b)[a-zé]\\w*/\n",
+        &["i", "ifx", "elsé.i", "els", "é.ifs"],
+        &["if", "if.", "a.else.", "else"],
+    );
+    takes(
+        Dialect::Lark,
+        "start: C \"\\n\" \"x\"?\nC: /--(?!\\[\\[).*/\n",
+        &["--\n", "--[\nx", "--a[[\n"],
+        &["--[[\n"],
+    );
+    takes(
+        Dialect::Lark,
+        "start: W \"end\" | W \"!\"\nW: /(?:(?!end)\\w)+/\n",
+        &["ae!", "en!"],
+        &["aend!", "end!"],
+    );
+}
+
+#[test]
 fn looks_beyond_what_is_known_are_refused() {
     refused(
         Dialect::Lark,

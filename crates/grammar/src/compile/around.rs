@@ -505,6 +505,14 @@ struct Wants {
     may_end: bool,
 }
 
+/// The places where a lexeme ends in a state.
+enum Ending {
+    Nowhere,
+    Anywhere,
+    /// Where what it wants comes.
+    Before(Wants),
+}
+
 /// A terminal in its text.
 struct Context {
     /// The text before it, a mark, the lexeme, another mark, and the text behind it.
@@ -579,21 +587,28 @@ impl Context {
     }
 
     /// What a lexeme wants that ends where the text behind it is read from a state.
-    fn wants(&self, behind: u32) -> Result<Option<Wants>, Error> {
+    /// Under greedy lexing a lexeme does not end before a character that it takes.
+    fn end(&self, state: u32, behind: u32, edges: Edges) -> Result<Ending, Error> {
         if self.takes_all(behind) {
-            return Ok(None);
+            return Ok(Ending::Anywhere);
         }
+        let may_follow = |class: &u32| edges != Edges::Behind || self.step(state, *class) == NONE;
+        let all = || (0..self.classes()).filter(may_follow);
         let may_end = self.read.labels()[behind as usize];
         let to = |class: &u32| self.step(behind, *class);
         let is_told = |class: u32| to(&class) == NONE || self.takes_all(to(&class));
-        let not: Vec<u32> = (0..self.classes())
-            .filter(|class| to(class) == NONE)
-            .collect();
+        let not: Vec<u32> = all().filter(|class| to(class) == NONE).collect();
+        if may_end && all().all(|class| self.takes_all(to(&class))) {
+            return Ok(Ending::Anywhere);
+        }
+        if !may_end && not.len() == all().count() {
+            return Ok(Ending::Nowhere);
+        }
         // The first byte of a character seldom tells all of it: none comes that may be one
         // which must not.
         let is_by_bytes = may_end || not.iter().all(|class| !self.is_beyond_ascii(*class));
-        match (0..self.classes()).all(is_told) && (is_by_bytes || self.all_beyond_ascii_in(&not)) {
-            true => Ok(Some(Wants { not, may_end })),
+        match all().all(is_told) && (is_by_bytes || self.all_beyond_ascii_in(&not)) {
+            true => Ok(Ending::Before(Wants { not, may_end })),
             false => Err(Error::new(
                 ErrorKind::Unsupported,
                 "a regular expression looks at more than one character behind its lexeme, or by \
@@ -651,12 +666,20 @@ impl Context {
             let mut ways = Vec::new();
             let behind = self.step(state, self.classes() + 1);
             let mut wants = None;
+            let mut is_end = true;
             if behind != NONE && edges == Edges::Whole {
                 if self.read.labels()[behind as usize] {
                     ways.push(says(NOTHING, &mut builder)?);
                 }
             } else if behind != NONE {
-                wants = self.wants(behind)?;
+                wants = match self.end(state, behind, edges)? {
+                    Ending::Anywhere => None,
+                    Ending::Before(wants) => Some(wants),
+                    Ending::Nowhere => {
+                        is_end = false;
+                        None
+                    }
+                };
                 let number = match &wants {
                     None => NOTHING,
                     Some(own) if edges == Edges::Ignored && !own.may_end => {
@@ -698,7 +721,9 @@ impl Context {
                         FIRST + number as u8
                     }
                 };
-                ways.push(says(number, &mut builder)?);
+                if is_end {
+                    ways.push(says(number, &mut builder)?);
+                }
             }
             let mut groups: Vec<(u32, Vec<u32>)> = Vec::new();
             for class in 0..self.classes() {
