@@ -203,7 +203,7 @@ def validate(
         ({"regex": r"(a)\1"}, ""),
         ({"choice": []}, "choice"),
         ({"grammar": 'root ::= "a'}, "line 1"),
-        ({"grammar": "start: /a(?=b)/"}, "look-around"),
+        ({"grammar": "start: /(?<=a)b/"}, "look-behind"),
         ({"structural_tag": "{}"}, ""),
         ({"structural_tag": "not JSON"}, ""),
         ({"structural_tag": '{"type": "structural_tag", "format": {"type": "gadget"}}'}, "gadget"),

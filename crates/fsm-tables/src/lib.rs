@@ -7,6 +7,7 @@ mod meter;
 mod minimize;
 mod nfa;
 mod pairs;
+mod preferred;
 mod product;
 mod sources;
 mod subsets;

@@ -70,6 +70,16 @@ impl Look {
     pub(crate) fn is_negative(self) -> bool {
         matches!(self, Look::NotAhead | Look::NotBehind)
     }
+
+    /// The look that holds where this one does not.
+    pub(crate) fn negated(self) -> Look {
+        match self {
+            Look::Ahead => Look::NotAhead,
+            Look::NotAhead => Look::Ahead,
+            Look::Behind => Look::NotBehind,
+            Look::NotBehind => Look::Behind,
+        }
+    }
 }
 
 /// A nondeterministic automaton over sets of symbols: a class of Unicode is one transition,

@@ -22,6 +22,15 @@ pub enum Shape<'e, E> {
         /// How often at most; `None` is without end.
         max: Option<u32>,
     },
+    /// The same, of which fewer are preferred to more: see [`Builder::preferred`].
+    Lazy {
+        /// The expression that is repeated.
+        of: &'e E,
+        /// The least number of times.
+        min: u32,
+        /// The greatest number of times; `None` is without end.
+        max: Option<u32>,
+    },
     /// The empty text, where the text around allows it.
     Look {
         /// The direction in which it looks, and what it wants.
@@ -125,12 +134,29 @@ type Looked<E> = FxHashMap<*const E, NfaId>;
 /// that may be left out come behind those that must be there.
 struct Copies<'e, E> {
     of: &'e E,
+    prefers: Prefers,
     optional: u32,
     needed: u32,
     /// What follows all of them.
     next: NfaId,
     /// What follows the next one.
     at: NfaId,
+}
+
+/// The way that a repetition tries first.
+#[derive(Clone, Copy)]
+enum Prefers {
+    More,
+    Fewer,
+}
+
+impl Prefers {
+    fn split(self, more: NfaId, fewer: NfaId) -> State {
+        match self {
+            Prefers::More => State::Split(more, fewer),
+            Prefers::Fewer => State::Split(fewer, more),
+        }
+    }
 }
 
 /// How far an expression is.
@@ -223,23 +249,36 @@ impl<M: Meter> Builder<'_, M> {
                 }
             },
             Shape::Repeat { of, min, max } => {
-                let mut copies = Copies {
-                    of,
-                    optional: 0,
-                    needed: min,
-                    next,
-                    at: next,
-                };
-                let Some(max) = max else {
-                    let split = self.push(State::Split(next, next))?;
-                    copies.at = split;
-                    open.push(Open::Loop { split, copies });
-                    return Ok(Begun::Part(of, split));
-                };
-                copies.optional = max.saturating_sub(min);
-                Ok(copies.begin(open))
+                self.repeat(of, (min, max), Prefers::More, next, open)
             }
+            Shape::Lazy { of, min, max } => self.repeat(of, (min, max), Prefers::Fewer, next, open),
         }
+    }
+
+    fn repeat<'e, E>(
+        &mut self,
+        of: &'e E,
+        (min, max): (u32, Option<u32>),
+        prefers: Prefers,
+        next: NfaId,
+        open: &mut Vec<Open<'e, E>>,
+    ) -> Result<Begun<'e, E>, M::Error> {
+        let mut copies = Copies {
+            of,
+            prefers,
+            optional: 0,
+            needed: min,
+            next,
+            at: next,
+        };
+        let Some(max) = max else {
+            let split = self.push(State::Split(next, next))?;
+            copies.at = split;
+            open.push(Open::Loop { split, copies });
+            return Ok(Begun::Part(of, split));
+        };
+        copies.optional = max.saturating_sub(min);
+        Ok(copies.begin(open))
     }
 
     /// Goes on with an expression of which a part is built.
@@ -270,7 +309,7 @@ impl<M: Meter> Builder<'_, M> {
             }
             Open::Look { look, next, .. } => Ok(Begun::Whole(self.look(look, built, next)?)),
             Open::Loop { split, copies } => {
-                self.set_state(split, State::Split(built, copies.next));
+                self.set_state(split, copies.prefers.split(built, copies.next));
                 Ok(copies.begin(open))
             }
             Open::Copies(mut copies) => {
@@ -282,7 +321,7 @@ impl<M: Meter> Builder<'_, M> {
                     if !empty {
                         // Every way out goes straight to `next`, which keeps closures
                         // small however large the count is.
-                        copies.at = self.push(State::Split(built, copies.next))?;
+                        copies.at = self.push(copies.prefers.split(built, copies.next))?;
                     }
                 } else {
                     copies.needed = if empty { 0 } else { copies.needed - 1 };

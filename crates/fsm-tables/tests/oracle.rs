@@ -18,6 +18,7 @@ enum Re {
     Concat(Vec<Re>),
     Alternation(Vec<Re>),
     Repeat(Box<Re>, u32, Option<u32>),
+    Lazy(Box<Re>, u32, Option<u32>),
     Look(Look, Box<Re>),
 }
 
@@ -32,6 +33,11 @@ impl<M: Meter> Syntax<M> for Res {
             Re::Concat(parts) => Shape::Concat(parts),
             Re::Alternation(parts) => Shape::Alternation(parts),
             Re::Repeat(of, min, max) => Shape::Repeat {
+                of,
+                min: *min,
+                max: *max,
+            },
+            Re::Lazy(of, min, max) => Shape::Lazy {
                 of,
                 min: *min,
                 max: *max,
@@ -72,7 +78,7 @@ impl Re {
                 .collect(),
             Re::Concat(parts) => parts.iter().fold(from.clone(), |at, p| p.ends(text, &at)),
             Re::Alternation(parts) => parts.iter().flat_map(|p| p.ends(text, from)).collect(),
-            Re::Repeat(of, min, max) => {
+            Re::Repeat(of, min, max) | Re::Lazy(of, min, max) => {
                 let mut at = from.clone();
                 for _ in 0..*min {
                     at = of.ends(text, &at);
@@ -95,6 +101,65 @@ impl Re {
                     Look::NotBehind => !behind(at),
                 };
                 from.iter().copied().filter(|at| holds(*at)).collect()
+            }
+        }
+    }
+
+    /// Tries the ways one after the other, as engines do that go back; answers whether what
+    /// comes behind did.
+    fn tries(&self, text: &[u32], at: usize, then: &mut dyn FnMut(usize) -> bool) -> bool {
+        match self {
+            Re::Concat(parts) => match parts.split_first() {
+                None => then(at),
+                Some((first, rest)) => {
+                    let rest = Re::Concat(rest.to_vec());
+                    first.tries(text, at, &mut |at| rest.tries(text, at, then))
+                }
+            },
+            Re::Alternation(parts) => parts.iter().any(|part| part.tries(text, at, then)),
+            Re::Repeat(of, min, max) | Re::Lazy(of, min, max) => {
+                let rest = (min.saturating_sub(1), max.map(|max| max.saturating_sub(1)));
+                let is_lazy = matches!(self, Re::Lazy(..));
+                let again = match is_lazy {
+                    true => Re::Lazy(of.clone(), rest.0, rest.1),
+                    false => Re::Repeat(of.clone(), rest.0, rest.1),
+                };
+                if *min > 0 {
+                    return of.tries(text, at, &mut |at| again.tries(text, at, then));
+                }
+                if max == &Some(0) {
+                    return then(at);
+                }
+                let more = |then: &mut dyn FnMut(usize) -> bool| {
+                    of.tries(text, at, &mut |to| again.tries(text, to, then))
+                };
+                match is_lazy {
+                    true => then(at) || more(then),
+                    false => more(then) || then(at),
+                }
+            }
+            one => one.ends(text, &HashSet::from([at])).into_iter().any(then),
+        }
+    }
+
+    /// Whether it may match the empty text.
+    fn may_be_empty(&self) -> bool {
+        match self {
+            Re::Set(_) => false,
+            Re::Concat(parts) => parts.iter().all(Re::may_be_empty),
+            Re::Alternation(parts) => parts.iter().any(Re::may_be_empty),
+            Re::Repeat(of, min, _) | Re::Lazy(of, min, _) => *min == 0 || of.may_be_empty(),
+            Re::AtStart | Re::AtEnd | Re::Look(..) => true,
+        }
+    }
+
+    /// Whether something is repeated without end that may be empty: engines differ there.
+    fn has_empty_loop(&self) -> bool {
+        match self {
+            Re::Set(_) | Re::AtStart | Re::AtEnd | Re::Look(..) => false,
+            Re::Concat(parts) | Re::Alternation(parts) => parts.iter().any(Re::has_empty_loop),
+            Re::Repeat(of, _, max) | Re::Lazy(of, _, max) => {
+                max.is_none() && of.may_be_empty() || of.has_empty_loop()
             }
         }
     }
@@ -133,11 +198,11 @@ fn ranges() -> impl Strategy<Value = Vec<(u32, u32)>> {
 }
 
 fn expression() -> impl Strategy<Value = Re> {
-    expressions(0)
+    expressions(0, 0)
 }
 
-/// Expressions in which looks have a weight beside the other kinds.
-fn expressions(looks: u32) -> impl Strategy<Value = Re> {
+/// Expressions in which looks and lazy repetitions have a weight beside the other kinds.
+fn expressions(looks: u32, lazy: u32) -> impl Strategy<Value = Re> {
     const LOOKS: [Look; 4] = [Look::Ahead, Look::NotAhead, Look::Behind, Look::NotBehind];
     let leaf = prop_oneof![
         8 => ranges().prop_map(Re::Set),
@@ -147,6 +212,7 @@ fn expressions(looks: u32) -> impl Strategy<Value = Re> {
     ];
     leaf.prop_recursive(4, 16, 3, move |inner| {
         let look = (prop::sample::select(&LOOKS[..]), inner.clone());
+        let repeated = (inner.clone(), 0u32..3, prop::option::of(0u32..4));
         prop_oneof![
             4 => prop::collection::vec(inner.clone(), 0..4).prop_map(Re::Concat),
             4 => prop::collection::vec(inner.clone(), 1..4).prop_map(Re::Alternation),
@@ -155,6 +221,7 @@ fn expressions(looks: u32) -> impl Strategy<Value = Re> {
                 min,
                 max
             )),
+            lazy => repeated.prop_map(|(re, min, max)| Re::Lazy(Box::new(re), min, max)),
             looks => look.prop_map(|(look, re)| Re::Look(look, Box::new(re))),
         ]
     })
@@ -244,7 +311,7 @@ proptest! {
     }
 
     #[test]
-    fn looks_mean_what_they_say(re in expressions(8)) {
+    fn looks_mean_what_they_say(re in expressions(8, 0)) {
         let nfa = re.nfa();
         let (alphabet, table) = re.table(Rest::AsMet);
         let least = table.minimized(&mut Unlimited).unwrap();
@@ -252,6 +319,25 @@ proptest! {
             let expected = re.accepts(&text);
             prop_assert_eq!(nfa.accepts(text.iter().copied()), expected, "{:?}", text);
             prop_assert_eq!(accepts(&alphabet, &least, &text), expected, "{:?}", text);
+        }
+    }
+
+    #[test]
+    fn preferred_matches_are_those_of_engines_that_go_back(re in expressions(2, 6)) {
+        prop_assume!(!re.has_empty_loop());
+        let nfa = re.nfa();
+        let mut meter = Unlimited;
+        let mut builder = Builder::new(&mut meter);
+        let start = builder.preferred(&nfa, Symbols::Chars, MATCH).unwrap();
+        let preferred = builder.finish(start);
+        for text in texts() {
+            let mut end = None;
+            re.tries(&text, 0, &mut |at| {
+                end = Some(at);
+                true
+            });
+            let expected = end == Some(text.len());
+            prop_assert_eq!(preferred.accepts(text.iter().copied()), expected, "{:?}", text);
         }
     }
 

@@ -117,7 +117,7 @@ impl Caches {
     /// Whether some stack of a front can be finished, whatever is below, once a terminal has
     /// come there.
     pub(crate) fn safe_behind(&self, front: u32, terminal: u32, inner: &Inner) -> bool {
-        let is_ignored = inner.cfg.ignored.contains(&Some(terminal));
+        let is_ignored = inner.cfg.is_ignored(terminal);
         let nodes = self.fronts.nodes(front);
         nodes.iter().any(|&node| {
             let state = self.nodes.get(node).state;
@@ -134,8 +134,7 @@ impl Caches {
         let mut seen: HashSet<u32, FixedState> = HashSet::from_iter([config]);
         let mut open = VecDeque::from([config]);
         while let Some(at) = open.pop_front() {
-            let ends = self.is_accepting(at, inner);
-            self.least = self.least.min(self.configs[at].ended_least);
+            let ends = self.ends_at(at, inner);
             if ends {
                 return Some(true);
             }

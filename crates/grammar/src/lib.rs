@@ -13,6 +13,8 @@ use std::str::FromStr;
 pub use error::{Error, ErrorKind};
 pub use machine::{GrammarAutomaton, Scratch, State};
 
+use compile::around::Edges;
+use compile::cfg::Ignores;
 use compile::lower::{self, Meaning};
 use compile::patterns::{self, Reading};
 use dialects::ast::{Expr, Rule, RuleKind, Tree};
@@ -199,6 +201,8 @@ impl Grammar {
             all_names: true,
             skip_at_ends: false,
             trailing_skip: false,
+            ignores: Ignores::AsLexemes,
+            edges: Edges::Splits,
         };
         let (tree, meaning) = match dialect {
             Dialect::Gbnf => (ebnf::parse(text, Notation::Gbnf, config)?, splits),
@@ -221,6 +225,14 @@ impl Grammar {
                     all_names: false,
                     skip_at_ends: dialect == Dialect::LarkSplits,
                     trailing_skip: dialect == Dialect::LarkAscii,
+                    ignores: match dialect {
+                        Dialect::LarkSplits => Ignores::Longest,
+                        _ => Ignores::AsLexemes,
+                    },
+                    edges: match dialect {
+                        Dialect::Lark => Edges::Behind,
+                        _ => Edges::Splits,
+                    },
                 };
                 (lark::parse(text, reading, config)?, meaning)
             }
@@ -304,6 +316,8 @@ impl Grammar {
             all_names: true,
             skip_at_ends: false,
             trailing_skip: false,
+            ignores: Ignores::AsLexemes,
+            edges: Edges::Whole,
         };
         let cfg = lower::lower(&tree, "", meaning, config)?;
         GrammarAutomaton::new(cfg, "", config)

@@ -51,7 +51,8 @@ pub(crate) struct Inner {
     pub(crate) cfg: Cfg,
     pub(crate) lexer: Lexer,
     pub(crate) tables: Tables,
-    /// Whether greedy lexing may leave something that cannot be finished.
+    /// Whether greedy lexing, or ignored text that goes as far as it can, may leave something
+    /// that cannot be finished.
     pub(crate) checks_live: bool,
     /// Whether some terminal is of JSON.
     pub(crate) has_json: bool,
@@ -135,12 +136,12 @@ impl Inner {
 
 impl GrammarAutomaton {
     pub(crate) fn new(cfg: Cfg, text: &str, config: &Config) -> Result<GrammarAutomaton, Error> {
-        let lexer = Lexer::new(&cfg);
+        let lexer = Lexer::new(&cfg, config.max_states)?;
         let least = lexer.least(&cfg);
         let tables = lr::build(&cfg, least, config.max_parser_states, config.max_work)?;
         let proof = match cfg.is_greedy {
             true => proof::prove(&cfg, &lexer, &tables, ByteSet::ALL),
-            false => Proof::without(&cfg),
+            false => proof::prove_guards(&cfg, &lexer, &tables),
         };
         let breaks: Vec<usize> = text.match_indices('\n').map(|found| found.0).collect();
         let line = |rule: &Nonterminal| match rule.name.is_empty() {
@@ -153,7 +154,7 @@ impl GrammarAutomaton {
             lexer,
             tables,
             has_json: cfg.has_json(),
-            checks_live: cfg.is_greedy && !proof.is_whole,
+            checks_live: !proof.is_whole,
             proof,
             classes: Classes::default(),
             numbers: Numbers::default(),
@@ -260,8 +261,10 @@ impl GrammarAutomaton {
         let mut scratch = self.scratch();
         let caches = scratch.caches();
         let config = caches.load(&state.0, &self.inner);
-        // Under greedy lexing the shortest way may be forbidden: another is open then.
-        let way = match self.inner.cfg.is_greedy {
+        // Under greedy lexing the shortest way may be forbidden: another is open then. So it may
+        // be behind ignored text that goes as far as it can.
+        let lexer = &self.inner.lexer;
+        let way = match self.inner.cfg.is_greedy || lexer.guard_count() > 0 {
             true => caches.greedy_way(config, &self.inner),
             false => caches.way(config, &self.inner),
         };
@@ -329,7 +332,8 @@ impl ByteAutomaton for GrammarAutomaton {
     #[inline]
     fn goes_on(&self, cursor: Cursor, byte: u8, scratch: &mut Scratch) -> Option<bool> {
         // Under greedy lexing what ends a lexeme is a matter of the stacks.
-        let is_told = !self.inner.cfg.is_greedy && !self.inner.has_json;
+        let inner = &self.inner;
+        let is_told = !inner.cfg.is_greedy && !inner.has_json && !inner.checks_live;
         is_told.then(|| scratch.caches().goes_on(cursor.0, byte, &self.inner))
     }
 
@@ -419,7 +423,7 @@ impl Lexemes<Scratch> for GrammarAutomaton {
     }
 
     fn answers(&self, below: u32, asked: &[u32], scratch: &mut Scratch) -> bool {
-        !scratch.caches().are_unsafe(below, asked, &self.inner)
+        scratch.caches().answers(below, asked, &self.inner)
     }
 
     fn behind(&self, below: u32, ended: &[u32], scratch: &mut Scratch) -> LexemeBehind {

@@ -178,6 +178,38 @@ const CASES: &[(Dialect, &str, &[&str])] = &[
         "root ::= TagDispatch((\"<t>\", t))\nt ::= [0-9]+ \"</t>\"",
         &["ab<t", "<t>1"],
     ),
+    // What must not follow a lexeme, and lexemes that end at their first end.
+    (
+        Dialect::Lark,
+        "start: (C | NAME | KEY | \"=\")+\nC: /<t>.*?<\\/t>/s\nKEY: /if\\b/\nNAME: /[A-Z1{][a-z]*/\n%ignore /[ \\n]+/\n",
+        &["", "<t>a", "<t", "if", "if =i"],
+    ),
+    (
+        Dialect::Lark,
+        "start: (C | NAME | S)+\nC: /=(?![=\\]])/\nNAME: /[a-z]+/\nS: /\"(?!\"\")[^\"]*?(?<!\\\\)\"/\n%ignore /\\{(?!\\{)[^\\n]*\\n/\n%ignore \" \"\n",
+        &["a=", "\"a", "a{", "a{\"", "a\"\""],
+    ),
+    (
+        Dialect::Lark,
+        "start: \"if\" \"\\n\"? \"foo\"?\n%ignore /{[^\\n]*(?=\\n)/",
+        &["if", "if{", "if{a"],
+    ),
+    // Ignored text that goes as far as it can, though other lexemes are split.
+    (
+        Dialect::LarkSplits,
+        "start: \"ab\" \"c\" NAME?\nNAME: /[a-z]+/\nC: \"{\" /[^\\n]*/\n%ignore C\n",
+        &["", "ab", "abc{a"],
+    ),
+    (
+        Dialect::LarkSplits,
+        "start: (NAME | \"=\" | \"{\\\"\" | \"\\n}\")+\nNAME: /[a-zé]+/\n%ignore /{[^\\n]*/\n%ignore /[ \\n]+(\\}\\n)?/\n%ignore \" \"\n",
+        &["a{b", "a{\n", "a \n", "{", "a "],
+    ),
+    (
+        Dialect::LarkSplits,
+        CODE,
+        &["if (1) {\n}", "return ", "// if (\nfo", "a = \"ab"],
+    ),
     (
         Dialect::Lark,
         "start: (A & ~B) \"!\"\nA: /[a-c]+/\nB: /a+/ | \"abc\"",

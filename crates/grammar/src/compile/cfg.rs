@@ -71,6 +71,16 @@ pub(crate) struct Nonterminal {
     pub(crate) at: usize,
 }
 
+/// How far ignored text goes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Ignores {
+    /// As far as lexemes do.
+    #[default]
+    AsLexemes,
+    /// As far as it can, though other lexemes are split everywhere.
+    Longest,
+}
+
 /// A context-free grammar.
 #[derive(Debug, Default)]
 pub(crate) struct Cfg {
@@ -80,8 +90,10 @@ pub(crate) struct Cfg {
     /// The first production, which has the start alone on its right side.
     pub(crate) start: usize,
     pub(crate) specials: Vec<Box<str>>,
-    /// The ignored terminal of each domain.
-    pub(crate) ignored: Vec<Option<u32>>,
+    /// The ignored terminals of each domain.
+    pub(crate) ignored: Vec<Vec<u32>>,
+    /// How far ignored text goes.
+    pub(crate) ignores: Ignores,
     pub(crate) initial_skip: bool,
     /// Whether ignored text may come where no lexeme can follow.
     pub(crate) trailing_skip: bool,
@@ -93,6 +105,12 @@ pub(crate) struct Cfg {
 pub(crate) const MAX_RIGHT: usize = 200;
 
 impl Cfg {
+    /// Whether a terminal is ignored text.
+    #[inline]
+    pub(crate) fn is_ignored(&self, terminal: u32) -> bool {
+        self.ignored.iter().any(|all| all.contains(&terminal))
+    }
+
     /// Whether some terminal is of JSON.
     pub(crate) fn has_json(&self) -> bool {
         let is_json = |terminal: &Terminal| matches!(terminal.matter, Matter::Json(_));

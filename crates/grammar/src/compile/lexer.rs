@@ -4,9 +4,11 @@ use std::collections::HashMap;
 
 use foldhash::fast::FixedState;
 use fsm_index::{ByteAutomaton, ByteSet};
+use indexmap::IndexSet;
 
-use crate::compile::cfg::{Cfg, Matter};
+use crate::compile::cfg::{Cfg, Ignores, Matter};
 use crate::compile::table::Run;
+use crate::{Error, ErrorKind};
 
 /// The states of all terminals, numbered through; 0 is dead.
 #[derive(Debug)]
@@ -25,12 +27,26 @@ pub(crate) struct Lexer {
     pub(crate) distance: Vec<u32>,
     /// By state: whether no byte leads on.
     pub(crate) is_final: Vec<bool>,
+    /// By state: whether the text must go on behind a lexeme that ends there.
+    pub(crate) goes_on: Vec<bool>,
+    /// Whether there is such a state.
+    pub(crate) has_open_ends: bool,
+    /// By state: the guard of what begins behind a lexeme that ends there; 0 for none. See
+    /// [`Lexer::guard`].
+    pub(crate) guards: Vec<u32>,
+    /// By where a terminal begins, and by guard: where it begins under that, if it can.
+    guarded: HashMap<(u32, u32), u32, FixedState>,
+    /// Whether some lexeme that is not ignored may end under a guard that goes on.
+    pub(crate) carries_guards: bool,
     /// By terminal: where it begins; 0 for one that is no automaton.
     pub(crate) starts: Vec<u32>,
 }
 
 impl Lexer {
-    pub(crate) fn new(cfg: &Cfg) -> Lexer {
+    /// # Errors
+    ///
+    /// There are more states than the limit `max_states` allows.
+    pub(crate) fn new(cfg: &Cfg, max_states: usize) -> Result<Lexer, Error> {
         let mut lexer = Lexer {
             classes: std::array::from_fn(|byte| byte as u8),
             bytes: Vec::new(),
@@ -40,6 +56,11 @@ impl Lexer {
             accepting: vec![false],
             distance: vec![u32::MAX],
             is_final: Vec::new(),
+            goes_on: vec![false],
+            has_open_ends: false,
+            guards: Vec::new(),
+            guarded: HashMap::default(),
+            carries_guards: false,
             starts: Vec::new(),
         };
         let mut rows: Vec<&[Run]> = Vec::new();
@@ -59,6 +80,7 @@ impl Lexer {
                 bases.push(base);
                 lexer.terminal.push(number as u32);
                 lexer.accepting.push(table.accepting[state]);
+                lexer.goes_on.push(table.goes_on(state));
             }
         }
         // Bytes with equal columns are one class; JSON tells all of them apart.
@@ -89,8 +111,14 @@ impl Lexer {
         }
         let rows = lexer.next.chunks(count);
         lexer.is_final = rows.map(|row| row.iter().all(|&to| to == 0)).collect();
+        lexer.guards = vec![0; lexer.terminal.len()];
+        if cfg.ignores == Ignores::Longest {
+            lexer.measure();
+            lexer.guard(cfg, max_states)?;
+        }
         lexer.measure();
-        lexer
+        lexer.has_open_ends = lexer.goes_on.contains(&true);
+        Ok(lexer)
     }
 
     /// Bytes that it takes, about.
@@ -108,9 +136,174 @@ impl Lexer {
         self.next[state as usize * self.width() + usize::from(class)]
     }
 
+    /// Whether a lexeme is over in a state that was followed by what must not follow it.
+    #[inline]
+    pub(crate) fn is_trap(&self, state: u32) -> bool {
+        self.distance[state as usize] == u32::MAX
+    }
+
     /// Where a state leads, by class.
     pub(crate) fn row(&self, state: u32) -> &[u32] {
         &self.next[state as usize * self.width()..][..self.width()]
+    }
+
+    /// Where a terminal begins under a guard, by where it begins without one; 0 if it cannot.
+    pub(crate) fn start_under(&self, start: u32, guard: u32) -> u32 {
+        match guard {
+            0 => start,
+            _ => self.guarded.get(&(start, guard)).copied().unwrap_or(0),
+        }
+    }
+
+    /// How many guards there are; the first has number 1.
+    pub(crate) fn guard_count(&self) -> u32 {
+        self.guarded.keys().map(|key| key.1).max().unwrap_or(0)
+    }
+
+    /// Adds states behind ignored text, which goes as far as it can.
+    ///
+    /// Where it has ended, it must not have a longer end. So what follows is read beside it, by a
+    /// guard: states of ignored text that has ended. For example behind `//` no name begins where
+    /// ignored text takes a line, since that would take the name too. A state of a terminal
+    /// under a guard is dead if the guard comes to an end, and has no guard any more if that
+    /// dies.
+    fn guard(&mut self, cfg: &Cfg, max_states: usize) -> Result<(), Error> {
+        let count = self.terminal.len() as u32;
+        let is_guard = |lexer: &Lexer, state: u32| {
+            lexer.accepting[state as usize]
+                && !lexer.is_final[state as usize]
+                && cfg.is_ignored(lexer.terminal[state as usize])
+        };
+        let mut sets: IndexSet<Box<[u32]>, FixedState> = IndexSet::default();
+        sets.insert(Box::default());
+        for state in 1..count {
+            if is_guard(self, state) {
+                self.guards[state as usize] = sets.insert_full([state].into()).0 as u32;
+            }
+        }
+        // The state of a pair, and the pairs of which it is not known where they lead.
+        let mut pairs: HashMap<(u32, u32), u32, FixedState> = HashMap::default();
+        let mut open: Vec<(u32, u32)> = Vec::new();
+        let mut begun = 1;
+        loop {
+            while begun < sets.len() as u32 {
+                for start in self.starts.clone().into_iter().filter(|&start| start != 0) {
+                    let state = self.pair(start, begun, &mut sets, &mut pairs, &mut open, cfg);
+                    self.guarded.insert((start, begun), state);
+                }
+                begun += 1;
+            }
+            let Some((state, guard)) = open.pop() else {
+                break;
+            };
+            if self.terminal.len() > max_states {
+                return Err(Error::limit(
+                    "max_states",
+                    "states in all terminals",
+                    max_states,
+                ));
+            }
+            let row = self.row(state).to_vec();
+            let own = pairs[&(state, guard)] as usize;
+            for (class, to) in row.into_iter().enumerate().filter(|way| way.1 != 0) {
+                let behind = sets[guard as usize].iter();
+                let behind = behind.map(|&member| self.step(member, class as u8));
+                let behind: Vec<u32> = behind.filter(|&member| member != 0).collect();
+                // Or what must not follow it does.
+                let is_over = |member: u32| self.is_trap(member) && self.is_final[member as usize];
+                let ends = |member: u32| self.accepting[member as usize] || is_over(member);
+                if behind.iter().any(|&member| ends(member)) {
+                    let looks_on = |member: u32| {
+                        let mut row = self.row(member).iter();
+                        self.accepting[member as usize]
+                            && row.any(|&to| to != 0 && self.is_trap(to))
+                    };
+                    if behind.iter().any(|&member| looks_on(member)) {
+                        let message = "ignored text looks at what follows it where a shorter one \
+                                       may be all: write what it looks at as part of it";
+                        return Err(Error::new(ErrorKind::Unsupported, message).in_rule("%ignore"));
+                    }
+                    continue;
+                }
+                let behind = sets.insert_full(behind.into()).0 as u32;
+                let to = self.pair(to, behind, &mut sets, &mut pairs, &mut open, cfg);
+                let width = self.width();
+                self.next[own * width + class] = to;
+            }
+        }
+        // What cannot end is dead; what has a guard that forbids nothing has none.
+        self.measure();
+        let dead: Vec<bool> = self.distance.iter().map(|far| *far == u32::MAX).collect();
+        let is_dead = |to: u32| to >= count && dead[to as usize];
+        self.next
+            .iter_mut()
+            .filter(|to| is_dead(**to))
+            .for_each(|to| *to = 0);
+        self.guarded
+            .values_mut()
+            .filter(|to| is_dead(**to))
+            .for_each(|to| *to = 0);
+        let mut counts = vec![false; sets.len()];
+        for (&(start, guard), &to) in &self.guarded {
+            counts[guard as usize] |= to != start;
+        }
+        self.guards
+            .iter_mut()
+            .filter(|guard| !counts[**guard as usize])
+            .for_each(|guard| *guard = 0);
+        let width = self.width();
+        let rows = self.next.chunks(width);
+        self.is_final = rows.map(|row| row.iter().all(|&to| to == 0)).collect();
+        let carries = |state: usize| {
+            self.guards[state] != 0
+                && self.accepting[state]
+                && !cfg.is_ignored(self.terminal[state])
+        };
+        self.carries_guards = (1..self.terminal.len()).any(carries);
+        Ok(())
+    }
+
+    /// The state of a terminal under a guard: its own if the guard forbids nothing there.
+    fn pair(
+        &mut self,
+        state: u32,
+        guard: u32,
+        sets: &mut IndexSet<Box<[u32]>, FixedState>,
+        pairs: &mut HashMap<(u32, u32), u32, FixedState>,
+        open: &mut Vec<(u32, u32)>,
+        cfg: &Cfg,
+    ) -> u32 {
+        if let Some(&known) = pairs.get(&(state, guard)) {
+            return known;
+        }
+        let members = sets[guard as usize].to_vec();
+        let accepts = self.accepting[state as usize];
+        let takes = |class: u8| members.iter().any(|&member| self.step(member, class) != 0);
+        let mut classes = 0..=(self.width() - 1) as u8;
+        let is_free = !classes.any(|class| self.step(state, class) != 0 && takes(class));
+        if members.is_empty() || is_free && !accepts {
+            return state;
+        }
+        let own = self.terminal.len() as u32;
+        let is_ignored = cfg.is_ignored(self.terminal[state as usize]);
+        let after = match accepts {
+            false => 0,
+            true => {
+                let mut all = members.to_vec();
+                all.extend(Some(state).filter(|_| is_ignored && !self.is_final[state as usize]));
+                all.sort_unstable();
+                sets.insert_full(all.into()).0 as u32
+            }
+        };
+        self.terminal.push(self.terminal[state as usize]);
+        self.accepting.push(accepts);
+        self.goes_on.push(self.goes_on[state as usize]);
+        self.guards.push(after);
+        self.is_final.push(false);
+        self.next.resize(self.next.len() + self.width(), 0);
+        pairs.insert((state, guard), own);
+        open.push((state, guard));
+        own
     }
 
     fn measure(&mut self) {

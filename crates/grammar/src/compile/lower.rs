@@ -3,11 +3,14 @@
 mod regular;
 mod repeat;
 
+use regular::Inside;
+
 use std::collections::HashMap;
 
 use schema_regex::automaton::SchemaAutomaton;
 
-use crate::compile::cfg::{Cfg, Matter, Nonterminal, Production, Symbol, Terminal};
+use crate::compile::around::{Edges, looks_around};
+use crate::compile::cfg::{Cfg, Ignores, Matter, Nonterminal, Production, Symbol, Terminal};
 use crate::compile::patterns::{self, Reading};
 use crate::compile::regular::Re;
 use crate::compile::table::{Table, TableLimits};
@@ -25,6 +28,10 @@ pub(crate) struct Meaning {
     pub(crate) skip_at_ends: bool,
     /// Whether ignored text may come behind the last lexeme.
     pub(crate) trailing_skip: bool,
+    /// How far ignored text goes.
+    pub(crate) ignores: Ignores,
+    /// The text around a terminal that its looks see.
+    pub(crate) edges: Edges,
 }
 
 /// States of terminals that are put together here, and not by the grammar's author: more
@@ -63,6 +70,7 @@ pub(crate) fn lower(
     lowering.run()?;
     let mut cfg = lowering.cfg;
     cfg.is_greedy = is_greedy;
+    cfg.ignores = meaning.ignores;
     cfg.initial_skip = tree.initial_skip || meaning.skip_at_ends;
     cfg.trailing_skip = meaning.trailing_skip || meaning.skip_at_ends;
     cfg.tidy()?;
@@ -145,38 +153,40 @@ impl<'a> Lowering<'a> {
             regular: vec![None; tree.rules.len()],
             collapses,
         });
-        self.cfg.ignored.push(None);
+        self.cfg.ignored.push(Vec::new());
         self.find_regular(number, start)?;
         if !tree.ignore.is_empty() {
             let mut all = Vec::new();
             for expr in &tree.ignore {
-                let re = self.regular(number, expr)?.ok_or_else(|| {
-                    Error::new(ErrorKind::Syntax, "`%ignore` takes terminals alone")
-                        .in_rule("%ignore")
-                })?;
+                let re = self
+                    .regular_in(number, expr, Inside::Terminal)?
+                    .ok_or_else(|| {
+                        Error::new(ErrorKind::Syntax, "`%ignore` takes terminals alone")
+                            .in_rule("%ignore")
+                    })?;
                 all.push(re);
             }
-            let symbol = self.terminal(
-                &Re::Alt(all.into()),
-                false,
-                number,
-                "%ignore",
-                at,
-                self.limits(),
-            )?;
-            // Ignored text that may be empty is none: what is not empty counts.
-            let symbol = match symbol.map(Symbol::split) {
-                Some(Err(optional)) => {
-                    let own = self
-                        .cfg
-                        .productions
-                        .iter()
-                        .find(|p| p.left == optional && !p.right.is_empty());
-                    own.map(|p| p.right[0])
-                }
-                _ => symbol,
+            // Each goes as far as it can by itself, or all of them are one.
+            let each: Vec<Re> = match self.meaning.ignores {
+                Ignores::AsLexemes => vec![Re::Each(all.into())],
+                Ignores::Longest => all.into_iter().map(|re| Re::Each([re].into())).collect(),
             };
-            self.cfg.ignored[number] = symbol.and_then(|symbol| symbol.split().ok());
+            for re in each {
+                let symbol = self.terminal(&re, false, number, "%ignore", at, self.limits())?;
+                // Ignored text that may be empty is none: what is not empty counts.
+                let symbol = match symbol.map(Symbol::split) {
+                    Some(Err(optional)) => {
+                        let own = self
+                            .cfg
+                            .productions
+                            .iter()
+                            .find(|p| p.left == optional && !p.right.is_empty());
+                        own.map(|p| p.right[0])
+                    }
+                    _ => symbol,
+                };
+                self.cfg.ignored[number].extend(symbol.and_then(|symbol| symbol.split().ok()));
+            }
         }
         self.rule_symbol(number, start)
     }
@@ -240,7 +250,14 @@ impl<'a> Lowering<'a> {
         if let Some(symbol) = self.known.get(&key) {
             return Ok(*symbol);
         }
-        let table = re.table(limits).map_err(|error| error.at(self.text, at))?;
+        // Ignored text that goes as far as it can is a match, as under greedy lexing.
+        let edges = match (re, self.meaning.ignores) {
+            (Re::Each(_), Ignores::Longest) => Edges::Ignored,
+            _ => self.meaning.edges,
+        };
+        let table = re
+            .table(limits, edges)
+            .map_err(|error| error.at(self.text, at))?;
         let (table, is_nullable) = without_empty(table);
         self.states += table.states();
         if self.states > self.config.max_states {
@@ -369,7 +386,10 @@ impl<'a> Lowering<'a> {
         match expr {
             Expr::Empty => {}
             // Where every split counts, a boundary inside of it changes nothing.
-            Expr::Regex { pattern, at } if self.meaning.reading != Reading::Greedy => {
+            Expr::Regex { pattern, at }
+                if self.meaning.reading != Reading::Greedy
+                    && !looks_around(&Re::pattern(pattern.as_str()), self.meaning.edges) =>
+            {
                 let parsed = regex_syntax::ParserBuilder::new()
                     .nest_limit(patterns::MAX_NEST)
                     .build()
@@ -431,7 +451,7 @@ impl<'a> Lowering<'a> {
                 out.push(self.scope(tree, *at)?);
                 // Its ignored text may stand behind its last lexeme, whatever follows.
                 if self.meaning.trailing_skip
-                    && let Some(ignored) = self.cfg.ignored[number]
+                    && let Some(&ignored) = self.cfg.ignored[number].first()
                 {
                     let table = match &self.cfg.terminals[ignored as usize].matter {
                         Matter::Table(table) => table.clone(),

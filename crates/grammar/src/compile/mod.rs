@@ -1,6 +1,7 @@
 //! From the tree to tables: productions over terminals, an automaton a terminal, and what a stack's
 //! topmost state says.
 
+pub(crate) mod around;
 pub(crate) mod cfg;
 pub(crate) mod json;
 pub(crate) mod lexer;

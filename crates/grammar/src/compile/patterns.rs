@@ -1,5 +1,6 @@
 //! Regular expressions of grammars, as `regex-syntax` reads them.
 
+use fsm_tables::Look;
 use regex_syntax::ast::{
     self, Ast, ClassBracketed, ClassSet, ClassSetItem, ClassSetUnion, Literal, LiteralKind, Span,
 };
@@ -9,16 +10,27 @@ use crate::{Error, ErrorKind};
 /// What a dialect means by a regular expression.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Reading {
-    /// Unicode classes. A lazy quantifier is refused: where the longest match counts it
-    /// would mean another language than it says.
+    /// Unicode classes, and looks. Where the longest match counts, a lazy quantifier says which
+    /// match that is.
     Greedy,
-    /// Unicode classes. Where every split counts, lazy quantifiers change nothing.
+    /// Unicode classes, and looks. Where every split counts, lazy quantifiers change nothing but
+    /// ignored text.
     Splits,
-    /// As `Splits`, and `\d`, `\w` and `\s` are of ASCII alone.
+    /// Neither looks nor lazy quantifiers, and `\d`, `\w` and `\s` are of ASCII alone.
     Ascii,
 }
 
-/// A pattern for whole matches, in a group with its flags.
+/// The looks as groups of `regex-syntax` that have their names: no group of a grammar is named
+/// so, since Python's names have no dot. A number tells those of one pattern apart.
+pub(crate) const LOOKS: [(Look, &str, &str); 4] = [
+    (Look::Behind, "<=", "look.b"),
+    (Look::NotBehind, "<!", "look.x"),
+    (Look::Ahead, "=", "look.a"),
+    (Look::NotAhead, "!", "look.n"),
+];
+
+/// A pattern for whole matches, in a group with its flags. Looks become the groups of
+/// [`LOOKS`].
 ///
 /// # Errors
 ///
@@ -47,6 +59,7 @@ pub(crate) fn translate(pattern: &str, flags: &str, reading: Reading) -> Result<
     let mut chars = inner.char_indices().peekable();
     let (mut in_class, mut class_begins) = (0usize, false);
     let mut is_quantified = false;
+    let mut looks = 0usize;
     while let Some((at, c)) = chars.next() {
         let was_quantified = std::mem::replace(&mut is_quantified, false);
         let begins = std::mem::replace(&mut class_begins, false);
@@ -54,8 +67,12 @@ pub(crate) fn translate(pattern: &str, flags: &str, reading: Reading) -> Result<
             '\\' => match chars.next() {
                 None => out.push('\\'),
                 Some((_, '/')) => out.push('/'),
-                Some((_, 'b' | 'B')) if in_class == 0 => {
-                    return unsupported("a word boundary, which is not supported");
+                Some((_, 'b' | 'B')) if in_class == 0 && reading == Reading::Ascii => {
+                    return unsupported("a word boundary, which this dialect does not have");
+                }
+                Some((_, d @ ('b' | 'B'))) if in_class == 0 => {
+                    out.push('\\');
+                    out.push(d);
                 }
                 Some((_, 'b')) => out.push_str(r"\x08"),
                 Some((_, d)) if d.is_ascii_digit() && d != '0' && in_class == 0 => {
@@ -123,9 +140,14 @@ pub(crate) fn translate(pattern: &str, flags: &str, reading: Reading) -> Result<
             _ if in_class > 0 => out.push(c),
             '(' if inner[at..].starts_with("(?") => {
                 let rest = &inner[at + 2..];
-                if rest.starts_with(['=', '!']) || rest.starts_with("<=") || rest.starts_with("<!")
-                {
-                    return unsupported("a look-around, which is not supported");
+                if let Some((_, sign, name)) = LOOKS.iter().find(|look| rest.starts_with(look.1)) {
+                    if reading == Reading::Ascii {
+                        return unsupported("a look-around, which this dialect does not have");
+                    }
+                    out.push_str(&format!("(?P<{name}{looks}>"));
+                    looks += 1;
+                    chars.nth(sign.len());
+                    continue;
                 }
                 if rest.starts_with("P=") || rest.starts_with('(') {
                     return unsupported("a back-reference, which is not supported");
@@ -138,11 +160,8 @@ pub(crate) fn translate(pattern: &str, flags: &str, reading: Reading) -> Result<
                 }
             }
             '?' if was_quantified => {
-                if reading == Reading::Greedy {
-                    return unsupported(
-                        "a lazy quantifier, which greedy lexing has no meaning for: \
-                         exclude what must not come by a class, or make the rule `[lazy]`",
-                    );
+                if reading != Reading::Ascii {
+                    out.push(c);
                 }
             }
             '*' | '+' | '?' => {

@@ -4,6 +4,7 @@ use std::rc::Rc;
 
 use fsm_tables::{Builder, MATCH, NfaId, Shape, State, Syntax};
 
+use crate::compile::around::{self, Edges};
 use crate::compile::patterns;
 use crate::compile::table::{Table, TableLimits};
 use crate::{Error, ErrorKind};
@@ -15,11 +16,15 @@ pub(crate) enum Re {
     Pattern(Rc<str>),
     Seq(Rc<[Re]>),
     Alt(Rc<[Re]>),
+    /// Any of these, each of them read on its own.
+    Each(Rc<[Re]>),
     Repeat(Rc<Re>, u32, Option<u32>),
     And(Rc<[Re]>),
     Not(Rc<Re>),
     /// What it takes of which it takes no beginning.
     First(Rc<Re>),
+    /// The same, whose looks see nothing around it.
+    Closed(Rc<Re>),
     /// Any run of consecutive chunks.
     Substring(Rc<[String]>),
 }
@@ -35,8 +40,10 @@ impl Re {
         match self {
             Re::Empty => 4,
             Re::Pattern(pattern) => pattern.len(),
-            Re::Seq(all) | Re::Alt(all) | Re::And(all) => sum(all),
-            Re::Repeat(of, _, _) | Re::Not(of) | Re::First(of) => of.size().saturating_add(8),
+            Re::Seq(all) | Re::Alt(all) | Re::Each(all) | Re::And(all) => sum(all),
+            Re::Repeat(of, _, _) | Re::Not(of) | Re::First(of) | Re::Closed(of) => {
+                of.size().saturating_add(8)
+            }
             Re::Substring(chunks) => chunks.iter().map(|chunk| chunk.len() + 4).sum(),
         }
     }
@@ -57,7 +64,7 @@ impl Re {
                 }
                 out.push(')');
             }
-            Re::Alt(all) => {
+            Re::Alt(all) | Re::Each(all) => {
                 out.push_str("(?:");
                 for (i, re) in all.iter().enumerate() {
                     if i > 0 {
@@ -83,41 +90,49 @@ impl Re {
                     None => out.push_str(&format!("{{{min},}}")),
                 }
             }
-            Re::And(_) | Re::Not(_) | Re::First(_) | Re::Substring(_) => return false,
+            Re::And(_) | Re::Not(_) | Re::First(_) | Re::Closed(_) | Re::Substring(_) => {
+                return false;
+            }
         }
         true
     }
 
-    /// Its automaton.
+    /// Its automaton, of which looks see so much around it.
     ///
     /// # Errors
     ///
-    /// It has more states than the limits allow, or takes more work.
-    pub(crate) fn table(&self, limits: TableLimits) -> Result<Table, Error> {
+    /// It has more states than the limits allow, or takes more work, or it looks at what is
+    /// around it.
+    pub(crate) fn table(&self, limits: TableLimits, edges: Edges) -> Result<Table, Error> {
+        if around::looks_around(self, edges) {
+            return around::table(self, limits, edges);
+        }
         let mut pattern = String::new();
         if self.write(&mut pattern) {
             return Table::of_pattern(&pattern, limits);
         }
         match self {
             Re::And(all) => {
-                let mut tables = all.iter().map(|re| re.table(limits));
+                let mut tables = all.iter().map(|re| re.table(limits, edges.inside()));
                 let first = tables.next().unwrap_or_else(|| Ok(Table::nothing()))?;
                 tables.try_fold(first, |met, table| met.both(&table?, limits))
             }
-            Re::Not(of) => of.table(limits)?.complement(limits),
-            Re::First(of) => Ok(of.table(limits)?.first()),
+            Re::Not(of) => of.table(limits, edges.inside())?.complement(limits),
+            Re::First(of) => Ok(of.table(limits, edges.inside())?.first()),
+            Re::Closed(of) => of.table(limits, edges.inside()),
             _ => {
                 let mut meter = limits;
                 let mut builder = Builder::new(&mut meter);
-                let start = builder.expression(&mut Parts(limits), self, MATCH)?;
-                Table::of_nfa(&builder.finish(start), limits)
+                let start = builder.expression(&mut Parts(limits, edges), self, MATCH)?;
+                let nfa = builder.finish(start);
+                Table::of_nfa(&nfa, &mut meter)
             }
         }
     }
 }
 
 /// How the parts of a language are read that is no single expression.
-struct Parts(TableLimits);
+struct Parts(TableLimits, Edges);
 
 impl Syntax<TableLimits> for Parts {
     type Expression = Re;
@@ -126,7 +141,7 @@ impl Syntax<TableLimits> for Parts {
         match of {
             Re::Empty => Shape::Concat(&[]),
             Re::Seq(all) => Shape::Concat(all),
-            Re::Alt(all) if !all.is_empty() => Shape::Alternation(all),
+            Re::Alt(all) | Re::Each(all) if !all.is_empty() => Shape::Alternation(all),
             Re::Repeat(of, min, max) => Shape::Repeat {
                 of,
                 min: *min,
@@ -143,7 +158,7 @@ impl Syntax<TableLimits> for Parts {
         next: NfaId,
     ) -> Result<NfaId, Error> {
         let Re::Substring(chunks) = leaf else {
-            return leaf.table(self.0)?.embed(builder, next);
+            return leaf.table(self.0, self.1.inside())?.embed(builder, next);
         };
         // It may begin in front of each chunk, and end behind each.
         let (mut at, mut begin) = (next, next);

@@ -12,8 +12,9 @@ use regex_syntax::hir::{ClassUnicode, ClassUnicodeRange};
 
 use crate::{Error, ErrorKind};
 
-/// An automaton over bytes. State 0 is dead, and from every other acceptance is reached;
-/// only the start may be 0, where nothing is accepted.
+/// An automaton over bytes. State 0 is dead, and from every other acceptance is reached, but from
+/// those behind what must not follow a lexeme ([`Table::with_ends`]); only the start may be 0,
+/// where nothing is accepted.
 #[derive(Clone, Debug)]
 pub(crate) struct Table {
     /// Of all states, one behind the other: most have few.
@@ -22,7 +23,24 @@ pub(crate) struct Table {
     ends: Vec<u32>,
     pub(crate) accepting: Vec<bool>,
     pub(crate) start: u32,
+    /// By state: whether the text must go on behind a lexeme that ends there. Empty if it
+    /// need not anywhere.
+    goes_on: Vec<bool>,
+    /// By state: whether no acceptance is reached from it. Empty if there are none.
+    traps: Vec<bool>,
 }
+
+/// Whether a lexeme ends in a state.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum End {
+    No,
+    Yes,
+    /// It does if the text goes on.
+    GoesOn,
+}
+
+/// The last byte that may stand in a text: those behind it are marks.
+const LAST_BYTE: u8 = 0xF4;
 
 /// Bytes that lead from one state to another: a row has them ascending, without those that
 /// lead nowhere.
@@ -85,7 +103,7 @@ impl Meter for TableLimits {
 }
 
 /// A table over bytes, as the kit has it.
-type Bytes = fsm_tables::Table<bool>;
+pub(crate) type Bytes = fsm_tables::Table<bool>;
 
 impl Table {
     /// Takes nothing.
@@ -95,30 +113,100 @@ impl Table {
             ends: vec![0],
             accepting: vec![false],
             start: 0,
+            goes_on: Vec::new(),
+            traps: Vec::new(),
         }
     }
 
     /// A table with the dead state in front, without what is not reached or not live.
-    fn of(bytes: &Bytes) -> Table {
+    pub(crate) fn of(bytes: &Bytes) -> Table {
         let bytes = bytes.trimmed();
         let mut table = Table::nothing();
         let rows = bytes.rows().zip(bytes.labels());
         for (row, &accepts) in rows {
-            let mut at = 0;
-            for cells in row.chunk_by(|a, b| a == b) {
-                if cells[0] != NONE {
-                    table.runs.push(Run {
-                        first: at as u8,
-                        last: (at + cells.len() - 1) as u8,
-                        to: cells[0] + 1,
-                    });
-                }
-                at += cells.len();
-            }
-            table.end_row(accepts);
+            table.add_row(row, accepts);
         }
         table.start = u32::from(bytes.states() > 0);
         table
+    }
+
+    /// Adds a state that leads to states without the dead one.
+    fn add_row(&mut self, row: &[u32], accepts: bool) {
+        let mut at = 0;
+        for cells in row.chunk_by(|a, b| a == b) {
+            if cells[0] != NONE {
+                self.runs.push(Run {
+                    first: at as u8,
+                    last: (at + cells.len() - 1) as u8,
+                    to: cells[0] + 1,
+                });
+            }
+            at += cells.len();
+        }
+        self.end_row(accepts);
+    }
+
+    /// A table whose texts end with marks of bytes that stand in no text, without these: it is
+    /// asked of each state whether a lexeme ends there. From some states no acceptance may be
+    /// reached then: behind what must not follow a lexeme.
+    pub(crate) fn with_ends(self, ends: impl Fn(&Table, u32) -> End) -> Table {
+        let all: Vec<End> = (0..self.states() as u32)
+            .map(|state| ends(&self, state))
+            .collect();
+        let mut cells = vec![NONE; 256 * self.states()];
+        for (state, row) in cells.chunks_mut(256).enumerate() {
+            for run in self.row(state) {
+                let last = run.last.min(LAST_BYTE);
+                if state != 0 && run.first <= last {
+                    row[usize::from(run.first)..=usize::from(last)].fill(run.to);
+                }
+            }
+        }
+        let labels: Vec<bool> = all.iter().map(|end| *end != End::No).collect();
+        // Only what is reached from the start counts, by its own numbers.
+        let mut numbers = vec![0u32; self.states()];
+        let mut met = Vec::new();
+        if self.start != 0 {
+            numbers[self.start as usize] = 1;
+            met.push(self.start);
+        }
+        let mut table = Table::nothing();
+        let mut goes_on = vec![false];
+        let mut at = 0;
+        while let Some(&state) = met.get(at) {
+            at += 1;
+            let row = &mut cells[256 * state as usize..][..256];
+            for to in row.iter_mut().filter(|to| **to != NONE) {
+                if numbers[*to as usize] == 0 {
+                    met.push(*to);
+                    numbers[*to as usize] = met.len() as u32;
+                }
+                *to = numbers[*to as usize] - 1;
+            }
+            table.add_row(row, labels[state as usize]);
+            goes_on.push(all[state as usize] == End::GoesOn);
+        }
+        table.start = u32::from(!met.is_empty());
+        if goes_on.contains(&true) {
+            table.goes_on = goes_on;
+        }
+        let traps = table.find_traps();
+        if traps[1..].contains(&true) {
+            table.traps = traps;
+        }
+        table
+    }
+
+    /// Whether the text must go on behind a lexeme that ends in a state.
+    pub(crate) fn goes_on(&self, state: usize) -> bool {
+        self.goes_on.get(state).copied().unwrap_or(false)
+    }
+
+    /// Where a byte leads from a state.
+    pub(crate) fn step(&self, state: u32, byte: u8) -> u32 {
+        let row = self.row(state as usize);
+        let run = row.get(row.partition_point(|run| run.last < byte));
+        run.filter(|run| run.first <= byte).map_or(0, |run| run.to)
     }
 
     /// The same without the dead state; the start is the first one.
@@ -136,12 +224,31 @@ impl Table {
     /// Whether each text that has begun can be finished without some characters.
     pub(crate) fn can_do_without(&self, chars: &[(u32, u32)]) -> bool {
         let step = |state: u32, byte| {
-            let row = self.row(state as usize);
-            let run = row.get(row.partition_point(|run| run.last < byte))?;
-            (run.first <= byte).then_some(run.to)
+            let to = self.step(state, byte);
+            let is_trap = self.traps.get(to as usize).copied();
+            (to != 0 && is_trap != Some(true)).then_some(to)
         };
         let accepts = |state: u32| self.accepting[state as usize];
         self.is_nothing() || finite_can_do_without(self.start, chars, step, accepts)
+    }
+
+    /// By state: whether no acceptance is reached from it.
+    fn find_traps(&self) -> Vec<bool> {
+        let mut traps: Vec<bool> = self.accepting.iter().map(|accepts| !accepts).collect();
+        let mut changed = true;
+        while std::mem::take(&mut changed) {
+            for state in (0..self.states())
+                .rev()
+                .filter(|state| traps[*state])
+                .collect::<Vec<_>>()
+            {
+                if self.row(state).iter().any(|run| !traps[run.to as usize]) {
+                    traps[state] = false;
+                    changed = true;
+                }
+            }
+        }
+        traps
     }
 
     /// How many states there are, the dead one included.
@@ -170,6 +277,9 @@ impl Table {
         self.start = self.states() as u32;
         self.runs.extend(row);
         self.end_row(false);
+        if !self.goes_on.is_empty() {
+            self.goes_on.push(false);
+        }
         self
     }
 
@@ -313,9 +423,9 @@ impl Table {
     }
 
     /// Adds it to a nondeterministic automaton, in front of a state; answers where it begins.
-    pub(crate) fn embed(
+    pub(crate) fn embed<M: Meter<Error = Error>>(
         &self,
-        builder: &mut Builder<'_, TableLimits>,
+        builder: &mut Builder<'_, M>,
         next: NfaId,
     ) -> Result<NfaId, Error> {
         let bytes = self.bytes();
@@ -353,11 +463,14 @@ impl Table {
     }
 
     /// The smallest deterministic automaton of a nondeterministic one over bytes.
-    pub(crate) fn of_nfa(nfa: &Nfa, mut limits: TableLimits) -> Result<Table, Error> {
+    pub(crate) fn of_nfa<M>(nfa: &Nfa, meter: &mut M) -> Result<Table, Error>
+    where
+        M: Meter<Error = Error>,
+    {
         let sets = nfa.sets();
-        let (alphabet, members) = Alphabet::new(Symbols::Bytes, Rest::AsMet, sets, &mut limits)?;
-        let table = nfa.determinize(alphabet.len(), &members, &mut limits)?;
-        let table = table.minimized(&mut limits)?;
+        let (alphabet, members) = Alphabet::new(Symbols::Bytes, Rest::AsMet, sets, meter)?;
+        let table = nfa.determinize(alphabet.len(), &members, meter)?;
+        let table = table.minimized(meter)?;
         // Every byte has a class.
         let classes: Vec<u32> = (0..256)
             .filter_map(|byte| alphabet.class_of(byte))

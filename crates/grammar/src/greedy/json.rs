@@ -62,7 +62,7 @@ impl Sets<'_> {
             ended.extend(json.iter().filter(|_| self.may_be_json(set)));
             if ended.iter().any(|&terminal| is_before(terminal)) {
                 // Where ignored text ends as well, all may come that might before.
-                if ended.iter().any(|&t| cfg.ignored.contains(&Some(t))) {
+                if ended.iter().any(|&t| cfg.is_ignored(t)) {
                     return true;
                 }
                 ended.iter().for_each(|&t| add(&follow[t as usize]));

@@ -29,8 +29,7 @@ pub(crate) struct Proof {
 }
 
 impl Proof {
-    /// Where every split counts: nothing has to be proved.
-    pub(crate) fn without(cfg: &Cfg) -> Proof {
+    fn without(cfg: &Cfg) -> Proof {
         Proof {
             has_lazy: cfg.terminals.iter().any(|terminal| terminal.is_lazy),
             ..Proof::default()
@@ -239,7 +238,9 @@ struct Places<'a> {
 impl Places<'_> {
     fn ignored(&self, terminal: u32) -> Option<u32> {
         let cfg = self.sets.cfg;
-        cfg.ignored[cfg.terminals[terminal as usize].domain as usize]
+        let own = &cfg.ignored[cfg.terminals[terminal as usize].domain as usize];
+        // Under greedy lexing they are one.
+        own.first().copied()
     }
 
     /// Whether a lexeme may begin with one of some classes.
@@ -323,7 +324,12 @@ impl Places<'_> {
 /// Proves what can be finished by some bytes, whichever came before.
 pub(crate) fn prove(cfg: &Cfg, lexer: &Lexer, tables: &Tables, usable: ByteSet) -> Proof {
     let mut proof = Proof::without(cfg);
-    let Some(sets) = Sets::new(cfg, lexer, usable) else {
+    // What must be followed by something may come where nothing follows.
+    let sets = match lexer.has_open_ends {
+        true => None,
+        false => Sets::new(cfg, lexer, usable),
+    };
+    let Some(sets) = sets else {
         return proof;
     };
     let Some(firsts) = sets.firsts() else {
@@ -337,6 +343,60 @@ pub(crate) fn prove(cfg: &Cfg, lexer: &Lexer, tables: &Tables, usable: ByteSet) 
     if !proof.is_whole {
         proof.safe = safe(cfg, tables, &trouble);
         // Whatever has begun leads to a state, and each of them will do.
+        proof.is_whole = !proof.safe.contains(&false);
+    }
+    proof
+}
+
+/// The same where every split counts: nothing has to be proved but that each lexeme can come
+/// behind ignored text that goes as far as it can, or behind more of that.
+pub(crate) fn prove_guards(cfg: &Cfg, lexer: &Lexer, tables: &Tables) -> Proof {
+    let mut proof = Proof::without(cfg);
+    proof.is_whole = true;
+    let count = lexer.guard_count();
+    if count == 0 {
+        return proof;
+    }
+    let starts = || (0..).zip(&lexer.starts).filter(|start| *start.1 != 0);
+    // By guard, the guards behind ignored text that comes under it: with its domain.
+    let mut bridges: Vec<Vec<(u32, u32)>> = vec![Vec::new(); count as usize + 1];
+    for guard in 1..=count {
+        for (terminal, &start) in starts().filter(|start| cfg.is_ignored(start.0)) {
+            let domain = cfg.terminals[terminal as usize].domain;
+            let mut open = vec![lexer.start_under(start, guard)];
+            let mut seen: HashSet<u32, FixedState> = open.iter().copied().collect();
+            while let Some(state) = open.pop() {
+                if lexer.accepting[state as usize] {
+                    bridges[guard as usize].push((domain, lexer.guards[state as usize]));
+                }
+                let to = lexer.row(state).iter().filter(|to| **to != 0);
+                open.extend(to.filter(|to| seen.insert(**to)));
+            }
+        }
+        bridges[guard as usize].sort_unstable();
+        bridges[guard as usize].dedup();
+    }
+    let mut trouble = vec![false; cfg.terminals.len()];
+    for (terminal, &start) in starts().filter(|start| !cfg.is_ignored(start.0)) {
+        let domain = cfg.terminals[terminal as usize].domain;
+        let mut can: Vec<bool> = (0..=count)
+            .map(|g| lexer.start_under(start, g) != 0)
+            .collect();
+        let mut changed = true;
+        while std::mem::take(&mut changed) {
+            for guard in 1..=count as usize {
+                let leads = |way: &(u32, u32)| way.0 == domain && can[way.1 as usize];
+                if !can[guard] && bridges[guard].iter().any(leads) {
+                    can[guard] = true;
+                    changed = true;
+                }
+            }
+        }
+        trouble[terminal as usize] = can.contains(&false);
+    }
+    proof.is_whole = !trouble.contains(&true);
+    if !proof.is_whole {
+        proof.safe = safe(cfg, tables, &trouble);
         proof.is_whole = !proof.safe.contains(&false);
     }
     proof

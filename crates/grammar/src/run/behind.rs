@@ -31,7 +31,7 @@ impl Shifted {
 impl Caches {
     /// Puts a terminal on each stack of a front that takes it.
     fn shift(&mut self, front: u32, terminal: u32, closing: &mut Closing, inner: &Inner) {
-        let is_ignored = inner.cfg.ignored.contains(&Some(terminal));
+        let is_ignored = inner.cfg.is_ignored(terminal);
         for &node in self.fronts.nodes(front) {
             if is_ignored {
                 closing.add_node(node);

@@ -33,6 +33,9 @@ pub(crate) struct Lex {
     /// The number of the terminals that end here: of the lazy ones, if there are any. 0 for
     /// none.
     pub(crate) ends: u32,
+    /// By guard of what begins behind them: the terminals that end here. Empty where none has
+    /// one.
+    pub(crate) guarded: Box<[(u32, Box<[u32]>)]>,
     /// The same without the states from which no byte leads on; 0 if there are no others.
     pub(crate) open: u32,
     /// A class of which any text leads on, with its size, once that was asked for.
@@ -40,11 +43,34 @@ pub(crate) struct Lex {
     row: Box<[u32]>,
 }
 
+/// The terminals that end in some states, by the guard of what begins behind them: nothing where
+/// none has one.
+fn guarded_ends(members: &[u32], inner: &Inner) -> Box<[(u32, Box<[u32]>)]> {
+    let lexer = &inner.lexer;
+    let ended = members
+        .iter()
+        .filter(|&&state| lexer.accepting[state as usize]);
+    let mut ends: Vec<(u32, u32)> = ended
+        .map(|&state| (lexer.guards[state as usize], lexer.terminal[state as usize]))
+        .collect();
+    if ends.iter().all(|end| end.0 == 0) {
+        return Box::default();
+    }
+    ends.sort_unstable();
+    ends.dedup();
+    let groups = ends.chunk_by(|a, b| a.0 == b.0);
+    groups
+        .map(|group| (group[0].0, group.iter().map(|end| end.1).collect()))
+        .collect()
+}
+
 #[derive(Default)]
 pub(crate) struct Caches {
     pub(crate) nodes: Nodes,
     pub(crate) lexes: Vec<Lex>,
     lex_ids: HashMap<Box<[u32]>, u32, FixedState>,
+    /// By where lexemes begin, and by guard.
+    under_guards: HashMap<(u32, u32), u32, FixedState>,
     pub(crate) fronts: Fronts,
     pub(crate) configs: Configs,
     /// Terminals that end at the same places, by number.
@@ -109,6 +135,7 @@ impl Caches {
             accepts: Box::default(),
             lazy: Box::default(),
             ends: 0,
+            guarded: Box::default(),
             open: 0,
             free: None,
             row: Box::default(),
@@ -137,6 +164,7 @@ impl Caches {
         let ending = if lazy.is_empty() { &*accepts } else { &*lazy };
         let count = self.end_ids.len() as u32;
         let ends = *self.end_ids.entry(ending.into()).or_insert(count);
+        let guarded = guarded_ends(&members, inner);
         let id = self.lexes.len() as u32;
         self.bytes += 150 + 8 * members.len();
         self.lexes.push(Lex {
@@ -144,11 +172,14 @@ impl Caches {
             accepts: accepts.into(),
             lazy,
             ends,
+            guarded,
             open: id,
             free: None,
             row: Box::default(),
         });
-        let is_open = |state: &&u32| !lexer.is_final[**state as usize];
+        // Those behind which the text must go on are looked at when it ends.
+        let is_open =
+            |state: &&u32| !lexer.is_final[**state as usize] || lexer.goes_on[**state as usize];
         let open: Vec<u32> = members.iter().filter(is_open).copied().collect();
         let are_open = open.len() == members.len();
         self.lex_ids.insert(members, id);
@@ -170,7 +201,12 @@ impl Caches {
         }
         let members = self.lexes[lex as usize].members.iter();
         let next = members.map(|&state| inner.lexer.step(state, class));
-        let next = self.lex(next.filter(|&state| state != 0).collect(), inner);
+        let mut next: Vec<u32> = next.filter(|&state| state != 0).collect();
+        let takes = |&state: &u32| !inner.lexer.is_trap(state);
+        if !inner.cfg.is_greedy || next.iter().any(takes) {
+            next.retain(|&state| !inner.lexer.is_trap(state));
+        }
+        let next = self.lex(next, inner);
         let row = &mut self.lexes[lex as usize].row;
         if row.is_empty() {
             *row = vec![UNKNOWN; inner.lexer.width()].into();
@@ -178,6 +214,13 @@ impl Caches {
         }
         row[usize::from(class)] = next;
         next
+    }
+
+    /// Whether what was begun was followed by what must not follow it.
+    #[inline]
+    pub(crate) fn is_trapped(&self, lex: u32, inner: &Inner) -> bool {
+        let first = self.lexes[lex as usize].members.first();
+        first.is_some_and(|&state| inner.lexer.is_trap(state))
     }
 
     /// The configuration before the first byte.
@@ -224,6 +267,43 @@ impl Caches {
             };
             out.push(Thread { place, front });
         }
+    }
+
+    /// The same behind ignored text that goes as far as it can.
+    pub(crate) fn begin_guarded(
+        &mut self,
+        front: u32,
+        guard: u32,
+        out: &mut Vec<Thread>,
+        inner: &Inner,
+    ) {
+        let from = out.len();
+        self.begin_lexemes(front, true, out, inner);
+        for at in (from..out.len()).rev() {
+            if out[at].place & JSON == 0 {
+                match self.under_guard(out[at].place, guard, inner) {
+                    0 => drop(out.remove(at)),
+                    place => out[at].place = place,
+                }
+            }
+        }
+    }
+
+    /// Where some lexemes begin under a guard; 0 if none can.
+    pub(crate) fn under_guard(&mut self, start: u32, guard: u32, inner: &Inner) -> u32 {
+        if guard == 0 {
+            return start;
+        }
+        if let Some(&known) = self.under_guards.get(&(start, guard)) {
+            return known;
+        }
+        let members = self.lexes[start as usize].members.iter();
+        let members = members.map(|&state| inner.lexer.start_under(state, guard));
+        let members = members.filter(|&state| state != 0).collect();
+        let place = self.lex(members, inner);
+        self.bytes += 24;
+        self.under_guards.insert((start, guard), place);
+        place
     }
 
     pub(crate) fn intern(&mut self, mut threads: Vec<Thread>, fresh: u32, inner: &Inner) -> u32 {
@@ -309,9 +389,10 @@ impl Caches {
     }
 
     /// Lexemes that have begun go on. Where none of them can go on further, they end: what
-    /// comes next is looked up in fewer levels then.
-    fn go_on(&mut self, config: u32, byte: u8, class: u8, inner: &Inner) -> u32 {
+    /// comes next is looked up in fewer levels then. `None` if none takes the byte.
+    fn go_on(&mut self, config: u32, byte: u8, class: u8, inner: &Inner) -> Option<u32> {
         let mut next_threads = Vec::new();
+        let mut is_trapped = false;
         for at in 0..self.configs.threads(config).len() {
             let Thread { place, front } = self.configs.threads(config)[at];
             if place & JSON != 0 {
@@ -325,9 +406,13 @@ impl Caches {
             if next == 0 {
                 continue;
             }
+            if self.is_trapped(next, inner) {
+                is_trapped = true;
+                continue;
+            }
             if !self.lexes[next as usize].lazy.is_empty() {
                 let fresh = self.behind_lex(next, front, inner);
-                return self.between(fresh, inner);
+                return Some(self.between(fresh, inner)).filter(|&next| next != 0);
             }
             next_threads.push(Thread { place: next, front });
         }
@@ -335,18 +420,20 @@ impl Caches {
             .iter()
             .all(|thread| thread.place & JSON == 0 && self.lexes[thread.place as usize].open == 0);
         let next = self.intern(next_threads, 0, inner);
-        if next == 0 || !are_over {
-            return next;
+        if next == 0 {
+            return is_trapped.then_some(0);
         }
-        match self.ended(next, inner) {
+        if !are_over {
+            return Some(next);
+        }
+        Some(match self.ended(next, inner) {
             0 => next,
             front => self.between(front, inner),
-        }
+        })
     }
 
     fn step_greedy(&mut self, config: u32, byte: u8, class: u8, inner: &Inner) -> u32 {
-        let next = self.go_on(config, byte, class, inner);
-        if next != 0 {
+        if let Some(next) = self.go_on(config, byte, class, inner) {
             return next;
         }
         let front = self.ended(config, inner);
@@ -415,15 +502,51 @@ impl Caches {
         }
     }
 
+    /// The same where no byte comes, as at the end of the text: lexemes that must be followed
+    /// by one do not end here.
+    pub(crate) fn standing_at_end(&mut self, config: u32, inner: &Inner) -> u32 {
+        if !inner.lexer.has_open_ends || self.configs[config].fresh != 0 {
+            return self.standing(config, inner);
+        }
+        let lexer = &inner.lexer;
+        let (mut ends, mut are_all) = (Vec::new(), true);
+        for at in 0..self.configs.threads(config).len() {
+            let Thread { place, front } = self.configs.threads(config)[at];
+            if place & JSON != 0 {
+                let terminals = self.json_accepts(place, inner);
+                ends.extend(terminals.map(|terminal| (front, terminal)));
+                continue;
+            }
+            for &state in &self.lexes[place as usize].members {
+                if !lexer.accepting[state as usize] {
+                    continue;
+                }
+                match lexer.goes_on[state as usize] {
+                    true => are_all = false,
+                    false => ends.push((front, lexer.terminal[state as usize])),
+                }
+            }
+        }
+        match are_all {
+            true => self.standing(config, inner),
+            false => self.behind(&ends, inner),
+        }
+    }
+
     /// Whether the text may end here.
     pub(crate) fn is_accepting(&mut self, config: u32, inner: &Inner) -> bool {
-        let front = self.standing(config, inner);
+        let front = self.standing_at_end(config, inner);
         self.fronts.next(front).accepts
     }
 
     /// The same in a walk, which has looked at the stacks for it.
     pub(crate) fn ends_at(&mut self, config: u32, inner: &Inner) -> bool {
+        let before = std::mem::replace(&mut self.looked, u32::MAX);
         let ends = self.is_accepting(config, inner);
+        if inner.lexer.has_open_ends {
+            self.least = self.least.min(self.looked);
+        }
+        self.looked = before.min(self.looked);
         if inner.cfg.is_greedy {
             self.least = self.least.min(self.configs[config].ended_least);
         }
@@ -432,7 +555,7 @@ impl Caches {
 
     /// Behind a special token; 0 if it may not come.
     pub(crate) fn step_special(&mut self, config: u32, special: u32, inner: &Inner) -> u32 {
-        let front = self.standing(config, inner);
+        let front = self.standing_at_end(config, inner);
         let named = |terminal: &&u32| matches!(inner.cfg.terminals[**terminal as usize].matter, Matter::Special(s) if s == special);
         let terminals = self.fronts.next(front).specials.iter().filter(named);
         let ends: Vec<(u32, u32)> = terminals.map(|&terminal| (front, terminal)).collect();

@@ -61,11 +61,10 @@ impl Caches {
                 offer((own.state, parent), 0, From::Fresh, &mut open);
             }
         }
-        let ignored = &inner.cfg.ignored;
         for thread in self.configs.threads(config) {
             let nodes = self.fronts.nodes(thread.front);
             let mut shift = |terminal: u32, cost: u32, from: From, open: &mut BinaryHeap<_>| {
-                let is_ignored = ignored.contains(&Some(terminal));
+                let is_ignored = inner.cfg.is_ignored(terminal);
                 for &node in nodes {
                     let own = self.nodes.get(node);
                     if is_ignored {

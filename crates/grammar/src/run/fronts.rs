@@ -110,10 +110,10 @@ impl Caches {
         terminals.sort_unstable();
         terminals.dedup();
         let (mut json, mut specials, mut members) = (Vec::new(), Vec::new(), Vec::new());
-        let mut ignored = Vec::new();
+        let mut ignored: Vec<u32> = Vec::new();
         let cfg = &inner.cfg;
         for &terminal in &terminals {
-            ignored.extend(cfg.ignored[cfg.terminals[terminal as usize].domain as usize]);
+            ignored.extend(&cfg.ignored[cfg.terminals[terminal as usize].domain as usize]);
             match cfg.terminals[terminal as usize].matter {
                 Matter::Table(_) => members.push(inner.lexer.starts[terminal as usize]),
                 Matter::Json(_) => json.push(terminal),
@@ -121,7 +121,7 @@ impl Caches {
             }
         }
         if accepts && cfg.trailing_skip {
-            ignored.extend(cfg.ignored.first().copied().flatten());
+            ignored.extend(cfg.ignored.first().into_iter().flatten());
         }
         let bare = self.lex(members.clone(), inner);
         members.extend(ignored.iter().map(|&i| inner.lexer.starts[i as usize]));

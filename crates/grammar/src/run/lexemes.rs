@@ -47,6 +47,10 @@ impl Numbers {
 /// More terminals behind which perhaps nothing can follow are not told apart at one place.
 const MAX_UNSAFE: usize = 4;
 
+/// Stands for terminals that were followed by what must not follow them: no terminal has this
+/// number.
+const TRAPPED: u32 = u32::MAX;
+
 /// A place in a lexeme.
 #[derive(Debug)]
 pub(crate) struct Place {
@@ -74,13 +78,14 @@ pub(crate) struct Places {
 
 impl Inner {
     fn is_ignored(&self, terminal: u32) -> bool {
-        self.cfg.ignored.contains(&Some(terminal))
+        self.cfg.is_ignored(terminal)
     }
 
     /// Whether lexemes tell masks: where something may have to be searched for a way to the end,
     /// a lazy lexeme could cut others short.
     pub(crate) fn has_lexemes(&self) -> bool {
-        !(self.has_json || self.checks_live && self.proof.has_lazy)
+        let is_searched = self.checks_live && (self.proof.has_lazy || !self.cfg.is_greedy);
+        !(self.has_json || is_searched || self.lexer.carries_guards)
     }
 }
 
@@ -124,10 +129,12 @@ impl Caches {
         let lexer = &inner.lexer;
         let mut lives = vec![0; lexer.width()];
         let goes_on = Some(lex).filter(|_| self.lexes[lex as usize].lazy.is_empty());
-        let begins = Some(start).filter(|_| self.begins_again(lex, start, inner));
+        let begins = Some(self.begins_behind(lex, start, inner)).filter(|begins| *begins != 0);
         for lex in goes_on.into_iter().chain(begins) {
             for &state in &self.lexes[lex as usize].members {
                 let ways = lives.iter_mut().zip(lexer.row(state));
+                // Where every split counts, a trap is no way on.
+                let ways = ways.filter(|way| inner.cfg.is_greedy || !lexer.is_trap(*way.1));
                 ways.for_each(|(lives, to)| *lives |= to);
             }
         }
@@ -166,16 +173,36 @@ impl Caches {
         start != 0 && lazy.is_empty() && is_told && ends
     }
 
+    /// Where the lexemes begin behind ignored text that ends at a place; 0 where none ends.
+    fn begins_behind(&mut self, lex: u32, start: u32, inner: &Inner) -> u32 {
+        if !self.begins_again(lex, start, inner) {
+            return 0;
+        }
+        let guarded = self.lexes[lex as usize].guarded.iter();
+        let ignored = guarded.filter(|end| end.1.iter().any(|&t| inner.is_ignored(t)));
+        let guards: Vec<u32> = ignored.map(|end| end.0).collect();
+        if guards.is_empty() {
+            return start;
+        }
+        let mut members: Vec<u32> = Vec::new();
+        for guard in guards {
+            let begins = self.under_guard(start, guard, inner);
+            members.extend_from_slice(&self.lexes[begins as usize].members);
+        }
+        self.lex(members, inner)
+    }
+
     /// Where a byte leads, ignored text that ends included.
     fn lex_behind(&mut self, lex: u32, start: u32, class: u8, inner: &Inner) -> u32 {
         if !self.lexes[lex as usize].lazy.is_empty() {
             return 0;
         }
         let next = self.lex_step(lex, class, inner);
-        if next != 0 && inner.cfg.is_greedy || !self.begins_again(lex, start, inner) {
+        if next != 0 && inner.cfg.is_greedy {
             return next;
         }
-        let other = self.lex_step(start, class, inner);
+        let begins = self.begins_behind(lex, start, inner);
+        let other = self.lex_step(begins, class, inner);
         if next == 0 || other == 0 || other == next {
             return next.max(other);
         }
@@ -196,6 +223,9 @@ impl Caches {
     /// The terminals to be asked for where a text ends in a lexeme, by number: they may all lead
     /// to where perhaps nothing can follow. 0 for none.
     fn lexeme_asks(&mut self, lex: u32, inner: &Inner) -> u32 {
+        if self.is_trapped(lex, inner) {
+            return self.number_terminals(Arc::new([TRAPPED]));
+        }
         if !inner.checks_live {
             return 0;
         }
@@ -211,6 +241,12 @@ impl Caches {
             true => self.number_terminals(terminals.into()),
             false => 0,
         }
+    }
+
+    /// Whether what was asked of is told: tokens that end where something was followed by what
+    /// must not follow it are tried, and do not come.
+    pub(crate) fn answers(&mut self, front: u32, asked: &[u32], inner: &Inner) -> bool {
+        asked != [TRAPPED] && !self.are_unsafe(front, asked, inner)
     }
 
     /// Whether some byte may come again and again in a terminal, so that any text of a class

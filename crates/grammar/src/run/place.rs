@@ -97,7 +97,7 @@ impl Inner {
     /// A terminal by its name, or its text.
     fn shown(&self, terminal: u32) -> String {
         let own = &self.cfg.terminals[terminal as usize];
-        if self.cfg.ignored.contains(&Some(terminal)) {
+        if self.cfg.is_ignored(terminal) {
             return "ignored text".to_owned();
         }
         match (&own.matter, own.name.is_empty()) {

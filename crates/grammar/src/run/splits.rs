@@ -9,6 +9,8 @@ impl Caches {
     pub(crate) fn step_splits(&mut self, config: u32, byte: u8, class: u8, inner: &Inner) -> u32 {
         let mut threads = Vec::new();
         let mut ends: Vec<(u32, u32)> = Vec::new();
+        // Those behind which something begins under a guard: a place and its front.
+        let mut guarded: Vec<(u32, u32)> = Vec::new();
         let mut only = None;
         for at in 0..self.configs.threads(config).len() {
             let Thread { place, front } = self.configs.threads(config)[at];
@@ -42,13 +44,19 @@ impl Caches {
                 // It ends here, and nothing else that began with it goes on.
                 false => &lex.lazy,
             };
-            if !terminals.is_empty() {
+            if !lex.guarded.is_empty() && lex.lazy.is_empty() {
+                guarded.push((next, front));
+                only = Some((0, 0));
+            } else if !terminals.is_empty() {
                 only = match only {
                     None => Some((next, front)),
                     Some(_) => Some((0, 0)),
                 };
                 ends.extend(terminals.iter().map(|&terminal| (front, terminal)));
             }
+        }
+        if !guarded.is_empty() {
+            return self.begin_behind_ignored(threads, ends, &guarded, inner);
         }
         let fresh = match only {
             Some((lex, front)) if lex != 0 => match self.goes_on_alike(config, lex, front, inner) {
@@ -60,6 +68,46 @@ impl Caches {
         };
         if fresh != 0 {
             self.begin_lexemes(fresh, true, &mut threads, inner);
+        }
+        if !inner.proof.has_lazy {
+            self.join(&mut threads, inner);
+        }
+        self.intern(threads, fresh, inner)
+    }
+
+    /// A step behind which ignored text has ended that goes as far as it can.
+    fn begin_behind_ignored(
+        &mut self,
+        mut threads: Vec<Thread>,
+        mut ends: Vec<(u32, u32)>,
+        guarded: &[(u32, u32)],
+        inner: &Inner,
+    ) -> u32 {
+        let mut under: Vec<(u32, u32, u32)> = Vec::new();
+        for &(lex, front) in guarded {
+            for (guard, terminals) in &self.lexes[lex as usize].guarded {
+                match guard {
+                    0 => ends.extend(terminals.iter().map(|&terminal| (front, terminal))),
+                    _ => under.extend(terminals.iter().map(|&t| (*guard, front, t))),
+                }
+            }
+        }
+        let all: Vec<(u32, u32)> = under.iter().map(|end| (end.1, end.2)).collect();
+        let all = [&ends[..], &all[..]].concat();
+        let fresh = self.behind(&all, inner);
+        if !ends.is_empty() {
+            let front = self.behind(&ends, inner);
+            if front != 0 {
+                self.begin_lexemes(front, true, &mut threads, inner);
+            }
+        }
+        under.sort_unstable();
+        for group in under.chunk_by(|a, b| a.0 == b.0) {
+            let ends: Vec<(u32, u32)> = group.iter().map(|end| (end.1, end.2)).collect();
+            let front = self.behind(&ends, inner);
+            if front != 0 {
+                self.begin_guarded(front, group[0].0, &mut threads, inner);
+            }
         }
         if !inner.proof.has_lazy {
             self.join(&mut threads, inner);

@@ -173,7 +173,7 @@ impl Caches {
         if let Some(saved) = &self.configs[config].saved {
             return saved.clone();
         }
-        let standing = self.standing(config, inner);
+        let standing = self.standing_at_end(config, inner);
         let accepting = self.fronts.next(standing).accepts;
         let mut specials: Vec<u32> = self
             .fronts

@@ -1,10 +1,18 @@
 //! Which rules are regular, and what they take.
 
 use super::{COLLAPSED_SIZE, Lowering};
-use crate::compile::patterns;
+use crate::compile::around::looks_around;
+use crate::compile::patterns::{self, Reading};
 use crate::compile::regular::{Re, lazy};
 use crate::dialects::ast::{Expr, Rule, RuleKind};
 use crate::{Error, ErrorKind};
+
+/// The kind of the rule that an expression stands in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Inside {
+    Terminal,
+    Rule,
+}
 
 fn names<'e>(expr: &'e Expr, out: &mut Vec<(&'e str, usize)>) {
     match expr {
@@ -81,7 +89,8 @@ impl Lowering<'_> {
                 RuleKind::Rule if is_recursive => self.linear(scope, group[0]).map_err(placed)?,
                 RuleKind::Rule => self.regular(scope, &rule.body).map_err(placed)?,
                 kind => {
-                    let body = self.regular(scope, &rule.body).map_err(placed)?;
+                    let in_terminal = |expr| self.regular_in(scope, expr, Inside::Terminal);
+                    let body = in_terminal(&rule.body).map_err(placed)?;
                     let Some(body) = body else {
                         let message = "a terminal can refer to terminals alone: \
                                        strings, regular expressions and names in capitals";
@@ -90,7 +99,7 @@ impl Lowering<'_> {
                     Some(match kind {
                         RuleKind::Lazy => lazy(body),
                         RuleKind::Suffix(suffix) => {
-                            let suffix = self.regular(scope, suffix).map_err(placed)?;
+                            let suffix = in_terminal(suffix).map_err(placed)?;
                             lazy(Re::Seq([body, suffix.unwrap_or(Re::Empty)].into()))
                         }
                         _ => body,
@@ -228,8 +237,18 @@ impl Lowering<'_> {
     /// What an expression takes, if that is regular and of terminals, or of rules that are
     /// known to be regular.
     pub(super) fn regular(&self, scope: usize, expr: &Expr) -> Result<Option<Re>, Error> {
+        self.regular_in(scope, expr, Inside::Rule)
+    }
+
+    /// The same inside of a terminal, whose parts are one regular expression, or of a rule.
+    pub(super) fn regular_in(
+        &self,
+        scope: usize,
+        expr: &Expr,
+        inside: Inside,
+    ) -> Result<Option<Re>, Error> {
         let all = |all: &[Expr]| {
-            let all = all.iter().map(|expr| self.regular(scope, expr));
+            let all = all.iter().map(|expr| self.regular_in(scope, expr, inside));
             all.collect::<Result<Option<Vec<Re>>, Error>>()
         };
         Ok(match expr {
@@ -240,21 +259,24 @@ impl Lowering<'_> {
                 true => Re::Empty,
                 false => Re::pattern(patterns::literal(text, *ignore_case, self.meaning.reading)),
             }),
-            Expr::Regex { pattern, .. } => Some(Re::pattern(pattern.as_str())),
+            Expr::Regex { pattern, .. } => Some(self.seen(Re::pattern(pattern.as_str()), inside)),
             Expr::Class(ranges) => Some(match ranges.is_empty() {
                 true => Re::Alt([].into()),
                 false => Re::pattern(patterns::class(ranges)),
             }),
             Expr::Name { name, at } => {
                 let rule = self.lookup(scope, name, *at)?;
-                self.scopes[scope].regular[rule].clone()
+                let re = self.scopes[scope].regular[rule].clone();
+                re.map(|re| self.seen(re, inside))
             }
             Expr::Seq(parts) => all(parts)?.map(|parts| Re::Seq(parts.into())),
             Expr::Alt(parts) => all(parts)?.map(|parts| Re::Alt(parts.into())),
             Expr::And(parts) => all(parts)?.map(|parts| Re::And(parts.into())),
-            Expr::Not(of) => self.regular(scope, of)?.map(|of| Re::Not(of.into())),
+            Expr::Not(of) => self
+                .regular_in(scope, of, inside)?
+                .map(|of| Re::Not(of.into())),
             Expr::Repeat { of, min, max } => self
-                .regular(scope, of)?
+                .regular_in(scope, of, inside)?
                 .map(|of| Re::Repeat(of.into(), *min, *max)),
             Expr::Substring { chunks, .. } => Some(Re::Substring(chunks.as_slice().into())),
             Expr::Json { .. }
@@ -262,5 +284,15 @@ impl Lowering<'_> {
             | Expr::Special { .. }
             | Expr::Dispatch { .. } => None,
         })
+    }
+
+    /// A terminal as it is seen: in a rule that is one expression with others, it sees nothing
+    /// of these.
+    fn seen(&self, re: Re, inside: Inside) -> Re {
+        let is_apart = inside == Inside::Rule && self.meaning.reading == Reading::Splits;
+        match is_apart && looks_around(&re, self.meaning.edges) {
+            true => Re::Closed(re.into()),
+            false => re,
+        }
     }
 }
