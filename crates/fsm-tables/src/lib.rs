@@ -1,6 +1,7 @@
 #![doc = include_str!("../README.md")]
 
 mod alphabet;
+mod copies;
 mod explore;
 mod looks;
 mod meter;

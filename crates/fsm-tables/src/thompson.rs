@@ -1,5 +1,6 @@
 use rustc_hash::FxHashMap;
 
+use crate::copies::{Block, Family, Most};
 use crate::{Builder, Look, Meter, NfaId, State};
 
 /// What an expression is made of.
@@ -131,6 +132,10 @@ struct Copies<'e, E> {
     next: NfaId,
     /// What follows the next one.
     at: NfaId,
+    /// The state with which the one begins that is being built.
+    from: NfaId,
+    /// Those that were built before it.
+    family: Family,
 }
 
 /// How far an expression is.
@@ -223,20 +228,27 @@ impl<M: Meter> Builder<'_, M> {
                 }
             },
             Shape::Repeat { of, min, max } => {
+                let optional = max.map_or(0, |max| max.saturating_sub(min));
                 let mut copies = Copies {
                     of,
-                    optional: 0,
+                    optional,
                     needed: min,
                     next,
                     at: next,
+                    from: self.states.len() as NfaId,
+                    family: match max {
+                        Some(_) if optional > 0 => Family::new(Most::BuiltLast, optional),
+                        Some(_) => Family::new(Most::None, 0),
+                        None => Family::new(Most::BuiltFirst, min),
+                    },
                 };
-                let Some(max) = max else {
+                if max.is_none() {
                     let split = self.push(State::Split(next, next))?;
                     copies.at = split;
+                    copies.from = split + 1;
                     open.push(Open::Loop { split, copies });
                     return Ok(Begun::Part(of, split));
-                };
-                copies.optional = max.saturating_sub(min);
+                }
                 Ok(copies.begin(open))
             }
         }
@@ -269,7 +281,15 @@ impl<M: Meter> Builder<'_, M> {
                 self.alternative(before, next, Some(state), open)
             }
             Open::Look { look, next, .. } => Ok(Begun::Whole(self.look(look, built, next)?)),
-            Open::Loop { split, copies } => {
+            Open::Loop { split, mut copies } => {
+                let end = self.states.len() as NfaId;
+                let body = Block {
+                    begin: copies.from,
+                    end,
+                    next: split,
+                };
+                self.copied(&mut copies.family, body)?;
+                copies.from = end;
                 self.set_state(split, State::Split(built, copies.next));
                 Ok(copies.begin(open))
             }
@@ -277,6 +297,12 @@ impl<M: Meter> Builder<'_, M> {
                 // A copy that begins where it ends matches the empty text alone, however
                 // often it is repeated.
                 let empty = built == copies.at;
+                let copy = Block {
+                    begin: copies.from,
+                    end: self.states.len() as NfaId,
+                    next: copies.at,
+                };
+                self.copied(&mut copies.family, copy)?;
                 if copies.optional > 0 {
                     copies.optional = if empty { 0 } else { copies.optional - 1 };
                     if !empty {
@@ -288,6 +314,11 @@ impl<M: Meter> Builder<'_, M> {
                     copies.needed = if empty { 0 } else { copies.needed - 1 };
                     copies.at = built;
                 }
+                if copies.optional == 0 && copies.family.most == Most::BuiltLast {
+                    // How many of those are left that must come says nothing of the others.
+                    copies.family = Family::new(Most::None, 0);
+                }
+                copies.from = self.states.len() as NfaId;
                 Ok(copies.begin(open))
             }
         }
