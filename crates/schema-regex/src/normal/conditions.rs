@@ -29,9 +29,9 @@ use crate::ir::signed::Signed;
 pub(crate) struct ConditionId(u32);
 
 /// What never holds.
-const FALSE: ConditionId = ConditionId(0);
+pub(super) const FALSE: ConditionId = ConditionId(0);
 /// What always holds.
-const TRUE: ConditionId = ConditionId(1);
+pub(super) const TRUE: ConditionId = ConditionId(1);
 
 /// Something that holds of an object or does not.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -92,15 +92,15 @@ impl Conditions {
         &self.list[id.0 as usize]
     }
 
-    fn add(&mut self, condition: Condition) -> ConditionId {
+    pub(super) fn add(&mut self, condition: Condition) -> ConditionId {
         ConditionId(self.list.insert_full(condition).0 as u32)
     }
 
-    fn there(&mut self, name: &Name) -> ConditionId {
+    pub(super) fn there(&mut self, name: &Name) -> ConditionId {
         self.add(Condition::Member(name.clone(), ALWAYS))
     }
 
-    fn not(&mut self, id: ConditionId) -> ConditionId {
+    pub(super) fn not(&mut self, id: ConditionId) -> ConditionId {
         match *self.get(id) {
             Condition::Is(is) => ConditionId(u32::from(!is)),
             Condition::Not(of) => of,
@@ -108,14 +108,14 @@ impl Conditions {
         }
     }
 
-    fn all(&mut self, parts: Vec<ConditionId>) -> ConditionId {
+    pub(super) fn all(&mut self, parts: Vec<ConditionId>) -> ConditionId {
         match self.gathered(parts, TRUE) {
             Ok(parts) => self.add(Condition::All(parts)),
             Err(one) => one,
         }
     }
 
-    fn any(&mut self, parts: Vec<ConditionId>) -> ConditionId {
+    pub(super) fn any(&mut self, parts: Vec<ConditionId>) -> ConditionId {
         match self.gathered(parts, FALSE) {
             Ok(parts) => self.add(Condition::Any(parts)),
             Err(one) => one,
@@ -164,7 +164,7 @@ impl Conditions {
     }
 
     /// Where the first holds, so does the second.
-    fn implied(&mut self, if_this: ConditionId, then: ConditionId) -> ConditionId {
+    pub(super) fn implied(&mut self, if_this: ConditionId, then: ConditionId) -> ConditionId {
         let not = self.not(if_this);
         self.any(vec![not, then])
     }
@@ -182,7 +182,11 @@ const MOST_DEPTH: usize = 64;
 
 impl Normaliser {
     /// What a location says of objects, as a condition.
-    fn condition_of(&mut self, node: NodeId, depth: usize) -> Result<Option<ConditionId>, Error> {
+    pub(super) fn condition_of(
+        &mut self,
+        node: NodeId,
+        depth: usize,
+    ) -> Result<Option<ConditionId>, Error> {
         let count = match &self.schema.node(node).body {
             Body::Always => return Ok(Some(TRUE)),
             Body::Never => return Ok(Some(FALSE)),
@@ -467,6 +471,10 @@ impl Normaliser {
         };
         if !positive {
             condition = self.conditions.not(condition);
+        } else if self.options.closes()
+            && let Shape::Object(o) = &mut p.shape
+        {
+            o.choices.add((node, index));
         }
         Ok(Some(self.assert(p, condition)))
     }

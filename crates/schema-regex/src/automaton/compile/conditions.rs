@@ -4,7 +4,7 @@
 //! conditions tell apart: of "`kind` is `a`" and "`kind` is `b`" there are three, the one, the
 //! other, and what is neither. Each is a goal of its own, so that the value tells its kind when
 //! it ends. Conditions that have no member in common get diagrams of their own; in each diagram
-//! come first the members that most conditions speak of.
+//! come first the members that most conditions speak of, and then those of branch after branch.
 
 use std::cmp::Reverse;
 use std::collections::HashMap;
@@ -483,12 +483,20 @@ impl Builder {
         let mut order = Vec::with_capacity(kept.members.len());
         let mut ends = Vec::with_capacity(groups.len());
         for (_, mut places, roots) in groups {
-            places.sort_by_key(|place| Reverse(kept.members[*place].uses));
+            places.sort_by_key(|place| Reverse(sharing(kept.members[*place].uses)));
             order.extend(places);
             ends.push((roots, order.len() as u32));
         }
         (order, ends)
     }
+}
+
+/// How much a member is shared by conditions, of so many that speak of it, roughly: what one branch
+/// alone speaks of stays together, since a diagram that has the members of a branch far apart
+/// remembers between them which of the branches may still hold.
+fn sharing(uses: usize) -> u32 {
+    const ABOUT_ALIKE: usize = 8;
+    uses.max(1).ilog(ABOUT_ALIKE)
 }
 
 /// A diagram has no more levels, because what meets two of them calls itself at each level.

@@ -8,7 +8,7 @@
 //! so that none is as large as their product.
 
 use crate::automaton::machine::live::{Live, ObjectAt, has_bit};
-use crate::automaton::machine::node::{ObjectMachine, ObjectThread};
+use crate::automaton::machine::node::{LOOSE, ObjectMachine, ObjectThread};
 
 /// The number of what does not hold, and of what does, among decisions.
 const FAILS: u32 = 0;
@@ -132,6 +132,7 @@ impl Decisions {
     fn open(&self, live: &Live<'_>, m: &ObjectMachine, at: &ObjectAt<'_>) -> Vec<bool> {
         let ways = self.levels.iter().map(|level| 1 + level.goals.len());
         let mut open = Vec::with_capacity(ways.sum());
+        let t = &m.threads[self.thread as usize];
         for level in &self.levels {
             let known = level.kind(at);
             let Some(member) = m.declared.get(level.name as usize) else {
@@ -140,12 +141,13 @@ impl Decisions {
                 continue;
             };
             let is_there = at.has(level.name);
+            let may_come = is_there || Live::is_free(t, at, level.name);
             open.push(!is_there && level.required == Presence::Free);
             let kinds = (0..).zip(&level.goals).map(|(kind, goal)| match known {
                 Some(known) => known == kind,
                 // What there is of one kind alone was read, or is.
                 None if is_there && level.goals.len() == 1 => true,
-                None => live.fits(member, *goal),
+                None => may_come && live.fits(member, *goal),
             });
             open.extend(kinds);
         }
@@ -217,7 +219,7 @@ impl Decisions {
         // What no condition speaks of: it is free to come, or must.
         let mut sums = Counts::NONE_MORE;
         for number in 0..self.names {
-            let is_free = !self.has(number) && !at.has(number);
+            let is_free = !self.has(number) && Live::is_free(t, at, number);
             if is_free && live.offers(&m.declared[number as usize], self.thread) {
                 let is_required = t.required.iter().any(|(_, name)| *name == number);
                 sums = match is_required {
@@ -359,8 +361,8 @@ impl Decisions {
         }
     }
 
-    /// The members that the shortest way to what holds still needs, and the least of their
-    /// names; `None` where no way leads there.
+    /// The members that the shortest way to what holds still needs, and the first of them in the
+    /// order of members; `None` where no way leads there.
     pub(crate) fn nearest(
         &self,
         live: &Live<'_>,
@@ -388,7 +390,8 @@ impl Decisions {
             needs.push(to.min());
         }
         let mut sum = 0;
-        let mut first: Option<u32> = None;
+        let mut first: Option<(u32, u32)> = None;
+        let ranks = &m.threads[self.thread as usize].ranks;
         for diagram in &self.diagrams {
             sum += need(diagram.root, &needs)?;
             let mut place = diagram.root;
@@ -397,12 +400,14 @@ impl Decisions {
                 let decision = &self.decisions[decision as usize];
                 let level = &self.levels[decision.level as usize];
                 if way > 0 && !level.is_there(at) {
-                    first = Some(first.map_or(level.name, |first| first.min(level.name)));
+                    let rank = ranks.get(level.name as usize).copied().unwrap_or(LOOSE);
+                    let own = (rank, level.name);
+                    first = Some(first.map_or(own, |first| first.min(own)));
                 }
                 place = decision.to[way];
             }
         }
-        Some((sum, first))
+        Some((sum, first.map(|(_, name)| name)))
     }
 }
 

@@ -71,8 +71,10 @@ impl<'a> AfterNames<'a> {
             searched: FxHashMap::default(),
         };
         if let Some(decisions) = &t.decisions {
-            let counts = t.counts_members();
-            out.ways = (!counts).then(|| decisions.ways(live, m, before));
+            // Where members are counted, or a name closes the ways of those before it, each name
+            // is asked for by itself.
+            let is_plain = !t.counts_members() && t.ranks.iter().all(|rank| *rank == LOOSE);
+            out.ways = is_plain.then(|| decisions.ways(live, m, before));
             return out;
         }
         for (at, (rank, name)) in t.required.iter().enumerate() {

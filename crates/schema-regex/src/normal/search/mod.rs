@@ -55,7 +55,7 @@ impl Normaliser {
 
     /// Says whether choices of a kind may be kept as conditions.
     fn may_keep(&self, kind: Kind) -> bool {
-        kind == Kind::Object && self.target() == Target::Automaton && !self.options.closes()
+        kind == Kind::Object && self.target() == Target::Automaton
     }
 
     fn expand_by(&mut self, conj: ConjId, kind: Kind, choosing: Choosing) -> Result<Shapes, Error> {
@@ -109,7 +109,7 @@ impl Normaliser {
     /// The alternatives, each with conditions that can be followed.
     fn found(&mut self, conj: ConjId, mut shapes: Vec<Shape>) -> Result<Shapes, Error> {
         for shape in &mut shapes {
-            if !self.settle_conditions(shape) {
+            if !self.close_choices(conj, shape)? || !self.settle_conditions(shape) {
                 return Err(self.too_many_alternatives(self.first_of(conj)));
             }
         }
