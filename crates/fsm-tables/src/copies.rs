@@ -128,7 +128,7 @@ impl Block {
             (State::AtStart(a), State::AtStart(b)) | (State::AtEnd(a), State::AtEnd(b)) => {
                 same(a, b)
             }
-            // Automata with looks are followed by formulas.
+            // A look in a copy may see what comes behind it, which differs.
             _ => false,
         }
     }

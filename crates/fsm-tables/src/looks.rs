@@ -9,6 +9,7 @@
 //! known at each place. Formulas are numbered, those inside of others first, so nothing here
 //! calls itself, however deep looks nest.
 
+use std::cmp::Reverse;
 use std::rc::Rc;
 
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -179,6 +180,7 @@ impl<'n> Formulas<'n> {
                 return Ok(*formula);
             }
         }
+        self.leave_out(&mut threads, meter)?;
         if threads.iter().any(|t| !t.is_free()) {
             let mut kept: Vec<Thread> = Vec::with_capacity(threads.len());
             let mut from = 0;
@@ -200,6 +202,40 @@ impl<'n> Formulas<'n> {
             threads = kept;
         }
         self.number(threads, meter)
+    }
+
+    /// Leaves out threads that are in a copy of a repeated part of which another copy admits more
+    /// for a thread that owes no more.
+    fn leave_out<M: Meter>(
+        &self,
+        threads: &mut Vec<Thread>,
+        meter: &mut M,
+    ) -> Result<(), M::Error> {
+        if self.nfa.places.count() == 0 {
+            return Ok(());
+        }
+        meter.work(threads.len())?;
+        let places = threads.iter().enumerate().filter_map(|(at, thread)| {
+            let (place, rank) = self.nfa.places.of(thread.at)?;
+            Some((place, Reverse(rank), at))
+        });
+        let mut places: Vec<(u32, Reverse<u32>, usize)> = places.collect();
+        places.sort_unstable();
+        let mut is_less = vec![false; threads.len()];
+        for of_place in places.chunk_by(|a, b| a.0 == b.0) {
+            let mut kept: Vec<usize> = Vec::new();
+            for (_, _, at) in of_place {
+                meter.work(1 + kept.len())?;
+                let mut more = kept.iter().map(|more| &threads[*more]);
+                match more.any(|more| more.is_weaker(&threads[*at])) {
+                    true => is_less[*at] = true,
+                    false => kept.push(*at),
+                }
+            }
+        }
+        let mut is_less = is_less.into_iter();
+        threads.retain(|_| is_less.next() == Some(false));
+        Ok(())
     }
 
     /// A thread that owes what a look says, `None` where that cannot hold.
