@@ -174,6 +174,81 @@ fn tags_of_any_form_tell_objects_apart() {
 }
 
 #[test]
+fn many_patterns_of_a_tag_tell_objects_apart() {
+    for count in [50, 70] {
+        let branches = (0..count).map(|n| {
+            json!({
+                "properties": {
+                    "kind": {"type": "string", "pattern": format!("^k{n}(\\.|$)")},
+                    format!("x{n}"): {"type": "integer"},
+                },
+                "required": ["kind", format!("x{n}")],
+            })
+        });
+        let mut schema = json!({"type": "object", "oneOf": branches.collect::<Value>()});
+        for options in [Options::default(), Options::for_generation()] {
+            let automaton = SchemaAutomaton::new(&schema, &options)
+                .unwrap_or_else(|e| panic!("{count} {:?}: {e}", options.additional_members));
+            says(
+                &automaton,
+                &[
+                    r#"{"kind": "k3.x", "x3": 1}"#,
+                    r#"{"kind": "k49", "x49": 1}"#,
+                ],
+                &[
+                    r#"{"kind": "k3.x", "x4": 1}"#,
+                    r#"{"kind": "k3x", "x3": 1}"#,
+                    r#"{"kind": "k999", "x3": 1}"#,
+                    r#"{"kind": 3, "x3": 1}"#,
+                    "{}",
+                ],
+            );
+        }
+        // Patterns that have texts in common.
+        schema["oneOf"][0]["properties"]["kind"]["pattern"] = json!("^k[0-9]");
+        let automaton = compiled(&schema);
+        says(
+            &automaton,
+            &[
+                r#"{"kind": "k3x", "x0": 1}"#,
+                r#"{"kind": "k3", "x3": 1}"#,
+                r#"{"kind": "k3", "x0": 1}"#,
+            ],
+            &[
+                r#"{"kind": "k3", "x0": 1, "x3": 1}"#,
+                r#"{"kind": "k3x", "x3": 1}"#,
+            ],
+        );
+    }
+}
+
+/// A oneOf of names alone, which is the same by cases as by conditions.
+#[test]
+fn one_name_of_many_is_the_same_either_way() {
+    let names: Vec<String> = (0..40).map(|n| format!("b{n}")).collect();
+    for count in [31, 32, 40] {
+        let branches = names[..count]
+            .iter()
+            .map(|name| json!({"required": [name]}));
+        let properties = names.iter().rev().map(|name| (name.clone(), json!(true)));
+        let schema = json!({
+            "type": "object",
+            "properties": properties.collect::<Map<_, _>>(),
+            "oneOf": branches.collect::<Value>(),
+        });
+        let automaton = SchemaAutomaton::new(&schema, &Options::for_generation()).unwrap();
+        says(
+            &automaton,
+            &[r#"{"b7": 1}"#],
+            &["{}", r#"{"b7": 1, "b3": 1}"#, r#"{"c": 1, "b7": 1}"#],
+        );
+        let more = r#"{"b39": 1, "b7": 1}"#;
+        assert_eq!(automaton.is_match(more.as_bytes()), count < 40);
+        assert!(!automaton.is_match(br#"{"b7": 1, "b39": 1}"#));
+    }
+}
+
+#[test]
 fn what_speaks_of_names_by_patterns_is_still_a_choice() {
     let branches = (0..12).map(|n| {
         json!({"patternProperties": {format!("^b{n}"): {"type": "integer"}}, "required": [format!("c{n}"), format!("d{n}")]})

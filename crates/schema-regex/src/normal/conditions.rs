@@ -177,6 +177,9 @@ pub(crate) const MOST_COUNTED: u64 = 120;
 /// Fewer branches than this have no more than 2^10 alternatives where each fails in two ways.
 const FEWEST_BRANCHES: usize = 9;
 
+/// So many branches of one name each are told apart faster by conditions than by cases.
+const MANY_NAMES: usize = 32;
+
 /// Locations that apply to the same value nest no deeper where they are made a condition.
 const MOST_DEPTH: usize = 64;
 
@@ -429,6 +432,25 @@ impl Normaliser {
             all = all.saturating_mul(own.max(1));
         }
         all > self.options.max_alternatives
+    }
+
+    /// Says whether a conjunction asks for one of many names, and nothing else of them: by cases
+    /// each of them forbids all others.
+    pub(super) fn is_one_name_of_many(&self, conj: ConjId) -> bool {
+        let parts = self.conj(conj).iter().filter(|part| part.positive);
+        let mut certain = parts.flat_map(|part| self.certain(part.node));
+        certain.any(|atom| {
+            let AtomKind::OneOf(nodes) = &atom.kind else {
+                return false;
+            };
+            let is_plain = |node: &NodeId| {
+                let mut atoms = self.certain(*node);
+                atoms.all(|atom| matches!(atom.kind, AtomKind::Required(_) | AtomKind::Type { .. }))
+            };
+            nodes.len() >= MANY_NAMES
+                && self.budget.take(STEP * nodes.len())
+                && nodes.iter().all(is_plain)
+        })
     }
 
     /// Says whether a location says anything of a value.

@@ -9,6 +9,7 @@
 use std::cmp::Reverse;
 use std::collections::HashMap;
 
+use fsm_tables::{Alphabet, Keep, Table, product};
 use rustc_hash::{FxHashMap, FxHashSet};
 use serde_json::Value;
 
@@ -18,11 +19,13 @@ use crate::automaton::machine::decisions::{
     Decision, Decisions, Diagram, FIRST_DECISION, FURTHER, Level, Presence,
 };
 use crate::automaton::machine::node::Member;
-use crate::budget::STEP;
+use crate::budget::{Limit, STEP, TooBig};
 use crate::error::Error;
 use crate::ir::signed::Signed;
 use crate::ir::{ALWAYS, Name, NodeId};
-use crate::normal::alternative::{ALL_KINDS, Kind, ObjectShape};
+use crate::language::char_dfa::CharDfa;
+use crate::language::product::Part;
+use crate::normal::alternative::{ALL_KINDS, Kind, ObjectShape, Shape};
 use crate::normal::conditions::{Condition, ConditionId};
 use crate::normal::conjunctions::{ConjId, NONE};
 use crate::normal::normaliser::Normaliser;
@@ -203,6 +206,13 @@ impl Builder {
         let (listed, others) = self.listed_kinds(base, asked, &mut out)?;
         // What is none of the listed values.
         if let Some(rest) = others {
+            let left: Vec<usize> = (0..asked.len()).filter(|i| !listed[*i]).collect();
+            if left.len() >= MANY_EXPRESSIONS
+                && let Some(verdicts) = self.verdicts(rest, asked, &left)?
+            {
+                self.add_verdicts(rest, asked, &verdicts, &mut out)?;
+                return Ok(out);
+            }
             let mut open = vec![ValueKind {
                 conj: rest,
                 satisfies: vec![false; asked.len()],
@@ -234,6 +244,98 @@ impl Builder {
             out.extend(open);
         }
         Ok(out)
+    }
+
+    /// Which of some locations a value may satisfy at once, and no others of them, as far as all
+    /// of its strings are told by one automaton each; `None` where that is not so.
+    fn verdicts(
+        &mut self,
+        base: ConjId,
+        asked: &[NodeId],
+        left: &[usize],
+    ) -> Result<Option<Vec<Vec<usize>>>, Error> {
+        let mut all: Vec<Vec<usize>> = Vec::new();
+        for kind in ALL_KINDS {
+            if kind == Kind::String || !self.normaliser.has_shapes(base, kind)? {
+                continue;
+            }
+            let mut satisfied = Vec::new();
+            for i in left {
+                match self.normaliser.truth_of(asked[*i], kind) {
+                    Some(true) => satisfied.push(*i),
+                    Some(false) => {}
+                    None => return Ok(None),
+                }
+            }
+            all.push(satisfied);
+        }
+        let mut parts = Vec::with_capacity(left.len());
+        for i in left {
+            match self.only_part(asked[*i])? {
+                Some(part) => parts.push((part, *i)),
+                None => return Ok(None),
+            }
+        }
+        if let Ok(of_strings) = verdicts_of(parts, self.normaliser.limit()) {
+            all.extend(of_strings);
+            all.sort_unstable();
+            all.dedup();
+            return Ok(Some(all));
+        }
+        Ok(None)
+    }
+
+    /// The strings of a location, if one automaton tells them.
+    fn only_part(&mut self, node: NodeId) -> Result<Option<Part>, Error> {
+        let conj = self.normaliser.intern(&[Signed::yes(node)]);
+        let shapes = self.normaliser.shapes_of(conj, Kind::String)?;
+        let shape = match &shapes[..] {
+            [] => return Ok(Some(CharDfa::never().part())),
+            [Shape::String(shape)] => shape.clone(),
+            _ => return Ok(None),
+        };
+        Ok(match &self.string_leaves(&shape)?[..] {
+            [] => Some(CharDfa::never().part()),
+            [leaf] if leaf.lengths.is_none() && !leaf.excludes => {
+                leaf.dfa.as_ref().map(|dfa| dfa.part())
+            }
+            _ => None,
+        })
+    }
+
+    /// Adds the kinds of values that satisfy some locations at once, and no others.
+    fn add_verdicts(
+        &mut self,
+        base: ConjId,
+        asked: &[NodeId],
+        verdicts: &[Vec<usize>],
+        out: &mut Vec<ValueKind>,
+    ) -> Result<(), Error> {
+        let at = self.normaliser.first_of(base);
+        for own in verdicts {
+            // Others than those that are satisfied beside it need not be denied.
+            let mut beside: Vec<usize> = Vec::new();
+            for other in verdicts {
+                self.normaliser.work(at, 1 + other.len())?;
+                if own.iter().all(|i| other.binary_search(i).is_ok()) {
+                    beside.extend(other);
+                }
+            }
+            beside.sort_unstable();
+            beside.dedup();
+            beside.retain(|i| own.binary_search(i).is_err());
+            let denied = beside.iter().map(|i| Signed::no(asked[*i]));
+            let mut parts: Vec<Signed> = own.iter().map(|i| Signed::yes(asked[*i])).collect();
+            parts.extend(denied);
+            self.normaliser.work(at, STEP * (1 + parts.len()))?;
+            let conj = self.met(base, &parts);
+            if self.may_be_some(conj)? {
+                let mut satisfies = vec![false; asked.len()];
+                own.iter().for_each(|i| satisfies[*i] = true);
+                out.push(ValueKind { conj, satisfies });
+            }
+        }
+        Ok(())
     }
 
     /// Adds the kinds of values that some location lists. Tells which of the locations list
@@ -489,6 +591,71 @@ impl Builder {
         }
         (order, ends)
     }
+}
+
+/// From so many expressions on it is asked of all at once which of them a string satisfies.
+const MANY_EXPRESSIONS: usize = 4;
+
+/// Which of some automata a text satisfies at once, and no others of them, for all texts. They
+/// are met two by two.
+fn verdicts_of(parts: Vec<(Part, usize)>, mut limit: Limit<'_>) -> Result<Vec<Vec<usize>>, TooBig> {
+    // By number the sets of places that a text satisfies: those of one automaton are numbered
+    // as they are met.
+    let mut all: Vec<(Alphabet, Table<u32>, Vec<Vec<usize>>)> = Vec::with_capacity(parts.len());
+    for (part, place) in parts {
+        let table = part.table.labelled(u32::from);
+        all.push((part.alphabet, table, vec![Vec::new(), vec![place]]));
+    }
+    while all.len() > 1 {
+        let mut met = Vec::with_capacity(all.len().div_ceil(2));
+        let mut rest = all.into_iter();
+        while let Some((alphabet, table, sets)) = rest.next() {
+            let Some((other, other_table, other_sets)) = rest.next() else {
+                met.push((alphabet, table, sets));
+                break;
+            };
+            let (common, own) = Alphabet::common(&[&alphabet, &other]);
+            let cells = (table.states() + other_table.states()) * common.len();
+            limit.charge(cells / 8)?;
+            let both = product(
+                &table.over(&own[0]),
+                &other_table.over(&own[1]),
+                Keep::Every,
+                |a, b| (a.copied().unwrap_or(0), b.copied().unwrap_or(0)),
+                &mut limit,
+            )?;
+            let mut numbers: FxHashMap<(u32, u32), u32> = FxHashMap::default();
+            // The first set is that of nothing.
+            numbers.insert((0, 0), 0);
+            let mut both_sets: Vec<Vec<usize>> = vec![Vec::new()];
+            let both = both.labelled(|(a, b)| {
+                let fresh = both_sets.len() as u32;
+                let number = *numbers.entry((a, b)).or_insert(fresh);
+                if number == fresh {
+                    let mut set = sets[a as usize].clone();
+                    set.extend(&other_sets[b as usize]);
+                    both_sets.push(set);
+                }
+                number
+            });
+            met.push((common, both, both_sets));
+        }
+        all = met;
+    }
+    let Some((_, table, sets)) = all.pop() else {
+        return Err(TooBig);
+    };
+    let mut met: Vec<u32> = table.labels().to_vec();
+    // What leaves the automaton of one part alone satisfies nothing.
+    met.push(0);
+    met.sort_unstable();
+    met.dedup();
+    let sets = met.into_iter().map(|number| {
+        let mut set = sets[number as usize].clone();
+        set.sort_unstable();
+        set
+    });
+    Ok(sets.collect())
 }
 
 /// How much a member is shared by conditions, of so many that speak of it, roughly: what one branch
