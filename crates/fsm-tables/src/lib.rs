@@ -1,5 +1,6 @@
 #![doc = include_str!("../README.md")]
 
+mod absorbing;
 mod alphabet;
 mod copies;
 mod explore;

@@ -14,6 +14,7 @@ use std::rc::Rc;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use crate::absorbing::Absorbing;
 use crate::subsets::{SUBSET_BYTES, SUBSET_STEPS, TARGET_STEPS};
 use crate::{Look, MATCH, Meter, NONE, Nfa, NfaId, SetId, State, Table};
 
@@ -86,16 +87,22 @@ struct Formulas<'n> {
     ids: FxHashMap<Rc<[Thread]>, FormulaId>,
     /// By look ahead what it says at each place but the first, where that is always the same.
     always: Vec<Option<FormulaId>>,
+    absorbing: Absorbing,
 }
 
 impl<'n> Formulas<'n> {
-    fn new<M: Meter>(nfa: &'n Nfa, meter: &mut M) -> Result<Formulas<'n>, M::Error> {
+    fn new<M: Meter>(
+        nfa: &'n Nfa,
+        members: &[Vec<u32>],
+        meter: &mut M,
+    ) -> Result<Formulas<'n>, M::Error> {
         meter.hold(nfa.looks.len() * 8)?;
         let mut all = Formulas {
             nfa,
             known: Vec::new(),
             ids: FxHashMap::default(),
             always: vec![None; nfa.looks.len()],
+            absorbing: Absorbing::new(nfa, members, meter)?,
         };
         all.number(Vec::new(), meter)?;
         all.number(vec![Thread::at(DONE)], meter)?;
@@ -204,13 +211,22 @@ impl<'n> Formulas<'n> {
         self.number(threads, meter)
     }
 
-    /// Leaves out threads that are in a copy of a repeated part of which another copy admits more
-    /// for a thread that owes no more.
+    /// Leaves out threads beside a loop that admits all that they do, and those in a copy of a
+    /// repeated part of which another copy admits more for a thread that owes no more.
     fn leave_out<M: Meter>(
         &self,
         threads: &mut Vec<Thread>,
         meter: &mut M,
     ) -> Result<(), M::Error> {
+        for loops in self.absorbing.each() {
+            meter.work(1 + threads.len() / 4)?;
+            if threads.iter().any(|t| t.is_free() && loops.is_one(t.at)) {
+                threads.retain(|thread| !loops.admits(thread.at));
+                let first = Thread::at(loops.first());
+                let place = threads.partition_point(|thread| thread.at < first.at);
+                threads.insert(place, first);
+            }
+        }
         if self.nfa.places.count() == 0 {
             return Ok(());
         }
@@ -432,7 +448,7 @@ pub(crate) fn determinize<M: Meter>(
     meter: &mut M,
 ) -> Result<Table<bool>, M::Error> {
     meter.hold(nfa.states.len() * 4 + members.len() * 5 + width * 40)?;
-    let mut formulas = Formulas::new(nfa, meter)?;
+    let mut formulas = Formulas::new(nfa, members, meter)?;
     let start = formulas.next(None, |_| false, meter)?;
     let mut known: FxHashMap<Rc<[FormulaId]>, u32> = FxHashMap::default();
     let mut all: Vec<Rc<[FormulaId]>> = Vec::new();
