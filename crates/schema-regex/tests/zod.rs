@@ -230,6 +230,17 @@ fn dates_and_times_stand_beside_their_formats() {
 #[test]
 fn counts_in_patterns_take_states_in_proportion() {
     for (pattern, good, bad) in [
+        // Words of which one was found, and the tail of a web address that admits all before it.
+        (
+            "^list|date|time|string|enum|int|double|long|boolean|number$",
+            "a timeline",
+            "number of",
+        ),
+        (
+            r"^https?:\/\/(www\.)?[-a-zA-Z0-9@:%._\+~#=]{1,256}\.[a-zA-Z0-9()]{1,6}\b([-a-zA-Z0-9()@:%_\+.~#?&//=]*)$",
+            "https://www.example.org/a?b",
+            "https://www",
+        ),
         ("foo.{0,50}bar", "xx foo 1 bar y", "foo"),
         ("foo.{5,50}bar", "foo and also bar", "foo bar"),
         (
