@@ -39,7 +39,8 @@ pub(crate) enum Condition {
     Is(bool),
     /// A member of this name is there, and its value satisfies a location.
     Member(Name, NodeId),
-    /// No member is there but those that the `Members` atom of a location names.
+    /// No member is there but those that the `Members` atom of a location names, by its patterns
+    /// as well.
     Closed(NodeId, u16),
     Not(ConditionId),
     All(Box<[ConditionId]>),
@@ -260,7 +261,8 @@ impl Normaliser {
                 Some(known.all(parts))
             }
             AtomKind::Members(members) => {
-                if !members.patterns.is_empty() {
+                // A pattern that says nothing of values still says of names that they are named.
+                if members.patterns.iter().any(|(_, value)| *value != ALWAYS) {
                     return Ok(None);
                 }
                 let mut parts = Vec::with_capacity(members.names.list().len() + 1);

@@ -22,7 +22,7 @@ use crate::automaton::machine::node::Member;
 use crate::budget::{Limit, STEP, TooBig};
 use crate::error::Error;
 use crate::ir::signed::Signed;
-use crate::ir::{ALWAYS, Name, NodeId};
+use crate::ir::{ALWAYS, Name, NodeId, PatternId};
 use crate::language::char_dfa::CharDfa;
 use crate::language::product::Part;
 use crate::normal::alternative::{ALL_KINDS, Kind, ObjectShape, Shape};
@@ -42,6 +42,9 @@ pub(super) struct Kept {
     /// Where among the members that is which stands for all further ones, if conditions
     /// speak of these.
     further: Option<usize>,
+    /// What names, of further members, those that none of the conditions speaks of: the
+    /// patterns that all closed branches have.
+    patterns: Vec<PatternId>,
 }
 
 /// A member that conditions speak of.
@@ -89,6 +92,22 @@ impl Normaliser {
         names
     }
 
+    fn source_of(&self, pattern: PatternId) -> Option<&str> {
+        let pattern = self.schema.pattern(pattern).pattern.as_ref().ok()?;
+        Some(&pattern.source)
+    }
+
+    /// Says whether patterns are the same ones.
+    fn are_alike(&self, some: &[PatternId], others: &[PatternId]) -> bool {
+        let is_alike = |(a, b): (&PatternId, &PatternId)| {
+            a == b
+                || self
+                    .source_of(*a)
+                    .is_some_and(|a| self.source_of(*b) == Some(a))
+        };
+        some.len() == others.len() && some.iter().zip(others).all(is_alike)
+    }
+
     /// Tells each condition that an alternative consists of once, and by how many others,
     /// and in order of their first mention.
     fn each_condition(&self, o: &ObjectShape, mut tell: impl FnMut(ConditionId, &Condition)) {
@@ -105,10 +124,16 @@ impl Normaliser {
 }
 
 impl Kept {
-    /// `None` if an alternative has no conditions.
-    pub(super) fn new(o: &ObjectShape, names: &Declared, normaliser: &Normaliser) -> Option<Kept> {
+    /// `None` if an alternative has no conditions; refused where closed branches name members by
+    /// different patterns.
+    pub(super) fn new(
+        at: NodeId,
+        o: &ObjectShape,
+        names: &Declared,
+        normaliser: &Normaliser,
+    ) -> Result<Option<Kept>, Error> {
         if o.conditions.is_empty() {
-            return None;
+            return Ok(None);
         }
         let mut kept = Kept {
             roots: o.conditions.iter().copied().collect(),
@@ -116,7 +141,10 @@ impl Kept {
             places: FxHashMap::default(),
             by_name: HashMap::new(),
             further: None,
+            patterns: Vec::new(),
         };
+        let mut patterns: Option<Vec<PatternId>> = None;
+        let mut are_same = true;
         let mut closed = 0;
         let mut uses: FxHashMap<ConditionId, usize> = FxHashMap::default();
         normaliser.each_condition(o, |_, condition| {
@@ -128,8 +156,14 @@ impl Kept {
             let uses = uses.get(&id).copied().unwrap_or(1);
             let (name, value) = match condition {
                 Condition::Member(name, value) => (name, *value),
-                Condition::Closed(..) => {
+                Condition::Closed(node, atom) => {
                     closed += uses;
+                    let mut own: Vec<PatternId> = normaliser.patterns_of((*node, *atom)).collect();
+                    own.sort_unstable_by_key(|id| normaliser.source_of(*id));
+                    match &patterns {
+                        Some(known) => are_same &= normaliser.are_alike(known, &own),
+                        None => patterns = Some(own),
+                    }
                     return;
                 }
                 _ => return,
@@ -154,7 +188,11 @@ impl Kept {
                 ..Asked::new(FURTHER)
             });
         }
-        Some(kept)
+        if !are_same {
+            return Err(normaliser.too_many_alternatives(at));
+        }
+        kept.patterns = patterns.unwrap_or_default();
+        Ok(Some(kept))
     }
 
     /// The place of a name among the members, which gets one if it has none.
@@ -168,9 +206,15 @@ impl Kept {
         place
     }
 
-    /// The work that a choice of further members takes.
-    pub(super) fn further_take(&self) -> u32 {
-        u32::from(self.further.is_some())
+    /// The patterns that tell which further members conditions speak of.
+    pub(super) fn patterns(&self) -> &[PatternId] {
+        &self.patterns
+    }
+
+    /// The work that a choice of further members takes: none of what a pattern names.
+    pub(super) fn further_take(&self, matches: impl Fn(PatternId) -> bool) -> u32 {
+        let is_named = self.patterns.iter().any(|id| matches(*id));
+        u32::from(self.further.is_some() && !is_named)
     }
 
     /// Says whether conditions speak of a name.
@@ -769,6 +813,12 @@ impl Made<'_> {
         for name in named.order() {
             let place = self.kept.by_name.get(name);
             may_be.extend(place.and_then(|place| self.level_of_place.get(place)));
+        }
+        for (name, place) in &self.kept.by_name {
+            let mut patterns = self.kept.patterns.iter();
+            if patterns.any(|id| self.normaliser.name_matches(*id, name)) {
+                may_be.extend(self.level_of_place.get(place));
+            }
         }
         let mut made = 1;
         for level in (0..self.levels.len() as u32).rev() {

@@ -54,12 +54,12 @@ impl Builder {
         let mut places: FxHashMap<*const u8, Option<u32>> = FxHashMap::default();
         let numbers = shapes.iter();
         let numbers = numbers.map(|(_, o)| OwnNames::new(o, &names, &mut places));
+        let at = self.normaliser.first_of(goals[0]);
         let kept = shapes.iter();
-        let mut kept: Vec<Option<Kept>> = kept
-            .map(|(_, o)| Kept::new(o, &names, &self.normaliser))
-            .collect();
+        let kept = kept.map(|(_, o)| Kept::new(at, o, &names, &self.normaliser));
+        let mut kept: Vec<Option<Kept>> = kept.collect::<Result<_, _>>()?;
         let all = Alternatives {
-            at: self.normaliser.first_of(goals[0]),
+            at,
             numbers: numbers.collect(),
             properties: self.normaliser.all_properties(&rules, shapes, &names),
             shapes,
