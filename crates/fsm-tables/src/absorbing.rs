@@ -123,19 +123,30 @@ fn is_loop(nfa: &Nfa, id: NfaId, next: NfaId) -> bool {
     /// A loop is closed within so many steps.
     const NEAR: usize = 16;
     let (mut again, mut ends) = (false, false);
-    let mut open = vec![(next, false)];
-    let mut steps = 0;
-    while let Some((at, is_end)) = open.pop() {
-        steps += 1;
-        if steps > NEAR {
-            break;
-        }
-        match nfa.states()[at as usize] {
-            State::Symbol { .. } => again |= at == id && !is_end,
-            State::Split(a, b) => open.extend([(a, is_end), (b, is_end)]),
-            State::AtEnd(next) => open.push((next, true)),
-            State::Match => ends |= at == MATCH,
-            State::AtStart(_) | State::Look { .. } | State::Found => {}
+    // Where it goes on, and whether that is behind the end of the text.
+    let mut open = [(next, false); NEAR];
+    let (mut at, mut count) = (0, 1);
+    while at < count {
+        let (state, is_end) = open[at];
+        at += 1;
+        let to = match nfa.states()[state as usize] {
+            State::Symbol { .. } => {
+                again |= state == id && !is_end;
+                continue;
+            }
+            State::Match => {
+                ends = true;
+                continue;
+            }
+            State::AtEnd(next) => [(next, true); 2],
+            State::Split(a, b) => [(a, is_end), (b, is_end)],
+            State::AtStart(_) | State::Look { .. } | State::Found => continue,
+        };
+        for to in to {
+            if count < NEAR && !open[..count].contains(&to) {
+                open[count] = to;
+                count += 1;
+            }
         }
     }
     again && ends
