@@ -1,6 +1,8 @@
 #![doc = include_str!("../README.md")]
 
+mod absorbing;
 mod alphabet;
+mod copies;
 mod explore;
 mod looks;
 mod meter;

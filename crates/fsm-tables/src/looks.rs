@@ -9,10 +9,12 @@
 //! known at each place. Formulas are numbered, those inside of others first, so nothing here
 //! calls itself, however deep looks nest.
 
+use std::cmp::Reverse;
 use std::rc::Rc;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use crate::absorbing::Absorbing;
 use crate::subsets::{SUBSET_BYTES, SUBSET_STEPS, TARGET_STEPS};
 use crate::{Look, MATCH, Meter, NONE, Nfa, NfaId, SetId, State, Table};
 
@@ -85,16 +87,22 @@ struct Formulas<'n> {
     ids: FxHashMap<Rc<[Thread]>, FormulaId>,
     /// By look ahead what it says at each place but the first, where that is always the same.
     always: Vec<Option<FormulaId>>,
+    absorbing: Absorbing,
 }
 
 impl<'n> Formulas<'n> {
-    fn new<M: Meter>(nfa: &'n Nfa, meter: &mut M) -> Result<Formulas<'n>, M::Error> {
+    fn new<M: Meter>(
+        nfa: &'n Nfa,
+        members: &[Vec<u32>],
+        meter: &mut M,
+    ) -> Result<Formulas<'n>, M::Error> {
         meter.hold(nfa.looks.len() * 8)?;
         let mut all = Formulas {
             nfa,
             known: Vec::new(),
             ids: FxHashMap::default(),
             always: vec![None; nfa.looks.len()],
+            absorbing: Absorbing::new(nfa, members, meter)?,
         };
         all.number(Vec::new(), meter)?;
         all.number(vec![Thread::at(DONE)], meter)?;
@@ -179,6 +187,7 @@ impl<'n> Formulas<'n> {
                 return Ok(*formula);
             }
         }
+        self.leave_out(&mut threads, meter)?;
         if threads.iter().any(|t| !t.is_free()) {
             let mut kept: Vec<Thread> = Vec::with_capacity(threads.len());
             let mut from = 0;
@@ -200,6 +209,49 @@ impl<'n> Formulas<'n> {
             threads = kept;
         }
         self.number(threads, meter)
+    }
+
+    /// Leaves out threads beside a loop that admits all that they do, and those in a copy of a
+    /// repeated part of which another copy admits more for a thread that owes no more.
+    fn leave_out<M: Meter>(
+        &self,
+        threads: &mut Vec<Thread>,
+        meter: &mut M,
+    ) -> Result<(), M::Error> {
+        for loops in self.absorbing.each() {
+            meter.work(1 + threads.len() / 4)?;
+            if threads.iter().any(|t| t.is_free() && loops.is_one(t.at)) {
+                threads.retain(|thread| !loops.admits(thread.at));
+                let first = Thread::at(loops.first());
+                let place = threads.partition_point(|thread| thread.at < first.at);
+                threads.insert(place, first);
+            }
+        }
+        if self.nfa.places.count() == 0 {
+            return Ok(());
+        }
+        meter.work(threads.len())?;
+        let places = threads.iter().enumerate().filter_map(|(at, thread)| {
+            let (place, rank) = self.nfa.places.of(thread.at)?;
+            Some((place, Reverse(rank), at))
+        });
+        let mut places: Vec<(u32, Reverse<u32>, usize)> = places.collect();
+        places.sort_unstable();
+        let mut is_less = vec![false; threads.len()];
+        for of_place in places.chunk_by(|a, b| a.0 == b.0) {
+            let mut kept: Vec<usize> = Vec::new();
+            for (_, _, at) in of_place {
+                meter.work(1 + kept.len())?;
+                let mut more = kept.iter().map(|more| &threads[*more]);
+                match more.any(|more| more.is_weaker(&threads[*at])) {
+                    true => is_less[*at] = true,
+                    false => kept.push(*at),
+                }
+            }
+        }
+        let mut is_less = is_less.into_iter();
+        threads.retain(|_| is_less.next() == Some(false));
+        Ok(())
     }
 
     /// A thread that owes what a look says, `None` where that cannot hold.
@@ -396,7 +448,7 @@ pub(crate) fn determinize<M: Meter>(
     meter: &mut M,
 ) -> Result<Table<bool>, M::Error> {
     meter.hold(nfa.states.len() * 4 + members.len() * 5 + width * 40)?;
-    let mut formulas = Formulas::new(nfa, meter)?;
+    let mut formulas = Formulas::new(nfa, members, meter)?;
     let start = formulas.next(None, |_| false, meter)?;
     let mut known: FxHashMap<Rc<[FormulaId]>, u32> = FxHashMap::default();
     let mut all: Vec<Rc<[FormulaId]>> = Vec::new();

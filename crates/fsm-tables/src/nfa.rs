@@ -1,6 +1,7 @@
 use rustc_hash::FxHashMap;
 
 use crate::Meter;
+use crate::copies::Places;
 use crate::looks;
 
 /// Inclusive ranges of symbols, sorted and disjoint.
@@ -90,6 +91,7 @@ pub struct Nfa {
     sets: Vec<Ranges>,
     /// Each with the state at which its expression begins; those inside come first.
     pub(crate) looks: Vec<(Look, NfaId)>,
+    pub(crate) places: Places,
     pub(crate) start: NfaId,
 }
 
@@ -155,12 +157,13 @@ impl Nfa {
 /// State [`MATCH`] is there from the beginning. [`Builder::expression`] adds whole
 /// expressions; the other methods are for what it does not know.
 pub struct Builder<'m, M> {
-    states: Vec<State>,
+    pub(crate) states: Vec<State>,
     sets: Vec<Ranges>,
     ids: FxHashMap<Ranges, SetId>,
     looks: Vec<(Look, NfaId)>,
     look_ids: FxHashMap<(Look, NfaId), LookId>,
     found: Option<NfaId>,
+    pub(crate) places: Places,
     meter: &'m mut M,
 }
 
@@ -185,6 +188,7 @@ impl<'m, M: Meter> Builder<'m, M> {
             looks: Vec::new(),
             look_ids: FxHashMap::default(),
             found: None,
+            places: Places::default(),
             meter,
         }
     }
@@ -299,6 +303,7 @@ impl<'m, M: Meter> Builder<'m, M> {
             states: self.states,
             sets: self.sets,
             looks: self.looks,
+            places: self.places,
             start,
         }
     }
@@ -319,8 +324,11 @@ pub(crate) struct Closure<'n> {
     epoch: u32,
     open: Vec<NfaId>,
     ends: Vec<NfaId>,
+    /// By place when it was met last, and the best rank that was met there.
+    best: Vec<(u32, u32)>,
     /// Sorted, what was found last: states that take a symbol, and before them
-    /// [`MATCH`] where the text may end.
+    /// [`MATCH`] where the text may end. Of states that admit all that another one admits that
+    /// other one is left out, as far as [`Places`] tell.
     pub(crate) found: Vec<NfaId>,
 }
 
@@ -332,6 +340,7 @@ impl Closure<'_> {
             epoch: 0,
             open: Vec::new(),
             ends: Vec::new(),
+            best: vec![(0, 0); nfa.places.count()],
             found: Vec::new(),
         }
     }
@@ -364,11 +373,33 @@ impl Closure<'_> {
         } else if !self.ends.is_empty() {
             accepts = self.accepts_behind(place, &mut visited);
         }
+        self.leave_out();
         if accepts {
             self.found.push(MATCH);
         }
         self.found.sort_unstable();
         visited
+    }
+
+    /// Leaves out what was found at the place of a copy that admits more.
+    fn leave_out(&mut self) {
+        if self.best.is_empty() {
+            return;
+        }
+        let (places, epoch, best) = (&self.nfa.places, self.epoch, &mut self.best);
+        for id in &self.found {
+            if let Some((place, rank)) = places.of(*id) {
+                let known = &mut best[place as usize];
+                *known = match *known {
+                    (met, most) if met == epoch => (epoch, most.max(rank)),
+                    _ => (epoch, rank),
+                };
+            }
+        }
+        self.found.retain(|id| {
+            let place = places.of(*id);
+            place.is_none_or(|(place, rank)| best[place as usize].1 == rank)
+        });
     }
 
     /// Whether acceptance follows behind an end anchor, where nothing more can be taken.

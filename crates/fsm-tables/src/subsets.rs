@@ -2,6 +2,7 @@ use std::rc::Rc;
 
 use rustc_hash::FxHashMap;
 
+use crate::absorbing::Absorbing;
 use crate::looks;
 use crate::nfa::{Closure, Place};
 use crate::{MATCH, Meter, NONE, Nfa, NfaId, State, Table};
@@ -38,12 +39,14 @@ impl Nfa {
             return looks::determinize(self, width, members, meter);
         }
         meter.hold(self.states.len() * 4 + width * 40)?;
+        let absorbing = Absorbing::new(self, members, meter)?;
         let mut closure = Closure::new(self);
         let mut known: FxHashMap<Rc<[NfaId]>, u32> = FxHashMap::default();
         let mut subsets: Vec<Rc<[NfaId]>> = Vec::new();
         let mut next: Vec<u32> = Vec::new();
 
         meter.work(closure.find(&[self.start], Place::Start))?;
+        absorbing.leave_out(&mut closure.found);
         let start: Rc<[NfaId]> = closure.found.as_slice().into();
         known.insert(Rc::clone(&start), 0);
         subsets.push(start);
@@ -107,6 +110,7 @@ impl Nfa {
                                 union.extend(steps.iter().map(|step| step.1));
                             }
                             meter.work(closure.find(&union, Place::Inside))?;
+                            absorbing.leave_out(&mut closure.found);
                             let target = match &closure.found[..] {
                                 [] => NONE,
                                 found => match known.get(found) {

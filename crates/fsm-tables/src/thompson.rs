@@ -1,5 +1,6 @@
 use rustc_hash::FxHashMap;
 
+use crate::copies::{Block, Family, Most};
 use crate::{Builder, Look, Meter, NfaId, State};
 
 /// What an expression is made of.
@@ -141,6 +142,10 @@ struct Copies<'e, E> {
     next: NfaId,
     /// What follows the next one.
     at: NfaId,
+    /// The state with which the one begins that is being built.
+    from: NfaId,
+    /// Those that were built before it.
+    family: Family,
 }
 
 /// The way that a repetition tries first.
@@ -263,21 +268,28 @@ impl<M: Meter> Builder<'_, M> {
         next: NfaId,
         open: &mut Vec<Open<'e, E>>,
     ) -> Result<Begun<'e, E>, M::Error> {
+        let optional = max.map_or(0, |max| max.saturating_sub(min));
         let mut copies = Copies {
             of,
             prefers,
-            optional: 0,
+            optional,
             needed: min,
             next,
             at: next,
+            from: self.states.len() as NfaId,
+            family: match max {
+                Some(_) if optional > 0 => Family::new(Most::BuiltLast, optional),
+                Some(_) => Family::new(Most::None, 0),
+                None => Family::new(Most::BuiltFirst, min),
+            },
         };
-        let Some(max) = max else {
+        if max.is_none() {
             let split = self.push(State::Split(next, next))?;
             copies.at = split;
+            copies.from = split + 1;
             open.push(Open::Loop { split, copies });
             return Ok(Begun::Part(of, split));
-        };
-        copies.optional = max.saturating_sub(min);
+        }
         Ok(copies.begin(open))
     }
 
@@ -308,7 +320,15 @@ impl<M: Meter> Builder<'_, M> {
                 self.alternative(before, next, Some(state), open)
             }
             Open::Look { look, next, .. } => Ok(Begun::Whole(self.look(look, built, next)?)),
-            Open::Loop { split, copies } => {
+            Open::Loop { split, mut copies } => {
+                let end = self.states.len() as NfaId;
+                let body = Block {
+                    begin: copies.from,
+                    end,
+                    next: split,
+                };
+                self.copied(&mut copies.family, body)?;
+                copies.from = end;
                 self.set_state(split, copies.prefers.split(built, copies.next));
                 Ok(copies.begin(open))
             }
@@ -316,6 +336,12 @@ impl<M: Meter> Builder<'_, M> {
                 // A copy that begins where it ends matches the empty text alone, however
                 // often it is repeated.
                 let empty = built == copies.at;
+                let copy = Block {
+                    begin: copies.from,
+                    end: self.states.len() as NfaId,
+                    next: copies.at,
+                };
+                self.copied(&mut copies.family, copy)?;
                 if copies.optional > 0 {
                     copies.optional = if empty { 0 } else { copies.optional - 1 };
                     if !empty {
@@ -327,6 +353,11 @@ impl<M: Meter> Builder<'_, M> {
                     copies.needed = if empty { 0 } else { copies.needed - 1 };
                     copies.at = built;
                 }
+                if copies.optional == 0 && copies.family.most == Most::BuiltLast {
+                    // How many of those are left that must come says nothing of the others.
+                    copies.family = Family::new(Most::None, 0);
+                }
+                copies.from = self.states.len() as NfaId;
                 Ok(copies.begin(open))
             }
         }

@@ -499,7 +499,9 @@ pub enum PropertyOrder {
     /// further ones in any order. A name that only branches mention which are not
     /// taken may count as one of the second or of the third. Objects whose
     /// alternatives are kept as conditions, because they multiply past
-    /// [`Options::max_alternatives`], take their members in any order.
+    /// [`Options::max_alternatives`], have one order for all of them: that of all branches,
+    /// whether they are taken or not, where there are no further members, and any order where
+    /// there may be some.
     #[default]
     Schema,
     /// Every order.

@@ -1,6 +1,8 @@
 //! Alternatives of objects that would multiply are kept as conditions: what they accept is what
 //! the schema says, and whatever was begun can be finished.
 
+use std::collections::BTreeSet;
+
 use fsm_index::contract::{Effort, check};
 use fsm_index::{ByteAutomaton as _, TokenId, VocabularyBuilder};
 use proptest::prelude::*;
@@ -171,6 +173,124 @@ fn tags_of_any_form_tell_objects_apart() {
     }
 }
 
+/// Closed branches that all admit extensions by a pattern of names.
+#[test]
+fn closed_branches_may_name_members_by_a_pattern() {
+    let branches = (0..12).map(|n| {
+        json!({
+            "properties": {format!("b{n}"): {"type": "integer"}, "id": {"type": "string"}},
+            "required": [format!("b{n}")],
+            "patternProperties": {"^x-": {}},
+            "additionalProperties": false,
+        })
+    });
+    let mut schema = json!({"type": "object", "anyOf": branches.collect::<Value>()});
+    for one in ["anyOf", "oneOf"] {
+        let automaton = compiled(&schema);
+        says(
+            &automaton,
+            &[
+                r#"{"b1": 1}"#,
+                r#"{"b1": 1, "id": "", "x-a": [], "x-b": 2}"#,
+            ],
+            &[
+                r#"{"b1": 1, "y-a": 1}"#,
+                r#"{"b1": 1, "b2": 1}"#,
+                r#"{"x-a": 1}"#,
+                r#"{"b1": 1, "x-a": 1, "x-a": 1}"#,
+            ],
+        );
+        let branches = schema[one].take();
+        schema = json!({"type": "object", "oneOf": branches});
+    }
+    schema["minProperties"] = json!(3);
+    let automaton = compiled(&schema);
+    says(
+        &automaton,
+        &[r#"{"b1": 1, "x-a": 1, "x-b": 1}"#],
+        &[r#"{"b1": 1, "id": ""}"#],
+    );
+    // By different ones they are alternatives as ever.
+    schema["oneOf"][3]["patternProperties"] = json!({"^y-": {}});
+    let error = SchemaAutomaton::new(&schema, &Options::default()).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::TooManyAlternatives);
+}
+
+#[test]
+fn many_patterns_of_a_tag_tell_objects_apart() {
+    for count in [50, 70] {
+        let branches = (0..count).map(|n| {
+            json!({
+                "properties": {
+                    "kind": {"type": "string", "pattern": format!("^k{n}(\\.|$)")},
+                    format!("x{n}"): {"type": "integer"},
+                },
+                "required": ["kind", format!("x{n}")],
+            })
+        });
+        let mut schema = json!({"type": "object", "oneOf": branches.collect::<Value>()});
+        for options in [Options::default(), Options::for_generation()] {
+            let automaton = SchemaAutomaton::new(&schema, &options)
+                .unwrap_or_else(|e| panic!("{count} {:?}: {e}", options.additional_members));
+            says(
+                &automaton,
+                &[
+                    r#"{"kind": "k3.x", "x3": 1}"#,
+                    r#"{"kind": "k49", "x49": 1}"#,
+                ],
+                &[
+                    r#"{"kind": "k3.x", "x4": 1}"#,
+                    r#"{"kind": "k3x", "x3": 1}"#,
+                    r#"{"kind": "k999", "x3": 1}"#,
+                    r#"{"kind": 3, "x3": 1}"#,
+                    "{}",
+                ],
+            );
+        }
+        // Patterns that have texts in common.
+        schema["oneOf"][0]["properties"]["kind"]["pattern"] = json!("^k[0-9]");
+        let automaton = compiled(&schema);
+        says(
+            &automaton,
+            &[
+                r#"{"kind": "k3x", "x0": 1}"#,
+                r#"{"kind": "k3", "x3": 1}"#,
+                r#"{"kind": "k3", "x0": 1}"#,
+            ],
+            &[
+                r#"{"kind": "k3", "x0": 1, "x3": 1}"#,
+                r#"{"kind": "k3x", "x3": 1}"#,
+            ],
+        );
+    }
+}
+
+/// A oneOf of names alone, which is the same by cases as by conditions.
+#[test]
+fn one_name_of_many_is_the_same_either_way() {
+    let names: Vec<String> = (0..40).map(|n| format!("b{n}")).collect();
+    for count in [31, 32, 40] {
+        let branches = names[..count]
+            .iter()
+            .map(|name| json!({"required": [name]}));
+        let properties = names.iter().rev().map(|name| (name.clone(), json!(true)));
+        let schema = json!({
+            "type": "object",
+            "properties": properties.collect::<Map<_, _>>(),
+            "oneOf": branches.collect::<Value>(),
+        });
+        let automaton = SchemaAutomaton::new(&schema, &Options::for_generation()).unwrap();
+        says(
+            &automaton,
+            &[r#"{"b7": 1}"#],
+            &["{}", r#"{"b7": 1, "b3": 1}"#, r#"{"c": 1, "b7": 1}"#],
+        );
+        let more = r#"{"b39": 1, "b7": 1}"#;
+        assert_eq!(automaton.is_match(more.as_bytes()), count < 40);
+        assert!(!automaton.is_match(br#"{"b7": 1, "b39": 1}"#));
+    }
+}
+
 #[test]
 fn what_speaks_of_names_by_patterns_is_still_a_choice() {
     let branches = (0..12).map(|n| {
@@ -253,7 +373,13 @@ fn the_contract_holds() {
     let vocabulary = builder.build().unwrap();
     let most = |most| Options::default().with_max_alternatives(most);
     let some = (0..20).map(|seed| (kept(&mut Chance(seed)), most(2)));
-    let schemas = some.chain([(told_by_names(9), most(2_000))]);
+    let closed = |most| Options::for_generation().with_max_alternatives(most);
+    let some_closed = (20..60).map(|seed| (kept(&mut Chance(seed)), closed(1)));
+    let schemas = some.chain(some_closed).chain([
+        (told_by_names(9), most(2_000)),
+        (told_by_names(9), closed(2)),
+        (either_or(3), closed(2)),
+    ]);
     for (seed, (schema, options)) in schemas.enumerate() {
         let Ok(automaton) = SchemaAutomaton::new(&schema, &options) else {
             continue;
@@ -349,7 +475,24 @@ fn kept(c: &mut Chance) -> Value {
         3 => schema["dependentRequired"] = json!({ *c.pick(NAMES): [c.pick(NAMES)] }),
         _ => {}
     }
+    if c.one_in(2) {
+        name_by_pattern(&mut schema);
+    }
     schema
+}
+
+/// Of closed objects some names are named by a pattern.
+fn name_by_pattern(schema: &mut Value) {
+    match schema {
+        Value::Object(map) => {
+            map.values_mut().for_each(name_by_pattern);
+            if map.get("additionalProperties") == Some(&json!(false)) {
+                map.insert("patternProperties".to_owned(), json!({"^[em]": true}));
+            }
+        }
+        Value::Array(list) => list.iter_mut().for_each(name_by_pattern),
+        _ => {}
+    }
 }
 
 fn some_value(c: &mut Chance) -> Value {
@@ -499,4 +642,252 @@ fn conditions_keep_to_what_they_can_say() {
             Ok(())
         })
         .unwrap();
+}
+
+/// Eleven times one of two names.
+fn either_or(count: usize) -> Value {
+    let name = |n: usize| format!("a{n}");
+    let either =
+        |n: usize| json!({"oneOf": [{"required": [name(2 * n)]}, {"required": [name(2 * n + 1)]}]});
+    let properties = (0..2 * count).map(|n| (name(n), json!({"type": "integer"})));
+    json!({
+        "type": "object",
+        "properties": properties.collect::<Map<_, _>>(),
+        "allOf": (0..count).map(either).collect::<Value>(),
+    })
+}
+
+/// Some members with the value 1, in order.
+fn members(names: impl IntoIterator<Item = String>) -> String {
+    let members: Vec<String> = names
+        .into_iter()
+        .map(|name| format!("\"{name}\": 1"))
+        .collect();
+    format!("{{{}}}", members.join(", "))
+}
+
+#[test]
+fn closed_objects_keep_conditions_and_their_order() {
+    for (count, places) in [(11, 22), (100, 200)] {
+        let schema = either_or(count);
+        let automaton = SchemaAutomaton::new(&schema, &Options::for_generation()).unwrap();
+        let even = (0..places).step_by(2);
+        let all = |more: &[&str]| {
+            let names = even.clone().map(|n| format!("a{n}"));
+            members(names.chain(more.iter().map(|name| (*name).to_owned())))
+        };
+        let turned = members(even.clone().rev().map(|n| format!("a{n}")));
+        let but_one = members(even.clone().skip(1).map(|n| format!("a{n}")));
+        says(
+            &automaton,
+            &[&all(&[])],
+            &["{}", &turned, &but_one, &all(&["a21"]), &all(&["b"])],
+        );
+        let any = Options::for_generation().with_property_order(PropertyOrder::Any);
+        let any = SchemaAutomaton::new(&schema, &any).unwrap();
+        says(&any, &[&all(&[]), &turned], &[&but_one, &all(&["b"])]);
+        // With the option, or as the schema says it.
+        let mut closed = schema;
+        closed["additionalProperties"] = json!(false);
+        says(&compiled(&closed), &[&all(&[])], &[&turned, &but_one]);
+    }
+}
+
+#[test]
+fn a_branch_declares_names_where_it_is_followed() {
+    let branch = |n: usize| {
+        json!({"properties": {format!("b{n}"): {"type": "integer"}, format!("c{n}"): {"type": "string"}},
+            "required": [format!("b{n}")]})
+    };
+    for one in ["oneOf", "anyOf"] {
+        let schema = json!({
+            "type": "object",
+            "properties": {"id": {"type": "string"}},
+            one: (0..40).map(branch).collect::<Value>(),
+            "allOf": [{"anyOf": (0..40).map(|n| json!({"properties": {"id": {"const": n.to_string()}}})).collect::<Value>()}],
+        });
+        let closed = Options::for_generation().with_max_alternatives(50);
+        let automaton = SchemaAutomaton::new(&schema, &closed).unwrap();
+        says(
+            &automaton,
+            &[
+                r#"{"id": "1", "b0": 1}"#,
+                r#"{"b0": 1, "c0": "x"}"#,
+                r#"{"b39": 1, "c39": ""}"#,
+            ],
+            &[
+                r#"{"id": "x", "b0": 1}"#,
+                r#"{"c0": "x", "b0": 1}"#,
+                r#"{"b0": 1, "c1": "x"}"#,
+                r#"{"b0": 1, "more": 1}"#,
+                r#"{"id": "1"}"#,
+                r#"{"b0": 1, "b1": 1}"#,
+            ],
+        );
+    }
+}
+
+/// What one way to follow a schema's branches says of an object's members.
+#[derive(Clone, Default)]
+struct Followed {
+    names: BTreeSet<String>,
+    lists: bool,
+    speaks_of_others: bool,
+}
+
+fn is_valid(schema: &Value, value: &Value) -> Option<bool> {
+    parse(schema)
+        .ok()?
+        .is_valid(value, &Options::default())
+        .ok()
+}
+
+/// All ways to follow the branches that hold of a value; `None` where that is not known.
+fn followed(schema: &Value, value: &Value) -> Option<Vec<Followed>> {
+    let mut ways = vec![Followed::default()];
+    let mut beside = |more: Vec<Followed>| {
+        let met = |a: &Followed, b: &Followed| Followed {
+            names: a.names.union(&b.names).cloned().collect(),
+            lists: a.lists || b.lists,
+            speaks_of_others: a.speaks_of_others || b.speaks_of_others,
+        };
+        let all = ways.iter().flat_map(|a| more.iter().map(|b| met(a, b)));
+        ways = all.collect();
+    };
+    let strings = |list: &Value| -> Vec<String> {
+        let list = list.as_array().into_iter().flatten();
+        list.filter_map(Value::as_str).map(str::to_owned).collect()
+    };
+    for (keyword, said) in schema.as_object()? {
+        let mut own = Followed::default();
+        match keyword.as_str() {
+            "properties" => {
+                own.names.extend(said.as_object()?.keys().cloned());
+                own.lists = true;
+            }
+            "required" => own.names.extend(strings(said)),
+            "additionalProperties" | "unevaluatedProperties" => own.speaks_of_others = true,
+            "allOf" => {
+                for part in said.as_array()? {
+                    beside(followed(part, value)?);
+                }
+            }
+            "anyOf" | "oneOf" => {
+                let mut some = Vec::new();
+                for branch in said.as_array()? {
+                    if is_valid(branch, value)? {
+                        some.extend(followed(branch, value)?);
+                    }
+                }
+                beside(some);
+            }
+            "if" => match is_valid(said, value)? {
+                true => {
+                    beside(followed(said, value)?);
+                    beside(followed(&schema["then"], value)?);
+                }
+                false => beside(followed(&schema["else"], value)?),
+            },
+            _ => {}
+        }
+        beside(vec![own]);
+    }
+    Some(ways)
+}
+
+/// Whether an object is one of a schema, closed as the options document it.
+fn is_closed(schema: &Value, value: &Value) -> Option<bool> {
+    let object = value.as_object()?;
+    let ways = followed(schema, value)?;
+    let is_declared = ways.iter().any(|way| {
+        way.speaks_of_others || !way.lists || object.keys().all(|name| way.names.contains(name))
+    });
+    Some(is_declared && is_valid(schema, value)?)
+}
+
+fn orders(value: &Value) -> Vec<Value> {
+    let members: Vec<(&String, &Value)> = value.as_object().into_iter().flatten().collect();
+    let mut all: Vec<Vec<usize>> = vec![Vec::new()];
+    for at in 0..members.len() {
+        let places = all.iter().flat_map(|order| {
+            (0..=order.len()).map(move |place| {
+                let mut order = order.clone();
+                order.insert(place, at);
+                order
+            })
+        });
+        all = places.collect();
+    }
+    let object = |order: Vec<usize>| {
+        let members = order.into_iter().map(|at| members[at]);
+        Value::Object(
+            members
+                .map(|(name, value)| (name.clone(), value.clone()))
+                .collect(),
+        )
+    };
+    all.into_iter().map(object).collect()
+}
+
+/// Compares a closed schema with what its branches declare, where no more than so many
+/// alternatives are told apart; `false` where that is refused.
+fn compared_closed(schema: &Value, most: usize, c: &mut Chance) -> bool {
+    let options = Options::for_generation()
+        .with_property_order(PropertyOrder::Any)
+        .with_max_alternatives(most);
+    let in_order = options.clone().with_property_order(PropertyOrder::Schema);
+    let Ok(automaton) = SchemaAutomaton::new(schema, &options) else {
+        return false;
+    };
+    let in_order = SchemaAutomaton::new(schema, &in_order).unwrap();
+    let mut shortest = Vec::new();
+    automaton.completion(&automaton.start(), fsm_index::MAX_COMPLETION, &mut shortest);
+    let shortest: Value = serde_json::from_slice(&shortest).unwrap();
+    // Where nothing is left nothing is closed.
+    let is_open = is_closed(schema, &shortest) == Some(false);
+    for _ in 0..40 {
+        let value = some_object(c);
+        let Some(closed) = is_closed(schema, &value) else {
+            continue;
+        };
+        let text = value.to_string();
+        let is_match = automaton.is_match(text.as_bytes());
+        // Of alternatives that were told apart some have names that only a complement needs.
+        if most > 1 || is_open {
+            assert!(is_match || !closed, "{schema} of {text}");
+            assert!(!is_match || is_valid(schema, &value) != Some(false));
+            continue;
+        }
+        assert_eq!(is_match, closed, "{schema} of {text}");
+        let mut taken = orders(&value);
+        taken.retain(|value| in_order.is_match(value.to_string().as_bytes()));
+        assert_eq!(!taken.is_empty(), closed, "{schema} of {text} in order");
+    }
+    true
+}
+
+#[test]
+fn closed_conditions_say_what_the_closed_schema_says() {
+    let (mut runner, cases) = schemas::runner(600);
+    let count = std::cell::Cell::new([0, 0]);
+    runner
+        .run(&any::<u64>(), |seed| {
+            let mut c = Chance(seed);
+            for most in [1, 1, 1, 2, 3] {
+                let mut schema = kept(&mut c);
+                // It says whether an alternative is closed at all.
+                schema.as_object_mut().unwrap().remove("minProperties");
+                // Of names that are settled anyway it says nothing.
+                if schema.to_string().contains("dependentRequired") {
+                    continue;
+                }
+                let is_compared = compared_closed(&schema, most, &mut c);
+                let mut counts = count.get();
+                counts[usize::from(most > 1)] += u32::from(is_compared);
+                count.set(counts);
+            }
+            Ok(())
+        })
+        .unwrap();
+    assert!(count.get().iter().all(|n| *n > cases / 6), "{count:?}");
 }

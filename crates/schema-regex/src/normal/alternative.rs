@@ -201,6 +201,39 @@ pub(crate) struct ObjectShape {
     pub(crate) some: Vec<Witness>,
     /// What must hold of named members together, and is no alternative.
     pub(crate) conditions: BTreeSet<ConditionId>,
+    pub(crate) choices: KeptChoices,
+}
+
+/// The choices that are kept as conditions, of which it is asked what they declare where
+/// objects are closed.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum KeptChoices {
+    /// Their keywords, of an object that is not closed yet.
+    Of(Vec<MembersAt>),
+    /// It was settled which members there are.
+    Settled,
+}
+
+impl Default for KeptChoices {
+    fn default() -> KeptChoices {
+        KeptChoices::Of(Vec::new())
+    }
+}
+
+impl KeptChoices {
+    pub(crate) fn add(&mut self, at: MembersAt) {
+        if let KeptChoices::Of(all) = self {
+            all.push(at);
+        }
+    }
+
+    /// Their keywords, until it is settled which members there are.
+    pub(crate) fn list(&self) -> &[MembersAt] {
+        match self {
+            KeptChoices::Of(all) => all,
+            KeptChoices::Settled => &[],
+        }
+    }
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]

@@ -3,7 +3,7 @@
 
 use crate::error::Error;
 use crate::ir::{Body, Members, Name, NodeId};
-use crate::normal::alternative::{ObjectShape, Scope, Witness};
+use crate::normal::alternative::{MemberRule, ObjectShape, Scope, Witness};
 use crate::normal::normaliser::Normaliser;
 
 /// The names of which a member that is asked for may be.
@@ -32,6 +32,18 @@ impl Normaliser {
         rules.any(|(node, atom)| self.bars(self.members(node, atom), name))
     }
 
+    /// The members of an object that has no others, as far as that is plain.
+    pub(crate) fn all_members(&self, o: &ObjectShape) -> Option<&Members> {
+        o.rules.iter().find_map(|rule| match rule {
+            MemberRule::Members { node, atom, closed } => {
+                let members = self.members(*node, *atom);
+                let is_closed = *closed || self.is_never(members.additional);
+                (is_closed && members.patterns.is_empty()).then_some(members)
+            }
+            MemberRule::Name(..) | MemberRule::Unevaluated(..) => None,
+        })
+    }
+
     /// Which names a member that is asked for may have: in an object whose members are
     /// listed it often is one.
     pub(super) fn names_left(&self, o: &ObjectShape, witness: &Witness) -> Result<Left, Error> {
@@ -39,13 +51,7 @@ impl Normaliser {
             return Ok(Left::Many);
         };
         let asked = self.members(*node, *atom);
-        let mut all = o.rules.iter().filter_map(|rule| rule.members());
-        let listed = all.find_map(|(node, atom)| {
-            let members = self.members(node, atom);
-            let is_closed = members.patterns.is_empty() && self.is_never(members.additional);
-            is_closed.then_some(members)
-        });
-        let Some(listed) = listed.filter(|_| asked.patterns.is_empty()) else {
+        let Some(listed) = self.all_members(o).filter(|_| asked.patterns.is_empty()) else {
             return Ok(Left::Many);
         };
         self.work(*node, listed.names.list().len())?;

@@ -16,13 +16,14 @@ use rustc_hash::FxHashMap;
 use crate::error::Error;
 use crate::ir::named::Named;
 use crate::ir::{ALWAYS, Atom, AtomKind, Members, NEVER, Name, NodeId};
-use crate::normal::alternative::{MemberRule, MembersAt, ObjectShape, Shape};
+use crate::normal::alternative::{KeptChoices, MemberRule, MembersAt, ObjectShape, Shape};
+use crate::normal::conditions::{Condition, FALSE, TRUE};
 use crate::normal::conjunctions::ConjId;
 use crate::normal::normaliser::{Normaliser, Shapes};
 use crate::normal::search::partial::{Term, What};
 
 /// The keyword that lists members.
-const LISTS: &str = "properties";
+pub(super) const LISTS: &str = "properties";
 
 /// What was closed.
 #[derive(Default)]
@@ -48,7 +49,11 @@ impl Normaliser {
                 return Ok(shapes);
             };
             self.work(self.first_of(conj), 2 * (1 + o.rules.len()))?;
-            let Some(listed) = self.closable(o) else {
+            let listed = match o.choices {
+                KeptChoices::Of(_) => self.closable(o),
+                KeptChoices::Settled => None,
+            };
+            let Some(listed) = listed.filter(|listed| !listed.is_empty()) else {
                 out.push(shape.clone());
                 strays.push(false);
                 continue;
@@ -67,24 +72,9 @@ impl Normaliser {
             self.closing
                 .closed
                 .extend(listed.iter().map(|(node, _)| *node));
-            out.push(Shape::Object(match self.says_all(&listed, &names) {
-                Some(at) => with_closed(o, at),
-                None => {
-                    let order = match &mut order {
-                        Some(known) => known,
-                        none => none.insert(self.order_of_names(conj)?),
-                    };
-                    let node = self.only(in_order(order, names));
-                    let mut o = o.clone();
-                    let closed = false;
-                    o.rules.push(MemberRule::Members {
-                        node,
-                        atom: 0,
-                        closed,
-                    });
-                    o
-                }
-            }));
+            let mut o = o.clone();
+            self.close_to(&mut o, &listed, names, (conj, &mut order))?;
+            out.push(Shape::Object(o));
         }
         // A branch of `oneOf` may be ruled out by a member that does not satisfy it, and that
         // nothing else speaks of: an object rather does without.
@@ -98,8 +88,71 @@ impl Normaliser {
         })
     }
 
-    /// The atoms that list the members of an alternative, if there are some and none of its
-    /// conditions speaks of other members.
+    /// Closes an alternative whose choices are kept, by what those declare; `false` where that
+    /// cannot be said.
+    pub(super) fn close_choices(&mut self, conj: ConjId, shape: &mut Shape) -> Result<bool, Error> {
+        let Shape::Object(o) = shape else {
+            return Ok(true);
+        };
+        let is_kept = !o.conditions.is_empty() || !o.choices.list().is_empty();
+        if !self.options.closes() || !is_kept {
+            return Ok(true);
+        }
+        if let Some(listed) = self.closable(o) {
+            let mut names = self.names_together(o, &listed);
+            let Some(chosen) = self.chosen_names(o, &names, !listed.is_empty())? else {
+                return Ok(false);
+            };
+            names.extend(chosen.names);
+            if chosen.open != TRUE && o.min <= self.possible(o, &names)? {
+                let all = listed.iter().chain(&chosen.listed);
+                self.closing.closed.extend(all.map(|(node, _)| *node));
+                if chosen.open == FALSE {
+                    o.conditions.insert(chosen.declared);
+                    self.close_to(o, &listed, names, (conj, &mut None))?;
+                } else {
+                    let order = self.order_of_names(conj)?;
+                    let node = self.only(in_order(&order, names));
+                    let known = &mut self.conditions;
+                    let closed = known.add(Condition::Closed(node, 0));
+                    let closed = known.all(vec![chosen.declared, closed]);
+                    o.conditions.insert(known.any(vec![chosen.open, closed]));
+                }
+            }
+        }
+        o.choices = KeptChoices::Settled;
+        Ok(true)
+    }
+
+    /// Adds to an alternative that it has no members but those of some names; the order of a
+    /// conjunction is found once.
+    fn close_to(
+        &mut self,
+        o: &mut ObjectShape,
+        listed: &[MembersAt],
+        names: BTreeSet<Name>,
+        (conj, order): (ConjId, &mut Option<Vec<Name>>),
+    ) -> Result<(), Error> {
+        if let Some(at) = self.says_all(listed, &names) {
+            with_closed(o, at);
+            return Ok(());
+        }
+        let order = match order {
+            Some(known) => known,
+            none => none.insert(self.order_of_names(conj)?),
+        };
+        let node = self.only(in_order(order, names));
+        let closed = false;
+        o.rules.push(MemberRule::Members {
+            node,
+            atom: 0,
+            closed,
+        });
+        Ok(())
+    }
+
+    /// The atoms that list the members of an alternative, if none of its rules speaks of other
+    /// members.
     fn closable(&self, o: &ObjectShape) -> Option<Vec<MembersAt>> {
         if !o.some.is_empty() {
             return None;
@@ -120,7 +173,7 @@ impl Normaliser {
                 MemberRule::Unevaluated(..) => return None,
             }
         }
-        (!listed.is_empty()).then_some(listed)
+        Some(listed)
     }
 
     /// The names that an alternative speaks of, each once: listed, required, or implied.
@@ -215,16 +268,14 @@ impl Normaliser {
     }
 }
 
-/// An alternative in which an atom admits no further members.
-fn with_closed(o: &ObjectShape, at: MembersAt) -> ObjectShape {
-    let mut o = o.clone();
+/// Makes an atom of an alternative admit no further members.
+fn with_closed(o: &mut ObjectShape, at: MembersAt) {
     for rule in &mut o.rules {
         let is_it = rule.members() == Some(at);
         if let (MemberRule::Members { closed, .. }, true) = (rule, is_it) {
             *closed = true;
         }
     }
-    o
 }
 
 /// Some names as an order has them, and behind these what it does not have.

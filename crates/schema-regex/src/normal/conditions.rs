@@ -29,9 +29,9 @@ use crate::ir::signed::Signed;
 pub(crate) struct ConditionId(u32);
 
 /// What never holds.
-const FALSE: ConditionId = ConditionId(0);
+pub(super) const FALSE: ConditionId = ConditionId(0);
 /// What always holds.
-const TRUE: ConditionId = ConditionId(1);
+pub(super) const TRUE: ConditionId = ConditionId(1);
 
 /// Something that holds of an object or does not.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -39,7 +39,8 @@ pub(crate) enum Condition {
     Is(bool),
     /// A member of this name is there, and its value satisfies a location.
     Member(Name, NodeId),
-    /// No member is there but those that the `Members` atom of a location names.
+    /// No member is there but those that the `Members` atom of a location names, by its patterns
+    /// as well.
     Closed(NodeId, u16),
     Not(ConditionId),
     All(Box<[ConditionId]>),
@@ -92,15 +93,15 @@ impl Conditions {
         &self.list[id.0 as usize]
     }
 
-    fn add(&mut self, condition: Condition) -> ConditionId {
+    pub(super) fn add(&mut self, condition: Condition) -> ConditionId {
         ConditionId(self.list.insert_full(condition).0 as u32)
     }
 
-    fn there(&mut self, name: &Name) -> ConditionId {
+    pub(super) fn there(&mut self, name: &Name) -> ConditionId {
         self.add(Condition::Member(name.clone(), ALWAYS))
     }
 
-    fn not(&mut self, id: ConditionId) -> ConditionId {
+    pub(super) fn not(&mut self, id: ConditionId) -> ConditionId {
         match *self.get(id) {
             Condition::Is(is) => ConditionId(u32::from(!is)),
             Condition::Not(of) => of,
@@ -108,14 +109,14 @@ impl Conditions {
         }
     }
 
-    fn all(&mut self, parts: Vec<ConditionId>) -> ConditionId {
+    pub(super) fn all(&mut self, parts: Vec<ConditionId>) -> ConditionId {
         match self.gathered(parts, TRUE) {
             Ok(parts) => self.add(Condition::All(parts)),
             Err(one) => one,
         }
     }
 
-    fn any(&mut self, parts: Vec<ConditionId>) -> ConditionId {
+    pub(super) fn any(&mut self, parts: Vec<ConditionId>) -> ConditionId {
         match self.gathered(parts, FALSE) {
             Ok(parts) => self.add(Condition::Any(parts)),
             Err(one) => one,
@@ -164,7 +165,7 @@ impl Conditions {
     }
 
     /// Where the first holds, so does the second.
-    fn implied(&mut self, if_this: ConditionId, then: ConditionId) -> ConditionId {
+    pub(super) fn implied(&mut self, if_this: ConditionId, then: ConditionId) -> ConditionId {
         let not = self.not(if_this);
         self.any(vec![not, then])
     }
@@ -177,12 +178,19 @@ pub(crate) const MOST_COUNTED: u64 = 120;
 /// Fewer branches than this have no more than 2^10 alternatives where each fails in two ways.
 const FEWEST_BRANCHES: usize = 9;
 
+/// So many branches of one name each are told apart faster by conditions than by cases.
+const MANY_NAMES: usize = 32;
+
 /// Locations that apply to the same value nest no deeper where they are made a condition.
 const MOST_DEPTH: usize = 64;
 
 impl Normaliser {
     /// What a location says of objects, as a condition.
-    fn condition_of(&mut self, node: NodeId, depth: usize) -> Result<Option<ConditionId>, Error> {
+    pub(super) fn condition_of(
+        &mut self,
+        node: NodeId,
+        depth: usize,
+    ) -> Result<Option<ConditionId>, Error> {
         let count = match &self.schema.node(node).body {
             Body::Always => return Ok(Some(TRUE)),
             Body::Never => return Ok(Some(FALSE)),
@@ -253,7 +261,8 @@ impl Normaliser {
                 Some(known.all(parts))
             }
             AtomKind::Members(members) => {
-                if !members.patterns.is_empty() {
+                // A pattern that says nothing of values still says of names that they are named.
+                if members.patterns.iter().any(|(_, value)| *value != ALWAYS) {
                     return Ok(None);
                 }
                 let mut parts = Vec::with_capacity(members.names.list().len() + 1);
@@ -427,6 +436,25 @@ impl Normaliser {
         all > self.options.max_alternatives
     }
 
+    /// Says whether a conjunction asks for one of many names, and nothing else of them: by cases
+    /// each of them forbids all others.
+    pub(super) fn is_one_name_of_many(&self, conj: ConjId) -> bool {
+        let parts = self.conj(conj).iter().filter(|part| part.positive);
+        let mut certain = parts.flat_map(|part| self.certain(part.node));
+        certain.any(|atom| {
+            let AtomKind::OneOf(nodes) = &atom.kind else {
+                return false;
+            };
+            let is_plain = |node: &NodeId| {
+                let mut atoms = self.certain(*node);
+                atoms.all(|atom| matches!(atom.kind, AtomKind::Required(_) | AtomKind::Type { .. }))
+            };
+            nodes.len() >= MANY_NAMES
+                && self.budget.take(STEP * nodes.len())
+                && nodes.iter().all(is_plain)
+        })
+    }
+
     /// Says whether a location says anything of a value.
     fn is_told(&self, node: NodeId) -> bool {
         !matches!(self.schema.node(node).body, Body::Always)
@@ -467,6 +495,10 @@ impl Normaliser {
         };
         if !positive {
             condition = self.conditions.not(condition);
+        } else if self.options.closes()
+            && let Shape::Object(o) = &mut p.shape
+        {
+            o.choices.add((node, index));
         }
         Ok(Some(self.assert(p, condition)))
     }

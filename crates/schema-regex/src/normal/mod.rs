@@ -11,7 +11,8 @@
 //!   themselves; [`synthetic`]: locations that a schema implies without writing them.
 //! - [`tagged`]: alternatives that exclude each other, so that they need no complements;
 //!   [`closed`]: objects without further members, of which names settle what is asked;
-//!   [`closing`]: objects that have none because the options say so;
+//!   [`closing`]: objects that have none because the options say so; [`chosen_names`]: the
+//!   names that their branches declare;
 //!   [`repeated`]: large choices that a schema says again.
 //! - [`conditions`]: what is said of members and kept as it is, where alternatives would
 //!   multiply.
@@ -19,6 +20,7 @@
 //!   [`members`]: which keywords it looks at; [`member_order`]: the order of its members.
 
 pub(crate) mod alternative;
+mod chosen_names;
 mod closed;
 mod closing;
 pub(crate) mod conditions;

@@ -276,47 +276,46 @@ impl Builder {
         for (goal, shape) in each_apart(&shapes) {
             let capped = self.cap_string(goals[goal as usize], shape)?;
             let shape = capped.as_ref().unwrap_or(shape);
-            let Some(leaf) = self.string_leaf(shape)? else {
-                continue;
-            };
-            let id = leaves.len() as u32;
-            let StringLeaf {
-                listed,
-                dfa,
-                min,
-                max,
-                lengths,
-                excludes,
-            } = leaf;
-            if listed {
-                let texts = shape.allowed.iter().flatten();
-                words.extend(texts.map(|text| (text.clone(), id, Mention::Listed)));
+            for leaf in self.string_leaves(shape)? {
+                let id = leaves.len() as u32;
+                let StringLeaf {
+                    listed,
+                    dfa,
+                    min,
+                    max,
+                    lengths,
+                    excludes,
+                } = leaf;
+                if listed {
+                    let texts = shape.allowed.iter().flatten();
+                    words.extend(texts.map(|text| (text.clone(), id, Mention::Listed)));
+                }
+                if excludes {
+                    let texts = shape.excluded.iter();
+                    words.extend(texts.map(|text| (text.clone(), id, Mention::Excluded)));
+                }
+                match (&dfa, &lengths) {
+                    (None, _) => cap = cap.max(max.map_or(min, |m| m.saturating_add(1))),
+                    (Some(_), Some(l)) => cap = cap.max(l.cap()),
+                    _ => {}
+                }
+                if !listed && dfa.is_none() && min == 0 && max.is_none() && !excludes {
+                    free = Some(id);
+                }
+                if dfa.is_some() {
+                    last = shape.at.or(last);
+                }
+                let dfa = dfa.map(|dfa| number_in(&mut dfas, dfa));
+                leaves.push(Leaf {
+                    goal,
+                    listed,
+                    dfa,
+                    min,
+                    max,
+                    lengths,
+                    excludes,
+                });
             }
-            if excludes {
-                let texts = shape.excluded.iter();
-                words.extend(texts.map(|text| (text.clone(), id, Mention::Excluded)));
-            }
-            match (&dfa, &lengths) {
-                (None, _) => cap = cap.max(max.map_or(min, |m| m.saturating_add(1))),
-                (Some(_), Some(l)) => cap = cap.max(l.cap()),
-                _ => {}
-            }
-            if !listed && dfa.is_none() && min == 0 && max.is_none() && !excludes {
-                free = Some(id);
-            }
-            if dfa.is_some() {
-                last = shape.at.or(last);
-            }
-            let dfa = dfa.map(|dfa| number_in(&mut dfas, dfa));
-            leaves.push(Leaf {
-                goal,
-                listed,
-                dfa,
-                min,
-                max,
-                lengths,
-                excludes,
-            });
         }
         if leaves.is_empty() {
             return Ok(None);

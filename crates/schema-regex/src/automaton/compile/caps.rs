@@ -35,20 +35,29 @@ impl Builder {
         if shape.max.is_some() || shape.allowed.is_some() {
             return Ok(None);
         }
-        let Some(leaf) = self.string_leaf(shape)? else {
+        let leaves = self.string_leaves(shape)?;
+        if leaves.is_empty() {
             return Ok(None);
-        };
-        let cap = cap.max(shape.min).max(u64::from(leaf.excludes));
-        if let Some(dfa) = &leaf.dfa {
+        }
+        let excludes = leaves.iter().any(|leaf| leaf.excludes);
+        let cap = cap.max(shape.min).max(u64::from(excludes));
+        let (mut is_endless, mut is_some) = (false, false);
+        for leaf in leaves {
+            let Some(dfa) = &leaf.dfa else {
+                (is_endless, is_some) = (true, true);
+                continue;
+            };
             let finite = dfa.counts(|l| l != 0).first().copied().flatten().is_some();
-            let fits = match Lengths::new(dfa, shape.min, Some(cap), self.normaliser.limit()) {
+            let fits = match Lengths::new(dfa, leaf.min, Some(cap), self.normaliser.limit()) {
                 Ok(Some(lengths)) => lengths.live(0, 0),
                 Ok(None) => true,
                 Err(_) => false,
             };
-            if finite || !fits {
-                return Ok(None);
-            }
+            is_endless |= !finite;
+            is_some |= fits;
+        }
+        if !is_endless || !is_some {
+            return Ok(None);
         }
         self.narrow(conj, "maxLength", capped_length(cap));
         let max = Some(cap);

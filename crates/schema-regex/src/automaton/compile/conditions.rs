@@ -4,11 +4,12 @@
 //! conditions tell apart: of "`kind` is `a`" and "`kind` is `b`" there are three, the one, the
 //! other, and what is neither. Each is a goal of its own, so that the value tells its kind when
 //! it ends. Conditions that have no member in common get diagrams of their own; in each diagram
-//! come first the members that most conditions speak of.
+//! come first the members that most conditions speak of, and then those of branch after branch.
 
 use std::cmp::Reverse;
 use std::collections::HashMap;
 
+use fsm_tables::{Alphabet, Keep, Table, product};
 use rustc_hash::{FxHashMap, FxHashSet};
 use serde_json::Value;
 
@@ -18,11 +19,13 @@ use crate::automaton::machine::decisions::{
     Decision, Decisions, Diagram, FIRST_DECISION, FURTHER, Level, Presence,
 };
 use crate::automaton::machine::node::Member;
-use crate::budget::STEP;
+use crate::budget::{Limit, STEP, TooBig};
 use crate::error::Error;
 use crate::ir::signed::Signed;
-use crate::ir::{ALWAYS, Name, NodeId};
-use crate::normal::alternative::{ALL_KINDS, Kind, ObjectShape};
+use crate::ir::{ALWAYS, Name, NodeId, PatternId};
+use crate::language::char_dfa::CharDfa;
+use crate::language::product::Part;
+use crate::normal::alternative::{ALL_KINDS, Kind, ObjectShape, Shape};
 use crate::normal::conditions::{Condition, ConditionId};
 use crate::normal::conjunctions::{ConjId, NONE};
 use crate::normal::normaliser::Normaliser;
@@ -39,6 +42,9 @@ pub(super) struct Kept {
     /// Where among the members that is which stands for all further ones, if conditions
     /// speak of these.
     further: Option<usize>,
+    /// What names, of further members, those that none of the conditions speaks of: the
+    /// patterns that all closed branches have.
+    patterns: Vec<PatternId>,
 }
 
 /// A member that conditions speak of.
@@ -86,6 +92,22 @@ impl Normaliser {
         names
     }
 
+    fn source_of(&self, pattern: PatternId) -> Option<&str> {
+        let pattern = self.schema.pattern(pattern).pattern.as_ref().ok()?;
+        Some(&pattern.source)
+    }
+
+    /// Says whether patterns are the same ones.
+    fn are_alike(&self, some: &[PatternId], others: &[PatternId]) -> bool {
+        let is_alike = |(a, b): (&PatternId, &PatternId)| {
+            a == b
+                || self
+                    .source_of(*a)
+                    .is_some_and(|a| self.source_of(*b) == Some(a))
+        };
+        some.len() == others.len() && some.iter().zip(others).all(is_alike)
+    }
+
     /// Tells each condition that an alternative consists of once, and by how many others,
     /// and in order of their first mention.
     fn each_condition(&self, o: &ObjectShape, mut tell: impl FnMut(ConditionId, &Condition)) {
@@ -102,10 +124,16 @@ impl Normaliser {
 }
 
 impl Kept {
-    /// `None` if an alternative has no conditions.
-    pub(super) fn new(o: &ObjectShape, names: &Declared, normaliser: &Normaliser) -> Option<Kept> {
+    /// `None` if an alternative has no conditions; refused where closed branches name members by
+    /// different patterns.
+    pub(super) fn new(
+        at: NodeId,
+        o: &ObjectShape,
+        names: &Declared,
+        normaliser: &Normaliser,
+    ) -> Result<Option<Kept>, Error> {
         if o.conditions.is_empty() {
-            return None;
+            return Ok(None);
         }
         let mut kept = Kept {
             roots: o.conditions.iter().copied().collect(),
@@ -113,7 +141,10 @@ impl Kept {
             places: FxHashMap::default(),
             by_name: HashMap::new(),
             further: None,
+            patterns: Vec::new(),
         };
+        let mut patterns: Option<Vec<PatternId>> = None;
+        let mut are_same = true;
         let mut closed = 0;
         let mut uses: FxHashMap<ConditionId, usize> = FxHashMap::default();
         normaliser.each_condition(o, |_, condition| {
@@ -125,8 +156,14 @@ impl Kept {
             let uses = uses.get(&id).copied().unwrap_or(1);
             let (name, value) = match condition {
                 Condition::Member(name, value) => (name, *value),
-                Condition::Closed(..) => {
+                Condition::Closed(node, atom) => {
                     closed += uses;
+                    let mut own: Vec<PatternId> = normaliser.patterns_of((*node, *atom)).collect();
+                    own.sort_unstable_by_key(|id| normaliser.source_of(*id));
+                    match &patterns {
+                        Some(known) => are_same &= normaliser.are_alike(known, &own),
+                        None => patterns = Some(own),
+                    }
                     return;
                 }
                 _ => return,
@@ -151,7 +188,11 @@ impl Kept {
                 ..Asked::new(FURTHER)
             });
         }
-        Some(kept)
+        if !are_same {
+            return Err(normaliser.too_many_alternatives(at));
+        }
+        kept.patterns = patterns.unwrap_or_default();
+        Ok(Some(kept))
     }
 
     /// The place of a name among the members, which gets one if it has none.
@@ -165,9 +206,15 @@ impl Kept {
         place
     }
 
-    /// The work that a choice of further members takes.
-    pub(super) fn further_take(&self) -> u32 {
-        u32::from(self.further.is_some())
+    /// The patterns that tell which further members conditions speak of.
+    pub(super) fn patterns(&self) -> &[PatternId] {
+        &self.patterns
+    }
+
+    /// The work that a choice of further members takes: none of what a pattern names.
+    pub(super) fn further_take(&self, matches: impl Fn(PatternId) -> bool) -> u32 {
+        let is_named = self.patterns.iter().any(|id| matches(*id));
+        u32::from(self.further.is_some() && !is_named)
     }
 
     /// Says whether conditions speak of a name.
@@ -203,6 +250,13 @@ impl Builder {
         let (listed, others) = self.listed_kinds(base, asked, &mut out)?;
         // What is none of the listed values.
         if let Some(rest) = others {
+            let left: Vec<usize> = (0..asked.len()).filter(|i| !listed[*i]).collect();
+            if left.len() >= MANY_EXPRESSIONS
+                && let Some(verdicts) = self.verdicts(rest, asked, &left)?
+            {
+                self.add_verdicts(rest, asked, &verdicts, &mut out)?;
+                return Ok(out);
+            }
             let mut open = vec![ValueKind {
                 conj: rest,
                 satisfies: vec![false; asked.len()],
@@ -234,6 +288,98 @@ impl Builder {
             out.extend(open);
         }
         Ok(out)
+    }
+
+    /// Which of some locations a value may satisfy at once, and no others of them, as far as all
+    /// of its strings are told by one automaton each; `None` where that is not so.
+    fn verdicts(
+        &mut self,
+        base: ConjId,
+        asked: &[NodeId],
+        left: &[usize],
+    ) -> Result<Option<Vec<Vec<usize>>>, Error> {
+        let mut all: Vec<Vec<usize>> = Vec::new();
+        for kind in ALL_KINDS {
+            if kind == Kind::String || !self.normaliser.has_shapes(base, kind)? {
+                continue;
+            }
+            let mut satisfied = Vec::new();
+            for i in left {
+                match self.normaliser.truth_of(asked[*i], kind) {
+                    Some(true) => satisfied.push(*i),
+                    Some(false) => {}
+                    None => return Ok(None),
+                }
+            }
+            all.push(satisfied);
+        }
+        let mut parts = Vec::with_capacity(left.len());
+        for i in left {
+            match self.only_part(asked[*i])? {
+                Some(part) => parts.push((part, *i)),
+                None => return Ok(None),
+            }
+        }
+        if let Ok(of_strings) = verdicts_of(parts, self.normaliser.limit()) {
+            all.extend(of_strings);
+            all.sort_unstable();
+            all.dedup();
+            return Ok(Some(all));
+        }
+        Ok(None)
+    }
+
+    /// The strings of a location, if one automaton tells them.
+    fn only_part(&mut self, node: NodeId) -> Result<Option<Part>, Error> {
+        let conj = self.normaliser.intern(&[Signed::yes(node)]);
+        let shapes = self.normaliser.shapes_of(conj, Kind::String)?;
+        let shape = match &shapes[..] {
+            [] => return Ok(Some(CharDfa::never().part())),
+            [Shape::String(shape)] => shape.clone(),
+            _ => return Ok(None),
+        };
+        Ok(match &self.string_leaves(&shape)?[..] {
+            [] => Some(CharDfa::never().part()),
+            [leaf] if leaf.lengths.is_none() && !leaf.excludes => {
+                leaf.dfa.as_ref().map(|dfa| dfa.part())
+            }
+            _ => None,
+        })
+    }
+
+    /// Adds the kinds of values that satisfy some locations at once, and no others.
+    fn add_verdicts(
+        &mut self,
+        base: ConjId,
+        asked: &[NodeId],
+        verdicts: &[Vec<usize>],
+        out: &mut Vec<ValueKind>,
+    ) -> Result<(), Error> {
+        let at = self.normaliser.first_of(base);
+        for own in verdicts {
+            // Others than those that are satisfied beside it need not be denied.
+            let mut beside: Vec<usize> = Vec::new();
+            for other in verdicts {
+                self.normaliser.work(at, 1 + other.len())?;
+                if own.iter().all(|i| other.binary_search(i).is_ok()) {
+                    beside.extend(other);
+                }
+            }
+            beside.sort_unstable();
+            beside.dedup();
+            beside.retain(|i| own.binary_search(i).is_err());
+            let denied = beside.iter().map(|i| Signed::no(asked[*i]));
+            let mut parts: Vec<Signed> = own.iter().map(|i| Signed::yes(asked[*i])).collect();
+            parts.extend(denied);
+            self.normaliser.work(at, STEP * (1 + parts.len()))?;
+            let conj = self.met(base, &parts);
+            if self.may_be_some(conj)? {
+                let mut satisfies = vec![false; asked.len()];
+                own.iter().for_each(|i| satisfies[*i] = true);
+                out.push(ValueKind { conj, satisfies });
+            }
+        }
+        Ok(())
     }
 
     /// Adds the kinds of values that some location lists. Tells which of the locations list
@@ -483,12 +629,85 @@ impl Builder {
         let mut order = Vec::with_capacity(kept.members.len());
         let mut ends = Vec::with_capacity(groups.len());
         for (_, mut places, roots) in groups {
-            places.sort_by_key(|place| Reverse(kept.members[*place].uses));
+            places.sort_by_key(|place| Reverse(sharing(kept.members[*place].uses)));
             order.extend(places);
             ends.push((roots, order.len() as u32));
         }
         (order, ends)
     }
+}
+
+/// From so many expressions on it is asked of all at once which of them a string satisfies.
+const MANY_EXPRESSIONS: usize = 4;
+
+/// Which of some automata a text satisfies at once, and no others of them, for all texts. They
+/// are met two by two.
+fn verdicts_of(parts: Vec<(Part, usize)>, mut limit: Limit<'_>) -> Result<Vec<Vec<usize>>, TooBig> {
+    // By number the sets of places that a text satisfies: those of one automaton are numbered
+    // as they are met.
+    let mut all: Vec<(Alphabet, Table<u32>, Vec<Vec<usize>>)> = Vec::with_capacity(parts.len());
+    for (part, place) in parts {
+        let table = part.table.labelled(u32::from);
+        all.push((part.alphabet, table, vec![Vec::new(), vec![place]]));
+    }
+    while all.len() > 1 {
+        let mut met = Vec::with_capacity(all.len().div_ceil(2));
+        let mut rest = all.into_iter();
+        while let Some((alphabet, table, sets)) = rest.next() {
+            let Some((other, other_table, other_sets)) = rest.next() else {
+                met.push((alphabet, table, sets));
+                break;
+            };
+            let (common, own) = Alphabet::common(&[&alphabet, &other]);
+            let cells = (table.states() + other_table.states()) * common.len();
+            limit.charge(cells / 8)?;
+            let both = product(
+                &table.over(&own[0]),
+                &other_table.over(&own[1]),
+                Keep::Every,
+                |a, b| (a.copied().unwrap_or(0), b.copied().unwrap_or(0)),
+                &mut limit,
+            )?;
+            let mut numbers: FxHashMap<(u32, u32), u32> = FxHashMap::default();
+            // The first set is that of nothing.
+            numbers.insert((0, 0), 0);
+            let mut both_sets: Vec<Vec<usize>> = vec![Vec::new()];
+            let both = both.labelled(|(a, b)| {
+                let fresh = both_sets.len() as u32;
+                let number = *numbers.entry((a, b)).or_insert(fresh);
+                if number == fresh {
+                    let mut set = sets[a as usize].clone();
+                    set.extend(&other_sets[b as usize]);
+                    both_sets.push(set);
+                }
+                number
+            });
+            met.push((common, both, both_sets));
+        }
+        all = met;
+    }
+    let Some((_, table, sets)) = all.pop() else {
+        return Err(TooBig);
+    };
+    let mut met: Vec<u32> = table.labels().to_vec();
+    // What leaves the automaton of one part alone satisfies nothing.
+    met.push(0);
+    met.sort_unstable();
+    met.dedup();
+    let sets = met.into_iter().map(|number| {
+        let mut set = sets[number as usize].clone();
+        set.sort_unstable();
+        set
+    });
+    Ok(sets.collect())
+}
+
+/// How much a member is shared by conditions, of so many that speak of it, roughly: what one branch
+/// alone speaks of stays together, since a diagram that has the members of a branch far apart
+/// remembers between them which of the branches may still hold.
+fn sharing(uses: usize) -> u32 {
+    const ABOUT_ALIKE: usize = 8;
+    uses.max(1).ilog(ABOUT_ALIKE)
 }
 
 /// A diagram has no more levels, because what meets two of them calls itself at each level.
@@ -594,6 +813,12 @@ impl Made<'_> {
         for name in named.order() {
             let place = self.kept.by_name.get(name);
             may_be.extend(place.and_then(|place| self.level_of_place.get(place)));
+        }
+        for (name, place) in &self.kept.by_name {
+            let mut patterns = self.kept.patterns.iter();
+            if patterns.any(|id| self.normaliser.name_matches(*id, name)) {
+                may_be.extend(self.level_of_place.get(place));
+            }
         }
         let mut made = 1;
         for level in (0..self.levels.len() as u32).rev() {

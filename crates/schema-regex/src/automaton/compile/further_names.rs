@@ -47,7 +47,7 @@ impl Builder {
             );
             normaliser.refusal(at, &why)
         };
-        let questions = self.questions(all, tests);
+        let questions = self.questions(all, (tests, kept));
         let questions = questions.map_err(|_| too_big(&self.normaliser))?;
         if questions.parts.is_empty() {
             let (classes, _) = self.classes(all, (tests, kept), &questions, &[0])?;
@@ -115,7 +115,7 @@ impl Builder {
                 let conj = self.normaliser.conj_said(&all.rules, t, &mut said);
                 if let Some(kept) = &kept[t] {
                     if conj != NONE {
-                        wanted.push((t as u32, conj, kept.further_take()));
+                        wanted.push((t as u32, conj, kept.further_take(matches)));
                     }
                     continue;
                 }
@@ -156,9 +156,12 @@ impl Builder {
     fn questions(
         &mut self,
         all: &Alternatives<'_>,
-        tests: &NameTests,
+        (tests, kept): (&NameTests, &[Option<Kept>]),
     ) -> Result<Questions, TooBig> {
         let mut q = Questions::default();
+        for id in kept.iter().flatten().flat_map(|kept| kept.patterns()) {
+            self.ask_pattern(*id, &mut q)?;
+        }
         for id in self.normaliser.patterns_asked(&all.rules, all.shapes) {
             self.ask_pattern(id, &mut q)?;
         }

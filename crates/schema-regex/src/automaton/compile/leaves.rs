@@ -29,6 +29,9 @@ use crate::language::re::Re;
 use crate::normal::alternative::{At, NumberShape, StringShape, each_once};
 use crate::options::IntegerSpelling;
 
+/// The most automata, each with bounds of its own, that strings of one alternative are told by.
+const MOST_WAYS: usize = 4;
+
 type StringKey = (Vec<(PatternId, bool)>, Vec<(Format, bool)>, Vec<Name>);
 
 /// Strings that an automaton reads, of which those of some lengths are meant.
@@ -67,7 +70,7 @@ pub(crate) enum Asked {
 
 #[derive(Default)]
 pub(crate) struct LeafCache {
-    strings: HashMap<StringKey, Strings>,
+    strings: HashMap<StringKey, Vec<Strings>>,
     parts: HashMap<Asked, Rc<Part>>,
     /// What was met last: alternatives often ask the same and want other answers.
     product: Option<(Vec<Asked>, Rc<Product>)>,
@@ -170,19 +173,24 @@ impl Builder {
         self.normaliser.refusal((node, keyword), &why)
     }
 
-    /// The leaf of a shape, `None` where no string satisfies it.
-    pub(crate) fn string_leaf(&mut self, shape: &StringShape) -> Result<Option<StringLeaf>, Error> {
+    /// The leaves of a shape, of which a string must satisfy one; none where no string satisfies
+    /// it.
+    pub(crate) fn string_leaves(&mut self, shape: &StringShape) -> Result<Vec<StringLeaf>, Error> {
         if let Some(list) = &shape.allowed {
-            return Ok((!list.is_empty()).then(|| StringLeaf {
+            let listed = StringLeaf {
                 listed: true,
                 ..StringLeaf::default()
-            }));
+            };
+            return Ok(match list.is_empty() {
+                true => Vec::new(),
+                false => vec![listed],
+            });
         }
         let (patterns, formats) = (each_once(&shape.patterns), each_once(&shape.formats));
         let mut excludes = !shape.excluded.is_empty();
         let plain = patterns.is_empty() && formats.is_empty();
-        let mut strings = if plain {
-            Strings::of(None)
+        let all = if plain {
+            vec![Strings::of(None)]
         } else {
             excludes = false;
             let gone = shape.excluded.iter().cloned().collect();
@@ -196,6 +204,20 @@ impl Builder {
                 }
             }
         };
+        let mut leaves = Vec::with_capacity(all.len());
+        for strings in all {
+            leaves.extend(self.string_leaf(shape, strings, excludes)?);
+        }
+        Ok(leaves)
+    }
+
+    /// The leaf of some strings within the bounds of a shape.
+    fn string_leaf(
+        &mut self,
+        shape: &StringShape,
+        mut strings: Strings,
+        excludes: bool,
+    ) -> Result<Option<StringLeaf>, Error> {
         if strings.dfa.as_ref().is_some_and(|d| d.is_empty()) {
             return Ok(None);
         }
@@ -264,14 +286,15 @@ impl Builder {
             .collect()
     }
 
-    fn string_dfa(&mut self, key: &StringKey, at: Option<At>) -> Result<Strings, Error> {
+    /// The strings of a key: of each of some automata those within its bounds.
+    fn string_dfa(&mut self, key: &StringKey, at: Option<At>) -> Result<Vec<Strings>, Error> {
         let (patterns, formats, excluded) = key;
         match (&patterns[..], &formats[..], &excluded[..]) {
             ([], [(format, true)], []) => {
-                return Ok(Strings::of(Some(format_dfa(*format, None))));
+                return Ok(vec![Strings::of(Some(format_dfa(*format, None)))]);
             }
             ([], [(format, true), (part, true)], []) if format.part() == Some(*part) => {
-                return Ok(Strings::of(Some(format_dfa(*format, Some(*part)))));
+                return Ok(vec![Strings::of(Some(format_dfa(*format, Some(*part))))]);
             }
             _ => {}
         }
@@ -293,7 +316,10 @@ impl Builder {
     }
 
     /// The strings that satisfy all of some conditions, or do not where they must not.
-    fn dfa_of(&mut self, conditions: Vec<(Vec<(Asked, bool)>, bool)>) -> Result<Strings, TooBig> {
+    fn dfa_of(
+        &mut self,
+        conditions: Vec<(Vec<(Asked, bool)>, bool)>,
+    ) -> Result<Vec<Strings>, TooBig> {
         let mut asked: Vec<Asked> = Vec::new();
         let mut parts: Vec<Rc<Part>> = Vec::new();
         // What is wanted of the expressions of each condition, one after the other.
@@ -311,9 +337,9 @@ impl Builder {
             asked.extend(all.into_iter().map(|(one, _)| one));
         }
         match (&parts[..], &wanted[..]) {
-            ([], _) => return Ok(Strings::of(None)),
+            ([], _) => return Ok(vec![Strings::of(None)]),
             ([part], [(_, true)]) => {
-                return Ok(Strings::of(Some(Arc::new(CharDfa::of_part(part)))));
+                return Ok(vec![Strings::of(Some(Arc::new(CharDfa::of_part(part))))]);
             }
             _ => {}
         }
@@ -341,7 +367,7 @@ impl Builder {
             })
         };
         let trimmed = CharDfa::trimmed(&product, holds, self.normaliser.limit())?;
-        Ok(Strings::of(Some(Arc::new(trimmed))))
+        Ok(vec![Strings::of(Some(Arc::new(trimmed)))])
     }
 
     /// The same where what other texts there are is too much to be known: one expression
@@ -351,7 +377,7 @@ impl Builder {
         asked: &[Asked],
         parts: &[Rc<Part>],
         conditions: &[(Vec<bool>, bool)],
-    ) -> Result<Strings, TooBig> {
+    ) -> Result<Vec<Strings>, TooBig> {
         let limit = self.normaliser.limit();
         let mut all: Vec<(Rc<Part>, bool)> = Vec::new();
         let mut counted: Vec<(Rc<Part>, Vec<Counted>)> = Vec::new();
@@ -378,27 +404,39 @@ impl Builder {
             }
         }
         let met = all.iter().map(|(part, want)| (&**part, *want));
-        let mut met = Part::meeting(met.collect(), limit)?;
-        let mut strings = Strings::of(None);
+        let mut some = vec![(Part::meeting(met.collect(), limit)?, Strings::of(None))];
         for (part, ways) in counted {
-            let mut left: Vec<(Part, Counted)> = Vec::new();
-            for way in ways {
-                let both = met.met(&Part::new(&way.re, limit)?, true, limit)?;
-                if both.table.states() > 0 {
-                    left.push((both, way));
+            let mut next: Vec<(Part, Strings)> = Vec::new();
+            for (met, strings) in some {
+                let mut left: Vec<(Part, Strings)> = Vec::new();
+                for way in &ways {
+                    let both = met.met(&Part::new(&way.re, limit)?, true, limit)?;
+                    if both.table.states() > 0 {
+                        let mut strings = strings.clone();
+                        strings.bound(way.min, way.max);
+                        left.push((both, strings));
+                    }
+                }
+                // Where two ways are left, each has its own bounds: rather one automaton.
+                let met = match left.len() {
+                    0 | 1 => Err(TooBig),
+                    _ => met.met(&part, true, limit),
+                };
+                match met {
+                    Ok(met) => next.push((met, strings)),
+                    Err(TooBig) => next.extend(left),
                 }
             }
-            // Where two ways are left, each has its own bounds, and a string one length.
-            met = match left.pop() {
-                Some((both, way)) if left.is_empty() => {
-                    strings.bound(way.min, way.max);
-                    both
-                }
-                _ => met.met(&part, true, limit)?,
-            };
+            if next.len() > MOST_WAYS {
+                return Err(TooBig);
+            }
+            some = next;
         }
-        strings.dfa = Some(Arc::new(CharDfa::of_part(&met)));
-        Ok(strings)
+        let of_ways = some.into_iter().map(|(met, strings)| Strings {
+            dfa: Some(Arc::new(CharDfa::of_part(&met))),
+            ..strings
+        });
+        Ok(of_ways.collect())
     }
 
     /// What a pattern, or one of its looks, is beside bounds on the length.

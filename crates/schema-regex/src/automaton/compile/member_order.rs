@@ -17,6 +17,22 @@ pub(super) struct GoalOrder {
     names: Vec<u32>,
 }
 
+impl GoalOrder {
+    /// The places of all names in one order: as they are first mentioned.
+    pub(super) fn of_all(&self, names: &Declared) -> Vec<u32> {
+        let mut ranks = vec![LOOSE; names.order().len()];
+        let mut next = 0;
+        for number in &self.names {
+            let rank = &mut ranks[*number as usize];
+            if *rank == LOOSE {
+                *rank = next;
+                next += 1;
+            }
+        }
+        ranks
+    }
+}
+
 impl Builder {
     /// Gives numbers to names, and tells the order of each goal that an object may
     /// satisfy: those that a value may satisfy besides have no say in it.

@@ -12,6 +12,7 @@ use crate::automaton::compile::further_names::NameTests;
 use crate::automaton::compile::member_order::{GoalOrder, ranks};
 use crate::automaton::compile::member_rules::{Names, Rules, Said};
 use crate::automaton::compile::plain_objects::{cap, thread, word};
+use crate::automaton::machine::decisions::FURTHER;
 use crate::automaton::machine::few::Few;
 use crate::automaton::machine::node::{
     Choice, LOOSE, Member, ObjectMachine, ObjectThread, Word, Words, are_numbers,
@@ -53,12 +54,12 @@ impl Builder {
         let mut places: FxHashMap<*const u8, Option<u32>> = FxHashMap::default();
         let numbers = shapes.iter();
         let numbers = numbers.map(|(_, o)| OwnNames::new(o, &names, &mut places));
+        let at = self.normaliser.first_of(goals[0]);
         let kept = shapes.iter();
-        let mut kept: Vec<Option<Kept>> = kept
-            .map(|(_, o)| Kept::new(o, &names, &self.normaliser))
-            .collect();
+        let kept = kept.map(|(_, o)| Kept::new(at, o, &names, &self.normaliser));
+        let mut kept: Vec<Option<Kept>> = kept.collect::<Result<_, _>>()?;
         let all = Alternatives {
-            at: self.normaliser.first_of(goals[0]),
+            at,
             numbers: numbers.collect(),
             properties: self.normaliser.all_properties(&rules, shapes, &names),
             shapes,
@@ -221,10 +222,13 @@ impl Builder {
         let names = &all.names;
         let mut threads = Vec::with_capacity(all.shapes.len());
         for (t, ((goal, o), own)) in all.shapes.iter().zip(&all.numbers).enumerate() {
-            let ranks = if any_order || kept[t].is_some() {
-                vec![LOOSE; names.order().len()]
-            } else {
-                ranks(o, own, &orders[*goal as usize], names, &all.properties)
+            let order = &orders[*goal as usize];
+            let ranks = match kept[t] {
+                _ if any_order => vec![LOOSE; names.order().len()],
+                None => ranks(o, own, order, names, &all.properties),
+                // Of one order for all alternatives that were not told apart.
+                Some(_) if self.normaliser.all_members(o).is_some() => order.of_all(names),
+                Some(_) => vec![LOOSE; names.order().len()],
             };
             let required = own.required.iter();
             let required = required.map(|n| (ranks[*n as usize], *n));
@@ -312,7 +316,8 @@ impl Builder {
     }
 }
 
-/// The names that are remembered, as bits: those that a thread lets come at any time.
+/// The names that are remembered, as bits: those that a thread lets come at any time, and
+/// those that something depends on.
 fn tracked(declared: &[Member], threads: &[ObjectThread]) -> Few<u32> {
     let mut tracked = vec![0u32; declared.len().div_ceil(32)];
     let mut track = |n: u32| tracked[n as usize / 32] |= 1 << (n % 32);
@@ -321,6 +326,14 @@ fn tracked(declared: &[Member], threads: &[ObjectThread]) -> Few<u32> {
         let is_loose = |c: &Choice| threads[c.thread as usize].ranks[n as usize] == LOOSE;
         if options.any(is_loose) {
             track(n);
+        }
+    }
+    let decided = threads
+        .iter()
+        .filter_map(|thread| thread.decisions.as_ref());
+    for level in decided.flat_map(|decisions| &decisions.levels) {
+        if level.name != FURTHER {
+            track(level.name);
         }
     }
     for (n, list) in threads.iter().flat_map(|thread| &thread.implies) {

@@ -8,7 +8,7 @@
 //! so that none is as large as their product.
 
 use crate::automaton::machine::live::{Live, ObjectAt, has_bit};
-use crate::automaton::machine::node::{ObjectMachine, ObjectThread};
+use crate::automaton::machine::node::{LOOSE, Member, ObjectMachine, ObjectThread};
 
 /// The number of what does not hold, and of what does, among decisions.
 const FAILS: u32 = 0;
@@ -18,6 +18,19 @@ pub(crate) const FIRST_DECISION: u32 = 2;
 
 /// The number that stands for all names that are not declared.
 pub(crate) const FURTHER: u32 = u32::MAX;
+
+/// Behind all places in the order of members.
+const ANYWHERE: u64 = u64::MAX;
+
+/// How late in the order of members a member may come next, so that all can still hold. For
+/// example in "`a` or `c`" of an object with `a`, `b` and `c`, `b` may come next, since `c` is behind
+/// it, but of "`a` or `b`" and then `c`, which is not asked for, not.
+pub(crate) struct Latest {
+    /// By the ways of levels, see [`Level::ways`].
+    ways: Vec<Option<u64>>,
+    /// The same of members that nothing depends on.
+    others: Option<u64>,
+}
 
 /// Diagrams over the members of an object, for one thread.
 #[derive(Debug)]
@@ -132,6 +145,7 @@ impl Decisions {
     fn open(&self, live: &Live<'_>, m: &ObjectMachine, at: &ObjectAt<'_>) -> Vec<bool> {
         let ways = self.levels.iter().map(|level| 1 + level.goals.len());
         let mut open = Vec::with_capacity(ways.sum());
+        let t = &m.threads[self.thread as usize];
         for level in &self.levels {
             let known = level.kind(at);
             let Some(member) = m.declared.get(level.name as usize) else {
@@ -140,12 +154,13 @@ impl Decisions {
                 continue;
             };
             let is_there = at.has(level.name);
+            let may_come = is_there || Live::is_free(t, at, level.name);
             open.push(!is_there && level.required == Presence::Free);
             let kinds = (0..).zip(&level.goals).map(|(kind, goal)| match known {
                 Some(known) => known == kind,
                 // What there is of one kind alone was read, or is.
                 None if is_there && level.goals.len() == 1 => true,
-                None => live.fits(member, *goal),
+                None => may_come && live.fits(member, *goal),
             });
             open.extend(kinds);
         }
@@ -154,9 +169,14 @@ impl Decisions {
 
     /// Says whether a member that no name is declared for may come, where none has.
     fn further_may_come(&self, live: &Live<'_>, m: &ObjectMachine) -> bool {
-        m.classes
-            .iter()
-            .any(|class| class.count != Some(0) && live.offers(&class.member, self.thread))
+        let mut classes = m.classes.iter().filter(|class| class.count != Some(0));
+        classes.any(|class| self.is_asked(live, &class.member))
+    }
+
+    /// Says whether a further member has a value, and is one that something depends on.
+    fn is_asked(&self, live: &Live<'_>, member: &Member) -> bool {
+        let mut choices = member.of(self.thread).iter();
+        choices.any(|choice| choice.take > 0 && live.fits(member, choice.goal))
     }
 
     /// By decision whether some open way leads from it to what holds.
@@ -213,11 +233,11 @@ impl Decisions {
         let most = t.max.map_or(t.min, |max| max.saturating_add(1).max(t.min));
         let counts = Counts::up_to(most);
         let open = self.open(live, m, at);
-        let further = self.further_left(live, m, at);
+        let (further, free) = self.further_left(live, m, at);
         // What no condition speaks of: it is free to come, or must.
         let mut sums = Counts::NONE_MORE;
         for number in 0..self.names {
-            let is_free = !self.has(number) && !at.has(number);
+            let is_free = !self.has(number) && Live::is_free(t, at, number);
             if is_free && live.offers(&m.declared[number as usize], self.thread) {
                 let is_required = t.required.iter().any(|(_, name)| *name == number);
                 sums = match is_required {
@@ -226,9 +246,7 @@ impl Decisions {
                 };
             }
         }
-        if !self.has(FURTHER) {
-            sums = counts.up_to_more(sums, further);
-        }
+        sums = counts.up_to_more(sums, free);
         // The counts in front of a level that goes a way, of those behind it.
         let before = |level: &Level, way: usize, sums: u128| match (level.name, way) {
             (_, 0) => sums,
@@ -275,16 +293,21 @@ impl Decisions {
         counts.some_between(sums, at.count.into(), (t.min, t.max))
     }
 
-    /// How many members may still come that no name is declared for.
-    fn further_left(&self, live: &Live<'_>, m: &ObjectMachine, at: &ObjectAt<'_>) -> u64 {
-        let mut left = 0u64;
+    /// How many members may still come that no name is declared for: those that something depends
+    /// on, and others.
+    fn further_left(&self, live: &Live<'_>, m: &ObjectMachine, at: &ObjectAt<'_>) -> (u64, u64) {
+        let (mut asked, mut free) = (0u64, 0u64);
         for (c, class) in m.classes.iter().enumerate() {
             if live.offers(&class.member, self.thread) {
                 let more = live.capacity(m, c, at).unwrap_or(u64::MAX);
-                left = left.saturating_add(more);
+                let left = match self.is_asked(live, &class.member) {
+                    true => &mut asked,
+                    false => &mut free,
+                };
+                *left = left.saturating_add(more);
             }
         }
-        left
+        (asked, free)
     }
 
     /// Which ways of the levels lead to what holds, as one list: see [`Level::ways`].
@@ -344,6 +367,127 @@ impl Decisions {
         ways
     }
 
+    /// For each way of the levels the greatest place in the order of members that the member of the
+    /// level may have to go it next, see [`Latest`]: of the members that must come to hold all, none
+    /// is passed over.
+    pub(crate) fn latest(&self, live: &Live<'_>, m: &ObjectMachine, at: &ObjectAt<'_>) -> Latest {
+        let open = self.open(live, m, at);
+        let ranks = &m.threads[self.thread as usize].ranks;
+        // The place of a member that a way needs and that is not there.
+        let needs = |level: &Level, way: usize| match way > 0 && !level.is_there(at) {
+            true => u64::from(ranks.get(level.name as usize).copied().unwrap_or(LOOSE)),
+            false => ANYWHERE,
+        };
+        // By decision the first place that is needed from it on, of the way where that is last.
+        let mut behind: Vec<Option<u64>> = Vec::with_capacity(self.decisions.len());
+        let from = |place: u32, behind: &[Option<u64>]| match place {
+            FAILS => None,
+            HOLDS => Some(ANYWHERE),
+            decision => behind[(decision - FIRST_DECISION) as usize],
+        };
+        for decision in &self.decisions {
+            let level = &self.levels[decision.level as usize];
+            let to = decision.to.iter().enumerate();
+            let to = to.filter(|(way, _)| open[level.ways as usize + way]);
+            let to = to.filter_map(|(way, to)| Some(from(*to, &behind)?.min(needs(level, way))));
+            behind.push(to.max());
+        }
+        let roots = self.diagrams.iter().map(|d| from(d.root, &behind));
+        let Some(roots) = roots.collect::<Option<Vec<u64>>>() else {
+            return Latest {
+                ways: vec![None; open.len()],
+                others: None,
+            };
+        };
+        // The same of the ways that lead to a decision.
+        let mut before: Vec<Option<u64>> = vec![None; self.decisions.len()];
+        let mut ways: Vec<Option<u64>> = vec![None; open.len()];
+        // Steps that pass levels over: of each how late it may be gone, and the levels.
+        let mut passes: Vec<(u64, u32, u32)> = Vec::new();
+        let level_of = |place: u32, end: u32| match place.checked_sub(FIRST_DECISION) {
+            Some(decision) => self.decisions[decision as usize].level,
+            None => end,
+        };
+        for (diagram, root) in self.diagrams.iter().zip(&roots) {
+            if let Some(decision) = diagram.root.checked_sub(FIRST_DECISION) {
+                before[decision as usize] = Some(ANYWHERE);
+            }
+            passes.push((*root, diagram.from, level_of(diagram.root, diagram.end)));
+        }
+        for (number, decision) in self.decisions.iter().enumerate().rev() {
+            let Some(own) = before[number] else {
+                continue;
+            };
+            let level = &self.levels[decision.level as usize];
+            let end = self.end_of(decision.level);
+            for (way, to) in decision.to.iter().enumerate() {
+                let place = level.ways as usize + way;
+                let Some(rest) = from(*to, &behind).filter(|_| open[place]) else {
+                    continue;
+                };
+                let others = own.min(rest);
+                ways[place] = ways[place].max(Some(others));
+                let needs = needs(level, way);
+                passes.push((others.min(needs), decision.level + 1, level_of(*to, end)));
+                if let Some(to) = to.checked_sub(FIRST_DECISION) {
+                    let to = &mut before[to as usize];
+                    *to = (*to).max(Some(own.min(needs)));
+                }
+            }
+        }
+        // The latest pass of each level comes first; behind a level the next one without any.
+        passes.sort_unstable_by_key(|(latest, ..)| std::cmp::Reverse(*latest));
+        let mut next: Vec<usize> = (0..=self.levels.len()).collect();
+        for (latest, from, to) in passes {
+            let mut at = from as usize;
+            while at < to as usize {
+                if next[at] != at {
+                    next[at] = next[next[at]];
+                    at = next[at];
+                    continue;
+                }
+                let level = &self.levels[at];
+                let own = level.ways as usize;
+                for place in (own..=own + level.goals.len()).filter(|place| open[*place]) {
+                    ways[place] = ways[place].max(Some(latest));
+                }
+                next[at] = at + 1;
+            }
+        }
+        // What other diagrams need must not be passed over, either.
+        let (mut first, mut second) = ((ANYWHERE, usize::MAX), ANYWHERE);
+        for (number, root) in roots.iter().enumerate() {
+            if *root < first.0 {
+                second = first.0;
+                first = (*root, number);
+            } else {
+                second = second.min(*root);
+            }
+        }
+        for (number, diagram) in self.diagrams.iter().enumerate() {
+            let others = if number == first.1 { second } else { first.0 };
+            for level in &self.levels[diagram.from as usize..diagram.end as usize] {
+                let own = level.ways as usize;
+                for way in &mut ways[own..=own + level.goals.len()] {
+                    *way = way.map(|way| way.min(others));
+                }
+            }
+        }
+        Latest {
+            ways,
+            others: Some(first.0),
+        }
+    }
+
+    /// Says whether the member of a name may come next, with a value of the kind that `take` tells.
+    pub(crate) fn may_come(&self, name: u32, take: u32, rank: u32, latest: &Latest) -> bool {
+        let latest = match self.level(name) {
+            Some(level) if take > 0 => latest.ways[(level.ways + take) as usize],
+            _ => latest.others,
+        };
+        latest.is_some_and(|latest| u64::from(rank) <= latest)
+    }
+
     /// Where the diagram of a level ends.
     fn end_of(&self, level: u32) -> u32 {
         let place = self.diagrams.partition_point(|d| d.end <= level);
@@ -354,13 +498,13 @@ impl Decisions {
     /// by the ways that lead to what holds.
     pub(crate) fn leads(&self, name: u32, take: u32, ways: &[bool]) -> bool {
         match self.level(name) {
-            Some(level) => ways[(level.ways + take) as usize],
-            None => true,
+            Some(level) if take > 0 => ways[(level.ways + take) as usize],
+            _ => true,
         }
     }
 
-    /// The members that the shortest way to what holds still needs, and the least of their
-    /// names; `None` where no way leads there.
+    /// The members that the shortest way to what holds still needs, and the first of them in the
+    /// order of members; `None` where no way leads there.
     pub(crate) fn nearest(
         &self,
         live: &Live<'_>,
@@ -388,7 +532,8 @@ impl Decisions {
             needs.push(to.min());
         }
         let mut sum = 0;
-        let mut first: Option<u32> = None;
+        let mut first: Option<(u32, u32)> = None;
+        let ranks = &m.threads[self.thread as usize].ranks;
         for diagram in &self.diagrams {
             sum += need(diagram.root, &needs)?;
             let mut place = diagram.root;
@@ -397,12 +542,14 @@ impl Decisions {
                 let decision = &self.decisions[decision as usize];
                 let level = &self.levels[decision.level as usize];
                 if way > 0 && !level.is_there(at) {
-                    first = Some(first.map_or(level.name, |first| first.min(level.name)));
+                    let rank = ranks.get(level.name as usize).copied().unwrap_or(LOOSE);
+                    let own = (rank, level.name);
+                    first = Some(first.map_or(own, |first| first.min(own)));
                 }
                 place = decision.to[way];
             }
         }
-        Some((sum, first))
+        Some((sum, first.map(|(_, name)| name)))
     }
 }
 

@@ -112,7 +112,7 @@ impl Live<'_> {
     }
 
     /// Whether a declared name may still come, as far as the names before it go.
-    fn is_free(t: &ObjectThread, at: &ObjectAt<'_>, name: u32) -> bool {
+    pub(crate) fn is_free(t: &ObjectThread, at: &ObjectAt<'_>, name: u32) -> bool {
         match t.ranks[name as usize] {
             LOOSE => !at.has(name),
             rank => rank >= at.floor(t),

@@ -4,6 +4,7 @@
 
 use rustc_hash::FxHashMap;
 
+use crate::automaton::machine::decisions::Latest;
 use crate::automaton::machine::live::{Live, ObjectAt, has_bit};
 use crate::automaton::machine::node::{Choice, LOOSE, ObjectMachine, ObjectThread};
 use crate::automaton::run::scratch::Thread;
@@ -25,10 +26,8 @@ pub(crate) struct AfterNames<'a> {
     /// The further names that may still come, by class.
     further: Vec<Option<u64>>,
     implied: Option<Implied>,
-    /// The ways that lead to what holds, see [`Decisions::ways`].
-    ///
-    /// [`Decisions::ways`]: crate::automaton::machine::decisions::Decisions::ways
-    ways: Option<Vec<bool>>,
+    /// How late members may come.
+    latest: Option<Latest>,
     /// What searches for witnesses said.
     searched: FxHashMap<(u32, u32, u64, u32), bool>,
 }
@@ -67,12 +66,12 @@ impl<'a> AfterNames<'a> {
             ranks: Vec::new(),
             further: Vec::new(),
             implied: None,
-            ways: None,
+            latest: None,
             searched: FxHashMap::default(),
         };
         if let Some(decisions) = &t.decisions {
             let counts = t.counts_members();
-            out.ways = (!counts).then(|| decisions.ways(live, m, before));
+            out.latest = (!counts).then(|| decisions.latest(live, m, before));
             return out;
         }
         for (at, (rank, name)) in t.required.iter().enumerate() {
@@ -126,8 +125,11 @@ impl<'a> AfterNames<'a> {
         let t = self.t;
         if let Some(decisions) = &t.decisions {
             let id = self.thread;
-            return match &self.ways {
-                Some(ways) => decisions.leads(number, choice.take, ways),
+            return match &self.latest {
+                Some(latest) => {
+                    let rank = t.ranks.get(number as usize).copied().unwrap_or(LOOSE);
+                    decisions.may_come(number, choice.take, rank, latest)
+                }
                 None => {
                     let thread = Thread { id, progress };
                     self.live.goes_on(self.m, thread, (number, choice), after)

@@ -8,7 +8,7 @@ use crate::normal::search::partial::{Partial, What};
 use crate::normal::search::plain::{bits, concerns};
 
 impl Normaliser {
-    pub(in crate::normal) fn truth_of(&mut self, node: NodeId, kind: Kind) -> Option<bool> {
+    pub(crate) fn truth_of(&mut self, node: NodeId, kind: Kind) -> Option<bool> {
         let empty = Partial::new(kind);
         self.status(&empty, &What::Node(Signed::yes(node)), kind, 0)
     }

@@ -28,7 +28,7 @@ use crate::normal::search::partial::{
 };
 use crate::normal::search::plain::{concerns, is_unevaluated};
 use crate::normal::search::unevaluated::new_collector;
-use crate::options::Target;
+use crate::options::{PropertyOrder, Target};
 
 impl Normaliser {
     /// The alternatives of a conjunction for one kind; none where no value of
@@ -39,6 +39,12 @@ impl Normaliser {
             match self.expand_by(conj, kind, Choosing::Keeping) {
                 Ok(found) => return Ok(found),
                 Err(_) => self.budget.reset(before),
+            }
+        }
+        if self.may_keep(kind) && self.is_one_name_of_many(conj) {
+            match self.expand_by(conj, kind, Choosing::Keeping) {
+                Ok(found) if self.are_in_one_order(&found) => return Ok(found),
+                _ => self.budget.reset(before),
             }
         }
         let error = match self.expand_by(conj, kind, Choosing::ByCases) {
@@ -55,7 +61,17 @@ impl Normaliser {
 
     /// Says whether choices of a kind may be kept as conditions.
     fn may_keep(&self, kind: Kind) -> bool {
-        kind == Kind::Object && self.target() == Target::Automaton && !self.options.closes()
+        kind == Kind::Object && self.target() == Target::Automaton
+    }
+
+    /// Says whether members come in the same order whether choices were kept or not, where
+    /// branches declare none themselves.
+    fn are_in_one_order(&self, shapes: &[Shape]) -> bool {
+        self.options.property_order == PropertyOrder::Any
+            || shapes.iter().all(|shape| match shape {
+                Shape::Object(o) => self.all_members(o).is_some(),
+                _ => false,
+            })
     }
 
     fn expand_by(&mut self, conj: ConjId, kind: Kind, choosing: Choosing) -> Result<Shapes, Error> {
@@ -109,7 +125,7 @@ impl Normaliser {
     /// The alternatives, each with conditions that can be followed.
     fn found(&mut self, conj: ConjId, mut shapes: Vec<Shape>) -> Result<Shapes, Error> {
         for shape in &mut shapes {
-            if !self.settle_conditions(shape) {
+            if !self.close_choices(conj, shape)? || !self.settle_conditions(shape) {
                 return Err(self.too_many_alternatives(self.first_of(conj)));
             }
         }

@@ -102,6 +102,7 @@ impl Partial {
                 let implied = o.implies.iter().map(|(_, names)| 4 + names.len());
                 o.rules.len()
                     + o.conditions.len()
+                    + o.choices.list().len()
                     + 2 * (o.required.len() + o.forbidden.len() + o.some.len() + o.names.len())
                     + implied.sum::<usize>()
             }

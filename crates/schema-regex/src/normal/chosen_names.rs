@@ -1,0 +1,439 @@
+//! The names that choices declare which are kept as conditions, where objects are closed: a
+//! branch declares names of its own, which are there only where it is followed.
+//!
+//! For example `oneOf: [{"properties": {"a": {}}, "required": ["a"]}, {"properties": {"b": {}},
+//! "required": ["b"]}]` declares `a` where the first branch holds. Of branches that exclude each
+//! other the one that holds is followed, so that a name may be there if a branch holds that
+//! declares it. Of `anyOf` one branch is followed, though several hold: the names are those of
+//! one of them.
+
+use std::collections::BTreeSet;
+
+use crate::budget::STEP;
+use crate::error::Error;
+use crate::ir::{AtomKind, Name, NodeId, ROOT};
+use crate::normal::alternative::{MembersAt, ObjectShape};
+use crate::normal::closing::LISTS;
+use crate::normal::conditions::{ConditionId, FALSE, TRUE};
+use crate::normal::normaliser::Normaliser;
+
+/// Locations that apply to the same value nest no deeper where their names are looked for.
+const MOST_DEPTH: usize = 64;
+
+/// What some locations say of names, together.
+#[derive(Clone, Default)]
+struct Spoken {
+    /// The names that they declare wherever they hold.
+    names: BTreeSet<Name>,
+    /// The atoms of `properties` among them.
+    listed: Vec<MembersAt>,
+    /// Says whether they speak of other members.
+    of_others: Others,
+    choices: Vec<Choice>,
+}
+
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
+enum Others {
+    #[default]
+    Unsaid,
+    Said,
+}
+
+#[derive(Clone)]
+struct Choice {
+    ways: Vec<Way>,
+    holding: Holding,
+}
+
+/// How many ways of a choice hold where one is followed.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Holding {
+    One,
+    Some,
+}
+
+#[derive(Clone)]
+struct Way {
+    holds: ConditionId,
+    spoken: Spoken,
+}
+
+/// What closes an object whose choices are kept.
+pub(super) struct ChosenNames {
+    /// The names that branches declare, beside those that are declared anyway.
+    pub(super) names: BTreeSet<Name>,
+    /// The atoms of `properties` in branches.
+    pub(super) listed: Vec<MembersAt>,
+    /// Each name is there only where it is declared.
+    pub(super) declared: ConditionId,
+    /// The object stays open.
+    pub(super) open: ConditionId,
+}
+
+impl Normaliser {
+    /// The names that the kept choices of an alternative declare, beside some that are declared
+    /// anyway; `None` where they are too many to say.
+    pub(super) fn chosen_names(
+        &mut self,
+        o: &ObjectShape,
+        anyway: &BTreeSet<Name>,
+        lists_some: bool,
+    ) -> Result<Option<ChosenNames>, Error> {
+        let mut all = Spoken::default();
+        for (node, atom) in o.choices.list() {
+            if !self.spoken_by_atom(*node, *atom, &mut all, 0)? {
+                return Ok(None);
+            }
+        }
+        let mut names = BTreeSet::new();
+        let mut listed = Vec::new();
+        all.each(&mut |spoken| {
+            names.extend(spoken.names.iter().cloned());
+            listed.extend(spoken.listed.iter().copied());
+        });
+        names.retain(|name| !anyway.contains(name));
+        let mut open = vec![self.speaks_of_others(&all)];
+        if !lists_some {
+            open.push(self.lists_nothing(&all));
+        }
+        let open = self.conditions.any(open);
+        let declared = match open {
+            TRUE => TRUE,
+            _ => match self.each_is_declared(&all, anyway, &names)? {
+                Some(declared) => declared,
+                None => return Ok(None),
+            },
+        };
+        Ok(Some(ChosenNames {
+            names,
+            listed,
+            declared,
+            open,
+        }))
+    }
+
+    /// Adds what a location says of names; `false` where it nests too deep, or cannot be a
+    /// condition.
+    fn speak(&mut self, node: NodeId, out: &mut Spoken, depth: usize) -> Result<bool, Error> {
+        if depth > MOST_DEPTH {
+            return Ok(false);
+        }
+        for index in 0..self.schema.atoms(node).len() {
+            if !self.spoken_by_atom(node, index as u16, out, depth)? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    fn spoken_by_atom(
+        &mut self,
+        node: NodeId,
+        index: u16,
+        out: &mut Spoken,
+        depth: usize,
+    ) -> Result<bool, Error> {
+        self.work(node, STEP)?;
+        let atom = &self.schema.atoms(node)[index as usize];
+        match &atom.kind {
+            AtomKind::Members(members) => {
+                if members.additional_said || !members.patterns.is_empty() {
+                    out.of_others = Others::Said;
+                }
+                if atom.keyword == LISTS {
+                    out.listed.push((node, index));
+                }
+                out.names.extend(members.names.order().cloned());
+            }
+            AtomKind::UnevaluatedProperties(_) => out.of_others = Others::Said,
+            AtomKind::Required(names) => out.names.extend(names.iter().cloned()),
+            AtomKind::DependentRequired(lists) => {
+                for (name, needed) in lists {
+                    out.names.insert(name.clone());
+                    out.names.extend(needed.iter().cloned());
+                }
+            }
+            AtomKind::DependentSchemas(list) => {
+                for (name, then) in list.clone() {
+                    let there = self.conditions.there(&name);
+                    let Some(mut way) = self.way(&[then], there, depth)? else {
+                        return Ok(false);
+                    };
+                    way.spoken.names.insert(name);
+                    let without = Way {
+                        holds: self.conditions.not(there),
+                        spoken: Spoken::default(),
+                    };
+                    out.choices.push(Choice {
+                        ways: vec![without, way],
+                        holding: Holding::One,
+                    });
+                }
+            }
+            AtomKind::AllOf(nodes) => {
+                for node in nodes.clone() {
+                    if !self.speak(node, out, depth + 1)? {
+                        return Ok(false);
+                    }
+                }
+            }
+            AtomKind::Ref(to) => return self.speak(*to, out, depth + 1),
+            AtomKind::AnyOf(nodes) | AtomKind::OneOf(nodes) => {
+                let holding = match &atom.kind {
+                    AtomKind::AnyOf(_) => Holding::Some,
+                    _ => Holding::One,
+                };
+                let mut ways = Vec::with_capacity(nodes.len());
+                for node in nodes.clone() {
+                    match self.way(&[node], TRUE, depth)? {
+                        Some(way) => ways.push(way),
+                        None => return Ok(false),
+                    }
+                }
+                ways.retain(|way| way.holds != FALSE);
+                out.choices.push(Choice { ways, holding });
+            }
+            AtomKind::If {
+                condition,
+                then,
+                otherwise,
+            } => {
+                let (condition, then, otherwise) = (*condition, *then, *otherwise);
+                let Some(holds) = self.condition_of(condition, depth + 1)? else {
+                    return Ok(false);
+                };
+                let fails = self.conditions.not(holds);
+                let yes = self.way(&[condition, then], TRUE, depth)?;
+                let no = self.way(&[otherwise], fails, depth)?;
+                let (Some(yes), Some(no)) = (yes, no) else {
+                    return Ok(false);
+                };
+                out.choices.push(Choice {
+                    ways: vec![yes, no],
+                    holding: Holding::One,
+                });
+            }
+            _ => {}
+        }
+        Ok(true)
+    }
+
+    /// A way that follows some locations, where something else holds.
+    fn way(
+        &mut self,
+        nodes: &[NodeId],
+        beside: ConditionId,
+        depth: usize,
+    ) -> Result<Option<Way>, Error> {
+        let mut spoken = Spoken::default();
+        let mut holds = vec![beside];
+        for node in nodes {
+            let Some(condition) = self.condition_of(*node, depth + 1)? else {
+                return Ok(None);
+            };
+            if !self.speak(*node, &mut spoken, depth + 1)? {
+                return Ok(None);
+            }
+            holds.push(condition);
+        }
+        let holds = self.conditions.all(holds);
+        Ok(Some(Way { holds, spoken }))
+    }
+
+    /// A way is followed that speaks of other members.
+    fn speaks_of_others(&mut self, spoken: &Spoken) -> ConditionId {
+        if spoken.of_others == Others::Said {
+            return TRUE;
+        }
+        let mut any = Vec::new();
+        for way in spoken.choices.iter().flat_map(|choice| &choice.ways) {
+            let inner = self.speaks_of_others(&way.spoken);
+            any.push(self.conditions.all(vec![way.holds, inner]));
+        }
+        self.conditions.any(any)
+    }
+
+    /// Ways are followed that list no `properties`.
+    fn lists_nothing(&mut self, spoken: &Spoken) -> ConditionId {
+        if !spoken.listed.is_empty() {
+            return FALSE;
+        }
+        let mut all = Vec::new();
+        for choice in &spoken.choices {
+            let mut any = Vec::new();
+            let mut is_certain = true;
+            for way in &choice.ways {
+                let inner = self.lists_nothing(&way.spoken);
+                is_certain &= inner == TRUE;
+                any.push(self.conditions.all(vec![way.holds, inner]));
+            }
+            if !is_certain {
+                all.push(self.conditions.any(any));
+            }
+        }
+        self.conditions.all(all)
+    }
+
+    /// Each of some names is there only where a way is followed that declares it; `None` where
+    /// there are too many ways.
+    fn each_is_declared(
+        &mut self,
+        all: &Spoken,
+        anyway: &BTreeSet<Name>,
+        names: &BTreeSet<Name>,
+    ) -> Result<Option<ConditionId>, Error> {
+        let mut exclusive = Vec::new();
+        let mut picked: Vec<Vec<Picked>> = Vec::new();
+        let most = self.options.max_alternatives;
+        let mut always = anyway.clone();
+        for choice in &all.choices {
+            if choice.is_exclusive() {
+                exclusive.push(choice);
+                continue;
+            }
+            let Some(ways) = self.picked(choice, anyway, most)? else {
+                return Ok(None);
+            };
+            match ways.split_first() {
+                // The same names, whichever is followed.
+                Some((first, others)) if others.iter().all(|way| way.names == first.names) => {
+                    always.extend(first.names.iter().cloned());
+                }
+                _ => picked.push(ways),
+            }
+        }
+        // Choices that have names in common are made together.
+        let mut together: Vec<(BTreeSet<Name>, Vec<Picked>)> = Vec::new();
+        for ways in picked {
+            let mut own: BTreeSet<Name> = ways.iter().flat_map(|way| &way.names).cloned().collect();
+            let mut ways = ways;
+            let mut at = 0;
+            while at < together.len() {
+                if together[at].0.is_disjoint(&own) {
+                    at += 1;
+                    continue;
+                }
+                let (names, others) = together.swap_remove(at);
+                if ways.len().saturating_mul(others.len()) > most {
+                    return Ok(None);
+                }
+                ways = self.product(&ways, &others)?;
+                own.extend(names);
+            }
+            together.push((own, ways));
+        }
+        let mut parts = Vec::new();
+        let mut left: BTreeSet<&Name> = names.iter().collect();
+        for (own, ways) in &together {
+            let mut any = Vec::with_capacity(ways.len());
+            for way in ways {
+                let mut holds = vec![way.holds];
+                for name in own.difference(&way.names).filter(|n| !always.contains(*n)) {
+                    holds.push(self.only_if_declared(&exclusive, name)?);
+                }
+                any.push(self.conditions.all(holds));
+            }
+            parts.push(self.conditions.any(any));
+            left.retain(|name| !own.contains(*name));
+        }
+        for name in left {
+            if !always.contains(name) {
+                parts.push(self.only_if_declared(&exclusive, name)?);
+            }
+        }
+        Ok(Some(self.conditions.all(parts)))
+    }
+
+    fn only_if_declared(&mut self, choices: &[&Choice], name: &Name) -> Result<ConditionId, Error> {
+        let there = self.conditions.there(name);
+        let declared = self.is_declared(choices, name)?;
+        Ok(self.conditions.implied(there, declared))
+    }
+
+    /// A way is followed that declares a name.
+    fn is_declared(&mut self, choices: &[&Choice], name: &Name) -> Result<ConditionId, Error> {
+        let mut any = Vec::new();
+        for way in choices.iter().flat_map(|choice| &choice.ways) {
+            self.work(ROOT, 2)?;
+            if way.spoken.names.contains(name) {
+                any.push(way.holds);
+            } else if !way.spoken.choices.is_empty() {
+                let inner: Vec<&Choice> = way.spoken.choices.iter().collect();
+                let inner = self.is_declared(&inner, name)?;
+                any.push(self.conditions.all(vec![way.holds, inner]));
+            }
+        }
+        Ok(self.conditions.any(any))
+    }
+
+    /// The ways of a choice, each with all that it may choose itself; `None` where that are too
+    /// many.
+    fn picked(
+        &mut self,
+        choice: &Choice,
+        anyway: &BTreeSet<Name>,
+        most: usize,
+    ) -> Result<Option<Vec<Picked>>, Error> {
+        let mut out = Vec::new();
+        for way in &choice.ways {
+            let names = way.spoken.names.difference(anyway).cloned().collect();
+            let mut ways = vec![Picked {
+                holds: way.holds,
+                names,
+            }];
+            for inner in &way.spoken.choices {
+                let Some(inner) = self.picked(inner, anyway, most)? else {
+                    return Ok(None);
+                };
+                // Nothing depends on what declares nothing: the way holds where one of them does.
+                if inner.iter().all(|one| one.names.is_empty()) {
+                    continue;
+                }
+                if ways.len().saturating_mul(inner.len()) > most {
+                    return Ok(None);
+                }
+                ways = self.product(&ways, &inner)?;
+            }
+            out.extend(ways);
+            if out.len() > most {
+                return Ok(None);
+            }
+        }
+        Ok(Some(out))
+    }
+
+    fn product(&mut self, some: &[Picked], others: &[Picked]) -> Result<Vec<Picked>, Error> {
+        let mut out = Vec::with_capacity(some.len() * others.len());
+        for (a, b) in some.iter().flat_map(|a| others.iter().map(move |b| (a, b))) {
+            let names: BTreeSet<Name> = a.names.union(&b.names).cloned().collect();
+            self.work(ROOT, STEP * (1 + names.len()))?;
+            let holds = self.conditions.all(vec![a.holds, b.holds]);
+            out.push(Picked { holds, names });
+        }
+        Ok(out)
+    }
+}
+
+/// A way with all that it chooses.
+struct Picked {
+    holds: ConditionId,
+    names: BTreeSet<Name>,
+}
+
+impl Spoken {
+    /// Tells of itself and of all that may be followed.
+    fn each(&self, tell: &mut impl FnMut(&Spoken)) {
+        tell(self);
+        for way in self.choices.iter().flat_map(|choice| &choice.ways) {
+            way.spoken.each(tell);
+        }
+    }
+}
+
+impl Choice {
+    /// Says whether the ways that are followed are those that hold, here and further in.
+    fn is_exclusive(&self) -> bool {
+        let mut inner = self.ways.iter().flat_map(|way| &way.spoken.choices);
+        self.holding == Holding::One && inner.all(Choice::is_exclusive)
+    }
+}
