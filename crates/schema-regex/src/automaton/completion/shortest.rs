@@ -264,7 +264,7 @@ impl SchemaAutomaton {
                 );
             }
             for i in key.used.lo as usize..key.used.hi as usize {
-                heads.extend(seen.list[i][key.used.read as usize..].chars().next());
+                heads.extend(seen.list.get(i)[key.used.read as usize..].chars().next());
             }
             heads.sort_unstable();
             heads.dedup();
