@@ -478,3 +478,70 @@ fn lists_of_different_items_are_completed() {
                       "uniqueItems": true, "minItems": 4});
     assert_eq!(completed(&items(item, 24)).len(), 24);
 }
+
+/// Objects with a text of any length and lists of few values that differ, one in another.
+fn noted(dice: &mut Dice) -> Value {
+    let (values, _) = few(dice, 0);
+    let mut inner = json!({"type": "array", "uniqueItems": true, "items": values});
+    if dice.roll(2) == 0 {
+        inner["minItems"] = json!(1);
+    }
+    for _ in 0..dice.roll(3) {
+        inner = match dice.roll(3) {
+            0 => json!({"type": "array", "uniqueItems": true, "items": inner}),
+            1 => json!({"type": "object", "properties": {"in": inner}, "additionalProperties": false}),
+            _ => json!({"type": "array", "items": inner, "maxItems": 2}),
+        };
+    }
+    let item = json!({"type": "object", "required": ["note"], "additionalProperties": false,
+                      "properties": {"note": {"type": "string"}, "of": inner}});
+    json!({"type": "array", "uniqueItems": true, "minItems": dice.roll(3), "items": item})
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(cases() / 2) })]
+
+    /// No place is a dead end, and all that comes is valid.
+    #[test]
+    fn lists_of_few_values_inside_of_items_without_end(seed in 1u64..) {
+        let mut dice = Dice(seed);
+        let schema = noted(&mut dice);
+        wanders(&schema, &mut dice);
+    }
+}
+
+/// Sixteen hundred objects took half a minute, and each member of an object a walk over those
+/// before it.
+#[test]
+fn thousands_of_items_and_names_are_read() {
+    let item = |n: u32| format!(r#"{{"id":{n},"name":"n{}","kind":"{}"}}"#, n % 40, n % 3);
+    let properties =
+        json!({"id": {"type": "integer"}, "name": {"type": "string"}, "kind": {"type": "string"}});
+    let object = json!({"type": "object", "properties": properties, "required": ["id"]});
+    let automaton = compiled(&items(object, 0)).unwrap();
+    let begin = std::time::Instant::now();
+    let all: Vec<String> = (0..3_000).map(item).collect();
+    assert!(automaton.is_match(format!("[{}]", all.join(",")).as_bytes()));
+    let doubled = format!("[{},{}]", all.join(","), item(1_234));
+    assert!(!automaton.is_match(doubled.as_bytes()));
+    // As an engine reads, by tokens.
+    let mut state = automaton.start();
+    let mut x = automaton.scratch();
+    for piece in format!("[{},", all[..600].join(",")).as_bytes().chunks(5) {
+        automaton.advance(&mut state, piece, &mut x).unwrap();
+    }
+    let mut repeats = state.clone();
+    let old = item(321);
+    let (last, before) = old.as_bytes().split_last().unwrap();
+    automaton.advance(&mut repeats, before, &mut x).unwrap();
+    assert!(automaton.advance(&mut repeats, &[*last], &mut x).is_err());
+    automaton.advance(&mut state, item(600).as_bytes(), &mut x).unwrap();
+
+    let names: Vec<String> = (0..10_000).map(|n| format!(r#""name {n}":{n}"#)).collect();
+    let open = compiled(&json!({"type": "object"})).unwrap();
+    assert!(open.is_match(format!("{{{}}}", names.join(",")).as_bytes()));
+    let doubled = format!(r#"{{{},"name 77":1}}"#, names.join(","));
+    assert!(!open.is_match(doubled.as_bytes()));
+    // All of it takes half a second.
+    assert!(begin.elapsed().as_secs() < 30, "{:?}", begin.elapsed());
+}

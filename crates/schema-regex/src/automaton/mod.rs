@@ -403,9 +403,11 @@ impl SchemaAutomaton {
 
     /// Whether a text is admitted as a whole.
     pub fn is_match(&self, text: &[u8]) -> bool {
-        let mut scratch = self.scratch();
-        let mut state = self.start();
-        self.advance(&mut state, text, &mut scratch).is_ok() && self.is_accepting(&state)
+        let mut x = self.scratch();
+        // The text tells itself how it goes on: items that must differ are compared at their ends.
+        x.searching = true;
+        let end = self.read_on(self.first(), text, &mut x);
+        end.is_ok_and(|end| self.ends_at(end, &mut x))
     }
 }
 

@@ -129,6 +129,12 @@ impl Amounts {
             has_exponents: next.iter().any(|row| row[13] != DEAD || row[14] != DEAD),
         }
     }
+
+    /// Returns how many bytes lead at least from a state to acceptance, if any do.
+    pub(crate) fn far(&self, state: u32) -> Option<u32> {
+        let far = self.far[state as usize];
+        (far != u32::MAX).then_some(far)
+    }
 }
 
 impl NumberDfa {

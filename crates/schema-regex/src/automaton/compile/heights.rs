@@ -4,6 +4,7 @@
 
 use crate::automaton::machine::live::{Live, ObjectAt};
 use crate::automaton::machine::node::{EMPTY, Node};
+use crate::automaton::run::sorted::TextSet;
 use crate::normal::alternative::Kind;
 
 pub(crate) fn solve(nodes: &mut [Node]) {
@@ -58,7 +59,7 @@ fn has_container(live: &Live<'_>, node: &Node, goal: u32) -> bool {
         (0..m.threads.len() as u32).any(|t| {
             m.threads[t as usize].goal == goal
                 && live.array(m, t, 0, 0)
-                && m.catalog.has_room(m, (t, 0), 0, &[])
+                && m.catalog.has_room(m, (t, 0), 0, &TextSet::default())
         })
     });
     array

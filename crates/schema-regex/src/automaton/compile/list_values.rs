@@ -7,7 +7,7 @@ use crate::automaton::SchemaAutomaton;
 use crate::automaton::compile::endless::Plainly;
 use crate::automaton::compile::heights;
 use crate::automaton::machine::enough_values::{Catalog, most_items};
-use crate::automaton::machine::node::{ArrayMachine, Node};
+use crate::automaton::machine::node::ArrayMachine;
 use crate::automaton::machine::white_space::NO_SPACE;
 use crate::automaton::run::equality::canonical;
 use crate::automaton::run::scratch::{Config, Gap, NO_TEXT, Noted, Scratch, Top};
@@ -52,45 +52,7 @@ impl SchemaAutomaton {
                 heights::solve(nodes);
             }
         }
-        self.mark_nested(unique);
         Ok(())
-    }
-
-    /// Marks the arrays with items in which others begin of whose values some are listed.
-    fn mark_nested(&mut self, unique: &[(usize, NodeId)]) {
-        let is_listed = |node: &Node| {
-            let array = node.array.as_ref();
-            array.is_some_and(|m| m.unique && m.catalog.is_listed())
-        };
-        if unique.len() < 2 || !self.nodes.iter().any(is_listed) {
-            return;
-        }
-        let mut nested: Vec<usize> = Vec::new();
-        for (n, _) in unique {
-            let mut met = vec![false; self.nodes.len()];
-            let mut todo = vec![*n];
-            while let Some(at) = todo.pop() {
-                let inner = (0..).map_while(|i| heights::inner(&self.nodes[at], i));
-                for to in inner {
-                    let to = to as usize;
-                    if met.get(to) == Some(&false) {
-                        met[to] = true;
-                        todo.push(to);
-                    }
-                }
-            }
-            if (0..met.len()).any(|at| met[at] && is_listed(&self.nodes[at])) {
-                nested.push(*n);
-            }
-        }
-        let Some(nodes) = Arc::get_mut(&mut self.nodes) else {
-            return;
-        };
-        for n in nested {
-            if let Some(m) = &mut nodes[n].array {
-                m.catalog.is_nested = true;
-            }
-        }
     }
 
     fn catalog(&self, m: &ArrayMachine, at: NodeId) -> Result<Catalog, Error> {
@@ -199,7 +161,7 @@ impl SchemaAutomaton {
 
     /// Whether what comes next is one of numbers without end, or of further names without
     /// end: each of these is in some value, and no value has them all.
-    fn begins_endless(&self, config: &Config, x: &mut Scratch) -> bool {
+    pub(crate) fn begins_endless(&self, config: &Config, x: &mut Scratch) -> bool {
         let stack = config.stack;
         let value = match config.top {
             Top::Value { node, set, .. } => Some((node, set)),
@@ -273,7 +235,8 @@ impl SchemaAutomaton {
                 (least, is_complete) = (MAX_VALUES as u64 + 1, false);
                 break;
             }
-            let ways = self.ways(&at, MAX_VALUES + 1, x);
+            let most = MAX_VALUES + 1 + self.barred_by_arrays(at.config.stack, x);
+            let ways = self.ways(&at, most, x);
             pieces += ways.len();
             if pieces > MAX_PIECES {
                 is_complete = false;

@@ -1,12 +1,11 @@
 //! Completions of items that must differ: a value that is none of those before it, and
 //! that no item to come needs.
 
-use std::sync::Arc;
-
 use crate::automaton::SchemaAutomaton;
 use crate::automaton::machine::node::Span;
 use crate::automaton::run::equality::word_spelled;
 use crate::automaton::run::scratch::{Config, EMPTY_LIST, Gap, NO_TEXT, Scratch, Str, Top};
+use crate::automaton::run::sorted::TextSet;
 use crate::automaton::run::step::UNITS;
 use crate::automaton::run::string_bytes::Partial;
 use crate::automaton::run::string_leaves::string_start;
@@ -33,7 +32,7 @@ impl SchemaAutomaton {
         if frame.seen == 0 && !m.catalog.is_listed() {
             return None;
         }
-        let seen = Arc::clone(&x.seen.get(frame.seen).list);
+        let seen = x.seen.get(frame.seen).list.clone();
         let choices = self.item_choices(config.stack, x);
         let wanted = x.list(set);
         let searching = std::mem::replace(&mut x.searching, true);
@@ -84,7 +83,7 @@ impl SchemaAutomaton {
         &self,
         config: &Config,
         choice: &ItemChoice,
-        seen: &[Arc<str>],
+        seen: &TextSet,
         x: &mut Scratch,
     ) -> Option<Vec<u8>> {
         let Top::Value { node, space, .. } = config.top else {

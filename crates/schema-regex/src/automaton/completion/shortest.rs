@@ -4,13 +4,18 @@ use std::collections::{HashMap, VecDeque};
 
 use crate::automaton::SchemaAutomaton;
 use crate::automaton::machine::node::{ObjectMachine, StringMachine};
+use crate::automaton::run::number_bytes::number_state;
 use crate::automaton::run::scratch::{Config, EMPTY_LIST, Key, Noted, Scratch, Str, Top, UNKNOWN};
 use crate::automaton::run::string_bytes::Partial;
 use crate::automaton::run::string_leaves::string_goals;
 use crate::language::char_dfa::{CharDfa, DEAD};
+use crate::language::number_dfa::NumberDfa;
 
-/// The most states that are looked at for one string or number.
+/// The most states that are looked at for one string.
 const MAX_SEARCH: usize = 200_000;
+
+/// The bytes that numbers are made of, in the order in which they are tried.
+const NUMBER_BYTES: &[u8; 15] = b"0123456789.-eE+";
 
 /// The most states that are looked at for a name that is wanted, before any
 /// other one is taken.
@@ -45,41 +50,40 @@ const CONTINUATIONS: [u8; 64] = {
 };
 
 impl SchemaAutomaton {
+    /// The rest of a number, the first one of the shortest by the order of [`NUMBER_BYTES`].
+    ///
+    /// A number ends where any of its automata accepts, so that the nearest end is that of the nearest
+    /// one: each knows how far its states are from their ends, and no product is searched.
+    /// O(automata x bytes of the rest).
     pub(super) fn shortest_number(&self, config: Config, x: &mut Scratch) -> Option<Vec<u8>> {
         let Top::Number { node, set, state } = config.top else {
             return None;
         };
         let m = self.node(node).number.as_ref()?;
-        let step = |state: u32, byte: u8, x: &mut Scratch| -> Option<u32> {
-            match self
-                .next(
-                    Config {
-                        top: Top::Number { node, set, state },
-                        stack: 0,
-                        item: 0,
-                    },
-                    byte,
-                    x,
-                )?
-                .top
-            {
-                Top::Number { state, .. } => Some(state),
-                _ => None,
-            }
-        };
-        debug_assert!(!m.dfas.is_empty());
-        search(
-            state,
-            x,
-            MAX_SEARCH,
-            &mut |s, x| self.number_goals(node, set, *s, x) != EMPTY_LIST,
-            &mut |s, x| {
-                b"0123456789.-eE+"
-                    .iter()
-                    .filter_map(|b| step(*s, *b, x).map(|to| (vec![*b], to)))
+        let wanted = x.lists.get(set);
+        let mut at: Vec<(&NumberDfa, u32)> = m
+            .of(|goal| wanted.contains(&goal))
+            .map(|(number, dfa)| (dfa, number_state(m, number, state, x)))
+            .filter(|(_, state)| *state != DEAD)
+            .collect();
+        let far = |(dfa, state): &(&NumberDfa, u32)| dfa.amounts().far(*state);
+        let mut left = at.iter().filter_map(far).min()?;
+        let mut rest = Vec::new();
+        while left > 0 {
+            // What is farther away does not end in time.
+            at.retain(|here| far(here) == Some(left));
+            left -= 1;
+            let behind = |byte: u8| -> Vec<(&NumberDfa, u32)> {
+                let next = at.iter().map(|(dfa, state)| (*dfa, dfa.step(*state, byte)));
+                next.filter(|here| here.1 != DEAD && far(here) == Some(left))
                     .collect()
-            },
-        )
+            };
+            let mut ways = NUMBER_BYTES.iter().map(|byte| (*byte, behind(*byte)));
+            let (byte, next) = ways.find(|(_, next)| !next.is_empty())?;
+            rest.push(byte);
+            at = next;
+        }
+        Some(rest)
     }
 
     pub(super) fn shortest_string(&self, config: Config, x: &mut Scratch) -> Option<Vec<u8>> {
@@ -260,7 +264,7 @@ impl SchemaAutomaton {
                 );
             }
             for i in key.used.lo as usize..key.used.hi as usize {
-                heads.extend(seen.list[i][key.used.read as usize..].chars().next());
+                heads.extend(seen.list.get(i)[key.used.read as usize..].chars().next());
             }
             heads.sort_unstable();
             heads.dedup();

@@ -135,3 +135,50 @@ fn a_value_begins_with_what_leads_to_another_item() {
     assert!(is_finished);
     assert_eq!(text, "[0,1,2]");
 }
+
+/// A search through all automata at once, which took seconds for the masks of a text with a token
+/// budget, is the oracle.
+#[test]
+fn numbers_end_as_a_search_through_all_automata_says() {
+    let of = |n: u32| json!({"multipleOf": n});
+    let schemas = [
+        json!({"type": "number", "allOf": [
+            {"oneOf": [of(33), of(12), of(77)]},
+            {"oneOf": [{"allOf": [{"not": of(6)}, {"not": of(7)}]}, of(44)]},
+            {"oneOf": [{"not": of(11)}, of(13)]},
+            {"not": of(8)}]}),
+        json!({"type": "number", "oneOf": [of(3), of(5), {"minimum": 100}, {"enum": [7, 0.25]}]}),
+        json!({"type": "integer", "anyOf": [of(17), of(1_000), {"maximum": -300}]}),
+        json!({"type": "number"}),
+    ];
+    let bytes = b"0123456789.-eE+";
+    for schema in schemas {
+        let automaton = SchemaAutomaton::new(&schema, &Options::default()).unwrap();
+        let mut x = automaton.scratch();
+        let begun = [
+            "-", "0", "1", "12", "7", "-45", "1.", "0.2", "99", "123456", "5e", "43e-",
+        ];
+        for text in begun {
+            let Ok(config) = automaton.read_on(automaton.first(), text.as_bytes(), &mut x) else {
+                continue;
+            };
+            let mut met = std::collections::HashSet::from([config]);
+            let mut queue = std::collections::VecDeque::from([(config, Vec::new())]);
+            let nearest = loop {
+                let (at, text) = queue.pop_front().expect("it can be finished");
+                if automaton.has_ended(&at, &mut x) {
+                    break text;
+                }
+                for byte in bytes {
+                    if let Some(next) = automaton.next(at, *byte, &mut x)
+                        && met.insert(next)
+                    {
+                        queue.push_back((next, [&text[..], &[*byte]].concat()));
+                    }
+                }
+            };
+            let found = automaton.shortest_number(config, &mut x);
+            assert_eq!(found, Some(nearest), "{schema} behind {text}");
+        }
+    }
+}

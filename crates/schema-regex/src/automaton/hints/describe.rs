@@ -381,7 +381,7 @@ impl SchemaAutomaton {
         for before in before {
             let declared = m.names.list[names.lo as usize..names.hi as usize].iter();
             let declared = declared.map(|word| &word.text.as_bytes()[names.read as usize..]);
-            let used_names = seen[used.lo as usize..used.hi as usize].iter();
+            let used_names = seen.range(used.lo as usize..used.hi as usize);
             let used_names = used_names.map(|name| &name.as_bytes()[used.read as usize..]);
             let mut texts: Vec<(&[u8], u8)> = Vec::new();
             // Names that differ from all these go on along each of them.

@@ -278,6 +278,9 @@ fn push_frame(stack: u32, x: &Scratch, out: &mut Vec<u32>) -> bool {
     push_list(x, threads, out);
     push_list(x, used, out);
     let seen = x.seen.get(seen);
+    if seen.list.len() > MAX_KEY {
+        return false;
+    }
     out.push(seen.list.len() as u32);
     for name in seen.list.iter() {
         out.push(name.len() as u32);

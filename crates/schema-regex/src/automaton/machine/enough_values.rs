@@ -9,6 +9,7 @@ use rustc_hash::FxHashSet;
 
 use crate::automaton::machine::live::{Live, counts_hold};
 use crate::automaton::machine::node::{ArrayMachine, ArrayThread};
+use crate::automaton::run::sorted::TextSet;
 
 /// What is known of the values of items that must differ.
 #[derive(Debug, Default)]
@@ -24,8 +25,6 @@ pub(crate) struct Catalog {
     pub(crate) plenty: u64,
     /// The threads for which there are too few values.
     pub(crate) poor: Box<[bool]>,
-    /// Whether other arrays may begin in an item of whose values some are listed.
-    pub(crate) is_nested: bool,
 }
 
 /// Alike places of an array, and the values that they may have.
@@ -70,7 +69,6 @@ impl Catalog {
             least,
             plenty,
             poor: vec![false; m.threads.len()].into(),
-            is_nested: false,
         }
     }
 
@@ -78,7 +76,7 @@ impl Catalog {
     /// values on what may come, but that they must differ.
     pub(crate) fn only_compares(&self, items: usize) -> bool {
         let items = items as u64 + SOME_ITEMS;
-        !self.is_listed() && !self.is_nested && items < self.plenty
+        !self.is_listed() && items < self.plenty
     }
 
     /// At least how many values a goal of a member has.
@@ -103,9 +101,12 @@ impl Catalog {
         self.lists.get(at)?.get(goal as usize)?.as_deref()
     }
 
-    fn taken(&self, seen: &[Arc<str>]) -> Vec<bool> {
+    fn taken(&self, seen: &TextSet) -> Vec<bool> {
+        if seen.len() > self.all.len() {
+            return self.all.iter().map(|value| seen.has(value)).collect();
+        }
         let mut taken = vec![false; self.all.len()];
-        for item in seen {
+        for item in seen.iter() {
             if let Ok(at) = self.all.binary_search(item) {
                 taken[at] = true;
             }
@@ -120,7 +121,7 @@ impl Catalog {
         m: &ArrayMachine,
         (thread, progress): (u32, u32),
         index: u32,
-        seen: &[Arc<str>],
+        seen: &TextSet,
     ) -> bool {
         let t = &m.threads[thread as usize];
         if !t.unique {
@@ -146,7 +147,7 @@ impl Catalog {
         m: &ArrayMachine,
         (thread, progress): (u32, u32),
         index: u32,
-        seen: &[Arc<str>],
+        seen: &TextSet,
     ) -> Option<Vec<Arc<str>>> {
         let t = &m.threads[thread as usize];
         if !t.unique {

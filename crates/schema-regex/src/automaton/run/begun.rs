@@ -5,12 +5,14 @@ use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::Arc;
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::automaton::run::equality::{
-    MAX_DEPTH, Members, Reader, cut_string, spelled, word_spelled,
+    MAX_DEPTH, Members, Reader, cut_string, signed_digits, spelled, word_spelled,
 };
 use crate::automaton::run::scratch::{Frame, Scratch};
+use crate::automaton::run::seen::Seen;
+use crate::automaton::run::sorted::TextSet;
 use crate::language::escapes::is_never_raw;
 
 /// What is open in a value, up to a place between two of its tokens. A value may have all that
@@ -320,7 +322,7 @@ impl Piece {
 
     /// Whether one of several has it, which are sorted, where it is all that is known. Numbers
     /// are known to have no exponents, or are not.
-    fn is_in_some(&self, all: &[Arc<str>], exponents: Exponents) -> bool {
+    fn is_in_some(&self, all: &TextSet, exponents: Exponents) -> bool {
         let before = match self.at {
             Anchor::Start => self.text.as_str(),
             Anchor::Anywhere => "",
@@ -330,7 +332,7 @@ impl Piece {
         {
             return may_be_plain(begun, all);
         }
-        let mut alike = beginning_with(all, before).iter();
+        let mut alike = all.range(all.beginning_with(before));
         alike.any(|whole| self.is_in(whole))
     }
 }
@@ -348,35 +350,49 @@ impl Anchor {
 #[derive(Debug)]
 pub(crate) struct Begun {
     /// What is open in it, if it is an array or object.
-    place: Option<Arc<Container>>,
+    place: Option<Arc<Open>>,
     last: Piece,
-}
-
-/// What is known of an item between two of its tokens.
-#[derive(Debug)]
-struct Container {
-    open: Open,
-    /// Those of the items before it that it may become.
-    alike: Box<[u32]>,
+    /// Whether a further character adds its own spelling to the last piece.
+    is_in_string: bool,
 }
 
 impl Begun {
-    /// Whether it may become one of those items before it.
-    pub(crate) fn may_be_one_before(&self, seen: &[Arc<str>], exponents: Exponents) -> bool {
-        match &self.place {
-            Some(place) => {
-                let mut alike = place.alike.iter();
-                alike.any(|at| self.last.is_in(&seen[*at as usize]))
-            }
-            None => self.last.is_in_some(seen, exponents),
+    /// The items that are alike so far, inside of an item that is a string, or of one of the strings
+    /// of an object.
+    fn string_alike(&self, seen: &Seen) -> Option<Alike> {
+        let Piece { text, at, .. } = &self.last;
+        match self.place.as_deref().map(|open| &open.within[..]) {
+            _ if !self.is_in_string => None,
+            None if *at == Anchor::Start => Some(Alike::of(seen, Of::Texts, text)),
+            Some([object]) if *at == Anchor::Anywhere => Some(Alike {
+                decides: object.members.as_ref().is_some_and(Vec::is_empty),
+                ..Alike::of(seen, Of::Parts, text)
+            }),
+            _ => None,
         }
     }
 
-    /// The same of other values, which are sorted.
-    pub(crate) fn may_be_one_of(&self, all: &[Arc<str>], exponents: Exponents) -> bool {
+    /// Whether it may become one of the items before it. Those are looked through that have the
+    /// piece which the fewest of them have.
+    fn may_be_one_before(&self, seen: &Seen, exponents: Exponents) -> bool {
+        let Some(open) = &self.place else {
+            return match (&self.last.then, &*self.last.text, exponents) {
+                (Then::Number(begun), "", Exponents::Some) => Among::of_number("", begun, seen)
+                    .unwrap_or_else(|| Among::all(seen))
+                    .items(seen)
+                    .any(|whole| self.last.is_in(whole)),
+                _ => self.last.is_in_some(&seen.list, exponents),
+            };
+        };
+        let mut alike = open.narrowest(&self.last, seen, exponents).items(seen);
+        alike.any(|whole| open.may_be(whole) && self.last.is_in(whole))
+    }
+
+    /// The same of other values.
+    pub(crate) fn may_be_one_of(&self, all: &TextSet, exponents: Exponents) -> bool {
         match &self.place {
-            Some(place) => {
-                let is_in = |whole: &str| place.open.may_be(whole) && self.last.is_in(whole);
+            Some(open) => {
+                let is_in = |whole: &str| open.may_be(whole) && self.last.is_in(whole);
                 all.iter().any(|whole| is_in(whole))
             }
             None => self.last.is_in_some(all, exponents),
@@ -384,46 +400,186 @@ impl Begun {
     }
 }
 
-/// Places of items by their text so far, where in the text they begin, and the items before
-/// them: a walk goes on from each in many ways.
+/// Items among which all are that have something: by their own texts, or by their parts.
+struct Among {
+    of: Of,
+    places: [Range<usize>; 2],
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Of {
+    Texts,
+    Parts,
+}
+
+impl Among {
+    fn all(seen: &Seen) -> Among {
+        Among::texts(0..seen.list.len())
+    }
+
+    fn texts(places: Range<usize>) -> Among {
+        let places = [places, 0..0];
+        Among {
+            of: Of::Texts,
+            places,
+        }
+    }
+
+    /// Those with a part that begins like this.
+    fn parts(text: &str, seen: &Seen) -> Among {
+        let places = [seen.parts_beginning_with(text), 0..0];
+        Among {
+            of: Of::Parts,
+            places,
+        }
+    }
+
+    /// Those with a number behind a text that one which was begun may become, an exponent behind
+    /// it included; `None` where its digits say nothing yet.
+    fn of_number(before: &str, begun: &str, seen: &Seen) -> Option<Among> {
+        let end = begun.find(['e', 'E']).unwrap_or(begun.len());
+        let digits = signed_digits(&begun[..end]);
+        (digits.len() > 1).then(|| Among {
+            of: Of::Parts,
+            places: seen.numbers_beginning_with(before, &digits),
+        })
+    }
+
+    fn len(&self) -> usize {
+        self.places.iter().map(ExactSizeIterator::len).sum()
+    }
+
+    fn items(self, seen: &Seen) -> impl Iterator<Item = &Arc<str>> {
+        let [first, second] = self.places;
+        let (texts, parts) = match self.of {
+            Of::Texts => (first, [0..0, second]),
+            Of::Parts => (0..0, [first, second]),
+        };
+        let parts = parts.into_iter().flat_map(|places| seen.items_of(places));
+        seen.list.range(texts).chain(parts)
+    }
+}
+
+impl Open {
+    /// The fewest items among which all are that what is open may become, as far as one look tells.
+    fn narrowest(&self, last: &Piece, seen: &Seen, exponents: Exponents) -> Among {
+        let mut best = Among::all(seen);
+        let mut offer = |among: Among| {
+            if among.len() < best.len() {
+                best = among;
+            }
+        };
+        // The digits before the point stand in the spelling of a number without an exponent.
+        let whole = match (&last.then, exponents) {
+            (Then::Number(begun), Exponents::None) if !matches!(&**begun, "-" | "-0") => {
+                let end = begun.find('.').unwrap_or(begun.len());
+                match &begun[..end] {
+                    "-0" => "",
+                    whole => whole,
+                }
+            }
+            _ => "",
+        };
+        let pieces = self.within.iter().map(|within| (within.at, &within.text));
+        let pieces = pieces.filter(|(at, _)| *at == Anchor::Start);
+        if let Some((_, text)) = pieces.max_by_key(|(_, text)| text.len()) {
+            offer(Among::texts(seen.list.beginning_with(text)));
+        }
+        if last.at == Anchor::Start {
+            let text = last.text.clone() + whole;
+            offer(Among::texts(seen.list.beginning_with(&text)));
+        }
+        let Some(members) = self.within.first().and_then(|first| first.members.as_ref()) else {
+            return best;
+        };
+        for (_, member) in members {
+            offer(Among::parts(member, seen));
+        }
+        let is_inside = |within: &Within| within.members.is_none();
+        match &self.within[1..] {
+            [] if last.at == Anchor::Anywhere => {
+                offer(Among::parts(&(last.text.clone() + whole), seen));
+                if let (Then::Number(begun), Exponents::Some) = (&last.then, exponents)
+                    && let Some(among) = Among::of_number(&last.text, begun, seen)
+                {
+                    offer(among);
+                }
+            }
+            // All that is open of the member is arrays.
+            inner if !inner.is_empty() && inner.iter().all(is_inside) => {
+                offer(Among::parts(&(last.text.clone() + whole), seen));
+            }
+            // An array hands its text on to what is open in it.
+            inner => {
+                if let Some(within) = inner.iter().find(|within| !within.text.is_empty()) {
+                    offer(Among::parts(&within.text, seen));
+                }
+            }
+        }
+        best
+    }
+}
+
+/// Places of items by their text so far, where in the text they begin, and, where that counts, the
+/// items before them: a walk goes on from each in many ways.
 #[derive(Debug, Default)]
 pub(crate) struct Places {
-    known: FxHashMap<(u32, u32, u32), Arc<Container>>,
-    /// The same of items that are strings, inside of these.
+    known: FxHashMap<(u32, u32), Arc<Open>>,
+    /// The items before those that are strings, or have one open, from inside of these on.
     strings: FxHashMap<(u32, u32, u32), Alike>,
+    /// The items that can become none before them: nor does what goes on from there.
+    apart: FxHashSet<(u32, u32, u32)>,
     memory: usize,
 }
 
-/// The items that begin like a string that was begun.
+/// The items that begin like a string that was begun, or have a member that does.
 #[derive(Clone, Copy, Debug)]
 struct Alike {
+    of: Of,
     from: usize,
     to: usize,
     /// So many bytes of their spelling are those of the string.
     len: usize,
+    /// Whether the item may become any of them, whatever else is known of it.
+    decides: bool,
 }
 
 impl Alike {
     /// Those that begin like this, of all.
-    fn of(all: &[Arc<str>], text: &str) -> Alike {
-        let Range { start, end } = places_beginning_with(all, text);
+    fn of(all: &Seen, of: Of, text: &str) -> Alike {
+        let Range { start, end } = match of {
+            Of::Texts => all.list.beginning_with(text),
+            Of::Parts => all.parts_beginning_with(text),
+        };
         Alike {
+            of,
             from: start,
             to: end,
             len: text.len(),
+            decides: of == Of::Texts,
         }
     }
 
     /// Those that go on with a byte.
-    fn with(self, all: &[Arc<str>], byte: u8) -> Alike {
-        let Alike { from, to, len } = self;
-        let next = |whole: &Arc<str>| whole.as_bytes().get(len).copied();
-        let all = &all[from..to];
+    fn with(self, all: &Seen, byte: u8) -> Alike {
+        let Alike { from, to, len, .. } = self;
+        let next = |whole: &str| whole.as_bytes().get(len).copied();
+        let partition = |below: &dyn Fn(&str) -> bool| match self.of {
+            Of::Texts => all.list.partition(from..to, |text| below(text)),
+            Of::Parts => all.partition_parts(from..to, below),
+        };
         Alike {
-            from: from + all.partition_point(|whole| next(whole) < Some(byte)),
-            to: from + all.partition_point(|whole| next(whole) <= Some(byte)),
+            from: partition(&|whole| next(whole) < Some(byte)),
+            to: partition(&|whole| next(whole) <= Some(byte)),
             len: len + 1,
+            ..self
         }
+    }
+
+    /// Whether the item may become one of them; `None` where it takes more to tell.
+    fn answer(self) -> Option<bool> {
+        let is_some = self.from < self.to;
+        (self.decides || !is_some).then_some(is_some)
     }
 }
 
@@ -431,8 +587,8 @@ impl Alike {
 const MAX_PLACES: usize = 1 << 22;
 
 impl Places {
-    fn add(&mut self, key: (u32, u32, u32), place: &Arc<Container>) {
-        if self.has_room(place.open.memory() + size_of_val(&*place.alike)) {
+    fn add(&mut self, key: (u32, u32), place: &Arc<Open>) {
+        if self.has_room(place.memory()) {
             self.known.insert(key, Arc::clone(place));
         }
     }
@@ -443,6 +599,12 @@ impl Places {
         }
     }
 
+    fn add_apart(&mut self, key: (u32, u32, u32)) {
+        if self.has_room(size_of_val(&key)) {
+            self.apart.insert(key);
+        }
+    }
+
     /// Whether so many bytes may be added; if not, all is forgotten.
     fn has_room(&mut self, bytes: usize) -> bool {
         self.memory += bytes;
@@ -450,6 +612,7 @@ impl Places {
         if !has_room {
             self.known.clear();
             self.strings.clear();
+            self.apart.clear();
             self.memory = 0;
         }
         has_room
@@ -457,29 +620,61 @@ impl Places {
 }
 
 impl Scratch {
-    /// Whether an open item of an array may become one before it, if it is a string, and that was
-    /// asked before its last character. O(log items).
-    pub(crate) fn string_may_be_one_before(&mut self, text: u32, array: &Frame) -> Option<bool> {
+    /// Whether an open item of an array, of a text of all that is open, may become one before it.
+    /// O(log items) where that was asked before the last byte, and the item is a string or differs.
+    pub(crate) fn may_be_one_before(
+        &mut self,
+        text: u32,
+        array: &Frame,
+        exponents: Exponents,
+    ) -> bool {
+        let (start, seen) = (array.start, array.seen);
+        if seen == 0 {
+            return false;
+        }
+        let key = (text, start, seen);
+        let before = (self.text_before(text), start, seen);
+        if self.text_length(text) > start && self.places.apart.contains(&before) {
+            self.places.add_apart(key);
+            return false;
+        }
+        let known = self.string_may_be_one_before(text, array);
+        let may_be = known.unwrap_or_else(|| {
+            let begun = self.begun(text, array);
+            let seen = self.seen.get(seen);
+            if let Some(alike) = begun.string_alike(seen) {
+                self.places.add_string(key, alike);
+            }
+            begun.may_be_one_before(seen, exponents)
+        });
+        if !may_be {
+            self.places.add_apart(key);
+        }
+        may_be
+    }
+
+    /// The same inside of a string, if that was asked before its last character. O(log items).
+    fn string_may_be_one_before(&mut self, text: u32, array: &Frame) -> Option<bool> {
         let (start, seen) = (array.start, array.seen);
         let key = (text, start, seen);
         if let Some(known) = self.places.strings.get(&key) {
-            return Some(known.from < known.to);
+            return known.answer();
         }
         // It is a character, and spelled as it is.
         let is_spelled = |byte: &u8| byte.is_ascii() && !is_never_raw(*byte);
         let byte = self.last_byte(text).filter(is_spelled)?;
         let before = (self.text_before(text), start, seen);
         let before = self.places.strings.get(&before)?;
-        let alike = before.with(&self.seen.get(seen).list, byte);
+        let alike = before.with(self.seen.get(seen), byte);
         self.may_compare = self.may_compare.saturating_sub(1);
         self.places.add_string(key, alike);
-        Some(alike.from < alike.to)
+        alike.answer()
     }
 
     /// An open item of an array, of a text of all that is open. O(bytes since the last place
     /// between two tokens of it that was asked for).
     pub(crate) fn begun(&mut self, text: u32, array: &Frame) -> Begun {
-        let (start, seen) = (array.start, array.seen);
+        let start = array.start;
         let mut bytes: Vec<u8> = Vec::new();
         let mut texts = Vec::new();
         let mut place = None;
@@ -487,7 +682,7 @@ impl Scratch {
         while self.text_length(at) > start {
             let byte = self.last_byte(at).unwrap_or_default();
             if is_last(byte) {
-                place = self.places.known.get(&(at, start, seen)).map(Arc::clone);
+                place = self.places.known.get(&(at, start)).map(Arc::clone);
                 if place.is_some() {
                     break;
                 }
@@ -499,29 +694,36 @@ impl Scratch {
         bytes.reverse();
         self.may_compare = self.may_compare.saturating_sub(bytes.len() as u64);
         let nothing = Open::default();
-        let before: Option<&Container> = place.as_deref();
-        let (further, last) = before.map_or(&nothing, |p| &p.open).go_on(&bytes);
+        let (further, last) = place.as_deref().unwrap_or(&nothing).go_on(&bytes);
+        let is_in_string = match (&place, &further) {
+            (None, None) => last.is_string_of(&bytes),
+            _ => matches!(last.then, Then::Anything) && is_in_plain_string(&bytes),
+        };
         let Some((open, count)) = further else {
-            if place.is_none() && last.is_string_of(&bytes) {
-                let alike = Alike::of(&self.seen.get(seen).list, &last.text);
-                self.places.add_string((text, start, seen), alike);
-            }
-            return Begun { place, last };
+            return Begun {
+                place,
+                last,
+                is_in_string,
+            };
         };
-        let items = &self.seen.get(seen).list;
-        let may_be = |at: &u32| open.may_be(&items[*at as usize]);
-        let alike = match before {
-            Some(before) => before.alike.iter().copied().filter(may_be).collect(),
-            None => (0..items.len() as u32).filter(may_be).collect(),
-        };
-        let place = Arc::new(Container { open, alike });
+        let place = Arc::new(open);
         if is_last(bytes[count - 1]) {
             let behind = texts[texts.len() - count];
-            self.places.add((behind, start, seen), &place);
+            self.places.add((behind, start), &place);
         }
-        let place = Some(place);
-        Begun { place, last }
+        Begun {
+            place: Some(place),
+            last,
+            is_in_string,
+        }
     }
+}
+
+/// Whether a text from a place between two tokens on ends in a string, of which every character
+/// is spelled as it is.
+fn is_in_plain_string(text: &[u8]) -> bool {
+    let quotes = text.iter().filter(|byte| **byte == b'"').count();
+    quotes % 2 == 1 && !text.contains(&b'\\')
 }
 
 /// Whether a byte may be the last one before a place that is remembered.
@@ -546,23 +748,10 @@ pub(crate) enum Exponents {
     Some,
 }
 
-/// Those of sorted texts that begin like this.
-pub(crate) fn beginning_with<'a>(all: &'a [Arc<str>], before: &str) -> &'a [Arc<str>] {
-    &all[places_beginning_with(all, before)]
-}
-
-/// Where they are.
-fn places_beginning_with(all: &[Arc<str>], before: &str) -> Range<usize> {
-    let from = all.partition_point(|whole| **whole < *before);
-    let count = all[from..].partition_point(|whole| whole.starts_with(before));
-    from..from + count
-}
-
 /// Whether a number that was begun, and will have no exponent, may become one of some
 /// plain spellings.
-fn may_be_plain(begun: &str, all: &[Arc<str>]) -> bool {
-    let is_in = |text: &str| all.binary_search_by(|whole| (**whole).cmp(text)).is_ok();
-    if !beginning_with(all, begun).is_empty() {
+fn may_be_plain(begun: &str, all: &TextSet) -> bool {
+    if !all.beginning_with(begun).is_empty() {
         return true;
     }
     // Zeros behind the point, and a minus before zero, say nothing.
@@ -570,7 +759,7 @@ fn may_be_plain(begun: &str, all: &[Arc<str>]) -> bool {
         true => begun.trim_end_matches('0').trim_end_matches('.'),
         false => begun,
     };
-    is_in(short) || (matches!(short, "-" | "-0") && is_in("0"))
+    all.has(short) || (matches!(short, "-" | "-0") && all.has("0"))
 }
 
 /// Whether a number that was begun may become the one, spelled plainly, with
@@ -603,8 +792,142 @@ fn may_become(begun: &str, rest: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+    use serde_json::{Value, json};
+
     use super::*;
     use crate::automaton::run::equality::canonical;
+
+    /// How a value is written.
+    #[derive(Clone, Copy, PartialEq, Eq)]
+    enum Spelling {
+        Plain,
+        /// Members the last one first.
+        Backwards,
+        Exponents,
+    }
+
+    impl Spelling {
+        fn of(self, value: &Value) -> String {
+            let list = |all: Vec<String>| match self {
+                Spelling::Backwards => all.into_iter().rev().collect::<Vec<_>>().join(","),
+                _ => all.join(", "),
+            };
+            match value {
+                Value::Array(items) => {
+                    let items: Vec<String> = items.iter().map(|item| self.of(item)).collect();
+                    format!("[{}]", items.join(","))
+                }
+                Value::Object(all) => {
+                    let member = |(name, value): (&String, &Value)| {
+                        format!("{}: {}", json!(name), self.of(value))
+                    };
+                    format!("{{{}}}", list(all.iter().map(member).collect()))
+                }
+                Value::Number(n) if n.is_i64() && self == Spelling::Exponents => {
+                    format!("{n}0e-1")
+                }
+                other => other.to_string(),
+            }
+        }
+    }
+
+    /// What a string says byte by byte is what its whole beginning says.
+    #[test]
+    fn strings_in_objects_go_on_byte_by_byte() {
+        let mut seen = Seen::default();
+        for item in [
+            json!({"a": "x", "b": 1}),
+            json!({"a": "xy", "b": 2}),
+            json!({"b": "xy"}),
+            json!({"ab": "xyz"}),
+            json!("a"),
+        ] {
+            let item = canonical(item.to_string().as_bytes());
+            seen = seen.with_item(item).unwrap();
+        }
+        for text in [
+            &br#"{"a":"xyz"#[..],
+            br#"{ "ab": "xyz"#,
+            br#"{"b": 2, "a": "xyz"#,
+            br#"{"b":"xz"#,
+        ] {
+            let mut x = Scratch::new();
+            let array = Frame {
+                seen: x.seen.add(seen.clone()),
+                ..Frame::first(0, 0)
+            };
+            let mut at = crate::automaton::run::scratch::EMPTY_TEXT;
+            for (end, byte) in (1..).zip(text) {
+                at = x.add_text(at, u32::from(*byte));
+                let step = x.may_be_one_before(at, &array, Exponents::Some);
+                let mut other = Scratch::new();
+                let array = Frame {
+                    seen: other.seen.add(seen.clone()),
+                    ..array
+                };
+                let bytes = text[..end].iter();
+                let whole = bytes.fold(crate::automaton::run::scratch::EMPTY_TEXT, |t, b| {
+                    other.add_text(t, u32::from(*b))
+                });
+                let at_once = other.may_be_one_before(whole, &array, Exponents::Some);
+                assert_eq!(step, at_once, "{}", text[..end].escape_ascii());
+            }
+        }
+    }
+
+    fn values() -> impl Strategy<Value = Value> {
+        let numbers = [0.5, -0.5, 1.25, 0.05, 100.0, 12.5, -7.25];
+        let leaf = prop_oneof![
+            Just(json!(null)),
+            Just(json!(true)),
+            (-120..120i64).prop_map(|n| json!(n)),
+            prop::sample::select(numbers.to_vec()).prop_map(|n| json!(n)),
+            "[ab\"\\\\é,:{]{0,3}".prop_map(|text| json!(text)),
+        ];
+        leaf.prop_recursive(3, 12, 3, |inner| {
+            prop_oneof![
+                prop::collection::vec(inner.clone(), 0..3).prop_map(|items| json!(items)),
+                prop::collection::btree_map("[ab\"]{1,2}", inner, 0..3).prop_map(|all| json!(all)),
+            ]
+        })
+    }
+
+    proptest! {
+        /// What is found a walk over all items finds, too; and an item that is there is found
+        /// behind every beginning of every spelling.
+        #[test]
+        fn what_is_looked_up_is_what_a_walk_finds(
+            items in prop::collection::vec(values(), 0..40),
+            other in values(),
+        ) {
+            let mut seen = Seen::default();
+            for item in &items {
+                seen = seen.with_item(canonical(item.to_string().as_bytes())).unwrap_or(seen);
+            }
+            let spellings = [Spelling::Plain, Spelling::Backwards, Spelling::Exponents];
+            let all = items.iter().chain([&other]);
+            for (item, spelling) in all.flat_map(|item| spellings.map(|spelling| (item, spelling))) {
+                let text = spelling.of(item);
+                let is_there = seen.list.has(&canonical(text.as_bytes()));
+                for end in 0..=text.len() {
+                    let (further, last) = Open::default().go_on(&text.as_bytes()[..end]);
+                    let place = further.map(|(open, _)| Arc::new(open));
+                    let open = place.as_deref().cloned().unwrap_or_default();
+                    let is_in = |whole: &Arc<str>| open.may_be(whole) && last.is_in(whole);
+                    let found = seen.list.iter().any(is_in);
+                    let is_in_string = false;
+                    let begun = Begun { place, last, is_in_string };
+                    let looked_up = begun.may_be_one_before(&seen, Exponents::Some);
+                    prop_assert!(found || !looked_up, "{} of {}", end, text);
+                    prop_assert!(looked_up || !is_there, "{} of {}", end, text);
+                    if is_there && spelling != Spelling::Exponents {
+                        prop_assert!(begun.may_be_one_before(&seen, Exponents::None), "{} of {}", end, text);
+                    }
+                }
+            }
+        }
+    }
 
     /// Reads a text at once, and in two parts wherever it is between two tokens.
     fn may_equal(text: &[u8], whole: &str) -> bool {
@@ -634,17 +957,21 @@ mod tests {
         let items = ["", "a", "ab", "ab c", "abé", "b\\", "b\"x", "é"];
         let mut all: Vec<Arc<str>> = items.map(|item| spelled(item).into()).to_vec();
         all.sort_unstable();
+        let mut seen = Seen::default();
+        for item in &all {
+            seen = seen.with_item(item.to_string()).unwrap();
+        }
         for item in items {
             let begun = spelled(item);
             let begun = begun.strip_suffix('"').unwrap();
-            let here = Alike::of(&all, begun);
+            let here = Alike::of(&seen, Of::Texts, begun);
             for byte in (0x20..0x80).filter(|byte| !is_never_raw(*byte)) {
-                let further = here.with(&all, byte);
+                let further = here.with(&seen, byte);
                 let text = format!("{begun}{}", char::from(byte));
-                let again = Alike::of(&all, &text);
+                let again = Alike::of(&seen, Of::Texts, &text);
                 assert_eq!(further.to - further.from, again.to - again.from, "{text}");
-                let alike = &all[further.from..further.to];
-                assert!(alike.iter().all(|whole| whole.starts_with(&text)), "{text}");
+                let mut alike = seen.list.range(further.from..further.to);
+                assert!(alike.all(|whole| whole.starts_with(&text)), "{text}");
             }
         }
         let is_open = |text: &[u8]| {

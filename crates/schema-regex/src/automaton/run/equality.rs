@@ -156,6 +156,74 @@ impl<'t> Reader<'t> {
     }
 }
 
+/// A member of an object in its canonical spelling, with the comma behind it.
+pub(super) struct SpelledMember<'t> {
+    pub(super) text: &'t str,
+    /// Where its value begins.
+    colon: usize,
+}
+
+impl<'t> SpelledMember<'t> {
+    /// The name with what ends it.
+    pub(super) fn before_value(&self) -> &'t str {
+        &self.text[..self.colon]
+    }
+
+    pub(super) fn value(&self) -> &'t str {
+        &self.text[self.colon..]
+    }
+}
+
+/// The members of an object in its canonical spelling; none of any other value. O(length).
+pub(super) fn members_of(whole: &str) -> Vec<SpelledMember<'_>> {
+    let inside = whole.strip_prefix('{').and_then(|t| t.strip_suffix('}'));
+    let inside = inside.unwrap_or_default();
+    let mut out = Vec::new();
+    let (mut from, mut value, mut depth) = (0, 0, 0usize);
+    let (mut is_string, mut is_escaped) = (false, false);
+    for (at, byte) in inside.bytes().enumerate() {
+        match byte {
+            _ if is_escaped => is_escaped = false,
+            b'\\' => is_escaped = true,
+            b'"' => is_string = !is_string,
+            _ if is_string => {}
+            b'[' | b'{' => depth += 1,
+            b']' | b'}' => depth = depth.saturating_sub(1),
+            b':' if depth == 0 => value = at + 1,
+            b',' if depth == 0 => {
+                out.push(SpelledMember {
+                    text: &inside[from..=at],
+                    colon: value - from,
+                });
+                from = at + 1;
+            }
+            _ => {}
+        }
+    }
+    out
+}
+
+/// The sign and the digits of a number with which a canonical spelling begins, without the zeros
+/// before and behind them; `None` of anything else.
+pub(super) fn significant_digits(whole: &str) -> Option<String> {
+    let end = whole.find([',', ']', '}']).unwrap_or(whole.len());
+    let number = &whole[..end];
+    if !number.starts_with(|c: char| c == '-' || c.is_ascii_digit()) {
+        return None;
+    }
+    let mut out = signed_digits(number);
+    out.truncate(out.trim_end_matches('0').len());
+    Some(out)
+}
+
+/// The sign and the digits of a number, without the zeros before them.
+pub(super) fn signed_digits(number: &str) -> String {
+    let sign = if number.starts_with('-') { '-' } else { '+' };
+    let digits = number.chars().filter(char::is_ascii_digit);
+    let digits = digits.skip_while(|digit| *digit == '0');
+    std::iter::once(sign).chain(digits).collect()
+}
+
 /// The characters of a string that was begun, as far as they are complete.
 pub(crate) fn begun_string(text: &[u8]) -> String {
     let mut reader = Reader::new(text, Members::AsWritten);

@@ -2,8 +2,10 @@
 //! cannot become equal to one before it, it is read on as any other, and its
 //! masks are those of all such items. What can go wrong then is a further item,
 //! within one token: such tokens are exceptions.
-
-use std::sync::Arc;
+//!
+//! An array inside of such an item whose values are listed is followed from its own bracket on, as if it
+//! were the outermost. For example, behind `[{"note":"a","tags":["x"]},{"note":"b` a walk compares no note,
+//! but the tags of `","tags":["x","x"]` with each other.
 
 use fsm_index::Exception;
 
@@ -11,7 +13,10 @@ use crate::automaton::SchemaAutomaton;
 use crate::automaton::machine::node::ArrayMachine;
 use crate::automaton::run::equality::canonical;
 use crate::automaton::run::levels::Level;
-use crate::automaton::run::scratch::{Config, Frame, Gap, Noted, Scratch, Top, UNKNOWN_ITEM};
+use crate::automaton::run::scratch::{
+    Config, FORGOTTEN, Frame, Gap, Noted, Scratch, Top, UNKNOWN_ITEM,
+};
+use crate::automaton::run::sorted::TextSet;
 use crate::automaton::run::state::{Item, Load, State};
 use crate::automaton::run::string_bytes::Partial;
 
@@ -78,9 +83,10 @@ impl SchemaAutomaton {
                 if !self.only_compares(&frame, items) || node.depth > x.base_depth {
                     return None;
                 }
-                frame.seen = 0;
+                (frame.seen, frame.start) = (0, FORGOTTEN);
+            } else {
+                frame.start = 0;
             }
-            frame.start = 0;
             frames.push(frame);
             at = node.below;
         }
@@ -91,7 +97,10 @@ impl SchemaAutomaton {
     /// The string without escapes, as far as it was read, that is an item of an
     /// array whose items must differ, if any string may come there; and the
     /// items before it.
-    pub(crate) fn open_item<'s>(&self, state: &'s State) -> Option<(&'s [u8], &'s [Arc<str>])> {
+    pub(crate) fn open_item<'s>(
+        &self,
+        state: &'s State,
+    ) -> Option<(&'s [u8], Option<&'s TextSet>)> {
         let item = state.item()?;
         let Top::String { node, text, .. } = state.top else {
             return None;
@@ -100,7 +109,7 @@ impl SchemaAutomaton {
         let last = levels.next()?;
         let m = self.unique_array(&last.frame)?;
         let alone = !levels.any(|level| self.is_unique(&level.frame));
-        let items = last.seen().len();
+        let items = last.seen().map_or(0, TextSet::len);
         let differ = m.catalog.only_compares(items) && m.threads.iter().all(|t| t.unique);
         let free = self.node(node).string.as_ref()?.free.is_some();
         if !alone || !differ || !free || text.partial != Partial::None {
@@ -150,13 +159,16 @@ impl SchemaAutomaton {
     #[cold]
     pub(crate) fn item_exceptions(&self, state: &State, each: &mut dyn FnMut(Exception<'_>)) {
         let mut levels = state.below.iter();
-        let only_compares = |level: &Level| self.only_compares(&level.frame, level.seen().len());
+        let items = |level: &Level| level.seen().map_or(0, TextSet::len);
+        let only_compares = |level: &Level| self.only_compares(&level.frame, items(level));
         if state.item().is_none() || !levels.all(only_compares) {
             return;
         }
         if let Some((begun, seen)) = self.open_item(state) {
             let mut rest = Vec::new();
-            for item in seen {
+            let before = format!("\"{}", String::from_utf8_lossy(begun));
+            let alike = seen.map(|seen| seen.range(seen.beginning_with(&before)));
+            for item in alike.into_iter().flatten() {
                 let text = item.strip_prefix('"').and_then(|t| t.strip_suffix('"'));
                 let Some(end) = text.and_then(|text| text.as_bytes().strip_prefix(begun)) else {
                     continue;
@@ -215,7 +227,7 @@ impl SchemaAutomaton {
             let (string, behind) = token.split_at(end);
             if string.contains(&b'\\') {
                 let item = canonical(&[b"\"", begun, string, b"\""].concat());
-                if seen.binary_search_by(|other| (**other).cmp(&item)).is_ok() {
+                if seen.is_some_and(|seen| seen.has(&item)) {
                     return true;
                 }
             }

@@ -4,7 +4,9 @@
 use std::fmt;
 use std::sync::Arc;
 
-use crate::automaton::run::scratch::{EMPTY_LIST, FIXED_LISTS, Frame, Noted, Scratch, Seen};
+use crate::automaton::run::scratch::{EMPTY_LIST, FIXED_LISTS, Frame, Noted, Scratch};
+use crate::automaton::run::seen::Seen;
+use crate::automaton::run::sorted::TextSet;
 
 /// Open arrays and objects, the innermost first.
 #[derive(Clone, Default)]
@@ -108,8 +110,8 @@ impl Levels {
 
 impl Level {
     /// The further names, or the items that must differ.
-    pub(crate) fn seen(&self) -> &[Arc<str>] {
-        self.kept.as_ref().map_or(&[], |kept| &kept.seen.list)
+    pub(crate) fn seen(&self) -> Option<&TextSet> {
+        self.kept.as_ref().map(|kept| &kept.seen.list)
     }
 }
 

@@ -8,9 +8,9 @@ use crate::automaton::machine::node::{Choice, NO_CLASS, ObjectMachine, Span};
 use crate::automaton::run::after_names::AfterNames;
 use crate::automaton::run::object_steps::{are_several, set_bit};
 use crate::automaton::run::scratch::{
-    EMPTY_LIST, Frame, Gap, Key, Noted, Scratch, Seen, StackNode, Texts, Top, UNKNOWN, Usable,
-    threads_in,
+    EMPTY_LIST, Frame, Gap, Key, Noted, Scratch, StackNode, Texts, Top, UNKNOWN, Usable, threads_in,
 };
+use crate::automaton::run::seen::Seen;
 use crate::automaton::run::step::Next;
 use crate::automaton::run::string_bytes as text;
 use crate::automaton::run::string_bytes::{Partial, Sink};
@@ -253,7 +253,7 @@ impl SchemaAutomaton {
                     m.declared.len() as u32 + class
                 }
             };
-            if key.used.ends(|i| &seen.list[i]).is_some() {
+            if key.used.ends(|i| seen.list.get(i)).is_some() {
                 return None;
             }
             let mut frame = self.after_name(noted, number, x)?;
@@ -268,11 +268,7 @@ impl SchemaAutomaton {
                     .collect();
                 // Whether it is the name that began before the walk, nobody can
                 // tell: see `exceptions`.
-                if let Err(i) = next.list.binary_search_by(|n| (**n).cmp(&name)) {
-                    let mut list = next.list.to_vec();
-                    list.insert(i, name.into());
-                    next.list = list.into();
-                }
+                next = next.with_name(&name).unwrap_or(next);
             }
             frame.seen = x.seen.add(next);
             return Some((self.gap(Gap::Colon), x.push(frame, top.below)));
@@ -443,8 +439,10 @@ impl KeySink<'_> {
             .iter()
             .filter(|w| usable(&w.text))
             .count();
-        let spent = self.seen.list[used.lo as usize..used.hi as usize]
-            .iter()
+        let spent = self
+            .seen
+            .list
+            .range(used.lo as usize..used.hi as usize)
             .filter(|n| usable(n))
             .count();
         left > (declared + spent) as u64
@@ -457,7 +455,7 @@ impl KeySink<'_> {
             None => 0,
         };
         let names = key.names.step(c, |i| &self.m.names.list[i].text);
-        let used = key.used.step(c, |i| &self.seen.list[i]);
+        let used = key.used.step(c, |i| self.seen.list.get(i));
         (state, names, used)
     }
 }
@@ -492,7 +490,7 @@ impl Sink for KeySink<'_> {
         // Names and used names branch at single characters.
         let names = &m.names.list;
         let names = key.names.heads((lo, hi), |i| &names[i].text);
-        let used = key.used.heads((lo, hi), |i| &self.seen.list[i]);
+        let used = key.used.heads((lo, hi), |i| self.seen.list.get(i));
         let mut special: Vec<u32> = names.chain(used).collect();
         special.sort_unstable();
         special.dedup();

@@ -14,6 +14,7 @@
 //!   [`equality`] has one spelling for each value, [`begun`] what a value that was begun
 //!   tells of it, [`string_texts`] which strings it can become, [`ways_on`] how it goes on;
 //!   [`item_told_apart`] reads on items that differ already.
+//! - [`seen`]: the names and items that may not come again, in sets that grow ([`sorted`]).
 
 pub(crate) mod after_names;
 pub(crate) mod begun;
@@ -25,6 +26,8 @@ pub(crate) mod number_bytes;
 pub(crate) mod object_steps;
 pub(crate) mod plain_object;
 pub(crate) mod scratch;
+pub(crate) mod seen;
+pub(crate) mod sorted;
 pub(crate) mod state;
 pub(crate) mod step;
 pub(crate) mod string_bytes;

@@ -13,6 +13,7 @@ use rustc_hash::{FxBuildHasher, FxHashMap, FxHasher};
 use crate::automaton::machine::node::Span;
 use crate::automaton::run::begun::Places;
 use crate::automaton::run::object_steps::ObjectSteps;
+use crate::automaton::run::seen::Seen;
 use crate::automaton::run::string_bytes::Partial;
 use crate::automaton::run::unique_items::ItemChoices;
 
@@ -190,7 +191,7 @@ pub(crate) struct Frame {
     /// The number of the open member.
     pub(crate) member: u32,
     /// In an array of different items: where in the text its item began; 0 in the outermost,
-    /// with whose items the text begins anew.
+    /// with whose items the text begins anew; [`FORGOTTEN`] where the text of its item is not kept.
     pub(crate) start: u32,
 }
 
@@ -311,6 +312,9 @@ pub(crate) const EMPTY_TEXT: u32 = 1;
 /// another reason: see `different`.
 pub(crate) const UNKNOWN_ITEM: u32 = u32::MAX;
 
+/// That the text of the item of an array is not kept: see [`Frame::start`]. No text is as long.
+pub(crate) const FORGOTTEN: u32 = u32::MAX;
+
 /// Whether the text of an item is kept, to be compared with those before it.
 pub(crate) fn is_kept(item: u32) -> bool {
     item != NO_TEXT && item != UNKNOWN_ITEM
@@ -363,14 +367,6 @@ impl Hash for Key {
             self.partial.hash(hasher);
         }
     }
-}
-
-/// Names or items that may not come again: sorted.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
-pub(crate) struct Seen {
-    pub(crate) list: Arc<[Arc<str>]>,
-    /// Whether there is one more, a further name that began before the walk.
-    pub(crate) unknown: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -1,7 +1,5 @@
 //! One byte: from one configuration to the next, or to none.
 
-use std::sync::Arc;
-
 use crate::automaton::SchemaAutomaton;
 use crate::automaton::machine::live::{Live, ObjectAt};
 use crate::automaton::machine::node::{Node, Span, has_goal};
@@ -9,9 +7,10 @@ use crate::automaton::machine::white_space::NO_SPACE;
 use crate::automaton::run::equality;
 use crate::automaton::run::object_steps::are_several;
 use crate::automaton::run::scratch::{
-    Config, EMPTY_LIST, EMPTY_TEXT, FIRST, FIRST_THREAD, Frame, Gap, Key, NAMED, NO_TEXT, Noted,
-    Scratch, Seen, Str, Top, UNKNOWN_ITEM, is_kept, threads_in,
+    Config, EMPTY_LIST, EMPTY_TEXT, FIRST, FIRST_THREAD, FORGOTTEN, Frame, Gap, Key, NAMED,
+    NO_TEXT, Noted, Scratch, Str, Top, UNKNOWN_ITEM, is_kept, threads_in,
 };
+use crate::automaton::run::sorted::TextSet;
 use crate::automaton::run::string_bytes as text;
 use crate::automaton::run::string_bytes::Partial;
 use crate::automaton::run::string_leaves::{StringSink, string_goals, string_live, string_start};
@@ -41,7 +40,7 @@ impl SchemaAutomaton {
         // Whether an item that must differ is open has only changed where an
         // array was opened or closed.
         if x.depth(stack) != x.depth(config.stack) {
-            item = self.item_after(stack, item, x);
+            item = self.item_after(config.stack, stack, item, x);
         } else if is_kept(item) && byte == b',' && self.is_outermost(top, stack, x) {
             item = EMPTY_TEXT;
         }
@@ -74,20 +73,27 @@ impl SchemaAutomaton {
         frame.start == 0 && self.is_unique(&frame)
     }
 
-    fn item_after(&self, stack: u32, item: u32, x: &mut Scratch) -> u32 {
+    /// The text of the item that is open where an array or object was opened or closed.
+    fn item_after(&self, before: u32, stack: u32, item: u32, x: &mut Scratch) -> u32 {
         if item == NO_TEXT {
             // Outside of all such arrays only one that was just opened counts.
             let opened = stack != 0 && self.is_unique(&x.frame(stack).frame);
             return if opened { EMPTY_TEXT } else { NO_TEXT };
         }
         let mut at = stack;
-        let mut inside = false;
-        while at != 0 && !inside {
+        while at != 0 {
             let node = x.peek(Noted::beside_masks(at));
-            inside = self.is_unique(&node.frame);
+            if self.is_unique(&node.frame) {
+                let is_opened = at == stack && x.depth(stack) > x.depth(before);
+                return match node.frame.start {
+                    FORGOTTEN => UNKNOWN_ITEM,
+                    0 if is_opened && item == UNKNOWN_ITEM => EMPTY_TEXT,
+                    _ => item,
+                };
+            }
             at = node.below;
         }
-        if inside { item } else { NO_TEXT }
+        NO_TEXT
     }
 
     fn dispatch(&self, top: Top, stack: u32, byte: u8, item: u32, x: &mut Scratch) -> Next {
@@ -285,10 +291,11 @@ impl SchemaAutomaton {
                 let live = self.live(room - 1);
                 let wanted = x.list(set);
                 let mut threads = Vec::new();
+                let nothing = TextSet::default();
                 for (t, thread) in m.threads.iter().enumerate() {
                     if has_goal(&wanted, thread.goal)
                         && live.array(m, t as u32, 0, 0)
-                        && m.catalog.has_room(m, (t as u32, 0), 0, &[])
+                        && m.catalog.has_room(m, (t as u32, 0), 0, &nothing)
                     {
                         threads.extend([t as u32, 0]);
                     }
@@ -300,6 +307,8 @@ impl SchemaAutomaton {
                 frame.is_object = false;
                 if is_kept(item) {
                     frame.start = x.text_length(item);
+                } else if item == UNKNOWN_ITEM && m.unique && !m.catalog.is_listed() {
+                    frame.start = FORGOTTEN;
                 }
                 let stack = x.push(frame, stack);
                 Some((self.gap(Gap::ArrayStart), stack))
@@ -366,19 +375,11 @@ impl SchemaAutomaton {
         let m = node.array.as_ref()?;
         let member = m.member(frame.pos);
         let mut doubled = false;
-        if m.unique && item != UNKNOWN_ITEM {
-            let text: Arc<str> = equality::canonical(&x.bytes(item, frame.start)).into();
-            let seen = x.seen.get(frame.seen);
-            match seen.list.binary_search(&text) {
-                Ok(_) => doubled = true,
-                Err(i) => {
-                    let mut list = seen.list.to_vec();
-                    list.insert(i, text);
-                    frame.seen = x.seen.add(Seen {
-                        list: list.into(),
-                        unknown: false,
-                    });
-                }
+        if m.unique && item != UNKNOWN_ITEM && frame.start != FORGOTTEN {
+            let text = equality::canonical(&x.bytes(item, frame.start));
+            match x.seen.get(frame.seen).with_item(text) {
+                Some(seen) => frame.seen = x.seen.add(seen),
+                None => doubled = true,
             }
         }
         let pos = m.behind(frame.pos);
@@ -478,7 +479,7 @@ impl SchemaAutomaton {
             (Gap::AfterItem, b',') => {
                 // The text begins anew with an item of the outermost array.
                 let start = match x.frame(stack).frame.start {
-                    0 => 0,
+                    kept @ (0 | FORGOTTEN) => kept,
                     _ if is_kept(item) => x.text_length(item),
                     _ => 0,
                 };

@@ -2,13 +2,12 @@
 //! is asked of it.
 
 use std::collections::{BinaryHeap, HashSet};
-use std::sync::Arc;
 
 use crate::automaton::SchemaAutomaton;
 use crate::automaton::machine::node::{Leaf, Span, StringMachine};
-use crate::automaton::run::begun::beginning_with;
 use crate::automaton::run::equality::spelled;
 use crate::automaton::run::scratch::{Scratch, Str};
+use crate::automaton::run::sorted::TextSet;
 use crate::automaton::run::string_bytes as text;
 use crate::automaton::run::string_bytes::{Partial, Sink};
 use crate::automaton::run::string_leaves::{leaf_live, leaf_state};
@@ -141,13 +140,13 @@ impl<'a> LeafAt<'a> {
 
     /// A text from the beginning of a string on that is none of some values, found by how
     /// many there are behind each character. `None` is no proof that there is none.
-    pub(crate) fn another(&self, lists: &[&[Arc<str>]]) -> Option<String> {
+    pub(crate) fn another(&self, lists: &[&TextSet]) -> Option<String> {
         let dfa = &self.m.dfas[self.leaf().dfa? as usize];
         let (mut state, mut length, mut text) = (self.state, 0u32, String::new());
         let known = |text: &str| -> usize {
             let begun = spelled(text);
             let begun = begun.strip_suffix('"').unwrap_or_default();
-            let alike = lists.iter().map(|list| beginning_with(list, begun).len());
+            let alike = lists.iter().map(|list| list.beginning_with(begun).len());
             alike.sum()
         };
         let words = |state: u32, length: u32| {
@@ -158,8 +157,7 @@ impl<'a> LeafAt<'a> {
         loop {
             if words(state, length) {
                 let whole = spelled(&text);
-                let is = |list: &&[Arc<str>]| list.binary_search_by(|v| (**v).cmp(&*whole)).is_ok();
-                if !lists.iter().any(is) {
+                if !lists.iter().any(|list| list.has(&whole)) {
                     return Some(text);
                 }
             }

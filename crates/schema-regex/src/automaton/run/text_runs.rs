@@ -85,7 +85,7 @@ impl SchemaAutomaton {
                 };
                 let names = key.names.go_on(run.as_bytes(), |i| &m.names.list[i].text);
                 let seen = &x.seen.get(frame.seen).list;
-                let used = key.used.go_on(run.as_bytes(), |i| &seen[i]);
+                let used = key.used.go_on(run.as_bytes(), |i| seen.get(i));
                 let next = Key {
                     state,
                     names,

@@ -6,10 +6,11 @@ use std::sync::Arc;
 
 use crate::automaton::SchemaAutomaton;
 use crate::automaton::machine::live::Live;
-use crate::automaton::run::begun::{Exponents, beginning_with};
+use crate::automaton::run::begun::Exponents;
 use crate::automaton::run::equality::{begun_string, canonical_beginning, spelled, word_spelled};
 use crate::automaton::run::number_bytes::number_state;
-use crate::automaton::run::scratch::{Config, Gap, Noted, Scratch, Top, threads_in};
+use crate::automaton::run::scratch::{Config, FORGOTTEN, Gap, Noted, Scratch, Top, threads_in};
+use crate::automaton::run::sorted::TextSet;
 use crate::automaton::run::string_bytes::Partial;
 use crate::automaton::run::string_leaves::leaf_state;
 use crate::automaton::run::string_texts::{Enough, LeafAt, spelt_behind};
@@ -37,14 +38,13 @@ pub(crate) struct ItemChoice {
     pub(crate) goal: u32,
     unique: bool,
     /// What the items to come cannot do without: sorted.
-    pub(crate) critical: Arc<[Arc<str>]>,
+    pub(crate) critical: TextSet,
 }
 
 impl ItemChoice {
     /// Whether a value may not come behind some others.
-    pub(crate) fn bars(&self, value: &str, seen: &[Arc<str>]) -> bool {
-        let is = |list: &[Arc<str>]| list.binary_search_by(|v| (**v).cmp(value)).is_ok();
-        self.unique && (is(seen) || is(&self.critical))
+    pub(crate) fn bars(&self, value: &str, seen: &TextSet) -> bool {
+        self.unique && (seen.has(value) || self.critical.has(value))
     }
 }
 
@@ -52,11 +52,31 @@ impl ItemChoice {
 #[derive(Clone, Debug)]
 pub(crate) struct ItemChoices {
     pub(crate) all: Vec<ItemChoice>,
-    critical: Arc<[Arc<str>]>,
+    critical: TextSet,
 }
 
-/// The most pieces of text that are tried for one answer.
+/// What is asked of a way to another item.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Sought {
+    /// Whether there is one.
+    Existence,
+    /// The same among the first few values of each kind: none says nothing.
+    Among(usize),
+    /// A text up to where the item is another one.
+    Text,
+}
+
+/// So many values are tried first: a search among them takes microseconds, and among as many as
+/// are barred up to a second.
+const FEW_VALUES: usize = 8;
+
+/// The most pieces of text that are tried for one answer, beside [`TRIED_A_VALUE`] for each value that is
+/// barred.
 const MAX_TRIED: usize = 100_000;
+
+/// So many pieces more are tried for each value that is barred, because each place that is searched
+/// begins such a value, and few values have as many pieces.
+const TRIED_A_VALUE: usize = 1_000;
 
 impl SchemaAutomaton {
     /// Whether text of any length, or more texts than anybody has said, may
@@ -131,7 +151,7 @@ impl SchemaAutomaton {
             true => None,
             false => self.scalar_differs(&config, x),
         };
-        let answer = plain.unwrap_or_else(|| self.way_out(config, threat, x).is_some());
+        let answer = plain.unwrap_or_else(|| self.has_way_out(config, threat, x));
         x.searching = searching;
         x.fresh.insert(config, answer);
         answer
@@ -157,26 +177,22 @@ impl SchemaAutomaton {
         );
         while at != 0 {
             let node = x.peek(Noted::beside_masks(at));
+            if node.frame.start == FORGOTTEN {
+                break;
+            }
             if let Some(m) = self.unique_array(&node.frame) {
                 threat.outermost = node.depth;
                 threat.start = node.frame.start;
                 let is_open = at != config.stack || !is_between;
                 let critical = match is_open && m.catalog.is_listed() {
-                    true => Some(Arc::clone(&self.item_choices(at, x).critical)),
-                    false => None,
+                    true => self.item_choices(at, x).critical.clone(),
+                    false => TextSet::default(),
                 };
-                let critical = critical.as_deref().unwrap_or_default();
                 if node.frame.seen != 0 || !critical.is_empty() {
-                    let known = match critical.is_empty() {
-                        true => x.string_may_be_one_before(config.item, &node.frame),
-                        false => None,
-                    };
-                    let exists = known.unwrap_or_else(|| {
-                        let begun = x.begun(config.item, &node.frame);
-                        let seen = &x.seen.get(node.frame.seen).list;
-                        begun.may_be_one_before(seen, exponents)
-                            || begun.may_be_one_of(critical, exponents)
-                    });
+                    let exists = x.may_be_one_before(config.item, &node.frame, exponents)
+                        || (!critical.is_empty()
+                            && x.begun(config.item, &node.frame)
+                                .may_be_one_of(&critical, exponents));
                     if exists {
                         threat.exists = true;
                         threat.below |= at != config.stack;
@@ -215,7 +231,7 @@ impl SchemaAutomaton {
     fn made_item_choices(&self, stack: u32, x: &mut Scratch) -> ItemChoices {
         let mut out = ItemChoices {
             all: Vec::new(),
-            critical: Arc::default(),
+            critical: TextSet::default(),
         };
         let frame = x.peek(Noted::beside_masks(stack)).frame;
         let Some(m) = self.node(frame.node).array.as_deref() else {
@@ -243,13 +259,13 @@ impl SchemaAutomaton {
                 out.all.push(ItemChoice {
                     goal: c.goal,
                     unique: m.threads[thread.id as usize].unique,
-                    critical: barred.into(),
+                    critical: TextSet::of(barred),
                 });
             }
         }
         critical.sort_unstable();
         critical.dedup();
-        out.critical = critical.into();
+        out.critical = TextSet::of(critical);
         out
     }
 
@@ -259,7 +275,7 @@ impl SchemaAutomaton {
         let frame = x.peek(Noted::beside_masks(config.stack)).frame;
         let m = self.unique_array(&frame)?;
         let choices = self.item_choices(config.stack, x);
-        let seen = Arc::clone(&x.seen.get(frame.seen).list);
+        let seen = x.seen.get(frame.seen).list.clone();
         let is_barred = |choice: &ItemChoice, value: &str| choice.bars(value, &seen);
         match config.top {
             Top::Value { set, .. } => {
@@ -288,7 +304,7 @@ impl SchemaAutomaton {
                 let begun = begun_string(&x.open_bytes(config.item, frame.start));
                 let before = spelled(&begun);
                 let before = before.strip_suffix('"').unwrap_or_default();
-                let alike = beginning_with(&seen, before).len();
+                let alike = seen.beginning_with(before).len();
                 let next = self.may_become(text.partial);
                 for (id, leaf) in strings.leaves.iter().enumerate() {
                     if !wanted.contains(&leaf.goal) {
@@ -380,12 +396,30 @@ impl SchemaAutomaton {
         matches!(config.top, Top::End) || here < depth || (is_next && here == depth)
     }
 
-    /// A way to where what is open is settled, or its item is behind it. All ways are
-    /// tried, by one spelling of each value; each leads to another value, so that one more
-    /// than are barred are enough.
+    /// Whether there is a way to where what is open is settled. Mostly one of the first few
+    /// values leads there, so that these are tried before as many as are barred.
+    fn has_way_out(&self, config: Config, threat: Threat, x: &mut Scratch) -> bool {
+        let found = self.search_out(config, threat, Sought::Among(FEW_VALUES), x);
+        let found = found.or_else(|| self.search_out(config, threat, Sought::Existence, x));
+        found.is_some()
+    }
+
+    /// A way to where what is open is settled, or its item is behind it.
     pub(crate) fn way_out(&self, config: Config, threat: Threat, x: &mut Scratch) -> Option<Tried> {
-        let most = threat.barred + 1;
+        self.search_out(config, threat, Sought::Text, x)
+    }
+
+    /// The same. All ways are tried, by one spelling of each value; each leads to another value, so
+    /// that one more than are barred are enough.
+    fn search_out(
+        &self,
+        config: Config,
+        threat: Threat,
+        sought: Sought,
+        x: &mut Scratch,
+    ) -> Option<Tried> {
         let from = threat.start;
+        let max_tried = MAX_TRIED + threat.barred.saturating_mul(TRIED_A_VALUE);
         let mut todo = vec![Tried::new(config)];
         let mut met = HashSet::new();
         let mut tried = 0;
@@ -394,6 +428,14 @@ impl SchemaAutomaton {
             if !met.insert((at.config.top, at.config.stack, begun)) {
                 continue;
             }
+            // Values without end come next, of which a finite number is barred.
+            if sought != Sought::Text && self.begins_endless(&at.config, x) {
+                return Some(at);
+            }
+            let most = match sought {
+                Sought::Among(few) => few,
+                _ => threat.barred + 1 + self.barred_by_arrays(at.config.stack, x),
+            };
             let mut ways = self.ways(&at, most, x);
             tried += ways.len();
             let out = ways.iter().position(|to| {
@@ -406,7 +448,7 @@ impl SchemaAutomaton {
             if let Some(out) = out {
                 return Some(ways.swap_remove(out));
             }
-            if tried > MAX_TRIED {
+            if tried > max_tried {
                 return None;
             }
             todo.extend(ways.into_iter().rev());

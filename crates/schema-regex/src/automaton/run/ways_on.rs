@@ -46,7 +46,6 @@ impl SchemaAutomaton {
     pub(crate) fn ways(&self, from: &Tried, most: usize, x: &mut Scratch) -> Vec<Tried> {
         let mut out = Vec::new();
         let config = from.config;
-        let most = most.saturating_add(self.barred_by_arrays(config.stack, x));
         match config.top {
             Top::End => {}
             Top::Unit { word, at, .. } => {
@@ -85,7 +84,7 @@ impl SchemaAutomaton {
     }
 
     /// At most how many values the open arrays bar whose items must differ.
-    fn barred_by_arrays(&self, stack: u32, x: &Scratch) -> usize {
+    pub(crate) fn barred_by_arrays(&self, stack: u32, x: &Scratch) -> usize {
         let mut at = stack;
         let mut barred = 0;
         while at != 0 {
