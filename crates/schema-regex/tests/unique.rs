@@ -489,7 +489,9 @@ fn noted(dice: &mut Dice) -> Value {
     for _ in 0..dice.roll(3) {
         inner = match dice.roll(3) {
             0 => json!({"type": "array", "uniqueItems": true, "items": inner}),
-            1 => json!({"type": "object", "properties": {"in": inner}, "additionalProperties": false}),
+            1 => {
+                json!({"type": "object", "properties": {"in": inner}, "additionalProperties": false})
+            }
             _ => json!({"type": "array", "items": inner, "maxItems": 2}),
         };
     }
@@ -535,7 +537,9 @@ fn thousands_of_items_and_names_are_read() {
     let (last, before) = old.as_bytes().split_last().unwrap();
     automaton.advance(&mut repeats, before, &mut x).unwrap();
     assert!(automaton.advance(&mut repeats, &[*last], &mut x).is_err());
-    automaton.advance(&mut state, item(600).as_bytes(), &mut x).unwrap();
+    automaton
+        .advance(&mut state, item(600).as_bytes(), &mut x)
+        .unwrap();
 
     let names: Vec<String> = (0..10_000).map(|n| format!(r#""name {n}":{n}"#)).collect();
     let open = compiled(&json!({"type": "object"})).unwrap();

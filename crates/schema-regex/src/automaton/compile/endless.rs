@@ -268,14 +268,21 @@ mod tests {
             (short.clone(), 1 + 3 + 6),
             (prefix, 4),
             (unique(json!({"type": "boolean"})), 1 + 2 + 2),
-            (unique(unique(json!({"type": "boolean"}))), 1 + 5 + 20 + 60 + 120 + 120),
+            (
+                unique(unique(json!({"type": "boolean"}))),
+                1 + 5 + 20 + 60 + 120 + 120,
+            ),
         ] {
-            let automaton = SchemaAutomaton::new(&unique(item.clone()), &Options::default()).unwrap();
+            let automaton =
+                SchemaAutomaton::new(&unique(item.clone()), &Options::default()).unwrap();
             let items = &automaton.nodes[0].array.as_ref().unwrap().members[0];
             let goal = items.options[0].goal;
             assert_eq!(automaton.least_amount(items.node, goal), least, "{item}");
             let listed = automaton.values(items.node, goal, &mut Scratch::new());
-            assert!(listed.is_complete && listed.values.len() as u64 == least, "{item}");
+            assert!(
+                listed.is_complete && listed.values.len() as u64 == least,
+                "{item}"
+            );
         }
         let automaton = SchemaAutomaton::new(&unique(unique(unique(words))), &Options::default());
         let automaton = automaton.unwrap();
