@@ -31,6 +31,7 @@ fn ours() -> Box<dyn Engine> {
         additional_members: AdditionalMembers::Open,
         assert_formats: true,
         suite: None,
+        documents: schema_regex::Documents::default(),
     };
     engine("tokenmold", &setup).unwrap()
 }

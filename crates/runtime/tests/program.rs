@@ -3,6 +3,8 @@
 
 mod common;
 
+use std::path::Path;
+
 use serde_json::{Value, json};
 
 use common::{Files, PERSON, run, tokenizer};

@@ -270,6 +270,50 @@ fn patterns_look_around() {
     );
 }
 
+/// Branches of `oneOf` that exclude each other by what names may be, and by their items: none of
+/// the complements is made, of which there would be too many, or that of uniqueness.
+#[cfg(feature = "automaton")]
+#[test]
+fn alternatives_are_told_apart_by_names_and_by_items() {
+    let shared = json!({"enum": ["State", "Id", "Weight"]});
+    let phrasing = |name: String| {
+        json!({
+            "type": "object",
+            "allOf": [
+                {
+                    "properties": {&name: {"type": "string", "minLength": 1}},
+                    "propertyNames": {"anyOf": [{"const": &name}, shared]},
+                    "required": [&name],
+                },
+                {"properties": {"State": {"type": "string"}, "Id": {"type": "integer"}}},
+            ],
+        })
+    };
+    let all: Vec<_> = (0..30).map(|i| phrasing(format!("Name{i}"))).collect();
+    let says = |schema: Value, good: &[&str], bad: &[&str]| {
+        both(&Options::default(), &parse(&schema).unwrap(), good, bad);
+    };
+    says(
+        json!({"oneOf": all}),
+        &[r#"{"Name7": "a", "State": "b"}"#, r#"{"Name29": "a"}"#],
+        &[
+            r#"{"State": "b"}"#,
+            r#"{"Name7": "a", "Name8": "b"}"#,
+            r#"{"Name7": ""}"#,
+        ],
+    );
+    says(
+        json!({"oneOf": [
+            {"type": "array", "items": {"type": "string"}, "minItems": 1},
+            {"type": "boolean"},
+            {"type": "array", "items": {"type": "object"}, "uniqueItems": true},
+            {"type": "array", "items": {"type": "array"}, "uniqueItems": true, "minItems": 1},
+        ]}),
+        &[r#"["a", "a"]"#, "true", r#"[{}, {"a": 1}]"#, "[[], [1]]"],
+        &[r#"["a", {}]"#, "[{}, {}]", "[[], []]"],
+    );
+}
+
 #[test]
 fn numbers() {
     check(

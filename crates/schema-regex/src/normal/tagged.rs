@@ -10,12 +10,12 @@ use crate::budget::STEP;
 use crate::error::Error;
 use crate::ir::signed::Signed;
 use crate::ir::{Atom, AtomKind, Kinds, Members, Name, NodeId};
-use crate::normal::alternative::Kind;
+use crate::normal::alternative::{ALL_KINDS, Kind};
 use crate::normal::normaliser::Normaliser;
 use crate::normal::search::plain::bits;
 use crate::validate;
 
-/// How many members are tried that may tell objects apart.
+/// How many members, or lists of items, are tried that may tell values apart.
 const MOST_TAGS: usize = 4;
 
 /// Of a longer list it is not asked which of its values another location allows.
@@ -47,13 +47,46 @@ impl Normaliser {
         if let Some(known) = self.excluding.get(&key) {
             return Ok(*known);
         }
-        let answer = (kind == Kind::Object && self.objects_apart(a, b)?)
+        let answer = self.plainly_exclude(a, b, kind)?
+            || (kind == Kind::Array && self.arrays_apart(a, b)?);
+        self.excluding.insert(key, answer);
+        Ok(answer)
+    }
+
+    /// The same without a look into items, so that nothing recurses.
+    fn plainly_exclude(&mut self, a: NodeId, b: NodeId, kind: Kind) -> Result<bool, Error> {
+        Ok((kind == Kind::Object && self.objects_apart(a, b)?)
             || self.listed_apart(a, b, kind)?
             || self.listed_apart(b, a, kind)?
             || self.truth_of(a, kind) == Some(false)
-            || self.truth_of(b, kind) == Some(false);
-        self.excluding.insert(key, answer);
-        Ok(answer)
+            || self.truth_of(b, kind) == Some(false))
+    }
+
+    /// Whether arrays must have an item, and their first ones exclude each other.
+    fn arrays_apart(&mut self, a: NodeId, b: NodeId) -> Result<bool, Error> {
+        self.work(a, STEP)?;
+        let has_one = |atom: &Atom| matches!(atom.kind, AtomKind::MinItems(least) if least > 0);
+        if !self.certain(a).any(has_one) && !self.certain(b).any(has_one) {
+            return Ok(false);
+        }
+        let first = |node: NodeId| {
+            let items = self.certain(node).filter_map(|atom| match &atom.kind {
+                AtomKind::Items(items) => Some(*items.prefix.first().unwrap_or(&items.rest)),
+                _ => None,
+            });
+            items.take(MOST_TAGS).collect::<Vec<_>>()
+        };
+        let (of_a, of_b) = (first(a), first(b));
+        for (a, b) in of_a.iter().flat_map(|a| of_b.iter().map(move |b| (*a, *b))) {
+            let mut apart = true;
+            for kind in ALL_KINDS {
+                apart = apart && self.plainly_exclude(a, b, kind)?;
+            }
+            if apart {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     /// Whether a location lists few values of a kind, of which another allows none.
@@ -153,10 +186,16 @@ impl Normaliser {
 
     /// Whether a location plainly has no value with a member of one of the names.
     fn forbids_one(&self, node: NodeId, names: &[Name]) -> bool {
-        !names.is_empty()
-            && self
-                .members_said(node)
-                .any(|members| names.iter().any(|name| self.bars(members, name)))
+        // A member of that name has no value, or no name may be like it.
+        names.iter().any(|name| {
+            self.certain(node).any(|atom| match &atom.kind {
+                AtomKind::Members(members) => self.bars(members, name),
+                AtomKind::PropertyNames(own) => {
+                    self.is_refused(*own, &Value::from(name.to_string()))
+                }
+                _ => false,
+            })
+        })
     }
 
     /// Whether two objects have a member, required in one of them, of which
