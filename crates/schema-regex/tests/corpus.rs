@@ -312,6 +312,36 @@ fn alternatives_are_told_apart_by_names_and_by_items() {
         &[r#"["a", "a"]"#, "true", r#"[{}, {"a": 1}]"#, "[[], [1]]"],
         &[r#"["a", {}]"#, "[{}, {}]", "[[], []]"],
     );
+    // By one alternative after the other, and by the values of a member that one of them needs.
+    let replace = |kind: &str| {
+        json!({
+            "type": "object",
+            "properties": {"replace": {"const": kind}, "name": {"type": "string"}, "of": {"type": "array"}},
+            "required": ["replace", "name"],
+            "additionalProperties": false,
+        })
+    };
+    says(
+        json!({"oneOf": [
+            {"anyOf": [{"type": "string"}, replace("env"), replace("ref"), replace("if")]},
+            {"type": "object", "minProperties": 1, "additionalProperties": {"type": "array"}},
+            {"anyOf": [{"type": "null"}, {"type": "array", "minItems": 1, "items": {"type": "string"}}]},
+            {"type": "array", "minItems": 2, "items": {"type": "integer"}, "uniqueItems": true},
+        ]}),
+        &[
+            r#"{"replace": "if", "name": "x"}"#,
+            r#"{"a": [], "replace": [1]}"#,
+            r#"["a", "a"]"#,
+            "[1, 2]",
+        ],
+        &[
+            r#"{"replace": "if"}"#,
+            r#"{"a": 1}"#,
+            "[1, 1]",
+            r#"["a", 1]"#,
+            "{}",
+        ],
+    );
 }
 
 #[test]

@@ -18,6 +18,9 @@ use crate::validate;
 /// How many members, or lists of items, are tried that may tell values apart.
 const MOST_TAGS: usize = 4;
 
+/// Of more alternatives it is not asked whether each is told apart.
+const MOST_WAYS: usize = 32;
+
 /// Of a longer list it is not asked which of its values another location allows.
 const MOST_LISTED: usize = 64;
 
@@ -48,7 +51,9 @@ impl Normaliser {
             return Ok(*known);
         }
         let answer = self.plainly_exclude(a, b, kind)?
-            || (kind == Kind::Array && self.arrays_apart(a, b)?);
+            || (kind == Kind::Array && self.arrays_apart(a, b)?)
+            || self.all_apart(a, b, kind)?
+            || self.all_apart(b, a, kind)?;
         self.excluding.insert(key, answer);
         Ok(answer)
     }
@@ -60,6 +65,40 @@ impl Normaliser {
             || self.listed_apart(b, a, kind)?
             || self.truth_of(a, kind) == Some(false)
             || self.truth_of(b, kind) == Some(false))
+    }
+
+    /// Whether a location demands one of few others, each of which excludes the second location.
+    fn all_apart(&mut self, a: NodeId, b: NodeId, kind: Kind) -> Result<bool, Error> {
+        let ways = self.certain(a).find_map(|atom| match &atom.kind {
+            AtomKind::AnyOf(ways) | AtomKind::OneOf(ways) => Some(ways),
+            _ => None,
+        });
+        let Some(ways) = ways.filter(|ways| ways.len() <= MOST_WAYS).cloned() else {
+            return Ok(false);
+        };
+        self.work(a, STEP + ways.len())?;
+        for way in ways {
+            let apart = self.plainly_exclude(way, b, kind)?
+                || (kind == Kind::Array && self.arrays_apart(way, b)?);
+            if !apart {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    /// Whether no value satisfies both locations, as far as their kinds and lists say so.
+    fn values_apart(&mut self, a: NodeId, b: NodeId) -> Result<bool, Error> {
+        for kind in ALL_KINDS {
+            let apart = self.truth_of(a, kind) == Some(false)
+                || self.truth_of(b, kind) == Some(false)
+                || self.listed_apart(a, b, kind)?
+                || self.listed_apart(b, a, kind)?;
+            if !apart {
+                return Ok(false);
+            }
+        }
+        Ok(true)
     }
 
     /// Whether arrays must have an item, and their first ones exclude each other.
@@ -181,7 +220,33 @@ impl Normaliser {
         if self.forbids_one(b, &told_a.needs) || self.forbids_one(a, &told_b.needs) {
             return Ok(true);
         }
-        self.tagged_apart(a, (&told_a, &told_b))
+        Ok(self.tagged_apart(a, (&told_a, &told_b))?
+            || self.members_apart(a, b, &told_a.needs)?
+            || self.members_apart(b, a, &told_b.needs)?)
+    }
+
+    /// Whether a member that the first location needs has other values there than in the second.
+    fn members_apart(&mut self, a: NodeId, b: NodeId, needs: &[Name]) -> Result<bool, Error> {
+        for name in needs.iter().take(MOST_TAGS) {
+            let said = |normaliser: &Normaliser, node: NodeId| {
+                let mut said = normaliser.members_said(node);
+                said.find_map(|members| match members.names.get(name) {
+                    Some(value) => Some(value),
+                    None if members.patterns.is_empty() && members.additional_said => {
+                        Some(members.additional)
+                    }
+                    None => None,
+                })
+            };
+            let (Some(of_a), Some(of_b)) = (said(self, a), said(self, b)) else {
+                continue;
+            };
+            self.work(a, STEP)?;
+            if self.values_apart(of_a, of_b)? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     /// Whether a location plainly has no value with a member of one of the names.
