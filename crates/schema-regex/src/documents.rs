@@ -11,7 +11,7 @@ use serde_json::Value;
 use crate::error::Error;
 use crate::options::Draft;
 use crate::read::json_text::{self, Digits, Read};
-use crate::read::references::{address, id_of, percent_decode, without_fragment};
+use crate::read::references::{address, own_id, percent_decode, without_fragment};
 
 /// Documents that references may lead to, by URI. Cloning costs a counter; nothing is ever
 /// fetched.
@@ -148,7 +148,7 @@ impl Documents {
         for (number, document) in self.0.iter().enumerate() {
             let value = &document.read.value;
             let draft = Draft::declared(value).unwrap_or(Draft::Draft202012);
-            let own = id_of(value, draft).map_or("", without_fragment);
+            let own = own_id(value, draft).map_or("", without_fragment);
             let own = percent_decode(&address(&document.uri, own));
             if let Entry::Vacant(vacant) = out.entry(own) {
                 vacant.insert(number);

@@ -55,6 +55,14 @@ fn relative_references_begin_at_the_document_that_has_them() {
     let schema = json!({"$id": "https://a.example/s/root.json", "$ref": "order.json"});
     assert!(accepts(&schema, &reading, "5"));
     assert!(!accepts(&schema, &reading, "true"));
+    // So does one that is nothing but a reference, although draft 7 ignores what stands beside it.
+    let alone = json!({
+        "$schema": "http://json-schema.org/draft-07/schema#",
+        "$id": "https://a.example/s/latest.json",
+        "$ref": "order.json",
+    });
+    assert!(accepts(&alone, &reading, "5"));
+    assert!(!accepts(&alone, &reading, "true"));
     // A schema without an `$id` begins where it was found.
     let found = reading.with_base_uri("https://a.example/s/x.json");
     assert!(accepts(&json!({"$ref": "./order.json"}), &found, "5"));

@@ -93,7 +93,7 @@ impl<'a> Resolver<'a> {
         follows_scopes: bool,
     ) -> Self {
         let base = options.base_uri.as_deref().unwrap_or_default();
-        let own = id_of(root, draft).map_or("", without_fragment);
+        let own = own_id(root, draft).map_or("", without_fragment);
         Resolver {
             resources: vec![Resource {
                 value: root,
@@ -398,7 +398,7 @@ impl<'a> Resolver<'a> {
         let draft = Draft::declared(value).unwrap_or(self.resources[0].draft);
         let looked_at = survey::look_at(value, draft, self.max_nesting);
         looked_at.map_err(|e| format!("leads to `{}`, of which {}", document.uri, e.message()))?;
-        let own = id_of(value, draft).map_or("", without_fragment);
+        let own = own_id(value, draft).map_or("", without_fragment);
         let rounded = match document.text {
             // What it has of numbers was written so.
             Some(_) => Rounded::Keep,
@@ -533,11 +533,21 @@ impl<'a> Resolver<'a> {
 }
 
 pub(crate) fn id_of(value: &Value, draft: Draft) -> Option<&str> {
-    let map = value.as_object()?;
-    let name = if draft == Draft::Draft4 { "id" } else { "$id" };
-    let id = lookup(map, name)?.as_str()?;
+    let id = own_id(value, draft)?;
     // Beside `$ref`, the older drafts ignore it.
-    (draft >= Draft::Draft201909 || lookup(map, "$ref").is_none()).then_some(id)
+    let is_alone = || {
+        value
+            .as_object()
+            .is_some_and(|map| lookup(map, "$ref").is_none())
+    };
+    (draft >= Draft::Draft201909 || is_alone()).then_some(id)
+}
+
+/// The URI that a whole document gives itself: where nothing else is known of where it was found,
+/// its references begin there, also if a `$ref` stands beside.
+pub(crate) fn own_id(value: &Value, draft: Draft) -> Option<&str> {
+    let name = if draft == Draft::Draft4 { "id" } else { "$id" };
+    lookup(value.as_object()?, name)?.as_str()
 }
 
 /// The value of a keyword. Of few, comparing all of them is quicker than a hash.
