@@ -40,7 +40,7 @@ pub(crate) struct Block {
 #[derive(Debug)]
 pub(crate) struct Family {
     pub(crate) most: Most,
-    /// How many copies there may be.
+    /// The number of copies there may be.
     weight: u32,
     before: Option<Block>,
     /// The place of the first state of each copy, if it has one.
@@ -65,7 +65,7 @@ impl Family {
 const PLACE_BYTES: usize = 2 * size_of::<(u32, u32)>();
 
 impl Places {
-    /// How many numbers of places there are, that of none included.
+    /// The number of numbers of places there are, that of none included.
     pub(crate) fn count(&self) -> usize {
         self.weights.len()
     }

@@ -142,7 +142,7 @@ impl Re {
         }
     }
 
-    /// Whether it may match the empty text.
+    /// Says whether it may match the empty text.
     fn may_be_empty(&self) -> bool {
         match self {
             Re::Set(_) => false,
@@ -153,7 +153,7 @@ impl Re {
         }
     }
 
-    /// Whether something is repeated without end that may be empty: engines differ there.
+    /// Says whether something is repeated without end that may be empty: engines differ there.
     fn has_empty_loop(&self) -> bool {
         match self {
             Re::Set(_) | Re::AtStart | Re::AtEnd | Re::Look(..) => false,

@@ -51,7 +51,7 @@ pub(crate) struct Inner {
     pub(crate) cfg: Cfg,
     pub(crate) lexer: Lexer,
     pub(crate) tables: Tables,
-    /// Whether greedy lexing, or ignored text that goes as far as it can, may leave something
+    /// Says whether greedy lexing, or ignored text that goes as far as it can, may leave something
     /// that cannot be finished.
     pub(crate) checks_live: bool,
     /// Whether some terminal is of JSON.

@@ -795,7 +795,7 @@ fn followed(schema: &Value, value: &Value) -> Option<Vec<Followed>> {
     Some(ways)
 }
 
-/// Whether an object is one of a schema, closed as the options document it.
+/// Says whether an object is one of a schema, closed as the options document it.
 fn is_closed(schema: &Value, value: &Value) -> Option<bool> {
     let object = value.as_object()?;
     let ways = followed(schema, value)?;

@@ -36,7 +36,7 @@ pub(crate) enum Edges {
 }
 
 impl Edges {
-    /// Whether a lazy quantifier says which match a lexeme is.
+    /// Says whether a lazy quantifier says which match a lexeme is.
     fn prefer(self) -> bool {
         matches!(self, Edges::None | Edges::Behind | Edges::Ignored)
     }
@@ -362,7 +362,7 @@ impl Meter for Counted {
 struct Symbolic {
     /// By set of characters: its classes as ranges.
     sets: Vec<Vec<(u32, u32)>>,
-    /// How many classes there are.
+    /// The number of classes there are.
     classes: u32,
 }
 
@@ -501,7 +501,7 @@ pub(crate) fn table(re: &Re, limits: TableLimits, edges: Edges) -> Result<Table,
 struct Wants {
     /// The classes of characters that must not follow.
     not: Vec<u32>,
-    /// Whether nothing may follow.
+    /// Says whether nothing may follow.
     may_end: bool,
 }
 
@@ -579,7 +579,7 @@ impl Context {
         Ok(first)
     }
 
-    /// Whether every text may follow from a state of the least automaton.
+    /// Says whether every text may follow from a state of the least automaton.
     fn takes_all(&self, state: u32) -> bool {
         state != NONE
             && self.read.labels()[state as usize]
@@ -624,7 +624,7 @@ impl Context {
             .any(|run| run.2 == class && run.1 >= 0x80)
     }
 
-    /// Whether all characters beyond ASCII are in some classes.
+    /// Says whether all characters beyond ASCII are in some classes.
     fn all_beyond_ascii_in(&self, classes: &[u32]) -> bool {
         let mut runs = self.alphabet.runs_within(0x80, 0x10_FFFF);
         runs.all(|run| classes.contains(&run.2))

@@ -105,7 +105,7 @@ pub(crate) struct Cfg {
 pub(crate) const MAX_RIGHT: usize = 200;
 
 impl Cfg {
-    /// Whether a terminal is ignored text.
+    /// Says whether a terminal is ignored text.
     #[inline]
     pub(crate) fn is_ignored(&self, terminal: u32) -> bool {
         self.ignored.iter().any(|all| all.contains(&terminal))

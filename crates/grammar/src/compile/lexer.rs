@@ -29,14 +29,14 @@ pub(crate) struct Lexer {
     pub(crate) is_final: Vec<bool>,
     /// By state: whether the text must go on behind a lexeme that ends there.
     pub(crate) goes_on: Vec<bool>,
-    /// Whether there is such a state.
+    /// Says whether there is such a state.
     pub(crate) has_open_ends: bool,
     /// By state: the guard of what begins behind a lexeme that ends there; 0 for none. See
     /// [`Lexer::guard`].
     pub(crate) guards: Vec<u32>,
     /// By where a terminal begins, and by guard: where it begins under that, if it can.
     guarded: HashMap<(u32, u32), u32, FixedState>,
-    /// Whether some lexeme that is not ignored may end under a guard that goes on.
+    /// Says whether some lexeme that is not ignored may end under a guard that goes on.
     pub(crate) carries_guards: bool,
     /// By terminal: where it begins; 0 for one that is no automaton.
     pub(crate) starts: Vec<u32>,
@@ -136,7 +136,7 @@ impl Lexer {
         self.next[state as usize * self.width() + usize::from(class)]
     }
 
-    /// Whether a lexeme is over in a state that was followed by what must not follow it.
+    /// Says whether a lexeme is over in a state that was followed by what must not follow it.
     #[inline]
     pub(crate) fn is_trap(&self, state: u32) -> bool {
         self.distance[state as usize] == u32::MAX
@@ -155,7 +155,7 @@ impl Lexer {
         }
     }
 
-    /// How many guards there are; the first has number 1.
+    /// The number of guards there are; the first has number 1.
     pub(crate) fn guard_count(&self) -> u32 {
         self.guarded.keys().map(|key| key.1).max().unwrap_or(0)
     }

@@ -30,7 +30,7 @@ pub(crate) struct Table {
     traps: Vec<bool>,
 }
 
-/// Whether a lexeme ends in a state.
+/// Says whether a lexeme ends in a state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum End {
     No,
@@ -197,7 +197,7 @@ impl Table {
         table
     }
 
-    /// Whether the text must go on behind a lexeme that ends in a state.
+    /// Says whether the text must go on behind a lexeme that ends in a state.
     pub(crate) fn goes_on(&self, state: usize) -> bool {
         self.goes_on.get(state).copied().unwrap_or(false)
     }

@@ -216,7 +216,7 @@ impl Caches {
         next
     }
 
-    /// Whether what was begun was followed by what must not follow it.
+    /// Says whether what was begun was followed by what must not follow it.
     #[inline]
     pub(crate) fn is_trapped(&self, lex: u32, inner: &Inner) -> bool {
         let first = self.lexes[lex as usize].members.first();

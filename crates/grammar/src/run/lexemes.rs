@@ -243,7 +243,7 @@ impl Caches {
         }
     }
 
-    /// Whether what was asked of is told: tokens that end where something was followed by what
+    /// Says whether what was asked of is told: tokens that end where something was followed by what
     /// must not follow it are tried, and do not come.
     pub(crate) fn answers(&mut self, front: u32, asked: &[u32], inner: &Inner) -> bool {
         asked != [TRAPPED] && !self.are_unsafe(front, asked, inner)

@@ -82,7 +82,7 @@ pub(crate) struct NumberShape {
 }
 
 impl NumberShape {
-    /// Whether numbers may be written in scientific notation: multiples and integers are decided by
+    /// Says whether numbers may be written in scientific notation: multiples and integers are decided by
     /// digits at their places, which an exponent moves, and one number needs one spelling.
     pub(crate) fn has_exponents(&self) -> bool {
         let is_one = |low: &Bound, high: &Bound| low.value == high.value;

@@ -45,7 +45,7 @@ struct Choice {
     holding: Holding,
 }
 
-/// How many ways of a choice hold where one is followed.
+/// The number of ways of a choice that hold where one is followed.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Holding {
     One,

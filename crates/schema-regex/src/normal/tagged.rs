@@ -15,7 +15,7 @@ use crate::normal::normaliser::Normaliser;
 use crate::normal::search::plain::bits;
 use crate::validate;
 
-/// How many members, or lists of items, are tried that may tell values apart.
+/// The number of members, or lists of items, that are tried because they may tell values apart.
 const MOST_TAGS: usize = 4;
 
 /// Of more alternatives it is not asked whether each is told apart.
@@ -67,7 +67,7 @@ impl Normaliser {
             || self.truth_of(b, kind) == Some(false))
     }
 
-    /// Whether a location demands one of few others, each of which excludes the second location.
+    /// Says whether a location demands one of few others, each of which excludes the second location.
     fn all_apart(&mut self, a: NodeId, b: NodeId, kind: Kind) -> Result<bool, Error> {
         let ways = self.certain(a).find_map(|atom| match &atom.kind {
             AtomKind::AnyOf(ways) | AtomKind::OneOf(ways) => Some(ways),
@@ -87,7 +87,7 @@ impl Normaliser {
         Ok(true)
     }
 
-    /// Whether no value satisfies both locations, as far as their kinds and lists say so.
+    /// Says whether no value satisfies both locations, as far as their kinds and lists say so.
     fn values_apart(&mut self, a: NodeId, b: NodeId) -> Result<bool, Error> {
         for kind in ALL_KINDS {
             let apart = self.truth_of(a, kind) == Some(false)
@@ -101,7 +101,7 @@ impl Normaliser {
         Ok(true)
     }
 
-    /// Whether arrays must have an item, and their first ones exclude each other.
+    /// Says whether arrays must have an item, and their first ones exclude each other.
     fn arrays_apart(&mut self, a: NodeId, b: NodeId) -> Result<bool, Error> {
         self.work(a, STEP)?;
         let has_one = |atom: &Atom| matches!(atom.kind, AtomKind::MinItems(least) if least > 0);
@@ -225,7 +225,7 @@ impl Normaliser {
             || self.members_apart(b, a, &told_b.needs)?)
     }
 
-    /// Whether a member that the first location needs has other values there than in the second.
+    /// Says whether a member that the first location needs has other values there than in the second.
     fn members_apart(&mut self, a: NodeId, b: NodeId, needs: &[Name]) -> Result<bool, Error> {
         for name in needs.iter().take(MOST_TAGS) {
             let said = |normaliser: &Normaliser, node: NodeId| {

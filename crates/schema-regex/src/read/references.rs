@@ -246,7 +246,7 @@ impl<'a> Resolver<'a> {
         self.by_address.get(&std::ptr::from_ref(value)).copied()
     }
 
-    /// Whether the schema, or a document, has a dynamic anchor anywhere.
+    /// Says whether the schema, or a document, has a dynamic anchor anywhere.
     pub(crate) fn has_dynamic_anchors(&mut self) -> bool {
         self.build_index();
         self.open_all();

@@ -293,7 +293,7 @@ impl Decisions {
         counts.some_between(sums, at.count.into(), (t.min, t.max))
     }
 
-    /// How many members may still come that no name is declared for: those that something depends
+    /// The number of members that may still come and that no name is declared for: those that something depends
     /// on, and others.
     fn further_left(&self, live: &Live<'_>, m: &ObjectMachine, at: &ObjectAt<'_>) -> (u64, u64) {
         let (mut asked, mut free) = (0u64, 0u64);

@@ -352,7 +352,7 @@ pub(crate) struct Begun {
     /// What is open in it, if it is an array or object.
     place: Option<Arc<Open>>,
     last: Piece,
-    /// Whether a further character adds its own spelling to the last piece.
+    /// Says whether a further character adds its own spelling to the last piece.
     is_in_string: bool,
 }
 
@@ -372,7 +372,7 @@ impl Begun {
         }
     }
 
-    /// Whether it may become one of the items before it. Those are looked through that have the
+    /// Says whether it may become one of the items before it. Those are looked through that have the
     /// piece which the fewest of them have.
     fn may_be_one_before(&self, seen: &Seen, exponents: Exponents) -> bool {
         let Some(open) = &self.place else {
@@ -540,7 +540,7 @@ struct Alike {
     to: usize,
     /// So many bytes of their spelling are those of the string.
     len: usize,
-    /// Whether the item may become any of them, whatever else is known of it.
+    /// Says whether the item may become any of them, whatever else is known of it.
     decides: bool,
 }
 
@@ -576,7 +576,7 @@ impl Alike {
         }
     }
 
-    /// Whether the item may become one of them; `None` where it takes more to tell.
+    /// Says whether the item may become one of them; `None` where it takes more to tell.
     fn answer(self) -> Option<bool> {
         let is_some = self.from < self.to;
         (self.decides || !is_some).then_some(is_some)
@@ -620,7 +620,7 @@ impl Places {
 }
 
 impl Scratch {
-    /// Whether an open item of an array, of a text of all that is open, may become one before it.
+    /// Says whether an open item of an array, of a text of all that is open, may become one before it.
     /// O(log items) where that was asked before the last byte, and the item is a string or differs.
     pub(crate) fn may_be_one_before(
         &mut self,
@@ -719,7 +719,7 @@ impl Scratch {
     }
 }
 
-/// Whether a text from a place between two tokens on ends in a string, of which every character
+/// Says whether a text from a place between two tokens on ends in a string, of which every character
 /// is spelled as it is.
 fn is_in_plain_string(text: &[u8]) -> bool {
     let quotes = text.iter().filter(|byte| **byte == b'"').count();

@@ -21,7 +21,7 @@ pub(crate) struct Seen {
     parts: Sorted<Part>,
     /// The sum of the hashes of the texts, because sets that differ in it are told apart at once.
     print: u64,
-    /// Whether there is one more, a further name that began before the walk.
+    /// Says whether there is one more, a further name that began before the walk.
     pub(crate) unknown: bool,
 }
 

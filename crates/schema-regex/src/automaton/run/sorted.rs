@@ -214,7 +214,7 @@ impl<T: Clone> Node<T> {
 }
 
 impl<T> Inner<T> {
-    /// How many things stand in the children before one.
+    /// The number of things that stand in the children before one.
     fn before(&self, child: usize) -> usize {
         match child {
             0 => 0,

@@ -58,7 +58,7 @@ pub(crate) struct ItemChoices {
 /// What is asked of a way to another item.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Sought {
-    /// Whether there is one.
+    /// Says whether there is one.
     Existence,
     /// The same among the first few values of each kind: none says nothing.
     Among(usize),
@@ -396,7 +396,7 @@ impl SchemaAutomaton {
         matches!(config.top, Top::End) || here < depth || (is_next && here == depth)
     }
 
-    /// Whether there is a way to where what is open is settled. Mostly one of the first few
+    /// Says whether there is a way to where what is open is settled. Mostly one of the first few
     /// values leads there, so that these are tried before as many as are barred.
     fn has_way_out(&self, config: Config, threat: Threat, x: &mut Scratch) -> bool {
         let found = self.search_out(config, threat, Sought::Among(FEW_VALUES), x);
