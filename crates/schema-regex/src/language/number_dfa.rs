@@ -111,19 +111,28 @@ impl NumberDfa {
     }
 
     /// The numbers that this or another one accepts.
-    pub(crate) fn or(&self, other: &NumberDfa, mut limit: Limit<'_>) -> Result<NumberDfa, TooBig> {
-        let accepts = |a: Option<&bool>, b: Option<&bool>| a == Some(&true) || b == Some(&true);
-        let (a, b) = (self.table(), other.table());
-        let both = product(&a, &b, Keep::Every, accepts, &mut limit)?;
-        Ok(NumberDfa::of_table(both.trimmed()))
+    pub(crate) fn or(&self, other: &NumberDfa, limit: Limit<'_>) -> Result<NumberDfa, TooBig> {
+        self.beside(other, Keep::Every, |a, b| a || b, limit)
     }
 
     /// The numbers that this accepts and another one does not; `None` past `limit` states.
-    pub(crate) fn without(&self, other: &NumberDfa, mut limit: Limit<'_>) -> Option<NumberDfa> {
-        let accepts = |a: Option<&bool>, b: Option<&bool>| a == Some(&true) && b != Some(&true);
+    pub(crate) fn without(&self, other: &NumberDfa, limit: Limit<'_>) -> Option<NumberDfa> {
+        self.beside(other, Keep::First, |a, b| a && !b, limit).ok()
+    }
+
+    /// This and another one side by side: a number is accepted by what both say of it.
+    fn beside(
+        &self,
+        other: &NumberDfa,
+        keep: Keep,
+        accepts: impl Fn(bool, bool) -> bool,
+        mut limit: Limit<'_>,
+    ) -> Result<NumberDfa, TooBig> {
+        let label =
+            |a: Option<&bool>, b: Option<&bool>| accepts(a == Some(&true), b == Some(&true));
         let (a, b) = (self.table(), other.table());
-        let both = product(&a, &b, Keep::First, accepts, &mut limit).ok()?;
-        Some(NumberDfa::of_table(both.trimmed()))
+        let both = product(&a, &b, keep, label, &mut limit)?;
+        Ok(NumberDfa::of_table(both.trimmed()))
     }
 
     /// Whether texts may have any number of digits: whether states come again.

@@ -50,15 +50,22 @@ impl Normaliser {
         if let Some(known) = self.excluding.get(&key) {
             return Ok(*known);
         }
-        let answer = self.plainly_exclude(a, b, kind)?
-            || (kind == Kind::Array && self.arrays_apart(a, b)?)
+        let answer = self.is_apart(a, b, kind)?
             || self.all_apart(a, b, kind)?
             || self.all_apart(b, a, kind)?;
         self.excluding.insert(key, answer);
         Ok(answer)
     }
 
-    /// The same without a look into items, so that nothing recurses.
+    /// The same without a look into alternatives.
+    fn is_apart(&mut self, a: NodeId, b: NodeId, kind: Kind) -> Result<bool, Error> {
+        Ok(
+            self.plainly_exclude(a, b, kind)?
+                || (kind == Kind::Array && self.arrays_apart(a, b)?),
+        )
+    }
+
+    /// The same without a look into items either, so that nothing recurses.
     fn plainly_exclude(&mut self, a: NodeId, b: NodeId, kind: Kind) -> Result<bool, Error> {
         Ok((kind == Kind::Object && self.objects_apart(a, b)?)
             || self.listed_apart(a, b, kind)?
@@ -78,9 +85,7 @@ impl Normaliser {
         };
         self.work(a, STEP + ways.len())?;
         for way in ways {
-            let apart = self.plainly_exclude(way, b, kind)?
-                || (kind == Kind::Array && self.arrays_apart(way, b)?);
-            if !apart {
+            if !self.is_apart(way, b, kind)? {
                 return Ok(false);
             }
         }
