@@ -1,22 +1,11 @@
 //! Terminals that look around and those with lazy quantifiers, beside what Python's `re` matches.
 
+mod common;
+
 use fsm_index::ByteAutomaton;
 use grammar::{Config, Dialect, ErrorKind, Grammar, GrammarAutomaton};
 
-fn compile(dialect: Dialect, text: &str) -> GrammarAutomaton {
-    Grammar::compile(text, dialect, &Config::default())
-        .unwrap_or_else(|error| panic!("{text}: {error}"))
-}
-
-fn takes(dialect: Dialect, grammar: &str, right: &[&str], wrong: &[&str]) {
-    let automaton = compile(dialect, grammar);
-    for text in right {
-        assert!(automaton.accepts(text), "{grammar}: {text:?}");
-    }
-    for text in wrong {
-        assert!(!automaton.accepts(text), "{grammar}: {text:?}");
-    }
-}
+use common::{compile, takes};
 
 fn refused(dialect: Dialect, grammar: &str, says: &str) {
     match Grammar::compile(grammar, dialect, &Config::default()) {

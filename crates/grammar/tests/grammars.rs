@@ -1,30 +1,19 @@
 //! What grammars mean, what is refused, and how it is said.
 
+mod common;
+
 use std::fmt::Write as _;
 use std::time::{Duration, Instant};
 
 use fsm_index::ByteAutomaton;
-use grammar::{Config, Dialect, ErrorKind, Grammar, GrammarAutomaton};
+use grammar::{Config, Dialect, ErrorKind, Grammar};
 
-fn compile(dialect: Dialect, text: &str) -> GrammarAutomaton {
-    Grammar::compile(text, dialect, &Config::default())
-        .unwrap_or_else(|error| panic!("{text}: {error}"))
-}
+use common::{compile, takes};
 
 fn error(dialect: Dialect, text: &str) -> grammar::Error {
     match Grammar::compile(text, dialect, &Config::default()) {
         Err(error) => error,
         Ok(_) => panic!("{text} was taken"),
-    }
-}
-
-fn takes(dialect: Dialect, grammar: &str, right: &[&str], wrong: &[&str]) {
-    let automaton = compile(dialect, grammar);
-    for text in right {
-        assert!(automaton.accepts(text), "{grammar}: {text:?}");
-    }
-    for text in wrong {
-        assert!(!automaton.accepts(text), "{grammar}: {text:?}");
     }
 }
 

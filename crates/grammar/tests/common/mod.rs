@@ -1,10 +1,29 @@
-//! The shared cases of checking data: grammars, each with texts that it takes or refuses.
+//! The shared cases of checking data: grammars, each with texts that it takes or refuses. Tests with grammars
+//! of their own ask by `takes`.
 #![allow(dead_code, reason = "each test uses a part")]
 
 use std::path::Path;
 
-use grammar::Dialect;
+use grammar::{Config, Dialect, Grammar, GrammarAutomaton};
 use serde_json::Value;
+
+#[track_caller]
+pub(crate) fn compile(dialect: Dialect, text: &str) -> GrammarAutomaton {
+    Grammar::compile(text, dialect, &Config::default())
+        .unwrap_or_else(|error| panic!("{text}: {error}"))
+}
+
+/// Asserts that a grammar takes some texts and others not.
+#[track_caller]
+pub(crate) fn takes(dialect: Dialect, grammar: &str, right: &[&str], wrong: &[&str]) {
+    let automaton = compile(dialect, grammar);
+    for text in right {
+        assert!(automaton.accepts(text), "{grammar}: {text:?}");
+    }
+    for text in wrong {
+        assert!(!automaton.accepts(text), "{grammar}: {text:?}");
+    }
+}
 
 /// A grammar with texts.
 pub(crate) struct Case {
