@@ -446,8 +446,10 @@ fn child(file: &Path, name: &str, further: &[OsString]) -> Worker {
 fn work(name: &str, arguments: &Arguments) -> ExitCode {
     // Panics are told to the parent, which counts them.
     std::panic::set_hook(Box::new(|_| {}));
+    let vocabulary = byte_vocabulary();
+    let words = vocabulary.width().div_ceil(32);
     let setup = documents(&arguments.documents).map(|documents| Setup {
-        vocabulary: byte_vocabulary(),
+        vocabulary,
         property_order: PropertyOrder::Any,
         additional_members: AdditionalMembers::Open,
         assert_formats: arguments.assert_formats,
@@ -465,7 +467,6 @@ fn work(name: &str, arguments: &Arguments) -> ExitCode {
             return ExitCode::from(1);
         }
     };
-    let words = byte_vocabulary().width().div_ceil(32);
     // Verdicts alone are wanted: no pass is made for further times.
     let plan = Plan {
         words,
