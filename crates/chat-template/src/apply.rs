@@ -8,10 +8,10 @@ use python_compat::text::is_space;
 use serde_json::{Map, Value as Json};
 
 use crate::control::ControlTokens;
-use crate::exact::Numbers;
+use crate::python::exact::Numbers;
+use crate::python::time::Moment;
 use crate::python::value::{self, Misplaced, Value};
 use crate::template::ChatTemplate;
-use crate::time::Moment;
 use crate::{Error, ErrorKind};
 
 /// A conversation, and how it is to be written out.

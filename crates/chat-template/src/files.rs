@@ -8,7 +8,8 @@ use indexmap::IndexMap;
 use serde_json::{Map, Value as Json};
 
 use crate::apply::{Chat, Rendered};
-use crate::template::{ChatTemplate, Limits};
+use crate::machine::Limits;
+use crate::template::ChatTemplate;
 use crate::{Error, ErrorKind};
 
 /// The file of the template in a model directory.

@@ -1,9 +1,10 @@
 //! Expressions.
 
 use super::*;
+use crate::python::ITEM;
+use crate::python::filters::tests;
 use crate::python::operators::{self, Slice};
 use crate::python::value::{Entries, Key};
-use crate::python::{ITEM, tests};
 use crate::syntax::tree::{Comparison, Conditional, Expression, Operator};
 
 impl Machine<'_> {

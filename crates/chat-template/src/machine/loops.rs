@@ -58,14 +58,8 @@ impl Machine<'_> {
     /// A scope for an item. That of the item before is taken again, unless a macro keeps it.
     fn next_scope(&mut self) {
         match Rc::get_mut(&mut self.scope) {
-            Some(scope) => scope.values.get_mut().clear(),
-            None => {
-                let parent = self.scope.parent.clone();
-                self.scope = Rc::new(Scope {
-                    parent,
-                    ..Scope::default()
-                });
-            }
+            Some(scope) => scope.clear(),
+            None => self.scope = Rc::new(self.scope.beside()),
         }
     }
 

@@ -2,22 +2,23 @@
 
 mod calls;
 mod expressions;
+mod limits;
 mod loops;
 
-use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::rc::Rc;
 use std::sync::Arc;
 
+pub use self::limits::Limits;
 use crate::python::callable::Callable;
+use crate::python::scope::{Closure, Scope};
+use crate::python::time::Moment;
 use crate::python::value::{self, Value};
 use crate::python::{
     Fault, Render, charge, charge_looking, charge_printing, charge_reading, filters, functions,
     items_of, limit_error, type_error,
 };
 use crate::syntax::tree::{Body, Macro, Name, Statement, StatementKind, Target, Tree};
-use crate::template::Limits;
-use crate::time::Moment;
 
 /// Most levels of calls, blocks and expressions inside each other: what a thread's stack
 /// bears.
@@ -25,68 +26,6 @@ const MAX_LEVELS: usize = 400;
 
 /// What a macro counts as, with the names that it keeps.
 const CLOSURE: usize = 512;
-
-/// Names and their values.
-#[derive(Debug, Default)]
-pub(crate) struct Scope {
-    values: RefCell<Values>,
-    parent: Option<Rc<Scope>>,
-    /// Whether it is kept until the template has run.
-    kept: Cell<bool>,
-}
-
-/// The names of a scope: a few side by side, or many in a table.
-#[derive(Debug, Default)]
-struct Values {
-    few: Vec<(Name, Value)>,
-    many: HashMap<Name, Value>,
-}
-
-/// Most names that are looked through one by one.
-const FEW: usize = 16;
-
-impl Values {
-    fn get(&self, name: Name) -> Option<&Value> {
-        match self.many.is_empty() {
-            true => self
-                .few
-                .iter()
-                .find(|(known, _)| *known == name)
-                .map(|(_, value)| value),
-            false => self.many.get(&name),
-        }
-    }
-
-    fn set(&mut self, name: Name, value: Value) {
-        if !self.many.is_empty() {
-            self.many.insert(name, value);
-        } else if let Some((_, place)) = self.few.iter_mut().find(|(known, _)| *known == name) {
-            *place = value;
-        } else if self.few.len() < FEW {
-            self.few.push((name, value));
-        } else {
-            self.many.extend(self.few.drain(..));
-            self.many.insert(name, value);
-        }
-    }
-
-    fn clear(&mut self) {
-        self.few.clear();
-        self.many.clear();
-    }
-}
-
-/// A macro, or the body of a call block, and where it was defined.
-pub(crate) struct Closure {
-    pub(crate) of: Arc<Macro>,
-    scope: Rc<Scope>,
-}
-
-impl std::fmt::Debug for Closure {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "<macro {}>", self.of.label)
-    }
-}
 
 /// What a template printed.
 pub(crate) struct Printed {
@@ -139,7 +78,7 @@ pub(crate) fn run(
     for (at, name) in tree.names.iter().enumerate() {
         let function = || functions::find(name).map(|f| Value::Callable(Callable::Function(f)));
         if let Some(value) = variables.get(&**name).cloned().or_else(function) {
-            root.values.borrow_mut().set(at as Name, value);
+            root.set(at as Name, value);
         }
     }
     let mut machine = Machine {
@@ -170,8 +109,7 @@ pub(crate) fn run(
     };
     let done = machine.body(&tree.body);
     for scope in &machine.kept {
-        // What is dropped may look at the scope.
-        drop(scope.values.take());
+        scope.empty();
     }
     machine.render.empty();
     done.map(|_| machine.printed)
@@ -206,10 +144,7 @@ impl Machine<'_> {
         parent: Rc<Scope>,
         run: impl FnOnce(&mut Self) -> Result<T, Fault>,
     ) -> Result<T, Fault> {
-        let scope = Rc::new(Scope {
-            parent: Some(parent),
-            ..Scope::default()
-        });
+        let scope = Rc::new(Scope::inside(parent));
         let before = std::mem::replace(&mut self.scope, scope);
         let done = run(self);
         self.scope = before;
@@ -222,24 +157,17 @@ impl Machine<'_> {
     }
 
     fn lookup(&self, name: Name) -> Value {
-        let mut scope = Some(&self.scope);
-        while let Some(inner) = scope {
-            if let Some(value) = inner.values.borrow().get(name) {
-                return value.clone();
-            }
-            scope = inner.parent.as_ref();
-        }
-        Value::Undefined
+        self.scope.get(name).unwrap_or(Value::Undefined)
     }
 
     fn define(&self, name: Name, value: Value) {
-        self.scope.values.borrow_mut().set(name, value);
+        self.scope.set(name, value);
     }
 
     /// Keeps the scope at hand until the template has run.
     fn keep_scope(&mut self) -> Result<(), Fault> {
         charge(&mut self.render, CLOSURE)?;
-        if !self.scope.kept.replace(true) {
+        if !self.scope.keep() {
             self.kept.push(self.scope.clone());
         }
         Ok(())

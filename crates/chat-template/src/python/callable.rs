@@ -6,9 +6,9 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use super::operators;
+use super::scope::{Closure, Scope};
 use super::value::{self, Shape, Value, equal, shape_above};
 use super::{Fault, Kept, Render, charge, charge_looking, keep, limit_error, type_error};
-use crate::machine::{Closure, Scope};
 use crate::syntax::tree::For;
 
 /// A function of ours.

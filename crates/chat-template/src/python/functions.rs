@@ -5,12 +5,12 @@ use std::rc::Rc;
 use super::callable::{
     Arguments, Callable, Cycler, Function, Joiner, Native, text as text_of, whole,
 };
+use super::time::Moment;
 use super::value::{self, Entries, Key, Namespace, SequenceKind, Value};
 use super::{
     Fault, FaultKind, ITEM, Kept, Render, charge, charge_printing, items_of, keep, limit_error,
     made, methods, type_error,
 };
-use crate::time::Moment;
 
 /// Longest `range`, as in Jinja's sandbox.
 const MAX_RANGE: i64 = 100_000;

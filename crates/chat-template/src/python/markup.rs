@@ -6,7 +6,8 @@
 
 use super::callable::Arguments;
 use super::value::{self, SequenceKind, Text, TextKind, Value};
-use super::{Fault, Render, charge, format, items_of, made_of, methods};
+use super::{Fault, ITEM, Render, charge, format, items_of, made, made_of, methods};
+use python_compat::text::{self, split_space};
 
 /// `markupsafe.escape`: the text of a value, escaped unless it is markup.
 pub(crate) fn escaped(value: &Value) -> String {
@@ -73,7 +74,7 @@ pub(crate) fn method(
         }
         "striptags" => {
             args.bind::<0>([])?;
-            return super::filters::striptags(render, receiver);
+            return striptags(render, receiver);
         }
         "format" | "format_map" => {}
         "replace" | "ljust" | "rjust" | "center" => escape_at(render, &mut args, 1)?,
@@ -127,4 +128,34 @@ pub(crate) fn field(
         },
         _ => Ok(escape(&format::with_spec(render, value, spec)?)),
     }
+}
+
+/// The text without tags and entities.
+pub(crate) fn striptags(render: &mut Render, text: &str) -> Result<Value, Fault> {
+    charge(render, text::word_count(text).saturating_mul(ITEM / 2))?;
+    made(render, without_tags(text))
+}
+
+fn without_tags(text: &str) -> String {
+    let mut out = String::new();
+    let mut rest = text;
+    while let Some(at) = rest.find('<') {
+        let comment = rest[at..].starts_with("<!--");
+        let close = if comment { "-->" } else { ">" };
+        let Some(end) = rest[at..].find(close) else {
+            break;
+        };
+        out.push_str(&rest[..at]);
+        rest = &rest[at + end + close.len()..];
+    }
+    out.push_str(rest);
+    let words: Vec<&str> = split_space(&out, None);
+    let joined = words.join(" ");
+    joined
+        .replace("&lt;", "<")
+        .replace("&gt;", ">")
+        .replace("&quot;", "\"")
+        .replace("&#34;", "\"")
+        .replace("&#39;", "'")
+        .replace("&amp;", "&")
 }

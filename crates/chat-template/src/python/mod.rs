@@ -6,6 +6,7 @@
 //! designer documentation.
 
 pub(crate) mod callable;
+pub mod exact;
 pub(crate) mod filters;
 mod format;
 pub(crate) mod functions;
@@ -13,14 +14,15 @@ pub(crate) mod markup;
 pub(crate) mod methods;
 pub(crate) mod numbers;
 pub(crate) mod operators;
-pub(crate) mod tests;
+pub(crate) mod scope;
+pub(crate) mod time;
 pub(crate) mod value;
 
 use std::rc::Rc;
 
 use self::callable::Loop;
+use self::time::Moment;
 use self::value::{Namespace, TextKind, Value};
-use crate::time::Moment;
 
 /// Why a template failed.
 #[derive(Debug)]

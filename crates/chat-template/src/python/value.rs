@@ -21,8 +21,8 @@ use python_compat::show::{JsonError, Show, Writer};
 use serde_json::Value as Json;
 
 use super::callable::Callable;
+use super::exact::{self, Numbers};
 use super::{Fault, limit_error, type_error};
-use crate::exact::{self, Numbers};
 
 /// Most levels of lists and maps inside each other.
 pub(crate) const MAX_DEPTH: usize = 128;

@@ -3,7 +3,6 @@
 use super::lexer::Kind;
 use super::tree::{Argument, Comparison, Conditional, Expression, Operator};
 use super::{MAX_HEIGHT, Parsed, Parser, SyntaxError, Tall};
-use crate::python::{filters, tests};
 
 /// Whether `A if B else C` is read, or its `if` left to the caller.
 #[derive(Clone, Copy, PartialEq)]
@@ -457,7 +456,7 @@ impl Parser {
     pub(super) fn filter(&mut self, value: Tall) -> Parsed<Tall> {
         let line = self.line();
         let name = self.dotted_name()?;
-        if !filters::exists(&name) {
+        if !(self.known.filter)(&name) {
             let message = format!("No filter named '{name}'.");
             self.unknown.push(SyntaxError::new(line, message));
         }
@@ -473,7 +472,7 @@ impl Parser {
         let negated = self.skip_name("not");
         let line = self.line();
         let name = self.dotted_name()?;
-        if !tests::exists(&name) {
+        if !(self.known.test)(&name) {
             let message = format!("No test named '{name}'.");
             self.unknown.push(SyntaxError::new(line, message));
         }

@@ -35,8 +35,15 @@ impl SyntaxError {
     }
 }
 
+/// The names that a template may use, by which a parser finds those that it may not.
+#[derive(Clone, Copy)]
+pub(crate) struct Known {
+    pub(crate) filter: fn(&str) -> bool,
+    pub(crate) test: fn(&str) -> bool,
+}
+
 /// Reads a template.
-pub(crate) fn parse(source: &str) -> Result<Tree, SyntaxError> {
+pub(crate) fn parse(source: &str, known: Known) -> Result<Tree, SyntaxError> {
     let tokens = tokens(source)?;
     let last_line = 1 + source.matches('\n').count();
     let mut parser = Parser {
@@ -45,6 +52,7 @@ pub(crate) fn parse(source: &str) -> Result<Tree, SyntaxError> {
             line: tokens.last().map_or(last_line, |token| token.line),
         },
         tokens,
+        known,
         at: 0,
         nesting: 0,
         blocks: Vec::new(),
@@ -74,6 +82,7 @@ struct Parser {
     end: Token,
     at: usize,
     nesting: usize,
+    known: Known,
     /// Open blocks, by their tags.
     blocks: Vec<&'static str>,
     /// Filters and tests that do not exist, with their lines, until it is

@@ -7,9 +7,9 @@ use super::super::callable::{Arguments, text as text_of, whole};
 use super::super::value::{self, Entries, Key, SequenceKind, Value, compare, list, sequence};
 use super::super::{
     Fault, ITEM, Render, charge, charge_printing, defined, items_of, made_list, methods, operators,
-    tests, type_error,
+    type_error,
 };
-use super::{apply, exists, generator};
+use super::{apply, exists, generator, tests};
 use crate::syntax::tree::Operator;
 
 pub(crate) fn join(render: &mut Render, value: &Value, args: Arguments) -> Result<Value, Fault> {

@@ -2,6 +2,7 @@
 
 mod lists;
 mod numbers;
+pub(crate) mod tests;
 mod texts;
 
 use python_compat::number;
@@ -75,7 +76,7 @@ const NAMES: [&str; 52] = [
     "xmlattr",
 ];
 
-/// Whether there is a filter of that name.
+/// Tells whether there is a filter of that name.
 pub(crate) fn exists(name: &str) -> bool {
     NAMES.contains(&name)
 }
@@ -349,17 +350,11 @@ fn one_pass(render: &mut Render, name: &str, value: &Value) -> Result<Value, Fau
                 "lower" => (value.text_kind(), text.to_lowercase()),
                 "upper" => (value.text_kind(), text.to_uppercase()),
                 "title" => (TextKind::Plain, title(&text)),
-                _ => return striptags(render, &text),
+                _ => return markup::striptags(render, &text),
             };
             made_of(render, kind, text)
         }
     }
-}
-
-/// The text without tags and entities.
-pub(crate) fn striptags(render: &mut Render, text: &str) -> Result<Value, Fault> {
-    charge(render, text::word_count(text).saturating_mul(ITEM / 2))?;
-    made(render, texts::striptags(text))
 }
 
 fn generator(render: &mut Render, items: Vec<Value>) -> Result<Value, Fault> {

@@ -1,7 +1,7 @@
 //! Filters of texts: casing, escaping, cutting, wrapping.
 
 use python_compat::number;
-use python_compat::text::{LineEnds, is_space, line_count, lines, split_space};
+use python_compat::text::{LineEnds, is_space, line_count, lines};
 
 use super::super::callable::{Arguments, whole};
 use super::super::markup::{escape, escaped};
@@ -29,30 +29,6 @@ pub(crate) fn title(text: &str) -> String {
         rest = after;
     }
     out
-}
-
-pub(crate) fn striptags(text: &str) -> String {
-    let mut out = String::new();
-    let mut rest = text;
-    while let Some(at) = rest.find('<') {
-        let comment = rest[at..].starts_with("<!--");
-        let close = if comment { "-->" } else { ">" };
-        let Some(end) = rest[at..].find(close) else {
-            break;
-        };
-        out.push_str(&rest[..at]);
-        rest = &rest[at + end + close.len()..];
-    }
-    out.push_str(rest);
-    let words: Vec<&str> = split_space(&out, None);
-    let joined = words.join(" ");
-    joined
-        .replace("&lt;", "<")
-        .replace("&gt;", ">")
-        .replace("&quot;", "\"")
-        .replace("&#34;", "\"")
-        .replace("&#39;", "'")
-        .replace("&amp;", "&")
 }
 
 /// A value that has to be a text.

@@ -4,10 +4,10 @@ use std::rc::Rc;
 
 use python_compat::text::all_cased;
 
-use super::callable::{Arguments, Callable, whole};
-use super::value::{Key, SequenceKind, Value, equal};
-use super::{
-    Fault, Render, charge, charge_comparing, charge_printing, filters, operators, type_error,
+use crate::python::callable::{Arguments, Callable, whole};
+use crate::python::value::{Key, SequenceKind, Value, equal};
+use crate::python::{
+    Fault, Render, charge, charge_comparing, charge_printing, operators, type_error,
 };
 use crate::syntax::tree::{Comparison, Operator};
 
@@ -53,7 +53,7 @@ const NAMES: [&str; 39] = [
     "upper",
 ];
 
-/// Whether there is a test of that name.
+/// Tells whether there is a test of that name.
 pub(crate) fn exists(name: &str) -> bool {
     NAMES.contains(&name)
 }
@@ -137,7 +137,7 @@ pub(crate) fn apply(render: &mut Render, value: &Value, args: Arguments) -> Resu
             let exists = if &*name == "test" {
                 exists
             } else {
-                filters::exists
+                super::exists
             };
             key.value().as_str().is_some_and(exists)
         }
