@@ -3,7 +3,8 @@
 use std::borrow::Cow;
 use std::fmt;
 
-use crate::agentscope::MissingTags;
+use serde::de::DeserializeOwned;
+use serde_json::Value as Json;
 
 /// A schema that cannot be used, or a text that cannot be read with it.
 ///
@@ -354,3 +355,20 @@ impl fmt::Debug for Error {
 }
 
 impl std::error::Error for Error {}
+
+/// Which of two tags a text lacks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MissingTags {
+    /// The opening tag is missing.
+    pub begin: bool,
+    /// The closing tag is missing.
+    pub end: bool,
+}
+
+/// The message as a type of the caller's.
+pub(crate) fn into_type<T: DeserializeOwned>(message: Json) -> Result<T, Error> {
+    T::deserialize(message).map_err(|error| {
+        let message = format!("the message does not fit the type: {error}");
+        Error::bare(ErrorKind::Deserialize, message)
+    })
+}

@@ -173,3 +173,6 @@ pub(crate) fn has_stand_in(text: &str) -> bool {
     // The block starts with the bytes F4 8F, which UTF-8 text seldom has.
     text.as_bytes().contains(&0xF4) && text.chars().any(is_stand_in)
 }
+
+/// Longest text, in bytes, that a step may make of a shorter one.
+pub(crate) const MAX_TEXT: usize = 64 << 20;

@@ -254,3 +254,42 @@ pub(crate) fn depth_within(json: &Json, limit: usize) -> bool {
     }
     level.is_empty()
 }
+
+/// What [`ResponseSchema::parse`] makes of values that JSON cannot hold: NaN, infinities,
+/// integers of more than 64 bits, strings with lone surrogates.
+///
+/// ```
+/// use response_parser::{ResponseSchema, Unrepresentable};
+/// use serde_json::json;
+///
+/// let schema = json!({"x-parser": "json"});
+/// assert!(ResponseSchema::new(&schema)?.parse("[NaN]").is_err());
+/// let builder = ResponseSchema::builder().with_unrepresentable(Unrepresentable::Replace);
+/// assert_eq!(builder.build(&schema)?.parse("[NaN]")?, json!([null]));
+/// # Ok::<(), response_parser::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+#[derive(serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Unrepresentable {
+    /// An error of kind [`ErrorKind::NotJson`] that says which and where.
+    #[default]
+    Refuse,
+    /// The nearest thing that JSON has: null for NaN and infinities, the digits as a string
+    /// for an integer, U+FFFD for each lone surrogate.
+    Replace,
+    /// An object that says what it is: `{"$float": "NaN" | "Infinity" | "-Infinity"}`,
+    /// `{"$bigint": "<digits>"}` or `{"$utf16": [<code units>]}`.
+    Tag,
+}
+
+impl Unrepresentable {
+    pub(crate) fn beyond(self) -> Beyond {
+        match self {
+            Unrepresentable::Refuse => Beyond::Refuse,
+            Unrepresentable::Replace => Beyond::Replace,
+            Unrepresentable::Tag => Beyond::Tag,
+        }
+    }
+}

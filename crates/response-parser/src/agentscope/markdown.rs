@@ -4,9 +4,9 @@ use serde_json::{Value as Json, json};
 
 use super::model::DataModel;
 use super::{Keys, Parsed, Part, TextParser, first_block, no_text, python, to_json};
-use crate::Unrepresentable;
 use crate::error::{Error, ErrorKind};
 use crate::json;
+use crate::value::Unrepresentable;
 use crate::value::Value;
 
 const JSON_BEGIN: &str = "```json";

@@ -34,6 +34,8 @@ use serde_json::{Map, Value as Json};
 
 use crate::error::{Error, ErrorKind};
 use crate::schema::MAX_VALUE_DEPTH;
+
+pub use crate::error::MissingTags;
 use crate::value::{Beyond, Value, check_depth};
 
 pub use markdown::{CodeBlock, Hint, JsonDict, JsonObject};
@@ -323,15 +325,6 @@ fn first_block(text: &str, begin: &str, end: &str) -> Result<Body, MissingTags> 
             end: to.is_none(),
         }),
     }
-}
-
-/// Which of two tags a text lacks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct MissingTags {
-    /// The opening tag is missing.
-    pub begin: bool,
-    /// The closing tag is missing.
-    pub end: bool,
 }
 
 impl MissingTags {

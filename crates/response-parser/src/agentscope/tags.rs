@@ -4,12 +4,12 @@ use serde_json::json;
 
 use super::MissingTags;
 use super::{Keys, Parsed, Part, TextParser, first_block, no_text, python, to_json};
-use crate::Unrepresentable;
 use crate::error::{Error, ErrorKind};
 use crate::json;
 use crate::pyre::{Dialect, Pattern};
-use crate::run::exhausted;
+use crate::schema::exhausted;
 use crate::text::Text;
+use crate::value::Unrepresentable;
 use crate::value::{Object, Value};
 
 /// One part of a text, between two tags.

@@ -321,7 +321,7 @@ fn join<'t>(separator: &Text<'t>, items: &[Value<'t>]) -> Result<Value<'t>> {
             clash |= text.clashes();
             out.push_str(text.as_str());
         }
-        if out.len() > crate::MAX_TEXT {
+        if out.len() > crate::text::MAX_TEXT {
             return Err(Error::Size);
         }
     }

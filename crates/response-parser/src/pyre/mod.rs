@@ -12,16 +12,14 @@
 //! backtracks does not bound the work between two of them.
 
 mod backtrack;
-pub(crate) mod class;
 mod native;
 mod replace;
 mod scan;
 mod split;
-mod syntax;
+pub(crate) mod syntax;
 #[cfg(test)]
 mod tests;
 mod threads;
-mod tree;
 
 use std::fmt;
 use std::sync::OnceLock;
@@ -31,14 +29,14 @@ use regex_automata::util::captures::Captures;
 use backtrack::{Memory, Program};
 use native::{Dollar, Native};
 use split::Split;
+use syntax::tree::{Anchor, Node, RepeatKind, Tree};
 use threads::Threads;
-use tree::{Anchor, Node, RepeatKind, Tree};
 
 pub(crate) use backtrack::Exhausted;
-pub(crate) use class::{Dialect, is_word};
 pub(crate) use replace::Template;
 pub(crate) use scan::{Found, Scanner};
-pub(crate) use tree::SyntaxError;
+pub(crate) use syntax::class::{Dialect, is_word};
+pub(crate) use syntax::tree::SyntaxError;
 
 /// Steps of the backtracking machine that one call may take: this many, and
 /// [`STEPS_PER_BYTE`] for each byte of the text.
@@ -216,7 +214,7 @@ impl Pattern {
         let pythons = self.tree.dialect == Dialect::Re;
         if self.needs.word_edge
             && pythons
-            && (text.is_empty() || !class::word_boundaries_agree(text))
+            && (text.is_empty() || !syntax::class::word_boundaries_agree(text))
         {
             return None;
         }

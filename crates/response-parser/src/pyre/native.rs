@@ -15,7 +15,7 @@ use regex_automata::util::captures::Captures;
 use regex_automata::{Anchored, Input, MatchKind};
 use regex_syntax::hir::{self, Class, Hir, Look};
 
-use super::tree::{Anchor, Node, RepeatKind, Tree};
+use super::syntax::tree::{Anchor, Node, RepeatKind, Tree};
 
 /// Most bytes that one compiled pattern may take; larger ones run on the other machine.
 const SIZE_LIMIT: usize = 10 << 20;

@@ -1,7 +1,7 @@
 //! Replacement texts as `re.sub` reads them.
 
-use super::class::is_identifier;
-use super::tree::SyntaxError;
+use super::syntax::class::is_identifier;
+use super::syntax::tree::SyntaxError;
 
 /// A replacement text, read against the groups of its pattern.
 #[derive(Debug)]

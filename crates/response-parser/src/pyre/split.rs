@@ -11,8 +11,8 @@
 //! finds. Where TAIL is not found, or not behind characters of the run alone, the machines
 //! for whole patterns are asked.
 
-use super::class::CharSet;
-use super::tree::{Node, RepeatKind, Tree};
+use super::syntax::class::CharSet;
+use super::syntax::tree::{Node, RepeatKind, Tree};
 use super::{Exhausted, Groups, Pattern};
 
 /// A pattern cut at its first lazy run.
@@ -124,7 +124,7 @@ fn repeat_least(min: u32) -> Option<usize> {
 }
 
 /// A lazy run without an upper bound, in a group or not.
-fn lazy_run(node: &Node) -> Option<(Option<usize>, &super::tree::Repeat)> {
+fn lazy_run(node: &Node) -> Option<(Option<usize>, &super::syntax::tree::Repeat)> {
     let (group, node) = match node {
         Node::Group(group, node) => (Some(*group), &**node),
         node => (None, node),

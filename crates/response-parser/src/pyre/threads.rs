@@ -7,8 +7,8 @@
 //! of each instruction. Places where no match can start are skipped by a scan for bytes.
 
 use super::backtrack::first_set;
-use super::class::{self, Category, CharSet};
-use super::tree::{Anchor, Node, RepeatKind, Tree};
+use super::syntax::class::{self, Category, CharSet};
+use super::syntax::tree::{Anchor, Node, RepeatKind, Tree};
 
 /// Most instructions of a pattern, counted repetitions written out; larger ones run on the
 /// other machine.

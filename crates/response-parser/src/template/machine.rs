@@ -6,7 +6,7 @@ use super::load::{Anchor, Template, named};
 use super::shape::Ahead;
 use crate::error::{Error, ErrorKind};
 use crate::pyre::{Found, STEPS, STEPS_PER_BYTE, Scanner};
-use crate::run::exhausted;
+use crate::schema::exhausted;
 
 /// Work that searches in a finished text may do, in bytes looked at, before they are given
 /// up. One search is linear; a sequence of them need not be.

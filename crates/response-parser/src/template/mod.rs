@@ -7,6 +7,7 @@ mod content;
 mod load;
 mod loose;
 mod machine;
+mod model_dir;
 mod shape;
 mod stream;
 mod tools;
@@ -18,9 +19,9 @@ use families::Family;
 use serde::de::DeserializeOwned;
 use serde_json::Value as Json;
 
-use crate::Unrepresentable;
 use crate::error::{Error, ErrorKind};
 use crate::schema::Mode;
+use crate::value::Unrepresentable;
 use crate::value::{Beyond, Object, Value};
 use load::Template;
 use machine::{Machine, Phase};
@@ -28,6 +29,7 @@ use stream::{OneShot, finish, to_json};
 use tools::Tools;
 
 pub use machine::End;
+pub use model_dir::family_of_model_dir;
 pub use stream::{Event, Finished, PartialValue, TemplateStream};
 pub use tools::Names;
 
@@ -466,7 +468,7 @@ impl ResponseTemplate {
         turn: &Turn<'_>,
         text: &str,
     ) -> Result<T, Error> {
-        crate::into_type(self.parse_turn(turn, text)?)
+        crate::error::into_type(self.parse_turn(turn, text)?)
     }
 
     /// The template as it was given.

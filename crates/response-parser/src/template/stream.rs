@@ -539,7 +539,7 @@ fn closed_unopened(template: &Template, rest: &str) -> Result<usize, Error> {
     for field in &template.fields {
         if let (Some(_), Some(close)) = (&field.open, &field.close) {
             let groups = close.pattern.match_at(rest, 0);
-            let groups = groups.map_err(|e| crate::run::exhausted(e, close.pointer.clone()))?;
+            let groups = groups.map_err(|e| crate::schema::exhausted(e, close.pointer.clone()))?;
             let found = groups.and_then(|groups| groups.first().copied().flatten());
             if let Some((_, end)) = found.filter(|(from, end)| from < end) {
                 return Ok(end);
@@ -559,7 +559,7 @@ pub(super) fn behind_anchor<'p>(
     let mut behind = None;
     loop {
         let groups = matches.next_match();
-        let groups = groups.map_err(|e| crate::run::exhausted(e, anchor.pointer.clone()))?;
+        let groups = groups.map_err(|e| crate::schema::exhausted(e, anchor.pointer.clone()))?;
         match groups.and_then(|groups| groups.first().copied().flatten()) {
             Some((_, end)) => behind = Some(&prefix[end..]),
             None => return Ok(behind),

@@ -3,8 +3,8 @@
 use regex_syntax::hir::ClassUnicode;
 
 use super::{Inst, NONE, Program};
-use crate::pyre::class::{self, Category, CharSet, Dialect};
-use crate::pyre::tree::{Anchor, Behind, Node, Repeat, RepeatKind, Tree};
+use crate::pyre::syntax::class::{self, Category, CharSet, Dialect};
+use crate::pyre::syntax::tree::{Anchor, Behind, Node, Repeat, RepeatKind, Tree};
 
 impl Program {
     pub(in crate::pyre) fn new(tree: &Tree) -> Program {

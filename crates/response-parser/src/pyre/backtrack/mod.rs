@@ -8,8 +8,8 @@
 
 mod compile;
 
-use super::class::{self, CharSet, Fold};
-use super::tree::Anchor;
+use super::syntax::class::{self, CharSet, Fold};
+use super::syntax::tree::Anchor;
 
 pub(super) use compile::first_set;
 

@@ -3,8 +3,8 @@
 use regex_syntax::hir::ClassUnicode;
 
 use super::{Flags, Item, Parser, Result, Token};
-use crate::pyre::class::{self, Category, Dialect};
-use crate::pyre::tree::{Anchor, Behind, Node};
+use crate::pyre::syntax::class::{self, Category, Dialect};
+use crate::pyre::syntax::tree::{Anchor, Behind, Node};
 
 impl Parser<'_> {
     /// The escape of `c`, whose backslash is at `start`, outside a class.

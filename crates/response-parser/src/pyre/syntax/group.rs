@@ -1,8 +1,8 @@
 //! What stands between parentheses: groups, look-around, conditionals, flags.
 
 use super::{Flags, MAX_GROUPS, MAX_NESTING, Parser, Result, Token};
-use crate::pyre::class::{self, Dialect};
-use crate::pyre::tree::{Behind, Node};
+use crate::pyre::syntax::class::{self, Dialect};
+use crate::pyre::syntax::tree::{Behind, Node};
 
 impl Parser<'_> {
     /// A group, whose parenthesis at `start` is eaten; `None` for what leaves no node.

@@ -5,13 +5,15 @@
 //! knows whether it takes a line feed, an anchor knows whether it means lines. Patterns are
 //! read with `DOTALL` on, as the reference calls them.
 
+pub(crate) mod class;
 mod escape;
 mod group;
+pub(crate) mod tree;
 
 use regex_syntax::hir::ClassUnicode;
 
-use super::class::{self, Category, Dialect, Fold};
-use super::tree::{Anchor, Node, Repeat, RepeatKind, SyntaxError, Tree};
+use self::class::{Category, Dialect, Fold};
+use self::tree::{Anchor, Node, Repeat, RepeatKind, SyntaxError, Tree};
 use crate::text::stand_in;
 
 /// Deepest nesting of groups in a pattern.

@@ -25,17 +25,17 @@ impl fmt::Display for SyntaxError {
 
 /// A pattern, read.
 #[derive(Debug)]
-pub(super) struct Tree {
-    pub(super) root: Node,
+pub(crate) struct Tree {
+    pub(crate) root: Node,
     /// The name of each group; entry 0 is the whole match.
-    pub(super) names: Vec<Option<String>>,
-    pub(super) dialect: Dialect,
+    pub(crate) names: Vec<Option<String>>,
+    pub(crate) dialect: Dialect,
     /// Two groups share a name, and with it their number.
-    pub(super) shared_names: bool,
+    pub(crate) shared_names: bool,
 }
 
 #[derive(Clone, Debug)]
-pub(super) enum Node {
+pub(crate) enum Node {
     /// One character, exactly.
     Char(char),
     /// One character of a set.
@@ -66,30 +66,30 @@ pub(super) enum Node {
 
 /// How many characters a look-behind goes back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Behind {
-    pub(super) least: usize,
+pub(crate) struct Behind {
+    pub(crate) least: usize,
     /// No upper bound where `None`.
-    pub(super) most: Option<usize>,
+    pub(crate) most: Option<usize>,
 }
 
 #[derive(Clone, Debug)]
-pub(super) struct Repeat {
-    pub(super) min: u32,
+pub(crate) struct Repeat {
+    pub(crate) min: u32,
     /// No upper bound where `None`.
-    pub(super) max: Option<u32>,
-    pub(super) kind: RepeatKind,
-    pub(super) node: Node,
+    pub(crate) max: Option<u32>,
+    pub(crate) kind: RepeatKind,
+    pub(crate) node: Node,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum RepeatKind {
+pub(crate) enum RepeatKind {
     Greedy,
     Lazy,
     Possessive,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Anchor {
+pub(crate) enum Anchor {
     Start,
     End,
     /// The end, or before a line feed that is the last character.
@@ -105,12 +105,12 @@ pub(super) enum Anchor {
 }
 
 impl Node {
-    pub(super) fn empty() -> Node {
+    pub(crate) fn empty() -> Node {
         Node::Concat(Vec::new())
     }
 
     /// Fewest and most characters that the node consumes, saturating.
-    pub(super) fn width(&self, groups: &[Option<(usize, usize)>]) -> (usize, usize) {
+    pub(crate) fn width(&self, groups: &[Option<(usize, usize)>]) -> (usize, usize) {
         match self {
             Node::Char(_) | Node::Set(_) => (1, 1),
             Node::Anchor(_) | Node::Look { .. } | Node::Keep => (0, 0),
@@ -142,7 +142,7 @@ impl Node {
     }
 
     /// Whether the node can match without consuming a character.
-    pub(super) fn is_nullable(&self) -> bool {
+    pub(crate) fn is_nullable(&self) -> bool {
         match self {
             Node::Char(_) | Node::Set(_) => false,
             Node::Anchor(_) | Node::Look { .. } | Node::Backref(..) | Node::Keep => true,

@@ -4,15 +4,15 @@ use python_compat::show::Style;
 use python_compat::text::is_alphanumeric;
 use serde_json::Value as Json;
 
-use crate::MAX_TEXT;
+use super::compile::{
+    Additional, JsonParser, Keywords, Kind, Mode, Release, Replacement, Schema, Spelling,
+    jmespath_error, shorten,
+};
 use crate::error::{Error, ErrorKind};
 use crate::json::{self, MAX_DEPTH, Problem};
 use crate::pyre::{Exhausted, Groups, Pattern, STEPS, STEPS_PER_BYTE};
 use crate::scalar;
-use crate::schema::{
-    Additional, JsonParser, Keywords, Kind, Mode, Release, Replacement, Schema, Spelling,
-    jmespath_error, shorten,
-};
+use crate::text::MAX_TEXT;
 use crate::text::Text;
 use crate::value::{Object, Value};
 

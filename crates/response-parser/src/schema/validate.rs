@@ -2,9 +2,9 @@
 
 use serde_json::{Map, Value as Json};
 
+use super::run::exhausted;
 use crate::error::{Error, ErrorKind};
 use crate::pyre::{Dialect, Pattern};
-use crate::run::exhausted;
 use crate::value::escape_pointer;
 
 /// Keywords that say nothing about the value, or only where it is found.
@@ -130,7 +130,7 @@ fn node(schema: &Json, value: &Json, pointer: &str, at: &str) -> Result<(), Erro
                 ensure(fits, pointer, keyword, at, || {
                     format!(
                         "must be one of {}, not {}",
-                        crate::schema::shorten(&rule.to_string()),
+                        super::compile::shorten(&rule.to_string()),
                         shown(value)
                     )
                 })?;
@@ -277,7 +277,7 @@ fn string(schema: &Map<String, Json>, text: &str, pointer: &str, at: &str) -> Re
         ensure(found.is_some(), pointer, "pattern", at, || {
             format!(
                 "must match {source}, and \"{}\" does not",
-                crate::schema::shorten(text)
+                super::compile::shorten(text)
             )
         })?;
     }
@@ -383,7 +383,7 @@ fn invalid(pointer: &str, at: &str, message: &str) -> Error {
 }
 
 fn shown(value: &Json) -> String {
-    crate::schema::shorten(&value.to_string())
+    super::compile::shorten(&value.to_string())
 }
 
 /// Equality of JSON Schema: numbers by their value.

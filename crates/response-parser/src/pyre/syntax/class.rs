@@ -20,7 +20,7 @@ pub(crate) enum Dialect {
 
 /// A category escape such as `\d`, before negation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Category {
+pub(crate) enum Category {
     Digit,
     Space,
     Word,
@@ -30,7 +30,7 @@ pub(super) enum Category {
 
 /// How letters are compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Fold {
+pub(crate) enum Fold {
     /// Exactly.
     Case,
     /// Without regard to case, over all of Unicode, as `re` does.
@@ -42,7 +42,7 @@ pub(super) enum Fold {
 }
 
 /// The members of a category, over Unicode or ASCII only (flag `a`).
-pub(super) fn category(
+pub(crate) fn category(
     category: Category,
     dialect: Dialect,
     ascii: bool,
@@ -70,7 +70,7 @@ pub(super) fn category(
 ///
 /// Sets that reach up to U+D7FF and go on at U+E000 are joined first: the crate that holds
 /// them compares code points and would take the surrogates between for a gap.
-pub(super) fn negate(class: &mut ClassUnicode) {
+pub(crate) fn negate(class: &mut ClassUnicode) {
     let holds = |c: char| {
         class
             .ranges()
@@ -84,7 +84,7 @@ pub(super) fn negate(class: &mut ClassUnicode) {
 }
 
 /// The members of the Unicode property `name`, if there is one.
-pub(super) fn property(name: &str) -> Option<ClassUnicode> {
+pub(crate) fn property(name: &str) -> Option<ClassUnicode> {
     let plain =
         |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | ' ' | '=' | ':' | '&');
     if name.is_empty() || !name.chars().all(plain) {
@@ -118,7 +118,7 @@ pub(super) fn property(name: &str) -> Option<ClassUnicode> {
 }
 
 /// Leaves the ASCII members.
-pub(super) fn keep_ascii(class: &mut ClassUnicode) {
+pub(crate) fn keep_ascii(class: &mut ClassUnicode) {
     class.intersect(&ranges(&[('\0', '\x7F')]));
 }
 
@@ -158,7 +158,7 @@ fn disputed_word() -> &'static CharSet {
 }
 
 /// Whether Rust's word boundaries are Python's everywhere in `text`. Linear.
-pub(super) fn word_boundaries_agree(text: &str) -> bool {
+pub(crate) fn word_boundaries_agree(text: &str) -> bool {
     text.is_ascii()
         || !text
             .chars()
@@ -166,7 +166,7 @@ pub(super) fn word_boundaries_agree(text: &str) -> bool {
 }
 
 /// Whether `name` is a Python identifier.
-pub(super) fn is_identifier(name: &str) -> bool {
+pub(crate) fn is_identifier(name: &str) -> bool {
     static START: OnceLock<CharSet> = OnceLock::new();
     static CONTINUE: OnceLock<CharSet> = OnceLock::new();
     let start = START.get_or_init(|| CharSet::new(&named(r"[\p{XID_Start}_]")));
@@ -187,7 +187,7 @@ fn ranges(list: &[(char, char)]) -> ClassUnicode {
 }
 
 /// Adds the code points `low..=high` (at most U+10FFFF) to `class`.
-pub(super) fn add_code_points(class: &mut ClassUnicode, low: u32, high: u32) {
+pub(crate) fn add_code_points(class: &mut ClassUnicode, low: u32, high: u32) {
     // Surrogates are kept apart as their stand-ins; the rest are plain characters.
     for (a, b) in [(low, high.min(0xD7FF)), (low.max(0xE000), high)] {
         if let (true, Some(a), Some(b)) = (a <= b, char::from_u32(a), char::from_u32(b)) {
@@ -201,7 +201,7 @@ pub(super) fn add_code_points(class: &mut ClassUnicode, low: u32, high: u32) {
 }
 
 /// Adds every character that Python's case-insensitive matching takes for a member.
-pub(super) fn close_under_case(class: &mut ClassUnicode, fold: Fold) {
+pub(crate) fn close_under_case(class: &mut ClassUnicode, fold: Fold) {
     match fold {
         Fold::Case => {}
         Fold::Ascii => {
@@ -238,7 +238,7 @@ pub(super) fn close_under_case(class: &mut ClassUnicode, fold: Fold) {
 const EXTRA_ORBIT: &[char] = &['i', 'I', '\u{130}', '\u{131}'];
 
 /// Whether two characters are the same under `fold`.
-pub(super) fn same(a: char, b: char, fold: Fold) -> bool {
+pub(crate) fn same(a: char, b: char, fold: Fold) -> bool {
     if a == b {
         return true;
     }
@@ -256,13 +256,13 @@ pub(super) fn same(a: char, b: char, fold: Fold) -> bool {
 /// A set of characters made for membership tests: a bit mask for ASCII, a binary search
 /// for the rest.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct CharSet {
+pub(crate) struct CharSet {
     ascii: u128,
     rest: Box<[(char, char)]>,
 }
 
 impl CharSet {
-    pub(super) fn new(class: &ClassUnicode) -> CharSet {
+    pub(crate) fn new(class: &ClassUnicode) -> CharSet {
         let mut ascii = 0u128;
         let mut rest = Vec::new();
         for range in class.ranges() {
@@ -280,7 +280,7 @@ impl CharSet {
     }
 
     #[inline]
-    pub(super) fn contains(&self, c: char) -> bool {
+    pub(crate) fn contains(&self, c: char) -> bool {
         if c.is_ascii() {
             return self.ascii >> (c as u32) & 1 == 1;
         }
