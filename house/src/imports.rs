@@ -355,29 +355,26 @@ fn product_tokens(file: &File) -> Vec<&Token> {
     kept
 }
 
-/// Returns the paths of at least two names.
+/// Returns the paths of at least two names, but those that say who sees an item.
 fn paths(tokens: &[&Token]) -> Vec<Vec<String>> {
+    let text = |at: usize| tokens.get(at).map_or("", |token| token.text.as_str());
+    let is_name = |at: usize| tokens.get(at).is_some_and(|token| token.kind == Kind::Name);
     let mut found = Vec::new();
     let mut at = 0;
     while at < tokens.len() {
-        if tokens[at].kind != Kind::Name
-            || (at > 0 && tokens[at - 1].text == ":" && at > 1 && tokens[at - 2].text == ":")
-        {
+        if !is_name(at) {
             at += 1;
             continue;
         }
-        let mut path = vec![tokens[at].text.clone()];
-        let mut next = at + 1;
-        while next + 2 < tokens.len()
-            && tokens[next].text == ":"
-            && tokens[next + 1].text == ":"
-            && tokens[next + 2].kind == Kind::Name
-        {
-            path.push(tokens[next + 2].text.clone());
-            next += 3;
+        let start = at;
+        let mut path = vec![text(at).to_owned()];
+        while text(at + 1) == ":" && text(at + 2) == ":" && is_name(at + 3) {
+            path.push(text(at + 3).to_owned());
+            at += 3;
         }
-        at = next;
-        if path.len() > 1 {
+        at += 1;
+        let is_visibility = start > 1 && text(start - 1) == "in" && text(start - 2) == "(";
+        if path.len() > 1 && !is_visibility {
             found.push(path);
         }
     }

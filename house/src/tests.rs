@@ -79,6 +79,16 @@ fn circles_go_through_doors() {
 }
 
 #[test]
+fn who_sees_an_item_is_no_use() {
+    let counts = counts_of(&[
+        ("lib.rs", "mod a;\n"),
+        ("a/mod.rs", "mod x;\nuse x::f;\n"),
+        ("a/x.rs", "pub(in crate::a) fn f() {}\n"),
+    ]);
+    assert_eq!(figure(&counts, "circles of files"), 0.0);
+}
+
+#[test]
 fn methods_are_counted_by_type() {
     let counts = counts_of(&[
         (

@@ -1,20 +1,16 @@
 #![doc = include_str!("../README.md")]
 
-mod apply;
 pub mod chatml;
 mod control;
 mod error;
-mod files;
 mod machine;
 mod python;
 mod syntax;
 mod template;
 
-pub use self::apply::{Chat, Ending, Rendered};
 pub use self::control::{ControlTokens, Handling};
 pub use self::error::{Error, ErrorKind};
-pub use self::files::ChatTemplates;
 pub use self::machine::Limits;
 pub use self::python::exact::{self, Numbers};
 pub use self::python::time::Moment;
-pub use self::template::ChatTemplate;
+pub use self::template::{Chat, ChatTemplate, ChatTemplates, Ending, Rendered};

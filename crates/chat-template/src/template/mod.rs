@@ -1,5 +1,8 @@
 //! A template of a chat, read once and rendered often.
 
+mod apply;
+mod files;
+
 use std::fmt;
 
 use crate::machine::{self, Limits, Printed};
@@ -9,6 +12,9 @@ use crate::python::value::Value;
 use crate::python::{Fault, FaultKind};
 use crate::syntax::{self, tree::Tree};
 use crate::{Error, ErrorKind};
+
+pub use self::apply::{Chat, Ending, Rendered};
+pub use self::files::ChatTemplates;
 
 /// A chat template, read.
 ///

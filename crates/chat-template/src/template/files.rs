@@ -7,7 +7,7 @@ use std::sync::{Arc, OnceLock};
 use indexmap::IndexMap;
 use serde_json::{Map, Value as Json};
 
-use crate::apply::{Chat, Rendered};
+use super::apply::{Chat, Rendered};
 use crate::machine::Limits;
 use crate::template::ChatTemplate;
 use crate::{Error, ErrorKind};
