@@ -9,9 +9,9 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use crate::error::Error;
+use crate::json_text::{self, Digits, Read};
 use crate::options::Draft;
-use crate::read::json_text::{self, Digits, Read};
-use crate::read::references::{address, own_id, percent_decode, without_fragment};
+use crate::uri::{address, percent_decode, without_fragment};
 
 /// Documents that references may lead to, by URI. Cloning costs a counter; nothing is ever
 /// fetched.
@@ -242,4 +242,11 @@ fn below_as_uri(path: &Path) -> String {
         }
     }
     out
+}
+
+/// Returns the URI that a whole document gives itself: where nothing else is known of where it was found,
+/// its references begin there, also if a `$ref` stands beside.
+pub(crate) fn own_id(value: &Value, draft: Draft) -> Option<&str> {
+    let name = if draft == Draft::Draft4 { "id" } else { "$id" };
+    value.get(name)?.as_str()
 }

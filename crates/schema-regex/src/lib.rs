@@ -7,6 +7,7 @@ mod decimal;
 mod documents;
 mod error;
 mod ir;
+mod json_text;
 mod language;
 pub mod ledger;
 mod normal;
@@ -14,7 +15,9 @@ mod options;
 mod read;
 mod regex;
 mod settings;
+mod uri;
 mod validate;
+mod values;
 
 pub use crate::documents::{Documents, file_uri};
 pub use crate::error::{Error, ErrorKind, in_words_of};

@@ -20,7 +20,7 @@ use crate::language::pattern::{Pattern, PatternError};
 use crate::options::Draft;
 use crate::options::{Formats, OneOf, Options};
 use crate::settings::Overrides;
-use crate::validate::{canonical_value, equal};
+use crate::values::{canonical_value, equal};
 
 /// A schema that was read and checked: the input of [`crate::to_regex`].
 ///

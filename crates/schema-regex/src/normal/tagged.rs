@@ -13,7 +13,7 @@ use crate::ir::{Atom, AtomKind, Kinds, Members, Name, NodeId};
 use crate::normal::alternative::{ALL_KINDS, Kind};
 use crate::normal::normaliser::Normaliser;
 use crate::normal::search::plain::bits;
-use crate::validate;
+use crate::values;
 
 /// The number of members, or lists of items, that are tried because they may tell values apart.
 const MOST_TAGS: usize = 4;
@@ -164,7 +164,7 @@ impl Normaliser {
         for list in lists {
             let of_kind = list.iter().filter(|value| Kinds::of(value) == bits(kind));
             // A value may be listed twice in one of them.
-            let own: HashSet<String> = of_kind.clone().map(validate::canonical_value).collect();
+            let own: HashSet<String> = of_kind.clone().map(values::canonical_value).collect();
             if !own.into_iter().all(|value| met.insert(value)) {
                 return Ok(false);
             }
@@ -204,8 +204,7 @@ impl Normaliser {
                 let values = normaliser.candidates(conj);
                 values.is_some_and(|values| {
                     // A value may be listed twice in one of them.
-                    let own: HashSet<String> =
-                        values.iter().map(validate::canonical_value).collect();
+                    let own: HashSet<String> = values.iter().map(values::canonical_value).collect();
                     own.into_iter().all(|value| met.insert(value))
                 })
             };
@@ -290,11 +289,8 @@ impl Normaliser {
                 continue;
             };
             self.work(at, 16 * (x.len() + y.len()))?;
-            let own: HashSet<String> = x.iter().map(validate::canonical_value).collect();
-            if !y
-                .iter()
-                .any(|v| own.contains(&validate::canonical_value(v)))
-            {
+            let own: HashSet<String> = x.iter().map(values::canonical_value).collect();
+            if !y.iter().any(|v| own.contains(&values::canonical_value(v))) {
                 return Ok(true);
             }
         }

@@ -4,9 +4,9 @@
 use serde_json::Value;
 
 use crate::decimal::Decimal;
+use crate::json_text::Digits;
 use crate::options::Rounded;
 use crate::read::here::name_of;
-use crate::read::json_text::Digits;
 
 /// How the numbers of a document are read.
 pub(crate) struct Numbers {

@@ -4,7 +4,6 @@ mod annotations;
 mod containers;
 pub(crate) mod exact_numbers;
 mod here;
-pub(crate) mod json_text;
 pub(crate) mod references;
 mod scalars;
 pub(crate) mod schema;

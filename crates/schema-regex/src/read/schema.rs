@@ -10,12 +10,12 @@ use crate::ir::pointer::{Last, Pointer};
 use crate::ir::{
     ALWAYS, Atom, AtomKind, Body, Kinds, Location, NodeId, PatternEntry, PatternId, Schema, Status,
 };
+use crate::json_text as text;
+use crate::json_text::Digits;
 use crate::ledger;
 use crate::options::{Draft, ParseOptions, Rounded, Settings};
 use crate::read::exact_numbers::Numbers;
 use crate::read::here::{Here, Notes, is_schema, name_of, no_schema};
-use crate::read::json_text as text;
-use crate::read::json_text::Digits;
 use crate::read::references::{Place, Resolver, ScopeId, lookup};
 use crate::read::scalars::{bound, format, multiple, types};
 use crate::read::survey;

@@ -8,7 +8,8 @@ use serde_json::{Map, Value};
 use crate::error::{Error, ErrorKind};
 use crate::ir::pointer::{Last, Pointer};
 use crate::options::Draft;
-use crate::read::references::{id_of, join_uri, without_fragment};
+use crate::read::references::id_of;
+use crate::uri::{join_uri, without_fragment};
 
 /// An error about a document that nests too deep.
 #[cold]

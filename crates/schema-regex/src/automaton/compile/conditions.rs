@@ -29,7 +29,7 @@ use crate::normal::alternative::{ALL_KINDS, Kind, ObjectShape, Shape};
 use crate::normal::conditions::{Condition, ConditionId};
 use crate::normal::conjunctions::{ConjId, NONE};
 use crate::normal::normaliser::Normaliser;
-use crate::validate;
+use crate::values;
 
 /// The members that the conditions of one alternative speak of.
 pub(super) struct Kept {
@@ -396,7 +396,7 @@ impl Builder {
         let mut values: HashMap<String, (Value, Vec<usize>)> = HashMap::new();
         let mut listed = vec![false; asked.len()];
         for value in own.iter().flat_map(|own| own.iter()) {
-            let spelt = validate::canonical_value(value);
+            let spelt = values::canonical_value(value);
             values.insert(spelt, (value.clone(), Vec::new()));
         }
         for (i, node) in asked.iter().enumerate() {
@@ -407,7 +407,7 @@ impl Builder {
             listed[i] = true;
             self.normaliser.work(at, STEP * list.len())?;
             for value in list.iter() {
-                let spelt = validate::canonical_value(value);
+                let spelt = values::canonical_value(value);
                 match values.get_mut(&spelt) {
                     Some((_, by)) => by.push(i),
                     None if own.is_none() => {

@@ -14,7 +14,7 @@ use crate::normal::normaliser::Normaliser;
 use crate::normal::search::allowed::Allowed;
 use crate::normal::search::partial::{Flow, Partial, flow, node_term};
 use crate::normal::search::plain::bits;
-use crate::validate;
+use crate::values;
 
 /// Values of some kinds; with `integer`, integers too where numbers are not.
 pub(super) fn of_type(p: &mut Partial, used: Use, kinds: Kinds, integer: bool) -> Flow {
@@ -48,9 +48,9 @@ impl Normaliser {
             Some(known) => {
                 let value = |k: &u32| self.allowed_value(known, *k);
                 let all = known.places.iter().map(value);
-                let all: HashSet<String> = all.map(validate::canonical_value).collect();
+                let all: HashSet<String> = all.map(values::canonical_value).collect();
                 self.work(used.node, STEP * (all.len() + listed.len()))?;
-                let both = of_kind.filter(|(_, v)| all.contains(&validate::canonical_value(v)));
+                let both = of_kind.filter(|(_, v)| all.contains(&values::canonical_value(v)));
                 both.map(|(place, _)| place).collect()
             }
             None => of_kind.map(|(place, _)| place).collect(),

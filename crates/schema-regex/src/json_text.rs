@@ -320,8 +320,8 @@ impl<'t> Scanner<'t> {
 
 #[cfg(test)]
 mod tests {
+    use crate::json_text::read;
     use crate::options::ParseOptions;
-    use crate::read::json_text::read;
 
     fn digits(text: &str) -> Vec<String> {
         let read = read(text, &ParseOptions::default()).unwrap();

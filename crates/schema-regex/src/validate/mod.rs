@@ -4,7 +4,7 @@
 //! against this.
 
 use std::cell::RefCell;
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::sync::OnceLock;
 
 use serde_json::Value;
@@ -18,6 +18,7 @@ use crate::language::automata::Matcher;
 use crate::language::formats;
 use crate::language::formats::Format;
 use crate::options::{Formats, Options, Target};
+use crate::values::all_different;
 
 /// How deep references and values are followed.
 const MAX_DEPTH: usize = 400;
@@ -425,84 +426,6 @@ impl<'s> Check<'s> {
         }
         Ok(true)
     }
-}
-
-/// Equality of JSON Schema: numbers by value, objects without order.
-pub(crate) fn equal(a: &Value, b: &Value) -> bool {
-    match (a, b) {
-        (Value::Number(x), Value::Number(y)) => {
-            if let (Some(x), Some(y)) = (x.as_i64(), y.as_i64()) {
-                return x == y;
-            }
-            match (Decimal::from_number(x), Decimal::from_number(y)) {
-                (Some(x), Some(y)) => x == y,
-                _ => x == y,
-            }
-        }
-        (Value::Array(x), Value::Array(y)) => {
-            x.len() == y.len() && x.iter().zip(y).all(|(p, q)| equal(p, q))
-        }
-        (Value::Object(x), Value::Object(y)) => {
-            x.len() == y.len() && x.iter().all(|(k, p)| y.get(k).is_some_and(|q| equal(p, q)))
-        }
-        _ => a == b,
-    }
-}
-
-/// A text that equal values share, and no others.
-pub(crate) fn canonical_value(value: &Value) -> String {
-    let mut out = String::new();
-    spell(value, &mut out);
-    out
-}
-
-fn spell(value: &Value, out: &mut String) {
-    match value {
-        Value::Number(n) => match Decimal::from_number(n) {
-            Some(d) => d.spell_exactly(out),
-            None => out.push_str(&n.to_string()),
-        },
-        Value::Array(items) => {
-            out.push('[');
-            for item in items {
-                spell(item, out);
-                out.push(',');
-            }
-            out.push(']');
-        }
-        Value::Object(map) => {
-            out.push('{');
-            let mut members: Vec<(&String, &Value)> = map.iter().collect();
-            members.sort_unstable_by_key(|(name, _)| *name);
-            for (name, member) in members {
-                spell_text(name, out);
-                spell(member, out);
-            }
-            out.push('}');
-        }
-        Value::String(text) => spell_text(text, out),
-        other => out.push_str(&other.to_string()),
-    }
-}
-
-/// Its length first, so that nothing needs an escape.
-fn spell_text(text: &str, out: &mut String) {
-    out.push_str(&format!("\"{}:", text.len()));
-    out.push_str(text);
-}
-
-/// From so many items on they are told apart by a set.
-const MANY_ITEMS: usize = 16;
-
-pub(crate) fn all_different(items: &[Value]) -> bool {
-    if items.len() > MANY_ITEMS {
-        let mut met = HashSet::new();
-        return items.iter().all(|item| met.insert(canonical_value(item)));
-    }
-    items
-        .iter()
-        .enumerate()
-        .all(|(i, a)| !items[..i].iter().any(|b| equal(a, b)))
 }
 
 /// Whether a text is of a format, as a target has it.
