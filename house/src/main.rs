@@ -16,8 +16,9 @@ mod tokens;
 mod words;
 
 use std::path::PathBuf;
+use std::process::ExitCode;
 
-use anyhow::{Context as _, bail};
+use anyhow::Context as _;
 use clap::Parser;
 
 /// Counts what makes the sources easy or hard to carry on.
@@ -37,7 +38,7 @@ struct Arguments {
     root: PathBuf,
 }
 
-fn main() -> anyhow::Result<()> {
+fn main() -> anyhow::Result<ExitCode> {
     let arguments = Arguments::parse();
     let file = arguments.root.join(&arguments.file);
     let frozen = frozen::Frozen::read(&file)?;
@@ -51,19 +52,21 @@ fn main() -> anyhow::Result<()> {
         for place in &count.places {
             println!("{place}");
         }
-        return Ok(());
+        return Ok(ExitCode::SUCCESS);
     }
     let worse = frozen.compare(&counts);
     if arguments.write {
-        return frozen.write(&file, &counts);
+        frozen.write(&file, &counts)?;
+        return Ok(ExitCode::SUCCESS);
     }
     if worse.is_empty() {
-        return Ok(());
+        return Ok(ExitCode::SUCCESS);
     }
-    bail!(
+    eprintln!(
         "worse than {} says:\n{}\nEither mend it, or write the new figures down with \
          `scripts/house --write` and say in the commit why they had to rise.",
         arguments.file.display(),
         worse.join("\n")
-    )
+    );
+    Ok(ExitCode::FAILURE)
 }

@@ -23,20 +23,21 @@
 //! # Ok::<(), chat_template::Error>(())
 //! ```
 //!
-//! transformers (`sanitize_control_tokens`) encodes such texts as ordinary ones instead; that
-//! takes a tokenizer, and a prompt that is tokens. What counts is the same here: all texts of
-//! messages, tools, documents and variables, and no keys. Only whole tokens are found: a template
-//! that joins pieces of a chat may make one of them.
+//! transformers (`sanitize_control_tokens`) encodes such texts as ordinary ones instead; that takes
+//! a tokenizer, and a prompt that is tokens. The same texts count here: all texts of messages,
+//! tools, documents and variables, and no keys. Only whole tokens are found: a template that joins
+//! pieces of a chat may make one of them.
 
 use python_compat::text::is_space;
 use serde_json::{Map, Value as Json};
 
 use crate::{Error, ErrorKind};
 
-/// What is put into a token to break it: a blank without a width.
+/// The character that is put into a token to break it: a blank without a width, because models read
+/// past it.
 const BREAK: char = '\u{200b}';
 
-/// What is done to a chat whose texts have control tokens.
+/// The handling of a chat whose texts have control tokens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Handling {

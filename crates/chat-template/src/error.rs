@@ -14,7 +14,7 @@ struct Inner {
     source: Option<Box<dyn std::error::Error + Send + Sync>>,
 }
 
-/// What went wrong, coarsely.
+/// The kind of an error.
 ///
 /// ```
 /// use chat_template::{ChatTemplate, ErrorKind};
@@ -88,7 +88,7 @@ impl Error {
         self
     }
 
-    /// What went wrong, coarsely.
+    /// Returns the kind of the error.
     pub fn kind(&self) -> ErrorKind {
         self.0.kind
     }
@@ -98,7 +98,7 @@ impl Error {
         self.0.line
     }
 
-    /// What the template said when it refused the chat, word for word.
+    /// Returns the template's own message with which it refused the chat, word for word.
     pub fn said(&self) -> Option<&str> {
         self.0.said.as_deref()
     }

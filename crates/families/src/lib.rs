@@ -1,4 +1,5 @@
-//! How the families of open chat models write reasoning, content and tool calls.
+//! The families of open chat models, and the form in which each writes reasoning, content and tool
+//! calls.
 //!
 //! One data file a family, in `data/`: the parser (`response-parser`), the masks (`structural-tags`) and the program read it, and
 //! none of them has a table of its own. A family is added by its file alone, whose name is the family's.
@@ -167,7 +168,7 @@ impl Family {
         }
     }
 
-    /// How the family's models write a turn.
+    /// Returns the form in which the family's models write a turn.
     ///
     /// ```
     /// use families::{Calls, Family};

@@ -7,7 +7,7 @@ use serde::Deserialize;
 
 use crate::Family;
 
-/// How a model writes, for a structural tag.
+/// The form in which a model writes, for a structural tag.
 ///
 /// ```
 /// use families::{Family, Preset};
@@ -55,7 +55,7 @@ pub struct Preset {
     /// A text before the arguments with a number before it.
     #[serde(default)]
     pub numbered: Option<String>,
-    /// How calls stand together.
+    /// The way in which calls stand together.
     pub calls: Together,
     /// The tools that the model takes.
     #[serde(default)]
@@ -90,7 +90,7 @@ pub enum Tools {
     All,
 }
 
-/// How calls stand together.
+/// The way in which calls stand together.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Together {
@@ -107,7 +107,7 @@ pub enum Together {
         /// A text between two.
         #[serde(default)]
         separator: String,
-        /// How calls that must come are written.
+        /// The form of calls that must come.
         must: Must,
     },
     /// As messages in channels.
@@ -116,7 +116,7 @@ pub enum Together {
     KimiK3,
 }
 
-/// How calls that must come are written.
+/// The form of calls that must come.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Must {

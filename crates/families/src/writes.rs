@@ -1,4 +1,5 @@
-//! How a family's models write a turn: the member `writes` of a data file, which masks are made of.
+//! The form in which a family's models write a turn: the member `writes` of a data file, which
+//! masks are made of.
 //!
 //! For example, `{"each": {"forms": [{"open": ["<tool_call>", {"maybe": "\n"}], "body": {"object": {"name": "name",
 //! "arguments": ["arguments"]}}, "close": "</tool_call>"}]}}` says that calls come one after another, each as an
@@ -109,7 +110,7 @@ impl Spelling {
 /// Words in texts that something else stands for.
 const PLACEHOLDERS: [&str; 4] = ["{name}", "{index}", "{key}", "{type}"];
 
-/// How a turn is written.
+/// The form of a turn.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Writes {
@@ -143,7 +144,7 @@ pub struct Reasoning {
     pub close: String,
 }
 
-/// How content stands.
+/// The form of content.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Content {
@@ -153,7 +154,7 @@ pub enum Content {
     Between(Spelling, Spelling),
 }
 
-/// How calls are written.
+/// The form of calls.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Calls {

@@ -1,4 +1,4 @@
-//! What the computation of masks may cost, and how it is called off.
+//! The budget of computing masks, and the way to call it off.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -6,11 +6,11 @@ use std::time::{Duration, Instant};
 
 use crate::{Error, ErrorKind};
 
-/// What one computation may cost: a mask, or a whole index.
+/// The budget of one computation: a mask, or a whole index.
 ///
-/// Asked at each subtree of the vocabulary's trie that one first byte begins, and every
-/// 1,024 nodes: it is exceeded by no more than so many. Of those times that are less than 32
-/// nodes apart the clock is looked at once.
+/// Asked at each subtree of the vocabulary's trie that one first byte begins, and every 1,024
+/// nodes: it is exceeded by no more than so many. The clock is looked at once for those times that
+/// are less than 32 nodes apart.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -32,7 +32,7 @@ use crate::{Error, ErrorKind};
 pub struct Budget {
     /// Nodes of the vocabulary's trie that may be visited. Default: any number.
     pub max_steps: Option<u64>,
-    /// How long it may take, from the first node on. Default: any time.
+    /// The longest time that it may take, from the first node on. Default: any time.
     pub max_time: Option<Duration>,
     /// Calls the computation off as soon as another thread sets it. Default:
     /// nothing does.
@@ -56,7 +56,7 @@ impl Budget {
         }
     }
 
-    /// Whether there is nothing to be watched.
+    /// Tells whether there is nothing to be watched.
     pub(crate) fn is_unlimited(&self) -> bool {
         self.max_steps.is_none() && self.max_time.is_none() && self.cancel.is_none()
     }
@@ -95,7 +95,7 @@ impl Meter {
         }
     }
 
-    /// Whether to go on, in a walk that has visited so many nodes.
+    /// Tells whether to go on, in a walk that has visited so many nodes.
     #[inline]
     pub(crate) fn go_on(&mut self, visited: u64) -> bool {
         self.budget.is_unlimited() || self.is_within(visited)

@@ -13,7 +13,7 @@ struct Inner {
     offset: Option<usize>,
 }
 
-/// What went wrong, coarsely.
+/// The kind of an error.
 ///
 /// ```
 /// use fsm_index::{Dfa, ErrorKind};
@@ -103,7 +103,7 @@ impl Error {
         )
     }
 
-    /// What went wrong, coarsely.
+    /// Returns the kind of the error.
     pub fn kind(&self) -> ErrorKind {
         self.0.kind
     }

@@ -4,9 +4,11 @@
 #![cfg_attr(not(all(feature = "file", feature = "regex")), allow(dead_code))]
 
 mod automaton;
+mod bits;
 mod budget;
+mod bytes;
 mod cache;
-mod ending;
+pub mod contract;
 mod error;
 mod guide;
 mod index;
@@ -17,24 +19,24 @@ mod spelling;
 mod vocabulary;
 mod walk;
 
-pub use automaton::contract;
 pub use automaton::{
-    Behind, ByteAutomaton, ByteSet, ClassId, Cursor, Description, Ending, Exception, FreeText,
-    Growth, Horizon, KeyLanguage, Lexeme, LexemeBehind, LexemePlace, Lexemes, Lexicon,
-    MAX_COMPLETION, NameMarks, Nearer, Overlay, Place, PlainText, Reach, ReadText, Scope,
-    SpecialTokens, Stack, TextAt, TextLoop, TextStep, Texts, TopText, finite_can_do_without,
+    Behind, ByteAutomaton, ClassId, Cursor, Description, Ending, Exception, FreeText, Growth,
+    KeyLanguage, Lexeme, LexemeBehind, LexemePlace, Lexemes, Lexicon, MAX_COMPLETION, Nearer,
+    Overlay, Place, PlainText, ReadText, Scope, SpecialTokens, Stack, TextAt, TextLoop, TextStep,
+    Texts, TopText, finite_can_do_without,
 };
 pub use budget::Budget;
+pub use bytes::ByteSet;
 pub use cache::{SharedRows, SharedStats};
 pub use error::{Error, ErrorKind};
-pub use guide::{AfterEnd, Guide, Landing, MaskWord, mask_batch};
+pub use guide::{AfterEnd, AnyGuide, AnyIndex, Guide, Landing, MaskWord, mask_batch};
 pub use index::{BuildProgress, Fill, Index, IndexConfig, IndexStats, PackedRow, Tables};
 pub use regex::ByteDfa;
 #[cfg(feature = "regex")]
 pub use regex::{Alphabet, Config, Dfa, Step, Symbols, Trace};
 pub use rows::{Iter, MaskBuffer, TokenMask};
 pub use vocabulary::{
-    AddedTokens, JSON_TEXT, MAX_TOKEN_BYTES, MAX_WIDTH, SpecialId, TextRuns, TokenId, TokenKind,
-    Vocabulary, VocabularyBuilder,
+    AddedTokens, Horizon, JSON_TEXT, MAX_TOKEN_BYTES, MAX_WIDTH, NameMarks, Reach, SpecialId,
+    TextRuns, TokenId, TokenKind, Vocabulary, VocabularyBuilder,
 };
 pub use walk::brute_force_mask;

@@ -69,7 +69,7 @@ impl Absorbing {
                 of_set.first = of_set.first.min(id);
             }
         }
-        // What there is beside one loop alone is that loop.
+        // If one loop stands alone, it is all there is.
         loops.retain(|of_set| {
             of_set.first != NONE && of_set.inside.iter().filter(|is| **is).count() > 1
         });
@@ -123,7 +123,7 @@ fn is_loop(nfa: &Nfa, id: NfaId, next: NfaId) -> bool {
     /// A loop is closed within so many steps.
     const NEAR: usize = 16;
     let (mut again, mut ends) = (false, false);
-    // Where it goes on, and whether that is behind the end of the text.
+    // The state at which it goes on, and `true` if that is behind the end of the text.
     let mut open = [(next, false); NEAR];
     let (mut at, mut count) = (0, 1);
     while at < count {
@@ -178,7 +178,7 @@ fn inside(nfa: &Nfa, is_in: &[bool]) -> Vec<bool> {
                 open.push(id);
                 [None, None]
             }
-            // What accepts takes no symbol: it stands for itself.
+            // An accepting state takes no symbol: it stands for itself.
             State::Match => [None, None],
         };
         for to in to.into_iter().flatten() {

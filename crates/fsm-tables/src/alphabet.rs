@@ -2,7 +2,7 @@ use rustc_hash::FxHashMap;
 
 use crate::{Meter, NONE, Ranges, packed};
 
-/// What the symbols of an automaton are.
+/// The symbols of an automaton.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Symbols {
     /// Unicode scalar values. Fast for large classes; the language must be
@@ -23,7 +23,7 @@ impl Symbols {
     }
 }
 
-/// How the class of the symbols is numbered that no set holds.
+/// The number of the class whose symbols no set holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rest {
     /// It is class 0, even where there are no such symbols.
@@ -53,18 +53,20 @@ pub enum Rest {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Alphabet {
     symbols: Symbols,
-    /// Where each run of one class begins; the first begins at 0.
+    /// The first symbol of each run of one class; that of the first run is 0.
     starts: Vec<u32>,
     /// The class of each run, [`NONE`] for surrogates.
     classes: Vec<u32>,
     len: usize,
 }
 
-/// What a run takes while classes are found: its edges before they are sorted, its start, its
-/// class, twice; and of each class that it may be what is known.
+/// The bytes that a run takes while classes are found, because its edges are kept before they are
+/// sorted, its start and its class twice, and for each class that it may be the facts that are
+/// known.
 const RUN_BYTES: usize = 40;
 
-/// What a class takes among the members of a set, whose list grows to twice its length.
+/// The bytes that a class takes among the members of a set, because the list grows to twice its
+/// length.
 const MEMBER_BYTES: usize = 8;
 
 impl Alphabet {
@@ -77,7 +79,7 @@ impl Alphabet {
     ///
     /// # Errors
     ///
-    /// Those of the meter.
+    /// The errors are those of the meter.
     pub fn new<M: Meter>(
         symbols: Symbols,
         rest: Rest,
@@ -98,8 +100,8 @@ impl Alphabet {
             from..from + starts[from..].partition_point(|start| *start <= last)
         };
         let mut classes = vec![0u32; starts.len()];
-        // Of each class how many runs it has, how many of them the set has, and the class
-        // of these.
+        // For each class the number of its runs, the number of those that the set has, and the
+        // class of these.
         let mut cuts = vec![(starts.len(), 0usize, 0u32)];
         let mut met: Vec<u32> = Vec::new();
         for set in sets {
@@ -248,18 +250,18 @@ impl Alphabet {
         })
     }
 
-    /// What a symbol is.
+    /// Returns the kind of the symbols.
     pub fn symbols(&self) -> Symbols {
         self.symbols
     }
 
-    /// How many classes there are.
+    /// Returns the number of classes.
     #[allow(clippy::len_without_is_empty, reason = "no alphabet is empty")]
     pub fn len(&self) -> usize {
         self.len
     }
 
-    /// Where each run of one class begins, and its class: [`NONE`] for surrogates.
+    /// Returns the first symbol of each run of one class, and its class: [`NONE`] for surrogates.
     pub fn tables(&self) -> (&[u32], &[u32]) {
         (&self.starts, &self.classes)
     }
@@ -302,7 +304,7 @@ impl Alphabet {
         self.starts.partition_point(|start| *start <= symbol) - 1
     }
 
-    /// How many runs there are.
+    /// Returns the number of runs.
     pub fn run_count(&self) -> usize {
         self.starts.len()
     }
@@ -343,8 +345,8 @@ impl Alphabet {
     }
 }
 
-/// Where runs begin in each alphabet: a run that reached over surrogates would be taken for
-/// them too.
+/// Returns the places at which runs begin in each alphabet, because a run that reached over
+/// surrogates would be taken for them too.
 fn first_starts(symbols: Symbols) -> Vec<u32> {
     match symbols {
         Symbols::Chars => vec![0, SURROGATES, 0xE000],

@@ -1,19 +1,19 @@
 //! The copies of a repeated part, of which one admits all that another one admits.
 //!
-//! For example `a{0,3}b` has three copies of `a`: from the first one on there may come three,
-//! from the last one on one alone. An automaton that stands in several of them at once stands as
-//! well in the first of them alone. So a search for `foo.{0,50}bar` remembers where the last `foo` ended,
-//! and not where each one did, of which there are combinations without number. Of `a{3,}` the last
-//! copy admits most.
+//! For example `a{0,3}b` has three copies of `a`: from the first one on there may come three, from
+//! the last one on one alone. An automaton that stands in several of them at once stands as well in
+//! the first of them alone. So a search for `foo.{0,50}bar` remembers where the last `foo` ended,
+//! and not where each one did, of which there are combinations without number. The last copy of
+//! `a{3,}` admits most.
 
 use crate::{Builder, Meter, NfaId, State};
 
 /// Which copies of a part admit most.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Most {
-    /// Those that are built last, which come first in a text: more may follow.
+    /// The copies that are built last, which come first in a text: more may follow.
     BuiltLast,
-    /// Those that are built first: fewer must follow.
+    /// The copies that are built first: fewer must follow.
     BuiltFirst,
     /// Nothing is known.
     None,
@@ -100,7 +100,7 @@ impl Places {
     }
 }
 
-/// Where a transition leads, seen from the copy in which it begins.
+/// The target of a transition, seen from the copy in which it begins.
 #[derive(PartialEq, Eq)]
 enum To {
     Inside(NfaId),

@@ -22,7 +22,7 @@ use crate::{Meter, NONE, Table};
 ///
 /// # Errors
 ///
-/// Those of the meter.
+/// The errors are those of the meter.
 pub fn explore<S: Clone + Eq + Hash, M: Meter>(
     width: usize,
     start: S,

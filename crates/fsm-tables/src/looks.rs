@@ -381,8 +381,8 @@ impl<'n> Formulas<'n> {
         meter.work(nfa.looks.len())?;
         let mut state = vec![FALSE];
         let mut begun = before.into_iter().flatten().skip(1);
-        // What is owed steps first, inside before outside: but whether it holds there may
-        // hang on looks, and looks behind may owe something themselves.
+        // Formulas that are owed step first, inside before outside: but their truth may depend on
+        // looks, and looks behind may owe formulas themselves.
         let mut after: FxHashMap<FormulaId, FormulaId> = FxHashMap::default();
         for (look, (kind, begin)) in nfa.looks.iter().enumerate() {
             let mut threads = vec![Thread::at(*begin)];
@@ -440,7 +440,7 @@ impl<'n> Formulas<'n> {
     }
 }
 
-/// What [`Nfa::determinize`] does where there are looks.
+/// Does the work of [`Nfa::determinize`] for automata with looks.
 pub(crate) fn determinize<M: Meter>(
     nfa: &Nfa,
     width: usize,
@@ -554,7 +554,7 @@ pub(crate) fn accepts(nfa: &Nfa, text: &[u32]) -> bool {
     begins_at(nfa, text, &truth, nfa.start)[0]
 }
 
-/// Where a state is that goes on without a symbol.
+/// Returns the states that follow without a symbol.
 fn ways(
     nfa: &Nfa,
     text: &[u32],

@@ -1,6 +1,6 @@
 use std::convert::Infallible;
 
-/// What counts the cost of a construction, and ends it where that is too much.
+/// A meter counts the cost of a construction, and ends it if that is too much.
 ///
 /// All algorithms here ask it before they spend. A step is some nanoseconds: a state that
 /// is visited, a cell that is written.
@@ -25,7 +25,7 @@ use std::convert::Infallible;
 /// assert_eq!(error, Err("too much work"));
 /// ```
 pub trait Meter {
-    /// What is said where a limit is passed.
+    /// The error if a limit is passed.
     type Error;
 
     /// Takes time.
@@ -45,7 +45,7 @@ pub trait Meter {
         Ok(())
     }
 
-    /// Whether a nondeterministic automaton may have so many states.
+    /// Tells whether a nondeterministic automaton may have so many states.
     ///
     /// # Errors
     ///
@@ -55,7 +55,7 @@ pub trait Meter {
         Ok(())
     }
 
-    /// Whether a table may have so many states.
+    /// Tells whether a table may have so many states.
     ///
     /// # Errors
     ///

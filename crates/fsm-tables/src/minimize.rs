@@ -1,10 +1,11 @@
 use crate::{Meter, NONE, Sources, Table};
 
-/// What a transition takes: its tail, head and place among those that lead to the same
-/// state, and its place, block and marks in the partition of all.
+/// The bytes that a transition takes, because its tail, head and place among those that lead to the
+/// same state are kept, and its place, block and marks in the partition of all.
 const TRANSITION_BYTES: usize = 44;
 
-/// What a state takes in the partition of states.
+/// The bytes that a state takes in the partition of states, because its place, block and marks are
+/// kept.
 const STATE_BYTES: usize = 40;
 
 /// Steps for a transition: it is sorted, and moved some times between blocks.
@@ -34,7 +35,7 @@ impl Table<bool> {
     ///
     /// # Errors
     ///
-    /// Those of the meter.
+    /// The errors are those of the meter.
     pub fn minimized<M: Meter>(&self, meter: &mut M) -> Result<Table<bool>, M::Error> {
         let transitions = self.next.iter().filter(|&&head| head != NONE).count();
         meter.hold(transitions * TRANSITION_BYTES + self.states() * STATE_BYTES)?;
@@ -157,7 +158,8 @@ impl Table<bool> {
         Some(order)
     }
 
-    /// What [`Table::live`] answers; those to which a state leads come before it.
+    /// Returns the answer of [`Table::live`]; in the order, the states to which a state leads come
+    /// before it.
     fn live_in_order(&self, order: &[u32]) -> Vec<bool> {
         let mut live = self.labels.clone();
         for &s in order {
@@ -168,9 +170,8 @@ impl Table<bool> {
         live
     }
 
-    /// What [`Table::blocks`] finds, and how many blocks there are; those to which a state
-    /// leads come before it, so that states are alike if they lead to blocks that are the
-    /// same.
+    /// Returns the blocks of [`Table::blocks`], and their number; the states to which a state leads
+    /// come before it, so that states are alike if they lead to blocks that are the same.
     fn blocks_in_order(&self, order: &[u32], live: &[bool]) -> (Vec<u32>, usize) {
         // Dead states have no block, as what is missing.
         let mut blocks = vec![NONE; self.states()];

@@ -23,7 +23,7 @@ pub enum State {
     Symbol {
         /// Which set.
         set: SetId,
-        /// Where that leads.
+        /// The state that follows.
         next: NfaId,
     },
     /// Goes both ways without taking a symbol.
@@ -106,7 +106,7 @@ impl Nfa {
         &self.sets
     }
 
-    /// Whether the whole of a text is accepted, found by following all ways at once
+    /// Tells whether the whole of a text is accepted, found by following all ways at once
     /// (Thompson, 1968). Time is the product of both sizes, and once more for each look.
     ///
     /// ```
@@ -167,10 +167,10 @@ pub struct Builder<'m, M> {
     meter: &'m mut M,
 }
 
-/// What a state takes: lists grow to twice their length.
+/// The bytes that a state takes, because lists grow to twice their length.
 pub const STATE_BYTES: usize = 2 * size_of::<State>();
 
-/// What a set of so many ranges takes, here and in the map by which it is found.
+/// Returns the bytes that a set of so many ranges takes, here and in the map by which it is found.
 pub fn set_bytes(ranges: usize) -> usize {
     2 * ranges * size_of::<(u32, u32)>() + 80
 }
@@ -193,7 +193,7 @@ impl<'m, M: Meter> Builder<'m, M> {
         }
     }
 
-    /// What counts the cost.
+    /// Returns the meter, which counts the cost.
     pub fn meter(&mut self) -> &mut M {
         self.meter
     }
@@ -202,7 +202,7 @@ impl<'m, M: Meter> Builder<'m, M> {
     ///
     /// # Errors
     ///
-    /// Those of the meter.
+    /// The errors are those of the meter.
     pub fn push(&mut self, state: State) -> Result<NfaId, M::Error> {
         self.meter.nfa_states(self.states.len() + 1)?;
         self.meter.work(1)?;
@@ -215,7 +215,7 @@ impl<'m, M: Meter> Builder<'m, M> {
     ///
     /// # Errors
     ///
-    /// Those of the meter.
+    /// The errors are those of the meter.
     pub fn symbol(&mut self, ranges: Vec<(u32, u32)>, next: NfaId) -> Result<NfaId, M::Error> {
         let set = self.set(ranges)?;
         self.push(State::Symbol { set, next })
@@ -225,7 +225,7 @@ impl<'m, M: Meter> Builder<'m, M> {
     ///
     /// # Errors
     ///
-    /// Those of the meter.
+    /// The errors are those of the meter.
     pub fn set(&mut self, ranges: Vec<(u32, u32)>) -> Result<SetId, M::Error> {
         self.meter.work(ranges.len())?;
         if let Some(&id) = self.ids.get(&*ranges) {
@@ -243,7 +243,7 @@ impl<'m, M: Meter> Builder<'m, M> {
     ///
     /// # Errors
     ///
-    /// Those of the meter.
+    /// The errors are those of the meter.
     pub fn found(&mut self) -> Result<NfaId, M::Error> {
         if let Some(known) = self.found {
             return Ok(known);
@@ -273,7 +273,7 @@ impl<'m, M: Meter> Builder<'m, M> {
     ///
     /// # Errors
     ///
-    /// Those of the meter.
+    /// The errors are those of the meter.
     pub fn look(&mut self, look: Look, begin: NfaId, next: NfaId) -> Result<NfaId, M::Error> {
         let look = match self.look_ids.get(&(look, begin)) {
             Some(&known) => known,
@@ -309,14 +309,14 @@ impl<'m, M: Meter> Builder<'m, M> {
     }
 }
 
-/// Where in a text it is asked what can be reached.
+/// The place in a text at which a closure is asked for.
 #[derive(Clone, Copy, PartialEq)]
 pub(crate) enum Place {
     Start,
     Inside,
 }
 
-/// What is reached without taking a symbol.
+/// The states that are reached without taking a symbol (epsilon closure).
 pub(crate) struct Closure<'n> {
     nfa: &'n Nfa,
     /// By state when it was met last.
@@ -326,9 +326,9 @@ pub(crate) struct Closure<'n> {
     ends: Vec<NfaId>,
     /// By place when it was met last, and the best rank that was met there.
     best: Vec<(u32, u32)>,
-    /// Sorted, what was found last: states that take a symbol, and before them
-    /// [`MATCH`] where the text may end. Of states that admit all that another one admits that
-    /// other one is left out, as far as [`Places`] tell.
+    /// Sorted, what was found last: states that take a symbol, and before them [`MATCH`] where the
+    /// text may end. A state is left out if another one admits all that it admits, as far as
+    /// [`Places`] tell.
     pub(crate) found: Vec<NfaId>,
 }
 
@@ -402,7 +402,7 @@ impl Closure<'_> {
         });
     }
 
-    /// Whether acceptance follows behind an end anchor, where nothing more can be taken.
+    /// Tells whether acceptance follows behind an end anchor, where nothing more can be taken.
     fn accepts_behind(&mut self, place: Place, visited: &mut usize) -> bool {
         self.epoch += 1;
         let mut accepts = false;

@@ -22,7 +22,7 @@ pub struct Pairs {
 enum Numbers {
     /// By place one more than the number, row by row of so many.
     Placed(Vec<u32>, usize),
-    /// Where there would be too many places.
+    /// A map, for pairs that would need too many places.
     Hashed(FxHashMap<u64, u32>),
 }
 
@@ -45,7 +45,7 @@ impl Pairs {
         }
     }
 
-    /// How many there are.
+    /// Returns the number of pairs.
     #[allow(clippy::len_without_is_empty, reason = "a product begins with a pair")]
     pub fn len(&self) -> usize {
         self.list.len()

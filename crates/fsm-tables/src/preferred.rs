@@ -13,8 +13,8 @@ use crate::{
 /// Places in the order in which they are preferred.
 type Places = Rc<[NfaId]>;
 
-/// What is known of a look that is asked at one place: by its direction and the beginning of its
-/// expression, whether a match was found.
+/// The answers about looks at one place: by its direction and the beginning of its expression,
+/// `true` if a match was found.
 type Answers = Vec<((bool, NfaId), bool)>;
 
 /// The states that are reached without a symbol, or the look that has to be asked first.
@@ -58,7 +58,7 @@ impl<M: Meter> Builder<'_, M> {
     ///
     /// # Errors
     ///
-    /// Those of the meter: there can be as many states as there are lists of states.
+    /// The errors are those of the meter: there can be as many states as there are lists of states.
     pub fn preferred(
         &mut self,
         nfa: &Nfa,
@@ -204,7 +204,7 @@ impl<M: Meter> Builder<'_, M> {
                         next: copies[&next],
                     },
                     State::Look { look, next } => {
-                        // Those inside come first.
+                        // Inner looks come first.
                         let begin = begins[look as usize];
                         let way = self.look(nfa.looks[look as usize].0, begin, copies[&next])?;
                         State::Split(way, way)

@@ -6,9 +6,9 @@ use crate::{Meter, Pairs, Table};
 pub enum Keep {
     /// All, so that no text leaves the product.
     Every,
-    /// Those in which the first automaton has a state.
+    /// The pairs in which the first automaton has a state.
     First,
-    /// Those in which both have one.
+    /// The pairs in which both have one.
     Both,
 }
 
@@ -30,7 +30,7 @@ pub enum Keep {
 ///
 /// # Errors
 ///
-/// Those of the meter.
+/// The errors are those of the meter.
 pub fn product<A, B, L, M: Meter>(
     a: &Table<A>,
     b: &Table<B>,

@@ -11,7 +11,7 @@
 /// ```
 #[derive(Clone, Debug)]
 pub struct Sources {
-    /// Where the list of each state begins, and behind the last one where it ends.
+    /// The beginning of the list of each state, and behind the last one its end.
     begin: Vec<u32>,
     from: Vec<u32>,
 }
@@ -41,7 +41,7 @@ impl Sources {
         Sources { begin, from }
     }
 
-    /// What leads to this state, in the order of the arrows.
+    /// Returns the states that lead to this state, in the order of the arrows.
     ///
     /// # Panics
     ///

@@ -7,8 +7,8 @@ use crate::looks;
 use crate::nfa::{Closure, Place};
 use crate::{MATCH, Meter, NONE, Nfa, NfaId, State, Table};
 
-/// What a set of states takes beside its numbers: its own place, one in a list, one in a
-/// map that is half empty.
+/// The bytes that a set of states takes beside its numbers, because it has its own place, one in a
+/// list, and one in a map that is half empty.
 pub(crate) const SUBSET_BYTES: usize = 120;
 
 /// Steps for remembering a set of states.
@@ -28,7 +28,7 @@ impl Nfa {
     ///
     /// # Errors
     ///
-    /// Those of the meter: there can be as many states as there are sets of states.
+    /// The errors are those of the meter: there can be as many states as there are sets of states.
     pub fn determinize<M: Meter>(
         &self,
         width: usize,
@@ -53,7 +53,7 @@ impl Nfa {
 
         // The transitions of a subset, sorted by their sets.
         let mut steps: Vec<(u32, NfaId)> = Vec::new();
-        // Where those of each set begin, and behind the last one where they end.
+        // The beginning of the numbers of each set, and behind the last one their end.
         let mut begins: Vec<usize> = Vec::new();
         // For each class that a set of this subset touches: which of the sets.
         let mut touched: Vec<u32> = Vec::new();

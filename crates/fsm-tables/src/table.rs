@@ -37,19 +37,19 @@ impl<L> Table<L> {
         }
     }
 
-    /// How many classes there are.
+    /// Returns the number of classes.
     #[inline]
     pub fn width(&self) -> usize {
         self.width
     }
 
-    /// How many states there are.
+    /// Returns the number of states.
     #[inline]
     pub fn states(&self) -> usize {
         self.labels.len()
     }
 
-    /// Where a state leads by a class, [`NONE`] where nothing does.
+    /// Returns the state to which a state leads by a class, [`NONE`] if there is none.
     ///
     /// # Panics
     ///
@@ -59,7 +59,7 @@ impl<L> Table<L> {
         self.next[state as usize * self.width + class as usize]
     }
 
-    /// Where a state leads, by class.
+    /// Returns the states to which a state leads, by class.
     ///
     /// # Panics
     ///
@@ -109,7 +109,7 @@ impl<L> Table<L> {
         Table::new(own_classes.len(), next, self.labels.clone())
     }
 
-    /// Where states lead, `(from, to)` once for each class that does.
+    /// Returns the transitions, `(from, to)` once for each class that has one.
     pub fn arrows(&self) -> impl Iterator<Item = (u32, u32)> + Clone {
         let rows = (0..).zip(self.rows());
         rows.flat_map(|(from, row)| {
@@ -146,7 +146,7 @@ impl Table<bool> {
         self.merged(&self.live(), &blocks, self.states())
     }
 
-    /// Of each block one state that is live and reached, numbered breadth first.
+    /// Returns one state of each block that is live and reached, numbered breadth first.
     pub(crate) fn merged(&self, live: &[bool], blocks: &[u32], count: usize) -> Table<bool> {
         let mut next = Vec::new();
         let mut labels = Vec::new();

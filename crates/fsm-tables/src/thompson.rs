@@ -3,7 +3,7 @@ use rustc_hash::FxHashMap;
 use crate::copies::{Block, Family, Most};
 use crate::{Builder, Look, Meter, NfaId, State};
 
-/// What an expression is made of.
+/// The shape of an expression.
 #[derive(Debug)]
 pub enum Shape<'e, E> {
     /// One that [`Syntax::leaf`] builds: a literal, a class, an anchor.
@@ -16,11 +16,11 @@ pub enum Shape<'e, E> {
     Alternation(&'e [E]),
     /// So many times the same.
     Repeat {
-        /// What is repeated.
+        /// The expression that is repeated.
         of: &'e E,
-        /// How often at least.
+        /// The least number of repetitions.
         min: u32,
-        /// How often at most; `None` is without end.
+        /// The greatest number of repetitions; `None` is without end.
         max: Option<u32>,
     },
     /// The same, of which fewer are preferred to more: see [`Builder::preferred`].
@@ -41,7 +41,7 @@ pub enum Shape<'e, E> {
     },
 }
 
-/// How expressions of some kind are read by [`Builder::expression`].
+/// A reader of expressions of some kind for [`Builder::expression`].
 ///
 /// ```
 /// use std::convert::Infallible;
@@ -93,14 +93,14 @@ pub trait Syntax<M: Meter> {
     /// An expression.
     type Expression;
 
-    /// What it is made of.
+    /// Returns the shape of an expression.
     fn shape<'e>(&self, of: &'e Self::Expression) -> Shape<'e, Self::Expression>;
 
     /// Builds one that has no parts in front of a state; answers where it begins.
     ///
     /// # Errors
     ///
-    /// Those of the meter, and whatever is wrong with the leaf.
+    /// The errors are those of the meter, and those of the leaf.
     fn leaf(
         &mut self,
         builder: &mut Builder<'_, M>,
@@ -109,7 +109,7 @@ pub trait Syntax<M: Meter> {
     ) -> Result<NfaId, M::Error>;
 }
 
-/// What is to be done with an expression when a part of it is built.
+/// The work that is left for an expression when a part of it is built.
 enum Open<'e, E> {
     /// The parts before it are built.
     Concat(&'e [E]),
@@ -138,13 +138,13 @@ struct Copies<'e, E> {
     prefers: Prefers,
     optional: u32,
     needed: u32,
-    /// What follows all of them.
+    /// The state behind all of them.
     next: NfaId,
-    /// What follows the next one.
+    /// The state behind the next one.
     at: NfaId,
     /// The state with which the one begins that is being built.
     from: NfaId,
-    /// Those that were built before it.
+    /// The copies that were built before it.
     family: Family,
 }
 
@@ -164,7 +164,7 @@ impl Prefers {
     }
 }
 
-/// How far an expression is.
+/// The progress of an expression.
 enum Begun<'e, E> {
     /// This part of it is to be built, and goes on there.
     Part(&'e E, NfaId),
@@ -184,20 +184,21 @@ impl<'e, E> Copies<'e, E> {
     }
 }
 
-/// What it takes to remember where the expression of a look begins.
+/// The bytes that the beginning of a look's expression takes, because it is kept by its number and
+/// direction.
 const LOOKED_BYTES: usize = 32;
 
 impl<M: Meter> Builder<'_, M> {
     /// Builds an expression in front of a state; answers where it begins.
     ///
-    /// This is the construction of Ken Thompson ("Regular Expression Search Algorithm",
-    /// CACM 11(6), 1968), from the end to the start. Time and states are as the expression
-    /// with its counts written out. What is open lies in a list, so that no thread's stack
-    /// is too small for an expression that nests.
+    /// This is the construction of Ken Thompson ("Regular Expression Search Algorithm", CACM 11(6),
+    /// 1968), from the end to the start. Time and states are as the expression with its counts
+    /// written out. Open expressions lie in a list, so that no thread's stack is too small for an
+    /// expression that nests.
     ///
     /// # Errors
     ///
-    /// Those of the meter and of [`Syntax::leaf`].
+    /// The errors are those of the meter and of [`Syntax::leaf`].
     pub fn expression<S: Syntax<M>>(
         &mut self,
         syntax: &mut S,
@@ -354,7 +355,8 @@ impl<M: Meter> Builder<'_, M> {
                     copies.at = built;
                 }
                 if copies.optional == 0 && copies.family.most == Most::BuiltLast {
-                    // How many of those are left that must come says nothing of the others.
+                    // The number of copies that are left and must come says nothing of the
+                    // others.
                     copies.family = Family::new(Most::None, 0);
                 }
                 copies.from = self.states.len() as NfaId;

@@ -9,7 +9,7 @@ use serde_json::Value;
 /// Most levels of lists and maps inside each other, as many as `serde_json` reads.
 pub const MAX_DEPTH: usize = 128;
 
-/// Whether a value nests at most [`MAX_DEPTH`] levels deep. Takes no stack.
+/// Tells whether a value nests at most [`MAX_DEPTH`] levels deep. Takes no stack.
 ///
 /// ```
 /// use python_compat::depth;
@@ -36,7 +36,7 @@ pub fn is_within(value: &Value) -> bool {
     true
 }
 
-/// What is said of a value that is not.
+/// Returns the message about a value that is not.
 #[must_use]
 pub fn refusal(what: &str) -> String {
     format!("{what} nests deeper than {MAX_DEPTH} levels")

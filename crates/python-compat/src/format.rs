@@ -1,10 +1,10 @@
 //! The two ways of formatting: `format(value, spec)` with the fields of `str.format`, and `%`.
 //!
-//! What is here cuts texts into fields and lays values out; who calls finds the values.
+//! This module cuts texts into fields and lays values out; its callers find the values.
 
 use crate::number::{float_repr, with_exponent};
 
-/// How one value is laid out.
+/// The layout of one value.
 ///
 /// ```
 /// use python_compat::format::Spec;
@@ -114,8 +114,8 @@ impl Spec {
         }
     }
 
-    /// What laying a value out costs beside the value, in bytes: what fills the field, and
-    /// digits that are worked out one by one.
+    /// Returns the bytes that laying a value out costs beside the value: those that fill the field,
+    /// and digits that are worked out one by one.
     #[must_use]
     pub fn cost(&self) -> usize {
         self.width * 4 + self.precision.unwrap_or(0) * 16
@@ -242,7 +242,7 @@ pub struct Directive<'t> {
     pub name: Option<&'t str>,
     /// The letter at the end.
     pub kind: char,
-    /// How the value is laid out.
+    /// The layout of the value.
     pub spec: Spec,
 }
 
@@ -379,12 +379,12 @@ pub enum Braces<'t> {
     Text(&'t str),
     /// A place for a value: `{name!r:spec}`.
     Field {
-        /// What the value is: a number, a name, or nothing for the next one; `.name` and
+        /// The name of the value: a number, a name, or nothing for the next one; `.name` and
         /// `[key]` behind it.
         name: &'t str,
-        /// What is done first: `r`, `s` or `a`.
+        /// The conversion that is done first: `r`, `s` or `a`.
         conversion: Option<&'t str>,
-        /// How it is laid out; may have fields itself.
+        /// The layout, which may have fields itself.
         spec: &'t str,
     },
 }
@@ -501,7 +501,7 @@ fn grouped(digits: &str, grouping: Option<char>, size: usize, least: usize) -> S
     out
 }
 
-/// How many characters zeros fill behind a sign, where they do.
+/// Returns the number of characters that zeros fill behind a sign, where they do.
 fn filled(layout: &Spec, beside: usize) -> usize {
     let zeros = layout.fill == Some('0') && (layout.zeros || layout.align == Some('='));
     match zeros {

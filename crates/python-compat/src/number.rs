@@ -131,11 +131,11 @@ pub fn integer(text: &str, base: u32) -> Option<Integer> {
 /// An integer as it was written.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Integer {
-    /// Whether it has a minus sign.
+    /// True if it has a minus sign.
     pub negative: bool,
     /// Its digits in ASCII, at least one.
     pub digits: String,
-    /// What the digits are of: 2 to 36.
+    /// The base of the digits: 2 to 36.
     pub base: u32,
 }
 

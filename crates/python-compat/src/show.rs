@@ -101,7 +101,7 @@ pub fn str(value: &Value) -> String {
     }
 }
 
-/// How to write JSON: arguments of `json.dumps`.
+/// The style of JSON: arguments of `json.dumps`.
 ///
 /// ```
 /// use python_compat::dumps;
@@ -122,9 +122,9 @@ pub struct Style {
     pub ascii: bool,
     /// One level of indentation; none writes everything in one line.
     pub indent: Option<String>,
-    /// What stands between items, `", "` most often.
+    /// The text between items, `", "` most often.
     pub item_separator: String,
-    /// What stands behind keys, `": "` most often.
+    /// The text behind keys, `": "` most often.
     pub key_separator: String,
     /// `sort_keys`: whoever shows a map shows it sorted.
     pub sort_keys: bool,
@@ -185,11 +185,11 @@ pub fn dumps(value: &(impl Show + ?Sized), style: &Style) -> Result<String, Json
     }
 }
 
-/// What a [`Show`] tells what it is. Writes `repr` or JSON.
+/// The writer to which a [`Show`] describes itself. Writes `repr` or JSON.
 #[derive(Debug)]
 pub struct Writer<'s> {
     out: String,
-    /// How to write JSON; none writes `repr`.
+    /// The style of JSON; none writes `repr`.
     json: Option<&'s Style>,
     level: usize,
     /// Inside of a key of JSON, where all that is no text becomes text.
@@ -208,7 +208,7 @@ impl<'s> Writer<'s> {
         }
     }
 
-    /// Whether maps are to be shown sorted.
+    /// Tells whether maps are to be shown sorted.
     #[must_use]
     pub fn sorts_keys(&self) -> bool {
         self.json.is_some_and(|style| style.sort_keys)
@@ -377,13 +377,13 @@ impl<'s> Writer<'s> {
         self.out.push_str(after);
     }
 
-    /// How many lists and maps are open.
+    /// Returns the number of lists and maps that are open.
     #[must_use]
     pub fn level(&self) -> usize {
         self.level
     }
 
-    /// How many bytes are written.
+    /// Returns the number of bytes that are written.
     #[must_use]
     pub fn written(&self) -> usize {
         self.out.len()
@@ -396,7 +396,7 @@ impl<'s> Writer<'s> {
         )));
     }
 
-    /// What stands before an item.
+    /// Writes the separator before an item.
     fn separate(&mut self, at: usize) {
         let Some(style) = self.json else {
             if at > 0 {

@@ -1,4 +1,4 @@
-//! Tables of characters that the standard library has not. Those of Unicode 16 and 17.
+//! Tables of characters that the standard library has not. Characters of Unicode 16 and 17.
 
 /// The zeros of the rows of ten digits that the category `Nd` is made of.
 pub(crate) const ZEROS: [u32; 76] = [
@@ -11,8 +11,8 @@ pub(crate) const ZEROS: [u32; 76] = [
     0x1d7e2, 0x1d7ec, 0x1d7f6, 0x1e140, 0x1e2f0, 0x1e4f0, 0x1e5f1, 0x1e950, 0x1fbf0,
 ];
 
-/// First and last of the runs of characters that Unicode takes for alphabetic although they
-/// are no letters: vowel signs, letters in circles. What else is in a run is not alphabetic.
+/// First and last of the runs of characters that Unicode takes for alphabetic although they are no
+/// letters: vowel signs, letters in circles. The other characters of a run are not alphabetic.
 pub(crate) const ALPHABETIC_MARKS: [u32; 362] = [
     0x345, 0x36f, 0x5b0, 0x5c7, 0x610, 0x61a, 0x64b, 0x65f, 0x670, 0x670, 0x6d6, 0x6e4, 0x6e7,
     0x6ed, 0x711, 0x711, 0x730, 0x73f, 0x7a6, 0x7b0, 0x816, 0x817, 0x81b, 0x823, 0x825, 0x827,

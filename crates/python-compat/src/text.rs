@@ -115,7 +115,7 @@ pub fn rsplit_space(text: &str, most: Option<usize>) -> Vec<&str> {
     parts
 }
 
-/// Whether the lines keep their ends.
+/// True if the lines keep their ends.
 #[derive(Clone, Copy, PartialEq)]
 pub enum LineEnds {
     /// `keepends=True`.
@@ -131,13 +131,13 @@ fn ends_line(c: char) -> bool {
     )
 }
 
-/// How many lines a text has at most, without a list of them.
+/// Returns the number of lines that a text has at most, without a list of them.
 #[must_use]
 pub fn line_count(text: &str) -> usize {
     text.matches(ends_line).count() + 1
 }
 
-/// How many words a text has between blanks, without a list of them.
+/// Returns the number of words that a text has between blanks, without a list of them.
 #[must_use]
 pub fn word_count(text: &str) -> usize {
     text.split(is_space).filter(|word| !word.is_empty()).count()
@@ -226,7 +226,7 @@ pub fn capitalize(text: &str) -> String {
     out
 }
 
-/// Whether a character has case.
+/// Tells whether a character has case.
 fn is_cased(c: char) -> bool {
     // Title case is neither.
     let title = matches!(
@@ -306,7 +306,7 @@ pub fn swapcase(text: &str) -> String {
     out
 }
 
-/// Whether a text has letters with case, all of them for which `is` holds.
+/// Tells whether a text has letters with case, all of them for which `is` holds.
 #[must_use]
 pub fn all_cased(text: &str, is: impl Fn(char) -> bool) -> bool {
     let mut any = false;
@@ -379,7 +379,7 @@ pub fn is_digit(c: char) -> bool {
     is_decimal(c) || is_other_digit(c)
 }
 
-/// Whether Unicode takes a character for alphabetic that is no letter.
+/// Tells whether Unicode takes a character for alphabetic that is no letter.
 fn is_alphabetic_mark(c: char) -> bool {
     let c = u32::from(c);
     let before = ALPHABETIC_MARKS.partition_point(|bound| *bound < c);
@@ -412,7 +412,7 @@ pub fn is_alphanumeric(c: char) -> bool {
 #[must_use]
 pub fn is_identifier(text: &str) -> bool {
     let starts = |c: char| c == '_' || c.is_alphabetic() && !is_alphabetic_mark(c);
-    // What extends a character is escaped at the beginning of a text.
+    // A character that extends another one is escaped at the beginning of a text.
     let extends = |c: char| !c.is_ascii() && is_printable(c) && c.escape_debug().len() > 1;
     let circled = |c: char| matches!(c, 'Ⓐ'..='ⓩ' | '🄰'..='🆉');
     let marks = |c: char| is_alphabetic_mark(c) && c.is_alphabetic() && !circled(c);

@@ -63,7 +63,7 @@ impl Automaton {
         states.map(of).collect()
     }
 
-    /// Whether a whole text is of the language.
+    /// Tells whether a whole text is of the language.
     fn accepts(&self, text: &str) -> bool {
         self.0.accepts(text)
     }
@@ -96,7 +96,7 @@ pub(crate) struct Trace(Traced);
 
 #[pymethods]
 impl Trace {
-    /// Whether the whole text is of the language.
+    /// Tells whether the whole text is of the language.
     #[getter]
     fn accepted(&self) -> bool {
         self.0.accepted

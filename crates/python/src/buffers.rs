@@ -20,7 +20,7 @@ pub(crate) struct Matrix {
     columns: usize,
 }
 
-/// What the elements are.
+/// The type of the elements.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Elements {
     /// 32 bits of a mask.
@@ -104,7 +104,7 @@ impl Matrix {
         self.rows
     }
 
-    /// How many elements a row has.
+    /// Returns the number of elements that a row has.
     pub(crate) fn columns(&self) -> usize {
         self.columns
     }

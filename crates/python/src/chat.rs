@@ -94,7 +94,7 @@ const OTHERS: [(&str, &str); 16] = [
 
 const TOKENS: &str = "the prompt is a text, to be tokenised without adding special tokens";
 
-/// What `render` takes beside variables.
+/// The arguments that `render` takes beside variables.
 const KEYWORDS: [&str; 8] = [
     "tools",
     "documents",
@@ -106,7 +106,7 @@ const KEYWORDS: [&str; 8] = [
     "variables",
 ];
 
-/// What `render` is given beside the messages.
+/// The arguments that `render` is given beside the messages.
 #[derive(Default)]
 struct Asked {
     tools: Option<Vec<Value>>,

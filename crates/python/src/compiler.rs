@@ -6,18 +6,20 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use grammar::Dialect;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use serde_json::Value;
+use serde_json::{Value, json};
 
-use crate::constraint::{Compiled, Constraint, describe};
+use crate::constraint::{Compiled, Constraint};
 use crate::error::{detached, of_kind};
 use crate::json;
 use crate::pool::available_threads;
 use crate::vocabulary::Vocabulary;
 
-/// What a compiler remembers unless it is told otherwise, in bytes.
+/// The bytes that a compiler remembers unless it is told otherwise, because a few hundred schemas
+/// take that many.
 const CACHE_BYTES: usize = 256 << 20;
 
-/// Of the bytes that a compiler remembers, the rows of one constraint take at most this part.
+/// The part of the bytes that the rows of one constraint take at most, because one must not
+/// displace all others.
 const SHARE: usize = 8;
 
 /// Compiles constraints for one vocabulary, and remembers them within a bound of bytes.
@@ -41,14 +43,14 @@ struct Cache {
 
 struct Entry {
     compiled: Arc<Compiled>,
-    /// What it took when it was looked at last.
+    /// The bytes that it took when it was looked at last.
     bytes: usize,
     /// When it was asked for last.
     used: u64,
 }
 
 impl Cache {
-    /// A constraint that is remembered. What it takes by now is counted anew.
+    /// A constraint that is remembered. Its bytes are counted anew.
     fn get(&mut self, key: &str, most: usize) -> Option<Arc<Compiled>> {
         self.clock += 1;
         let Some(entry) = self.entries.get_mut(key) else {
@@ -110,7 +112,7 @@ impl Compiler {
         self.cache.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn compile(&self, py: Python<'_>, description: &Value) -> PyResult<Constraint> {
+    fn compile(&self, py: Python<'_>, description: Value) -> PyResult<Constraint> {
         let key = description.to_string();
         if let Some(compiled) = self.cache().get(&key, self.cache_bytes) {
             return Ok(Constraint { compiled });
@@ -167,19 +169,20 @@ impl Compiler {
         self.vocabulary.clone_ref(py)
     }
 
-    /// How many threads `submit_*` compiles on.
+    /// Returns the number of threads that `submit_*` compiles on.
     #[getter]
     fn threads(&self) -> usize {
         self.threads
     }
 
-    /// How many bytes are remembered at most.
+    /// Returns the number of bytes that are remembered at most.
     #[getter]
     fn cache_bytes(&self) -> usize {
         self.cache_bytes
     }
 
-    /// What is remembered: `entries`, `bytes`, and how often there were `hits` and `misses`.
+    /// Returns the state of the cache: `entries`, `bytes`, and how often there were `hits` and
+    /// `misses`.
     #[getter]
     fn cache_info<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let cache = self.cache();
@@ -198,25 +201,29 @@ impl Compiler {
 
     /// `options` are the JSON of an object.
     fn _json_schema(&self, py: Python<'_>, schema: &str, options: &str) -> PyResult<Constraint> {
-        self.compile(py, &describe::json_schema(schema, options_of(options)?))
+        let mut description = options_of(options)?;
+        description["kind"] = "json_schema".into();
+        description["schema"] = schema.into();
+        self.compile(py, description)
     }
 
     fn _regex(&self, py: Python<'_>, pattern: &str) -> PyResult<Constraint> {
-        self.compile(py, &describe::regex(pattern))
+        self.compile(py, json!({"kind": "regex", "pattern": pattern}))
     }
 
     fn _choice(&self, py: Python<'_>, texts: Vec<String>) -> PyResult<Constraint> {
-        self.compile(py, &describe::choice(&texts))
+        self.compile(py, json!({"kind": "choice", "texts": texts}))
     }
 
     /// Without a dialect it is the one that the text looks like.
     fn _grammar(&self, py: Python<'_>, text: &str, dialect: Option<&str>) -> PyResult<Constraint> {
         let dialect = dialect.unwrap_or_else(|| Dialect::guess(text).name());
-        self.compile(py, &describe::grammar(text, dialect))
+        let description = json!({"kind": "grammar", "text": text, "dialect": dialect});
+        self.compile(py, description)
     }
 
     fn _structural_tag(&self, py: Python<'_>, tag: &str) -> PyResult<Constraint> {
-        self.compile(py, &describe::structural_tag(tag))
+        self.compile(py, json!({"kind": "structural_tag", "tag": tag}))
     }
 
     /// `format` is the JSON of a name or of a response template, `options` that of an object.
@@ -227,8 +234,10 @@ impl Compiler {
         options: &str,
     ) -> PyResult<Constraint> {
         let format = json::parse(format, "the format")?;
-        let options = options_of(options)?;
-        self.compile(py, &describe::response_format(format, options))
+        let mut description = options_of(options)?;
+        description["kind"] = "response_format".into();
+        description["format"] = format;
+        self.compile(py, description)
     }
 }
 

@@ -15,7 +15,7 @@ create_exception!(
      template, `offset` the byte in a text, pattern or token; both are None where there is none."
 );
 
-/// What an error says beside its message.
+/// The facts that an error has beside its message.
 #[derive(Default)]
 pub(crate) struct Said {
     pub(crate) kind: String,
@@ -93,6 +93,23 @@ impl IntoPython for fsm_index::Error {
     }
 }
 
+impl IntoPython for constraint::Error {
+    fn into_python(self) -> PyErr {
+        match self {
+            constraint::Error::Description(why) => of_kind("invalid", why),
+            constraint::Error::Option(why) => of_kind("bad_option", why),
+            constraint::Error::Schema(error) => error.into_python(),
+            constraint::Error::Index(error) | constraint::Error::Saved(_, error) => {
+                error.into_python()
+            }
+            constraint::Error::Grammar(error) => error.into_python(),
+            constraint::Error::Tags(error) => error.into_python(),
+            constraint::Error::Response(error) => error.into_python(),
+            other => of_kind("invalid", other.to_string()),
+        }
+    }
+}
+
 impl IntoPython for schema_regex::Error {
     fn into_python(self) -> PyErr {
         error(self.to_string(), said_of_schema(&self))
@@ -164,7 +181,7 @@ pub(crate) fn detached<T: Send>(
 
 /// Runs work of which a panic is an error.
 pub(crate) fn caught<T>(work: impl FnOnce() -> Result<T, PyErr>) -> PyResult<T> {
-    // What the work leaves behind in disorder is behind a lock, which is poisoned then.
+    // Data that the work leaves in disorder is behind a lock, which is poisoned then.
     match catch_unwind(AssertUnwindSafe(work)) {
         Ok(done) => done,
         Err(panic) => {

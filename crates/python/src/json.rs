@@ -71,14 +71,14 @@ pub(crate) fn tagged_to_python(py: Python<'_>, value: &Value) -> PyResult<Py<PyA
     })
 }
 
-/// Whether a text is an integer that Python reads: it takes no more than 4,300 digits. A model may have
-/// written the tag itself.
+/// Tells whether a text is an integer that Python reads: it takes no more than 4,300 digits. A
+/// model may have written the tag itself.
 fn is_integer(text: &str) -> bool {
     let digits = text.strip_prefix('-').unwrap_or(text);
     (1..=4300).contains(&digits.len()) && digits.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-/// What an object is, if it is no dict.
+/// Returns the Python value of an object that is no dict.
 type Special<'s> = &'s dyn Fn(&Map<String, Value>) -> PyResult<Option<Py<PyAny>>>;
 
 fn with_objects(py: Python<'_>, value: &Value, special: Special<'_>) -> PyResult<Py<PyAny>> {

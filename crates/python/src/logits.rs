@@ -5,7 +5,7 @@ use pyo3::prelude::*;
 use crate::buffers::{Element, Elements, Matrix};
 use crate::error::{detached, of_kind};
 
-/// What forbids a token: minus infinity, as the bits of each type of logits.
+/// The value that forbids a token: minus infinity, as the bits of each type of logits.
 struct MinusInfinity;
 
 impl MinusInfinity {

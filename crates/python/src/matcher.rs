@@ -2,7 +2,7 @@
 
 use std::sync::{Mutex, MutexGuard, TryLockError};
 
-use fsm_index::{ByteAutomaton, Error, Guide, Landing, Place, TokenId};
+use fsm_index::{AnyGuide, TokenId};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyList};
 use rayon::prelude::*;
@@ -13,115 +13,20 @@ use crate::error::{IntoPython, caught, detached, of_kind};
 use crate::pool::{available_threads, pool};
 use crate::vocabulary::token_ids;
 
-/// What a matcher asks of a guide, whatever its automaton.
-pub(crate) trait Steps: Send {
-    fn advance(&mut self, token: TokenId) -> Result<(), Error>;
-    fn validate(&mut self, tokens: &[TokenId]) -> usize;
-    fn rollback(&mut self, n: usize) -> Result<(), Error>;
-    fn len(&self) -> usize;
-    fn is_accepting(&self) -> bool;
-    fn has_ended(&self) -> bool;
-    fn words(&mut self) -> Result<&[u32], Error>;
-    fn allowed(&self) -> Result<Vec<TokenId>, Error>;
-    fn forced_bytes(&self) -> Vec<u8>;
-    fn forced_tokens(&self, encoded: &mut dyn FnMut(&[u8]) -> Vec<TokenId>) -> Vec<TokenId>;
-    fn completion(&self) -> Option<Vec<u8>>;
-    fn tokens_left(&self) -> Option<usize>;
-    fn set_tokens_left(&mut self, tokens: usize);
-    fn set_landing(&mut self, landing: Landing);
-    fn tokens_needed(&mut self) -> Option<usize>;
-    fn place(&self) -> Option<Place>;
-    fn fork(&self) -> Box<dyn Steps>;
-}
-
-impl<A> Steps for Guide<A>
-where
-    A: ByteAutomaton + 'static,
-    Guide<A>: Send,
-{
-    fn advance(&mut self, token: TokenId) -> Result<(), Error> {
-        Guide::advance(self, token)
-    }
-
-    fn validate(&mut self, tokens: &[TokenId]) -> usize {
-        Guide::validate(self, tokens)
-    }
-
-    fn rollback(&mut self, n: usize) -> Result<(), Error> {
-        Guide::rollback(self, n)
-    }
-
-    fn len(&self) -> usize {
-        Guide::len(self)
-    }
-
-    fn is_accepting(&self) -> bool {
-        Guide::is_accepting(self)
-    }
-
-    fn has_ended(&self) -> bool {
-        Guide::has_ended(self)
-    }
-
-    fn words(&mut self) -> Result<&[u32], Error> {
-        Ok(self.mask()?.words())
-    }
-
-    fn allowed(&self) -> Result<Vec<TokenId>, Error> {
-        self.allowed_tokens()
-    }
-
-    fn forced_bytes(&self) -> Vec<u8> {
-        Guide::forced_bytes(self)
-    }
-
-    fn forced_tokens(&self, encode: &mut dyn FnMut(&[u8]) -> Vec<TokenId>) -> Vec<TokenId> {
-        Guide::forced_tokens(self, encode)
-    }
-
-    fn completion(&self) -> Option<Vec<u8>> {
-        Guide::completion(self).ok()
-    }
-
-    fn tokens_left(&self) -> Option<usize> {
-        Guide::tokens_left(self)
-    }
-
-    fn set_tokens_left(&mut self, tokens: usize) {
-        Guide::set_tokens_left(self, tokens);
-    }
-
-    fn set_landing(&mut self, landing: Landing) {
-        Guide::set_landing(self, landing);
-    }
-
-    fn tokens_needed(&mut self) -> Option<usize> {
-        Guide::tokens_needed(self)
-    }
-
-    fn place(&self) -> Option<Place> {
-        self.index().automaton().place(self.state())
-    }
-
-    fn fork(&self) -> Box<dyn Steps> {
-        Box::new(self.clone())
-    }
-}
-
 /// Leads one text through a constraint, token by token.
 ///
 /// Two threads that use one matcher at the same time are an error (`busy`), never a race.
 #[pyclass(frozen, module = "tokenmold")]
 pub(crate) struct Matcher {
     constraint: Py<Constraint>,
-    guide: Mutex<Box<dyn Steps>>,
+    guide: Mutex<Box<dyn AnyGuide>>,
 }
 
 /// The longest run of tokens that each are the only one, in tokens.
 const MAX_FORCED: usize = 4_096;
 
 impl Matcher {
-    pub(crate) fn new(constraint: Py<Constraint>, guide: Box<dyn Steps>) -> Matcher {
+    pub(crate) fn new(constraint: Py<Constraint>, guide: Box<dyn AnyGuide>) -> Matcher {
         Matcher {
             constraint,
             guide: Mutex::new(guide),
@@ -129,7 +34,7 @@ impl Matcher {
     }
 
     /// Does something with the guide. A panic on the way poisons the lock.
-    fn with<T>(&self, work: impl FnOnce(&mut dyn Steps) -> PyResult<T>) -> PyResult<T> {
+    fn with<T>(&self, work: impl FnOnce(&mut dyn AnyGuide) -> PyResult<T>) -> PyResult<T> {
         caught(|| work(&mut **lock(&self.guide)?))
     }
 
@@ -137,7 +42,7 @@ impl Matcher {
     fn with_detached<T: Send>(
         &self,
         py: Python<'_>,
-        work: impl FnOnce(&mut dyn Steps) -> PyResult<T> + Send,
+        work: impl FnOnce(&mut dyn AnyGuide) -> PyResult<T> + Send,
     ) -> PyResult<T> {
         detached(py, || work(&mut **lock(&self.guide)?))
     }
@@ -153,7 +58,7 @@ impl Matcher {
     }
 }
 
-fn lock(guide: &Mutex<Box<dyn Steps>>) -> PyResult<MutexGuard<'_, Box<dyn Steps>>> {
+fn lock(guide: &Mutex<Box<dyn AnyGuide>>) -> PyResult<MutexGuard<'_, Box<dyn AnyGuide>>> {
     guide.try_lock().map_err(|error| match error {
         TryLockError::WouldBlock => of_kind(
             "busy",
@@ -167,8 +72,12 @@ fn lock(guide: &Mutex<Box<dyn Steps>>) -> PyResult<MutexGuard<'_, Box<dyn Steps>
 }
 
 /// Writes the mask into a row; whether some token is forbidden.
-pub(crate) fn write(guide: &mut dyn Steps, row: &mut Row<'_, u32>, width: usize) -> PyResult<bool> {
-    let words = guide.words().map_err(IntoPython::into_python)?;
+pub(crate) fn write(
+    guide: &mut dyn AnyGuide,
+    row: &mut Row<'_, u32>,
+    width: usize,
+) -> PyResult<bool> {
+    let words = guide.mask().map_err(IntoPython::into_python)?.words();
     let row = row.as_mut_slice();
     let given = row.len();
     let Some((to, padding)) = row.split_at_mut_checked(words.len()) else {
@@ -179,7 +88,7 @@ pub(crate) fn write(guide: &mut dyn Steps, row: &mut Row<'_, u32>, width: usize)
     Ok(is_restrictive(words, width) || given * 32 > width.next_multiple_of(32))
 }
 
-/// Whether a mask forbids a token.
+/// Tells whether a mask forbids a token.
 fn is_restrictive(words: &[u32], width: usize) -> bool {
     let Some((last, full)) = words.split_last() else {
         return false;
@@ -211,13 +120,13 @@ impl Matcher {
         self.constraint.clone_ref(py)
     }
 
-    /// Whether the text is complete: it may end here.
+    /// Tells whether the text is complete: it may end here.
     #[getter]
     fn is_complete(&self) -> PyResult<bool> {
         self.with(|guide| Ok(guide.is_accepting()))
     }
 
-    /// Whether the text has ended: an end token was taken, and not taken back.
+    /// Tells whether the text has ended: an end token was taken, and not taken back.
     #[getter]
     fn is_terminated(&self) -> PyResult<bool> {
         self.with(|guide| Ok(guide.has_ended()))
@@ -242,7 +151,8 @@ impl Matcher {
         })
     }
 
-    /// How many of these tokens could be taken one after another; nothing changes.
+    /// Returns the number of these tokens that could be taken one after another; nothing
+    /// changes.
     fn validate(&self, py: Python<'_>, tokens: &Bound<'_, PyAny>) -> PyResult<usize> {
         let tokens = token_ids(tokens)?;
         self.with_detached(py, |guide| Ok(guide.validate(&tokens)))
@@ -273,7 +183,7 @@ impl Matcher {
         self.copy(py)
     }
 
-    /// How many tokens were taken.
+    /// Returns the number of tokens that were taken.
     fn __len__(&self) -> PyResult<usize> {
         self.with(|guide| Ok(guide.len()))
     }
@@ -319,7 +229,9 @@ impl Matcher {
     /// The tokens that may come next, ascending.
     fn allowed_tokens(&self, py: Python<'_>) -> PyResult<Vec<u32>> {
         self.with_detached(py, |guide| {
-            Ok(ids(guide.allowed().map_err(IntoPython::into_python)?))
+            Ok(ids(guide
+                .allowed_tokens()
+                .map_err(IntoPython::into_python)?))
         })
     }
 
@@ -333,9 +245,9 @@ impl Matcher {
     }
 
     /// Writes the masks of drafted tokens: that of this place into `row`, that behind the first
-    /// token into the next, and so on, one more than there are tokens. How many tokens could be
-    /// taken; the rows behind the first that could not repeat the one before it. The matcher
-    /// stays where it is.
+    /// token into the next, and so on, one more than there are tokens. Returns the number of tokens
+    /// that could be taken; the rows behind the first that could not repeat the one before it. The
+    /// matcher stays where it is.
     #[pyo3(signature = (tokens, mask, row = 0))]
     fn fill_drafts(
         &self,
@@ -358,8 +270,9 @@ impl Matcher {
         })
     }
 
-    /// How many tokens may still come, tokens that end the text not counted; None without a budget.
-    /// Setting it is for engines that count by themselves: a budget from now on, if there was none.
+    /// Returns the number of tokens that may still come, tokens that end the text not counted; None
+    /// without a budget. Setting it is for engines that count by themselves: a budget from now on,
+    /// if there was none.
     #[getter]
     fn tokens_left(&self) -> PyResult<Option<usize>> {
         self.with(|guide| Ok(guide.tokens_left()))
@@ -373,8 +286,8 @@ impl Matcher {
         })
     }
 
-    /// How a text with a budget comes to its end: as the `landing` of `Constraint.matcher`, with a
-    /// margin by the tokens that are left. Without a budget it changes nothing.
+    /// Says how a text with a budget comes to its end: as the `landing` of `Constraint.matcher`,
+    /// with a margin by the tokens that are left. Without a budget it changes nothing.
     fn set_landing(&self, landing: &Bound<'_, PyAny>) -> PyResult<()> {
         let landing = landing_of(landing)?;
         self.with(|guide| {
@@ -383,7 +296,8 @@ impl Matcher {
         })
     }
 
-    /// How many tokens lead to the end of the text; None where no way to it is known.
+    /// Returns the number of tokens that lead to the end of the text; None where no way to it is
+    /// known.
     #[getter]
     fn tokens_needed(&self) -> PyResult<Option<usize>> {
         self.with(|guide| Ok(guide.tokens_needed()))
@@ -391,11 +305,11 @@ impl Matcher {
 
     /// A shortest text that completes this one; None where that takes more than is looked for.
     fn completion<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyBytes>>> {
-        let bytes = self.with_detached(py, |guide| Ok(guide.completion()))?;
+        let bytes = self.with_detached(py, |guide| Ok(guide.completion().ok()))?;
         Ok(bytes.map(|bytes| PyBytes::new(py, &bytes)))
     }
 
-    /// Where the text stands, and why a token may not come there.
+    /// Returns the place at which the text stands, and the reason why a token may not come there.
     #[pyo3(signature = (token = None))]
     fn explain(&self, py: Python<'_>, token: Option<u32>) -> PyResult<Explanation> {
         self.with_detached(py, |guide| {
@@ -414,7 +328,7 @@ impl Matcher {
                 pointers: place.locations,
                 refused,
                 offset,
-                completion: guide.completion(),
+                completion: guide.completion().ok(),
             })
         })
     }
@@ -432,11 +346,11 @@ impl Matcher {
 }
 
 /// The tokens that each are the only one that may come, in a row.
-fn only_tokens(guide: &dyn Steps) -> PyResult<Vec<u32>> {
+fn only_tokens(guide: &dyn AnyGuide) -> PyResult<Vec<u32>> {
     let mut guide = guide.fork();
     let mut forced = Vec::new();
     while forced.len() < MAX_FORCED && !guide.has_ended() {
-        let words = guide.words().map_err(IntoPython::into_python)?;
+        let words = guide.mask().map_err(IntoPython::into_python)?.words();
         let mut set = (0u32..).zip(words).filter(|(_, word)| **word != 0);
         let (Some((at, word)), None) = (set.next(), set.next()) else {
             break;
@@ -455,7 +369,7 @@ fn only_tokens(guide: &dyn Steps) -> PyResult<Vec<u32>> {
 
 /// Fills the rows of drafted tokens and takes those that may come, which `taken` counts.
 fn drafts(
-    guide: &mut dyn Steps,
+    guide: &mut dyn AnyGuide,
     tokens: &[TokenId],
     rows: &mut [Row<'_, u32>],
     width: usize,
@@ -482,7 +396,7 @@ fn drafts(
     Ok(())
 }
 
-/// Where a text stands, and why a token is refused there.
+/// The place at which a text stands, and the reason why a token is refused there.
 #[pyclass(frozen, module = "tokenmold")]
 pub(crate) struct Explanation {
     place: String,
@@ -506,7 +420,7 @@ impl Explanation {
         self.pointers.iter().map(String::as_str).collect()
     }
 
-    /// What is being read, in words.
+    /// The thing that is being read, in words.
     #[getter]
     fn place(&self) -> &str {
         &self.place
@@ -603,7 +517,7 @@ pub(crate) fn fill_batch(
     let threads = threads.unwrap_or_else(available_threads).clamp(1, 64);
     detached(py, || {
         type Place<'g, 'r> = (
-            &'g Mutex<Box<dyn Steps>>,
+            &'g Mutex<Box<dyn AnyGuide>>,
             Row<'r, u32>,
             usize,
             Option<usize>,

@@ -15,9 +15,9 @@ struct Known {
 
 static POOL: Mutex<Option<Known>> = Mutex::new(None);
 
-/// How many threads this process may use at once: what the machine, the affinity mask and the
-/// control group allow. Asked once: to read the control group's files takes longer than to fill
-/// a batch.
+/// Returns the number of threads that this process may use at once: what the machine, the affinity
+/// mask and the control group allow. Asked once: to read the control group's files takes longer
+/// than to fill a batch.
 #[pyfunction]
 pub(crate) fn available_threads() -> usize {
     static KNOWN: OnceLock<usize> = OnceLock::new();

@@ -20,14 +20,14 @@ use crate::vocabulary::Vocabulary;
 pub(crate) struct RegexIndex {
     vocabulary: Py<Vocabulary>,
     index: Arc<Index>,
-    /// Where tokens lead, by state: all states, once somebody names one that was not met.
+    /// The targets of tokens, by state: all states, once somebody names one that was not met.
     states: Mutex<States>,
 }
 
 struct States {
     /// Guides at the states that were met.
     met: HashMap<u32, Guide>,
-    /// Whether all were.
+    /// True if all were.
     complete: bool,
 }
 
@@ -142,7 +142,7 @@ impl RegexIndex {
         })
     }
 
-    /// Whether the text may end in a state.
+    /// Tells whether the text may end in a state.
     fn is_final(&self, state: u32) -> PyResult<bool> {
         caught(|| Ok(self.guide(state)?.is_some_and(|guide| guide.is_accepting())))
     }
@@ -160,7 +160,7 @@ impl RegexIndex {
         PySet::new(py, finals)
     }
 
-    /// Where each token leads, by state.
+    /// The state to which each token leads, by state.
     fn transitions<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let mut steps: Vec<(u32, u32, u32)> = Vec::new();
         caught(|| self.walk(|from, token, next| steps.push((from, token, next))))?;

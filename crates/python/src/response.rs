@@ -14,7 +14,7 @@ use serde_json::Value;
 use crate::error::{IntoPython, caught, detached, of_kind};
 use crate::json::{parse, tagged_to_python, text_of, to_python, value_of};
 
-/// How a model's answer is read back, by a `response_template`.
+/// A `response_template`, by which a model's answer is read back.
 #[pyclass(frozen, module = "tokenmold")]
 pub(crate) struct ResponseTemplate {
     template: Template,
@@ -62,7 +62,7 @@ fn end_of(reason: &str) -> PyResult<End> {
     }
 }
 
-/// What is to be done where the reference fails.
+/// Reads the mode, which says what is to be done if the reference fails.
 fn mode_of(mode: &str) -> PyResult<Mode> {
     match mode {
         "lenient" => Ok(Mode::Lenient),
@@ -98,10 +98,10 @@ fn turn<'a>(prefix: Option<&'a str>, tools: Option<&'a Value>) -> Turn<'a> {
 
 #[pymethods]
 impl ResponseTemplate {
-    /// Compiles a template: its JSON, or what that reads as. Where `transformers` fails and the
+    /// Compiles a template: its JSON, or what that reads as. If `transformers` fails and the
     /// meaning is plain, `"lenient"` has an answer and `"reference"` the same error; a part that
-    /// can only fail later is refused at once, or fails later. `release` is that of transformers whose
-    /// language it is: `"5.23"` or `"5.24"`.
+    /// can only fail later is refused at once, or fails later. `release` is that of transformers
+    /// whose language it is: `"5.23"` or `"5.24"`.
     #[new]
     #[pyo3(signature = (template, *, mode = "lenient", release = "5.24"))]
     fn new(template: &Bound<'_, PyAny>, mode: &str, release: &str) -> PyResult<ResponseTemplate> {
@@ -258,7 +258,7 @@ fn events_to_python<'py>(py: Python<'py>, events: &[Event]) -> PyResult<Bound<'p
 impl ResponseStream {
     fn with<T>(&self, work: impl FnOnce(&mut Reading) -> PyResult<T>) -> PyResult<T> {
         caught(|| {
-            // What a panic left behind is an error of the stream's own from then on.
+            // A stream that a panic left behind raises an error of its own from then on.
             let mut stream = self.stream.lock().unwrap_or_else(PoisonError::into_inner);
             work(stream.as_mut().ok_or_else(over)?)
         })
@@ -273,9 +273,9 @@ fn over() -> PyErr {
 #[pymethods]
 impl ResponseStream {
     /// Takes the next piece of the answer; the events that it settles, each a dict with `type`
-    /// (`region_open`, `region_chunk`, `region_close`, and of families also `region_error` and `arguments`), `field`
-    /// and what belongs to it. Where the answer cannot be read on, the events before are given and the next call
-    /// raises.
+    /// (`region_open`, `region_chunk`, `region_close`, and of families also `region_error` and
+    /// `arguments`), `field` and what belongs to it. If the answer cannot be read on, the events
+    /// before are given and the next call raises.
     fn feed<'py>(&self, py: Python<'py>, chunk: &str) -> PyResult<Bound<'py, PyList>> {
         let events = self.with(|reading| {
             let mut events = std::mem::take(&mut reading.before);
@@ -288,8 +288,8 @@ impl ResponseStream {
         events_to_python(py, &events)
     }
 
-    /// Takes pieces of the answer, each with whether it is a special token; otherwise as `feed`. What is spelt like a
-    /// special token in other pieces is no mark.
+    /// Takes pieces of the answer, each with whether it is a special token; otherwise as `feed`.
+    /// Text that is spelt like a special token in other pieces is no mark.
     fn feed_pieces<'py>(
         &self,
         py: Python<'py>,
@@ -346,7 +346,7 @@ impl ResponseStream {
     }
 }
 
-/// How a model's answer is read back, by a `response_schema`.
+/// A `response_schema`, by which a model's answer is read back.
 #[pyclass(frozen, module = "tokenmold")]
 pub(crate) struct ResponseSchema {
     schema: Schema,

@@ -56,7 +56,7 @@ struct Tag {
     values: Values,
 }
 
-/// How what stands between tags is read.
+/// The reading of the text between tags.
 #[derive(Clone, Copy, Deserialize, PartialEq, Eq)]
 #[serde(rename_all = "snake_case")]
 enum Values {
@@ -187,7 +187,7 @@ impl TextParser {
         Ok((tagged_to_python(py, &parsed.value)?, parsed.repaired))
     }
 
-    /// What to tell the model.
+    /// Returns the instructions that the model is given.
     fn format_instruction(&self) -> PyResult<String> {
         self.0.format_instruction().map_err(raised)
     }

@@ -16,7 +16,7 @@ pub(crate) struct Vocabulary {
 /// The longest saved vocabulary that is read, in bytes.
 const MAX_STATE: usize = 1 << 30;
 
-/// What a saved vocabulary begins with.
+/// The first line of a saved vocabulary, because a later version may write another one.
 const MAGIC: &[u8] = b"tokenmold vocabulary 1\n";
 
 #[pymethods]
@@ -138,13 +138,13 @@ impl Vocabulary {
         finished(py, builder, specials, ends, width)
     }
 
-    /// How many tokens masks speak of: the width of the logits.
+    /// Returns the number of tokens that masks speak of: the width of the logits.
     #[getter]
     fn width(&self) -> usize {
         self.tokens.width()
     }
 
-    /// How many words of 32 bits a mask has.
+    /// Returns the number of words of 32 bits in a mask.
     #[getter]
     fn mask_words(&self) -> usize {
         self.tokens.width().div_ceil(32)
@@ -168,7 +168,7 @@ impl Vocabulary {
         bytes.map(|bytes| PyBytes::new(py, bytes))
     }
 
-    /// What a token is: `text`, `special`, `end` or `absent`.
+    /// Returns the kind of a token: `text`, `special`, `end` or `absent`.
     fn kind(&self, token: u32) -> &'static str {
         match self.tokens.kind(TokenId::new(token)) {
             TokenKind::Text => "text",

@@ -31,7 +31,7 @@ struct Inner {
     detail: Option<Box<Detail>>,
 }
 
-/// What the errors of text parsers know beyond the message.
+/// The facts that the errors of text parsers have beyond the message.
 #[derive(Clone, Default)]
 struct Detail {
     raw_response: Option<String>,
@@ -41,7 +41,7 @@ struct Detail {
 
 macro_rules! kinds {
     ($($(#[$doc:meta])* $name:ident = $text:literal,)*) => {
-        /// What went wrong.
+        /// The kind of an error.
         ///
         /// The kinds that the reference implementation knows carry its conformance data's
         /// names ([`ErrorKind::as_str`]); the rest are this crate's own.
@@ -140,7 +140,7 @@ kinds! {
     JoinNonString = "join_non_string",
     /// A field that is not optional got no value, or an object lacks a key of `required`.
     RequiredMissing = "required_missing",
-    /// What stands where a call should is none.
+    /// The text at the place of a call is none.
     CallInvalid = "call_invalid",
     /// A call is of no tool on offer.
     CallUnknownTool = "call_unknown_tool",
@@ -150,7 +150,7 @@ kinds! {
     NoProgress = "no_progress",
     /// A text lacks the tags that its parser looks for.
     TagNotFound = "tag_not_found",
-    /// What stands between two tags is not JSON, or not what the model wants.
+    /// The text between two tags is not JSON, or not JSON of the model's shape.
     JsonParsing = "json_parsing",
     /// JSON of another type than a dictionary.
     JsonType = "json_type",
@@ -249,7 +249,7 @@ impl Error {
         Error(self.0.clone())
     }
 
-    /// What went wrong.
+    /// Returns the kind of the error.
     #[must_use]
     pub fn kind(&self) -> ErrorKind {
         self.0.kind
@@ -273,8 +273,8 @@ impl Error {
         &self.0.message
     }
 
-    /// What to tell the model that wrote the text: the name AgentScope gives the error, and
-    /// the message.
+    /// Returns the message for the model that wrote the text: the name AgentScope gives the error,
+    /// and the message.
     ///
     /// ```
     /// use response_parser::agentscope::{TaggedContent, MultiTagged, TextParser};

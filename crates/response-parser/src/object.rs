@@ -14,7 +14,7 @@ const FEW: usize = 16;
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Object<'t> {
     entries: Vec<(Text<'t>, Value<'t>)>,
-    /// Where each key is, if there are more than a few.
+    /// The place of each key, if there are more than a few.
     index: Option<HashMap<Text<'t>, usize>>,
 }
 

@@ -78,7 +78,7 @@ impl<'t> Text<'t> {
         self.lone
     }
 
-    /// Whether a character of the stand-in block occurs as itself.
+    /// Tells whether a character of the stand-in block occurs as itself.
     pub(crate) fn clashes(&self) -> bool {
         !self.lone && has_stand_in(&self.text)
     }
@@ -168,7 +168,7 @@ impl<'t> Text<'t> {
     }
 }
 
-/// Whether `text` has a character of the stand-in block.
+/// Tells whether `text` has a character of the stand-in block.
 pub(crate) fn has_stand_in(text: &str) -> bool {
     // The block starts with the bytes F4 8F, which UTF-8 text seldom has.
     text.as_bytes().contains(&0xF4) && text.chars().any(is_stand_in)

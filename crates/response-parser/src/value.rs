@@ -22,7 +22,7 @@ pub(crate) enum Value<'t> {
     Json(Json),
 }
 
-/// What to make of values that JSON cannot hold.
+/// The treatment of values that JSON cannot hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Beyond {
     /// Give up and say which.
@@ -232,7 +232,7 @@ pub(crate) fn free(json: Json) {
     }
 }
 
-/// Whether a JSON value has at most `limit` levels of arrays and objects. Takes no stack.
+/// Tells whether a JSON value has at most `limit` levels of arrays and objects. Takes no stack.
 pub(crate) fn depth_within(json: &Json, limit: usize) -> bool {
     let mut level: Vec<&Json> = vec![json];
     for _ in 0..=limit {
@@ -255,7 +255,7 @@ pub(crate) fn depth_within(json: &Json, limit: usize) -> bool {
     level.is_empty()
 }
 
-/// What [`ResponseSchema::parse`] makes of values that JSON cannot hold: NaN, infinities,
+/// The treatment of values by [`ResponseSchema::parse`] that JSON cannot hold: NaN, infinities,
 /// integers of more than 64 bits, strings with lone surrogates.
 ///
 /// ```

@@ -1,6 +1,6 @@
-//! What the decode loop asks of a constraint.
+//! The questions that the decode loop asks of a constraint.
 
-use fsm_index::{Budget, ByteAutomaton, Guide, Landing, Place, TokenId};
+use fsm_index::{AnyGuide, Budget, Landing, Place, TokenId};
 
 use crate::{Error, ErrorKind};
 
@@ -32,15 +32,14 @@ pub trait Constraint: Send {
     /// The mask cannot be computed.
     fn mask(&mut self) -> Result<&[u32], Error>;
 
-    /// Whether [`Constraint::mask`] costs next to nothing here. Asked before each
-    /// step of the model: where it says `false`, the mask is asked for on another
-    /// thread while the model reads, and again after that, so the constraint
-    /// should remember it. The default says `true`.
+    /// Tells whether [`Constraint::mask`] costs next to nothing here. Asked before each step of the
+    /// model: where it says `false`, the mask is asked for on another thread while the model reads,
+    /// and again after that, so the constraint should remember it. The default says `true`.
     fn is_mask_known(&mut self) -> bool {
         true
     }
 
-    /// How many tokens the mask speaks of.
+    /// Returns the number of tokens that the mask speaks of.
     fn width(&self) -> usize;
 
     /// Takes a token.
@@ -57,7 +56,7 @@ pub trait Constraint: Send {
     /// Fewer were taken; nothing is changed.
     fn rollback(&mut self, count: usize) -> Result<(), Error>;
 
-    /// How many of `tokens` could be taken one after another. The constraint
+    /// Returns the number of `tokens` that could be taken one after another. The constraint
     /// stays where it is.
     fn validate(&mut self, tokens: &[u32]) -> usize {
         let taken = tokens
@@ -71,7 +70,7 @@ pub trait Constraint: Send {
         }
     }
 
-    /// Whether the text may end here.
+    /// Tells whether the text may end here.
     fn is_accepting(&self) -> bool;
 
     /// A shortest text, in bytes, that leads to where the text may end; empty
@@ -105,16 +104,16 @@ pub trait Constraint: Send {
     }
 
     /// Says how the text comes to its end, where it has a budget: see
-    /// [`Guide::with_landing`]. The default keeps no budget, and does nothing.
+    /// [`Guide::with_landing`](fsm_index::Guide::with_landing). The default keeps no budget, and does nothing.
     fn set_landing(&mut self, _landing: Landing) {}
 
-    /// Where the constraint stands, for people. None, which is the default, if
+    /// Returns the place at which the constraint stands, for people. None, which is the default, if
     /// it does not say.
     fn place(&self) -> Option<Place> {
         None
     }
 
-    /// Whether nothing but the end can come.
+    /// Tells whether nothing but the end can come.
     fn is_finished(&self) -> bool;
 
     /// The tokens that must come next, whatever is chosen, as `encode` cuts
@@ -122,70 +121,75 @@ pub trait Constraint: Send {
     fn forced_tokens(&self, encode: &mut dyn FnMut(&[u8]) -> Vec<u32>) -> Vec<u32>;
 }
 
-/// A mask of a [`Guide`] counts as known that takes a visit to no more nodes of
+/// A mask of a guide counts as known that takes a visit to no more nodes of
 /// the vocabulary's trie than this: some ten microseconds, as much as it costs to
 /// wake another thread.
 const KNOWN_NODES: u64 = 200;
 
-impl<A: ByteAutomaton> Constraint for Guide<A> {
+/// A guide over any automaton, `Guide<A>` or `Box<dyn AnyGuide>`.
+impl<G> Constraint for G
+where
+    G: AsRef<dyn AnyGuide> + AsMut<dyn AnyGuide> + Send,
+{
     fn mask(&mut self) -> Result<&[u32], Error> {
-        Ok(Guide::mask(self)?.words())
+        Ok(self.as_mut().mask()?.words())
     }
 
     fn is_mask_known(&mut self) -> bool {
         // After an end token there is none to compute.
-        self.mask_within(&Budget::steps(KNOWN_NODES)).is_ok()
+        let budget = Budget::steps(KNOWN_NODES);
+        self.as_mut().mask_within(&budget).is_ok()
     }
 
     fn width(&self) -> usize {
-        self.index().vocabulary().width()
+        self.as_ref().vocabulary().width()
     }
 
     fn advance(&mut self, token: u32) -> Result<(), Error> {
-        Ok(Guide::advance(self, TokenId::new(token))?)
+        Ok(self.as_mut().advance(TokenId::new(token))?)
     }
 
     fn rollback(&mut self, count: usize) -> Result<(), Error> {
-        Ok(Guide::rollback(self, count)?)
+        Ok(self.as_mut().rollback(count)?)
     }
 
     fn validate(&mut self, tokens: &[u32]) -> usize {
         let tokens: Vec<TokenId> = tokens.iter().copied().map(TokenId::new).collect();
-        Guide::validate(self, &tokens)
+        self.as_mut().validate(&tokens)
     }
 
     fn is_accepting(&self) -> bool {
-        Guide::is_accepting(self)
+        self.as_ref().is_accepting()
     }
 
     fn completion(&self) -> Option<Vec<u8>> {
-        Guide::completion(self).ok()
+        self.as_ref().completion().ok()
     }
 
     fn completion_within(&self, max_bytes: usize) -> Option<Vec<u8>> {
-        Guide::completion_within(self, max_bytes)
+        self.as_ref().completion_within(max_bytes)
     }
 
     fn set_budget(&mut self, tokens: Option<usize>) -> Result<(), Error> {
-        Ok(Guide::set_budget(self, tokens)?)
+        Ok(self.as_mut().set_budget(tokens)?)
     }
 
     fn set_landing(&mut self, landing: Landing) {
-        Guide::set_landing(self, landing);
+        self.as_mut().set_landing(landing);
     }
 
     fn place(&self) -> Option<Place> {
-        self.index().automaton().place(self.state())
+        self.as_ref().place()
     }
 
     fn is_finished(&self) -> bool {
-        Guide::is_finished(self)
+        self.as_ref().is_finished()
     }
 
     fn forced_tokens(&self, encode: &mut dyn FnMut(&[u8]) -> Vec<u32>) -> Vec<u32> {
-        let tokens = Guide::forced_tokens(self, |bytes| {
-            encode(bytes).into_iter().map(TokenId::new).collect()
-        });
+        let tokens = self
+            .as_ref()
+            .forced_tokens(&mut |bytes| encode(bytes).into_iter().map(TokenId::new).collect());
         tokens.into_iter().map(TokenId::get).collect()
     }
 }

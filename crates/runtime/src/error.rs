@@ -14,7 +14,7 @@ struct Inner {
     source: Option<Box<dyn std::error::Error + Send + Sync>>,
 }
 
-/// What went wrong, coarsely.
+/// The kind of an error.
 ///
 /// ```
 /// use tokenmold::{ErrorKind, model};
@@ -45,7 +45,7 @@ pub enum ErrorKind {
     /// Not even a shortest text that the constraint accepts fits the tokens
     /// that were asked for.
     TokenBudget,
-    /// What was generated is not of the type that was asked for.
+    /// The generated text is not of the type that was asked for.
     Answer,
     /// No token can be drawn: all are masked, or none has a finite logit.
     Sampling,
@@ -107,7 +107,7 @@ impl Error {
         error
     }
 
-    /// What went wrong, coarsely.
+    /// Returns the kind of the error.
     pub fn kind(&self) -> ErrorKind {
         self.0.kind
     }
@@ -117,7 +117,7 @@ impl Error {
         self.0.line
     }
 
-    /// What a chat template said when it refused the chat, word for word.
+    /// Returns the message with which a chat template refused the chat, word for word.
     pub fn said(&self) -> Option<&str> {
         self.0.said.as_deref()
     }

@@ -23,26 +23,18 @@ pub use structural_tags as tags;
 
 #[cfg(feature = "tools")]
 pub mod agent;
-#[cfg(all(feature = "models", feature = "tools"))]
-mod answers;
 #[cfg(feature = "chat")]
 pub mod chat;
 #[cfg(feature = "models")]
 pub mod constraint;
-#[cfg(feature = "embedded")]
-pub mod embedded;
 #[cfg(any(feature = "chat", feature = "tokenizers"))]
 mod error;
 #[cfg(feature = "models")]
 pub mod generate;
 #[cfg(feature = "models")]
 pub mod gpu;
-#[cfg(feature = "hub")]
-pub mod hub;
 #[cfg(any(feature = "chat", feature = "tokenizers"))]
 pub mod logits;
-#[cfg(feature = "models")]
-pub mod masking;
 #[cfg(feature = "models")]
 pub mod model;
 pub mod prelude;
@@ -53,9 +45,15 @@ pub mod tokenizer;
 #[cfg(feature = "tools")]
 pub mod tools;
 
-#[cfg(all(feature = "models", feature = "tools"))]
-pub use answers::Model;
 #[cfg(any(feature = "chat", feature = "tokenizers"))]
 pub use error::{Error, ErrorKind};
+#[cfg(all(feature = "models", feature = "tools"))]
+pub use generate::answers::Model;
+#[cfg(feature = "models")]
+pub use gpu::masking;
+#[cfg(feature = "embedded")]
+pub use model::embedded;
+#[cfg(feature = "hub")]
+pub use model::hub;
 #[cfg(feature = "tools")]
 use python_compat::depth;

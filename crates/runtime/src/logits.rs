@@ -28,7 +28,7 @@ mod sealed {
 
 /// A float of logits: `f32`, and with the feature `half` `half::f16` and `half::bf16`.
 pub trait Logit: Copy + sealed::Sealed {
-    /// What a token's logit is that must not come.
+    /// The logit of a token that must not come.
     const FORBIDDEN: Self;
 }
 

@@ -1,4 +1,4 @@
-//! What most programs need, in one line: `use tokenmold::prelude::*`.
+//! The names that most programs need, in one line: `use tokenmold::prelude::*`.
 //!
 //! Types that derive `JsonSchema` by way of it say where that is:
 //! `#[schemars(crate = "tokenmold::schemars")]`.
@@ -15,10 +15,10 @@ pub use schemars::JsonSchema;
 pub use crate::agent::Agent;
 #[cfg(all(feature = "models", feature = "tools"))]
 pub use crate::agent::LocalModel;
-#[cfg(all(feature = "models", feature = "tools"))]
-pub use crate::answers::Model;
 #[cfg(feature = "chat")]
 pub use crate::chat::{Chat, ChatTemplates, Ending};
+#[cfg(all(feature = "models", feature = "tools"))]
+pub use crate::generate::answers::Model;
 #[cfg(feature = "models")]
 pub use crate::generate::{Event, Flow, Generation, Prompt, Request, Session, TokenBudget};
 #[cfg(any(feature = "chat", feature = "tokenizers"))]

@@ -23,7 +23,7 @@ use rand_chacha::rand_core::SeedableRng;
 
 use crate::{Error, ErrorKind};
 
-/// How tokens are chosen.
+/// The settings by which tokens are chosen.
 ///
 /// ```
 /// use tokenmold::sampling::SamplingConfig;
@@ -38,8 +38,8 @@ use crate::{Error, ErrorKind};
 pub struct SamplingConfig {
     /// Logits are divided by it; 0 takes the most probable token. At least 0.
     pub temperature: f32,
-    /// Only this many most probable tokens stay; 0 keeps all. Of tokens with
-    /// equal logits those with the smaller numbers stay.
+    /// Only this many most probable tokens stay; 0 keeps all. Among tokens with equal logits those
+    /// with the smaller numbers stay.
     pub top_k: usize,
     /// Only the most probable tokens stay whose probabilities first sum to
     /// this; 1 keeps all. Above 0, at most 1.
@@ -50,8 +50,8 @@ pub struct SamplingConfig {
     /// Logits of tokens that came before are divided by it if positive,
     /// multiplied by it if negative; 1 changes nothing. Above 0.
     pub repetition_penalty: f32,
-    /// How many of the last tokens, the prompt's among them, count as having
-    /// come before; 0 means all.
+    /// The number of last tokens, the prompt's among them, that count as having come before;
+    /// 0 means all.
     pub repetition_window: usize,
     /// Seed of the draws. The same seed, logits and masks give the same tokens
     /// on every machine.
@@ -198,7 +198,7 @@ impl Proposal {
         self.token
     }
 
-    /// How likely the token was to be proposed.
+    /// Returns the probability with which the token was proposed.
     pub(crate) fn odds_of(&self, token: u32) -> f64 {
         let Some(odds) = &self.odds else {
             return f64::from(u8::from(token == self.token));
@@ -334,7 +334,7 @@ impl Sampler {
         if self.rng.random::<f64>() * proposal.odds_of(token) < own {
             return Ok(token);
         }
-        // What the draft does not say often enough.
+        // The candidates that the draft does not say often enough.
         for candidate in &mut self.candidates {
             let rest = f64::from(candidate.value) / total - proposal.odds_of(candidate.token);
             candidate.value = rest.max(0.0) as f32;
@@ -446,7 +446,7 @@ impl Sampler {
     }
 }
 
-/// How logits become weights: the largest has 1.
+/// The step in which logits become weights: the largest has 1.
 struct Weigh {
     most: f32,
     temperature: f32,
@@ -524,9 +524,9 @@ impl Allowed<'_> {
             return (most, at);
         }
         self.each_run(|first, logits, word| {
-            // Without branches, so that it is computed several at once. Of the runs
-            // that are allowed in part most are done with, too: what is larger than
-            // all before comes seldom.
+            // Without branches, so that it is computed several at once. Most of the runs that are
+            // allowed in part are done with, too, because a logit that is larger than all before
+            // comes seldom.
             if word.count_ones() > FEW && largest_of(logits) <= most {
                 return;
             }

@@ -24,12 +24,12 @@ use crate::{Error, ErrorKind};
 pub struct Tokenizer {
     inner: tokenizers::Tokenizer,
     vocabulary: Vocabulary,
-    /// Whether the first blank of a text is the tokenizer's own doing.
+    /// True if the first blank of a text is the tokenizer's own doing.
     strips_leading_blank: bool,
 }
 
-/// Whether encoding adds the tokens that the tokenizer puts around a text, a
-/// token that begins a text most often.
+/// True if encoding adds the tokens that the tokenizer puts around a text, a token that begins a
+/// text most often.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Surround {
     /// As the tokenizer says.
@@ -68,8 +68,8 @@ impl Tokenizer {
         let mut inner = guarded("the tokenizer cannot be read", || {
             tokenizers::Tokenizer::from_bytes(json)
         })?;
-        // How long a text may be is the caller's to say: a file could ask for texts to be
-        // filled up to any length, or cut.
+        // The caller says how long a text may be: a file could ask for texts to be filled up to any
+        // length, or cut.
         inner.with_padding(None);
         guarded("the tokenizer cannot be used", || {
             inner.with_truncation(None).map(|_| ())
@@ -235,8 +235,8 @@ impl Tokenizer {
         }
     }
 
-    /// What a token stands for, for people: its text with bytes that are not
-    /// UTF-8 replaced, or the name of a special token.
+    /// Returns a token for people: its text with bytes that are not UTF-8 replaced, or the name of
+    /// a special token.
     pub fn describe(&self, token: u32) -> String {
         let token = TokenId::new(token);
         let bytes = self
@@ -266,7 +266,7 @@ impl Tokenizer {
         String::from_utf8_lossy(&text).into_owned()
     }
 
-    /// Whether a token is text, rather than structure.
+    /// Tells whether a token is text, rather than structure.
     pub fn is_text(&self, token: u32) -> bool {
         self.vocabulary.kind(TokenId::new(token)) == TokenKind::Text
     }
@@ -290,7 +290,7 @@ impl Tokenizer {
     }
 }
 
-/// Whether the maps of characters in a normaliser have the length that they begin with.
+/// Tells whether the maps of characters in a normaliser have the length that they begin with.
 /// Memory for that much is taken before anything is read.
 fn maps_are_whole(normalizer: &Value) -> bool {
     let inner = normalizer["normalizers"].as_array().into_iter().flatten();
@@ -338,10 +338,10 @@ fn undefined_token(processor: &Value) -> Option<&str> {
     }
 }
 
-/// Calls the `tokenizers` crate, which panics at some damaged files: a post-processor that
-/// names a token that is not there, say, when it first encodes. A panic is an error here as
-/// any other. What unwinds leaves nothing half done: reading gives a new value or none, and
-/// encoding changes no more than a cache, whose lock is only tried.
+/// Calls the `tokenizers` crate, which panics at some damaged files: a post-processor that names a
+/// token that is not there, say, when it first encodes. A panic is an error here as any other. A
+/// panic leaves nothing half done: reading gives a new value or none, and encoding changes no more
+/// than a cache, whose lock is only tried.
 pub(crate) fn guarded<T>(
     what: &str,
     call: impl FnOnce() -> Result<T, tokenizers::Error>,
@@ -366,7 +366,7 @@ pub(crate) fn guarded<T>(
     ))
 }
 
-/// Whether a decoder takes the first blank of a text away again.
+/// Tells whether a decoder takes the first blank of a text away again.
 fn strips_leading_blank(decoder: &Value) -> bool {
     match decoder["type"].as_str() {
         Some("Sequence") => decoder["decoders"]

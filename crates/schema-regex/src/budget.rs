@@ -55,13 +55,13 @@ impl Budget {
         self.spent.set(false);
     }
 
-    /// Whether more was asked for than there was.
+    /// Tells whether more was asked for than there was.
     pub(crate) fn is_spent(&self) -> bool {
         self.spent.get()
     }
 }
 
-/// How many states an automaton may have, and the work that making it may take.
+/// The number of states that an automaton may have, and the work that making it may take.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Limit<'b> {
     pub(crate) states: usize,

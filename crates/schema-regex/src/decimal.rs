@@ -78,13 +78,13 @@ impl Decimal {
         Decimal::parse(&number.to_string())
     }
 
-    /// Whether a number of the schema was written with a fraction or an exponent: an
-    /// integer may then be spelled with a fraction of zero.
+    /// Tells whether a number of the schema was written with a fraction or an exponent: an integer
+    /// may then be spelled with a fraction of zero.
     pub(crate) fn is_written_with_fraction(number: &serde_json::Number) -> bool {
         number.is_f64()
     }
 
-    /// How many digits there are from the first that is no zero to the last.
+    /// Returns the number of digits from the first that is no zero to the last.
     pub(crate) fn digits(&self) -> usize {
         self.digits.len()
     }
@@ -162,12 +162,12 @@ impl Decimal {
             .try_fold(0u64, |n, d| n.checked_mul(10)?.checked_add(u64::from(*d)))
     }
 
-    /// How many zeros a whole number ends with; `None` of one that is not whole.
+    /// Returns the number of zeros that a whole number ends with; `None` of one that is not whole.
     pub(crate) fn zeros(&self) -> Option<usize> {
         usize::try_from(self.exponent - self.digits.len() as i64).ok()
     }
 
-    /// Whether `self` is a whole multiple of `divisor`, which is positive.
+    /// Tells whether `self` is a whole multiple of `divisor`, which is positive.
     pub(crate) fn is_multiple_of(&self, divisor: &Decimal) -> Option<bool> {
         // Neither number has a zero at its end, so that powers of ten are told apart.
         let power = |d: &Decimal| d.exponent - d.digits.len() as i64;

@@ -39,7 +39,7 @@ pub struct ParseOptions {
     /// The URI at which the schema itself was found (default: none): its relative references
     /// begin there, as far as its `$id` does not say otherwise.
     pub base_uri: Option<String>,
-    /// Whether the schema may choose options by itself (default: it may not).
+    /// True if the schema may choose options by itself (default: it may not).
     pub settings: Settings,
     /// The deepest nesting of arrays and objects in the schema, in levels (default:
     /// 512). It comes before everything else, so that no stack overflows.
@@ -320,10 +320,10 @@ pub struct Options {
     pub recursion: Recursion,
     /// What a value that the schema does not restrict becomes.
     pub any_value: AnyValue,
-    /// Whether an object that lists `properties` has further members of which the schema says
+    /// True if an object that lists `properties` has further members of which the schema says
     /// nothing (default: it has).
     pub additional_members: AdditionalMembers,
-    /// Whether `format` constrains.
+    /// True if `format` constrains.
     pub formats: Formats,
     /// What `oneOf` demands (default: that exactly one of its schemas is met).
     pub one_of: OneOf,
@@ -465,7 +465,7 @@ impl Options {
         Options::default().with_additional_members(AdditionalMembers::Closed)
     }
 
-    /// Whether objects are closed that do not speak of further members.
+    /// Tells whether objects are closed that do not speak of further members.
     pub(crate) fn closes(&self) -> bool {
         self.additional_members == AdditionalMembers::Closed
     }
@@ -666,7 +666,7 @@ pub enum AdditionalMembers {
     Closed,
 }
 
-/// Whether `format` constrains.
+/// True if `format` constrains.
 ///
 /// ```
 /// use schema_regex::{Formats, Options, parse, to_regex};

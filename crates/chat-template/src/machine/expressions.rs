@@ -164,14 +164,15 @@ impl Machine<'_> {
         for (operator, of) in rest {
             let operand = self.evaluate(of)?;
             let made = operators::apply(&mut self.render, *operator, &value, &operand);
-            // What is undefined on the left is the first: no operator makes such a value.
+            // The undefined value on the left is the first one, because no operator makes such a
+            // value.
             let operands = [(&value, first), (&operand, of)];
             value = made.map_err(|fault| self.naming_undefined(fault, operands))?;
         }
         Ok(value)
     }
 
-    /// What went wrong with an operator, with the name of what is undefined.
+    /// Returns the fault of an operator, with the name of the operand that is undefined.
     #[cold]
     fn naming_undefined(&self, mut fault: Fault, operands: [(&Value, &Expression); 2]) -> Fault {
         let undefined = operands.iter().find(|(value, _)| value.is_undefined());

@@ -2,7 +2,7 @@
 //!
 //! For example, `{% for n in range(9999) %}{% endfor %}` takes 10,000 instructions.
 
-/// What rendering one chat may cost. Reaching a limit is an error of the kind
+/// The limits of what rendering one chat may cost. Reaching a limit is an error of the kind
 /// [`ErrorKind::Limit`].
 ///
 /// ```

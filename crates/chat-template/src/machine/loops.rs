@@ -5,7 +5,7 @@ use crate::python::callable::Loop;
 use crate::python::value::Sequence;
 use crate::syntax::tree::{Expression, For};
 
-/// What a loop visits.
+/// The items that a loop visits.
 enum Items {
     Shared(Rc<Sequence>),
     Own(Vec<Value>),
@@ -63,7 +63,7 @@ impl Machine<'_> {
         }
     }
 
-    /// Whether the item of the scope at hand is visited.
+    /// Tells whether the item of the scope at hand is visited.
     fn passes(&mut self, condition: Option<&Expression>) -> Result<bool, Fault> {
         match condition {
             Some(condition) => Ok(self.evaluate(condition)?.is_true()),

@@ -24,10 +24,10 @@ use crate::syntax::tree::{Body, Macro, Name, Statement, StatementKind, Target, T
 /// bears.
 const MAX_LEVELS: usize = 400;
 
-/// What a macro counts as, with the names that it keeps.
+/// The bytes that a macro counts as, because it keeps the names around it.
 const CLOSURE: usize = 512;
 
-/// What a template printed.
+/// The text that a template printed.
 pub(crate) struct Printed {
     pub(crate) text: String,
     /// The bodies of generation blocks: where the reference says that each
@@ -35,7 +35,7 @@ pub(crate) struct Printed {
     pub(crate) generated: Vec<(usize, String)>,
 }
 
-/// What comes after a statement.
+/// The step that comes after a statement.
 #[derive(Clone, Copy, PartialEq)]
 enum Flow {
     Next,
@@ -57,9 +57,9 @@ struct Machine<'t> {
     printed: Printed,
     /// Code points printed so far, outside of captures.
     points: usize,
-    /// What is being captured, the innermost last.
+    /// The texts that are being captured, the innermost last.
     captures: Vec<String>,
-    /// What [`Expression::Captured`](crate::syntax::tree::Expression::Captured) is.
+    /// The value of [`Expression::Captured`](crate::syntax::tree::Expression::Captured).
     captured: Value,
     /// Scopes that macros and recursive loops keep. They are emptied in the end: a macro is a
     /// value of the scope that it keeps, and neither would be freed.
@@ -208,7 +208,7 @@ impl Machine<'_> {
         Ok(())
     }
 
-    /// What `run` prints, in place of printing it.
+    /// Returns the text that `run` prints, in place of printing it.
     fn capture(
         &mut self,
         run: impl FnOnce(&mut Self) -> Result<(), Fault>,

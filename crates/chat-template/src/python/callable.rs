@@ -1,4 +1,4 @@
-//! What templates can call.
+//! Values that templates can call: for example `range` and `loop.changed`.
 
 use std::cell::{Cell, RefCell};
 use std::fmt;
@@ -61,18 +61,18 @@ pub(crate) struct Joiner {
     used: Cell<bool>,
 }
 
-/// What a loop tells its body.
+/// The state of a loop, which its body asks for as `loop`.
 pub(crate) struct Loop {
     pub(crate) items: Vec<Value>,
     pub(crate) at: Cell<usize>,
     pub(crate) depth: usize,
-    /// What `changed` was asked of last.
+    /// The values that `changed` was called with last.
     last: RefCell<Option<Value>>,
-    /// What `loop(items)` runs, and where it stands.
+    /// The loop that `loop(items)` runs again, and the scope around it.
     pub(crate) again: Option<(Arc<For>, Rc<Scope>)>,
-    /// How large its items are, once that was asked.
+    /// The size of its items, once that was asked.
     shape: Cell<Option<Shape>>,
-    /// Whether it is emptied in the end.
+    /// True if it is emptied in the end.
     kept: Cell<bool>,
 }
 
@@ -95,7 +95,7 @@ impl Callable {
         }
     }
 
-    /// Whether it is the same as another one.
+    /// Tells whether it is the same as another one.
     pub(crate) fn is(&self, other: &Callable) -> bool {
         match (self, other) {
             (Callable::Method(a), Callable::Method(b)) => {
@@ -105,7 +105,7 @@ impl Callable {
         }
     }
 
-    /// How it prints.
+    /// Returns the text that it prints as.
     pub(crate) fn shown(&self) -> String {
         match self {
             Callable::Function(function) => format!("<function {}>", function.name),
@@ -235,7 +235,7 @@ impl Loop {
         }
     }
 
-    /// How large its items are.
+    /// Returns the size of its items.
     pub(crate) fn shape(&self) -> Result<Shape, Fault> {
         if let Some(shape) = self.shape.get() {
             return Ok(shape);
@@ -308,7 +308,7 @@ impl Loop {
 /// The arguments of a call.
 #[derive(Clone, Debug)]
 pub(crate) struct Arguments {
-    /// What is called, for messages.
+    /// The name of the callee, for messages.
     pub(crate) name: Arc<str>,
     pub(crate) positional: Vec<Value>,
     pub(crate) named: Vec<(Arc<str>, Value)>,

@@ -1,9 +1,9 @@
 //! JSON with the numbers that Python has and JSON has not.
 //!
-//! Python's integers are of any size, and its `json` reads and writes `NaN` and `Infinity`.
-//! What reads JSON otherwise makes a float of `12345678901234567890123`, and the prompt has
-//! another number than the chat. [`read`] keeps such numbers as maps of one entry, and a chat
-//! that is said to have them ([`Numbers::Exact`]) makes numbers of these again:
+//! Python's integers are of any size, and its `json` reads and writes `NaN` and `Infinity`. Most
+//! readers of JSON make a float of `12345678901234567890123`, so that the prompt has another number
+//! than the chat. [`read`] keeps such numbers as maps of one entry, and a chat that is said to have
+//! them ([`Numbers::Exact`]) makes numbers of these again:
 //!
 //! ```
 //! use chat_template::{Chat, ChatTemplate, Numbers, exact};
@@ -33,7 +33,7 @@ const INTEGER: &str = "$bigint";
 /// The key of a map that is a float, its name under it.
 const FLOAT: &str = "$float";
 
-/// How numbers that JSON cannot hold stand in a chat.
+/// The form in which numbers that JSON cannot hold stand in a chat.
 ///
 /// See [`exact`](self) for an example.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -75,7 +75,7 @@ pub fn read(text: &str) -> Result<Json, Error> {
 fn tagged(text: &str) -> Cow<'_, str> {
     let bytes = text.as_bytes();
     let mut out = String::new();
-    // How far the text is written.
+    // The text before this byte is written.
     let mut done = 0;
     let mut at = 0;
     let ends = |at: usize, is: fn(u8) -> bool| {
@@ -100,7 +100,7 @@ fn tagged(text: &str) -> Cow<'_, str> {
                 number(&text[start..at])
             }
             _ => {
-                // Of other characters none begins a number.
+                // No other character begins a number.
                 at = ends(at, |b| {
                     !matches!(b, b'"' | b'-' | b'0'..=b'9' | b'N' | b'I')
                 })
@@ -121,7 +121,7 @@ fn tagged(text: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// Where a string ends that begins here.
+/// Returns the end of the string that begins here.
 fn end_of_string(bytes: &[u8], start: usize) -> usize {
     let mut at = start + 1;
     while let Some(byte) = bytes.get(at) {

@@ -37,7 +37,7 @@ pub(crate) fn percent(
         Value::Dict(dict) => Some(dict),
         _ => None,
     };
-    // What has items need not be used.
+    // A mapping need not be used up.
     let may_be_left = match arguments {
         Value::Dict(_) | Value::Undefined => true,
         Value::Sequence(s) => matches!(s.kind, SequenceKind::List | SequenceKind::Range { .. }),
@@ -73,7 +73,7 @@ pub(crate) fn percent(
             's' => directive.text(&value.str()),
             'r' | 'a' if markup => directive.text(&markup::escape(&python_compat::repr(value))),
             'r' | 'a' => directive.text(&python_compat::repr(value)),
-            // What stands for the value in markup has `__int__` and `__float__`, no more.
+            // The stand-in for the value in markup has `__int__` and `__float__`, no more.
             'x' | 'X' | 'o' | 'c' if markup => return Err(wants_number()),
             'd' | 'i' | 'u' | 'f' | 'F' | 'e' | 'E' | 'g' | 'G'
                 if markup && value.as_str().is_some() =>

@@ -1,4 +1,4 @@
-//! What templates can call by name.
+//! Functions that templates can call by name, for example `range`.
 
 use std::rc::Rc;
 

@@ -1,4 +1,4 @@
-//! What `markupsafe` does: text that is markup escapes what it is joined with.
+//! The `Markup` of `markupsafe`: for example, markup escapes the text that it is joined with.
 //!
 //! For example, `('<b>%s</b>' | safe) % '<'` is `<b>&lt;</b>`, and `'<' + ('<b>' | safe)` is
 //! `&lt;<b>`. `~` and `join` of Jinja make plain text without escaping, since chat templates are

@@ -86,7 +86,7 @@ const TEXT_METHODS: [&str; 45] = [
 const DICT_METHODS: [&str; 5] = ["copy", "get", "items", "keys", "values"];
 const LIST_METHODS: [&str; 3] = ["copy", "count", "index"];
 
-/// Whether a value of that type has a method of that name.
+/// Tells whether a value of that type has a method of that name.
 pub(crate) fn has(type_name: &str, method: &str) -> bool {
     let own: &[&str] = match type_name {
         "str" => return TEXT_METHODS.contains(&method),
@@ -114,7 +114,7 @@ pub(crate) fn has(type_name: &str, method: &str) -> bool {
         }
 }
 
-/// Whether it is a method that templates must not use.
+/// Tells whether it is a method that templates must not use.
 pub(crate) fn is_mutating(method: &str) -> bool {
     MUTATING.contains(&method)
 }

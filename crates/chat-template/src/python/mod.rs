@@ -1,5 +1,5 @@
-//! What values do in a template: Python's operators, methods and printing, and
-//! Jinja's filters, tests and functions on top of them.
+//! Values as templates use them: Python's operators, methods and printing, and Jinja's filters,
+//! tests and functions on top of them.
 //!
 //! Sources: the Python 3.11 library reference (built-in types, the format
 //! mini-language, `json`, `datetime.strftime`) and the Jinja 3.1 template
@@ -35,7 +35,7 @@ pub(crate) struct Fault {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum FaultKind {
-    /// What its language does not allow.
+    /// The template does something that its language does not allow.
     Failed,
     /// It said so: the message is its own.
     Raised,
@@ -71,29 +71,29 @@ fn defined(value: &Value) -> Result<&Value, Fault> {
     }
 }
 
-/// What one rendering may still use up, and what it knows.
+/// The budgets that are left to one rendering, and the facts that it may ask for.
 #[derive(Debug)]
 pub(crate) struct Render {
     /// Bytes that operations may still read or make.
     pub(crate) work: u64,
     /// Bytes that may still be printed, in captures too.
     pub(crate) output: u64,
-    /// What `strftime_now` takes for now; the clock if none.
+    /// The time that `strftime_now` prints; the clock's if none.
     pub(crate) now: Option<Moment>,
-    /// What is emptied in the end.
+    /// The values that are emptied in the end.
     pub(crate) kept: Vec<Kept>,
 }
 
-/// What can end up inside of itself, and would never be freed then. It is emptied when the
-/// template has run; until then it is kept, so that none is freed by way of another one, which
-/// would take the stack for each.
+/// A value that can hold itself, and would never be freed then. It is emptied when the template has
+/// run; until then it is kept, so that none is freed by way of another one, which would take the
+/// stack for each.
 #[derive(Debug)]
 pub(crate) enum Kept {
     Namespace(Rc<Namespace>),
     Loop(Rc<Loop>),
 }
 
-/// What one that is kept counts as: about what it takes with an entry or two.
+/// The bytes that a kept value counts as, because it takes about as many with an entry or two.
 const KEPT: usize = 256;
 
 /// Keeps it until the template has run.
@@ -114,8 +114,8 @@ impl Render {
         }
     }
 
-    /// Takes note of text that is printed. What a block or a macro captures has not left
-    /// the template and is text in memory all the same.
+    /// Takes note of text that is printed. The text that a block or a macro captures has not left
+    /// the template, but is in memory all the same.
     pub(crate) fn print(&mut self, bytes: usize) -> Result<(), Fault> {
         let left = self.output.checked_sub(bytes as u64);
         self.output = left.ok_or_else(|| {
@@ -137,7 +137,8 @@ pub(crate) fn charge(render: &mut Render, bytes: usize) -> Result<(), Fault> {
     Ok(())
 }
 
-/// What an item of a list counts as.
+/// The bytes that an item of a list counts as, because a value and its share of the list take that
+/// many.
 pub(crate) const ITEM: usize = 32;
 
 /// Takes note of reading a value: text by its length, lists by their items.
@@ -156,7 +157,7 @@ pub(crate) fn charge_looking(render: &mut Render, value: &Value) -> Result<(), F
     charge(render, looking(value))
 }
 
-/// What looking at a value counts: text is looked at in one go, items one by one.
+/// Returns the work of looking at a value: text is looked at in one go, items one by one.
 fn looking(value: &Value) -> usize {
     match value.as_str() {
         Some(text) => text.len() / 8,
@@ -179,7 +180,7 @@ pub(crate) fn charge_printing(render: &mut Render, value: &Value) -> Result<(), 
     }
 }
 
-/// What a loop over the value visits, paid for before it is made.
+/// Returns the items that a loop over the value visits, paid for before the list is made.
 pub(crate) fn items_of(render: &mut Render, value: &Value) -> Result<Vec<Value>, Fault> {
     let bytes = match value {
         Value::Text(text) => {
@@ -194,13 +195,13 @@ pub(crate) fn items_of(render: &mut Render, value: &Value) -> Result<Vec<Value>,
     value::iterate(value)
 }
 
-/// What an item counts as that is looked at and let go.
+/// The bytes that an item counts as that is looked at and let go, because nothing is kept of it.
 const SHARED_ITEM: usize = 16;
 
-/// What a number counts as that is printed.
+/// The bytes that a printed number counts as, because most have fewer digits.
 const PRINTED_ITEM: usize = 16;
 
-/// What a list counts as beside its items.
+/// The bytes that a list counts as beside its items, because it is counted and shared.
 const LIST: usize = 96;
 
 /// A text that was made.

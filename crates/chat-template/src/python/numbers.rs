@@ -8,7 +8,7 @@ use super::value::Value;
 const INTEGER_METHODS: [&str; 3] = ["bit_count", "bit_length", "conjugate"];
 const FLOAT_METHODS: [&str; 2] = ["conjugate", "is_integer"];
 
-/// Whether a number of that type has a method of that name.
+/// Tells whether a number of that type has a method of that name.
 pub(crate) fn has(type_name: &str, method: &str) -> bool {
     match type_name {
         "int" | "bool" => INTEGER_METHODS.contains(&method),
@@ -19,7 +19,7 @@ pub(crate) fn has(type_name: &str, method: &str) -> bool {
 /// An attribute of a number that is no method; none if there is no such.
 pub(crate) fn attribute(number: &Value, name: &str) -> Option<Value> {
     match (name, number.integer()) {
-        // Those of a truth value are integers.
+        // The parts of a truth value are integers.
         ("real" | "numerator", Some(whole)) => Some(Value::Int(whole)),
         ("denominator", Some(_)) => Some(Value::Int(1)),
         ("imag", Some(_)) => Some(Value::Int(0)),

@@ -1,4 +1,4 @@
-//! What `strftime_now` prints.
+//! The time that `strftime_now` prints, for example `26 Jul 2024`.
 
 use std::fmt::Write as _;
 

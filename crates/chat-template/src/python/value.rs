@@ -38,7 +38,7 @@ pub(crate) enum Value {
     Undefined,
     None,
     Bool(bool),
-    /// Of at most 127 bits and a sign.
+    /// An integer of at most 127 bits and a sign.
     Int(i128),
     Float(f64),
     Text(Text),
@@ -61,7 +61,7 @@ pub(crate) struct Text {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum TextKind {
     Plain,
-    /// What is safe to be put into HTML, as somebody said or because it was escaped.
+    /// Text that is safe to be put into HTML, because somebody said so or it was escaped.
     Markup,
 }
 
@@ -72,7 +72,7 @@ pub(crate) type Entries = IndexMap<Key, Value>;
 #[derive(Clone, Debug)]
 pub(crate) struct Key(Value);
 
-/// How large a value is, unfolded.
+/// The size of a value, unfolded.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Shape {
     depth: usize,
@@ -81,7 +81,7 @@ pub(crate) struct Shape {
     pub(crate) open: bool,
 }
 
-/// What a sequence is called and printed as.
+/// The Python type that a sequence is called and printed as.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum SequenceKind {
     List,
@@ -91,11 +91,11 @@ pub(crate) enum SequenceKind {
         stop: i64,
         step: i64,
     },
-    /// What `dict.keys()` and the like return: `dict_keys` and so on.
+    /// The result of `dict.keys()` and the like: `dict_keys` and so on.
     View(&'static str),
-    /// What `groupby` makes: a key and its items, as a tuple with names.
+    /// A group of `groupby`: a key and its items, as a tuple with names.
     Group,
-    /// What filters such as `map` return.
+    /// The result of filters such as `map`.
     Generator,
 }
 
@@ -117,7 +117,7 @@ pub(crate) struct Dict {
     shown: Cell<bool>,
 }
 
-/// What `namespace()` makes: attributes that outlive the scope they are set in.
+/// The value of `namespace()`: attributes that outlive the scope they are set in.
 #[derive(Debug, Default)]
 pub(crate) struct Namespace {
     entries: RefCell<IndexMap<Arc<str>, Value>>,
@@ -229,7 +229,7 @@ impl Value {
         }
     }
 
-    /// What Python calls the type.
+    /// Returns Python's name of the type.
     pub(crate) fn type_name(&self) -> &'static str {
         match self {
             Value::Undefined => "Undefined",
@@ -254,7 +254,7 @@ impl Value {
         }
     }
 
-    /// What kind of text results of this text have; plain for what is no text.
+    /// Returns the kind of text that results of this text have; plain for values that are no text.
     pub(crate) fn text_kind(&self) -> TextKind {
         match self {
             Value::Text(text) => text.kind,
@@ -390,7 +390,7 @@ impl Namespace {
 
     /// Lets all entries go.
     pub(crate) fn empty(&self) {
-        // What is dropped may look at the namespace.
+        // The values that are dropped may look at the namespace.
         drop(self.entries.take());
     }
 }
@@ -402,7 +402,7 @@ fn too_deep() -> Fault {
     ))
 }
 
-/// How large a value is.
+/// Returns the size of a value.
 fn shape_of(value: &Value) -> Result<Shape, Fault> {
     let open = Shape {
         open: true,
@@ -430,7 +430,7 @@ fn shape_of(value: &Value) -> Result<Shape, Fault> {
     })
 }
 
-/// How large a list of them is.
+/// Returns the size of a list of items.
 ///
 /// # Errors
 ///
@@ -460,17 +460,18 @@ fn too_heavy() -> Fault {
     ))
 }
 
-/// How many bytes looking at the value takes, about. What is in namespaces is not looked at.
+/// Returns the number of bytes that looking at the value takes, about. The values in namespaces are
+/// not looked at.
 pub(crate) fn weight(value: &Value) -> usize {
     shape_of(value).unwrap_or_default().weight
 }
 
-/// Whether it holds what may change and hold it.
+/// Tells whether it holds what may change and hold it.
 pub(crate) fn is_open(value: &Value) -> bool {
     shape_of(value).unwrap_or_default().open
 }
 
-/// How many bytes printing the value takes, about, that of namespaces included.
+/// Returns the number of bytes that printing the value takes, about, that of namespaces included.
 ///
 /// # Errors
 ///
@@ -576,7 +577,7 @@ pub(crate) fn from_json(json: &Json, numbers: Numbers) -> Result<Value, Misplace
     convert(json, numbers, MAX_DEPTH)
 }
 
-/// What is wrong with a value, and the JSON Pointer of where it is.
+/// The fault of a value, and the JSON Pointer of its place.
 #[derive(Debug)]
 pub(crate) struct Misplaced {
     pub(crate) pointer: String,
@@ -640,8 +641,8 @@ fn convert(json: &Json, numbers: Numbers, levels: usize) -> Result<Value, Mispla
     })
 }
 
-/// What a loop over the value visits: characters, items, keys, nothing for
-/// what is undefined.
+/// Returns the values that a loop over the value visits: characters, items, keys; none if it is
+/// undefined.
 ///
 /// # Errors
 ///
@@ -665,7 +666,7 @@ fn characters(text: &str) -> Vec<Value> {
     text.chars().map(character).collect()
 }
 
-/// How many items or characters a value has; none for what has no length.
+/// Returns the number of items or characters of a value; none if it has no length.
 pub(crate) fn length(value: &Value) -> Option<usize> {
     match value {
         Value::Undefined => Some(0),
@@ -706,7 +707,7 @@ pub(crate) fn equal(a: &Value, b: &Value) -> bool {
     }
 }
 
-/// How two numbers compare; none if one is no number, or not comparable.
+/// Compares two numbers; none if one is no number, or not comparable.
 fn numbers(a: &Value, b: &Value) -> Option<Ordering> {
     match (a.integer(), b.integer()) {
         (Some(a), Some(b)) => Some(a.cmp(&b)),

@@ -4,7 +4,7 @@ use super::lexer::Kind;
 use super::tree::{Argument, Comparison, Conditional, Expression, Operator};
 use super::{MAX_HEIGHT, Parsed, Parser, SyntaxError, Tall};
 
-/// Whether `A if B else C` is read, or its `if` left to the caller.
+/// True if `A if B else C` is read, or its `if` left to the caller.
 #[derive(Clone, Copy, PartialEq)]
 pub(super) enum Conditions {
     Allowed,
@@ -74,7 +74,7 @@ impl Parser {
                 true => Some(self.nested(Self::conditional)?),
                 false => None,
             };
-            // What does not exist may stand in a branch that is never taken.
+            // An unknown name may stand in a branch that is never taken.
             self.unknown.truncate(mark);
             let other_height = otherwise.as_ref().map_or(0, |other| other.height);
             let height = value.height.max(test.height).max(other_height);
@@ -495,7 +495,7 @@ impl Parser {
         }
     }
 
-    /// Whether an argument without parentheses follows a test.
+    /// Tells whether an argument without parentheses follows a test.
     fn begins_argument(&self) -> bool {
         if self.at_end() {
             return false;

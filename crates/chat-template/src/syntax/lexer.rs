@@ -15,7 +15,7 @@ pub(crate) struct Token {
     pub(crate) line: usize,
 }
 
-/// What a token is.
+/// The kind of a token.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Kind {
     /// Text outside of tags.
@@ -37,7 +37,7 @@ pub(crate) enum Kind {
 }
 
 impl Kind {
-    /// How messages call it.
+    /// Returns the name that messages call it by.
     pub(crate) fn describe(&self) -> String {
         match self {
             Kind::Data(_) => "template data / text".to_owned(),
@@ -77,12 +77,12 @@ pub(crate) fn tokens(source: &str) -> Result<Vec<Token>, SyntaxError> {
 struct Lexer<'s> {
     rest: &'s str,
     line: usize,
-    /// Whether what was read last ended with a line feed.
+    /// True if what was read last ended with a line feed.
     after_newline: bool,
     tokens: Vec<Token>,
 }
 
-/// What opens at a brace.
+/// The construct that opens at a brace.
 #[derive(Clone, Copy, PartialEq)]
 enum Opening {
     Print,
@@ -125,7 +125,7 @@ impl<'s> Lexer<'s> {
         Ok(())
     }
 
-    /// What stays of the text before a tag.
+    /// Returns the text before a tag that stays.
     fn strip_before<'t>(&self, text: &'t str, sign: Option<char>, opening: Opening) -> &'t str {
         match sign {
             Some('-') => text.trim_end_matches(is_space),
@@ -415,7 +415,7 @@ fn next_opening(text: &str) -> Option<(usize, Opening)> {
     None
 }
 
-/// Whether a tag is `{% raw %}`, seen from behind its `{%`.
+/// Tells whether a tag is `{% raw %}`, seen from behind its `{%`.
 fn opens_raw(text: &str) -> bool {
     let (_, text) = split_sign(text);
     let text = text.trim_start_matches(is_space);

@@ -78,7 +78,7 @@ struct Said {
 
 struct Parser {
     tokens: Vec<Token>,
-    /// What comes after the last token.
+    /// The token behind the last one.
     end: Token,
     at: usize,
     nesting: usize,
@@ -398,7 +398,7 @@ impl Parser {
         loop {
             let test = self.tuple(Conditions::Left)?.expression;
             self.expect_block_end()?;
-            // What does not exist may stand in a branch that is never taken.
+            // An unknown name may stand in a branch that is never taken.
             self.unknown.clear();
             let (body, end) = self.block("if", &["elif", "else", "endif"])?;
             branches.push((test, body));
@@ -436,7 +436,7 @@ impl Parser {
         })
     }
 
-    /// What is assigned to: a name, names, or an attribute.
+    /// Reads the target of an assignment: a name, names, or an attribute.
     fn target(&mut self, attributes: Attributes) -> Parsed<Target> {
         let first = self.target_item(attributes)?;
         let mut items = vec![first];
@@ -522,7 +522,7 @@ impl Parser {
         let before = std::mem::take(&mut self.said);
         let body = self.whole_block(tag, end)?;
         let said = self.said;
-        // What is said in a macro is said in the macro around it, too.
+        // A name that is read in a macro is read in the macro around it, too.
         self.said.the_loop |= before.the_loop;
         self.said.varargs |= before.varargs;
         self.said.kwargs |= before.kwargs;
@@ -619,7 +619,7 @@ impl Parser {
     }
 }
 
-/// Whether an attribute can be assigned to.
+/// True if an attribute can be assigned to.
 #[derive(Clone, Copy, PartialEq)]
 enum Attributes {
     Allowed,

@@ -1,4 +1,4 @@
-//! What a template is, once read.
+//! The tree of a template, for example a loop with its body.
 
 use std::sync::Arc;
 
@@ -67,7 +67,7 @@ pub(crate) struct For {
     pub(crate) iterated: Expression,
     pub(crate) condition: Option<Expression>,
     pub(crate) recursive: bool,
-    /// Whether the name `loop` is in it.
+    /// True if the name `loop` is in it.
     pub(crate) says_loop: bool,
     pub(crate) body: Body,
     pub(crate) otherwise: Body,
@@ -92,7 +92,7 @@ pub(crate) struct Parameter {
     pub(crate) default: Option<Expression>,
 }
 
-/// What is assigned to.
+/// The target of an assignment.
 #[derive(Debug)]
 pub(crate) enum Target {
     Name(Name),
@@ -123,7 +123,7 @@ pub(crate) enum Operator {
     Power,
 }
 
-/// How two operands are compared.
+/// The comparison of two operands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Comparison {
     Equal,
@@ -144,7 +144,7 @@ pub(crate) enum Expression {
     Float(f64),
     Text(Arc<str>),
     Name(Name),
-    /// What the body of the tag printed.
+    /// The text that the body of the tag printed.
     Captured,
     List(Vec<Expression>),
     Tuple(Vec<Expression>),
@@ -176,7 +176,7 @@ pub(crate) struct Conditional {
 }
 
 impl Tree {
-    /// What an author wrote for a value, for messages.
+    /// Returns the text that an author wrote for a value, for messages.
     pub(crate) fn source(&self, expression: &Expression) -> String {
         let mut text = match expression {
             Expression::Name(name) => self.name(*name).to_string(),

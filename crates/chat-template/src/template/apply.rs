@@ -1,5 +1,5 @@
-//! What happens around a template: which one is taken, what it is given, and
-//! how a last message is left open.
+//! The work around a template: which one is taken, which variables it is given, and how a last
+//! message is left open.
 
 use std::ops::Range;
 
@@ -42,7 +42,7 @@ pub struct Chat<'a> {
     control_tokens: Option<&'a ControlTokens>,
 }
 
-/// How the text ends.
+/// The end of the text.
 ///
 /// ```
 /// use chat_template::{Chat, ChatTemplates, Ending};
@@ -237,8 +237,8 @@ pub struct Rendered {
     /// The text. It has the special tokens that the template writes, so it is
     /// to be tokenised without adding any.
     pub text: String,
-    /// Where the bodies of the template's generation blocks stand, in code
-    /// points. They are what the model says, and what training is on.
+    /// The places of the bodies of the template's generation blocks, in code points. They are what
+    /// the model says, and what training is on.
     ///
     /// As in the reference, a block that is printed by way of a macro or a
     /// variable is reported where that was written; [`Rendered::generated`]
@@ -248,7 +248,7 @@ pub struct Rendered {
 }
 
 impl Rendered {
-    /// Where the bodies of the template's generation blocks stand, in bytes.
+    /// Returns the places of the bodies of the template's generation blocks, in bytes.
     ///
     /// O(text).
     ///
@@ -291,7 +291,7 @@ impl Rendered {
     }
 }
 
-/// What the end of a message that is to be continued is marked with.
+/// The mark at the end of a message that is to be continued, because the reference uses this text.
 const TAG: &str = "CONTINUE_FINAL_MESSAGE_TAG ";
 
 /// Keys under which reasoning goes, the first that is set counting.

@@ -319,7 +319,7 @@ impl ChatTemplates {
     /// The same with limits on what templates may cost.
     pub fn with_limits(mut self, limits: Limits) -> Self {
         self.limits = limits;
-        // What was compiled before had other limits.
+        // The templates that were compiled before had other limits.
         match &mut self.templates {
             Templates::None => {}
             Templates::One(entry) => entry.compiled = Arc::default(),
@@ -364,7 +364,7 @@ impl ChatTemplates {
         };
     }
 
-    /// Whether there is no template at all.
+    /// Tells whether there is no template at all.
     pub fn is_empty(&self) -> bool {
         match &self.templates {
             Templates::None => true,
@@ -447,7 +447,7 @@ impl ChatTemplates {
         self.chosen(chat, |template| template.apply(chat, &self.special_tokens))
     }
 
-    /// Whether the template that a chat would be rendered with has that name somewhere
+    /// Tells whether the template that a chat would be rendered with has that name somewhere
     /// ([`ChatTemplate::mentions`]): what is no name of it, no variable can be.
     ///
     /// # Errors
@@ -497,8 +497,8 @@ fn no_default(named: &IndexMap<String, Entry>) -> Error {
     )
 }
 
-/// The special tokens of a configuration: texts, or objects with the text in
-/// `content`. Those without a value are not defined in templates.
+/// The special tokens of a configuration: texts, or objects with the text in `content`. Tokens
+/// without a value are not defined in templates.
 fn special_tokens(config: &Json) -> Map<String, Json> {
     let mut tokens = Map::new();
     let further = config

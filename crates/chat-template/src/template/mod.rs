@@ -88,8 +88,8 @@ impl ChatTemplate {
         &self.source
     }
 
-    /// Whether the template has that name somewhere: as a variable that a chat may bring, or as
-    /// one of its own. O(names).
+    /// Tells whether the template has that name somewhere: as a variable that a chat may bring, or
+    /// as one of its own. O(names).
     ///
     /// ```
     /// use chat_template::ChatTemplate;

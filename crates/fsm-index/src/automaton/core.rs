@@ -1,9 +1,9 @@
 //! The automaton itself.
 
 use super::{
-    ByteSet, Description, Ending, Horizon, KeyLanguage, Lexemes, Overlay, PlainText, Scope,
-    SpecialTokens, Stack,
+    Description, Ending, KeyLanguage, Lexemes, Overlay, PlainText, Scope, SpecialTokens, Stack,
 };
+use crate::{ByteSet, Horizon};
 
 /// A deterministic machine over bytes: what every mask is computed from.
 ///

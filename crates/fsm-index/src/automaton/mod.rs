@@ -4,14 +4,11 @@
 //! own: [`SpecialTokens`], [`Overlay`] for what was said before,
 //! [`Stack`] for what nests, [`PlainText`] for strings, [`Lexemes`] for what parsers read.
 
-mod bytes;
 mod completion;
-pub mod contract;
 mod core;
 mod describe;
 mod ending;
 mod finite;
-mod horizon;
 mod lexemes;
 mod overlay;
 mod parts;
@@ -19,19 +16,15 @@ mod special_tokens;
 mod stack;
 mod text;
 
-pub use bytes::ByteSet;
 pub use completion::MAX_COMPLETION;
 pub(crate) use completion::{Piece, pieces};
 pub use core::{ByteAutomaton, Cursor, Place};
 pub use describe::{Description, KeyLanguage, Scope, TextLoop, Texts, TopText};
 pub use ending::{Ending, Growth, Nearer};
 pub use finite::finite_can_do_without;
-pub use horizon::{Horizon, Reach};
 pub use lexemes::{Lexeme, LexemeBehind, LexemePlace, Lexemes};
 pub use overlay::{Exception, Overlay};
 pub(crate) use parts::Parts;
 pub use special_tokens::SpecialTokens;
 pub use stack::Stack;
-pub use text::{
-    Behind, ClassId, FreeText, Lexicon, NameMarks, PlainText, ReadText, TextAt, TextStep,
-};
+pub use text::{Behind, ClassId, FreeText, Lexicon, PlainText, ReadText, TextAt, TextStep};

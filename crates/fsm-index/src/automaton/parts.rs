@@ -2,10 +2,8 @@
 
 use crate::SpecialId;
 
-use super::{
-    ByteAutomaton, ByteSet, ClassId, Cursor, Exception, FreeText, Horizon, Lexicon, ReadText,
-    TextAt,
-};
+use super::{ByteAutomaton, ClassId, Cursor, Exception, FreeText, Lexicon, ReadText, TextAt};
+use crate::{ByteSet, Horizon};
 
 /// What the engine asks of an automaton's parts.
 pub(crate) trait Parts: ByteAutomaton {

@@ -1,6 +1,7 @@
 //! The texts of a language: strings, names, free text. How they are written, as data, and who
 //! reads them without a cursor for each byte.
 
+use crate::NameMarks;
 use crate::{Cursor, Horizon};
 
 /// What an automaton knows of the texts within its language, such as JSON's strings: the part of
@@ -80,19 +81,8 @@ pub struct Lexicon {
     pub plain: &'static [(u32, u32)],
     /// The byte with which each text begins, and without which none ends.
     pub quote: Option<u8>,
-    /// How the members of an object are named.
+    /// The marks around the names of an object's members.
     pub names: Option<NameMarks>,
-}
-
-/// With what the name of an object's member is written. White space may be between.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct NameMarks {
-    /// One of these bytes comes before it.
-    pub before: &'static [u8],
-    /// It begins and ends with this one.
-    pub quote: u8,
-    /// This one comes behind it.
-    pub behind: u8,
 }
 
 /// A class of code points of one automaton. See [`PlainText::class`].

@@ -1,4 +1,4 @@
-//! What all guides of one index have found out together, within a bound.
+//! The rows that all guides of one index have found together, within a bound.
 //!
 //! Rows are remembered in a generation. When it has grown over the limit a new
 //! one begins, and the old one goes with the last guide that still lends a row
@@ -20,35 +20,35 @@ pub(crate) struct Cache {
     max_bytes: usize,
     /// Nodes that were visited for rows, of all generations.
     visited: AtomicU64,
-    /// How often a row was one that another index had.
+    /// The number of times that a row was one that another index had.
     shared: AtomicU64,
-    /// How often a row was computed.
+    /// The number of times that a row was computed.
     computed: AtomicU64,
 }
 
-/// What is remembered until the limit is reached.
+/// The rows that are remembered until the limit is reached.
 #[derive(Debug, Default)]
 pub(crate) struct Generation {
     number: usize,
     pub(crate) rows: HashTrie<Arc<Row>>,
     pub(crate) rests: HashTrie<Arc<[u32]>>,
     pub(crate) parts: HashTrie<Arc<Part>>,
-    /// What the topmost level tells of the halves of cuts.
+    /// The answers of the topmost level about the halves of cuts.
     pub(crate) halves: HashTrie<Arc<HalfOnTop>>,
-    /// How the vocabulary falls into lexemes.
+    /// The lexemes into which the vocabulary falls.
     pub(crate) lexemes: HashTrie<Arc<LexemePart>>,
-    /// How often rows of splits were, and were not, told by them.
+    /// The numbers of rows of splits that were, and were not, told by them.
     splits: [AtomicU32; 2],
     pool: RowPool,
     /// Equal lists once, with their numbers.
     lists: Mutex<foldhash::HashMap<Arc<[u32]>, u32>>,
     /// Rows that are not pooled here.
     charged: AtomicUsize,
-    /// Of rows, parts and lists.
+    /// The bytes of rows, parts and lists.
     bytes: AtomicUsize,
 }
 
-/// Where a row is from.
+/// The origin of a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Origin {
     /// The index remembered it.
@@ -123,17 +123,17 @@ impl Cache {
         .fetch_add(1, Ordering::Relaxed);
     }
 
-    /// How often a row was one that another index had, so far.
+    /// Returns the number of times that a row was one that another index had, so far.
     pub(crate) fn shared(&self) -> u64 {
         self.shared.load(Ordering::Relaxed)
     }
 
-    /// How often a row was computed so far.
+    /// Returns the number of times that a row was computed so far.
     pub(crate) fn computed(&self) -> u64 {
         self.computed.load(Ordering::Relaxed)
     }
 
-    /// Whether a generation is still the one to be used. Takes no lock.
+    /// Tells whether a generation is still the one to be used. Takes no lock.
     pub(crate) fn is_current(&self, generation: &Generation) -> bool {
         self.number.load(Ordering::Acquire) == generation.number
             && generation.memory() <= self.max_bytes
@@ -163,7 +163,7 @@ impl Generation {
         self.lexemes.add(key, part);
     }
 
-    /// Whether lexemes are worth following where every split counts.
+    /// Tells whether lexemes are worth following where every split counts.
     pub(crate) fn follows_splits(&self) -> bool {
         let [told, not] = [0, 1].map(|at| self.splits[at].load(Ordering::Relaxed));
         not < 4 || not < told / 16
@@ -194,7 +194,7 @@ impl Generation {
         self.charged.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// How many rows there are, of equal ones in the pool one.
+    /// Returns the number of rows , of equal ones in the pool one.
     pub(crate) fn row_count(&self) -> usize {
         self.pool.count() + self.charged.load(Ordering::Relaxed)
     }

@@ -1,4 +1,4 @@
-//! What is known by the top of an automaton's stack.
+//! The values that are known by the top of an automaton's stack.
 //!
 //! A table of keys that is only ever added to, read without a lock: a trie over
 //! the bits of the keys' hashes whose nodes, once set, never move (a hash trie;
@@ -10,7 +10,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use foldhash::quality::RandomState;
 
-/// How deep a walk into a stack may be remembered, in levels.
+/// The depth to which a walk into a stack may be remembered, in levels, because deeper keys take
+/// more than the walk.
 pub(crate) const MAX_DEPTH: usize = 64;
 
 /// Values by the topmost levels of a stack: as many as each depends on.
@@ -33,10 +34,11 @@ struct Node<V> {
     children: [OnceLock<Box<Node<V>>>; 4],
 }
 
-/// Where a look-up begins: with one root it would follow three nodes more.
+/// The number of nodes at which a look-up begins, because with one root it would follow three nodes
+/// more.
 const ROOTS: usize = 64;
 
-/// What is known of a key.
+/// The knowledge about a key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Known<V> {
     /// The value.
@@ -58,7 +60,7 @@ impl<V> Default for HashTrie<V> {
 }
 
 impl<V: Clone> HashTrie<V> {
-    /// What is known of `key`. Takes no lock.
+    /// Returns the knowledge about `key`. Takes no lock.
     pub(crate) fn get(&self, key: &[u32]) -> Known<V> {
         let hash = self.hasher.hash_one(key);
         let mut slot = &self.roots[hash as usize % ROOTS];
@@ -76,7 +78,7 @@ impl<V: Clone> HashTrie<V> {
         Known::Nothing
     }
 
-    /// Adds a value. What is known already stays.
+    /// Adds a value. A value that is known already stays.
     pub(crate) fn add(&self, key: &[u32], value: V) {
         self.insert(key, Some(value), 0);
     }

@@ -2,7 +2,7 @@
 
 use crate::KeyLanguage;
 
-/// What a key is the key of. Keys of different things never meet.
+/// The kind of thing that a key stands for. Keys of different things never meet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Thing {
     /// The row of a state.
@@ -12,13 +12,13 @@ pub(crate) enum Thing {
     Likeness = 1,
     /// The rests that may come, for a class.
     Rests = 2,
-    /// What the topmost level says of a row.
+    /// The part of a row that the topmost level tells.
     Part = 3,
-    /// What the topmost level says of the rests of a cut.
+    /// The rests of a cut that the topmost level tells.
     RestsOnTop = 4,
-    /// What the topmost level says of the tokens that do not begin with the class of a cut.
+    /// The tokens that do not begin with the class of a cut, as the topmost level tells.
     OthersOnTop = 5,
-    /// What lexemes tell that have begun at some places.
+    /// The tokens of lexemes that have begun at some places.
     Lexemes = 6,
     /// The row of a state whose tokens were searched for ways to the end: by its whole key.
     SearchedRow = 7,

@@ -1,4 +1,4 @@
-//! What is remembered: by an index, and by all indexes of a vocabulary.
+//! The memory of an index, and that of all indexes of a vocabulary.
 
 mod generation;
 mod hash_trie;

@@ -1,15 +1,15 @@
-//! What the indexes of one vocabulary share: rows that many automata have, and what was derived
-//! from the tokens for some of them.
+//! The memory that the indexes of one vocabulary share: rows that many automata have, and lists
+//! that were derived from the tokens for some of them.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
+use crate::bits::Bits;
 use crate::cache::{Cache, Generation};
-use crate::rows::Bits;
 use crate::vocabulary::{CharRanges, Cut, Having, Kinds};
 use crate::{TextRuns, TokenId, Vocabulary};
 
-/// What the indexes of one vocabulary find out together: a handle, cheap to clone. See
+/// The memory that the indexes of one vocabulary share: a handle, cheap to clone. See
 /// [`Vocabulary::shared_rows`].
 ///
 /// Rows, and parts of rows, by keys that mean the same in every automaton: those of all places
@@ -33,7 +33,7 @@ struct Shared {
     within_below: Mutex<WithinBelow>,
 }
 
-/// What [`SharedRows`] hold.
+/// The contents of [`SharedRows`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SharedStats {
     /// Rows.
@@ -61,10 +61,12 @@ type Within = foldhash::HashMap<(Kinds, usize), Arc<[u32]>>;
 /// Bits of tokens by the kinds of their characters behind some nodes.
 type WithinBelow = foldhash::HashMap<(Kinds, Box<[u32]>), Arc<[u32]>>;
 
-/// Of so many things it is remembered which tokens have them.
+/// The number of things for which it is remembered which tokens have them, because each takes a
+/// list.
 const MAX_HAVING: usize = 4_096;
 
-/// Of so many sets of kinds and lengths it is remembered which tokens are within them.
+/// The number of sets of kinds and lengths for which it is remembered which tokens are within them,
+/// because each takes a mask.
 const MAX_WITHIN: usize = 64;
 
 /// At most this many classes of characters is a vocabulary cut by.
@@ -79,7 +81,7 @@ const NODES_TO_PAY: u64 = 32;
 struct CutSlot {
     /// Nodes visited by walks that the cut would have spared.
     spent: u64,
-    /// Whether another thread was told to make it.
+    /// True if another thread was told to make it.
     ordered: bool,
     cut: Arc<OnceLock<Arc<Cut>>>,
 }
@@ -113,7 +115,7 @@ impl SharedRows {
         }))
     }
 
-    /// What they hold at the moment. O(lists).
+    /// Returns their contents at the moment. O(lists).
     ///
     /// ```
     /// use fsm_index::{TokenId, Vocabulary};
@@ -146,7 +148,7 @@ impl SharedRows {
         }
     }
 
-    /// Forgets all of it. What guides lend stays until they go on.
+    /// Forgets all of it. The rows that guides lend stay until they go on.
     pub fn clear(&self) {
         self.0.cache.clear();
         whole(&self.0.cuts).clear();
@@ -155,7 +157,7 @@ impl SharedRows {
         whole(&self.0.within_below).clear();
     }
 
-    /// What is remembered now.
+    /// Returns the memory as it is now.
     pub(crate) fn newest(&self) -> Arc<Generation> {
         self.0.cache.newest()
     }

@@ -1,4 +1,4 @@
-//! What must come next, whatever the model would choose.
+//! The tokens that must come next, whatever the model would choose.
 
 use crate::automaton::Parts;
 use crate::plan::Work;
@@ -118,9 +118,9 @@ impl<A: ByteAutomaton> Guide<A> {
         (bytes, states)
     }
 
-    /// How many of the forced bytes no allowed token reaches across: from the
-    /// first place where a token could begin that ends behind the run, the
-    /// tokenizer's cut depends on what follows.
+    /// Returns the number of forced bytes that no allowed token reaches across: from the
+    /// first place where a token could begin that ends behind the run, the tokenizer's cut depends
+    /// on what follows.
     fn unspanned(&self, bytes: &[u8], after: &A::State) -> usize {
         let trie = self.index().vocabulary().trie();
         let automaton = self.index().automaton();

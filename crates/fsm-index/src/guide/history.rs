@@ -17,7 +17,7 @@ struct Chunks<S>(Option<Arc<Chunk<S>>>);
 #[derive(Debug)]
 struct Chunk<S> {
     states: Vec<S>,
-    /// How many states there are, earlier ones included.
+    /// The number of states , earlier ones included.
     len: usize,
     earlier: Chunks<S>,
 }

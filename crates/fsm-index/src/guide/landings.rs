@@ -1,4 +1,4 @@
-//! Where allowed tokens lead: those that lead to the same place, together.
+//! The targets of allowed tokens: those that lead to the same place, together.
 
 use std::collections::HashMap;
 

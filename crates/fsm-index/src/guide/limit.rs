@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use super::Guide;
 use crate::automaton::Growth;
-use crate::ending::{Endings, NEVER, Profile, Rule};
-use crate::rows::{Bits, HasBits};
+use crate::bits::{Bits, HasBits};
+use crate::index::{Endings, NEVER, Profile, Rule};
 use crate::{ByteAutomaton, Error, ErrorKind, MaskBuffer, TokenId};
 
-/// How a text with a token budget comes to its end.
+/// The end of a text with a token budget.
 ///
 /// Without it a text is cut as late as it can be: in mid-word, with each list as long as it
 /// could get. For example, with 16 tokens of 128 left, `{"title": "A walk in the` is ended as `{"title": "A walk in the",
@@ -22,9 +22,10 @@ pub enum Landing {
     /// more than a paragraph.
     #[default]
     Soft,
-    /// Where so many tokens more are left than the end takes, or fewer, no part (member, item) is begun that the
-    /// text can do without, and free text that may end is not gone on with by a further word: in
-    /// the first half of the margin no further sentence, in the second no further word.
+    /// If so many tokens more are left than the end takes, or fewer, no part (member, item) is
+    /// begun that the text can do without, and free text that may end is not gone on with by a
+    /// further word: in the first half of the margin no further sentence, in the second no further
+    /// word.
     Within(usize),
     /// Anything may come that can be completed in time.
     Hard,
@@ -40,15 +41,15 @@ const SOFT_PART: usize = 8;
 /// The tokens that a text may have.
 #[derive(Clone, Debug)]
 pub(super) struct Limit {
-    /// How many tokens the guide has taken when none is left.
+    /// The number of tokens that the guide has taken when none is left.
     end: usize,
-    /// How many tokens are left where the landing begins, beside those that the end takes.
+    /// The number of tokens that are left when the landing begins, beside those that the end takes.
     margin: usize,
     /// Up to so many tokens taken, none leads too far from the end.
     far_until: usize,
     /// The last bytes of the tokens taken since the budget was given.
     lasts: Vec<u8>,
-    /// How many tokens had been taken before them.
+    /// The number of tokens that had been taken before them.
     base: usize,
     profile: Option<Arc<Profile>>,
     /// Tokens that lead to the end from here in time, where the state's own way is longer: what the mask before
@@ -57,7 +58,7 @@ pub(super) struct Limit {
     last: Option<TokenId>,
 }
 
-/// What is to be taken out of a mask.
+/// The tokens to be taken out of a mask.
 pub(super) struct Narrowing {
     profile: Arc<Profile>,
     rule: Rule,
@@ -124,14 +125,14 @@ impl<A: ByteAutomaton> Guide<A> {
     /// and only if the text can be completed in the tokens that are left behind it, and texts
     /// land softly ([`Guide::with_landing`]). So each text is complete in time.
     ///
-    /// What is left goes down with each token that is taken, and up again with each that is taken
-    /// back; [`Guide::validate`] counts it for drafts, and a fork goes on with its own. An engine that
-    /// counts by itself says what is left by [`Guide::set_tokens_left`].
+    /// The number of tokens left goes down with each token that is taken, and up again with each
+    /// that is taken back; [`Guide::validate`] counts it for drafts, and a fork goes on with its
+    /// own. An engine that counts by itself says what is left by [`Guide::set_tokens_left`].
     ///
     /// The number of tokens to the end is that of the shortest completion in bytes, cut into as few
     /// tokens as spell it, or of a shorter way that a search finds in
-    /// [`IndexConfig::search_nodes`](crate::IndexConfig::search_nodes). Where a text can be completed in
-    /// fewer tokens and neither finds it, a token may be refused that would just have fitted;
+    /// [`IndexConfig::search_nodes`](crate::IndexConfig::search_nodes). If a text can be completed
+    /// in fewer tokens and neither finds it, a token may be refused that would just have fitted;
     /// never is one allowed behind which nothing fits.
     ///
     /// Masks cost what they cost without a budget while no token can lead too far from the end;
@@ -222,14 +223,14 @@ impl<A: ByteAutomaton> Guide<A> {
         }
     }
 
-    /// How many tokens may still come; none without a budget.
+    /// Returns the number of tokens that may still come; none without a budget.
     pub fn tokens_left(&self) -> Option<usize> {
         self.limit.as_ref().map(|limit| limit.left(self.len()))
     }
 
-    /// Says how many tokens may still come, where an engine counts them by itself: a budget from now on,
-    /// if there was none. The margin of the landing is that of the first budget. Where it is fewer
-    /// than the end takes, the tokens that lead to it the soonest are allowed.
+    /// Says how many tokens may still come, where an engine counts them by itself: a budget from
+    /// now on, if there was none. The margin of the landing is that of the first budget. If it is
+    /// fewer than the end takes, the tokens that lead to it the soonest are allowed.
     ///
     /// ```
     /// # use std::sync::Arc;
@@ -252,8 +253,8 @@ impl<A: ByteAutomaton> Guide<A> {
         self.shown = None;
     }
 
-    /// How many tokens lead to the end, at least as far as is known: see [`Guide::with_budget`]. None
-    /// where no way to the end is known.
+    /// Returns the number of tokens that lead to the end, at least as far as is known: see
+    /// [`Guide::with_budget`]. None where no way to the end is known.
     ///
     /// ```
     /// # use std::sync::Arc;
@@ -353,8 +354,8 @@ impl<A: ByteAutomaton> Guide<A> {
         first
     }
 
-    /// Whether no token can lead too far from the end, or into the margin of the landing. Mostly a
-    /// comparison: see [`Limit::far_until`].
+    /// Tells whether no token can lead too far from the end, or into the margin of the landing.
+    /// Mostly a comparison: see [`Limit::far_until`].
     fn is_far(&mut self, left: usize) -> bool {
         let taken = self.len();
         let Some(limit) = &self.limit else {
@@ -388,7 +389,7 @@ impl<A: ByteAutomaton> Guide<A> {
         true
     }
 
-    /// How many levels are open here.
+    /// Returns the number of levels that are open here.
     fn levels(&mut self) -> usize {
         let automaton = self.index.automaton();
         let scratch = &mut self.work.scratch;
@@ -415,7 +416,7 @@ impl<A: ByteAutomaton> Guide<A> {
         index.endings().keep(key, made)
     }
 
-    /// Whether a text can be completed from a state, so many drafted tokens behind this one.
+    /// Tells whether a text can be completed from a state, so many drafted tokens behind this one.
     pub(super) fn fits(&mut self, state: &A::State, left: usize, drafted: usize) -> bool {
         let far_until = self
             .limit

@@ -220,7 +220,7 @@ impl<A: ByteAutomaton> Guide<A> {
         }
     }
 
-    /// Whether the row that was found is a mask of its own, without exceptions.
+    /// Tells whether the row that was found is a mask of its own, without exceptions.
     fn is_mask_a_row(&mut self) -> bool {
         let row = self.row.as_ref().filter(|_| !self.has_ended());
         let Some(RowView::Dense(mask)) = row.map(|row| self.index.view(row)) else {
@@ -233,7 +233,7 @@ impl<A: ByteAutomaton> Guide<A> {
     }
 }
 
-/// Where the mask of a guide's state is.
+/// The place of the mask of a guide's state.
 #[derive(Clone, Copy)]
 pub(super) enum Shown {
     /// The row itself is lent.

@@ -1,5 +1,6 @@
 //! One text: the tokens that were taken, and what may come next.
 
+mod any;
 mod batch;
 mod forced;
 mod history;
@@ -11,6 +12,7 @@ mod refusal;
 use std::sync::Arc;
 
 use crate::automaton::{MAX_COMPLETION, Parts, Piece, pieces};
+pub use any::{AnyGuide, AnyIndex};
 pub use batch::{MaskWord, mask_batch};
 use history::History;
 pub use limit::Landing;
@@ -19,8 +21,8 @@ use masks::Shown;
 use refusal::{refused, refused_byte};
 
 use crate::cache::Generation;
-use crate::ending::Ways;
 use crate::index::Lent;
+use crate::index::Ways;
 use crate::plan::Work;
 use crate::rows::Specials;
 use crate::{
@@ -55,19 +57,19 @@ pub struct Guide<A: ByteAutomaton = ByteDfa> {
     state: A::State,
     /// The state before each token taken.
     history: History<A::State>,
-    /// How many tokens were taken when an end token was, that one counted.
+    /// The number of tokens that were taken when an end token was, that one counted.
     ended_at: Option<usize>,
     /// The tokens that end this text, ascending, where they are not the vocabulary's.
     end_tokens: Option<Arc<[TokenId]>>,
     after_end: AfterEnd,
-    /// Where the index remembers rows, as this guide last saw it.
+    /// The rows that the index remembers, as this guide last saw them.
     generation: Option<Arc<Generation>>,
     /// The row of this state, if it was asked for.
     row: Option<Lent>,
     work: Work<A>,
     /// For masks that are no row that could be lent.
     buffer: MaskBuffer,
-    /// Where the mask of this state is, if it was asked for.
+    /// The place of the mask of this state, if it was asked for.
     shown: Option<Shown>,
     /// The special tokens that may come at this state, if its row was asked for.
     specials: Specials,
@@ -76,7 +78,7 @@ pub struct Guide<A: ByteAutomaton = ByteDfa> {
     ways: Ways,
 }
 
-/// What a [`Guide`] does with tokens that come after an end token.
+/// The treatment of tokens by a [`Guide`] that come after an end token.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -255,7 +257,7 @@ impl<A: ByteAutomaton> Guide<A> {
                     .and_then(|bytes| bytes.last().copied())
                     .unwrap_or_default(),
             );
-            // What is left is less.
+            // Fewer tokens are left.
             self.shown = None;
         }
         Ok(())
@@ -271,7 +273,7 @@ impl<A: ByteAutomaton> Guide<A> {
         self.specials.forget();
     }
 
-    /// How many of `tokens` could be taken one after another, as a draft model
+    /// Returns the number of `tokens` that could be taken one after another, as a draft model
     /// proposes them. The guide stays where it is.
     ///
     /// ```
@@ -357,23 +359,23 @@ impl<A: ByteAutomaton> Guide<A> {
         Ok(())
     }
 
-    /// How many tokens were taken.
+    /// Returns the number of tokens that were taken.
     pub fn len(&self) -> usize {
         self.history.len()
     }
 
-    /// Whether no token was taken yet.
+    /// Tells whether no token was taken yet.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Whether the text is complete: it may end here. It stays so behind an end token.
+    /// Tells whether the text is complete: it may end here. It stays so behind an end token.
     pub fn is_accepting(&self) -> bool {
         self.index.automaton().is_accepting(&self.state)
     }
 
-    /// Whether nothing can follow but an end token, or one was taken: the
-    /// caller may stop without asking the model again.
+    /// Tells whether nothing can follow but an end token, or one was taken: the caller may stop
+    /// without asking the model again.
     pub fn is_finished(&self) -> bool {
         self.has_ended()
             || (self.is_accepting()
@@ -381,9 +383,9 @@ impl<A: ByteAutomaton> Guide<A> {
                 && self.allowed_specials().is_empty())
     }
 
-    /// A shortest text, in bytes, that completes this one; nothing where it may
-    /// end. Special tokens that it needs are spelt by their names. Where the vocabulary
-    /// lacks bytes that this text has, another one that its tokens spell.
+    /// A shortest text, in bytes, that completes this one; nothing where it may end. Special tokens
+    /// that it needs are spelt by their names. If the vocabulary lacks bytes that this text has,
+    /// another one that its tokens spell.
     ///
     /// # Errors
     ///
@@ -444,12 +446,12 @@ impl<A: ByteAutomaton> Guide<A> {
             })
     }
 
-    /// Whether the text has ended: an end token was taken, and not taken back.
+    /// Tells whether the text has ended: an end token was taken, and not taken back.
     pub fn has_ended(&self) -> bool {
         self.ended_at.is_some()
     }
 
-    /// What a token is to this text.
+    /// Returns the kind of a token to this text.
     fn kind(&self, token: TokenId) -> TokenKind {
         let kind = self.index.vocabulary().kind(token);
         match &self.end_tokens {

@@ -1,4 +1,4 @@
-//! How an index is built, and what is told of it.
+//! The settings of building an index, and its progress.
 
 use std::time::Duration;
 
@@ -31,7 +31,7 @@ pub enum Fill {
     Lazy,
 }
 
-/// How an [`Index`](crate::Index) is built, and within which limits.
+/// The settings by which an [`Index`](crate::Index) is built, and its limits.
 ///
 /// ```
 /// use fsm_index::{Config, ErrorKind, Index, IndexConfig, TokenId, Vocabulary};
@@ -49,7 +49,7 @@ pub enum Fill {
 pub struct IndexConfig {
     /// When rows are computed. Default: eagerly.
     pub fill: Fill,
-    /// Whether rows may be put together from text runs. Default: where it pays.
+    /// True if rows may be put together from text runs. Default: where it pays.
     pub text_runs: TextRuns,
     /// Memory of all rows, in bytes. Default 1 GiB. Reaching it is an error
     /// for an eager index; a lazy one begins to remember anew, and what guides
@@ -60,11 +60,11 @@ pub struct IndexConfig {
     /// nanosecond a token. Default: 2,000 for an eager index and 128 for a lazy
     /// one, which is asked more often than built.
     pub packed_tokens: Option<usize>,
-    /// What building may cost. Default: any time.
+    /// The budget of building. Default: any time.
     pub budget: Budget,
-    /// What one mask may cost that is computed when a guide asks for it
-    /// ([`Guide::mask`](crate::Guide::mask)). Default: 5 seconds, thousands of times what
-    /// the slowest masks of real schemas take.
+    /// The budget of one mask that is computed when a guide asks for it
+    /// ([`Guide::mask`](crate::Guide::mask)). Default: 5 seconds, thousands of times what the
+    /// slowest masks of real schemas take.
     pub mask_budget: Budget,
     /// Nodes of the vocabulary's trie that are visited for one state, at most, to find out whether
     /// fewer tokens lead to the end than spell the shortest completion in bytes, for guides with a
@@ -88,7 +88,7 @@ impl Default for IndexConfig {
     }
 }
 
-/// How far building an index has come.
+/// The progress of building an index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
@@ -102,7 +102,7 @@ pub struct BuildProgress {
 /// Who is told how far building an index has come.
 pub(crate) type Watch<'w> = &'w (dyn Fn(BuildProgress) + Sync);
 
-/// What an [`Index`](crate::Index) holds.
+/// The contents of an [`Index`](crate::Index).
 ///
 /// ```
 /// use fsm_index::{Index, TokenId, Vocabulary};
@@ -124,10 +124,10 @@ pub struct IndexStats {
     /// Nodes of tries that were visited to compute rows when they were asked
     /// for: what a lazy index has cost so far, whatever the machine.
     pub nodes_visited: u64,
-    /// How often a row was computed when it was asked for. It may have visited
-    /// no node: a row may be put together from parts that are known.
+    /// The number of times that a row was computed when it was asked for. It may have visited no
+    /// node: a row may be put together from parts that are known.
     pub rows_computed: u64,
-    /// How often a row was found with the vocabulary when it was asked for:
-    /// rows that many automata have are computed once for all its indexes.
+    /// The number of times that a row was found with the vocabulary when it was asked for: rows
+    /// that many automata have are computed once for all its indexes.
     pub rows_common: u64,
 }

@@ -23,7 +23,7 @@ pub(crate) struct Built {
     dense: Box<[TokenMask]>,
     /// The packed rows, one after another.
     packed: Box<[u8]>,
-    /// Where each packed row begins, and the end.
+    /// The start of each packed row, and the end.
     starts: Box<[u32]>,
 }
 
@@ -35,8 +35,8 @@ enum Places {
 }
 
 impl Built {
-    /// Computes the rows at all distinct cursors, on every thread of the
-    /// current rayon pool. What comes out does not depend on their number.
+    /// Computes the rows at all distinct cursors, on every thread of the current rayon pool. The
+    /// result does not depend on their number.
     pub(crate) fn new(
         masks: &RowMaker<'_, ByteDfa>,
         max_bytes: usize,

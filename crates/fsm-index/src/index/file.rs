@@ -169,9 +169,9 @@ impl Index {
     ///
     /// # Safety
     ///
-    /// The file may not be changed, by this process or another, while the index
-    /// or a mask from it lives: the memory that rows are lent from would change
-    /// under its readers. Where that cannot be promised, use [`Index::load`].
+    /// The file may not be changed, by this process or another, while the index or a mask from it
+    /// lives: the memory that rows are lent from would change under its readers. If that cannot be
+    /// promised, use [`Index::load`].
     ///
     /// # Errors
     ///
@@ -370,7 +370,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// What follows the header, as it grows.
+/// The bytes behind the header, as they grow.
 #[derive(Default)]
 struct Payload(Vec<u8>);
 

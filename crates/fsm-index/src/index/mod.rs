@@ -2,9 +2,12 @@
 
 mod config;
 mod eager;
+mod endings;
 #[cfg(feature = "file")]
 mod file;
+mod profile;
 mod tables;
+mod ways;
 
 use std::collections::HashMap;
 use std::fmt;
@@ -17,16 +20,18 @@ pub use config::{BuildProgress, Fill, IndexConfig, IndexStats};
 pub(crate) use eager::Built;
 pub use tables::{PackedRow, Tables};
 
+use crate::bits::Bits;
 use crate::cache::{Cache, Cutter, Generation, Known, Origin, Thing};
-use crate::ending::{Endings, spelt_pieces};
 use crate::plan::{RowMaker, Work};
-use crate::rows::Bits;
 use crate::rows::Specials;
 use crate::rows::{Row, RowView};
 use crate::spelling::{Search, Spelling, whole_key};
 use crate::vocabulary::{Cut, Having};
 use crate::walk::Language;
 use crate::{ByteAutomaton, ByteDfa, Cursor, Error, ErrorKind, TextRuns, TokenId, Vocabulary};
+pub(crate) use endings::Endings;
+pub(crate) use profile::{NEVER, Profile, Rule};
+pub(crate) use ways::{Ways, spelt_pieces};
 
 /// An automaton joined with a vocabulary: for each state, the tokens that may
 /// come next.
@@ -34,10 +39,9 @@ use crate::{ByteAutomaton, ByteDfa, Cursor, Error, ErrorKind, TextRuns, TokenId,
 /// Immutable and shared: any number of [`Guide`](crate::Guide)s on any number
 /// of threads lend its rows. Equal rows are stored once.
 ///
-/// Of a regular expression it is built with all its rows ([`Index::new`]), and
-/// can be saved. Any other [`ByteAutomaton`], however large, is indexed lazily
-/// ([`Index::lazy`]): a row is computed when a guide first comes to need it,
-/// and remembered for all.
+/// For a regular expression it is built with all its rows ([`Index::new`]), and can be saved. Any
+/// other [`ByteAutomaton`], however large, is indexed lazily ([`Index::lazy`]): a row is computed
+/// when a guide first comes to need it, and remembered for all.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -55,7 +59,7 @@ use crate::{ByteAutomaton, ByteDfa, Cursor, Error, ErrorKind, TextRuns, TokenId,
 pub struct Index<A: ByteAutomaton = ByteDfa> {
     automaton: A,
     vocabulary: Vocabulary,
-    /// How the automaton's texts are written.
+    /// The notation of the automaton's texts.
     language: Language,
     text_runs: TextRuns,
     sparse: usize,
@@ -66,11 +70,11 @@ pub struct Index<A: ByteAutomaton = ByteDfa> {
     special_heads: Option<Box<[u32]>>,
     /// The tokens of which the automaton tells nothing before it reads them.
     unsure: Arc<[u32]>,
-    /// What is to be looked at where some byte is no token.
+    /// The facts to be looked at if some byte is no token.
     spelling: Spelling,
-    /// What a mask may cost if nobody says otherwise.
+    /// The budget of a mask if nobody says otherwise.
     mask_budget: Budget,
-    /// How far the end of texts is from states.
+    /// The distances of states from the end of texts.
     endings: Endings,
     /// Nodes that a search for a shorter way to the end may visit for one state.
     search_nodes: u64,
@@ -94,12 +98,12 @@ impl<A: ByteAutomaton> Index<A> {
     /// Joins an automaton with a vocabulary, lazily: O(1), apart from a look
     /// at the vocabulary's single bytes.
     ///
-    /// Where some byte is not a token of its own, the language is cut to what tokens spell:
-    /// a token may come if and only if some tokens behind it complete the text. That costs
-    /// nothing where [`PlainText::can_do_without`](crate::PlainText::can_do_without) says that nothing is lost; otherwise
-    /// the mask of each state that was not met before is a walk, and each state to which it leads
-    /// is searched for a way to the end. A search that gives up (behind 4 million nodes) counts
-    /// as no way.
+    /// If some byte is not a token of its own, the language is cut to the texts that tokens spell:
+    /// a token may come if and only if some tokens behind it complete the text. That costs nothing
+    /// where [`PlainText::can_do_without`](crate::PlainText::can_do_without) says that nothing is
+    /// lost; otherwise the mask of each state that was not met before is a walk, and each state to
+    /// which it leads is searched for a way to the end. A search that gives up (behind 4 million
+    /// nodes) counts as no way.
     ///
     /// # Errors
     ///
@@ -151,7 +155,7 @@ impl<A: ByteAutomaton> Index<A> {
         self.search_nodes
     }
 
-    /// Whether tokens spell all that the automaton needs to end a text.
+    /// Tells whether tokens spell all that the automaton needs to end a text.
     pub(crate) fn spells_what_it_needs(&self) -> bool {
         matches!(self.spelling, Spelling::Whole)
     }
@@ -174,12 +178,12 @@ impl<A: ByteAutomaton> Index<A> {
         spelt_pieces(&[Piece::Text(spelt)], trie, special)
     }
 
-    /// Whether tokens spell any text.
+    /// Tells whether tokens spell any text.
     pub(crate) fn spells_any_text(&self) -> bool {
         self.vocabulary.has_all_bytes()
     }
 
-    /// What completes a text and is spelt by tokens.
+    /// Returns a text that completes a text and is spelt by tokens.
     pub(crate) fn spelt_completion(&self, state: &A::State) -> Option<Vec<u8>> {
         let (automaton, vocabulary) = (&self.automaton, &self.vocabulary);
         match &self.spelling {
@@ -190,7 +194,7 @@ impl<A: ByteAutomaton> Index<A> {
         }
     }
 
-    /// What the index holds at the moment; for a lazy one this grows.
+    /// Returns the contents of the index at the moment; for a lazy one this grows.
     pub fn stats(&self) -> IndexStats {
         match &self.rows {
             Rows::Built(built) => IndexStats {
@@ -273,7 +277,7 @@ impl<A: ByteAutomaton> Index<A> {
         Ok(Lent::Kept(row))
     }
 
-    /// Whether special tokens may come beside a row, as far as that tells.
+    /// Tells whether special tokens may come beside a row, as far as that tells.
     fn may_have_specials(&self, row: &Row) -> bool {
         match (&self.special_heads, &self.spelling) {
             _ if self.specials.is_empty() => false,
@@ -365,7 +369,7 @@ impl<A: ByteAutomaton> Index<A> {
         }
     }
 
-    /// Whether a token whose bytes lead to `state` may be taken.
+    /// Tells whether a token whose bytes lead to `state` may be taken.
     pub(crate) fn is_spellable(&self, state: &A::State, work: &mut Work<A>) -> bool {
         match &self.spelling {
             Spelling::Whole => true,
@@ -465,7 +469,7 @@ impl<A: ByteAutomaton> Index<A> {
         });
         let lexicon = automaton.lexicon();
         if let Some(names) = lexicon.names {
-            // What takes long the first time should not be part of some mask.
+            // Work that takes long the first time should not be part of some mask.
             let _ = vocabulary.trie().name_heads(&names);
         }
         Ok(Index {
@@ -537,8 +541,8 @@ impl Index {
     /// nodes of the vocabulary's trie that stay alive there), where states that
     /// agree on every text as short as a token count as one.
     ///
-    /// Where some bytes are not tokens, states from which only they lead on are
-    /// found and never entered.
+    /// If some bytes are not tokens, states from which only they lead on are found and never
+    /// entered.
     ///
     /// # Errors
     ///
@@ -586,7 +590,7 @@ impl Index {
     ) -> Result<Index, Error> {
         let dead_ends = crate::spelling::dead_ends(&automaton, vocabulary)?;
         let automaton = match dead_ends {
-            // What is a dead end depends on more than the next token.
+            // A dead end depends on more than the next token.
             Some(_) => automaton,
             None => automaton.with_horizon(vocabulary.trie().max_depth()),
         };

@@ -1,4 +1,4 @@
-//! What an eager index holds, as plain numbers.
+//! The contents of an eager index, as plain numbers.
 
 use crate::rows::RowView;
 use crate::{ByteAutomaton, Error, Index, TokenMask, Vocabulary};
@@ -25,15 +25,15 @@ use crate::{ByteAutomaton, Error, Index, TokenMask, Vocabulary};
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Tables {
-    /// How far a state is shifted in a cursor, in bits.
+    /// The number of bits by which a state is shifted in a cursor.
     pub shift: u32,
-    /// How many classes of symbols there are.
+    /// The number of classes of symbols.
     pub classes: u32,
     /// The cursor at the start of a text.
     pub start: u32,
     /// The codes of first bytes.
     pub first: Box<[u16; 256]>,
-    /// Where the ranges of each node begin, and the end.
+    /// The start of the ranges of each node, and the end.
     pub nodes: Vec<u32>,
     /// The last continuation byte of each range, less 0x80; 63 in the last one
     /// of a node.
@@ -42,7 +42,7 @@ pub struct Tables {
     pub codes: Vec<u16>,
     /// The next state by state and class, state 0 included, which is dead.
     pub cells: Vec<u32>,
-    /// How many words a set of classes has.
+    /// The number of words that a set of classes has.
     pub set_words: usize,
     /// By state, the classes that go on; empty where there are no nodes.
     pub live: Vec<u64>,
@@ -70,8 +70,8 @@ pub struct PackedRow {
 }
 
 impl Index {
-    /// What the index holds, as plain numbers. A lazy index is filled first.
-    /// Copies everything: O(size of the index).
+    /// Returns the contents of the index, as plain numbers. A lazy index is filled first. Copies
+    /// everything: O(size of the index).
     ///
     /// # Errors
     ///

@@ -4,7 +4,8 @@
 use std::sync::Arc;
 
 use super::{MAX_CHANGES, RowMaker, Work, clear};
-use crate::rows::{Bits, LexemePart, Rests, Row};
+use crate::bits::Bits;
+use crate::rows::{LexemePart, Rests, Row};
 use crate::{ByteAutomaton, Cursor, Error, Lexeme, LexemeBehind, Lexemes};
 
 /// Ends of lexemes that are followed for one row: where there are more, the bytes of the

@@ -17,11 +17,12 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use self::token_sink::{TokenSink, Tokens};
+use crate::bits::Bits;
 use crate::budget::Meter;
 use crate::cache::{
     Cutter, Generation, HashTrie, Key, Known, MAX_DEPTH, Origin, SharedRows, Thing,
 };
-use crate::rows::{Bits, Changes, Part, Row, RowDelta};
+use crate::rows::{Changes, Part, Row, RowDelta};
 use crate::walk::{Language, Walker};
 use crate::{
     ByteAutomaton, Cursor, Description, Error, Horizon, Scope, TextLoop, TextRuns, TopText,

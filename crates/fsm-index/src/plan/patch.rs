@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use super::{Missed, RowMaker, Thing, WORTH_A_ROW, Work, clear};
-use crate::rows::{Bits, Part, Row};
+use crate::bits::Bits;
+use crate::rows::{Part, Row};
 use crate::{ByteAutomaton, Cursor, Description, Error, Texts};
 
 impl<A: ByteAutomaton> RowMaker<'_, A> {

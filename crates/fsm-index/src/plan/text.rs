@@ -4,8 +4,9 @@ use crate::automaton::Parts;
 use std::sync::Arc;
 
 use super::{Missed, RowMaker, Work};
+use crate::bits::Bits;
 use crate::cache::{Key, Known, Thing};
-use crate::rows::{Bits, HalfOnTop};
+use crate::rows::HalfOnTop;
 use crate::vocabulary::{Area, Cut};
 use crate::{ByteAutomaton, ClassId, Cursor, Description, Error, TextLoop};
 

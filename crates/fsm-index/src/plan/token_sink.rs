@@ -1,7 +1,8 @@
 //! The tokens that a walk meets.
 
 use super::clear;
-use crate::rows::{Bits, Part};
+use crate::bits::Bits;
+use crate::rows::Part;
 
 /// A list while they are few, and a mask from then on.
 pub(super) struct TokenSink<'a> {

@@ -7,8 +7,9 @@ use super::text::{Half, stretched};
 use super::token_sink::{TokenSink, Tokens};
 use super::{RowMaker, Work, is_free};
 
+use crate::bits::Bits;
 use crate::cache::{Known, Thing};
-use crate::rows::{Bits, Changes, Open, OpenRest, Part};
+use crate::rows::{Changes, Open, OpenRest, Part};
 use crate::vocabulary::{Area, Cut, Trie};
 use crate::walk::{Free, Ground};
 use crate::{ByteAutomaton, Cursor, Error, FreeText, TextLoop, TextRuns, TopText};

@@ -39,11 +39,11 @@ pub struct ByteDfa {
     alike: Option<Box<[u32]>>,
     /// The length of the longest text for which that holds.
     alike_bytes: usize,
-    /// How far each state is from acceptance, found when first asked for.
+    /// The distance of each state from acceptance, found when first asked for.
     distances: OnceLock<Distances>,
 }
 
-/// How to finish texts.
+/// The shortest ways to finish texts.
 #[derive(Clone, Debug)]
 struct Distances {
     /// The bytes from each state to acceptance; the dead one is infinitely far.
@@ -52,7 +52,7 @@ struct Distances {
     spellings: Box<[Box<[u8]>]>,
 }
 
-/// What is known of text loops.
+/// The facts about text loops.
 #[derive(Clone, Debug)]
 pub(crate) struct Hints {
     /// By state, the dead one included: where most text leads.
@@ -61,8 +61,8 @@ pub(crate) struct Hints {
     pub(crate) classes: Vec<CharRanges>,
 }
 
-/// Where most text leads from a state: all characters of a class go to `next`,
-/// which in the inside of a string is the state itself.
+/// The state to which most text leads from a state: all characters of a class go to `next`, which
+/// in the inside of a string is the state itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct MainText {
     /// A number into [`Hints::classes`].
@@ -162,13 +162,12 @@ impl ByteDfa {
         self
     }
 
-    /// How many states the automaton over symbols has, the dead one not
-    /// counted.
+    /// Returns the number of states that the automaton over symbols has, the dead one not counted.
     pub fn state_count(&self) -> usize {
         self.states - 1
     }
 
-    /// How many classes of symbols are told apart.
+    /// Returns the number of classes of symbols.
     pub fn class_count(&self) -> usize {
         self.decoder.class_count()
     }
@@ -191,7 +190,7 @@ impl ByteDfa {
             + hints
     }
 
-    /// Whether the whole of `text` is in the language.
+    /// Tells whether the whole of `text` is in the language.
     pub fn accepts(&self, text: impl AsRef<[u8]>) -> bool {
         let mut state = self.start();
         self.advance(&mut state, text.as_ref(), &mut ()).is_ok() && self.is_accepting(&state)
@@ -239,7 +238,7 @@ impl ByteDfa {
         }
     }
 
-    /// Whether the cursor is between two symbols.
+    /// Tells whether the cursor is between two symbols.
     #[inline]
     pub(crate) fn is_between(&self, cursor: Cursor) -> bool {
         cursor.0 & ((1 << self.shift) - 1) == 0
@@ -258,7 +257,7 @@ impl ByteDfa {
         self.accepting[state as usize / 64] >> (state % 64) & 1 == 1
     }
 
-    /// How far a state is shifted in a cursor.
+    /// Returns the number of bits by which a state is shifted in a cursor.
     pub(crate) fn shift(&self) -> u32 {
         self.shift
     }
@@ -283,7 +282,7 @@ impl ByteDfa {
         }
     }
 
-    /// Whether some symbol that is spelt through `node` goes on from `state`.
+    /// Tells whether some symbol that is spelt through `node` goes on from `state`.
     #[inline]
     fn goes_on(&self, state: u32, node: u32) -> bool {
         let words = self.decoder.words();
@@ -295,9 +294,9 @@ impl ByteDfa {
         live.iter().zip(reach).any(|(a, b)| a & b != 0)
     }
 
-    /// Whether every state but the dead one reaches acceptance by symbols that have a
-    /// spelling. So it is of whatever is built here; a file may say otherwise, and then
-    /// completions and forced texts would have no end.
+    /// Tells whether every state but the dead one reaches acceptance by symbols that have a
+    /// spelling. So it is of whatever is built here; a file may say otherwise, and then completions
+    /// and forced texts would have no end.
     pub(crate) fn is_live(&self) -> bool {
         let lengths = self.spelling_lengths();
         let stride = self.decoder.class_count();
@@ -305,7 +304,7 @@ impl ByteDfa {
             let row = lengths.iter().enumerate().filter(|class| *class.1 != 0);
             row.map(move |(class, _)| self.cells.get(from * stride + class) as usize)
         };
-        // Where the edges into each state begin, in one list of all.
+        // The start of the edges into each state, in one list of all.
         let mut first = vec![0u32; self.states + 1];
         for to in (1..self.states).flat_map(edges) {
             first[to] += 1;

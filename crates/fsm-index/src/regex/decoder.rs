@@ -5,7 +5,7 @@
 //! into it: a counted repetition of a thousand characters is then a thousand
 //! states, and not a thousand copies of the spellings.
 
-/// What a byte leads to.
+/// The target of a byte.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Entry {
     /// No symbol has this spelling.
@@ -102,7 +102,7 @@ impl Decoder {
         }
     }
 
-    /// Whether tables from a file can be given to [`Decoder::from_parts`].
+    /// Tells whether tables from a file can be given to [`Decoder::from_parts`].
     pub(crate) fn check(
         classes: usize,
         first: &[u16; 256],
@@ -139,7 +139,7 @@ impl Decoder {
             && (0..nodes).all(|node| whole(node) && backward(node) && shallow(node))
     }
 
-    /// What `byte` leads to at `node`; node 0 is between two symbols.
+    /// Returns the target of `byte` at `node`; node 0 is between two symbols.
     #[inline]
     pub(crate) fn step(&self, node: u32, byte: u8) -> Entry {
         let code = match node {
@@ -181,7 +181,7 @@ impl Decoder {
         self.starts.len() - 1
     }
 
-    /// How many words the set of classes of a node has.
+    /// Returns the number of words that the set of classes of a node has.
     pub(crate) fn words(&self) -> usize {
         self.words
     }

@@ -4,8 +4,6 @@ mod byte_dfa;
 mod decoder;
 #[cfg(feature = "regex")]
 mod dfa;
-#[cfg(feature = "regex")]
-mod nfa;
 mod short_texts;
 
 pub use byte_dfa::ByteDfa;

@@ -60,7 +60,7 @@ pub(crate) fn alike(
         if work > MOST_WORK {
             return None;
         }
-        // Of each block that is touched, the states by what they see.
+        // For each block that is touched, its states by their targets.
         let mut groups: HashMap<(u32, Box<[u32]>), Vec<u32>> = HashMap::new();
         for &state in &touched {
             let key = (block[state as usize], signature(&block, state as usize));

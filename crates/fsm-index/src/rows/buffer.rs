@@ -4,7 +4,8 @@
 use std::sync::Arc;
 
 use super::SpecialSet;
-use crate::rows::{Bits, Row, RowView};
+use crate::bits::Bits;
+use crate::rows::{Row, RowView};
 use crate::{TokenMask, Vocabulary};
 
 /// Where [`Guide::write_mask`](crate::Guide::write_mask) writes masks, one after

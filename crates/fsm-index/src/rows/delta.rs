@@ -9,41 +9,12 @@ use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
 use crate::Vocabulary;
+use crate::bits::Bits;
 use crate::rows::{Part, finish};
 
 /// What happens to the bits of tokens, in this order.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct Changes(Vec<u32>);
-
-/// Where a walk notes what it finds of single tokens.
-pub(crate) trait Bits {
-    fn allow(&mut self, token: u32);
-    fn forbid(&mut self, token: u32);
-}
-
-/// Asks for the bits of tokens.
-pub(crate) trait HasBits {
-    fn has(&self, token: u32) -> bool;
-}
-
-impl HasBits for [u32] {
-    #[inline]
-    fn has(&self, token: u32) -> bool {
-        self[token as usize / 32] >> (token % 32) & 1 != 0
-    }
-}
-
-impl Bits for [u32] {
-    #[inline]
-    fn allow(&mut self, token: u32) {
-        self[token as usize / 32] |= 1 << (token % 32);
-    }
-
-    #[inline]
-    fn forbid(&mut self, token: u32) {
-        self[token as usize / 32] &= !(1 << (token % 32));
-    }
-}
 
 impl Bits for Changes {
     #[inline]

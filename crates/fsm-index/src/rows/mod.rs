@@ -9,7 +9,7 @@ mod row;
 mod specials;
 
 pub use buffer::MaskBuffer;
-pub(crate) use delta::{Bits, Changes, HasBits, RowDelta};
+pub(crate) use delta::{Changes, RowDelta};
 pub(crate) use lexemes::{
     FreeBelow, LexemeAsk, LexemeEnd, LexemePart, RestGroup, Rests, Size, number_of_node,
 };

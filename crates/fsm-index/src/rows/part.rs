@@ -10,7 +10,7 @@
 
 use std::sync::Arc;
 
-use crate::rows::Bits;
+use crate::bits::Bits;
 use crate::vocabulary::Cut;
 
 /// What the topmost level decides, and what it leaves open.

@@ -12,7 +12,8 @@ use std::{collections::HashMap, collections::hash_map::Entry};
 
 use foldhash::quality::RandomState;
 
-use super::{Bits, RowDelta};
+use super::RowDelta;
+use crate::bits::Bits;
 use crate::rows::Part;
 use crate::{TokenId, TokenMask, Vocabulary};
 

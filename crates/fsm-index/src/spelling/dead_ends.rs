@@ -98,7 +98,7 @@ fn explore(
     (reached, incoming)
 }
 
-/// What can reach acceptance along the edges.
+/// Returns the states that can reach acceptance along the edges.
 fn finished(automaton: &ByteDfa, reached: &HashSet<Cursor>, incoming: &Edges) -> HashSet<Cursor> {
     let mut finished: HashSet<Cursor> = reached
         .iter()

@@ -1,4 +1,4 @@
-//! Where a vocabulary without a token for each byte can go on.
+//! The places at which a vocabulary without a token for each byte can go on.
 //!
 //! A state that bytes can finish is no use if no tokens have these bytes. There are three
 //! answers, from the cheapest on:
@@ -24,7 +24,7 @@ pub(crate) use search::{Search, full_key, whole_key};
 
 use crate::{ByteAutomaton, Cursor, Error, ErrorKind, Vocabulary};
 
-/// What an index has to look at where bytes are missing.
+/// The facts that an index has to look at if bytes are missing.
 #[derive(Debug, Default)]
 pub(crate) enum Spelling {
     /// Nothing.

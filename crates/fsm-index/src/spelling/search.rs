@@ -16,9 +16,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::cannot_spell;
+use crate::bits::Bits;
 use crate::budget::Meter;
 use crate::plan::Work;
-use crate::rows::Bits;
 use crate::vocabulary::{Area, segment_ends};
 use crate::walk::Walker;
 use crate::{
@@ -44,15 +44,14 @@ const VERDICT: usize = 48;
 /// Finds out which states tokens can finish.
 #[derive(Debug, Default)]
 pub(crate) struct Search {
-    /// Whether any token may lead to where none goes on, or only one that ends inside a
-    /// character.
+    /// True if any token may lead to where none goes on, or only one that ends inside a character.
     every: bool,
     verdicts: Mutex<Verdicts>,
     /// Nodes that searches have visited.
     visited: AtomicU64,
 }
 
-/// Whether tokens can finish states, by their keys.
+/// True if tokens can finish states, by their keys.
 #[derive(Debug, Default)]
 struct Verdicts {
     by_key: HashMap<Box<[u32]>, Verdict>,
@@ -65,7 +64,7 @@ enum Verdict {
     Dead,
 }
 
-/// How a search ended.
+/// The end of a search.
 enum Found {
     /// With what finishes the text.
     Text(Vec<u8>),
@@ -114,7 +113,7 @@ impl Search {
         self.verdicts().bytes
     }
 
-    /// Whether tokens can finish what begins at the start.
+    /// Tells whether tokens can finish what begins at the start.
     pub(super) fn check_start<A: ByteAutomaton>(
         &self,
         automaton: &A,
@@ -135,7 +134,8 @@ impl Search {
         }
     }
 
-    /// Whether tokens can finish the text. What a search gave up counts as what they cannot.
+    /// Tells whether tokens can finish the text. A text for which a search gave up counts as one
+    /// that tokens cannot spell.
     pub(crate) fn is_live<A: ByteAutomaton>(
         &self,
         automaton: &A,
@@ -194,7 +194,8 @@ impl Search {
         Ok(true)
     }
 
-    /// Of the tokens that end inside a character those that lead to where none leads on.
+    /// Returns those tokens that end inside a character and lead to a place from which none leads
+    /// on.
     pub(crate) fn forbidden<A: ByteAutomaton>(
         &self,
         automaton: &A,

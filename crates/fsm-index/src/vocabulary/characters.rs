@@ -204,11 +204,11 @@ pub(super) const CHARACTERS: [(u32, u32, u8); 179] = [
     (0x2_FFFE, 0x10_FFFF, 97),
 ];
 
-/// How many kinds these are.
+/// The number of these kinds, because a set of kinds has a bit for each.
 pub(super) const CHARACTER_KINDS: u32 = 98;
 
-/// Where the groups begin of the beginnings of characters of more than one byte, with which
-/// tokens end: which character it is, other tokens tell. A group has a kind of its own. A
+/// The beginnings of characters of more than one byte, with which tokens end, in groups by their
+/// first number, because other tokens tell which character it is. A group has a kind of its own. A
 /// beginning is of the group of the first character that begins so.
 pub(super) const BEGINNINGS: [u32; 28] = [
     0x80, 0xC0, 0x100, 0x380, 0x400, 0x540, 0x600, 0x700, 0x800, 0x900, 0x980, 0xE00, 0xE80,

@@ -8,7 +8,7 @@
 //! distinct ones, and the tokens that do not begin with the class at all by a
 //! walk over a trie of their own, or over the vocabulary's that jumps over all others.
 
-use crate::rows::Bits;
+use crate::bits::Bits;
 use std::collections::HashMap;
 
 use super::{Area, Trie};
@@ -23,7 +23,7 @@ const READY: usize = 12;
 /// The tokens that do not begin with a character of the class.
 #[derive(Debug)]
 enum Others {
-    /// Where they are few, in a trie of their own.
+    /// If they are few, in a trie of their own.
     Few(Box<Trie>),
     /// Else where they are not in the vocabulary's trie: the nodes below which every
     /// token begins with a character of the class, `from..to`, ascending.
@@ -134,8 +134,8 @@ impl Cut {
         }
     }
 
-    /// Where the tokens are that do not begin with a character of the class. `all` is the
-    /// vocabulary's trie.
+    /// Returns the place of the tokens that do not begin with a character of the class. `all` is
+    /// the vocabulary's trie.
     pub(crate) fn others<'a>(&'a self, all: &'a Trie) -> Area<'a> {
         match &self.others {
             Others::Few(trie) => Area::all(trie),
@@ -151,7 +151,7 @@ impl Cut {
         &self.sample
     }
 
-    /// Whether some byte that a character of the class begins with is `alive`.
+    /// Tells whether some byte that a character of the class begins with is `alive`.
     pub(crate) fn goes_on(&self, alive: impl FnMut(u8) -> bool) -> bool {
         self.first_bytes.iter().copied().any(alive)
     }

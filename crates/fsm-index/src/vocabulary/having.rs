@@ -2,7 +2,7 @@
 
 use super::Vocabulary;
 
-/// What tokens can have in them.
+/// Texts and bytes that tokens can have in them.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Having {
     /// A text.
@@ -16,7 +16,7 @@ pub(crate) enum Having {
 }
 
 impl Having {
-    /// What a token must have for it, at least.
+    /// Returns the bytes of which a token must have one for it, at least.
     fn bytes(&self) -> &[u8] {
         match self {
             Having::Text(bytes) | Having::InOrder(bytes) => bytes,

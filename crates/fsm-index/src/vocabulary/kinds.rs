@@ -4,13 +4,14 @@
 use super::characters::{BEGINNINGS, CHARACTER_KINDS, CHARACTERS};
 use super::trie::{NO_TOKEN, Node};
 use crate::ByteSet;
-use crate::rows::Bits;
+use crate::bits::Bits;
 
 /// A set of kinds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct Kinds(u128);
 
-/// What is of no other kind: backslashes, deletes, and bytes that are no character.
+/// The kind of bytes that are of no other kind, because a set has a bit for each: backslashes,
+/// deletes, and bytes that are no character.
 const OTHER: u128 = 1 << 127;
 
 /// Control characters: U+0000 to U+001F.
@@ -37,7 +38,7 @@ impl Kinds {
         }
     }
 
-    /// Of the beginnings of characters, the first of which is this one.
+    /// Returns the kinds of the beginnings of characters, the first of which is this one.
     fn of_beginning(first: u32) -> Kinds {
         let group = BEGINNINGS.partition_point(|from| *from <= first);
         Kinds(1 << (CHARACTER_KINDS as usize + group.saturating_sub(1)))
@@ -76,7 +77,7 @@ impl Kinds {
         self.0 & !others.0 == 0
     }
 
-    /// Whether a byte is a character of one of the kinds, alone.
+    /// Tells whether a byte is a character of one of the kinds, alone.
     pub(crate) fn have(self, byte: u8) -> bool {
         match ASCII.get(usize::from(byte)) {
             Some(kind) => kind & !self.0 == 0,
@@ -103,8 +104,8 @@ impl Kinds {
         Kinds(self.0 & !others.0)
     }
 
-    /// The bytes of the characters of a class, and those of longer characters: of none where
-    /// the class has none. What has no kind of its own is left out.
+    /// The bytes of the characters of a class, and those of longer characters: of none where the
+    /// class has none. Characters without a kind of their own are left out.
     pub(crate) fn bytes(class: &[(u32, u32)]) -> ByteSet {
         if class.is_empty() {
             return ByteSet::NONE;
@@ -118,8 +119,8 @@ impl Kinds {
     }
 }
 
-/// Whether a class has all characters from one to another, both included. Surrogates are
-/// no characters.
+/// Tells whether a class has all characters from one to another, both included. Surrogates are no
+/// characters.
 fn has_all(class: &[(u32, u32)], (from, to): (u32, u32)) -> bool {
     let range = class.partition_point(|range| range.1 < from);
     // A class may have its ranges in pieces that touch.
@@ -179,23 +180,23 @@ const ASCII: [u128; 128] = {
 /// No character ends at a node.
 const INSIDE: u8 = u8::MAX;
 
-/// What is known of the nodes of a trie and of the tokens below them.
+/// The facts about the nodes of a trie and about the tokens below them.
 #[derive(Debug, Default)]
 pub(crate) struct AllBelow {
     /// By node, the number of the kind of the character that ends there, or [`INSIDE`].
     ends: Box<[u8]>,
     /// By node, how many tokens come before it.
     before: Box<[u32]>,
-    /// Of the tokens, in the order of their nodes, how many characters each has.
+    /// The number of characters of each token, in the order of their nodes.
     chars: Box<[u16]>,
 }
 
-/// What is at one node and below it.
+/// The facts about one node and the nodes below it.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Below {
     /// The kinds of the characters that end there.
     pub(super) kinds: Kinds,
-    /// How many characters the longest token has: see [`chars`].
+    /// The number of characters that the longest token has: see [`chars`].
     pub(super) longest: u16,
 }
 
@@ -248,7 +249,7 @@ impl AllBelow {
         (below, all)
     }
 
-    /// Whether a node is inside a character, or at the end of one of these kinds.
+    /// Tells whether a node is inside a character, or at the end of one of these kinds.
     #[inline]
     pub(crate) fn leads_within(&self, node: usize, kinds: Kinds) -> bool {
         match self.ends[node] {
@@ -257,12 +258,12 @@ impl AllBelow {
         }
     }
 
-    /// Of the tokens, in the order of their nodes, how many characters each has.
+    /// Returns the number of characters of each token, in the order of their nodes.
     pub(super) fn chars(&self) -> &[u16] {
         &self.chars
     }
 
-    /// How many tokens come before a node, if there is one.
+    /// Returns the number of tokens that come before a node, if there is one.
     pub(super) fn before(&self, node: usize) -> Option<usize> {
         self.before.get(node).map(|before| *before as usize)
     }
@@ -278,14 +279,14 @@ impl AllBelow {
 pub(crate) struct ByKinds {
     /// One set after another, and where its tokens end.
     sets: Vec<(Kinds, u32)>,
-    /// Those of a set by their characters, as many as these are in the order of the trie:
-    /// they begin alike.
+    /// The tokens of a set by their characters, as many as these are in the order of the trie: they
+    /// begin alike.
     tokens: Box<[u32]>,
-    /// How many characters each has: see [`chars`].
+    /// The number of characters that each has: see [`chars`].
     chars: Box<[u16]>,
     /// The bits of all of them.
     all: Box<[u32]>,
-    /// How many tokens have more characters than so many.
+    /// The number of tokens that have more characters than so many.
     longer: Box<[u32]>,
 }
 
@@ -293,7 +294,7 @@ impl ByKinds {
     /// O(nodes).
     pub(super) fn new(nodes: &[Node]) -> ByKinds {
         let mut all: Vec<(u128, u16, u32, u32)> = Vec::new();
-        // Of the nodes on the way, with how much of their last character is open.
+        // The nodes on the way, with the open part of their last character.
         let mut way: Vec<(Kinds, Open, u16)> = Vec::new();
         for (at, node) in (0..).zip(nodes) {
             way.truncate(usize::from(node.depth) - 1);
@@ -339,7 +340,7 @@ impl ByKinds {
     /// is how many there are for all tokens. O(tokens within, or those that are not).
     pub(crate) fn within(&self, kinds: Kinds, chars: usize, words: usize) -> Vec<u32> {
         let is_short = |length: &u16| usize::from(*length) <= chars;
-        // Where those within end in each set.
+        // The end of those within, in each set.
         let mut from = 0;
         let sets = self.sets.iter().map(|&(set, end)| {
             let range = std::mem::replace(&mut from, end as usize)..end as usize;
@@ -408,7 +409,7 @@ impl ByKinds {
     }
 }
 
-/// How many characters begin in some bytes of UTF-8.
+/// Returns the number of characters that begin in some bytes of UTF-8.
 #[inline]
 pub(crate) fn chars(bytes: impl IntoIterator<Item = u8>) -> usize {
     let begins = |byte: &u8| !matches!(byte, 0x80..=0xBF);

@@ -1,9 +1,10 @@
-//! What a tokenizer's tokens are: bytes, structure, or an end.
+//! A tokenizer's tokens: bytes, structure, or an end.
 
 mod builder;
 mod characters;
 mod cut;
 mod having;
+mod horizon;
 mod kinds;
 mod name_heads;
 mod spellable;
@@ -22,7 +23,9 @@ use std::sync::{Arc, OnceLock};
 pub use builder::{MAX_TOKEN_BYTES, MAX_WIDTH, VocabularyBuilder};
 pub(crate) use cut::{CharRanges, Cut};
 pub(crate) use having::Having;
+pub use horizon::{Horizon, Reach};
 pub(crate) use kinds::{AllBelow, Kinds, chars};
+pub use name_heads::NameMarks;
 pub(crate) use spellable::{Spellable, lead_byte, segment_ends};
 pub use token_id::{SpecialId, TokenId};
 pub(crate) use trie::{Area, Child, NO_TOKEN, Siblings, Trie};
@@ -33,7 +36,7 @@ use tokens::Tokens;
 use crate::Error;
 use crate::cache::{Cutter, SharedRows};
 
-/// What a token is to a constraint.
+/// The role of a token in a constraint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum TokenKind {
@@ -48,7 +51,7 @@ pub enum TokenKind {
     Absent,
 }
 
-/// What added tokens are that the tokenizer does not itself call special.
+/// The role of added tokens that the tokenizer does not itself call special.
 ///
 /// Chat formats mark structure with such tokens (Qwen3's `<tool_call>`,
 /// DeepSeek's `<｜tool▁call▁begin｜>`), so by default they are structure.
@@ -79,7 +82,7 @@ pub struct Vocabulary {
     shared: SharedRows,
 }
 
-/// What never changes.
+/// The data that never changes.
 struct Data {
     tokens: Tokens,
     ends: Vec<TokenId>,
@@ -92,7 +95,7 @@ struct Data {
     marked: [Box<[u32]>; MARKS.len()],
     /// The characters that tokens have, ascending.
     chars: OnceLock<Box<[char]>>,
-    /// What tokens cannot say, once that was asked.
+    /// The characters that tokens cannot spell, once that was asked.
     spellable: OnceLock<Spellable>,
     /// The special and end tokens, once they were asked for.
     specials: OnceLock<Box<[TokenId]>>,
@@ -108,13 +111,13 @@ pub const JSON_TEXT: &[(u32, u32)] = &[
     (0xE000, 0x10_FFFF),
 ];
 
-/// Whether a mask may be put together from a vocabulary cut by a class of
-/// characters, instead of by a walk.
+/// True if a mask may be put together from a vocabulary cut by a class of characters, instead of by
+/// a walk.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
 pub enum TextRuns {
-    /// Where walks for a class have cost as much as the cut does. Default.
+    /// If walks for a class have cost as much as the cut does. Default.
     #[default]
     Auto,
     /// Wherever it can be.
@@ -199,13 +202,13 @@ impl Vocabulary {
         tiktoken::read(ranks, specials, ends)
     }
 
-    /// How many bits a mask has: one more than the largest token number, or
-    /// the width of the logits.
+    /// Returns the number of bits that a mask has: one more than the largest token number, or the
+    /// width of the logits.
     pub fn width(&self) -> usize {
         self.data.tokens.width()
     }
 
-    /// What a token is. Outside the width: [`TokenKind::Absent`].
+    /// Returns the kind of a token. Outside the width: [`TokenKind::Absent`].
     pub fn kind(&self, token: TokenId) -> TokenKind {
         self.data.tokens.kind(token.index())
     }
@@ -267,7 +270,7 @@ impl Vocabulary {
         self.spellable().unspellable()
     }
 
-    /// Whether each byte is a token by itself.
+    /// Tells whether each byte is a token by itself.
     pub(crate) fn has_all_bytes(&self) -> bool {
         self.data.single_bytes.iter().all(|&is| is)
     }
@@ -336,7 +339,7 @@ impl Vocabulary {
             + self.shared.stats().bytes()
     }
 
-    /// What the indexes of this vocabulary, and of its clones, find out together.
+    /// Returns the rows that the indexes of this vocabulary, and of its clones, share.
     pub fn shared_rows(&self) -> &SharedRows {
         &self.shared
     }

@@ -1,14 +1,24 @@
-//! How far tokens reach into a name of an object that they begin, or in which they end a
-//! member.
+//! The reach of tokens into a name of an object that they begin, or in which they end a member.
 
-use crate::{ByteSet, NameMarks};
+use crate::ByteSet;
+
+/// The marks with which the name of an object's member is written. White space may be between.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct NameMarks {
+    /// One of these bytes comes before it.
+    pub before: &'static [u8],
+    /// It begins and ends with this one.
+    pub quote: u8,
+    /// This one comes behind it.
+    pub behind: u8,
+}
 
 /// The bytes that come in some token behind a mark before a name, white space and the
 /// quotation mark of the name.
 #[derive(Debug)]
 pub(super) struct NameHeads {
     heads: ByteSet,
-    /// Whether no token goes on, behind that, to the end of a name and a colon.
+    /// True if no token goes on, behind that, to the end of a name and a colon.
     ends_none: bool,
 }
 
@@ -24,8 +34,8 @@ impl Default for NameHeads {
 impl NameHeads {
     /// Sees to a token. O(bytes).
     pub(super) fn note(&mut self, token: &[u8], marks: &NameMarks) {
-        // Of the next byte that is no white space: itself, the one behind it, and whether
-        // a quotation mark with the mark behind a name comes behind it.
+        // The next byte that is no white space, the one behind it, and `true` if a quotation mark
+        // with the mark behind a name comes behind it.
         let mut next: Option<(u8, Option<u8>, bool)> = None;
         let mut ends = false;
         for (at, &byte) in token.iter().enumerate().rev() {

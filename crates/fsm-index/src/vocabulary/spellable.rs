@@ -3,7 +3,7 @@
 use super::Trie;
 use super::trie::NO_TOKEN;
 
-/// What tokens cannot say.
+/// The characters that tokens cannot spell.
 #[derive(Debug)]
 pub(crate) struct Spellable {
     /// The code points that no tokens spell, one after another: inclusive ranges,
@@ -62,8 +62,8 @@ impl Spellable {
     }
 }
 
-/// How many bytes a character has that begins with a byte, and the bits that this byte
-/// tells (RFC 3629).
+/// Returns the number of bytes that a character has that begins with a byte, and the bits that this
+/// byte tells (RFC 3629).
 pub(crate) fn lead_byte(byte: u8) -> Option<(usize, u8)> {
     Some(match byte {
         0x00..=0x7F => (1, byte),
@@ -74,7 +74,7 @@ pub(crate) fn lead_byte(byte: u8) -> Option<(usize, u8)> {
     })
 }
 
-/// Whether a text that ends with a token can end inside a character.
+/// Tells whether a text that ends with a token can end inside a character.
 fn may_end_inside(token: &[u8]) -> bool {
     let behind = token
         .iter()
@@ -93,14 +93,14 @@ const LEAST: [u32; 5] = [0, 0, 0x80, 0x800, 0x1_0000];
 
 struct Search<'t> {
     trie: &'t Trie,
-    /// Whether each byte that goes on a character is a token.
+    /// True if each byte that goes on a character is a token.
     continues: bool,
     out: Vec<(u32, u32)>,
 }
 
 impl Search<'_> {
-    /// Of the characters of `length` bytes that begin with `bytes`, which say `bits`, puts
-    /// those out that no tokens spell.
+    /// Removes those characters of `length` bytes that begin with `bytes`, which say `bits`, that
+    /// no tokens spell.
     fn visit(&mut self, bytes: &mut Vec<u8>, length: usize, bits: u32) {
         let left = 6 * (length - bytes.len());
         let (from, to) = (bits << left, bits << left | ((1 << left) - 1));

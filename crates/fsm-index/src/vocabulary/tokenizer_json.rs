@@ -106,7 +106,7 @@ pub(super) fn read(json: &[u8], added: AddedTokens) -> Result<Vocabulary, Error>
     builder.build()
 }
 
-/// How the pieces of the file are spelt.
+/// The spelling of the pieces of the file.
 enum Spelling {
     /// Each character stands for a byte, as GPT-2's `bytes_to_unicode` lays
     /// them out.

@@ -1,4 +1,4 @@
-//! What each token is and stands for.
+//! The kind and the bytes of each token.
 
 use super::TokenKind;
 use super::builder::limit;
@@ -18,8 +18,8 @@ pub(super) struct Tokens {
 #[derive(Clone, Copy)]
 struct Slot {
     kind: TokenKind,
-    /// How many bytes there are; [`LONG`] where `bytes` says at which place of the long
-    /// ones they begin and how many they are.
+    /// The number of bytes ; [`LONG`] where `bytes` says at which place of the long ones they begin
+    /// and how many they are.
     len: u8,
     bytes: [u8; SHORT],
 }

@@ -17,7 +17,7 @@ pub(crate) struct Node {
     pub(crate) end: u32,
     /// A token whose bytes end here, or [`NO_TOKEN`].
     pub(crate) token: u32,
-    /// How many bytes lead here.
+    /// The number of bytes that lead here.
     pub(crate) depth: u16,
     /// The last of them.
     pub(crate) byte: u8,
@@ -80,7 +80,7 @@ impl Reaches {
     }
 }
 
-/// What of a trie is walked.
+/// The part of a trie that is walked.
 #[derive(Clone, Copy)]
 pub(crate) struct Area<'a> {
     pub(crate) trie: &'a Trie,
@@ -210,14 +210,14 @@ impl Trie {
         self.max_depth
     }
 
-    /// What no token exceeds.
+    /// Returns the bounds that no token exceeds.
     pub(crate) fn horizon(&self) -> Horizon<'_> {
         Horizon::of_trie(self, self.max_depth, &self.reaches.0)
     }
 
-    /// How many of some bytes one token has, at most: for example, two brackets that open where `[[` is the token
-    /// with most of them. The bytes are counted one by one, so that it may be fewer. O(nodes) when first
-    /// asked.
+    /// Returns the number of some bytes that one token has, at most: for example, two brackets
+    /// that open where `[[` is the token with most of them. The bytes are counted one by one, so
+    /// that it may be fewer. O(nodes) when first asked.
     pub(crate) fn most_of(&self, bytes: &[u8]) -> usize {
         let most = self.most_of.get_or_init(|| {
             let mut most = Box::new([0u16; 256]);
@@ -383,9 +383,9 @@ pub(crate) struct Child {
     pub(crate) token: u32,
     /// The number of its own first child.
     first: u32,
-    /// How many children it has.
+    /// The number of children that it has.
     count: u16,
-    /// How many characters the longest token at the node or below it has: see
+    /// The number of characters that the longest token at the node or below it has: see
     /// [`chars`](super::chars).
     pub(crate) longest: u16,
 }
@@ -411,7 +411,7 @@ impl<'a> Siblings<'a> {
         }
     }
 
-    /// Of children by their numbers, the one with a byte. O(log children).
+    /// Returns the child with a byte, among children by their numbers. O(log children).
     #[inline]
     pub(crate) fn find(self, children: Range<u32>, byte: u8) -> Option<Child> {
         let bytes = &self.bytes[children.start as usize..children.end as usize];

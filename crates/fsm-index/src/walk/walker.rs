@@ -6,8 +6,8 @@ use super::step_memo::StepMemo;
 use super::text_table::TextTable;
 use super::top_level::Ground;
 use crate::automaton::Parts;
+use crate::bits::Bits;
 use crate::budget::{ASK_EVERY, Meter};
-use crate::rows::Bits;
 use crate::vocabulary::{Area, Child, NO_TOKEN, Trie};
 use crate::{ByteAutomaton, ByteSet, Cursor, Texts, TokenMask, Vocabulary};
 

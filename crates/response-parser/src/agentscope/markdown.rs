@@ -12,7 +12,7 @@ use crate::value::Value;
 const JSON_BEGIN: &str = "```json";
 const END: &str = "```";
 
-/// What an instruction shows between the fences.
+/// The text that an instruction shows between the fences.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub enum Hint {
@@ -83,7 +83,7 @@ impl JsonObject {
         self
     }
 
-    /// What to make of values that JSON cannot hold; refused unless told.
+    /// Says what to make of values that JSON cannot hold; refused unless told.
     #[must_use]
     pub fn with_unrepresentable(mut self, unrepresentable: Unrepresentable) -> JsonObject {
         self.unrepresentable = unrepresentable;
@@ -228,7 +228,7 @@ impl JsonDict {
         self
     }
 
-    /// What to make of values that JSON cannot hold; refused unless told.
+    /// Says what to make of values that JSON cannot hold; refused unless told.
     #[must_use]
     pub fn with_unrepresentable(mut self, unrepresentable: Unrepresentable) -> JsonDict {
         self.unrepresentable = unrepresentable;

@@ -58,19 +58,19 @@ pub trait TextParser {
     where
         Self: Sized;
 
-    /// What to tell the model.
+    /// Returns the instructions for the model.
     ///
     /// # Errors
     ///
     /// [`ErrorKind::NoInstruction`] for a parser that was given none.
     fn format_instruction(&self) -> Result<String, Error>;
 
-    /// What a text of this form is made of, in order; `None` if the parser's pattern does not
+    /// Returns the parts of a text of this form, in order; `None` if the parser's pattern does not
     /// say.
     fn shape(&self) -> Option<Vec<Part>>;
 }
 
-/// What a parser made of a response.
+/// The result of parsing a response.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 #[derive(serde::Serialize, serde::Deserialize)]
@@ -121,7 +121,7 @@ pub enum Select {
     Keys(Vec<String>),
 }
 
-/// What to do about a key that [`Select::Keys`] names and the dictionary lacks.
+/// The treatment of a key that [`Select::Keys`] names and the dictionary lacks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 #[derive(serde::Serialize, serde::Deserialize)]
@@ -275,7 +275,7 @@ impl Keys {
         self
     }
 
-    /// What of a parsed dictionary goes into memory.
+    /// Returns the part of a parsed dictionary that goes into memory.
     ///
     /// # Errors
     ///
@@ -284,7 +284,7 @@ impl Keys {
         self.memory.apply(dictionary, missing)
     }
 
-    /// What of a parsed dictionary goes into the content.
+    /// Returns the part of a parsed dictionary that goes into the content.
     ///
     /// # Errors
     ///
@@ -293,7 +293,7 @@ impl Keys {
         self.content.apply(dictionary, missing)
     }
 
-    /// What of a parsed dictionary goes into the metadata.
+    /// Returns the part of a parsed dictionary that goes into the metadata.
     ///
     /// # Errors
     ///

@@ -252,7 +252,7 @@ fn null<'v, 't>() -> Found<'v, 't> {
     Cow::Owned(Value::Null)
 }
 
-/// How many values a value is made of.
+/// Returns the number of values that a value is made of.
 fn count(value: &Value<'_>) -> usize {
     match value {
         Value::Array(items) => 1 + items.iter().map(count).sum::<usize>(),

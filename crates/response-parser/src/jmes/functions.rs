@@ -10,7 +10,7 @@ use crate::scalar::{self, Int};
 use crate::text::Text;
 use crate::value::Value;
 
-/// What an argument may be.
+/// The type of an argument.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
     Any,

@@ -11,7 +11,7 @@ pub(crate) const MAX_DEPTH: usize = 128;
 /// Longest number, in bytes, whose value is shown before it is finished.
 const MAX_OPEN_NUMBER: usize = 64;
 
-/// What the last character left unfinished.
+/// The thing that the last character left unfinished.
 ///
 /// ```
 /// use response_parser::{PartialJson, Unfinished};
@@ -139,8 +139,8 @@ impl PartialJson {
         self.root.as_ref()
     }
 
-    /// What the last character left unfinished; `None` before the value starts and when it is
-    /// complete.
+    /// Returns the thing that the last character left unfinished; `None` before the value starts
+    /// and when it is complete.
     #[must_use]
     pub fn unfinished(&self) -> Option<Unfinished> {
         match self.state {
@@ -155,13 +155,13 @@ impl PartialJson {
         }
     }
 
-    /// Whether the value is complete.
+    /// Tells whether the value is complete.
     #[must_use]
     pub fn is_complete(&self) -> bool {
         self.state == State::Done
     }
 
-    /// Whether the text turned out not to be JSON, or to be nested deeper than 128. The value
+    /// Tells whether the text turned out not to be JSON, or to be nested deeper than 128. The value
     /// stays what it was then.
     #[must_use]
     pub fn is_broken(&self) -> bool {
@@ -465,7 +465,7 @@ impl PartialJson {
         let pending = std::mem::take(&mut self.pending);
         if let Some(end) = pending.find(&close) {
             self.push_text(&pending[..end], false);
-            // What was pending before the text cannot hold the end of the delimiter.
+            // The text that was pending before cannot hold the end of the delimiter.
             let left = pending.len() - end - close.len();
             self.close = None;
             self.after_value();

@@ -1,10 +1,10 @@
 //! Python regular expressions: read, checked, and run on one of three machines.
 //!
-//! Most patterns run on `regex-automata` in time linear in the text; where the text arrives
-//! piece by piece, on a linear machine of our own. Those that need
-//! look-around, back-references and the like run on a backtracking machine of our own
-//! under a budget of steps; so do the few texts for which the first machine's answer would
-//! not be Python's. Which machine runs never changes an answer.
+//! Most patterns run on `regex-automata` in time linear in the text; where the text arrives piece
+//! by piece, on a linear machine of our own. Patterns with look-around, back-references and the
+//! like run on a backtracking machine of our own under a budget of steps; so do the few texts for
+//! which the first machine's answer would not be Python's. Which machine runs never changes an
+//! answer.
 //!
 //! A general backtracking crate was not taken because Python differs from all of them
 //! (conditionals, possessive loops whose iterations are atomic, loops over empty items, "an
@@ -74,7 +74,7 @@ impl fmt::Debug for Pattern {
     }
 }
 
-/// What a pattern looks at beyond its own characters.
+/// The facts that a pattern looks at beyond its own characters.
 #[derive(Clone, Copy, Debug, Default)]
 struct Needs {
     dollar: bool,
@@ -126,7 +126,7 @@ impl Pattern {
         matches.next_match()
     }
 
-    /// Where the first match in `text` that starts at `from` or later lies.
+    /// Returns the place of the first match in `text` that starts at `from` or later.
     pub(crate) fn find_from(
         &self,
         text: &str,
@@ -292,7 +292,7 @@ impl Matches<'_, '_> {
             if let Some(split) = self.split {
                 match split.search(self.text, from, &mut self.work, groups)? {
                     Some(found) => return Ok(found),
-                    // What it does not find once it need not look for again.
+                    // If it finds nothing once, it need not look again.
                     None => self.split = None,
                 }
             }

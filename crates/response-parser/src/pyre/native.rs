@@ -20,7 +20,7 @@ use super::syntax::tree::{Anchor, Node, RepeatKind, Tree};
 /// Most bytes that one compiled pattern may take; larger ones run on the other machine.
 const SIZE_LIMIT: usize = 10 << 20;
 
-/// What `$` becomes.
+/// The meaning of `$`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Dollar {
     /// The very end: for texts that do not end in a line feed.
@@ -83,7 +83,7 @@ impl Native {
         self.groups(captures, slots)
     }
 
-    /// Where the leftmost match from `from` on starts and ends. Cheaper than its groups.
+    /// Returns the start and the end of the leftmost match from `from` on. Cheaper than its groups.
     pub(super) fn find(&self, text: &str, from: usize) -> Option<(usize, usize)> {
         if self.ends.is_empty() {
             let found = self.regex.search(&Input::new(text).range(from..))?;

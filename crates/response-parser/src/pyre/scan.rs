@@ -4,14 +4,14 @@ use super::backtrack::{Memory, Partial};
 use super::threads::{Scanned, State};
 use super::{Exhausted, Pattern};
 
-/// What is known about the leftmost match from some place on.
+/// The knowledge about the leftmost match from some place on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Found {
     /// It is this, whatever follows.
     Settled {
-        /// Where the match starts.
+        /// The start of the match.
         start: usize,
-        /// Where it ends.
+        /// The end of the match.
         end: usize,
     },
     /// It may start here, or later; further text will tell.
@@ -40,7 +40,7 @@ pub(crate) struct Scanner {
 const PATIENCE: usize = 512;
 
 impl Pattern {
-    /// What is known about the leftmost match from `from` on, in a text that may go on.
+    /// Looks for the leftmost match from `from` on, in a text that may go on.
     ///
     /// `from` never falls between calls with the same scanner, and the text only grows. The
     /// sum of all calls is linear in the text if the pattern runs on the linear machine and

@@ -5,11 +5,10 @@
 //! group. Cut in two they are two searches, each with the scan for literals that a general
 //! regex engine is best at:
 //!
-//! Let the first match of HEAD be its preferred one at its leftmost place, and let the first
-//! match of TAIL from its end on start at `q`. A backtracking machine tries the run's lengths
-//! from the shortest, so if all characters before `q` are of the run, this is the match it
-//! finds. Where TAIL is not found, or not behind characters of the run alone, the machines
-//! for whole patterns are asked.
+//! Let the first match of HEAD be its preferred one at its leftmost place, and let the first match
+//! of TAIL from its end on start at `q`. A backtracking machine tries the run's lengths from the
+//! shortest, so if all characters before `q` are of the run, this is the match it finds. If TAIL is
+//! not found, or not behind characters of the run alone, the machines for whole patterns are asked.
 
 use super::syntax::class::CharSet;
 use super::syntax::tree::{Node, RepeatKind, Tree};
@@ -20,7 +19,7 @@ pub(super) struct Split {
     head: Pattern,
     /// The group around the run, if there is one.
     group: Option<usize>,
-    /// What the run may consist of; anything where `None`.
+    /// The characters of the run; any if `None`.
     run: Option<CharSet>,
     least: usize,
     tail: Pattern,
@@ -141,7 +140,7 @@ fn lazy_run(node: &Node) -> Option<(Option<usize>, &super::syntax::tree::Repeat)
     }
 }
 
-/// Whether a node means the same wherever the groups before it come from.
+/// Tells whether a node means the same wherever the groups before it come from.
 fn is_plain(node: &Node) -> bool {
     match node {
         Node::Char(_) | Node::Set(_) | Node::Anchor(_) => true,

@@ -44,7 +44,7 @@ pub(super) struct Threads {
     empty_is_no_edge: bool,
 }
 
-/// Where a match can start.
+/// The places at which a match can start.
 #[derive(Debug)]
 enum Start {
     Anywhere,
@@ -59,7 +59,7 @@ enum Start {
 /// The machine's state between two pieces.
 #[derive(Debug, Default)]
 pub(super) struct State {
-    /// Where the next character is read.
+    /// The place of the next character.
     at: usize,
     /// Ways that are open, the preferred first: an instruction, and where its match starts.
     live: Vec<(usize, usize)>,
@@ -80,7 +80,7 @@ impl State {
         self.found = None;
     }
 
-    /// Where the earliest open match starts.
+    /// Returns the start of the earliest open match.
     pub(super) fn earliest(&self) -> Option<usize> {
         self.live.first().map(|&(_, start)| start)
     }
@@ -90,7 +90,7 @@ impl State {
     }
 }
 
-/// What an instruction leads to at one place.
+/// The result of an instruction at one place.
 enum Reached {
     /// The list of ways is used up.
     End,
@@ -175,7 +175,7 @@ impl Threads {
         self.at_end(text, state, steps)
     }
 
-    /// What is known at the end of the text so far.
+    /// Returns the knowledge at the end of the text so far.
     fn at_end(&self, text: &str, state: &mut State, steps: &mut u64) -> Scanned {
         state.round += 1;
         state.next.clear();

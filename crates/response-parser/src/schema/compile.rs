@@ -15,7 +15,7 @@ pub(crate) const MAX_SCHEMA_DEPTH: usize = 128;
 /// Deepest nesting of a constant in a schema, and of a value that is parsed.
 pub(crate) const MAX_VALUE_DEPTH: usize = 512;
 
-/// How faithful to be where the reference implementation fails.
+/// The fidelity to the reference implementation at the places at which that fails.
 ///
 /// ```
 /// use response_parser::{Mode, ResponseSchema};
@@ -33,9 +33,9 @@ pub(crate) const MAX_VALUE_DEPTH: usize = 512;
 #[derive(serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Mode {
-    /// Accept what the reference fails on where the meaning is plain, and refuse at once a
-    /// schema that can only fail later. Where the reference has an answer, this is it, but for
-    /// mappings, which are read in all releases.
+    /// Accept what the reference fails on where the meaning is plain, and refuse at once a schema
+    /// that can only fail later. If the reference has an answer, this is it, but for mappings,
+    /// which are read in all releases.
     ///
     /// Accepted beyond the reference: `"type": "any"`, `"null"` and lists of types (tried in
     /// order); `true` as a schema and `"additionalProperties": false` (others are dropped);
@@ -43,9 +43,9 @@ pub enum Mode {
     /// that already is one.
     #[default]
     Lenient,
-    /// The answers of Hugging Face transformers, of the [`Release`] at hand, its failures
-    /// included: a broken part of the schema fails when, and only if, its step runs. What a
-    /// release does not know is not looked at.
+    /// The answers of Hugging Face transformers, of the [`Release`] at hand, its failures included:
+    /// a broken part of the schema fails when, and only if, its step runs. Keywords that a release
+    /// does not know are not looked at.
     Reference,
 }
 
@@ -122,7 +122,7 @@ pub(crate) enum Additional {
     Kept,
 }
 
-/// How a text spells JSON.
+/// The spelling of JSON in a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Spelling {
     Json,
@@ -174,7 +174,7 @@ struct Compiler {
 }
 
 impl Compiler {
-    /// Whether keywords of that release are looked at.
+    /// Tells whether keywords of that release are looked at.
     fn knows(&self, release: Release) -> bool {
         // A schema with a mapping wants it.
         let wanted = self.mode == Mode::Lenient && release == Release::V5_0;
@@ -459,7 +459,7 @@ impl Compiler {
 }
 
 impl Keywords {
-    /// Whether `x-regex-iterator`, if given, has the type it needs.
+    /// Tells whether `x-regex-iterator`, if given, has the type it needs.
     pub(crate) fn check_iterator(&self) -> Result<(), Error> {
         if self.iterator.is_none() || self.may_be(&Kind::Array) {
             return Ok(());
@@ -469,7 +469,7 @@ impl Keywords {
         Err(Error::new(ErrorKind::IteratorNeedsArray, pointer, message))
     }
 
-    /// Whether `x-regex-key-value`, if given, has the type it needs.
+    /// Tells whether `x-regex-key-value`, if given, has the type it needs.
     pub(crate) fn check_key_value(&self) -> Result<(), Error> {
         if self.key_value.is_none() || self.may_be(&Kind::Object) {
             return Ok(());

@@ -57,7 +57,7 @@ pub struct ResponseSchemaBuilder {
 }
 
 impl ResponseSchemaBuilder {
-    /// How faithful to be where the reference implementation fails; [`Mode::Lenient`] unless
+    /// Says how faithful to be where the reference implementation fails; [`Mode::Lenient`] unless
     /// told.
     #[must_use]
     pub fn with_mode(mut self, mode: Mode) -> Self {
@@ -72,7 +72,7 @@ impl ResponseSchemaBuilder {
         self
     }
 
-    /// What to make of values that JSON cannot hold; [`Unrepresentable::Refuse`] unless told.
+    /// Says what to make of values that JSON cannot hold; [`Unrepresentable::Refuse`] unless told.
     #[must_use]
     pub fn with_unrepresentable(mut self, unrepresentable: Unrepresentable) -> Self {
         self.unrepresentable = unrepresentable;
@@ -122,8 +122,8 @@ impl ResponseSchema {
     ///
     /// # Errors
     ///
-    /// Where a step does not take what the step before left, a budget is used up, or (unless
-    /// [`Unrepresentable::Replace`] was asked for) the result holds what JSON cannot.
+    /// A step does not take the value that the step before left, a budget is used up, or (unless
+    /// [`Unrepresentable::Replace`] was asked for) the result holds a value that JSON cannot.
     pub fn parse(&self, text: &str) -> Result<Json, Error> {
         self.read(Value::text(text), text, self.plain())
     }

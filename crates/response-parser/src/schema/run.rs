@@ -94,7 +94,7 @@ impl<'t> Run<'t> {
             content = Value::Object(object);
         }
         if let Some(parser) = &node.parser {
-            // Where nothing looks at the result, it is made in its final form at once.
+            // If nothing looks at the result, it is made in its final form at once.
             let last = node.mapping.is_none()
                 && node.mapping_regex.is_none()
                 && node.kind == Kind::Untouched;
@@ -465,7 +465,7 @@ impl<'t> Run<'t> {
         parsed.collect::<Result<_>>().map(Value::Array)
     }
 
-    /// Where in the input `part` lies, if it is a part of it.
+    /// Returns the place of `part` in the input, if it is a part of it.
     fn offset_of(&self, part: &Text<'t>) -> Option<usize> {
         let part = part.borrowed()?;
         let from = self.input.as_ptr() as usize;
@@ -557,7 +557,7 @@ fn text_of<'c, 't>(content: &'c Value<'t>, pointer: &dyn Fn() -> String) -> Resu
     }
 }
 
-/// What a match gives: an object of its named groups, or its only group.
+/// Returns the value of a match: an object of its named groups, or its only group.
 fn group_value<'t>(
     pattern: &Pattern,
     text: &Text<'t>,
@@ -617,7 +617,7 @@ fn name(value: &Value<'_>) -> &'static str {
     }
 }
 
-/// What the reference makes of a schema that is no object.
+/// Does with a schema that is no object as the reference does.
 fn parse_broken<'t>(json: &Json, error: &Error, content: &Value<'t>) -> Result<Value<'t>> {
     if !looks_into(json, "const").unwrap_or(true) && *content == Value::Null {
         return Ok(Value::Null);

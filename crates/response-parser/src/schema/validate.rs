@@ -1,4 +1,5 @@
-//! What a response schema says about values, apart from where they are found.
+//! The keywords of a response schema that restrict values, apart from the place at which these are
+//! found.
 
 use serde_json::{Map, Value as Json};
 

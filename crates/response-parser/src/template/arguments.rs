@@ -60,7 +60,7 @@ struct Quoted {
     escaped: bool,
 }
 
-/// What is known of the open call.
+/// The knowledge about the open call.
 pub(super) struct Growing<'g> {
     pub(super) call: &'g Call,
     pub(super) tools: &'g Tools,
@@ -342,7 +342,7 @@ fn encode(value: &Value<'_>, out: &mut String) {
     out.push_str(&python_compat::dumps(value, &Style::plain()).unwrap_or_default());
 }
 
-/// Where a mark may have begun at the end of a text.
+/// Returns the place at which a mark may have begun at the end of a text.
 fn begun(text: &str, mark: &str) -> Option<usize> {
     let lengths = (1..mark.len())
         .rev()

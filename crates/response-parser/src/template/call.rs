@@ -1,4 +1,4 @@
-//! Where a call ends, as far as the text that is there settles it.
+//! The end of a call, as far as the text that is there settles it.
 //!
 //! A closing mark within a JSON string, or within a parameter behind which neither another one nor the
 //! call's end comes, ends nothing. For example, the call `{"a": "</tool_call>"}</tool_call>` ends at the second mark.
@@ -6,10 +6,10 @@
 use super::load::JsonDialect;
 use super::shape::{Ahead, Fit, Shape, first};
 
-/// How a call is written between what opens it and its end.
+/// The form of a call between its opening and its end.
 pub(super) struct Call {
     pub(super) body: Body,
-    /// What ends it.
+    /// The marks that end it.
     pub(super) close: Vec<Shape>,
     pub(super) ends: Ends,
     /// It has no mark of its own: what is no call is content, cut or not.
@@ -24,7 +24,7 @@ pub(super) struct Call {
     pub(super) entities: bool,
 }
 
-/// Whether the end must be seen.
+/// True if the end must be seen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Ends {
     /// By its mark.
@@ -61,13 +61,13 @@ pub(super) struct Parameters {
     pub(super) close: Vec<Shape>,
     /// A text that is taken off once at either end of a value.
     pub(super) trim: String,
-    /// How a value is read of which no schema says anything.
+    /// The reading of a value of which no schema says anything.
     pub(super) plain: Plain,
     /// The hole of the opening that says how, and what its texts mean.
     pub(super) typed: Option<(String, Vec<(String, Plain)>)>,
 }
 
-/// How a value is read of which no schema says anything.
+/// The reading of a value of which no schema says anything.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Plain {
     Text,
@@ -112,7 +112,7 @@ enum State {
     Done {
         end: usize,
     },
-    /// What came is no call; its end is looked for all the same.
+    /// The text is no call; its end is looked for all the same.
     Junk,
     Between,
     InValue {
@@ -128,7 +128,7 @@ enum Quote {
     Pair(usize),
 }
 
-/// What is known.
+/// The knowledge after a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Step {
     /// It goes on; its text is settled up to here.
@@ -145,7 +145,7 @@ pub(super) fn trimmed<'v>(raw: &'v str, trim: &str) -> &'v str {
     raw.strip_suffix(trim).unwrap_or(raw)
 }
 
-/// What the scan of a call asks about the turn.
+/// The questions that the scan of a call asks about the turn.
 pub(super) struct Asked<'e> {
     /// Says whether the tool has a parameter of that name.
     pub(super) expects: &'e dyn Fn(&str) -> bool,
@@ -153,7 +153,7 @@ pub(super) struct Asked<'e> {
     pub(super) specials: &'e [String],
 }
 
-/// What opens values and strings.
+/// The marks that open values and strings.
 struct Marks<'m> {
     opens: &'m [u8],
     quotes: &'m [u8],
@@ -179,17 +179,17 @@ impl Scan {
         }
     }
 
-    /// Whether what came is no call already.
+    /// Tells whether what came is no call already.
     pub(super) fn is_junk(&self) -> bool {
         self.state == State::Junk
     }
 
-    /// Whether the last parameter's value has not ended.
+    /// Tells whether the last parameter's value has not ended.
     pub(super) fn in_value(&self) -> bool {
         matches!(self.state, State::InValue { .. })
     }
 
-    /// Whether an end that was passed over is looked for again.
+    /// Tells whether an end that was passed over is looked for again.
     pub(super) fn second_look(&self) -> bool {
         matches!(self.state, State::Quoted { .. } | State::InValue { .. })
     }
@@ -281,7 +281,7 @@ impl Scan {
         }
     }
 
-    /// Where the white space from `from` on ends.
+    /// Returns the end of the white space from `from` on.
     fn skip(&mut self, text: &str, from: usize) -> usize {
         if self.blank.0 != from {
             self.blank = (from, from);
@@ -558,7 +558,7 @@ impl Scan {
         })
     }
 
-    /// Whether a parameter or the call's end comes behind a value.
+    /// Tells whether a parameter or the call's end comes behind a value.
     fn follows<'t>(
         &mut self,
         call: &'t Call,
@@ -597,7 +597,7 @@ impl Scan {
         let typed = parameters.typed.as_ref().and_then(|(name, kinds)| {
             let told = hole(name)?;
             let kind = kinds.iter().find(|(known, _)| known == told);
-            // What is not listed is no text.
+            // A name that is not listed is no text.
             Some(kind.map_or(Plain::Json, |(_, plain)| *plain))
         });
         self.parameters.push(Parameter {

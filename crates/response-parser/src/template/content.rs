@@ -105,7 +105,7 @@ fn called(call: &Value<'_>) -> Option<String> {
     }
 }
 
-/// What was found of a call in the text.
+/// The parts of a call that were found in the text.
 pub(super) struct Found<'f, 't> {
     pub(super) text: &'t str,
     /// Its body, without marks.
@@ -226,8 +226,8 @@ fn keyed(item: Value<'static>, pointer: &str) -> Result<Value<'static>> {
     Ok(Value::Object(call))
 }
 
-/// The JSON values of a text that stand one after another, and where they begin. What is none goes with the next one,
-/// or is one by itself, and cannot be decoded. Linear.
+/// The JSON values of a text that stand one after another, and where they begin. A piece that is no
+/// value goes with the next one, or is one by itself, and cannot be decoded. Linear.
 fn values(text: &str) -> impl Iterator<Item = (usize, &str)> {
     let mut from = 0;
     std::iter::from_fn(move || {
@@ -329,7 +329,7 @@ pub(super) fn key_of<'p>(call: &Call, parameter: &'p Parameter) -> Cow<'p, str> 
     told(call, &parameter.key)
 }
 
-/// What a mark says by a text within it.
+/// Returns the text within a mark.
 pub(super) fn told<'t>(call: &Call, text: &'t str) -> Cow<'t, str> {
     match call.entities {
         true => entities(text),
@@ -382,7 +382,7 @@ fn entities(text: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// Whether a value that was parsed from JSON is looked into.
+/// True if a value that was parsed from JSON is looked into.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Look {
     /// Only by placeholders.

@@ -38,13 +38,13 @@ pub(super) struct Field {
     pub(super) optional: bool,
     pub(super) transform: Option<Structure>,
     pub(super) transform_each: bool,
-    /// Of the extended language: how its calls end and are read.
+    /// The end and the reading of its calls, in the extended language.
     pub(super) call: Option<Call>,
-    /// Of the extended language: what opens it is thrown away.
+    /// In the extended language: true if its opening is thrown away.
     pub(super) discard: bool,
 }
 
-/// What opens or closes a region, or the prefix's end.
+/// The marks that open or close a region, or the prefix's end.
 #[derive(Debug)]
 pub(super) struct Anchor {
     pub(super) pattern: Pattern,
@@ -53,7 +53,7 @@ pub(super) struct Anchor {
     pub(super) may_grow: bool,
 }
 
-/// How the text of a region becomes a value.
+/// The way in which the text of a region becomes a value.
 pub(super) struct Parser {
     pub(super) pointer: String,
     pub(super) strip: bool,
@@ -69,9 +69,9 @@ pub(super) enum Kind {
     XmlInline(Box<XmlInline>),
     KvLines(Box<KvLines>),
     CallList,
-    /// Of the extended language: read by [`Field::call`].
+    /// In the extended language: read by [`Field::call`].
     Call,
-    /// Of the reference's mode: fails when used.
+    /// In the reference's mode: fails when used.
     Broken(Error),
 }
 
@@ -110,7 +110,7 @@ impl Field {
         self.open.iter().flat_map(named).chain(closing)
     }
 
-    /// How many groups what opens a region has, its whole match included.
+    /// Returns the number of groups that what opens a region has, its whole match included.
     pub(super) fn groups_of_opening(&self) -> usize {
         self.open
             .as_ref()
@@ -119,7 +119,7 @@ impl Field {
 }
 
 impl Parser {
-    /// Whether a region's text is only raw material of its value.
+    /// Tells whether a region's text is only raw material of its value.
     pub(super) fn is_dirty(&self) -> bool {
         matches!(
             self.kind,
@@ -430,7 +430,7 @@ impl Loader {
         })
     }
 
-    /// How a call is written, and whether its names are written with entities.
+    /// Reads the form of a call, and whether its names are written with entities.
     fn body(&self, json: Option<&Json>, pointer: &str) -> Result<(Body, bool), Error> {
         let at = |key: &str| format!("{pointer}/{key}");
         let wrong = || {

@@ -10,7 +10,7 @@ use crate::value::{Object, Value};
 /// Deepest nesting of such a value: no tool's arguments nest that deep, and reading recurses.
 pub(super) const MAX_DEPTH: usize = 128;
 
-/// Where a text is no such value, and why.
+/// The place at which a text is no such value, and the reason.
 #[derive(Debug)]
 pub(super) struct Problem {
     pub(super) offset: usize,

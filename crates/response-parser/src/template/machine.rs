@@ -16,7 +16,7 @@ const SEARCH_WORK: u64 = 1 << 30;
 /// to the whole text, and a hostile one could be all openings.
 const SECOND_LOOKS: usize = 16;
 
-/// What is known about the text.
+/// The knowledge about the text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Phase {
     /// It is the end of the prompt. Cuts are made as the reference makes them, which takes
@@ -62,7 +62,7 @@ pub(super) struct Span {
     pub(super) end: usize,
 }
 
-/// What is to be done with the text of a region that turned out to be no call.
+/// The treatment of the text of a region that turned out to be no call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Rest {
     /// It was a call, or is thrown away.
@@ -74,7 +74,7 @@ pub(super) enum Rest {
 /// Why a region is no call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum NoCall {
-    /// What came is none.
+    /// The text is no call.
     Broken,
     /// It may have become one.
     Unfinished,
@@ -94,9 +94,9 @@ pub(super) trait Regions {
         to: usize,
         captures: &[(usize, usize, usize)],
     ) -> Result<(), Error>;
-    /// Whether the tool that the captures name has that parameter.
+    /// Tells whether the tool that the captures name has that parameter.
     fn expects(&self, field: usize, captures: &[(usize, usize, usize)], key: &str) -> bool;
-    /// Whether a call can be read, which does not have to be one.
+    /// Tells whether a call can be read, which does not have to be one.
     fn reads(
         &self,
         field: usize,
@@ -128,7 +128,7 @@ pub(super) trait Regions {
         to: usize,
         captures: &[(usize, usize, usize)],
     ) -> Result<(), Error>;
-    /// What was open is no call.
+    /// The open region is no call.
     fn no_call(&mut self, field: usize, span: Span, why: NoCall) -> Result<Rest, Error>;
 }
 
@@ -136,7 +136,7 @@ pub(super) struct Machine {
     /// The text before is dealt with.
     pos: usize,
     region: Region,
-    /// Where the region's text starts.
+    /// The start of the region's text.
     body: usize,
     captures: Vec<(usize, usize, usize)>,
     /// For each field what is known about its opening and its closing anchor.
@@ -147,16 +147,16 @@ pub(super) struct Machine {
     work: u64,
     /// The call that is open, with the place of what opened it.
     call: Option<(usize, Scan)>,
-    /// What may be a call within another region, with the opening's match.
+    /// The region that may be a call within another region, with the opening's match.
     quoted: Option<Quoted>,
-    /// How often a text may still be looked at a second time.
+    /// The number of times that a text may still be looked at a second time.
     second_looks: usize,
     end: End,
     /// Texts that are marks only as tokens of their own.
     specials: Vec<String>,
 }
 
-/// What may be a call within a region of another field.
+/// A region that may be a call within a region of another field.
 struct Quoted {
     cut: Cut,
     captures: Vec<(usize, usize, usize)>,
@@ -219,8 +219,8 @@ impl Machine {
         }
     }
 
-    /// Sets the texts that are marks only as tokens of their own. Where the text has them as letters, they are
-    /// spelt otherwise.
+    /// Sets the texts that are marks only as tokens of their own. If the text has them as letters,
+    /// they are spelt otherwise.
     pub(super) fn with_specials(mut self, specials: Vec<String>) -> Machine {
         self.specials = specials;
         self
@@ -241,7 +241,7 @@ impl Machine {
         Some((field, self.body))
     }
 
-    /// Where the text starts that is not dealt with yet.
+    /// Returns the start of the text that is not dealt with yet.
     pub(super) fn pos(&self) -> usize {
         self.pos
     }
@@ -332,7 +332,7 @@ impl Machine {
             match cut.side {
                 Side::Open if template.fields[cut.field].discard => {
                     self.leave(template, cut.start, regions)?;
-                    // What is thrown away is not empty, or it would come again.
+                    // The text that is thrown away is not empty, or it would come again.
                     if cut.start == cut.end {
                         return Ok(());
                     }
@@ -454,7 +454,7 @@ impl Machine {
         Ok(first)
     }
 
-    /// What is known about the leftmost match of an anchor from `pos` on.
+    /// Looks for the leftmost match of an anchor from `pos` on.
     fn look(
         &mut self,
         anchor: &Anchor,
@@ -721,7 +721,8 @@ impl Machine {
         }
     }
 
-    /// Whether nothing but white space, another call of the field or the turn's end follows at `at`.
+    /// Tells whether nothing but white space, another call of the field or the turn's end follows
+    /// at `at`.
     fn nothing_else(
         &self,
         template: &Template,
@@ -784,7 +785,7 @@ impl Cut {
     }
 }
 
-/// Whether the machine goes on, or has to wait for more text.
+/// True if the machine goes on, or has to wait for more text.
 enum Next {
     GoOn,
     Wait,

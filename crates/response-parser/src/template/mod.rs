@@ -105,8 +105,8 @@ pub enum Pieces {
     /// None but the raw text.
     #[default]
     None,
-    /// [`Event::Arguments`]. Where a family writes calls in JSON or parameter by parameter, they come with the
-    /// text; of a list of calls, and of other languages than JSON, once the call ends.
+    /// [`Event::Arguments`]. If a family writes calls in JSON or parameter by parameter, they come
+    /// with the text; of a list of calls, and of other languages than JSON, once the call ends.
     Arguments,
 }
 
@@ -150,7 +150,8 @@ pub enum TemplateRelease {
     V5_24,
 }
 
-/// What becomes of a call that cannot be read, or was cut off. Templates of the reference's language always fail.
+/// The fate of a call that cannot be read, or was cut off. Templates of the reference's language
+/// always fail.
 ///
 /// ```
 /// use response_parser::{Broken, Family, ResponseTemplate};
@@ -166,8 +167,8 @@ pub enum TemplateRelease {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Broken {
-    /// An event, and the text of what cannot be read is content. What was cut off is not: it would have
-    /// become a call.
+    /// An event, and the text of what cannot be read is content. A call that was cut off is not: it
+    /// would have become a call.
     #[default]
     Content,
     /// An event alone.
@@ -189,17 +190,17 @@ pub struct ResponseTemplateBuilder {
 }
 
 impl ResponseTemplateBuilder {
-    /// How faithful to be where the reference implementation fails; [`Mode::Lenient`] unless
-    /// told. For templates the modes differ in one thing: what is wrong with a content
-    /// parser's arguments fails in the lenient mode when the template is loaded, in the
-    /// reference's when the parser is used.
+    /// Says how faithful to be where the reference implementation fails; [`Mode::Lenient`] unless
+    /// told. For templates the modes differ in one thing: what is wrong with a content parser's
+    /// arguments fails in the lenient mode when the template is loaded, in the reference's when the
+    /// parser is used.
     #[must_use]
     pub fn with_mode(mut self, mode: Mode) -> Self {
         self.mode = mode;
         self
     }
 
-    /// What to make of values that JSON cannot hold; [`Unrepresentable::Refuse`] unless told.
+    /// Says what to make of values that JSON cannot hold; [`Unrepresentable::Refuse`] unless told.
     #[must_use]
     pub fn with_unrepresentable(mut self, unrepresentable: Unrepresentable) -> Self {
         self.unrepresentable = unrepresentable;
@@ -220,7 +221,7 @@ impl ResponseTemplateBuilder {
         self
     }
 
-    /// What becomes of a call that cannot be read; [`Broken::Content`] unless told.
+    /// Says what becomes of a call that cannot be read; [`Broken::Content`] unless told.
     #[must_use]
     pub fn with_broken(mut self, broken: Broken) -> Self {
         self.broken = broken;
@@ -275,7 +276,7 @@ impl ResponseTemplateBuilder {
     }
 }
 
-/// What a response follows: the prompt's end, and the tools that were offered.
+/// The context of a response: the prompt's end, and the tools that were offered.
 ///
 /// ```
 /// use response_parser::{Family, ResponseTemplate, Turn};
@@ -299,13 +300,13 @@ pub struct Turn<'a> {
     specials: &'a [&'a str],
 }
 
-/// What a piece of a response is, where its tokens are known.
+/// The kind of a piece of a response, if its tokens are known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Piece {
     /// A special token of the tokenizer's.
     Special,
-    /// Any other text. What is spelt like a special token in it is none.
+    /// Any other text. Text that is spelt like a special token in it is none.
     Text,
 }
 
@@ -324,8 +325,8 @@ impl<'a> Turn<'a> {
         Turn::new().with_prefix(prefix)
     }
 
-    /// Sets the rendered prompt. What follows its last start anchor counts as the beginning
-    /// of the response: some prompts open the reasoning already.
+    /// Sets the rendered prompt. The text behind its last start anchor counts as the beginning of
+    /// the response: some prompts open the reasoning already.
     #[must_use]
     pub fn with_prefix(mut self, prefix: &'a str) -> Turn<'a> {
         self.prefix = Some(prefix);
@@ -386,8 +387,8 @@ impl ResponseTemplate {
 
     /// Starts to read a response that arrives in pieces.
     ///
-    /// What the prefix already settles is thrown away; [`ResponseTemplate::stream_with`]
-    /// gives it.
+    /// The events that the prefix already settles are thrown away;
+    /// [`ResponseTemplate::stream_with`] gives them.
     ///
     /// # Errors
     ///
@@ -412,9 +413,9 @@ impl ResponseTemplate {
         TemplateStream::new(self.inner.clone(), tools, turn.specials, prefix, events)
     }
 
-    /// What of a rendered prompt belongs to the response already: all behind its last
-    /// start anchor. `None` if it has no start anchor; [`Turn::after`] such a prompt
-    /// takes all of it for the response's, as the reference does.
+    /// Returns the part of a rendered prompt that belongs to the response already: all behind its
+    /// last start anchor. `None` if it has no start anchor; [`Turn::after`] such a prompt takes all
+    /// of it for the response's, as the reference does.
     ///
     /// # Errors
     ///

@@ -24,7 +24,7 @@ enum Part {
     Hole(String),
 }
 
-/// What is known of a mark at some place of a text.
+/// The knowledge about a mark at some place of a text.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Fit<'t> {
     /// It is there, and ends here.
@@ -37,7 +37,7 @@ pub(super) enum Fit<'t> {
     No,
 }
 
-/// Whether more text may come.
+/// True if more text may come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Ahead {
     More,
@@ -80,7 +80,7 @@ impl Shape {
         }
     }
 
-    /// Whether the text that the shape starts with holds one of these.
+    /// Tells whether the text that the shape starts with holds one of these.
     pub(super) fn is_of(&self, specials: &[String]) -> bool {
         specials
             .iter()

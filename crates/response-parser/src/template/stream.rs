@@ -57,7 +57,7 @@ pub enum Event {
     RegionClose {
         /// The field's name.
         field: Arc<str>,
-        /// What the region's text became.
+        /// The value of the region's text.
         value: Json,
     },
     /// A piece of the JSON of a call's arguments, as servers stream them. Only if asked for, see [`Pieces`].
@@ -80,7 +80,7 @@ pub enum Event {
         text: String,
         /// The kind of the error, as [`ErrorKind::as_str`] has it.
         kind: String,
-        /// What is wrong.
+        /// The message of the error.
         message: String,
     },
 }
@@ -141,8 +141,8 @@ impl Event {
         }
     }
 
-    /// Joins chunks of one region that follow each other. What is left is the same for every
-    /// way of cutting a response.
+    /// Joins chunks of one region that follow each other. The events that are left are the same for
+    /// every way of cutting a response.
     ///
     /// ```
     /// use response_parser::{Event, Family, ResponseTemplate, Turn};
@@ -181,7 +181,7 @@ impl Event {
 #[non_exhaustive]
 #[derive(serde::Serialize, serde::Deserialize)]
 pub struct Finished {
-    /// What happened since the last feed.
+    /// The events since the last feed.
     pub events: Vec<Event>,
     /// The message.
     pub message: Json,
@@ -212,7 +212,7 @@ pub struct TemplateStream {
 /// text may have.
 const SPELT: char = '\u{FDD0}';
 
-/// What was given of the open region of text.
+/// The text that was given of the open region.
 #[derive(Default)]
 struct Shown {
     /// Something that is not blank came.
@@ -256,7 +256,7 @@ impl<'s> PartialValue<'s> {
         self.field
     }
 
-    /// What is known of the region's JSON, before any transform.
+    /// Returns the region's JSON so far, before any transform.
     #[must_use]
     pub fn json(&self) -> &'s PartialJson {
         self.json
@@ -316,9 +316,9 @@ impl TemplateStream {
     ///
     /// # Errors
     ///
-    /// Where a region's text does not become a value, or a budget is used up. The stream is
-    /// over then: every later call fails in the same way. To have the events that came before
-    /// the failure, use [`TemplateStream::feed_into`].
+    /// A region's text does not become a value, or a budget is used up. The stream is over then:
+    /// every later call fails in the same way. To have the events that came before the failure, use
+    /// [`TemplateStream::feed_into`].
     pub fn feed(&mut self, chunk: &str) -> Result<Vec<Event>, Error> {
         let mut events = Vec::new();
         self.feed_into(chunk, &mut events)?;
@@ -335,9 +335,10 @@ impl TemplateStream {
         self.run(Phase::Growing, events)
     }
 
-    /// Takes pieces of the text of which it is known whether they are special tokens, and appends what they settle.
-    /// What is spelt like one of the turn's special tokens in other pieces is no mark; and a mark that is one
-    /// ends even a string. From the first pieces on, text is given by this alone.
+    /// Takes pieces of the text of which it is known whether they are special tokens, and appends
+    /// what they settle. Text that is spelt like one of the turn's special tokens in other pieces
+    /// is no mark; and a mark that is one ends even a string. From the first pieces on, text is
+    /// given by this alone.
     ///
     /// # Errors
     ///
@@ -586,7 +587,7 @@ impl Streamed<'_> {
         self.template.fields[field].name.clone()
     }
 
-    /// Whether blanks around the region's text, or a region of nothing else, do not count.
+    /// Tells whether blanks around the region's text, or a region of nothing else, do not count.
     fn is_text(&self, field: usize) -> bool {
         self.template.language == Language::Extended
             && matches!(self.template.fields[field].parser.kind, Kind::Text)
@@ -675,7 +676,7 @@ impl Streamed<'_> {
 
     fn names(&self, field: usize) -> Names {
         let call = self.template.fields[field].call.as_ref();
-        // What has no mark of its own is a call only if it is of a tool.
+        // A call without a mark of its own is one only if it is of a tool.
         match call.is_some_and(|call| call.bare) && !self.tools.is_empty() {
             true => Names::Offered,
             false => self.inner.names,
@@ -719,7 +720,7 @@ impl Streamed<'_> {
         }
     }
 
-    /// How many calls the field has.
+    /// Returns the number of calls that the field has.
     fn count(&self, field: usize) -> usize {
         match self.output.get(&key(&self.template.fields[field])) {
             Some(Value::Array(calls)) => calls.len(),
@@ -884,7 +885,7 @@ impl Regions for Streamed<'_> {
             to,
             parameters: &scan.parameters,
             open: scan.in_value(),
-            // What may turn out to be no call has no pieces.
+            // A region that may turn out to be no call has no pieces.
             may: &|name| match names {
                 Names::Offered => tools.has(name),
                 Names::Any => !call.bare,
@@ -943,7 +944,7 @@ impl Regions for Streamed<'_> {
             captures: &captures,
             parameters: &[],
         };
-        // What is no list of calls so far is reported as cut off, like the rest.
+        // A text that is no list of calls so far is reported as cut off, like the rest.
         let value = content::call(spec, call, self.tools, self.names(field), &found);
         if let Ok(value) = value.map(|value| self.plain_value(value)) {
             let json = to_json(value.clone(), self.inner.beyond)?;

@@ -22,9 +22,9 @@ const MAX_PARTS: usize = 256;
 /// For each tool, the types of each argument.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Tools {
-    /// Those that a schema names, as the reference looks for them.
+    /// The types that a schema names, as the reference looks for them.
     types: HashMap<String, HashMap<String, Vec<String>>>,
-    /// Those that its values can have: also by reference, by `enum` and `const`.
+    /// The types that its values can have: also by reference, by `enum` and `const`.
     wide: HashMap<String, HashMap<String, Types>>,
 }
 
@@ -44,11 +44,11 @@ pub(super) struct Tools {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Names {
-    /// All. What a family's calls have no mark of their own for must be of an offered tool all the same, if any
-    /// are on offer.
+    /// All. A family's calls without a mark of their own must be of an offered tool all the same,
+    /// if any are on offer.
     #[default]
     Any,
-    /// Those of the tools on offer.
+    /// The names of the tools on offer.
     Offered,
 }
 
@@ -115,7 +115,7 @@ impl Types {
                     .iter()
                     .filter_map(Json::as_str)
                     .for_each(|name| types.add(name)),
-                // What `enum` and `const` say counts where no type does.
+                // If there is no type, `enum` and `const` count.
                 _ => {
                     let listed = schema["enum"].as_array().into_iter().flatten();
                     listed
@@ -178,12 +178,12 @@ impl Tools {
         self.types.is_empty()
     }
 
-    /// Whether the tool is on offer.
+    /// Tells whether the tool is on offer.
     pub(super) fn has(&self, name: &str) -> bool {
         self.wide.contains_key(name)
     }
 
-    /// Whether the tool has a parameter of that name.
+    /// Tells whether the tool has a parameter of that name.
     pub(super) fn has_parameter(&self, name: &str, key: &str) -> bool {
         self.wide
             .get(name)
@@ -220,7 +220,7 @@ impl Tools {
         types.text.then(|| types.read(word).unwrap_or_else(text))
     }
 
-    /// Whether an argument that is written as text is that text, whatever it is.
+    /// Tells whether an argument that is written as text is that text, whatever it is.
     pub(super) fn is_text(&self, name: &str, key: &str, plain: Plain) -> bool {
         let types = self.types_of(name, key);
         let only = Types {
@@ -230,7 +230,7 @@ impl Tools {
         types == only || types == Types::NONE && plain == Plain::Text
     }
 
-    /// Whether an argument that is a string of JSON stays one.
+    /// Tells whether an argument that is a string of JSON stays one.
     pub(super) fn keeps_text(&self, name: &str, key: &str) -> bool {
         let types = self.types_of(name, key);
         types.text || types == Types::NONE

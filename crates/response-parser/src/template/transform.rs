@@ -11,7 +11,7 @@ use crate::value::{Object, Value};
 /// A structure whose strings may be placeholders such as `{content.name}`.
 pub(super) enum Structure {
     Placeholder(Placeholder),
-    /// Of the extended language: the first of the paths that leads to a value.
+    /// In the extended language: the first of the paths that leads to a value.
     Any {
         paths: Vec<Vec<Text<'static>>>,
         /// Without any value, the member is left out of its map.
@@ -29,7 +29,7 @@ pub(super) struct Placeholder {
     alone: bool,
 }
 
-/// What becomes of the scope when a structure is filled.
+/// The treatment of the scope when a structure is filled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Use {
     /// It stays as it is.
@@ -38,7 +38,7 @@ pub(super) enum Use {
     Take,
 }
 
-/// What placeholders stand for; a later name hides an earlier one.
+/// The values that placeholders stand for; a later name hides an earlier one.
 pub(super) struct Scope<'s, 't> {
     pub(super) captures: &'s [(&'s str, &'t str)],
     pub(super) values: Object<'t>,
@@ -162,8 +162,8 @@ impl Structure {
         }))
     }
 
-    /// Where in the scope the value comes from that the filled structure has at `path`, if
-    /// it comes from one place as it is.
+    /// Returns the place in the scope from which the value comes that the filled structure has at
+    /// `path`, if it comes from one place as it is.
     pub(super) fn source(&self, path: &[&str]) -> Option<Vec<Text<'static>>> {
         match self {
             Structure::Placeholder(Placeholder { path: from, .. }) => {

@@ -128,7 +128,7 @@ impl<'m, M: Model> LocalModel<'m, M> {
         self
     }
 
-    /// Whether the chat template writes tools and calls itself.
+    /// Tells whether the chat template writes tools and calls itself.
     fn shows_tools(&self, chat: &Chat<'_>) -> Result<bool, Error> {
         Ok(self.chat.source_for(chat)?.contains("tools"))
     }

@@ -204,9 +204,9 @@ impl ChatTemplates {
 }
 
 impl ChatTemplates {
-    /// A conversation up to the opening of the model's answer, behind a system's turn.
-    /// `tools` are shown by the template if there are any. Where the template refuses a
-    /// system's turn, its text goes before the first of the turns.
+    /// A conversation up to the opening of the model's answer, behind a system's turn. `tools` are
+    /// shown by the template if there are any. If the template refuses a system's turn, its text
+    /// goes before the first of the turns.
     ///
     /// ```
     /// use serde_json::json;

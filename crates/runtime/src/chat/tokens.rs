@@ -26,7 +26,7 @@ use crate::{Error, ErrorKind};
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct EncodedChat {
-    /// What was encoded.
+    /// The chat that was encoded.
     pub rendered: Rendered,
     /// The tokens. Special tokens are those that the template wrote; none are
     /// added.
@@ -77,7 +77,7 @@ impl EncodedChat {
     }
 }
 
-/// Where the padding of shorter chats goes.
+/// The side of the padding of shorter chats.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum PaddingSide {
     /// Before the chat, so that all end together: for generating.
@@ -108,7 +108,7 @@ pub struct Batch {
     pub chats: Vec<EncodedChat>,
     /// Their tokens, rows of the same length.
     pub tokens: Vec<Vec<u32>>,
-    /// What a model looks at: true for tokens of the chat, false for padding.
+    /// The tokens that a model looks at: true for tokens of the chat, false for padding.
     pub attention_mask: Vec<Vec<bool>>,
 }
 

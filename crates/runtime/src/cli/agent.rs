@@ -24,7 +24,7 @@ use super::{Failure, Format, Notes, Output, Verdict, read_json, read_stdin, say}
 #[derive(Debug, clap::Args)]
 #[command(after_help = TOOLS)]
 pub(crate) struct Args {
-    /// What the agent is asked; `-` for standard input.
+    /// The task of the agent; `-` for standard input.
     #[arg(long, value_name = "TEXT")]
     prompt: String,
 
@@ -37,7 +37,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "FILE")]
     schema: Option<PathBuf>,
 
-    /// What the model is told before everything else.
+    /// A text that the model reads before everything else.
     #[arg(long, value_name = "TEXT")]
     system: Option<String>,
 
@@ -45,7 +45,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "FILE")]
     messages: Option<PathBuf>,
 
-    /// How often the model is asked, at most.
+    /// The greatest number of requests to the model.
     #[arg(long, value_name = "N", default_value_t = 10)]
     max_steps: usize,
 
@@ -61,8 +61,8 @@ pub(crate) struct Args {
     #[arg(long)]
     must_finish: bool,
 
-    /// How the model writes calls, by the name of a ready-made format. Default:
-    /// what the markers in its chat template tell.
+    /// The ready-made format in which the model writes calls, by its name. Default: what the
+    /// markers in its chat template tell.
     #[arg(long, value_name = "NAME")]
     format: Option<Family>,
 
@@ -188,7 +188,7 @@ pub(crate) fn run(args: &Args, format: Format, notes: Notes) -> Result<Output, F
     })
 }
 
-/// Whether steps are told on standard error as they come.
+/// True if steps are told on standard error as they come.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Told {
     Each,
@@ -199,7 +199,7 @@ enum Told {
 struct Narrated<M> {
     model: M,
     told: Told,
-    /// How many messages were there before the last step.
+    /// The number of messages that were there before the last step.
     heard: usize,
 }
 

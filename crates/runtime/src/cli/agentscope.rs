@@ -12,7 +12,7 @@ use tokenmold::response_parser::{Error, Unrepresentable};
 
 use super::{Failure, Output, Verdict, read_json};
 
-/// What a response is made of.
+/// The parts that a response is made of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Form {
     /// JSON in a block that is fenced as `json`.
@@ -21,11 +21,11 @@ pub(crate) enum Form {
     MarkdownCode,
     /// Parts, each between tags of its own.
     Tags,
-    /// What a regular expression finds, with the groups `name` and `content`.
+    /// The matches of a regular expression, with the groups `name` and `content`.
     Regex,
 }
 
-/// What the text parsers are told.
+/// The arguments of the text parsers.
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "AgentScope")]
 pub(crate) struct AgentScopeArgs {
@@ -64,8 +64,8 @@ pub(crate) struct AgentScopeArgs {
     #[arg(long, value_name = "NAME")]
     language: Option<String>,
 
-    /// What the instruction shows in the place of the response: a text, or JSON.
-    /// The whole instruction, for `regex`.
+    /// The instruction's stand-in for the response: a text, or JSON. The whole instruction, for
+    /// `regex`.
     #[arg(long, value_name = "TEXT")]
     hint: Option<String>,
 
@@ -73,17 +73,16 @@ pub(crate) struct AgentScopeArgs {
     #[arg(long)]
     instruction: bool,
 
-    /// What of the dictionary goes into memory: `true`, `false`, a key, or keys
-    /// with commas between them. With this or one of the next two the result has
-    /// a part for each.
+    /// The part of the dictionary that goes into memory: `true`, `false`, a key, or keys with
+    /// commas between them. With this or one of the next two the result has a part for each.
     #[arg(long, value_name = "KEYS")]
     memory_keys: Option<String>,
 
-    /// What of it is the message's content.
+    /// The part of it that is the message's content.
     #[arg(long, value_name = "KEYS")]
     content_keys: Option<String>,
 
-    /// What of it is the message's metadata.
+    /// The part of it that is the message's metadata.
     #[arg(long, value_name = "KEYS")]
     metadata_keys: Option<String>,
 }
@@ -296,7 +295,7 @@ impl AgentScopeArgs {
         }
         let parsed = match parser.parse(text()?.as_str()) {
             Ok(parsed) => parsed,
-            // What the model is to be told is worth more than an error.
+            // The message for the model is worth more than an error.
             Err(error) => {
                 let feedback = error.feedback();
                 return Ok(Output {

@@ -19,11 +19,11 @@ use super::{Failure, Notes, Output, Verdict, read};
 
 /// A line, read.
 struct Line {
-    /// What tells it apart: its `id`, or its number from 1.
+    /// The name of the line: its `id`, or its number from 1.
     id: Value,
     messages: Vec<Value>,
     system: Option<String>,
-    /// What binds it in place of the options' rule, as it is written.
+    /// The rule that binds it in place of the options' rule, as it is written.
     own: Option<Own>,
     max_tokens: Option<usize>,
     temperature: Option<f32>,
@@ -37,7 +37,7 @@ enum Own {
     Regex(String),
 }
 
-/// What a line may say.
+/// The members that a line may have, because others are likely misspelt.
 const KEYS: [&str; 9] = [
     "id",
     "prompt",
@@ -122,14 +122,14 @@ impl Line {
     }
 }
 
-/// What a line came to, or why it came to nothing.
+/// The result of a line, or the reason why there is none.
 type Outcome<T> = Result<T, String>;
 
-/// How many lines are handed to the lanes at a time, for each lane: results are
+/// The number of lines that are handed to the lanes at a time, for each lane, because results are
 /// written, and constraints freed, behind each such part.
 const LINES_A_LANE: usize = 16;
 
-/// How the lines ended.
+/// The numbers of lines by their ends.
 #[derive(Default)]
 struct Counts {
     complete: usize,
@@ -149,7 +149,7 @@ pub(crate) fn run(args: &Args, file: &Path, notes: Notes) -> Result<Output, Fail
     let loaded = args.model.load(notes)?;
     let shared = match (&means.rule, args.shares_rule()) {
         (Some(rule), true) => Some(Arc::new(Compiled::new(
-            rule,
+            &rule.automaton,
             loaded.tokenizer.vocabulary(),
         )?)),
         _ => None,
@@ -254,7 +254,7 @@ fn prepare<'c>(
 ) -> Outcome<(Ready, BatchRequest<'c>)> {
     let own = match &line.own {
         None => None,
-        Some(Own::Regex(regex)) => Some(Rule::Regex(regex.clone())),
+        Some(Own::Regex(regex)) => Some(Rule::regex(regex)),
         Some(Own::Schema(text)) => {
             let json = serde_json::from_str(text).map_err(|e| e.to_string())?;
             Some(rule_of(&json, &args.options).map_err(|e| e.to_string())?)
@@ -286,8 +286,8 @@ fn prepare<'c>(
     let request = args.request(&ready, sampling).with_max_tokens(max_tokens);
     let mut request = BatchRequest::new(request);
     if let Some(compiled) = &ready.compiled {
-        let guide = compiled.guide();
-        request = request.with_compile(move || Ok(guide));
+        let guide = compiled.constraint.guide();
+        request = request.with_constraint(guide);
     }
     Ok((ready, request))
 }

@@ -24,7 +24,7 @@ use super::{Failure, Format as Reader, Notes, Output, Verdict, say, write_out};
 /// Arguments of `tokenmold chat`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// What the model is told before everything else.
+    /// A text that the model reads before everything else.
     #[arg(long, value_name = "TEXT")]
     system: Option<String>,
 
@@ -35,9 +35,9 @@ pub(crate) struct Args {
     #[arg(long, value_name = "FILE")]
     tools: Option<PathBuf>,
 
-    /// How the model writes calls and reasoning, by the name of a ready-made
-    /// format. Default: what the markers in its chat template tell. Reasoning is
-    /// free, and what answers are bound by counts behind it.
+    /// The ready-made format in which the model writes calls and reasoning, by its name. Default:
+    /// what the markers in its chat template tell. Reasoning is free, and what answers are bound by
+    /// counts behind it.
     #[arg(long, value_name = "NAME")]
     format: Option<String>,
 
@@ -142,7 +142,7 @@ pub(crate) fn run(args: &Args, format: Reader, notes: Notes) -> Result<Output, F
             Ok(Next::Read) => {}
             Ok(Next::Quit) => break,
             Err(Failure::ReaderGone) => return Err(Failure::ReaderGone),
-            // What went wrong with one line does not end the chat.
+            // An error of one line does not end the chat.
             Err(failure) => failure.print(Reader::Text),
         }
     }
@@ -154,7 +154,7 @@ pub(crate) fn run(args: &Args, format: Reader, notes: Notes) -> Result<Output, F
     })
 }
 
-/// What comes after a line.
+/// The step that comes after a line.
 enum Next {
     Read,
     Quit,
@@ -173,9 +173,9 @@ struct Conversation<'a> {
     constraint: Option<Compiled>,
     /// The schema that answers are of, for telling the model.
     schema: Option<Value>,
-    /// What answers are bound by.
+    /// The rule that binds answers.
     rule: Option<Rule>,
-    /// What may be called.
+    /// The tools that may be called.
     tools: Vec<Value>,
     /// Calls whose results are still to be said.
     calls: VecDeque<ToolCall>,
@@ -278,7 +278,7 @@ impl Conversation<'_> {
     /// Binds answers from now on.
     fn bind(&mut self, schema: Option<&Path>, regex: Option<&str>) -> Result<(), Failure> {
         if let Some(rule) = read_rule(schema, regex, &self.args.options, Use::Generate)? {
-            self.constraint = Some(Compiled::new(&rule, self.tokenizer.vocabulary())?);
+            self.constraint = Some(Compiled::new(&rule.automaton, self.tokenizer.vocabulary())?);
             self.schema = rule.schema().cloned();
             if self.notes == Notes::Show {
                 say(&rule.warnings());
@@ -296,10 +296,10 @@ impl Conversation<'_> {
     /// Offers the tools of a file from now on.
     fn offer(&mut self, file: &Path) -> Result<(), Failure> {
         let before = std::mem::replace(&mut self.tools, read_tools(file)?);
-        // What cannot be bound is said now.
-        let tried = self.response("").and_then(|speech| {
-            Compiled::of_tags(|v| speech.format.compile(v), self.tokenizer.vocabulary())
-        });
+        // A schema that cannot be bound is refused now.
+        let tried = self
+            .response("")
+            .and_then(|speech| Compiled::new(&speech.format.into(), self.tokenizer.vocabulary()));
         if let Err(failure) = tried {
             self.tools = before;
             return Err(failure);
@@ -310,7 +310,7 @@ impl Conversation<'_> {
         Ok(())
     }
 
-    /// How the model writes an answer to that prompt.
+    /// Returns the form in which the model writes an answer to that prompt.
     fn response(&self, prompt: &str) -> Result<Speech, Failure> {
         let form = match &self.args.format {
             Some(name) => Form::Named(name),
@@ -320,7 +320,7 @@ impl Conversation<'_> {
         Speech::new(form, &self.messages, &self.tools, rule, options, prompt)
     }
 
-    /// What a call has resulted in; the model goes on when it knows all.
+    /// Takes the result of a call; the model goes on when it knows all.
     fn result(&mut self, line: &str) -> Result<(), Failure> {
         if let Some(call) = self.calls.pop_front() {
             self.messages.push(call.answer(line));
@@ -331,7 +331,7 @@ impl Conversation<'_> {
         }
     }
 
-    /// What the model is given.
+    /// Returns the prompt for the model.
     fn prompt(&self) -> Result<String, Failure> {
         let of_schema = self.schema.as_ref().map(chatml::schema_system);
         let system = match (&self.system, &of_schema) {
@@ -377,7 +377,7 @@ impl Conversation<'_> {
     fn answer_in_form(&mut self) -> Result<Value, Failure> {
         let prompt = self.prompt()?;
         let Speech { format, template } = self.response(&prompt)?;
-        let bound = Compiled::of_tags(|v| format.compile(v), self.tokenizer.vocabulary())?;
+        let bound = Compiled::new(&format.into(), self.tokenizer.vocabulary())?;
         let before = self.constraint.replace(bound);
         let generation = self.answer();
         self.constraint = before;
@@ -411,12 +411,15 @@ impl Conversation<'_> {
             .with_max_tokens(self.max_tokens)
             .with_sampling(self.args.sampling.config());
         let mut screen = Screen::new(self.format, Marks::Colour, self.tokenizer);
-        let mut guide = self.constraint.as_ref().map(Compiled::guide);
+        let mut guide = self
+            .constraint
+            .as_ref()
+            .map(|bound| bound.constraint.guide());
         let interrupt = self.interrupt.clone();
         interrupt.begin();
         let generation = self.session.generate(
             &request,
-            guide.as_deref_mut().map(|guide| guide as _),
+            guide.as_mut().map(|guide| guide as _),
             &mut |event| match interrupt.is_stopped() {
                 true => Flow::Stop,
                 false => screen.show(event),

@@ -5,11 +5,11 @@ use std::path::{Path, PathBuf};
 
 use clap::ArgGroup;
 use serde_json::{Value, json};
-use tokenmold::fsm_index::{ByteAutomaton, Guide, TokenId, TokenMask, Vocabulary};
+use tokenmold::fsm_index::{AnyGuide, TokenId, TokenMask, Vocabulary};
 use tokenmold::schema_regex::ledger::{Entry, Status};
 use tokenmold::tokenizer::{Surround, Tokenizer};
 
-use super::compiled::{Bound, Compiled};
+use super::compiled::Compiled;
 use super::rule::{RULES, RuleArgs};
 use super::schema::{SchemaOptions, Use};
 use super::style::{Paint, Style};
@@ -46,27 +46,21 @@ pub(crate) fn run(args: &Args) -> Result<Output, Failure> {
     }
     let tokens = tokenise(&file, &vocabulary, &text)?;
     let mut report = Report::new(rule.schema().is_some());
-    match Compiled::new(&rule, &vocabulary)?.index {
-        Bound::Schema(index) => {
-            report.ledger = index.automaton().ledger();
-            report.follow(Guide::new(index), &vocabulary, &text, &tokens);
-        }
-        Bound::Regex(index) => report.follow(Guide::new(index), &vocabulary, &text, &tokens),
-        Bound::Tags(index) => report.follow(Guide::new(index), &vocabulary, &text, &tokens),
-        Bound::Grammar(index) => {
-            report.follow(Guide::new(index.clone()), &vocabulary, &text, &tokens);
-            if report.verdict == Verdict::Bad {
-                let (shown, place) = grammar::place(index.automaton(), &text);
-                report.text += &shown;
-                report.outcome["place"] = place;
-            }
-        }
+    let constraint = Compiled::new(&rule.automaton, &vocabulary)?.constraint;
+    report.ledger = constraint.ledger();
+    report.follow(&mut *constraint.guide(), &text, &tokens);
+    if let Some(automaton) = constraint.grammar()
+        && report.verdict == Verdict::Bad
+    {
+        let (shown, place) = grammar::place(automaton, &text);
+        report.text += &shown;
+        report.outcome["place"] = place;
     }
     Ok(report.output())
 }
 
-/// The tokenizer's own cut of the text. Where the tokenizer would change the
-/// text (a blank put before it, say), the text is cut into single bytes.
+/// The tokenizer's own cut of the text. If the tokenizer would change the text (a blank put before
+/// it, say), the text is cut into single bytes.
 fn tokenise(file: &Path, vocabulary: &Vocabulary, text: &[u8]) -> Result<Vec<TokenId>, Failure> {
     let tokenizer =
         Tokenizer::from_json(&read(file)?).map_err(|e| Failure::of(file.display(), e))?;
@@ -108,7 +102,7 @@ struct Report {
     steps: Vec<Value>,
     outcome: Value,
     verdict: Verdict,
-    /// What became of the keywords, where the rule is a schema.
+    /// The fate of each keyword, if the rule is a schema.
     ledger: Vec<Entry>,
 }
 
@@ -125,13 +119,7 @@ impl Report {
         }
     }
 
-    fn follow<A: ByteAutomaton>(
-        &mut self,
-        mut guide: Guide<A>,
-        vocabulary: &Vocabulary,
-        text: &[u8],
-        tokens: &[TokenId],
-    ) {
+    fn follow(&mut self, guide: &mut dyn AnyGuide, text: &[u8], tokens: &[TokenId]) {
         let _ = writeln!(
             self.text,
             "{}",
@@ -140,9 +128,9 @@ impl Report {
         );
         let mut at = 0;
         for &token in tokens {
-            let bytes = bytes_of(vocabulary, token);
+            let bytes = bytes_of(guide.vocabulary(), token).to_vec();
             let allowed = guide.mask().ok().map(TokenMask::count);
-            let shown = format!("{:?}", String::from_utf8_lossy(bytes));
+            let shown = format!("{:?}", String::from_utf8_lossy(&bytes));
             let taken = guide.advance(token);
             let paint = if taken.is_ok() {
                 Paint::Good

@@ -1,7 +1,8 @@
-//! What the program does without a command: the main job, from end to end.
+//! The program without a command: the main job, from end to end.
 
 use std::time::Instant;
 
+use constraint::Automaton;
 use serde_json::{Value, json};
 use tokenmold::embedded::{self, DEMO_REQUEST, DEMO_SCHEMA};
 use tokenmold::generate::{Flow, Generation, Prompt, Request, Session};
@@ -10,13 +11,12 @@ use tokenmold::schema_regex;
 
 use super::compiled::Compiled;
 use super::figures::{describe, figures};
-use super::rule::Rule;
 use super::screen::{Marks, Screen};
 use super::style::{Paint, Style};
 use super::{Failure, Format, Output, Verdict, write_out};
 
-/// How the text becomes a message of a chat: the whole of it is the content,
-/// and it is JSON.
+/// The response schema by which the text becomes a message of a chat: the whole of it is the
+/// content, because it is JSON.
 const RESPONSE_SCHEMA: &str = r#"{
   "type": "object",
   "properties": {
@@ -41,11 +41,14 @@ pub(crate) fn run(format: Format) -> Result<Output, Failure> {
         .map_err(|e| Failure::of("the built-in schema", e))?;
     let to_regex = start.elapsed();
     let mut loaded = embedded::load().map_err(|e| Failure::of("the embedded model", e))?;
-    let compiled = Compiled::new(&Rule::Regex(regex.clone()), loaded.tokenizer.vocabulary())?;
+    let compiled = Compiled::new(
+        &Automaton::Regex(regex.clone()),
+        loaded.tokenizer.vocabulary(),
+    )?;
     text.line(format!(
         "-> a regular expression of {} bytes in {to_regex:.0?} -> an automaton of {} states in {:.0?}",
         regex.len(),
-        compiled.size().0,
+        compiled.constraint.size().count,
         compiled.time,
     ))?;
 
@@ -71,9 +74,9 @@ pub(crate) fn run(format: Format) -> Result<Output, Failure> {
         style.paint(Paint::Faint, "with the mask:   ")
     ))?;
     let mut screen = Screen::new(format, Marks::Always, &loaded.tokenizer);
-    let mut guide = compiled.guide();
+    let mut guide = compiled.constraint.guide();
     let bound = session
-        .generate(&request, Some(guide.as_mut()), &mut |event| {
+        .generate(&request, Some(&mut guide), &mut |event| {
             screen.show(event)
         })
         .map_err(|e| Failure::new(e.to_string()))?;
@@ -123,7 +126,7 @@ fn from_constant(json: &str) -> Result<Value, Failure> {
     serde_json::from_str(json).map_err(|e| Failure::of("a built-in constant", e))
 }
 
-/// Whether a text is a value of the schema, judged without the automaton.
+/// Tells whether a text is a value of the schema, judged without the automaton.
 fn is_valid(schema: &Value, text: &str) -> Result<bool, Failure> {
     let Ok(value) = serde_json::from_str(text) else {
         return Ok(false);

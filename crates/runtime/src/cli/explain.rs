@@ -1,4 +1,4 @@
-//! What becomes of each keyword of a schema.
+//! The fate of each keyword of a schema.
 
 use std::fmt::Write as _;
 use std::path::PathBuf;

@@ -1,11 +1,11 @@
-//! How a generation ended and what it cost, for people and for machines.
+//! The end of a generation and its cost, for people and for machines.
 
 use serde_json::{Value, json};
 use tokenmold::generate::{Finish, Generation};
 
 use super::compiled::Compiled;
 
-/// How it ended and what it cost, for people.
+/// Returns its end and its cost, for people.
 pub(crate) fn figures(generation: &Generation, compiled: Option<&Compiled>) -> String {
     let timings = &generation.timings;
     let forced = generation.forced.iter().filter(|&&f| f).count();
@@ -20,11 +20,11 @@ pub(crate) fn figures(generation: &Generation, compiled: Option<&Compiled>) -> S
         timings.prefill,
     )];
     if let Some(compiled) = compiled {
-        let stats = compiled.stats();
+        let stats = compiled.constraint.stats();
         let each = timings.mask / u32::try_from(generation.masks.max(1)).unwrap_or(u32::MAX);
-        let (size, unit) = compiled.size();
+        let size = compiled.constraint.size();
         lines.push(format!(
-            "constraint: compiled in {:.1?}, {size} {unit}; {} masks of {:.1?} on average, {} distinct rows of {} bytes in all",
+            "constraint: compiled in {:.1?}, {size}; {} masks of {:.1?} on average, {} distinct rows of {} bytes in all",
             compiled.time, generation.masks, each, stats.rows, stats.row_bytes,
         ));
     }
@@ -68,10 +68,10 @@ pub(crate) fn describe(
         },
     });
     if let Some(compiled) = compiled {
-        let stats = compiled.stats();
+        let stats = compiled.constraint.stats();
         described["constraint"] = json!({
             "compile_seconds": compiled.time.as_secs_f64(),
-            compiled.size().1: compiled.size().0,
+            compiled.constraint.size().unit: compiled.constraint.size().count,
             "masks": generation.masks,
             "rows": stats.rows,
             "row_bytes": stats.row_bytes,

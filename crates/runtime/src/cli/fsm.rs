@@ -7,7 +7,7 @@ use tokenmold::fsm_index::{Config, Dfa, Symbols, Trace};
 use super::schema::Language;
 use super::{Failure, Output, Verdict};
 
-/// What the symbols of the automaton are.
+/// The symbols of the automaton.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum Over {
     /// Unicode characters.

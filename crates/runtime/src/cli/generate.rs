@@ -34,7 +34,7 @@ pub(crate) struct Args {
     #[command(flatten)]
     pub(super) asked: Asked,
 
-    /// What the model is told before that. Default: the schema, if there is one.
+    /// A text that the model reads before that. Default: the schema, if there is one.
     #[arg(long, value_name = "TEXT")]
     pub(super) system: Option<String>,
 
@@ -61,7 +61,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "N", default_value_t = 256)]
     pub(super) max_tokens: usize,
 
-    /// Where to write the result, in place of standard output.
+    /// The file for the result, in place of standard output.
     #[arg(long, value_name = "FILE")]
     pub(super) out: Option<PathBuf>,
 
@@ -70,9 +70,9 @@ pub(crate) struct Args {
     #[arg(long, value_enum, value_name = "END", default_value_t = BudgetArg::Complete)]
     budget: BudgetArg,
 
-    /// How a text comes to its end within the most tokens: soft begins nothing near it
-    /// that the text can do without, hard goes on as long as it can be completed, and
-    /// a number is that of the last tokens that are soft.
+    /// The end of a text within the most tokens: soft begins nothing near it that the text can do
+    /// without, hard goes on as long as it can be completed, and a number is that of the last
+    /// tokens that are soft.
     #[arg(long, value_name = "soft|hard|N", default_value = "soft", value_parser = landing)]
     landing: Landing,
 
@@ -125,11 +125,11 @@ fn landing(text: &str) -> Result<Landing, String> {
     }
 }
 
-/// What the model is asked.
+/// The request to the model.
 #[derive(Debug, clap::Args)]
 #[group(required = true, multiple = false)]
 pub(super) struct Asked {
-    /// What the model is asked; `-` for standard input.
+    /// The request to the model; `-` for standard input.
     #[arg(long, value_name = "TEXT")]
     prompt: Option<String>,
 
@@ -146,8 +146,8 @@ pub(super) struct Asked {
     pub(super) batch: Option<PathBuf>,
 }
 
-/// What the output is as a message. With any of these it is read and printed as a
-/// message, and bound by the format if there is one.
+/// The message that the output is. With any of these it is read and printed as a message, and bound
+/// by the format if there is one.
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Messages")]
 struct MessageArgs {
@@ -157,8 +157,8 @@ struct MessageArgs {
     #[arg(long, value_name = "FILE")]
     tools: Option<PathBuf>,
 
-    /// How the model writes calls and reasoning, by the name of a ready-made
-    /// format. Default: what the markers in its chat template tell.
+    /// The ready-made format in which the model writes calls and reasoning, by its name. Default:
+    /// what the markers in its chat template tell.
     #[arg(long, value_name = "NAME")]
     format: Option<String>,
 
@@ -166,14 +166,13 @@ struct MessageArgs {
     #[arg(long, value_name = "FILE", conflicts_with = "format")]
     response_template: Option<PathBuf>,
 
-    /// How the output is read, by a file with a response schema. It does not bind
-    /// the output.
+    /// A file with the response schema by which the output is read. It does not bind the output.
     #[arg(long, value_name = "FILE", conflicts_with_all = ["format", "response_template"])]
     response_schema: Option<PathBuf>,
 }
 
 impl MessageArgs {
-    /// Where it is said how the model writes, if messages are wanted.
+    /// Returns the source that says how the model writes, if messages are wanted.
     fn form<'a>(&'a self, templates: &'a ChatTemplates, offers: bool) -> Option<Form<'a>> {
         match (&self.format, &self.response_template) {
             (Some(name), _) => Some(Form::Named(name)),
@@ -184,10 +183,10 @@ impl MessageArgs {
     }
 }
 
-/// How many most probable tokens a trace lists for each step.
+/// The number of most probable tokens that a trace lists for each step.
 const TRACED_PROBABILITIES: usize = 5;
 
-/// What binds and reads the outputs of a model, besides its own files.
+/// The rule that binds and the schema that reads the outputs of a model, besides its own files.
 pub(super) struct Means {
     pub(super) rule: Option<Rule>,
     pub(super) tools: Vec<Value>,
@@ -208,8 +207,8 @@ impl Args {
         self.asked.batch.is_some()
     }
 
-    /// Whether the rule binds all outputs in the same way: not by what a prompt has
-    /// begun already.
+    /// Tells whether the rule binds all outputs in the same way: not by what a prompt has begun
+    /// already.
     pub(super) fn shares_rule(&self) -> bool {
         let MessageArgs {
             tools,
@@ -286,13 +285,13 @@ impl Args {
         };
         let compiled = match (&speech, rule, shared) {
             _ if self.no_mask => None,
-            (Some(speech), ..) => Some(Arc::new(Compiled::of_tags(
-                |vocabulary| speech.format.compile(vocabulary),
+            (Some(speech), ..) => Some(Arc::new(Compiled::new(
+                &speech.format.clone().into(),
                 loaded.tokenizer.vocabulary(),
             )?)),
             (None, Some(_), Some(shared)) => Some(shared.clone()),
             (None, Some(rule), None) => Some(Arc::new(Compiled::new(
-                rule,
+                &rule.automaton,
                 loaded.tokenizer.vocabulary(),
             )?)),
             (None, None, _) => None,
@@ -368,7 +367,7 @@ pub(super) fn refusal(error: &tokenmold::Error) -> String {
     }
 }
 
-/// What is said to a model that knows no chats.
+/// Returns the text for a model that knows no chats.
 fn spoken(messages: &[Value]) -> Result<String, Failure> {
     match messages {
         [one] => Ok(one["content"].as_str().unwrap_or_default().to_owned()),
@@ -417,18 +416,18 @@ pub(crate) fn run(args: &Args, format: Format, notes: Notes) -> Result<Output, F
     let compiled = ready.compiled.as_deref();
     let request = args.request(&ready, args.sampling.config());
     let mut session = Session::new(&mut loaded.model, &loaded.tokenizer);
-    // What goes into a file is not shown.
+    // Output that goes into a file is not shown.
     let shown = match &args.out {
         Some(_) => Format::Json,
         None => format,
     };
     let mut screen = Screen::new(shown, Marks::Colour, &loaded.tokenizer);
     screen.tables = args.show_probabilities > 0;
-    let mut guide = compiled.map(Compiled::guide);
+    let mut guide = compiled.map(|compiled| compiled.constraint.guide());
     let generation = session
         .generate(
             &request,
-            guide.as_deref_mut().map(|guide| guide as _),
+            guide.as_mut().map(|guide| guide as _),
             &mut |event| screen.show(event),
         )
         .map_err(|error| Failure::new(refusal(&error)))?;
@@ -459,7 +458,7 @@ pub(crate) fn run(args: &Args, format: Format, notes: Notes) -> Result<Output, F
     let mut notes = means.rule.as_ref().map(Rule::warnings).unwrap_or_default();
     notes += &figures(&generation, compiled);
     if schema.is_some() && compiled.is_some() {
-        // How much is forced depends on it.
+        // The amount of forced text depends on it.
         let style = args.options.style();
         notes += &format!("style: {style}\n");
         json["constraint"]["whitespace"] = json!(style);

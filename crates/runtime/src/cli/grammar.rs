@@ -10,12 +10,12 @@ use tokenmold::grammar::{self, Config, Dialect, Grammar, GrammarAutomaton};
 use super::style::{Paint, Style};
 use super::{Failure, Output, Verdict, read};
 
-/// How a grammar is written.
+/// The notation of a grammar.
 #[derive(Clone, Debug, Default, clap::Args)]
 pub(crate) struct Notation {
-    /// How the grammar is written: `gbnf` (llama.cpp), `ebnf` (XGrammar), `lark`
-    /// (llguidance, OpenAI), `lark-splits`, `lark-ascii` or `regex`. Default: the ending
-    /// of the file's name, or what the text looks like.
+    /// The notation of the grammar: `gbnf` (llama.cpp), `ebnf` (XGrammar), `lark` (llguidance,
+    /// OpenAI), `lark-splits`, `lark-ascii` or `regex`. Default: the ending of the file's name, or
+    /// what the text looks like.
     #[arg(long, value_name = "DIALECT", requires = "grammar")]
     dialect: Option<String>,
 }
@@ -52,7 +52,7 @@ fn compile(text: &str, dialect: &str) -> Result<GrammarAutomaton, grammar::Error
     }
 }
 
-/// What is said of a grammar, and of the place to which a text comes in it.
+/// Describes a grammar, and the place to which a text comes in it.
 pub(crate) fn explain(
     path: &Path,
     notation: &Notation,
@@ -116,8 +116,8 @@ pub(crate) fn explain(
     })
 }
 
-/// Where a text comes to, or the longest beginning of it that may be said: which alternatives
-/// of which rules have begun, and what may come.
+/// Describes the place to which a text comes, or the longest beginning of it that may come: which
+/// alternatives of which rules have begun, and what may come.
 pub(crate) fn place(automaton: &GrammarAutomaton, input: &[u8]) -> (String, Value) {
     let mut scratch = automaton.scratch();
     let mut state = automaton.start();

@@ -26,13 +26,13 @@ pub(crate) struct Args {
     #[arg(long)]
     progress: bool,
 
-    /// Where to save the index.
+    /// The file in which the index is saved.
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
 }
 
 pub(crate) fn run(args: &Args, notes: Notes) -> Result<Output, Failure> {
-    // What comes before the rows has no measure, and takes little of the time.
+    // The work before the rows has no measure, and takes little of the time.
     let begun = bar(String::new(), "{spinner} {msg} {elapsed}", notes);
     begun.enable_steady_tick(Duration::from_millis(100));
     let start = Instant::now();

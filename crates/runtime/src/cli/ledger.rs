@@ -40,7 +40,7 @@ pub(crate) fn list(entries: &[Entry]) -> Vec<Value> {
     entries.iter().map(line).collect()
 }
 
-/// How many keywords became what.
+/// Returns the number of keywords that became what.
 pub(crate) fn summary(entries: &[Entry]) -> String {
     let mut counts = [0; 5];
     for e in entries {

@@ -11,7 +11,7 @@ use rustyline::{Config, Editor};
 
 use super::{Failure, say};
 
-/// What was read.
+/// A line that was read.
 pub(crate) enum Line {
     Text(String),
     /// Ctrl-C: what was typed is thrown away.
@@ -20,7 +20,7 @@ pub(crate) enum Line {
     End,
 }
 
-/// Where lines come from.
+/// The source of lines.
 pub(crate) enum Lines {
     /// A person, who edits them and goes back to earlier ones.
     Edited(Box<Edited>),
@@ -33,7 +33,7 @@ pub(crate) struct Edited {
     history: Option<PathBuf>,
 }
 
-/// How many lines are remembered.
+/// The number of lines that are remembered, because the file of them is read at each start.
 const REMEMBERED: usize = 1_000;
 
 impl Lines {
@@ -134,7 +134,7 @@ impl Interrupt {
         self.0.store(ANSWERING, Ordering::SeqCst);
     }
 
-    /// Whether the answer is to stop.
+    /// Tells whether the answer is to stop.
     pub(crate) fn is_stopped(&self) -> bool {
         self.0.load(Ordering::SeqCst) == STOPPED
     }

@@ -145,7 +145,7 @@ pub(crate) fn main() -> ExitCode {
 }
 
 impl Cli {
-    /// Whether the result is JSON lines as it is.
+    /// Tells whether the result is JSON lines as it is.
     fn prints_lines(&self) -> bool {
         match &self.command {
             Some(Command::Generate(args)) => args.is_batch(),
@@ -162,14 +162,14 @@ pub(crate) enum Format {
     Json,
 }
 
-/// Whether what is worth knowing beside the result is said.
+/// True if what is worth knowing beside the result is said.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Notes {
     Show,
     Omit,
 }
 
-/// What the process says of its input by its exit code.
+/// The verdict of the process on its input, by its exit code.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Verdict {
     #[default]
@@ -189,19 +189,19 @@ impl From<Verdict> for ExitCode {
     }
 }
 
-/// What a command found, for both kinds of readers.
+/// The result of a command, for both kinds of readers.
 #[derive(Debug, Default)]
 pub(crate) struct Output {
     /// The result, for standard output.
     pub(crate) text: String,
-    /// What is worth knowing beside the result, for standard error.
+    /// Notes beside the result, for standard error.
     pub(crate) notes: String,
     /// Why the verdict is no good one, where the result does not say so: for standard
     /// error, whether notes are wanted or not.
     pub(crate) complaint: String,
     pub(crate) json: Value,
     pub(crate) verdict: Verdict,
-    /// Where the result goes in place of standard output.
+    /// The file of the result in place of standard output.
     pub(crate) out: Option<PathBuf>,
 }
 
@@ -254,7 +254,7 @@ pub(crate) fn write_out(text: &str) -> Result<(), Failure> {
 /// Why a command could not do its work.
 #[derive(Clone, Debug)]
 pub(crate) enum Failure {
-    /// What is wrong, for people.
+    /// The error, for people.
     Said(String),
     /// Nobody reads the output any more, as in `tokenmold .. | head -1`: nothing is wrong,
     /// and there is nothing more to do.

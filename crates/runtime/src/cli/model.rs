@@ -24,8 +24,8 @@ pub(crate) struct ModelArgs {
     #[arg(long, value_name = "NAME")]
     hub: Option<String>,
 
-    /// Where the model runs: `cpu`, `cuda` or `cuda:N`. GPUs need a build with
-    /// the feature `cuda`.
+    /// The device on which the model runs: `cpu`, `cuda` or `cuda:N`. GPUs need a build with the
+    /// feature `cuda`.
     #[arg(long, value_name = "DEVICE", default_value_t = DeviceChoice::Cpu)]
     device: DeviceChoice,
 
@@ -39,7 +39,7 @@ fn dtype(name: &str) -> Result<Dtype, String> {
     Dtype::by_name(name).ok_or_else(|| format!("expected one of {}", Dtype::NAMES.join(", ")))
 }
 
-/// How tokens are chosen; the most probable one by default.
+/// The settings by which tokens are chosen; the most probable one by default.
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Sampling")]
 pub(crate) struct SamplingArgs {

@@ -1,4 +1,4 @@
-//! What a shell and `man` know of the program.
+//! The program's completions for a shell, and its pages for `man`.
 
 use std::path::PathBuf;
 

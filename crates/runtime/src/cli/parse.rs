@@ -55,7 +55,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "RELEASE", value_enum, conflicts_with_all = ["format", "agentscope"])]
     release: Option<Spoken>,
 
-    /// What to make of values that JSON cannot hold, such as `NaN`.
+    /// The treatment of values that JSON cannot hold, such as `NaN`.
     #[arg(long, value_name = "POLICY", value_enum, default_value_t = Beyond::Refuse)]
     unrepresentable: Beyond,
 
@@ -71,7 +71,7 @@ Examples:
   tokenmold parse --agentscope markdown-json --required-key thought output.txt
   tokenmold parse --agentscope tags --tag 'thought=[THOUGHT]...[/THOUGHT]' output.txt";
 
-/// How the output is read.
+/// The reader of the output.
 #[derive(Debug, clap::Args)]
 #[group(required = true, multiple = false)]
 struct Reader {
@@ -157,7 +157,7 @@ impl From<Beyond> for Unrepresentable {
     }
 }
 
-/// What reads the output.
+/// The schema or template that reads the output.
 enum Known {
     Schema(ResponseSchema),
     Template(ResponseTemplate),
@@ -257,7 +257,7 @@ impl Args {
         self.template(&place, &json).map(Known::Template)
     }
 
-    /// How response schemas are read.
+    /// Returns the options for reading response schemas.
     fn schemas(&self) -> Result<ResponseSchemaBuilder, Failure> {
         let release = self.release.map(Spoken::of_schemas).transpose()?;
         Ok(ResponseSchema::builder()
@@ -283,7 +283,7 @@ impl Args {
             .map_err(|e| Failure::of(place, e))
     }
 
-    /// What a model's folder says.
+    /// Returns the schema or template in a model's folder.
     fn of_model(&self, folder: &Path) -> Result<Known, Failure> {
         let config = folder.join("tokenizer_config.json");
         let json = match config.is_file() {
@@ -383,7 +383,8 @@ impl Args {
     }
 }
 
-/// What tells the settings of a tokenizer from a schema or a template.
+/// The members that tell the settings of a tokenizer from a schema or a template, because these
+/// have none of them.
 const CONFIG_KEYS: [&str; 5] = [
     "added_tokens_decoder",
     "chat_template",
@@ -409,7 +410,7 @@ const SCHEMA_KEYWORDS: [&str; 13] = [
     "x-mapping-regex",
 ];
 
-/// What to do about a file in which there is not what was asked for.
+/// Returns the advice about a file in which there is not the thing that was asked for.
 fn elsewhere(file: &Path, wanted: &str, json: &Value) -> Failure {
     let file = file.display();
     let other = match wanted {

@@ -1,9 +1,9 @@
-//! What an output must obey, and the arguments that name it.
+//! The rule that an output must obey, and the arguments that name it.
 
 use std::path::{Path, PathBuf};
 
+use constraint::Automaton;
 use serde_json::{Value, json};
-use tokenmold::grammar::GrammarAutomaton;
 use tokenmold::schema_regex::Schema;
 use tokenmold::schema_regex::automaton::SchemaAutomaton;
 
@@ -11,7 +11,7 @@ use super::grammar::Notation;
 use super::schema::{SchemaOptions, Use};
 use super::{Failure, ledger};
 
-/// What binds a text, if anything: one of these at most.
+/// The rule that binds a text, if any: one of these at most.
 #[derive(Debug, clap::Args)]
 pub(crate) struct RuleArgs {
     #[command(flatten)]
@@ -46,7 +46,7 @@ struct RuleSource {
 pub(crate) const RULES: [&str; 4] = ["schema", "regex", "index", "grammar"];
 
 impl RuleArgs {
-    /// What the arguments name, read and compiled; none without them.
+    /// Returns the rule that the arguments name, read and compiled; none without them.
     pub(crate) fn rule(&self, options: &SchemaOptions, used: Use) -> Result<Option<Rule>, Failure> {
         let RuleSource {
             schema,
@@ -55,53 +55,58 @@ impl RuleArgs {
             grammar,
         } = &self.source;
         match (index, grammar) {
-            (Some(file), _) => Ok(Some(Rule::Saved(file.clone()))),
+            (Some(file), _) => Ok(Some(Rule {
+                automaton: Automaton::Saved(file.clone()),
+                written: json!({ "index": file }),
+            })),
             (None, Some(file)) => {
                 let (automaton, text) = self.notation.compile(file)?;
-                Ok(Some(Rule::Grammar(automaton, text)))
+                Ok(Some(Rule {
+                    automaton: automaton.into(),
+                    written: json!({ "grammar": text }),
+                }))
             }
             (None, None) => read_rule(schema.as_deref(), regex.as_deref(), options, used),
         }
     }
 }
 
-/// What an output must obey.
-pub(crate) enum Rule {
-    /// A schema, compiled, and as it was written.
-    Schema(Box<SchemaAutomaton>, Value),
-    /// A regular expression for the whole.
-    Regex(String),
-    /// A saved index.
-    Saved(PathBuf),
-    /// A grammar for the whole, compiled, and as it was written.
-    Grammar(GrammarAutomaton, String),
+/// A rule that an output must obey, with its text.
+pub(crate) struct Rule {
+    pub(crate) automaton: Automaton,
+    /// One member, by which a trace names it: `schema`, `regex`, `index` or `grammar`.
+    written: Value,
 }
 
 impl Rule {
+    /// A regular expression for the whole.
+    pub(crate) fn regex(regex: &str) -> Rule {
+        Rule {
+            automaton: Automaton::Regex(regex.to_owned()),
+            written: json!({ "regex": regex }),
+        }
+    }
+
+    fn schema_as(automaton: SchemaAutomaton, schema: Value) -> Rule {
+        Rule {
+            automaton: automaton.into(),
+            written: json!({ "schema": schema }),
+        }
+    }
+
     /// The schema as it was written.
     pub(crate) fn schema(&self) -> Option<&Value> {
-        match self {
-            Rule::Schema(_, schema) => Some(schema),
-            Rule::Regex(_) | Rule::Grammar(..) | Rule::Saved(_) => None,
-        }
+        self.written.get("schema")
     }
 
-    /// What is written of it in a trace.
+    /// Returns the text of the rule as a trace has it.
     pub(crate) fn described(&self) -> Value {
-        match self {
-            Rule::Schema(_, schema) => json!({ "schema": schema }),
-            Rule::Regex(regex) => json!({ "regex": regex }),
-            Rule::Saved(file) => json!({ "index": file }),
-            Rule::Grammar(_, text) => json!({ "grammar": text }),
-        }
+        self.written.clone()
     }
 
-    /// What to say of keywords that look misspelt, a line each.
+    /// Returns the warnings about keywords that look misspelt, a line each.
     pub(crate) fn warnings(&self) -> String {
-        match self {
-            Rule::Schema(automaton, _) => ledger::warnings(&automaton.ledger()),
-            Rule::Regex(_) | Rule::Grammar(..) | Rule::Saved(_) => String::new(),
-        }
+        ledger::warnings(&self.automaton.ledger())
     }
 }
 
@@ -113,15 +118,15 @@ pub(crate) fn read_rule(
     used: Use,
 ) -> Result<Option<Rule>, Failure> {
     let Some(path) = schema else {
-        return Ok(regex.map(|regex| Rule::Regex(regex.to_owned())));
+        return Ok(regex.map(Rule::regex));
     };
     let (schema, json) = options.read_schema(path)?;
     compiled(schema, options, used)
-        .map(|automaton| Some(Rule::Schema(Box::new(automaton), json)))
+        .map(|automaton| Some(Rule::schema_as(automaton, json)))
         .map_err(|e| Failure::of(path.display(), e))
 }
 
-/// Compiles a schema. Where that fails, keywords that look misspelt may be why.
+/// Compiles a schema. If that fails, keywords that look misspelt may be why.
 fn compiled(schema: Schema, options: &SchemaOptions, used: Use) -> Result<SchemaAutomaton, String> {
     let (automaton, entries) = SchemaAutomaton::explain(schema, &options.options(used));
     automaton.map_err(|error| {
@@ -137,6 +142,6 @@ pub(crate) fn rule_of(json: &Value, options: &SchemaOptions) -> Result<Rule, Fai
     let schema = options.parse(&json.to_string(), None);
     schema
         .and_then(|schema| compiled(schema, options, Use::Generate))
-        .map(|automaton| Rule::Schema(Box::new(automaton), json.clone()))
+        .map(|automaton| Rule::schema_as(automaton, json.clone()))
         .map_err(|e| Failure::of("the schema", e))
 }

@@ -13,7 +13,7 @@ use tokenmold::schema_regex::{
 
 use super::{Failure, read, without_mark};
 
-/// How a schema becomes a regular expression.
+/// The options by which a schema is read and compiled.
 #[derive(Clone, Debug, clap::Args)]
 #[command(next_help_heading = "Schema options")]
 pub(crate) struct SchemaOptions {
@@ -38,7 +38,7 @@ pub(crate) struct SchemaOptions {
     #[arg(long, value_name = "[URI=]FOLDER", value_parser = folder_of_documents)]
     documents: Vec<FolderOfDocuments>,
 
-    /// What lies in these folders.
+    /// The documents in these folders.
     #[arg(skip)]
     read: OnceLock<Documents>,
 
@@ -56,13 +56,13 @@ pub(crate) struct SchemaOptions {
     #[arg(long, value_name = "N")]
     any_depth: Option<u32>,
 
-    /// Whether an object that lists `properties` has further members where its schema does
-    /// not speak of them. Texts are generated with `closed` unless told, and checked and
-    /// explained with `open`, the letter of JSON Schema.
+    /// True if an object that lists `properties` has further members where its schema does not
+    /// speak of them. Texts are generated with `closed` unless told, and checked and explained with
+    /// `open`, the letter of JSON Schema.
     #[arg(long, value_name = "POLICY", value_enum)]
     additional_members: Option<Further>,
 
-    /// What `format` does.
+    /// The effect of `format`.
     #[arg(long, value_name = "POLICY", value_enum, default_value_t = FormatPolicy::Assert)]
     formats: FormatPolicy,
 
@@ -70,7 +70,7 @@ pub(crate) struct SchemaOptions {
     #[arg(long, value_name = "POLICY", value_enum, default_value_t = Meets::Exclusive)]
     one_of: Meets,
 
-    /// What becomes of keywords that no draft has.
+    /// The treatment of keywords that no draft has.
     #[arg(long, value_name = "POLICY", value_enum, default_value_t = Unknown::Ignore)]
     unknown_keywords: Unknown,
 
@@ -198,7 +198,7 @@ enum Further {
     Closed,
 }
 
-/// What a schema is compiled for.
+/// The purpose that a schema is compiled for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Use {
     /// To say of texts, or of the schema itself, what JSON Schema says.

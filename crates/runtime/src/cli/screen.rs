@@ -9,7 +9,7 @@ use tokenmold::tokenizer::Tokenizer;
 use super::style::{Paint, Style};
 use super::{Failure, Format, write_out};
 
-/// How forced tokens are told from those that the model chose.
+/// The marks that tell forced tokens from those that the model chose.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Marks {
     /// By colour alone; without colours the text stays as it is.
@@ -24,10 +24,10 @@ pub(crate) struct Screen<'t> {
     marks: Marks,
     style: Style,
     in_forced: bool,
-    /// Whether each token gets a table of its own instead of a running text.
+    /// True if each token gets a table of its own instead of a running text.
     pub(crate) tables: bool,
     tokenizer: &'t Tokenizer,
-    /// What machines get of each token.
+    /// The steps as machines read them.
     pub(crate) steps: Vec<Value>,
     /// Why nothing more can be shown.
     failed: Option<Failure>,
@@ -58,7 +58,7 @@ impl<'t> Screen<'t> {
         }
     }
 
-    /// Whether all that was shown could be written.
+    /// Tells whether all that was shown could be written.
     pub(crate) fn check(&self) -> Result<(), Failure> {
         self.failed.clone().map_or(Ok(()), Err)
     }
@@ -128,7 +128,7 @@ impl<'t> Screen<'t> {
         }
     }
 
-    /// What is left to print once the text has ended.
+    /// Returns the text that is left to print once the text has ended.
     pub(crate) fn end(&mut self) -> &'static str {
         self.bracket(false)
     }

@@ -1,5 +1,5 @@
-//! How a model writes its messages: what binds them, how they are read, and how
-//! it is told of tools.
+//! The form in which a model writes its messages: the constraint that binds them, the template that
+//! reads them, and the text that offers it tools.
 
 use std::path::Path;
 
@@ -7,8 +7,7 @@ use serde_json::{Value, json};
 use tokenmold::Error;
 use tokenmold::chat::{Chat, ChatTemplates, chatml};
 use tokenmold::response_parser::{Family, ResponseTemplate};
-use tokenmold::schema_regex::automaton::SchemaAutomaton;
-use tokenmold::tags::{self, Content, ResponseFormat};
+use tokenmold::tags::{self, ResponseFormat};
 
 use super::parse::template_in;
 use super::rule::Rule;
@@ -33,7 +32,7 @@ pub(crate) fn wrapped(tools: Vec<Value>) -> Vec<Value> {
     wrapped.collect()
 }
 
-/// Where it is said how the model writes.
+/// The source that says how the model writes.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Form<'a> {
     /// The name of a ready-made format.
@@ -44,14 +43,14 @@ pub(crate) enum Form<'a> {
     Own(&'a ChatTemplates),
 }
 
-/// How a model writes, with what binds it, and how that is read.
+/// The form in which a model writes, with its constraint and its reader.
 pub(crate) struct Speech {
     pub(crate) format: ResponseFormat,
     pub(crate) template: ResponseTemplate,
 }
 
 impl Speech {
-    /// Of an answer to `prompt`: `messages` as the template wrote them. The rule
+    /// Returns the form of an answer to `prompt`: `messages` as the template wrote them. The rule
     /// binds what is no call.
     pub(crate) fn new(
         form: Form<'_>,
@@ -104,31 +103,23 @@ impl Speech {
             .map_err(unbound)?
             .with_options(options.options(Use::Generate))
             .with_prompt(prompt);
-        let format = match rule {
-            Some(Rule::Schema(automaton, _)) => {
-                format.with_answer(Content::from(SchemaAutomaton::clone(automaton)))
-            }
-            Some(Rule::Saved(file)) => {
-                return Err(Failure::new(format!(
-                    "{}: a saved index binds whole outputs, not what is no call; give its --schema or --regex",
-                    file.display()
-                )));
-            }
-            Some(Rule::Grammar(..)) => {
+        let format = match rule.map(|rule| rule.automaton.content()) {
+            None => format,
+            Some(Ok(Some(content))) => format.with_answer(content),
+            Some(Ok(None)) => {
                 return Err(Failure::new(
-                    "a grammar binds a whole text and no message: leave out --tools, --format \
-                     and --response-template",
+                    "a grammar and a saved index bind a whole text and no message: leave out \
+                     --tools, --format and --response-template, or give a --schema or --regex",
                 ));
             }
-            Some(Rule::Regex(regex)) => format.with_answer(Content::regex(regex).map_err(unbound)?),
-            None => format,
+            Some(Err(error)) => return Err(Failure::new(error.to_string())),
         };
         Ok(Speech { format, template })
     }
 }
 
-/// Whether the model reasons between markers before it answers, as its chat template
-/// tells by naming them.
+/// Tells whether the model reasons between markers before it answers, as its chat template tells by
+/// naming them.
 pub(crate) fn reasons(templates: &ChatTemplates, messages: &[Value]) -> bool {
     let source = templates
         .source_for(&Chat::new(messages))
@@ -161,7 +152,7 @@ pub(crate) fn write_chat_with_tools(
     templates.prompt(system.as_deref(), tools, messages)
 }
 
-/// Whether the template writes tools and calls itself.
+/// Tells whether the template writes tools and calls itself.
 pub(crate) fn shows_tools(
     templates: &ChatTemplates,
     tools: &[Value],

@@ -9,7 +9,7 @@ pub(crate) struct Style {
     colour: bool,
 }
 
-/// What a piece of text is, which decides its colour.
+/// The role of a piece of text, which decides its colour.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Paint {
     Heading,

@@ -14,7 +14,7 @@ use tokenmold::{Error, embedded, model};
 
 use super::{Failure, Output, read, read_json};
 
-/// What `tokenmold template` does.
+/// The commands of `tokenmold template`.
 #[derive(Debug, clap::Subcommand)]
 pub(crate) enum Command {
     /// Write a chat out as the model is given it. With --json, `generated` are the bytes
@@ -27,7 +27,7 @@ pub(crate) enum Command {
     Save(SaveArgs),
 }
 
-/// Where the templates come from; the embedded model by default.
+/// The source of the templates; the embedded model by default.
 #[derive(Debug, clap::Args)]
 struct Source {
     /// A model's folder, or a GGUF file.
@@ -86,8 +86,8 @@ pub(crate) struct RenderArgs {
     #[arg(long, value_name = "MOMENT", value_parser = moment)]
     now: Option<Moment>,
 
-    /// What is done to control tokens in the chat's own texts, such as `<|im_end|>`.
-    /// Default: nothing.
+    /// The treatment of control tokens in the chat's own texts, such as `<|im_end|>`. Default:
+    /// nothing.
     #[arg(long, value_name = "HOW", value_enum)]
     sanitize: Option<Sanitize>,
 
@@ -96,8 +96,8 @@ pub(crate) struct RenderArgs {
     #[arg(long, value_name = "TEXT", requires = "sanitize")]
     control_token: Vec<String>,
 
-    /// What rendering may cost: `instructions`, or `source`, `work` or `output` in
-    /// bytes, as `instructions=50000000`. May be given several times.
+    /// A limit of rendering: `instructions`, or `source`, `work` or `output` in bytes, as
+    /// `instructions=50000000`. May be given several times.
     #[arg(long, value_name = "NAME=NUMBER", value_parser = limit)]
     limit: Vec<(Cost, u64)>,
 
@@ -142,7 +142,7 @@ fn pair(text: &str) -> Result<(String, String), String> {
     }
 }
 
-/// What is done to control tokens in texts of a chat.
+/// The treatment of control tokens in texts of a chat.
 #[derive(Clone, Copy, Debug, clap::ValueEnum)]
 enum Sanitize {
     /// The chat is refused.
@@ -228,7 +228,7 @@ impl Source {
     }
 }
 
-/// Whether the model's tokenizer is wanted too.
+/// True if the model's tokenizer is wanted too.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Tokens {
     Wanted,

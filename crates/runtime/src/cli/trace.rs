@@ -1,5 +1,5 @@
-//! What happened at each step of a generation, as JSON lines: a line about the
-//! whole, a line for each token, a line about the end.
+//! The steps of a generation, as JSON lines: a line about the whole, a line for each token, a line
+//! about the end.
 
 use std::path::Path;
 

@@ -13,7 +13,7 @@ pub(crate) struct Args {
     /// input.
     trace: PathBuf,
 
-    /// Where to write the page. Default: beside the trace, as `.html`.
+    /// The file for the page. Default: beside the trace, as `.html`.
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
 }

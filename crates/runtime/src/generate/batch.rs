@@ -1,11 +1,10 @@
 //! Many texts side by side, each with its own constraint.
 //!
-//! Each *lane* has a model (with a memory of its own; weights are best shared,
-//! see [`Transformer::fork`](crate::model::Transformer::fork)) and takes the
-//! next request when it is done with one. In every round the models take a step
-//! together, and meanwhile another thread compiles constraints and computes the
-//! masks that the round will need. What goes wrong with a request is that
-//! request's result and nobody else's.
+//! Each *lane* has a model (with a memory of its own; weights are best shared, see
+//! [`Transformer::fork`](crate::model::Transformer::fork)) and takes the next request when it is
+//! done with one. In every round the models take a step together, and meanwhile another thread
+//! compiles constraints and computes the masks that the round will need. An error of a request is
+//! that request's result and nobody else's.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -58,7 +57,7 @@ enum Source<'c> {
     Free,
     Ready(Bound<'c>),
     Compile(Compile<'c>),
-    /// What came of it was an error, which was told.
+    /// The result was an error, which was told.
     Failed,
 }
 
@@ -256,7 +255,7 @@ impl<'c> Cell<'c> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// How many tokens the constraint speaks of, if there is one and it is
+    /// Returns the number of tokens that the constraint speaks of, if there is one and it is
     /// compiled, or why it is not; `None` if it is still being compiled.
     fn width(&self, wait: bool) -> Option<Result<Option<usize>, Error>> {
         let mut shared = match (wait, self.0.try_lock()) {
@@ -282,7 +281,7 @@ impl<'c> Cell<'c> {
         })
     }
 
-    /// Whether its next mask is worth another thread's time.
+    /// Tells whether its next mask is worth another thread's time.
     fn is_mask_missing(&self) -> bool {
         let mut shared = self.lock();
         let constraint = shared.constraint();
@@ -293,7 +292,7 @@ impl<'c> Cell<'c> {
     fn prepare(&self) {
         let mut shared = self.lock();
         shared.compile();
-        // What goes wrong with a mask is told to who asks for it.
+        // An error of a mask is told to the caller that asks for it.
         let _ = shared.mask();
     }
 }
@@ -344,7 +343,7 @@ struct Handle<'c> {
 }
 
 impl<'c> Handle<'c> {
-    /// What the constraint says, or what is right if there is none.
+    /// Returns the answer of the constraint, or `otherwise` if there is none.
     fn ask<T>(&self, otherwise: T, ask: impl FnOnce(&mut Bound<'c>) -> T) -> T {
         match self.cell.lock().constraint() {
             Ok(constraint) => ask(constraint),
@@ -438,9 +437,9 @@ enum Lane<'r, 's, 'm, 'c, M: Model> {
         at: usize,
         run: Box<Run<'r, 'r, 's, 'm, M>>,
         cell: Option<Arc<Cell<'c>>>,
-        /// What its model reads next.
+        /// The tokens that its model reads next.
         tokens: Vec<u32>,
-        /// Whether that is the prompt.
+        /// True if that is the prompt.
         prompt: bool,
     },
 }
@@ -551,7 +550,7 @@ impl<'r, 's, 'm, 'c: 'r, M: Model> Rounds<'r, 's, 'm, 'c, '_, M> {
                     None => return Lane::Idle(session),
                 },
                 Lane::Preparing(session, waiting) => match self.begin(session, waiting, wait) {
-                    // What it should have done has failed.
+                    // Its work has failed.
                     Lane::Idle(session) => Lane::Idle(session),
                     other => return other,
                 },

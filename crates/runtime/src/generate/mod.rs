@@ -1,5 +1,7 @@
 //! The decode loop: a prompt goes in, tokens come out, under a constraint.
 
+#[cfg(feature = "tools")]
+pub(crate) mod answers;
 mod batch;
 mod outcome;
 mod overlap;

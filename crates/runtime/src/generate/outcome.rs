@@ -1,4 +1,4 @@
-//! What is told while generating and comes out at the end.
+//! The events of a generation, and its result.
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use fsm_index::{Place, TokenId, TokenKind, Vocabulary};
 use super::speculative::Speculation;
 use crate::sampling::Probability;
 
-/// What happens while generating.
+/// An event of a generation.
 ///
 /// ```
 /// use tokenmold::embedded;
@@ -35,14 +35,14 @@ pub enum Event<'a> {
     Prompt {
         /// Its tokens.
         tokens: &'a [u32],
-        /// How many of them the model still knew from before.
+        /// The number of them that the model still knew from before.
         reused: usize,
     },
     /// A token of the text.
     Token(TokenEvent<'a>),
-    /// The end of the text, where some of it was held back: the beginning of a
-    /// stop string that did not come, bytes of a character that is incomplete.
-    /// What the callback says to it does not matter.
+    /// The end of the text, where some of it was held back: the beginning of a stop string that did
+    /// not come, bytes of a character that is incomplete. The callback's answer to it does not
+    /// matter.
     Rest(&'a str),
 }
 
@@ -55,26 +55,25 @@ pub struct TokenEvent<'a> {
     /// The text that it completes; empty while a character is not complete,
     /// and for tokens that are structure.
     pub text: &'a str,
-    /// Whether it was the only way on, and given to the model as such.
+    /// True if it was the only way on, and given to the model as such.
     pub forced: bool,
     /// Most probable tokens, if asked for and drawn.
     pub probabilities: Option<Probabilities>,
-    /// What the step was like, if asked for and drawn.
+    /// The explanation of the step, if asked for and drawn.
     pub explanation: Option<Box<Explanation>>,
-    /// Where the constraint stood before the token, if explanations are asked
-    /// for and it says so.
+    /// The place of the constraint before the token, if explanations are asked for and it says so.
     pub place: Option<Place>,
 }
 
-/// What a step was like.
+/// The explanation of a step.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 #[non_exhaustive]
 pub struct Explanation {
-    /// How many tokens the constraint allowed; none without one.
+    /// The number of tokens that the constraint allowed; none without one.
     pub allowed: Option<usize>,
-    /// What kinds of tokens these are.
+    /// The kinds of these tokens.
     pub kinds: AllowedKinds,
-    /// How many tokens there are.
+    /// The number of tokens.
     pub width: usize,
     /// The token that the model itself would have said.
     pub likeliest: Probability,
@@ -85,7 +84,7 @@ pub struct Explanation {
     pub completion: Option<Vec<u8>>,
 }
 
-/// How many tokens of each kind a constraint allows.
+/// The numbers of tokens of each kind that a constraint allows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[non_exhaustive]
 pub struct AllowedKinds {
@@ -106,7 +105,7 @@ pub struct AllowedKinds {
 }
 
 impl AllowedKinds {
-    /// Of a mask over a vocabulary. O(tokens allowed + width / 32).
+    /// Counts the tokens of a mask over a vocabulary. O(tokens allowed + width / 32).
     pub(super) fn of(mask: &[u32], vocabulary: &Vocabulary) -> Self {
         let mut kinds = AllowedKinds::default();
         for (at, word) in mask.iter().enumerate() {
@@ -150,7 +149,7 @@ pub struct Probabilities {
     pub after: Vec<Probability>,
 }
 
-/// Whether to go on, said by the callback after each event.
+/// True if to go on, said by the callback after each event.
 ///
 /// ```
 /// use tokenmold::embedded;
@@ -198,7 +197,7 @@ pub enum Finish {
     Stopped,
 }
 
-/// Where the time went. Without the callback's.
+/// The times that parts of a generation took. Without the callback's.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[non_exhaustive]
 pub struct Timings {
@@ -217,7 +216,7 @@ pub struct Timings {
     pub total: Duration,
 }
 
-/// How probable a token of the text was: natural logarithms.
+/// The probability of a token of the text: natural logarithms.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 #[non_exhaustive]
 pub struct TokenProbability {
@@ -229,7 +228,7 @@ pub struct TokenProbability {
     pub allowed: f32,
 }
 
-/// What was generated.
+/// The result of a generation.
 ///
 /// ```
 /// use tokenmold::embedded;
@@ -252,8 +251,8 @@ pub struct Generation {
     pub tokens: Vec<u32>,
     /// Which of them were forced: as many as `tokens`.
     pub forced: Vec<bool>,
-    /// How probable they were, if asked for; biases are counted in, the
-    /// sampling's temperature and cuts are not.
+    /// Their probabilities, if asked for; biases are counted in, the sampling's temperature and
+    /// cuts are not.
     pub log_probabilities: Vec<TokenProbability>,
     /// Tokens of the prompt.
     pub prompt_tokens: usize,
@@ -261,14 +260,14 @@ pub struct Generation {
     pub steps: usize,
     /// Masks that were computed.
     pub masks: usize,
-    /// What speculative decoding came to; none without it.
+    /// The figures of speculative decoding; none without it.
     pub speculation: Option<Speculation>,
     /// Why it ended.
     pub finish: Finish,
-    /// Whether the text is one that the constraint accepts as a whole; always
-    /// true without one. False when it was cut off.
+    /// True if the text is one that the constraint accepts as a whole; always true without one.
+    /// False when it was cut off.
     pub complete: bool,
-    /// Where the time went.
+    /// The times that its parts took.
     pub timings: Timings,
 }
 

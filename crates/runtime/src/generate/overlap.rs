@@ -16,7 +16,7 @@ use crate::constraint::Constraint;
 /// A constraint that goes back and forth.
 type Lent<'c> = &'c mut (dyn Constraint + 'c);
 
-/// What computes masks beside the model.
+/// A thread that computes masks beside the model.
 pub(super) struct Overlap<'scope, 'env, 'c> {
     scope: &'scope Scope<'scope, 'env>,
     helper: Helper<'scope, 'c>,
@@ -48,8 +48,8 @@ impl<'scope, 'env, 'c: 'scope> Overlap<'scope, 'env, 'c> {
     /// Runs the model, and has the mask of the constraint computed meanwhile if
     /// it is not at hand.
     ///
-    /// What goes wrong with the mask is told to who asks for it next. A panic of
-    /// the constraint goes on in this thread.
+    /// An error of the mask is told to the caller that asks for it next. A panic of the constraint
+    /// goes on in this thread.
     pub(super) fn during<T>(
         &mut self,
         constraint: &mut Option<Lent<'c>>,

@@ -1,10 +1,10 @@
-//! What is asked for.
+//! The request of a generation.
 
 use fsm_index::Landing;
 
 use crate::sampling::SamplingConfig;
 
-/// What the model continues.
+/// The text that the model continues.
 ///
 /// ```
 /// use serde_json::json;
@@ -28,8 +28,8 @@ pub enum Prompt {
     Tokens(Vec<u32>),
 }
 
-/// Whether text that must come next is given to the model in one piece, or
-/// drawn token by token like any other.
+/// True if text that must come next is given to the model in one piece, or drawn token by token
+/// like any other.
 ///
 /// The bytes are the same; their tokens, and so what the model says after
 /// them, may not be.
@@ -45,7 +45,7 @@ pub enum ForcedTokens {
     Draw,
 }
 
-/// What happens when a constrained text comes to its most number of tokens.
+/// The end of a constrained text that comes to its most number of tokens.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -70,19 +70,20 @@ pub enum ForcedTokens {
 )]
 #[serde(rename_all = "snake_case")]
 pub enum TokenBudget {
-    /// It is cut off. Of a constraint that keeps no budget, nothing else can be had.
+    /// It is cut off. A constraint that keeps no budget has nothing else.
     Cut,
-    /// It is complete by then: [`Constraint::set_budget`](crate::constraint::Constraint::set_budget),
-    /// which [`Guide::with_budget`](fsm_index::Guide::with_budget) describes. Far from the end
-    /// the mask is untouched; near it only those tokens stay behind which the text can be
-    /// completed in the tokens that are left, and the text lands softly. What the constraint
-    /// demands after free text counts too, so that reasoning leaves room for the answer. If even
-    /// a shortest text does not fit, generating fails before it begins.
+    /// It is complete by then:
+    /// [`Constraint::set_budget`](crate::constraint::Constraint::set_budget), which
+    /// [`Guide::with_budget`](fsm_index::Guide::with_budget) describes. Far from the end the mask
+    /// is untouched; near it only those tokens stay behind which the text can be completed in the
+    /// tokens that are left, and the text lands softly. The text that the constraint demands after
+    /// free text counts too, so that reasoning leaves room for the answer. If even a shortest text
+    /// does not fit, generating fails before it begins.
     #[default]
     Complete,
 }
 
-/// Whether the probabilities of the text's tokens are computed.
+/// True if the probabilities of the text's tokens are computed.
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize,
 )]
@@ -95,7 +96,7 @@ pub enum LogProbabilities {
     Compute,
 }
 
-/// Whether each drawn token's event explains the step.
+/// True if each drawn token's event explains the step.
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize,
 )]
@@ -109,7 +110,7 @@ pub enum Explanations {
     Give,
 }
 
-/// What to generate.
+/// A request to generate a text.
 ///
 /// ```
 /// use tokenmold::prelude::*;
@@ -124,11 +125,11 @@ pub enum Explanations {
 #[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
 #[non_exhaustive]
 pub struct Request {
-    /// What the model continues.
+    /// The text that the model continues.
     pub prompt: Prompt,
     /// Most tokens to generate, end tokens not counted.
     pub max_tokens: usize,
-    /// How tokens are chosen.
+    /// The settings by which tokens are chosen.
     pub sampling: SamplingConfig,
     /// Tokens that end the text besides the model's end tokens. Under a
     /// constraint they count only where it allows them.
@@ -140,21 +141,21 @@ pub struct Request {
     /// not drawn, unless a constraint leaves nothing else, and stop strings do
     /// not count.
     pub min_tokens: usize,
-    /// What is added to the logits of tokens, before everything else; minus
-    /// infinity bans a token. Biases of the same token add up.
+    /// The summands of the logits of tokens, before everything else; minus infinity bans a token.
+    /// Biases of the same token add up.
     pub logit_bias: Vec<(u32, f32)>,
-    /// Whether a constrained text is complete when its tokens are used up.
+    /// True if a constrained text is complete when its tokens are used up.
     pub budget: TokenBudget,
-    /// How a text with a budget comes to its end.
+    /// The way in which a text with a budget comes to its end.
     pub landing: Landing,
-    /// Whether [`Generation::log_probabilities`](super::Generation::log_probabilities) is filled.
+    /// True if [`Generation::log_probabilities`](super::Generation::log_probabilities) is filled.
     pub log_probabilities: LogProbabilities,
-    /// What to do about text that must come next.
+    /// The treatment of text that must come next.
     pub forced: ForcedTokens,
-    /// Whether each drawn token's event explains the step.
+    /// True if each drawn token's event explains the step.
     pub explanations: Explanations,
-    /// How many most probable tokens each drawn token's event lists, before
-    /// and after the mask; 0 for none. Takes a pass over the logits.
+    /// The number of most probable tokens that each drawn token's event lists, before and after the
+    /// mask; 0 for none. Takes a pass over the logits.
     pub show_probabilities: usize,
 }
 

@@ -19,7 +19,7 @@ use crate::{Error, ErrorKind};
 /// Longer completions, in bytes, are in no explanation.
 const MAX_EXPLAINED: usize = 1 << 12;
 
-/// How many tokens before a forced piece its encoding looks at.
+/// The number of tokens before a forced piece that its encoding looks at.
 pub(super) const LEFT_CONTEXT: usize = 8;
 
 /// One text being generated.
@@ -30,14 +30,13 @@ pub(super) struct Run<'r, 'c, 's, 'm, M: Model + ?Sized> {
     pub(super) sampler: Sampler,
     pub(super) decoder: Decoder<'m>,
     pub(super) stop_strings: StopStrings,
-    /// Where the constraint stood before each of the tokens that were forced
-    /// last, if asked for.
+    /// The places of the constraint before each of the tokens that were forced last, if asked for.
     pub(super) places: Vec<Option<Place>>,
     /// The end of the prompt's text.
     pub(super) left: String,
     /// The prompt; empty once it was read.
     pub(super) prompt: Vec<u32>,
-    /// How much of it the model still knew.
+    /// The number of its tokens that the model still knew.
     pub(super) reused: usize,
     pub(super) began: Instant,
     /// Time that the caller's own doings took.
@@ -108,7 +107,7 @@ impl<'c, 's, 'm, M: Model + ?Sized> Run<'_, 'c, 's, 'm, M> {
         }
     }
 
-    /// What was generated, and the session, which can generate again.
+    /// Returns the result, and the session, which can generate again.
     pub(super) fn end(mut self, finish: Finish) -> (Generation, &'s mut Session<'m, M>) {
         self.generation.finish = finish;
         if let Some(constraint) = &mut self.constraint {
@@ -186,7 +185,7 @@ impl<'c, 's, 'm, M: Model + ?Sized> Run<'_, 'c, 's, 'm, M> {
         flow
     }
 
-    /// How many tokens may still be added.
+    /// Returns the number of tokens that may still be added.
     pub(super) fn room(&self) -> (usize, Finish) {
         let asked =
             self.request.max_tokens - self.generation.tokens.len().min(self.request.max_tokens);
@@ -314,7 +313,7 @@ impl<'c, 's, 'm, M: Model + ?Sized> Run<'_, 'c, 's, 'm, M> {
         Ok(Drawn::Token(token, origin))
     }
 
-    /// What the step is like, before a token is taken.
+    /// Explains the step, before a token is taken.
     fn explain(&mut self, logits: &[f32]) -> Result<Option<Box<Explanation>>, Error> {
         let Some(likeliest) = top_probabilities(logits, None, 1).pop() else {
             return Ok(None);
@@ -356,7 +355,7 @@ impl<'c, 's, 'm, M: Model + ?Sized> Run<'_, 'c, 's, 'm, M> {
         Ok(words.iter().any(|word| *word != 0).then_some(words))
     }
 
-    /// Where the constraint stands, if explanations are asked for.
+    /// Returns the place of the constraint, if explanations are asked for.
     fn place(&self) -> Option<Place> {
         match self.request.explanations {
             Explanations::Omit => None,
@@ -380,7 +379,7 @@ impl<'c, 's, 'm, M: Model + ?Sized> Run<'_, 'c, 's, 'm, M> {
         }
     }
 
-    /// How bytes that come next are cut.
+    /// Returns the tokens of bytes that come next.
     fn encode_here(&self, bytes: &[u8]) -> Vec<u32> {
         let tokenizer = self.session.tokenizer;
         let (text, left) = (&self.generation.text, &self.left);
@@ -501,7 +500,7 @@ fn first_of(mask: Option<&[u32]>) -> Option<u32> {
     Some(first + word.trailing_zeros())
 }
 
-/// How many tokens a mask allows.
+/// Returns the number of tokens that a mask allows.
 fn count(mask: &[u32]) -> usize {
     mask.iter().map(|word| word.count_ones() as usize).sum()
 }
@@ -518,7 +517,7 @@ fn mask_of<'m>(
     }
 }
 
-/// Where a token comes from.
+/// The origin of a token.
 enum Origin {
     Forced,
     Drawn {
@@ -528,7 +527,7 @@ enum Origin {
     },
 }
 
-/// What a draw came to.
+/// The result of a draw.
 enum Drawn {
     Token(u32, Origin),
     Finish(Finish),

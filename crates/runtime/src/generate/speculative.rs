@@ -39,7 +39,7 @@ pub trait Drafter: fmt::Debug {
     ) -> Result<Vec<Proposal>, Error>;
 }
 
-/// What speculative decoding came to.
+/// The figures of speculative decoding.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[non_exhaustive]
 pub struct Speculation {
@@ -149,7 +149,7 @@ impl<'m, M: Model + ?Sized> DraftModel<'m, M> {
                 None => None,
             };
             let logits = self.read(tokens)?;
-            // Where it has nothing to say there is nothing to propose.
+            // If it has nothing to say, there is nothing to propose.
             let Ok(proposal) = sampler.propose(&logits, mask, tokens) else {
                 break;
             };
@@ -210,7 +210,7 @@ impl<M: Model + ?Sized> fmt::Debug for DraftModel<'_, M> {
     }
 }
 
-/// What a session reads ahead.
+/// The tokens that a session reads ahead.
 #[derive(Debug, Default)]
 pub(super) struct Ahead<'m> {
     drafter: Option<&'m mut dyn Drafter>,
@@ -231,7 +231,7 @@ impl<'m> Ahead<'m> {
         }
     }
 
-    /// Whether anything is proposed at all.
+    /// Tells whether anything is proposed at all.
     pub(super) fn is_on(&self) -> bool {
         self.drafter.is_some()
     }
@@ -267,7 +267,7 @@ impl<'m> Ahead<'m> {
         None
     }
 
-    /// What may come behind `tokens`, which come behind those that were seen;
+    /// Returns tokens that may come behind `tokens`, which come behind those that were seen;
     /// nothing without a drafter.
     pub(super) fn propose(
         &mut self,

@@ -8,7 +8,7 @@ pub(super) struct StopStrings {
     held: String,
 }
 
-/// What there is to show after a piece.
+/// The text that there is to show after a piece.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Shown {
     /// Text that is certain not to belong to a stop string.
@@ -56,18 +56,18 @@ impl StopStrings {
         }
     }
 
-    /// What is held back now.
+    /// Returns the text that is held back now.
     pub(super) fn held(&self) -> &str {
         &self.held
     }
 
-    /// What was held back, at the end.
+    /// Returns the text that was held back, at the end.
     pub(super) fn finish(&mut self) -> String {
         std::mem::take(&mut self.held)
     }
 }
 
-/// How many bytes at the end of `text` are the beginning of `string`.
+/// Returns the number of bytes at the end of `text` that are the beginning of `string`.
 fn overlap(text: &str, string: &str) -> usize {
     let most = string.len().saturating_sub(1).min(text.len());
     (1..=most)

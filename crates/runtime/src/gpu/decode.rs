@@ -8,7 +8,7 @@ use fsm_index::{Guide, Index, TokenId, TokenKind, Vocabulary};
 use super::parameters::Parameters;
 use super::resident::Resident;
 use super::{check_logits, check_sizes, rows_on_host, twin};
-use crate::masking::NO_MASK;
+use crate::gpu::masking::NO_MASK;
 use crate::sampling::SamplingConfig;
 use crate::{Error, ErrorKind};
 
@@ -21,7 +21,7 @@ pub struct ResidentText {
     /// Its constraint, an index that is filled if it is not yet; none for a
     /// free text.
     pub index: Option<Arc<Index>>,
-    /// How its tokens are drawn; without a repetition penalty.
+    /// The settings by which its tokens are drawn; without a repetition penalty.
     pub sampling: SamplingConfig,
 }
 
@@ -262,13 +262,13 @@ impl ResidentDecoder {
         Ok(true)
     }
 
-    /// Whether all texts have ended, as far as their tokens were taken.
+    /// Tells whether all texts have ended, as far as their tokens were taken.
     pub fn is_finished(&self) -> bool {
         self.ended.iter().all(|ended| *ended)
     }
 
-    /// Whether the text may end where its tokens, as far as they were taken,
-    /// lead; a free text always may.
+    /// Tells whether the text may end where its tokens, as far as they were taken, lead; a free
+    /// text always may.
     pub fn is_accepting(&self, text: usize) -> bool {
         let guide = self.guides.get(text).and_then(Option::as_ref);
         guide.is_none_or(|guide| guide.is_accepting())

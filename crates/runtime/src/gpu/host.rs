@@ -20,7 +20,7 @@ use super::kernels::{
 use super::parameters::Parameters;
 use super::twin;
 use crate::Error;
-use crate::masking::{BatchMasks, mask_logits};
+use crate::gpu::masking::{BatchMasks, mask_logits};
 use crate::sampling::{Sampler, SamplingConfig};
 
 /// The program that runs the kernels; none without a compiler.
@@ -417,7 +417,7 @@ fn chi_square(counts: &[usize], odds: &[f64]) -> (f64, usize) {
     (statistic, classes - 1)
 }
 
-/// What a statistic exceeds once in a million times, by Wilson and Hilferty's
+/// Returns the value that a statistic exceeds once in a million times, by Wilson and Hilferty's
 /// approximation.
 fn limit(freedom: usize) -> f64 {
     let freedom = freedom.max(1) as f64;

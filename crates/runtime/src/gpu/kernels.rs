@@ -1,4 +1,4 @@
-//! What the kernels of `kernels/` are asked, whoever runs them.
+//! The arguments of the kernels of `kernels/`, whoever runs them.
 //!
 //! The order of launches, their grids and their arguments are here; a
 //! [`Backend`] runs them: [`super::cuda`] on a GPU, and in the tests the
@@ -58,7 +58,7 @@ impl Kernel {
     }
 }
 
-/// What a kernel is given.
+/// An argument of a kernel.
 pub(crate) enum Argument<'a, M> {
     Memory(&'a M),
     Word(u32),
@@ -253,7 +253,7 @@ pub(crate) struct States<B: Backend> {
     rows: B::Memory,
 }
 
-/// What [`States`] begin with; see [`super::resident`].
+/// The data with which [`States`] begin; see [`super::resident`].
 pub(crate) struct Image<'a> {
     pub(crate) states: &'a [u32],
     pub(crate) bases: &'a [u32],

@@ -3,7 +3,7 @@
 //! Three ways to keep logits from travelling to the host, from the simplest to
 //! the one that leaves it out altogether:
 //!
-//! - [`mask_logits`](crate::masking::mask_logits) writes minus infinity over
+//! - [`mask_logits`](crate::gpu::masking::mask_logits) writes minus infinity over
 //!   what is forbidden; whatever draws, draws.
 //! - [`DeviceSampler`] masks and draws in one go. Masks are computed on the
 //!   host, by any constraint, and travel while the model computes.
@@ -25,6 +25,7 @@ mod device;
 mod host;
 #[cfg(any(test, feature = "cuda"))]
 mod kernels;
+pub mod masking;
 mod parameters;
 mod resident;
 mod sampler;

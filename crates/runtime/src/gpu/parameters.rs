@@ -1,4 +1,4 @@
-//! What a text's draws on a device are asked.
+//! The parameters of a text's draws on a device.
 
 use crate::sampling::{Sampler, SamplingConfig};
 use crate::{Error, ErrorKind};
@@ -16,7 +16,7 @@ pub(crate) struct Parameters {
 }
 
 impl Parameters {
-    /// Those of a configuration, at the start of its draws.
+    /// Returns the parameters of a configuration, at the start of its draws.
     ///
     /// # Errors
     ///

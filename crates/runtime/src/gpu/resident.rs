@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 use fsm_index::{Index, PackedRow, Tables, TokenId, TokenKind, Vocabulary};
 
-use crate::masking::NO_MASK;
+use crate::gpu::masking::NO_MASK;
 use crate::{Error, ErrorKind};
 
 /// The state of a text that has ended.
@@ -189,7 +189,7 @@ fn add_index(all: Vec<u32>, tables: &Tables, width: usize) -> Result<Vec<u32>, E
     Ok(sections.words)
 }
 
-/// Where each row's part begins, and the end.
+/// Returns the start of each row's part, and the end.
 fn starts(rows: &[PackedRow], size: impl Fn(&PackedRow) -> usize) -> Result<Vec<u32>, Error> {
     let mut at = 0usize;
     let ends = rows.iter().map(|row| {
@@ -217,7 +217,7 @@ fn counted_runs(row: &PackedRow) -> Vec<u32> {
 pub(crate) struct Resident {
     pub(crate) vocabulary: Vec<u32>,
     pub(crate) indexes: Vec<u32>,
-    /// Where each text's index begins; [`FREE`] for none.
+    /// The start of each text's index; [`FREE`] for none.
     pub(crate) bases: Vec<u32>,
     /// The cursors of the texts, or [`ENDED`].
     pub(crate) states: Vec<u32>,

@@ -4,7 +4,7 @@ use candle_core::{Device, Tensor};
 
 use super::parameters::Parameters;
 use super::{check_logits, check_sizes, rows_on_host, twin};
-use crate::masking::{BatchMasks, mask_logits};
+use crate::gpu::masking::{BatchMasks, mask_logits};
 use crate::sampling::SamplingConfig;
 use crate::{Error, ErrorKind};
 
@@ -41,7 +41,7 @@ pub struct DeviceSampler {
     batch: usize,
     vocabulary: usize,
     width: usize,
-    /// Whether the masks of the next draw are there.
+    /// True if the masks of the next draw are there.
     uploaded: bool,
 }
 
@@ -195,8 +195,7 @@ impl UploadedMasks {
         Ok(Self { masks })
     }
 
-    /// What [`mask_logits`] does, without an upload: one launch, and on a GPU no
-    /// wait.
+    /// Does the work of [`mask_logits`] without an upload: one launch, and on a GPU no wait.
     ///
     /// # Errors
     ///

@@ -8,7 +8,7 @@ use super::config::ModelConfig;
 use super::matrix::Norm;
 use super::rotary::Rotary;
 
-/// What the tokens of one call see, in layers of one kind.
+/// The range that the tokens of one call see, in layers of one kind.
 #[derive(Debug)]
 pub(super) struct Sight {
     cos: Tensor,
@@ -17,7 +17,7 @@ pub(super) struct Sight {
 }
 
 impl Sight {
-    /// Of `count` tokens from `position` on.
+    /// Returns the range of `count` tokens from `position` on.
     pub(super) fn new(
         rotary: &mut Rotary,
         position: usize,
@@ -36,9 +36,9 @@ impl Sight {
 /// The norms of queries and keys, head by head, where there are any.
 pub(super) type HeadNorms<'a> = (Option<&'a Norm>, Option<&'a Norm>);
 
-/// What one text's new tokens gather from those it has seen and themselves:
-/// queries, keys and values are `[tokens, heads * width]` each, and so is what
-/// comes out. Keys and values are kept in the cache.
+/// Gathers for one text's new tokens the values of those it has seen and their own: queries, keys
+/// and values are `[tokens, heads * width]` each, and so is the result. Keys and values are kept in
+/// the cache.
 ///
 /// Heads that share keys are laid side by side as rows of one product, so that
 /// keys are never repeated.

@@ -32,17 +32,17 @@ pub enum Architecture {
 }
 
 impl Architecture {
-    /// Whether it is a Gemma of any generation.
+    /// Tells whether it is a Gemma of any generation.
     pub(super) fn is_gemma(self) -> bool {
         matches!(self, Self::Gemma | Self::Gemma2 | Self::Gemma3)
     }
 
-    /// Whether each part is normalised before and after.
+    /// Tells whether each part is normalised before and after.
     pub(super) fn has_four_norms(self) -> bool {
         matches!(self, Self::Gemma2 | Self::Gemma3)
     }
 
-    /// Whether queries and keys are normalised.
+    /// Tells whether queries and keys are normalised.
     pub(super) fn has_head_norms(self) -> bool {
         matches!(self, Self::Qwen3 | Self::Gemma3)
     }
@@ -88,7 +88,7 @@ pub struct ModelConfig {
     pub key_value_heads: usize,
     /// Width of a head.
     pub head_dim: usize,
-    /// How many of a head's dimensions are turned by position.
+    /// The number of a head's dimensions that are turned by position.
     pub rotary_dim: usize,
     /// Scores of attention are products over the root of this.
     pub attention_scale: f64,
@@ -96,16 +96,16 @@ pub struct ModelConfig {
     pub attention_cap: Option<f64>,
     /// Logits are pressed between minus this and this.
     pub logit_cap: Option<f64>,
-    /// How many tokens a windowed layer sees, the current one among them.
+    /// The number of tokens that a windowed layer sees, the current one among them.
     pub sliding_window: Option<usize>,
     /// Which layers are windowed: of so many in a row all but the last; 0 for
     /// all. Means nothing without a window.
     pub window_pattern: usize,
-    /// How many layers come before the first windowed one.
+    /// The number of layers that come before the first windowed one.
     pub full_layers: usize,
     /// Base of the wavelengths in windowed layers, where it differs.
     pub local_rope_theta: Option<f64>,
-    /// How many tokens have logits.
+    /// The number of tokens that have logits.
     pub vocabulary_width: usize,
     /// Most tokens that prompt and output may have together.
     pub context_length: usize,
@@ -113,19 +113,19 @@ pub struct ModelConfig {
     pub norm_epsilon: f64,
     /// Base of the rotary embedding's wavelengths.
     pub rope_theta: f64,
-    /// How the wavelengths are stretched for a context longer than trained on.
+    /// The scaling of the wavelengths for a context longer than trained on.
     pub rope_scaling: RopeScaling,
-    /// What each frequency is divided by besides, where a file lists it.
+    /// The divisors of the frequencies besides, if a file lists them.
     pub rope_factors: Option<Vec<f32>>,
-    /// Whether the output projection is the embedding.
+    /// True if the output projection is the embedding.
     pub tied_embeddings: bool,
-    /// Whether queries, keys and values have biases.
+    /// True if queries, keys and values have biases.
     pub attention_bias: bool,
     /// Tokens that end a text, as this file gives them.
     pub end_tokens: Vec<u32>,
 }
 
-/// How rotary wavelengths are stretched.
+/// The scaling of rotary wavelengths.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum RopeScaling {
@@ -153,7 +153,7 @@ pub enum RopeScaling {
     /// LongRoPE (<https://arxiv.org/abs/2402.13753>). Implemented is the first: the
     /// context is no longer than trained on.
     Long {
-        /// What cosines and sines are multiplied by.
+        /// The factor of cosines and sines.
         magnitude: f64,
     },
 }
@@ -314,7 +314,7 @@ impl ModelConfig {
         Ok(())
     }
 
-    /// Whether a layer sees a window alone.
+    /// Tells whether a layer sees a window alone.
     pub(crate) fn is_windowed(&self, layer: usize) -> bool {
         let full = self.window_pattern > 0 && (layer + 1).is_multiple_of(self.window_pattern);
         self.sliding_window.is_some() && !full && layer >= self.full_layers
@@ -327,7 +327,7 @@ impl ModelConfig {
         Some(plain.map(|frequency| frequency as f32).collect())
     }
 
-    /// What the cosines and sines of the rotary embedding are multiplied by.
+    /// Returns the factor of the cosines and sines of the rotary embedding.
     pub(crate) fn rope_magnitude(&self) -> f64 {
         match self.rope_scaling {
             RopeScaling::Long { magnitude } => magnitude,
@@ -428,8 +428,7 @@ impl Reader<'_> {
             Some(_) => "hidden_activation",
         };
         let named = self.value.get(key).and_then(Value::as_str);
-        // What the first Gemma files call `gelu` is computed by its
-        // approximation with a tangent.
+        // The `gelu` of the first Gemma files is computed by its approximation with a tangent.
         let own = match architecture.is_gemma() {
             true => "gelu_pytorch_tanh",
             false => "silu",
@@ -451,7 +450,7 @@ impl Reader<'_> {
         }
     }
 
-    /// How often a layer without a window comes; see `window_pattern`.
+    /// Returns the interval of layers without a window; see `window_pattern`.
     fn window_pattern(&self, architecture: Architecture) -> Result<usize, Error> {
         let usual = match architecture {
             Architecture::Gemma2 => 2,
@@ -483,7 +482,7 @@ impl Reader<'_> {
         Ok(pattern)
     }
 
-    /// How many layers of a Qwen come before the first one with a window.
+    /// Returns the number of layers of a Qwen that come before the first one with a window.
     fn full_layers(&self) -> Result<usize, Error> {
         let count = self.value.get("max_window_layers").and_then(Value::as_u64);
         let count = count
@@ -574,7 +573,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Where the file says how wavelengths are stretched.
+    /// Returns the member of the file that says how wavelengths are stretched.
     fn scaling(&self) -> Option<(&'static str, &Map<String, Value>)> {
         [
             "rope_scaling",
@@ -621,7 +620,7 @@ impl Reader<'_> {
             .map_or(most, |trained| most.min(trained)))
     }
 
-    /// What frequencies are divided by in texts within the trained context.
+    /// Returns the divisors of frequencies in texts within the trained context.
     fn short_factors(&self) -> Result<Option<Vec<f32>>, Error> {
         let Some((key, scaling)) = self.long_scaling() else {
             return Ok(None);

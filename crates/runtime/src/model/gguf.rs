@@ -226,8 +226,7 @@ impl Header {
         Ok((config, pairing))
     }
 
-    /// What frequencies are divided by, where a tensor says so: files of Llama
-    /// 3.1 and later.
+    /// Returns the divisors of the frequencies, if a tensor has them: files of Llama 3.1 and later.
     fn rope_factors(&mut self) -> Result<Option<Vec<f32>>, Error> {
         const NAME: &str = "rope_freqs.weight";
         if !self.content.tensor_infos.contains_key(NAME) {

@@ -10,8 +10,8 @@ use super::gguf::Header;
 use crate::tokenizer::Tokenizer;
 use crate::{Error, ErrorKind};
 
-/// How texts are cut before merges apply, by the name that the file gives it
-/// in `tokenizer.ggml.pre`.
+/// The way in which texts are cut before merges apply, by the name that the file gives it in
+/// `tokenizer.ggml.pre`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Cut {
     Gpt2,
@@ -36,7 +36,7 @@ const UNKNOWN: u64 = 2;
 const CONTROL: u64 = 3;
 const USER_DEFINED: u64 = 4;
 
-/// What SentencePiece writes a blank with.
+/// The character that SentencePiece writes for a blank, because pieces have none.
 const BLANK: &str = "\u{2581}";
 
 /// The longest piece of SentencePiece, in bytes: the ways to cut it in two are tried.
@@ -86,7 +86,7 @@ impl Header {
         serde_json::to_vec(&tokenizer).map_err(|error| self.tokenizer_error(error.to_string()))
     }
 
-    /// Whether a tokenizer from elsewhere has the tokens that the file lists. Files that list
+    /// Tells whether a tokenizer from elsewhere has the tokens that the file lists. Files that list
     /// none take any. Converters spell a few tokens in their own way, so that some may differ.
     pub(super) fn check_tokenizer(&self, tokenizer: &Tokenizer, from: &Path) -> Result<(), Error> {
         let Ok(tokens) = self.strings("tokenizer.ggml.tokens") else {
@@ -163,10 +163,10 @@ impl Header {
         Ok(tokenizer)
     }
 
-    /// SentencePiece's BPE (Kudo and Richardson, "SentencePiece", 2018), which files call
-    /// `llama`: no merges but a score for each piece. Of two neighbours those are joined
-    /// first whose piece has the best score, so that all ways to join two pieces to a third
-    /// are merges, in the order of its score. What no piece spells falls back to bytes.
+    /// SentencePiece's BPE (Kudo and Richardson, "SentencePiece", 2018), which files call `llama`:
+    /// no merges but a score for each piece. Those two neighbours are joined first whose piece has
+    /// the best score, so that all ways to join two pieces to a third are merges, in the order of
+    /// its score. Text that no piece spells falls back to bytes.
     fn sentence_pieces(&self) -> Result<Value, Error> {
         let tokens = self.strings("tokenizer.ggml.tokens")?;
         let scores = self.scores(tokens.len())?;
@@ -191,7 +191,7 @@ impl Header {
                 }
             }
         }
-        // Of one piece, the pieces that are better themselves come first.
+        // The pieces of a piece that are better themselves come first.
         merges.sort_by(|a, b| {
             let by_score = scores[b.0].total_cmp(&scores[a.0]);
             by_score.then_with(|| a.cmp(b))

@@ -29,7 +29,7 @@ pub struct LoadedModel {
     pub chat: ChatTemplates,
 }
 
-/// How to load a model.
+/// The options of loading a model.
 ///
 /// ```
 /// use tokenmold::model::{self, Dtype, LoadOptions};
@@ -47,7 +47,7 @@ pub struct LoadOptions {
     pub weights: WeightFormat,
     /// In which floats the others are kept.
     pub dtype: Dtype,
-    /// Where the model runs. On a GPU matrices of floats are in 32 bits.
+    /// The device on which the model runs. On a GPU matrices of floats are in 32 bits.
     pub device: DeviceChoice,
 }
 
@@ -79,7 +79,7 @@ impl LoadOptions {
     }
 }
 
-/// How far loading has come.
+/// The progress of loading.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[non_exhaustive]
 pub struct LoadProgress {
@@ -160,8 +160,8 @@ pub fn load_watched(
     }
 }
 
-/// What a model's files say of text, without its weights: the tokenizer, and the chat
-/// templates. Takes the time to read a tokenizer.
+/// Loads the parts of a model's files that are about text, without its weights: the tokenizer, and
+/// the chat templates. Takes the time to read a tokenizer.
 ///
 /// # Errors
 ///

@@ -113,7 +113,7 @@ impl Norm {
         Ok(Self { weight, epsilon })
     }
 
-    /// Where it is.
+    /// Returns the device of the matrix.
     pub(super) fn device(&self) -> &Device {
         self.weight.device()
     }

@@ -4,8 +4,12 @@ mod attention;
 mod cache;
 mod config;
 mod dots;
+#[cfg(feature = "embedded")]
+pub mod embedded;
 mod gguf;
 mod gguf_tokenizer;
+#[cfg(feature = "hub")]
+pub mod hub;
 mod load;
 mod matrix;
 mod on_device;
@@ -30,8 +34,8 @@ pub trait Model {
     /// Appends `tokens` at `position` and returns the logits after the last of
     /// them: one value for each token of [`Model::vocabulary_width`].
     ///
-    /// Several tokens in one call cost far less than one call each. What the
-    /// model remembers from `position` on is forgotten first.
+    /// Several tokens in one call cost far less than one call each. The tokens that the model
+    /// remembers from `position` on are forgotten first.
     ///
     /// # Errors
     ///
@@ -75,28 +79,28 @@ pub trait Model {
     /// Forgets all tokens from `length` on. O(1) in the tokens.
     fn truncate(&mut self, length: usize);
 
-    /// How many tokens are remembered.
+    /// Returns the number of remembered tokens.
     fn cached(&self) -> usize;
 
-    /// How many tokens can be remembered.
+    /// Returns the number of tokens that can be remembered.
     fn context_length(&self) -> usize;
 
-    /// How many logits there are.
+    /// Returns the number of logits.
     fn vocabulary_width(&self) -> usize;
 }
 
-/// What one of several models is to read; see [`Model::forward_together`].
+/// The tokens that one of several models is to read; see [`Model::forward_together`].
 #[derive(Debug)]
 pub struct Reading<'a, M> {
     /// The model.
     pub model: &'a mut M,
-    /// What [`Model::forward`] is given.
+    /// The tokens, as [`Model::forward`] takes them.
     pub tokens: &'a [u32],
-    /// Where.
+    /// The position.
     pub position: usize,
 }
 
-/// Where the last `count` tokens begin.
+/// Returns the start of the last `count` tokens.
 fn last_tokens(tokens: &[u32], count: usize) -> Result<usize, Error> {
     match tokens.len().checked_sub(count).filter(|_| count > 0) {
         Some(first) => Ok(first),

@@ -17,7 +17,7 @@ pub(super) enum Pairing {
 #[derive(Clone, Debug)]
 pub(super) struct Rotary {
     frequencies: Vec<f32>,
-    /// What cosines and sines are multiplied by.
+    /// The factor of cosines and sines.
     magnitude: f64,
     pairing: Pairing,
     most: usize,

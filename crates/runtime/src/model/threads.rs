@@ -52,7 +52,7 @@ fn on_one_thread<R: Send>(work: impl FnOnce() -> Result<R> + Send) -> Result<R> 
     }
 }
 
-/// Whether the work is done.
+/// True if the work is done.
 #[derive(Default)]
 struct Done {
     is: Mutex<bool>,

@@ -20,14 +20,14 @@ use crate::{Error, ErrorKind};
 #[derive(Debug)]
 pub struct Transformer {
     weights: Arc<Weights>,
-    /// What each layer remembers.
+    /// The keys and values that each layer remembers.
     caches: Vec<KvCache>,
     rotary: Rotary,
     /// That of windowed layers, where they have their own.
     local_rotary: Option<Rotary>,
 }
 
-/// What a model is, whatever it has seen: shared by its forks.
+/// The weights of a model, whatever it has seen: shared by its forks.
 #[derive(Debug)]
 struct Weights {
     config: ModelConfig,
@@ -307,7 +307,7 @@ impl Transformer {
         })
     }
 
-    /// What new tokens of this text see, and where they are kept.
+    /// Returns the range that new tokens of this text see, and the place at which they are kept.
     fn view<'t>(&'t mut self, tokens: &'t [u32], position: usize) -> Result<Text<'t>> {
         let (window, count) = (self.weights.config.sliding_window, tokens.len());
         let full = Sight::new(&mut self.rotary, position, count, None)?;
@@ -358,11 +358,11 @@ fn empty_caches(config: &ModelConfig) -> Vec<KvCache> {
     vec![KvCache::new(config.context_length); config.layers]
 }
 
-/// What a step reads of one text.
+/// The tokens of one text that a step reads.
 struct Text<'t> {
     tokens: &'t [u32],
     full: Sight,
-    /// What windowed layers see.
+    /// The range that windowed layers see.
     narrow: Option<Sight>,
     rotary: &'t Rotary,
     local_rotary: Option<&'t Rotary>,
@@ -510,7 +510,7 @@ impl Model for Transformer {
                         results[place] = Some(Ok(logits));
                     }
                 }
-                // What went wrong with one of them is that one's error.
+                // The error of one of them is that one's alone.
                 None => {
                     for (place, read) in places.into_iter().zip(alike) {
                         let alone = read.model.forward(read.tokens, read.position);

@@ -1,4 +1,4 @@
-//! Where weights come from: safetensors files or a GGUF file.
+//! Weights from safetensors files or a GGUF file.
 
 use std::collections::{BTreeMap, HashMap};
 use std::fs::File;
@@ -25,13 +25,12 @@ use crate::{Error, ErrorKind};
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum WeightFormat {
-    /// Those that are stored so, as they are, except that Q4_1, Q5_0, Q5_1 and
-    /// Q8_1, which have no vector code on the CPU, become Q8_0: up to 1.8 times
-    /// the memory, several times the speed.
+    /// Quantised weights as they are, except that Q4_1, Q5_0, Q5_1 and Q8_1, which have no vector
+    /// code on the CPU, become Q8_0: up to 1.8 times the memory, several times the speed.
     #[default]
     Fast,
-    /// Those that are stored so, exactly as they are (but those four as Q8_0 where
-    /// a row has an odd number of blocks, which their code does not take).
+    /// Quantised weights exactly as they are (but those four as Q8_0 if a row has an odd number of
+    /// blocks, which their code does not take).
     AsStored,
     /// None; everything becomes 32-bit floats, whatever [`Dtype`] says.
     Float32,
@@ -39,10 +38,9 @@ pub enum WeightFormat {
     Q8_0,
 }
 
-/// In which floats matrices are kept that are not quantised. Vectors are always
-/// 32-bit floats, and so is all that is computed: a product with a matrix in 16
-/// bits is that with the same values in 32, up to the order of a sum. What 16 bits
-/// cost is their rounding, where the file has more.
+/// In which floats matrices are kept that are not quantised. Vectors are always 32-bit floats, and
+/// so is all that is computed: a product with a matrix in 16 bits is that with the same values in
+/// 32, up to the order of a sum. The cost of 16 bits is their rounding, if the file has more.
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize,
 )]
@@ -111,8 +109,7 @@ const F16_LIMIT: f32 = 65520.0;
 /// Gives weights by the names of Hugging Face, checking their shapes.
 pub(super) trait Source {
     fn pairing(&self) -> Pairing;
-    /// Whether weights of normalisation are stored less one, in the families
-    /// that add one.
+    /// Tells whether weights of normalisation are stored less one, in the families that add one.
     fn stores_norms_less_one(&self) -> bool;
     /// The table of `{name}.weight`.
     fn embedding(&mut self, name: &str, shape: [usize; 2]) -> Result<Embedding, Error>;
@@ -318,7 +315,7 @@ pub(super) struct Gguf<'a> {
     pub(super) place: String,
     pub(super) options: LoadOptions,
     pub(super) pairing: Pairing,
-    /// Whether each part is normalised before and after.
+    /// True if each part is normalised before and after.
     pub(super) four_norms: bool,
     /// A tied embedding is asked for twice and shall be in memory once.
     pub(super) embedding: Option<Matrix>,

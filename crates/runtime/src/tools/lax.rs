@@ -33,7 +33,7 @@ impl Validator {
     ///
     /// # Errors
     ///
-    /// What is wrong and where (JSON Pointer), one violation a line.
+    /// Returns the violations and their places (JSON Pointer), one a line.
     pub(crate) fn check(&self, value: &Value) -> Result<(), String> {
         let mut converted = value.clone();
         convert(&mut converted, &self.schema, &self.schema, MAX_DEPTH);

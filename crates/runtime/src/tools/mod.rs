@@ -75,7 +75,7 @@ pub struct Tool {
     name: String,
     description: String,
     parameters: Value,
-    /// What templates show; derived from `parameters` unless they are the
+    /// The parameters as templates show them; derived from `parameters` unless they are the
     /// caller's own.
     shown: Value,
     returns: Option<Value>,
@@ -237,8 +237,8 @@ impl Tool {
     ///
     /// # Errors
     ///
-    /// What the function, or reading its arguments, says: for the model to
-    /// read. Arguments and results nest at most 128 levels deep.
+    /// The message of the function, or of reading its arguments: for the model to read. Arguments
+    /// and results nest at most 128 levels deep.
     pub fn call(&self, arguments: Value) -> Result<Value, String> {
         if !depth::is_within(&arguments) {
             depth::free(arguments);
@@ -270,7 +270,7 @@ impl Tool {
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 #[non_exhaustive]
 pub struct ToolCall {
-    /// What tells calls apart, if the model says.
+    /// The name that tells calls apart, if the model says.
     pub id: Option<String>,
     /// The tool.
     pub name: String,
@@ -355,7 +355,7 @@ impl ToolCall {
 pub struct Tools(IndexMap<String, Tool>);
 
 impl FromIterator<Tool> for Tools {
-    /// Of tools with the same name the last counts.
+    /// The last of several tools with the same name counts.
     fn from_iter<I: IntoIterator<Item = Tool>>(tools: I) -> Self {
         let tools = tools.into_iter();
         Self(tools.map(|tool| (tool.name.clone(), tool)).collect())
@@ -378,7 +378,7 @@ impl Tools {
         self.0.values()
     }
 
-    /// Whether there are none.
+    /// Tells whether there are none.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }

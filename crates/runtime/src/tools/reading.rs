@@ -43,7 +43,7 @@ pub fn read_response(
         .iter()
         .map(|tool| match depth::is_within(tool) {
             true => tool.clone(),
-            // What no text could have said is no tool.
+            // A value that no text could have said is no tool.
             false => Value::Null,
         })
         .collect();

@@ -155,7 +155,7 @@ fn alternatives(schema: &mut Map<String, Value>) {
         return;
     }
     if let [only] = choices.as_slice() {
-        // What was left of an optional value.
+        // The schema that was left of an optional value.
         for (key, value) in only.as_object().into_iter().flatten() {
             schema.entry(key.clone()).or_insert_with(|| value.clone());
         }

@@ -87,7 +87,7 @@ impl PatternEntry {
         self.texts.get_or_init(find).as_ref()
     }
 
-    /// Whether a text satisfies the pattern; one that cannot be read holds nowhere.
+    /// Tells whether a text satisfies the pattern; one that cannot be read holds nowhere.
     pub(crate) fn holds(&self, text: &str) -> bool {
         let Ok(pattern) = &self.pattern else {
             return false;
@@ -126,7 +126,7 @@ pub(crate) struct Listed {
 const MANY_VALUES: usize = 16;
 
 impl Listed {
-    /// Whether one of the values equals this one.
+    /// Tells whether one of the values equals this one.
     pub(crate) fn has(&self, value: &Value) -> bool {
         // It mostly is one of them.
         if self
@@ -260,7 +260,7 @@ pub(crate) struct Members {
     pub(crate) patterns: Vec<(PatternId, NodeId)>,
     /// `ALWAYS` where nothing is said.
     pub(crate) additional: NodeId,
-    /// Whether `additionalProperties` (or its like) was said.
+    /// True if `additionalProperties` (or its like) was said.
     pub(crate) additional_said: bool,
 }
 
@@ -269,7 +269,7 @@ pub(crate) struct Members {
 pub(crate) struct Items {
     pub(crate) prefix: Vec<NodeId>,
     pub(crate) rest: NodeId,
-    /// Whether anything was said of the items after the prefix.
+    /// True if anything was said of the items after the prefix.
     pub(crate) rest_said: bool,
 }
 
@@ -395,7 +395,7 @@ impl AtomKind {
     }
 }
 
-/// How many references an error follows to the place that it names.
+/// The number of references that an error follows to the place that it names.
 const MAX_FOLLOWED: usize = 1_000;
 
 impl AtomKind {
@@ -439,7 +439,7 @@ impl AtomKind {
         }
     }
 
-    /// Whether it leads to other locations, that may lead to further ones.
+    /// Tells whether it leads to other locations, that may lead to further ones.
     pub(crate) fn leads_on(&self) -> bool {
         matches!(
             self,
@@ -561,7 +561,7 @@ impl Schema {
         self.draft
     }
 
-    /// How many locations the schema reaches.
+    /// Returns the number of locations that the schema reaches.
     pub fn locations(&self) -> usize {
         self.nodes.len() - 2
     }

@@ -75,8 +75,7 @@ pub(crate) fn char_sets(alphabet: &Alphabet) -> Vec<CharSet> {
     ranges.into_iter().map(ClassUnicode::new).collect()
 }
 
-/// Whether `re` matches the whole of `text`. Time is the product of both
-/// sizes.
+/// Tells whether `re` matches the whole of `text`. Time is the product of both sizes.
 #[cfg(test)]
 pub(crate) fn matches(re: &Re, text: &str) -> Result<bool, TooBig> {
     Ok(Matcher::new(re)?.matches(text))
@@ -94,7 +93,7 @@ impl Matcher {
         Ok(Matcher { nfa })
     }
 
-    /// Whether the whole of `text` is matched. Time is the product of both sizes.
+    /// Tells whether the whole of `text` is matched. Time is the product of both sizes.
     pub(crate) fn matches(&self, text: &str) -> bool {
         self.nfa.accepts(text.chars().map(u32::from))
     }

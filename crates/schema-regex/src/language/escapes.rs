@@ -9,7 +9,7 @@ pub(crate) const LETTERS: &[u8; 8] = b"\"\\/bfnrt";
 /// The characters that never stand in a string as they are.
 pub(crate) const NEVER_RAW: [(char, char); 3] = [('\0', '\x1F'), ('"', '"'), ('\\', '\\')];
 
-/// Whether a byte is a character that never stands in a string as it is.
+/// Tells whether a byte is a character that never stands in a string as it is.
 #[cfg(any(feature = "automaton", test))]
 pub(crate) fn is_never_raw(byte: u8) -> bool {
     matches!(byte, b'"' | b'\\' | ..=0x1F)

@@ -26,7 +26,7 @@ pub(crate) struct Lengths {
     amounts: OnceLock<Vec<Box<[u64]>>>,
 }
 
-/// How many characters must be able to follow some text, whichever it is.
+/// The number of characters that must be able to follow some text, whichever it is.
 #[derive(Clone, Copy, Debug)]
 struct Need {
     /// As many as the shortest way to an end has, at most.
@@ -144,7 +144,7 @@ impl Lengths {
         }))
     }
 
-    /// Whether a text may go on from `state` after `length` characters.
+    /// Tells whether a text may go on from `state` after `length` characters.
     pub(crate) fn live(&self, state: u32, length: u64) -> bool {
         let need = self.min.saturating_sub(length);
         let Some(max) = self.max else {
@@ -199,7 +199,7 @@ impl Lengths {
         Some(many.max(u64::from(self.live(state, length))))
     }
 
-    /// Whether [`Lengths::amount`] counts texts of all lengths from the beginning on.
+    /// Tells whether [`Lengths::amount`] counts texts of all lengths from the beginning on.
     pub(crate) fn counts_all(&self) -> bool {
         let amounts = self.amounts.get().map_or(0, Vec::len) as u64;
         let longest = self.max.or_else(|| self.longest.first().copied().flatten());
@@ -346,7 +346,7 @@ impl Lengths {
         (longest - shortest + 1 == count).then_some((shortest, end))
     }
 
-    /// Whether `more` characters behind `length` ones meet no bound.
+    /// Tells whether `more` characters behind `length` ones meet no bound.
     pub(crate) fn are_far(&self, length: u64, more: u64) -> bool {
         let behind = length.saturating_add(more);
         behind < self.open() && (self.min <= length || behind < self.min)

@@ -19,11 +19,11 @@ pub(crate) struct Amounts {
     whole: Box<[Option<u64>]>,
     /// Inside of a fraction: values with one more digit at least that is no zero.
     part: Box<[Option<u64>]>,
-    /// Whether zeros lead to acceptance, none at all included.
+    /// True if zeros lead to acceptance, none at all included.
     zeros: Box<[bool]>,
-    /// How many bytes lead at least to acceptance.
+    /// The number of bytes that lead at least to acceptance.
     far: Box<[u32]>,
-    /// Whether some number may have an exponent.
+    /// True if some number may have an exponent.
     pub(crate) has_exponents: bool,
 }
 
@@ -138,8 +138,8 @@ impl Amounts {
 }
 
 impl NumberDfa {
-    /// How many values come of a text that has led to a state, those that only exponents
-    /// spell left out; `None` is no end.
+    /// Returns the number of values that come of a text that has led to a state, those that only
+    /// exponents spell left out; `None` is no end.
     pub(crate) fn amount(&self, state: u32, begun: &str) -> Option<u64> {
         let a = self.amounts();
         let at = state as usize;

@@ -15,7 +15,7 @@ pub(crate) struct NumberDfa {
     accept: Vec<bool>,
     /// The number of an automaton that every schema may have.
     pub(crate) common: Option<u32>,
-    /// How many values follow, once that was asked.
+    /// The number of values that follow, once that was asked.
     amounts: OnceLock<Box<Amounts>>,
 }
 
@@ -41,8 +41,8 @@ impl NumberDfa {
         self.amounts.get_or_init(|| Box::new(Amounts::new(self)))
     }
 
-    /// How many digits may come one after another from a state on, whichever they are: as
-    /// many as `most` if that has an end, and [`usize::MAX`] if it has none.
+    /// Returns the number of digits that may come one after another from a state on, whichever they
+    /// are: as many as `most` if that has an end, and [`usize::MAX`] if it has none.
     pub(crate) fn run_of_digits(&self, state: u32, most: usize) -> usize {
         let symbols = number_symbol(b'0')..=number_symbol(b'9');
         if state as usize >= self.next.len() {
@@ -135,7 +135,7 @@ impl NumberDfa {
         Ok(NumberDfa::of_table(both.trimmed()))
     }
 
-    /// Whether texts may have any number of digits: whether states come again.
+    /// Tells whether texts may have any number of digits: whether states come again.
     pub(crate) fn is_endless(&self) -> bool {
         // Of states that lead to each other none is ever left without a source.
         let mut sources = vec![0usize; self.next.len()];
@@ -157,7 +157,7 @@ impl NumberDfa {
         left > 0
     }
 
-    /// How many digits the texts have at least; `None` where there are none.
+    /// Returns the number of digits that the texts have at least; `None` where there are none.
     pub(crate) fn least_digits(&self) -> Option<u32> {
         let mut met = vec![false; self.next.len()];
         let (mut now, mut later) = (vec![0u32], Vec::new());

@@ -48,7 +48,7 @@ pub(crate) fn among(
 /// all of it.
 const MANY_ZEROS: usize = 3;
 
-/// Whether a divisor ends with many zeros.
+/// Tells whether a divisor ends with many zeros.
 fn is_large(divisor: &Decimal) -> bool {
     divisor.zeros().is_some_and(|zeros| zeros > MANY_ZEROS)
 }
@@ -233,7 +233,7 @@ impl Residues {
         }
     }
 
-    /// How many states there are.
+    /// Returns the number of states.
     fn count(&self) -> Option<u32> {
         let places = self.modulus.checked_mul(self.scale as u64 + 1)?;
         u32::try_from(places.checked_add(FIRST_RESIDUE)?).ok()
@@ -270,7 +270,7 @@ impl Residues {
         }
     }
 
-    /// Whether the divisors are content with a number of so many places.
+    /// Tells whether the divisors are content with a number of so many places.
     fn is_content(&self, places: usize, residue: u64) -> bool {
         let filled = (places..self.scale).fold(residue, |r, _| r * 10 % self.modulus);
         self.wanted.is_none_or(|wanted| filled % wanted == 0)
@@ -381,7 +381,7 @@ const FIRST_RESIDUE: u64 = 8;
 /// Up to so many pairs that there may be have a place each: most residues are met.
 const MANY: usize = 1 << 21;
 
-/// Whether some state is reached by digits that every digit leads back to.
+/// Tells whether some state is reached by digits that every digit leads back to.
 fn has_free_digits(numbers: &NumberDfa) -> bool {
     let (next, _) = numbers.tables();
     let mut met = vec![false; next.len()];

@@ -304,7 +304,7 @@ impl Range {
         }
     }
 
-    /// Whether what was read before the point is in the range by itself.
+    /// Tells whether what was read before the point is in the range by itself.
     fn is_integer(&self, at: Read) -> bool {
         self.compare(at).is_some_and(|(m, _, low, high)| {
             let above = match low {

@@ -15,7 +15,7 @@ use crate::language::re::Re;
 pub(crate) struct Part {
     pub(crate) alphabet: Alphabet,
     pub(crate) table: Table<bool>,
-    /// Whether the expression plainly is that of all texts.
+    /// True if the expression plainly is that of all texts.
     #[cfg(feature = "automaton")]
     pub(crate) is_any: bool,
 }

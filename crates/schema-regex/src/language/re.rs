@@ -225,7 +225,7 @@ impl Re {
         }
     }
 
-    /// How many characters the expression spells once counts are written out:
+    /// Returns the number of characters that the expression spells once counts are written out:
     /// what an automaton of it is proportional to. Saturates.
     pub(crate) fn expanded_size(&self) -> usize {
         match self {

@@ -10,7 +10,7 @@ pub(crate) const WHITE: [char; 4] = [' ', '\t', '\n', '\r'];
 /// The most characters of white space that `Whitespace::Bounded` counts at one place.
 const MAX_BOUND: u32 = 100_000;
 
-/// How many characters `Whitespace::Bounded` allows at one place.
+/// Returns the number of characters that `Whitespace::Bounded` allows at one place.
 pub(crate) fn bound(most: u32) -> u32 {
     most.min(MAX_BOUND)
 }
@@ -48,8 +48,8 @@ pub(crate) fn bad(pattern: &str, why: &str) -> Error {
     )
 }
 
-/// Whether all characters are white space. Each class counts, since expressions have no
-/// part that matches nothing.
+/// Tells whether all characters are white space. Each class counts, since expressions have no part
+/// that matches nothing.
 fn is_white(re: &Re) -> bool {
     match re {
         Re::Never | Re::Empty => true,

@@ -28,7 +28,7 @@ pub(crate) enum Kind {
     Object,
 }
 
-/// How many kinds there are.
+/// The number of kinds.
 pub(crate) const KINDS: usize = 7;
 
 /// All of them, by number.
@@ -111,9 +111,9 @@ pub(crate) struct StringShape {
 
 #[cfg(feature = "automaton")]
 impl StringShape {
-    /// Whether another shape asks all that this one does, and perhaps more: whatever the
-    /// other one allows is then allowed by this one. Each pattern and format counts as a
-    /// name of its own.
+    /// Tells whether another shape asks all that this one does, and perhaps more: whatever the
+    /// other one allows is then allowed by this one. Each pattern and format counts as a name of
+    /// its own.
     pub(crate) fn contains(&self, other: &StringShape) -> bool {
         self.allowed.is_none()
             && other.allowed.is_none()
@@ -159,8 +159,8 @@ impl ArrayShape {
         of_rules.chain(of_single).max().unwrap_or(0)
     }
 
-    /// How many items a bound leaves room for at least: what is demanded of single items
-    /// and of counts.
+    /// Returns the number of items that a bound leaves room for at least: what is demanded of
+    /// single items and of counts.
     pub(crate) fn needed(&self) -> u64 {
         let from = self.counts.iter().map(|c| c.from).max().unwrap_or(0);
         let counted = self.counts.iter().map(|c| c.min);
@@ -176,7 +176,7 @@ pub(crate) struct ItemRule {
     pub(crate) rest: Signed,
 }
 
-/// How many items from an index on satisfy a condition.
+/// The number of items that from an index on satisfy a condition.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Count {
     pub(crate) item: Signed,

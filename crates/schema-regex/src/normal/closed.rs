@@ -14,7 +14,7 @@ pub(super) enum Left {
 }
 
 impl Normaliser {
-    /// Whether there can be no member of a name where these are said of members.
+    /// Tells whether there can be no member of a name where these are said of members.
     pub(super) fn bars(&self, members: &Members, name: &str) -> bool {
         match members.names.get(name) {
             Some(value) => self.is_never(value),

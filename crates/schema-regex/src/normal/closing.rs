@@ -203,7 +203,7 @@ impl Normaliser {
         Ok(count)
     }
 
-    /// Whether a member is only there because it must fail a condition.
+    /// Tells whether a member is only there because it must fail a condition.
     fn has_stray(&self, o: &ObjectShape, listed: &[MembersAt]) -> bool {
         let is_listed = |name: &Name| {
             let mut atoms = listed.iter();
@@ -255,7 +255,7 @@ impl Normaliser {
         node
     }
 
-    /// Whether a term leads to a location that lists members.
+    /// Tells whether a term leads to a location that lists members.
     pub(super) fn declares(&mut self, term: &Term) -> bool {
         matches!(term.what, What::Node(s) if s.positive && self.evaluates(s.node))
     }

@@ -17,7 +17,7 @@ pub(crate) struct Asked<'a> {
 }
 
 impl Normaliser {
-    /// Whether a name matches a pattern of the schema.
+    /// Tells whether a name matches a pattern of the schema.
     pub(crate) fn name_matches(&self, id: PatternId, name: &str) -> bool {
         let entry = self.schema.pattern(id);
         // What is over the budget is met at the next location.
@@ -106,7 +106,7 @@ impl Normaliser {
         conj
     }
 
-    /// Whether a name lies in the scope of a witness.
+    /// Tells whether a name lies in the scope of a witness.
     pub(crate) fn in_scope(&self, scope: &Scope, asked: &Asked<'_>) -> bool {
         let Asked {
             name,

@@ -9,7 +9,7 @@ use crate::normal::conjunctions::ConjId;
 use crate::normal::normaliser::Normaliser;
 
 impl Normaliser {
-    /// Whether a location evaluates members or items, itself or in place.
+    /// Tells whether a location evaluates members or items, itself or in place.
     pub(crate) fn evaluates(&mut self, node: NodeId) -> bool {
         if let Some(known) = self.evaluates.get(&node) {
             return *known;

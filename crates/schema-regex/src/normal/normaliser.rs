@@ -70,8 +70,7 @@ pub(crate) struct Normaliser {
     plain_shapes: [u32; KINDS + 1],
     /// What is made of the schema: they narrow formats in different ways.
     target: Target,
-    /// Whether the complement of a narrowed format is that of what is enforced,
-    /// not refused.
+    /// True if the complement of a narrowed format is that of what is enforced, not refused.
     pub(crate) as_enforced: bool,
     pub(crate) budget: Budget,
     /// Room for the parts of a conjunction, and for those of them that say something.
@@ -362,7 +361,7 @@ impl Normaliser {
         answer
     }
 
-    /// Whether a value satisfies some locations together.
+    /// Tells whether a value satisfies some locations together.
     pub(crate) fn holds(&self, parts: &[Signed], value: &Value) -> Result<bool, Error> {
         let check = validate::Check::new(&self.schema, &self.options)
             .of_target(self.target)
@@ -373,7 +372,7 @@ impl Normaliser {
         }
     }
 
-    /// Whether a name, as a string, satisfies some locations.
+    /// Tells whether a name, as a string, satisfies some locations.
     pub(crate) fn name_satisfies(&self, names: &[Signed], name: &str) -> Result<bool, Error> {
         if names.is_empty() {
             return Ok(true);
@@ -381,7 +380,7 @@ impl Normaliser {
         self.holds(names, &Value::String(name.to_owned()))
     }
 
-    /// Whether a location lists values, or leads in place to one that may.
+    /// Tells whether a location lists values, or leads in place to one that may.
     fn may_list(&self, node: NodeId) -> bool {
         self.schema.atoms(node).iter().any(|atom| {
             matches!(
@@ -408,12 +407,12 @@ impl Normaliser {
         )
     }
 
-    /// Whether there are alternatives of a conjunction for one kind.
+    /// Tells whether there are alternatives of a conjunction for one kind.
     pub(crate) fn has_shapes(&mut self, conj: ConjId, kind: Kind) -> Result<bool, Error> {
         Ok(self.number_of_shapes(conj, kind)? != NO_SHAPES)
     }
 
-    /// Whether any string satisfies a conjunction, as far as that is plain.
+    /// Tells whether any string satisfies a conjunction, as far as that is plain.
     pub(crate) fn is_any_string(&mut self, conj: ConjId) -> Result<bool, Error> {
         let number = self.number_of_shapes(conj, Kind::String)?;
         Ok(number != NO_SHAPES && number == self.plain_shapes[Kind::String as usize])

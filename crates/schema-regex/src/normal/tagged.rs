@@ -38,8 +38,7 @@ pub(super) struct Told {
 }
 
 impl Normaliser {
-    /// Whether no value of a kind can satisfy both locations, as far as that
-    /// is cheap to see.
+    /// Tells whether no value of a kind can satisfy both locations, as far as that is cheap to see.
     pub(crate) fn exclude_each_other(
         &mut self,
         a: NodeId,
@@ -133,7 +132,7 @@ impl Normaliser {
         Ok(false)
     }
 
-    /// Whether a location lists few values of a kind, of which another allows none.
+    /// Tells whether a location lists few values of a kind, of which another allows none.
     fn listed_apart(&mut self, a: NodeId, b: NodeId, kind: Kind) -> Result<bool, Error> {
         let conj = self.intern(&[Signed::yes(a)]);
         let Some(values) = self.candidates(conj) else {
@@ -147,7 +146,7 @@ impl Normaliser {
         Ok(of_kind.all(|value| self.is_refused(b, value)))
     }
 
-    /// Whether locations list their values of a kind, none lists one of another, and what
+    /// Tells whether locations list their values of a kind, none lists one of another, and what
     /// lists none allows none of them: that may be one location.
     pub(crate) fn all_listed_apart(&mut self, nodes: &[NodeId], kind: Kind) -> Result<bool, Error> {
         let mut lists = Vec::with_capacity(nodes.len());
@@ -185,7 +184,7 @@ impl Normaliser {
         matches!(self.holds(&[Signed::yes(node)], value), Ok(false))
     }
 
-    /// Whether objects all need a member of the same name of which each lists values, and
+    /// Tells whether objects all need a member of the same name of which each lists values, and
     /// none lists one of another: then no two of them are satisfied at once.
     pub(crate) fn all_tagged_apart(&mut self, nodes: &[NodeId], kind: Kind) -> bool {
         let (Kind::Object, Some((first, others))) = (kind, nodes.split_first()) else {
@@ -216,8 +215,8 @@ impl Normaliser {
         })
     }
 
-    /// Whether one of two objects needs a member that the other forbids, or a member of
-    /// which both list the values and share none.
+    /// Tells whether one of two objects needs a member that the other forbids, or a member of which
+    /// both list the values and share none.
     fn objects_apart(&mut self, a: NodeId, b: NodeId) -> Result<bool, Error> {
         let (told_a, told_b) = (self.told(a), self.told(b));
         self.work(a, STEP + NAME * (told_a.needs.len() + told_b.needs.len()))?;
@@ -253,7 +252,7 @@ impl Normaliser {
         Ok(false)
     }
 
-    /// Whether a location plainly has no value with a member of one of the names.
+    /// Tells whether a location plainly has no value with a member of one of the names.
     fn forbids_one(&self, node: NodeId, names: &[Name]) -> bool {
         // A member of that name has no value, or no name may be like it.
         names.iter().any(|name| {
@@ -267,8 +266,8 @@ impl Normaliser {
         })
     }
 
-    /// Whether two objects have a member, required in one of them, of which
-    /// both list the values and share none. Work is charged to a location.
+    /// Tells whether two objects have a member, required in one of them, of which both list the
+    /// values and share none. Work is charged to a location.
     fn tagged_apart(&mut self, at: NodeId, (a, b): (&Told, &Told)) -> Result<bool, Error> {
         self.work(at, NAME * (a.declared + b.declared))?;
         if a.tags.is_empty() || b.tags.is_empty() {

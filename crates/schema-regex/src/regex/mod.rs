@@ -193,7 +193,7 @@ pub(crate) struct Printer<'n> {
     any: Vec<Rc<str>>,
     /// Names that are not among some others, by those others.
     names: HashMap<Vec<String>, Rc<str>>,
-    /// Whether recursion was cut off somewhere.
+    /// True if recursion was cut off somewhere.
     cut: bool,
     narrowed: Narrowed,
     /// At each location how deep values nest that nothing is said of; the
@@ -201,7 +201,7 @@ pub(crate) struct Printer<'n> {
     depths: BTreeMap<String, u32>,
     /// Any character of a string.
     pub(crate) char: String,
-    /// How many bytes the texts that are remembered have together.
+    /// The number of bytes that the texts that are remembered have together.
     kept: usize,
 }
 
@@ -511,7 +511,7 @@ fn unit(kind: Kind) -> &'static str {
 
 /// The items of an array, or the members of an object.
 pub(crate) struct Body {
-    /// Whether there may be none.
+    /// True if there may be none.
     pub(crate) empty: bool,
     /// The texts with some.
     pub(crate) some: Option<String>,

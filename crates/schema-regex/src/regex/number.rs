@@ -171,7 +171,7 @@ fn gaps(n: &NumberShape) -> impl Iterator<Item = (Option<Bound>, Option<Bound>)>
     lows.into_iter().zip(highs).filter(is_some)
 }
 
-/// Whether a number is what a shape asks, with these divisors.
+/// Tells whether a number is what a shape asks, with these divisors.
 fn holds(n: &NumberShape, divisors: &[Decimal], d: &Decimal) -> bool {
     let above = |b: &Bound| *d > b.value || (*d == b.value && !b.exclusive);
     let below = |b: &Bound| *d < b.value || (*d == b.value && !b.exclusive);

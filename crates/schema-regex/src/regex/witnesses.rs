@@ -101,7 +101,7 @@ fn further_witness(
     without_witness(printer, conj, rest, Some(last))
 }
 
-/// Whether a name lies in the scope of a witness.
+/// Tells whether a name lies in the scope of a witness.
 fn is_in_scope(printer: &Printer<'_>, scope: &Scope, name: &str) -> Result<bool, Error> {
     let normaliser = &*printer.normaliser;
     let holds = match scope {

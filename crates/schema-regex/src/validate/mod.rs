@@ -24,7 +24,7 @@ use crate::values::all_different;
 const MAX_DEPTH: usize = 400;
 
 impl Schema {
-    /// Whether `value` satisfies the schema, `format` read as `options` say.
+    /// Tells whether `value` satisfies the schema, `format` read as `options` say.
     ///
     /// This is a plain validator, keyword by keyword, made for checking and
     /// not for speed. Known formats are compared with the language that the
@@ -68,8 +68,8 @@ pub(crate) struct Check<'s> {
     target: Target,
     /// What a compilation may still cost, where one asks.
     budget: Option<&'s Budget>,
-    /// Whether texts are refused of which a narrowed format does not tell whether they are
-    /// of it, where a keyword may ask for its complement.
+    /// True if texts are refused of which a narrowed format does not tell whether they are of it,
+    /// where a keyword may ask for its complement.
     settles: bool,
     /// What locations that lead to others said of values, by the addresses of these: they
     /// stay where they are as long as this does.
@@ -117,7 +117,7 @@ impl<'s> Check<'s> {
         }
     }
 
-    /// Whether a value satisfies all of some locations.
+    /// Tells whether a value satisfies all of some locations.
     pub(crate) fn all(&self, parts: &[Signed], value: &Value) -> Result<bool, Error> {
         for part in parts {
             if self.node(part.node, value, 0)? != part.positive {
@@ -135,7 +135,7 @@ impl<'s> Check<'s> {
         }
     }
 
-    /// Whether a text that a narrowed format leaves out may be of it, where that makes a
+    /// Tells whether a text that a narrowed format leaves out may be of it, where that makes a
     /// difference to what is complemented.
     fn is_unsettled(&self, format: Format, text: &str) -> bool {
         let complements = |kind: &AtomKind| {
@@ -428,7 +428,7 @@ impl<'s> Check<'s> {
     }
 }
 
-/// Whether a text is of a format, as a target has it.
+/// Tells whether a text is of a format, as a target has it.
 fn format_holds(format: Format, target: Target, text: &str) -> bool {
     static MADE: [OnceLock<Option<Matcher>>; 2 * formats::COUNT] =
         [const { OnceLock::new() }; 2 * formats::COUNT];

@@ -33,7 +33,7 @@ pub(crate) fn join(render: &mut Render, value: &Value, args: Arguments) -> Resul
     Ok(Value::from(out))
 }
 
-/// What an item has under a path, whose parts are read for each item anew.
+/// Returns the attribute of an item at a path, whose parts are read for each item anew.
 fn step(render: &mut Render, item: &Value, path: &Value) -> Result<Value, Fault> {
     charge(render, 1 + value::weight(path))?;
     operators::path(item, path)
@@ -127,8 +127,8 @@ pub(crate) fn select(
     generator(render, out)
 }
 
-/// What an item is sorted or grouped by: its attribute, in lower case unless
-/// case counts.
+/// Returns the key by which an item is sorted or grouped: its attribute, in lower case unless case
+/// counts.
 fn key(
     render: &mut Render,
     item: &Value,
@@ -269,11 +269,11 @@ pub(crate) fn ordering(
     made_list(render, groups?)
 }
 
-/// How keys that are equal are sorted.
+/// The order of keys that are equal.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Equals {
-    /// `sort` compares lists of attributes. What is equal in two lists is passed over, without
-    /// being asked which is less: so it need not have an order, as `none` has not.
+    /// `sort` compares lists of attributes. Equal parts of two lists are passed over, without being
+    /// asked which is less: so they need not have an order, as `none` has not.
     PassedOver,
     /// They are asked which is less, as all others are.
     Ordered,

@@ -109,7 +109,7 @@ fn round_places(number: f64, zeros: u32) -> f64 {
         .split_once('e')
         .and_then(|(_, exponent)| exponent.parse().ok());
     let exponent: i64 = exponent.unwrap_or(0);
-    // How many digits stay behind the first one.
+    // The number of digits that stay behind the first one.
     match usize::try_from(exponent - i64::from(zeros)) {
         Ok(digits) => format!("{number:.digits$e}").parse().unwrap_or(number),
         // The first digit is cut: it decides whether one is kept in its place.

@@ -117,7 +117,7 @@ pub(crate) fn truncate(
         _ => text_alone("truncate", value).map(|_| None)?,
     };
     if let Some(items) = items {
-        // What is short enough is not looked at.
+        // A text that is short enough is not looked at.
         return match items as i64 <= wanted.saturating_add(leeway) {
             true => Ok(value.clone()),
             false => text_alone("truncate", value).cloned(),
@@ -228,9 +228,9 @@ fn wrap_line<'t>(line: &'t str, width: usize, breaks: bool, hyphens: bool, out: 
         chunks.push(chunk);
     }
     chunks.reverse();
-    // What is dropped at the ends of lines is blank as `str.strip` sees it.
+    // The characters that are dropped at the ends of lines are blanks as `str.strip` sees them.
     let all_blank = |chunk: &str| chunk.chars().all(is_space);
-    // Where so many characters of a chunk end; none if it has no more than that. A word of
+    // Returns the end of so many characters of a chunk; none if it has no more than that. A word of
     // a megabyte is not counted anew for each line that it fills.
     let end_of = |chunk: &str, count: usize| chunk.char_indices().nth(count).map(|(at, _)| at);
     let mut first = true;

@@ -36,12 +36,12 @@ impl Alphabet {
         Ok((Alphabet(alphabet), members))
     }
 
-    /// What a symbol is.
+    /// Returns the kind of the symbols.
     pub fn symbols(&self) -> Symbols {
         self.0.symbols()
     }
 
-    /// How many classes there are, "anything else" included.
+    /// Returns the number of classes , "anything else" included.
     pub fn len(&self) -> usize {
         self.0.len()
     }
@@ -61,7 +61,7 @@ impl Alphabet {
         self.0.class_of(symbol).unwrap_or(0) as usize
     }
 
-    /// How many runs of symbols there are.
+    /// Returns the number of runs of symbols.
     pub(crate) fn run_count(&self) -> usize {
         self.0.run_count()
     }

@@ -184,8 +184,7 @@ impl Dfa {
                     *weights.entry(next).or_default() += size;
                 }
             }
-            // Of equal weights the smaller state, so that nothing depends on
-            // the order of the map.
+            // The smaller state of equal weights, so that nothing depends on the order of the map.
             let best = weights.iter().max_by_key(|(next, size)| (**size, !**next));
             let Some((&next, _)) = best.filter(|best| *best.1 >= TEXT_CHARS) else {
                 loops.push(None);

@@ -1,11 +1,12 @@
-//! What a compile costs, counted where the cost arises.
+//! The costs of a compile, counted at the place at which they arise.
 
 use fsm_tables::Meter;
 
 use super::Config;
 use crate::Error;
 
-/// What a character of a pattern takes at most in its syntax tree, in bytes. Measured.
+/// The bytes that a character of a pattern takes at most, because the syntax tree has a node for
+/// each. Measured.
 const PATTERN_BYTE: usize = 130;
 
 /// Steps for reading a character of a pattern.

@@ -4,6 +4,7 @@
 mod alphabet;
 mod bytes;
 mod costs;
+mod nfa;
 mod show;
 
 use std::fmt;
@@ -15,10 +16,9 @@ pub(crate) use costs::Costs;
 pub use fsm_tables::Symbols;
 pub use show::{Step, Trace};
 
-use crate::regex::nfa;
 use crate::{Error, ErrorKind};
 
-/// How patterns are compiled, and within which limits.
+/// The settings by which patterns are compiled, and their limits.
 ///
 /// ```
 /// use fsm_index::{Config, Dfa, ErrorKind};
@@ -29,7 +29,7 @@ use crate::{Error, ErrorKind};
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Config {
-    /// What the symbols are. Default: characters.
+    /// The kind of the symbols. Default: characters.
     pub symbols: Symbols,
     /// Nesting of groups in the pattern, in levels. Default 4,000.
     pub nest_limit: u32,
@@ -128,7 +128,7 @@ impl Dfa {
         &self.alphabet
     }
 
-    /// How many states there are.
+    /// Returns the number of states.
     pub fn state_count(&self) -> usize {
         self.table.states()
     }
@@ -138,7 +138,7 @@ impl Dfa {
         0
     }
 
-    /// Whether a text may end in `state`. A state that does not exist: no.
+    /// Tells whether a text may end in `state`. A state that does not exist: no.
     pub fn is_accepting(&self, state: usize) -> bool {
         self.table.labels().get(state).copied().unwrap_or(false)
     }
@@ -165,7 +165,7 @@ impl Dfa {
         }
     }
 
-    /// Whether the whole of `text` is in the language. O(length).
+    /// Tells whether the whole of `text` is in the language. O(length).
     ///
     /// ```
     /// use fsm_index::Dfa;

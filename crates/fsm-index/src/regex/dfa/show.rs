@@ -1,4 +1,4 @@
-//! What people see of an automaton: the table, Graphviz, and traces.
+//! The view of an automaton for people: the table, Graphviz, and traces.
 
 use std::fmt::{self, Write as _};
 
@@ -165,15 +165,15 @@ fn next_char(bytes: &[u8]) -> Option<char> {
     }
 }
 
-/// What an automaton did with a text, symbol by symbol. Its `Display` is a
-/// line a step and a last line that says how it ended.
+/// The steps of an automaton through a text, symbol by symbol. Its `Display` is a line a step and a
+/// last line that says how it ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Trace {
     /// The steps taken; the last one has no target if the text was refused.
     pub steps: Vec<Step>,
     /// The last state reached.
     pub state: usize,
-    /// Whether the whole text is in the language.
+    /// True if the whole text is in the language.
     pub accepted: bool,
     /// The byte offset of the symbol that could not be taken, if one could not.
     pub stopped_at: Option<usize>,
@@ -182,13 +182,13 @@ pub struct Trace {
 /// One symbol of a [`Trace`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Step {
-    /// Where the symbol begins in the text, in bytes.
+    /// The start of the symbol in the text, in bytes.
     pub offset: usize,
     /// The symbol, printable.
     pub symbol: String,
     /// The class it falls into.
     pub class: String,
-    /// Whether that class is "anything else".
+    /// True if that class is "anything else".
     pub anything_else: bool,
     /// The state before it.
     pub from: usize,

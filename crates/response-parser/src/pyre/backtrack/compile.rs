@@ -48,7 +48,7 @@ pub(in crate::pyre) fn first_set(node: &Node) -> Option<ClassUnicode> {
         Node::Group(_, node) | Node::Atomic(node) => first_set(node),
         Node::Concat(nodes) => {
             let mut nodes = nodes.iter();
-            // What consumes nothing says nothing about the first character.
+            // A node that consumes nothing says nothing about the first character.
             let node = nodes.find(|node| !matches!(node, Node::Anchor(_) | Node::Look { .. }))?;
             first_set(node)
         }
@@ -74,7 +74,7 @@ struct Compiler {
     sets: Vec<CharSet>,
     loops: usize,
     marks: usize,
-    /// How many look-behinds the node at work is in.
+    /// The number of look-behinds that the node at work is in.
     look_behinds: usize,
     quiet: Vec<bool>,
 }
@@ -131,7 +131,7 @@ impl Compiler {
                 let split = negated.then(|| self.push(Inst::Split(0, 0)));
                 let outer = self.look_behinds;
                 match behind {
-                    // What a look-ahead reads in a look-behind may lie behind its place.
+                    // A look-ahead in a look-behind may read behind its place.
                     None => self.look_behinds = 0,
                     Some(_) => self.look_behinds += 1,
                 }

@@ -162,7 +162,7 @@ impl Memory {
     }
 }
 
-/// What a search in an unfinished text finds.
+/// The result of a search in an unfinished text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Partial {
     /// A match from here to there that no further text can change.
@@ -715,7 +715,7 @@ fn before(bytes: &[u8], at: u32) -> Option<u32> {
     Some(back as u32)
 }
 
-/// Whether an anchor's answer at `at` may change when text is added to the end.
+/// Tells whether an anchor's answer at `at` may change when text is added to the end.
 pub(super) fn depends_on_end(anchor: Anchor, bytes: &[u8], at: usize) -> bool {
     let left = bytes.len() - at;
     match anchor {
@@ -725,7 +725,7 @@ pub(super) fn depends_on_end(anchor: Anchor, bytes: &[u8], at: usize) -> bool {
     }
 }
 
-/// How many bytes of `text` are the same as `wanted`, from the start.
+/// Returns the number of bytes of `text` that are the same as `wanted`, from the start.
 fn same_text(wanted: &str, text: &str, fold: Fold) -> Option<usize> {
     if fold == Fold::Case {
         return text.starts_with(wanted).then_some(wanted.len());

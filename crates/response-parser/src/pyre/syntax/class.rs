@@ -28,7 +28,7 @@ pub(crate) enum Category {
     Horizontal,
 }
 
-/// How letters are compared.
+/// The comparison of letters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Fold {
     /// Exactly.
@@ -140,7 +140,7 @@ fn unicode_word() -> &'static ClassUnicode {
     CLASS.get_or_init(|| named(r"[\p{L}\p{N}_]"))
 }
 
-/// Whether `c` is `\w` for the module `regex`, and for Rust.
+/// Tells whether `c` is `\w` for the module `regex`, and for Rust.
 pub(crate) fn is_word(c: char) -> bool {
     static SET: OnceLock<CharSet> = OnceLock::new();
     SET.get_or_init(|| CharSet::new(&named(r"\w"))).contains(c)
@@ -157,7 +157,7 @@ fn disputed_word() -> &'static CharSet {
     })
 }
 
-/// Whether Rust's word boundaries are Python's everywhere in `text`. Linear.
+/// Tells whether Rust's word boundaries are Python's everywhere in `text`. Linear.
 pub(crate) fn word_boundaries_agree(text: &str) -> bool {
     text.is_ascii()
         || !text
@@ -165,7 +165,7 @@ pub(crate) fn word_boundaries_agree(text: &str) -> bool {
             .any(|c| !c.is_ascii() && disputed_word().contains(c))
 }
 
-/// Whether `name` is a Python identifier.
+/// Tells whether `name` is a Python identifier.
 pub(crate) fn is_identifier(name: &str) -> bool {
     static START: OnceLock<CharSet> = OnceLock::new();
     static CONTINUE: OnceLock<CharSet> = OnceLock::new();
@@ -237,7 +237,7 @@ pub(crate) fn close_under_case(class: &mut ClassUnicode, fold: Fold) {
 /// module `regex` does so with the first three.
 const EXTRA_ORBIT: &[char] = &['i', 'I', '\u{130}', '\u{131}'];
 
-/// Whether two characters are the same under `fold`.
+/// Tells whether two characters are the same under `fold`.
 pub(crate) fn same(a: char, b: char, fold: Fold) -> bool {
     if a == b {
         return true;

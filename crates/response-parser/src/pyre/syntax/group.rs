@@ -1,4 +1,4 @@
-//! What stands between parentheses: groups, look-around, conditionals, flags.
+//! The constructs between parentheses: groups, look-around, conditionals, flags.
 
 use super::{Flags, MAX_GROUPS, MAX_NESTING, Parser, Result, Token};
 use crate::pyre::syntax::class::{self, Dialect};

@@ -1,9 +1,9 @@
 //! Reads a pattern of Python's standard `re` module (CPython 3.11), or of the module `regex`
 //! in its version 0 behaviour, into a tree.
 //!
-//! What the flags change is settled here: the tree's sets already hold both cases, a dot
-//! knows whether it takes a line feed, an anchor knows whether it means lines. Patterns are
-//! read with `DOTALL` on, as the reference calls them.
+//! The flags are settled here: the tree's sets already hold both cases, a dot knows whether it
+//! takes a line feed, an anchor knows whether it means lines. Patterns are read with `DOTALL` on,
+//! as the reference calls them.
 
 pub(crate) mod class;
 mod escape;

@@ -64,7 +64,7 @@ pub(crate) enum Node {
     Keep,
 }
 
-/// How many characters a look-behind goes back.
+/// The number of characters that a look-behind goes back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Behind {
     pub(crate) least: usize,
@@ -141,7 +141,7 @@ impl Node {
         }
     }
 
-    /// Whether the node can match without consuming a character.
+    /// Tells whether the node can match without consuming a character.
     pub(crate) fn is_nullable(&self) -> bool {
         match self {
             Node::Char(_) | Node::Set(_) => false,

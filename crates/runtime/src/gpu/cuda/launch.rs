@@ -17,14 +17,14 @@ use crate::gpu::kernels::{Argument, Kernel, Launch};
 /// The name under which candle keeps our module.
 const MODULE: &str = "tokenmold";
 
-/// Where something lies in the GPU's memory.
+/// An address in the GPU's memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Address(u64);
 
 impl Address {
     fn of_slice<T>(slice: &CudaSlice<T>, from: usize, stream: &CudaStream) -> Address {
-        // What is recorded when the guard is dropped orders the uses of other
-        // streams; masks alone have one, with events of their own.
+        // The event that is recorded when the guard is dropped orders the uses of other streams;
+        // masks alone have one, with events of their own.
         let (address, _guard) = slice.device_ptr(stream);
         Address(address + (from * size_of::<T>()) as u64)
     }

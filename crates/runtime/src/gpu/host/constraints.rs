@@ -6,7 +6,7 @@ use fsm_index::{Config, Guide, Index, IndexConfig, TokenId, TokenKind, Vocabular
 
 use super::super::resident::{ENDED, Resident};
 use super::*;
-use crate::masking::NO_MASK;
+use crate::gpu::masking::NO_MASK;
 
 fn indexes(vocabulary: &Vocabulary) -> Vec<Arc<Index>> {
     let mut indexes = Vec::new();
@@ -34,7 +34,7 @@ fn indexes(vocabulary: &Vocabulary) -> Vec<Arc<Index>> {
 
 #[test]
 fn decode_as_guides_do() {
-    let vocabulary = crate::embedded::load()
+    let vocabulary = crate::model::embedded::load()
         .unwrap()
         .tokenizer
         .vocabulary()
@@ -205,7 +205,7 @@ fn any_token(
         twin.advance(text, token);
         let id = TokenId::new(token);
         if vocabulary.kind(id) == TokenKind::End {
-            // Whether the text may end is the mask's to say.
+            // True if the text may end is the mask's to say.
             assert_eq!(twin.states[text], ENDED);
             continue;
         }

@@ -1,4 +1,4 @@
-//! How many texts follow a state, and how far the nearest end is.
+//! The number of texts that follow a state, and how far the nearest end is.
 
 use std::collections::VecDeque;
 
@@ -13,7 +13,7 @@ const LONGEST_COUNTED: u64 = 64;
 const MAX_COUNTED: usize = 1 << 14;
 
 impl CharDfa {
-    /// Whether endlessly many texts are accepted from a state.
+    /// Tells whether endlessly many texts are accepted from a state.
     pub(crate) fn is_endless(&self, state: u32) -> bool {
         (state as usize) < self.states() && self.amount(state).is_none()
     }
@@ -26,7 +26,7 @@ impl CharDfa {
         amounts.get(state as usize).copied().unwrap_or(Some(0))
     }
 
-    /// How many characters lead at least from a state to acceptance.
+    /// Returns the number of characters that lead at least from a state to acceptance.
     pub(crate) fn far(&self, state: u32) -> u32 {
         let far = self.far.get_or_init(|| {
             let next = self.successors();
@@ -62,7 +62,7 @@ impl CharDfa {
         out
     }
 
-    /// Whether more than so many texts of some lengths are accepted, as far as that is seen
+    /// Tells whether more than so many texts of some lengths are accepted, as far as that is seen
     /// by counting those of one length after another. `false` is no proof of the contrary.
     pub(crate) fn has_more_than(&self, many: u64, min: u64, max: Option<u64>) -> bool {
         let longest = max.unwrap_or(LONGEST_COUNTED).min(LONGEST_COUNTED);
@@ -70,7 +70,7 @@ impl CharDfa {
             return false;
         }
         let sizes = self.symbol_sizes();
-        // How many texts lead to each state, those of one length.
+        // The number of texts that lead to each state, those of one length.
         let mut texts = vec![0u64; self.states()];
         texts[0] = 1;
         let mut accepted = 0u64;
@@ -99,8 +99,8 @@ impl CharDfa {
         false
     }
 
-    /// How many texts lead from each state to a label that `good` admits;
-    /// `None` where they are without end.
+    /// Returns the number of texts that lead from each state to a label that `good` admits; `None`
+    /// where they are without end.
     pub(crate) fn counts(&self, good: impl Fn(u64) -> bool) -> Vec<Option<u64>> {
         self.counts_by(&self.successors(), good)
     }
@@ -152,7 +152,7 @@ impl CharDfa {
     }
 }
 
-/// How many arrows lead at least from each state to one that is marked.
+/// Returns the number of arrows that lead at least from each state to one that is marked.
 pub(crate) fn distances(
     marked: &[bool],
     arrows: impl Iterator<Item = (u32, u32)> + Clone,

@@ -3,7 +3,7 @@
 use super::{CharDfa, DEAD};
 use crate::budget::TooBig;
 
-/// How many texts can follow a state.
+/// The number of texts that can follow a state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Follows {
     Nothing,
@@ -24,8 +24,8 @@ const MAX_ALONE: usize = 1_024;
 const MAX_RUN: usize = 64;
 
 impl CharDfa {
-    /// How many characters lead at least from a state to one of some others: no more than
-    /// can be said of the first [`MAX_MET`] states that are met.
+    /// Returns the number of characters that lead at least from a state to one of some others: no
+    /// more than can be said of the first [`MAX_MET`] states that are met.
     pub(crate) fn way_to(&self, state: u32, ends: impl Fn(u32) -> bool) -> usize {
         let mut is_met = vec![false; self.states()];
         is_met[state as usize] = true;
@@ -52,7 +52,7 @@ impl CharDfa {
         usize::MAX
     }
 
-    /// Whether no text from a state on has more than so many characters, as far as few states
+    /// Tells whether no text from a state on has more than so many characters, as far as few states
     /// are met.
     pub(crate) fn ends_within(&self, state: u32, most: usize) -> bool {
         let mut states = vec![state];

@@ -27,7 +27,8 @@ pub(crate) struct CharDfa {
     table: Table<u64>,
     /// How many texts are accepted from each state, `None` for no end, once that was asked.
     amounts: OnceLock<Box<[Option<u64>]>>,
-    /// How many characters lead at least from each state to acceptance, once that was asked.
+    /// The number of characters that lead at least from each state to acceptance, once that was
+    /// asked.
     far: OnceLock<Box<[u32]>>,
     /// The code points that lead nowhere from any state, once they were asked for.
     dead: OnceLock<Box<[(u32, u32)]>>,
@@ -179,7 +180,7 @@ impl CharDfa {
         state
     }
 
-    /// Whether some character of `lo..=hi` leads to a state that `good` admits.
+    /// Tells whether some character of `lo..=hi` leads to a state that `good` admits.
     pub(crate) fn some_in(
         &self,
         state: u32,
@@ -266,7 +267,7 @@ impl CharDfa {
         all
     }
 
-    /// How many characters each symbol has.
+    /// Returns the number of characters that each symbol has.
     pub(crate) fn symbol_sizes(&self) -> Vec<u64> {
         let mut out = vec![0; self.table.width()];
         self.each_symbol(0, 0x10_FFFF, |symbol, count| out[symbol] += count);

@@ -67,7 +67,7 @@ pub(crate) enum Format {
     WideHostname,
 }
 
-/// How many formats there are.
+/// The number of formats.
 pub(crate) const COUNT: usize = Format::WideHostname as usize + 1;
 
 pub(crate) const ALL: &[(&str, Format)] = &[

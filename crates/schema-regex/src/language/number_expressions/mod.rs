@@ -21,7 +21,7 @@ pub(crate) use multiples::{listed, listed_multiples, multiples};
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct Bound {
     pub(crate) value: Decimal,
-    /// Whether the value itself is outside.
+    /// True if the value itself is outside.
     pub(crate) exclusive: bool,
 }
 

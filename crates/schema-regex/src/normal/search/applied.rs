@@ -47,7 +47,7 @@ struct Named {
 }
 
 impl Done {
-    /// Whether the term is new.
+    /// Tells whether the term is new.
     pub(super) fn insert(&mut self, term: &Term) -> bool {
         let Some(key) = packed(term) else {
             return self.insert_named(term);

@@ -23,7 +23,7 @@ impl Distinct {
         self.list.len()
     }
 
-    /// Whether the shape is new.
+    /// Tells whether the shape is new.
     pub(super) fn push(&mut self, shape: Shape) -> bool {
         if self.list.len() < FEW {
             if self.list.contains(&shape) {

@@ -39,7 +39,7 @@ impl Normaliser {
         }
     }
 
-    /// Whether an object has a member of a name.
+    /// Tells whether an object has a member of a name.
     fn is_there(&self, p: &Partial, name: &Name) -> Option<bool> {
         let Shape::Object(o) = &p.shape else {
             return Some(false);
@@ -68,7 +68,7 @@ impl Normaliser {
         all_hold((0..count).map(|i| self.atom_status(p, node, i as u16, kind, depth)))
     }
 
-    /// Whether all of some locations hold, each or its complement.
+    /// Tells whether all of some locations hold, each or its complement.
     fn all_status(
         &mut self,
         p: &Partial,
@@ -148,7 +148,7 @@ impl Normaliser {
         }
     }
 
-    /// Whether the member is there and so, where its values are listed.
+    /// Tells whether the member is there and so, where its values are listed.
     fn member_status(&mut self, p: &Partial, name: &str, value: Signed) -> Option<bool> {
         let Shape::Object(o) = &p.shape else {
             return Some(false);
@@ -196,7 +196,7 @@ impl Normaliser {
         }
     }
 
-    /// Whether a member that satisfies some locations is there and so, where the wanted
+    /// Tells whether a member that satisfies some locations is there and so, where the wanted
     /// location lists values: none of them may be one of the member.
     fn listed_status(&mut self, parts: &[Signed], wanted: Signed, required: bool) -> Option<bool> {
         if parts.is_empty() {
@@ -215,7 +215,7 @@ impl Normaliser {
     }
 }
 
-/// Whether all of some conditions hold, as far as that is known: one that fails settles it.
+/// Tells whether all of some conditions hold, as far as that is known: one that fails settles it.
 fn all_hold(conditions: impl Iterator<Item = Option<bool>>) -> Option<bool> {
     let mut is_known = true;
     for condition in conditions {

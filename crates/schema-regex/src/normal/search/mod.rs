@@ -382,8 +382,8 @@ impl Normaliser {
         Ok(Flow::On)
     }
 
-    /// Whether an atom, but for the unevaluated ones, says anything of a kind; `None`
-    /// behind the last one.
+    /// Tells whether an atom, but for the unevaluated ones, says anything of a kind; `None` behind
+    /// the last one.
     fn atom_concerns(&self, node: NodeId, index: usize, kind: Kind) -> Option<bool> {
         let atom = &self.schema.atoms(node).get(index)?.kind;
         Some(concerns(atom, kind) && !is_unevaluated(atom))
@@ -429,7 +429,7 @@ impl Normaliser {
         Ok(split(p, branch))
     }
 
-    /// Whether a shape is not plainly empty.
+    /// Tells whether a shape is not plainly empty.
     fn plausible(&mut self, shape: &Shape) -> Result<bool, Error> {
         let Shape::Object(o) = shape else {
             return Ok(true);

@@ -112,7 +112,7 @@ impl Partial {
         STEP + things + listed + self.pending.len() + self.branches.len() + collected.sum::<usize>()
     }
 
-    /// Whether something is left that must hold.
+    /// Tells whether something is left that must hold.
     pub(super) fn is_open(&self) -> bool {
         !self.pending.is_empty() || !self.branches.is_empty()
     }

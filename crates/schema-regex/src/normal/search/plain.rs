@@ -17,7 +17,7 @@ pub(crate) struct Plain {
     pub(crate) ruled_out: Kinds,
     /// Of which kinds it says more than that they may be.
     pub(crate) told: Kinds,
-    /// Whether numbers are integers.
+    /// True if numbers are integers.
     pub(crate) integers: bool,
     /// The kinds that may still be ruled out.
     open: Kinds,
@@ -133,7 +133,7 @@ pub(super) fn is_unevaluated(kind: &AtomKind) -> bool {
     )
 }
 
-/// Whether an atom leads nowhere in place and is never refused.
+/// Tells whether an atom leads nowhere in place and is never refused.
 fn is_harmless(kind: &AtomKind) -> bool {
     matches!(
         kind,
@@ -153,7 +153,7 @@ fn is_harmless(kind: &AtomKind) -> bool {
     )
 }
 
-/// Whether an atom says anything of values of a kind.
+/// Tells whether an atom says anything of values of a kind.
 pub(crate) fn concerns(atom: &AtomKind, kind: Kind) -> bool {
     concerned(atom).has(bits(kind))
 }

@@ -9,7 +9,7 @@
 //! schema become further parameters of the finish function, what the model
 //! passes for them is checked, and it is the reply's metadata.
 //!
-//! Where the original has plain bugs, this does what its user would expect:
+//! If the original has plain bugs, this does as its user would expect:
 //!
 //! | there | here |
 //! |---|---|
@@ -72,7 +72,7 @@ where
     }
 }
 
-/// What a model is asked.
+/// The request to a model.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct ModelRequest<'a> {
@@ -80,7 +80,7 @@ pub struct ModelRequest<'a> {
     pub messages: &'a [Value],
     /// The tools on offer, as chat templates take them.
     pub tools: &'a [Value],
-    /// What the model is to do about them.
+    /// The choice that the model has about them.
     pub tool_choice: ToolChoice<'a>,
 }
 
@@ -95,7 +95,7 @@ impl<'a> ModelRequest<'a> {
     }
 }
 
-/// What a model is to do about tools.
+/// The choice that a model has about tools.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ToolChoice<'a> {
@@ -108,8 +108,7 @@ pub enum ToolChoice<'a> {
     None,
 }
 
-/// What a model does without calling a tool when no structured answer is
-/// asked for.
+/// The reaction to a model that calls no tool when no structured answer is asked for.
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize,
 )]
@@ -138,9 +137,9 @@ pub enum PlainText {
 pub struct FinishFunction {
     /// Its name.
     pub name: String,
-    /// What the model is told of it.
+    /// The description that the model reads of it.
     pub description: String,
-    /// What the model is told of its parameter `response`.
+    /// The description that the model reads of its parameter `response`.
     pub response: String,
 }
 
@@ -291,7 +290,7 @@ pub struct Agent<M> {
     memory: Vec<Value>,
 }
 
-/// How a reply came about.
+/// The way in which a reply came about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
@@ -308,17 +307,17 @@ pub enum Ended {
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 #[non_exhaustive]
 pub struct Reply {
-    /// What the user reads.
+    /// The text that the user reads.
     pub content: String,
     /// The structured answer, where one was asked for and given.
     pub metadata: Option<Value>,
-    /// How it came about.
+    /// The way in which it came about.
     pub ended: Ended,
-    /// How often the model was asked.
+    /// The number of requests to the model.
     pub steps: usize,
 }
 
-/// What a reply with a structured answer needs beside the agent.
+/// The parts that a reply with a structured answer needs beside the agent.
 struct Structured {
     validator: Validator,
 }
@@ -365,7 +364,7 @@ impl<M: ChatModel> Agent<M> {
         self
     }
 
-    /// What was said so far.
+    /// Returns the messages so far.
     pub fn memory(&self) -> &[Value] {
         &self.memory
     }
@@ -379,7 +378,8 @@ impl<M: ChatModel> Agent<M> {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Tool`]: a tool has the name of the finish function. What the model says. What was said before the error stays in memory.
+    /// [`ErrorKind::Tool`]: a tool has the name of the finish function. The errors are those of the
+    /// model. The messages before the error stay in memory.
     pub fn reply(&mut self, message: Value) -> Result<Reply, Error> {
         self.run(message, None)
     }
@@ -389,8 +389,8 @@ impl<M: ChatModel> Agent<M> {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Tool`]: it is no such schema, or has a property named
-    /// `response`, or a tool has the name of the finish function. What the model says.
+    /// [`ErrorKind::Tool`]: it is no such schema, or has a property named `response`, or a tool has
+    /// the name of the finish function. The errors are those of the model.
     pub fn reply_structured(&mut self, message: Value, schema: &Value) -> Result<Reply, Error> {
         self.run(message, Some(schema))
     }
@@ -447,7 +447,7 @@ impl<M: ChatModel> Agent<M> {
                         steps: step,
                     });
                 }
-                // What was only said is dropped, and the model told what to do.
+                // A text that was only said is dropped, and the model told what to do.
                 must_finish = true;
                 continue;
             }
@@ -477,8 +477,8 @@ impl<M: ChatModel> Agent<M> {
         })
     }
 
-    /// Runs the calls of a turn, in order, and appends what comes of them. Of
-    /// several valid finishes the last counts.
+    /// Runs the calls of a turn, in order, and appends what comes of them. The last of several
+    /// valid finishes counts.
     fn act(
         &mut self,
         calls: Vec<Result<ToolCall, String>>,
@@ -511,7 +511,7 @@ impl<M: ChatModel> Agent<M> {
     }
 }
 
-/// What a model answered, if it is no deeper than a message may be.
+/// Returns the answer of a model, if it is no deeper than a message may be.
 fn answered(answer: Value) -> Result<Value, Error> {
     if depth::is_within(&answer) {
         return Ok(answer);

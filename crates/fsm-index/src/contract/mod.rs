@@ -1,5 +1,4 @@
-//! What a [`ByteAutomaton`] promises, checked: for the tests of those who write
-//! one.
+//! A check of the promises of a [`ByteAutomaton`], for the tests of those who write one.
 
 use crate::automaton::{MAX_COMPLETION, Parts};
 use std::collections::HashMap;
@@ -13,14 +12,14 @@ use crate::{
     TextRuns, TokenId, TokenMask, Vocabulary, brute_force_mask,
 };
 
-/// How far [`check`] goes.
+/// The effort of [`check`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Effort {
     /// Texts that are begun.
     pub walks: usize,
     /// Tokens of each, at most.
     pub tokens: usize,
-    /// Where the choice of tokens begins; the same seed makes the same texts.
+    /// The seed of the choice of tokens; the same seed makes the same texts.
     pub seed: u64,
 }
 
@@ -267,7 +266,7 @@ fn next(chance: &mut u64) -> usize {
     (*chance >> 33) as usize
 }
 
-/// How two masks differ, as the end of a sentence.
+/// Returns the difference of two masks, as the end of a sentence.
 fn differ(found: &TokenMask, expected: &TokenMask, vocabulary: &Vocabulary) -> String {
     let names = |of: &TokenMask, not: &TokenMask| {
         let tokens: Vec<String> = of

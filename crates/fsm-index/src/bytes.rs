@@ -46,13 +46,13 @@ impl ByteSet {
         ByteSet([a | e, b | f, c | g, d | h])
     }
 
-    /// Whether they have a byte in common.
+    /// Tells whether they have a byte in common.
     pub const fn meets(self, other: ByteSet) -> bool {
         let ([a, b, c, d], [e, f, g, h]) = (self.0, other.0);
         a & e | b & f | c & g | d & h != 0
     }
 
-    /// Whether it has 90 ASCII bytes, at least.
+    /// Tells whether it has 90 ASCII bytes, at least.
     pub(crate) const fn has_most_of_ascii(&self) -> bool {
         self.0[0].count_ones() + self.0[1].count_ones() >= 90
     }
@@ -64,7 +64,7 @@ impl ByteSet {
         self
     }
 
-    /// Whether it has a byte.
+    /// Tells whether it has a byte.
     #[inline]
     pub const fn has(&self, byte: u8) -> bool {
         self.0[byte as usize / 64] >> (byte % 64) & 1 != 0

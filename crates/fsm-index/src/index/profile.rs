@@ -5,10 +5,10 @@ use std::sync::Arc;
 
 use super::ways::{Way, Ways};
 use crate::automaton::{Ending, Parts};
+use crate::bits::{Bits, HasBits};
 use crate::budget::Meter;
 use crate::index::Index;
 use crate::plan::Work;
-use crate::rows::{Bits, HasBits};
 use crate::vocabulary::{Area, Cut};
 use crate::walk::Walker;
 use crate::{ByteAutomaton, Cursor, SpecialId, TokenId, TokenMask};
@@ -16,7 +16,7 @@ use crate::{ByteAutomaton, Cursor, SpecialId, TokenId, TokenMask};
 /// A number of tokens that no budget has: no way to the end is known.
 pub(crate) const NEVER: u32 = u32::MAX;
 
-/// What a token does beside leading nearer to the end or further away from it.
+/// The effect of a token beside leading nearer to the end or further away from it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 struct Doing {
     /// It begins a part that the text could do without, or leads to where more parts are needed.
@@ -28,19 +28,19 @@ struct Doing {
 /// Tokens that are alike for a budget.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Group {
-    /// How many tokens the end is away behind each of them.
+    /// The number of tokens that the end is away behind each of them.
     tokens: u32,
     doing: Doing,
 }
 
-/// How far the end of a text is from a state, and behind each token that may come there.
+/// The distance of the end of a text from a state, and from behind each token that may come there.
 #[derive(Debug)]
 pub(crate) struct Profile {
     /// The fewest tokens to the end that are known; 0 where the text may end.
     pub(crate) tokens: u32,
     /// The token with which a way of so many tokens begins.
     first: Option<u32>,
-    /// Whether the state is between two characters of free text.
+    /// True if the state is between two characters of free text.
     is_in_text: bool,
     /// The tokens that are in no list.
     rest: Group,
@@ -48,11 +48,11 @@ pub(crate) struct Profile {
     listed: Box<[(Group, Box<[u32]>)]>,
     /// The farthest that a token leads from the end.
     farthest: u32,
-    /// Whether no token begins anything.
+    /// True if no token begins anything.
     is_plain: bool,
 }
 
-/// What tokens may do.
+/// The rule about tokens near the end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Rule {
     /// Anything that can be completed in time.
@@ -87,15 +87,15 @@ impl Profile {
         maker.profile(mask, work)
     }
 
-    /// Whether each token of the mask may come with so many tokens left.
+    /// Tells whether each token of the mask may come with so many tokens left.
     pub(crate) fn allows_all(&self, left: u32, rule: Rule) -> bool {
         self.farthest < left && (rule == Rule::Free || (self.is_plain && !self.is_in_text))
     }
 
-    /// Takes tokens out of the state's mask: those behind which the text cannot be completed in
-    /// the tokens that are left, and what the rule forbids, if something else is allowed. Where
-    /// too few tokens are left whatever comes and the text may not end, the tokens that lead
-    /// nearest to the end stay.
+    /// Takes tokens out of the state's mask: those behind which the text cannot be completed in the
+    /// tokens that are left, and what the rule forbids, if something else is allowed. If too few
+    /// tokens are left whatever comes and the text may not end, the tokens that lead nearest to the
+    /// end stay.
     pub(crate) fn narrow(&self, left: u32, rule: Rule, blanks: &[u32], words: &mut [u32]) {
         if self.allows_all(left, rule) || self.nearest() == NEVER {
             return;
@@ -110,7 +110,7 @@ impl Profile {
     }
 
     fn narrow_groups(&self, left: u32, rule: Rule, blanks: &[u32], words: &mut [u32]) {
-        // Where the text may end, or its own way fits, nothing else has to come.
+        // If the text may end, or its own way fits, nothing else has to come.
         let nearest = match self.tokens {
             0 => 0,
             tokens if tokens <= left && self.first.is_some() => 0,
@@ -269,7 +269,7 @@ impl Bits for At<'_, '_> {
     fn forbid(&mut self, _: u32) {}
 }
 
-/// What a profile is made from.
+/// The data that a profile is made from.
 struct Maker<'m, A: ByteAutomaton> {
     index: &'m Index<A>,
     state: &'m A::State,
@@ -357,9 +357,9 @@ impl<A: ByteAutomaton> Maker<'_, A> {
         }
     }
 
-    /// The text tokens of the mask by the cursors to which they lead. Where most of them are text that
-    /// goes on, those that are nothing else are left out: the cursor to which they lead is the other
-    /// one of the pair.
+    /// The text tokens of the mask by the cursors to which they lead. If most of them are text that
+    /// goes on, those that are nothing else are left out: the cursor to which they lead is the
+    /// other one of the pair.
     fn places(
         &mut self,
         mask: &TokenMask,
@@ -409,8 +409,9 @@ impl<A: ByteAutomaton> Maker<'_, A> {
         (places.found, text.map(|(next, _)| next))
     }
 
-    /// Where the state is in a text of a class of characters, of which any number that may come leads as near
-    /// to the end as any other: the cursor behind one of them, and the vocabulary cut by the class.
+    /// If the state is in a text of a class of characters, of which any number that may come leads
+    /// as near to the end as any other, returns the cursor behind one of them, and the vocabulary
+    /// cut by the class.
     fn plain_text(&mut self, scratch: &mut A::Scratch) -> Option<(Cursor, Arc<Cut>)> {
         let automaton = self.index.automaton();
         let trie = self.index.vocabulary().trie();

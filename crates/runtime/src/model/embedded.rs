@@ -1,10 +1,9 @@
 //! The tiny model inside the library: the project's own, two million
 //! parameters, so that everything can be tried and tested without a network.
 //!
-//! It has learned to answer requests with objects of a schema shown to it, and
-//! to call tools, in the wording of its training text. It copies and converts;
-//! it knows nothing. How it was made and how well it does:
-//! `docs/TINY_MODEL.md`.
+//! It has learned to answer requests with objects of a schema shown to it, and to call tools, in
+//! the wording of its training text. It copies and converts; it knows nothing. Its making and its
+//! quality are described in `docs/TINY_MODEL.md`.
 
 use serde_json::Value;
 
@@ -13,11 +12,11 @@ use crate::gpu::DeviceChoice;
 use crate::model::LoadedModel;
 use crate::{Error, model};
 
-const CONFIG: &[u8] = include_bytes!("../model/config.json");
-const TOKENIZER: &[u8] = include_bytes!("../model/tokenizer.json");
-const GENERATION: &[u8] = include_bytes!("../model/generation_config.json");
-const TOKENIZER_CONFIG: &[u8] = include_bytes!("../model/tokenizer_config.json");
-const WEIGHTS: &[u8] = include_bytes!("../model/model.safetensors");
+const CONFIG: &[u8] = include_bytes!("../../model/config.json");
+const TOKENIZER: &[u8] = include_bytes!("../../model/tokenizer.json");
+const GENERATION: &[u8] = include_bytes!("../../model/generation_config.json");
+const TOKENIZER_CONFIG: &[u8] = include_bytes!("../../model/tokenizer_config.json");
+const WEIGHTS: &[u8] = include_bytes!("../../model/model.safetensors");
 
 /// Loads the model. Takes some milliseconds and 8 MB.
 ///

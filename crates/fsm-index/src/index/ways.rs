@@ -16,9 +16,9 @@ const MAX_BYTES: usize = 1 << 16;
 /// The way from a place to the end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Way {
-    /// How many tokens it takes; [`NEVER`] where tokens do not spell it.
+    /// The number of tokens that it takes; [`NEVER`] where tokens do not spell it.
     pub(crate) tokens: u32,
-    /// How many parts (members, items) it begins.
+    /// The number of parts (members, items) that it begins.
     pub(crate) parts: u32,
 }
 
@@ -199,7 +199,7 @@ impl Ways {
             self.steps.truncate(first);
             self.bytes.truncate(began);
             self.known.insert(cursor, None);
-            // What was passed on the way is asked again, from nearer.
+            // The cursors that were passed on the way are asked again, from nearer.
             for at in passed.into_iter().skip(1) {
                 self.known.remove(&at);
             }
@@ -331,7 +331,7 @@ fn segments(trie: &Trie, text: &[u8]) -> Option<Vec<u32>> {
 /// The first of the fewest tokens that spell a rest of a text.
 #[derive(Clone, Copy)]
 struct First {
-    /// How many they are; [`NEVER`] where there are none.
+    /// Their number; [`NEVER`] if there are none.
     tokens: u32,
     token: u32,
     /// The byte behind the first of them.

@@ -1,6 +1,5 @@
-//! Downloading models by name into the cache that the Hugging Face libraries
-//! share (`HF_HOME`, else `~/.cache/huggingface`). What is there already is
-//! used without a network.
+//! Downloading models by name into the cache that the Hugging Face libraries share (`HF_HOME`, else
+//! `~/.cache/huggingface`). Files that are there already are used without a network.
 
 use std::path::{Path, PathBuf};
 
@@ -10,7 +9,7 @@ use serde_json::Value;
 
 use crate::{Error, ErrorKind, model};
 
-/// Where from and how to download.
+/// The source and the options of a download.
 ///
 /// ```
 /// use tokenmold::hub::{HubOptions, Progress};
@@ -29,7 +28,7 @@ pub struct HubOptions {
     pub endpoint: Option<String>,
     /// The folder of the cache, if not the usual one.
     pub cache: Option<PathBuf>,
-    /// Whether downloads draw a bar on standard error.
+    /// True if downloads draw a bar on standard error.
     pub progress: Progress,
 }
 
@@ -63,7 +62,7 @@ impl HubOptions {
     }
 }
 
-/// Whether downloads draw a bar on standard error.
+/// True if downloads draw a bar on standard error.
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize,
 )]

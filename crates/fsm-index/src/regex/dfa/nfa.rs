@@ -9,11 +9,11 @@ use regex_syntax::ast::{self, Ast};
 use regex_syntax::hir::{self, Class, ClassUnicode, ClassUnicodeRange, Hir, HirKind};
 use regex_syntax::utf8::{Utf8Sequence, Utf8Sequences};
 
-use crate::regex::dfa::{Costs, Symbols};
+use super::{Costs, Symbols};
 use crate::{Error, ErrorKind};
 
-/// Parses `pattern` and builds its automaton. What that costs is charged before it is
-/// spent: a pattern of a few bytes can stand for billions of states.
+/// Parses `pattern` and builds its automaton. The cost is charged before it is spent: a pattern of
+/// a few bytes can stand for billions of states.
 pub(crate) fn compile(pattern: &str, costs: &mut Costs<'_>) -> Result<Nfa, Error> {
     costs.pattern(pattern.len())?;
     let looks = Looks::of(pattern);
@@ -39,7 +39,8 @@ struct Looks {
     text: String,
     /// The beginning of the names; no other group's name does.
     prefix: String,
-    /// Where the names were put, and by how many bytes the pattern grew each time.
+    /// The places at which the names were put, and the number of bytes by which the pattern grew
+    /// each time.
     grown: Vec<(usize, usize)>,
 }
 
@@ -132,15 +133,15 @@ fn syntax_error(what: String, offset: usize) -> Error {
 
 /// Charges for what takes far more memory than its name.
 struct Finder<'a, 'c> {
-    /// Whether case is ignored here, or was somewhere before.
+    /// True if case is ignored here, or was somewhere before.
     ignores_case: bool,
     costs: &'a mut Costs<'c>,
 }
 
-/// What a class of Unicode takes in ranges at most: no property has more of them.
+/// The bytes of the ranges of a class of Unicode at most, because no property has more of them.
 const CLASS_BYTES: usize = 800 * size_of::<(u32, u32)>();
 
-/// What `\d` and `\s` take.
+/// The bytes of the ranges of `\d` and `\s`, because these have fewer.
 const SMALL_CLASS_BYTES: usize = 80 * size_of::<(u32, u32)>();
 
 /// Steps for the ranges of a class of Unicode.
@@ -149,12 +150,12 @@ const CLASS_STEPS: usize = 1_000;
 /// Steps for finding the other cases of a range of many letters.
 const CASES_STEPS: usize = 12_000;
 
-/// What a part of an expression takes beside its characters, and so does a letter that
-/// stands for its other cases too; and the steps to find them.
+/// The bytes that a part of an expression takes beside its characters, and so does a letter that
+/// stands for its other cases too, because steps to find them are charged, as well.
 const NODE_BYTES: usize = 250;
 const LETTER_STEPS: usize = 25;
 
-/// What a letter that stands for itself takes: it joins its neighbours.
+/// The bytes that a letter that stands for itself takes, because it joins its neighbours.
 const LITERAL_BYTES: usize = 60;
 
 /// Ranges of fewer characters cost what their text does, other cases included.
@@ -239,13 +240,13 @@ impl ast::Visitor for Finder<'_, '_> {
     }
 }
 
-/// How the parts of a pattern are read.
+/// The reader of the parts of a pattern.
 struct Patterns {
     /// The sets of classes that were met: a repetition meets its own again and again. They
     /// are told apart by where they lie.
     classes: HashMap<*const Class, SetId>,
     looks: Looks,
-    /// Where the classes begin that boundaries look for.
+    /// The beginnings of the classes that boundaries look for.
     looked: HashMap<Beside, NfaId>,
 }
 
@@ -258,7 +259,7 @@ enum Beside {
     Word,
 }
 
-/// What it takes to remember where a class lies.
+/// The bytes that the place of a class takes, because it is kept in a map.
 const CLASS_PLACE_BYTES: usize = 32;
 
 type Building<'b, 'c> = Builder<'b, Costs<'c>>;
@@ -366,7 +367,7 @@ impl Patterns {
         Ok(all.unwrap_or(next))
     }
 
-    /// Where a character begins that a boundary looks for.
+    /// Returns the beginning of a character that a boundary looks for.
     fn beside(&mut self, builder: &mut Building<'_, '_>, beside: Beside) -> Result<NfaId, Error> {
         if let Some(&known) = self.looked.get(&beside) {
             return Ok(known);

@@ -1,9 +1,9 @@
-//! How far tokens reach.
+//! The reach of tokens: for example, no token of a vocabulary has more than 128 bytes.
 
 use crate::vocabulary::Trie;
 use crate::{ByteSet, NameMarks};
 
-/// What no token of a vocabulary exceeds.
+/// The bounds that no token of a vocabulary exceeds.
 #[derive(Clone, Copy, Debug)]
 pub struct Horizon<'v> {
     bytes: usize,
@@ -12,17 +12,16 @@ pub struct Horizon<'v> {
     trie: Option<&'v Trie>,
 }
 
-/// What no token exceeds that has a byte in it.
+/// The bounds that no token exceeds that has a byte in it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Reach {
-    /// How often the byte occurs in one token.
+    /// The number of times that the byte occurs in one token.
     pub occurrences: u16,
-    /// How many bytes a token has from its first such byte on, that byte
-    /// included.
+    /// The number of bytes that a token has from its first such byte on, that byte included.
     pub behind: u16,
-    /// How many bytes a token has before its last such byte.
+    /// The number of bytes that a token has before its last such byte.
     pub before: u16,
-    /// How far the last such byte of a token is from its first.
+    /// The distance of the last such byte of a token from its first.
     pub apart: u16,
 }
 
@@ -65,27 +64,28 @@ impl<'v> Horizon<'v> {
         self.bytes
     }
 
-    /// How often a byte occurs in one token, at most.
+    /// Returns the number of times that a byte occurs in one token, at most.
     pub fn occurrences(self, byte: u8) -> usize {
         self.reach.map_or(self.bytes, |reach| {
             reach[usize::from(byte)].occurrences.into()
         })
     }
 
-    /// How many bytes a token has from its first `byte` on, at most; 0 if no
+    /// Returns the number of bytes that a token has from its first `byte` on, at most; 0 if no
     /// token has it.
     pub fn behind(self, byte: u8) -> usize {
         self.reach
             .map_or(self.bytes, |reach| reach[usize::from(byte)].behind.into())
     }
 
-    /// How many bytes a token has before its last `byte`, at most; 0 if no token has it.
+    /// Returns the number of bytes that a token has before its last `byte`, at most; 0 if no token
+    /// has it.
     pub fn before(self, byte: u8) -> usize {
         self.reach
             .map_or(self.bytes, |reach| reach[usize::from(byte)].before.into())
     }
 
-    /// How far the last `byte` of a token is from its first, at most.
+    /// Returns the distance of the last `byte` of a token from its first, at most.
     pub fn apart(self, byte: u8) -> usize {
         self.reach
             .map_or(self.bytes, |reach| reach[usize::from(byte)].apart.into())

@@ -13,7 +13,7 @@ use std::sync::Arc;
 use super::kernels::{Backend, DeviceMasks, Draws, Floats, Image, Launch, Shape, States, mask};
 use super::parameters::Parameters;
 use super::resident::Resident;
-use crate::masking::{BatchMasks, batch_of};
+use crate::gpu::masking::{BatchMasks, batch_of};
 use crate::{Error, ErrorKind};
 
 mod launch;
@@ -37,7 +37,8 @@ pub(crate) enum Memory {
     Lent(Address),
 }
 
-/// What the driver calls a stream that is another one in each thread.
+/// The driver's name of a stream that is another one in each thread, because threads must not wait
+/// for each other.
 const STREAM_OF_THREAD: usize = 2;
 
 impl Cuda {
@@ -61,7 +62,7 @@ impl Cuda {
     }
 }
 
-/// What the driver says.
+/// Returns the error of the driver.
 #[cold]
 fn failed(error: impl std::error::Error + Send + Sync + 'static) -> Error {
     let message = format!("the GPU failed: {}", crate::error::first_line(&error));
@@ -160,7 +161,7 @@ pub(crate) fn mask_on_cuda(
     mask(&backend, &logits, floats, shape, &masks).map_err(plain)
 }
 
-/// What [`UploadedMasks`](super::UploadedMasks) are on a GPU.
+/// The form of [`UploadedMasks`](super::UploadedMasks) on a GPU.
 pub(crate) struct Masks {
     backend: Cuda,
     batch: usize,
@@ -209,7 +210,7 @@ struct Staged {
     read: Option<CudaEvent>,
 }
 
-/// What [`DeviceSampler`](super::DeviceSampler) is on a GPU.
+/// The form of [`DeviceSampler`](super::DeviceSampler) on a GPU.
 pub(crate) struct Sampler {
     backend: Cuda,
     stream: Arc<CudaStream>,
@@ -277,7 +278,7 @@ impl Sampler {
             let Memory::Words(device) = device else {
                 continue;
             };
-            // Where texts share masks, what is behind them is old and never read.
+            // If texts share masks, the words behind them are old and never read.
             host.as_mut_slice().map_err(failed)?[..part.len()].copy_from_slice(part);
             self.upload.memcpy_htod(host, device).map_err(failed)?;
         }
@@ -305,7 +306,7 @@ impl Sampler {
     }
 }
 
-/// What [`ResidentDecoder`](super::ResidentDecoder) is on a GPU.
+/// The form of [`ResidentDecoder`](super::ResidentDecoder) on a GPU.
 pub(crate) struct Decoder {
     backend: Cuda,
     states: States<Cuda>,

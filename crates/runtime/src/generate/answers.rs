@@ -89,10 +89,10 @@ impl Model {
     ///
     /// # Errors
     ///
-    /// As [`crate::embedded::load`].
+    /// As [`crate::model::embedded::load`].
     #[cfg(feature = "embedded")]
     pub fn embedded() -> Result<Self, Error> {
-        Ok(crate::embedded::load()?.into())
+        Ok(crate::model::embedded::load()?.into())
     }
 
     /// The same with another most number of tokens of an answer; 512 unless told.
@@ -135,7 +135,7 @@ impl Model {
         self
     }
 
-    /// What was loaded, for what this type does not do.
+    /// Returns the loaded model, for work that this type does not do.
     pub fn loaded_mut(&mut self) -> &mut LoadedModel {
         &mut self.loaded
     }

@@ -1,4 +1,14 @@
-//! The profiles that an index remembers.
+//! Texts that end in time: how many tokens each place is away from the end.
+//!
+//! A guide with a token budget allows a token if and only if the text can be completed in the
+//! tokens that are left behind it. For example, with three tokens left behind `{"a": "x` of an
+//! object that needs nothing more, `"}` may come, and so may `yz`, but not `", "b": "`.
+//!
+//! - [`ways`](super::ways) finds the tokens of a shortest completion of a cursor, a piece at a
+//!   time, and remembers them for each cursor that a completion passes: completions soon meet.
+//! - [`profile`](super::profile) sorts the tokens of a mask by how many tokens the end is away
+//!   behind them. Which tokens fit into any number of tokens is then a matter of a comparison.
+//! - This module remembers the profiles of an index by the full keys of states.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -6,9 +16,9 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use super::profile::Profile;
 use super::ways::{Ways, most_tokens};
 use crate::automaton::Growth;
+use crate::bits::Bits;
 use crate::index::Index;
 use crate::plan::Work;
-use crate::rows::Bits;
 use crate::spelling::full_key;
 use crate::{ByteAutomaton, Vocabulary};
 
@@ -16,7 +26,7 @@ use crate::{ByteAutomaton, Vocabulary};
 /// A profile takes some 10 kB, so that there is room for the places of a large schema.
 const MAX_BYTES: usize = 16 << 20;
 
-/// What the guides of an index found out of how far the end is from states.
+/// The distances of states from the end that the guides of an index found.
 #[derive(Debug, Default)]
 pub(crate) struct Endings {
     known: Mutex<Known>,
@@ -78,7 +88,7 @@ impl Endings {
         })
     }
 
-    /// How far the end can be, in tokens.
+    /// Returns the greatest distance of the end, in tokens.
     pub(crate) fn growth<A: ByteAutomaton>(&self, index: &Index<A>) -> Growth {
         *self.growth.get_or_init(|| {
             let ending = index.automaton().ending();

@@ -121,17 +121,17 @@ impl BatchMasks {
         self.rows.clear();
     }
 
-    /// How many texts there are.
+    /// Returns the number of texts.
     pub fn len(&self) -> usize {
         self.rows.len()
     }
 
-    /// Whether there are none.
+    /// Tells whether there are none.
     pub fn is_empty(&self) -> bool {
         self.rows.is_empty()
     }
 
-    /// How many tokens the masks speak of.
+    /// Returns the number of tokens that the masks speak of.
     pub fn vocabulary(&self) -> usize {
         self.vocabulary
     }
