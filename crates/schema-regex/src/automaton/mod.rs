@@ -19,28 +19,31 @@ pub(crate) mod keys;
 pub(crate) mod machine;
 pub(crate) mod run;
 
-use std::sync::{Arc, OnceLock};
+mod byte_automaton;
 
-use fsm_index::{
-    ByteAutomaton, ByteSet, ClassId, Cursor, Description, Ending, Exception, Horizon, KeyLanguage,
-    Lexicon, Overlay, Place, PlainText, ReadText, Scope, Stack, TextAt,
-};
+use std::sync::Arc;
+
+use fsm_index::{Cursor, FreeText, Lexicon, Place};
 use serde_json::Value;
 
-use crate::error::{Error, ErrorKind};
+use crate::error::Error;
 use crate::ir::signed::Signed;
-use crate::ir::{NEVER, NodeId, ROOT, Schema};
-use crate::ledger::{Entry, Status};
+use crate::ir::{ROOT, Schema};
+use crate::ledger::Entry;
 use crate::normal::normaliser::Normaliser;
-use crate::options::{AdditionalMembers, Escapes, Options, Target};
+use crate::options::{AdditionalMembers, Caps, Options, Target};
 use crate::regex::Narrowed;
 
-use self::explain::contradiction::contradiction;
-use self::run::scratch::Top;
-use crate::normal::alternative::{Kind, Shape};
+use self::compile::draft::Draft;
+use self::explain::contradiction::{cap_at_fault, contradiction};
+use self::explain::{difference, location};
+use self::hints::{describe, without_characters};
+use self::machine::origin::Origin;
+use self::machine::{Machine, lexicon};
+use self::run::config::{Config, Top};
+use self::run::{state, text_runs};
 
 pub use self::run::scratch::Scratch;
-use self::run::state::Load;
 pub use self::run::state::State;
 
 /// A schema as a [`ByteAutomaton`].
@@ -52,29 +55,14 @@ pub use self::run::state::State;
 /// Clones share everything.
 #[derive(Clone, Debug)]
 pub struct SchemaAutomaton {
-    nodes: Arc<[machine::node::Node]>,
-    space: Arc<machine::white_space::Space>,
-    escapes: Escapes,
-    name_escapes: Escapes,
-    /// How all values are written.
-    dialect: OnceLock<Option<machine::prints::Print>>,
-    max_nesting: u32,
-    /// The tallest of the flattest values.
-    tallest: u32,
-    /// Whether the schema itself bounds how deep values nest.
-    bounded: bool,
-    loops: Arc<machine::loop_classes::Loops>,
-    schema: Arc<Schema>,
-    narrowed: Arc<Narrowed>,
-    /// Locations that no value satisfies, although some satisfies the schema.
-    never: Arc<[NodeId]>,
-    /// With what the schema overrides.
-    options: Arc<Options>,
-    /// What the goals of nodes stand for.
-    conjs: Arc<crate::normal::conjunctions::Conjs>,
+    machine: Arc<Machine>,
+    origin: Arc<Origin>,
 }
 
 impl SchemaAutomaton {
+    /// How JSON is written.
+    pub const LEXICON: Lexicon = lexicon::LEXICON;
+
     /// Reads a schema with the default [`crate::ParseOptions`] and compiles it.
     ///
     /// # Errors
@@ -162,19 +150,48 @@ impl SchemaAutomaton {
         }
     }
 
-    /// Compiles what some locations demand together, where narrowed formats may
-    /// be complemented as they are enforced.
-    fn compile_as_enforced(
-        schema: Schema,
-        options: Options,
-        root: &[Signed],
+    /// The values that `schema` admits and `other` does not, as `schema` spells
+    /// them: an [`crate::ErrorKind::Unsatisfiable`] error where there are none,
+    /// so that whatever satisfies the one satisfies the other. A shortest one is
+    /// the completion of the start.
+    ///
+    /// Formats that are narrowed are taken as they are enforced; the options
+    /// are those of `schema`, without caps and with objects as they are written.
+    ///
+    /// # Errors
+    ///
+    /// As [`SchemaAutomaton::compile`].
+    ///
+    /// ```
+    /// use schema_regex::automaton::SchemaAutomaton;
+    /// use schema_regex::{ErrorKind, Options, parse};
+    /// use serde_json::json;
+    ///
+    /// let (narrow, wide) = (parse(&json!({"maximum": 5, "type": "integer"}))?, parse(&json!({"type": "integer"}))?);
+    /// let options = Options::default();
+    /// let beyond = SchemaAutomaton::difference(&wide, &narrow, &options)?;
+    /// assert!(beyond.is_match(b"6") && !beyond.is_match(b"5"));
+    /// let none = SchemaAutomaton::difference(&narrow, &wide, &options).unwrap_err();
+    /// assert_eq!(none.kind(), ErrorKind::Unsatisfiable);
+    /// # Ok::<(), schema_regex::Error>(())
+    /// ```
+    pub fn difference(
+        schema: &Schema,
+        other: &Schema,
+        options: &Options,
     ) -> Result<SchemaAutomaton, Error> {
-        let mut normaliser = Normaliser::new(schema, options, Target::Automaton);
+        let options = schema
+            .options(options)
+            .with_caps(Caps::default())
+            .with_additional_members(AdditionalMembers::Open);
+        let (mut both, root) = difference::joined(schema, other);
+        both.annotate(&options);
+        let cap = options.caps.depth;
+        let mut normaliser = Normaliser::new(both, options, Target::Automaton);
         normaliser.as_enforced = true;
-        let (mut automaton, narrowed) = SchemaAutomaton::unbounded(normaliser, root)?;
-        let cap = automaton.options.caps.depth;
-        automaton.bound_nesting(cap, narrowed)?;
-        Ok(automaton)
+        let mut draft = Draft::new(normaliser, &[Signed::yes(ROOT), Signed::no(root)])?;
+        draft.bound_nesting(cap)?;
+        Ok(SchemaAutomaton::from(draft))
     }
 
     /// Compiles a schema by options of which it may override some.
@@ -187,14 +204,12 @@ impl SchemaAutomaton {
 
     fn build(schema: Schema, mut options: Options) -> Result<SchemaAutomaton, Failed> {
         let normaliser = Normaliser::new(schema, options.clone(), Target::Automaton);
-        let (mut automaton, narrowed) =
-            SchemaAutomaton::unbounded(normaliser, &[Signed::yes(ROOT)])
-                .map_err(Failed::Refused)?;
-        let Err(error) = automaton.bound_nesting(options.caps.depth, narrowed) else {
-            return Ok(automaton);
+        let mut draft = Draft::new(normaliser, &[Signed::yes(ROOT)]).map_err(Failed::Refused)?;
+        let Err(error) = draft.bound_nesting(options.caps.depth) else {
+            return Ok(SchemaAutomaton::from(draft));
         };
-        let is_empty = automaton.is_empty();
-        let schema = Arc::unwrap_or_clone(automaton.schema);
+        let is_empty = draft.is_empty();
+        let schema = draft.into_schema();
         // A schema that has no value when it is closed stays as it is written.
         if options.closes() {
             options.additional_members = AdditionalMembers::Open;
@@ -204,87 +219,6 @@ impl SchemaAutomaton {
             true => Failed::Empty(Box::new((schema, options))),
             false => Failed::Refused(cap_at_fault(&schema, &options).unwrap_or(error)),
         })
-    }
-
-    /// Says whether no value satisfies the schema.
-    fn is_empty(&self) -> bool {
-        self.nodes[0].heights[0] == machine::node::EMPTY
-    }
-
-    /// Compiles what some locations demand together, and what was narrowed for it; how deep
-    /// values may nest is not decided yet.
-    fn unbounded(
-        mut normaliser: Normaliser,
-        root: &[Signed],
-    ) -> Result<(SchemaAutomaton, Narrowed), Error> {
-        let options = normaliser.options.clone();
-        let space = machine::white_space::Space::new(&options)?;
-        normaliser.refuse_cycles()?;
-        let root = normaliser.intern(root);
-        let mut builder = compile::builder::Builder::new(normaliser);
-        builder.build(root)?;
-        let mut narrowed = builder.narrowed;
-        narrowed.extend(builder.normaliser.closings());
-        let mut nodes = builder.nodes;
-        compile::heights::solve(&mut nodes);
-        compile::same_nodes::solve(&mut nodes);
-        let unique = unique_locations(&builder.normaliser, &nodes);
-        let never = empty_locations(&builder.normaliser, &nodes);
-        for pattern in &mut builder.normaliser.schema.patterns {
-            pattern.forget();
-        }
-        let mut automaton = SchemaAutomaton {
-            conjs: Arc::new(builder.normaliser.conjs),
-            tallest: 0,
-            bounded: false,
-            loops: Arc::new(builder.loops),
-            nodes: nodes.into(),
-            dialect: OnceLock::new(),
-            space: Arc::new(space),
-            escapes: options.escapes.in_values(),
-            name_escapes: options.escapes.in_names(),
-            max_nesting: u32::try_from(options.max_nesting).unwrap_or(u32::MAX - 1),
-            schema: Arc::new(builder.normaliser.schema),
-            narrowed: Arc::default(),
-            never: never.into(),
-            options: Arc::new(options),
-        };
-        automaton.list_values(&unique)?;
-        Ok((automaton, narrowed))
-    }
-
-    /// Decides how deep values may nest.
-    fn bound_nesting(&mut self, cap: Option<u32>, mut narrowed: Narrowed) -> Result<(), Error> {
-        let height = self.nodes[0].heights[0];
-        let limit = self.max_nesting;
-        if height > limit {
-            let why = if self.is_empty() {
-                "no value satisfies the schema".to_owned()
-            } else {
-                format!(
-                    "every value nests {height} deep or deeper, more than Options::max_nesting ({limit})"
-                )
-            };
-            return Err(Error::new(ErrorKind::Unsatisfiable, "", why));
-        }
-        let deepest = compile::heights::deepest(&self.nodes);
-        // A schema that bounds the nesting by itself is not capped.
-        if let (Some(cap), None) = (cap, deepest) {
-            self.max_nesting = limit.min(cap.max(height));
-        }
-        let limit = self.max_nesting;
-        self.bounded = deepest.is_some_and(|d| d <= limit);
-        if !self.bounded {
-            let how = format!("arrays and objects nest at most {limit} deep");
-            narrowed.insert((String::new(), "", how));
-        }
-        self.narrowed = Arc::new(narrowed);
-        let heights = self.nodes.iter().flat_map(|n| n.heights.iter().copied());
-        self.tallest = heights
-            .filter(|h| *h != machine::node::EMPTY)
-            .max()
-            .unwrap_or(0);
-        Ok(())
     }
 
     /// Compiles a schema and says, also where it is refused, what each keyword
@@ -330,9 +264,7 @@ impl SchemaAutomaton {
     /// keyword); then the places that no value satisfies, so that a member never comes or a
     /// branch is never taken.
     pub fn ledger(&self) -> Vec<Entry> {
-        let mut entries = self.schema.entries(&self.options, &self.narrowed, None);
-        entries.extend(self.empty_places());
-        entries
+        self.origin.ledger()
     }
 
     /// The entries of the ledger about what constrains nothing although the schema's writer may
@@ -351,23 +283,13 @@ impl SchemaAutomaton {
     /// # Ok::<(), schema_regex::Error>(())
     /// ```
     pub fn notices(&self) -> Vec<Entry> {
-        let mut entries = self.schema.notices(&self.options);
-        entries.extend(self.empty_places());
-        entries
-    }
-
-    fn empty_places(&self) -> impl Iterator<Item = Entry> {
-        self.never.iter().map(|node| Entry {
-            pointer: self.schema.nodes[node.0 as usize].pointer.to_string(),
-            keyword: String::new(),
-            status: Status::Ignored("no value satisfies this place, so that none comes".to_owned()),
-        })
+        self.origin.notices()
     }
 
     /// How many sets of conjunctions are asked of values: what memory is
     /// proportional to.
     pub fn nodes(&self) -> usize {
-        self.nodes.len()
+        self.machine.nodes().len()
     }
 
     /// Whether the text may end at a cursor of the walk that `scratch` is in:
@@ -377,7 +299,7 @@ impl SchemaAutomaton {
             return false;
         }
         let config = *scratch.configs.get(cursor.0);
-        self.ends_at(config, scratch)
+        state::ends_at(&self.machine, config, scratch)
     }
 
     /// Whether a state stands inside of a string or of a name: elsewhere nothing but JSON's
@@ -390,7 +312,7 @@ impl SchemaAutomaton {
     /// texts reach: nearly the same may come there. For an automaton that has this one inside
     /// and spells its texts in another way.
     pub fn resembled(&self, cursor: Cursor, scratch: &mut Scratch) -> Option<Cursor> {
-        self.like(cursor, scratch)
+        describe::like(&self.machine, cursor, scratch)
     }
 
     /// How many arrays and objects are open around what a walk reads at a cursor.
@@ -403,11 +325,42 @@ impl SchemaAutomaton {
 
     /// Whether a text is admitted as a whole.
     pub fn is_match(&self, text: &[u8]) -> bool {
-        let mut x = self.scratch();
+        let mut x = Scratch::new();
         // The text tells itself how it goes on: items that must differ are compared at their ends.
         x.searching = true;
-        let end = self.read_on(self.first(), text, &mut x);
-        end.is_ok_and(|end| self.ends_at(end, &mut x))
+        let end = text_runs::read_on(&self.machine, Config::first(), text, &mut x);
+        end.is_ok_and(|end| state::ends_at(&self.machine, end, &mut x))
+    }
+
+    /// What is being read at `state`, and the JSON Pointers of the schema
+    /// locations that what comes next must satisfy: those that an alternative
+    /// which is still open asks for, each once, in the order of the schema.
+    ///
+    /// Between the members of an object, and in a name, they are the object's;
+    /// inside a value the value's. O(size of the state).
+    pub fn location(&self, state: &State) -> Place {
+        location::location(&self.machine, &self.origin, state)
+    }
+
+    /// A class of characters of which any text may come at a cursor, and how much of it.
+    pub fn free_text(&self, cursor: Cursor, x: &mut Scratch) -> Option<FreeText> {
+        describe::free_text(&self.machine, cursor, x)
+    }
+
+    /// As [`can_do_without`](fsm_index::PlainText::can_do_without), where no escape may
+    /// stand for a character: for who spells strings as they are.
+    pub fn can_do_without_unescaped(&self, chars: &[(u32, u32)]) -> bool {
+        without_characters::is_fine(&self.machine, chars, chars)
+    }
+}
+
+impl From<Draft> for SchemaAutomaton {
+    fn from(draft: Draft) -> SchemaAutomaton {
+        let (machine, origin) = draft.into_parts();
+        SchemaAutomaton {
+            machine: Arc::new(machine),
+            origin: Arc::new(origin),
+        }
     }
 }
 
@@ -416,259 +369,4 @@ enum Failed {
     Refused(Error),
     /// No value satisfies it, with these options.
     Empty(Box<(Schema, Options)>),
-}
-
-/// The error about a schema without a value that has some without one of the caps.
-fn cap_at_fault(schema: &Schema, options: &Options) -> Option<Error> {
-    for (name, without) in options.caps.each_left_out() {
-        let options = options.clone().with_caps(without);
-        let normaliser = Normaliser::new(schema.clone(), options, Target::Automaton);
-        let made = SchemaAutomaton::unbounded(normaliser, &[Signed::yes(ROOT)]);
-        let fits = made
-            .and_then(|(mut automaton, narrowed)| automaton.bound_nesting(without.depth, narrowed));
-        if fits.is_ok() {
-            let why = format!(
-                "no value satisfies the schema under the cap `{name}`; raise it or leave it out"
-            );
-            return Some(Error::new(ErrorKind::Unsatisfiable, "", why));
-        }
-    }
-    None
-}
-
-/// The written locations that no value satisfies.
-fn empty_locations(normaliser: &Normaliser, nodes: &[machine::node::Node]) -> Vec<NodeId> {
-    let mut out: Vec<NodeId> = Vec::new();
-    for node in nodes {
-        for (goal, height) in node.goals.iter().zip(&node.heights) {
-            // What several locations ask together is the fault of none.
-            if *height == machine::node::EMPTY
-                && let [
-                    Signed {
-                        node,
-                        positive: true,
-                    },
-                ] = normaliser.conj(*goal)
-                && *node != NEVER
-            {
-                out.push(*node);
-            }
-        }
-    }
-    out.sort_unstable();
-    out.dedup();
-    out
-}
-
-/// The nodes with arrays of different items, each with a location that says so.
-fn unique_locations(
-    normaliser: &Normaliser,
-    nodes: &[machine::node::Node],
-) -> Vec<(usize, NodeId)> {
-    let mut out = Vec::new();
-    for (n, node) in nodes.iter().enumerate() {
-        if !node.array.as_ref().is_some_and(|m| m.unique) {
-            continue;
-        }
-        let shapes = node
-            .goals
-            .iter()
-            .filter_map(|g| normaliser.known_shapes(*g, Kind::Array));
-        let at = shapes.flat_map(|s| s.iter()).find_map(|s| match s {
-            Shape::Array(a) => a.unique,
-            _ => None,
-        });
-        out.push((n, at.unwrap_or(ROOT)));
-    }
-    out
-}
-
-impl ByteAutomaton for SchemaAutomaton {
-    type State = State;
-    type Scratch = Scratch;
-
-    fn scratch(&self) -> Scratch {
-        Scratch::new()
-    }
-
-    fn start(&self) -> State {
-        State::of(self.first())
-    }
-
-    fn is_accepting(&self, state: &State) -> bool {
-        state.accepting
-    }
-
-    fn advance(&self, state: &mut State, bytes: &[u8], x: &mut Scratch) -> Result<(), usize> {
-        if self.is_free_text(state, bytes) {
-            return Ok(());
-        }
-        x.tidy();
-        if state.item().is_some()
-            && let Some(done) = self.advance_apart(state, bytes, x)
-        {
-            return done;
-        }
-        let before = self.load(state, x, Load::Text);
-        let config = self.read_on(before, bytes, x)?;
-        if config != before || !state.is_in(x) {
-            self.store(config, &before, state, x);
-        }
-        Ok(())
-    }
-
-    fn completion(&self, state: &State, max_bytes: usize, out: &mut Vec<u8>) -> bool {
-        let before = out.len();
-        let mut x = Scratch::new();
-        let config = self.load(state, &mut x, Load::Text);
-        let is_found = self.finish(config, max_bytes, &mut x, out);
-        if !is_found {
-            out.truncate(before);
-        }
-        is_found
-    }
-
-    fn place(&self, state: &State) -> Option<Place> {
-        Some(self.location(state))
-    }
-
-    fn enter(&self, state: &State, x: &mut Scratch) -> Cursor {
-        x.tidy();
-        x.configs.clear();
-        let config = self.load(state, x, Load::Walk);
-        Cursor(x.configs.add(config))
-    }
-
-    fn step(&self, cursor: Cursor, byte: u8, x: &mut Scratch) -> Cursor {
-        if cursor.is_dead() {
-            return Cursor::DEAD;
-        }
-        let config = *x.configs.get(cursor.0);
-        match self.next(config, byte, x) {
-            Some(next) => Cursor(x.configs.add(next)),
-            None => Cursor::DEAD,
-        }
-    }
-
-    fn describe(&self, cursor: Cursor, horizon: Horizon<'_>, x: &mut Scratch) -> Description {
-        self.description(cursor, horizon, x)
-    }
-
-    fn key(
-        &self,
-        cursor: Cursor,
-        scope: Scope,
-        depth: usize,
-        horizon: Horizon<'_>,
-        x: &mut Scratch,
-        out: &mut Vec<u32>,
-    ) -> Option<KeyLanguage> {
-        match scope {
-            Scope::Index => self
-                .key_of(cursor, depth, horizon, x, out)
-                .then_some(KeyLanguage::OWN),
-            Scope::Vocabulary => self.common_at(cursor, depth, horizon, x, out),
-        }
-    }
-
-    fn next_bytes(&self, cursor: Cursor, x: &mut Scratch) -> ByteSet {
-        self.bytes_at(cursor, x)
-    }
-
-    fn overlay(&self) -> Option<&dyn Overlay<State>> {
-        Some(self)
-    }
-
-    fn plain_text(&self) -> Option<&dyn PlainText<Scratch>> {
-        Some(self)
-    }
-
-    fn stack(&self) -> Option<&dyn Stack<Scratch>> {
-        Some(self)
-    }
-
-    fn ending(&self) -> Option<&dyn Ending<Scratch>> {
-        Some(self)
-    }
-}
-
-impl Overlay<State> for SchemaAutomaton {
-    /// An item that must differ may become one of those before it, or the next
-    /// ones may; and a name that is open may come again behind its own end, within one token:
-    /// a walk does not know how they began.
-    fn exceptions(&self, state: &State, each: &mut dyn FnMut(Exception<'_>)) {
-        if state.is_in_name() {
-            // Its end, and the name between its quotes.
-            each(Exception::Often {
-                byte: b'"',
-                times: 3,
-            });
-        }
-        if state.item().is_some() {
-            self.item_exceptions(state, each);
-        }
-    }
-
-    fn is_suspect(&self, state: &State, token: &[u8]) -> bool {
-        (state.is_in_name() && self.may_come_again(state, token)) || self.may_double(state, token)
-    }
-}
-
-impl PlainText<Scratch> for SchemaAutomaton {
-    fn lexicon(&self) -> Lexicon {
-        SchemaAutomaton::LEXICON
-    }
-
-    fn class(&self, class: ClassId) -> &[(u32, u32)] {
-        self.loops.ranges(class)
-    }
-
-    fn reader(
-        &self,
-        cursor: Cursor,
-        horizon: Horizon<'_>,
-        x: &mut Scratch,
-    ) -> Option<Box<dyn ReadText + '_>> {
-        self.reader_at(cursor, horizon, x)
-    }
-
-    fn cursor_at(&self, cursor: Cursor, at: TextAt, x: &mut Scratch) -> Cursor {
-        self.behind_text(cursor, at, x)
-    }
-
-    fn can_do_without(&self, chars: &[(u32, u32)]) -> bool {
-        self.is_fine_without(chars)
-    }
-}
-
-impl Stack<Scratch> for SchemaAutomaton {
-    fn depth_used(&self, x: &Scratch) -> usize {
-        (x.base_depth - x.least_depth) as usize + 1
-    }
-    fn least_depth(&self, cursor: Cursor, x: &Scratch) -> usize {
-        // A token can end what is on top of most arrays and objects.
-        match x.configs.get(cursor.0).stack {
-            0 => 1,
-            _ => 2,
-        }
-    }
-
-    fn step_on_top(&self, cursor: Cursor, byte: u8, x: &mut Scratch) -> Option<Cursor> {
-        let least = std::mem::replace(&mut x.least_depth, x.base_depth);
-        let to = self.step(cursor, byte, x);
-        let on_top = x.least_depth == x.base_depth;
-        x.least_depth = least;
-        on_top.then_some(to)
-    }
-
-    fn next_bytes_on_top(&self, cursor: Cursor, x: &mut Scratch) -> ByteSet {
-        let least = std::mem::replace(&mut x.least_depth, x.base_depth);
-        let bytes = self.bytes_at(cursor, x);
-        let on_top = x.least_depth == x.base_depth;
-        x.least_depth = least;
-        match on_top {
-            true => bytes,
-            false => ByteSet::ALL,
-        }
-    }
 }

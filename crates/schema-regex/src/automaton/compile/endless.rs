@@ -3,9 +3,9 @@
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::automaton::SchemaAutomaton;
 use crate::automaton::compile::list_values::MAX_VALUES;
-use crate::automaton::machine::live::{Live, ObjectAt};
+use crate::automaton::machine::Machine;
+use crate::automaton::machine::live::ObjectAt;
 use crate::automaton::machine::node::{ArrayThread, Member};
 
 /// How deep values are looked into, and how deep those beside may nest. Less than this
@@ -30,199 +30,191 @@ type Known = FxHashMap<(u32, u32), u64>;
 /// The most members and items by which numbers of values are multiplied.
 const MAX_FACTORS: u64 = 64;
 
-impl SchemaAutomaton {
-    /// Whether a value of the goal is, or holds, a text or number of any length, one of more
-    /// texts than are listed, a further name without a demand, or an array of any length.
-    pub(crate) fn plainly(&self, node: u32, goal: u32) -> Plainly {
-        if self.max_nesting < LEAST_NESTING {
-            return Plainly::Unknown;
+/// Whether a value of the goal is, or holds, a text or number of any length, one of more
+/// texts than are listed, a further name without a demand, or an array of any length.
+pub(crate) fn plainly(machine: &Machine, node: u32, goal: u32) -> Plainly {
+    if machine.room(0) < LEAST_NESTING {
+        return Plainly::Unknown;
+    }
+    let live = machine.live(DEPTH);
+    let mut seen: FxHashSet<(u32, u32)> = FxHashSet::default();
+    let mut has_many = false;
+    // Asked last, since that takes a look at the whole automaton.
+    let mut patterns = Vec::new();
+    let mut todo = vec![(node, goal, 0)];
+    while let Some((at, goal, depth)) = todo.pop() {
+        if depth > DEPTH || !seen.insert((at, goal)) {
+            continue;
         }
-        let live = Live {
-            nodes: &self.nodes,
-            room: DEPTH,
+        let Some(node) = machine.nodes().get(at as usize) else {
+            continue;
         };
-        let mut seen: FxHashSet<(u32, u32)> = FxHashSet::default();
-        let mut has_many = false;
-        // Asked last, since that takes a look at the whole automaton.
-        let mut patterns = Vec::new();
-        let mut todo = vec![(node, goal, 0)];
-        while let Some((at, goal, depth)) = todo.pop() {
-            if depth > DEPTH || !seen.insert((at, goal)) {
-                continue;
-            }
-            let Some(node) = self.nodes.get(at as usize) else {
-                continue;
-            };
-            if let Some(m) = &node.string {
-                let leaves = m.leaves.iter().filter(|l| l.goal == goal && !l.listed);
-                for leaf in leaves {
-                    match leaf.dfa {
-                        None if leaf.max != Some(0) => return Plainly::Endless,
-                        Some(d) => {
-                            let bounds = leaf.lengths.as_ref().map(|l| l.bounds());
-                            patterns.push((&m.dfas[d as usize], bounds));
-                        }
-                        _ => {}
+        if let Some(m) = &node.string {
+            let leaves = m.leaves.iter().filter(|l| l.goal == goal && !l.listed);
+            for leaf in leaves {
+                match leaf.dfa {
+                    None if leaf.max != Some(0) => return Plainly::Endless,
+                    Some(d) => {
+                        let bounds = leaf.lengths.as_ref().map(|l| l.bounds());
+                        patterns.push((&m.dfas[d as usize], bounds));
                     }
-                }
-            }
-            if let Some(m) = &node.number
-                && m.is_endless(|g| g == goal)
-            {
-                return Plainly::Endless;
-            }
-            if let Some(m) = &node.array {
-                for (t, thread) in (0..).zip(&m.threads) {
-                    let is_simple = !thread.unique && thread.counts.is_empty();
-                    if thread.goal != goal || !is_simple || thread.max == Some(0) {
-                        continue;
-                    }
-                    let Some(first) = m.members.first() else {
-                        continue;
-                    };
-                    if !live.array(m, t, 0, 0) {
-                        continue;
-                    }
-                    if thread.max.is_none() && m.members.iter().all(|m| live.offers(m, t)) {
-                        return Plainly::Endless;
-                    }
-                    let options = first.of(t).iter().filter(|c| live.fits(first, c.goal));
-                    todo.extend(options.map(|c| (first.node, c.goal, depth + 1)));
-                }
-            }
-            if let Some(m) = &node.object {
-                for (t, thread) in (0..).zip(&m.threads) {
-                    let is_open = thread.goal == goal && thread.simple;
-                    if !is_open || !live.object(m, t, 0, &ObjectAt::START) {
-                        continue;
-                    }
-                    for class in &m.classes {
-                        let offers = live.offers(&class.member, t);
-                        match class.count {
-                            None if offers => return Plainly::Endless,
-                            Some(names) => has_many |= offers && names > MAX_VALUES as u64,
-                            None => {}
-                        }
-                    }
-                    for member in &m.declared {
-                        let options = member.of(t).iter().filter(|c| live.fits(member, c.goal));
-                        todo.extend(options.map(|c| (member.node, c.goal, depth + 1)));
-                    }
+                    _ => {}
                 }
             }
         }
-        if patterns
-            .iter()
-            .any(|(dfa, bounds)| bounds.is_none() && dfa.is_endless(0))
+        if let Some(m) = &node.number
+            && m.is_endless(|g| g == goal)
         {
             return Plainly::Endless;
         }
-        has_many |= patterns.iter().any(|(dfa, bounds)| {
-            let (min, max) = bounds.unwrap_or((0, None));
-            dfa.has_more_than(MAX_VALUES as u64, min, max)
-        });
-        match has_many {
-            true => Plainly::Many,
-            false => Plainly::Unknown,
-        }
-    }
-
-    /// At least how many values a goal has, as far as scalars, arrays and objects without
-    /// conditions tell; no end counts as the greatest number.
-    pub(crate) fn least_amount(&self, node: u32, goal: u32) -> u64 {
-        self.least_known(node, goal, 0, &mut FxHashMap::default())
-    }
-
-    fn least_known(&self, node: u32, goal: u32, depth: u32, known: &mut Known) -> u64 {
-        if let Some(amount) = known.get(&(node, goal)) {
-            return *amount;
-        }
-        // While it is found out, one that is in itself counts as none.
-        known.insert((node, goal), 0);
-        let amount = self.least_found(node, goal, depth, known);
-        known.insert((node, goal), amount);
-        amount
-    }
-
-    fn least_found(&self, node: u32, goal: u32, depth: u32, known: &mut Known) -> u64 {
-        let Some(n) = self.nodes.get(node as usize) else {
-            return 0;
-        };
-        let mut most = 0;
-        if let Some(m) = &n.number {
-            for (_, dfa) in m.of(|g| g == goal) {
-                most = most.max(dfa.amount(0, "").unwrap_or(u64::MAX));
-            }
-        }
-        if let Some(m) = &n.string {
-            for (id, leaf) in (0..).zip(&*m.leaves).filter(|(_, l)| l.goal == goal) {
-                let amount = match (leaf.dfa, &leaf.lengths) {
-                    (Some(d), None) => m.dfas[d as usize].amount(0),
-                    (Some(d), Some(lengths)) => lengths.amount(&m.dfas[d as usize], 0, 0),
-                    (None, _) => {
-                        let listed = m.words.list.iter().filter(|w| w.listed.contains(&id));
-                        Some(listed.count() as u64)
-                    }
-                };
-                most = most.max(amount.unwrap_or(u64::MAX));
-            }
-        }
-        let units = n.units.iter().filter(|goals| goals.contains(&goal)).count();
-        most = most.max(units as u64);
-        if depth >= DEPTH {
-            return most;
-        }
-        let live = Live {
-            nodes: &self.nodes,
-            room: DEPTH,
-        };
-        let mut least = |member: &Member, thread: u32| {
-            let choices = member.of(thread).iter();
-            let choices = choices.filter(|c| live.fits(member, c.goal));
-            let amounts = choices.map(|c| self.least_known(member.node, c.goal, depth + 1, known));
-            amounts.max()
-        };
-        if let Some(m) = &n.array {
+        if let Some(m) = &node.array {
             for (t, thread) in (0..).zip(&m.threads) {
-                if thread.goal != goal || !thread.counts.is_empty() || !live.array(m, t, 0, 0) {
+                let is_simple = !thread.unique && thread.counts.is_empty();
+                if thread.goal != goal || !is_simple || thread.max == Some(0) {
                     continue;
                 }
-                if thread.unique {
-                    let amounts = |index| least(&m.members[m.place(index)], t);
-                    most = most.max(arrangements(thread, amounts));
+                let Some(first) = m.members.first() else {
+                    continue;
+                };
+                if !live.array(m, t, 0, 0) {
                     continue;
                 }
-                let length = thread.max.unwrap_or(thread.min).min(MAX_FACTORS);
-                let mut product = 1u64;
-                for index in 0..length {
-                    match least(&m.members[m.place(index)], t) {
-                        Some(many) => product = product.saturating_mul(many.max(1)),
-                        None => break,
-                    }
+                if thread.max.is_none() && m.members.iter().all(|m| live.offers(m, t)) {
+                    return Plainly::Endless;
                 }
-                most = most.max(product);
+                let options = first.of(t).iter().filter(|c| live.fits(first, c.goal));
+                todo.extend(options.map(|c| (first.node, c.goal, depth + 1)));
             }
         }
-        if let Some(m) = &n.object {
+        if let Some(m) = &node.object {
             for (t, thread) in (0..).zip(&m.threads) {
                 let is_open = thread.goal == goal && thread.simple;
                 if !is_open || !live.object(m, t, 0, &ObjectAt::START) {
                     continue;
                 }
-                let mut product = 1u64;
-                for (name, member) in (0..).zip(&m.declared).take(MAX_FACTORS as usize) {
-                    let Some(many) = least(member, t) else {
-                        continue;
-                    };
-                    let is_required = thread.required.iter().any(|(_, n)| *n == name);
-                    let ways = many.max(1).saturating_add(u64::from(!is_required));
-                    product = product.saturating_mul(ways);
+                for class in &m.classes {
+                    let offers = live.offers(&class.member, t);
+                    match class.count {
+                        None if offers => return Plainly::Endless,
+                        Some(names) => has_many |= offers && names > MAX_VALUES as u64,
+                        None => {}
+                    }
                 }
-                most = most.max(product);
+                for member in &m.declared {
+                    let options = member.of(t).iter().filter(|c| live.fits(member, c.goal));
+                    todo.extend(options.map(|c| (member.node, c.goal, depth + 1)));
+                }
             }
         }
-        most
     }
+    if patterns
+        .iter()
+        .any(|(dfa, bounds)| bounds.is_none() && dfa.is_endless(0))
+    {
+        return Plainly::Endless;
+    }
+    has_many |= patterns.iter().any(|(dfa, bounds)| {
+        let (min, max) = bounds.unwrap_or((0, None));
+        dfa.has_more_than(MAX_VALUES as u64, min, max)
+    });
+    match has_many {
+        true => Plainly::Many,
+        false => Plainly::Unknown,
+    }
+}
+
+/// At least how many values a goal has, as far as scalars, arrays and objects without
+/// conditions tell; no end counts as the greatest number.
+pub(crate) fn least_amount(machine: &Machine, node: u32, goal: u32) -> u64 {
+    least_known(machine, node, goal, 0, &mut FxHashMap::default())
+}
+
+fn least_known(machine: &Machine, node: u32, goal: u32, depth: u32, known: &mut Known) -> u64 {
+    if let Some(amount) = known.get(&(node, goal)) {
+        return *amount;
+    }
+    // While it is found out, one that is in itself counts as none.
+    known.insert((node, goal), 0);
+    let amount = least_found(machine, node, goal, depth, known);
+    known.insert((node, goal), amount);
+    amount
+}
+
+fn least_found(machine: &Machine, node: u32, goal: u32, depth: u32, known: &mut Known) -> u64 {
+    let Some(n) = machine.nodes().get(node as usize) else {
+        return 0;
+    };
+    let mut most = 0;
+    if let Some(m) = &n.number {
+        for (_, dfa) in m.of(|g| g == goal) {
+            most = most.max(dfa.amount(0, "").unwrap_or(u64::MAX));
+        }
+    }
+    if let Some(m) = &n.string {
+        for (id, leaf) in (0..).zip(&*m.leaves).filter(|(_, l)| l.goal == goal) {
+            let amount = match (leaf.dfa, &leaf.lengths) {
+                (Some(d), None) => m.dfas[d as usize].amount(0),
+                (Some(d), Some(lengths)) => lengths.amount(&m.dfas[d as usize], 0, 0),
+                (None, _) => {
+                    let listed = m.words.list.iter().filter(|w| w.listed.contains(&id));
+                    Some(listed.count() as u64)
+                }
+            };
+            most = most.max(amount.unwrap_or(u64::MAX));
+        }
+    }
+    let units = n.units.iter().filter(|goals| goals.contains(&goal)).count();
+    most = most.max(units as u64);
+    if depth >= DEPTH {
+        return most;
+    }
+    let live = machine.live(DEPTH);
+    let mut least = |member: &Member, thread: u32| {
+        let choices = member.of(thread).iter();
+        let choices = choices.filter(|c| live.fits(member, c.goal));
+        let amounts = choices.map(|c| least_known(machine, member.node, c.goal, depth + 1, known));
+        amounts.max()
+    };
+    if let Some(m) = &n.array {
+        for (t, thread) in (0..).zip(&m.threads) {
+            if thread.goal != goal || !thread.counts.is_empty() || !live.array(m, t, 0, 0) {
+                continue;
+            }
+            if thread.unique {
+                let amounts = |index| least(&m.members[m.place(index)], t);
+                most = most.max(arrangements(thread, amounts));
+                continue;
+            }
+            let length = thread.max.unwrap_or(thread.min).min(MAX_FACTORS);
+            let mut product = 1u64;
+            for index in 0..length {
+                match least(&m.members[m.place(index)], t) {
+                    Some(many) => product = product.saturating_mul(many.max(1)),
+                    None => break,
+                }
+            }
+            most = most.max(product);
+        }
+    }
+    if let Some(m) = &n.object {
+        for (t, thread) in (0..).zip(&m.threads) {
+            let is_open = thread.goal == goal && thread.simple;
+            if !is_open || !live.object(m, t, 0, &ObjectAt::START) {
+                continue;
+            }
+            let mut product = 1u64;
+            for (name, member) in (0..).zip(&m.declared).take(MAX_FACTORS as usize) {
+                let Some(many) = least(member, t) else {
+                    continue;
+                };
+                let is_required = thread.required.iter().any(|(_, n)| *n == name);
+                let ways = many.max(1).saturating_add(u64::from(!is_required));
+                product = product.saturating_mul(ways);
+            }
+            most = most.max(product);
+        }
+    }
+    most
 }
 
 /// At least how many arrays of different items a thread has, of at least so many values of each
@@ -247,8 +239,9 @@ fn arrangements(thread: &ArrayThread, mut values: impl FnMut(u64) -> Option<u64>
 mod tests {
     use serde_json::json;
 
+    use super::{Plainly, least_amount, plainly};
     use crate::Options;
-    use crate::automaton::compile::endless::Plainly;
+    use crate::automaton::compile::list_values;
     use crate::automaton::{SchemaAutomaton, Scratch};
 
     /// Lists of lists of three values were written down until there were 2,000, in half a second.
@@ -275,10 +268,15 @@ mod tests {
         ] {
             let automaton =
                 SchemaAutomaton::new(&unique(item.clone()), &Options::default()).unwrap();
-            let items = &automaton.nodes[0].array.as_ref().unwrap().members[0];
+            let items = &automaton.machine.node(0).array.as_ref().unwrap().members[0];
             let goal = items.options[0].goal;
-            assert_eq!(automaton.least_amount(items.node, goal), least, "{item}");
-            let listed = automaton.values(items.node, goal, &mut Scratch::new());
+            assert_eq!(
+                least_amount(&automaton.machine, items.node, goal),
+                least,
+                "{item}"
+            );
+            let listed =
+                list_values::values(&automaton.machine, items.node, goal, &mut Scratch::new());
             assert!(
                 listed.is_complete && listed.values.len() as u64 == least,
                 "{item}"
@@ -286,9 +284,9 @@ mod tests {
         }
         let automaton = SchemaAutomaton::new(&unique(unique(unique(words))), &Options::default());
         let automaton = automaton.unwrap();
-        let items = &automaton.nodes[0].array.as_ref().unwrap().members[0];
+        let items = &automaton.machine.node(0).array.as_ref().unwrap().members[0];
         let goal = items.options[0].goal;
-        assert!(automaton.least_amount(items.node, goal) > 16 * 15 * 14 * 13);
+        assert!(least_amount(&automaton.machine, items.node, goal) > 16 * 15 * 14 * 13);
     }
 
     #[test]
@@ -368,11 +366,12 @@ mod tests {
         for (item, endless) in schemas {
             let schema = json!({"type": "array", "items": item, "uniqueItems": true});
             let automaton = SchemaAutomaton::new(&schema, &Options::default()).unwrap();
-            let items = &automaton.nodes[0].array.as_ref().unwrap().members[0];
+            let items = &automaton.machine.node(0).array.as_ref().unwrap().members[0];
             let goal = items.options[0].goal;
-            let plainly = automaton.plainly(items.node, goal) != Plainly::Unknown;
+            let plainly = plainly(&automaton.machine, items.node, goal) != Plainly::Unknown;
             assert_eq!(plainly, endless, "{item}");
-            let listed = automaton.values(items.node, goal, &mut Scratch::new());
+            let listed =
+                list_values::values(&automaton.machine, items.node, goal, &mut Scratch::new());
             assert!(!plainly || !listed.is_complete, "{item}");
         }
     }

@@ -4,7 +4,7 @@
 
 use crate::automaton::machine::live::{Live, ObjectAt};
 use crate::automaton::machine::node::{EMPTY, Node};
-use crate::automaton::run::sorted::TextSet;
+use crate::automaton::machine::sorted::TextSet;
 use crate::normal::alternative::Kind;
 
 pub(crate) fn solve(nodes: &mut [Node]) {

@@ -3,17 +3,22 @@
 
 use std::sync::Arc;
 
-use crate::automaton::SchemaAutomaton;
+use crate::automaton::compile::endless;
 use crate::automaton::compile::endless::Plainly;
 use crate::automaton::compile::heights;
+use crate::automaton::machine::Machine;
 use crate::automaton::machine::enough_values::{Catalog, most_items};
 use crate::automaton::machine::node::ArrayMachine;
 use crate::automaton::machine::white_space::NO_SPACE;
+use crate::automaton::run::config::{Config, NO_TEXT, Top};
 use crate::automaton::run::equality::canonical;
-use crate::automaton::run::scratch::{Config, Gap, NO_TEXT, Noted, Scratch, Top};
+use crate::automaton::run::scratch::Scratch;
+use crate::automaton::run::state;
+use crate::automaton::run::unique_items;
+use crate::automaton::run::ways_on;
 use crate::automaton::run::ways_on::Tried;
 use crate::error::{Error, ErrorKind};
-use crate::ir::NodeId;
+use crate::ir::{NodeId, Schema};
 use crate::normal::alternative::Kind;
 
 /// The most values of a goal that are listed.
@@ -31,224 +36,184 @@ pub(crate) struct Listing {
     pub(crate) is_complete: bool,
 }
 
-impl SchemaAutomaton {
-    /// Lists the values of items that must differ, where they are few, and
-    /// solves emptiness again with what that says.
-    pub(crate) fn list_values(&mut self, unique: &[(usize, NodeId)]) -> Result<(), Error> {
-        // What is inside comes after what it is in.
-        for (n, at) in unique.iter().copied().rev() {
-            let Some(m) = &self.nodes[n].array else {
-                continue;
-            };
-            let catalog = self.catalog(m, at)?;
-            let is_needed = catalog.is_listed() || catalog.poor.contains(&true);
-            let Some(nodes) = Arc::get_mut(&mut self.nodes) else {
-                continue;
-            };
-            if let Some(m) = &mut nodes[n].array {
-                m.catalog = catalog;
-            }
-            if is_needed {
-                heights::solve(nodes);
-            }
-        }
-        Ok(())
-    }
-
-    fn catalog(&self, m: &ArrayMachine, at: NodeId) -> Result<Catalog, Error> {
-        let mut x = Scratch::new();
-        let mut listed: Vec<Vec<Option<Vec<Arc<str>>>>> = Vec::new();
-        let mut least: Vec<Vec<u64>> = Vec::new();
-        for member in &m.members {
-            let node = self.nodes.get(member.node as usize);
-            let goals = node.map_or(0, |n| n.goals.len()) as u32;
-            let mut lists = Vec::new();
-            let mut counts = Vec::new();
-            for goal in 0..goals {
-                let plainly = self.plainly(member.node, goal);
-                if plainly == Plainly::Endless {
-                    lists.push(None);
-                    counts.push(u64::MAX);
-                    continue;
-                }
-                let many = self.least_amount(member.node, goal);
-                if many > MAX_VALUES as u64 || plainly == Plainly::Many {
-                    lists.push(None);
-                    counts.push(many.max(MAX_VALUES as u64 + 1));
-                    continue;
-                }
-                let listing = self.values(member.node, goal, &mut x);
-                counts.push(many.max(listing.least));
-                lists.push(listing.is_complete.then_some(listing.values));
-            }
-            listed.push(lists);
-            least.push(counts);
-        }
-        let mut catalog = Catalog::new(m, listed, least);
-        let refused = |why: &str| {
-            let pointer = &self.schema.node(at).pointer;
-            let message = format!("`uniqueItems`: {why}");
-            Err(Error::at(
-                ErrorKind::Refused,
-                pointer,
-                "uniqueItems",
-                message,
-            ))
+/// Lists the values of items that must differ, where they are few, and solves emptiness again with what
+/// that says.
+pub(super) fn list_values(
+    machine: &mut Machine,
+    schema: &Schema,
+    unique: &[(usize, NodeId)],
+) -> Result<(), Error> {
+    // What is inside comes after what it is in.
+    for (n, at) in unique.iter().copied().rev() {
+        let Some(m) = &machine.nodes()[n].array else {
+            continue;
         };
-        for (t, thread) in (0..).zip(&m.threads) {
-            if !thread.unique {
+        let catalog = catalog(machine, schema, m, at)?;
+        machine.set_catalog(n, catalog, heights::solve);
+    }
+    Ok(())
+}
+
+fn catalog(
+    machine: &Machine,
+    schema: &Schema,
+    m: &ArrayMachine,
+    at: NodeId,
+) -> Result<Catalog, Error> {
+    let mut x = Scratch::new();
+    let mut listed: Vec<Vec<Option<Vec<Arc<str>>>>> = Vec::new();
+    let mut least: Vec<Vec<u64>> = Vec::new();
+    for member in &m.members {
+        let node = machine.nodes().get(member.node as usize);
+        let goals = node.map_or(0, |n| n.goals.len()) as u32;
+        let mut lists = Vec::new();
+        let mut counts = Vec::new();
+        for goal in 0..goals {
+            let plainly = endless::plainly(machine, member.node, goal);
+            if plainly == Plainly::Endless {
+                lists.push(None);
+                counts.push(u64::MAX);
                 continue;
             }
-            if !catalog.is_followed(m, t) {
-                return refused(
-                    "together with `contains` or `prefixItems`, over so many listed values, it is not followed",
-                );
+            let many = endless::least_amount(machine, member.node, goal);
+            if many > MAX_VALUES as u64 || plainly == Plainly::Many {
+                lists.push(None);
+                counts.push(many.max(MAX_VALUES as u64 + 1));
+                continue;
             }
-            let needed = most_items(thread);
-            for (index, member) in m.members.iter().enumerate() {
-                if index as u64 >= needed {
-                    break;
+            let listing = values(machine, member.node, goal, &mut x);
+            counts.push(many.max(listing.least));
+            lists.push(listing.is_complete.then_some(listing.values));
+        }
+        listed.push(lists);
+        least.push(counts);
+    }
+    let mut catalog = Catalog::new(m, listed, least);
+    let refused = |why: &str| {
+        let pointer = &schema.node(at).pointer;
+        let message = format!("`uniqueItems`: {why}");
+        Err(Error::at(
+            ErrorKind::Refused,
+            pointer,
+            "uniqueItems",
+            message,
+        ))
+    };
+    for (t, thread) in (0..).zip(&m.threads) {
+        if !thread.unique {
+            continue;
+        }
+        if !catalog.is_followed(m, t) {
+            return refused(
+                "together with `contains` or `prefixItems`, over so many listed values, it is not followed",
+            );
+        }
+        let needed = most_items(thread);
+        for (index, member) in m.members.iter().enumerate() {
+            if index as u64 >= needed {
+                break;
+            }
+            for choice in member.of(t) {
+                let is_listed = catalog.values(index, choice.goal).is_some();
+                if is_listed || catalog.least(index, choice.goal) >= needed {
+                    continue;
                 }
-                for choice in member.of(t) {
-                    let is_listed = catalog.values(index, choice.goal).is_some();
-                    if is_listed || catalog.least(index, choice.goal) >= needed {
-                        continue;
-                    }
-                    let is_alike = m.members.len() == 1 && member.of(t).len() == 1;
-                    match self.exact_amount(member.node, choice.goal) {
-                        Some(_) if is_alike => catalog.poor[t as usize] = true,
-                        _ => {
-                            return refused(&format!(
-                                "whether there are {needed} different values is not found out; lower `minItems`, or list the values"
-                            ));
-                        }
+                let is_alike = m.members.len() == 1 && member.of(t).len() == 1;
+                match exact_amount(machine, member.node, choice.goal) {
+                    Some(_) if is_alike => catalog.poor[t as usize] = true,
+                    _ => {
+                        return refused(&format!(
+                            "whether there are {needed} different values is not found out; lower `minItems`, or list the values"
+                        ));
                     }
                 }
             }
         }
-        Ok(catalog)
     }
+    Ok(catalog)
+}
 
-    /// How many values a goal has, if it is one automaton of strings or numbers and nothing
-    /// else, and few enough to be counted exactly.
-    fn exact_amount(&self, node: u32, goal: u32) -> Option<u64> {
-        let n = self.nodes.get(node as usize)?;
-        let others = [
-            Kind::Null,
-            Kind::False,
-            Kind::True,
-            Kind::Array,
-            Kind::Object,
-        ];
-        if others.iter().any(|kind| n.may_be(*kind, |g| g == goal)) {
-            return None;
+/// How many values a goal has, if it is one automaton of strings or numbers and nothing
+/// else, and few enough to be counted exactly.
+fn exact_amount(machine: &Machine, node: u32, goal: u32) -> Option<u64> {
+    let n = machine.nodes().get(node as usize)?;
+    let others = [
+        Kind::Null,
+        Kind::False,
+        Kind::True,
+        Kind::Array,
+        Kind::Object,
+    ];
+    if others.iter().any(|kind| n.may_be(*kind, |g| g == goal)) {
+        return None;
+    }
+    let numbers = n.number.iter().flat_map(|m| m.leaves.iter());
+    let numbers = numbers.filter(|(g, _)| *g == goal).count();
+    let strings = n.string.iter().flat_map(|m| m.leaves.iter());
+    let strings: Vec<_> = strings.filter(|leaf| leaf.goal == goal).collect();
+    let is_exact = match (numbers, &strings[..]) {
+        (1, []) => true,
+        (0, [leaf]) => {
+            let counted = leaf.lengths.as_ref().is_none_or(|l| l.counts_all());
+            leaf.dfa.is_some() && counted
         }
-        let numbers = n.number.iter().flat_map(|m| m.leaves.iter());
-        let numbers = numbers.filter(|(g, _)| *g == goal).count();
-        let strings = n.string.iter().flat_map(|m| m.leaves.iter());
-        let strings: Vec<_> = strings.filter(|leaf| leaf.goal == goal).collect();
-        let is_exact = match (numbers, &strings[..]) {
-            (1, []) => true,
-            (0, [leaf]) => {
-                let counted = leaf.lengths.as_ref().is_none_or(|l| l.counts_all());
-                leaf.dfa.is_some() && counted
-            }
-            _ => false,
-        };
-        let amount = self.least_amount(node, goal);
-        (is_exact && amount < u64::MAX).then_some(amount)
-    }
+        _ => false,
+    };
+    let amount = endless::least_amount(machine, node, goal);
+    (is_exact && amount < u64::MAX).then_some(amount)
+}
 
-    /// Whether what comes next is one of numbers without end, or of further names without
-    /// end: each of these is in some value, and no value has them all.
-    pub(crate) fn begins_endless(&self, config: &Config, x: &mut Scratch) -> bool {
-        let stack = config.stack;
-        let value = match config.top {
-            Top::Value { node, set, .. } => Some((node, set)),
-            Top::Gap {
-                gap: Gap::ArrayStart,
-                ..
-            } => {
-                let start = x.frame(stack).frame.start;
-                match self.item(stack, start, NO_SPACE, x) {
-                    Some((Top::Value { node, set, .. }, _)) => Some((node, set)),
-                    _ => None,
-                }
+/// The values of one goal of a node, where they are few.
+pub(crate) fn values(machine: &Machine, node: u32, goal: u32, x: &mut Scratch) -> Listing {
+    let set = x.add_list(&[goal]);
+    let first = Config {
+        top: Top::Value {
+            node,
+            set,
+            space: NO_SPACE,
+        },
+        stack: 0,
+        item: NO_TEXT,
+    };
+    let mut values: Vec<Arc<str>> = Vec::new();
+    let mut todo = vec![Tried::new(first)];
+    let mut pieces = 0;
+    x.searching = true;
+    let mut least = 0;
+    let mut is_complete = true;
+    while let Some(at) = todo.pop() {
+        if !at.text.is_empty() && state::ends_at(machine, at.config, x) {
+            let value: Arc<str> = canonical(&at.text).into();
+            if let Err(i) = values.binary_search(&value) {
+                values.insert(i, value);
             }
-            Top::Gap { gap, .. } if gap.is_before_a_name() => {
-                let top = Noted::beside_masks(stack);
-                let usable = self.usable(top, x).classes;
-                let frame = x.peek(top).frame;
-                let Some(m) = &self.node(frame.node).object else {
-                    return false;
-                };
-                let mut classes = (0..).zip(&m.classes);
-                return classes.any(|(c, class)| usable & (1 << c) != 0 && class.count.is_none());
-            }
-            _ => None,
-        };
-        let Some((node, set)) = value else {
-            return false;
-        };
-        let number = &self.node(node).number;
-        let wanted = x.lists.get(set);
-        number
-            .as_ref()
-            .is_some_and(|m| m.is_endless(|goal| wanted.contains(&goal)))
-    }
-
-    /// The values of one goal of a node, where they are few.
-    pub(crate) fn values(&self, node: u32, goal: u32, x: &mut Scratch) -> Listing {
-        let set = x.add_list(&[goal]);
-        let first = Config {
-            top: Top::Value {
-                node,
-                set,
-                space: NO_SPACE,
-            },
-            stack: 0,
-            item: NO_TEXT,
-        };
-        let mut values: Vec<Arc<str>> = Vec::new();
-        let mut todo = vec![Tried::new(first)];
-        let mut pieces = 0;
-        x.searching = true;
-        let mut least = 0;
-        let mut is_complete = true;
-        while let Some(at) = todo.pop() {
-            if !at.text.is_empty() && self.ends_at(at.config, x) {
-                let value: Arc<str> = canonical(&at.text).into();
-                if let Err(i) = values.binary_search(&value) {
-                    values.insert(i, value);
-                }
-                if values.len() > MAX_VALUES {
-                    is_complete = false;
-                    break;
-                }
-                continue;
-            }
-            if self.begins_endless(&at.config, x) {
-                (least, is_complete) = (u64::MAX, false);
-                break;
-            }
-            if self.is_endless(&at.config, x) {
-                (least, is_complete) = (MAX_VALUES as u64 + 1, false);
-                break;
-            }
-            let most = MAX_VALUES + 1 + self.barred_by_arrays(at.config.stack, x);
-            let ways = self.ways(&at, most, x);
-            pieces += ways.len();
-            if pieces > MAX_PIECES {
+            if values.len() > MAX_VALUES {
                 is_complete = false;
                 break;
             }
-            todo.extend(ways.into_iter().rev());
+            continue;
         }
-        x.searching = false;
-        Listing {
-            least: least.max(values.len() as u64),
-            values,
-            is_complete,
+        if ways_on::begins_endless(machine, &at.config, x) {
+            (least, is_complete) = (u64::MAX, false);
+            break;
         }
+        if unique_items::is_endless(machine, &at.config, x) {
+            (least, is_complete) = (MAX_VALUES as u64 + 1, false);
+            break;
+        }
+        let most = MAX_VALUES + 1 + ways_on::barred_by_arrays(machine, at.config.stack, x);
+        let ways = ways_on::ways(machine, &at, most, x);
+        pieces += ways.len();
+        if pieces > MAX_PIECES {
+            is_complete = false;
+            break;
+        }
+        todo.extend(ways.into_iter().rev());
+    }
+    x.searching = false;
+    Listing {
+        least: least.max(values.len() as u64),
+        values,
+        is_complete,
     }
 }

@@ -9,6 +9,7 @@
 //!   the place of each name in the order, [`member_rules`] what is said of each member,
 //!   [`conditions`] what must hold of members together, and
 //!   [`further_names`] the classes of names that are not declared.
+//! - [`draft`]: all of this, up to how deep values may nest.
 //! - [`heights`]: when all nodes are there, how flat the values of each goal can be, and
 //!   which goals have none.
 //! - [`same_nodes`]: nodes that read the same texts in the same way.
@@ -19,6 +20,7 @@ pub(crate) mod builder;
 pub(crate) mod caps;
 mod conditions;
 pub(crate) mod declared;
+pub(crate) mod draft;
 pub(crate) mod endless;
 mod further_names;
 pub(crate) mod heights;

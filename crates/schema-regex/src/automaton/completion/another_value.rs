@@ -1,173 +1,177 @@
 //! Completions of items that must differ: a value that is none of those before it, and
 //! that no item to come needs.
 
-use crate::automaton::SchemaAutomaton;
+use crate::automaton::completion::finish;
+use crate::automaton::machine::Machine;
 use crate::automaton::machine::node::Span;
+use crate::automaton::machine::sorted::TextSet;
+use crate::automaton::run::config::{Config, EMPTY_LIST, Gap, NO_TEXT, Str, Top};
 use crate::automaton::run::equality::word_spelled;
-use crate::automaton::run::scratch::{Config, EMPTY_LIST, Gap, NO_TEXT, Scratch, Str, Top};
-use crate::automaton::run::sorted::TextSet;
+use crate::automaton::run::item_told_apart;
+use crate::automaton::run::number_bytes;
+use crate::automaton::run::scratch::Scratch;
+use crate::automaton::run::step;
 use crate::automaton::run::step::UNITS;
 use crate::automaton::run::string_bytes::Partial;
 use crate::automaton::run::string_leaves::string_start;
 use crate::automaton::run::string_texts::{Enough, LeafAt, spelt_behind};
+use crate::automaton::run::unique_items;
 use crate::automaton::run::unique_items::ItemChoice;
 
-impl SchemaAutomaton {
-    /// Begins a value that must differ from others with as much of another one as makes
-    /// it another; `None` where that is not asked.
-    pub(crate) fn another_value(
-        &self,
-        config: Config,
-        x: &mut Scratch,
-        out: &mut Vec<u8>,
-    ) -> Option<Config> {
-        let Top::Value { set, .. } = config.top else {
-            return None;
-        };
-        if config.stack == 0 || config.item == NO_TEXT {
-            return None;
-        }
-        let frame = x.frame(config.stack).frame;
-        let m = self.unique_array(&frame)?;
-        if frame.seen == 0 && !m.catalog.is_listed() {
-            return None;
-        }
-        let seen = x.seen.get(frame.seen).list.clone();
-        let choices = self.item_choices(config.stack, x);
-        let wanted = x.list(set);
-        let searching = std::mem::replace(&mut x.searching, true);
-        let mut found = None;
-        for choice in choices.all.iter().filter(|c| wanted.contains(&c.goal)) {
-            found = self.another_scalar(&config, choice, &seen, x);
-            if found.is_some() {
-                break;
-            }
-        }
-        let length = out.len();
-        let mut next = found.and_then(|text| self.feed(config, &text, x, out));
-        // An array below may bar what this one does not.
-        next = next.filter(|to| {
-            let threat = self.threat(to, x);
-            !threat.exists || self.can_differ(*to, threat, x)
-        });
-        if next.is_none() {
-            out.truncate(length);
-            let threat = self.threat(&config, x);
-            let way = match threat.exists {
-                true => self.way_out(config, threat, x),
-                false => None,
-            };
-            next = way.and_then(|way| {
-                out.extend(&way.text);
-                // In front of what comes behind the item, and not behind that.
-                let is_ended = matches!(
-                    way.config.top,
-                    Top::Gap {
-                        gap: Gap::AfterItem,
-                        ..
-                    }
-                );
-                let (here, before) = (x.depth(way.config.stack), x.depth(config.stack));
-                (here > before || (is_ended && here == before)).then_some(way.config)
-            });
-        }
-        x.searching = searching;
-        if next.is_none() {
-            out.truncate(length);
-        }
-        next
+/// Begins a value that must differ from others with as much of another one as makes
+/// it another; `None` where that is not asked.
+pub(crate) fn another_value(
+    machine: &Machine,
+    config: Config,
+    x: &mut Scratch,
+    out: &mut Vec<u8>,
+) -> Option<Config> {
+    let Top::Value { set, .. } = config.top else {
+        return None;
+    };
+    if config.stack == 0 || config.item == NO_TEXT {
+        return None;
     }
-
-    /// A number, a unit or a string of a goal that is not barred.
-    fn another_scalar(
-        &self,
-        config: &Config,
-        choice: &ItemChoice,
-        seen: &TextSet,
-        x: &mut Scratch,
-    ) -> Option<Vec<u8>> {
-        let Top::Value { node, space, .. } = config.top else {
-            return None;
-        };
-        let white = self.space.finish(space);
-        let n = self.node(node);
-        let goal = choice.goal;
-        let fits = |text: &[u8], x: &mut Scratch| {
-            let text = [&white, text].concat();
-            let mut bytes = text.iter();
-            let end = bytes.try_fold(*config, |at, b| self.next(at, *b, x))?;
-            let ends = match end.top {
-                Top::Number { node, set, state } => {
-                    self.number_goals(node, set, state, x) != EMPTY_LIST
-                }
-                _ => true,
-            };
-            ends.then_some(text)
-        };
-        if let Some(m) = &n.number {
-            // Mostly as many numbers from zero on are there as there are items.
-            let count = seen.len().to_string();
-            if m.leaves.iter().any(|(g, _)| *g == goal)
-                && !choice.bars(&count, seen)
-                && let Some(text) = fits(count.as_bytes(), x)
-            {
-                return Some(text);
-            }
-            let most = seen.len() + choice.critical.len() + 1;
-            for (_, dfa) in m.of(|g| g == goal) {
-                for text in dfa.texts_after(0, "", most) {
-                    if !choice.bars(&word_spelled(&text), seen)
-                        && let Some(text) = fits(text.as_bytes(), x)
-                    {
-                        return Some(text);
-                    }
-                }
-            }
+    let frame = x.frame(config.stack).frame;
+    let m = item_told_apart::unique_array(machine, &frame)?;
+    if frame.seen == 0 && !m.catalog.is_listed() {
+        return None;
+    }
+    let seen = x.seen.get(frame.seen).list.clone();
+    let choices = unique_items::item_choices(machine, config.stack, x);
+    let wanted = x.list(set);
+    let searching = std::mem::replace(&mut x.searching, true);
+    let mut found = None;
+    for choice in choices.all.iter().filter(|c| wanted.contains(&c.goal)) {
+        found = another_scalar(machine, &config, choice, &seen, x);
+        if found.is_some() {
+            break;
         }
-        if let Some(m) = n.string.clone() {
-            let set = x.add_list(&[goal]);
-            let text = Str {
-                state: string_start(&m, set, x),
-                words: Span::all(m.words.list.len()),
-                length: 0,
-                partial: Partial::None,
-            };
-            let leaves = m.leaves.iter().enumerate();
-            for (id, _) in leaves.filter(|(_, leaf)| leaf.goal == goal) {
-                let at = LeafAt::new(&m, id, text, x);
-                let quoted = |rest: &str| [b"\"", &*spelt_behind(Partial::None, rest)].concat();
-                if let Some(text) = at.another(&[seen, &choice.critical])
-                    && let Some(text) = fits(&quoted(&text), x)
+    }
+    let length = out.len();
+    let mut next = found.and_then(|text| finish::feed(machine, config, &text, x, out));
+    // An array below may bar what this one does not.
+    next = next.filter(|to| {
+        let threat = unique_items::threat_to(machine, to, x);
+        !threat.exists || unique_items::can_differ(machine, *to, threat, x)
+    });
+    if next.is_none() {
+        out.truncate(length);
+        let threat = unique_items::threat_to(machine, &config, x);
+        let way = match threat.exists {
+            true => unique_items::way_out(machine, config, threat, x),
+            false => None,
+        };
+        next = way.and_then(|way| {
+            out.extend(&way.text);
+            // In front of what comes behind the item, and not behind that.
+            let is_ended = matches!(
+                way.config.top,
+                Top::Gap {
+                    gap: Gap::AfterItem,
+                    ..
+                }
+            );
+            let (here, before) = (x.depth(way.config.stack), x.depth(config.stack));
+            (here > before || (is_ended && here == before)).then_some(way.config)
+        });
+    }
+    x.searching = searching;
+    if next.is_none() {
+        out.truncate(length);
+    }
+    next
+}
+
+/// A number, a unit or a string of a goal that is not barred.
+fn another_scalar(
+    machine: &Machine,
+    config: &Config,
+    choice: &ItemChoice,
+    seen: &TextSet,
+    x: &mut Scratch,
+) -> Option<Vec<u8>> {
+    let Top::Value { node, space, .. } = config.top else {
+        return None;
+    };
+    let white = machine.space().finish(space);
+    let n = machine.node(node);
+    let goal = choice.goal;
+    let fits = |text: &[u8], x: &mut Scratch| {
+        let text = [&white, text].concat();
+        let mut bytes = text.iter();
+        let end = bytes.try_fold(*config, |at, b| step::next(machine, at, *b, x))?;
+        let ends = match end.top {
+            Top::Number { node, set, state } => {
+                number_bytes::number_goals(machine, node, set, state, x) != EMPTY_LIST
+            }
+            _ => true,
+        };
+        ends.then_some(text)
+    };
+    if let Some(m) = &n.number {
+        // Mostly as many numbers from zero on are there as there are items.
+        let count = seen.len().to_string();
+        if m.leaves.iter().any(|(g, _)| *g == goal)
+            && !choice.bars(&count, seen)
+            && let Some(text) = fits(count.as_bytes(), x)
+        {
+            return Some(text);
+        }
+        let most = seen.len() + choice.critical.len() + 1;
+        for (_, dfa) in m.of(|g| g == goal) {
+            for text in dfa.texts_after(0, "", most) {
+                if !choice.bars(&word_spelled(&text), seen)
+                    && let Some(text) = fits(text.as_bytes(), x)
                 {
                     return Some(text);
                 }
-                let most = seen.len() + choice.critical.len() + at.excluded() + 1;
-                let mut found = None;
-                at.each(None, most, &mut |rest| {
-                    let text = quoted(rest);
-                    let value = String::from_utf8_lossy(&text);
-                    if !choice.bars(&value, seen) {
-                        found = fits(&text, x);
-                    }
-                    match found.is_some() {
-                        true => Enough::Yes,
-                        false => Enough::No,
-                    }
-                });
-                if found.is_some() {
-                    return found;
-                }
             }
         }
-        for (word, goals) in UNITS.iter().zip(&n.units) {
-            let value = String::from_utf8_lossy(word);
-            if goals.contains(&goal)
-                && !choice.bars(&value, seen)
-                && let Some(text) = fits(word, x)
+    }
+    if let Some(m) = n.string.clone() {
+        let set = x.add_list(&[goal]);
+        let text = Str {
+            state: string_start(&m, set, x),
+            words: Span::all(m.words.list.len()),
+            length: 0,
+            partial: Partial::None,
+        };
+        let leaves = m.leaves.iter().enumerate();
+        for (id, _) in leaves.filter(|(_, leaf)| leaf.goal == goal) {
+            let at = LeafAt::new(&m, id, text, x);
+            let quoted = |rest: &str| [b"\"", &*spelt_behind(Partial::None, rest)].concat();
+            if let Some(text) = at.another(&[seen, &choice.critical])
+                && let Some(text) = fits(&quoted(&text), x)
             {
                 return Some(text);
             }
+            let most = seen.len() + choice.critical.len() + at.excluded() + 1;
+            let mut found = None;
+            at.each(None, most, &mut |rest| {
+                let text = quoted(rest);
+                let value = String::from_utf8_lossy(&text);
+                if !choice.bars(&value, seen) {
+                    found = fits(&text, x);
+                }
+                match found.is_some() {
+                    true => Enough::Yes,
+                    false => Enough::No,
+                }
+            });
+            if found.is_some() {
+                return found;
+            }
         }
-        None
     }
+    for (word, goals) in UNITS.iter().zip(&n.units) {
+        let value = String::from_utf8_lossy(word);
+        if goals.contains(&goal)
+            && !choice.bars(&value, seen)
+            && let Some(text) = fits(word, x)
+        {
+            return Some(text);
+        }
+    }
+    None
 }

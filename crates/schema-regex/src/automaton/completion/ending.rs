@@ -2,155 +2,149 @@
 //!
 //! For example, `{"a":"x` is finished by the pieces `"` and `,"b":`, `""` and `}` where a second string `b` is required.
 
-use fsm_index::{Cursor, Ending, Growth, Nearer};
+use fsm_index::{Cursor, Growth, Nearer};
 
-use crate::automaton::SchemaAutomaton;
+use crate::automaton::completion::finish;
 use crate::automaton::completion::growth::Sums;
-use crate::automaton::run::scratch::{
-    Config, Gap, MAX_COMPARED, MAX_SEARCHED, Noted, Scratch, Top,
-};
+use crate::automaton::completion::lacking;
+use crate::automaton::machine::Machine;
+use crate::automaton::run::config::{Config, Gap, Top};
+use crate::automaton::run::scratch::{MAX_COMPARED, MAX_SEARCHED, Noted, Scratch};
 use crate::automaton::run::string_bytes::Partial;
 
-impl Ending<Scratch> for SchemaAutomaton {
-    fn nearer(&self, cursor: Cursor, x: &mut Scratch, out: &mut Vec<u8>) -> Nearer {
-        if cursor.is_dead() {
-            return Nearer::Unknown;
-        }
-        let config = *x.configs.get(cursor.0);
-        if self.has_ended(&config, x) {
-            return Nearer::End;
-        }
-        // Cursors do not tell by what items that must differ do so.
-        if self.has_unique_items(config.stack, x) {
-            return Nearer::Unknown;
-        }
-        (x.may_compare, x.may_search, x.may_write) = (MAX_COMPARED, MAX_SEARCHED, usize::MAX);
-        let before = out.len();
-        match self.finish_one(config, x, out) {
-            Some(next) => {
-                let to = Cursor(x.configs.add(next));
-                match self.is_behind_further_name(&next, x) {
-                    true => Nearer::Like(to),
-                    false => Nearer::To(to),
-                }
+pub(crate) fn nearer(
+    machine: &Machine,
+    cursor: Cursor,
+    x: &mut Scratch,
+    out: &mut Vec<u8>,
+) -> Nearer {
+    if cursor.is_dead() {
+        return Nearer::Unknown;
+    }
+    let config = *x.configs.get(cursor.0);
+    if finish::has_ended(machine, &config, x) {
+        return Nearer::End;
+    }
+    // Cursors do not tell by what items that must differ do so.
+    if has_unique_items(machine, config.stack, x) {
+        return Nearer::Unknown;
+    }
+    (x.may_compare, x.may_search, x.may_write) = (MAX_COMPARED, MAX_SEARCHED, usize::MAX);
+    let before = out.len();
+    match finish::finish_one(machine, config, x, out) {
+        Some(next) => {
+            let to = Cursor(x.configs.add(next));
+            match is_behind_further_name(machine, &next, x) {
+                true => Nearer::Like(to),
+                false => Nearer::To(to),
             }
-            None => {
-                out.truncate(before);
-                Nearer::Unknown
-            }
         }
-    }
-
-    fn narrower(&self, cursor: Cursor, x: &mut Scratch) -> Option<Cursor> {
-        if cursor.is_dead() {
-            return None;
-        }
-        let config = *x.configs.get(cursor.0);
-        let narrowed = self.narrowed(config, x);
-        (narrowed != config).then(|| Cursor(x.configs.add(narrowed)))
-    }
-
-    /// The way from before a name into one, or behind it, begins a member; that from behind the
-    /// bracket or the comma of an array to a value begins an item.
-    fn begun(&self, from: Cursor, to: Cursor, x: &mut Scratch) -> u32 {
-        if from.is_dead() || to.is_dead() {
-            return 0;
-        }
-        let (from, to) = (*x.configs.get(from.0), *x.configs.get(to.0));
-        u32::from(self.begins(&from, &to, x))
-    }
-
-    fn is_in_text(&self, cursor: Cursor, x: &mut Scratch) -> bool {
-        if cursor.is_dead() {
-            return false;
-        }
-        match x.configs.get(cursor.0).top {
-            Top::String { node, text, .. } => {
-                let machine = self.node(node).string.as_ref();
-                text.partial == Partial::None && machine.is_some_and(|m| m.free.is_some())
-            }
-            _ => false,
-        }
-    }
-
-    fn growth(&self, cost: &dyn Fn(&[u8]) -> usize) -> Growth {
-        Sums::new(self, cost).growth()
-    }
-
-    fn levels(&self, cursor: Cursor, x: &mut Scratch) -> usize {
-        match cursor.is_dead() {
-            true => 0,
-            false => x.depth(x.configs.get(cursor.0).stack) as usize,
+        None => {
+            out.truncate(before);
+            Nearer::Unknown
         }
     }
 }
 
-impl SchemaAutomaton {
-    /// Whether some array that is open has items that must differ.
-    fn has_unique_items(&self, mut stack: u32, x: &Scratch) -> bool {
-        while stack != 0 {
-            let top = x.peek(Noted::beside_masks(stack));
-            let array = self.node(top.frame.node).array.as_ref();
-            if !top.frame.is_object && array.is_some_and(|m| m.unique) {
-                return true;
-            }
-            stack = top.below;
-        }
-        false
+pub(crate) fn narrower(machine: &Machine, cursor: Cursor, x: &mut Scratch) -> Option<Cursor> {
+    if cursor.is_dead() {
+        return None;
     }
+    let config = *x.configs.get(cursor.0);
+    let narrowed = lacking::narrowed(machine, config, x);
+    (narrowed != config).then(|| Cursor(x.configs.add(narrowed)))
+}
 
-    /// Whether a piece ended with a name that is not declared: which one depends on those before.
-    fn is_behind_further_name(&self, config: &Config, x: &Scratch) -> bool {
-        if !matches!(
-            config.top,
-            Top::Gap {
+/// The way from before a name into one, or behind it, begins a member; that from behind the
+/// bracket or the comma of an array to a value begins an item.
+pub(crate) fn begun(from: Cursor, to: Cursor, x: &mut Scratch) -> u32 {
+    if from.is_dead() || to.is_dead() {
+        return 0;
+    }
+    let (from, to) = (*x.configs.get(from.0), *x.configs.get(to.0));
+    u32::from(begins(&from, &to, x))
+}
+
+pub(crate) fn is_in_text(machine: &Machine, cursor: Cursor, x: &mut Scratch) -> bool {
+    if cursor.is_dead() {
+        return false;
+    }
+    match x.configs.get(cursor.0).top {
+        Top::String { node, text, .. } => {
+            let machine = machine.node(node).string.as_ref();
+            text.partial == Partial::None && machine.is_some_and(|m| m.free.is_some())
+        }
+        _ => false,
+    }
+}
+
+pub(crate) fn growth(machine: &Machine, cost: &dyn Fn(&[u8]) -> usize) -> Growth {
+    Sums::new(machine, cost).growth()
+}
+
+/// Whether some array that is open has items that must differ.
+fn has_unique_items(machine: &Machine, mut stack: u32, x: &Scratch) -> bool {
+    while stack != 0 {
+        let top = x.peek(Noted::beside_masks(stack));
+        let array = machine.node(top.frame.node).array.as_ref();
+        if !top.frame.is_object && array.is_some_and(|m| m.unique) {
+            return true;
+        }
+        stack = top.below;
+    }
+    false
+}
+
+/// Whether a piece ended with a name that is not declared: which one depends on those before.
+fn is_behind_further_name(machine: &Machine, config: &Config, x: &Scratch) -> bool {
+    if !matches!(
+        config.top,
+        Top::Gap {
+            gap: Gap::Colon,
+            ..
+        }
+    ) {
+        return false;
+    }
+    let frame = x.peek(Noted::beside_masks(config.stack)).frame;
+    let object = machine.node(frame.node).object.as_ref();
+    object.is_some_and(|m| frame.member as usize >= m.declared.len())
+}
+
+/// Whether the way from one configuration to the other begins a member or an item.
+fn begins(from: &Config, to: &Config, x: &Scratch) -> bool {
+    let in_array = |stack: u32| stack != 0 && !x.peek(Noted::beside_masks(stack)).frame.is_object;
+    let to_name = matches!(
+        to.top,
+        Top::Key(_)
+            | Top::Gap {
                 gap: Gap::Colon,
                 ..
             }
-        ) {
-            return false;
-        }
-        let frame = x.peek(Noted::beside_masks(config.stack)).frame;
-        let object = self.node(frame.node).object.as_ref();
-        object.is_some_and(|m| frame.member as usize >= m.declared.len())
-    }
-
-    /// Whether the way from one configuration to the other begins a member or an item.
-    fn begins(&self, from: &Config, to: &Config, x: &Scratch) -> bool {
-        let in_array =
-            |stack: u32| stack != 0 && !x.peek(Noted::beside_masks(stack)).frame.is_object;
-        let to_name = matches!(
-            to.top,
-            Top::Key(_)
-                | Top::Gap {
-                    gap: Gap::Colon,
+    );
+    match from.top {
+        Top::Gap { gap, .. } if gap.is_before_a_name() => to_name,
+        // A piece may hold the end of a number and the name behind it.
+        Top::Number { .. } if to_name => true,
+        Top::Gap {
+            gap: Gap::ArrayStart,
+            ..
+        } => {
+            let still_before = matches!(
+                to.top,
+                Top::Gap {
+                    gap: Gap::ArrayStart,
                     ..
                 }
-        );
-        match from.top {
-            Top::Gap { gap, .. } if gap.is_before_a_name() => to_name,
-            // A piece may hold the end of a number and the name behind it.
-            Top::Number { .. } if to_name => true,
-            Top::Gap {
-                gap: Gap::ArrayStart,
-                ..
-            } => {
-                let still_before = matches!(
-                    to.top,
-                    Top::Gap {
-                        gap: Gap::ArrayStart,
-                        ..
-                    }
-                );
-                let is_closed = x.depth(to.stack) < x.depth(from.stack);
-                !still_before && !is_closed
-            }
-            Top::Gap {
-                gap: Gap::AfterItem,
-                ..
-            }
-            | Top::Number { .. } => matches!(to.top, Top::Value { .. }) && in_array(to.stack),
-            _ => false,
+            );
+            let is_closed = x.depth(to.stack) < x.depth(from.stack);
+            !still_before && !is_closed
         }
+        Top::Gap {
+            gap: Gap::AfterItem,
+            ..
+        }
+        | Top::Number { .. } => matches!(to.top, Top::Value { .. }) && in_array(to.stack),
+        _ => false,
     }
 }

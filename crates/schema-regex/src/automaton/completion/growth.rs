@@ -12,7 +12,7 @@ use std::collections::HashMap;
 
 use fsm_index::Growth;
 
-use crate::automaton::SchemaAutomaton;
+use crate::automaton::machine::Machine;
 use crate::automaton::machine::decisions::FURTHER;
 use crate::automaton::machine::node::{ArrayMachine, Member, Node, NumberMachine, ObjectMachine};
 use crate::automaton::machine::node::{StringMachine, has_goal};
@@ -47,7 +47,7 @@ const UNIT: usize = 5;
 
 /// Sums over the nodes of a schema, in tokens.
 pub(super) struct Sums<'a> {
-    automaton: &'a SchemaAutomaton,
+    machine: &'a Machine,
     /// The most tokens that any rest of a text takes.
     cost: &'a dyn Fn(&[u8]) -> usize,
     /// The white space that must come at a place, at most.
@@ -65,15 +65,12 @@ struct Levels {
 }
 
 impl<'a> Sums<'a> {
-    pub(super) fn new(
-        automaton: &'a SchemaAutomaton,
-        cost: &'a dyn Fn(&[u8]) -> usize,
-    ) -> Sums<'a> {
-        let (rows, _) = automaton.space.tables();
+    pub(super) fn new(machine: &'a Machine, cost: &'a dyn Fn(&[u8]) -> usize) -> Sums<'a> {
+        let (rows, _) = machine.space().tables();
         let states = 0..rows.len() as u32;
-        let white = states.map(|state| automaton.space.finish(state).len());
+        let white = states.map(|state| machine.space().finish(state).len());
         Sums {
-            automaton,
+            machine,
             cost,
             white: white.max().unwrap_or(0),
             values: HashMap::new(),
@@ -81,14 +78,14 @@ impl<'a> Sums<'a> {
     }
 
     pub(super) fn growth(&mut self) -> Growth {
-        if self.automaton.nodes.len() > MOST_NODES {
+        if self.machine.nodes().len() > MOST_NODES {
             return Growth::Unknown;
         }
         self.summed().unwrap_or(Growth::Unknown)
     }
 
     fn summed(&mut self) -> Option<Growth> {
-        let nodes = &self.automaton.nodes;
+        let nodes = self.machine.nodes();
         let (mut top, mut differs) = (UNIT, 0);
         for (number, node) in (0..).zip(nodes.iter()) {
             let value = self.value(number, 0)?;
@@ -120,9 +117,9 @@ impl<'a> Sums<'a> {
         if depth > MOST_DEPTH {
             return None;
         }
-        let automaton = self.automaton;
+        let machine = self.machine;
         // A member that nothing satisfies has no node.
-        let Some(node) = automaton.nodes.get(number as usize) else {
+        let Some(node) = machine.nodes().get(number as usize) else {
             return Some(0);
         };
         self.values.insert(number, None);
@@ -176,7 +173,7 @@ impl<'a> Sums<'a> {
 
     /// Whether a value that must differ from others is a scalar, of which another one has few characters more.
     fn is_easily_different(&self, number: u32) -> bool {
-        let Some(node) = self.automaton.nodes.get(number as usize) else {
+        let Some(node) = self.machine.nodes().get(number as usize) else {
             return true;
         };
         // Of finitely many texts of an expression each other one is as short as the longest, which has fewer
@@ -296,8 +293,8 @@ impl<'a> Sums<'a> {
     }
 
     fn levels(&mut self) -> Option<Levels> {
-        let automaton = self.automaton;
-        let nodes = &automaton.nodes;
+        let machine = self.machine;
+        let nodes = machine.nodes();
         let mut inner: Vec<Vec<u32>> = nodes.iter().map(nodes_in).collect();
         for list in &mut inner {
             list.retain(|number| (*number as usize) < nodes.len());
@@ -312,7 +309,7 @@ impl<'a> Sums<'a> {
             for &number in &group {
                 let behind = inner[number as usize].iter().map(|n| paths[*n as usize]);
                 let behind = behind.max().unwrap_or(0);
-                let rest = self.rest(automaton.node(number))?;
+                let rest = self.rest(machine.node(number))?;
                 if is_round {
                     levels.level = levels.level.max(rest);
                     most = most.max(behind);

@@ -1,268 +1,274 @@
 //! What the first thread of a container still lacks, and the item or member that brings it
 //! nearer to its end.
 
-use crate::automaton::SchemaAutomaton;
+use crate::automaton::completion::finish;
 use crate::automaton::completion::finish::AS_A_STATE;
+use crate::automaton::machine::Machine;
 use crate::automaton::machine::decisions::FURTHER;
 use crate::automaton::machine::live::{Live, ObjectAt, has_bit};
+use crate::automaton::machine::live::{Thread, threads_in};
 use crate::automaton::machine::node::{Choice, ObjectMachine};
-use crate::automaton::run::scratch::{Config, Frame, Scratch, Thread, Top, threads_in};
+use crate::automaton::run::config::{Config, Frame, Top};
+use crate::automaton::run::member_names;
+use crate::automaton::run::scratch::Scratch;
 
 /// Behind fewer further names than this, another one is searched for.
 const FEW_NAMES: usize = 16;
 
-impl SchemaAutomaton {
-    /// Before a value, or inside of a scalar: with the one goal that brings a thread of the
-    /// container forward.
-    pub(super) fn narrowed(&self, config: Config, x: &mut Scratch) -> Config {
-        let set = match config.top {
-            Top::Value { set, .. }
-            | Top::Unit { set, .. }
-            | Top::Number { set, .. }
-            | Top::String { set, .. } => set,
-            Top::Key(_) | Top::Gap { .. } | Top::End => return config,
-        };
-        if config.stack == 0 {
-            return config;
-        }
-        let frame = x.frame(config.stack).frame;
-        let choice = if frame.is_object {
-            self.member_choice(config.stack, frame.member, x)
-        } else {
-            self.item_choice(config.stack, x)
-        };
-        let Some(choice) = choice else {
-            return config;
-        };
-        let wanted = x.list(set);
-        if !wanted.contains(&choice.goal) {
-            return config;
-        }
-        let set = x.add_list(&[choice.goal]);
-        let top = match config.top {
-            Top::Value { node, space, .. } => Top::Value { node, set, space },
-            Top::Unit { word, at, .. } => Top::Unit { word, at, set },
-            Top::Number { node, state, .. } => Top::Number { node, set, state },
-            Top::String { node, text, .. } => Top::String { node, set, text },
-            other => other,
-        };
-        Config { top, ..config }
+/// Before a value, or inside of a scalar: with the one goal that brings a thread of the
+/// container forward.
+pub(super) fn narrowed(machine: &Machine, config: Config, x: &mut Scratch) -> Config {
+    let set = match config.top {
+        Top::Value { set, .. }
+        | Top::Unit { set, .. }
+        | Top::Number { set, .. }
+        | Top::String { set, .. } => set,
+        Top::Key(_) | Top::Gap { .. } | Top::End => return config,
+    };
+    if config.stack == 0 {
+        return config;
     }
-
-    /// Of the choices that keep a thread alive the one that brings most.
-    pub(super) fn item_choice(&self, stack: u32, x: &mut Scratch) -> Option<Choice> {
-        let frame = x.frame(stack).frame;
-        let m = self.node(frame.node).array.as_ref()?;
-        let live = self.live(self.room(stack, x));
-        let member = m.member(frame.pos);
-        let pos = m.behind(frame.pos);
-        let threads = x.list(frame.threads);
-        let heights = &self.nodes.get(member.node as usize)?.heights;
-        // What lacks least, so that each item brings it nearer; of equal ones
-        // the flattest, and counts are raised only where they must be.
-        let lack = |thread: u32, progress: u32| {
-            let mut rest = progress;
-            let mut lack = 0;
-            for count in &m.threads[thread as usize].counts {
-                lack += count.min.saturating_sub(rest % count.radix());
-                rest /= count.radix();
-            }
-            lack
-        };
-        let nearest = threads_in(&threads).min_by_key(|thread| lack(thread.id, thread.progress))?;
-        let choices = member.of(nearest.id).iter().filter_map(|c| {
-            let progress = Live::raise(m, nearest.id, nearest.progress, c.take)?;
-            (live.fits(member, c.goal) && live.array(m, nearest.id, progress, pos)).then_some((
-                lack(nearest.id, progress),
-                heights[c.goal as usize],
-                progress != nearest.progress,
-                c,
-            ))
-        });
-        let best = choices.min_by_key(|(lack, height, raised, _)| (*lack, *height, *raised));
-        best.map(|(_, _, _, choice)| *choice)
+    let frame = x.frame(config.stack).frame;
+    let choice = if frame.is_object {
+        member_choice(machine, config.stack, frame.member, x)
+    } else {
+        item_choice(machine, config.stack, x)
+    };
+    let Some(choice) = choice else {
+        return config;
+    };
+    let wanted = x.list(set);
+    if !wanted.contains(&choice.goal) {
+        return config;
     }
+    let set = x.add_list(&[choice.goal]);
+    let top = match config.top {
+        Top::Value { node, space, .. } => Top::Value { node, set, space },
+        Top::Unit { word, at, .. } => Top::Unit { word, at, set },
+        Top::Number { node, state, .. } => Top::Number { node, set, state },
+        Top::String { node, text, .. } => Top::String { node, set, text },
+        other => other,
+    };
+    Config { top, ..config }
+}
 
-    fn member_choice(&self, stack: u32, number: u32, x: &mut Scratch) -> Option<Choice> {
-        let frame = x.frame(stack).frame;
-        let m = self.node(frame.node).object.as_ref()?;
-        let live = self.live(self.room(stack, x));
-        let threads = x.list(frame.threads);
-        let first = threads_in(&threads).next()?;
-        let used = x.list(frame.used);
-        let at = ObjectAt::of(&frame, &used, &[]);
-        let member = m.member(number);
-        let heights = &self.nodes.get(member.node as usize)?.heights;
-        member
+/// Of the choices that keep a thread alive the one that brings most.
+pub(super) fn item_choice(machine: &Machine, stack: u32, x: &mut Scratch) -> Option<Choice> {
+    let frame = x.frame(stack).frame;
+    let m = machine.node(frame.node).array.as_ref()?;
+    let live = machine.live(machine.room(x.depth(stack)));
+    let member = m.member(frame.pos);
+    let pos = m.behind(frame.pos);
+    let threads = x.list(frame.threads);
+    let heights = &machine.nodes().get(member.node as usize)?.heights;
+    // What lacks least, so that each item brings it nearer; of equal ones
+    // the flattest, and counts are raised only where they must be.
+    let lack = |thread: u32, progress: u32| {
+        let mut rest = progress;
+        let mut lack = 0;
+        for count in &m.threads[thread as usize].counts {
+            lack += count.min.saturating_sub(rest % count.radix());
+            rest /= count.radix();
+        }
+        lack
+    };
+    let nearest = threads_in(&threads).min_by_key(|thread| lack(thread.id, thread.progress))?;
+    let choices = member.of(nearest.id).iter().filter_map(|c| {
+        let progress = Live::raise(m, nearest.id, nearest.progress, c.take)?;
+        (live.fits(member, c.goal) && live.array(m, nearest.id, progress, pos)).then_some((
+            lack(nearest.id, progress),
+            heights[c.goal as usize],
+            progress != nearest.progress,
+            c,
+        ))
+    });
+    let best = choices.min_by_key(|(lack, height, raised, _)| (*lack, *height, *raised));
+    best.map(|(_, _, _, choice)| *choice)
+}
+
+fn member_choice(machine: &Machine, stack: u32, number: u32, x: &mut Scratch) -> Option<Choice> {
+    let frame = x.frame(stack).frame;
+    let m = machine.node(frame.node).object.as_ref()?;
+    let live = machine.live(machine.room(x.depth(stack)));
+    let threads = x.list(frame.threads);
+    let first = threads_in(&threads).next()?;
+    let used = x.list(frame.used);
+    let at = frame.object_at(&used, &[]);
+    let member = m.member(number);
+    let heights = &machine.nodes().get(member.node as usize)?.heights;
+    member
+        .of(first.id)
+        .iter()
+        .filter(|c| live.fits(member, c.goal) && live.goes_on(m, first, (number, c), &at))
+        .max_by_key(|c| {
+            let t = &m.threads[first.id as usize];
+            let gain = match &t.decisions {
+                None => i64::from((c.take & !first.progress).count_ones()),
+                Some(decisions) => {
+                    let also_fact = t.fact(number, c.take);
+                    let at = ObjectAt { also_fact, ..at };
+                    let needs = decisions.nearest(&live, m, &at);
+                    needs.map_or(i64::MIN, |(needs, _)| -(needs as i64))
+                }
+            };
+            (gain, u32::MAX - heights[c.goal as usize])
+        })
+        .copied()
+}
+
+/// Writes a whole name that brings the first thread forward.
+pub(super) fn name(
+    machine: &Machine,
+    config: Config,
+    x: &mut Scratch,
+    out: &mut Vec<u8>,
+) -> Option<Config> {
+    let top = x.note(config.stack);
+    let frame = x.peek(top).frame;
+    let m = machine.node(frame.node).object.as_ref()?;
+    let names = m.declared.len() as u64;
+    x.may_search = x.may_search.saturating_sub(names / AS_A_STATE);
+    if x.may_search == 0 {
+        return None;
+    }
+    let usable = member_names::usable(machine, top, x);
+    let is_usable = |n: u32| has_bit(&usable.names, n);
+    let threads = x.list(frame.threads);
+    let used = x.list(frame.used);
+    let is_used = |n: u32| has_bit(&used, n);
+    let first = nearest(m, &frame, &threads, &used)?;
+    let t = &m.threads[first.id as usize];
+    let offers = |n: u32| !m.declared[n as usize].of(first.id).is_empty();
+    let mut wanted: Option<u32> = None;
+    for (_, n) in &t.required {
+        if is_usable(*n) && !is_used(*n) {
+            wanted = Some(*n);
+            break;
+        }
+    }
+    let open = t.witnesses & !first.progress;
+    let gives = |n: u32| {
+        m.declared[n as usize]
             .of(first.id)
             .iter()
-            .filter(|c| live.fits(member, c.goal) && live.goes_on(m, first, (number, c), &at))
-            .max_by_key(|c| {
-                let t = &m.threads[first.id as usize];
-                let gain = match &t.decisions {
-                    None => i64::from((c.take & !first.progress).count_ones()),
-                    Some(decisions) => {
-                        let also_fact = t.fact(number, c.take);
-                        let at = ObjectAt { also_fact, ..at };
-                        let needs = decisions.nearest(&live, m, &at);
-                        needs.map_or(i64::MIN, |(needs, _)| -(needs as i64))
-                    }
-                };
-                (gain, u32::MAX - heights[c.goal as usize])
-            })
-            .copied()
+            .any(|c| c.take & open != 0)
+    };
+    if wanted.is_none() && open != 0 {
+        wanted = (0..m.declared.len() as u32).find(|n| is_usable(*n) && gives(*n));
     }
+    if wanted.is_none() {
+        let implied = t
+            .implies
+            .iter()
+            .filter(|(n, _)| is_used(*n) || t.required.iter().any(|(_, r)| r == n));
+        wanted = implied
+            .flat_map(|(_, list)| list.iter().copied())
+            .find(|n| is_usable(*n) && !is_used(*n));
+    }
+    if let (None, Some(decisions)) = (wanted, &t.decisions) {
+        let live = machine.live(machine.room(x.depth(config.stack)));
+        let at = frame.object_at(&used, &[]);
+        wanted = decisions
+            .nearest(&live, m, &at)
+            .and_then(|(_, first)| first)
+            .filter(|first| *first != FURTHER);
+    }
+    let more = u64::from(frame.count) < t.min;
+    if wanted.is_none() && more && open == 0 {
+        wanted = (0..m.declared.len() as u32).find(|n| is_usable(*n) && offers(*n));
+    }
+    if let Some(n) = wanted {
+        let word = m.names.list.iter().find(|w| w.listed[0] == n)?;
+        let mut text = serde_json::to_vec(&*word.text).ok()?;
+        text.pop();
+        text.push(b'"');
+        return finish::feed(machine, config, &text, x, out);
+    }
+    another_name(machine, config, x, out).or_else(|| finish::feed(machine, config, b"\"", x, out))
+}
 
-    /// Writes a whole name that brings the first thread forward.
-    pub(super) fn name(
-        &self,
-        config: Config,
-        x: &mut Scratch,
-        out: &mut Vec<u8>,
-    ) -> Option<Config> {
-        let top = x.note(config.stack);
-        let frame = x.peek(top).frame;
-        let m = self.node(frame.node).object.as_ref()?;
-        let names = m.declared.len() as u64;
-        x.may_search = x.may_search.saturating_sub(names / AS_A_STATE);
-        if x.may_search == 0 {
-            return None;
-        }
-        let usable = self.usable(top, x);
-        let is_usable = |n: u32| has_bit(&usable.names, n);
-        let threads = x.list(frame.threads);
-        let used = x.list(frame.used);
-        let is_used = |n: u32| has_bit(&used, n);
-        let first = nearest(m, &frame, &threads, &used)?;
-        let t = &m.threads[first.id as usize];
-        let offers = |n: u32| !m.declared[n as usize].of(first.id).is_empty();
-        let mut wanted: Option<u32> = None;
-        for (_, n) in &t.required {
-            if is_usable(*n) && !is_used(*n) {
-                wanted = Some(*n);
-                break;
-            }
-        }
-        let open = t.witnesses & !first.progress;
-        let gives = |n: u32| {
-            m.declared[n as usize]
-                .of(first.id)
-                .iter()
-                .any(|c| c.take & open != 0)
-        };
-        if wanted.is_none() && open != 0 {
-            wanted = (0..m.declared.len() as u32).find(|n| is_usable(*n) && gives(*n));
-        }
-        if wanted.is_none() {
-            let implied = t
-                .implies
-                .iter()
-                .filter(|(n, _)| is_used(*n) || t.required.iter().any(|(_, r)| r == n));
-            wanted = implied
-                .flat_map(|(_, list)| list.iter().copied())
-                .find(|n| is_usable(*n) && !is_used(*n));
-        }
-        if let (None, Some(decisions)) = (wanted, &t.decisions) {
-            let live = self.live(self.room(config.stack, x));
-            let at = ObjectAt::of(&frame, &used, &[]);
-            wanted = decisions
-                .nearest(&live, m, &at)
+/// Behind many further names of any kind the first one from their count on that is none
+/// of them: the search for one takes as many states as there are.
+fn another_name(
+    machine: &Machine,
+    config: Config,
+    x: &mut Scratch,
+    out: &mut Vec<u8>,
+) -> Option<Config> {
+    let frame = x.frame(config.stack).frame;
+    let m = machine.node(frame.node).object.as_ref()?;
+    let count = x.seen.get(frame.seen).list.len();
+    if m.keys.is_some() || count < FEW_NAMES {
+        return None;
+    }
+    let length = out.len();
+    (count..count + FEW_NAMES).find_map(|number| {
+        out.truncate(length);
+        let next = finish::feed(machine, config, format!("\"{number}\"").as_bytes(), x, out)?;
+        matches!(next.top, Top::Gap { .. }).then_some(next)
+    })
+}
+
+/// The declared names, by number, that the thread of an object which lacks the fewest members
+/// requires and has not met.
+pub(super) fn required_names(machine: &Machine, stack: u32, x: &mut Scratch) -> Vec<u32> {
+    let frame = x.frame(stack).frame;
+    let Some(m) = machine.node(frame.node).object.as_ref() else {
+        return Vec::new();
+    };
+    let threads = x.list(frame.threads);
+    let used = x.list(frame.used);
+    let Some(first) = nearest(m, &frame, &threads, &used) else {
+        return Vec::new();
+    };
+    let t = &m.threads[first.id as usize];
+    let open = t.required.iter().filter(|(_, n)| !has_bit(&used, *n));
+    let mut open: Vec<u32> = open.map(|(_, n)| *n).collect();
+    if let Some(decisions) = &t.decisions {
+        let live = machine.live(machine.room(x.depth(stack)));
+        let at = frame.object_at(&used, &[]);
+        let nearest = decisions.nearest(&live, m, &at);
+        open.extend(
+            nearest
                 .and_then(|(_, first)| first)
-                .filter(|first| *first != FURTHER);
-        }
-        let more = u64::from(frame.count) < t.min;
-        if wanted.is_none() && more && open == 0 {
-            wanted = (0..m.declared.len() as u32).find(|n| is_usable(*n) && offers(*n));
-        }
-        if let Some(n) = wanted {
-            let word = m.names.list.iter().find(|w| w.listed[0] == n)?;
-            let mut text = serde_json::to_vec(&*word.text).ok()?;
-            text.pop();
-            text.push(b'"');
-            return self.feed(config, &text, x, out);
-        }
-        self.another_name(config, x, out)
-            .or_else(|| self.feed(config, b"\"", x, out))
+                .filter(|n| *n != FURTHER),
+        );
     }
+    open
+}
 
-    /// Behind many further names of any kind the first one from their count on that is none
-    /// of them: the search for one takes as many states as there are.
-    fn another_name(&self, config: Config, x: &mut Scratch, out: &mut Vec<u8>) -> Option<Config> {
-        let frame = x.frame(config.stack).frame;
-        let m = self.node(frame.node).object.as_ref()?;
-        let count = x.seen.get(frame.seen).list.len();
-        if m.keys.is_some() || count < FEW_NAMES {
-            return None;
-        }
-        let length = out.len();
-        (count..count + FEW_NAMES).find_map(|number| {
-            out.truncate(length);
-            let next = self.feed(config, format!("\"{number}\"").as_bytes(), x, out)?;
-            matches!(next.top, Top::Gap { .. }).then_some(next)
-        })
-    }
-
-    /// The declared names, by number, that the thread of an object which lacks the fewest members
-    /// requires and has not met.
-    pub(super) fn required_names(&self, stack: u32, x: &mut Scratch) -> Vec<u32> {
-        let frame = x.frame(stack).frame;
-        let Some(m) = self.node(frame.node).object.as_ref() else {
-            return Vec::new();
-        };
-        let threads = x.list(frame.threads);
-        let used = x.list(frame.used);
-        let Some(first) = nearest(m, &frame, &threads, &used) else {
-            return Vec::new();
-        };
-        let t = &m.threads[first.id as usize];
-        let open = t.required.iter().filter(|(_, n)| !has_bit(&used, *n));
-        let mut open: Vec<u32> = open.map(|(_, n)| *n).collect();
-        if let Some(decisions) = &t.decisions {
-            let live = self.live(self.room(stack, x));
-            let at = ObjectAt::of(&frame, &used, &[]);
+/// The members, by number, that are further names and give what the first
+/// thread of an object still lacks.
+pub(super) fn classes_wanted(machine: &Machine, stack: u32, x: &mut Scratch) -> Vec<u32> {
+    let top = x.note(stack);
+    let frame = x.peek(top).frame;
+    let Some(m) = machine.node(frame.node).object.as_ref() else {
+        return Vec::new();
+    };
+    let threads = x.list(frame.threads);
+    let used = x.list(frame.used);
+    let Some(first) = nearest(m, &frame, &threads, &used) else {
+        return Vec::new();
+    };
+    let t = &m.threads[first.id as usize];
+    let open = match &t.decisions {
+        None => t.witnesses & !first.progress,
+        Some(decisions) => {
+            let live = machine.live(machine.room(x.depth(stack)));
+            let at = frame.object_at(&used, &[]);
             let nearest = decisions.nearest(&live, m, &at);
-            open.extend(
-                nearest
-                    .and_then(|(_, first)| first)
-                    .filter(|n| *n != FURTHER),
-            );
+            u32::from(nearest.and_then(|(_, first)| first) == Some(FURTHER))
         }
-        open
-    }
-
-    /// The members, by number, that are further names and give what the first
-    /// thread of an object still lacks.
-    pub(super) fn classes_wanted(&self, stack: u32, x: &mut Scratch) -> Vec<u32> {
-        let top = x.note(stack);
-        let frame = x.peek(top).frame;
-        let Some(m) = self.node(frame.node).object.as_ref() else {
-            return Vec::new();
-        };
-        let threads = x.list(frame.threads);
-        let used = x.list(frame.used);
-        let Some(first) = nearest(m, &frame, &threads, &used) else {
-            return Vec::new();
-        };
-        let t = &m.threads[first.id as usize];
-        let open = match &t.decisions {
-            None => t.witnesses & !first.progress,
-            Some(decisions) => {
-                let live = self.live(self.room(stack, x));
-                let at = ObjectAt::of(&frame, &used, &[]);
-                let nearest = decisions.nearest(&live, m, &at);
-                u32::from(nearest.and_then(|(_, first)| first) == Some(FURTHER))
-            }
-        };
-        let usable = self.usable(top, x).classes;
-        (0..m.classes.len())
-            .filter(|class| usable & (1 << class) != 0)
-            .filter(|class| {
-                let choices = m.classes[*class].member.of(first.id);
-                choices.iter().any(|choice| choice.take & open != 0)
-            })
-            .map(|class| (m.declared.len() + class) as u32)
-            .collect()
-    }
+    };
+    let usable = member_names::usable(machine, top, x).classes;
+    (0..m.classes.len())
+        .filter(|class| usable & (1 << class) != 0)
+        .filter(|class| {
+            let choices = m.classes[*class].member.of(first.id);
+            choices.iter().any(|choice| choice.take & open != 0)
+        })
+        .map(|class| (m.declared.len() + class) as u32)
+        .collect()
 }
 
 /// The thread of an object that lacks the fewest members, so that each name that is written brings it

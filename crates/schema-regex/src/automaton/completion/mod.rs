@@ -1,7 +1,7 @@
 //! Shortest texts to the end.
 
 pub(crate) mod another_value;
-mod ending;
+pub(crate) mod ending;
 pub(crate) mod finish;
 mod growth;
 mod lacking;

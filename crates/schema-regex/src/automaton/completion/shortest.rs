@@ -2,12 +2,16 @@
 
 use std::collections::{HashMap, VecDeque};
 
-use crate::automaton::SchemaAutomaton;
+use crate::automaton::completion::lacking;
+use crate::automaton::machine::Machine;
 use crate::automaton::machine::node::{ObjectMachine, StringMachine};
+use crate::automaton::run::config::{Config, EMPTY_LIST, Key, Str, Top, UNKNOWN};
 use crate::automaton::run::number_bytes::number_state;
-use crate::automaton::run::scratch::{Config, EMPTY_LIST, Key, Noted, Scratch, Str, Top, UNKNOWN};
+use crate::automaton::run::scratch::{Noted, Scratch};
+use crate::automaton::run::step;
 use crate::automaton::run::string_bytes::Partial;
 use crate::automaton::run::string_leaves::string_goals;
+use crate::automaton::run::text_runs;
 use crate::language::char_dfa::{CharDfa, DEAD};
 use crate::language::number_dfa::NumberDfa;
 
@@ -49,332 +53,337 @@ const CONTINUATIONS: [u8; 64] = {
     bytes
 };
 
-impl SchemaAutomaton {
-    /// The rest of a number, the first one of the shortest by the order of [`NUMBER_BYTES`].
-    ///
-    /// A number ends where any of its automata accepts, so that the nearest end is that of the nearest
-    /// one: each knows how far its states are from their ends, and no product is searched.
-    /// O(automata x bytes of the rest).
-    pub(super) fn shortest_number(&self, config: Config, x: &mut Scratch) -> Option<Vec<u8>> {
-        let Top::Number { node, set, state } = config.top else {
-            return None;
+/// The rest of a number, the first one of the shortest by the order of [`NUMBER_BYTES`].
+///
+/// A number ends where any of its automata accepts, so that the nearest end is that of the nearest
+/// one: each knows how far its states are from their ends, and no product is searched.
+/// O(automata x bytes of the rest).
+pub(super) fn shortest_number(
+    machine: &Machine,
+    config: Config,
+    x: &mut Scratch,
+) -> Option<Vec<u8>> {
+    let Top::Number { node, set, state } = config.top else {
+        return None;
+    };
+    let m = machine.node(node).number.as_ref()?;
+    let wanted = x.lists.get(set);
+    let mut at: Vec<(&NumberDfa, u32)> = m
+        .of(|goal| wanted.contains(&goal))
+        .map(|(number, dfa)| (dfa, number_state(m, number, state, x)))
+        .filter(|(_, state)| *state != DEAD)
+        .collect();
+    let far = |(dfa, state): &(&NumberDfa, u32)| dfa.amounts().far(*state);
+    let mut left = at.iter().filter_map(far).min()?;
+    let mut rest = Vec::new();
+    while left > 0 {
+        // What is farther away does not end in time.
+        at.retain(|here| far(here) == Some(left));
+        left -= 1;
+        let behind = |byte: u8| -> Vec<(&NumberDfa, u32)> {
+            let next = at.iter().map(|(dfa, state)| (*dfa, dfa.step(*state, byte)));
+            next.filter(|here| here.1 != DEAD && far(here) == Some(left))
+                .collect()
         };
-        let m = self.node(node).number.as_ref()?;
-        let wanted = x.lists.get(set);
-        let mut at: Vec<(&NumberDfa, u32)> = m
-            .of(|goal| wanted.contains(&goal))
-            .map(|(number, dfa)| (dfa, number_state(m, number, state, x)))
-            .filter(|(_, state)| *state != DEAD)
+        let mut ways = NUMBER_BYTES.iter().map(|byte| (*byte, behind(*byte)));
+        let (byte, next) = ways.find(|(_, next)| !next.is_empty())?;
+        rest.push(byte);
+        at = next;
+    }
+    Some(rest)
+}
+
+pub(super) fn shortest_string(
+    machine: &Machine,
+    config: Config,
+    x: &mut Scratch,
+) -> Option<Vec<u8>> {
+    let Top::String { node, set, .. } = config.top else {
+        return None;
+    };
+    let m = machine.node(node).string.as_ref()?;
+    if let Some(text) = nearest_end(machine, config, x) {
+        return Some(text);
+    }
+    if may_close(machine, &config, x) {
+        return Some(b"\"".to_vec());
+    }
+    let mut others: Vec<char> = m.dfas.iter().flat_map(|d| representatives(d)).collect();
+    others.sort_unstable();
+    others.dedup();
+    let heads = |text: &Str| -> Vec<char> {
+        let words = &m.words.list[text.words.lo as usize..text.words.hi as usize];
+        let read = text.words.read as usize;
+        let mut out: Vec<char> = words
+            .iter()
+            .filter_map(|w| w.text[read..].chars().next())
             .collect();
-        let far = |(dfa, state): &(&NumberDfa, u32)| dfa.amounts().far(*state);
-        let mut left = at.iter().filter_map(far).min()?;
-        let mut rest = Vec::new();
-        while left > 0 {
-            // What is farther away does not end in time.
-            at.retain(|here| far(here) == Some(left));
-            left -= 1;
-            let behind = |byte: u8| -> Vec<(&NumberDfa, u32)> {
-                let next = at.iter().map(|(dfa, state)| (*dfa, dfa.step(*state, byte)));
-                next.filter(|here| here.1 != DEAD && far(here) == Some(left))
-                    .collect()
-            };
-            let mut ways = NUMBER_BYTES.iter().map(|byte| (*byte, behind(*byte)));
-            let (byte, next) = ways.find(|(_, next)| !next.is_empty())?;
-            rest.push(byte);
-            at = next;
-        }
-        Some(rest)
-    }
-
-    pub(super) fn shortest_string(&self, config: Config, x: &mut Scratch) -> Option<Vec<u8>> {
-        let Top::String { node, set, .. } = config.top else {
-            return None;
-        };
-        let m = self.node(node).string.as_ref()?;
-        if let Some(text) = self.nearest_end(config, x) {
-            return Some(text);
-        }
-        if self.may_close(&config, x) {
-            return Some(b"\"".to_vec());
-        }
-        let mut others: Vec<char> = m.dfas.iter().flat_map(|d| representatives(d)).collect();
-        others.sort_unstable();
-        others.dedup();
-        let heads = |text: &Str| -> Vec<char> {
-            let words = &m.words.list[text.words.lo as usize..text.words.hi as usize];
-            let read = text.words.read as usize;
-            let mut out: Vec<char> = words
-                .iter()
-                .filter_map(|w| w.text[read..].chars().next())
-                .collect();
-            out.dedup();
-            out.extend(&others);
-            // One that no word goes on with.
-            let free = ('a'..=char::MAX).find(|c| !out.contains(c));
-            out.extend(free);
-            out
-        };
-        let mut filled = Vec::new();
-        let mut config = config;
-        while let Top::String { text, .. } = config.top {
-            let missing = missing_chars(m, set, &text, x);
-            if missing > x.may_write as u64 {
-                // Nothing that is written would fit.
-                x.may_write = 0;
-                return None;
-            }
-            if missing <= MANY_CHARS || text.partial != Partial::None {
-                break;
-            }
-            let many = usize::try_from(missing - LAST_CHARS).unwrap_or(usize::MAX);
-            let Some(next) = self.filled(config, many, &heads(&text), x, &mut filled) else {
-                break;
-            };
-            config = next;
-        }
-        let rest = search(
-            config,
-            x,
-            MAX_SEARCH,
-            &mut |c, x| self.may_close(c, x),
-            &mut |c, x| {
-                let Top::String { text, .. } = c.top else {
-                    return Vec::new();
-                };
-                let heads = heads(&text);
-                let tried = heads.len() as u64 * m.leaves.len() as u64;
-                x.may_search = x.may_search.saturating_sub(tried / TRIED_AS_A_STATE);
-                self.characters(*c, text.partial, &heads, x)
-            },
-        )?;
-        filled.extend(rest);
-        filled.push(b'"');
-        Some(filled)
-    }
-
-    /// Whether a string may end here.
-    fn may_close(&self, config: &Config, x: &mut Scratch) -> bool {
-        let Top::String { node, set, text } = config.top else {
-            return false;
-        };
-        let Some(m) = &self.node(node).string else {
-            return false;
-        };
-        text.partial == Partial::None
-            && string_goals(m, set, &text, x) != EMPTY_LIST
-            && self.next(*config, b'"', x).is_some()
-    }
-
-    /// The rest of a string whose value is one expression's, along the distances to the end of its
-    /// automaton: no search is needed. `None` where something else counts, too.
-    fn nearest_end(&self, config: Config, x: &mut Scratch) -> Option<Vec<u8>> {
-        let Top::String { node, set, text } = config.top else {
-            return None;
-        };
-        let m = self.node(node).string.as_ref()?;
-        let wanted = x.list(set);
-        let mut leaves = m.leaves.iter().filter(|leaf| wanted.contains(&leaf.goal));
-        let (Some(leaf), None) = (leaves.next(), leaves.next()) else {
-            return None;
-        };
-        let ([dfa], Some(_), None) = (&*m.dfas, leaf.dfa, &leaf.lengths) else {
-            return None;
-        };
-        if leaf.listed || leaf.excludes || text.partial != Partial::None || text.state == DEAD {
+        out.dedup();
+        out.extend(&others);
+        // One that no word goes on with.
+        let free = ('a'..=char::MAX).find(|c| !out.contains(c));
+        out.extend(free);
+        out
+    };
+    let mut filled = Vec::new();
+    let mut config = config;
+    while let Top::String { text, .. } = config.top {
+        let missing = missing_chars(m, set, &text, x);
+        if missing > x.may_write as u64 {
+            // Nothing that is written would fit.
+            x.may_write = 0;
             return None;
         }
-        let mut rest = String::new();
-        let mut state = text.state;
-        while dfa.far(state) > 0 {
-            let near = dfa
-                .arrows(state)
-                .min_by_key(|(to, first, last)| (dfa.far(*to), visible(*first, *last).is_none()));
-            let (to, first, last) = near?;
-            let c = visible(first, last).or_else(|| char::from_u32(first))?;
-            rest.push(c);
-            state = to;
+        if missing <= MANY_CHARS || text.partial != Partial::None {
+            break;
         }
-        let mut out = serde_json::to_vec(&rest).ok()?;
-        out.remove(0);
-        let end = self.read_on(config, &out, x).ok()?;
-        (!matches!(end.top, Top::String { .. })).then_some(out)
-    }
-
-    /// Where as many equal characters of one byte as may come lead to, up to a number;
-    /// `None` if none may come.
-    fn filled(
-        &self,
-        config: Config,
-        many: usize,
-        heads: &[char],
-        x: &mut Scratch,
-        out: &mut Vec<u8>,
-    ) -> Option<Config> {
-        let plain = |c: &char| c.is_ascii_graphic() && !matches!(c, '"' | '\\');
-        heads.iter().filter(|c| plain(c)).find_map(|c| {
-            let (mut at, mut done) = (config, 0);
-            // Twice as many each time: what soon stops costs little.
-            let mut more = 1;
-            while done < many {
-                let text = vec![*c as u8; more.min(many - done)];
-                match self.read_on(at, &text, x) {
-                    Ok(next) => (at, done) = (next, done + text.len()),
-                    Err(0) => break,
-                    Err(read) => {
-                        at = self.read_on(at, &text[..read], x).ok()?;
-                        done += read;
-                        break;
-                    }
-                }
-                more *= 2;
-            }
-            out.extend(std::iter::repeat_n(*c as u8, done));
-            (done > 0).then_some(at)
-        })
-    }
-
-    pub(super) fn shortest_name(
-        &self,
-        config: Config,
-        key: Key,
-        x: &mut Scratch,
-    ) -> Option<Vec<u8>> {
-        // What was read so far makes no difference.
-        let text = UNKNOWN;
-        let config = Config {
-            top: Top::Key(Key { text, ..key }),
-            ..config
+        let many = usize::try_from(missing - LAST_CHARS).unwrap_or(usize::MAX);
+        let Some(next) = fill(machine, config, many, &heads(&text), x, &mut filled) else {
+            break;
         };
-        let frame = x.frame(config.stack).frame;
-        let m: &ObjectMachine = self.node(frame.node).object.as_ref()?;
-        if let Some(text) = self.declared_name(config, key, x) {
-            return Some(text);
-        }
-        let seen = x.seen.get(frame.seen).clone();
-        let mut ways = |c: &Config, x: &mut Scratch| {
-            let Top::Key(key) = c.top else {
+        config = next;
+    }
+    let rest = search(
+        config,
+        x,
+        MAX_SEARCH,
+        &mut |c, x| may_close(machine, c, x),
+        &mut |c, x| {
+            let Top::String { text, .. } = c.top else {
                 return Vec::new();
             };
-            let mut heads: Vec<char> = Vec::new();
-            for i in key.names.lo as usize..key.names.hi as usize {
-                heads.extend(
-                    m.names.list[i].text[key.names.read as usize..]
-                        .chars()
-                        .next(),
-                );
-            }
-            for i in key.used.lo as usize..key.used.hi as usize {
-                heads.extend(seen.list.get(i)[key.used.read as usize..].chars().next());
-            }
-            heads.sort_unstable();
-            heads.dedup();
-            heads.truncate(64);
-            if let Some(keys) = &m.keys {
-                heads.extend(representatives(&keys.dfa));
-            }
-            heads.extend('a'..='z');
-            heads.extend('0'..='9');
-            let tried = heads.len() as u64;
-            x.may_search = x.may_search.saturating_sub(tried / HEADS_AS_A_STATE);
-            self.characters(*c, key.partial, &heads, x)
-        };
-        let named = |c: &Config, x: &mut Scratch| {
-            let ended = self.next(*c, b'"', x)?;
-            matches!(ended.top, Top::Gap { .. })
-                .then(|| x.peek(Noted::beside_masks(ended.stack)).frame.member)
-        };
-        // A further name that brings the first thread forward, else any.
-        let wanted = self.classes_wanted(config.stack, x);
-        let mut brings = |c: &Config, x: &mut Scratch| {
-            named(c, x).is_some_and(|number| wanted.contains(&number))
-        };
-        let found = match wanted.is_empty() {
-            true => None,
-            false => search(config, x, MAX_WANTED, &mut brings, &mut ways),
-        };
-        let mut ends = |c: &Config, x: &mut Scratch| named(c, x).is_some();
-        let mut text = match found {
-            Some(text) => text,
-            None => search(config, x, MAX_SEARCH, &mut ends, &mut ways)?,
-        };
-        text.push(b'"');
-        Some(text)
-    }
+            let heads = heads(&text);
+            let tried = heads.len() as u64 * m.leaves.len() as u64;
+            x.may_search = x.may_search.saturating_sub(tried / TRIED_AS_A_STATE);
+            characters(machine, *c, text.partial, &heads, x)
+        },
+    )?;
+    filled.extend(rest);
+    filled.push(b'"');
+    Some(filled)
+}
 
-    /// The rest of the declared name that brings the end nearest, of those that begin as the name does that is
-    /// open: a required one, else the shortest. `None` where there is none, or another name ends sooner.
-    fn declared_name(&self, config: Config, key: Key, x: &mut Scratch) -> Option<Vec<u8>> {
-        if key.partial != Partial::None || key.names.is_none() {
+/// Whether a string may end here.
+fn may_close(machine: &Machine, config: &Config, x: &mut Scratch) -> bool {
+    let Top::String { node, set, text } = config.top else {
+        return false;
+    };
+    let Some(m) = &machine.node(node).string else {
+        return false;
+    };
+    text.partial == Partial::None
+        && string_goals(m, set, &text, x) != EMPTY_LIST
+        && step::next(machine, *config, b'"', x).is_some()
+}
+
+/// The rest of a string whose value is one expression's, along the distances to the end of its
+/// automaton: no search is needed. `None` where something else counts, too.
+fn nearest_end(machine: &Machine, config: Config, x: &mut Scratch) -> Option<Vec<u8>> {
+    let Top::String { node, set, text } = config.top else {
+        return None;
+    };
+    let m = machine.node(node).string.as_ref()?;
+    let wanted = x.list(set);
+    let mut leaves = m.leaves.iter().filter(|leaf| wanted.contains(&leaf.goal));
+    let (Some(leaf), None) = (leaves.next(), leaves.next()) else {
+        return None;
+    };
+    let ([dfa], Some(_), None) = (&*m.dfas, leaf.dfa, &leaf.lengths) else {
+        return None;
+    };
+    if leaf.listed || leaf.excludes || text.partial != Partial::None || text.state == DEAD {
+        return None;
+    }
+    let mut rest = String::new();
+    let mut state = text.state;
+    while dfa.far(state) > 0 {
+        let near = dfa
+            .arrows(state)
+            .min_by_key(|(to, first, last)| (dfa.far(*to), visible(*first, *last).is_none()));
+        let (to, first, last) = near?;
+        let c = visible(first, last).or_else(|| char::from_u32(first))?;
+        rest.push(c);
+        state = to;
+    }
+    let mut out = serde_json::to_vec(&rest).ok()?;
+    out.remove(0);
+    let end = text_runs::read_on(machine, config, &out, x).ok()?;
+    (!matches!(end.top, Top::String { .. })).then_some(out)
+}
+
+/// Where as many equal characters of one byte as may come lead to, up to a number;
+/// `None` if none may come.
+fn fill(
+    machine: &Machine,
+    config: Config,
+    many: usize,
+    heads: &[char],
+    x: &mut Scratch,
+    out: &mut Vec<u8>,
+) -> Option<Config> {
+    let plain = |c: &char| c.is_ascii_graphic() && !matches!(c, '"' | '\\');
+    heads.iter().filter(|c| plain(c)).find_map(|c| {
+        let (mut at, mut done) = (config, 0);
+        // Twice as many each time: what soon stops costs little.
+        let mut more = 1;
+        while done < many {
+            let text = vec![*c as u8; more.min(many - done)];
+            match text_runs::read_on(machine, at, &text, x) {
+                Ok(next) => (at, done) = (next, done + text.len()),
+                Err(0) => break,
+                Err(read) => {
+                    at = text_runs::read_on(machine, at, &text[..read], x).ok()?;
+                    done += read;
+                    break;
+                }
+            }
+            more *= 2;
+        }
+        out.extend(std::iter::repeat_n(*c as u8, done));
+        (done > 0).then_some(at)
+    })
+}
+
+pub(super) fn shortest_name(
+    machine: &Machine,
+    config: Config,
+    key: Key,
+    x: &mut Scratch,
+) -> Option<Vec<u8>> {
+    // What was read so far makes no difference.
+    let text = UNKNOWN;
+    let config = Config {
+        top: Top::Key(Key { text, ..key }),
+        ..config
+    };
+    let frame = x.frame(config.stack).frame;
+    let m: &ObjectMachine = machine.node(frame.node).object.as_ref()?;
+    if let Some(text) = declared_name(machine, config, key, x) {
+        return Some(text);
+    }
+    let seen = x.seen.get(frame.seen).clone();
+    let mut ways = |c: &Config, x: &mut Scratch| {
+        let Top::Key(key) = c.top else {
+            return Vec::new();
+        };
+        let mut heads: Vec<char> = Vec::new();
+        for i in key.names.lo as usize..key.names.hi as usize {
+            heads.extend(
+                m.names.list[i].text[key.names.read as usize..]
+                    .chars()
+                    .next(),
+            );
+        }
+        for i in key.used.lo as usize..key.used.hi as usize {
+            heads.extend(seen.list.get(i)[key.used.read as usize..].chars().next());
+        }
+        heads.sort_unstable();
+        heads.dedup();
+        heads.truncate(64);
+        if let Some(keys) = &m.keys {
+            heads.extend(representatives(&keys.dfa));
+        }
+        heads.extend('a'..='z');
+        heads.extend('0'..='9');
+        let tried = heads.len() as u64;
+        x.may_search = x.may_search.saturating_sub(tried / HEADS_AS_A_STATE);
+        characters(machine, *c, key.partial, &heads, x)
+    };
+    let named = |c: &Config, x: &mut Scratch| {
+        let ended = step::next(machine, *c, b'"', x)?;
+        matches!(ended.top, Top::Gap { .. })
+            .then(|| x.peek(Noted::beside_masks(ended.stack)).frame.member)
+    };
+    // A further name that brings the first thread forward, else any.
+    let wanted = lacking::classes_wanted(machine, config.stack, x);
+    let mut brings =
+        |c: &Config, x: &mut Scratch| named(c, x).is_some_and(|number| wanted.contains(&number));
+    let found = match wanted.is_empty() {
+        true => None,
+        false => search(config, x, MAX_WANTED, &mut brings, &mut ways),
+    };
+    let mut ends = |c: &Config, x: &mut Scratch| named(c, x).is_some();
+    let mut text = match found {
+        Some(text) => text,
+        None => search(config, x, MAX_SEARCH, &mut ends, &mut ways)?,
+    };
+    text.push(b'"');
+    Some(text)
+}
+
+/// The rest of the declared name that brings the end nearest, of those that begin as the name does that is
+/// open: a required one, else the shortest. `None` where there is none, or another name ends sooner.
+fn declared_name(machine: &Machine, config: Config, key: Key, x: &mut Scratch) -> Option<Vec<u8>> {
+    if key.partial != Partial::None || key.names.is_none() {
+        return None;
+    }
+    let frame = x.peek(Noted::beside_masks(config.stack)).frame;
+    let m = machine.node(frame.node).object.as_ref()?;
+    let (lo, hi) = (key.names.lo as usize, key.names.hi as usize);
+    if hi - lo > FEW_NAMES {
+        return None;
+    }
+    let required = lacking::required_names(machine, config.stack, x);
+    let read = key.names.read as usize;
+    let mut names: Vec<(bool, usize, usize)> = (lo..hi)
+        .map(|at| {
+            let word = &m.names.list[at];
+            let is_required = word.listed.iter().any(|n| required.contains(n));
+            (!is_required, word.text.len() - read, at)
+        })
+        .collect();
+    names.sort_unstable();
+    for (is_optional, _, at) in names {
+        if is_optional && step::next(machine, config, b'"', x).is_some() {
+            // A further name ends here.
             return None;
         }
-        let frame = x.peek(Noted::beside_masks(config.stack)).frame;
-        let m = self.node(frame.node).object.as_ref()?;
-        let (lo, hi) = (key.names.lo as usize, key.names.hi as usize);
-        if hi - lo > FEW_NAMES {
-            return None;
+        let mut text = serde_json::to_vec(&m.names.list[at].text[read..]).ok()?;
+        text.remove(0);
+        let ended = text_runs::read_on(machine, config, &text, x);
+        if ended.is_ok_and(|ended| matches!(ended.top, Top::Gap { .. })) {
+            return Some(text);
         }
-        let required = self.required_names(config.stack, x);
-        let read = key.names.read as usize;
-        let mut names: Vec<(bool, usize, usize)> = (lo..hi)
-            .map(|at| {
-                let word = &m.names.list[at];
-                let is_required = word.listed.iter().any(|n| required.contains(n));
-                (!is_required, word.text.len() - read, at)
-            })
-            .collect();
-        names.sort_unstable();
-        for (is_optional, _, at) in names {
-            if is_optional && self.next(config, b'"', x).is_some() {
-                // A further name ends here.
-                return None;
-            }
-            let mut text = serde_json::to_vec(&m.names.list[at].text[read..]).ok()?;
-            text.remove(0);
-            let ended = self.read_on(config, &text, x);
-            if ended.is_ok_and(|ended| matches!(ended.top, Top::Gap { .. })) {
-                return Some(text);
-            }
-        }
-        None
     }
+    None
+}
 
-    /// The ways on by one character, or by the rest of a partial one.
-    fn characters(
-        &self,
-        config: Config,
-        partial: Partial,
-        heads: &[char],
-        x: &mut Scratch,
-    ) -> Vec<(Vec<u8>, Config)> {
-        let bytes = match partial {
-            Partial::None => {
-                let texts = heads.iter().map(|c| {
-                    let mut text = serde_json::to_vec(&c.to_string()).unwrap_or_default();
-                    text.pop();
-                    text.split_off(1.min(text.len()))
-                });
-                let ways = texts.filter_map(|text| {
-                    let mut at = config;
-                    for byte in &text {
-                        at = self.next(at, *byte, x)?;
-                    }
-                    Some((text, at))
-                });
-                return ways.collect();
-            }
-            Partial::Utf8 { .. } => CONTINUATIONS.as_slice(),
-            Partial::Escape => b"\"\\/bfnrtu",
-            Partial::Hex { .. } => b"0123456789abcdef",
-            Partial::HighEscape { .. } => b"\\",
-            Partial::HighU { .. } => b"u",
-        };
-        // What begins a character can be ended: the first way will do.
-        let mut ways = bytes.iter().filter_map(|byte| {
-            let next = self.next(config, *byte, x)?;
-            Some((vec![*byte], next))
-        });
-        ways.next().into_iter().collect()
-    }
+/// The ways on by one character, or by the rest of a partial one.
+fn characters(
+    machine: &Machine,
+    config: Config,
+    partial: Partial,
+    heads: &[char],
+    x: &mut Scratch,
+) -> Vec<(Vec<u8>, Config)> {
+    let bytes = match partial {
+        Partial::None => {
+            let texts = heads.iter().map(|c| {
+                let mut text = serde_json::to_vec(&c.to_string()).unwrap_or_default();
+                text.pop();
+                text.split_off(1.min(text.len()))
+            });
+            let ways = texts.filter_map(|text| {
+                let mut at = config;
+                for byte in &text {
+                    at = step::next(machine, at, *byte, x)?;
+                }
+                Some((text, at))
+            });
+            return ways.collect();
+        }
+        Partial::Utf8 { .. } => CONTINUATIONS.as_slice(),
+        Partial::Escape => b"\"\\/bfnrtu",
+        Partial::Hex { .. } => b"0123456789abcdef",
+        Partial::HighEscape { .. } => b"\\",
+        Partial::HighU { .. } => b"u",
+    };
+    // What begins a character can be ended: the first way will do.
+    let mut ways = bytes.iter().filter_map(|byte| {
+        let next = step::next(machine, config, *byte, x)?;
+        Some((vec![*byte], next))
+    });
+    ways.next().into_iter().collect()
 }
 
 /// A visible character of a range that stands for itself in JSON.

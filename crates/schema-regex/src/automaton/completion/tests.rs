@@ -4,7 +4,10 @@ use fsm_index::ByteAutomaton as _;
 use serde_json::{Value, json};
 
 use crate::automaton::SchemaAutomaton;
+use crate::automaton::completion::{finish, shortest};
+use crate::automaton::run::config::Config;
 use crate::automaton::run::scratch::MAX_SEARCHED;
+use crate::automaton::run::{step, text_runs};
 use crate::options::Options;
 
 /// The completion from the start that compares at most so many bytes, whether
@@ -19,7 +22,13 @@ fn completion_within(schema: &Value, may_compare: u64, may_search: u64) -> (Stri
     let mut x = automaton.scratch();
     (x.may_compare, x.may_search) = (may_compare, may_search);
     let mut out = Vec::new();
-    let is_finished = automaton.finish(automaton.first(), 1 << 20, &mut x, &mut out);
+    let is_finished = finish::finish(
+        &automaton.machine,
+        Config::first(),
+        1 << 20,
+        &mut x,
+        &mut out,
+    );
     assert_eq!(is_finished, automaton.is_match(&out));
     let compared = may_compare - x.may_compare;
     (String::from_utf8(out).unwrap(), is_finished, compared)
@@ -159,25 +168,27 @@ fn numbers_end_as_a_search_through_all_automata_says() {
             "-", "0", "1", "12", "7", "-45", "1.", "0.2", "99", "123456", "5e", "43e-",
         ];
         for text in begun {
-            let Ok(config) = automaton.read_on(automaton.first(), text.as_bytes(), &mut x) else {
+            let Ok(config) =
+                text_runs::read_on(&automaton.machine, Config::first(), text.as_bytes(), &mut x)
+            else {
                 continue;
             };
             let mut met = std::collections::HashSet::from([config]);
             let mut queue = std::collections::VecDeque::from([(config, Vec::new())]);
             let nearest = loop {
                 let (at, text) = queue.pop_front().expect("it can be finished");
-                if automaton.has_ended(&at, &mut x) {
+                if finish::has_ended(&automaton.machine, &at, &mut x) {
                     break text;
                 }
                 for byte in bytes {
-                    if let Some(next) = automaton.next(at, *byte, &mut x)
+                    if let Some(next) = step::next(&automaton.machine, at, *byte, &mut x)
                         && met.insert(next)
                     {
                         queue.push_back((next, [&text[..], &[*byte]].concat()));
                     }
                 }
             };
-            let found = automaton.shortest_number(config, &mut x);
+            let found = shortest::shortest_number(&automaton.machine, config, &mut x);
             assert_eq!(found, Some(nearest), "{schema} behind {text}");
         }
     }

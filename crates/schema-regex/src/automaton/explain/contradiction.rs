@@ -9,7 +9,7 @@
 
 use std::collections::HashSet;
 
-use crate::automaton::SchemaAutomaton;
+use crate::automaton::compile::draft::Draft;
 use crate::error::{Error, ErrorKind};
 use crate::ir::signed::Signed;
 use crate::ir::{ALWAYS, Atom, AtomKind, Body, NodeId, ROOT, Schema};
@@ -56,6 +56,23 @@ pub(crate) fn contradiction(schema: &Schema, options: &Options) -> Error {
     Error::new(ErrorKind::Unsatisfiable, pointer(&schema, at), what)
 }
 
+/// The error about a schema without a value that has some without one of the caps.
+pub(crate) fn cap_at_fault(schema: &Schema, options: &Options) -> Option<Error> {
+    for (name, without) in options.caps.each_left_out() {
+        let options = options.clone().with_caps(without);
+        let normaliser = Normaliser::new(schema.clone(), options, Target::Automaton);
+        let made = Draft::new(normaliser, &[Signed::yes(ROOT)]);
+        let fits = made.and_then(|mut draft| draft.bound_nesting(without.depth));
+        if fits.is_ok() {
+            let why = format!(
+                "no value satisfies the schema under the cap `{name}`; raise it or leave it out"
+            );
+            return Some(Error::new(ErrorKind::Unsatisfiable, "", why));
+        }
+    }
+    None
+}
+
 fn pointer(schema: &Schema, at: NodeId) -> String {
     schema.nodes[at.0 as usize].pointer.to_string()
 }
@@ -80,8 +97,8 @@ impl Search<'_> {
         };
         self.left = left;
         let normaliser = Normaliser::new(schema.clone(), self.options.clone(), Target::Automaton);
-        let made = SchemaAutomaton::unbounded(normaliser, &[Signed::yes(at)]);
-        made.is_ok_and(|(automaton, _)| automaton.is_empty())
+        let made = Draft::new(normaliser, &[Signed::yes(at)]);
+        made.is_ok_and(|draft| draft.is_empty())
     }
 
     /// A place below that admits nothing and without which this one admits something.

@@ -8,52 +8,14 @@
 
 use std::collections::HashMap;
 
-use crate::automaton::SchemaAutomaton;
-use crate::error::Error;
-use crate::ir::signed::Signed;
 use crate::ir::{ALWAYS, Atom, Body, NEVER, NodeId, PatternId, ROOT, Schema};
-use crate::options::{AdditionalMembers, Caps, Options};
 
-impl SchemaAutomaton {
-    /// The values that `schema` admits and `other` does not, as `schema` spells
-    /// them: an [`crate::ErrorKind::Unsatisfiable`] error where there are none,
-    /// so that whatever satisfies the one satisfies the other. A shortest one is
-    /// the completion of the start.
-    ///
-    /// Formats that are narrowed are taken as they are enforced; the options
-    /// are those of `schema`, without caps and with objects as they are written.
-    ///
-    /// # Errors
-    ///
-    /// As [`SchemaAutomaton::compile`].
-    ///
-    /// ```
-    /// use schema_regex::automaton::SchemaAutomaton;
-    /// use schema_regex::{ErrorKind, Options, parse};
-    /// use serde_json::json;
-    ///
-    /// let (narrow, wide) = (parse(&json!({"maximum": 5, "type": "integer"}))?, parse(&json!({"type": "integer"}))?);
-    /// let options = Options::default();
-    /// let beyond = SchemaAutomaton::difference(&wide, &narrow, &options)?;
-    /// assert!(beyond.is_match(b"6") && !beyond.is_match(b"5"));
-    /// let none = SchemaAutomaton::difference(&narrow, &wide, &options).unwrap_err();
-    /// assert_eq!(none.kind(), ErrorKind::Unsatisfiable);
-    /// # Ok::<(), schema_regex::Error>(())
-    /// ```
-    pub fn difference(
-        schema: &Schema,
-        other: &Schema,
-        options: &Options,
-    ) -> Result<SchemaAutomaton, Error> {
-        let options = schema
-            .options(options)
-            .with_caps(Caps::default())
-            .with_additional_members(AdditionalMembers::Open);
-        let mut both = schema.clone();
-        let root = append(&mut both, other);
-        both.annotate(&options);
-        SchemaAutomaton::compile_as_enforced(both, options, &[Signed::yes(ROOT), Signed::no(root)])
-    }
+/// Returns a schema with the locations of both, and the root of `other` in it; its own root is that of
+/// `schema`.
+pub(crate) fn joined(schema: &Schema, other: &Schema) -> (Schema, NodeId) {
+    let mut both = schema.clone();
+    let root = append(&mut both, other);
+    (both, root)
 }
 
 /// Adds the locations of `other`; the answer is its root.

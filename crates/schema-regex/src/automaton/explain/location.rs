@@ -2,133 +2,115 @@
 
 use fsm_index::Place;
 
-use crate::automaton::SchemaAutomaton;
-use crate::automaton::run::scratch::{Config, Frame, Gap, Noted, Scratch, Top};
+use crate::automaton::machine::Machine;
+use crate::automaton::machine::origin::Origin;
+use crate::automaton::run::config::{Config, Frame, Gap, Top};
+use crate::automaton::run::scratch::{Noted, Scratch};
+use crate::automaton::run::state;
 use crate::automaton::run::state::{Load, State};
 use crate::automaton::run::step::UNITS;
-use crate::ir::NodeId;
 
-impl SchemaAutomaton {
-    /// What is being read at `state`, and the JSON Pointers of the schema
-    /// locations that what comes next must satisfy: those that an alternative
-    /// which is still open asks for, each once, in the order of the schema.
-    ///
-    /// Between the members of an object, and in a name, they are the object's;
-    /// inside a value the value's. O(size of the state).
-    pub fn location(&self, state: &State) -> Place {
-        let mut x = Scratch::new();
-        let config = self.load(state, &mut x, Load::Text);
-        let (what, node, goals) = self.innermost(config, &x);
-        let mut nodes: Vec<NodeId> = Vec::new();
-        if let Some(asked) = self.nodes.get(node as usize) {
-            for goal in goals {
-                let conj = asked.goals.get(goal as usize);
-                let parts = conj.map_or(&[][..], |conj| self.conjs.of(*conj));
-                nodes.extend(parts.iter().map(|part| part.node));
-            }
-        }
-        nodes.sort_unstable();
-        nodes.dedup();
-        let mut locations: Vec<String> = Vec::new();
-        for node in nodes {
-            let pointer = self.schema.node(node).pointer.to_string();
-            if !locations.contains(&pointer) {
-                locations.push(pointer);
-            }
-        }
-        let depth = match state.depth() {
-            0 => String::new(),
-            1 => ", 1 level deep".to_owned(),
-            depth => format!(", {depth} levels deep"),
-        };
-        Place {
-            state: format!("{what}{depth}"),
-            locations,
-        }
+/// What is being read at `state`, and the locations that what comes next must satisfy. O(size of the
+/// state).
+pub(crate) fn location(machine: &Machine, origin: &Origin, state: &State) -> Place {
+    let mut x = Scratch::new();
+    let config = state::load(machine, state, &mut x, Load::Text);
+    let (what, node, goals) = innermost(machine, config, &x);
+    let asked = machine.nodes().get(node as usize);
+    let locations = asked.map_or(Vec::new(), |node| origin.locations(node, &goals));
+    let depth = match state.depth() {
+        0 => String::new(),
+        1 => ", 1 level deep".to_owned(),
+        depth => format!(", {depth} levels deep"),
+    };
+    Place {
+        state: format!("{what}{depth}"),
+        locations,
     }
+}
 
-    /// What is being read, by which node, for which of its goals.
-    fn innermost(&self, config: Config, x: &Scratch) -> (&'static str, u32, Vec<u32>) {
-        let frame = (config.stack != 0).then(|| x.peek(Noted::beside_masks(config.stack)).frame);
-        let goals = |set: u32| x.list(set).to_vec();
-        match config.top {
-            Top::Value { node, set, .. } => ("before a value", node, goals(set)),
-            Top::Number { node, set, .. } => ("in a number", node, goals(set)),
-            Top::String { node, set, .. } => ("in a string", node, goals(set)),
-            Top::Unit { word, set, .. } => {
-                let what = match UNITS.get(word as usize).map(|unit| unit.first()) {
-                    Some(Some(b'n')) => "in `null`",
-                    Some(Some(b't')) => "in `true`",
-                    _ => "in `false`",
-                };
-                let node = frame.map_or(0, |frame| self.open_member(&frame));
-                (what, node, goals(set))
-            }
-            Top::Key(_) => self.of_frame("in a name", frame, x),
-            Top::Gap { gap, .. } => {
-                let what = match gap {
-                    Gap::ObjectStart => "after `{`",
-                    Gap::BeforeKey | Gap::BeforeFurther => "before a name",
-                    Gap::Colon => "before `:`",
-                    Gap::AfterMember => "after a member",
-                    Gap::ArrayStart => "after `[`",
-                    Gap::AfterItem => "after an item",
-                };
-                self.of_frame(what, frame, x)
-            }
-            Top::End => {
-                let all = self.nodes.first().map_or(0, |node| node.goals.len());
-                ("after the value", 0, (0..all as u32).collect())
-            }
+/// What is being read, by which node, for which of its goals.
+fn innermost(machine: &Machine, config: Config, x: &Scratch) -> (&'static str, u32, Vec<u32>) {
+    let frame = (config.stack != 0).then(|| x.peek(Noted::beside_masks(config.stack)).frame);
+    let goals = |set: u32| x.list(set).to_vec();
+    match config.top {
+        Top::Value { node, set, .. } => ("before a value", node, goals(set)),
+        Top::Number { node, set, .. } => ("in a number", node, goals(set)),
+        Top::String { node, set, .. } => ("in a string", node, goals(set)),
+        Top::Unit { word, set, .. } => {
+            let what = match UNITS.get(word as usize).map(|unit| unit.first()) {
+                Some(Some(b'n')) => "in `null`",
+                Some(Some(b't')) => "in `true`",
+                _ => "in `false`",
+            };
+            let node = frame.map_or(0, |frame| open_member(machine, &frame));
+            (what, node, goals(set))
+        }
+        Top::Key(_) => of_frame(machine, "in a name", frame, x),
+        Top::Gap { gap, .. } => {
+            let what = match gap {
+                Gap::ObjectStart => "after `{`",
+                Gap::BeforeKey | Gap::BeforeFurther => "before a name",
+                Gap::Colon => "before `:`",
+                Gap::AfterMember => "after a member",
+                Gap::ArrayStart => "after `[`",
+                Gap::AfterItem => "after an item",
+            };
+            of_frame(machine, what, frame, x)
+        }
+        Top::End => {
+            let all = machine.nodes().first().map_or(0, |node| node.goals.len());
+            ("after the value", 0, (0..all as u32).collect())
         }
     }
+}
 
-    /// An open array or object itself, for those of its goals that some thread
-    /// still serves.
-    fn of_frame(
-        &self,
-        what: &'static str,
-        frame: Option<Frame>,
-        x: &Scratch,
-    ) -> (&'static str, u32, Vec<u32>) {
-        let Some(frame) = frame else {
-            return (what, 0, Vec::new());
-        };
-        let node = self.node(frame.node);
-        let goal = |thread: u32| {
-            let at = thread as usize;
-            match frame.is_object {
-                true => Some(node.object.as_ref()?.threads.get(at)?.goal),
-                false => Some(node.array.as_ref()?.threads.get(at)?.goal),
-            }
-        };
-        let threads = x.list(frame.threads);
-        let goals = threads.iter().step_by(2).filter_map(|t| goal(*t));
-        (what, frame.node, goals.collect())
-    }
+/// An open array or object itself, for those of its goals that some thread
+/// still serves.
+fn of_frame(
+    machine: &Machine,
+    what: &'static str,
+    frame: Option<Frame>,
+    x: &Scratch,
+) -> (&'static str, u32, Vec<u32>) {
+    let Some(frame) = frame else {
+        return (what, 0, Vec::new());
+    };
+    let node = machine.node(frame.node);
+    let goal = |thread: u32| {
+        let at = thread as usize;
+        match frame.is_object {
+            true => Some(node.object.as_ref()?.threads.get(at)?.goal),
+            false => Some(node.array.as_ref()?.threads.get(at)?.goal),
+        }
+    };
+    let threads = x.list(frame.threads);
+    let goals = threads.iter().step_by(2).filter_map(|t| goal(*t));
+    (what, frame.node, goals.collect())
+}
 
-    /// The node of the member or item that is open in a frame.
-    fn open_member(&self, frame: &Frame) -> u32 {
-        let node = self.node(frame.node);
-        let member = match (frame.is_object, &node.object, &node.array) {
-            (true, Some(object), _) => Some(object.member(frame.member)),
-            (false, _, Some(array)) => {
-                let last = array.members.len().saturating_sub(1);
-                array.members.get((frame.pos as usize).min(last))
-            }
-            _ => None,
-        };
-        member.map_or(u32::MAX, |member| member.node)
-    }
+/// The node of the member or item that is open in a frame.
+fn open_member(machine: &Machine, frame: &Frame) -> u32 {
+    let node = machine.node(frame.node);
+    let member = match (frame.is_object, &node.object, &node.array) {
+        (true, Some(object), _) => Some(object.member(frame.member)),
+        (false, _, Some(array)) => {
+            let last = array.members.len().saturating_sub(1);
+            array.members.get((frame.pos as usize).min(last))
+        }
+        _ => None,
+    };
+    member.map_or(u32::MAX, |member| member.node)
 }
 
 #[cfg(test)]
 mod tests {
     use serde_json::json;
 
-    use super::*;
-    use crate::Options;
     use fsm_index::ByteAutomaton;
+
+    use crate::Options;
+    use crate::automaton::SchemaAutomaton;
 
     fn places(schema: serde_json::Value, text: &str) -> Vec<String> {
         let automaton = SchemaAutomaton::new(&schema, &Options::default()).unwrap();

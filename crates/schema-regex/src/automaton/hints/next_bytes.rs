@@ -2,9 +2,11 @@
 
 use fsm_index::{ByteSet, Cursor};
 
-use crate::automaton::SchemaAutomaton;
+use crate::automaton::machine::Machine;
 use crate::automaton::machine::node::{Node, StringMachine};
-use crate::automaton::run::scratch::{Gap, Key, Noted, Scratch, Str, Top};
+use crate::automaton::run::config::{Gap, Key, Str, Top};
+use crate::automaton::run::member_names;
+use crate::automaton::run::scratch::{Noted, Scratch};
 use crate::automaton::run::step::UNITS;
 use crate::automaton::run::string_bytes::Partial;
 use crate::language::char_dfa::DEAD;
@@ -27,50 +29,49 @@ const HEX: ByteSet = DIGITS
 /// Of more names than these the first bytes are not looked at.
 const FEW_NAMES: u32 = 32;
 
-impl SchemaAutomaton {
-    /// All bytes that do not lead to nothing at a cursor, and perhaps others.
-    pub(crate) fn bytes_at(&self, cursor: Cursor, x: &mut Scratch) -> ByteSet {
-        if cursor.is_dead() {
-            return ByteSet::NONE;
-        }
-        let config = x.configs.get(cursor.0);
-        match config.top {
-            Top::Value { node, .. } => value(self.node(node)).or(WHITE),
-            Top::Unit { word, at, .. } => {
-                let rest = &UNITS[usize::from(word)][usize::from(at)..];
-                ByteSet::of(&rest[..rest.len().min(1)])
-            }
-            Top::Number { .. } => NUMBER,
-            Top::String { node, text, .. } => match &self.node(node).string {
-                Some(m) => string(m, &text),
-                None => ByteSet::NONE,
-            },
-            Top::Key(key) => self.key_bytes(key, config.stack, x),
-            Top::Gap { gap, .. } => gap_bytes(gap).or(WHITE),
-            Top::End => ByteSet::NONE,
-        }
+/// All bytes that do not lead to nothing at a cursor, and perhaps others.
+pub(crate) fn bytes_at(machine: &Machine, cursor: Cursor, x: &mut Scratch) -> ByteSet {
+    if cursor.is_dead() {
+        return ByteSet::NONE;
     }
+    let config = x.configs.get(cursor.0);
+    match config.top {
+        Top::Value { node, .. } => value(machine.node(node)).or(WHITE),
+        Top::Unit { word, at, .. } => {
+            let rest = &UNITS[usize::from(word)][usize::from(at)..];
+            ByteSet::of(&rest[..rest.len().min(1)])
+        }
+        Top::Number { .. } => NUMBER,
+        Top::String { node, text, .. } => match &machine.node(node).string {
+            Some(m) => string(m, &text),
+            None => ByteSet::NONE,
+        },
+        Top::Key(key) => key_bytes(machine, key, config.stack, x),
+        Top::Gap { gap, .. } => gap_bytes(gap).or(WHITE),
+        Top::End => ByteSet::NONE,
+    }
+}
 
-    fn key_bytes(&self, key: Key, stack: u32, x: &mut Scratch) -> ByteSet {
-        if key.partial != Partial::None {
-            return partial(key.partial);
-        }
-        // Of further names the key of the topmost level tells all.
-        let top = match key.is_further() {
-            true => Noted::told_by_key(stack),
-            false => x.note(stack),
-        };
-        let Some(m) = &self.node(x.peek(top).frame.node).object else {
-            return ByteSet::NONE;
-        };
-        let few = key.names.hi - key.names.lo <= FEW_NAMES;
-        let further = (m.keys.is_none() || key.state != DEAD) && self.usable(top, x).classes != 0;
-        if further || !few {
-            return TEXT;
-        }
-        let words = &m.names.list[key.names.lo as usize..key.names.hi as usize];
-        first_bytes(words.iter().map(|word| &*word.text), key.names.read)
+fn key_bytes(machine: &Machine, key: Key, stack: u32, x: &mut Scratch) -> ByteSet {
+    if key.partial != Partial::None {
+        return partial(key.partial);
     }
+    // Of further names the key of the topmost level tells all.
+    let top = match key.is_further() {
+        true => Noted::told_by_key(stack),
+        false => x.note(stack),
+    };
+    let Some(m) = &machine.node(x.peek(top).frame.node).object else {
+        return ByteSet::NONE;
+    };
+    let few = key.names.hi - key.names.lo <= FEW_NAMES;
+    let further = (m.keys.is_none() || key.state != DEAD)
+        && member_names::usable(machine, top, x).classes != 0;
+    if further || !few {
+        return TEXT;
+    }
+    let words = &m.names.list[key.names.lo as usize..key.names.hi as usize];
+    first_bytes(words.iter().map(|word| &*word.text), key.names.read)
 }
 
 fn value(node: &Node) -> ByteSet {

@@ -1,6 +1,6 @@
 //! Which characters values can do without, for vocabularies that cannot spell all.
 
-use crate::automaton::SchemaAutomaton;
+use crate::automaton::machine::Machine;
 use crate::automaton::machine::node::{ObjectMachine, StringMachine};
 use crate::language::char_dfa::{CharDfa, DEAD};
 use crate::language::escapes;
@@ -12,44 +12,37 @@ type Chars = [(u32, u32)];
 /// words and names, which are looked at one by one, or in strings.
 const STRUCTURE: &[u8] = b"\"\\,:[]{}+-.0123456789ABCDEFabcdeflnrstu";
 
-impl SchemaAutomaton {
-    /// Whether each text can be finished without some characters, whatever came before, as
-    /// far as that is plain: what has an escape of other characters is not missed.
-    pub(crate) fn is_fine_without(&self, chars: &Chars) -> bool {
-        // Control characters stand in no string as they are.
-        let missed = without(chars, &[(0, 0x1F)]);
-        // Names have no escape that values lack.
-        let escaped = escapes::by_number(self.name_escapes).iter();
-        let escaped = escaped.map(|(a, b)| (u32::from(*a), u32::from(*b)));
-        let escaped: Vec<(u32, u32)> = escaped.collect();
-        self.is_fine(chars, &without(&missed, &escaped))
-    }
+/// Whether each text can be finished without some characters, whatever came before, as
+/// far as that is plain: what has an escape of other characters is not missed.
+pub(crate) fn is_fine_without(machine: &Machine, chars: &Chars) -> bool {
+    // Control characters stand in no string as they are.
+    let missed = without(chars, &[(0, 0x1F)]);
+    // Names have no escape that values lack.
+    let escaped = escapes::by_number(machine.name_escapes()).iter();
+    let escaped = escaped.map(|(a, b)| (u32::from(*a), u32::from(*b)));
+    let escaped: Vec<(u32, u32)> = escaped.collect();
+    is_fine(machine, chars, &without(&missed, &escaped))
+}
 
-    /// As [`can_do_without`](fsm_index::PlainText::can_do_without), where no escape may
-    /// stand for a character: for who spells strings as they are.
-    pub fn can_do_without_unescaped(&self, chars: &[(u32, u32)]) -> bool {
-        self.is_fine(chars, chars)
+/// Says the same, where no character but the missed ones has an escape.
+pub(crate) fn is_fine(machine: &Machine, chars: &Chars, missed: &Chars) -> bool {
+    if STRUCTURE.iter().any(|&c| meets(chars, c.into(), c.into())) {
+        return false;
     }
-
-    fn is_fine(&self, chars: &Chars, missed: &Chars) -> bool {
-        if STRUCTURE.iter().any(|&c| meets(chars, c.into(), c.into())) {
-            return false;
-        }
-        // Other control characters than JSON's white space stand in no text at all.
-        if !self.space.ends_without(|c| meets(chars, c, c)) {
-            return false;
-        }
-        missed.is_empty()
-            || self.nodes.iter().all(|node| {
-                let string = node.string.as_ref();
-                let object = node.object.as_ref();
-                // Of items that must differ there may be too few without the characters.
-                let differ = node.array.as_ref().is_some_and(|m| m.unique);
-                !differ
-                    && string.is_none_or(|m| are_strings_fine(m, missed))
-                    && object.is_none_or(|m| are_names_fine(m, missed))
-            })
+    // Other control characters than JSON's white space stand in no text at all.
+    if !machine.space().ends_without(|c| meets(chars, c, c)) {
+        return false;
     }
+    missed.is_empty()
+        || machine.nodes().iter().all(|node| {
+            let string = node.string.as_ref();
+            let object = node.object.as_ref();
+            // Of items that must differ there may be too few without the characters.
+            let differ = node.array.as_ref().is_some_and(|m| m.unique);
+            !differ
+                && string.is_none_or(|m| are_strings_fine(m, missed))
+                && object.is_none_or(|m| are_names_fine(m, missed))
+        })
 }
 
 fn are_strings_fine(m: &StringMachine, missed: &Chars) -> bool {

@@ -7,7 +7,7 @@ use std::sync::OnceLock;
 use foldhash::quality::{FoldHasher, RandomState};
 use fsm_tables::packed;
 
-use crate::automaton::SchemaAutomaton;
+use crate::automaton::machine::Machine;
 use crate::automaton::machine::node::{
     ArrayMachine, ArrayThread, Choice, Counter, EMPTY, ExtraClass, KeyMachine, Leaf, Member, Node,
     NumberMachine, ObjectMachine, ObjectThread, StringMachine, Words,
@@ -416,30 +416,28 @@ pub(crate) fn dialect(space: &Space, escapes: Escapes) -> Option<Print> {
     Some(printer.finish(0))
 }
 
-impl SchemaAutomaton {
-    /// The fingerprint of a node.
-    pub(super) fn print(&self, node: u32) -> Option<Print> {
-        let print = self.node(node).print.get_or_init(|| {
-            let mut below = Below {
-                all: &self.nodes,
-                printer: Printer::new(),
-                nodes: 0,
-                tallest: 0,
-            };
-            below.node(node)?;
-            Some(Box::new(below.printer.finish(below.tallest)))
-        });
-        print.as_deref().copied()
-    }
+/// The fingerprint of a node.
+pub(super) fn print(machine: &Machine, node: u32) -> Option<Print> {
+    let print = machine.node(node).print.get_or_init(|| {
+        let mut below = Below {
+            all: machine.nodes(),
+            printer: Printer::new(),
+            nodes: 0,
+            tallest: 0,
+        };
+        below.node(node)?;
+        Some(Box::new(below.printer.finish(below.tallest)))
+    });
+    print.as_deref().copied()
+}
 
-    /// The fingerprint of what tells apart the further names of a node.
-    pub(super) fn print_of_names(&self, node: u32) -> Option<Print> {
-        let m = self.node(node).object.as_ref()?;
-        let print = self.node(node).names_print.get_or_init(|| {
-            let mut printer = Printer::new();
-            printer.machine(m.keys.as_ref(), Printer::keys)?;
-            Some(Box::new(printer.finish(0)))
-        });
-        print.as_deref().copied()
-    }
+/// The fingerprint of what tells apart the further names of a node.
+pub(super) fn print_of_names(machine: &Machine, node: u32) -> Option<Print> {
+    let m = machine.node(node).object.as_ref()?;
+    let print = machine.node(node).names_print.get_or_init(|| {
+        let mut printer = Printer::new();
+        printer.machine(m.keys.as_ref(), Printer::keys)?;
+        Some(Box::new(printer.finish(0)))
+    });
+    print.as_deref().copied()
 }

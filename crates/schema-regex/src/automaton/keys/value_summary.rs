@@ -5,12 +5,14 @@
 use crate::automaton::machine::prints::ValueSummary;
 use fsm_index::{ByteSet, Horizon};
 
-use crate::automaton::SchemaAutomaton;
 use crate::automaton::keys::key::much_room;
+use crate::automaton::keys::object_summary;
 use crate::automaton::keys::printer::{MAX_NODES, Printer};
+use crate::automaton::machine::Machine;
 use crate::automaton::machine::lexicon::NAMES;
 use crate::automaton::machine::node::{EMPTY, Leaf, StringMachine};
 use crate::automaton::machine::prints::Print;
+use crate::automaton::run::plain_object;
 use crate::automaton::run::scratch::More;
 use crate::automaton::run::scratch::Scratch;
 
@@ -20,7 +22,7 @@ const FAR: u64 = 64;
 
 /// The fingerprint of a node and of those in it that a token can reach.
 struct Near<'a> {
-    automaton: &'a SchemaAutomaton,
+    machine: &'a Machine,
     x: &'a Scratch,
     printer: Printer,
     nodes: usize,
@@ -29,20 +31,23 @@ struct Near<'a> {
     far: usize,
 }
 
-impl SchemaAutomaton {
-    /// The fingerprint of a value of a node, on top of a stack, of which nothing was read
-    /// yet, if tokens reach no further and there is room for more than they open.
-    pub(crate) fn near(
-        &self,
-        node: u32,
-        stack: u32,
-        horizon: Horizon<'_>,
-        x: &Scratch,
-    ) -> Option<Print> {
-        let heads = horizon.name_heads(&NAMES)?;
-        let near = self.nodes.get(node as usize)?.near_print.get_or_init(|| {
+/// The fingerprint of a value of a node, on top of a stack, of which nothing was read
+/// yet, if tokens reach no further and there is room for more than they open.
+pub(crate) fn near(
+    machine: &Machine,
+    node: u32,
+    stack: u32,
+    horizon: Horizon<'_>,
+    x: &Scratch,
+) -> Option<Print> {
+    let heads = horizon.name_heads(&NAMES)?;
+    let near = machine
+        .nodes()
+        .get(node as usize)?
+        .near_print
+        .get_or_init(|| {
             let mut near = Near {
-                automaton: self,
+                machine,
                 x,
                 printer: Printer::new(),
                 nodes: 0,
@@ -57,20 +62,19 @@ impl SchemaAutomaton {
                 far: near.far,
             }))
         });
-        let near = near.as_deref()?;
-        if horizon.behind(b'"') > near.far {
-            return None;
-        }
-        let has_room = self.room(stack, x) >= much_room(near.print.tallest, horizon);
-        (has_room && !near.heads.meets(heads)).then_some(near.print)
+    let near = near.as_deref()?;
+    if horizon.behind(b'"') > near.far {
+        return None;
     }
+    let has_room = machine.room(x.depth(stack)) >= much_room(near.print.tallest, horizon);
+    (has_room && !near.heads.meets(heads)).then_some(near.print)
 }
 
 impl Near<'_> {
     /// `None` if it takes more to tell.
     fn node(&mut self, id: u32) -> Option<()> {
         // A member that never may come has no node.
-        let node = self.automaton.nodes.get(id as usize)?;
+        let node = self.machine.nodes().get(id as usize)?;
         self.nodes += 1;
         if self.nodes > MAX_NODES {
             return None;
@@ -131,12 +135,14 @@ impl Near<'_> {
 
     /// An object of which nothing was read.
     fn object(&mut self, id: u32) -> Option<()> {
-        let plain = self.automaton.plain_start(id)?;
+        let plain = plain_object::plain_start(self.machine, id)?;
         let (more, _) = plain.more(self.x)?;
-        let m = self.automaton.node(id).object.as_ref()?;
+        let m = self.machine.node(id).object.as_ref()?;
         match more {
             More::None => {}
-            More::Declared | More::Further => self.heads = self.heads.or(self.automaton.heads(m)),
+            More::Declared | More::Further => {
+                self.heads = self.heads.or(object_summary::name_heads(self.machine, m))
+            }
             More::OfClasses => return None,
         }
         let (can_end, ends) = plain.ends(self.x);
@@ -145,7 +151,7 @@ impl Near<'_> {
         self.printer.add(u64::from(can_end) | u64::from(ends) << 1);
         let classes = m.classes.iter().map(|class| &class.member);
         let members = m.declared.iter().chain(classes);
-        for node in members.filter_map(|member| self.automaton.nodes.get(member.node as usize)) {
+        for node in members.filter_map(|member| self.machine.nodes().get(member.node as usize)) {
             self.heights(&node.heights);
         }
         Some(())

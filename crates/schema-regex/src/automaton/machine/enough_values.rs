@@ -9,7 +9,7 @@ use rustc_hash::FxHashSet;
 
 use crate::automaton::machine::live::{Live, counts_hold};
 use crate::automaton::machine::node::{ArrayMachine, ArrayThread};
-use crate::automaton::run::sorted::TextSet;
+use crate::automaton::machine::sorted::TextSet;
 
 /// What is known of the values of items that must differ.
 #[derive(Debug, Default)]

@@ -2,8 +2,6 @@
 
 use fsm_index::{JSON_TEXT, Lexicon, NameMarks};
 
-use crate::automaton::SchemaAutomaton;
-
 /// How the members of objects are named.
 pub(crate) const NAMES: NameMarks = NameMarks {
     before: b",{",
@@ -11,11 +9,9 @@ pub(crate) const NAMES: NameMarks = NameMarks {
     behind: b':',
 };
 
-impl SchemaAutomaton {
-    /// How JSON is written.
-    pub const LEXICON: Lexicon = Lexicon {
-        plain: JSON_TEXT,
-        quote: Some(b'"'),
-        names: Some(NAMES),
-    };
-}
+/// How JSON is written.
+pub(crate) const LEXICON: Lexicon = Lexicon {
+    plain: JSON_TEXT,
+    quote: Some(b'"'),
+    names: Some(NAMES),
+};

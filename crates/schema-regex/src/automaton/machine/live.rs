@@ -10,7 +10,23 @@ use crate::automaton::machine::node::{
     ArrayMachine, ArrayThread, Choice, Counter, EMPTY, LOOSE, Member, Node, ObjectMachine,
     ObjectThread,
 };
-use crate::automaton::run::scratch::{Frame, Thread};
+
+/// A thread that reads an open array or object.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Thread {
+    /// Its number in the machine.
+    pub(crate) id: u32,
+    /// In an object the witnesses that were found, as bits. In an array how many items each
+    /// count has, as the digits of one number: see [`Counter::radix`].
+    ///
+    pub(crate) progress: u32,
+}
+
+/// The threads of a frame, from their list.
+pub(crate) fn threads_in(list: &[u32]) -> impl Iterator<Item = Thread> {
+    let (pairs, _) = list.as_chunks();
+    pairs.iter().map(|&[id, progress]| Thread { id, progress })
+}
 
 /// How an object stands between two members.
 #[derive(Clone, Copy, Debug)]
@@ -30,20 +46,6 @@ pub(crate) struct ObjectAt<'a> {
     pub(crate) also_class: Option<u32>,
     /// The bit of a kind of value that was read on trial.
     pub(crate) also_fact: Option<u32>,
-}
-
-impl<'a> ObjectAt<'a> {
-    /// Where a frame stands, with the lists that it names; `extras` are empty where no
-    /// further names are counted.
-    pub(crate) fn of(frame: &Frame, used: &'a [u32], extras: &'a [u64]) -> ObjectAt<'a> {
-        ObjectAt {
-            last: frame.pos,
-            count: frame.count,
-            used,
-            extras,
-            ..ObjectAt::START
-        }
-    }
 }
 
 impl ObjectAt<'_> {

@@ -1,4 +1,7 @@
 //! What was compiled: nodes, their machines, and what is known of them.
+//!
+//! For example, `{"type": "array", "items": {"type": "integer"}}` is a [`Machine`] of two nodes: the
+//! first has an array machine whose member is the second, which has a number machine.
 
 pub(crate) mod decisions;
 pub(crate) mod enough_values;
@@ -7,5 +10,159 @@ pub(crate) mod lexicon;
 pub(crate) mod live;
 pub(crate) mod loop_classes;
 pub(crate) mod node;
+pub(crate) mod origin;
 pub(crate) mod prints;
+pub(crate) mod sorted;
 pub(crate) mod white_space;
+
+use std::sync::OnceLock;
+
+use crate::automaton::machine::enough_values::Catalog;
+use crate::automaton::machine::live::Live;
+use crate::automaton::machine::loop_classes::Loops;
+use crate::automaton::machine::node::{EMPTY, Node};
+use crate::automaton::machine::prints::Print;
+use crate::automaton::machine::white_space::Space;
+use crate::options::Escapes;
+
+/// A compiled schema: all that stepping, keys, hints, completions and explanations read, and none of
+/// them changes.
+#[derive(Debug)]
+pub(crate) struct Machine {
+    nodes: Box<[Node]>,
+    space: Space,
+    loops: Loops,
+    escapes: Escapes,
+    value_escapes: Escapes,
+    name_escapes: Escapes,
+    /// How all values are written.
+    dialect: OnceLock<Option<Print>>,
+    max_nesting: u32,
+    /// The tallest of the flattest values.
+    tallest: u32,
+    /// Whether the schema itself bounds how deep values nest.
+    is_bounded: bool,
+}
+
+impl Machine {
+    pub(crate) fn new(
+        nodes: Vec<Node>,
+        space: Space,
+        loops: Loops,
+        escapes: Escapes,
+        max_nesting: u32,
+    ) -> Machine {
+        Machine {
+            nodes: nodes.into(),
+            space,
+            loops,
+            escapes,
+            value_escapes: escapes.in_values(),
+            name_escapes: escapes.in_names(),
+            dialect: OnceLock::new(),
+            max_nesting,
+            tallest: 0,
+            is_bounded: false,
+        }
+    }
+
+    /// The node of a number that is one.
+    #[inline]
+    pub(crate) fn node(&self, id: u32) -> &Node {
+        &self.nodes[id as usize]
+    }
+
+    /// All nodes: a member that nothing satisfies has a number that is none of them.
+    #[inline]
+    pub(crate) fn nodes(&self) -> &[Node] {
+        &self.nodes
+    }
+
+    /// The white space between tokens.
+    #[inline]
+    pub(crate) fn space(&self) -> &Space {
+        &self.space
+    }
+
+    /// The classes of characters that hints speak of.
+    #[inline]
+    pub(crate) fn loops(&self) -> &Loops {
+        &self.loops
+    }
+
+    /// How texts may be spelled.
+    pub(crate) fn escapes(&self) -> Escapes {
+        self.escapes
+    }
+
+    /// How strings may be spelled.
+    #[inline]
+    pub(crate) fn value_escapes(&self) -> Escapes {
+        self.value_escapes
+    }
+
+    /// How the names of members may be spelled.
+    #[inline]
+    pub(crate) fn name_escapes(&self) -> Escapes {
+        self.name_escapes
+    }
+
+    /// The place of the fingerprint of how all values are written, which is taken when it is asked for.
+    pub(crate) fn dialect(&self) -> &OnceLock<Option<Print>> {
+        &self.dialect
+    }
+
+    /// The levels that a value inside of so many open arrays and objects may still open.
+    #[inline]
+    pub(crate) fn room(&self, depth: u32) -> u32 {
+        self.max_nesting.saturating_sub(depth)
+    }
+
+    /// What can still be finished by values that open so many levels.
+    #[inline]
+    pub(crate) fn live(&self, room: u32) -> Live<'_> {
+        Live {
+            nodes: &self.nodes,
+            room,
+        }
+    }
+
+    /// The levels of the flattest value of the schema; [`EMPTY`] if there is none.
+    pub(crate) fn height(&self) -> u32 {
+        self.nodes[0].heights[0]
+    }
+
+    /// The levels of the tallest of the flattest values of all goals.
+    pub(crate) fn tallest(&self) -> u32 {
+        self.tallest
+    }
+
+    /// Whether the schema itself bounds how deep values nest.
+    pub(crate) fn is_bounded(&self) -> bool {
+        self.is_bounded
+    }
+
+    /// Notes the values of the items of a node's array, which must differ; `solve` finds out again
+    /// which goals have values, where what is noted says that some have none.
+    pub(crate) fn set_catalog(
+        &mut self,
+        node: usize,
+        catalog: Catalog,
+        solve: impl FnOnce(&mut [Node]),
+    ) {
+        let is_needed = catalog.is_listed() || catalog.poor.contains(&true);
+        if let Some(m) = &mut self.nodes[node].array {
+            m.catalog = catalog;
+        }
+        if is_needed {
+            solve(&mut self.nodes);
+        }
+    }
+
+    /// Notes how deep values nest at most, and whether that is the schema's own bound.
+    pub(crate) fn set_bound(&mut self, max_nesting: u32, is_bounded: bool) {
+        let heights = self.nodes.iter().flat_map(|node| &node.heights);
+        self.tallest = heights.copied().filter(|h| *h != EMPTY).max().unwrap_or(0);
+        (self.max_nesting, self.is_bounded) = (max_nesting, is_bounded);
+    }
+}

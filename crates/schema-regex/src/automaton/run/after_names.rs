@@ -5,9 +5,9 @@
 use rustc_hash::FxHashMap;
 
 use crate::automaton::machine::decisions::Latest;
+use crate::automaton::machine::live::Thread;
 use crate::automaton::machine::live::{Live, ObjectAt, has_bit};
 use crate::automaton::machine::node::{Choice, LOOSE, ObjectMachine, ObjectThread};
-use crate::automaton::run::scratch::Thread;
 
 /// One thread of an object before a name.
 pub(crate) struct AfterNames<'a> {

@@ -7,12 +7,13 @@ use std::sync::Arc;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use crate::automaton::machine::sorted::TextSet;
+use crate::automaton::run::config::Frame;
 use crate::automaton::run::equality::{
     MAX_DEPTH, Members, Reader, cut_string, signed_digits, spelled, word_spelled,
 };
-use crate::automaton::run::scratch::{Frame, Scratch};
+use crate::automaton::run::scratch::Scratch;
 use crate::automaton::run::seen::Seen;
-use crate::automaton::run::sorted::TextSet;
 use crate::language::escapes::is_never_raw;
 
 /// What is open in a value, up to a place between two of its tokens. A value may have all that
@@ -857,7 +858,7 @@ mod tests {
                 seen: x.seen.add(seen.clone()),
                 ..Frame::first(0, 0)
             };
-            let mut at = crate::automaton::run::scratch::EMPTY_TEXT;
+            let mut at = crate::automaton::run::config::EMPTY_TEXT;
             for (end, byte) in (1..).zip(text) {
                 at = x.add_text(at, u32::from(*byte));
                 let step = x.may_be_one_before(at, &array, Exponents::Some);
@@ -867,7 +868,7 @@ mod tests {
                     ..array
                 };
                 let bytes = text[..end].iter();
-                let whole = bytes.fold(crate::automaton::run::scratch::EMPTY_TEXT, |t, b| {
+                let whole = bytes.fold(crate::automaton::run::config::EMPTY_TEXT, |t, b| {
                     other.add_text(t, u32::from(*b))
                 });
                 let at_once = other.may_be_one_before(whole, &array, Exponents::Some);

@@ -9,244 +9,252 @@
 
 use fsm_index::Exception;
 
-use crate::automaton::SchemaAutomaton;
+use crate::automaton::machine::Machine;
 use crate::automaton::machine::node::ArrayMachine;
+use crate::automaton::machine::sorted::TextSet;
+use crate::automaton::run::config::{Config, FORGOTTEN, Frame, Gap, Top, UNKNOWN_ITEM};
 use crate::automaton::run::equality::canonical;
 use crate::automaton::run::levels::Level;
-use crate::automaton::run::scratch::{
-    Config, FORGOTTEN, Frame, Gap, Noted, Scratch, Top, UNKNOWN_ITEM,
-};
-use crate::automaton::run::sorted::TextSet;
+use crate::automaton::run::scratch::{Noted, Scratch};
+use crate::automaton::run::state;
 use crate::automaton::run::state::{Item, Load, State};
+use crate::automaton::run::step;
 use crate::automaton::run::string_bytes::Partial;
+use crate::automaton::run::unique_items;
 
-impl SchemaAutomaton {
-    /// The machine of an array whose items must differ.
-    pub(crate) fn unique_array(&self, frame: &Frame) -> Option<&ArrayMachine> {
-        match frame.is_object {
-            true => None,
-            false => self.node(frame.node).array.as_deref().filter(|m| m.unique),
-        }
+/// The machine of an array whose items must differ.
+pub(crate) fn unique_array<'a>(machine: &'a Machine, frame: &Frame) -> Option<&'a ArrayMachine> {
+    match frame.is_object {
+        true => None,
+        false => machine
+            .node(frame.node)
+            .array
+            .as_deref()
+            .filter(|m| m.unique),
     }
+}
 
-    pub(crate) fn is_unique(&self, frame: &Frame) -> bool {
-        self.unique_array(frame).is_some()
-    }
+pub(crate) fn is_unique(machine: &Machine, frame: &Frame) -> bool {
+    unique_array(machine, frame).is_some()
+}
 
-    /// Whether nothing but equality is asked of the items of an open array:
-    /// where their values are few, others may have used up what is left.
-    fn only_compares(&self, frame: &Frame, items: usize) -> bool {
-        let array = self.unique_array(frame);
-        array.is_none_or(|m| m.catalog.only_compares(items))
-    }
+/// Whether nothing but equality is asked of the items of an open array:
+/// where their values are few, others may have used up what is left.
+fn only_compares(machine: &Machine, frame: &Frame, items: usize) -> bool {
+    let array = unique_array(machine, frame);
+    array.is_none_or(|m| m.catalog.only_compares(items))
+}
 
-    /// Whether the texts of the open items do not count any more.
-    pub(crate) fn is_different(&self, config: &Config, x: &mut Scratch) -> bool {
-        let mut at = config.stack;
-        while at != 0 {
-            let node = x.peek(Noted::beside_masks(at));
-            let items = x.seen.get(node.frame.seen).list.len();
-            if !node.frame.is_object && !self.only_compares(&node.frame, items) {
-                return false;
-            }
-            at = node.below;
-        }
-        !self.threat(config, x).exists
-    }
-
-    /// The same configuration without what items are compared with: `None` if
-    /// more than equality counts, or an array was opened in this walk: what is
-    /// said of the tokens that go on with further items holds for the arrays
-    /// that were open before.
-    pub(crate) fn forgotten(&self, config: Config, x: &mut Scratch) -> Option<Config> {
-        let known = x.forgotten.get(&config.stack).copied();
-        let stack = known.unwrap_or_else(|| {
-            let stack = self.forgotten_stack(config.stack, x);
-            x.forgotten.insert(config.stack, stack);
-            stack
-        })?;
-        Some(Config {
-            stack,
-            item: UNKNOWN_ITEM,
-            ..config
-        })
-    }
-
-    fn forgotten_stack(&self, stack: u32, x: &mut Scratch) -> Option<u32> {
-        let mut frames: Vec<Frame> = Vec::new();
-        let mut at = stack;
-        while at != 0 {
-            let node = x.peek(Noted::beside_masks(at));
-            let mut frame = node.frame;
-            if self.is_unique(&frame) {
-                let items = x.seen.get(frame.seen).list.len();
-                if !self.only_compares(&frame, items) || node.depth > x.base_depth {
-                    return None;
-                }
-                (frame.seen, frame.start) = (0, FORGOTTEN);
-            } else {
-                frame.start = 0;
-            }
-            frames.push(frame);
-            at = node.below;
-        }
-        let frames = frames.into_iter().rev();
-        Some(frames.fold(0, |below, frame| x.push(frame, below)))
-    }
-
-    /// The string without escapes, as far as it was read, that is an item of an
-    /// array whose items must differ, if any string may come there; and the
-    /// items before it.
-    pub(crate) fn open_item<'s>(
-        &self,
-        state: &'s State,
-    ) -> Option<(&'s [u8], Option<&'s TextSet>)> {
-        let item = state.item()?;
-        let Top::String { node, text, .. } = state.top else {
-            return None;
-        };
-        let mut levels = state.below.iter();
-        let last = levels.next()?;
-        let m = self.unique_array(&last.frame)?;
-        let alone = !levels.any(|level| self.is_unique(&level.frame));
-        let items = last.seen().map_or(0, TextSet::len);
-        let differ = m.catalog.only_compares(items) && m.threads.iter().all(|t| t.unique);
-        let free = self.node(node).string.as_ref()?.free.is_some();
-        if !alone || !differ || !free || text.partial != Partial::None {
-            return None;
-        }
-        let begun = item.text.get(last.frame.start as usize..)?;
-        let begun = begun.trim_ascii_start().strip_prefix(b"\"")?;
-        (!begun.contains(&b'\\')).then_some((begun, last.seen()))
-    }
-
-    /// Commits text within an item that differs: `None` if more than that
-    /// happens.
-    #[cold]
-    pub(crate) fn advance_apart(
-        &self,
-        state: &mut State,
-        bytes: &[u8],
-        x: &mut Scratch,
-    ) -> Option<Result<(), usize>> {
-        let item = state.item().filter(|item| item.differs)?;
-        let is_unique = |level: &&Level| self.is_unique(&level.frame);
-        let depth = state.below.iter().find(is_unique)?.depth;
-        let before = self.load(state, x, Load::Apart);
-        let mut config = before;
-        for (i, byte) in bytes.iter().enumerate() {
-            let Some(next) = self.next(config, *byte, x) else {
-                return Some(Err(i));
-            };
-            let here = x.depth(next.stack);
-            let inside = here > depth || (here == depth && matches!(next.top, Top::String { .. }));
-            let opened = here > x.depth(config.stack)
-                && self.is_unique(&x.peek(Noted::beside_masks(next.stack)).frame);
-            if !inside || opened {
-                return None;
-            }
-            config = next;
-        }
-        let mut text = Vec::with_capacity(item.text.len() + bytes.len());
-        text.extend_from_slice(&item.text);
-        text.extend_from_slice(bytes);
-        let differs = true;
-        self.store_apart(config, &before, Item { text, differs }, state, x);
-        Some(Ok(()))
-    }
-
-    /// Tokens that go on with further items behind the open one.
-    #[cold]
-    pub(crate) fn item_exceptions(&self, state: &State, each: &mut dyn FnMut(Exception<'_>)) {
-        let mut levels = state.below.iter();
-        let items = |level: &Level| level.seen().map_or(0, TextSet::len);
-        let only_compares = |level: &Level| self.only_compares(&level.frame, items(level));
-        if state.item().is_none() || !levels.all(only_compares) {
-            return;
-        }
-        if let Some((begun, seen)) = self.open_item(state) {
-            let mut rest = Vec::new();
-            let before = format!("\"{}", String::from_utf8_lossy(begun));
-            let alike = seen.map(|seen| seen.range(seen.beginning_with(&before)));
-            for item in alike.into_iter().flatten() {
-                let text = item.strip_prefix('"').and_then(|t| t.strip_suffix('"'));
-                let Some(end) = text.and_then(|text| text.as_bytes().strip_prefix(begun)) else {
-                    continue;
-                };
-                // Spelled with escapes it is found among the suspects.
-                if !end.contains(&b'\\') {
-                    rest.clear();
-                    rest.extend_from_slice(end);
-                    rest.push(b'"');
-                    each(Exception::Begins(&rest));
-                }
-            }
-            // The string may be spelled with escapes, or a further item may follow it.
-            each(Exception::InOrder(b"\\\""));
-            each(Exception::InOrder(b"\","));
-            return;
-        }
-        let is_unique = |level: &&Level| self.is_unique(&level.frame);
-        if !state.below.iter().any(|level| is_unique(&level)) {
-            return;
-        }
-        // What must be closed first, and then the comma before the next item.
-        let mut order: Vec<u8> = Vec::new();
-        for level in state.below.iter().take_while(|level| !is_unique(level)) {
-            order.push(if level.frame.is_object { b'}' } else { b']' });
-        }
-        if order.is_empty() {
-            match state.top {
-                Top::String { .. } => order.push(b'"'),
-                // The next item is compared, but not the one after it.
-                Top::Gap {
-                    gap: Gap::AfterItem,
-                    ..
-                } => order.push(b','),
-                _ => {}
-            }
-        }
-        order.push(b',');
-        each(Exception::InOrder(&order));
-        // Another such array may be opened.
-        each(Exception::InOrder(b"[,"));
-    }
-
-    /// Whether a token could be refused because of a further item, or because an
-    /// item is spelled with escapes.
-    pub(crate) fn may_double(&self, state: &State, token: &[u8]) -> bool {
-        if state.item().is_none() {
+/// Whether the texts of the open items do not count any more.
+pub(crate) fn is_different(machine: &Machine, config: &Config, x: &mut Scratch) -> bool {
+    let mut at = config.stack;
+    while at != 0 {
+        let node = x.peek(Noted::beside_masks(at));
+        let items = x.seen.get(node.frame.seen).list.len();
+        if !node.frame.is_object && !only_compares(machine, &node.frame, items) {
             return false;
         }
-        if let Some((begun, seen)) = self.open_item(state) {
-            // A string that is still open may become any other. Behind its end and a comma the
-            // next item is equal to another at its own end at the earliest.
-            let Some(end) = string_end(token) else {
-                return false;
-            };
-            let (string, behind) = token.split_at(end);
-            if string.contains(&b'\\') {
-                let item = canonical(&[b"\"", begun, string, b"\""].concat());
-                if seen.is_some_and(|seen| seen.has(&item)) {
-                    return true;
-                }
-            }
-            let Some(comma) = behind.iter().position(|&byte| byte == b',') else {
-                return false;
-            };
-            return match behind[comma + 1..].trim_ascii_start() {
-                [] => false,
-                [b'"', string @ ..] => string.contains(&b'"'),
-                _ => true,
-            };
-        }
-        if token.contains(&b'\\') {
-            return true;
-        }
-        let comma = token.iter().position(|&byte| byte == b',');
-        let goes_on = |at: usize| token[at + 1..].iter().any(|b| !b.is_ascii_whitespace());
-        comma.is_some_and(goes_on)
+        at = node.below;
     }
+    !unique_items::threat_to(machine, config, x).exists
+}
+
+/// The same configuration without what items are compared with: `None` if
+/// more than equality counts, or an array was opened in this walk: what is
+/// said of the tokens that go on with further items holds for the arrays
+/// that were open before.
+pub(crate) fn forgotten(machine: &Machine, config: Config, x: &mut Scratch) -> Option<Config> {
+    let known = x.forgotten.get(&config.stack).copied();
+    let stack = known.unwrap_or_else(|| {
+        let stack = forgotten_stack(machine, config.stack, x);
+        x.forgotten.insert(config.stack, stack);
+        stack
+    })?;
+    Some(Config {
+        stack,
+        item: UNKNOWN_ITEM,
+        ..config
+    })
+}
+
+fn forgotten_stack(machine: &Machine, stack: u32, x: &mut Scratch) -> Option<u32> {
+    let mut frames: Vec<Frame> = Vec::new();
+    let mut at = stack;
+    while at != 0 {
+        let node = x.peek(Noted::beside_masks(at));
+        let mut frame = node.frame;
+        if is_unique(machine, &frame) {
+            let items = x.seen.get(frame.seen).list.len();
+            if !only_compares(machine, &frame, items) || node.depth > x.base_depth {
+                return None;
+            }
+            (frame.seen, frame.start) = (0, FORGOTTEN);
+        } else {
+            frame.start = 0;
+        }
+        frames.push(frame);
+        at = node.below;
+    }
+    let frames = frames.into_iter().rev();
+    Some(frames.fold(0, |below, frame| x.push(frame, below)))
+}
+
+/// The string without escapes, as far as it was read, that is an item of an
+/// array whose items must differ, if any string may come there; and the
+/// items before it.
+pub(crate) fn open_item<'s>(
+    machine: &Machine,
+    state: &'s State,
+) -> Option<(&'s [u8], Option<&'s TextSet>)> {
+    let item = state.item()?;
+    let Top::String { node, text, .. } = state.top else {
+        return None;
+    };
+    let mut levels = state.below.iter();
+    let last = levels.next()?;
+    let m = unique_array(machine, &last.frame)?;
+    let alone = !levels.any(|level| is_unique(machine, &level.frame));
+    let items = last.seen().map_or(0, TextSet::len);
+    let differ = m.catalog.only_compares(items) && m.threads.iter().all(|t| t.unique);
+    let free = machine.node(node).string.as_ref()?.free.is_some();
+    if !alone || !differ || !free || text.partial != Partial::None {
+        return None;
+    }
+    let begun = item.text.get(last.frame.start as usize..)?;
+    let begun = begun.trim_ascii_start().strip_prefix(b"\"")?;
+    (!begun.contains(&b'\\')).then_some((begun, last.seen()))
+}
+
+/// Commits text within an item that differs: `None` if more than that
+/// happens.
+#[cold]
+pub(crate) fn advance_apart(
+    machine: &Machine,
+    state: &mut State,
+    bytes: &[u8],
+    x: &mut Scratch,
+) -> Option<Result<(), usize>> {
+    let item = state.item().filter(|item| item.differs)?;
+    let must_differ = |level: &&Level| is_unique(machine, &level.frame);
+    let depth = state.below.iter().find(must_differ)?.depth;
+    let before = state::load(machine, state, x, Load::Apart);
+    let mut config = before;
+    for (i, byte) in bytes.iter().enumerate() {
+        let Some(next) = step::next(machine, config, *byte, x) else {
+            return Some(Err(i));
+        };
+        let here = x.depth(next.stack);
+        let inside = here > depth || (here == depth && matches!(next.top, Top::String { .. }));
+        let opened = here > x.depth(config.stack)
+            && is_unique(machine, &x.peek(Noted::beside_masks(next.stack)).frame);
+        if !inside || opened {
+            return None;
+        }
+        config = next;
+    }
+    let mut text = Vec::with_capacity(item.text.len() + bytes.len());
+    text.extend_from_slice(&item.text);
+    text.extend_from_slice(bytes);
+    let differs = true;
+    state::store_apart(machine, config, &before, Item { text, differs }, state, x);
+    Some(Ok(()))
+}
+
+/// Tokens that go on with further items behind the open one.
+#[cold]
+pub(crate) fn item_exceptions(
+    machine: &Machine,
+    state: &State,
+    each: &mut dyn FnMut(Exception<'_>),
+) {
+    let mut levels = state.below.iter();
+    let items = |level: &Level| level.seen().map_or(0, TextSet::len);
+    let is_compared = |level: &Level| only_compares(machine, &level.frame, items(level));
+    if state.item().is_none() || !levels.all(is_compared) {
+        return;
+    }
+    if let Some((begun, seen)) = open_item(machine, state) {
+        let mut rest = Vec::new();
+        let before = format!("\"{}", String::from_utf8_lossy(begun));
+        let alike = seen.map(|seen| seen.range(seen.beginning_with(&before)));
+        for item in alike.into_iter().flatten() {
+            let text = item.strip_prefix('"').and_then(|t| t.strip_suffix('"'));
+            let Some(end) = text.and_then(|text| text.as_bytes().strip_prefix(begun)) else {
+                continue;
+            };
+            // Spelled with escapes it is found among the suspects.
+            if !end.contains(&b'\\') {
+                rest.clear();
+                rest.extend_from_slice(end);
+                rest.push(b'"');
+                each(Exception::Begins(&rest));
+            }
+        }
+        // The string may be spelled with escapes, or a further item may follow it.
+        each(Exception::InOrder(b"\\\""));
+        each(Exception::InOrder(b"\","));
+        return;
+    }
+    let must_differ = |level: &&Level| is_unique(machine, &level.frame);
+    if !state.below.iter().any(|level| must_differ(&level)) {
+        return;
+    }
+    // What must be closed first, and then the comma before the next item.
+    let mut order: Vec<u8> = Vec::new();
+    for level in state.below.iter().take_while(|level| !must_differ(level)) {
+        order.push(if level.frame.is_object { b'}' } else { b']' });
+    }
+    if order.is_empty() {
+        match state.top {
+            Top::String { .. } => order.push(b'"'),
+            // The next item is compared, but not the one after it.
+            Top::Gap {
+                gap: Gap::AfterItem,
+                ..
+            } => order.push(b','),
+            _ => {}
+        }
+    }
+    order.push(b',');
+    each(Exception::InOrder(&order));
+    // Another such array may be opened.
+    each(Exception::InOrder(b"[,"));
+}
+
+/// Whether a token could be refused because of a further item, or because an
+/// item is spelled with escapes.
+pub(crate) fn may_double(machine: &Machine, state: &State, token: &[u8]) -> bool {
+    if state.item().is_none() {
+        return false;
+    }
+    if let Some((begun, seen)) = open_item(machine, state) {
+        // A string that is still open may become any other. Behind its end and a comma the
+        // next item is equal to another at its own end at the earliest.
+        let Some(end) = string_end(token) else {
+            return false;
+        };
+        let (string, behind) = token.split_at(end);
+        if string.contains(&b'\\') {
+            let item = canonical(&[b"\"", begun, string, b"\""].concat());
+            if seen.is_some_and(|seen| seen.has(&item)) {
+                return true;
+            }
+        }
+        let Some(comma) = behind.iter().position(|&byte| byte == b',') else {
+            return false;
+        };
+        return match behind[comma + 1..].trim_ascii_start() {
+            [] => false,
+            [b'"', string @ ..] => string.contains(&b'"'),
+            _ => true,
+        };
+    }
+    if token.contains(&b'\\') {
+        return true;
+    }
+    let comma = token.iter().position(|&byte| byte == b',');
+    let goes_on = |at: usize| token[at + 1..].iter().any(|b| !b.is_ascii_whitespace());
+    comma.is_some_and(goes_on)
 }
 
 /// Where a string that is open ends: its quote that is not escaped.

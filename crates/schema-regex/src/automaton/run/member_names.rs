@@ -2,290 +2,295 @@
 
 use std::sync::Arc;
 
-use crate::automaton::SchemaAutomaton;
+use crate::automaton::machine::Machine;
+use crate::automaton::machine::live::threads_in;
 use crate::automaton::machine::live::{Live, ObjectAt, has_bit};
 use crate::automaton::machine::node::{Choice, NO_CLASS, ObjectMachine, Span};
 use crate::automaton::run::after_names::AfterNames;
+use crate::automaton::run::config::{EMPTY_LIST, Frame, Gap, Key, Top, UNKNOWN};
 use crate::automaton::run::object_steps::{are_several, set_bit};
-use crate::automaton::run::scratch::{
-    EMPTY_LIST, Frame, Gap, Key, Noted, Scratch, StackNode, Texts, Top, UNKNOWN, Usable, threads_in,
-};
+use crate::automaton::run::plain_object;
+use crate::automaton::run::scratch::{Noted, Scratch, StackNode, Texts, Usable};
 use crate::automaton::run::seen::Seen;
+use crate::automaton::run::step;
 use crate::automaton::run::step::Next;
 use crate::automaton::run::string_bytes as text;
 use crate::automaton::run::string_bytes::{Partial, Sink};
 use crate::language::char_dfa::DEAD;
 
-impl SchemaAutomaton {
-    /// The numbers of further names used, by class, where a class is finite.
-    pub(crate) fn extras(&self, m: &ObjectMachine, seen: u32, x: &Scratch) -> Vec<u64> {
-        if seen == 0 || m.classes.iter().all(|c| c.count.is_none()) {
-            return Vec::new();
-        }
-        let mut out = vec![0; m.classes.len()];
-        let seen = x.seen.get(seen);
-        for name in seen.list.iter() {
-            if let Some(slot) = out.get_mut(m.class_of(name) as usize) {
-                *slot += 1;
-            }
-        }
-        out
+/// The numbers of further names used, by class, where a class is finite.
+pub(crate) fn extras(m: &ObjectMachine, seen: u32, x: &Scratch) -> Vec<u64> {
+    if seen == 0 || m.classes.iter().all(|c| c.count.is_none()) {
+        return Vec::new();
     }
-
-    /// The goals that the value of an open member may satisfy, of which the
-    /// name has been read.
-    pub(crate) fn goals_of_member(&self, top: Noted, number: u32, x: &mut Scratch) -> u32 {
-        match self.plain_goals(top, x) {
-            Some(goals) => goals,
-            None => self.member_goals(top, number, x),
+    let mut out = vec![0; m.classes.len()];
+    let seen = x.seen.get(seen);
+    for name in seen.list.iter() {
+        if let Some(slot) = out.get_mut(m.class_of(name) as usize) {
+            *slot += 1;
         }
     }
+    out
+}
 
-    /// The same where several threads may have let the name in.
-    fn member_goals(&self, top: Noted, number: u32, x: &mut Scratch) -> u32 {
-        let frame = x.peek(top).frame;
-        if !are_several(x.lists.get(frame.threads)) {
-            return self.fresh_member_goals(top, number, x);
-        }
-        if let Some(known) = x.objects.asked.get(&(top.stack(), number)) {
-            return *known;
-        }
-        let goals = self.fresh_member_goals(top, number, x);
-        x.objects.asked.insert((top.stack(), number), goals);
-        goals
+/// The goals that the value of an open member may satisfy, of which the
+/// name has been read.
+pub(crate) fn goals_of_member(machine: &Machine, top: Noted, number: u32, x: &mut Scratch) -> u32 {
+    match plain_object::plain_goals(machine, top, x) {
+        Some(goals) => goals,
+        None => member_goals(machine, top, number, x),
     }
+}
 
-    fn fresh_member_goals(&self, top: Noted, number: u32, x: &mut Scratch) -> u32 {
-        let frame = x.peek(top).frame;
-        let Some(m) = self.node(frame.node).object.as_ref() else {
-            return EMPTY_LIST;
+/// The same where several threads may have let the name in.
+fn member_goals(machine: &Machine, top: Noted, number: u32, x: &mut Scratch) -> u32 {
+    let frame = x.peek(top).frame;
+    if !are_several(x.lists.get(frame.threads)) {
+        return fresh_member_goals(machine, top, number, x);
+    }
+    if let Some(known) = x.objects.asked.get(&(top.stack(), number)) {
+        return *known;
+    }
+    let goals = fresh_member_goals(machine, top, number, x);
+    x.objects.asked.insert((top.stack(), number), goals);
+    goals
+}
+
+fn fresh_member_goals(machine: &Machine, top: Noted, number: u32, x: &mut Scratch) -> u32 {
+    let frame = x.peek(top).frame;
+    let Some(m) = machine.node(frame.node).object.as_ref() else {
+        return EMPTY_LIST;
+    };
+    let member = m.member(number);
+    let live = machine.live(machine.room(x.depth(top.stack())));
+    let threads = x.list(frame.threads);
+    let used = x.list(frame.used);
+    let extras = extras(m, frame.seen, x);
+    let at = frame.object_at(&used, &extras);
+    let mut goals: Vec<u32> = Vec::new();
+    for thread in threads_in(&threads) {
+        let t = &m.threads[thread.id as usize];
+        // Of many kinds of values all are asked for at once.
+        let decisions = t.decisions.as_ref();
+        let decisions = decisions.filter(|d| d.has(number) && !t.counts_members());
+        let ways = decisions.map(|d| d.ways(&live, m, &at));
+        let goes_on = |c: &Choice| match (decisions, &ways) {
+            (Some(d), Some(ways)) => d.leads(number, c.take, ways),
+            _ => live.goes_on(m, thread, (number, c), &at),
         };
-        let member = m.member(number);
-        let live = self.live(self.room(top.stack(), x));
-        let threads = x.list(frame.threads);
-        let used = x.list(frame.used);
-        let extras = self.extras(m, frame.seen, x);
-        let at = ObjectAt::of(&frame, &used, &extras);
-        let mut goals: Vec<u32> = Vec::new();
-        for thread in threads_in(&threads) {
-            let t = &m.threads[thread.id as usize];
-            // Of many kinds of values all are asked for at once.
-            let decisions = t.decisions.as_ref();
-            let decisions = decisions.filter(|d| d.has(number) && !t.counts_members());
-            let ways = decisions.map(|d| d.ways(&live, m, &at));
-            let goes_on = |c: &Choice| match (decisions, &ways) {
-                (Some(d), Some(ways)) => d.leads(number, c.take, ways),
-                _ => live.goes_on(m, thread, (number, c), &at),
-            };
-            for c in member.of(thread.id) {
-                if !goals.contains(&c.goal) && live.fits(member, c.goal) && goes_on(c) {
-                    goals.push(c.goal);
-                }
+        for c in member.of(thread.id) {
+            if !goals.contains(&c.goal) && live.fits(member, c.goal) && goes_on(c) {
+                goals.push(c.goal);
             }
         }
-        goals.sort_unstable();
-        x.add_list(&goals)
     }
+    goals.sort_unstable();
+    x.add_list(&goals)
+}
 
-    /// The object after a name: the frame with the threads that can go on.
-    pub(crate) fn after_name(&self, top: Noted, number: u32, x: &mut Scratch) -> Option<Frame> {
-        let frame = x.peek(top).frame;
-        if !are_several(x.lists.get(frame.threads)) {
-            return self.fresh_after_name(top, number, x);
-        }
-        if let Some(known) = x.objects.named.get(&(top.stack(), number)) {
-            return *known;
-        }
-        let after = self.fresh_after_name(top, number, x);
-        x.objects.named.insert((top.stack(), number), after);
-        after
+/// The object after a name: the frame with the threads that can go on.
+pub(crate) fn after_name(
+    machine: &Machine,
+    top: Noted,
+    number: u32,
+    x: &mut Scratch,
+) -> Option<Frame> {
+    let frame = x.peek(top).frame;
+    if !are_several(x.lists.get(frame.threads)) {
+        return fresh_after_name(machine, top, number, x);
     }
+    if let Some(known) = x.objects.named.get(&(top.stack(), number)) {
+        return *known;
+    }
+    let after = fresh_after_name(machine, top, number, x);
+    x.objects.named.insert((top.stack(), number), after);
+    after
+}
 
-    fn fresh_after_name(&self, top: Noted, number: u32, x: &mut Scratch) -> Option<Frame> {
-        let mut frame = x.peek(top).frame;
-        let m = self.node(frame.node).object.as_ref()?;
-        let naming = self.naming(m, top, x);
-        let next: Vec<u32> = naming.threads_after(number).flatten().collect();
-        if next.is_empty() {
+fn fresh_after_name(machine: &Machine, top: Noted, number: u32, x: &mut Scratch) -> Option<Frame> {
+    let mut frame = x.peek(top).frame;
+    let m = machine.node(frame.node).object.as_ref()?;
+    let naming = naming(machine, m, top, x);
+    let next: Vec<u32> = naming.threads_after(number).flatten().collect();
+    if next.is_empty() {
+        return None;
+    }
+    let (pos, count) = naming.after(number);
+    if let Some(name) = naming.tracked(number) {
+        let mut used = naming.used.to_vec();
+        set_bit(&mut used, name);
+        frame.used = x.add_list(&used);
+    }
+    frame.threads = x.add_list(&next);
+    frame.pos = pos;
+    frame.count = count;
+    frame.member = number;
+    Some(frame)
+}
+
+fn naming<'a>(machine: &'a Machine, m: &'a ObjectMachine, top: Noted, x: &Scratch) -> Naming<'a> {
+    let frame = x.peek(top).frame;
+    Naming {
+        m,
+        frame,
+        used: x.list(frame.used),
+        extras: extras(m, frame.seen, x),
+        threads: x.list(frame.threads),
+        live: machine.live(machine.room(x.depth(top.stack()))),
+    }
+}
+
+/// Which names may come next in the object on top of a stack.
+pub(crate) fn usable(machine: &Machine, top: Noted, x: &mut Scratch) -> Arc<Usable> {
+    let at = top.stack() as usize;
+    if let Some(Some(known)) = x.usable.get(at) {
+        return Arc::clone(known);
+    }
+    let StackNode { frame, below, .. } = x.peek(top);
+    let mut usable = Usable {
+        names: Box::new([]),
+        classes: 0,
+        some: false,
+        values: EMPTY_LIST,
+    };
+    if let Some(m) = machine.node(frame.node).object.as_ref() {
+        usable.names = usable_names(machine, m, top, x);
+        usable.some = usable.names.iter().any(|word| *word != 0);
+        let extras = extras(m, frame.seen, x);
+        let mut values: Vec<u32> = Vec::new();
+        for (c, class) in m.classes.iter().enumerate() {
+            let spent = class
+                .count
+                .is_some_and(|n| extras.get(c).copied().unwrap_or(0) >= n);
+            let number = (m.declared.len() + c) as u32;
+            if spent {
+                continue;
+            }
+            let Some(after) = after_name(machine, top, number, x) else {
+                continue;
+            };
+            usable.classes |= 1 << c;
+            usable.some = true;
+            let after = top.instead(x.push(after, below));
+            let goals = member_goals(machine, after, number, x);
+            let alias = machine.node(m.member(number).node).alias;
+            values.extend([c as u32, alias, goals]);
+        }
+        usable.values = x.add_list(&values);
+    }
+    let usable = Arc::new(usable);
+    if x.usable.len() <= at {
+        x.usable.resize_with(at + 1, || None);
+    }
+    x.usable[at] = Some(Arc::clone(&usable));
+    usable
+}
+
+/// The declared names that may come next, as bits.
+fn usable_names(machine: &Machine, m: &ObjectMachine, top: Noted, x: &mut Scratch) -> Box<[u32]> {
+    let mut names = vec![0u32; m.declared.len().div_ceil(32)];
+    let last = m.declared.len() as u32;
+    let frame = x.peek(top).frame;
+    if let Some(plain) = plain_object::plain(machine, top, x) {
+        let t = plain.thread();
+        let (from, to) = match t.by_number {
+            true => {
+                let next = t.required.partition_point(|(r, _)| *r < frame.pos);
+                let to = t.required.get(next).map_or(last, |(r, _)| *r + 1);
+                (frame.pos.min(last), to)
+            }
+            false => (0, last),
+        };
+        for name in from..to {
+            if plain.may_come(name, x) {
+                names[name as usize / 32] |= 1 << (name % 32);
+            }
+        }
+        return names.into();
+    }
+    let naming = naming(machine, m, top, x);
+    if last > FEW_NAMES {
+        naming.mark_usable(&mut names);
+    } else {
+        for name in 0..last {
+            if naming.threads_after(name).next().is_some() {
+                names[name as usize / 32] |= 1 << (name % 32);
+            }
+        }
+        debug_assert_eq!(names, {
+            let mut at_once = vec![0; names.len()];
+            naming.mark_usable(&mut at_once);
+            at_once
+        });
+    }
+    names.into()
+}
+
+pub(crate) fn key_step(machine: &Machine, key: Key, stack: u32, byte: u8, x: &mut Scratch) -> Next {
+    // Of further names the key of the topmost level tells all.
+    let noted = match key.is_further() {
+        true => Noted::told_by_key(stack),
+        false => x.note(stack),
+    };
+    let top = x.peek(noted);
+    let m = machine.node(top.frame.node).object.as_ref()?;
+    if key.partial == Partial::None && byte == b'"' {
+        let usable = usable(machine, noted, x);
+        let seen = x.seen.get(top.frame.seen).clone();
+        let named = key.names.ends(|i| &m.names.list[i].text);
+        let number = match named {
+            Some(i) => {
+                let number = m.names.list[i].listed[0];
+                let free = has_bit(&usable.names, number);
+                return free
+                    .then(|| after_name(machine, noted, number, x))
+                    .flatten()
+                    .map(|frame| (step::between(machine, Gap::Colon), x.push(frame, top.below)));
+            }
+            None => {
+                let class = match &m.keys {
+                    Some(keys) if key.state != DEAD => keys.class[key.state as usize],
+                    Some(_) => NO_CLASS,
+                    None => 0,
+                };
+                if class == NO_CLASS || usable.classes & (1 << class) == 0 {
+                    return None;
+                }
+                m.declared.len() as u32 + class
+            }
+        };
+        if key.used.ends(|i| seen.list.get(i)).is_some() {
             return None;
         }
-        let (pos, count) = naming.after(number);
-        if let Some(name) = naming.tracked(number) {
-            let mut used = naming.used.to_vec();
-            set_bit(&mut used, name);
-            frame.used = x.add_list(&used);
-        }
-        frame.threads = x.add_list(&next);
-        frame.pos = pos;
-        frame.count = count;
-        frame.member = number;
-        Some(frame)
-    }
-
-    fn naming<'a>(&'a self, m: &'a ObjectMachine, top: Noted, x: &Scratch) -> Naming<'a> {
-        let frame = x.peek(top).frame;
-        Naming {
-            m,
-            frame,
-            used: x.list(frame.used),
-            extras: self.extras(m, frame.seen, x),
-            threads: x.list(frame.threads),
-            live: self.live(self.room(top.stack(), x)),
-        }
-    }
-
-    /// Which names may come next in the object on top of a stack.
-    pub(crate) fn usable(&self, top: Noted, x: &mut Scratch) -> Arc<Usable> {
-        let at = top.stack() as usize;
-        if let Some(Some(known)) = x.usable.get(at) {
-            return Arc::clone(known);
-        }
-        let StackNode { frame, below, .. } = x.peek(top);
-        let mut usable = Usable {
-            names: Box::new([]),
-            classes: 0,
-            some: false,
-            values: EMPTY_LIST,
-        };
-        if let Some(m) = self.node(frame.node).object.as_ref() {
-            usable.names = self.usable_names(m, top, x);
-            usable.some = usable.names.iter().any(|word| *word != 0);
-            let extras = self.extras(m, frame.seen, x);
-            let mut values: Vec<u32> = Vec::new();
-            for (c, class) in m.classes.iter().enumerate() {
-                let spent = class
-                    .count
-                    .is_some_and(|n| extras.get(c).copied().unwrap_or(0) >= n);
-                let number = (m.declared.len() + c) as u32;
-                if spent {
-                    continue;
-                }
-                let Some(after) = self.after_name(top, number, x) else {
-                    continue;
-                };
-                usable.classes |= 1 << c;
-                usable.some = true;
-                let after = top.instead(x.push(after, below));
-                let goals = self.member_goals(after, number, x);
-                let alias = self.node(m.member(number).node).alias;
-                values.extend([c as u32, alias, goals]);
-            }
-            usable.values = x.add_list(&values);
-        }
-        let usable = Arc::new(usable);
-        if x.usable.len() <= at {
-            x.usable.resize_with(at + 1, || None);
-        }
-        x.usable[at] = Some(Arc::clone(&usable));
-        usable
-    }
-
-    /// The declared names that may come next, as bits.
-    fn usable_names(&self, m: &ObjectMachine, top: Noted, x: &mut Scratch) -> Box<[u32]> {
-        let mut names = vec![0u32; m.declared.len().div_ceil(32)];
-        let last = m.declared.len() as u32;
-        let frame = x.peek(top).frame;
-        if let Some(plain) = self.plain(top, x) {
-            let t = plain.thread();
-            let (from, to) = match t.by_number {
-                true => {
-                    let next = t.required.partition_point(|(r, _)| *r < frame.pos);
-                    let to = t.required.get(next).map_or(last, |(r, _)| *r + 1);
-                    (frame.pos.min(last), to)
-                }
-                false => (0, last),
-            };
-            for name in from..to {
-                if plain.may_come(name, x) {
-                    names[name as usize / 32] |= 1 << (name % 32);
-                }
-            }
-            return names.into();
-        }
-        let naming = self.naming(m, top, x);
-        if last > FEW_NAMES {
-            naming.mark_usable(&mut names);
+        let mut frame = after_name(machine, noted, number, x)?;
+        let mut next = seen;
+        if key.text == UNKNOWN {
+            next.unknown = true;
         } else {
-            for name in 0..last {
-                if naming.threads_after(name).next().is_some() {
-                    names[name as usize / 32] |= 1 << (name % 32);
-                }
-            }
-            debug_assert_eq!(names, {
-                let mut at_once = vec![0; names.len()];
-                naming.mark_usable(&mut at_once);
-                at_once
-            });
+            let name: String = x
+                .text(key.text, 0)
+                .into_iter()
+                .filter_map(char::from_u32)
+                .collect();
+            // Whether it is the name that began before the walk, nobody can
+            // tell: see `exceptions`.
+            next = next.with_name(&name).unwrap_or(next);
         }
-        names.into()
+        frame.seen = x.seen.add(next);
+        return Some((step::between(machine, Gap::Colon), x.push(frame, top.below)));
     }
-
-    pub(crate) fn key_step(&self, key: Key, stack: u32, byte: u8, x: &mut Scratch) -> Next {
-        // Of further names the key of the topmost level tells all.
-        let noted = match key.is_further() {
-            true => Noted::told_by_key(stack),
-            false => x.note(stack),
-        };
-        let top = x.peek(noted);
-        let m = self.node(top.frame.node).object.as_ref()?;
-        if key.partial == Partial::None && byte == b'"' {
-            let usable = self.usable(noted, x);
-            let seen = x.seen.get(top.frame.seen).clone();
-            let named = key.names.ends(|i| &m.names.list[i].text);
-            let number = match named {
-                Some(i) => {
-                    let number = m.names.list[i].listed[0];
-                    let free = has_bit(&usable.names, number);
-                    return free
-                        .then(|| self.after_name(noted, number, x))
-                        .flatten()
-                        .map(|frame| (self.gap(Gap::Colon), x.push(frame, top.below)));
-                }
-                None => {
-                    let class = match &m.keys {
-                        Some(keys) if key.state != DEAD => keys.class[key.state as usize],
-                        Some(_) => NO_CLASS,
-                        None => 0,
-                    };
-                    if class == NO_CLASS || usable.classes & (1 << class) == 0 {
-                        return None;
-                    }
-                    m.declared.len() as u32 + class
-                }
-            };
-            if key.used.ends(|i| seen.list.get(i)).is_some() {
-                return None;
-            }
-            let mut frame = self.after_name(noted, number, x)?;
-            let mut next = seen;
-            if key.text == UNKNOWN {
-                next.unknown = true;
-            } else {
-                let name: String = x
-                    .text(key.text, 0)
-                    .into_iter()
-                    .filter_map(char::from_u32)
-                    .collect();
-                // Whether it is the name that began before the walk, nobody can
-                // tell: see `exceptions`.
-                next = next.with_name(&name).unwrap_or(next);
-            }
-            frame.seen = x.seen.add(next);
-            return Some((self.gap(Gap::Colon), x.push(frame, top.below)));
-        }
-        if x.usable.get(stack as usize).is_none_or(Option::is_none) {
-            self.usable(noted, x);
-        }
-        let mut sink = KeySink {
-            m,
-            usable: x.usable.get(stack as usize)?.as_deref()?,
-            seen: x.seen.get(top.frame.seen),
-            texts: &mut x.texts,
-        };
-        let (partial, mut key) = text::read(&mut sink, self.name_escapes, key.partial, key, byte)?;
-        key.partial = partial;
-        Some((Top::Key(key), stack))
+    if x.usable.get(stack as usize).is_none_or(Option::is_none) {
+        usable(machine, noted, x);
     }
+    let mut sink = KeySink {
+        m,
+        usable: x.usable.get(stack as usize)?.as_deref()?,
+        seen: x.seen.get(top.frame.seen),
+        texts: &mut x.texts,
+    };
+    let (partial, mut key) = text::read(&mut sink, machine.name_escapes(), key.partial, key, byte)?;
+    key.partial = partial;
+    Some((Top::Key(key), stack))
 }
 
 /// So many names are asked for one by one.
@@ -322,7 +327,7 @@ impl Naming<'_> {
     /// for all of them at once.
     fn mark_usable(&self, names: &mut [u32]) {
         let m = self.m;
-        let before = ObjectAt::of(&self.frame, &self.used, &self.extras);
+        let before = self.frame.object_at(&self.used, &self.extras);
         // The threads by their numbers, each with the states that it is in.
         let mut states: Vec<Vec<u32>> = vec![Vec::new(); m.threads.len()];
         for thread in threads_in(&self.threads) {
@@ -367,7 +372,7 @@ impl Naming<'_> {
         let (pos, count) = self.after(number);
         let tracked = self.tracked(number);
         threads_in(&self.threads).filter_map(move |thread| {
-            let before = ObjectAt::of(&self.frame, &self.used, &[]);
+            let before = self.frame.object_at(&self.used, &[]);
             let after = ObjectAt {
                 last: pos,
                 count,

@@ -1,6 +1,7 @@
 //! At a byte, or when bytes are committed.
 //!
-//! - [`scratch`]: the working memory of a walk, with all that a cursor stands for.
+//! - [`config`]: where a text stands, and [`scratch`]: the working memory of a walk, with all that a cursor
+//!   stands for.
 //! - [`state`]: what a guide remembers, and how it becomes a configuration and back;
 //!   [`levels`] has the arrays and objects that are open in it.
 //! - [`step`]: one byte, from a configuration to the next.
@@ -14,10 +15,11 @@
 //!   [`equality`] has one spelling for each value, [`begun`] what a value that was begun
 //!   tells of it, [`string_texts`] which strings it can become, [`ways_on`] how it goes on;
 //!   [`item_told_apart`] reads on items that differ already.
-//! - [`seen`]: the names and items that may not come again, in sets that grow ([`sorted`]).
+//! - [`seen`]: the names and items that may not come again, in sets that grow.
 
 pub(crate) mod after_names;
 pub(crate) mod begun;
+pub(crate) mod config;
 pub(crate) mod equality;
 pub(crate) mod item_told_apart;
 pub(crate) mod levels;
@@ -27,7 +29,6 @@ pub(crate) mod object_steps;
 pub(crate) mod plain_object;
 pub(crate) mod scratch;
 pub(crate) mod seen;
-pub(crate) mod sorted;
 pub(crate) mod state;
 pub(crate) mod step;
 pub(crate) mod string_bytes;

@@ -3,10 +3,12 @@
 
 use rustc_hash::FxHashMap;
 
-use crate::automaton::SchemaAutomaton;
-use crate::automaton::machine::live::ObjectAt;
+use crate::automaton::machine::Machine;
+use crate::automaton::machine::live::threads_in;
 use crate::automaton::machine::node::has_goal;
-use crate::automaton::run::scratch::{EMPTY_LIST, Frame, Noted, Scratch, threads_in};
+use crate::automaton::run::config::{EMPTY_LIST, Frame};
+use crate::automaton::run::member_names;
+use crate::automaton::run::scratch::{Noted, Scratch};
 
 /// What was asked in a scratch. All that the answers depend on is in the keys: a stack has its
 /// frames.
@@ -49,77 +51,75 @@ pub(crate) fn are_several(threads: &[u32]) -> bool {
     threads.len() > 2
 }
 
-impl SchemaAutomaton {
-    /// What the object on top of a stack becomes behind its open member, whose value
-    /// satisfies the goals `set`.
-    pub(crate) fn behind_member(&self, set: u32, top: Noted, x: &mut Scratch) -> Behind {
-        let threads = x.peek(top).frame.threads;
-        if !are_several(x.lists.get(threads)) {
-            return self.fresh_behind_member(set, top, x);
-        }
-        if let Some(known) = x.objects.closed.get(&(top.stack(), set)) {
-            return *known;
-        }
-        let behind = self.fresh_behind_member(set, top, x);
-        x.objects.closed.insert((top.stack(), set), behind);
-        behind
+/// What the object on top of a stack becomes behind its open member, whose value
+/// satisfies the goals `set`.
+pub(crate) fn behind_member(machine: &Machine, set: u32, top: Noted, x: &mut Scratch) -> Behind {
+    let threads = x.peek(top).frame.threads;
+    if !are_several(x.lists.get(threads)) {
+        return fresh_behind_member(machine, set, top, x);
     }
+    if let Some(known) = x.objects.closed.get(&(top.stack(), set)) {
+        return *known;
+    }
+    let behind = fresh_behind_member(machine, set, top, x);
+    x.objects.closed.insert((top.stack(), set), behind);
+    behind
+}
 
-    fn fresh_behind_member(&self, set: u32, top: Noted, x: &mut Scratch) -> Behind {
-        let frame = x.peek(top).frame;
-        let mut facts: Vec<u32> = Vec::new();
-        let Some(m) = self.node(frame.node).object.as_ref() else {
-            return Behind {
-                threads: EMPTY_LIST,
-                used: frame.used,
-            };
-        };
-        let live = self.live(self.room(top.stack(), x));
-        let held = x.list(set);
-        let threads = x.list(frame.threads);
-        let member = m.member(frame.member);
-        let used = x.list(frame.used);
-        let extras = self.extras(m, frame.seen, x);
-        let at = ObjectAt::of(&frame, &used, &extras);
-        let mut next: Vec<(u32, u32)> = Vec::new();
-        for thread in threads_in(&threads) {
-            for c in member.of(thread.id) {
-                if !has_goal(&held, c.goal) || !live.goes_on(m, thread, (frame.member, c), &at) {
-                    continue;
-                }
-                let t = &m.threads[thread.id as usize];
-                match t.decisions {
-                    Some(_) => {
-                        facts.extend(t.fact(frame.member, c.take));
-                        next.push((thread.id, thread.progress));
-                    }
-                    None => next.push((thread.id, thread.progress | c.take)),
-                }
-            }
-        }
-        next.sort_unstable();
-        next.dedup();
-        if next.windows(2).any(|pair| pair[0].0 == pair[1].0) {
-            let all = next.clone();
-            // Of two that differ in what they have found, more is better.
-            next.retain(|(t, e)| {
-                let from = all.partition_point(|(u, _)| u < t);
-                let mut same = all[from..].iter().take_while(|(u, _)| u == t);
-                !same.any(|(_, f)| f != e && f & e == *e)
-            });
-        }
-        let flat: Vec<u32> = next.iter().flat_map(|(t, e)| [*t, *e]).collect();
-        let mut behind = Behind {
-            threads: x.add_list(&flat),
+fn fresh_behind_member(machine: &Machine, set: u32, top: Noted, x: &mut Scratch) -> Behind {
+    let frame = x.peek(top).frame;
+    let mut facts: Vec<u32> = Vec::new();
+    let Some(m) = machine.node(frame.node).object.as_ref() else {
+        return Behind {
+            threads: EMPTY_LIST,
             used: frame.used,
         };
-        if !facts.is_empty() {
-            let mut used = used.to_vec();
-            for bit in facts {
-                set_bit(&mut used, bit);
+    };
+    let live = machine.live(machine.room(x.depth(top.stack())));
+    let held = x.list(set);
+    let threads = x.list(frame.threads);
+    let member = m.member(frame.member);
+    let used = x.list(frame.used);
+    let extras = member_names::extras(m, frame.seen, x);
+    let at = frame.object_at(&used, &extras);
+    let mut next: Vec<(u32, u32)> = Vec::new();
+    for thread in threads_in(&threads) {
+        for c in member.of(thread.id) {
+            if !has_goal(&held, c.goal) || !live.goes_on(m, thread, (frame.member, c), &at) {
+                continue;
             }
-            behind.used = x.add_list(&used);
+            let t = &m.threads[thread.id as usize];
+            match t.decisions {
+                Some(_) => {
+                    facts.extend(t.fact(frame.member, c.take));
+                    next.push((thread.id, thread.progress));
+                }
+                None => next.push((thread.id, thread.progress | c.take)),
+            }
         }
-        behind
     }
+    next.sort_unstable();
+    next.dedup();
+    if next.windows(2).any(|pair| pair[0].0 == pair[1].0) {
+        let all = next.clone();
+        // Of two that differ in what they have found, more is better.
+        next.retain(|(t, e)| {
+            let from = all.partition_point(|(u, _)| u < t);
+            let mut same = all[from..].iter().take_while(|(u, _)| u == t);
+            !same.any(|(_, f)| f != e && f & e == *e)
+        });
+    }
+    let flat: Vec<u32> = next.iter().flat_map(|(t, e)| [*t, *e]).collect();
+    let mut behind = Behind {
+        threads: x.add_list(&flat),
+        used: frame.used,
+    };
+    if !facts.is_empty() {
+        let mut used = used.to_vec();
+        for bit in facts {
+            set_bit(&mut used, bit);
+        }
+        behind.used = x.add_list(&used);
+    }
+    behind
 }

@@ -1,11 +1,14 @@
 //! Objects that one thread reads which asks for nothing but required names: most there
 //! are. What may come in them is told by one name, without lists of all that may.
 
-use crate::automaton::SchemaAutomaton;
-use crate::automaton::machine::live::{Live, ObjectAt};
+use crate::automaton::machine::Machine;
+use crate::automaton::machine::live::Live;
 use crate::automaton::machine::node::{EMPTY, Member, ObjectMachine, ObjectThread};
+use crate::automaton::run::config::{FIRST, FIRST_THREAD, Frame, Gap, Key};
+use crate::automaton::run::member_names;
 use crate::automaton::run::object_steps::set_bit;
-use crate::automaton::run::scratch::{FIRST, FIRST_THREAD, Frame, Gap, Key, Noted, Scratch};
+use crate::automaton::run::scratch::{Noted, Scratch};
+use crate::automaton::run::step;
 use crate::automaton::run::step::Next;
 use crate::language::char_dfa::DEAD;
 
@@ -17,79 +20,82 @@ pub(crate) struct PlainObject<'a> {
     live: Live<'a>,
 }
 
-impl SchemaAutomaton {
-    /// The object on top of a stack, if it is a plain one.
-    pub(crate) fn plain(&self, top: Noted, x: &Scratch) -> Option<PlainObject<'_>> {
-        let frame = x.peek(top).frame;
-        let m = self.node(frame.node).object.as_ref()?;
-        match &*m.threads {
-            [t] if t.simple && frame.threads == FIRST_THREAD => Some(PlainObject {
-                m,
-                t,
-                frame,
-                live: self.live(self.room(top.stack(), x)),
-            }),
-            _ => None,
-        }
+/// The object on top of a stack, if it is a plain one.
+pub(crate) fn plain<'a>(machine: &'a Machine, top: Noted, x: &Scratch) -> Option<PlainObject<'a>> {
+    let frame = x.peek(top).frame;
+    let m = machine.node(frame.node).object.as_ref()?;
+    match &*m.threads {
+        [t] if t.simple && frame.threads == FIRST_THREAD => Some(PlainObject {
+            m,
+            t,
+            frame,
+            live: machine.live(machine.room(x.depth(top.stack()))),
+        }),
+        _ => None,
     }
+}
 
-    /// The object of a node where nothing of it was read, with room for any value in it,
-    /// if it is a plain one.
-    pub(crate) fn plain_start(&self, node: u32) -> Option<PlainObject<'_>> {
-        let m = self.node(node).object.as_ref()?;
-        match &*m.threads {
-            [t] if t.simple => Some(PlainObject {
-                m,
-                t,
-                frame: Frame::first(node, FIRST_THREAD),
-                live: self.live(EMPTY - 1),
-            }),
-            _ => None,
-        }
+/// The object of a node where nothing of it was read, with room for any value in it,
+/// if it is a plain one.
+pub(crate) fn plain_start(machine: &Machine, node: u32) -> Option<PlainObject<'_>> {
+    let m = machine.node(node).object.as_ref()?;
+    match &*m.threads {
+        [t] if t.simple => Some(PlainObject {
+            m,
+            t,
+            frame: Frame::first(node, FIRST_THREAD),
+            live: machine.live(EMPTY - 1),
+        }),
+        _ => None,
     }
+}
 
-    /// Whether some name may come next.
-    pub(crate) fn some_name_may_come(&self, top: Noted, x: &mut Scratch) -> bool {
-        let asked = x.usable.get(top.stack() as usize);
-        let known = asked.and_then(|usable| usable.as_ref().map(|usable| usable.some));
-        let known = known.or_else(|| self.plain(top, x)?.some_name(x));
-        known.unwrap_or_else(|| self.usable(top, x).some)
+/// Whether some name may come next.
+pub(crate) fn some_name_may_come(machine: &Machine, top: Noted, x: &mut Scratch) -> bool {
+    let asked = x.usable.get(top.stack() as usize);
+    let known = asked.and_then(|usable| usable.as_ref().map(|usable| usable.some));
+    let known = known.or_else(|| plain(machine, top, x)?.some_name(x));
+    known.unwrap_or_else(|| member_names::usable(machine, top, x).some)
+}
+
+/// The object behind the end of a declared name, if it is plain: where that leads to,
+/// if it may come.
+pub(crate) fn behind_plain_name(
+    machine: &Machine,
+    key: &Key,
+    stack: u32,
+    x: &mut Scratch,
+) -> Option<Next> {
+    let top = x.note(stack);
+    let plain = plain(machine, top, x)?;
+    let at = key.names.ends(|i| &plain.m.names.list[i].text)?;
+    let number = plain.m.names.list[at].listed[0];
+    if !plain.may_come(number, x) {
+        return Some(None);
     }
-
-    /// The object behind the end of a declared name, if it is plain: where that leads to,
-    /// if it may come.
-    pub(crate) fn behind_plain_name(&self, key: &Key, stack: u32, x: &mut Scratch) -> Option<Next> {
-        let top = x.note(stack);
-        let plain = self.plain(top, x)?;
-        let at = key.names.ends(|i| &plain.m.names.list[i].text)?;
-        let number = plain.m.names.list[at].listed[0];
-        if !plain.may_come(number, x) {
-            return Some(None);
-        }
-        let PlainObject { m, mut frame, .. } = plain;
-        let word = number as usize / 32;
-        if m.tracked[word] & (1 << (number % 32)) != 0 {
-            let mut used = x.list(frame.used).to_vec();
-            set_bit(&mut used, number);
-            frame.used = x.add_list(&used);
-        }
-        frame.pos = if m.ordered { number + 1 } else { 0 };
-        frame.count += u32::from(frame.count < m.cap);
-        frame.member = number;
-        let stack = x.push(frame, x.peek(top).below);
-        Some(Some((self.gap(Gap::Colon), stack)))
+    let PlainObject { m, mut frame, .. } = plain;
+    let word = number as usize / 32;
+    if m.tracked[word] & (1 << (number % 32)) != 0 {
+        let mut used = x.list(frame.used).to_vec();
+        set_bit(&mut used, number);
+        frame.used = x.add_list(&used);
     }
+    frame.pos = if m.ordered { number + 1 } else { 0 };
+    frame.count += u32::from(frame.count < m.cap);
+    frame.member = number;
+    let stack = x.push(frame, x.peek(top).below);
+    Some(Some((step::between(machine, Gap::Colon), stack)))
+}
 
-    /// The goals of the open member of a plain object whose name was read.
-    pub(crate) fn plain_goals(&self, top: Noted, x: &mut Scratch) -> Option<u32> {
-        let plain = self.plain(top, x)?;
-        let member = plain.m.member(plain.frame.member);
-        match member.of(0) {
-            [one] if !plain.live.fits(member, one.goal) => None,
-            [one] if one.goal == 0 => Some(FIRST),
-            [one] => Some(x.add_list(&[one.goal])),
-            _ => None,
-        }
+/// The goals of the open member of a plain object whose name was read.
+pub(crate) fn plain_goals(machine: &Machine, top: Noted, x: &mut Scratch) -> Option<u32> {
+    let plain = plain(machine, top, x)?;
+    let member = plain.m.member(plain.frame.member);
+    match member.of(0) {
+        [one] if !plain.live.fits(member, one.goal) => None,
+        [one] if one.goal == 0 => Some(FIRST),
+        [one] => Some(x.add_list(&[one.goal])),
+        _ => None,
     }
 }
 
@@ -127,7 +133,7 @@ impl<'a> PlainObject<'a> {
     }
 
     fn in_order(&self, number: u32, x: &Scratch) -> bool {
-        let at = ObjectAt::of(&self.frame, x.lists.get(self.frame.used), &[]);
+        let at = self.frame.object_at(x.lists.get(self.frame.used), &[]);
         self.live.in_order(self.t, &at, number)
     }
 
@@ -152,7 +158,7 @@ impl<'a> PlainObject<'a> {
 
     /// Whether it can be finished at all, and whether it may end as it is.
     pub(crate) fn ends(&self, x: &Scratch) -> (bool, bool) {
-        let at = ObjectAt::of(&self.frame, x.lists.get(self.frame.used), &[]);
+        let at = self.frame.object_at(x.lists.get(self.frame.used), &[]);
         let can_end = self.live.object(self.m, 0, 0, &at);
         (can_end, self.live.object_complete(self.m, 0, 0, &at))
     }

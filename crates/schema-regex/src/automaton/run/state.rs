@@ -3,12 +3,15 @@
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
-use crate::automaton::SchemaAutomaton;
-use crate::automaton::run::levels::Levels;
-use crate::automaton::run::scratch::{
-    Config, EMPTY_LIST, EMPTY_TEXT, FIXED_LISTS, Key, NAMED, NO_TEXT, Scratch, Str, Tag, Top,
-    UNKNOWN, UNKNOWN_ITEM, is_kept,
+use crate::automaton::machine::Machine;
+use crate::automaton::run::config::{
+    Config, EMPTY_LIST, EMPTY_TEXT, FIXED_LISTS, Key, NAMED, NO_TEXT, Str, Top, UNKNOWN,
+    UNKNOWN_ITEM, is_kept,
 };
+use crate::automaton::run::item_told_apart;
+use crate::automaton::run::levels::Levels;
+use crate::automaton::run::number_bytes;
+use crate::automaton::run::scratch::{Scratch, Tag};
 
 /// Where a text stands: self-contained, and as large as the text is nested,
 /// plus the names used in open objects.
@@ -122,229 +125,239 @@ impl Hash for State {
     }
 }
 
-impl SchemaAutomaton {
-    /// The configuration of a state. In a walk a name that is open counts as
-    /// unknown, and so does an item that differs, so that cursors do not depend
-    /// on them.
-    pub(crate) fn load(&self, state: &State, x: &mut Scratch, how: Load) -> Config {
-        let mut config = match (state.tag == x.tag, &state.more) {
-            (true, None) => Config {
-                top: state.top,
-                stack: state.stack,
-                item: NO_TEXT,
-            },
-            // An item is read on in several ways.
-            (true, Some(more)) if more.item.is_none() => Config {
-                top: more.there,
-                stack: state.stack,
-                item: NO_TEXT,
-            },
-            _ => self.read(state, x),
-        };
-        if let (Top::Key(key), Load::Walk) = (&mut config.top, how) {
-            key.text = UNKNOWN;
-        }
-        x.base_depth = x.depth(config.stack);
-        x.least_depth = x.base_depth;
-        x.forgets = how == Load::Walk && state.item().is_some();
-        let Some(item) = state.item() else {
-            return config;
-        };
-        if x.forgets {
-            x.forgotten.clear();
-        }
-        config.item = match how {
-            Load::Apart => UNKNOWN_ITEM,
-            Load::Walk if item.differs || self.open_item(state).is_some() => UNKNOWN_ITEM,
-            Load::Walk | Load::Text => {
-                let bytes = item.text.iter();
-                bytes.fold(EMPTY_TEXT, |t, b| x.add_text(t, u32::from(*b)))
-            }
-        };
-        match how == Load::Walk && config.item == UNKNOWN_ITEM {
-            true => self.forgotten(config, x).unwrap_or(config),
-            false => config,
-        }
+/// The configuration of a state. In a walk a name that is open counts as
+/// unknown, and so does an item that differs, so that cursors do not depend
+/// on them.
+pub(crate) fn load(machine: &Machine, state: &State, x: &mut Scratch, how: Load) -> Config {
+    let mut config = match (state.tag == x.tag, &state.more) {
+        (true, None) => Config {
+            top: state.top,
+            stack: state.stack,
+            item: NO_TEXT,
+        },
+        // An item is read on in several ways.
+        (true, Some(more)) if more.item.is_none() => Config {
+            top: more.there,
+            stack: state.stack,
+            item: NO_TEXT,
+        },
+        _ => read(machine, state, x),
+    };
+    if let (Top::Key(key), Load::Walk) = (&mut config.top, how) {
+        key.text = UNKNOWN;
     }
+    x.base_depth = x.depth(config.stack);
+    x.least_depth = x.base_depth;
+    x.forgets = how == Load::Walk && state.item().is_some();
+    let Some(item) = state.item() else {
+        return config;
+    };
+    if x.forgets {
+        x.forgotten.clear();
+    }
+    config.item = match how {
+        Load::Apart => UNKNOWN_ITEM,
+        Load::Walk if item.differs || item_told_apart::open_item(machine, state).is_some() => {
+            UNKNOWN_ITEM
+        }
+        Load::Walk | Load::Text => {
+            let bytes = item.text.iter();
+            bytes.fold(EMPTY_TEXT, |t, b| x.add_text(t, u32::from(*b)))
+        }
+    };
+    match how == Load::Walk && config.item == UNKNOWN_ITEM {
+        true => item_told_apart::forgotten(machine, config, x).unwrap_or(config),
+        false => config,
+    }
+}
 
-    /// The configuration of a state, the item that is open aside.
-    fn read(&self, state: &State, x: &mut Scratch) -> Config {
-        let stack = state.below.stack(x);
-        let nothing = More::new(Top::End);
-        let more = state.more.as_deref().unwrap_or(&nothing);
-        let mut top = self.relocated(state.top, &mut |id| match id.checked_sub(FIXED_LISTS) {
+/// The configuration of a state, the item that is open aside.
+fn read(machine: &Machine, state: &State, x: &mut Scratch) -> Config {
+    let stack = state.below.stack(x);
+    let nothing = More::new(Top::End);
+    let more = state.more.as_deref().unwrap_or(&nothing);
+    let mut top = relocated(
+        machine,
+        state.top,
+        &mut |id| match id.checked_sub(FIXED_LISTS) {
             Some(i) => x.add_list(&more.lists[i as usize]),
             None => id,
-        });
-        if let Top::Key(key) = &mut top
-            && key.text != NAMED
-        {
-            key.text = more.key.iter().fold(EMPTY_TEXT, |t, c| x.add_text(t, *c));
-        }
-        Config {
-            top,
-            stack,
-            item: NO_TEXT,
+        },
+    );
+    if let Top::Key(key) = &mut top
+        && key.text != NAMED
+    {
+        key.text = more.key.iter().fold(EMPTY_TEXT, |t, c| x.add_text(t, *c));
+    }
+    Config {
+        top,
+        stack,
+        item: NO_TEXT,
+    }
+}
+
+/// Makes a state that of a configuration which a text leads to from `from`, as that
+/// state was loaded.
+pub(crate) fn store(
+    machine: &Machine,
+    config: Config,
+    from: &Config,
+    state: &mut State,
+    x: &mut Scratch,
+) {
+    if config.stack != from.stack {
+        state.below = state.below.of_stack(from.stack, config.stack, x);
+    }
+    state.tag = x.tag;
+    state.stack = config.stack;
+    state.accepting = ends_at(machine, config, x);
+    match is_kept(config.item) || !is_same_everywhere(&config.top) {
+        true => store_more(machine, config, state, x),
+        false => {
+            state.top = config.top;
+            state.more = None;
         }
     }
+}
 
-    /// Makes a state that of a configuration which a text leads to from `from`, as that
-    /// state was loaded.
-    pub(crate) fn store(&self, config: Config, from: &Config, state: &mut State, x: &mut Scratch) {
-        if config.stack != from.stack {
-            state.below = state.below.of_stack(from.stack, config.stack, x);
+/// Gives a state what its top refers to.
+#[inline(never)]
+fn store_more(machine: &Machine, config: Config, state: &mut State, x: &mut Scratch) {
+    let mut lists = Numbered::default();
+    let mut top = relocated(machine, config.top, &mut |id| lists.number(id, x));
+    let mut key = Vec::new();
+    if let Top::Key(k) = &mut top
+        && k.text != NAMED
+    {
+        key = x.text(k.text, 0);
+        k.text = EMPTY_TEXT;
+    }
+    let item = is_kept(config.item).then(|| Item {
+        text: x.bytes(config.item, 0),
+        differs: item_told_apart::is_different(machine, &config, x),
+    });
+    state.top = top;
+    state.more = match lists.lists.is_empty() && key.is_empty() && item.is_none() {
+        true => None,
+        false => Some(Arc::new(More {
+            lists: lists.lists,
+            key,
+            item,
+            there: config.top,
+        })),
+    };
+}
+
+/// As [`store`], where the text of the item is not in the scratch.
+pub(crate) fn store_apart(
+    machine: &Machine,
+    config: Config,
+    from: &Config,
+    item: Item,
+    state: &mut State,
+    x: &mut Scratch,
+) {
+    store(machine, config, from, state, x);
+    let mut more = match state.more.take() {
+        Some(known) => Arc::unwrap_or_clone(known),
+        None => More::new(config.top),
+    };
+    more.item = Some(item);
+    state.more = Some(Arc::new(more));
+}
+
+/// Whether the name that is open, ended by the token's first quotation mark,
+/// may stand in the token once more.
+pub(crate) fn may_come_again(machine: &Machine, state: &State, token: &[u8]) -> bool {
+    if token.contains(&b'\\') {
+        return true;
+    }
+    let Some(end) = token.iter().position(|&byte| byte == b'"') else {
+        return false;
+    };
+    let ended = &token[..=end];
+    let mut quotes = (end..token.len()).filter(|&at| token[at] == b'"');
+    quotes.any(|quote| {
+        let rest = behind_name(machine, state, &token[quote + 1..]);
+        rest.is_some_and(|rest| rest.starts_with(ended))
+    })
+}
+
+/// What follows the name that is open, as far as it was read, if a text begins with
+/// that.
+fn behind_name<'t>(machine: &Machine, state: &State, text: &'t [u8]) -> Option<&'t [u8]> {
+    match (state.top, state.below.iter().next()) {
+        (Top::Key(key), Some(level)) if key.text == NAMED => {
+            let m = machine.node(level.frame.node).object.as_ref()?;
+            text.strip_prefix(key.names.begun(&m.names).as_bytes())
         }
-        state.tag = x.tag;
-        state.stack = config.stack;
-        state.accepting = self.ends_at(config, x);
-        match is_kept(config.item) || !is_same_everywhere(&config.top) {
-            true => self.store_more(config, state, x),
-            false => {
-                state.top = config.top;
-                state.more = None;
+        _ => {
+            let key = state.more.iter().flat_map(|more| &more.key);
+            let mut chars = key.filter_map(|c| char::from_u32(*c));
+            chars.try_fold(text, |rest, c| {
+                rest.strip_prefix(c.encode_utf8(&mut [0; 4]).as_bytes())
+            })
+        }
+    }
+}
+
+/// Whether the text may end at a configuration.
+pub(crate) fn ends_at(machine: &Machine, config: Config, x: &mut Scratch) -> bool {
+    config.stack == 0
+        && match config.top {
+            Top::End => true,
+            Top::Number { node, set, state } => {
+                number_bytes::number_goals(machine, node, set, state, x) != EMPTY_LIST
             }
+            _ => false,
         }
-    }
+}
 
-    /// Gives a state what its top refers to.
-    #[inline(never)]
-    fn store_more(&self, config: Config, state: &mut State, x: &mut Scratch) {
-        let mut lists = Numbered::default();
-        let mut top = self.relocated(config.top, &mut |id| lists.number(id, x));
-        let mut key = Vec::new();
-        if let Top::Key(k) = &mut top
-            && k.text != NAMED
-        {
-            key = x.text(k.text, 0);
-            k.text = EMPTY_TEXT;
-        }
-        let item = is_kept(config.item).then(|| Item {
-            text: x.bytes(config.item, 0),
-            differs: self.is_different(&config, x),
-        });
-        state.top = top;
-        state.more = match lists.lists.is_empty() && key.is_empty() && item.is_none() {
-            true => None,
-            false => Some(Arc::new(More {
-                lists: lists.lists,
-                key,
-                item,
-                there: config.top,
-            })),
-        };
-    }
-
-    /// As [`SchemaAutomaton::store`], where the text of the item is not in the scratch.
-    pub(crate) fn store_apart(
-        &self,
-        config: Config,
-        from: &Config,
-        item: Item,
-        state: &mut State,
-        x: &mut Scratch,
-    ) {
-        self.store(config, from, state, x);
-        let mut more = match state.more.take() {
-            Some(known) => Arc::unwrap_or_clone(known),
-            None => More::new(config.top),
-        };
-        more.item = Some(item);
-        state.more = Some(Arc::new(more));
-    }
-
-    /// Whether the name that is open, ended by the token's first quotation mark,
-    /// may stand in the token once more.
-    pub(crate) fn may_come_again(&self, state: &State, token: &[u8]) -> bool {
-        if token.contains(&b'\\') {
-            return true;
-        }
-        let Some(end) = token.iter().position(|&byte| byte == b'"') else {
-            return false;
-        };
-        let ended = &token[..=end];
-        let mut quotes = (end..token.len()).filter(|&at| token[at] == b'"');
-        quotes.any(|quote| {
-            let rest = self.behind_name(state, &token[quote + 1..]);
-            rest.is_some_and(|rest| rest.starts_with(ended))
-        })
-    }
-
-    /// What follows the name that is open, as far as it was read, if a text begins with
-    /// that.
-    fn behind_name<'t>(&self, state: &State, text: &'t [u8]) -> Option<&'t [u8]> {
-        match (state.top, state.below.iter().next()) {
-            (Top::Key(key), Some(level)) if key.text == NAMED => {
-                let m = self.node(level.frame.node).object.as_ref()?;
-                text.strip_prefix(key.names.begun(&m.names).as_bytes())
-            }
-            _ => {
-                let key = state.more.iter().flat_map(|more| &more.key);
-                let mut chars = key.filter_map(|c| char::from_u32(*c));
-                chars.try_fold(text, |rest, c| {
-                    rest.strip_prefix(c.encode_utf8(&mut [0; 4]).as_bytes())
-                })
-            }
-        }
-    }
-
-    /// Whether the text may end at a configuration.
-    pub(crate) fn ends_at(&self, config: Config, x: &mut Scratch) -> bool {
-        config.stack == 0
-            && match config.top {
-                Top::End => true,
-                Top::Number { node, set, state } => {
-                    self.number_goals(node, set, state, x) != EMPTY_LIST
-                }
-                _ => false,
-            }
-    }
-
-    fn relocated(&self, top: Top, list: &mut dyn FnMut(u32) -> u32) -> Top {
-        match top {
-            Top::Value { node, set, space } => Top::Value {
+fn relocated(machine: &Machine, top: Top, list: &mut dyn FnMut(u32) -> u32) -> Top {
+    match top {
+        Top::Value { node, set, space } => Top::Value {
+            node,
+            set: list(set),
+            space,
+        },
+        Top::Unit { word, at, set } => Top::Unit {
+            word,
+            at,
+            set: list(set),
+        },
+        Top::Number { node, set, state } => {
+            let several = machine
+                .node(node)
+                .number
+                .as_ref()
+                .is_some_and(|m| m.dfas.len() > 1);
+            Top::Number {
                 node,
                 set: list(set),
-                space,
-            },
-            Top::Unit { word, at, set } => Top::Unit {
-                word,
-                at,
-                set: list(set),
-            },
-            Top::Number { node, set, state } => {
-                let several = self
-                    .node(node)
-                    .number
-                    .as_ref()
-                    .is_some_and(|m| m.dfas.len() > 1);
-                Top::Number {
-                    node,
-                    set: list(set),
-                    state: if several { list(state) } else { state },
-                }
+                state: if several { list(state) } else { state },
             }
-            Top::String { node, set, text } => {
-                let several = self
-                    .node(node)
-                    .string
-                    .as_ref()
-                    .is_some_and(|m| m.dfas.len() > 1);
-                Top::String {
-                    node,
-                    set: list(set),
-                    text: Str {
-                        state: if several {
-                            list(text.state)
-                        } else {
-                            text.state
-                        },
-                        ..text
-                    },
-                }
-            }
-            Top::Key(key) => Top::Key(Key { ..key }),
-            other => other,
         }
+        Top::String { node, set, text } => {
+            let several = machine
+                .node(node)
+                .string
+                .as_ref()
+                .is_some_and(|m| m.dfas.len() > 1);
+            Top::String {
+                node,
+                set: list(set),
+                text: Str {
+                    state: if several {
+                        list(text.state)
+                    } else {
+                        text.state
+                    },
+                    ..text
+                },
+            }
+        }
+        Top::Key(key) => Top::Key(Key { ..key }),
+        other => other,
     }
 }
 

@@ -1,577 +1,561 @@
 //! One byte: from one configuration to the next, or to none.
 
-use crate::automaton::SchemaAutomaton;
+use crate::automaton::machine::Machine;
+use crate::automaton::machine::live::threads_in;
 use crate::automaton::machine::live::{Live, ObjectAt};
-use crate::automaton::machine::node::{Node, Span, has_goal};
+use crate::automaton::machine::node::{Span, has_goal};
+use crate::automaton::machine::sorted::TextSet;
 use crate::automaton::machine::white_space::NO_SPACE;
-use crate::automaton::run::equality;
-use crate::automaton::run::object_steps::are_several;
-use crate::automaton::run::scratch::{
+use crate::automaton::run::config::{
     Config, EMPTY_LIST, EMPTY_TEXT, FIRST, FIRST_THREAD, FORGOTTEN, Frame, Gap, Key, NAMED,
-    NO_TEXT, Noted, Scratch, Str, Top, UNKNOWN_ITEM, is_kept, threads_in,
+    NO_TEXT, Str, Top, UNKNOWN_ITEM, is_kept,
 };
-use crate::automaton::run::sorted::TextSet;
+use crate::automaton::run::equality;
+use crate::automaton::run::item_told_apart;
+use crate::automaton::run::member_names;
+use crate::automaton::run::number_bytes;
+use crate::automaton::run::object_steps;
+use crate::automaton::run::object_steps::are_several;
+use crate::automaton::run::plain_object;
+use crate::automaton::run::scratch::{Noted, Scratch};
 use crate::automaton::run::string_bytes as text;
 use crate::automaton::run::string_bytes::Partial;
 use crate::automaton::run::string_leaves::{StringSink, string_goals, string_live, string_start};
+use crate::automaton::run::text_runs;
+use crate::automaton::run::unique_items;
 use crate::language::char_dfa::DEAD;
 
 pub(crate) type Next = Option<(Top, u32)>;
 
-impl SchemaAutomaton {
-    pub(crate) fn first(&self) -> Config {
-        Config {
-            top: Top::Value {
-                node: 0,
-                set: FIRST,
-                space: NO_SPACE,
-            },
-            stack: 0,
-            item: NO_TEXT,
-        }
+pub(crate) fn next(machine: &Machine, config: Config, byte: u8, x: &mut Scratch) -> Option<Config> {
+    let mut item = config.item;
+    if is_kept(item) {
+        item = x.add_text(item, u32::from(byte));
     }
-
-    pub(crate) fn next(&self, config: Config, byte: u8, x: &mut Scratch) -> Option<Config> {
-        let mut item = config.item;
-        if is_kept(item) {
-            item = x.add_text(item, u32::from(byte));
-        }
-        let (top, stack) = self.dispatch(config.top, config.stack, byte, item, x)?;
-        // Whether an item that must differ is open has only changed where an
-        // array was opened or closed.
-        if x.depth(stack) != x.depth(config.stack) {
-            item = self.item_after(config.stack, stack, item, x);
-        } else if is_kept(item) && byte == b',' && self.is_outermost(top, stack, x) {
-            item = EMPTY_TEXT;
-        }
-        let next = Config { top, stack, item };
-        if is_kept(item) && !x.searching {
-            return self.compared(next, x);
-        }
-        Some(next)
+    let (top, stack) = dispatch(machine, config.top, config.stack, byte, item, x)?;
+    // Whether an item that must differ is open has only changed where an
+    // array was opened or closed.
+    if x.depth(stack) != x.depth(config.stack) {
+        item = item_after(machine, config.stack, stack, item, x);
+    } else if is_kept(item) && byte == b',' && is_outermost(machine, top, stack, x) {
+        item = EMPTY_TEXT;
     }
-
-    /// A configuration with an item that may have to differ.
-    #[cold]
-    fn compared(&self, next: Config, x: &mut Scratch) -> Option<Config> {
-        let threat = self.threat(&next, x);
-        if threat.exists {
-            return self.can_differ(next, threat, x).then_some(next);
-        }
-        match x.forgets {
-            true => Some(self.forgotten(next, x).unwrap_or(next)),
-            false => Some(next),
-        }
+    let next = Config { top, stack, item };
+    if is_kept(item) && !x.searching {
+        return compared(machine, next, x);
     }
+    Some(next)
+}
 
-    /// Whether what comes next is an item of the outermost array whose items must differ.
-    fn is_outermost(&self, top: Top, stack: u32, x: &mut Scratch) -> bool {
-        let Top::Value { .. } = top else {
-            return false;
-        };
-        let frame = x.frame(stack).frame;
-        frame.start == 0 && self.is_unique(&frame)
+/// A configuration with an item that may have to differ.
+#[cold]
+fn compared(machine: &Machine, next: Config, x: &mut Scratch) -> Option<Config> {
+    let threat = unique_items::threat_to(machine, &next, x);
+    if threat.exists {
+        return unique_items::can_differ(machine, next, threat, x).then_some(next);
     }
+    match x.forgets {
+        true => Some(item_told_apart::forgotten(machine, next, x).unwrap_or(next)),
+        false => Some(next),
+    }
+}
 
-    /// The text of the item that is open where an array or object was opened or closed.
-    fn item_after(&self, before: u32, stack: u32, item: u32, x: &mut Scratch) -> u32 {
-        if item == NO_TEXT {
-            // Outside of all such arrays only one that was just opened counts.
-            let opened = stack != 0 && self.is_unique(&x.frame(stack).frame);
-            return if opened { EMPTY_TEXT } else { NO_TEXT };
+/// Whether what comes next is an item of the outermost array whose items must differ.
+fn is_outermost(machine: &Machine, top: Top, stack: u32, x: &mut Scratch) -> bool {
+    let Top::Value { .. } = top else {
+        return false;
+    };
+    let frame = x.frame(stack).frame;
+    frame.start == 0 && item_told_apart::is_unique(machine, &frame)
+}
+
+/// The text of the item that is open where an array or object was opened or closed.
+fn item_after(machine: &Machine, before: u32, stack: u32, item: u32, x: &mut Scratch) -> u32 {
+    if item == NO_TEXT {
+        // Outside of all such arrays only one that was just opened counts.
+        let opened = stack != 0 && item_told_apart::is_unique(machine, &x.frame(stack).frame);
+        return if opened { EMPTY_TEXT } else { NO_TEXT };
+    }
+    let mut at = stack;
+    while at != 0 {
+        let node = x.peek(Noted::beside_masks(at));
+        if item_told_apart::is_unique(machine, &node.frame) {
+            let is_opened = at == stack && x.depth(stack) > x.depth(before);
+            return match node.frame.start {
+                FORGOTTEN => UNKNOWN_ITEM,
+                0 if is_opened && item == UNKNOWN_ITEM => EMPTY_TEXT,
+                _ => item,
+            };
         }
-        let mut at = stack;
-        while at != 0 {
-            let node = x.peek(Noted::beside_masks(at));
-            if self.is_unique(&node.frame) {
-                let is_opened = at == stack && x.depth(stack) > x.depth(before);
-                return match node.frame.start {
-                    FORGOTTEN => UNKNOWN_ITEM,
-                    0 if is_opened && item == UNKNOWN_ITEM => EMPTY_TEXT,
-                    _ => item,
-                };
+        at = node.below;
+    }
+    NO_TEXT
+}
+
+fn dispatch(machine: &Machine, top: Top, stack: u32, byte: u8, item: u32, x: &mut Scratch) -> Next {
+    match top {
+        Top::Value { node, set, space } => {
+            if let Some(space) = machine.space().step(space, byte) {
+                return Some((Top::Value { node, set, space }, stack));
             }
-            at = node.below;
+            if !machine.space().may_end(space) {
+                return None;
+            }
+            begin(machine, node, set, stack, byte, item, x)
         }
-        NO_TEXT
-    }
-
-    fn dispatch(&self, top: Top, stack: u32, byte: u8, item: u32, x: &mut Scratch) -> Next {
-        match top {
-            Top::Value { node, set, space } => {
-                if let Some(space) = self.space.step(space, byte) {
-                    return Some((Top::Value { node, set, space }, stack));
-                }
-                if !self.space.may_end(space) {
-                    return None;
-                }
-                self.begin(node, set, stack, byte, item, x)
+        Top::Unit { word, at, set } => {
+            let text = UNITS[word as usize];
+            if text.get(at as usize) != Some(&byte) {
+                return None;
             }
-            Top::Unit { word, at, set } => {
-                let text = UNITS[word as usize];
-                if text.get(at as usize) != Some(&byte) {
-                    return None;
-                }
-                if at as usize + 1 == text.len() {
-                    return self.close(set, stack, item, x);
-                }
-                Some((
-                    Top::Unit {
-                        word,
-                        at: at + 1,
-                        set,
-                    },
-                    stack,
-                ))
+            if at as usize + 1 == text.len() {
+                return close(machine, set, stack, item, x);
             }
-            Top::Number { node, set, state } => {
-                if let Some(state) = self.number_step(node, state, byte, x) {
-                    return Some((Top::Number { node, set, state }, stack));
-                }
-                // The byte is not part of the number: it may only be what comes
-                // behind a value in an array or object.
-                if !matches!(byte, b' ' | b'\t' | b'\n' | b'\r' | b',' | b']' | b'}') {
-                    return None;
-                }
-                let set = self.number_goals(node, set, state, x);
-                if set == EMPTY_LIST || stack == 0 {
-                    return None;
-                }
-                let before = if is_kept(item) {
-                    x.text_before(item)
+            Some((
+                Top::Unit {
+                    word,
+                    at: at + 1,
+                    set,
+                },
+                stack,
+            ))
+        }
+        Top::Number { node, set, state } => {
+            if let Some(state) = number_bytes::number_step(machine, node, state, byte, x) {
+                return Some((Top::Number { node, set, state }, stack));
+            }
+            // The byte is not part of the number: it may only be what comes
+            // behind a value in an array or object.
+            if !matches!(byte, b' ' | b'\t' | b'\n' | b'\r' | b',' | b']' | b'}') {
+                return None;
+            }
+            let set = number_bytes::number_goals(machine, node, set, state, x);
+            if set == EMPTY_LIST || stack == 0 {
+                return None;
+            }
+            let before = if is_kept(item) {
+                x.text_before(item)
+            } else {
+                item
+            };
+            let (top, stack) = close(machine, set, stack, before, x)?;
+            dispatch(machine, top, stack, byte, item, x)
+        }
+        Top::String { node, set, text } => {
+            let m = machine.node(node).string.as_ref()?;
+            if text.partial == Partial::None && byte == b'"' {
+                let set = string_goals(m, set, &text, x);
+                return if set == EMPTY_LIST {
+                    None
                 } else {
-                    item
+                    close(machine, set, stack, item, x)
                 };
-                let (top, stack) = self.close(set, stack, before, x)?;
-                self.dispatch(top, stack, byte, item, x)
             }
-            Top::String { node, set, text } => {
-                let m = self.node(node).string.as_ref()?;
-                if text.partial == Partial::None && byte == b'"' {
-                    let set = string_goals(m, set, &text, x);
-                    return if set == EMPTY_LIST {
-                        None
-                    } else {
-                        self.close(set, stack, item, x)
-                    };
-                }
-                let mut sink = StringSink { m, set, x };
-                let (partial, mut text) =
-                    text::read(&mut sink, self.escapes, text.partial, text, byte)?;
-                text.partial = partial;
-                Some((Top::String { node, set, text }, stack))
-            }
-            Top::Key(key) => {
-                let ends = byte == b'"' && key.partial == Partial::None;
-                if ends
-                    && !key.names.is_none()
-                    && let Some(next) = self.behind_plain_name(&key, stack, x)
-                {
-                    return next;
-                }
-                let key = match key.text {
-                    NAMED => {
-                        let top = x.note(stack);
-                        self.spelt_for(byte, key, top, x)
-                    }
-                    _ => key,
-                };
-                self.key_step(key, stack, byte, x)
-            }
-            Top::Gap { gap, space } => {
-                if let Some(space) = self.space.step(space, byte) {
-                    return Some((Top::Gap { gap, space }, stack));
-                }
-                if !self.space.may_end(space) {
-                    return None;
-                }
-                self.gap_step(gap, stack, byte, item, x)
-            }
-            Top::End => None,
+            let mut sink = StringSink { m, set, x };
+            let (partial, mut text) =
+                text::read(&mut sink, machine.value_escapes(), text.partial, text, byte)?;
+            text.partial = partial;
+            Some((Top::String { node, set, text }, stack))
         }
-    }
-
-    pub(crate) fn node(&self, id: u32) -> &Node {
-        &self.nodes[id as usize]
-    }
-
-    pub(crate) fn live(&self, room: u32) -> Live<'_> {
-        Live {
-            nodes: &self.nodes,
-            room,
+        Top::Key(key) => {
+            let ends = byte == b'"' && key.partial == Partial::None;
+            if ends
+                && !key.names.is_none()
+                && let Some(next) = plain_object::behind_plain_name(machine, &key, stack, x)
+            {
+                return next;
+            }
+            let key = match key.text {
+                NAMED => {
+                    let top = x.note(stack);
+                    text_runs::spelt_for(machine, byte, key, top, x)
+                }
+                _ => key,
+            };
+            member_names::key_step(machine, key, stack, byte, x)
         }
+        Top::Gap { gap, space } => {
+            if let Some(space) = machine.space().step(space, byte) {
+                return Some((Top::Gap { gap, space }, stack));
+            }
+            if !machine.space().may_end(space) {
+                return None;
+            }
+            gap_step(machine, gap, stack, byte, item, x)
+        }
+        Top::End => None,
     }
+}
 
-    /// The levels that a value on top of a stack may still open.
-    pub(crate) fn room(&self, stack: u32, x: &Scratch) -> u32 {
-        self.max_nesting.saturating_sub(x.depth(stack))
-    }
-
-    fn begin(&self, node: u32, set: u32, stack: u32, byte: u8, item: u32, x: &mut Scratch) -> Next {
-        let n = self.node(node);
-        match byte {
-            b'n' | b'f' | b't' => {
-                let word = match byte {
-                    b'n' => 0,
-                    b'f' => 1,
-                    _ => 2,
-                };
-                let goals = &n.units[word as usize];
-                let set = if set == FIRST && **goals == [0] {
-                    FIRST
-                } else {
-                    let wanted = x.list(set);
-                    let held: Vec<u32> = goals
-                        .iter()
-                        .copied()
-                        .filter(|g| wanted.contains(g))
-                        .collect();
-                    x.add_list(&held)
-                };
-                (set != EMPTY_LIST).then_some((Top::Unit { word, at: 1, set }, stack))
-            }
-            b'"' => {
-                let m = n.string.as_ref()?;
-                let set = match m.free {
-                    Some(leaf) => {
-                        let goal = m.leaves[leaf as usize].goal;
-                        if !x.lists.get(set).contains(&goal) {
-                            return None;
-                        }
-                        x.add_list(&[goal])
+fn begin(
+    machine: &Machine,
+    node: u32,
+    set: u32,
+    stack: u32,
+    byte: u8,
+    item: u32,
+    x: &mut Scratch,
+) -> Next {
+    let n = machine.node(node);
+    match byte {
+        b'n' | b'f' | b't' => {
+            let word = match byte {
+                b'n' => 0,
+                b'f' => 1,
+                _ => 2,
+            };
+            let goals = &n.units[word as usize];
+            let set = if set == FIRST && **goals == [0] {
+                FIRST
+            } else {
+                let wanted = x.list(set);
+                let held: Vec<u32> = goals
+                    .iter()
+                    .copied()
+                    .filter(|g| wanted.contains(g))
+                    .collect();
+                x.add_list(&held)
+            };
+            (set != EMPTY_LIST).then_some((Top::Unit { word, at: 1, set }, stack))
+        }
+        b'"' => {
+            let m = n.string.as_ref()?;
+            let set = match m.free {
+                Some(leaf) => {
+                    let goal = m.leaves[leaf as usize].goal;
+                    if !x.lists.get(set).contains(&goal) {
+                        return None;
                     }
-                    None => set,
-                };
-                let text = string_start(m, set, x);
-                let text = Str {
-                    state: text,
-                    words: Span::all(m.words.list.len()),
-                    length: 0,
-                    partial: Partial::None,
-                };
-                string_live(m, set, &text, x).then_some((Top::String { node, set, text }, stack))
+                    x.add_list(&[goal])
+                }
+                None => set,
+            };
+            let text = string_start(m, set, x);
+            let text = Str {
+                state: text,
+                words: Span::all(m.words.list.len()),
+                length: 0,
+                partial: Partial::None,
+            };
+            string_live(m, set, &text, x).then_some((Top::String { node, set, text }, stack))
+        }
+        b'{' => {
+            let m = n.object.as_ref()?;
+            let room = machine.room(x.depth(stack));
+            if room == 0 {
+                return None;
             }
-            b'{' => {
-                let m = n.object.as_ref()?;
-                let room = self.room(stack, x);
-                if room == 0 {
-                    return None;
-                }
-                let key = (node, set, room);
-                let known = x.objects.begun.get(&key).copied();
-                let threads = known.unwrap_or_else(|| {
-                    let live = self.live(room - 1);
-                    let at = ObjectAt::START;
-                    let wanted = x.list(set);
-                    let mut threads = Vec::new();
-                    for (t, thread) in m.threads.iter().enumerate() {
-                        if has_goal(&wanted, thread.goal) && live.object(m, t as u32, 0, &at) {
-                            threads.extend([t as u32, 0]);
-                        }
-                    }
-                    let list = x.add_list(&threads);
-                    if are_several(&threads) {
-                        x.objects.begun.insert(key, list);
-                    }
-                    list
-                });
-                if threads == EMPTY_LIST {
-                    return None;
-                }
-                let frame = Frame::first(node, threads);
-                let stack = x.push(frame, stack);
-                Some((self.gap(Gap::ObjectStart), stack))
-            }
-            b'[' => {
-                let m = n.array.as_ref()?;
-                let room = self.room(stack, x);
-                if room == 0 {
-                    return None;
-                }
-                let live = self.live(room - 1);
+            let key = (node, set, room);
+            let known = x.objects.begun.get(&key).copied();
+            let threads = known.unwrap_or_else(|| {
+                let live = machine.live(room - 1);
+                let at = ObjectAt::START;
                 let wanted = x.list(set);
                 let mut threads = Vec::new();
-                let nothing = TextSet::default();
                 for (t, thread) in m.threads.iter().enumerate() {
-                    if has_goal(&wanted, thread.goal)
-                        && live.array(m, t as u32, 0, 0)
-                        && m.catalog.has_room(m, (t as u32, 0), 0, &nothing)
-                    {
+                    if has_goal(&wanted, thread.goal) && live.object(m, t as u32, 0, &at) {
                         threads.extend([t as u32, 0]);
                     }
                 }
-                if threads.is_empty() {
-                    return None;
+                let list = x.add_list(&threads);
+                if are_several(&threads) {
+                    x.objects.begun.insert(key, list);
                 }
-                let mut frame = Frame::first(node, x.add_list(&threads));
-                frame.is_object = false;
-                if is_kept(item) {
-                    frame.start = x.text_length(item);
-                } else if item == UNKNOWN_ITEM && m.unique && !m.catalog.is_listed() {
-                    frame.start = FORGOTTEN;
-                }
-                let stack = x.push(frame, stack);
-                Some((self.gap(Gap::ArrayStart), stack))
-            }
-            _ => {
-                let m = n.number.as_ref()?;
-                let wanted = x.list(set);
-                let start: Vec<u32> = (0..m.dfas.len() as u32)
-                    .map(|d| {
-                        let used = m
-                            .leaves
-                            .iter()
-                            .any(|(g, at)| *at == d && wanted.contains(g));
-                        if used { 0 } else { DEAD }
-                    })
-                    .collect();
-                let state = if let [one] = *start {
-                    one
-                } else {
-                    x.add_list(&start)
-                };
-                let state = self.number_step(node, state, byte, x)?;
-                Some((Top::Number { node, set, state }, stack))
-            }
-        }
-    }
-
-    pub(crate) fn gap(&self, gap: Gap) -> Top {
-        let space = match gap {
-            Gap::BeforeKey | Gap::BeforeFurther => self.space.after_separator,
-            _ => self.space.elsewhere,
-        };
-        Top::Gap { gap, space }
-    }
-
-    /// A value has ended and satisfies the goals `set`.
-    fn close(&self, set: u32, stack: u32, item: u32, x: &mut Scratch) -> Next {
-        if stack == 0 {
-            return Some((Top::End, 0));
-        }
-        let noted = x.note(stack);
-        let top = x.peek(noted);
-        let mut frame = top.frame;
-        let node = self.node(frame.node);
-        if frame.is_object && self.plain(noted, x).is_some() {
-            // The name was let in by this thread alone.
-            frame.member = 0;
-            return Some((self.gap(Gap::AfterMember), x.push(frame, top.below)));
-        }
-        if frame.is_object {
-            let behind = self.behind_member(set, noted, x);
-            (frame.threads, frame.used) = (behind.threads, behind.used);
-            if frame.threads == EMPTY_LIST {
+                list
+            });
+            if threads == EMPTY_LIST {
                 return None;
             }
-            frame.member = 0;
-            return Some((self.gap(Gap::AfterMember), x.push(frame, top.below)));
+            let frame = Frame::first(node, threads);
+            let stack = x.push(frame, stack);
+            Some((between(machine, Gap::ObjectStart), stack))
         }
-        let room = self.room(stack, x);
-        let live = self.live(room);
-        let held = x.list(set);
-        let threads = x.list(frame.threads);
-        let mut next: Vec<(u32, u32)> = Vec::new();
-        let m = node.array.as_ref()?;
-        let member = m.member(frame.pos);
-        let mut doubled = false;
-        if m.unique && item != UNKNOWN_ITEM && frame.start != FORGOTTEN {
-            let text = equality::canonical(&x.bytes(item, frame.start));
-            match x.seen.get(frame.seen).with_item(text) {
-                Some(seen) => frame.seen = x.seen.add(seen),
-                None => doubled = true,
+        b'[' => {
+            let m = n.array.as_ref()?;
+            let room = machine.room(x.depth(stack));
+            if room == 0 {
+                return None;
             }
-        }
-        let pos = m.behind(frame.pos);
-        frame.pos = pos;
-        for thread in threads_in(&threads) {
-            if doubled && m.threads[thread.id as usize].unique {
-                continue;
-            }
-            for c in member.of(thread.id) {
-                if has_goal(&held, c.goal)
-                    && let Some(progress) = Live::raise(m, thread.id, thread.progress, c.take)
-                    && live.array(m, thread.id, progress, pos)
-                    && m.catalog.has_room(
-                        m,
-                        (thread.id, progress),
-                        pos,
-                        &x.seen.get(frame.seen).list,
-                    )
+            let live = machine.live(room - 1);
+            let wanted = x.list(set);
+            let mut threads = Vec::new();
+            let nothing = TextSet::default();
+            for (t, thread) in m.threads.iter().enumerate() {
+                if has_goal(&wanted, thread.goal)
+                    && live.array(m, t as u32, 0, 0)
+                    && m.catalog.has_room(m, (t as u32, 0), 0, &nothing)
                 {
-                    next.push((thread.id, progress));
+                    threads.extend([t as u32, 0]);
                 }
             }
+            if threads.is_empty() {
+                return None;
+            }
+            let mut frame = Frame::first(node, x.add_list(&threads));
+            frame.is_object = false;
+            if is_kept(item) {
+                frame.start = x.text_length(item);
+            } else if item == UNKNOWN_ITEM && m.unique && !m.catalog.is_listed() {
+                frame.start = FORGOTTEN;
+            }
+            let stack = x.push(frame, stack);
+            Some((between(machine, Gap::ArrayStart), stack))
         }
-        if next.is_empty() {
+        _ => {
+            let m = n.number.as_ref()?;
+            let wanted = x.list(set);
+            let start: Vec<u32> = (0..m.dfas.len() as u32)
+                .map(|d| {
+                    let used = m
+                        .leaves
+                        .iter()
+                        .any(|(g, at)| *at == d && wanted.contains(g));
+                    if used { 0 } else { DEAD }
+                })
+                .collect();
+            let state = if let [one] = *start {
+                one
+            } else {
+                x.add_list(&start)
+            };
+            let state = number_bytes::number_step(machine, node, state, byte, x)?;
+            Some((Top::Number { node, set, state }, stack))
+        }
+    }
+}
+
+pub(crate) fn between(machine: &Machine, gap: Gap) -> Top {
+    let space = match gap {
+        Gap::BeforeKey | Gap::BeforeFurther => machine.space().after_separator,
+        _ => machine.space().elsewhere,
+    };
+    Top::Gap { gap, space }
+}
+
+/// A value has ended and satisfies the goals `set`.
+fn close(machine: &Machine, set: u32, stack: u32, item: u32, x: &mut Scratch) -> Next {
+    if stack == 0 {
+        return Some((Top::End, 0));
+    }
+    let noted = x.note(stack);
+    let top = x.peek(noted);
+    let mut frame = top.frame;
+    let node = machine.node(frame.node);
+    if frame.is_object && plain_object::plain(machine, noted, x).is_some() {
+        // The name was let in by this thread alone.
+        frame.member = 0;
+        return Some((between(machine, Gap::AfterMember), x.push(frame, top.below)));
+    }
+    if frame.is_object {
+        let behind = object_steps::behind_member(machine, set, noted, x);
+        (frame.threads, frame.used) = (behind.threads, behind.used);
+        if frame.threads == EMPTY_LIST {
             return None;
         }
-        next.sort_unstable();
-        next.dedup();
-        if let [(0, 0)] = next[..] {
-            frame.threads = FIRST_THREAD;
-        } else {
-            let flat: Vec<u32> = next.iter().flat_map(|(t, e)| [*t, *e]).collect();
-            frame.threads = x.add_list(&flat);
-        }
-        let stack = x.push(frame, top.below);
-        Some((self.gap(Gap::AfterItem), stack))
+        frame.member = 0;
+        return Some((between(machine, Gap::AfterMember), x.push(frame, top.below)));
     }
-
-    fn gap_step(&self, gap: Gap, stack: u32, byte: u8, item: u32, x: &mut Scratch) -> Next {
-        match (gap, byte) {
-            (Gap::ObjectStart | Gap::BeforeKey, b'"') => {
-                let noted = x.note(stack);
-                if !self.some_name_may_come(noted, x) {
-                    return None;
-                }
-                let top = x.peek(noted);
-                let m = self.node(top.frame.node).object.as_ref()?;
-                let key = Key {
-                    state: 0,
-                    names: Span::all(m.names.list.len()),
-                    used: Span::all(x.seen.get(top.frame.seen).list.len()),
-                    partial: Partial::None,
-                    text: EMPTY_TEXT,
-                };
-                Some((Top::Key(key), stack))
-            }
-            (Gap::ObjectStart | Gap::AfterMember, b'}')
-            | (Gap::ArrayStart | Gap::AfterItem, b']') => {
-                let set = self.complete(stack, x);
-                if set == EMPTY_LIST {
-                    return None;
-                }
-                let below = x.frame(stack).below;
-                self.close(set, below, item, x)
-            }
-            (Gap::BeforeFurther, b'"') => {
-                if self.usable(Noted::told_by_key(stack), x).classes == 0 {
-                    return None;
-                }
-                let key = Key {
-                    state: 0,
-                    names: Span::NONE,
-                    used: Span::NONE,
-                    partial: Partial::None,
-                    text: EMPTY_TEXT,
-                };
-                Some((Top::Key(key), stack))
-            }
-            (Gap::AfterMember, b',') => {
-                let top = x.note(stack);
-                let some = self.some_name_may_come(top, x);
-                some.then(|| (self.gap(Gap::BeforeKey), stack))
-            }
-            (Gap::Colon, b':') => {
-                let noted = Noted::told_by_key(stack);
-                let top = x.peek(noted);
-                let m = self.node(top.frame.node).object.as_ref()?;
-                let member = m.member(top.frame.member);
-                let set = self.goals_of_member(noted, top.frame.member, x);
-                let value = Top::Value {
-                    node: member.node,
-                    set,
-                    space: self.space.after_separator,
-                };
-                (set != EMPTY_LIST).then_some((value, stack))
-            }
-            (Gap::AfterItem, b',') => {
-                // The text begins anew with an item of the outermost array.
-                let start = match x.frame(stack).frame.start {
-                    kept @ (0 | FORGOTTEN) => kept,
-                    _ if is_kept(item) => x.text_length(item),
-                    _ => 0,
-                };
-                self.item(stack, start, self.space.after_separator, x)
-            }
-            (Gap::ArrayStart, _) => {
-                let start = x.frame(stack).frame.start;
-                let (top, stack) = self.item(stack, start, NO_SPACE, x)?;
-                self.dispatch(top, stack, byte, item, x)
-            }
-            _ => None,
+    let room = machine.room(x.depth(stack));
+    let live = machine.live(room);
+    let held = x.list(set);
+    let threads = x.list(frame.threads);
+    let mut next: Vec<(u32, u32)> = Vec::new();
+    let m = node.array.as_ref()?;
+    let member = m.member(frame.pos);
+    let mut doubled = false;
+    if m.unique && item != UNKNOWN_ITEM && frame.start != FORGOTTEN {
+        let text = equality::canonical(&x.bytes(item, frame.start));
+        match x.seen.get(frame.seen).with_item(text) {
+            Some(seen) => frame.seen = x.seen.add(seen),
+            None => doubled = true,
         }
     }
+    let pos = m.behind(frame.pos);
+    frame.pos = pos;
+    for thread in threads_in(&threads) {
+        if doubled && m.threads[thread.id as usize].unique {
+            continue;
+        }
+        for c in member.of(thread.id) {
+            if has_goal(&held, c.goal)
+                && let Some(progress) = Live::raise(m, thread.id, thread.progress, c.take)
+                && live.array(m, thread.id, progress, pos)
+                && m.catalog
+                    .has_room(m, (thread.id, progress), pos, &x.seen.get(frame.seen).list)
+            {
+                next.push((thread.id, progress));
+            }
+        }
+    }
+    if next.is_empty() {
+        return None;
+    }
+    next.sort_unstable();
+    next.dedup();
+    if let [(0, 0)] = next[..] {
+        frame.threads = FIRST_THREAD;
+    } else {
+        let flat: Vec<u32> = next.iter().flat_map(|(t, e)| [*t, *e]).collect();
+        frame.threads = x.add_list(&flat);
+    }
+    let stack = x.push(frame, top.below);
+    Some((between(machine, Gap::AfterItem), stack))
+}
 
-    /// The goals that an array or object satisfies if it ends here.
-    pub(crate) fn complete(&self, stack: u32, x: &mut Scratch) -> u32 {
-        let frame = x.frame(stack).frame;
-        let node = self.node(frame.node);
-        let live = self.live(self.room(stack, x));
-        let threads = x.lists.get(frame.threads);
-        let mut goals: Vec<u32> = Vec::new();
-        if frame.is_object {
-            let Some(m) = node.object.as_ref() else {
-                return EMPTY_LIST;
+fn gap_step(machine: &Machine, gap: Gap, stack: u32, byte: u8, item: u32, x: &mut Scratch) -> Next {
+    match (gap, byte) {
+        (Gap::ObjectStart | Gap::BeforeKey, b'"') => {
+            let noted = x.note(stack);
+            if !plain_object::some_name_may_come(machine, noted, x) {
+                return None;
+            }
+            let top = x.peek(noted);
+            let m = machine.node(top.frame.node).object.as_ref()?;
+            let key = Key {
+                state: 0,
+                names: Span::all(m.names.list.len()),
+                used: Span::all(x.seen.get(top.frame.seen).list.len()),
+                partial: Partial::None,
+                text: EMPTY_TEXT,
             };
-            let used = x.lists.get(frame.used);
-            let at = ObjectAt::of(&frame, used, &[]);
-            for thread in threads_in(threads) {
-                if live.object_complete(m, thread.id, thread.progress, &at) {
-                    goals.push(m.threads[thread.id as usize].goal);
-                }
-            }
-        } else {
-            let Some(m) = node.array.as_ref() else {
-                return EMPTY_LIST;
-            };
-            for thread in threads_in(threads) {
-                if live.array_complete(m, thread.id, thread.progress, frame.pos) {
-                    goals.push(m.threads[thread.id as usize].goal);
-                }
-            }
+            Some((Top::Key(key), stack))
         }
-        goals.sort_unstable();
-        goals.dedup();
-        x.add_list(&goals)
+        (Gap::ObjectStart | Gap::AfterMember, b'}') | (Gap::ArrayStart | Gap::AfterItem, b']') => {
+            let set = complete(machine, stack, x);
+            if set == EMPTY_LIST {
+                return None;
+            }
+            let below = x.frame(stack).below;
+            close(machine, set, below, item, x)
+        }
+        (Gap::BeforeFurther, b'"') => {
+            if member_names::usable(machine, Noted::told_by_key(stack), x).classes == 0 {
+                return None;
+            }
+            let key = Key {
+                state: 0,
+                names: Span::NONE,
+                used: Span::NONE,
+                partial: Partial::None,
+                text: EMPTY_TEXT,
+            };
+            Some((Top::Key(key), stack))
+        }
+        (Gap::AfterMember, b',') => {
+            let top = x.note(stack);
+            let some = plain_object::some_name_may_come(machine, top, x);
+            some.then(|| (between(machine, Gap::BeforeKey), stack))
+        }
+        (Gap::Colon, b':') => {
+            let noted = Noted::told_by_key(stack);
+            let top = x.peek(noted);
+            let m = machine.node(top.frame.node).object.as_ref()?;
+            let member = m.member(top.frame.member);
+            let set = member_names::goals_of_member(machine, noted, top.frame.member, x);
+            let value = Top::Value {
+                node: member.node,
+                set,
+                space: machine.space().after_separator,
+            };
+            (set != EMPTY_LIST).then_some((value, stack))
+        }
+        (Gap::AfterItem, b',') => {
+            // The text begins anew with an item of the outermost array.
+            let start = match x.frame(stack).frame.start {
+                kept @ (0 | FORGOTTEN) => kept,
+                _ if is_kept(item) => x.text_length(item),
+                _ => 0,
+            };
+            next_item(machine, stack, start, machine.space().after_separator, x)
+        }
+        (Gap::ArrayStart, _) => {
+            let start = x.frame(stack).frame.start;
+            let (top, stack) = next_item(machine, stack, start, NO_SPACE, x)?;
+            dispatch(machine, top, stack, byte, item, x)
+        }
+        _ => None,
     }
+}
 
-    /// The next item of an array.
-    pub(crate) fn item(&self, stack: u32, start: u32, space: u32, x: &mut Scratch) -> Next {
-        let top = x.frame(stack);
-        let mut frame = top.frame;
-        frame.start = start;
-        let stack = if frame == top.frame {
-            stack
-        } else {
-            x.push(frame, top.below)
+/// The goals that an array or object satisfies if it ends here.
+pub(crate) fn complete(machine: &Machine, stack: u32, x: &mut Scratch) -> u32 {
+    let frame = x.frame(stack).frame;
+    let node = machine.node(frame.node);
+    let live = machine.live(machine.room(x.depth(stack)));
+    let threads = x.lists.get(frame.threads);
+    let mut goals: Vec<u32> = Vec::new();
+    if frame.is_object {
+        let Some(m) = node.object.as_ref() else {
+            return EMPTY_LIST;
         };
-        let m = self.node(frame.node).array.as_ref()?;
-        let room = self.room(stack, x);
-        let live = self.live(room);
-        let member = m.member(frame.pos);
-        let pos = m.behind(frame.pos);
-        let threads = x.lists.get(frame.threads);
-        let mut goals: Vec<u32> = Vec::new();
+        let used = x.lists.get(frame.used);
+        let at = frame.object_at(used, &[]);
         for thread in threads_in(threads) {
-            for c in member.of(thread.id) {
-                if !goals.contains(&c.goal)
-                    && live.fits(member, c.goal)
-                    && let Some(progress) = Live::raise(m, thread.id, thread.progress, c.take)
-                    && live.array(m, thread.id, progress, pos)
-                    && m.catalog.has_room(
-                        m,
-                        (thread.id, progress),
-                        pos,
-                        &x.seen.get(frame.seen).list,
-                    )
-                {
-                    goals.push(c.goal);
-                }
+            if live.object_complete(m, thread.id, thread.progress, &at) {
+                goals.push(m.threads[thread.id as usize].goal);
             }
         }
-        if goals.is_empty() {
-            return None;
-        }
-        goals.sort_unstable();
-        let value = Top::Value {
-            node: member.node,
-            set: x.add_list(&goals),
-            space,
+    } else {
+        let Some(m) = node.array.as_ref() else {
+            return EMPTY_LIST;
         };
-        Some((value, stack))
+        for thread in threads_in(threads) {
+            if live.array_complete(m, thread.id, thread.progress, frame.pos) {
+                goals.push(m.threads[thread.id as usize].goal);
+            }
+        }
     }
+    goals.sort_unstable();
+    goals.dedup();
+    x.add_list(&goals)
+}
+
+/// The next item of an array.
+pub(crate) fn next_item(
+    machine: &Machine,
+    stack: u32,
+    start: u32,
+    space: u32,
+    x: &mut Scratch,
+) -> Next {
+    let top = x.frame(stack);
+    let mut frame = top.frame;
+    frame.start = start;
+    let stack = if frame == top.frame {
+        stack
+    } else {
+        x.push(frame, top.below)
+    };
+    let m = machine.node(frame.node).array.as_ref()?;
+    let room = machine.room(x.depth(stack));
+    let live = machine.live(room);
+    let member = m.member(frame.pos);
+    let pos = m.behind(frame.pos);
+    let threads = x.lists.get(frame.threads);
+    let mut goals: Vec<u32> = Vec::new();
+    for thread in threads_in(threads) {
+        for c in member.of(thread.id) {
+            if !goals.contains(&c.goal)
+                && live.fits(member, c.goal)
+                && let Some(progress) = Live::raise(m, thread.id, thread.progress, c.take)
+                && live.array(m, thread.id, progress, pos)
+                && m.catalog
+                    .has_room(m, (thread.id, progress), pos, &x.seen.get(frame.seen).list)
+            {
+                goals.push(c.goal);
+            }
+        }
+    }
+    if goals.is_empty() {
+        return None;
+    }
+    goals.sort_unstable();
+    let value = Top::Value {
+        node: member.node,
+        set: x.add_list(&goals),
+        space,
+    };
+    Some((value, stack))
 }
 
 pub(crate) const UNITS: [&[u8]; 3] = [b"null", b"false", b"true"];

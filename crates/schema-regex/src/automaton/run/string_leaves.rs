@@ -1,7 +1,8 @@
 //! The inside of a string: which of the wanted goals it can still satisfy.
 
 use crate::automaton::machine::node::{Leaf, Span, StringMachine, has_goal};
-use crate::automaton::run::scratch::{Scratch, Str};
+use crate::automaton::run::config::Str;
+use crate::automaton::run::scratch::Scratch;
 use crate::automaton::run::string_bytes::{Partial, Sink};
 use crate::language::char_dfa::DEAD;
 

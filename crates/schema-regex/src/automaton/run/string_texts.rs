@@ -3,11 +3,12 @@
 
 use std::collections::{BinaryHeap, HashSet};
 
-use crate::automaton::SchemaAutomaton;
+use crate::automaton::machine::Machine;
 use crate::automaton::machine::node::{Leaf, Span, StringMachine};
+use crate::automaton::machine::sorted::TextSet;
+use crate::automaton::run::config::Str;
 use crate::automaton::run::equality::spelled;
-use crate::automaton::run::scratch::{Scratch, Str};
-use crate::automaton::run::sorted::TextSet;
+use crate::automaton::run::scratch::Scratch;
 use crate::automaton::run::string_bytes as text;
 use crate::automaton::run::string_bytes::{Partial, Sink};
 use crate::automaton::run::string_leaves::{leaf_live, leaf_state};
@@ -427,17 +428,15 @@ impl PartialOrd for Way {
     }
 }
 
-impl SchemaAutomaton {
-    /// The characters that a partial one may become, as sorted ranges; `None` where no
-    /// character has begun.
-    pub(crate) fn may_become(&self, partial: Partial) -> Option<Vec<(u32, u32)>> {
-        becoming(self.escapes, partial)
-    }
+/// The characters that a partial one may become, as sorted ranges; `None` where no
+/// character has begun.
+pub(crate) fn may_become(machine: &Machine, partial: Partial) -> Option<Vec<(u32, u32)>> {
+    becoming(machine.value_escapes(), partial)
+}
 
-    /// The same in the name of a member.
-    pub(crate) fn name_may_become(&self, partial: Partial) -> Option<Vec<(u32, u32)>> {
-        becoming(self.name_escapes, partial)
-    }
+/// The same in the name of a member.
+pub(crate) fn name_may_become(machine: &Machine, partial: Partial) -> Option<Vec<(u32, u32)>> {
+    becoming(machine.name_escapes(), partial)
 }
 
 fn becoming(escapes: Escapes, partial: Partial) -> Option<Vec<(u32, u32)>> {

@@ -1,152 +1,158 @@
 //! Characters inside a string or a name, as many at once as there are: most of what a
 //! guide commits. Walks go byte by byte, because they ask where each one leads.
 
-use crate::automaton::SchemaAutomaton;
+use crate::automaton::machine::Machine;
 use crate::automaton::machine::live::has_bit;
 use crate::automaton::machine::node::{ObjectMachine, StringMachine};
+use crate::automaton::run::config::{Config, EMPTY_TEXT, Key, NAMED, Str, Top, UNKNOWN, is_kept};
+use crate::automaton::run::member_names;
+use crate::automaton::run::plain_object;
 use crate::automaton::run::plain_object::name_lives;
-use crate::automaton::run::scratch::{
-    Config, EMPTY_TEXT, Key, NAMED, Noted, Scratch, Str, Top, UNKNOWN, is_kept,
-};
+use crate::automaton::run::scratch::{Noted, Scratch};
 use crate::automaton::run::state::State;
+use crate::automaton::run::step;
 use crate::automaton::run::string_bytes::Partial;
 use crate::automaton::run::string_leaves::string_live;
 use crate::language::char_dfa::{CharDfa, DEAD};
 use crate::language::clamped;
 
-impl SchemaAutomaton {
-    /// Whether bytes are text inside a string that may be any, which they leave as it is.
-    pub(crate) fn is_free_text(&self, state: &State, bytes: &[u8]) -> bool {
-        let Top::String { node, text, .. } = state.top else {
-            return false;
-        };
-        let string = self.node(node).string.as_ref();
-        text.partial == Partial::None
-            && string.is_some_and(|m| m.free.is_some())
-            && state.item().is_none()
-            && run(bytes).len() == bytes.len()
-    }
+/// Whether bytes are text inside a string that may be any, which they leave as it is.
+pub(crate) fn is_free_text(machine: &Machine, state: &State, bytes: &[u8]) -> bool {
+    let Top::String { node, text, .. } = state.top else {
+        return false;
+    };
+    let string = machine.node(node).string.as_ref();
+    text.partial == Partial::None
+        && string.is_some_and(|m| m.free.is_some())
+        && state.item().is_none()
+        && run(bytes).len() == bytes.len()
+}
 
-    /// Where bytes lead to.
-    ///
-    /// # Errors
-    ///
-    /// The place of the first byte that may not come.
-    pub(crate) fn read_on(
-        &self,
-        mut config: Config,
-        bytes: &[u8],
-        x: &mut Scratch,
-    ) -> Result<Config, usize> {
-        let mut at = 0;
-        let mut at_once = true;
-        while let Some(byte) = bytes.get(at) {
-            if at_once && is_between_characters(&config) {
-                let run = run(&bytes[at..]);
-                match self.behind_run(&config, run, x) {
-                    Some(top) => config.top = top,
-                    // Byte by byte it shows which one may not come.
-                    None => at_once = false,
-                }
-                if at_once && !run.is_empty() {
-                    at += run.len();
-                    continue;
-                }
+/// Where bytes lead to.
+///
+/// # Errors
+///
+/// The place of the first byte that may not come.
+pub(crate) fn read_on(
+    machine: &Machine,
+    mut config: Config,
+    bytes: &[u8],
+    x: &mut Scratch,
+) -> Result<Config, usize> {
+    let mut at = 0;
+    let mut at_once = true;
+    while let Some(byte) = bytes.get(at) {
+        if at_once && is_between_characters(&config) {
+            let run = run(&bytes[at..]);
+            match behind_run(machine, &config, run, x) {
+                Some(top) => config.top = top,
+                // Byte by byte it shows which one may not come.
+                None => at_once = false,
             }
-            config = self.next(config, *byte, x).ok_or(at)?;
-            at += 1;
+            if at_once && !run.is_empty() {
+                at += run.len();
+                continue;
+            }
         }
-        Ok(config)
+        config = step::next(machine, config, *byte, x).ok_or(at)?;
+        at += 1;
     }
+    Ok(config)
+}
 
-    /// Where the characters of a run lead to, from between two characters of a string or
-    /// a name: the same as one after another, because what lives behind the last of them
-    /// lived behind those before it. `None` where they may not come or where it takes
-    /// more to tell.
-    fn behind_run(&self, config: &Config, run: &str, x: &mut Scratch) -> Option<Top> {
-        match config.top {
-            Top::String { node, set, text } => {
-                let m = self.node(node).string.as_ref()?;
-                if m.free.is_some() || run.is_empty() {
-                    return Some(config.top);
+/// Where the characters of a run lead to, from between two characters of a string or
+/// a name: the same as one after another, because what lives behind the last of them
+/// lived behind those before it. `None` where they may not come or where it takes
+/// more to tell.
+fn behind_run(machine: &Machine, config: &Config, run: &str, x: &mut Scratch) -> Option<Top> {
+    match config.top {
+        Top::String { node, set, text } => {
+            let m = machine.node(node).string.as_ref()?;
+            if m.free.is_some() || run.is_empty() {
+                return Some(config.top);
+            }
+            let text = string_behind(m, text, run)?;
+            let top = Top::String { node, set, text };
+            string_live(m, set, &text, x).then_some(top)
+        }
+        Top::Key(_) if run.is_empty() => Some(config.top),
+        Top::Key(key) => {
+            let top = x.note(config.stack);
+            let frame = x.peek(top).frame;
+            let m = machine.node(frame.node).object.as_ref()?;
+            let state = match &m.keys {
+                Some(keys) => state_behind(&keys.dfa, key.state, run),
+                None => 0,
+            };
+            let names = key.names.go_on(run.as_bytes(), |i| &m.names.list[i].text);
+            let seen = &x.seen.get(frame.seen).list;
+            let used = key.used.go_on(run.as_bytes(), |i| seen.get(i));
+            let next = Key {
+                state,
+                names,
+                used,
+                ..key
+            };
+            if !plainly_lives(machine, m, &next, top, x) {
+                return None;
+            }
+            let text = match (key.text, names.is_none()) {
+                (UNKNOWN, _) => UNKNOWN,
+                (_, false) => NAMED,
+                (_, true) => {
+                    let text = spelt(machine, key, top, x).text;
+                    run.chars()
+                        .fold(text, |t, c| x.texts.append(t, u32::from(c)))
                 }
-                let text = string_behind(m, text, run)?;
-                let top = Top::String { node, set, text };
-                string_live(m, set, &text, x).then_some(top)
-            }
-            Top::Key(_) if run.is_empty() => Some(config.top),
-            Top::Key(key) => {
-                let top = x.note(config.stack);
-                let frame = x.peek(top).frame;
-                let m = self.node(frame.node).object.as_ref()?;
-                let state = match &m.keys {
-                    Some(keys) => state_behind(&keys.dfa, key.state, run),
-                    None => 0,
-                };
-                let names = key.names.go_on(run.as_bytes(), |i| &m.names.list[i].text);
-                let seen = &x.seen.get(frame.seen).list;
-                let used = key.used.go_on(run.as_bytes(), |i| seen.get(i));
-                let next = Key {
-                    state,
-                    names,
-                    used,
-                    ..key
-                };
-                if !self.plainly_lives(m, &next, top, x) {
-                    return None;
-                }
-                let text = match (key.text, names.is_none()) {
-                    (UNKNOWN, _) => UNKNOWN,
-                    (_, false) => NAMED,
-                    (_, true) => {
-                        let text = self.spelt(key, top, x).text;
-                        run.chars()
-                            .fold(text, |t, c| x.texts.append(t, u32::from(c)))
-                    }
-                };
-                Some(Top::Key(Key { text, ..next }))
-            }
-            _ => None,
+            };
+            Some(Top::Key(Key { text, ..next }))
         }
+        _ => None,
     }
+}
 
-    /// Whether some name that may come begins like an open one, as far as that is plain.
-    fn plainly_lives(&self, m: &ObjectMachine, key: &Key, top: Noted, x: &mut Scratch) -> bool {
-        let known = x
-            .usable
-            .get(top.stack() as usize)
-            .is_some_and(Option::is_some);
-        let lives = match self.plain(top, x).filter(|_| !known) {
-            Some(plain) => plain.lives(key, x),
-            None => {
-                let usable = self.usable(top, x);
-                let declared = |n: u32| has_bit(&usable.names, n);
-                name_lives(m, key, declared, |c| Some(usable.classes & (1 << c) != 0))
-            }
-        };
-        lives == Some(true)
-    }
-
-    /// The inside of a name in front of a byte that is read alone: what reads it adds to
-    /// the text of the name, or wants it at its end, if it is not a declared one.
-    pub(crate) fn spelt_for(&self, byte: u8, key: Key, top: Noted, x: &mut Scratch) -> Key {
-        let ends = byte == b'"' && key.partial == Partial::None;
-        match self.node(x.peek(top).frame.node).object.as_ref() {
-            Some(m) if ends && key.names.ends(|i| &m.names.list[i].text).is_some() => key,
-            _ => self.spelt(key, top, x),
+/// Whether some name that may come begins like an open one, as far as that is plain.
+fn plainly_lives(
+    machine: &Machine,
+    m: &ObjectMachine,
+    key: &Key,
+    top: Noted,
+    x: &mut Scratch,
+) -> bool {
+    let known = x
+        .usable
+        .get(top.stack() as usize)
+        .is_some_and(Option::is_some);
+    let lives = match plain_object::plain(machine, top, x).filter(|_| !known) {
+        Some(plain) => plain.lives(key, x),
+        None => {
+            let usable = member_names::usable(machine, top, x);
+            let declared = |n: u32| has_bit(&usable.names, n);
+            name_lives(m, key, declared, |c| Some(usable.classes & (1 << c) != 0))
         }
-    }
+    };
+    lives == Some(true)
+}
 
-    /// The inside of a name with its text spelt out.
-    fn spelt(&self, mut key: Key, top: Noted, x: &mut Scratch) -> Key {
-        if key.text == NAMED
-            && let Some(m) = self.node(x.peek(top).frame.node).object.as_ref()
-        {
-            let begun = key.names.begun(&m.names).chars();
-            key.text = begun.fold(EMPTY_TEXT, |t, c| x.texts.append(t, u32::from(c)));
-        }
-        key
+/// The inside of a name in front of a byte that is read alone: what reads it adds to
+/// the text of the name, or wants it at its end, if it is not a declared one.
+pub(crate) fn spelt_for(machine: &Machine, byte: u8, key: Key, top: Noted, x: &mut Scratch) -> Key {
+    let ends = byte == b'"' && key.partial == Partial::None;
+    match machine.node(x.peek(top).frame.node).object.as_ref() {
+        Some(m) if ends && key.names.ends(|i| &m.names.list[i].text).is_some() => key,
+        _ => spelt(machine, key, top, x),
     }
+}
+
+/// The inside of a name with its text spelt out.
+fn spelt(machine: &Machine, mut key: Key, top: Noted, x: &mut Scratch) -> Key {
+    if key.text == NAMED
+        && let Some(m) = machine.node(x.peek(top).frame.node).object.as_ref()
+    {
+        let begun = key.names.begun(&m.names).chars();
+        key.text = begun.fold(EMPTY_TEXT, |t, c| x.texts.append(t, u32::from(c)));
+    }
+    key
 }
 
 /// Whether a configuration is inside a string or a name, and not inside a character,

@@ -4,16 +4,23 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use crate::automaton::SchemaAutomaton;
+use crate::automaton::machine::Machine;
 use crate::automaton::machine::live::Live;
+use crate::automaton::machine::live::threads_in;
+use crate::automaton::machine::sorted::TextSet;
 use crate::automaton::run::begun::Exponents;
+use crate::automaton::run::config::{Config, FORGOTTEN, Gap, Top};
 use crate::automaton::run::equality::{begun_string, canonical_beginning, spelled, word_spelled};
+use crate::automaton::run::item_told_apart;
+use crate::automaton::run::member_names;
 use crate::automaton::run::number_bytes::number_state;
-use crate::automaton::run::scratch::{Config, FORGOTTEN, Gap, Noted, Scratch, Top, threads_in};
-use crate::automaton::run::sorted::TextSet;
+use crate::automaton::run::scratch::{Noted, Scratch};
+use crate::automaton::run::step;
 use crate::automaton::run::string_bytes::Partial;
 use crate::automaton::run::string_leaves::leaf_state;
+use crate::automaton::run::string_texts;
 use crate::automaton::run::string_texts::{Enough, LeafAt, spelt_behind};
+use crate::automaton::run::ways_on;
 use crate::automaton::run::ways_on::Tried;
 use crate::language::char_dfa::DEAD;
 
@@ -78,394 +85,403 @@ const MAX_TRIED: usize = 100_000;
 /// begins such a value, and few values have as many pieces.
 const TRIED_A_VALUE: usize = 1_000;
 
-impl SchemaAutomaton {
-    /// Whether text of any length, or more texts than anybody has said, may
-    /// come at once.
-    pub(crate) fn is_endless(&self, config: &Config, x: &mut Scratch) -> bool {
-        match config.top {
-            Top::Key(key) => {
-                let top = Noted::beside_masks(config.stack);
-                let classes = self.usable(top, x).classes;
-                let frame = x.peek(top).frame;
-                let Some(m) = &self.node(frame.node).object else {
+/// Whether text of any length, or more texts than anybody has said, may
+/// come at once.
+pub(crate) fn is_endless(machine: &Machine, config: &Config, x: &mut Scratch) -> bool {
+    match config.top {
+        Top::Key(key) => {
+            let top = Noted::beside_masks(config.stack);
+            let classes = member_names::usable(machine, top, x).classes;
+            let frame = x.peek(top).frame;
+            let Some(m) = &machine.node(frame.node).object else {
+                return false;
+            };
+            key.partial == Partial::None && classes != 0 && m.keys.is_none()
+        }
+        Top::Number { node, set, state } => {
+            let Some(m) = &machine.node(node).number else {
+                return false;
+            };
+            let begun = ways_on::open_number(config, x);
+            let wanted = x.lists.get(set);
+            let mut dfas = m.of(|goal| wanted.contains(&goal));
+            dfas.any(|(number, dfa)| {
+                let here = number_state(m, number, state, x);
+                here != DEAD && dfa.amount(here, &begun).is_none()
+            })
+        }
+        Top::String { node, set, text } => {
+            let Some(m) = machine.node(node).string.as_ref() else {
+                return false;
+            };
+            if m.free.is_some() {
+                return true;
+            }
+            // A character that has begun counts when it is complete.
+            let begun = u64::from(text.partial != Partial::None);
+            let wanted = x.lists.get(set);
+            m.leaves.iter().any(|l| {
+                if l.listed || !wanted.contains(&l.goal) {
                     return false;
-                };
-                key.partial == Partial::None && classes != 0 && m.keys.is_none()
-            }
-            Top::Number { node, set, state } => {
-                let Some(m) = &self.node(node).number else {
-                    return false;
-                };
-                let begun = self.open_number(config, x);
-                let wanted = x.lists.get(set);
-                let mut dfas = m.of(|goal| wanted.contains(&goal));
-                dfas.any(|(number, dfa)| {
-                    let here = number_state(m, number, state, x);
-                    here != DEAD && dfa.amount(here, &begun).is_none()
-                })
-            }
-            Top::String { node, set, text } => {
-                let Some(m) = self.node(node).string.as_ref() else {
-                    return false;
-                };
-                if m.free.is_some() {
-                    return true;
                 }
-                // A character that has begun counts when it is complete.
-                let begun = u64::from(text.partial != Partial::None);
-                let wanted = x.lists.get(set);
-                m.leaves.iter().any(|l| {
-                    if l.listed || !wanted.contains(&l.goal) {
-                        return false;
-                    }
-                    match l.dfa {
-                        None => l.max.is_none_or(|max| u64::from(text.length) + begun < max),
-                        Some(_) if begun != 0 || l.lengths.is_some() => false,
-                        Some(d) => m.dfas[d as usize].is_endless(leaf_state(m, l, text.state, x)),
-                    }
-                })
-            }
-            _ => false,
+                match l.dfa {
+                    None => l.max.is_none_or(|max| u64::from(text.length) + begun < max),
+                    Some(_) if begun != 0 || l.lengths.is_some() => false,
+                    Some(d) => m.dfas[d as usize].is_endless(leaf_state(m, l, text.state, x)),
+                }
+            })
         }
+        _ => false,
     }
+}
 
-    /// Whether the items that are open, one of which is threatened, can still
-    /// differ from those before them.
-    pub(crate) fn can_differ(&self, config: Config, threat: Threat, x: &mut Scratch) -> bool {
-        let between = matches!(
-            config.top,
-            Top::Gap {
-                gap: Gap::AfterItem | Gap::ArrayStart,
-                ..
-            }
-        );
-        // Behind an item there is always room, as far as its own array goes.
-        if (between && !threat.below) || self.is_endless(&config, x) {
-            return true;
+/// Whether the items that are open, one of which is threatened, can still
+/// differ from those before them.
+pub(crate) fn can_differ(
+    machine: &Machine,
+    config: Config,
+    threat: Threat,
+    x: &mut Scratch,
+) -> bool {
+    let between = matches!(
+        config.top,
+        Top::Gap {
+            gap: Gap::AfterItem | Gap::ArrayStart,
+            ..
         }
-        if let Some(known) = x.fresh.get(&config) {
-            return *known;
-        }
-        let searching = std::mem::replace(&mut x.searching, true);
-        let plain = match between || threat.below {
-            true => None,
-            false => self.scalar_differs(&config, x),
-        };
-        let answer = plain.unwrap_or_else(|| self.has_way_out(config, threat, x));
-        x.searching = searching;
-        x.fresh.insert(config, answer);
-        answer
+    );
+    // Behind an item there is always room, as far as its own array goes.
+    if (between && !threat.below) || is_endless(machine, &config, x) {
+        return true;
     }
+    if let Some(known) = x.fresh.get(&config) {
+        return *known;
+    }
+    let searching = std::mem::replace(&mut x.searching, true);
+    let plain = match between || threat.below {
+        true => None,
+        false => scalar_differs(machine, &config, x),
+    };
+    let answer = plain.unwrap_or_else(|| has_way_out(machine, config, threat, x));
+    x.searching = searching;
+    x.fresh.insert(config, answer);
+    answer
+}
 
-    /// What the items that are open may become.
-    pub(crate) fn threat(&self, config: &Config, x: &mut Scratch) -> Threat {
-        let mut at = config.stack;
-        let mut threat = Threat {
-            outermost: 0,
-            exists: false,
-            below: false,
-            barred: 0,
-            start: 0,
-        };
-        let exponents = self.exponents(config);
-        let is_between = matches!(
-            config.top,
-            Top::Gap {
-                gap: Gap::AfterItem | Gap::ArrayStart,
-                ..
-            }
-        );
-        while at != 0 {
-            let node = x.peek(Noted::beside_masks(at));
-            if node.frame.start == FORGOTTEN {
-                break;
-            }
-            if let Some(m) = self.unique_array(&node.frame) {
-                threat.outermost = node.depth;
-                threat.start = node.frame.start;
-                let is_open = at != config.stack || !is_between;
-                let critical = match is_open && m.catalog.is_listed() {
-                    true => self.item_choices(at, x).critical.clone(),
-                    false => TextSet::default(),
-                };
-                if node.frame.seen != 0 || !critical.is_empty() {
-                    let exists = x.may_be_one_before(config.item, &node.frame, exponents)
-                        || (!critical.is_empty()
-                            && x.begun(config.item, &node.frame)
-                                .may_be_one_of(&critical, exponents));
-                    if exists {
-                        threat.exists = true;
-                        threat.below |= at != config.stack;
-                        threat.barred += x.seen.get(node.frame.seen).list.len() + critical.len();
-                    }
+/// What the items that are open may become.
+pub(crate) fn threat_to(machine: &Machine, config: &Config, x: &mut Scratch) -> Threat {
+    let mut at = config.stack;
+    let mut threat = Threat {
+        outermost: 0,
+        exists: false,
+        below: false,
+        barred: 0,
+        start: 0,
+    };
+    let exponents = exponents(machine, config);
+    let is_between = matches!(
+        config.top,
+        Top::Gap {
+            gap: Gap::AfterItem | Gap::ArrayStart,
+            ..
+        }
+    );
+    while at != 0 {
+        let node = x.peek(Noted::beside_masks(at));
+        if node.frame.start == FORGOTTEN {
+            break;
+        }
+        if let Some(m) = item_told_apart::unique_array(machine, &node.frame) {
+            threat.outermost = node.depth;
+            threat.start = node.frame.start;
+            let is_open = at != config.stack || !is_between;
+            let critical = match is_open && m.catalog.is_listed() {
+                true => item_choices(machine, at, x).critical.clone(),
+                false => TextSet::default(),
+            };
+            if node.frame.seen != 0 || !critical.is_empty() {
+                let exists = x.may_be_one_before(config.item, &node.frame, exponents)
+                    || (!critical.is_empty()
+                        && x.begun(config.item, &node.frame)
+                            .may_be_one_of(&critical, exponents));
+                if exists {
+                    threat.exists = true;
+                    threat.below |= at != config.stack;
+                    threat.barred += x.seen.get(node.frame.seen).list.len() + critical.len();
                 }
             }
-            at = node.below;
         }
-        threat
+        at = node.below;
     }
+    threat
+}
 
-    /// Whether the number that is open, if it is one, may have an exponent.
-    fn exponents(&self, config: &Config) -> Exponents {
-        let Top::Number { node, .. } = config.top else {
-            return Exponents::Some;
-        };
-        let dfas = self.node(node).number.iter().flat_map(|m| m.dfas.iter());
-        match dfas.into_iter().any(|dfa| dfa.amounts().has_exponents) {
-            true => Exponents::Some,
-            false => Exponents::None,
-        }
+/// Whether the number that is open, if it is one, may have an exponent.
+fn exponents(machine: &Machine, config: &Config) -> Exponents {
+    let Top::Number { node, .. } = config.top else {
+        return Exponents::Some;
+    };
+    let dfas = machine.node(node).number.iter().flat_map(|m| m.dfas.iter());
+    match dfas.into_iter().any(|dfa| dfa.amounts().has_exponents) {
+        true => Exponents::Some,
+        false => Exponents::None,
     }
+}
 
-    /// The choices that are left for the item that is open, or comes next, in an array
-    /// whose items must differ.
-    pub(crate) fn item_choices(&self, stack: u32, x: &mut Scratch) -> Arc<ItemChoices> {
-        if let Some(known) = x.item_choices.get(&stack) {
-            return Arc::clone(known);
-        }
-        let made = Arc::new(self.made_item_choices(stack, x));
-        x.item_choices.insert(stack, Arc::clone(&made));
-        made
+/// The choices that are left for the item that is open, or comes next, in an array
+/// whose items must differ.
+pub(crate) fn item_choices(machine: &Machine, stack: u32, x: &mut Scratch) -> Arc<ItemChoices> {
+    if let Some(known) = x.item_choices.get(&stack) {
+        return Arc::clone(known);
     }
+    let made = Arc::new(made_item_choices(machine, stack, x));
+    x.item_choices.insert(stack, Arc::clone(&made));
+    made
+}
 
-    fn made_item_choices(&self, stack: u32, x: &mut Scratch) -> ItemChoices {
-        let mut out = ItemChoices {
-            all: Vec::new(),
-            critical: TextSet::default(),
-        };
-        let frame = x.peek(Noted::beside_masks(stack)).frame;
-        let Some(m) = self.node(frame.node).array.as_deref() else {
-            return out;
-        };
-        let live = self.live(self.room(stack, x));
-        let member = m.member(frame.pos);
-        let after = m.behind(frame.pos);
-        let seen = &x.seen.get(frame.seen).list;
-        let mut critical: Vec<Arc<str>> = Vec::new();
-        for thread in threads_in(x.lists.get(frame.threads)) {
-            for c in member.of(thread.id) {
-                let Some(progress) = Live::raise(m, thread.id, thread.progress, c.take) else {
-                    continue;
-                };
-                if !live.fits(member, c.goal) || !live.array(m, thread.id, progress, after) {
-                    continue;
-                }
-                let Some(mut barred) = m.catalog.critical(m, (thread.id, progress), after, seen)
-                else {
-                    continue;
-                };
-                barred.sort_unstable();
-                critical.extend(barred.iter().cloned());
-                out.all.push(ItemChoice {
-                    goal: c.goal,
-                    unique: m.threads[thread.id as usize].unique,
-                    critical: TextSet::of(barred),
-                });
-            }
-        }
-        critical.sort_unstable();
-        critical.dedup();
-        out.critical = TextSet::of(critical);
-        out
-    }
-
-    /// Whether a scalar that is open, or any value that comes next, can be an item that
-    /// is not barred: `None` where that is not plain.
-    fn scalar_differs(&self, config: &Config, x: &mut Scratch) -> Option<bool> {
-        let frame = x.peek(Noted::beside_masks(config.stack)).frame;
-        let m = self.unique_array(&frame)?;
-        let choices = self.item_choices(config.stack, x);
-        let seen = x.seen.get(frame.seen).list.clone();
-        let is_barred = |choice: &ItemChoice, value: &str| choice.bars(value, &seen);
-        match config.top {
-            Top::Value { set, .. } => {
-                let wanted = x.list(set);
-                let at = m.place(frame.pos.into());
-                let mut is_plain = true;
-                for choice in choices.all.iter().filter(|c| wanted.contains(&c.goal)) {
-                    let barred = seen.len() + choice.critical.len();
-                    if !choice.unique || m.catalog.least(at, choice.goal) > barred as u64 {
-                        return Some(true);
-                    }
-                    match m.catalog.values(at, choice.goal) {
-                        Some(mut values) => {
-                            if values.any(|value| !is_barred(choice, value)) {
-                                return Some(true);
-                            }
-                        }
-                        None => is_plain = false,
-                    }
-                }
-                is_plain.then_some(false)
-            }
-            Top::String { node, set, text } => {
-                let strings = self.node(node).string.clone()?;
-                let wanted = x.list(set);
-                let begun = begun_string(&x.open_bytes(config.item, frame.start));
-                let before = spelled(&begun);
-                let before = before.strip_suffix('"').unwrap_or_default();
-                let alike = seen.beginning_with(before).len();
-                let next = self.may_become(text.partial);
-                for (id, leaf) in strings.leaves.iter().enumerate() {
-                    if !wanted.contains(&leaf.goal) {
-                        continue;
-                    }
-                    let at = LeafAt::new(&strings, id, text, x);
-                    if !at.is_live() {
-                        continue;
-                    }
-                    for choice in choices.all.iter().filter(|c| c.goal == leaf.goal) {
-                        let barred = alike + choice.critical.len() + at.excluded();
-                        let least = at.least(next.as_deref());
-                        if !choice.unique || least.is_none_or(|n| n > barred as u64) {
-                            return Some(true);
-                        }
-                        let found = at.each(next.as_deref(), barred + 1, &mut |rest| {
-                            let value = spelled(&(begun.clone() + rest));
-                            if is_barred(choice, &value) {
-                                return Enough::No;
-                            }
-                            let bytes = spelt_behind(text.partial, rest);
-                            let mut bytes = bytes.iter();
-                            let end = bytes.try_fold(*config, |at, b| self.next(at, *b, x));
-                            match end {
-                                Some(_) => Enough::Yes,
-                                None => Enough::No,
-                            }
-                        });
-                        if found == Enough::Yes {
-                            return Some(true);
-                        }
-                    }
-                }
-                Some(false)
-            }
-            Top::Number { node, set, state } => {
-                let numbers = self.node(node).number.clone()?;
-                let wanted = x.list(set);
-                let begun = self.open_number(config, x);
-                if begun.contains(['e', 'E']) {
-                    return None;
-                }
-                let white = self.space.finish(self.space.elsewhere);
-                for (goal, dfa) in &*numbers.leaves {
-                    let here = number_state(&numbers, *dfa, state, x);
-                    if !wanted.contains(goal) || here == DEAD {
-                        continue;
-                    }
-                    let dfa = &numbers.dfas[*dfa as usize];
-                    for choice in choices.all.iter().filter(|c| c.goal == *goal) {
-                        let barred = seen.len() + choice.critical.len();
-                        let amount = dfa.amount(here, &begun);
-                        if !choice.unique || amount.is_none_or(|n| n > barred as u64) {
-                            return Some(true);
-                        }
-                        for text in dfa.texts_after(here, &begun, barred + 1) {
-                            let value = word_spelled(&(begun.clone() + &text));
-                            if is_barred(choice, &value) {
-                                continue;
-                            }
-                            let mut bytes = text.as_bytes().iter().chain(&white);
-                            let end = bytes.try_fold(*config, |at, b| self.next(at, *b, x));
-                            let ends = |at: Config, x: &mut Scratch| {
-                                b"],".iter().any(|b| self.next(at, *b, x).is_some())
-                            };
-                            if end.is_some_and(|at| ends(at, x)) {
-                                return Some(true);
-                            }
-                        }
-                    }
-                }
-                Some(false)
-            }
-            _ => None,
-        }
-    }
-
-    /// Whether a configuration is behind the item of an array of a depth.
-    fn is_after(&self, config: &Config, depth: u32, x: &Scratch) -> bool {
-        let is_next = matches!(
-            config.top,
-            Top::Value { .. }
-                | Top::Gap {
-                    gap: Gap::AfterItem,
-                    ..
-                }
-        );
-        let here = x.depth(config.stack);
-        matches!(config.top, Top::End) || here < depth || (is_next && here == depth)
-    }
-
-    /// Says whether there is a way to where what is open is settled. Mostly one of the first few
-    /// values leads there, so that these are tried before as many as are barred.
-    fn has_way_out(&self, config: Config, threat: Threat, x: &mut Scratch) -> bool {
-        let found = self.search_out(config, threat, Sought::Among(FEW_VALUES), x);
-        let found = found.or_else(|| self.search_out(config, threat, Sought::Existence, x));
-        found.is_some()
-    }
-
-    /// A way to where what is open is settled, or its item is behind it.
-    pub(crate) fn way_out(&self, config: Config, threat: Threat, x: &mut Scratch) -> Option<Tried> {
-        self.search_out(config, threat, Sought::Text, x)
-    }
-
-    /// The same. All ways are tried, by one spelling of each value; each leads to another value, so
-    /// that one more than are barred are enough.
-    fn search_out(
-        &self,
-        config: Config,
-        threat: Threat,
-        sought: Sought,
-        x: &mut Scratch,
-    ) -> Option<Tried> {
-        let from = threat.start;
-        let max_tried = MAX_TRIED + threat.barred.saturating_mul(TRIED_A_VALUE);
-        let mut todo = vec![Tried::new(config)];
-        let mut met = HashSet::new();
-        let mut tried = 0;
-        while let Some(at) = todo.pop() {
-            let begun = self.begun(&at.config, from, x);
-            if !met.insert((at.config.top, at.config.stack, begun)) {
+fn made_item_choices(machine: &Machine, stack: u32, x: &mut Scratch) -> ItemChoices {
+    let mut out = ItemChoices {
+        all: Vec::new(),
+        critical: TextSet::default(),
+    };
+    let frame = x.peek(Noted::beside_masks(stack)).frame;
+    let Some(m) = machine.node(frame.node).array.as_deref() else {
+        return out;
+    };
+    let live = machine.live(machine.room(x.depth(stack)));
+    let member = m.member(frame.pos);
+    let after = m.behind(frame.pos);
+    let seen = &x.seen.get(frame.seen).list;
+    let mut critical: Vec<Arc<str>> = Vec::new();
+    for thread in threads_in(x.lists.get(frame.threads)) {
+        for c in member.of(thread.id) {
+            let Some(progress) = Live::raise(m, thread.id, thread.progress, c.take) else {
+                continue;
+            };
+            if !live.fits(member, c.goal) || !live.array(m, thread.id, progress, after) {
                 continue;
             }
-            // Values without end come next, of which a finite number is barred.
-            if sought != Sought::Text && self.begins_endless(&at.config, x) {
-                return Some(at);
-            }
-            let most = match sought {
-                Sought::Among(few) => few,
-                _ => threat.barred + 1 + self.barred_by_arrays(at.config.stack, x),
+            let Some(mut barred) = m.catalog.critical(m, (thread.id, progress), after, seen) else {
+                continue;
             };
-            let mut ways = self.ways(&at, most, x);
-            tried += ways.len();
-            let out = ways.iter().position(|to| {
-                let to = &to.config;
-                self.is_after(to, threat.outermost, x)
-                    || self.is_endless(to, x)
-                    // What is open now is open there, too, and differs.
-                    || (x.depth(to.stack) >= x.depth(config.stack) && !self.threat(to, x).exists)
+            barred.sort_unstable();
+            critical.extend(barred.iter().cloned());
+            out.all.push(ItemChoice {
+                goal: c.goal,
+                unique: m.threads[thread.id as usize].unique,
+                critical: TextSet::of(barred),
             });
-            if let Some(out) = out {
-                return Some(ways.swap_remove(out));
+        }
+    }
+    critical.sort_unstable();
+    critical.dedup();
+    out.critical = TextSet::of(critical);
+    out
+}
+
+/// Whether a scalar that is open, or any value that comes next, can be an item that
+/// is not barred: `None` where that is not plain.
+fn scalar_differs(machine: &Machine, config: &Config, x: &mut Scratch) -> Option<bool> {
+    let frame = x.peek(Noted::beside_masks(config.stack)).frame;
+    let m = item_told_apart::unique_array(machine, &frame)?;
+    let choices = item_choices(machine, config.stack, x);
+    let seen = x.seen.get(frame.seen).list.clone();
+    let is_barred = |choice: &ItemChoice, value: &str| choice.bars(value, &seen);
+    match config.top {
+        Top::Value { set, .. } => {
+            let wanted = x.list(set);
+            let at = m.place(frame.pos.into());
+            let mut is_plain = true;
+            for choice in choices.all.iter().filter(|c| wanted.contains(&c.goal)) {
+                let barred = seen.len() + choice.critical.len();
+                if !choice.unique || m.catalog.least(at, choice.goal) > barred as u64 {
+                    return Some(true);
+                }
+                match m.catalog.values(at, choice.goal) {
+                    Some(mut values) => {
+                        if values.any(|value| !is_barred(choice, value)) {
+                            return Some(true);
+                        }
+                    }
+                    None => is_plain = false,
+                }
             }
-            if tried > max_tried {
+            is_plain.then_some(false)
+        }
+        Top::String { node, set, text } => {
+            let strings = machine.node(node).string.clone()?;
+            let wanted = x.list(set);
+            let begun = begun_string(&x.open_bytes(config.item, frame.start));
+            let before = spelled(&begun);
+            let before = before.strip_suffix('"').unwrap_or_default();
+            let alike = seen.beginning_with(before).len();
+            let next = string_texts::may_become(machine, text.partial);
+            for (id, leaf) in strings.leaves.iter().enumerate() {
+                if !wanted.contains(&leaf.goal) {
+                    continue;
+                }
+                let at = LeafAt::new(&strings, id, text, x);
+                if !at.is_live() {
+                    continue;
+                }
+                for choice in choices.all.iter().filter(|c| c.goal == leaf.goal) {
+                    let barred = alike + choice.critical.len() + at.excluded();
+                    let least = at.least(next.as_deref());
+                    if !choice.unique || least.is_none_or(|n| n > barred as u64) {
+                        return Some(true);
+                    }
+                    let found = at.each(next.as_deref(), barred + 1, &mut |rest| {
+                        let value = spelled(&(begun.clone() + rest));
+                        if is_barred(choice, &value) {
+                            return Enough::No;
+                        }
+                        let bytes = spelt_behind(text.partial, rest);
+                        let mut bytes = bytes.iter();
+                        let end = bytes.try_fold(*config, |at, b| step::next(machine, at, *b, x));
+                        match end {
+                            Some(_) => Enough::Yes,
+                            None => Enough::No,
+                        }
+                    });
+                    if found == Enough::Yes {
+                        return Some(true);
+                    }
+                }
+            }
+            Some(false)
+        }
+        Top::Number { node, set, state } => {
+            let numbers = machine.node(node).number.clone()?;
+            let wanted = x.list(set);
+            let begun = ways_on::open_number(config, x);
+            if begun.contains(['e', 'E']) {
                 return None;
             }
-            todo.extend(ways.into_iter().rev());
+            let white = machine.space().finish(machine.space().elsewhere);
+            for (goal, dfa) in &*numbers.leaves {
+                let here = number_state(&numbers, *dfa, state, x);
+                if !wanted.contains(goal) || here == DEAD {
+                    continue;
+                }
+                let dfa = &numbers.dfas[*dfa as usize];
+                for choice in choices.all.iter().filter(|c| c.goal == *goal) {
+                    let barred = seen.len() + choice.critical.len();
+                    let amount = dfa.amount(here, &begun);
+                    if !choice.unique || amount.is_none_or(|n| n > barred as u64) {
+                        return Some(true);
+                    }
+                    for text in dfa.texts_after(here, &begun, barred + 1) {
+                        let value = word_spelled(&(begun.clone() + &text));
+                        if is_barred(choice, &value) {
+                            continue;
+                        }
+                        let mut bytes = text.as_bytes().iter().chain(&white);
+                        let end = bytes.try_fold(*config, |at, b| step::next(machine, at, *b, x));
+                        let ends = |at: Config, x: &mut Scratch| {
+                            b"],"
+                                .iter()
+                                .any(|b| step::next(machine, at, *b, x).is_some())
+                        };
+                        if end.is_some_and(|at| ends(at, x)) {
+                            return Some(true);
+                        }
+                    }
+                }
+            }
+            Some(false)
         }
-        None
+        _ => None,
     }
+}
 
-    /// The text of the items that are open behind a place, whatever the spelling.
-    fn begun(&self, config: &Config, from: u32, x: &mut Scratch) -> String {
-        canonical_beginning(&x.open_bytes(config.item, from))
-    }
+/// Whether a configuration is behind the item of an array of a depth.
+fn is_after(config: &Config, depth: u32, x: &Scratch) -> bool {
+    let is_next = matches!(
+        config.top,
+        Top::Value { .. }
+            | Top::Gap {
+                gap: Gap::AfterItem,
+                ..
+            }
+    );
+    let here = x.depth(config.stack);
+    matches!(config.top, Top::End) || here < depth || (is_next && here == depth)
+}
 
-    /// Bytes to try where nothing better is known. What ends things comes first.
-    pub(crate) fn bytes_to_try(&self, config: &Config) -> Vec<u8> {
-        match config.top {
-            Top::String { .. } | Top::Key(_) => b"\"".iter().copied().chain(0x20..=0xFF).collect(),
-            _ => b"]}\",:tfn0123456789.-+eE[{ \t\n\r".to_vec(),
+/// Says whether there is a way to where what is open is settled. Mostly one of the first few
+/// values leads there, so that these are tried before as many as are barred.
+fn has_way_out(machine: &Machine, config: Config, threat: Threat, x: &mut Scratch) -> bool {
+    let found = search_out(machine, config, threat, Sought::Among(FEW_VALUES), x);
+    let found = found.or_else(|| search_out(machine, config, threat, Sought::Existence, x));
+    found.is_some()
+}
+
+/// A way to where what is open is settled, or its item is behind it.
+pub(crate) fn way_out(
+    machine: &Machine,
+    config: Config,
+    threat: Threat,
+    x: &mut Scratch,
+) -> Option<Tried> {
+    search_out(machine, config, threat, Sought::Text, x)
+}
+
+/// The same. All ways are tried, by one spelling of each value; each leads to another value, so
+/// that one more than are barred are enough.
+fn search_out(
+    machine: &Machine,
+    config: Config,
+    threat: Threat,
+    sought: Sought,
+    x: &mut Scratch,
+) -> Option<Tried> {
+    let from = threat.start;
+    let max_tried = MAX_TRIED + threat.barred.saturating_mul(TRIED_A_VALUE);
+    let mut todo = vec![Tried::new(config)];
+    let mut met = HashSet::new();
+    let mut tried = 0;
+    while let Some(at) = todo.pop() {
+        let begun = begun(&at.config, from, x);
+        if !met.insert((at.config.top, at.config.stack, begun)) {
+            continue;
         }
+        // Values without end come next, of which a finite number is barred.
+        if sought != Sought::Text && ways_on::begins_endless(machine, &at.config, x) {
+            return Some(at);
+        }
+        let most = match sought {
+            Sought::Among(few) => few,
+            _ => threat.barred + 1 + ways_on::barred_by_arrays(machine, at.config.stack, x),
+        };
+        let mut ways = ways_on::ways(machine, &at, most, x);
+        tried += ways.len();
+        let out = ways.iter().position(|to| {
+            let to = &to.config;
+            is_after(to, threat.outermost, x)
+                || is_endless(machine, to, x)
+                // What is open now is open there, too, and differs.
+                || (x.depth(to.stack) >= x.depth(config.stack) && !threat_to(machine, to, x).exists)
+        });
+        if let Some(out) = out {
+            return Some(ways.swap_remove(out));
+        }
+        if tried > max_tried {
+            return None;
+        }
+        todo.extend(ways.into_iter().rev());
+    }
+    None
+}
+
+/// The text of the items that are open behind a place, whatever the spelling.
+fn begun(config: &Config, from: u32, x: &mut Scratch) -> String {
+    canonical_beginning(&x.open_bytes(config.item, from))
+}
+
+/// Bytes to try where nothing better is known. What ends things comes first.
+pub(crate) fn bytes_to_try(config: &Config) -> Vec<u8> {
+    match config.top {
+        Top::String { .. } | Top::Key(_) => b"\"".iter().copied().chain(0x20..=0xFF).collect(),
+        _ => b"]}\",:tfn0123456789.-+eE[{ \t\n\r".to_vec(),
     }
 }

@@ -3,13 +3,20 @@
 
 use std::collections::HashSet;
 
-use crate::automaton::SchemaAutomaton;
+use crate::automaton::machine::Machine;
 use crate::automaton::machine::live::has_bit;
+use crate::automaton::machine::live::threads_in;
 use crate::automaton::machine::node::LOOSE;
+use crate::automaton::machine::white_space::NO_SPACE;
+use crate::automaton::run::config::{Config, Gap, Key, Top};
 use crate::automaton::run::equality::canonical;
+use crate::automaton::run::item_told_apart;
+use crate::automaton::run::member_names;
 use crate::automaton::run::number_bytes::number_state;
-use crate::automaton::run::scratch::{Config, Gap, Key, Noted, Scratch, Top, threads_in};
+use crate::automaton::run::scratch::{Noted, Scratch};
+use crate::automaton::run::step;
 use crate::automaton::run::step::UNITS;
+use crate::automaton::run::string_texts;
 use crate::automaton::run::string_texts::{Enough, Words, each_text, spelt_behind};
 use crate::language::char_dfa::DEAD;
 use crate::normal::alternative::Kind;
@@ -40,344 +47,384 @@ impl Tried {
     }
 }
 
-impl SchemaAutomaton {
-    /// All ways on, or of those that differ in one scalar or name `most` at least. What
-    /// ends things comes first. Steps are taken as a search takes them.
-    pub(crate) fn ways(&self, from: &Tried, most: usize, x: &mut Scratch) -> Vec<Tried> {
-        let mut out = Vec::new();
-        let config = from.config;
-        match config.top {
-            Top::End => {}
-            Top::Unit { word, at, .. } => {
-                self.way(from, &UNITS[word as usize][at as usize..], &mut out, x);
-            }
-            Top::Value { node, set, space } => {
-                let white = self.space.finish(space);
-                self.value_ways(from, &white, (node, set), most, &mut out, x);
-            }
-            Top::Number { .. } => self.numbers_on(from, most, &mut out, x),
-            Top::String { node, set, text } => {
-                let Some(m) = self.node(node).string.clone() else {
-                    return out;
-                };
-                let wanted = x.list(set);
-                let next = self.may_become(text.partial);
-                let mut pieces: Vec<Vec<u8>> = Vec::new();
-                each_text(&m, &wanted, (text, next.as_deref()), most, x, &mut |rest| {
-                    pieces.push(spelt_behind(text.partial, rest));
-                    match pieces.len() < most {
-                        true => Enough::No,
-                        false => Enough::Yes,
-                    }
-                });
-                for piece in pieces {
-                    self.way(from, &piece, &mut out, x);
-                }
-            }
-            Top::Key(key) => self.names_on(from, b"", key, most, &mut out, x),
-            Top::Gap { gap, space } => {
-                let white = self.space.finish(space);
-                self.gap_ways(from, gap, white, most, &mut out, x);
-            }
+/// All ways on, or of those that differ in one scalar or name `most` at least. What
+/// ends things comes first. Steps are taken as a search takes them.
+pub(crate) fn ways(machine: &Machine, from: &Tried, most: usize, x: &mut Scratch) -> Vec<Tried> {
+    let mut out = Vec::new();
+    let config = from.config;
+    match config.top {
+        Top::End => {}
+        Top::Unit { word, at, .. } => {
+            way(
+                machine,
+                from,
+                &UNITS[word as usize][at as usize..],
+                &mut out,
+                x,
+            );
         }
-        out
-    }
-
-    /// At most how many values the open arrays bar whose items must differ.
-    pub(crate) fn barred_by_arrays(&self, stack: u32, x: &Scratch) -> usize {
-        let mut at = stack;
-        let mut barred = 0;
-        while at != 0 {
-            let node = x.peek(Noted::beside_masks(at));
-            if let Some(m) = self.unique_array(&node.frame) {
-                barred += x.seen.get(node.frame.seen).list.len() + m.catalog.all.len();
-            }
-            at = node.below;
+        Top::Value { node, set, space } => {
+            let white = machine.space().finish(space);
+            value_ways(machine, from, &white, (node, set), most, &mut out, x);
         }
-        barred
-    }
-
-    /// Adds the way by some bytes, if there is one.
-    fn way(&self, from: &Tried, bytes: &[u8], out: &mut Vec<Tried>, x: &mut Scratch) {
-        let mut config = from.config;
-        for byte in bytes {
-            match self.next(config, *byte, x) {
-                Some(next) => config = next,
-                None => return,
-            }
-        }
-        let mut text = from.text.clone();
-        text.extend_from_slice(bytes);
-        let depth = x.depth(config.stack);
-        let mut floors = from.floors.clone();
-        let opened = depth > x.depth(from.config.stack);
-        floors.retain(|(at, _)| *at < depth + u32::from(!opened));
-        out.push(Tried {
-            config,
-            text,
-            floors,
-        });
-    }
-
-    /// The ways into a value.
-    fn value_ways(
-        &self,
-        from: &Tried,
-        white: &[u8],
-        (node, set): (u32, u32),
-        most: usize,
-        out: &mut Vec<Tried>,
-        x: &mut Scratch,
-    ) {
-        let n = self.node(node);
-        let wanted = x.list(set);
-        let mut pieces: Vec<Vec<u8>> = Vec::new();
-        if let Some(m) = &n.number {
-            let mut met = HashSet::new();
-            for (_, dfa) in m.of(|goal| wanted.contains(&goal)) {
-                for text in dfa.texts_after(0, "", most) {
-                    if met.insert(canonical(text.as_bytes())) {
-                        pieces.push(text.into_bytes());
-                    }
-                }
-            }
-        }
-        let others = [
-            (Kind::Null, UNITS[0]),
-            (Kind::False, UNITS[1]),
-            (Kind::True, UNITS[2]),
-            (Kind::String, b"\""),
-            (Kind::Array, b"["),
-            (Kind::Object, b"{"),
-        ];
-        for (kind, piece) in others {
-            if n.may_be(kind, |goal| wanted.contains(&goal)) {
-                pieces.push(piece.to_vec());
-            }
-        }
-        for piece in pieces {
-            self.way(from, &[white, &piece].concat(), out, x);
-        }
-    }
-
-    /// The number that is open, as far as it was read.
-    pub(crate) fn open_number(&self, config: &Config, x: &Scratch) -> String {
-        let mut at = config.item;
-        let mut bytes = Vec::new();
-        while let Some(byte) = x.last_byte(at)
-            && b"0123456789+-.eE".contains(&byte)
-        {
-            bytes.push(byte);
-            at = x.text_before(at);
-        }
-        bytes.reverse();
-        String::from_utf8(bytes).unwrap_or_default()
-    }
-
-    /// Texts that make a number of what is open, each another value.
-    pub(crate) fn number_texts(&self, config: &Config, most: usize, x: &Scratch) -> Vec<String> {
-        let Top::Number { node, set, state } = config.top else {
-            return Vec::new();
-        };
-        let Some(m) = &self.node(node).number else {
-            return Vec::new();
-        };
-        let begun = self.open_number(config, x);
-        let wanted = x.lists.get(set);
-        let mut met = HashSet::new();
-        let mut out = Vec::new();
-        for (number, dfa) in m.of(|goal| wanted.contains(&goal)) {
-            let here = number_state(m, number, state, x);
-            if here == DEAD {
-                continue;
-            }
-            for text in dfa.texts_after(here, &begun, most) {
-                if met.insert(canonical((begun.clone() + &text).as_bytes())) {
-                    out.push(text);
-                }
-            }
-        }
-        out
-    }
-
-    /// A number and what ends it, in an array or object.
-    fn numbers_on(&self, from: &Tried, most: usize, out: &mut Vec<Tried>, x: &mut Scratch) {
-        if from.config.stack == 0 {
-            return;
-        }
-        let white = self.space.finish(self.space.elsewhere);
-        for text in self.number_texts(&from.config, most, x) {
-            for end in [b"]", b"}", b","] {
-                let piece = [text.as_bytes(), &white, end].concat();
-                self.way(from, &piece, out, x);
-            }
-        }
-    }
-
-    fn gap_ways(
-        &self,
-        from: &Tried,
-        gap: Gap,
-        white: Vec<u8>,
-        most: usize,
-        out: &mut Vec<Tried>,
-        x: &mut Scratch,
-    ) {
-        let config = from.config;
-        let with = |byte: u8| [&white[..], &[byte]].concat();
-        match gap {
-            Gap::Colon => self.way(from, &with(b':'), out, x),
-            Gap::ArrayStart => {
-                self.way(from, &with(b']'), out, x);
-                let start = x.frame(config.stack).frame.start;
-                let item = self.item(
-                    config.stack,
-                    start,
-                    crate::automaton::machine::white_space::NO_SPACE,
-                    x,
-                );
-                if let Some((Top::Value { node, set, .. }, _)) = item {
-                    self.value_ways(from, &white, (node, set), most, out, x);
-                }
-            }
-            Gap::AfterItem => {
-                self.way(from, &with(b']'), out, x);
-                self.way(from, &with(b','), out, x);
-            }
-            Gap::ObjectStart | Gap::AfterMember => {
-                self.way(from, &with(b'}'), out, x);
-                let mut before = white.clone();
-                if gap == Gap::AfterMember {
-                    before.push(b',');
-                    before.extend(self.space.finish(self.space.after_separator));
-                }
-                self.names_from(from, before, most, out, x);
-            }
-            Gap::BeforeKey | Gap::BeforeFurther => self.names_from(from, white, most, out, x),
-        }
-    }
-
-    /// The ways by a name, from before it.
-    fn names_from(
-        &self,
-        from: &Tried,
-        mut before: Vec<u8>,
-        most: usize,
-        out: &mut Vec<Tried>,
-        x: &mut Scratch,
-    ) {
-        before.push(b'"');
-        let mut begun = Vec::new();
-        self.way(from, &before, &mut begun, x);
-        if let Some(at) = begun.pop()
-            && let Top::Key(key) = at.config.top
-        {
-            self.names_on(from, &before, key, most, out, x);
-        }
-    }
-
-    /// The same from within the name, behind some bytes.
-    fn names_on(
-        &self,
-        from: &Tried,
-        before: &[u8],
-        key: Key,
-        most: usize,
-        out: &mut Vec<Tried>,
-        x: &mut Scratch,
-    ) {
-        let stack = from.config.stack;
-        let top = x.note(stack);
-        let frame = x.peek(top).frame;
-        let Some(m) = &self.node(frame.node).object else {
-            return;
-        };
-        let usable = self.usable(top, x);
-        let next = self.name_may_become(key.partial);
-        let depth = x.depth(stack);
-        let threads = x.list(frame.threads);
-        let is_loose = |name: u32| {
-            threads_in(&threads).all(|thread| {
-                m.threads[thread.id as usize].ranks.get(name as usize) == Some(&LOOSE)
-            })
-        };
-        let span = key.names.lo as usize..key.names.hi as usize;
-        for word in m.names.list.get(span).unwrap_or_default() {
-            let name = word.listed[0];
-            let may = has_bit(&usable.names, name);
-            let loose = is_loose(name);
-            if !may || (loose && name < from.floor(depth)) {
-                continue;
-            }
-            let rest = &word.text[key.names.read as usize..];
-            let fits = match (&next, rest.chars().next()) {
-                (None, _) => true,
-                (Some(ranges), Some(c)) => {
-                    let c = u32::from(c);
-                    ranges.iter().any(|(lo, hi)| (*lo..=*hi).contains(&c))
-                }
-                (Some(_), None) => false,
+        Top::Number { .. } => numbers_on(machine, from, most, &mut out, x),
+        Top::String { node, set, text } => {
+            let Some(m) = machine.node(node).string.clone() else {
+                return out;
             };
-            if !fits {
-                continue;
-            }
-            let found = out.len();
-            let piece = [before, &spelt_behind(key.partial, rest)].concat();
-            self.way(from, &piece, out, x);
-            if let Some(to) = out.get_mut(found)
-                && loose
-            {
-                to.floors.retain(|(at, _)| *at != depth);
-                to.floors.push((depth, name + 1));
+            let wanted = x.list(set);
+            let next = string_texts::may_become(machine, text.partial);
+            let mut pieces: Vec<Vec<u8>> = Vec::new();
+            each_text(&m, &wanted, (text, next.as_deref()), most, x, &mut |rest| {
+                pieces.push(spelt_behind(text.partial, rest));
+                match pieces.len() < most {
+                    true => Enough::No,
+                    false => Enough::Yes,
+                }
+            });
+            for piece in pieces {
+                way(machine, from, &piece, &mut out, x);
             }
         }
-        if usable.classes == 0 {
-            return;
+        Top::Key(key) => names_on(machine, from, b"", key, most, &mut out, x),
+        Top::Gap { gap, space } => {
+            let white = machine.space().finish(space);
+            gap_ways(machine, from, gap, white, most, &mut out, x);
         }
-        let Some(keys) = &m.keys else {
-            // Any name may come: that is found out as soon as none is begun.
-            match &next {
-                None if before.is_empty() => {}
-                None => self.way(from, before, out, x),
-                Some(ranges) => {
-                    let chars = ranges.iter().flat_map(|(lo, hi)| *lo..=*hi);
-                    for c in chars.filter_map(char::from_u32).take(8) {
-                        let mut piece = spelt_behind(key.partial, c.encode_utf8(&mut [0; 4]));
-                        piece.pop();
-                        self.way(from, &[before, &piece].concat(), out, x);
-                    }
+    }
+    out
+}
+
+/// Whether what comes next is one of numbers without end, or of further names without
+/// end: each of these is in some value, and no value has them all.
+pub(crate) fn begins_endless(machine: &Machine, config: &Config, x: &mut Scratch) -> bool {
+    let stack = config.stack;
+    let value = match config.top {
+        Top::Value { node, set, .. } => Some((node, set)),
+        Top::Gap {
+            gap: Gap::ArrayStart,
+            ..
+        } => {
+            let start = x.frame(stack).frame.start;
+            match step::next_item(machine, stack, start, NO_SPACE, x) {
+                Some((Top::Value { node, set, .. }, _)) => Some((node, set)),
+                _ => None,
+            }
+        }
+        Top::Gap { gap, .. } if gap.is_before_a_name() => {
+            let top = Noted::beside_masks(stack);
+            let usable = member_names::usable(machine, top, x).classes;
+            let frame = x.peek(top).frame;
+            let Some(m) = &machine.node(frame.node).object else {
+                return false;
+            };
+            let mut classes = (0..).zip(&m.classes);
+            return classes.any(|(c, class)| usable & (1 << c) != 0 && class.count.is_none());
+        }
+        _ => None,
+    };
+    let Some((node, set)) = value else {
+        return false;
+    };
+    let number = &machine.node(node).number;
+    let wanted = x.lists.get(set);
+    number
+        .as_ref()
+        .is_some_and(|m| m.is_endless(|goal| wanted.contains(&goal)))
+}
+
+/// At most how many values the open arrays bar whose items must differ.
+pub(crate) fn barred_by_arrays(machine: &Machine, stack: u32, x: &Scratch) -> usize {
+    let mut at = stack;
+    let mut barred = 0;
+    while at != 0 {
+        let node = x.peek(Noted::beside_masks(at));
+        if let Some(m) = item_told_apart::unique_array(machine, &node.frame) {
+            barred += x.seen.get(node.frame.seen).list.len() + m.catalog.all.len();
+        }
+        at = node.below;
+    }
+    barred
+}
+
+/// Adds the way by some bytes, if there is one.
+fn way(machine: &Machine, from: &Tried, bytes: &[u8], out: &mut Vec<Tried>, x: &mut Scratch) {
+    let mut config = from.config;
+    for byte in bytes {
+        match step::next(machine, config, *byte, x) {
+            Some(next) => config = next,
+            None => return,
+        }
+    }
+    let mut text = from.text.clone();
+    text.extend_from_slice(bytes);
+    let depth = x.depth(config.stack);
+    let mut floors = from.floors.clone();
+    let opened = depth > x.depth(from.config.stack);
+    floors.retain(|(at, _)| *at < depth + u32::from(!opened));
+    out.push(Tried {
+        config,
+        text,
+        floors,
+    });
+}
+
+/// The ways into a value.
+fn value_ways(
+    machine: &Machine,
+    from: &Tried,
+    white: &[u8],
+    (node, set): (u32, u32),
+    most: usize,
+    out: &mut Vec<Tried>,
+    x: &mut Scratch,
+) {
+    let n = machine.node(node);
+    let wanted = x.list(set);
+    let mut pieces: Vec<Vec<u8>> = Vec::new();
+    if let Some(m) = &n.number {
+        let mut met = HashSet::new();
+        for (_, dfa) in m.of(|goal| wanted.contains(&goal)) {
+            for text in dfa.texts_after(0, "", most) {
+                if met.insert(canonical(text.as_bytes())) {
+                    pieces.push(text.into_bytes());
                 }
             }
-            return;
-        };
-        let class = |state: u32| keys.class.get(state as usize).copied().unwrap_or(u32::MAX);
-        let is_usable = |class: u32| class < 64 && usable.classes & (1 << class) != 0;
-        let words = Words {
-            dfa: &keys.dfa,
-            ends: &|state, _| is_usable(class(state)),
-            live: &|state, _| {
-                let mut counts = keys.counts.iter().enumerate();
-                counts.any(|(class, counts)| {
-                    is_usable(class as u32) && counts[state as usize] != Some(0)
-                })
-            },
-            min: 0,
-        };
-        if key.state == DEAD {
-            return;
         }
-        let used = x.seen.get(frame.seen).list.len();
-        let enough = most.saturating_add(used);
-        let mut pieces: Vec<Vec<u8>> = Vec::new();
-        words.each((key.state, 0), next.as_deref(), enough, &mut |rest| {
-            pieces.push([before, &spelt_behind(key.partial, rest)].concat());
-            match pieces.len() < enough {
-                true => Enough::No,
-                false => Enough::Yes,
+    }
+    let others = [
+        (Kind::Null, UNITS[0]),
+        (Kind::False, UNITS[1]),
+        (Kind::True, UNITS[2]),
+        (Kind::String, b"\""),
+        (Kind::Array, b"["),
+        (Kind::Object, b"{"),
+    ];
+    for (kind, piece) in others {
+        if n.may_be(kind, |goal| wanted.contains(&goal)) {
+            pieces.push(piece.to_vec());
+        }
+    }
+    for piece in pieces {
+        way(machine, from, &[white, &piece].concat(), out, x);
+    }
+}
+
+/// The number that is open, as far as it was read.
+pub(crate) fn open_number(config: &Config, x: &Scratch) -> String {
+    let mut at = config.item;
+    let mut bytes = Vec::new();
+    while let Some(byte) = x.last_byte(at)
+        && b"0123456789+-.eE".contains(&byte)
+    {
+        bytes.push(byte);
+        at = x.text_before(at);
+    }
+    bytes.reverse();
+    String::from_utf8(bytes).unwrap_or_default()
+}
+
+/// Texts that make a number of what is open, each another value.
+pub(crate) fn number_texts(
+    machine: &Machine,
+    config: &Config,
+    most: usize,
+    x: &Scratch,
+) -> Vec<String> {
+    let Top::Number { node, set, state } = config.top else {
+        return Vec::new();
+    };
+    let Some(m) = &machine.node(node).number else {
+        return Vec::new();
+    };
+    let begun = open_number(config, x);
+    let wanted = x.lists.get(set);
+    let mut met = HashSet::new();
+    let mut out = Vec::new();
+    for (number, dfa) in m.of(|goal| wanted.contains(&goal)) {
+        let here = number_state(m, number, state, x);
+        if here == DEAD {
+            continue;
+        }
+        for text in dfa.texts_after(here, &begun, most) {
+            if met.insert(canonical((begun.clone() + &text).as_bytes())) {
+                out.push(text);
             }
-        });
-        for piece in pieces {
-            self.way(from, &piece, out, x);
         }
+    }
+    out
+}
+
+/// A number and what ends it, in an array or object.
+fn numbers_on(machine: &Machine, from: &Tried, most: usize, out: &mut Vec<Tried>, x: &mut Scratch) {
+    if from.config.stack == 0 {
+        return;
+    }
+    let white = machine.space().finish(machine.space().elsewhere);
+    for text in number_texts(machine, &from.config, most, x) {
+        for end in [b"]", b"}", b","] {
+            let piece = [text.as_bytes(), &white, end].concat();
+            way(machine, from, &piece, out, x);
+        }
+    }
+}
+
+fn gap_ways(
+    machine: &Machine,
+    from: &Tried,
+    gap: Gap,
+    white: Vec<u8>,
+    most: usize,
+    out: &mut Vec<Tried>,
+    x: &mut Scratch,
+) {
+    let config = from.config;
+    let with = |byte: u8| [&white[..], &[byte]].concat();
+    match gap {
+        Gap::Colon => way(machine, from, &with(b':'), out, x),
+        Gap::ArrayStart => {
+            way(machine, from, &with(b']'), out, x);
+            let start = x.frame(config.stack).frame.start;
+            let item = step::next_item(machine, config.stack, start, NO_SPACE, x);
+            if let Some((Top::Value { node, set, .. }, _)) = item {
+                value_ways(machine, from, &white, (node, set), most, out, x);
+            }
+        }
+        Gap::AfterItem => {
+            way(machine, from, &with(b']'), out, x);
+            way(machine, from, &with(b','), out, x);
+        }
+        Gap::ObjectStart | Gap::AfterMember => {
+            way(machine, from, &with(b'}'), out, x);
+            let mut before = white.clone();
+            if gap == Gap::AfterMember {
+                before.push(b',');
+                before.extend(machine.space().finish(machine.space().after_separator));
+            }
+            names_from(machine, from, before, most, out, x);
+        }
+        Gap::BeforeKey | Gap::BeforeFurther => names_from(machine, from, white, most, out, x),
+    }
+}
+
+/// The ways by a name, from before it.
+fn names_from(
+    machine: &Machine,
+    from: &Tried,
+    mut before: Vec<u8>,
+    most: usize,
+    out: &mut Vec<Tried>,
+    x: &mut Scratch,
+) {
+    before.push(b'"');
+    let mut begun = Vec::new();
+    way(machine, from, &before, &mut begun, x);
+    if let Some(at) = begun.pop()
+        && let Top::Key(key) = at.config.top
+    {
+        names_on(machine, from, &before, key, most, out, x);
+    }
+}
+
+/// The same from within the name, behind some bytes.
+fn names_on(
+    machine: &Machine,
+    from: &Tried,
+    before: &[u8],
+    key: Key,
+    most: usize,
+    out: &mut Vec<Tried>,
+    x: &mut Scratch,
+) {
+    let stack = from.config.stack;
+    let top = x.note(stack);
+    let frame = x.peek(top).frame;
+    let Some(m) = &machine.node(frame.node).object else {
+        return;
+    };
+    let usable = member_names::usable(machine, top, x);
+    let next = string_texts::name_may_become(machine, key.partial);
+    let depth = x.depth(stack);
+    let threads = x.list(frame.threads);
+    let is_loose = |name: u32| {
+        threads_in(&threads)
+            .all(|thread| m.threads[thread.id as usize].ranks.get(name as usize) == Some(&LOOSE))
+    };
+    let span = key.names.lo as usize..key.names.hi as usize;
+    for word in m.names.list.get(span).unwrap_or_default() {
+        let name = word.listed[0];
+        let may = has_bit(&usable.names, name);
+        let loose = is_loose(name);
+        if !may || (loose && name < from.floor(depth)) {
+            continue;
+        }
+        let rest = &word.text[key.names.read as usize..];
+        let fits = match (&next, rest.chars().next()) {
+            (None, _) => true,
+            (Some(ranges), Some(c)) => {
+                let c = u32::from(c);
+                ranges.iter().any(|(lo, hi)| (*lo..=*hi).contains(&c))
+            }
+            (Some(_), None) => false,
+        };
+        if !fits {
+            continue;
+        }
+        let found = out.len();
+        let piece = [before, &spelt_behind(key.partial, rest)].concat();
+        way(machine, from, &piece, out, x);
+        if let Some(to) = out.get_mut(found)
+            && loose
+        {
+            to.floors.retain(|(at, _)| *at != depth);
+            to.floors.push((depth, name + 1));
+        }
+    }
+    if usable.classes == 0 {
+        return;
+    }
+    let Some(keys) = &m.keys else {
+        // Any name may come: that is found out as soon as none is begun.
+        match &next {
+            None if before.is_empty() => {}
+            None => way(machine, from, before, out, x),
+            Some(ranges) => {
+                let chars = ranges.iter().flat_map(|(lo, hi)| *lo..=*hi);
+                for c in chars.filter_map(char::from_u32).take(8) {
+                    let mut piece = spelt_behind(key.partial, c.encode_utf8(&mut [0; 4]));
+                    piece.pop();
+                    way(machine, from, &[before, &piece].concat(), out, x);
+                }
+            }
+        }
+        return;
+    };
+    let class = |state: u32| keys.class.get(state as usize).copied().unwrap_or(u32::MAX);
+    let is_usable = |class: u32| class < 64 && usable.classes & (1 << class) != 0;
+    let words = Words {
+        dfa: &keys.dfa,
+        ends: &|state, _| is_usable(class(state)),
+        live: &|state, _| {
+            let mut counts = keys.counts.iter().enumerate();
+            counts
+                .any(|(class, counts)| is_usable(class as u32) && counts[state as usize] != Some(0))
+        },
+        min: 0,
+    };
+    if key.state == DEAD {
+        return;
+    }
+    let used = x.seen.get(frame.seen).list.len();
+    let enough = most.saturating_add(used);
+    let mut pieces: Vec<Vec<u8>> = Vec::new();
+    words.each((key.state, 0), next.as_deref(), enough, &mut |rest| {
+        pieces.push([before, &spelt_behind(key.partial, rest)].concat());
+        match pieces.len() < enough {
+            true => Enough::No,
+            false => Enough::Yes,
+        }
+    });
+    for piece in pieces {
+        way(machine, from, &piece, out, x);
     }
 }

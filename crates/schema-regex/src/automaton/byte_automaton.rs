@@ -1,0 +1,230 @@
+//! A schema automaton as those see it who walk over tokens: the traits of [`fsm_index`].
+
+use fsm_index::{
+    ByteAutomaton, ByteSet, ClassId, Cursor, Description, Ending, Exception, Growth, Horizon,
+    KeyLanguage, Lexicon, Nearer, Overlay, Place, PlainText, ReadText, Scope, Stack, TextAt,
+};
+
+use crate::automaton::completion::{ending, finish};
+use crate::automaton::hints::{describe, next_bytes, text_reader, without_characters};
+use crate::automaton::keys::{common, key};
+use crate::automaton::run::config::Config;
+use crate::automaton::run::state::Load;
+use crate::automaton::run::{item_told_apart, state, step, text_runs};
+use crate::automaton::{SchemaAutomaton, Scratch, State};
+
+impl ByteAutomaton for SchemaAutomaton {
+    type State = State;
+    type Scratch = Scratch;
+
+    fn scratch(&self) -> Scratch {
+        Scratch::new()
+    }
+
+    fn start(&self) -> State {
+        State::of(Config::first())
+    }
+
+    fn is_accepting(&self, state: &State) -> bool {
+        state.accepting
+    }
+
+    fn advance(&self, state: &mut State, bytes: &[u8], x: &mut Scratch) -> Result<(), usize> {
+        if text_runs::is_free_text(&self.machine, state, bytes) {
+            return Ok(());
+        }
+        x.tidy();
+        if state.item().is_some()
+            && let Some(done) = item_told_apart::advance_apart(&self.machine, state, bytes, x)
+        {
+            return done;
+        }
+        let before = state::load(&self.machine, state, x, Load::Text);
+        let config = text_runs::read_on(&self.machine, before, bytes, x)?;
+        if config != before || !state.is_in(x) {
+            state::store(&self.machine, config, &before, state, x);
+        }
+        Ok(())
+    }
+
+    fn completion(&self, state: &State, max_bytes: usize, out: &mut Vec<u8>) -> bool {
+        let before = out.len();
+        let mut x = Scratch::new();
+        let config = state::load(&self.machine, state, &mut x, Load::Text);
+        let is_found = finish::finish(&self.machine, config, max_bytes, &mut x, out);
+        if !is_found {
+            out.truncate(before);
+        }
+        is_found
+    }
+
+    fn place(&self, state: &State) -> Option<Place> {
+        Some(self.location(state))
+    }
+
+    fn enter(&self, state: &State, x: &mut Scratch) -> Cursor {
+        x.tidy();
+        x.configs.clear();
+        let config = state::load(&self.machine, state, x, Load::Walk);
+        Cursor(x.configs.add(config))
+    }
+
+    fn step(&self, cursor: Cursor, byte: u8, x: &mut Scratch) -> Cursor {
+        if cursor.is_dead() {
+            return Cursor::DEAD;
+        }
+        let config = *x.configs.get(cursor.0);
+        match step::next(&self.machine, config, byte, x) {
+            Some(next) => Cursor(x.configs.add(next)),
+            None => Cursor::DEAD,
+        }
+    }
+
+    fn describe(&self, cursor: Cursor, horizon: Horizon<'_>, x: &mut Scratch) -> Description {
+        describe::description(&self.machine, cursor, horizon, x)
+    }
+
+    fn key(
+        &self,
+        cursor: Cursor,
+        scope: Scope,
+        depth: usize,
+        horizon: Horizon<'_>,
+        x: &mut Scratch,
+        out: &mut Vec<u32>,
+    ) -> Option<KeyLanguage> {
+        match scope {
+            Scope::Index => key::key_of(&self.machine, cursor, depth, horizon, x, out)
+                .then_some(KeyLanguage::OWN),
+            Scope::Vocabulary => common::common_at(&self.machine, cursor, depth, horizon, x, out),
+        }
+    }
+
+    fn next_bytes(&self, cursor: Cursor, x: &mut Scratch) -> ByteSet {
+        next_bytes::bytes_at(&self.machine, cursor, x)
+    }
+
+    fn overlay(&self) -> Option<&dyn Overlay<State>> {
+        Some(self)
+    }
+
+    fn plain_text(&self) -> Option<&dyn PlainText<Scratch>> {
+        Some(self)
+    }
+
+    fn stack(&self) -> Option<&dyn Stack<Scratch>> {
+        Some(self)
+    }
+
+    fn ending(&self) -> Option<&dyn Ending<Scratch>> {
+        Some(self)
+    }
+}
+
+impl Overlay<State> for SchemaAutomaton {
+    /// An item that must differ may become one of those before it, or the next
+    /// ones may; and a name that is open may come again behind its own end, within one token:
+    /// a walk does not know how they began.
+    fn exceptions(&self, state: &State, each: &mut dyn FnMut(Exception<'_>)) {
+        if state.is_in_name() {
+            // Its end, and the name between its quotes.
+            each(Exception::Often {
+                byte: b'"',
+                times: 3,
+            });
+        }
+        if state.item().is_some() {
+            item_told_apart::item_exceptions(&self.machine, state, each);
+        }
+    }
+
+    fn is_suspect(&self, state: &State, token: &[u8]) -> bool {
+        (state.is_in_name() && state::may_come_again(&self.machine, state, token))
+            || item_told_apart::may_double(&self.machine, state, token)
+    }
+}
+
+impl PlainText<Scratch> for SchemaAutomaton {
+    fn lexicon(&self) -> Lexicon {
+        SchemaAutomaton::LEXICON
+    }
+
+    fn class(&self, class: ClassId) -> &[(u32, u32)] {
+        self.machine.loops().ranges(class)
+    }
+
+    fn reader(
+        &self,
+        cursor: Cursor,
+        horizon: Horizon<'_>,
+        x: &mut Scratch,
+    ) -> Option<Box<dyn ReadText + '_>> {
+        text_reader::reader_at(&self.machine, cursor, horizon, x)
+    }
+
+    fn cursor_at(&self, cursor: Cursor, at: TextAt, x: &mut Scratch) -> Cursor {
+        text_reader::behind_text(&self.machine, cursor, at, x)
+    }
+
+    fn can_do_without(&self, chars: &[(u32, u32)]) -> bool {
+        without_characters::is_fine_without(&self.machine, chars)
+    }
+}
+
+impl Stack<Scratch> for SchemaAutomaton {
+    fn depth_used(&self, x: &Scratch) -> usize {
+        (x.base_depth - x.least_depth) as usize + 1
+    }
+    fn least_depth(&self, cursor: Cursor, x: &Scratch) -> usize {
+        // A token can end what is on top of most arrays and objects.
+        match x.configs.get(cursor.0).stack {
+            0 => 1,
+            _ => 2,
+        }
+    }
+
+    fn step_on_top(&self, cursor: Cursor, byte: u8, x: &mut Scratch) -> Option<Cursor> {
+        let least = std::mem::replace(&mut x.least_depth, x.base_depth);
+        let to = self.step(cursor, byte, x);
+        let on_top = x.least_depth == x.base_depth;
+        x.least_depth = least;
+        on_top.then_some(to)
+    }
+
+    fn next_bytes_on_top(&self, cursor: Cursor, x: &mut Scratch) -> ByteSet {
+        let least = std::mem::replace(&mut x.least_depth, x.base_depth);
+        let bytes = next_bytes::bytes_at(&self.machine, cursor, x);
+        let on_top = x.least_depth == x.base_depth;
+        x.least_depth = least;
+        match on_top {
+            true => bytes,
+            false => ByteSet::ALL,
+        }
+    }
+}
+
+impl Ending<Scratch> for SchemaAutomaton {
+    fn nearer(&self, cursor: Cursor, x: &mut Scratch, out: &mut Vec<u8>) -> Nearer {
+        ending::nearer(&self.machine, cursor, x, out)
+    }
+
+    fn narrower(&self, cursor: Cursor, x: &mut Scratch) -> Option<Cursor> {
+        ending::narrower(&self.machine, cursor, x)
+    }
+
+    fn begun(&self, from: Cursor, to: Cursor, x: &mut Scratch) -> u32 {
+        ending::begun(from, to, x)
+    }
+
+    fn is_in_text(&self, cursor: Cursor, x: &mut Scratch) -> bool {
+        ending::is_in_text(&self.machine, cursor, x)
+    }
+
+    fn growth(&self, cost: &dyn Fn(&[u8]) -> usize) -> Growth {
+        ending::growth(&self.machine, cost)
+    }
+
+    fn levels(&self, cursor: Cursor, x: &mut Scratch) -> usize {
+        self.levels_below(cursor, x)
+    }
+}

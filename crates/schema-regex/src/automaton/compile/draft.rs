@@ -1,0 +1,142 @@
+//! A schema that is compiled, but for how deep its values may nest.
+//!
+//! For example, `{"items": {"$ref": "#"}}` nests without an end: only with the bound of the options it is
+//! decided which of its values may come.
+
+use crate::automaton::compile::builder::Builder;
+use crate::automaton::compile::{heights, list_values, same_nodes};
+use crate::automaton::machine::Machine;
+use crate::automaton::machine::node::{EMPTY, Node};
+use crate::automaton::machine::origin::Origin;
+use crate::automaton::machine::white_space::Space;
+use crate::error::{Error, ErrorKind};
+use crate::ir::signed::Signed;
+use crate::ir::{NEVER, NodeId, ROOT, Schema};
+use crate::normal::alternative::{Kind, Shape};
+use crate::normal::normaliser::Normaliser;
+
+/// A compiled schema for which it is not decided yet how deep values may nest.
+pub(crate) struct Draft {
+    machine: Machine,
+    origin: Origin,
+}
+
+impl Draft {
+    /// Compiles what some locations demand together.
+    pub(crate) fn new(mut normaliser: Normaliser, root: &[Signed]) -> Result<Draft, Error> {
+        let options = normaliser.options.clone();
+        let space = Space::new(&options)?;
+        normaliser.refuse_cycles()?;
+        let root = normaliser.intern(root);
+        let mut builder = Builder::new(normaliser);
+        builder.build(root)?;
+        let mut narrowed = builder.narrowed;
+        narrowed.extend(builder.normaliser.closings());
+        let mut nodes = builder.nodes;
+        heights::solve(&mut nodes);
+        same_nodes::solve(&mut nodes);
+        let unique = unique_locations(&builder.normaliser, &nodes);
+        let never = empty_locations(&builder.normaliser, &nodes);
+        for pattern in &mut builder.normaliser.schema.patterns {
+            pattern.forget();
+        }
+        let max_nesting = u32::try_from(options.max_nesting).unwrap_or(u32::MAX - 1);
+        let escapes = options.escapes;
+        let (schema, conjs) = (builder.normaliser.schema, builder.normaliser.conjs);
+        let mut draft = Draft {
+            machine: Machine::new(nodes, space, builder.loops, escapes, max_nesting),
+            origin: Origin::new(schema, conjs, narrowed, never, options),
+        };
+        list_values::list_values(&mut draft.machine, draft.origin.schema(), &unique)?;
+        Ok(draft)
+    }
+
+    /// Says whether no value satisfies the schema.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.machine.height() == EMPTY
+    }
+
+    /// Decides how deep values may nest, by the cap if there is one.
+    ///
+    /// # Errors
+    ///
+    /// No value nests as little as that.
+    pub(crate) fn bound_nesting(&mut self, cap: Option<u32>) -> Result<(), Error> {
+        let height = self.machine.height();
+        let mut limit = self.machine.room(0);
+        if height > limit {
+            let why = if self.is_empty() {
+                "no value satisfies the schema".to_owned()
+            } else {
+                format!(
+                    "every value nests {height} deep or deeper, more than Options::max_nesting ({limit})"
+                )
+            };
+            return Err(Error::new(ErrorKind::Unsatisfiable, "", why));
+        }
+        let deepest = heights::deepest(self.machine.nodes());
+        // A schema that bounds the nesting by itself is not capped.
+        if let (Some(cap), None) = (cap, deepest) {
+            limit = limit.min(cap.max(height));
+        }
+        let is_bounded = deepest.is_some_and(|d| d <= limit);
+        if !is_bounded {
+            self.origin
+                .narrow(format!("arrays and objects nest at most {limit} deep"));
+        }
+        self.machine.set_bound(limit, is_bounded);
+        Ok(())
+    }
+
+    pub(crate) fn into_schema(self) -> Schema {
+        self.origin.into_schema()
+    }
+
+    pub(crate) fn into_parts(self) -> (Machine, Origin) {
+        (self.machine, self.origin)
+    }
+}
+
+/// The written locations that no value satisfies.
+fn empty_locations(normaliser: &Normaliser, nodes: &[Node]) -> Vec<NodeId> {
+    let mut out: Vec<NodeId> = Vec::new();
+    for node in nodes {
+        for (goal, height) in node.goals.iter().zip(&node.heights) {
+            // What several locations ask together is the fault of none.
+            if *height == EMPTY
+                && let [
+                    Signed {
+                        node,
+                        positive: true,
+                    },
+                ] = normaliser.conj(*goal)
+                && *node != NEVER
+            {
+                out.push(*node);
+            }
+        }
+    }
+    out.sort_unstable();
+    out.dedup();
+    out
+}
+
+/// The nodes with arrays of different items, each with a location that says so.
+fn unique_locations(normaliser: &Normaliser, nodes: &[Node]) -> Vec<(usize, NodeId)> {
+    let mut out = Vec::new();
+    for (n, node) in nodes.iter().enumerate() {
+        if !node.array.as_ref().is_some_and(|m| m.unique) {
+            continue;
+        }
+        let shapes = node
+            .goals
+            .iter()
+            .filter_map(|g| normaliser.known_shapes(*g, Kind::Array));
+        let at = shapes.flat_map(|s| s.iter()).find_map(|s| match s {
+            Shape::Array(a) => a.unique,
+            _ => None,
+        });
+        out.push((n, at.unwrap_or(ROOT)));
+    }
+    out
+}

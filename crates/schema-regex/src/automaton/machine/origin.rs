@@ -1,0 +1,96 @@
+//! Where a machine came from: what explanations say of it, and no walk asks.
+//!
+//! For example, a format that is narrowed stands in the ledger with what is admitted instead.
+
+use crate::automaton::machine::node::Node;
+use crate::ir::{NodeId, Schema};
+use crate::ledger::{Entry, Status};
+use crate::normal::conjunctions::Conjs;
+use crate::options::Options;
+use crate::regex::Narrowed;
+
+/// The schema of a machine, and what became of its keywords.
+#[derive(Debug)]
+pub(crate) struct Origin {
+    schema: Schema,
+    /// What the goals of nodes stand for.
+    conjs: Conjs,
+    narrowed: Narrowed,
+    /// Locations that no value satisfies, although some satisfies the schema.
+    never: Vec<NodeId>,
+    /// With what the schema overrides.
+    options: Options,
+}
+
+impl Origin {
+    pub(crate) fn new(
+        schema: Schema,
+        conjs: Conjs,
+        narrowed: Narrowed,
+        never: Vec<NodeId>,
+        options: Options,
+    ) -> Origin {
+        Origin {
+            schema,
+            conjs,
+            narrowed,
+            never,
+            options,
+        }
+    }
+
+    pub(crate) fn schema(&self) -> &Schema {
+        &self.schema
+    }
+
+    pub(crate) fn into_schema(self) -> Schema {
+        self.schema
+    }
+
+    /// Notes what is narrowed for the whole schema beside its keywords.
+    pub(crate) fn narrow(&mut self, how: String) {
+        self.narrowed.insert((String::new(), "", how));
+    }
+
+    /// The JSON Pointers of the locations that goals of a node stand for, each once, in the order of the
+    /// schema.
+    pub(crate) fn locations(&self, node: &Node, goals: &[u32]) -> Vec<String> {
+        let conjs = goals
+            .iter()
+            .filter_map(|goal| node.goals.get(*goal as usize));
+        let parts = conjs.flat_map(|conj| self.conjs.of(*conj));
+        let mut nodes: Vec<NodeId> = parts.map(|part| part.node).collect();
+        nodes.sort_unstable();
+        nodes.dedup();
+        let mut locations: Vec<String> = Vec::new();
+        for node in nodes {
+            let pointer = self.schema.node(node).pointer.to_string();
+            if !locations.contains(&pointer) {
+                locations.push(pointer);
+            }
+        }
+        locations
+    }
+
+    /// The whole ledger.
+    pub(crate) fn ledger(&self) -> Vec<Entry> {
+        let mut entries = self.schema.entries(&self.options, &self.narrowed, None);
+        entries.extend(self.empty_places());
+        entries
+    }
+
+    /// The entries of the ledger about what constrains nothing.
+    pub(crate) fn notices(&self) -> Vec<Entry> {
+        let mut entries = self.schema.notices(&self.options);
+        entries.extend(self.empty_places());
+        entries
+    }
+
+    fn empty_places(&self) -> impl Iterator<Item = Entry> {
+        self.never.iter().map(|node| Entry {
+            pointer: self.schema.nodes[node.0 as usize].pointer.to_string(),
+            keyword: String::new(),
+            status: Status::Ignored("no value satisfies this place, so that none comes".to_owned()),
+        })
+    }
+}

@@ -1,0 +1,245 @@
+//! Where a text stands: what is read at the moment, in which open arrays and objects.
+//!
+//! For example, behind `{"a":[1` the top is a number, above the frame of an array above that of an object.
+//! Lists, texts and stacks are numbers: a scratch has them.
+
+use std::hash::{Hash, Hasher};
+
+use fsm_tables::packed;
+
+use crate::automaton::machine::live::ObjectAt;
+use crate::automaton::machine::node::Span;
+use crate::automaton::machine::white_space::NO_SPACE;
+use crate::automaton::run::string_bytes::Partial;
+
+/// Lists from this number on have another number in each scratch.
+pub(crate) const FIXED_LISTS: u32 = 3;
+pub(crate) const EMPTY_LIST: u32 = 0;
+/// The list `[0]`.
+pub(crate) const FIRST: u32 = 1;
+/// The list `[0, 0]`.
+pub(crate) const FIRST_THREAD: u32 = 2;
+
+/// An open array or object.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Frame {
+    pub(crate) node: u32,
+    pub(crate) is_object: bool,
+    /// A list: the number and the progress of each [`Thread`], alternating.
+    pub(crate) threads: u32,
+    /// In an object the first ordered name that may come; in an array the
+    /// index of the item that is open or comes next, clamped.
+    pub(crate) pos: u32,
+    /// Members so far, clamped, where anybody counts.
+    pub(crate) count: u32,
+    /// A list of bits.
+    pub(crate) used: u32,
+    /// The further names, or the items that must differ.
+    pub(crate) seen: u32,
+    /// The number of the open member.
+    pub(crate) member: u32,
+    /// In an array of different items: where in the text its item began; 0 in the outermost,
+    /// with whose items the text begins anew; [`FORGOTTEN`] where the text of its item is not kept.
+    pub(crate) start: u32,
+}
+
+impl Frame {
+    /// That of an object of which nothing was read.
+    pub(crate) fn first(node: u32, threads: u32) -> Frame {
+        Frame {
+            node,
+            is_object: true,
+            threads,
+            pos: 0,
+            count: 0,
+            used: EMPTY_LIST,
+            seen: 0,
+            member: 0,
+            start: 0,
+        }
+    }
+
+    /// How the object stands, with the lists that the frame names; `extras` are empty where no further
+    /// names are counted.
+    pub(crate) fn object_at<'a>(&self, used: &'a [u32], extras: &'a [u64]) -> ObjectAt<'a> {
+        ObjectAt {
+            last: self.pos,
+            count: self.count,
+            used,
+            extras,
+            ..ObjectAt::START
+        }
+    }
+}
+
+/// Where the text stands, above the open arrays and objects.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Top {
+    /// Before a value; `set` lists the goals that count.
+    Value {
+        node: u32,
+        set: u32,
+        space: u32,
+    },
+    /// Inside `null`, `false` or `true`.
+    Unit {
+        word: u8,
+        at: u8,
+        set: u32,
+    },
+    Number {
+        node: u32,
+        set: u32,
+        state: u32,
+    },
+    String {
+        node: u32,
+        set: u32,
+        text: Str,
+    },
+    Key(Key),
+    /// Between the tokens of the innermost array or object.
+    Gap {
+        gap: Gap,
+        space: u32,
+    },
+    /// After the value.
+    End,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Gap {
+    ObjectStart,
+    BeforeKey,
+    /// As `BeforeKey`, for a further name that was not used yet: where walks
+    /// compare with.
+    BeforeFurther,
+    Colon,
+    AfterMember,
+    ArrayStart,
+    AfterItem,
+}
+
+impl Gap {
+    /// Whether a name may come next, a comma between aside.
+    pub(crate) fn is_before_a_name(self) -> bool {
+        match self {
+            Gap::ObjectStart | Gap::BeforeKey | Gap::BeforeFurther | Gap::AfterMember => true,
+            Gap::Colon | Gap::ArrayStart | Gap::AfterItem => false,
+        }
+    }
+}
+
+/// The inside of a string.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Str {
+    /// The state of the one automaton, or a list of states.
+    pub(crate) state: u32,
+    pub(crate) words: Span,
+    pub(crate) length: u32,
+    pub(crate) partial: Partial,
+}
+
+/// The inside of a name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Key {
+    pub(crate) state: u32,
+    /// Among the declared names.
+    pub(crate) names: Span,
+    /// Among the further names that were used.
+    pub(crate) used: Span,
+    pub(crate) partial: Partial,
+    /// The name so far: a text, [`NAMED`], or [`UNKNOWN`] where it began before the
+    /// walk.
+    pub(crate) text: u32,
+}
+
+impl Key {
+    /// Whether it can only be a further name that was not used yet: then nothing
+    /// but the classes of further names has to be looked at to read on.
+    pub(crate) fn is_further(&self) -> bool {
+        self.names.is_none() && self.used.is_none()
+    }
+}
+
+pub(crate) const UNKNOWN: u32 = 0;
+/// A name that is, as far as it was read, what the declared names of its span begin with:
+/// nothing has to remember it.
+pub(crate) const NAMED: u32 = u32::MAX;
+pub(crate) const NO_TEXT: u32 = 0;
+pub(crate) const EMPTY_TEXT: u32 = 1;
+/// An item that differs from those before it, or whose text is not compared for
+/// another reason: see `different`.
+pub(crate) const UNKNOWN_ITEM: u32 = u32::MAX;
+
+/// That the text of the item of an array is not kept: see [`Frame::start`]. No text is as long.
+pub(crate) const FORGOTTEN: u32 = u32::MAX;
+
+/// Whether the text of an item is kept, to be compared with those before it.
+pub(crate) fn is_kept(item: u32) -> bool {
+    item != NO_TEXT && item != UNKNOWN_ITEM
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Config {
+    pub(crate) top: Top,
+    pub(crate) stack: u32,
+    /// The text since the outermost item that must differ from others began;
+    /// [`NO_TEXT`] outside of such.
+    pub(crate) item: u32,
+}
+
+impl Config {
+    /// Before the whole value.
+    pub(crate) fn first() -> Config {
+        Config {
+            top: Top::Value {
+                node: 0,
+                set: FIRST,
+                space: NO_SPACE,
+            },
+            stack: 0,
+            item: NO_TEXT,
+        }
+    }
+}
+
+/// Every step looks one of these up, so that they are hashed two fields at a
+/// time.
+impl Hash for Config {
+    fn hash<H: Hasher>(&self, hasher: &mut H) {
+        self.top.hash(hasher);
+        hasher.write_u64(packed(self.stack, self.item));
+    }
+}
+
+impl Hash for Frame {
+    fn hash<H: Hasher>(&self, hasher: &mut H) {
+        let node = self.node << 1 | u32::from(self.is_object);
+        hasher.write_u64(packed(node, self.threads));
+        hasher.write_u64(packed(self.pos, self.count));
+        hasher.write_u64(packed(self.used, self.seen));
+        hasher.write_u64(packed(self.member, self.start));
+    }
+}
+
+impl Hash for Str {
+    fn hash<H: Hasher>(&self, hasher: &mut H) {
+        hasher.write_u64(packed(self.state, self.length));
+        self.words.hash(hasher);
+        if self.partial != Partial::None {
+            self.partial.hash(hasher);
+        }
+    }
+}
+
+impl Hash for Key {
+    fn hash<H: Hasher>(&self, hasher: &mut H) {
+        hasher.write_u64(packed(self.state, self.text));
+        self.names.hash(hasher);
+        self.used.hash(hasher);
+        if self.partial != Partial::None {
+            self.partial.hash(hasher);
+        }
+    }
+}
