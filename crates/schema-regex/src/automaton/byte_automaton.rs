@@ -5,9 +5,10 @@ use fsm_index::{
     KeyLanguage, Lexicon, Nearer, Overlay, Place, PlainText, ReadText, Scope, Stack, TextAt,
 };
 
-use crate::automaton::completion::{ending, finish};
-use crate::automaton::hints::{describe, next_bytes, text_reader, without_characters};
-use crate::automaton::keys::{common, key};
+use crate::automaton::completion::ending;
+use crate::automaton::completion::finish::Finisher;
+use crate::automaton::hints::without_characters;
+use crate::automaton::keys::key::Keys;
 use crate::automaton::run::config::Config;
 use crate::automaton::run::state::Load;
 use crate::automaton::run::{item_told_apart, state, step, text_runs};
@@ -51,7 +52,7 @@ impl ByteAutomaton for SchemaAutomaton {
         let before = out.len();
         let mut x = Scratch::new();
         let config = state::load(&self.machine, state, &mut x, Load::Text);
-        let is_found = finish::finish(&self.machine, config, max_bytes, &mut x, out);
+        let is_found = Finisher::new(&self.machine, &mut x, out).finish(config, max_bytes);
         if !is_found {
             out.truncate(before);
         }
@@ -63,25 +64,24 @@ impl ByteAutomaton for SchemaAutomaton {
     }
 
     fn enter(&self, state: &State, x: &mut Scratch) -> Cursor {
-        x.tidy();
-        x.configs.clear();
+        x.begin_walk();
         let config = state::load(&self.machine, state, x, Load::Walk);
-        Cursor(x.configs.add(config))
+        x.cursor(config)
     }
 
     fn step(&self, cursor: Cursor, byte: u8, x: &mut Scratch) -> Cursor {
         if cursor.is_dead() {
             return Cursor::DEAD;
         }
-        let config = *x.configs.get(cursor.0);
+        let config = *x.config(cursor);
         match step::next(&self.machine, config, byte, x) {
-            Some(next) => Cursor(x.configs.add(next)),
+            Some(next) => x.cursor(next),
             None => Cursor::DEAD,
         }
     }
 
     fn describe(&self, cursor: Cursor, horizon: Horizon<'_>, x: &mut Scratch) -> Description {
-        describe::description(&self.machine, cursor, horizon, x)
+        self.hints(x).describe(cursor, horizon)
     }
 
     fn key(
@@ -93,15 +93,11 @@ impl ByteAutomaton for SchemaAutomaton {
         x: &mut Scratch,
         out: &mut Vec<u32>,
     ) -> Option<KeyLanguage> {
-        match scope {
-            Scope::Index => key::key_of(&self.machine, cursor, depth, horizon, x, out)
-                .then_some(KeyLanguage::OWN),
-            Scope::Vocabulary => common::common_at(&self.machine, cursor, depth, horizon, x, out),
-        }
+        Keys::new(&self.machine, horizon, x, out).key(cursor, scope, depth)
     }
 
     fn next_bytes(&self, cursor: Cursor, x: &mut Scratch) -> ByteSet {
-        next_bytes::bytes_at(&self.machine, cursor, x)
+        self.hints(x).next_bytes(cursor)
     }
 
     fn overlay(&self) -> Option<&dyn Overlay<State>> {
@@ -159,11 +155,11 @@ impl PlainText<Scratch> for SchemaAutomaton {
         horizon: Horizon<'_>,
         x: &mut Scratch,
     ) -> Option<Box<dyn ReadText + '_>> {
-        text_reader::reader_at(&self.machine, cursor, horizon, x)
+        self.hints(x).reader(cursor, horizon)
     }
 
     fn cursor_at(&self, cursor: Cursor, at: TextAt, x: &mut Scratch) -> Cursor {
-        text_reader::behind_text(&self.machine, cursor, at, x)
+        self.hints(x).behind_text(cursor, at)
     }
 
     fn can_do_without(&self, chars: &[(u32, u32)]) -> bool {
@@ -173,33 +169,23 @@ impl PlainText<Scratch> for SchemaAutomaton {
 
 impl Stack<Scratch> for SchemaAutomaton {
     fn depth_used(&self, x: &Scratch) -> usize {
-        (x.base_depth - x.least_depth) as usize + 1
+        x.levels_looked_at()
     }
     fn least_depth(&self, cursor: Cursor, x: &Scratch) -> usize {
         // A token can end what is on top of most arrays and objects.
-        match x.configs.get(cursor.0).stack {
+        match x.config(cursor).stack {
             0 => 1,
             _ => 2,
         }
     }
 
     fn step_on_top(&self, cursor: Cursor, byte: u8, x: &mut Scratch) -> Option<Cursor> {
-        let least = std::mem::replace(&mut x.least_depth, x.base_depth);
-        let to = self.step(cursor, byte, x);
-        let on_top = x.least_depth == x.base_depth;
-        x.least_depth = least;
-        on_top.then_some(to)
+        x.on_top(|x| self.step(cursor, byte, x))
     }
 
     fn next_bytes_on_top(&self, cursor: Cursor, x: &mut Scratch) -> ByteSet {
-        let least = std::mem::replace(&mut x.least_depth, x.base_depth);
-        let bytes = next_bytes::bytes_at(&self.machine, cursor, x);
-        let on_top = x.least_depth == x.base_depth;
-        x.least_depth = least;
-        match on_top {
-            true => bytes,
-            false => ByteSet::ALL,
-        }
+        let bytes = x.on_top(|x| self.hints(x).next_bytes(cursor));
+        bytes.unwrap_or(ByteSet::ALL)
     }
 }
 

@@ -37,7 +37,8 @@ use crate::regex::Narrowed;
 use self::compile::draft::Draft;
 use self::explain::contradiction::{cap_at_fault, contradiction};
 use self::explain::{difference, location};
-use self::hints::{describe, without_characters};
+use self::hints::describe::Hints;
+use self::hints::without_characters;
 use self::machine::origin::Origin;
 use self::machine::{Machine, lexicon};
 use self::run::config::{Config, Top};
@@ -298,7 +299,7 @@ impl SchemaAutomaton {
         if cursor.is_dead() {
             return false;
         }
-        let config = *scratch.configs.get(cursor.0);
+        let config = *scratch.config(cursor);
         state::ends_at(&self.machine, config, scratch)
     }
 
@@ -312,7 +313,7 @@ impl SchemaAutomaton {
     /// texts reach: nearly the same may come there. For an automaton that has this one inside
     /// and spells its texts in another way.
     pub fn resembled(&self, cursor: Cursor, scratch: &mut Scratch) -> Option<Cursor> {
-        describe::like(&self.machine, cursor, scratch)
+        self.hints(scratch).resembled(cursor)
     }
 
     /// How many arrays and objects are open around what a walk reads at a cursor.
@@ -320,16 +321,21 @@ impl SchemaAutomaton {
         if cursor.is_dead() {
             return 0;
         }
-        scratch.depth(scratch.configs.get(cursor.0).stack) as usize
+        scratch.depth(scratch.config(cursor).stack) as usize
     }
 
     /// Whether a text is admitted as a whole.
     pub fn is_match(&self, text: &[u8]) -> bool {
         let mut x = Scratch::new();
         // The text tells itself how it goes on: items that must differ are compared at their ends.
-        x.searching = true;
-        let end = text_runs::read_on(&self.machine, Config::first(), text, &mut x);
-        end.is_ok_and(|end| state::ends_at(&self.machine, end, &mut x))
+        x.while_searching(|x| {
+            let end = text_runs::read_on(&self.machine, Config::first(), text, x);
+            end.is_ok_and(|end| state::ends_at(&self.machine, end, x))
+        })
+    }
+
+    fn hints<'m, 'x>(&'m self, x: &'x mut Scratch) -> Hints<'m, 'x> {
+        Hints::new(&self.machine, x)
     }
 
     /// What is being read at `state`, and the JSON Pointers of the schema
@@ -344,7 +350,7 @@ impl SchemaAutomaton {
 
     /// A class of characters of which any text may come at a cursor, and how much of it.
     pub fn free_text(&self, cursor: Cursor, x: &mut Scratch) -> Option<FreeText> {
-        describe::free_text(&self.machine, cursor, x)
+        self.hints(x).free_text(cursor)
     }
 
     /// As [`can_do_without`](fsm_index::PlainText::can_do_without), where no escape may

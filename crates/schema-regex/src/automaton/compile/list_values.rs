@@ -175,10 +175,13 @@ pub(crate) fn values(machine: &Machine, node: u32, goal: u32, x: &mut Scratch) -
         stack: 0,
         item: NO_TEXT,
     };
+    x.while_searching(|x| listing(machine, first, x))
+}
+
+fn listing(machine: &Machine, first: Config, x: &mut Scratch) -> Listing {
     let mut values: Vec<Arc<str>> = Vec::new();
     let mut todo = vec![Tried::new(first)];
     let mut pieces = 0;
-    x.searching = true;
     let mut least = 0;
     let mut is_complete = true;
     while let Some(at) = todo.pop() {
@@ -210,7 +213,6 @@ pub(crate) fn values(machine: &Machine, node: u32, goal: u32, x: &mut Scratch) -
         }
         todo.extend(ways.into_iter().rev());
     }
-    x.searching = false;
     Listing {
         least: least.max(values.len() as u64),
         values,

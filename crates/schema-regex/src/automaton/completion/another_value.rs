@@ -1,7 +1,7 @@
 //! Completions of items that must differ: a value that is none of those before it, and
 //! that no item to come needs.
 
-use crate::automaton::completion::finish;
+use crate::automaton::completion::finish::Finisher;
 use crate::automaton::machine::Machine;
 use crate::automaton::machine::node::Span;
 use crate::automaton::machine::sorted::TextSet;
@@ -20,7 +20,7 @@ use crate::automaton::run::unique_items::ItemChoice;
 
 /// Begins a value that must differ from others with as much of another one as makes
 /// it another; `None` where that is not asked.
-pub(crate) fn another_value(
+pub(super) fn another_value(
     machine: &Machine,
     config: Config,
     x: &mut Scratch,
@@ -37,46 +37,47 @@ pub(crate) fn another_value(
     if frame.seen == 0 && !m.catalog.is_listed() {
         return None;
     }
-    let seen = x.seen.get(frame.seen).list.clone();
+    let seen = x.seen(frame.seen).list.clone();
     let choices = unique_items::item_choices(machine, config.stack, x);
     let wanted = x.list(set);
-    let searching = std::mem::replace(&mut x.searching, true);
-    let mut found = None;
-    for choice in choices.all.iter().filter(|c| wanted.contains(&c.goal)) {
-        found = another_scalar(machine, &config, choice, &seen, x);
-        if found.is_some() {
-            break;
-        }
-    }
     let length = out.len();
-    let mut next = found.and_then(|text| finish::feed(machine, config, &text, x, out));
-    // An array below may bar what this one does not.
-    next = next.filter(|to| {
-        let threat = unique_items::threat_to(machine, to, x);
-        !threat.exists || unique_items::can_differ(machine, *to, threat, x)
-    });
-    if next.is_none() {
-        out.truncate(length);
-        let threat = unique_items::threat_to(machine, &config, x);
-        let way = match threat.exists {
-            true => unique_items::way_out(machine, config, threat, x),
-            false => None,
-        };
-        next = way.and_then(|way| {
-            out.extend(&way.text);
-            // In front of what comes behind the item, and not behind that.
-            let is_ended = matches!(
-                way.config.top,
-                Top::Gap {
-                    gap: Gap::AfterItem,
-                    ..
-                }
-            );
-            let (here, before) = (x.depth(way.config.stack), x.depth(config.stack));
-            (here > before || (is_ended && here == before)).then_some(way.config)
+    let next = x.while_searching(|x| {
+        let mut found = None;
+        for choice in choices.all.iter().filter(|c| wanted.contains(&c.goal)) {
+            found = another_scalar(machine, &config, choice, &seen, x);
+            if found.is_some() {
+                break;
+            }
+        }
+        let mut next = found.and_then(|text| Finisher::new(machine, x, out).feed(config, &text));
+        // An array below may bar what this one does not.
+        next = next.filter(|to| {
+            let threat = unique_items::threat_to(machine, to, x);
+            !threat.exists || unique_items::can_differ(machine, *to, threat, x)
         });
-    }
-    x.searching = searching;
+        if next.is_none() {
+            out.truncate(length);
+            let threat = unique_items::threat_to(machine, &config, x);
+            let way = match threat.exists {
+                true => unique_items::way_out(machine, config, threat, x),
+                false => None,
+            };
+            next = way.and_then(|way| {
+                out.extend(&way.text);
+                // In front of what comes behind the item, and not behind that.
+                let is_ended = matches!(
+                    way.config.top,
+                    Top::Gap {
+                        gap: Gap::AfterItem,
+                        ..
+                    }
+                );
+                let (here, before) = (x.depth(way.config.stack), x.depth(config.stack));
+                (here > before || (is_ended && here == before)).then_some(way.config)
+            });
+        }
+        next
+    });
     if next.is_none() {
         out.truncate(length);
     }

@@ -4,12 +4,13 @@
 
 use fsm_index::{Cursor, Growth, Nearer};
 
-use crate::automaton::completion::finish;
+use crate::automaton::completion::finish::{self, Finisher};
 use crate::automaton::completion::growth::Sums;
 use crate::automaton::completion::lacking;
 use crate::automaton::machine::Machine;
+use crate::automaton::run::budget::Budget;
 use crate::automaton::run::config::{Config, Gap, Top};
-use crate::automaton::run::scratch::{MAX_COMPARED, MAX_SEARCHED, Noted, Scratch};
+use crate::automaton::run::scratch::{Noted, Scratch};
 use crate::automaton::run::string_bytes::Partial;
 
 pub(crate) fn nearer(
@@ -21,7 +22,7 @@ pub(crate) fn nearer(
     if cursor.is_dead() {
         return Nearer::Unknown;
     }
-    let config = *x.configs.get(cursor.0);
+    let config = *x.config(cursor);
     if finish::has_ended(machine, &config, x) {
         return Nearer::End;
     }
@@ -29,11 +30,11 @@ pub(crate) fn nearer(
     if has_unique_items(machine, config.stack, x) {
         return Nearer::Unknown;
     }
-    (x.may_compare, x.may_search, x.may_write) = (MAX_COMPARED, MAX_SEARCHED, usize::MAX);
+    *x.budget() = Budget::new();
     let before = out.len();
-    match finish::finish_one(machine, config, x, out) {
+    match Finisher::new(machine, x, out).finish_one(config) {
         Some(next) => {
-            let to = Cursor(x.configs.add(next));
+            let to = x.cursor(next);
             match is_behind_further_name(machine, &next, x) {
                 true => Nearer::Like(to),
                 false => Nearer::To(to),
@@ -50,9 +51,9 @@ pub(crate) fn narrower(machine: &Machine, cursor: Cursor, x: &mut Scratch) -> Op
     if cursor.is_dead() {
         return None;
     }
-    let config = *x.configs.get(cursor.0);
+    let config = *x.config(cursor);
     let narrowed = lacking::narrowed(machine, config, x);
-    (narrowed != config).then(|| Cursor(x.configs.add(narrowed)))
+    (narrowed != config).then(|| x.cursor(narrowed))
 }
 
 /// The way from before a name into one, or behind it, begins a member; that from behind the
@@ -61,7 +62,7 @@ pub(crate) fn begun(from: Cursor, to: Cursor, x: &mut Scratch) -> u32 {
     if from.is_dead() || to.is_dead() {
         return 0;
     }
-    let (from, to) = (*x.configs.get(from.0), *x.configs.get(to.0));
+    let (from, to) = (*x.config(from), *x.config(to));
     u32::from(begins(&from, &to, x))
 }
 
@@ -69,7 +70,7 @@ pub(crate) fn is_in_text(machine: &Machine, cursor: Cursor, x: &mut Scratch) -> 
     if cursor.is_dead() {
         return false;
     }
-    match x.configs.get(cursor.0).top {
+    match x.config(cursor).top {
         Top::String { node, text, .. } => {
             let machine = machine.node(node).string.as_ref();
             text.partial == Partial::None && machine.is_some_and(|m| m.free.is_some())

@@ -18,6 +18,212 @@ use crate::automaton::run::unique_items;
 use crate::automaton::run::ways_on;
 use crate::normal::alternative::Kind;
 
+/// Writes the rest of a text that is admitted.
+pub(crate) struct Finisher<'a> {
+    pub(super) machine: &'a Machine,
+    pub(super) x: &'a mut Scratch,
+    pub(super) out: &'a mut Vec<u8>,
+}
+
+impl<'a> Finisher<'a> {
+    pub(crate) fn new(machine: &'a Machine, x: &'a mut Scratch, out: &'a mut Vec<u8>) -> Self {
+        Finisher { machine, x, out }
+    }
+
+    /// Writes a text that leads to acceptance; `false` if it would have more than `most`
+    /// bytes, or none was found.
+    pub(crate) fn finish(&mut self, first: Config, most: usize) -> bool {
+        let start = self.out.len();
+        let mut config = first;
+        let (mut detours, mut steps) = (0, 0u64);
+        // The same text with all ways open, read as far as to the last detour.
+        let (mut wide, mut read) = (first, start);
+        while self.out.len() - start <= most && !self.x.budget().is_spent() {
+            let length = self.out.len();
+            if config.stack != 0 {
+                let seen = self.x.peek(Noted::beside_masks(config.stack)).frame.seen;
+                let count = self.x.seen(seen).list.len() as u64;
+                self.x.budget().search(count / AS_A_STATE);
+            }
+            self.x.budget().set_room(most - (length - start));
+            steps += 1;
+            let state = u64::from(steps.is_multiple_of(STEPS_A_STATE));
+            self.x.budget().search(state);
+            if let Some(next) = self.finish_one(config) {
+                config = next;
+                continue;
+            }
+            self.out.truncate(length);
+            detours += 1;
+            if has_ended(self.machine, &config, self.x) {
+                return true;
+            }
+            if detours > MAX_DETOURS || self.x.budget().is_too_small() {
+                return false;
+            }
+            // The plain way is barred by items that must differ: another one,
+            // which exists, of all ways that were open.
+            let behind = self.out[read..].iter();
+            let Some(here) = behind
+                .copied()
+                .try_fold(wide, |c, b| step::next(self.machine, c, b, self.x))
+            else {
+                return false;
+            };
+            let bytes = unique_items::bytes_to_try(&here);
+            let way = bytes.into_iter().chain(0x20..=0xFF).find_map(|byte| {
+                step::next(self.machine, here, byte, self.x).map(|next| (byte, next))
+            });
+            let Some((byte, next)) = way else {
+                return false;
+            };
+            self.out.push(byte);
+            (wide, read) = (next, self.out.len());
+            config = next;
+        }
+        false
+    }
+
+    pub(super) fn feed(&mut self, config: Config, text: &[u8]) -> Option<Config> {
+        let bytes = text.len() as u64;
+        self.x.budget().search(bytes / BYTES_AS_A_STATE);
+        let next = text_runs::read_on(self.machine, config, text, self.x).ok()?;
+        self.out.extend_from_slice(text);
+        Some(next)
+    }
+
+    /// One step nearer to the end; `None` at the end.
+    pub(super) fn finish_one(&mut self, config: Config) -> Option<Config> {
+        match config.top {
+            Top::End => None,
+            Top::Unit { word, at, .. } => self.feed(config, &UNITS[word as usize][at as usize..]),
+            Top::Value { space, .. } => {
+                let config = self.feed(config, &self.machine.space().finish(space))?;
+                self.begin_value(config)
+            }
+            Top::Number { node, set, state } => {
+                let held = number_bytes::number_goals(self.machine, node, set, state, self.x);
+                if held == EMPTY_LIST {
+                    let more = shortest::shortest_number(self.machine, config, self.x)?;
+                    return self.feed(config, &more);
+                }
+                if config.stack == 0 {
+                    return None;
+                }
+                // Whatever ends the array or object ends the number.
+                self.after_number(config)
+            }
+            Top::String { .. } => {
+                let more = shortest::shortest_string(self.machine, config, self.x)?;
+                self.feed(config, &more)
+            }
+            Top::Key(key) => {
+                let more = shortest::shortest_name(self.machine, config, key, self.x)?;
+                self.feed(config, &more)
+            }
+            Top::Gap { gap, space } => {
+                let config = self.feed(config, &self.machine.space().finish(space))?;
+                self.finish_gap(config, gap)
+            }
+        }
+    }
+
+    fn after_number(&mut self, config: Config) -> Option<Config> {
+        let white = self.machine.space().finish(self.machine.space().elsewhere);
+        let config = self.feed(config, &white)?;
+        for byte in b"]}," {
+            if let Some(next) = step::next(self.machine, config, *byte, self.x) {
+                self.out.push(*byte);
+                return Some(lacking::narrowed(self.machine, next, self.x));
+            }
+        }
+        // It may not be this number again: a longer one, one spelling of each.
+        let most = unique_items::threat_to(self.machine, &config, self.x).barred + 1;
+        let length = self.out.len();
+        for more in ways_on::number_texts(self.machine, &config, most, self.x) {
+            if let Some(next) = self.feed(config, more.as_bytes())
+                && b"]},"
+                    .iter()
+                    .any(|b| step::next(self.machine, next, *b, self.x).is_some())
+            {
+                return Some(next);
+            }
+            self.out.truncate(length);
+        }
+        None
+    }
+
+    fn finish_gap(&mut self, config: Config, gap: Gap) -> Option<Config> {
+        match gap {
+            Gap::Colon => {
+                let config = self.feed(config, b":")?;
+                Some(lacking::narrowed(self.machine, config, self.x))
+            }
+            Gap::ObjectStart | Gap::AfterMember => {
+                if let Some(next) = step::next(self.machine, config, b'}', self.x) {
+                    self.out.push(b'}');
+                    return Some(next);
+                }
+                let config = if gap == Gap::AfterMember {
+                    let next = self.feed(config, b",")?;
+                    let white = self
+                        .machine
+                        .space()
+                        .finish(self.machine.space().after_separator);
+                    self.feed(next, &white)?
+                } else {
+                    config
+                };
+                self.name(config)
+            }
+            Gap::BeforeKey | Gap::BeforeFurther => self.name(config),
+            Gap::ArrayStart | Gap::AfterItem => {
+                if let Some(next) = step::next(self.machine, config, b']', self.x) {
+                    self.out.push(b']');
+                    return Some(next);
+                }
+                if gap == Gap::AfterItem {
+                    let next = self.feed(config, b",")?;
+                    return Some(lacking::narrowed(self.machine, next, self.x));
+                }
+                // The first item: its goals are those of the array itself.
+                let top = self.x.frame(config.stack);
+                let choice = lacking::item_choice(self.machine, config.stack, self.x)?;
+                let m = self.machine.node(top.frame.node).array.as_ref()?;
+                let member = m.members.first()?;
+                let set = self.x.add_list(&[choice.goal]);
+                let item = Top::Value {
+                    node: member.node,
+                    set,
+                    space: NO_SPACE,
+                };
+                self.begin_value(Config {
+                    top: item,
+                    ..config
+                })
+            }
+        }
+    }
+
+    /// Begins the value that comes next, with the first of its heads that may
+    /// come: an item that must differ bars those that lead to no other value.
+    fn begin_value(&mut self, config: Config) -> Option<Config> {
+        let Top::Value { node, set, .. } = config.top else {
+            return None;
+        };
+        if let Some(next) = another_value::another_value(self.machine, config, self.x, self.out) {
+            return Some(next);
+        }
+        let (head, next) = first_bytes(self.machine, node, set, self.x)
+            .into_iter()
+            .find_map(|head| {
+                step::next(self.machine, config, head, self.x).map(|next| (head, next))
+            })?;
+        self.out.push(head);
+        Some(next)
+    }
+}
+
 /// So many names, or values of a list, are looked through in the time of a state.
 pub(super) const AS_A_STATE: u64 = 64;
 
@@ -30,67 +236,6 @@ const BYTES_AS_A_STATE: u64 = 64;
 /// The most detours of a completion, one byte each that is found by trying.
 const MAX_DETOURS: usize = 10_000;
 
-/// Writes a text that leads to acceptance; `false` if it would have more than `most`
-/// bytes, or none was found.
-pub(crate) fn finish(
-    machine: &Machine,
-    first: Config,
-    most: usize,
-    x: &mut Scratch,
-    out: &mut Vec<u8>,
-) -> bool {
-    let start = out.len();
-    let mut config = first;
-    let (mut detours, mut steps) = (0, 0u64);
-    // The same text with all ways open, read as far as to the last detour.
-    let (mut wide, mut read) = (first, start);
-    while out.len() - start <= most && x.may_compare > 0 && x.may_search > 0 {
-        let length = out.len();
-        if config.stack != 0 {
-            let seen = x.peek(Noted::beside_masks(config.stack)).frame.seen;
-            let count = x.seen.get(seen).list.len() as u64;
-            x.may_search = x.may_search.saturating_sub(count / AS_A_STATE);
-        }
-        x.may_write = most - (length - start);
-        steps += 1;
-        let state = u64::from(steps.is_multiple_of(STEPS_A_STATE));
-        x.may_search = x.may_search.saturating_sub(state);
-        if let Some(next) = finish_one(machine, config, x, out) {
-            config = next;
-            continue;
-        }
-        out.truncate(length);
-        detours += 1;
-        if has_ended(machine, &config, x) {
-            return true;
-        }
-        if detours > MAX_DETOURS || x.may_write == 0 {
-            return false;
-        }
-        // The plain way is barred by items that must differ: another one,
-        // which exists, of all ways that were open.
-        let behind = out[read..].iter();
-        let Some(here) = behind
-            .copied()
-            .try_fold(wide, |c, b| step::next(machine, c, b, x))
-        else {
-            return false;
-        };
-        let bytes = unique_items::bytes_to_try(&here);
-        let way = bytes
-            .into_iter()
-            .chain(0x20..=0xFF)
-            .find_map(|byte| step::next(machine, here, byte, x).map(|next| (byte, next)));
-        let Some((byte, next)) = way else {
-            return false;
-        };
-        out.push(byte);
-        (wide, read) = (next, out.len());
-        config = next;
-    }
-    false
-}
-
 /// Whether the text may end here, and nothing has to be added.
 pub(super) fn has_ended(machine: &Machine, config: &Config, x: &mut Scratch) -> bool {
     match config.top {
@@ -101,178 +246,6 @@ pub(super) fn has_ended(machine: &Machine, config: &Config, x: &mut Scratch) -> 
         }
         _ => false,
     }
-}
-
-pub(crate) fn feed(
-    machine: &Machine,
-    config: Config,
-    text: &[u8],
-    x: &mut Scratch,
-    out: &mut Vec<u8>,
-) -> Option<Config> {
-    let bytes = text.len() as u64;
-    x.may_search = x.may_search.saturating_sub(bytes / BYTES_AS_A_STATE);
-    let next = text_runs::read_on(machine, config, text, x).ok()?;
-    out.extend_from_slice(text);
-    Some(next)
-}
-
-/// One step nearer to the end; `None` at the end.
-pub(crate) fn finish_one(
-    machine: &Machine,
-    config: Config,
-    x: &mut Scratch,
-    out: &mut Vec<u8>,
-) -> Option<Config> {
-    match config.top {
-        Top::End => None,
-        Top::Unit { word, at, .. } => feed(
-            machine,
-            config,
-            &UNITS[word as usize][at as usize..],
-            x,
-            out,
-        ),
-        Top::Value { space, .. } => {
-            let config = feed(machine, config, &machine.space().finish(space), x, out)?;
-            begin_value(machine, config, x, out)
-        }
-        Top::Number { node, set, state } => {
-            let held = number_bytes::number_goals(machine, node, set, state, x);
-            if held == EMPTY_LIST {
-                let more = shortest::shortest_number(machine, config, x)?;
-                return feed(machine, config, &more, x, out);
-            }
-            if config.stack == 0 {
-                return None;
-            }
-            // Whatever ends the array or object ends the number.
-            after_number(machine, config, x, out)
-        }
-        Top::String { .. } => {
-            let more = shortest::shortest_string(machine, config, x)?;
-            feed(machine, config, &more, x, out)
-        }
-        Top::Key(key) => {
-            let more = shortest::shortest_name(machine, config, key, x)?;
-            feed(machine, config, &more, x, out)
-        }
-        Top::Gap { gap, space } => {
-            let config = feed(machine, config, &machine.space().finish(space), x, out)?;
-            finish_gap(machine, config, gap, x, out)
-        }
-    }
-}
-
-fn after_number(
-    machine: &Machine,
-    config: Config,
-    x: &mut Scratch,
-    out: &mut Vec<u8>,
-) -> Option<Config> {
-    let white = machine.space().finish(machine.space().elsewhere);
-    let config = feed(machine, config, &white, x, out)?;
-    for byte in b"]}," {
-        if let Some(next) = step::next(machine, config, *byte, x) {
-            out.push(*byte);
-            return Some(lacking::narrowed(machine, next, x));
-        }
-    }
-    // It may not be this number again: a longer one, one spelling of each.
-    let most = unique_items::threat_to(machine, &config, x).barred + 1;
-    let length = out.len();
-    for more in ways_on::number_texts(machine, &config, most, x) {
-        if let Some(next) = feed(machine, config, more.as_bytes(), x, out)
-            && b"]},"
-                .iter()
-                .any(|b| step::next(machine, next, *b, x).is_some())
-        {
-            return Some(next);
-        }
-        out.truncate(length);
-    }
-    None
-}
-
-fn finish_gap(
-    machine: &Machine,
-    config: Config,
-    gap: Gap,
-    x: &mut Scratch,
-    out: &mut Vec<u8>,
-) -> Option<Config> {
-    match gap {
-        Gap::Colon => {
-            let config = feed(machine, config, b":", x, out)?;
-            Some(lacking::narrowed(machine, config, x))
-        }
-        Gap::ObjectStart | Gap::AfterMember => {
-            if let Some(next) = step::next(machine, config, b'}', x) {
-                out.push(b'}');
-                return Some(next);
-            }
-            let config = if gap == Gap::AfterMember {
-                let next = feed(machine, config, b",", x, out)?;
-                let white = machine.space().finish(machine.space().after_separator);
-                feed(machine, next, &white, x, out)?
-            } else {
-                config
-            };
-            lacking::name(machine, config, x, out)
-        }
-        Gap::BeforeKey | Gap::BeforeFurther => lacking::name(machine, config, x, out),
-        Gap::ArrayStart | Gap::AfterItem => {
-            if let Some(next) = step::next(machine, config, b']', x) {
-                out.push(b']');
-                return Some(next);
-            }
-            if gap == Gap::AfterItem {
-                let next = feed(machine, config, b",", x, out)?;
-                return Some(lacking::narrowed(machine, next, x));
-            }
-            // The first item: its goals are those of the array itself.
-            let top = x.frame(config.stack);
-            let choice = lacking::item_choice(machine, config.stack, x)?;
-            let m = machine.node(top.frame.node).array.as_ref()?;
-            let member = m.members.first()?;
-            let set = x.add_list(&[choice.goal]);
-            let item = Top::Value {
-                node: member.node,
-                set,
-                space: NO_SPACE,
-            };
-            begin_value(
-                machine,
-                Config {
-                    top: item,
-                    ..config
-                },
-                x,
-                out,
-            )
-        }
-    }
-}
-
-/// Begins the value that comes next, with the first of its heads that may
-/// come: an item that must differ bars those that lead to no other value.
-fn begin_value(
-    machine: &Machine,
-    config: Config,
-    x: &mut Scratch,
-    out: &mut Vec<u8>,
-) -> Option<Config> {
-    let Top::Value { node, set, .. } = config.top else {
-        return None;
-    };
-    if let Some(next) = another_value::another_value(machine, config, x, out) {
-        return Some(next);
-    }
-    let (head, next) = first_bytes(machine, node, set, x)
-        .into_iter()
-        .find_map(|head| step::next(machine, config, head, x).map(|next| (head, next)))?;
-    out.push(head);
-    Some(next)
 }
 
 /// The first bytes that values may have: scalars first, then what is

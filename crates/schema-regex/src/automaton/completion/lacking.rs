@@ -1,8 +1,8 @@
 //! What the first thread of a container still lacks, and the item or member that brings it
 //! nearer to its end.
 
-use crate::automaton::completion::finish;
 use crate::automaton::completion::finish::AS_A_STATE;
+use crate::automaton::completion::finish::Finisher;
 use crate::automaton::machine::Machine;
 use crate::automaton::machine::decisions::FURTHER;
 use crate::automaton::machine::live::{Live, ObjectAt, has_bit};
@@ -11,6 +11,94 @@ use crate::automaton::machine::node::{Choice, ObjectMachine};
 use crate::automaton::run::config::{Config, Frame, Top};
 use crate::automaton::run::member_names;
 use crate::automaton::run::scratch::Scratch;
+
+impl Finisher<'_> {
+    /// Writes a whole name that brings the first thread forward.
+    pub(super) fn name(&mut self, config: Config) -> Option<Config> {
+        let top = self.x.note(config.stack);
+        let frame = self.x.peek(top).frame;
+        let m = self.machine.node(frame.node).object.as_ref()?;
+        let names = m.declared.len() as u64;
+        self.x.budget().search(names / AS_A_STATE);
+        if !self.x.budget().may_search() {
+            return None;
+        }
+        let usable = member_names::usable(self.machine, top, self.x);
+        let is_usable = |n: u32| has_bit(&usable.names, n);
+        let threads = self.x.list(frame.threads);
+        let used = self.x.list(frame.used);
+        let is_used = |n: u32| has_bit(&used, n);
+        let first = nearest(m, &frame, &threads, &used)?;
+        let t = &m.threads[first.id as usize];
+        let offers = |n: u32| !m.declared[n as usize].of(first.id).is_empty();
+        let mut wanted: Option<u32> = None;
+        for (_, n) in &t.required {
+            if is_usable(*n) && !is_used(*n) {
+                wanted = Some(*n);
+                break;
+            }
+        }
+        let open = t.witnesses & !first.progress;
+        let gives = |n: u32| {
+            m.declared[n as usize]
+                .of(first.id)
+                .iter()
+                .any(|c| c.take & open != 0)
+        };
+        if wanted.is_none() && open != 0 {
+            wanted = (0..m.declared.len() as u32).find(|n| is_usable(*n) && gives(*n));
+        }
+        if wanted.is_none() {
+            let implied = t
+                .implies
+                .iter()
+                .filter(|(n, _)| is_used(*n) || t.required.iter().any(|(_, r)| r == n));
+            wanted = implied
+                .flat_map(|(_, list)| list.iter().copied())
+                .find(|n| is_usable(*n) && !is_used(*n));
+        }
+        if let (None, Some(decisions)) = (wanted, &t.decisions) {
+            let live = self
+                .machine
+                .live(self.machine.room(self.x.depth(config.stack)));
+            let at = frame.object_at(&used, &[]);
+            wanted = decisions
+                .nearest(&live, m, &at)
+                .and_then(|(_, first)| first)
+                .filter(|first| *first != FURTHER);
+        }
+        let more = u64::from(frame.count) < t.min;
+        if wanted.is_none() && more && open == 0 {
+            wanted = (0..m.declared.len() as u32).find(|n| is_usable(*n) && offers(*n));
+        }
+        if let Some(n) = wanted {
+            let word = m.names.list.iter().find(|w| w.listed[0] == n)?;
+            let mut text = serde_json::to_vec(&*word.text).ok()?;
+            text.pop();
+            text.push(b'"');
+            return self.feed(config, &text);
+        }
+        self.another_name(config)
+            .or_else(|| self.feed(config, b"\""))
+    }
+
+    /// Behind many further names of any kind the first one from their count on that is none
+    /// of them: the search for one takes as many states as there are.
+    fn another_name(&mut self, config: Config) -> Option<Config> {
+        let frame = self.x.frame(config.stack).frame;
+        let m = self.machine.node(frame.node).object.as_ref()?;
+        let count = self.x.seen(frame.seen).list.len();
+        if m.keys.is_some() || count < FEW_NAMES {
+            return None;
+        }
+        let length = self.out.len();
+        (count..count + FEW_NAMES).find_map(|number| {
+            self.out.truncate(length);
+            let next = self.feed(config, format!("\"{number}\"").as_bytes())?;
+            matches!(next.top, Top::Gap { .. }).then_some(next)
+        })
+    }
+}
 
 /// Behind fewer further names than this, another one is searched for.
 const FEW_NAMES: usize = 16;
@@ -114,99 +202,6 @@ fn member_choice(machine: &Machine, stack: u32, number: u32, x: &mut Scratch) ->
             (gain, u32::MAX - heights[c.goal as usize])
         })
         .copied()
-}
-
-/// Writes a whole name that brings the first thread forward.
-pub(super) fn name(
-    machine: &Machine,
-    config: Config,
-    x: &mut Scratch,
-    out: &mut Vec<u8>,
-) -> Option<Config> {
-    let top = x.note(config.stack);
-    let frame = x.peek(top).frame;
-    let m = machine.node(frame.node).object.as_ref()?;
-    let names = m.declared.len() as u64;
-    x.may_search = x.may_search.saturating_sub(names / AS_A_STATE);
-    if x.may_search == 0 {
-        return None;
-    }
-    let usable = member_names::usable(machine, top, x);
-    let is_usable = |n: u32| has_bit(&usable.names, n);
-    let threads = x.list(frame.threads);
-    let used = x.list(frame.used);
-    let is_used = |n: u32| has_bit(&used, n);
-    let first = nearest(m, &frame, &threads, &used)?;
-    let t = &m.threads[first.id as usize];
-    let offers = |n: u32| !m.declared[n as usize].of(first.id).is_empty();
-    let mut wanted: Option<u32> = None;
-    for (_, n) in &t.required {
-        if is_usable(*n) && !is_used(*n) {
-            wanted = Some(*n);
-            break;
-        }
-    }
-    let open = t.witnesses & !first.progress;
-    let gives = |n: u32| {
-        m.declared[n as usize]
-            .of(first.id)
-            .iter()
-            .any(|c| c.take & open != 0)
-    };
-    if wanted.is_none() && open != 0 {
-        wanted = (0..m.declared.len() as u32).find(|n| is_usable(*n) && gives(*n));
-    }
-    if wanted.is_none() {
-        let implied = t
-            .implies
-            .iter()
-            .filter(|(n, _)| is_used(*n) || t.required.iter().any(|(_, r)| r == n));
-        wanted = implied
-            .flat_map(|(_, list)| list.iter().copied())
-            .find(|n| is_usable(*n) && !is_used(*n));
-    }
-    if let (None, Some(decisions)) = (wanted, &t.decisions) {
-        let live = machine.live(machine.room(x.depth(config.stack)));
-        let at = frame.object_at(&used, &[]);
-        wanted = decisions
-            .nearest(&live, m, &at)
-            .and_then(|(_, first)| first)
-            .filter(|first| *first != FURTHER);
-    }
-    let more = u64::from(frame.count) < t.min;
-    if wanted.is_none() && more && open == 0 {
-        wanted = (0..m.declared.len() as u32).find(|n| is_usable(*n) && offers(*n));
-    }
-    if let Some(n) = wanted {
-        let word = m.names.list.iter().find(|w| w.listed[0] == n)?;
-        let mut text = serde_json::to_vec(&*word.text).ok()?;
-        text.pop();
-        text.push(b'"');
-        return finish::feed(machine, config, &text, x, out);
-    }
-    another_name(machine, config, x, out).or_else(|| finish::feed(machine, config, b"\"", x, out))
-}
-
-/// Behind many further names of any kind the first one from their count on that is none
-/// of them: the search for one takes as many states as there are.
-fn another_name(
-    machine: &Machine,
-    config: Config,
-    x: &mut Scratch,
-    out: &mut Vec<u8>,
-) -> Option<Config> {
-    let frame = x.frame(config.stack).frame;
-    let m = machine.node(frame.node).object.as_ref()?;
-    let count = x.seen.get(frame.seen).list.len();
-    if m.keys.is_some() || count < FEW_NAMES {
-        return None;
-    }
-    let length = out.len();
-    (count..count + FEW_NAMES).find_map(|number| {
-        out.truncate(length);
-        let next = finish::feed(machine, config, format!("\"{number}\"").as_bytes(), x, out)?;
-        matches!(next.top, Top::Gap { .. }).then_some(next)
-    })
 }
 
 /// The declared names, by number, that the thread of an object which lacks the fewest members

@@ -67,7 +67,7 @@ pub(super) fn shortest_number(
         return None;
     };
     let m = machine.node(node).number.as_ref()?;
-    let wanted = x.lists.get(set);
+    let wanted = x.slice(set);
     let mut at: Vec<(&NumberDfa, u32)> = m
         .of(|goal| wanted.contains(&goal))
         .map(|(number, dfa)| (dfa, number_state(m, number, state, x)))
@@ -129,9 +129,7 @@ pub(super) fn shortest_string(
     let mut config = config;
     while let Top::String { text, .. } = config.top {
         let missing = missing_chars(m, set, &text, x);
-        if missing > x.may_write as u64 {
-            // Nothing that is written would fit.
-            x.may_write = 0;
+        if !x.budget().fits(missing) {
             return None;
         }
         if missing <= MANY_CHARS || text.partial != Partial::None {
@@ -154,7 +152,7 @@ pub(super) fn shortest_string(
             };
             let heads = heads(&text);
             let tried = heads.len() as u64 * m.leaves.len() as u64;
-            x.may_search = x.may_search.saturating_sub(tried / TRIED_AS_A_STATE);
+            x.budget().search(tried / TRIED_AS_A_STATE);
             characters(machine, *c, text.partial, &heads, x)
         },
     )?;
@@ -261,7 +259,7 @@ pub(super) fn shortest_name(
     if let Some(text) = declared_name(machine, config, key, x) {
         return Some(text);
     }
-    let seen = x.seen.get(frame.seen).clone();
+    let seen = x.seen(frame.seen).clone();
     let mut ways = |c: &Config, x: &mut Scratch| {
         let Top::Key(key) = c.top else {
             return Vec::new();
@@ -286,7 +284,7 @@ pub(super) fn shortest_name(
         heads.extend('a'..='z');
         heads.extend('0'..='9');
         let tried = heads.len() as u64;
-        x.may_search = x.may_search.saturating_sub(tried / HEADS_AS_A_STATE);
+        x.budget().search(tried / HEADS_AS_A_STATE);
         characters(machine, *c, key.partial, &heads, x)
     };
     let named = |c: &Config, x: &mut Scratch| {
@@ -437,11 +435,10 @@ fn search<S: Copy + Eq + std::hash::Hash>(
         }
         // A search for an item that differs, as walks make them, has limits of
         // its own.
-        let is_spent = x.may_compare == 0 || x.may_search == 0;
-        if from.len() > most || (is_spent && !x.searching) {
+        if from.len() > most || (x.budget().is_spent() && !x.is_searching()) {
             return None;
         }
-        x.may_search = x.may_search.saturating_sub(1);
+        x.budget().search(1);
         for (text, to) in next(&state, x) {
             from.entry(to).or_insert_with(|| {
                 queue.push_back(to);

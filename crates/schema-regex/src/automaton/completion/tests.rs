@@ -4,9 +4,10 @@ use fsm_index::ByteAutomaton as _;
 use serde_json::{Value, json};
 
 use crate::automaton::SchemaAutomaton;
-use crate::automaton::completion::{finish, shortest};
+use crate::automaton::completion::finish::{self, Finisher};
+use crate::automaton::completion::shortest;
+use crate::automaton::run::budget::{Budget, MAX_SEARCHED};
 use crate::automaton::run::config::Config;
-use crate::automaton::run::scratch::MAX_SEARCHED;
 use crate::automaton::run::{step, text_runs};
 use crate::options::Options;
 
@@ -20,17 +21,12 @@ fn completion(schema: &Value, may_compare: u64) -> (String, bool, u64) {
 fn completion_within(schema: &Value, may_compare: u64, may_search: u64) -> (String, bool, u64) {
     let automaton = SchemaAutomaton::new(schema, &Options::default()).unwrap();
     let mut x = automaton.scratch();
-    (x.may_compare, x.may_search) = (may_compare, may_search);
+    *x.budget() = Budget::of(may_compare, may_search);
     let mut out = Vec::new();
-    let is_finished = finish::finish(
-        &automaton.machine,
-        Config::first(),
-        1 << 20,
-        &mut x,
-        &mut out,
-    );
+    let is_finished =
+        Finisher::new(&automaton.machine, &mut x, &mut out).finish(Config::first(), 1 << 20);
     assert_eq!(is_finished, automaton.is_match(&out));
-    let compared = may_compare - x.may_compare;
+    let compared = may_compare - x.budget().left_to_compare();
     (String::from_utf8(out).unwrap(), is_finished, compared)
 }
 

@@ -5,11 +5,10 @@ use fsm_index::{
     Behind, ClassId, Cursor, Description, FreeText, Horizon, TextLoop, Texts, TopText,
 };
 
-use crate::automaton::keys::key;
 use crate::automaton::machine::Machine;
 use crate::automaton::machine::live::has_bit;
 use crate::automaton::machine::loop_classes::{ANY_TEXT, MANY_NAMES, free_digits, text_up_to};
-use crate::automaton::machine::node::{Leaf, ObjectMachine, Span, StringMachine};
+use crate::automaton::machine::node::{Leaf, ObjectMachine, Span};
 use crate::automaton::run::config::{Config, Gap, Key, Str, Top, UNKNOWN, is_kept};
 use crate::automaton::run::item_told_apart;
 use crate::automaton::run::member_names;
@@ -20,75 +19,438 @@ use crate::language::char_dfa::DEAD;
 use crate::language::clamped;
 use crate::language::escapes::is_never_raw;
 
-pub(crate) fn description(
-    machine: &Machine,
-    cursor: Cursor,
-    horizon: Horizon<'_>,
-    x: &mut Scratch,
-) -> Description {
-    if cursor.is_dead() {
-        return Description::Unknown;
-    }
-    let text = loop_at(machine, cursor, horizon, x);
-    if top_tells(x.configs.get(cursor.0)) {
-        let free = free_text(machine, cursor, x);
-        return Description::Top(TopText { text, free });
-    }
-    if let Some(text) = text {
-        return Description::Text(text);
-    }
-    let mut texts = Texts::default();
-    if list_names(machine, cursor, x, &mut texts) {
-        return Description::Listed(texts);
-    }
-    let Some(like) = like(machine, cursor, x) else {
-        return Description::Unknown;
-    };
-    let mut apart = Texts::default();
-    let is_told = list_differences(machine, cursor, horizon, x, &mut apart);
-    Description::Like {
-        cursor: like,
-        apart: is_told.then_some(apart),
-    }
+/// What speeds a walk up at a cursor.
+pub(crate) struct Hints<'m, 'x> {
+    pub(super) machine: &'m Machine,
+    pub(super) x: &'x mut Scratch,
 }
 
-fn loop_at(
-    machine: &Machine,
-    cursor: Cursor,
-    horizon: Horizon<'_>,
-    x: &mut Scratch,
-) -> Option<TextLoop> {
-    if cursor.is_dead() {
-        return None;
+impl<'m, 'x> Hints<'m, 'x> {
+    pub(crate) fn new(machine: &'m Machine, x: &'x mut Scratch) -> Self {
+        Hints { machine, x }
     }
-    let config = *x.configs.get(cursor.0);
-    if is_kept(config.item) {
-        return None;
-    }
-    match config.top {
-        Top::String { node, set, text } if text.partial == Partial::None => {
-            let m = machine.node(node).string.as_ref()?;
-            string_loop(machine, config, cursor, m, (node, set), text, horizon, x)
+
+    /// What text may come, which cursor is nearly the same, and where they differ.
+
+    pub(crate) fn describe(&mut self, cursor: Cursor, horizon: Horizon<'_>) -> Description {
+        if cursor.is_dead() {
+            return Description::Unknown;
         }
-        Top::Key(key)
-            if key.partial == Partial::None && key.text == UNKNOWN && key.is_further() =>
-        {
-            let top = Noted::told_by_key(config.stack);
-            let usable = member_names::usable(machine, top, x);
-            let frame = x.peek(top).frame;
-            let m = machine.node(frame.node).object.as_ref()?;
-            if usable.classes == 0 {
-                return None;
+        let text = self.loop_at(cursor, horizon);
+        if top_tells(self.x.config(cursor)) {
+            let free = self.free_text(cursor);
+            return Description::Top(TopText { text, free });
+        }
+        if let Some(text) = text {
+            return Description::Text(text);
+        }
+        let mut texts = Texts::default();
+        if self.list_names(cursor, &mut texts) {
+            return Description::Listed(texts);
+        }
+        let Some(like) = self.resembled(cursor) else {
+            return Description::Unknown;
+        };
+        let mut apart = Texts::default();
+        let is_told = self.list_differences(cursor, horizon, &mut apart);
+        Description::Like {
+            cursor: like,
+            apart: is_told.then_some(apart),
+        }
+    }
+
+    fn loop_at(&mut self, cursor: Cursor, horizon: Horizon<'_>) -> Option<TextLoop> {
+        if cursor.is_dead() {
+            return None;
+        }
+        let config = *self.x.config(cursor);
+        if is_kept(config.item) {
+            return None;
+        }
+        match config.top {
+            Top::String { text, .. } if text.partial == Partial::None => {
+                self.string_loop(cursor, config, horizon)
             }
-            let class = key_loop(machine, m, key.state, usable.classes)?;
-            Some(TextLoop {
-                class,
+            Top::Key(key)
+                if key.partial == Partial::None && key.text == UNKNOWN && key.is_further() =>
+            {
+                let top = Noted::told_by_key(config.stack);
+                let usable = member_names::usable(self.machine, top, self.x);
+                let frame = self.x.peek(top).frame;
+                let m = self.machine.node(frame.node).object.as_ref()?;
+                if usable.classes == 0 {
+                    return None;
+                }
+                let class = key_loop(self.machine, m, key.state, usable.classes)?;
+                Some(TextLoop {
+                    class,
+                    next: cursor,
+                    steady: u32::MAX,
+                    alike: true,
+                })
+            }
+            _ => None,
+        }
+    }
+
+    /// The same inside of a string.
+    fn string_loop(
+        &mut self,
+        cursor: Cursor,
+        config: Config,
+        horizon: Horizon<'_>,
+    ) -> Option<TextLoop> {
+        let Top::String { node, set, text } = config.top else {
+            return None;
+        };
+        let m = self.machine.node(node).string.as_ref()?;
+        if m.free.is_some() {
+            return Some(TextLoop {
+                class: ANY_TEXT,
                 next: cursor,
                 steady: u32::MAX,
                 alike: true,
-            })
+            });
         }
-        _ => None,
+        if !text.words.is_none() {
+            return None;
+        }
+        let wanted = self.x.list(set);
+        let leaves: Vec<&Leaf> = m
+            .leaves
+            .iter()
+            .filter(|l| wanted.contains(&l.goal) && !l.listed)
+            .collect();
+        let with_dfa = leaves.iter().filter(|l| l.dfa.is_some()).count();
+        let length = m.longer(text.length);
+        let next = Str { length, ..text };
+        if !string_live(m, set, &next, self.x) {
+            return None;
+        }
+        let class = match (with_dfa, &*m.dfas) {
+            (0, _) => ANY_TEXT,
+            (n, [dfa]) if n == leaves.len() && text.state != DEAD => {
+                self.machine.loops().class(dfa, m.loops[0], text.state)?
+            }
+            _ => return None,
+        };
+        // What goes on in the string but not with the class begins with an
+        // escape.
+        let escaped = horizon.behind(b'\\') as u64;
+        let mut steady = u32::MAX;
+        for leaf in &leaves {
+            if leaf.dfa.is_some() {
+                if let Some(lengths) = &leaf.lengths {
+                    // Where the bounds can be met only a walk tells, for which
+                    // text may be free.
+                    let longest = horizon.bytes() as u64;
+                    if !lengths.are_far(text.length.into(), 2 * longest) {
+                        return None;
+                    }
+                    steady = steady.min(clamped(longest));
+                }
+                continue;
+            }
+            let here = u64::from(text.length);
+            let mut far = u64::MAX;
+            if let Some(max) = leaf.max {
+                far = far.min(max.saturating_sub(here).saturating_sub(escaped));
+            }
+            if here < leaf.min {
+                // One character before the last that is missing no text can end.
+                far = far.min((leaf.min - here).saturating_sub(escaped.max(1)));
+            }
+            steady = steady.min(clamped(far));
+        }
+        let next = Config {
+            top: Top::String {
+                node,
+                set,
+                text: next,
+            },
+            ..config
+        };
+        Some(TextLoop {
+            class,
+            next: self.x.cursor(next),
+            steady,
+            alike: m.leaves.len() == 1,
+        })
+    }
+
+    /// A class of characters of which any text may come at a cursor, and how much of it.
+    pub(crate) fn free_text(&mut self, cursor: Cursor) -> Option<FreeText> {
+        let config = *self.x.config(cursor);
+        if is_kept(config.item) {
+            return None;
+        }
+        match config.top {
+            Top::String { node, set, text } if text.partial == Partial::None => {
+                let m = self.machine.node(node).string.as_ref()?;
+                let wanted = self.x.slice(set);
+                let live = |(i, leaf): (usize, &Leaf)| {
+                    let state = leaf_state(m, leaf, text.state, self.x);
+                    wanted.contains(&leaf.goal) && leaf_live(m, i, state, text.words, text.length)
+                };
+                let mut live = m.leaves.iter().enumerate().filter(|leaf| live(*leaf));
+                // Where nothing but the length counts, whatever may come by other leaves
+                // may come by this one.
+                let counted = live
+                    .clone()
+                    .map(|(_, leaf)| counted_text(leaf, text.length));
+                if let Some(free) = counted.flatten().max_by_key(|free| free.chars) {
+                    return Some(free);
+                }
+                let by = |(_, leaf): (usize, &Leaf)| {
+                    let d = leaf.dfa?;
+                    let state = leaf_state(m, leaf, text.state, self.x);
+                    let at = (*m.loops.get(d as usize)?, state);
+                    let bounds = (leaf.lengths.as_deref(), text.length);
+                    self.machine
+                        .loops()
+                        .free_within(&m.dfas[d as usize], at, bounds)
+                };
+                if live.clone().nth(1).is_none() {
+                    return by(live.next()?);
+                }
+                // Others may read text behind which this automaton is dead, and more of it, unless
+                // what they read is short.
+                let words = m.words.longest_left(text.words);
+                let is_short = |leaf: &Leaf, chars: usize| match leaf.dfa {
+                    _ if leaf.listed => words.is_some_and(|bytes| bytes <= chars),
+                    Some(d) => {
+                        let state = leaf_state(m, leaf, text.state, self.x);
+                        m.dfas[d as usize].ends_within(state, chars)
+                    }
+                    None => false,
+                };
+                let alone = live.clone().filter_map(|one| {
+                    let free = by(one)?;
+                    let mut others = live.clone().filter(|other| other.0 != one.0);
+                    Some(FreeText {
+                        behind: Behind::ItsClass,
+                        ends: free.ends && others.all(|(_, leaf)| is_short(leaf, free.chars)),
+                        ..free
+                    })
+                });
+                alone.max_by_key(|free| self.machine.loops().size(free.class))
+            }
+            Top::Number { node, state, .. } => {
+                let m = self.machine.node(node).number.as_ref()?;
+                let [dfa] = &*m.dfas else { return None };
+                free_digits(dfa, state)
+            }
+            Top::Key(key) if key.partial == Partial::None && key.is_further() => {
+                let top = Noted::told_by_key(config.stack);
+                let usable = member_names::usable(self.machine, top, self.x);
+                let frame = self.x.peek(top).frame;
+                let m = self.machine.node(frame.node).object.as_ref()?;
+                let keys = m.keys.as_ref()?;
+                let are_few = self.x.seen(frame.seen).list.len() < MANY_NAMES;
+                are_few.then(|| {
+                    self.machine
+                        .loops()
+                        .free_name(keys, key.state, usable.classes)
+                })?
+            }
+            _ => None,
+        }
+    }
+
+    /// A cursor without the names and words that only single texts reach.
+    pub(crate) fn resembled(&mut self, cursor: Cursor) -> Option<Cursor> {
+        if cursor.is_dead() {
+            return None;
+        }
+        let config = *self.x.config(cursor);
+        if is_kept(config.item) {
+            // One that differs from all before it.
+            let like = item_told_apart::forgotten(self.machine, config, self.x)
+                .filter(|_| self.x.forgets())?;
+            return Some(self.x.cursor(like));
+        }
+        let top = match config.top {
+            Top::Key(key)
+                if key.partial == Partial::None && key.text == UNKNOWN && !key.is_further() =>
+            {
+                let top = self.x.note(config.stack);
+                let usable = member_names::usable(self.machine, top, self.x);
+                let frame = self.x.peek(top).frame;
+                let m = self.machine.node(frame.node).object.as_ref()?;
+                if usable.classes == 0 || (m.keys.is_some() && key.state == DEAD) {
+                    return None;
+                }
+                Top::Key(Key {
+                    names: Span::NONE,
+                    used: Span::NONE,
+                    ..key
+                })
+            }
+            Top::Gap {
+                gap: Gap::BeforeKey | Gap::ObjectStart,
+                space,
+            } => {
+                let top = self.x.note(config.stack);
+                let usable = member_names::usable(self.machine, top, self.x);
+                let frame = self.x.peek(top).frame;
+                let m = self.machine.node(frame.node).object.as_ref()?;
+                let open =
+                    m.keys.is_none() || free_names(self.machine, m, 0, usable.classes).is_some();
+                if usable.classes == 0 || !open || self.machine.space().few(space).is_none() {
+                    return None;
+                }
+                Top::Gap {
+                    gap: Gap::BeforeFurther,
+                    space,
+                }
+            }
+            Top::String { node, set, text }
+                if text.partial == Partial::None && !text.words.is_none() =>
+            {
+                let m = self.machine.node(node).string.as_ref()?;
+                let text = Str {
+                    words: Span::NONE,
+                    ..text
+                };
+                if !string_live(m, set, &text, self.x) {
+                    return None;
+                }
+                Top::String { node, set, text }
+            }
+            _ => return None,
+        };
+        Some(self.x.cursor(Config { top, ..config }))
+    }
+
+    /// Where a name differs from one that nobody has declared or used, which is
+    /// at its end, in any spelling of it: if a token reaches that far.
+    fn list_differences(&mut self, cursor: Cursor, horizon: Horizon<'_>, out: &mut Texts) -> bool {
+        let config = *self.x.config(cursor);
+        if config.stack == 0 || is_kept(config.item) {
+            return false;
+        }
+        let top = self.x.note(config.stack);
+        let frame = self.x.peek(top).frame;
+        let Some(m) = self.machine.node(frame.node).object.as_ref() else {
+            return false;
+        };
+        let state = match config.top {
+            Top::Key(key) => key.state,
+            _ => 0,
+        };
+        let classes = member_names::usable(self.machine, top, self.x).classes;
+        let seen = &self.x.seen(frame.seen).list;
+        // No spelling of a name is shorter than the name.
+        let (longest, (names, used, before)) = match config.top {
+            Top::Key(key) if key.partial == Partial::None => (
+                Some(horizon.before(b'"')),
+                (key.names, key.used, vec![Vec::new()]),
+            ),
+            Top::Gap { gap, space } => {
+                let Some(before) = openings(self.machine, gap, space, out) else {
+                    return false;
+                };
+                let names = Span::all(m.names.list.len());
+                let between = horizon.apart(b'"').checked_sub(1);
+                (between, (names, Span::all(seen.len()), before))
+            }
+            _ => return false,
+        };
+        let is_short = |text: &[u8]| longest.is_some_and(|longest| text.len() <= longest);
+        let mut escapes = false;
+        for before in before {
+            let declared = m.names.list[names.lo as usize..names.hi as usize].iter();
+            let declared = declared.map(|word| &word.text.as_bytes()[names.read as usize..]);
+            let used_names = seen.range(used.lo as usize..used.hi as usize);
+            let used_names = used_names.map(|name| &name.as_bytes()[used.read as usize..]);
+            let mut texts: Vec<(&[u8], u8)> = Vec::new();
+            // Names that differ from all these go on along each of them.
+            let others = (m.names.list.len() + seen.len()) as u64;
+            for text in declared.chain(used_names) {
+                if let Some(keys) = &m.keys {
+                    let Some(length) = keys.goes_on(state, text, (classes, others)) else {
+                        return false;
+                    };
+                    // Or up to a byte behind which they may not, in any spelling.
+                    if let Some(byte) = text.get(length) {
+                        let head = &text[..=length];
+                        escapes |= self.machine.may_escape(head)
+                            && shortest_escaped(head) <= horizon.bytes();
+                        texts.push((&text[..length], *byte));
+                        continue;
+                    }
+                }
+                if is_short(text) {
+                    escapes |= self.machine.may_escape(text)
+                        && longest.is_some_and(|longest| shortest_escaped(text) <= longest);
+                    texts.push((text, b'"'));
+                }
+            }
+            if !names.is_none() && !used.is_none() {
+                texts.sort_unstable();
+            }
+            texts.dedup();
+            for (text, last) in texts {
+                out.add(&[&before, text], last);
+            }
+        }
+        if escapes {
+            out.branch_everywhere(b'\\');
+        }
+        true
+    }
+
+    /// The names that may come, where no further ones may.
+    fn list_names(&mut self, cursor: Cursor, out: &mut Texts) -> bool {
+        let config = *self.x.config(cursor);
+        let (span, before) = match config.top {
+            Top::Key(key) if key.partial == Partial::None => (key.names, vec![Vec::new()]),
+            Top::Gap {
+                gap: gap @ (Gap::BeforeKey | Gap::ObjectStart),
+                space,
+            } => {
+                let Some(before) = openings(self.machine, gap, space, out) else {
+                    return false;
+                };
+                (
+                    Span {
+                        hi: u32::MAX,
+                        ..Span::NONE
+                    },
+                    before,
+                )
+            }
+            _ => return false,
+        };
+        let top = self.x.note(config.stack);
+        let frame = self.x.peek(top).frame;
+        let usable = member_names::usable(self.machine, top, self.x);
+        let Some(m) = self.machine.node(frame.node).object.as_ref() else {
+            return false;
+        };
+        if usable.classes != 0 {
+            return false;
+        }
+        let hi = span.hi.min(m.names.list.len() as u32);
+        let mut escapes = false;
+        for before in before {
+            for word in &m.names.list[span.lo as usize..hi as usize] {
+                let n = word.listed[0];
+                if has_bit(&usable.names, n) {
+                    let tail = &word.text.as_bytes()[span.read as usize..];
+                    escapes |= self.machine.may_escape(tail);
+                    // Behind what must be an escape it goes on in other spellings alone.
+                    let plain = tail.iter().position(|byte| is_never_raw(*byte));
+                    let plain = plain.unwrap_or(tail.len());
+                    let last = tail.get(plain).copied().unwrap_or(b'"');
+                    out.add(&[&before, &tail[..plain]], last);
+                }
+            }
+        }
+        if escapes {
+            out.branch_everywhere(b'\\');
+        }
+        true
     }
 }
 
@@ -107,164 +469,6 @@ fn key_loop(machine: &Machine, m: &ObjectMachine, state: u32, classes: u64) -> O
     machine.loops().class(&keys.dfa, keys.loops, state)
 }
 
-#[allow(clippy::too_many_arguments)]
-fn string_loop(
-    machine: &Machine,
-    config: Config,
-    cursor: Cursor,
-    m: &StringMachine,
-    (node, set): (u32, u32),
-    text: Str,
-    horizon: Horizon<'_>,
-    x: &mut Scratch,
-) -> Option<TextLoop> {
-    if m.free.is_some() {
-        return Some(TextLoop {
-            class: ANY_TEXT,
-            next: cursor,
-            steady: u32::MAX,
-            alike: true,
-        });
-    }
-    if !text.words.is_none() {
-        return None;
-    }
-    let wanted = x.list(set);
-    let leaves: Vec<&Leaf> = m
-        .leaves
-        .iter()
-        .filter(|l| wanted.contains(&l.goal) && !l.listed)
-        .collect();
-    let with_dfa = leaves.iter().filter(|l| l.dfa.is_some()).count();
-    let length = m.longer(text.length);
-    let next = Str { length, ..text };
-    if !string_live(m, set, &next, x) {
-        return None;
-    }
-    let class = match (with_dfa, &*m.dfas) {
-        (0, _) => ANY_TEXT,
-        (n, [dfa]) if n == leaves.len() && text.state != DEAD => {
-            machine.loops().class(dfa, m.loops[0], text.state)?
-        }
-        _ => return None,
-    };
-    // What goes on in the string but not with the class begins with an
-    // escape.
-    let escaped = horizon.behind(b'\\') as u64;
-    let mut steady = u32::MAX;
-    for leaf in &leaves {
-        if leaf.dfa.is_some() {
-            if let Some(lengths) = &leaf.lengths {
-                // Where the bounds can be met only a walk tells, for which
-                // text may be free.
-                let longest = horizon.bytes() as u64;
-                if !lengths.are_far(text.length.into(), 2 * longest) {
-                    return None;
-                }
-                steady = steady.min(clamped(longest));
-            }
-            continue;
-        }
-        let here = u64::from(text.length);
-        let mut far = u64::MAX;
-        if let Some(max) = leaf.max {
-            far = far.min(max.saturating_sub(here).saturating_sub(escaped));
-        }
-        if here < leaf.min {
-            // One character before the last that is missing no text can end.
-            far = far.min((leaf.min - here).saturating_sub(escaped.max(1)));
-        }
-        steady = steady.min(clamped(far));
-    }
-    let next = Config {
-        top: Top::String {
-            node,
-            set,
-            text: next,
-        },
-        ..config
-    };
-    Some(TextLoop {
-        class,
-        next: Cursor(x.configs.add(next)),
-        steady,
-        alike: m.leaves.len() == 1,
-    })
-}
-
-/// A class of characters of which any text may come at a cursor, and how much of it.
-pub(crate) fn free_text(machine: &Machine, cursor: Cursor, x: &mut Scratch) -> Option<FreeText> {
-    let config = *x.configs.get(cursor.0);
-    if is_kept(config.item) {
-        return None;
-    }
-    match config.top {
-        Top::String { node, set, text } if text.partial == Partial::None => {
-            let m = machine.node(node).string.as_ref()?;
-            let wanted = x.lists.get(set);
-            let live = |(i, leaf): (usize, &Leaf)| {
-                let state = leaf_state(m, leaf, text.state, x);
-                wanted.contains(&leaf.goal) && leaf_live(m, i, state, text.words, text.length)
-            };
-            let mut live = m.leaves.iter().enumerate().filter(|leaf| live(*leaf));
-            // Where nothing but the length counts, whatever may come by other leaves
-            // may come by this one.
-            let counted = live
-                .clone()
-                .map(|(_, leaf)| counted_text(leaf, text.length));
-            if let Some(free) = counted.flatten().max_by_key(|free| free.chars) {
-                return Some(free);
-            }
-            let by = |(_, leaf): (usize, &Leaf)| {
-                let d = leaf.dfa?;
-                let state = leaf_state(m, leaf, text.state, x);
-                let at = (*m.loops.get(d as usize)?, state);
-                let bounds = (leaf.lengths.as_deref(), text.length);
-                machine.loops().free_within(&m.dfas[d as usize], at, bounds)
-            };
-            if live.clone().nth(1).is_none() {
-                return by(live.next()?);
-            }
-            // Others may read text behind which this automaton is dead, and more of it, unless
-            // what they read is short.
-            let words = m.words.longest_left(text.words);
-            let is_short = |leaf: &Leaf, chars: usize| match leaf.dfa {
-                _ if leaf.listed => words.is_some_and(|bytes| bytes <= chars),
-                Some(d) => {
-                    let state = leaf_state(m, leaf, text.state, x);
-                    m.dfas[d as usize].ends_within(state, chars)
-                }
-                None => false,
-            };
-            let alone = live.clone().filter_map(|one| {
-                let free = by(one)?;
-                let mut others = live.clone().filter(|other| other.0 != one.0);
-                Some(FreeText {
-                    behind: Behind::ItsClass,
-                    ends: free.ends && others.all(|(_, leaf)| is_short(leaf, free.chars)),
-                    ..free
-                })
-            });
-            alone.max_by_key(|free| machine.loops().size(free.class))
-        }
-        Top::Number { node, state, .. } => {
-            let m = machine.node(node).number.as_ref()?;
-            let [dfa] = &*m.dfas else { return None };
-            free_digits(dfa, state)
-        }
-        Top::Key(key) if key.partial == Partial::None && key.is_further() => {
-            let top = Noted::told_by_key(config.stack);
-            let usable = member_names::usable(machine, top, x);
-            let frame = x.peek(top).frame;
-            let m = machine.node(frame.node).object.as_ref()?;
-            let keys = m.keys.as_ref()?;
-            let are_few = x.seen.get(frame.seen).list.len() < MANY_NAMES;
-            are_few.then(|| machine.loops().free_name(keys, key.state, usable.classes))?
-        }
-        _ => None,
-    }
-}
-
 /// The class of which any text may come in a further name, if further
 /// names of all classes may come.
 fn free_names(machine: &Machine, m: &ObjectMachine, state: u32, classes: u64) -> Option<ClassId> {
@@ -278,153 +482,6 @@ fn free_names(machine: &Machine, m: &ObjectMachine, state: u32, classes: u64) ->
     machine.loops().free(&keys.dfa, keys.loops, endless)
 }
 
-/// A cursor without the names and words that only single texts reach.
-pub(crate) fn like(machine: &Machine, cursor: Cursor, x: &mut Scratch) -> Option<Cursor> {
-    if cursor.is_dead() {
-        return None;
-    }
-    let config = *x.configs.get(cursor.0);
-    if is_kept(config.item) {
-        // One that differs from all before it.
-        let like = item_told_apart::forgotten(machine, config, x).filter(|_| x.forgets)?;
-        return Some(Cursor(x.configs.add(like)));
-    }
-    let top = match config.top {
-        Top::Key(key)
-            if key.partial == Partial::None && key.text == UNKNOWN && !key.is_further() =>
-        {
-            let top = x.note(config.stack);
-            let usable = member_names::usable(machine, top, x);
-            let frame = x.peek(top).frame;
-            let m = machine.node(frame.node).object.as_ref()?;
-            if usable.classes == 0 || (m.keys.is_some() && key.state == DEAD) {
-                return None;
-            }
-            Top::Key(Key {
-                names: Span::NONE,
-                used: Span::NONE,
-                ..key
-            })
-        }
-        Top::Gap {
-            gap: Gap::BeforeKey | Gap::ObjectStart,
-            space,
-        } => {
-            let top = x.note(config.stack);
-            let usable = member_names::usable(machine, top, x);
-            let frame = x.peek(top).frame;
-            let m = machine.node(frame.node).object.as_ref()?;
-            let open = m.keys.is_none() || free_names(machine, m, 0, usable.classes).is_some();
-            if usable.classes == 0 || !open || machine.space().few(space).is_none() {
-                return None;
-            }
-            Top::Gap {
-                gap: Gap::BeforeFurther,
-                space,
-            }
-        }
-        Top::String { node, set, text }
-            if text.partial == Partial::None && !text.words.is_none() =>
-        {
-            let m = machine.node(node).string.as_ref()?;
-            let text = Str {
-                words: Span::NONE,
-                ..text
-            };
-            if !string_live(m, set, &text, x) {
-                return None;
-            }
-            Top::String { node, set, text }
-        }
-        _ => return None,
-    };
-    Some(Cursor(x.configs.add(Config { top, ..config })))
-}
-
-/// Where a name differs from one that nobody has declared or used, which is
-/// at its end, in any spelling of it: if a token reaches that far.
-fn list_differences(
-    machine: &Machine,
-    cursor: Cursor,
-    horizon: Horizon<'_>,
-    x: &mut Scratch,
-    out: &mut Texts,
-) -> bool {
-    let config = *x.configs.get(cursor.0);
-    if config.stack == 0 || is_kept(config.item) {
-        return false;
-    }
-    let top = x.note(config.stack);
-    let frame = x.peek(top).frame;
-    let Some(m) = machine.node(frame.node).object.as_ref() else {
-        return false;
-    };
-    let state = match config.top {
-        Top::Key(key) => key.state,
-        _ => 0,
-    };
-    let classes = member_names::usable(machine, top, x).classes;
-    let seen = &x.seen.get(frame.seen).list;
-    // No spelling of a name is shorter than the name.
-    let (longest, (names, used, before)) = match config.top {
-        Top::Key(key) if key.partial == Partial::None => (
-            Some(horizon.before(b'"')),
-            (key.names, key.used, vec![Vec::new()]),
-        ),
-        Top::Gap { gap, space } => {
-            let Some(before) = openings(machine, gap, space, out) else {
-                return false;
-            };
-            let names = Span::all(m.names.list.len());
-            let between = horizon.apart(b'"').checked_sub(1);
-            (between, (names, Span::all(seen.len()), before))
-        }
-        _ => return false,
-    };
-    let is_short = |text: &[u8]| longest.is_some_and(|longest| text.len() <= longest);
-    let mut escapes = false;
-    for before in before {
-        let declared = m.names.list[names.lo as usize..names.hi as usize].iter();
-        let declared = declared.map(|word| &word.text.as_bytes()[names.read as usize..]);
-        let used_names = seen.range(used.lo as usize..used.hi as usize);
-        let used_names = used_names.map(|name| &name.as_bytes()[used.read as usize..]);
-        let mut texts: Vec<(&[u8], u8)> = Vec::new();
-        // Names that differ from all these go on along each of them.
-        let others = (m.names.list.len() + seen.len()) as u64;
-        for text in declared.chain(used_names) {
-            if let Some(keys) = &m.keys {
-                let Some(length) = keys.goes_on(state, text, (classes, others)) else {
-                    return false;
-                };
-                // Or up to a byte behind which they may not, in any spelling.
-                if let Some(byte) = text.get(length) {
-                    let head = &text[..=length];
-                    escapes |=
-                        key::may_escape(machine, head) && shortest_escaped(head) <= horizon.bytes();
-                    texts.push((&text[..length], *byte));
-                    continue;
-                }
-            }
-            if is_short(text) {
-                escapes |= key::may_escape(machine, text)
-                    && longest.is_some_and(|longest| shortest_escaped(text) <= longest);
-                texts.push((text, b'"'));
-            }
-        }
-        if !names.is_none() && !used.is_none() {
-            texts.sort_unstable();
-        }
-        texts.dedup();
-        for (text, last) in texts {
-            out.add(&[&before, text], last);
-        }
-    }
-    if escapes {
-        out.branch_everywhere(b'\\');
-    }
-    true
-}
-
 /// What may stand before a name up to its quotation mark, if that is not
 /// much; adds what may end the object instead.
 fn openings(machine: &Machine, gap: Gap, space: u32, out: &mut Texts) -> Option<Vec<Vec<u8>>> {
@@ -436,59 +493,6 @@ fn openings(machine: &Machine, gap: Gap, space: u32, out: &mut Texts) -> Option<
         white.push(b'"');
     }
     Some(before)
-}
-
-/// The names that may come, where no further ones may.
-fn list_names(machine: &Machine, cursor: Cursor, x: &mut Scratch, out: &mut Texts) -> bool {
-    let config = *x.configs.get(cursor.0);
-    let (span, before) = match config.top {
-        Top::Key(key) if key.partial == Partial::None => (key.names, vec![Vec::new()]),
-        Top::Gap {
-            gap: gap @ (Gap::BeforeKey | Gap::ObjectStart),
-            space,
-        } => {
-            let Some(before) = openings(machine, gap, space, out) else {
-                return false;
-            };
-            (
-                Span {
-                    hi: u32::MAX,
-                    ..Span::NONE
-                },
-                before,
-            )
-        }
-        _ => return false,
-    };
-    let top = x.note(config.stack);
-    let frame = x.peek(top).frame;
-    let usable = member_names::usable(machine, top, x);
-    let Some(m) = machine.node(frame.node).object.as_ref() else {
-        return false;
-    };
-    if usable.classes != 0 {
-        return false;
-    }
-    let hi = span.hi.min(m.names.list.len() as u32);
-    let mut escapes = false;
-    for before in before {
-        for word in &m.names.list[span.lo as usize..hi as usize] {
-            let n = word.listed[0];
-            if has_bit(&usable.names, n) {
-                let tail = &word.text.as_bytes()[span.read as usize..];
-                escapes |= key::may_escape(machine, tail);
-                // Behind what must be an escape it goes on in other spellings alone.
-                let plain = tail.iter().position(|byte| is_never_raw(*byte));
-                let plain = plain.unwrap_or(tail.len());
-                let last = tail.get(plain).copied().unwrap_or(b'"');
-                out.add(&[&before, &tail[..plain]], last);
-            }
-        }
-    }
-    if escapes {
-        out.branch_everywhere(b'\\');
-    }
-    true
 }
 
 /// Whether the topmost level alone says of most tokens whether they may come.

@@ -2,14 +2,61 @@
 
 use fsm_index::{ByteSet, Cursor};
 
-use crate::automaton::machine::Machine;
+use crate::automaton::hints::describe::Hints;
 use crate::automaton::machine::node::{Node, StringMachine};
 use crate::automaton::run::config::{Gap, Key, Str, Top};
 use crate::automaton::run::member_names;
-use crate::automaton::run::scratch::{Noted, Scratch};
+use crate::automaton::run::scratch::Noted;
 use crate::automaton::run::step::UNITS;
 use crate::automaton::run::string_bytes::Partial;
 use crate::language::char_dfa::DEAD;
+
+impl Hints<'_, '_> {
+    /// All bytes that do not lead to nothing at a cursor, and perhaps others.
+    pub(crate) fn next_bytes(&mut self, cursor: Cursor) -> ByteSet {
+        if cursor.is_dead() {
+            return ByteSet::NONE;
+        }
+        let config = self.x.config(cursor);
+        match config.top {
+            Top::Value { node, .. } => value(self.machine.node(node)).or(WHITE),
+            Top::Unit { word, at, .. } => {
+                let rest = &UNITS[usize::from(word)][usize::from(at)..];
+                ByteSet::of(&rest[..rest.len().min(1)])
+            }
+            Top::Number { .. } => NUMBER,
+            Top::String { node, text, .. } => match &self.machine.node(node).string {
+                Some(m) => string(m, &text),
+                None => ByteSet::NONE,
+            },
+            Top::Key(key) => self.key_bytes(key, config.stack),
+            Top::Gap { gap, .. } => gap_bytes(gap).or(WHITE),
+            Top::End => ByteSet::NONE,
+        }
+    }
+
+    fn key_bytes(&mut self, key: Key, stack: u32) -> ByteSet {
+        if key.partial != Partial::None {
+            return partial(key.partial);
+        }
+        // Of further names the key of the topmost level tells all.
+        let top = match key.is_further() {
+            true => Noted::told_by_key(stack),
+            false => self.x.note(stack),
+        };
+        let Some(m) = &self.machine.node(self.x.peek(top).frame.node).object else {
+            return ByteSet::NONE;
+        };
+        let few = key.names.hi - key.names.lo <= FEW_NAMES;
+        let further = (m.keys.is_none() || key.state != DEAD)
+            && member_names::usable(self.machine, top, self.x).classes != 0;
+        if further || !few {
+            return TEXT;
+        }
+        let words = &m.names.list[key.names.lo as usize..key.names.hi as usize];
+        first_bytes(words.iter().map(|word| &*word.text), key.names.read)
+    }
+}
 
 /// JSON's whitespace, which may come wherever a space machine says so.
 const WHITE: ByteSet = ByteSet::of(b" \t\n\r");
@@ -28,51 +75,6 @@ const HEX: ByteSet = DIGITS
 
 /// Of more names than these the first bytes are not looked at.
 const FEW_NAMES: u32 = 32;
-
-/// All bytes that do not lead to nothing at a cursor, and perhaps others.
-pub(crate) fn bytes_at(machine: &Machine, cursor: Cursor, x: &mut Scratch) -> ByteSet {
-    if cursor.is_dead() {
-        return ByteSet::NONE;
-    }
-    let config = x.configs.get(cursor.0);
-    match config.top {
-        Top::Value { node, .. } => value(machine.node(node)).or(WHITE),
-        Top::Unit { word, at, .. } => {
-            let rest = &UNITS[usize::from(word)][usize::from(at)..];
-            ByteSet::of(&rest[..rest.len().min(1)])
-        }
-        Top::Number { .. } => NUMBER,
-        Top::String { node, text, .. } => match &machine.node(node).string {
-            Some(m) => string(m, &text),
-            None => ByteSet::NONE,
-        },
-        Top::Key(key) => key_bytes(machine, key, config.stack, x),
-        Top::Gap { gap, .. } => gap_bytes(gap).or(WHITE),
-        Top::End => ByteSet::NONE,
-    }
-}
-
-fn key_bytes(machine: &Machine, key: Key, stack: u32, x: &mut Scratch) -> ByteSet {
-    if key.partial != Partial::None {
-        return partial(key.partial);
-    }
-    // Of further names the key of the topmost level tells all.
-    let top = match key.is_further() {
-        true => Noted::told_by_key(stack),
-        false => x.note(stack),
-    };
-    let Some(m) = &machine.node(x.peek(top).frame.node).object else {
-        return ByteSet::NONE;
-    };
-    let few = key.names.hi - key.names.lo <= FEW_NAMES;
-    let further = (m.keys.is_none() || key.state != DEAD)
-        && member_names::usable(machine, top, x).classes != 0;
-    if further || !few {
-        return TEXT;
-    }
-    let words = &m.names.list[key.names.lo as usize..key.names.hi as usize];
-    first_bytes(words.iter().map(|word| &*word.text), key.names.read)
-}
 
 fn value(node: &Node) -> ByteSet {
     const BEGINNINGS: [ByteSet; 3] = [ByteSet::of(b"n"), ByteSet::of(b"f"), ByteSet::of(b"t")];

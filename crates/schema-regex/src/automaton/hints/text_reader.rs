@@ -3,103 +3,102 @@
 
 use fsm_index::{Cursor, FreeText, Horizon, ReadText, TextAt, TextStep};
 
-use crate::automaton::machine::Machine;
+use crate::automaton::hints::describe::Hints;
 use crate::automaton::machine::loop_classes::{Loops, MANY_NAMES, text_up_to};
 use crate::automaton::machine::node::{KeyMachine, NO_CLASS, StringMachine};
 use crate::automaton::run::config::{Config, Key, Str, Top, UNKNOWN, is_kept};
 use crate::automaton::run::member_names;
-use crate::automaton::run::scratch::{Noted, Scratch};
+use crate::automaton::run::scratch::Noted;
 use crate::automaton::run::string_bytes as text;
 use crate::automaton::run::string_bytes::{LEAST, Partial, Sink};
 use crate::language::char_dfa::{CharDfa, DEAD};
 use crate::language::length_bounds::Lengths;
 use crate::options::Escapes;
 
-pub(crate) fn reader_at<'a>(
-    machine: &'a Machine,
-    cursor: Cursor,
-    horizon: Horizon<'_>,
-    x: &mut Scratch,
-) -> Option<Box<dyn ReadText + 'a>> {
-    if cursor.is_dead() {
-        return None;
-    }
-    let config = *x.configs.get(cursor.0);
-    if is_kept(config.item) {
-        return None;
-    }
-    match config.top {
-        Top::String { node, set, text } if text.partial == Partial::None => {
-            let m = machine.node(node).string.as_ref()?;
-            let start = TextState {
-                state: text.state,
-                length: text.length,
-            };
-            let rules = string_rules(m, machine.loops(), &x.list(set), text, horizon)?;
-            Some(Box::new(Reader {
-                escapes: machine.value_escapes(),
-                start,
-                rules,
-            }))
+impl<'m> Hints<'m, '_> {
+    /// What reads the text that is open without the rest of the automaton, where that is enough.
+    pub(crate) fn reader(
+        &mut self,
+        cursor: Cursor,
+        horizon: Horizon<'_>,
+    ) -> Option<Box<dyn ReadText + 'm>> {
+        if cursor.is_dead() {
+            return None;
         }
-        Top::Key(key)
-            if key.partial == Partial::None && key.is_further() && key.text == UNKNOWN =>
-        {
-            let top = Noted::told_by_key(config.stack);
-            let classes = member_names::usable(machine, top, x).classes;
-            let frame = x.peek(top).frame;
-            let m = machine.node(frame.node).object.as_ref()?;
-            if classes == 0 || (m.keys.is_some() && key.state == DEAD) {
-                return None;
+        let config = *self.x.config(cursor);
+        if is_kept(config.item) {
+            return None;
+        }
+        match config.top {
+            Top::String { node, set, text } if text.partial == Partial::None => {
+                let m = self.machine.node(node).string.as_ref()?;
+                let start = TextState {
+                    state: text.state,
+                    length: text.length,
+                };
+                let rules =
+                    string_rules(m, self.machine.loops(), &self.x.list(set), text, horizon)?;
+                Some(Box::new(Reader {
+                    escapes: self.machine.value_escapes(),
+                    start,
+                    rules,
+                }))
             }
-            let start = TextState {
-                state: key.state,
-                length: 0,
-            };
-            let rules = NameRules {
-                keys: m.keys.as_ref(),
-                loops: machine.loops(),
-                classes,
-                are_few: x.seen.get(frame.seen).list.len() < MANY_NAMES,
-            };
-            Some(Box::new(Reader {
-                escapes: machine.name_escapes(),
-                start,
-                rules,
-            }))
+            Top::Key(key)
+                if key.partial == Partial::None && key.is_further() && key.text == UNKNOWN =>
+            {
+                let top = Noted::told_by_key(config.stack);
+                let classes = member_names::usable(self.machine, top, self.x).classes;
+                let frame = self.x.peek(top).frame;
+                let m = self.machine.node(frame.node).object.as_ref()?;
+                if classes == 0 || (m.keys.is_some() && key.state == DEAD) {
+                    return None;
+                }
+                let start = TextState {
+                    state: key.state,
+                    length: 0,
+                };
+                let rules = NameRules {
+                    keys: m.keys.as_ref(),
+                    loops: self.machine.loops(),
+                    classes,
+                    are_few: self.x.seen(frame.seen).list.len() < MANY_NAMES,
+                };
+                Some(Box::new(Reader {
+                    escapes: self.machine.name_escapes(),
+                    start,
+                    rules,
+                }))
+            }
+            _ => None,
         }
-        _ => None,
     }
-}
 
-pub(crate) fn behind_text(
-    machine: &Machine,
-    cursor: Cursor,
-    at: TextAt,
-    x: &mut Scratch,
-) -> Cursor {
-    let config = *x.configs.get(cursor.0);
-    let (place, partial) = unpack(at);
-    let top = match config.top {
-        Top::String { node, set, text } => {
-            let cap = machine.node(node).string.as_ref().map_or(0, |m| m.cap);
-            let text = Str {
+    /// The cursor where such a text stands.
+    pub(crate) fn behind_text(&mut self, cursor: Cursor, at: TextAt) -> Cursor {
+        let config = *self.x.config(cursor);
+        let (place, partial) = unpack(at);
+        let top = match config.top {
+            Top::String { node, set, text } => {
+                let cap = self.machine.node(node).string.as_ref().map_or(0, |m| m.cap);
+                let text = Str {
+                    state: place.state,
+                    // Single characters are counted up to the cap.
+                    length: text.length.max(place.length.min(cap)),
+                    partial,
+                    ..text
+                };
+                Top::String { node, set, text }
+            }
+            Top::Key(key) => Top::Key(Key {
                 state: place.state,
-                // Single characters are counted up to the cap.
-                length: text.length.max(place.length.min(cap)),
                 partial,
-                ..text
-            };
-            Top::String { node, set, text }
-        }
-        Top::Key(key) => Top::Key(Key {
-            state: place.state,
-            partial,
-            ..key
-        }),
-        other => other,
-    };
-    Cursor(x.configs.add(Config { top, ..config }))
+                ..key
+            }),
+            other => other,
+        };
+        self.x.cursor(Config { top, ..config })
+    }
 }
 
 /// Between two characters.

@@ -2,9 +2,9 @@
 //! the object may end behind it, and whether another name may follow. Tokens that end a
 //! value seldom reach further, so that most objects are alike.
 
-use fsm_index::{ByteSet, Horizon};
+use fsm_index::ByteSet;
 
-use crate::automaton::keys::key;
+use crate::automaton::keys::key::Keys;
 use crate::automaton::keys::tag::Tag;
 use crate::automaton::machine::Machine;
 use crate::automaton::machine::lexicon::NAMES;
@@ -13,71 +13,61 @@ use crate::automaton::run::plain_object;
 use crate::automaton::run::plain_object::PlainObject;
 use crate::automaton::run::scratch::{More, Noted, ObjectSummary, Scratch, Told};
 
-/// Appends all that the object on top of a stack, with a member open or behind one,
-/// means for tokens within the horizon, if that is less than its whole frame.
-pub(crate) fn push_object_summary(
-    machine: &Machine,
-    stack: u32,
-    horizon: Horizon<'_>,
-    x: &mut Scratch,
-    out: &mut Vec<u32>,
-) -> bool {
-    let (Some(heads), ObjectSummary::Told(told)) = (
-        horizon.name_heads(&NAMES),
-        object_summary(machine, stack, x),
-    ) else {
-        return false;
-    };
-    let frame = x.peek(Noted::beside_masks(stack)).frame;
-    let Some(m) = machine.node(frame.node).object.as_ref() else {
-        return false;
-    };
-    if told.more != More::None {
-        // What was used may not come again, and what is declared is no further name.
-        let used = &x.seen.get(frame.seen).list;
-        let is_told = |name: &str| head_of(machine, name).meets(heads);
-        if name_heads(machine, m).meets(heads) || used.iter().any(|name| is_told(name)) {
+impl Keys<'_> {
+    /// Appends all that the object on top of a stack, with a member open or behind one,
+    /// means for tokens within the horizon, if that is less than its whole frame.
+    pub(super) fn push_object_summary(&mut self, stack: u32) -> bool {
+        let (Some(heads), ObjectSummary::Told(told)) =
+            (self.horizon.name_heads(&NAMES), self.object_summary(stack))
+        else {
             return false;
+        };
+        let frame = self.x.peek(Noted::beside_masks(stack)).frame;
+        let Some(m) = self.machine.node(frame.node).object.as_ref() else {
+            return false;
+        };
+        if told.more != More::None {
+            // What was used may not come again, and what is declared is no further name.
+            let used = &self.x.seen(frame.seen).list;
+            let is_told = |name: &str| head_of(self.machine, name).meets(heads);
+            if name_heads(self.machine, m).meets(heads) || used.iter().any(|name| is_told(name)) {
+                return false;
+            }
         }
+        self.out
+            .extend([Tag::Object as u32, told.ends, told.more as u32]);
+        if told.more == More::OfClasses {
+            let (low, high) = (told.classes as u32, (told.classes >> 32) as u32);
+            self.out.extend([frame.node, low, high]);
+        }
+        true
     }
-    out.extend([Tag::Object as u32, told.ends, told.more as u32]);
-    if told.more == More::OfClasses {
-        let (low, high) = (told.classes as u32, (told.classes >> 32) as u32);
-        out.extend([frame.node, low, high]);
-    }
-    true
-}
 
-pub(crate) fn object_summary(machine: &Machine, stack: u32, x: &mut Scratch) -> ObjectSummary {
-    let at = stack as usize;
-    if let Some(known @ (ObjectSummary::Told(_) | ObjectSummary::Untold)) =
-        x.object_summaries.get(at)
-    {
-        return *known;
+    pub(super) fn object_summary(&mut self, stack: u32) -> ObjectSummary {
+        if let Some(known) = self.x.object_summary(stack) {
+            return known;
+        }
+        let told = self.fresh_object_summary(stack);
+        let summary = told.map_or(ObjectSummary::Untold, ObjectSummary::Told);
+        self.x.keep_object_summary(stack, summary);
+        summary
     }
-    let told = fresh_object_summary(machine, stack, x);
-    let summary = told.map_or(ObjectSummary::Untold, ObjectSummary::Told);
-    if x.object_summaries.len() <= at {
-        x.object_summaries.resize(at + 1, ObjectSummary::Unasked);
-    }
-    x.object_summaries[at] = summary;
-    summary
-}
 
-fn fresh_object_summary(machine: &Machine, stack: u32, x: &Scratch) -> Option<Told> {
-    let top = Noted::beside_masks(stack);
-    let frame = x.peek(top).frame;
-    if !frame.is_object || x.seen.get(frame.seen).unknown {
-        return None;
+    fn fresh_object_summary(&self, stack: u32) -> Option<Told> {
+        let top = Noted::beside_masks(stack);
+        let frame = self.x.peek(top).frame;
+        if !frame.is_object || self.x.seen(frame.seen).unknown {
+            return None;
+        }
+        let plain = plain_object::plain(self.machine, top, self.x)?;
+        let (more, classes) = plain.more(self.x)?;
+        let (_, ends) = plain.ends(self.x);
+        Some(Told {
+            ends: if ends { plain.thread().goal + 1 } else { 0 },
+            more,
+            classes,
+        })
     }
-    let plain = plain_object::plain(machine, top, x)?;
-    let (more, classes) = plain.more(x)?;
-    let (_, ends) = plain.ends(x);
-    Some(Told {
-        ends: if ends { plain.thread().goal + 1 } else { 0 },
-        more,
-        classes,
-    })
 }
 
 /// With what declared names begin, in any spelling.
@@ -94,7 +84,7 @@ pub(crate) fn name_heads(machine: &Machine, m: &ObjectMachine) -> ByteSet {
 fn head_of(machine: &Machine, name: &str) -> ByteSet {
     let first = name.bytes().next().unwrap_or(b'"');
     let plain = ByteSet::of(&[first]);
-    match key::may_escape(machine, &[first]) {
+    match machine.may_escape(&[first]) {
         true => plain.or(ByteSet::of(b"\\")),
         false => plain,
     }

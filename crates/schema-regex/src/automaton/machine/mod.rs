@@ -23,6 +23,7 @@ use crate::automaton::machine::loop_classes::Loops;
 use crate::automaton::machine::node::{EMPTY, Node};
 use crate::automaton::machine::prints::Print;
 use crate::automaton::machine::white_space::Space;
+use crate::language::escapes::is_never_raw;
 use crate::options::Escapes;
 
 /// A compiled schema: all that stepping, keys, hints, completions and explanations read, and none of
@@ -105,6 +106,13 @@ impl Machine {
     #[inline]
     pub(crate) fn name_escapes(&self) -> Escapes {
         self.name_escapes
+    }
+
+    /// Whether some character of a name may be written as an escape: where none may,
+    /// an escape leads away from the name.
+    pub(crate) fn may_escape(&self, name: &[u8]) -> bool {
+        let escaped = |byte: &u8| is_never_raw(*byte) || !byte.is_ascii();
+        self.name_escapes == Escapes::All || name.iter().any(escaped)
     }
 
     /// The place of the fingerprint of how all values are written, which is taken when it is asked for.

@@ -620,103 +620,100 @@ impl Places {
     }
 }
 
-impl Scratch {
-    /// Says whether an open item of an array, of a text of all that is open, may become one before it.
-    /// O(log items) where that was asked before the last byte, and the item is a string or differs.
-    pub(crate) fn may_be_one_before(
-        &mut self,
-        text: u32,
-        array: &Frame,
-        exponents: Exponents,
-    ) -> bool {
-        let (start, seen) = (array.start, array.seen);
-        if seen == 0 {
-            return false;
-        }
-        let key = (text, start, seen);
-        let before = (self.text_before(text), start, seen);
-        if self.text_length(text) > start && self.places.apart.contains(&before) {
-            self.places.add_apart(key);
-            return false;
-        }
-        let known = self.string_may_be_one_before(text, array);
-        let may_be = known.unwrap_or_else(|| {
-            let begun = self.begun(text, array);
-            let seen = self.seen.get(seen);
-            if let Some(alike) = begun.string_alike(seen) {
-                self.places.add_string(key, alike);
-            }
-            begun.may_be_one_before(seen, exponents)
-        });
-        if !may_be {
-            self.places.add_apart(key);
-        }
-        may_be
+/// Says whether an open item of an array, of a text of all that is open, may become one before it.
+/// O(log items) where that was asked before the last byte, and the item is a string or differs.
+pub(crate) fn may_be_one_before(
+    x: &mut Scratch,
+    text: u32,
+    array: &Frame,
+    exponents: Exponents,
+) -> bool {
+    let (start, seen) = (array.start, array.seen);
+    if seen == 0 {
+        return false;
     }
-
-    /// The same inside of a string, if that was asked before its last character. O(log items).
-    fn string_may_be_one_before(&mut self, text: u32, array: &Frame) -> Option<bool> {
-        let (start, seen) = (array.start, array.seen);
-        let key = (text, start, seen);
-        if let Some(known) = self.places.strings.get(&key) {
-            return known.answer();
-        }
-        // It is a character, and spelled as it is.
-        let is_spelled = |byte: &u8| byte.is_ascii() && !is_never_raw(*byte);
-        let byte = self.last_byte(text).filter(is_spelled)?;
-        let before = (self.text_before(text), start, seen);
-        let before = self.places.strings.get(&before)?;
-        let alike = before.with(self.seen.get(seen), byte);
-        self.may_compare = self.may_compare.saturating_sub(1);
-        self.places.add_string(key, alike);
-        alike.answer()
+    let key = (text, start, seen);
+    let before = (x.text_before(text), start, seen);
+    if x.text_length(text) > start && x.found().places.apart.contains(&before) {
+        x.found_mut().places.add_apart(key);
+        return false;
     }
+    let known = string_may_be_one_before(x, text, array);
+    let may_be = known.unwrap_or_else(|| {
+        let begun = begun(x, text, array);
+        if let Some(alike) = begun.string_alike(x.seen(seen)) {
+            x.found_mut().places.add_string(key, alike);
+        }
+        begun.may_be_one_before(x.seen(seen), exponents)
+    });
+    if !may_be {
+        x.found_mut().places.add_apart(key);
+    }
+    may_be
+}
 
-    /// An open item of an array, of a text of all that is open. O(bytes since the last place
-    /// between two tokens of it that was asked for).
-    pub(crate) fn begun(&mut self, text: u32, array: &Frame) -> Begun {
-        let start = array.start;
-        let mut bytes: Vec<u8> = Vec::new();
-        let mut texts = Vec::new();
-        let mut place = None;
-        let mut at = text;
-        while self.text_length(at) > start {
-            let byte = self.last_byte(at).unwrap_or_default();
-            if is_last(byte) {
-                place = self.places.known.get(&(at, start)).map(Arc::clone);
-                if place.is_some() {
-                    break;
-                }
+/// The same inside of a string, if that was asked before its last character. O(log items).
+fn string_may_be_one_before(x: &mut Scratch, text: u32, array: &Frame) -> Option<bool> {
+    let (start, seen) = (array.start, array.seen);
+    let key = (text, start, seen);
+    if let Some(known) = x.found().places.strings.get(&key) {
+        return known.answer();
+    }
+    // It is a character, and spelled as it is.
+    let is_spelled = |byte: &u8| byte.is_ascii() && !is_never_raw(*byte);
+    let byte = x.last_byte(text).filter(is_spelled)?;
+    let before = (x.text_before(text), start, seen);
+    let before = x.found().places.strings.get(&before)?;
+    let alike = before.with(x.seen(seen), byte);
+    x.budget().compare(1);
+    x.found_mut().places.add_string(key, alike);
+    alike.answer()
+}
+
+/// An open item of an array, of a text of all that is open. O(bytes since the last place
+/// between two tokens of it that was asked for).
+pub(crate) fn begun(x: &mut Scratch, text: u32, array: &Frame) -> Begun {
+    let start = array.start;
+    let mut bytes: Vec<u8> = Vec::new();
+    let mut texts = Vec::new();
+    let mut place = None;
+    let mut at = text;
+    while x.text_length(at) > start {
+        let byte = x.last_byte(at).unwrap_or_default();
+        if is_last(byte) {
+            place = x.found().places.known.get(&(at, start)).map(Arc::clone);
+            if place.is_some() {
+                break;
             }
-            bytes.push(byte);
-            texts.push(at);
-            at = self.text_before(at);
         }
-        bytes.reverse();
-        self.may_compare = self.may_compare.saturating_sub(bytes.len() as u64);
-        let nothing = Open::default();
-        let (further, last) = place.as_deref().unwrap_or(&nothing).go_on(&bytes);
-        let is_in_string = match (&place, &further) {
-            (None, None) => last.is_string_of(&bytes),
-            _ => matches!(last.then, Then::Anything) && is_in_plain_string(&bytes),
-        };
-        let Some((open, count)) = further else {
-            return Begun {
-                place,
-                last,
-                is_in_string,
-            };
-        };
-        let place = Arc::new(open);
-        if is_last(bytes[count - 1]) {
-            let behind = texts[texts.len() - count];
-            self.places.add((behind, start), &place);
-        }
-        Begun {
-            place: Some(place),
+        bytes.push(byte);
+        texts.push(at);
+        at = x.text_before(at);
+    }
+    bytes.reverse();
+    x.budget().compare(bytes.len() as u64);
+    let nothing = Open::default();
+    let (further, last) = place.as_deref().unwrap_or(&nothing).go_on(&bytes);
+    let is_in_string = match (&place, &further) {
+        (None, None) => last.is_string_of(&bytes),
+        _ => matches!(last.then, Then::Anything) && is_in_plain_string(&bytes),
+    };
+    let Some((open, count)) = further else {
+        return Begun {
+            place,
             last,
             is_in_string,
-        }
+        };
+    };
+    let place = Arc::new(open);
+    if is_last(bytes[count - 1]) {
+        let behind = texts[texts.len() - count];
+        x.found_mut().places.add((behind, start), &place);
+    }
+    Begun {
+        place: Some(place),
+        last,
+        is_in_string,
     }
 }
 
@@ -855,23 +852,23 @@ mod tests {
         ] {
             let mut x = Scratch::new();
             let array = Frame {
-                seen: x.seen.add(seen.clone()),
+                seen: x.add_seen(seen.clone()),
                 ..Frame::first(0, 0)
             };
             let mut at = crate::automaton::run::config::EMPTY_TEXT;
             for (end, byte) in (1..).zip(text) {
                 at = x.add_text(at, u32::from(*byte));
-                let step = x.may_be_one_before(at, &array, Exponents::Some);
+                let step = may_be_one_before(&mut x, at, &array, Exponents::Some);
                 let mut other = Scratch::new();
                 let array = Frame {
-                    seen: other.seen.add(seen.clone()),
+                    seen: other.add_seen(seen.clone()),
                     ..array
                 };
                 let bytes = text[..end].iter();
                 let whole = bytes.fold(crate::automaton::run::config::EMPTY_TEXT, |t, b| {
                     other.add_text(t, u32::from(*b))
                 });
-                let at_once = other.may_be_one_before(whole, &array, Exponents::Some);
+                let at_once = may_be_one_before(&mut other, whole, &array, Exponents::Some);
                 assert_eq!(step, at_once, "{}", text[..end].escape_ascii());
             }
         }

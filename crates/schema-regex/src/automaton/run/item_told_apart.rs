@@ -50,7 +50,7 @@ pub(crate) fn is_different(machine: &Machine, config: &Config, x: &mut Scratch) 
     let mut at = config.stack;
     while at != 0 {
         let node = x.peek(Noted::beside_masks(at));
-        let items = x.seen.get(node.frame.seen).list.len();
+        let items = x.seen(node.frame.seen).list.len();
         if !node.frame.is_object && !only_compares(machine, &node.frame, items) {
             return false;
         }
@@ -64,10 +64,10 @@ pub(crate) fn is_different(machine: &Machine, config: &Config, x: &mut Scratch) 
 /// said of the tokens that go on with further items holds for the arrays
 /// that were open before.
 pub(crate) fn forgotten(machine: &Machine, config: Config, x: &mut Scratch) -> Option<Config> {
-    let known = x.forgotten.get(&config.stack).copied();
+    let known = x.found().forgotten.get(&config.stack).copied();
     let stack = known.unwrap_or_else(|| {
         let stack = forgotten_stack(machine, config.stack, x);
-        x.forgotten.insert(config.stack, stack);
+        x.found_mut().forgotten.insert(config.stack, stack);
         stack
     })?;
     Some(Config {
@@ -84,8 +84,8 @@ fn forgotten_stack(machine: &Machine, stack: u32, x: &mut Scratch) -> Option<u32
         let node = x.peek(Noted::beside_masks(at));
         let mut frame = node.frame;
         if is_unique(machine, &frame) {
-            let items = x.seen.get(frame.seen).list.len();
-            if !only_compares(machine, &frame, items) || node.depth > x.base_depth {
+            let items = x.seen(frame.seen).list.len();
+            if !only_compares(machine, &frame, items) || node.depth > x.base_depth() {
                 return None;
             }
             (frame.seen, frame.start) = (0, FORGOTTEN);

@@ -43,7 +43,7 @@ impl Levels {
     pub(crate) fn of_stack(&self, here: u32, stack: u32, x: &mut Scratch) -> Levels {
         let mut shared = self;
         let (mut here, mut at) = (here, stack);
-        x.path.clear();
+        let mut path = x.take_path();
         while at != here {
             let (known, wanted) = (
                 x.peek(Noted::beside_masks(here)),
@@ -54,16 +54,15 @@ impl Levels {
                 shared = shared.0.as_ref().map_or(shared, |level| &level.below);
             }
             if wanted.depth >= known.depth {
-                x.path.push(at);
+                path.push(at);
                 at = wanted.below;
             }
         }
-        let path = std::mem::take(&mut x.path);
         let mut levels = shared.clone();
         for stack in path.iter().rev() {
             levels = levels.with(x.peek(Noted::beside_masks(*stack)).frame, x);
         }
-        x.path = path;
+        x.put_path(path);
         levels
     }
 
@@ -74,7 +73,7 @@ impl Levels {
             kept = Some(Box::new(Kept {
                 threads: list(frame.threads),
                 used: list(frame.used),
-                seen: x.seen.get(frame.seen).clone(),
+                seen: x.seen(frame.seen).clone(),
             }));
             let fixed = |id: u32| if id < FIXED_LISTS { id } else { EMPTY_LIST };
             frame.threads = fixed(frame.threads);
@@ -102,7 +101,7 @@ impl Levels {
                 if let Some(used) = &kept.used {
                     frame.used = x.add_list(used);
                 }
-                frame.seen = x.seen.add(kept.seen.clone());
+                frame.seen = x.add_seen(kept.seen.clone());
             }
             x.push(frame, below)
         })

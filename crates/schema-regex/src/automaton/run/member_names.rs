@@ -24,7 +24,7 @@ pub(crate) fn extras(m: &ObjectMachine, seen: u32, x: &Scratch) -> Vec<u64> {
         return Vec::new();
     }
     let mut out = vec![0; m.classes.len()];
-    let seen = x.seen.get(seen);
+    let seen = x.seen(seen);
     for name in seen.list.iter() {
         if let Some(slot) = out.get_mut(m.class_of(name) as usize) {
             *slot += 1;
@@ -45,14 +45,17 @@ pub(crate) fn goals_of_member(machine: &Machine, top: Noted, number: u32, x: &mu
 /// The same where several threads may have let the name in.
 fn member_goals(machine: &Machine, top: Noted, number: u32, x: &mut Scratch) -> u32 {
     let frame = x.peek(top).frame;
-    if !are_several(x.lists.get(frame.threads)) {
+    if !are_several(x.slice(frame.threads)) {
         return fresh_member_goals(machine, top, number, x);
     }
-    if let Some(known) = x.objects.asked.get(&(top.stack(), number)) {
+    if let Some(known) = x.found().objects.asked.get(&(top.stack(), number)) {
         return *known;
     }
     let goals = fresh_member_goals(machine, top, number, x);
-    x.objects.asked.insert((top.stack(), number), goals);
+    x.found_mut()
+        .objects
+        .asked
+        .insert((top.stack(), number), goals);
     goals
 }
 
@@ -96,14 +99,17 @@ pub(crate) fn after_name(
     x: &mut Scratch,
 ) -> Option<Frame> {
     let frame = x.peek(top).frame;
-    if !are_several(x.lists.get(frame.threads)) {
+    if !are_several(x.slice(frame.threads)) {
         return fresh_after_name(machine, top, number, x);
     }
-    if let Some(known) = x.objects.named.get(&(top.stack(), number)) {
+    if let Some(known) = x.found().objects.named.get(&(top.stack(), number)) {
         return *known;
     }
     let after = fresh_after_name(machine, top, number, x);
-    x.objects.named.insert((top.stack(), number), after);
+    x.found_mut()
+        .objects
+        .named
+        .insert((top.stack(), number), after);
     after
 }
 
@@ -142,8 +148,7 @@ fn naming<'a>(machine: &'a Machine, m: &'a ObjectMachine, top: Noted, x: &Scratc
 
 /// Which names may come next in the object on top of a stack.
 pub(crate) fn usable(machine: &Machine, top: Noted, x: &mut Scratch) -> Arc<Usable> {
-    let at = top.stack() as usize;
-    if let Some(Some(known)) = x.usable.get(at) {
+    if let Some(known) = x.found().usable.get(top.stack()) {
         return Arc::clone(known);
     }
     let StackNode { frame, below, .. } = x.peek(top);
@@ -179,10 +184,8 @@ pub(crate) fn usable(machine: &Machine, top: Noted, x: &mut Scratch) -> Arc<Usab
         usable.values = x.add_list(&values);
     }
     let usable = Arc::new(usable);
-    if x.usable.len() <= at {
-        x.usable.resize_with(at + 1, || None);
-    }
-    x.usable[at] = Some(Arc::clone(&usable));
+    let known = &mut x.found_mut().usable;
+    known.insert(top.stack(), Arc::clone(&usable));
     usable
 }
 
@@ -236,7 +239,7 @@ pub(crate) fn key_step(machine: &Machine, key: Key, stack: u32, byte: u8, x: &mu
     let m = machine.node(top.frame.node).object.as_ref()?;
     if key.partial == Partial::None && byte == b'"' {
         let usable = usable(machine, noted, x);
-        let seen = x.seen.get(top.frame.seen).clone();
+        let seen = x.seen(top.frame.seen).clone();
         let named = key.names.ends(|i| &m.names.list[i].text);
         let number = match named {
             Some(i) => {
@@ -276,17 +279,18 @@ pub(crate) fn key_step(machine: &Machine, key: Key, stack: u32, byte: u8, x: &mu
             // tell: see `exceptions`.
             next = next.with_name(&name).unwrap_or(next);
         }
-        frame.seen = x.seen.add(next);
+        frame.seen = x.add_seen(next);
         return Some((step::between(machine, Gap::Colon), x.push(frame, top.below)));
     }
-    if x.usable.get(stack as usize).is_none_or(Option::is_none) {
+    if x.found().usable.get(stack).is_none() {
         usable(machine, noted, x);
     }
+    let (usable, seen, texts) = x.in_name(stack, top.frame.seen)?;
     let mut sink = KeySink {
         m,
-        usable: x.usable.get(stack as usize)?.as_deref()?,
-        seen: x.seen.get(top.frame.seen),
-        texts: &mut x.texts,
+        usable,
+        seen,
+        texts,
     };
     let (partial, mut key) = text::read(&mut sink, machine.name_escapes(), key.partial, key, byte)?;
     key.partial = partial;

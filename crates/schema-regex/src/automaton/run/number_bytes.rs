@@ -76,6 +76,6 @@ pub(crate) fn number_goals(
 pub(crate) fn number_state(m: &NumberMachine, dfa: u32, state: u32, x: &Scratch) -> u32 {
     match m.dfas.len() {
         1 => state,
-        _ => x.lists.get(state)[dfa as usize],
+        _ => x.slice(state)[dfa as usize],
     }
 }

@@ -55,14 +55,17 @@ pub(crate) fn are_several(threads: &[u32]) -> bool {
 /// satisfies the goals `set`.
 pub(crate) fn behind_member(machine: &Machine, set: u32, top: Noted, x: &mut Scratch) -> Behind {
     let threads = x.peek(top).frame.threads;
-    if !are_several(x.lists.get(threads)) {
+    if !are_several(x.slice(threads)) {
         return fresh_behind_member(machine, set, top, x);
     }
-    if let Some(known) = x.objects.closed.get(&(top.stack(), set)) {
+    if let Some(known) = x.found().objects.closed.get(&(top.stack(), set)) {
         return *known;
     }
     let behind = fresh_behind_member(machine, set, top, x);
-    x.objects.closed.insert((top.stack(), set), behind);
+    x.found_mut()
+        .objects
+        .closed
+        .insert((top.stack(), set), behind);
     behind
 }
 

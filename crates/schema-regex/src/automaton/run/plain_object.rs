@@ -52,8 +52,7 @@ pub(crate) fn plain_start(machine: &Machine, node: u32) -> Option<PlainObject<'_
 
 /// Whether some name may come next.
 pub(crate) fn some_name_may_come(machine: &Machine, top: Noted, x: &mut Scratch) -> bool {
-    let asked = x.usable.get(top.stack() as usize);
-    let known = asked.and_then(|usable| usable.as_ref().map(|usable| usable.some));
+    let known = x.found().usable.get(top.stack()).map(|usable| usable.some);
     let known = known.or_else(|| plain(machine, top, x)?.some_name(x));
     known.unwrap_or_else(|| member_names::usable(machine, top, x).some)
 }
@@ -133,7 +132,7 @@ impl<'a> PlainObject<'a> {
     }
 
     fn in_order(&self, number: u32, x: &Scratch) -> bool {
-        let at = self.frame.object_at(x.lists.get(self.frame.used), &[]);
+        let at = self.frame.object_at(x.slice(self.frame.used), &[]);
         self.live.in_order(self.t, &at, number)
     }
 
@@ -158,7 +157,7 @@ impl<'a> PlainObject<'a> {
 
     /// Whether it can be finished at all, and whether it may end as it is.
     pub(crate) fn ends(&self, x: &Scratch) -> (bool, bool) {
-        let at = self.frame.object_at(x.lists.get(self.frame.used), &[]);
+        let at = self.frame.object_at(x.slice(self.frame.used), &[]);
         let can_end = self.live.object(self.m, 0, 0, &at);
         (can_end, self.live.object_complete(self.m, 0, 0, &at))
     }

@@ -6,14 +6,14 @@ use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use fsm_index::Cursor;
 use indexmap::IndexSet;
 use rustc_hash::{FxBuildHasher, FxHashMap, FxHasher};
 
-use crate::automaton::run::begun::Places;
+use crate::automaton::run::budget::Budget;
 use crate::automaton::run::config::{Config, EMPTY_LIST, FIRST, FIRST_THREAD, Frame, Top, is_kept};
-use crate::automaton::run::object_steps::ObjectSteps;
+use crate::automaton::run::found::Found;
 use crate::automaton::run::seen::Seen;
-use crate::automaton::run::unique_items::ItemChoices;
 
 /// Things with numbers, each once.
 #[derive(Debug)]
@@ -68,9 +68,7 @@ impl Texts {
         }
     }
 
-    /// As [`Texts::add`] without looking whether the text is there already: for texts
-    /// that no cursor is told apart by.
-    pub(crate) fn append(&mut self, text: u32, value: u32) -> u32 {
+    fn append(&mut self, text: u32, value: u32) -> u32 {
         let length = self.nodes[text as usize].2 + 1;
         self.nodes.push((text, value, length));
         self.nodes.len() as u32 - 1
@@ -205,44 +203,24 @@ pub(crate) struct Usable {
 /// The working memory of [`crate::automaton::SchemaAutomaton`]: opaque.
 #[derive(Debug)]
 pub struct Scratch {
-    pub(crate) lists: Interner<Arc<[u32]>>,
-    pub(crate) seen: Interner<Seen>,
+    lists: Interner<Arc<[u32]>>,
+    seen: Interner<Seen>,
     stacks: Interner<StackNode>,
-    pub(crate) tag: Tag,
-    pub(crate) configs: Configs,
-    pub(crate) texts: Texts,
-    /// By stack.
-    pub(crate) usable: Vec<Option<Arc<Usable>>>,
-    /// By stack.
-    pub(crate) object_summaries: Vec<ObjectSummary>,
-    /// What objects that several threads read become, where that was asked: many texts lead to
-    /// the same.
-    pub(crate) objects: ObjectSteps,
+    tag: Tag,
+    configs: Configs,
+    texts: Texts,
+    found: Found,
     /// The upper part of a stack, while it is taken apart.
-    pub(crate) path: Vec<u32>,
-    /// Whether items that must differ can still do so, where it was asked.
-    pub(crate) fresh: FxHashMap<Config, bool>,
-    /// What was found of open items.
-    pub(crate) places: Places,
-    /// By stack, what the item on top may be, where it must differ and that was asked.
-    pub(crate) item_choices: FxHashMap<u32, Arc<ItemChoices>>,
-    /// While that is found out, it is not asked.
-    pub(crate) searching: bool,
-    /// How many more bytes of items a completion may compare with those before
-    /// them.
-    pub(crate) may_compare: u64,
-    /// How many states a completion may still search.
-    pub(crate) may_search: u64,
-    /// How many bytes a completion may still write; 0 where that was found to be too few.
-    pub(crate) may_write: usize,
+    path: Vec<u32>,
+    /// Whether it is being found out if items can differ, which is not asked meanwhile.
+    is_searching: bool,
+    budget: Budget,
     /// Whether an item that has become different is forgotten.
-    pub(crate) forgets: bool,
-    /// Stacks without what items are compared with, where they were asked for.
-    pub(crate) forgotten: FxHashMap<u32, Option<u32>>,
+    forgets: bool,
     /// The depth of the stack at the beginning, and the least that was looked
     /// at.
-    pub(crate) base_depth: u32,
-    pub(crate) least_depth: u32,
+    base_depth: u32,
+    least_depth: u32,
 }
 
 /// A scratch that holds more things than this is emptied at the next walk.
@@ -257,19 +235,11 @@ impl Scratch {
             tag: Tag::new(),
             configs: Configs::new(),
             texts: Texts::new(),
-            usable: Vec::new(),
-            object_summaries: Vec::new(),
-            objects: ObjectSteps::default(),
+            found: Found::default(),
             path: Vec::new(),
-            fresh: FxHashMap::default(),
-            item_choices: FxHashMap::default(),
-            places: Places::default(),
-            searching: false,
-            may_compare: MAX_COMPARED,
-            may_search: MAX_SEARCHED,
-            may_write: usize::MAX,
+            is_searching: false,
+            budget: Budget::new(),
             forgets: false,
-            forgotten: FxHashMap::default(),
             base_depth: 0,
             least_depth: 0,
         };
@@ -292,7 +262,7 @@ impl Scratch {
 
     /// Forgets what grew too large.
     pub(crate) fn tidy(&mut self) {
-        let objects = self.objects.len();
+        let objects = self.found.objects.len();
         if self.configs.len()
             + self.stacks.len()
             + self.lists.len()
@@ -302,6 +272,134 @@ impl Scratch {
         {
             *self = Scratch::new();
         }
+    }
+
+    /// Forgets what grew too large, and all cursors.
+    pub(crate) fn begin_walk(&mut self) {
+        self.tidy();
+        self.configs.clear();
+    }
+
+    /// The configuration of a cursor.
+    #[inline]
+    pub(crate) fn config(&self, cursor: Cursor) -> &Config {
+        self.configs.get(cursor.0)
+    }
+
+    /// The cursor of a configuration.
+    #[inline]
+    pub(crate) fn cursor(&mut self, config: Config) -> Cursor {
+        Cursor(self.configs.add(config))
+    }
+
+    /// Tells scratches apart.
+    pub(super) fn tag(&self) -> Tag {
+        self.tag
+    }
+
+    pub(super) fn found(&self) -> &Found {
+        &self.found
+    }
+
+    pub(super) fn found_mut(&mut self) -> &mut Found {
+        &mut self.found
+    }
+
+    pub(crate) fn object_summary(&self, stack: u32) -> Option<ObjectSummary> {
+        self.found.object_summaries.get(stack).copied()
+    }
+
+    pub(crate) fn keep_object_summary(&mut self, stack: u32, summary: ObjectSummary) {
+        self.found.object_summaries.insert(stack, summary);
+    }
+
+    /// What reading a name in an object takes: the names that may come, those that came, and the texts.
+    pub(super) fn in_name(
+        &mut self,
+        stack: u32,
+        seen: u32,
+    ) -> Option<(&Usable, &Seen, &mut Texts)> {
+        let usable = self.found.usable.get(stack)?;
+        Some((usable, self.seen.get(seen), &mut self.texts))
+    }
+
+    pub(crate) fn budget(&mut self) -> &mut Budget {
+        &mut self.budget
+    }
+
+    /// Takes steps without asking whether items that must differ can do so: what is found out by them.
+    pub(crate) fn while_searching<T>(&mut self, find: impl FnOnce(&mut Scratch) -> T) -> T {
+        let before = std::mem::replace(&mut self.is_searching, true);
+        let found = find(self);
+        self.is_searching = before;
+        found
+    }
+
+    #[inline]
+    pub(crate) fn is_searching(&self) -> bool {
+        self.is_searching
+    }
+
+    /// Begins to note at which depth frames are looked at.
+    pub(super) fn begin_at(&mut self, stack: u32) {
+        self.base_depth = self.depth(stack);
+        self.least_depth = self.base_depth;
+        self.forgets = false;
+    }
+
+    /// Forgets items that have become different from here on.
+    pub(super) fn forget_items(&mut self) {
+        self.forgets = true;
+        self.found.forgotten.clear();
+    }
+
+    /// Whether an item that has become different is forgotten.
+    pub(crate) fn forgets(&self) -> bool {
+        self.forgets
+    }
+
+    /// The depth of the stack where the walk began.
+    pub(super) fn base_depth(&self) -> u32 {
+        self.base_depth
+    }
+
+    /// How many levels were looked at since the walk began, the topmost one included.
+    pub(crate) fn levels_looked_at(&self) -> usize {
+        (self.base_depth - self.least_depth) as usize + 1
+    }
+
+    /// The answer to something, if nothing but the topmost level was looked at for it; what was is not
+    /// noted.
+    pub(crate) fn on_top<T>(&mut self, find: impl FnOnce(&mut Scratch) -> T) -> Option<T> {
+        let least = std::mem::replace(&mut self.least_depth, self.base_depth);
+        let found = find(self);
+        let is_on_top = self.least_depth == self.base_depth;
+        self.least_depth = least;
+        is_on_top.then_some(found)
+    }
+
+    pub(super) fn take_path(&mut self) -> Vec<u32> {
+        let mut path = std::mem::take(&mut self.path);
+        path.clear();
+        path
+    }
+
+    pub(super) fn put_path(&mut self, path: Vec<u32>) {
+        self.path = path;
+    }
+
+    #[inline]
+    pub(crate) fn seen(&self, id: u32) -> &Seen {
+        self.seen.get(id)
+    }
+
+    pub(crate) fn add_seen(&mut self, seen: Seen) -> u32 {
+        self.seen.add(seen)
+    }
+
+    #[inline]
+    pub(crate) fn slice(&self, id: u32) -> &[u32] {
+        self.lists.get(id)
     }
 
     pub(crate) fn list(&self, id: u32) -> Arc<[u32]> {
@@ -355,6 +453,12 @@ impl Scratch {
         self.texts.add(text, value)
     }
 
+    /// As [`Scratch::add_text`] without looking whether the text is there already: for texts
+    /// that no cursor is told apart by.
+    pub(super) fn append_text(&mut self, text: u32, value: u32) -> u32 {
+        self.texts.append(text, value)
+    }
+
     pub(crate) fn text_length(&self, text: u32) -> u32 {
         self.texts.nodes[text as usize].2
     }
@@ -384,7 +488,7 @@ impl Scratch {
     /// counted.
     pub(crate) fn open_bytes(&mut self, item: u32, start: u32) -> Vec<u8> {
         let bytes = self.bytes(item, start);
-        self.may_compare = self.may_compare.saturating_sub(bytes.len() as u64);
+        self.budget.compare(bytes.len() as u64);
         bytes
     }
 
@@ -396,11 +500,8 @@ impl Scratch {
 }
 
 /// Where an object stands behind the value of a member.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) enum ObjectSummary {
-    /// Nobody has asked.
-    #[default]
-    Unasked,
     /// It takes more to tell.
     Untold,
     Told(Told),
@@ -426,15 +527,6 @@ pub(crate) enum More {
     /// Further ones that an automaton tells apart.
     OfClasses = 3,
 }
-
-/// A completion ends unfinished when it has compared more bytes of items that
-/// must differ than this, in all its searches and detours: some ten seconds.
-pub(crate) const MAX_COMPARED: u64 = 1 << 28;
-
-/// A completion ends unfinished when it has searched more states than this, about half a
-/// second. A name that is looked through counts as a state, and so does each step by which
-/// a list of what must differ grows.
-pub(crate) const MAX_SEARCHED: u64 = 100_000;
 
 #[cfg(test)]
 mod tests {

@@ -95,7 +95,7 @@ impl State {
 
     /// Whether a scratch has the state as it is.
     pub(crate) fn is_in(&self, x: &Scratch) -> bool {
-        self.tag == x.tag
+        self.tag == x.tag()
     }
 
     /// The item that is open, where items must differ.
@@ -129,7 +129,7 @@ impl Hash for State {
 /// unknown, and so does an item that differs, so that cursors do not depend
 /// on them.
 pub(crate) fn load(machine: &Machine, state: &State, x: &mut Scratch, how: Load) -> Config {
-    let mut config = match (state.tag == x.tag, &state.more) {
+    let mut config = match (state.is_in(x), &state.more) {
         (true, None) => Config {
             top: state.top,
             stack: state.stack,
@@ -146,14 +146,12 @@ pub(crate) fn load(machine: &Machine, state: &State, x: &mut Scratch, how: Load)
     if let (Top::Key(key), Load::Walk) = (&mut config.top, how) {
         key.text = UNKNOWN;
     }
-    x.base_depth = x.depth(config.stack);
-    x.least_depth = x.base_depth;
-    x.forgets = how == Load::Walk && state.item().is_some();
+    x.begin_at(config.stack);
     let Some(item) = state.item() else {
         return config;
     };
-    if x.forgets {
-        x.forgotten.clear();
+    if how == Load::Walk {
+        x.forget_items();
     }
     config.item = match how {
         Load::Apart => UNKNOWN_ITEM,
@@ -208,7 +206,7 @@ pub(crate) fn store(
     if config.stack != from.stack {
         state.below = state.below.of_stack(from.stack, config.stack, x);
     }
-    state.tag = x.tag;
+    state.tag = x.tag();
     state.stack = config.stack;
     state.accepting = ends_at(machine, config, x);
     match is_kept(config.item) || !is_same_everywhere(&config.top) {

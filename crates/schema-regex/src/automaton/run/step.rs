@@ -41,7 +41,7 @@ pub(crate) fn next(machine: &Machine, config: Config, byte: u8, x: &mut Scratch)
         item = EMPTY_TEXT;
     }
     let next = Config { top, stack, item };
-    if is_kept(item) && !x.searching {
+    if is_kept(item) && !x.is_searching() {
         return compared(machine, next, x);
     }
     Some(next)
@@ -54,7 +54,7 @@ fn compared(machine: &Machine, next: Config, x: &mut Scratch) -> Option<Config> 
     if threat.exists {
         return unique_items::can_differ(machine, next, threat, x).then_some(next);
     }
-    match x.forgets {
+    match x.forgets() {
         true => Some(item_told_apart::forgotten(machine, next, x).unwrap_or(next)),
         false => Some(next),
     }
@@ -223,7 +223,7 @@ fn begin(
             let set = match m.free {
                 Some(leaf) => {
                     let goal = m.leaves[leaf as usize].goal;
-                    if !x.lists.get(set).contains(&goal) {
+                    if !x.slice(set).contains(&goal) {
                         return None;
                     }
                     x.add_list(&[goal])
@@ -246,7 +246,7 @@ fn begin(
                 return None;
             }
             let key = (node, set, room);
-            let known = x.objects.begun.get(&key).copied();
+            let known = x.found().objects.begun.get(&key).copied();
             let threads = known.unwrap_or_else(|| {
                 let live = machine.live(room - 1);
                 let at = ObjectAt::START;
@@ -259,7 +259,7 @@ fn begin(
                 }
                 let list = x.add_list(&threads);
                 if are_several(&threads) {
-                    x.objects.begun.insert(key, list);
+                    x.found_mut().objects.begun.insert(key, list);
                 }
                 list
             });
@@ -365,8 +365,8 @@ fn close(machine: &Machine, set: u32, stack: u32, item: u32, x: &mut Scratch) ->
     let mut doubled = false;
     if m.unique && item != UNKNOWN_ITEM && frame.start != FORGOTTEN {
         let text = equality::canonical(&x.bytes(item, frame.start));
-        match x.seen.get(frame.seen).with_item(text) {
-            Some(seen) => frame.seen = x.seen.add(seen),
+        match x.seen(frame.seen).with_item(text) {
+            Some(seen) => frame.seen = x.add_seen(seen),
             None => doubled = true,
         }
     }
@@ -381,7 +381,7 @@ fn close(machine: &Machine, set: u32, stack: u32, item: u32, x: &mut Scratch) ->
                 && let Some(progress) = Live::raise(m, thread.id, thread.progress, c.take)
                 && live.array(m, thread.id, progress, pos)
                 && m.catalog
-                    .has_room(m, (thread.id, progress), pos, &x.seen.get(frame.seen).list)
+                    .has_room(m, (thread.id, progress), pos, &x.seen(frame.seen).list)
             {
                 next.push((thread.id, progress));
             }
@@ -414,7 +414,7 @@ fn gap_step(machine: &Machine, gap: Gap, stack: u32, byte: u8, item: u32, x: &mu
             let key = Key {
                 state: 0,
                 names: Span::all(m.names.list.len()),
-                used: Span::all(x.seen.get(top.frame.seen).list.len()),
+                used: Span::all(x.seen(top.frame.seen).list.len()),
                 partial: Partial::None,
                 text: EMPTY_TEXT,
             };
@@ -482,13 +482,13 @@ pub(crate) fn complete(machine: &Machine, stack: u32, x: &mut Scratch) -> u32 {
     let frame = x.frame(stack).frame;
     let node = machine.node(frame.node);
     let live = machine.live(machine.room(x.depth(stack)));
-    let threads = x.lists.get(frame.threads);
+    let threads = x.slice(frame.threads);
     let mut goals: Vec<u32> = Vec::new();
     if frame.is_object {
         let Some(m) = node.object.as_ref() else {
             return EMPTY_LIST;
         };
-        let used = x.lists.get(frame.used);
+        let used = x.slice(frame.used);
         let at = frame.object_at(used, &[]);
         for thread in threads_in(threads) {
             if live.object_complete(m, thread.id, thread.progress, &at) {
@@ -531,7 +531,7 @@ pub(crate) fn next_item(
     let live = machine.live(room);
     let member = m.member(frame.pos);
     let pos = m.behind(frame.pos);
-    let threads = x.lists.get(frame.threads);
+    let threads = x.slice(frame.threads);
     let mut goals: Vec<u32> = Vec::new();
     for thread in threads_in(threads) {
         for c in member.of(thread.id) {
@@ -540,7 +540,7 @@ pub(crate) fn next_item(
                 && let Some(progress) = Live::raise(m, thread.id, thread.progress, c.take)
                 && live.array(m, thread.id, progress, pos)
                 && m.catalog
-                    .has_room(m, (thread.id, progress), pos, &x.seen.get(frame.seen).list)
+                    .has_room(m, (thread.id, progress), pos, &x.seen(frame.seen).list)
             {
                 goals.push(c.goal);
             }

@@ -28,7 +28,7 @@ pub(crate) fn leaf_state(m: &StringMachine, leaf: &Leaf, state: u32, x: &Scratch
     match leaf.dfa {
         None => 0,
         Some(_) if m.dfas.len() == 1 => state,
-        Some(d) => x.lists.get(state)[d as usize],
+        Some(d) => x.slice(state)[d as usize],
     }
 }
 
@@ -83,7 +83,7 @@ pub(crate) fn string_live(m: &StringMachine, set: u32, text: &Str, x: &Scratch) 
     if m.free.is_some() {
         return true;
     }
-    let wanted = x.lists.get(set);
+    let wanted = x.slice(set);
     m.leaves.iter().enumerate().any(|(i, leaf)| {
         has_goal(wanted, leaf.goal)
             && leaf_live(

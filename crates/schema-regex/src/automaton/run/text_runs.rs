@@ -85,7 +85,7 @@ fn behind_run(machine: &Machine, config: &Config, run: &str, x: &mut Scratch) ->
                 None => 0,
             };
             let names = key.names.go_on(run.as_bytes(), |i| &m.names.list[i].text);
-            let seen = &x.seen.get(frame.seen).list;
+            let seen = &x.seen(frame.seen).list;
             let used = key.used.go_on(run.as_bytes(), |i| seen.get(i));
             let next = Key {
                 state,
@@ -102,7 +102,7 @@ fn behind_run(machine: &Machine, config: &Config, run: &str, x: &mut Scratch) ->
                 (_, true) => {
                     let text = spelt(machine, key, top, x).text;
                     run.chars()
-                        .fold(text, |t, c| x.texts.append(t, u32::from(c)))
+                        .fold(text, |t, c| x.append_text(t, u32::from(c)))
                 }
             };
             Some(Top::Key(Key { text, ..next }))
@@ -119,10 +119,7 @@ fn plainly_lives(
     top: Noted,
     x: &mut Scratch,
 ) -> bool {
-    let known = x
-        .usable
-        .get(top.stack() as usize)
-        .is_some_and(Option::is_some);
+    let known = x.found().usable.get(top.stack()).is_some();
     let lives = match plain_object::plain(machine, top, x).filter(|_| !known) {
         Some(plain) => plain.lives(key, x),
         None => {
@@ -150,7 +147,7 @@ fn spelt(machine: &Machine, mut key: Key, top: Noted, x: &mut Scratch) -> Key {
         && let Some(m) = machine.node(x.peek(top).frame.node).object.as_ref()
     {
         let begun = key.names.begun(&m.names).chars();
-        key.text = begun.fold(EMPTY_TEXT, |t, c| x.texts.append(t, u32::from(c)));
+        key.text = begun.fold(EMPTY_TEXT, |t, c| x.append_text(t, u32::from(c)));
     }
     key
 }

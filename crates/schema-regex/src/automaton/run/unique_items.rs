@@ -8,7 +8,7 @@ use crate::automaton::machine::Machine;
 use crate::automaton::machine::live::Live;
 use crate::automaton::machine::live::threads_in;
 use crate::automaton::machine::sorted::TextSet;
-use crate::automaton::run::begun::Exponents;
+use crate::automaton::run::begun::{self, Exponents};
 use crate::automaton::run::config::{Config, FORGOTTEN, Gap, Top};
 use crate::automaton::run::equality::{begun_string, canonical_beginning, spelled, word_spelled};
 use crate::automaton::run::item_told_apart;
@@ -103,7 +103,7 @@ pub(crate) fn is_endless(machine: &Machine, config: &Config, x: &mut Scratch) ->
                 return false;
             };
             let begun = ways_on::open_number(config, x);
-            let wanted = x.lists.get(set);
+            let wanted = x.slice(set);
             let mut dfas = m.of(|goal| wanted.contains(&goal));
             dfas.any(|(number, dfa)| {
                 let here = number_state(m, number, state, x);
@@ -119,7 +119,7 @@ pub(crate) fn is_endless(machine: &Machine, config: &Config, x: &mut Scratch) ->
             }
             // A character that has begun counts when it is complete.
             let begun = u64::from(text.partial != Partial::None);
-            let wanted = x.lists.get(set);
+            let wanted = x.slice(set);
             m.leaves.iter().any(|l| {
                 if l.listed || !wanted.contains(&l.goal) {
                     return false;
@@ -154,17 +154,17 @@ pub(crate) fn can_differ(
     if (between && !threat.below) || is_endless(machine, &config, x) {
         return true;
     }
-    if let Some(known) = x.fresh.get(&config) {
+    if let Some(known) = x.found().fresh.get(&config) {
         return *known;
     }
-    let searching = std::mem::replace(&mut x.searching, true);
-    let plain = match between || threat.below {
-        true => None,
-        false => scalar_differs(machine, &config, x),
-    };
-    let answer = plain.unwrap_or_else(|| has_way_out(machine, config, threat, x));
-    x.searching = searching;
-    x.fresh.insert(config, answer);
+    let answer = x.while_searching(|x| {
+        let plain = match between || threat.below {
+            true => None,
+            false => scalar_differs(machine, &config, x),
+        };
+        plain.unwrap_or_else(|| has_way_out(machine, config, threat, x))
+    });
+    x.found_mut().fresh.insert(config, answer);
     answer
 }
 
@@ -200,14 +200,14 @@ pub(crate) fn threat_to(machine: &Machine, config: &Config, x: &mut Scratch) -> 
                 false => TextSet::default(),
             };
             if node.frame.seen != 0 || !critical.is_empty() {
-                let exists = x.may_be_one_before(config.item, &node.frame, exponents)
+                let exists = begun::may_be_one_before(x, config.item, &node.frame, exponents)
                     || (!critical.is_empty()
-                        && x.begun(config.item, &node.frame)
+                        && begun::begun(x, config.item, &node.frame)
                             .may_be_one_of(&critical, exponents));
                 if exists {
                     threat.exists = true;
                     threat.below |= at != config.stack;
-                    threat.barred += x.seen.get(node.frame.seen).list.len() + critical.len();
+                    threat.barred += x.seen(node.frame.seen).list.len() + critical.len();
                 }
             }
         }
@@ -231,11 +231,11 @@ fn exponents(machine: &Machine, config: &Config) -> Exponents {
 /// The choices that are left for the item that is open, or comes next, in an array
 /// whose items must differ.
 pub(crate) fn item_choices(machine: &Machine, stack: u32, x: &mut Scratch) -> Arc<ItemChoices> {
-    if let Some(known) = x.item_choices.get(&stack) {
+    if let Some(known) = x.found().item_choices.get(&stack) {
         return Arc::clone(known);
     }
     let made = Arc::new(made_item_choices(machine, stack, x));
-    x.item_choices.insert(stack, Arc::clone(&made));
+    x.found_mut().item_choices.insert(stack, Arc::clone(&made));
     made
 }
 
@@ -251,9 +251,9 @@ fn made_item_choices(machine: &Machine, stack: u32, x: &mut Scratch) -> ItemChoi
     let live = machine.live(machine.room(x.depth(stack)));
     let member = m.member(frame.pos);
     let after = m.behind(frame.pos);
-    let seen = &x.seen.get(frame.seen).list;
+    let seen = &x.seen(frame.seen).list;
     let mut critical: Vec<Arc<str>> = Vec::new();
-    for thread in threads_in(x.lists.get(frame.threads)) {
+    for thread in threads_in(x.slice(frame.threads)) {
         for c in member.of(thread.id) {
             let Some(progress) = Live::raise(m, thread.id, thread.progress, c.take) else {
                 continue;
@@ -285,7 +285,7 @@ fn scalar_differs(machine: &Machine, config: &Config, x: &mut Scratch) -> Option
     let frame = x.peek(Noted::beside_masks(config.stack)).frame;
     let m = item_told_apart::unique_array(machine, &frame)?;
     let choices = item_choices(machine, config.stack, x);
-    let seen = x.seen.get(frame.seen).list.clone();
+    let seen = x.seen(frame.seen).list.clone();
     let is_barred = |choice: &ItemChoice, value: &str| choice.bars(value, &seen);
     match config.top {
         Top::Value { set, .. } => {

@@ -127,7 +127,7 @@ pub(crate) fn begins_endless(machine: &Machine, config: &Config, x: &mut Scratch
         return false;
     };
     let number = &machine.node(node).number;
-    let wanted = x.lists.get(set);
+    let wanted = x.slice(set);
     number
         .as_ref()
         .is_some_and(|m| m.is_endless(|goal| wanted.contains(&goal)))
@@ -140,7 +140,7 @@ pub(crate) fn barred_by_arrays(machine: &Machine, stack: u32, x: &Scratch) -> us
     while at != 0 {
         let node = x.peek(Noted::beside_masks(at));
         if let Some(m) = item_told_apart::unique_array(machine, &node.frame) {
-            barred += x.seen.get(node.frame.seen).list.len() + m.catalog.all.len();
+            barred += x.seen(node.frame.seen).list.len() + m.catalog.all.len();
         }
         at = node.below;
     }
@@ -238,7 +238,7 @@ pub(crate) fn number_texts(
         return Vec::new();
     };
     let begun = open_number(config, x);
-    let wanted = x.lists.get(set);
+    let wanted = x.slice(set);
     let mut met = HashSet::new();
     let mut out = Vec::new();
     for (number, dfa) in m.of(|goal| wanted.contains(&goal)) {
@@ -414,7 +414,7 @@ fn names_on(
     if key.state == DEAD {
         return;
     }
-    let used = x.seen.get(frame.seen).list.len();
+    let used = x.seen(frame.seen).list.len();
     let enough = most.saturating_add(used);
     let mut pieces: Vec<Vec<u8>> = Vec::new();
     words.each((key.state, 0), next.as_deref(), enough, &mut |rest| {

@@ -1,0 +1,85 @@
+//! The work that a completion may still do.
+//!
+//! For example, a string of a million characters that must come is refused at once where a thousand bytes
+//! may be written.
+
+/// A completion ends unfinished when it has compared more bytes of items that
+/// must differ than this, in all its searches and detours: some ten seconds.
+const MAX_COMPARED: u64 = 1 << 28;
+
+/// A completion ends unfinished when it has searched more states than this, about half a
+/// second. A name that is looked through counts as a state, and so does each step by which
+/// a list of what must differ grows.
+pub(crate) const MAX_SEARCHED: u64 = 100_000;
+
+/// What is left of it.
+#[derive(Debug)]
+pub(crate) struct Budget {
+    /// Bytes of items that may be compared with those before them.
+    compare: u64,
+    /// States that may be searched.
+    search: u64,
+    /// Bytes that may be written; 0 where that was found to be too few.
+    write: usize,
+}
+
+impl Budget {
+    pub(crate) fn new() -> Budget {
+        Budget {
+            compare: MAX_COMPARED,
+            search: MAX_SEARCHED,
+            write: usize::MAX,
+        }
+    }
+
+    #[cfg(test)]
+    pub(crate) fn of(compare: u64, search: u64) -> Budget {
+        Budget {
+            compare,
+            search,
+            ..Budget::new()
+        }
+    }
+
+    #[cfg(test)]
+    pub(crate) fn left_to_compare(&self) -> u64 {
+        self.compare
+    }
+
+    /// Counts bytes of items that are compared.
+    pub(crate) fn compare(&mut self, bytes: u64) {
+        self.compare = self.compare.saturating_sub(bytes);
+    }
+
+    /// Counts states that are searched.
+    pub(crate) fn search(&mut self, states: u64) {
+        self.search = self.search.saturating_sub(states);
+    }
+
+    pub(crate) fn may_search(&self) -> bool {
+        self.search > 0
+    }
+
+    /// Whether nothing may be searched or compared any more.
+    pub(crate) fn is_spent(&self) -> bool {
+        self.compare == 0 || self.search == 0
+    }
+
+    pub(crate) fn set_room(&mut self, bytes: usize) {
+        self.write = bytes;
+    }
+
+    /// Whether so many characters may be written; where they may not, that is noted, because nothing
+    /// shorter comes to its end.
+    pub(crate) fn fits(&mut self, chars: u64) -> bool {
+        let fits = chars <= self.write as u64;
+        if !fits {
+            self.write = 0;
+        }
+        fits
+    }
+
+    pub(crate) fn is_too_small(&self) -> bool {
+        self.write == 0
+    }
+}
