@@ -11,13 +11,13 @@
 //! Alternatives of objects that would multiply are no threads: a thread then has *decisions*,
 //! diagrams over the members that came and the kinds of their values.
 
-pub(crate) mod compile;
-pub(crate) mod completion;
-pub(crate) mod explain;
-pub(crate) mod hints;
-pub(crate) mod keys;
-pub(crate) mod machine;
-pub(crate) mod run;
+mod compile;
+mod completion;
+mod explain;
+mod hints;
+mod keys;
+mod machine;
+mod run;
 
 mod byte_automaton;
 

@@ -28,10 +28,10 @@ use crate::options::Options;
 use crate::regex::Narrowed;
 
 pub(crate) struct Builder {
-    pub(crate) normaliser: Normaliser,
-    pub(crate) leaves: LeafCache,
+    pub(super) normaliser: Normaliser,
+    pub(super) leaves: LeafCache,
     /// Those that are built.
-    pub(crate) nodes: Vec<Node>,
+    pub(super) nodes: Vec<Node>,
     /// The goals of all nodes, but for those that are built.
     asked: Vec<Few<ConjId>>,
     /// The nodes of one goal, by goal.
@@ -39,20 +39,20 @@ pub(crate) struct Builder {
     /// Those of several goals.
     ids: FxHashMap<Box<[ConjId]>, u32>,
     /// Machines that nodes share.
-    pub(crate) machines: Machines,
-    pub(crate) loops: Loops,
+    machines: Machines,
+    pub(super) loops: Loops,
     loops_of: FxHashMap<*const CharDfa, u32>,
     /// Where caps were applied: a location, a keyword, how.
-    pub(crate) narrowed: Narrowed,
+    pub(super) narrowed: Narrowed,
     /// Locations of strings that have so many characters at most.
-    pub(crate) lengths: Vec<(u64, NodeId)>,
+    pub(super) lengths: Vec<(u64, NodeId)>,
 }
 
 /// For each thread its choices of goals, before the goals have numbers.
 pub(crate) type Wanted = Vec<(u32, ConjId, u32)>;
 
 impl Builder {
-    pub(crate) fn new(normaliser: Normaliser) -> Builder {
+    pub(super) fn new(normaliser: Normaliser) -> Builder {
         let room = room_for(&normaliser.schema);
         Builder {
             normaliser,
@@ -70,7 +70,7 @@ impl Builder {
     }
 
     /// Builds everything that can be reached from a conjunction; it is node 0.
-    pub(crate) fn build(&mut self, root: ConjId) -> Result<(), Error> {
+    pub(super) fn build(&mut self, root: ConjId) -> Result<(), Error> {
         self.node(&[root])?;
         while let Some(goals) = self.asked.get_mut(self.nodes.len()) {
             let goals = std::mem::take(goals);
@@ -80,12 +80,12 @@ impl Builder {
         Ok(())
     }
 
-    pub(crate) fn options(&self) -> &Options {
+    pub(super) fn options(&self) -> &Options {
         &self.normaliser.options
     }
 
     /// The number of the node with these goals, to be built later.
-    pub(crate) fn node(&mut self, goals: &[ConjId]) -> Result<u32, Error> {
+    pub(super) fn node(&mut self, goals: &[ConjId]) -> Result<u32, Error> {
         let known = match goals {
             [one] => self.singles.get(one.0 as usize).copied(),
             _ => self.ids.get(goals).copied(),
@@ -121,7 +121,7 @@ impl Builder {
 
     /// The member for what threads want; of those that want the impossible
     /// nothing is left.
-    pub(crate) fn member(&mut self, wanted: &Wanted) -> Result<Member, Error> {
+    pub(super) fn member(&mut self, wanted: &Wanted) -> Result<Member, Error> {
         if let [(thread, conj, take)] = wanted[..]
             && conj != NONE
         {

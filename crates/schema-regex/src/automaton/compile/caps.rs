@@ -24,7 +24,7 @@ impl Builder {
 
     /// The shape with a bound for the length, where strings may have any, unless none
     /// would be left.
-    pub(crate) fn cap_string(
+    pub(super) fn cap_string(
         &mut self,
         conj: ConjId,
         shape: &StringShape,
@@ -68,7 +68,7 @@ impl Builder {
     }
 
     /// Bounds the items of arrays that may have any number.
-    pub(crate) fn cap_array(&mut self, conj: ConjId, shape: &mut ArrayShape) {
+    pub(super) fn cap_array(&mut self, conj: ConjId, shape: &mut ArrayShape) {
         let Some(cap) = self.options().caps.items else {
             return;
         };
@@ -82,7 +82,7 @@ impl Builder {
 
     /// Bounds the digits of numbers that may have any number of them, unless none would be
     /// left.
-    pub(crate) fn cap_number(
+    pub(super) fn cap_number(
         &mut self,
         conj: ConjId,
         dfa: Arc<NumberDfa>,
@@ -118,14 +118,14 @@ impl Builder {
     }
 
     /// Whether objects have caps.
-    pub(crate) fn caps_objects(&self) -> bool {
+    pub(super) fn caps_objects(&self) -> bool {
         let caps = &self.options().caps;
         caps.members.is_some() || caps.name_length.is_some()
     }
 
     /// Bounds the members of an object that may have some that no keyword names, and the
     /// names of these.
-    pub(crate) fn cap_object(&mut self, conj: ConjId, o: &mut ObjectShape) -> Result<(), Error> {
+    pub(super) fn cap_object(&mut self, conj: ConjId, o: &mut ObjectShape) -> Result<(), Error> {
         let patterns = self.patterns_of_names(o);
         if patterns.is_empty() && !self.has_further(o) {
             return Ok(());

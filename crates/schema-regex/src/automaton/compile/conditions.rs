@@ -518,13 +518,7 @@ impl Builder {
                 true => Presence::Required,
                 false => Presence::Free,
             };
-            let level = Level {
-                name: asked.number,
-                required: presence,
-                facts,
-                ways,
-                goals: goals.into(),
-            };
+            let level = Level::new(asked.number, presence, goals, facts, ways);
             ways += 1 + level.goals.len() as u32;
             facts += level.facts_count();
             levels.push(level);
@@ -546,25 +540,15 @@ impl Builder {
             let roots = roots.iter().map(|root| made.condition(*root));
             let roots: Vec<u32> = roots.collect::<Result<_, _>>()?;
             let root = made.folded(Op::All, roots)?;
-            diagrams.push(Diagram { root, from, end });
+            diagrams.push(Diagram::new(root, from, end));
             from = end;
         }
         let decisions = made.reached(&mut diagrams);
         if decisions.len() > self.options().max_automaton_states {
             return Err(self.normaliser.too_many_alternatives(at));
         }
-        let mut level_of: Vec<(u32, u32)> =
-            levels.iter().map(|level| level.name).zip(0u32..).collect();
-        // That of further members is the last.
-        level_of.sort_unstable();
-        Ok(Decisions {
-            levels: levels.into(),
-            level_of: level_of.into(),
-            names: declared.len() as u32,
-            thread,
-            decisions: decisions.into(),
-            diagrams: diagrams.into(),
-        })
+        let names = declared.len() as u32;
+        Ok(Decisions::new(levels, decisions, diagrams, names, thread))
     }
 
     /// The members by level, and for each diagram its conditions and where its levels end.
@@ -944,9 +928,8 @@ impl Made<'_> {
             diagram.root = renamed(diagram.root);
         }
         let kept = self.list.iter().zip(&is_reached).filter(|(_, is)| **is);
-        kept.map(|((level, to), _)| Decision {
-            level: *level,
-            to: to.iter().map(|to| renamed(*to)).collect(),
+        kept.map(|((level, to), _)| {
+            Decision::new(*level, to.iter().map(|to| renamed(*to)).collect())
         })
         .collect()
     }

@@ -21,7 +21,7 @@ const NONE: u32 = u32::MAX;
 
 impl Declared {
     /// The names, each once, without numbers.
-    pub(crate) fn new(mut names: Vec<Name>) -> Declared {
+    pub(super) fn new(mut names: Vec<Name>) -> Declared {
         names.sort_unstable();
         names.dedup();
         Declared {
@@ -32,7 +32,7 @@ impl Declared {
     }
 
     /// The number of a name, the next one if it is one of these and has none yet.
-    pub(crate) fn give(&mut self, name: &str) -> Option<u32> {
+    pub(super) fn give(&mut self, name: &str) -> Option<u32> {
         let at = self.find(name)?;
         if self.number[at] == NONE {
             self.number[at] = self.order.len() as u32;
@@ -42,7 +42,7 @@ impl Declared {
     }
 
     /// Gives numbers to all names that have none, in the order of their bytes.
-    pub(crate) fn give_rest(&mut self) {
+    pub(super) fn give_rest(&mut self) {
         for (name, number) in self.sorted.iter().zip(&mut self.number) {
             if *number == NONE {
                 *number = self.order.len() as u32;
@@ -57,17 +57,17 @@ impl Declared {
     }
 
     /// The number of a name.
-    pub(crate) fn number(&self, name: &str) -> Option<u32> {
+    pub(super) fn number(&self, name: &str) -> Option<u32> {
         self.find(name).map(|at| self.number[at])
     }
 
     /// The names by number.
-    pub(crate) fn order(&self) -> &[Name] {
+    pub(super) fn order(&self) -> &[Name] {
         &self.order
     }
 
     /// The names in the order of their bytes, with their numbers.
-    pub(crate) fn sorted(&self) -> impl Iterator<Item = (&Name, u32)> {
+    pub(super) fn sorted(&self) -> impl Iterator<Item = (&Name, u32)> {
         self.sorted.iter().zip(self.number.iter().copied())
     }
 }
@@ -75,14 +75,14 @@ impl Declared {
 /// What the `Members` atom of a location says, by number.
 pub(crate) struct Properties {
     /// The numbers of its names in the order of the schema.
-    pub(crate) order: Vec<u32>,
+    pub(super) order: Vec<u32>,
     /// By number the location of a declared name; the names behind are not declared.
     values: Vec<Option<NodeId>>,
 }
 
 impl Properties {
     /// The location of a name.
-    pub(crate) fn value(&self, number: u32) -> Option<NodeId> {
+    pub(super) fn value(&self, number: u32) -> Option<NodeId> {
         self.values.get(number as usize).copied().flatten()
     }
 }
@@ -91,7 +91,7 @@ impl Properties {
 pub(crate) type AllProperties = FxHashMap<MembersAt, Properties>;
 
 impl Normaliser {
-    pub(crate) fn all_properties(
+    pub(super) fn all_properties(
         &self,
         rules: &Rules<'_>,
         shapes: &[(u32, &ObjectShape)],
@@ -123,14 +123,14 @@ impl Normaliser {
 
 /// The names of one alternative, by number.
 pub(crate) struct OwnNames {
-    pub(crate) required: Vec<u32>,
+    pub(super) required: Vec<u32>,
     /// In order.
-    pub(crate) forbidden: Vec<u32>,
+    pub(super) forbidden: Vec<u32>,
 }
 
 impl OwnNames {
     /// `known` are the numbers of names by where their text lies.
-    pub(crate) fn new(
+    pub(super) fn new(
         shape: &ObjectShape,
         names: &Declared,
         known: &mut FxHashMap<*const u8, Option<u32>>,

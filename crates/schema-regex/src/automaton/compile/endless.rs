@@ -32,7 +32,7 @@ const MAX_FACTORS: u64 = 64;
 
 /// Whether a value of the goal is, or holds, a text or number of any length, one of more
 /// texts than are listed, a further name without a demand, or an array of any length.
-pub(crate) fn plainly(machine: &Machine, node: u32, goal: u32) -> Plainly {
+pub(super) fn plainly(machine: &Machine, node: u32, goal: u32) -> Plainly {
     if machine.room(0) < LEAST_NESTING {
         return Plainly::Unknown;
     }
@@ -125,7 +125,7 @@ pub(crate) fn plainly(machine: &Machine, node: u32, goal: u32) -> Plainly {
 
 /// At least how many values a goal has, as far as scalars, arrays and objects without
 /// conditions tell; no end counts as the greatest number.
-pub(crate) fn least_amount(machine: &Machine, node: u32, goal: u32) -> u64 {
+pub(super) fn least_amount(machine: &Machine, node: u32, goal: u32) -> u64 {
     least_known(machine, node, goal, 0, &mut FxHashMap::default())
 }
 

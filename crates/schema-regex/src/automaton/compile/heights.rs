@@ -24,10 +24,7 @@ pub(crate) fn solve(nodes: &mut [Node]) {
     let mut height = 1;
     let mut found: Vec<(u32, u32)> = Vec::with_capacity(open.len());
     while !open.is_empty() {
-        let live = Live {
-            nodes,
-            room: EMPTY - 1,
-        };
+        let live = Live::new(nodes, EMPTY - 1);
         found.clear();
         let met = open.iter().copied();
         found.extend(met.filter(|(n, g)| has_container(&live, &nodes[*n as usize], *g)));
@@ -70,7 +67,7 @@ fn has_container(live: &Live<'_>, node: &Node, goal: u32) -> bool {
 }
 
 /// How deep values can nest at most; `None` where there is no end.
-pub(crate) fn deepest(nodes: &[Node]) -> Option<u32> {
+pub(super) fn deepest(nodes: &[Node]) -> Option<u32> {
     const NOT_SEEN: u32 = u32::MAX;
     const OPEN: u32 = u32::MAX - 1;
     let mut depth = vec![NOT_SEEN; nodes.len()];

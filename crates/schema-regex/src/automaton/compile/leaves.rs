@@ -76,9 +76,9 @@ pub(crate) struct LeafCache {
     product: Option<(Vec<Asked>, Rc<Product>)>,
     numbers: HashMap<NumberShape, Arc<NumberDfa>>,
     /// Numbers of so many digits at most, by those of any number.
-    pub(crate) capped: FxHashMap<(*const NumberDfa, u32), Arc<NumberDfa>>,
+    pub(super) capped: FxHashMap<(*const NumberDfa, u32), Arc<NumberDfa>>,
     /// What is capped.
-    pub(crate) whole: Vec<Arc<NumberDfa>>,
+    pub(super) whole: Vec<Arc<NumberDfa>>,
     /// All numbers that are no integers.
     no_integers: Option<Arc<NumberDfa>>,
 }
@@ -110,7 +110,7 @@ pub(crate) struct Machines {
 }
 
 impl Machines {
-    pub(crate) fn number(&mut self, dfa: Arc<NumberDfa>) -> Arc<NumberMachine> {
+    pub(super) fn number(&mut self, dfa: Arc<NumberDfa>) -> Arc<NumberMachine> {
         let known = self.numbers.entry(Arc::as_ptr(&dfa));
         let machine = known.or_insert_with(|| {
             Arc::new(NumberMachine {
@@ -122,7 +122,7 @@ impl Machines {
     }
 
     /// The machine of a leaf that any string satisfies.
-    pub(crate) fn free_string(&mut self) -> Arc<StringMachine> {
+    pub(super) fn free_string(&mut self) -> Arc<StringMachine> {
         let machine = self.free_string.get_or_insert_with(|| {
             Arc::new(StringMachine {
                 leaves: Few::One(Leaf {
@@ -149,15 +149,15 @@ impl Machines {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct StringLeaf {
     /// Its values are those that the shape allows; then nothing else counts.
-    pub(crate) listed: bool,
-    pub(crate) dfa: Option<Arc<CharDfa>>,
-    pub(crate) min: u64,
-    pub(crate) max: Option<u64>,
+    pub(super) listed: bool,
+    pub(super) dfa: Option<Arc<CharDfa>>,
+    pub(super) min: u64,
+    pub(super) max: Option<u64>,
     /// The bounds met with the automaton, where there is one and they matter.
-    pub(crate) lengths: Option<Arc<Lengths>>,
+    pub(super) lengths: Option<Arc<Lengths>>,
     /// Whether the values that the shape excludes are left out although the rest
     /// admits them.
-    pub(crate) excludes: bool,
+    pub(super) excludes: bool,
 }
 
 impl Builder {
@@ -175,7 +175,7 @@ impl Builder {
 
     /// The leaves of a shape, of which a string must satisfy one; none where no string satisfies
     /// it.
-    pub(crate) fn string_leaves(&mut self, shape: &StringShape) -> Result<Vec<StringLeaf>, Error> {
+    pub(super) fn string_leaves(&mut self, shape: &StringShape) -> Result<Vec<StringLeaf>, Error> {
         if let Some(list) = &shape.allowed {
             let listed = StringLeaf {
                 listed: true,
@@ -253,7 +253,7 @@ impl Builder {
     }
 
     /// The automaton of an expression, made once.
-    pub(crate) fn part(&mut self, asked: Asked) -> Result<Rc<Part>, TooBig> {
+    pub(super) fn part(&mut self, asked: Asked) -> Result<Rc<Part>, TooBig> {
         if let Some(known) = self.leaves.parts.get(&asked) {
             return Ok(Rc::clone(known));
         }
@@ -276,7 +276,7 @@ impl Builder {
     }
 
     /// What a pattern asks, each with what is wanted; nothing where it cannot be read.
-    pub(crate) fn asked_by(&self, id: PatternId) -> Vec<(Asked, bool)> {
+    pub(super) fn asked_by(&self, id: PatternId) -> Vec<(Asked, bool)> {
         let Ok(pattern) = &self.normaliser.schema.pattern(id).pattern else {
             return Vec::new();
         };
@@ -450,7 +450,7 @@ impl Builder {
     }
 
     /// The automaton of a shape of numbers.
-    pub(crate) fn number_dfa(&mut self, shape: &NumberShape) -> Result<Arc<NumberDfa>, Error> {
+    pub(super) fn number_dfa(&mut self, shape: &NumberShape) -> Result<Arc<NumberDfa>, Error> {
         if shape.is_bare() {
             return self.bare_number(shape);
         }

@@ -22,7 +22,7 @@ use crate::ir::{NodeId, Schema};
 use crate::normal::alternative::Kind;
 
 /// The most values of a goal that are listed.
-pub(crate) const MAX_VALUES: usize = 2_000;
+pub(super) const MAX_VALUES: usize = 2_000;
 /// The most pieces of text to list them.
 const MAX_PIECES: usize = 100_000;
 
@@ -30,10 +30,10 @@ const MAX_PIECES: usize = 100_000;
 #[derive(Debug)]
 pub(crate) struct Listing {
     /// Sorted, by canonical spelling.
-    pub(crate) values: Vec<Arc<str>>,
+    pub(super) values: Vec<Arc<str>>,
     /// At least how many there are.
     least: u64,
-    pub(crate) is_complete: bool,
+    pub(super) is_complete: bool,
 }
 
 /// Lists the values of items that must differ, where they are few, and solves emptiness again with what

@@ -27,7 +27,7 @@ pub(crate) struct Rules<'s> {
 }
 
 impl<'s> Rules<'s> {
-    pub(crate) fn new(shapes: &[(u32, &'s ObjectShape)]) -> Rules<'s> {
+    pub(super) fn new(shapes: &[(u32, &'s ObjectShape)]) -> Rules<'s> {
         let mut rules = Rules {
             list: Vec::new(),
             of: Vec::new(),
@@ -65,13 +65,13 @@ impl<'s> Rules<'s> {
     }
 
     /// Each rule once.
-    pub(crate) fn list(&self) -> &[&'s MemberRule] {
+    pub(super) fn list(&self) -> &[&'s MemberRule] {
         &self.list
     }
 
     /// The `Members` atoms that the rules look at, and the witnesses of the alternatives;
     /// some repeat.
-    pub(crate) fn atoms(&self, shapes: &[(u32, &ObjectShape)]) -> impl Iterator<Item = MembersAt> {
+    pub(super) fn atoms(&self, shapes: &[(u32, &ObjectShape)]) -> impl Iterator<Item = MembersAt> {
         let of_rules = self.list.iter().flat_map(|rule| rule.atoms());
         let witnesses = shapes.iter().flat_map(|(_, shape)| &shape.some);
         of_rules.chain(witnesses.flat_map(|witness| witness.scope.atoms()))
@@ -83,7 +83,7 @@ impl<'s> Rules<'s> {
     }
 
     /// For each rule the properties of its location, if it has any.
-    pub(crate) fn properties<'p>(&self, all: &'p AllProperties) -> Vec<Option<&'p Properties>> {
+    pub(super) fn properties<'p>(&self, all: &'p AllProperties) -> Vec<Option<&'p Properties>> {
         let of_rules = self.list.iter();
         of_rules.map(|rule| all.get(&rule.members()?)).collect()
     }
@@ -110,7 +110,7 @@ impl Said {
 impl Normaliser {
     /// Asks all rules about a name, or (with `None`) those that no keyword names:
     /// `value_of` is its location under a rule.
-    pub(crate) fn ask(
+    pub(super) fn ask(
         &self,
         rules: &Rules<'_>,
         name: Option<&str>,
@@ -140,7 +140,7 @@ impl Normaliser {
     }
 
     /// What the rules of an alternative say together.
-    pub(crate) fn conj_said(&mut self, rules: &Rules<'_>, shape: usize, said: &mut Said) -> ConjId {
+    pub(super) fn conj_said(&mut self, rules: &Rules<'_>, shape: usize, said: &mut Said) -> ConjId {
         let list = rules.lists.0[shape] as usize;
         if let Some(known) = said.together[list] {
             return known;
@@ -158,7 +158,7 @@ impl Normaliser {
 
     /// The patterns that some rules look at, and the members that alternatives need, in
     /// order, each once.
-    pub(crate) fn patterns_asked(
+    pub(super) fn patterns_asked(
         &self,
         rules: &Rules<'_>,
         shapes: &[(u32, &ObjectShape)],
@@ -184,12 +184,12 @@ impl Normaliser {
 /// Lists names, most of them once: those of alternatives are often the same ones, shared.
 #[derive(Default)]
 pub(crate) struct Names {
-    pub(crate) list: Vec<Name>,
+    pub(super) list: Vec<Name>,
     met: FxHashSet<*const u8>,
 }
 
 impl Names {
-    pub(crate) fn add(&mut self, name: &Name) {
+    pub(super) fn add(&mut self, name: &Name) {
         if self.met.insert(name.as_ptr()) {
             self.list.push(Name::clone(name));
         }

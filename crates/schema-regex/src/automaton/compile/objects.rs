@@ -40,7 +40,7 @@ pub(super) struct Alternatives<'s> {
 }
 
 impl Builder {
-    pub(crate) fn object_machine(
+    pub(super) fn object_machine(
         &mut self,
         goals: &[ConjId],
         shapes: &[(u32, &ObjectShape)],

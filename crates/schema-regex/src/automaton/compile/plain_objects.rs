@@ -27,7 +27,7 @@ const MAX_REFERENCES: usize = 8;
 
 impl Builder {
     /// The machine of one alternative of one goal, if it is that plain.
-    pub(crate) fn plain_object(
+    pub(super) fn plain_object(
         &mut self,
         goal: ConjId,
         o: &ObjectShape,

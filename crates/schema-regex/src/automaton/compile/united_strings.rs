@@ -17,15 +17,15 @@ const MOST: usize = 512;
 
 /// The leaves of a node and their automata.
 pub(crate) struct Leaves {
-    pub(crate) leaves: Vec<Leaf>,
-    pub(crate) dfas: Vec<Arc<CharDfa>>,
+    pub(super) leaves: Vec<Leaf>,
+    pub(super) dfas: Vec<Arc<CharDfa>>,
     /// Where the leaves were before, by where they are now.
-    pub(crate) places: Option<Vec<u32>>,
+    pub(super) places: Option<Vec<u32>>,
 }
 
 impl Builder {
     /// Unites automata where they are many; refuses those that are too many after that.
-    pub(crate) fn united(
+    pub(super) fn united(
         &self,
         leaves: Vec<Leaf>,
         dfas: Vec<Arc<CharDfa>>,

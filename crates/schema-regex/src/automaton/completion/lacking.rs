@@ -5,7 +5,7 @@ use crate::automaton::completion::finish::AS_A_STATE;
 use crate::automaton::completion::finish::Finisher;
 use crate::automaton::machine::Machine;
 use crate::automaton::machine::decisions::FURTHER;
-use crate::automaton::machine::live::{Live, ObjectAt, has_bit};
+use crate::automaton::machine::live::{Live, has_bit};
 use crate::automaton::machine::live::{Thread, threads_in};
 use crate::automaton::machine::node::{Choice, ObjectMachine};
 use crate::automaton::run::config::{Config, Frame, Top};
@@ -193,8 +193,7 @@ fn member_choice(machine: &Machine, stack: u32, number: u32, x: &mut Scratch) ->
             let gain = match &t.decisions {
                 None => i64::from((c.take & !first.progress).count_ones()),
                 Some(decisions) => {
-                    let also_fact = t.fact(number, c.take);
-                    let at = ObjectAt { also_fact, ..at };
+                    let at = at.with_fact(t.fact(number, c.take));
                     let needs = decisions.nearest(&live, m, &at);
                     needs.map_or(i64::MIN, |(needs, _)| -(needs as i64))
                 }

@@ -30,8 +30,7 @@ impl<'m, 'x> Hints<'m, 'x> {
         Hints { machine, x }
     }
 
-    /// What text may come, which cursor is nearly the same, and where they differ.
-
+    /// Returns what text may come at a cursor, which other one is nearly the same, and where they differ.
     pub(crate) fn describe(&mut self, cursor: Cursor, horizon: Horizon<'_>) -> Description {
         if cursor.is_dead() {
             return Description::Unknown;

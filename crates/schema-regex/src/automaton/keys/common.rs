@@ -73,7 +73,7 @@ impl Keys<'_> {
                 gap: Gap::Colon, ..
             } => self.put_common(top, stack, cursor)?,
             Top::Unit { word, at, .. } => {
-                self.out.extend([Tag::Unit as u32, word.into(), at.into()])
+                self.out.extend([Tag::Unit as u32, word.into(), at.into()]);
             }
             Top::Gap {
                 gap: gap @ (Gap::AfterMember | Gap::AfterItem),

@@ -327,7 +327,7 @@ fn common_number(machine: &Machine, node: u32) -> Option<u32> {
 }
 
 /// As many levels as no token can open, in values that need no more than `tallest`.
-pub(crate) fn much_room(tallest: u32, horizon: Horizon<'_>) -> u32 {
+pub(super) fn much_room(tallest: u32, horizon: Horizon<'_>) -> u32 {
     let opened = horizon.occurrences(b'[') + horizon.occurrences(b'{');
     tallest.saturating_add(clamped(opened))
 }
@@ -361,7 +361,7 @@ fn counted(m: &StringMachine, text: &Str, horizon: u32) -> Option<(u32, u32)> {
 }
 
 /// A length, alike where no text of at most `horizon` bytes can tell.
-pub(crate) fn length_told(m: &StringMachine, length: u32, horizon: u32) -> u32 {
+pub(super) fn length_told(m: &StringMachine, length: u32, horizon: u32) -> u32 {
     if m.cap == 0 {
         return 0;
     }

@@ -71,7 +71,7 @@ impl Keys<'_> {
 }
 
 /// With what declared names begin, in any spelling.
-pub(crate) fn name_heads(machine: &Machine, m: &ObjectMachine) -> ByteSet {
+pub(super) fn name_heads(machine: &Machine, m: &ObjectMachine) -> ByteSet {
     *m.heads.get_or_init(|| {
         let names = m.names.list.iter();
         names.fold(ByteSet::NONE, |heads, word| {
@@ -93,7 +93,7 @@ fn head_of(machine: &Machine, name: &str) -> ByteSet {
 impl PlainObject<'_> {
     /// Which names may come, and the classes of further ones as bits; `None` where that
     /// takes more to tell.
-    pub(crate) fn more(&self, x: &Scratch) -> Option<(More, u64)> {
+    pub(super) fn more(&self, x: &Scratch) -> Option<(More, u64)> {
         let classes = self.classes(x)?;
         let more = match (classes, self.has_keys()) {
             (0, _) if !self.some_name(x)? => More::None,

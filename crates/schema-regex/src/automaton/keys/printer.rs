@@ -34,7 +34,7 @@ pub(crate) struct Printer {
 }
 
 impl Printer {
-    pub(crate) fn new() -> Printer {
+    pub(super) fn new() -> Printer {
         static SEEDS: OnceLock<[RandomState; 2]> = OnceLock::new();
         let seeds = SEEDS.get_or_init(Default::default);
         Printer {
@@ -43,7 +43,7 @@ impl Printer {
         }
     }
 
-    pub(crate) fn add(&mut self, word: u64) {
+    pub(super) fn add(&mut self, word: u64) {
         self.words += 1;
         for hash in &mut self.hashes {
             hash.write_u64(word);
@@ -124,7 +124,7 @@ impl Printer {
         self.option(max);
     }
 
-    pub(crate) fn string(&mut self, m: &StringMachine) -> Option<()> {
+    pub(super) fn string(&mut self, m: &StringMachine) -> Option<()> {
         let StringMachine {
             leaves,
             dfas,
@@ -172,7 +172,7 @@ impl Printer {
         }
     }
 
-    pub(crate) fn array(&mut self, m: &ArrayMachine) -> Option<()> {
+    pub(super) fn array(&mut self, m: &ArrayMachine) -> Option<()> {
         let ArrayMachine {
             threads,
             members,
@@ -295,7 +295,7 @@ impl Printer {
     }
 
     /// What a node asks of numbers, and of `null`, `false` and `true`.
-    pub(crate) fn units_and_numbers(&mut self, node: &Node) -> Option<()> {
+    pub(super) fn units_and_numbers(&mut self, node: &Node) -> Option<()> {
         for goals in &node.units {
             self.numbers(goals)?;
         }
@@ -319,7 +319,7 @@ impl Printer {
         self.hashes.map(|hash| hash.finish())
     }
 
-    pub(crate) fn finish(self, tallest: u32) -> Print {
+    pub(super) fn finish(self, tallest: u32) -> Print {
         let [a, b] = self.hashes();
         Print {
             words: [a as u32, (a >> 32) as u32, b as u32, (b >> 32) as u32],
@@ -373,7 +373,7 @@ impl Below<'_> {
 impl Node {
     /// Whether arrays and objects of this very node are all that it asks of
     /// arrays and objects.
-    pub(crate) fn is_any(&self, id: u32) -> bool {
+    pub(super) fn is_any(&self, id: u32) -> bool {
         let (Some(array), Some(object)) = (&self.array, &self.object) else {
             return false;
         };

@@ -141,7 +141,7 @@ impl Near<'_> {
         match more {
             More::None => {}
             More::Declared | More::Further => {
-                self.heads = self.heads.or(object_summary::name_heads(self.machine, m))
+                self.heads = self.heads.or(object_summary::name_heads(self.machine, m));
             }
             More::OfClasses => return None,
         }

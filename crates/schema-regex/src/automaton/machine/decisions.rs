@@ -38,14 +38,14 @@ pub(crate) struct Decisions {
     /// The members that are decided on, by level.
     pub(crate) levels: Box<[Level]>,
     /// The numbers of their names, ascending, with the level of each.
-    pub(crate) level_of: Box<[(u32, u32)]>,
+    pub(super) level_of: Box<[(u32, u32)]>,
     /// Those that a decision leads to come before it.
-    pub(crate) decisions: Box<[Decision]>,
-    pub(crate) diagrams: Box<[Diagram]>,
+    pub(super) decisions: Box<[Decision]>,
+    pub(super) diagrams: Box<[Diagram]>,
     /// The number of names that are declared.
-    pub(crate) names: u32,
+    pub(super) names: u32,
     /// The thread.
-    pub(crate) thread: u32,
+    pub(super) thread: u32,
 }
 
 /// A member that is decided on.
@@ -54,14 +54,14 @@ pub(crate) struct Level {
     /// The number of its name, or [`FURTHER`]: a member that no name is declared for.
     pub(crate) name: u32,
     /// Says whether it must be there.
-    pub(crate) required: Presence,
+    pub(super) required: Presence,
     /// The goals of its value, one for each kind of values that is told apart.
     pub(crate) goals: Box<[u32]>,
     /// Where in the bits of a frame those of its kinds begin.
-    pub(crate) facts: u32,
+    pub(super) facts: u32,
     /// Where its ways begin among those of all levels: one for its absence, and one for
     /// each kind of its values.
-    pub(crate) ways: u32,
+    pub(super) ways: u32,
 }
 
 /// Says whether a member must be there.
@@ -74,19 +74,48 @@ pub(crate) enum Presence {
 /// By the way that the member of a level goes, what comes next.
 #[derive(Debug)]
 pub(crate) struct Decision {
-    pub(crate) level: u32,
-    pub(crate) to: Box<[u32]>,
+    pub(super) level: u32,
+    pub(super) to: Box<[u32]>,
 }
 
 /// A diagram: where it begins, and its levels.
 #[derive(Debug)]
 pub(crate) struct Diagram {
     pub(crate) root: u32,
-    pub(crate) from: u32,
-    pub(crate) end: u32,
+    pub(super) from: u32,
+    pub(super) end: u32,
+}
+
+impl Decision {
+    pub(crate) fn new(level: u32, to: Box<[u32]>) -> Decision {
+        Decision { level, to }
+    }
+}
+
+impl Diagram {
+    pub(crate) fn new(root: u32, from: u32, end: u32) -> Diagram {
+        Diagram { root, from, end }
+    }
 }
 
 impl Level {
+    /// A member whose bits in a frame begin at `facts`, and its ways at `ways`.
+    pub(crate) fn new(
+        name: u32,
+        required: Presence,
+        goals: Vec<u32>,
+        facts: u32,
+        ways: u32,
+    ) -> Level {
+        Level {
+            name,
+            required,
+            goals: goals.into(),
+            facts,
+            ways,
+        }
+    }
+
     /// The bit that is set where the value was of a kind, if several kinds are told apart.
     fn fact(&self, kind: u32) -> Option<u32> {
         (self.facts_count() > 0).then(|| self.facts + kind)
@@ -116,6 +145,28 @@ impl Level {
 }
 
 impl Decisions {
+    /// Those of a thread, in an object with so many declared names.
+    pub(crate) fn new(
+        levels: Vec<Level>,
+        decisions: Vec<Decision>,
+        diagrams: Vec<Diagram>,
+        names: u32,
+        thread: u32,
+    ) -> Decisions {
+        let level_of = levels.iter().map(|level| level.name).zip(0u32..);
+        let mut level_of: Vec<(u32, u32)> = level_of.collect();
+        // That of further members is the last.
+        level_of.sort_unstable();
+        Decisions {
+            levels: levels.into(),
+            level_of: level_of.into(),
+            decisions: decisions.into(),
+            diagrams: diagrams.into(),
+            names,
+            thread,
+        }
+    }
+
     /// The level of a name.
     fn level(&self, name: u32) -> Option<&Level> {
         let name = if name < self.names { name } else { FURTHER };
@@ -130,7 +181,7 @@ impl Decisions {
 
     /// The bit that is set behind the value of a member that was of a kind: `take` of a
     /// [`Choice`](crate::automaton::machine::node::Choice) has one more than it.
-    pub(crate) fn fact(&self, name: u32, take: u32) -> Option<u32> {
+    pub(super) fn fact(&self, name: u32, take: u32) -> Option<u32> {
         self.level(name)?.fact(take.checked_sub(1)?)
     }
 
@@ -192,7 +243,7 @@ impl Decisions {
     }
 
     /// Says whether an object can be finished such that all holds.
-    pub(crate) fn can_hold(&self, live: &Live<'_>, m: &ObjectMachine, at: &ObjectAt<'_>) -> bool {
+    pub(super) fn can_hold(&self, live: &Live<'_>, m: &ObjectMachine, at: &ObjectAt<'_>) -> bool {
         let open = self.open(live, m, at);
         let hopes = self.hopes(&open);
         self.diagrams
@@ -205,7 +256,7 @@ impl Decisions {
     }
 
     /// Says whether all holds of an object that ends.
-    pub(crate) fn hold(&self, at: &ObjectAt<'_>) -> bool {
+    pub(super) fn hold(&self, at: &ObjectAt<'_>) -> bool {
         self.diagrams.iter().all(|diagram| {
             let mut place = diagram.root;
             while let Some(decision) = place.checked_sub(FIRST_DECISION) {
@@ -223,7 +274,7 @@ impl Decisions {
 
     /// Says whether an object can be finished such that all holds and its members are as many as
     /// they must be.
-    pub(crate) fn can_count(
+    pub(super) fn can_count(
         &self,
         live: &Live<'_>,
         m: &ObjectMachine,

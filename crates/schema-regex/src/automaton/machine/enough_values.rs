@@ -17,12 +17,12 @@ pub(crate) struct Catalog {
     /// The values of all goals that have few: sorted, by canonical spelling.
     pub(crate) all: Box<[Arc<str>]>,
     /// For each member and each goal of it the numbers of its values, where they are few.
-    pub(crate) lists: Vec<Vec<Option<Box<[u32]>>>>,
+    pub(super) lists: Vec<Vec<Option<Box<[u32]>>>>,
     /// For each member and each goal at least how many values there are: as many as there
     /// are numbers where there is no end.
-    pub(crate) least: Vec<Vec<u64>>,
+    pub(super) least: Vec<Vec<u64>>,
     /// The least of those of goals that are not listed.
-    pub(crate) plenty: u64,
+    plenty: u64,
     /// The threads for which there are too few values.
     pub(crate) poor: Box<[bool]>,
 }

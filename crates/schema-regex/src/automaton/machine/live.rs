@@ -33,19 +33,56 @@ pub(crate) fn threads_in(list: &[u32]) -> impl Iterator<Item = Thread> {
 pub(crate) struct ObjectAt<'a> {
     /// The last name: 0 for none, then one more than its number; one more than
     /// that of the last declared name for any further one.
-    pub(crate) last: u32,
+    pub(super) last: u32,
     /// The members so far, where anybody counts.
-    pub(crate) count: u32,
+    pub(super) count: u32,
     /// Used declared names as bits, where they are tracked.
-    pub(crate) used: &'a [u32],
+    pub(super) used: &'a [u32],
     /// Further names so far, by class, where a class is finite.
-    pub(crate) extras: &'a [u64],
+    pub(super) extras: &'a [u64],
     /// One more declared name, and a further name of one more class, that are
     /// used on trial.
-    pub(crate) also: Option<u32>,
-    pub(crate) also_class: Option<u32>,
+    pub(super) also: Option<u32>,
+    pub(super) also_class: Option<u32>,
     /// The bit of a kind of value that was read on trial.
-    pub(crate) also_fact: Option<u32>,
+    pub(super) also_fact: Option<u32>,
+}
+
+impl<'a> ObjectAt<'a> {
+    /// Behind a name, of which `last` tells, and so many members; `extras` are empty where no further
+    /// names are counted.
+    pub(crate) fn of(last: u32, count: u32, used: &'a [u32], extras: &'a [u64]) -> ObjectAt<'a> {
+        ObjectAt {
+            last,
+            count,
+            used,
+            extras,
+            ..ObjectAt::START
+        }
+    }
+
+    /// The same behind one more member, on trial: a declared name that is tracked, or a further name of a
+    /// finite class.
+    pub(crate) fn with_member(
+        self,
+        last: u32,
+        count: u32,
+        also: Option<u32>,
+        also_class: Option<u32>,
+    ) -> ObjectAt<'a> {
+        ObjectAt {
+            last,
+            count,
+            also,
+            also_class,
+            ..self
+        }
+    }
+
+    /// The same with the kind of a value that was read on trial.
+    pub(crate) fn with_fact(self, also_fact: Option<u32>) -> ObjectAt<'a> {
+        ObjectAt { also_fact, ..self }
+    }
 }
 
 impl ObjectAt<'_> {
@@ -60,7 +97,7 @@ impl ObjectAt<'_> {
     };
 
     /// Whether a declared name is used, where that is tracked.
-    pub(crate) fn has(&self, name: u32) -> bool {
+    pub(super) fn has(&self, name: u32) -> bool {
         has_bit(self.used, name) || self.also == Some(name)
     }
 
@@ -77,9 +114,15 @@ impl ObjectAt<'_> {
 }
 
 pub(crate) struct Live<'a> {
-    pub(crate) nodes: &'a [Node],
+    nodes: &'a [Node],
     /// Levels that a value inside may still open.
-    pub(crate) room: u32,
+    room: u32,
+}
+
+impl<'a> Live<'a> {
+    pub(crate) fn new(nodes: &'a [Node], room: u32) -> Live<'a> {
+        Live { nodes, room }
+    }
 }
 
 /// The steps after which a search for witnesses takes the pessimistic answer.
@@ -114,7 +157,7 @@ impl Live<'_> {
     }
 
     /// Whether a declared name may still come, as far as the names before it go.
-    pub(crate) fn is_free(t: &ObjectThread, at: &ObjectAt<'_>, name: u32) -> bool {
+    pub(super) fn is_free(t: &ObjectThread, at: &ObjectAt<'_>, name: u32) -> bool {
         match t.ranks[name as usize] {
             LOOSE => !at.has(name),
             rank => rank >= at.floor(t),
@@ -184,7 +227,7 @@ impl Live<'_> {
             return self.object(m, thread.id, thread.progress | choice.take, at);
         }
         let also_fact = m.threads[thread.id as usize].fact(number, choice.take);
-        let at = ObjectAt { also_fact, ..*at };
+        let at = at.with_fact(also_fact);
         self.object(m, thread.id, thread.progress, &at)
     }
 
@@ -482,7 +525,7 @@ impl Live<'_> {
     }
 }
 
-pub(crate) fn counts_hold(m: &ArrayMachine, thread: u32, progress: u32) -> bool {
+pub(super) fn counts_hold(m: &ArrayMachine, thread: u32, progress: u32) -> bool {
     let mut rest = progress;
     m.threads[thread as usize].counts.iter().all(|c| {
         let now = rest % c.radix();

@@ -3,6 +3,7 @@
 //! For example, `{"type": "array", "items": {"type": "integer"}}` is a [`Machine`] of two nodes: the
 //! first has an array machine whose member is the second, which has a number machine.
 
+pub(crate) mod after_names;
 pub(crate) mod decisions;
 pub(crate) mod enough_values;
 pub(crate) mod few;
@@ -129,10 +130,7 @@ impl Machine {
     /// What can still be finished by values that open so many levels.
     #[inline]
     pub(crate) fn live(&self, room: u32) -> Live<'_> {
-        Live {
-            nodes: &self.nodes,
-            room,
-        }
+        Live::new(&self.nodes, room)
     }
 
     /// The levels of the flattest value of the schema; [`EMPTY`] if there is none.

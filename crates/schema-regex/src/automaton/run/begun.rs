@@ -76,7 +76,7 @@ impl Open {
     /// What it becomes by text that goes on as JSON, up to the last place between two tokens,
     /// and behind how many bytes that is: nothing if there is none. And what is read behind
     /// that, or the whole value. O(length).
-    pub(crate) fn go_on(&self, text: &[u8]) -> (Option<(Open, usize)>, Piece) {
+    pub(super) fn go_on(&self, text: &[u8]) -> (Option<(Open, usize)>, Piece) {
         let mut open = Cow::Borrowed(self);
         let mut reader = Reader::new(text, Members::Sorted);
         let mut between = 0;
@@ -129,7 +129,7 @@ impl Open {
     }
 
     /// Whether the value with this spelling may come of it.
-    pub(crate) fn may_be(&self, whole: &str) -> bool {
+    pub(super) fn may_be(&self, whole: &str) -> bool {
         self.within.iter().all(|within| {
             let mut members = within.members.iter().flatten();
             within.at.has(&within.text, whole) && members.all(|(_, text)| whole.contains(text))
@@ -308,7 +308,7 @@ impl Piece {
     }
 
     /// Whether the value with this spelling has it.
-    pub(crate) fn is_in(&self, whole: &str) -> bool {
+    pub(super) fn is_in(&self, whole: &str) -> bool {
         let text = self.text.as_str();
         match (self.at, &self.then) {
             (Anchor::Anywhere, Then::Anything) => whole.contains(text),
@@ -390,7 +390,7 @@ impl Begun {
     }
 
     /// The same of other values.
-    pub(crate) fn may_be_one_of(&self, all: &TextSet, exponents: Exponents) -> bool {
+    pub(super) fn may_be_one_of(&self, all: &TextSet, exponents: Exponents) -> bool {
         match &self.place {
             Some(open) => {
                 let is_in = |whole: &str| open.may_be(whole) && self.last.is_in(whole);
@@ -622,7 +622,7 @@ impl Places {
 
 /// Says whether an open item of an array, of a text of all that is open, may become one before it.
 /// O(log items) where that was asked before the last byte, and the item is a string or differs.
-pub(crate) fn may_be_one_before(
+pub(super) fn may_be_one_before(
     x: &mut Scratch,
     text: u32,
     array: &Frame,

@@ -47,7 +47,7 @@ impl Budget {
     }
 
     /// Counts bytes of items that are compared.
-    pub(crate) fn compare(&mut self, bytes: u64) {
+    pub(super) fn compare(&mut self, bytes: u64) {
         self.compare = self.compare.saturating_sub(bytes);
     }
 

@@ -13,12 +13,12 @@ use crate::automaton::machine::white_space::NO_SPACE;
 use crate::automaton::run::string_bytes::Partial;
 
 /// Lists from this number on have another number in each scratch.
-pub(crate) const FIXED_LISTS: u32 = 3;
+pub(super) const FIXED_LISTS: u32 = 3;
 pub(crate) const EMPTY_LIST: u32 = 0;
 /// The list `[0]`.
 pub(crate) const FIRST: u32 = 1;
 /// The list `[0, 0]`.
-pub(crate) const FIRST_THREAD: u32 = 2;
+pub(super) const FIRST_THREAD: u32 = 2;
 
 /// An open array or object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,7 +45,7 @@ pub(crate) struct Frame {
 
 impl Frame {
     /// That of an object of which nothing was read.
-    pub(crate) fn first(node: u32, threads: u32) -> Frame {
+    pub(super) fn first(node: u32, threads: u32) -> Frame {
         Frame {
             node,
             is_object: true,
@@ -62,13 +62,7 @@ impl Frame {
     /// How the object stands, with the lists that the frame names; `extras` are empty where no further
     /// names are counted.
     pub(crate) fn object_at<'a>(&self, used: &'a [u32], extras: &'a [u64]) -> ObjectAt<'a> {
-        ObjectAt {
-            last: self.pos,
-            count: self.count,
-            used,
-            extras,
-            ..ObjectAt::START
-        }
+        ObjectAt::of(self.pos, self.count, used, extras)
     }
 }
 
@@ -167,13 +161,13 @@ pub(crate) const UNKNOWN: u32 = 0;
 /// nothing has to remember it.
 pub(crate) const NAMED: u32 = u32::MAX;
 pub(crate) const NO_TEXT: u32 = 0;
-pub(crate) const EMPTY_TEXT: u32 = 1;
+pub(super) const EMPTY_TEXT: u32 = 1;
 /// An item that differs from those before it, or whose text is not compared for
 /// another reason: see `different`.
 pub(crate) const UNKNOWN_ITEM: u32 = u32::MAX;
 
 /// That the text of the item of an array is not kept: see [`Frame::start`]. No text is as long.
-pub(crate) const FORGOTTEN: u32 = u32::MAX;
+pub(super) const FORGOTTEN: u32 = u32::MAX;
 
 /// Whether the text of an item is kept, to be compared with those before it.
 pub(crate) fn is_kept(item: u32) -> bool {

@@ -13,7 +13,7 @@ pub(crate) fn canonical(text: &[u8]) -> String {
 
 /// What is left to tell two beginnings of texts apart once the spellings of
 /// complete values do not count.
-pub(crate) fn canonical_beginning(text: &[u8]) -> String {
+pub(super) fn canonical_beginning(text: &[u8]) -> String {
     let mut out = String::new();
     let mut reader = Reader::new(text, Members::AsWritten);
     while reader.peek() != 0 {
@@ -225,7 +225,7 @@ pub(super) fn signed_digits(number: &str) -> String {
 }
 
 /// The characters of a string that was begun, as far as they are complete.
-pub(crate) fn begun_string(text: &[u8]) -> String {
+pub(super) fn begun_string(text: &[u8]) -> String {
     let mut reader = Reader::new(text, Members::AsWritten);
     reader.peek();
     let (begun, _) = cut_string(&text[reader.at..]);

@@ -34,7 +34,7 @@ pub(crate) fn unique_array<'a>(machine: &'a Machine, frame: &Frame) -> Option<&'
     }
 }
 
-pub(crate) fn is_unique(machine: &Machine, frame: &Frame) -> bool {
+pub(super) fn is_unique(machine: &Machine, frame: &Frame) -> bool {
     unique_array(machine, frame).is_some()
 }
 
@@ -46,7 +46,7 @@ fn only_compares(machine: &Machine, frame: &Frame, items: usize) -> bool {
 }
 
 /// Whether the texts of the open items do not count any more.
-pub(crate) fn is_different(machine: &Machine, config: &Config, x: &mut Scratch) -> bool {
+pub(super) fn is_different(machine: &Machine, config: &Config, x: &mut Scratch) -> bool {
     let mut at = config.stack;
     while at != 0 {
         let node = x.peek(Noted::beside_masks(at));
@@ -102,7 +102,7 @@ fn forgotten_stack(machine: &Machine, stack: u32, x: &mut Scratch) -> Option<u32
 /// The string without escapes, as far as it was read, that is an item of an
 /// array whose items must differ, if any string may come there; and the
 /// items before it.
-pub(crate) fn open_item<'s>(
+pub(super) fn open_item<'s>(
     machine: &Machine,
     state: &'s State,
 ) -> Option<(&'s [u8], Option<&'s TextSet>)> {

@@ -15,10 +15,10 @@ pub(crate) struct Levels(Option<Arc<Level>>);
 
 pub(crate) struct Level {
     /// The fixed lists that it refers to are there; others, and what was seen, are kept.
-    pub(crate) frame: Frame,
+    pub(super) frame: Frame,
     kept: Option<Box<Kept>>,
     /// Its number, from 1 on.
-    pub(crate) depth: u32,
+    pub(super) depth: u32,
     below: Levels,
 }
 
@@ -30,17 +30,17 @@ struct Kept {
 }
 
 impl Levels {
-    pub(crate) fn iter(&self) -> impl Iterator<Item = &Level> {
+    pub(super) fn iter(&self) -> impl Iterator<Item = &Level> {
         std::iter::successors(self.0.as_deref(), |level| level.below.0.as_deref())
     }
 
-    pub(crate) fn depth(&self) -> u32 {
+    pub(super) fn depth(&self) -> u32 {
         self.0.as_ref().map_or(0, |level| level.depth)
     }
 
     /// The levels of a stack: those of another stack, which these are, as far as they are
     /// the same.
-    pub(crate) fn of_stack(&self, here: u32, stack: u32, x: &mut Scratch) -> Levels {
+    pub(super) fn of_stack(&self, here: u32, stack: u32, x: &mut Scratch) -> Levels {
         let mut shared = self;
         let (mut here, mut at) = (here, stack);
         let mut path = x.take_path();
@@ -89,7 +89,7 @@ impl Levels {
     }
 
     /// The stack in a scratch.
-    pub(crate) fn stack(&self, x: &mut Scratch) -> u32 {
+    pub(super) fn stack(&self, x: &mut Scratch) -> u32 {
         let levels: Vec<&Level> = self.iter().collect();
         let frames = levels.into_iter().rev();
         frames.fold(0, |below, level| {
@@ -110,7 +110,7 @@ impl Levels {
 
 impl Level {
     /// The further names, or the items that must differ.
-    pub(crate) fn seen(&self) -> Option<&TextSet> {
+    pub(super) fn seen(&self) -> Option<&TextSet> {
         self.kept.as_ref().map(|kept| &kept.seen.list)
     }
 }

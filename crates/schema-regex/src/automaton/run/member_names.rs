@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use crate::automaton::machine::Machine;
+use crate::automaton::machine::after_names::AfterNames;
 use crate::automaton::machine::live::threads_in;
 use crate::automaton::machine::live::{Live, ObjectAt, has_bit};
 use crate::automaton::machine::node::{Choice, NO_CLASS, ObjectMachine, Span};
-use crate::automaton::run::after_names::AfterNames;
 use crate::automaton::run::config::{EMPTY_LIST, Frame, Gap, Key, Top, UNKNOWN};
 use crate::automaton::run::object_steps::{are_several, set_bit};
 use crate::automaton::run::plain_object;
@@ -92,12 +92,7 @@ fn fresh_member_goals(machine: &Machine, top: Noted, number: u32, x: &mut Scratc
 }
 
 /// The object after a name: the frame with the threads that can go on.
-pub(crate) fn after_name(
-    machine: &Machine,
-    top: Noted,
-    number: u32,
-    x: &mut Scratch,
-) -> Option<Frame> {
+fn after_name(machine: &Machine, top: Noted, number: u32, x: &mut Scratch) -> Option<Frame> {
     let frame = x.peek(top).frame;
     if !are_several(x.slice(frame.threads)) {
         return fresh_after_name(machine, top, number, x);
@@ -229,7 +224,7 @@ fn usable_names(machine: &Machine, m: &ObjectMachine, top: Noted, x: &mut Scratc
     names.into()
 }
 
-pub(crate) fn key_step(machine: &Machine, key: Key, stack: u32, byte: u8, x: &mut Scratch) -> Next {
+pub(super) fn key_step(machine: &Machine, key: Key, stack: u32, byte: u8, x: &mut Scratch) -> Next {
     // Of further names the key of the topmost level tells all.
     let noted = match key.is_further() {
         true => Noted::told_by_key(stack),
@@ -341,12 +336,7 @@ impl Naming<'_> {
         after_names.resize_with(m.threads.len(), || None);
         for (number, member) in (0..).zip(&m.declared) {
             let (last, count) = self.after(number);
-            let after = ObjectAt {
-                last,
-                count,
-                also: self.tracked(number),
-                ..before
-            };
+            let after = before.with_member(last, count, self.tracked(number), None);
             let may_come = member.options.iter().any(|choice| {
                 let thread = choice.thread as usize;
                 if states[thread].is_empty()
@@ -377,15 +367,9 @@ impl Naming<'_> {
         let tracked = self.tracked(number);
         threads_in(&self.threads).filter_map(move |thread| {
             let before = self.frame.object_at(&self.used, &[]);
-            let after = ObjectAt {
-                last: pos,
-                count,
-                used: &self.used,
-                extras: &self.extras,
-                also: tracked,
-                also_class: class.map(|class| class as u32),
-                also_fact: None,
-            };
+            let class = class.map(|class| class as u32);
+            let after = ObjectAt::of(pos, count, &self.used, &self.extras);
+            let after = after.with_member(pos, count, tracked, class);
             let goes_on = self
                 .live
                 .in_order(&m.threads[thread.id as usize], &before, number)

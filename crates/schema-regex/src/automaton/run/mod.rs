@@ -9,15 +9,14 @@
 //!   which goals the string can still satisfy, [`text_runs`] reads many characters at once.
 //! - [`number_bytes`]: the inside of a number.
 //! - [`member_names`]: which names may come in an object, and reading one. [`plain_object`]
-//!   tells it of objects that one thread reads, [`object_steps`] and [`after_names`] of
-//!   those that several read.
+//!   tells it of objects that one thread reads, [`object_steps`] of those that several
+//!   read.
 //! - [`unique_items`]: whether an item that must differ can still become one that may come.
 //!   [`equality`] has one spelling for each value, [`begun`] what a value that was begun
 //!   tells of it, [`string_texts`] which strings it can become, [`ways_on`] how it goes on;
 //!   [`item_told_apart`] reads on items that differ already.
 //! - [`seen`]: the names and items that may not come again, in sets that grow.
 
-pub(crate) mod after_names;
 pub(crate) mod begun;
 pub(crate) mod budget;
 pub(crate) mod config;

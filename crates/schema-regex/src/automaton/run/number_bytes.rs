@@ -9,7 +9,7 @@ use crate::automaton::run::scratch::Scratch;
 use crate::language::char_dfa::DEAD;
 
 /// The state of a number behind one more byte, if that may be part of it.
-pub(crate) fn number_step(
+pub(super) fn number_step(
     machine: &Machine,
     node: u32,
     state: u32,

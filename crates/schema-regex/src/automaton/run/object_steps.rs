@@ -15,11 +15,11 @@ use crate::automaton::run::scratch::{Noted, Scratch};
 #[derive(Debug, Default)]
 pub(crate) struct ObjectSteps {
     /// By node, goals and levels to open, the threads of an object that begins.
-    pub(crate) begun: FxHashMap<(u32, u32, u32), u32>,
+    pub(super) begun: FxHashMap<(u32, u32, u32), u32>,
     /// By stack and the number of a name, the frame behind the name.
-    pub(crate) named: FxHashMap<(u32, u32), Option<Frame>>,
+    pub(super) named: FxHashMap<(u32, u32), Option<Frame>>,
     /// By stack and the number of a name, the goals of its value.
-    pub(crate) asked: FxHashMap<(u32, u32), u32>,
+    pub(super) asked: FxHashMap<(u32, u32), u32>,
     /// By stack and the goals that the open member satisfies, the threads that go on.
     closed: FxHashMap<(u32, u32), Behind>,
 }
@@ -28,32 +28,32 @@ pub(crate) struct ObjectSteps {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Behind {
     /// The threads that go on; empty if there are none.
-    pub(crate) threads: u32,
+    pub(super) threads: u32,
     /// The bits of the frame.
-    pub(crate) used: u32,
+    pub(super) used: u32,
 }
 
 impl ObjectSteps {
-    pub(crate) fn len(&self) -> usize {
+    pub(super) fn len(&self) -> usize {
         self.begun.len() + self.named.len() + self.asked.len() + self.closed.len()
     }
 }
 
 /// Sets a bit, where there may be fewer words than it needs.
-pub(crate) fn set_bit(words: &mut Vec<u32>, bit: u32) {
+pub(super) fn set_bit(words: &mut Vec<u32>, bit: u32) {
     let word = bit as usize / 32;
     words.resize(words.len().max(word + 1), 0);
     words[word] |= 1 << (bit % 32);
 }
 
 /// Whether a list of threads, each with its own state, has several.
-pub(crate) fn are_several(threads: &[u32]) -> bool {
+pub(super) fn are_several(threads: &[u32]) -> bool {
     threads.len() > 2
 }
 
 /// What the object on top of a stack becomes behind its open member, whose value
 /// satisfies the goals `set`.
-pub(crate) fn behind_member(machine: &Machine, set: u32, top: Noted, x: &mut Scratch) -> Behind {
+pub(super) fn behind_member(machine: &Machine, set: u32, top: Noted, x: &mut Scratch) -> Behind {
     let threads = x.peek(top).frame.threads;
     if !are_several(x.slice(threads)) {
         return fresh_behind_member(machine, set, top, x);

@@ -51,7 +51,7 @@ pub(crate) fn plain_start(machine: &Machine, node: u32) -> Option<PlainObject<'_
 }
 
 /// Whether some name may come next.
-pub(crate) fn some_name_may_come(machine: &Machine, top: Noted, x: &mut Scratch) -> bool {
+pub(super) fn some_name_may_come(machine: &Machine, top: Noted, x: &mut Scratch) -> bool {
     let known = x.found().usable.get(top.stack()).map(|usable| usable.some);
     let known = known.or_else(|| plain(machine, top, x)?.some_name(x));
     known.unwrap_or_else(|| member_names::usable(machine, top, x).some)
@@ -59,7 +59,7 @@ pub(crate) fn some_name_may_come(machine: &Machine, top: Noted, x: &mut Scratch)
 
 /// The object behind the end of a declared name, if it is plain: where that leads to,
 /// if it may come.
-pub(crate) fn behind_plain_name(
+pub(super) fn behind_plain_name(
     machine: &Machine,
     key: &Key,
     stack: u32,
@@ -87,7 +87,7 @@ pub(crate) fn behind_plain_name(
 }
 
 /// The goals of the open member of a plain object whose name was read.
-pub(crate) fn plain_goals(machine: &Machine, top: Noted, x: &mut Scratch) -> Option<u32> {
+pub(super) fn plain_goals(machine: &Machine, top: Noted, x: &mut Scratch) -> Option<u32> {
     let plain = plain(machine, top, x)?;
     let member = plain.m.member(plain.frame.member);
     match member.of(0) {
@@ -127,7 +127,7 @@ impl<'a> PlainObject<'a> {
 
     /// Whether a declared name may come. What is required can come, or the thread would
     /// be gone; so it may if it has a value and passes nothing required over.
-    pub(crate) fn may_come(&self, name: u32, x: &Scratch) -> bool {
+    pub(super) fn may_come(&self, name: u32, x: &Scratch) -> bool {
         self.in_order(name, x) && self.has_value(&self.m.declared[name as usize])
     }
 
@@ -138,7 +138,7 @@ impl<'a> PlainObject<'a> {
 
     /// Whether some name may come that begins like one that is open; `None` where that
     /// takes more to tell.
-    pub(crate) fn lives(&self, key: &Key, x: &Scratch) -> Option<bool> {
+    pub(super) fn lives(&self, key: &Key, x: &Scratch) -> Option<bool> {
         name_lives(
             self.m,
             key,
@@ -187,7 +187,7 @@ impl<'a> PlainObject<'a> {
 
 /// Whether some name that may come begins like one that is open, by what is known of each
 /// declared name and each class of further names; `None` where that takes more to tell.
-pub(crate) fn name_lives(
+pub(super) fn name_lives(
     m: &ObjectMachine,
     key: &Key,
     declared: impl Fn(u32) -> bool,

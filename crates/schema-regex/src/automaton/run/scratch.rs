@@ -25,12 +25,12 @@ impl<T: Eq + Hash> Interner<T> {
     }
 
     #[inline]
-    pub(crate) fn add(&mut self, item: T) -> u32 {
+    pub(super) fn add(&mut self, item: T) -> u32 {
         self.0.insert_full(item).0 as u32
     }
 
     #[inline]
-    pub(crate) fn get(&self, id: u32) -> &T {
+    pub(super) fn get(&self, id: u32) -> &T {
         &self.0[id as usize]
     }
 
@@ -56,7 +56,7 @@ impl Texts {
         }
     }
 
-    pub(crate) fn add(&mut self, text: u32, value: u32) -> u32 {
+    pub(super) fn add(&mut self, text: u32, value: u32) -> u32 {
         let fresh = self.nodes.len() as u32;
         match self.ids.entry((text, value)) {
             Entry::Occupied(known) => *known.get(),
@@ -101,12 +101,12 @@ impl Configs {
     }
 
     /// Forgets all but the dead one: a new walk begins.
-    pub(crate) fn clear(&mut self) {
+    pub(super) fn clear(&mut self) {
         // What stands in a place is compared before it is believed.
         self.items.truncate(1);
     }
 
-    pub(crate) fn add(&mut self, config: Config) -> u32 {
+    pub(super) fn add(&mut self, config: Config) -> u32 {
         let mut hasher = FxHasher::default();
         config.hash(&mut hasher);
         let place = hasher.finish() as usize % PLACES;
@@ -127,7 +127,7 @@ impl Configs {
     }
 
     #[inline]
-    pub(crate) fn get(&self, id: u32) -> &Config {
+    pub(super) fn get(&self, id: u32) -> &Config {
         &self.items[id as usize]
     }
 
@@ -142,7 +142,7 @@ pub(crate) struct Tag(u64);
 
 impl Tag {
     /// That of no scratch.
-    pub(crate) const NONE: Tag = Tag(0);
+    pub(super) const NONE: Tag = Tag(0);
 
     fn new() -> Tag {
         static NEXT: AtomicU64 = AtomicU64::new(1);
@@ -154,7 +154,7 @@ impl Tag {
 pub(crate) struct StackNode {
     pub(crate) frame: Frame,
     pub(crate) below: u32,
-    pub(crate) depth: u32,
+    pub(super) depth: u32,
 }
 
 /// A stack of which the topmost frame may be looked at: a mask that is remembered by its
@@ -179,11 +179,11 @@ impl Noted {
     }
 
     /// The same level with another frame, which was made from this one.
-    pub(crate) fn instead(self, stack: u32) -> Noted {
+    pub(super) fn instead(self, stack: u32) -> Noted {
         Noted(stack)
     }
 
-    pub(crate) fn stack(self) -> u32 {
+    pub(super) fn stack(self) -> u32 {
         self.0
     }
 }
@@ -194,7 +194,7 @@ pub(crate) struct Usable {
     pub(crate) names: Box<[u32]>,
     pub(crate) classes: u64,
     /// Whether any may.
-    pub(crate) some: bool,
+    pub(super) some: bool,
     /// A list: for each class of further names that may come its number, and
     /// the node and the goals of their values.
     pub(crate) values: u32,
@@ -393,7 +393,7 @@ impl Scratch {
         self.seen.get(id)
     }
 
-    pub(crate) fn add_seen(&mut self, seen: Seen) -> u32 {
+    pub(super) fn add_seen(&mut self, seen: Seen) -> u32 {
         self.seen.add(seen)
     }
 
@@ -418,7 +418,7 @@ impl Scratch {
         }
     }
 
-    pub(crate) fn push(&mut self, frame: Frame, below: u32) -> u32 {
+    pub(super) fn push(&mut self, frame: Frame, below: u32) -> u32 {
         let depth = self.stacks.get(below).depth + 1;
         self.stacks.add(StackNode {
             frame,
@@ -449,7 +449,7 @@ impl Scratch {
         self.stacks.get(stack).depth
     }
 
-    pub(crate) fn add_text(&mut self, text: u32, value: u32) -> u32 {
+    pub(super) fn add_text(&mut self, text: u32, value: u32) -> u32 {
         self.texts.add(text, value)
     }
 
@@ -459,22 +459,22 @@ impl Scratch {
         self.texts.append(text, value)
     }
 
-    pub(crate) fn text_length(&self, text: u32) -> u32 {
+    pub(super) fn text_length(&self, text: u32) -> u32 {
         self.texts.nodes[text as usize].2
     }
 
-    pub(crate) fn text_before(&self, text: u32) -> u32 {
+    pub(super) fn text_before(&self, text: u32) -> u32 {
         self.texts.nodes[text as usize].0
     }
 
     /// The last value of a text that is kept and not empty, as a byte.
-    pub(crate) fn last_byte(&self, text: u32) -> Option<u8> {
+    pub(super) fn last_byte(&self, text: u32) -> Option<u8> {
         let (_, value, length) = *self.texts.nodes.get(text as usize)?;
         (is_kept(text) && length > 0).then_some(value as u8)
     }
 
     /// The values of a text from `start` on.
-    pub(crate) fn text(&self, text: u32, start: u32) -> Vec<u32> {
+    pub(super) fn text(&self, text: u32, start: u32) -> Vec<u32> {
         let length = self.texts.nodes[text as usize].2.saturating_sub(start);
         let mut out = vec![0; length as usize];
         let mut at = text;
@@ -486,14 +486,14 @@ impl Scratch {
 
     /// The bytes from `start` on of the items that are open, to compare them: they are
     /// counted.
-    pub(crate) fn open_bytes(&mut self, item: u32, start: u32) -> Vec<u8> {
+    pub(super) fn open_bytes(&mut self, item: u32, start: u32) -> Vec<u8> {
         let bytes = self.bytes(item, start);
         self.budget.compare(bytes.len() as u64);
         bytes
     }
 
     /// The same of a text whose values are bytes: an item's.
-    pub(crate) fn bytes(&self, text: u32, start: u32) -> Vec<u8> {
+    pub(super) fn bytes(&self, text: u32, start: u32) -> Vec<u8> {
         let values = self.text(text, start).into_iter();
         values.map(|byte| byte as u8).collect()
     }

@@ -34,7 +34,7 @@ struct Part {
 
 impl Seen {
     /// The names with one more; `None` if it is there already.
-    pub(crate) fn with_name(&self, name: &str) -> Option<Seen> {
+    pub(super) fn with_name(&self, name: &str) -> Option<Seen> {
         self.with(&Arc::from(name))
     }
 
@@ -47,7 +47,7 @@ impl Seen {
     }
 
     /// The items with one more, in its canonical spelling; `None` if it is there already.
-    pub(crate) fn with_item(&self, item: String) -> Option<Seen> {
+    pub(super) fn with_item(&self, item: String) -> Option<Seen> {
         let item: Arc<str> = item.into();
         let mut more = self.with(&item)?;
         if let Some(digits) = significant_digits(&item) {
@@ -73,12 +73,12 @@ impl Seen {
     }
 
     /// The places of the parts that begin like this.
-    pub(crate) fn parts_beginning_with(&self, text: &str) -> Range<usize> {
+    pub(super) fn parts_beginning_with(&self, text: &str) -> Range<usize> {
         beginning_with(&self.parts, text, |part| &part.text)
     }
 
     /// The first place of a range behind the parts whose texts are below something.
-    pub(crate) fn partition_parts(
+    pub(super) fn partition_parts(
         &self,
         places: Range<usize>,
         below: impl Fn(&str) -> bool,
@@ -89,7 +89,7 @@ impl Seen {
     /// The places of the parts that are numbers behind a text, with digits that begin like these,
     /// which have a sign before them: those that have more of them, and the one that has none but
     /// zeros behind them.
-    pub(crate) fn numbers_beginning_with(&self, before: &str, digits: &str) -> [Range<usize>; 2] {
+    pub(super) fn numbers_beginning_with(&self, before: &str, digits: &str) -> [Range<usize>; 2] {
         let longer = self.parts_beginning_with(&of_number(before, digits));
         let short = digits.trim_end_matches('0');
         let alike = match short.len() < digits.len() {
@@ -107,7 +107,7 @@ impl Seen {
     }
 
     /// The items of parts.
-    pub(crate) fn items_of(&self, parts: Range<usize>) -> impl Iterator<Item = &Arc<str>> {
+    pub(super) fn items_of(&self, parts: Range<usize>) -> impl Iterator<Item = &Arc<str>> {
         self.parts.range(parts).map(|part| &part.item)
     }
 }

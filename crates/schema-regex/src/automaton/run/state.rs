@@ -21,7 +21,7 @@ use crate::automaton::run::scratch::{Scratch, Tag};
 #[derive(Clone, Debug)]
 pub struct State {
     pub(crate) top: Top,
-    pub(crate) below: Levels,
+    pub(super) below: Levels,
     more: Option<Arc<More>>,
     /// The scratch that has it as it is, which spares reading it on there, and the
     /// stack there.
@@ -59,9 +59,9 @@ impl More {
 #[derive(Clone, Debug)]
 pub(crate) struct Item {
     /// From its first byte on.
-    pub(crate) text: Vec<u8>,
+    pub(super) text: Vec<u8>,
     /// Whether no open item can become equal to one before it any more.
-    pub(crate) differs: bool,
+    pub(super) differs: bool,
 }
 
 /// How a state is to be read on.
@@ -247,7 +247,7 @@ fn store_more(machine: &Machine, config: Config, state: &mut State, x: &mut Scra
 }
 
 /// As [`store`], where the text of the item is not in the scratch.
-pub(crate) fn store_apart(
+pub(super) fn store_apart(
     machine: &Machine,
     config: Config,
     from: &Config,

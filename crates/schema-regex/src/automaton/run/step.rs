@@ -478,7 +478,7 @@ fn gap_step(machine: &Machine, gap: Gap, stack: u32, byte: u8, item: u32, x: &mu
 }
 
 /// The goals that an array or object satisfies if it ends here.
-pub(crate) fn complete(machine: &Machine, stack: u32, x: &mut Scratch) -> u32 {
+fn complete(machine: &Machine, stack: u32, x: &mut Scratch) -> u32 {
     let frame = x.frame(stack).frame;
     let node = machine.node(frame.node);
     let live = machine.live(machine.room(x.depth(stack)));
@@ -511,7 +511,7 @@ pub(crate) fn complete(machine: &Machine, stack: u32, x: &mut Scratch) -> u32 {
 }
 
 /// The next item of an array.
-pub(crate) fn next_item(
+pub(super) fn next_item(
     machine: &Machine,
     stack: u32,
     start: u32,

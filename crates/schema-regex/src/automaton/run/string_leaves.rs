@@ -118,9 +118,9 @@ pub(crate) fn string_goals(m: &StringMachine, set: u32, text: &Str, x: &mut Scra
 }
 
 pub(crate) struct StringSink<'a> {
-    pub(crate) m: &'a StringMachine,
-    pub(crate) set: u32,
-    pub(crate) x: &'a mut Scratch,
+    pub(super) m: &'a StringMachine,
+    pub(super) set: u32,
+    pub(super) x: &'a mut Scratch,
 }
 
 impl StringSink<'_> {

@@ -57,7 +57,7 @@ impl<'a> LeafAt<'a> {
     }
 
     /// Whether it can still accept.
-    pub(crate) fn is_live(&self) -> bool {
+    pub(super) fn is_live(&self) -> bool {
         let Str { words, length, .. } = self.text;
         leaf_live(self.m, self.id, self.state, words, length)
     }
@@ -72,7 +72,7 @@ impl<'a> LeafAt<'a> {
 
     /// At least how many strings come of it; `None` is no end. Those that are left out
     /// by name are counted.
-    pub(crate) fn least(&self, next: Option<&[(u32, u32)]>) -> Option<u64> {
+    pub(super) fn least(&self, next: Option<&[(u32, u32)]>) -> Option<u64> {
         let leaf = self.leaf();
         if leaf.listed {
             return Some(self.listed(next).count() as u64);
@@ -269,19 +269,19 @@ impl<'a> LeafAt<'a> {
 
 /// The texts of an automaton.
 pub(crate) struct Words<'a> {
-    pub(crate) dfa: &'a CharDfa,
+    pub(super) dfa: &'a CharDfa,
     /// Whether a text of a length may end in a state.
-    pub(crate) ends: &'a dyn Fn(u32, u32) -> bool,
+    pub(super) ends: &'a dyn Fn(u32, u32) -> bool,
     /// Whether one may go on there.
-    pub(crate) live: &'a dyn Fn(u32, u32) -> bool,
+    pub(super) live: &'a dyn Fn(u32, u32) -> bool,
     /// The least length of a text.
-    pub(crate) min: u64,
+    pub(super) min: u64,
 }
 
 impl Words<'_> {
     /// Shows the texts that may follow a state, one after another, until enough is seen:
     /// all of them, or `most` at least. The first character is one of some ranges.
-    pub(crate) fn each(
+    pub(super) fn each(
         &self,
         (state, length): (u32, u32),
         first: Option<&[(u32, u32)]>,
@@ -430,12 +430,12 @@ impl PartialOrd for Way {
 
 /// The characters that a partial one may become, as sorted ranges; `None` where no
 /// character has begun.
-pub(crate) fn may_become(machine: &Machine, partial: Partial) -> Option<Vec<(u32, u32)>> {
+pub(super) fn may_become(machine: &Machine, partial: Partial) -> Option<Vec<(u32, u32)>> {
     becoming(machine.value_escapes(), partial)
 }
 
 /// The same in the name of a member.
-pub(crate) fn name_may_become(machine: &Machine, partial: Partial) -> Option<Vec<(u32, u32)>> {
+pub(super) fn name_may_become(machine: &Machine, partial: Partial) -> Option<Vec<(u32, u32)>> {
     becoming(machine.name_escapes(), partial)
 }
 
@@ -515,7 +515,7 @@ pub(crate) fn spelt_behind(partial: Partial, rest: &str) -> Vec<u8> {
 }
 
 /// The texts that all leaves of some goals admit, each once, until enough is seen.
-pub(crate) fn each_text(
+pub(super) fn each_text(
     m: &StringMachine,
     wanted: &[u32],
     (text, next): (Str, Option<&[(u32, u32)]>),

@@ -133,7 +133,7 @@ fn plainly_lives(
 
 /// The inside of a name in front of a byte that is read alone: what reads it adds to
 /// the text of the name, or wants it at its end, if it is not a declared one.
-pub(crate) fn spelt_for(machine: &Machine, byte: u8, key: Key, top: Noted, x: &mut Scratch) -> Key {
+pub(super) fn spelt_for(machine: &Machine, byte: u8, key: Key, top: Noted, x: &mut Scratch) -> Key {
     let ends = byte == b'"' && key.partial == Partial::None;
     match machine.node(x.peek(top).frame.node).object.as_ref() {
         Some(m) if ends && key.names.ends(|i| &m.names.list[i].text).is_some() => key,

@@ -28,7 +28,7 @@ use crate::language::char_dfa::DEAD;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Threat {
     /// The depth of the outermost array whose items must differ.
-    pub(crate) outermost: u32,
+    outermost: u32,
     /// Whether some open item may still become one that is barred.
     pub(crate) exists: bool,
     /// The same of an item of an array below the innermost one.

@@ -211,7 +211,7 @@ fn value_ways(
 }
 
 /// The number that is open, as far as it was read.
-pub(crate) fn open_number(config: &Config, x: &Scratch) -> String {
+pub(super) fn open_number(config: &Config, x: &Scratch) -> String {
     let mut at = config.item;
     let mut bytes = Vec::new();
     while let Some(byte) = x.last_byte(at)
