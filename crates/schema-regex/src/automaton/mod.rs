@@ -34,7 +34,7 @@ use crate::normal::normaliser::Normaliser;
 use crate::options::{AdditionalMembers, Caps, Options, Target};
 use crate::regex::Narrowed;
 
-use self::compile::draft::Draft;
+use self::compile::unbounded::Unbounded;
 use self::explain::contradiction::{cap_at_fault, contradiction};
 use self::explain::{difference, location};
 use self::hints::describe::Hints;
@@ -190,7 +190,7 @@ impl SchemaAutomaton {
         let cap = options.caps.depth;
         let mut normaliser = Normaliser::new(both, options, Target::Automaton);
         normaliser.as_enforced = true;
-        let mut draft = Draft::new(normaliser, &[Signed::yes(ROOT), Signed::no(root)])?;
+        let mut draft = Unbounded::new(normaliser, &[Signed::yes(ROOT), Signed::no(root)])?;
         draft.bound_nesting(cap)?;
         Ok(SchemaAutomaton::from(draft))
     }
@@ -205,7 +205,8 @@ impl SchemaAutomaton {
 
     fn build(schema: Schema, mut options: Options) -> Result<SchemaAutomaton, Failed> {
         let normaliser = Normaliser::new(schema, options.clone(), Target::Automaton);
-        let mut draft = Draft::new(normaliser, &[Signed::yes(ROOT)]).map_err(Failed::Refused)?;
+        let mut draft =
+            Unbounded::new(normaliser, &[Signed::yes(ROOT)]).map_err(Failed::Refused)?;
         let Err(error) = draft.bound_nesting(options.caps.depth) else {
             return Ok(SchemaAutomaton::from(draft));
         };
@@ -360,8 +361,8 @@ impl SchemaAutomaton {
     }
 }
 
-impl From<Draft> for SchemaAutomaton {
-    fn from(draft: Draft) -> SchemaAutomaton {
+impl From<Unbounded> for SchemaAutomaton {
+    fn from(draft: Unbounded) -> SchemaAutomaton {
         let (machine, origin) = draft.into_parts();
         SchemaAutomaton {
             machine: Arc::new(machine),

@@ -5,8 +5,9 @@ use std::sync::{Arc, OnceLock};
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::automaton::compile::leaves::{LeafCache, Machines, StringLeaf};
-use crate::automaton::compile::united_strings::Leaves;
+use crate::automaton::compile::leaves::{self, LeafCache, Machines, StringLeaf};
+use crate::automaton::compile::united_strings::{self, Leaves};
+use crate::automaton::compile::{caps, objects, plain_objects};
 use crate::automaton::machine::enough_values::Catalog;
 use crate::automaton::machine::few::Few;
 use crate::automaton::machine::loop_classes::Loops;
@@ -230,11 +231,11 @@ impl Builder {
             let Shape::Number(shape) = shape else {
                 continue;
             };
-            let dfa = self.number_dfa(shape)?;
+            let dfa = leaves::number_dfa(self, shape)?;
             if dfa.is_empty() {
                 continue;
             }
-            let dfa = self.cap_number(goals[goal as usize], dfa)?;
+            let dfa = caps::cap_number(self, goals[goal as usize], dfa)?;
             if let [(0, one)] = &shapes[..]
                 && one.len() == 1
             {
@@ -274,9 +275,9 @@ impl Builder {
         // The last keyword that asked for an automaton.
         let mut last = None;
         for (goal, shape) in each_apart(&shapes) {
-            let capped = self.cap_string(goals[goal as usize], shape)?;
+            let capped = caps::cap_string(self, goals[goal as usize], shape)?;
             let shape = capped.as_ref().unwrap_or(shape);
-            for leaf in self.string_leaves(shape)? {
+            for leaf in leaves::string_leaves(self, shape)? {
                 let id = leaves.len() as u32;
                 let StringLeaf {
                     listed,
@@ -335,7 +336,7 @@ impl Builder {
             leaves,
             dfas,
             places,
-        } = self.united(leaves, dfas, last)?;
+        } = united_strings::united(self, leaves, dfas, last)?;
         if let Some(places) = places {
             for (_, leaf, _) in &mut words {
                 *leaf = places.binary_search(leaf).map_or(*leaf, |at| at as u32);
@@ -375,7 +376,7 @@ impl Builder {
             return Ok(None);
         }
         for (goal, shape) in &mut shapes {
-            self.cap_array(goals[*goal as usize], shape);
+            caps::cap_array(self, goals[*goal as usize], shape);
         }
         let mut prefix = 0u64;
         let mut cap = 0u64;
@@ -494,11 +495,11 @@ impl Builder {
             return Ok(None);
         }
         let mut capped: Vec<(u32, ObjectShape)> = Vec::new();
-        if self.caps_objects() {
+        if caps::caps_objects(self) {
             for (goal, shape) in each(&known) {
                 if let Shape::Object(o) = shape {
                     let mut o = o.clone();
-                    self.cap_object(goals[goal as usize], &mut o)?;
+                    caps::cap_object(self, goals[goal as usize], &mut o)?;
                     capped.push((goal, o));
                 }
             }
@@ -512,7 +513,7 @@ impl Builder {
             _ => None,
         };
         if let (&[goal], Some(o)) = (goals, one)
-            && let Some(machine) = self.plain_object(goal, o)?
+            && let Some(machine) = plain_objects::plain_object(self, goal, o)?
         {
             return Ok(Some(Box::new(machine)));
         }
@@ -527,7 +528,9 @@ impl Builder {
         if shapes.is_empty() {
             return Ok(None);
         }
-        Ok(Some(Box::new(self.object_machine(goals, &shapes)?)))
+        Ok(Some(Box::new(objects::object_machine(
+            self, goals, &shapes,
+        )?)))
     }
 }
 

@@ -15,6 +15,7 @@ use serde_json::Value;
 
 use crate::automaton::compile::builder::Builder;
 use crate::automaton::compile::declared::Declared;
+use crate::automaton::compile::leaves;
 use crate::automaton::machine::decisions::{
     Decision, Decisions, Diagram, FIRST_DECISION, FURTHER, Level, Presence,
 };
@@ -223,402 +224,408 @@ impl Kept {
     }
 }
 
-impl Builder {
-    /// The kinds of values of a member that satisfies a conjunction, as far as conditions tell
-    /// them apart.
-    pub(super) fn kinds_of_values<'k>(
-        &mut self,
-        kept: &'k mut Kept,
-        number: u32,
-        base: ConjId,
-    ) -> Result<&'k [ValueKind], Error> {
-        let asked = &mut kept.members[kept.places[&number]];
-        asked.kinds = self.value_kinds(base, &asked.values)?;
-        Ok(&asked.kinds)
-    }
+/// The kinds of values of a member that satisfies a conjunction, as far as conditions tell
+/// them apart.
+pub(super) fn kinds_of_values<'k>(
+    builder: &mut Builder,
+    kept: &'k mut Kept,
+    number: u32,
+    base: ConjId,
+) -> Result<&'k [ValueKind], Error> {
+    let asked = &mut kept.members[kept.places[&number]];
+    asked.kinds = value_kinds(builder, base, &asked.values)?;
+    Ok(&asked.kinds)
+}
 
-    fn value_kinds(&mut self, base: ConjId, asked: &[NodeId]) -> Result<Vec<ValueKind>, Error> {
-        if asked.is_empty() {
-            let satisfies = Vec::new();
-            return Ok(vec![ValueKind {
-                conj: base,
-                satisfies,
-            }]);
-        }
-        let at = self.normaliser.first_of(base);
-        let mut out: Vec<ValueKind> = Vec::new();
-        let (listed, others) = self.listed_kinds(base, asked, &mut out)?;
-        // What is none of the listed values.
-        if let Some(rest) = others {
-            let left: Vec<usize> = (0..asked.len()).filter(|i| !listed[*i]).collect();
-            if left.len() >= MANY_EXPRESSIONS
-                && let Some(verdicts) = self.verdicts(rest, asked, &left)?
-            {
-                self.add_verdicts(rest, asked, &verdicts, &mut out)?;
-                return Ok(out);
-            }
-            let mut open = vec![ValueKind {
-                conj: rest,
-                satisfies: vec![false; asked.len()],
-            }];
-            for (i, value) in asked.iter().enumerate() {
-                if listed[i] {
-                    continue;
-                }
-                let mut parted = Vec::with_capacity(open.len() + 1);
-                for kind in open {
-                    for holds in [true, false] {
-                        let part = Signed {
-                            node: *value,
-                            positive: holds,
-                        };
-                        let conj = self.met(kind.conj, &[part]);
-                        if self.may_be_some(conj)? {
-                            let mut satisfies = kind.satisfies.clone();
-                            satisfies[i] = holds;
-                            parted.push(ValueKind { conj, satisfies });
-                        }
-                    }
-                }
-                open = parted;
-                if open.len() > self.options().max_automaton_states {
-                    return Err(self.normaliser.too_many_alternatives(at));
-                }
-            }
-            out.extend(open);
-        }
-        Ok(out)
+fn value_kinds(
+    builder: &mut Builder,
+    base: ConjId,
+    asked: &[NodeId],
+) -> Result<Vec<ValueKind>, Error> {
+    if asked.is_empty() {
+        let satisfies = Vec::new();
+        return Ok(vec![ValueKind {
+            conj: base,
+            satisfies,
+        }]);
     }
-
-    /// Which of some locations a value may satisfy at once, and no others of them, as far as all
-    /// of its strings are told by one automaton each; `None` where that is not so.
-    fn verdicts(
-        &mut self,
-        base: ConjId,
-        asked: &[NodeId],
-        left: &[usize],
-    ) -> Result<Option<Vec<Vec<usize>>>, Error> {
-        let mut all: Vec<Vec<usize>> = Vec::new();
-        for kind in ALL_KINDS {
-            if kind == Kind::String || !self.normaliser.has_shapes(base, kind)? {
+    let at = builder.normaliser.first_of(base);
+    let mut out: Vec<ValueKind> = Vec::new();
+    let (listed, others) = listed_kinds(builder, base, asked, &mut out)?;
+    // What is none of the listed values.
+    if let Some(rest) = others {
+        let left: Vec<usize> = (0..asked.len()).filter(|i| !listed[*i]).collect();
+        if left.len() >= MANY_EXPRESSIONS
+            && let Some(verdicts) = verdicts(builder, rest, asked, &left)?
+        {
+            add_verdicts(builder, rest, asked, &verdicts, &mut out)?;
+            return Ok(out);
+        }
+        let mut open = vec![ValueKind {
+            conj: rest,
+            satisfies: vec![false; asked.len()],
+        }];
+        for (i, value) in asked.iter().enumerate() {
+            if listed[i] {
                 continue;
             }
-            let mut satisfied = Vec::new();
-            for i in left {
-                match self.normaliser.truth_of(asked[*i], kind) {
-                    Some(true) => satisfied.push(*i),
-                    Some(false) => {}
-                    None => return Ok(None),
+            let mut parted = Vec::with_capacity(open.len() + 1);
+            for kind in open {
+                for holds in [true, false] {
+                    let part = Signed {
+                        node: *value,
+                        positive: holds,
+                    };
+                    let conj = met(builder, kind.conj, &[part]);
+                    if may_be_some(builder, conj)? {
+                        let mut satisfies = kind.satisfies.clone();
+                        satisfies[i] = holds;
+                        parted.push(ValueKind { conj, satisfies });
+                    }
                 }
             }
-            all.push(satisfied);
+            open = parted;
+            if open.len() > builder.options().max_automaton_states {
+                return Err(builder.normaliser.too_many_alternatives(at));
+            }
         }
-        let mut parts = Vec::with_capacity(left.len());
+        out.extend(open);
+    }
+    Ok(out)
+}
+
+/// Which of some locations a value may satisfy at once, and no others of them, as far as all
+/// of its strings are told by one automaton each; `None` where that is not so.
+fn verdicts(
+    builder: &mut Builder,
+    base: ConjId,
+    asked: &[NodeId],
+    left: &[usize],
+) -> Result<Option<Vec<Vec<usize>>>, Error> {
+    let mut all: Vec<Vec<usize>> = Vec::new();
+    for kind in ALL_KINDS {
+        if kind == Kind::String || !builder.normaliser.has_shapes(base, kind)? {
+            continue;
+        }
+        let mut satisfied = Vec::new();
         for i in left {
-            match self.only_part(asked[*i])? {
-                Some(part) => parts.push((part, *i)),
+            match builder.normaliser.truth_of(asked[*i], kind) {
+                Some(true) => satisfied.push(*i),
+                Some(false) => {}
                 None => return Ok(None),
             }
         }
-        if let Ok(of_strings) = verdicts_of(parts, self.normaliser.limit()) {
-            all.extend(of_strings);
-            all.sort_unstable();
-            all.dedup();
-            return Ok(Some(all));
-        }
-        Ok(None)
+        all.push(satisfied);
     }
-
-    /// The strings of a location, if one automaton tells them.
-    fn only_part(&mut self, node: NodeId) -> Result<Option<Part>, Error> {
-        let conj = self.normaliser.intern(&[Signed::yes(node)]);
-        let shapes = self.normaliser.shapes_of(conj, Kind::String)?;
-        let shape = match &shapes[..] {
-            [] => return Ok(Some(CharDfa::never().part())),
-            [Shape::String(shape)] => shape.clone(),
-            _ => return Ok(None),
-        };
-        Ok(match &self.string_leaves(&shape)?[..] {
-            [] => Some(CharDfa::never().part()),
-            [leaf] if leaf.lengths.is_none() && !leaf.excludes => {
-                leaf.dfa.as_ref().map(|dfa| dfa.part())
-            }
-            _ => None,
-        })
+    let mut parts = Vec::with_capacity(left.len());
+    for i in left {
+        match only_part(builder, asked[*i])? {
+            Some(part) => parts.push((part, *i)),
+            None => return Ok(None),
+        }
     }
-
-    /// Adds the kinds of values that satisfy some locations at once, and no others.
-    fn add_verdicts(
-        &mut self,
-        base: ConjId,
-        asked: &[NodeId],
-        verdicts: &[Vec<usize>],
-        out: &mut Vec<ValueKind>,
-    ) -> Result<(), Error> {
-        let at = self.normaliser.first_of(base);
-        for own in verdicts {
-            // Others than those that are satisfied beside it need not be denied.
-            let mut beside: Vec<usize> = Vec::new();
-            for other in verdicts {
-                self.normaliser.work(at, 1 + other.len())?;
-                if own.iter().all(|i| other.binary_search(i).is_ok()) {
-                    beside.extend(other);
-                }
-            }
-            beside.sort_unstable();
-            beside.dedup();
-            beside.retain(|i| own.binary_search(i).is_err());
-            let denied = beside.iter().map(|i| Signed::no(asked[*i]));
-            let mut parts: Vec<Signed> = own.iter().map(|i| Signed::yes(asked[*i])).collect();
-            parts.extend(denied);
-            self.normaliser.work(at, STEP * (1 + parts.len()))?;
-            let conj = self.met(base, &parts);
-            if self.may_be_some(conj)? {
-                let mut satisfies = vec![false; asked.len()];
-                own.iter().for_each(|i| satisfies[*i] = true);
-                out.push(ValueKind { conj, satisfies });
-            }
-        }
-        Ok(())
+    if let Ok(of_strings) = verdicts_of(parts, builder.normaliser.limit()) {
+        all.extend(of_strings);
+        all.sort_unstable();
+        all.dedup();
+        return Ok(Some(all));
     }
+    Ok(None)
+}
 
-    /// Adds the kinds of values that some location lists. Tells which of the locations list
-    /// theirs, and the conjunction of what none of them lists.
-    fn listed_kinds(
-        &mut self,
-        base: ConjId,
-        asked: &[NodeId],
-        out: &mut Vec<ValueKind>,
-    ) -> Result<(Vec<bool>, Option<ConjId>), Error> {
-        let at = self.normaliser.first_of(base);
-        let own = self.normaliser.candidates(base);
-        // By spelling the listed values, and the locations that list them.
-        let mut values: HashMap<String, (Value, Vec<usize>)> = HashMap::new();
-        let mut listed = vec![false; asked.len()];
-        for value in own.iter().flat_map(|own| own.iter()) {
-            let spelt = values::canonical_value(value);
-            values.insert(spelt, (value.clone(), Vec::new()));
+/// The strings of a location, if one automaton tells them.
+fn only_part(builder: &mut Builder, node: NodeId) -> Result<Option<Part>, Error> {
+    let conj = builder.normaliser.intern(&[Signed::yes(node)]);
+    let shapes = builder.normaliser.shapes_of(conj, Kind::String)?;
+    let shape = match &shapes[..] {
+        [] => return Ok(Some(CharDfa::never().part())),
+        [Shape::String(shape)] => shape.clone(),
+        _ => return Ok(None),
+    };
+    Ok(match &leaves::string_leaves(builder, &shape)?[..] {
+        [] => Some(CharDfa::never().part()),
+        [leaf] if leaf.lengths.is_none() && !leaf.excludes => {
+            leaf.dfa.as_ref().map(|dfa| dfa.part())
         }
-        for (i, node) in asked.iter().enumerate() {
-            let conj = self.normaliser.intern(&[Signed::yes(*node)]);
-            let Some(list) = self.normaliser.candidates(conj) else {
-                continue;
-            };
-            listed[i] = true;
-            self.normaliser.work(at, STEP * list.len())?;
-            for value in list.iter() {
-                let spelt = values::canonical_value(value);
-                match values.get_mut(&spelt) {
-                    Some((_, by)) => by.push(i),
-                    None if own.is_none() => {
-                        values.insert(spelt, (value.clone(), vec![i]));
-                    }
-                    None => {}
-                }
+        _ => None,
+    })
+}
+
+/// Adds the kinds of values that satisfy some locations at once, and no others.
+fn add_verdicts(
+    builder: &mut Builder,
+    base: ConjId,
+    asked: &[NodeId],
+    verdicts: &[Vec<usize>],
+    out: &mut Vec<ValueKind>,
+) -> Result<(), Error> {
+    let at = builder.normaliser.first_of(base);
+    for own in verdicts {
+        // Others than those that are satisfied beside it need not be denied.
+        let mut beside: Vec<usize> = Vec::new();
+        for other in verdicts {
+            builder.normaliser.work(at, 1 + other.len())?;
+            if own.iter().all(|i| other.binary_search(i).is_ok()) {
+                beside.extend(other);
             }
         }
-        let others: Vec<usize> = (0..asked.len()).filter(|i| !listed[*i]).collect();
-        let mut kinds: HashMap<Vec<usize>, Vec<String>> = HashMap::new();
-        for (spelt, (value, by)) in &mut values {
-            self.normaliser.work(at, STEP * (1 + others.len()))?;
-            if own.is_none() && !self.normaliser.holds(self.normaliser.conj(base), value)? {
-                by.clear();
-                continue;
-            }
-            for i in &others {
-                if self.normaliser.holds(&[Signed::yes(asked[*i])], value)? {
-                    by.push(*i);
-                }
-            }
-            by.sort_unstable();
-            kinds.entry(by.clone()).or_default().push(spelt.clone());
-        }
-        let mut kinds: Vec<(Vec<usize>, Vec<String>)> = kinds.into_iter().collect();
-        kinds.sort_unstable();
-        for (by, _) in &kinds {
-            let mut parts: Vec<Signed> = by.iter().map(|i| Signed::yes(asked[*i])).collect();
-            // Of the others those that a value beside it may satisfy.
-            let anchor = by.iter().find(|i| listed[**i]);
-            let mut against: FxHashSet<usize> = others.iter().copied().collect();
-            for (other, _) in &kinds {
-                if anchor.is_none_or(|anchor| other.contains(anchor)) {
-                    against.extend(other);
-                }
-            }
-            let against = against.into_iter().filter(|i| !by.contains(i));
-            parts.extend(against.map(|i| Signed::no(asked[i])));
-            self.normaliser.work(at, STEP * parts.len())?;
+        beside.sort_unstable();
+        beside.dedup();
+        beside.retain(|i| own.binary_search(i).is_err());
+        let denied = beside.iter().map(|i| Signed::no(asked[*i]));
+        let mut parts: Vec<Signed> = own.iter().map(|i| Signed::yes(asked[*i])).collect();
+        parts.extend(denied);
+        builder.normaliser.work(at, STEP * (1 + parts.len()))?;
+        let conj = met(builder, base, &parts);
+        if may_be_some(builder, conj)? {
             let mut satisfies = vec![false; asked.len()];
-            by.iter().for_each(|i| satisfies[*i] = true);
-            let conj = self.met(base, &parts);
-            if conj != NONE {
-                out.push(ValueKind { conj, satisfies });
-            }
+            own.iter().for_each(|i| satisfies[*i] = true);
+            out.push(ValueKind { conj, satisfies });
         }
-        if own.is_some() {
-            return Ok((listed, None));
-        }
-        let none = (0..asked.len()).filter(|i| listed[*i]);
-        let none: Vec<Signed> = none.map(|i| Signed::no(asked[i])).collect();
-        let rest = self.met(base, &none);
-        let rest = self.may_be_some(rest)?.then_some(rest);
-        Ok((listed, rest))
     }
+    Ok(())
+}
 
-    /// A conjunction with some more parts.
-    fn met(&mut self, conj: ConjId, parts: &[Signed]) -> ConjId {
-        let mut all = self.normaliser.conj(conj).to_vec();
-        all.extend_from_slice(parts);
-        self.normaliser.intern(&all)
+/// Adds the kinds of values that some location lists. Tells which of the locations list
+/// theirs, and the conjunction of what none of them lists.
+fn listed_kinds(
+    builder: &mut Builder,
+    base: ConjId,
+    asked: &[NodeId],
+    out: &mut Vec<ValueKind>,
+) -> Result<(Vec<bool>, Option<ConjId>), Error> {
+    let at = builder.normaliser.first_of(base);
+    let own = builder.normaliser.candidates(base);
+    // By spelling the listed values, and the locations that list them.
+    let mut values: HashMap<String, (Value, Vec<usize>)> = HashMap::new();
+    let mut listed = vec![false; asked.len()];
+    for value in own.iter().flat_map(|own| own.iter()) {
+        let spelt = values::canonical_value(value);
+        values.insert(spelt, (value.clone(), Vec::new()));
     }
-
-    /// Says whether some value may satisfy a conjunction, as far as that is found without what is in
-    /// it.
-    fn may_be_some(&mut self, conj: ConjId) -> Result<bool, Error> {
-        if conj == NONE {
-            return Ok(false);
-        }
-        for kind in ALL_KINDS {
-            if kind != Kind::String && self.normaliser.has_shapes(conj, kind)? {
-                return Ok(true);
-            }
-        }
-        Ok(self.strings(&[conj])?.is_some())
-    }
-
-    /// The diagrams of the conditions of one alternative, whose bits begin at a place.
-    pub(super) fn decisions(
-        &mut self,
-        at: NodeId,
-        (thread, kept): (u32, &Kept),
-        required: &[u32],
-        declared: &[Member],
-        mut facts: u32,
-    ) -> Result<Decisions, Error> {
-        let (order, ends) = self.levels_of(kept);
-        if order.len() > MOST_LEVELS {
-            return Err(self.normaliser.too_many_alternatives(at));
-        }
-        let level_of_place: FxHashMap<usize, u32> = order.iter().copied().zip(0u32..).collect();
-        let mut levels = Vec::with_capacity(order.len());
-        let mut ways = 0;
-        for place in &order {
-            let asked = &kept.members[*place];
-            let mut goals = vec![0; asked.kinds.len()];
-            let member = declared.get(asked.number as usize);
-            for choice in member.iter().flat_map(|member| member.of(thread)) {
-                if let Some(kind) = choice.take.checked_sub(1) {
-                    goals[kind as usize] = choice.goal;
-                }
-            }
-            if asked.number == FURTHER {
-                goals.push(0);
-            }
-            let presence = match required.contains(&asked.number) {
-                true => Presence::Required,
-                false => Presence::Free,
-            };
-            let level = Level::new(asked.number, presence, goals, facts, ways);
-            ways += 1 + level.goals.len() as u32;
-            facts += level.facts_count();
-            levels.push(level);
-        }
-        let mut made = Made {
-            normaliser: &self.normaliser,
-            at,
-            kept,
-            level_of_place,
-            levels: &levels,
-            list: Vec::new(),
-            ids: FxHashMap::default(),
-            known: FxHashMap::default(),
-            conditions: FxHashMap::default(),
+    for (i, node) in asked.iter().enumerate() {
+        let conj = builder.normaliser.intern(&[Signed::yes(*node)]);
+        let Some(list) = builder.normaliser.candidates(conj) else {
+            continue;
         };
-        let mut diagrams = Vec::with_capacity(ends.len());
-        let mut from = 0;
-        for (roots, end) in ends {
-            let roots = roots.iter().map(|root| made.condition(*root));
-            let roots: Vec<u32> = roots.collect::<Result<_, _>>()?;
-            let root = made.folded(Op::All, roots)?;
-            diagrams.push(Diagram::new(root, from, end));
-            from = end;
+        listed[i] = true;
+        builder.normaliser.work(at, STEP * list.len())?;
+        for value in list.iter() {
+            let spelt = values::canonical_value(value);
+            match values.get_mut(&spelt) {
+                Some((_, by)) => by.push(i),
+                None if own.is_none() => {
+                    values.insert(spelt, (value.clone(), vec![i]));
+                }
+                None => {}
+            }
         }
-        let decisions = made.reached(&mut diagrams);
-        if decisions.len() > self.options().max_automaton_states {
-            return Err(self.normaliser.too_many_alternatives(at));
-        }
-        let names = declared.len() as u32;
-        Ok(Decisions::new(levels, decisions, diagrams, names, thread))
     }
+    let others: Vec<usize> = (0..asked.len()).filter(|i| !listed[*i]).collect();
+    let mut kinds: HashMap<Vec<usize>, Vec<String>> = HashMap::new();
+    for (spelt, (value, by)) in &mut values {
+        builder.normaliser.work(at, STEP * (1 + others.len()))?;
+        if own.is_none()
+            && !builder
+                .normaliser
+                .holds(builder.normaliser.conj(base), value)?
+        {
+            by.clear();
+            continue;
+        }
+        for i in &others {
+            if builder.normaliser.holds(&[Signed::yes(asked[*i])], value)? {
+                by.push(*i);
+            }
+        }
+        by.sort_unstable();
+        kinds.entry(by.clone()).or_default().push(spelt.clone());
+    }
+    let mut kinds: Vec<(Vec<usize>, Vec<String>)> = kinds.into_iter().collect();
+    kinds.sort_unstable();
+    for (by, _) in &kinds {
+        let mut parts: Vec<Signed> = by.iter().map(|i| Signed::yes(asked[*i])).collect();
+        // Of the others those that a value beside it may satisfy.
+        let anchor = by.iter().find(|i| listed[**i]);
+        let mut against: FxHashSet<usize> = others.iter().copied().collect();
+        for (other, _) in &kinds {
+            if anchor.is_none_or(|anchor| other.contains(anchor)) {
+                against.extend(other);
+            }
+        }
+        let against = against.into_iter().filter(|i| !by.contains(i));
+        parts.extend(against.map(|i| Signed::no(asked[i])));
+        builder.normaliser.work(at, STEP * parts.len())?;
+        let mut satisfies = vec![false; asked.len()];
+        by.iter().for_each(|i| satisfies[*i] = true);
+        let conj = met(builder, base, &parts);
+        if conj != NONE {
+            out.push(ValueKind { conj, satisfies });
+        }
+    }
+    if own.is_some() {
+        return Ok((listed, None));
+    }
+    let none = (0..asked.len()).filter(|i| listed[*i]);
+    let none: Vec<Signed> = none.map(|i| Signed::no(asked[i])).collect();
+    let rest = met(builder, base, &none);
+    let rest = may_be_some(builder, rest)?.then_some(rest);
+    Ok((listed, rest))
+}
 
-    /// The members by level, and for each diagram its conditions and where its levels end.
-    fn levels_of(&self, kept: &Kept) -> (Vec<usize>, Vec<(Vec<ConditionId>, u32)>) {
-        let known = &self.normaliser.conditions;
-        // Members that one condition speaks of are of one diagram.
-        let mut up: Vec<usize> = (0..kept.members.len()).collect();
-        fn top(up: &mut [usize], mut at: usize) -> usize {
-            while up[at] != at {
-                up[at] = up[up[at]];
-                at = up[at];
-            }
-            at
-        }
-        let mut first_of: Vec<Option<usize>> = Vec::with_capacity(kept.roots.len());
-        for root in &kept.roots {
-            let mut first = None;
-            let mut met: FxHashSet<ConditionId> = FxHashSet::default();
-            let mut todo = vec![*root];
-            while let Some(id) = todo.pop() {
-                if !met.insert(id) {
-                    continue;
-                }
-                let condition = known.get(id);
-                todo.extend(condition.parts());
-                let places = match condition {
-                    Condition::Member(name, _) => kept.by_name.get(name).copied(),
-                    // All are.
-                    Condition::Closed(..) => {
-                        up.fill(0);
-                        Some(0)
-                    }
-                    _ => None,
-                };
-                if let Some(place) = places {
-                    let first = *first.get_or_insert(place);
-                    let (a, b) = (top(&mut up, first), top(&mut up, place));
-                    up[a.max(b)] = a.min(b);
-                }
-            }
-            first_of.push(first);
-        }
-        let mut groups: Vec<(usize, Vec<usize>, Vec<ConditionId>)> = Vec::new();
-        let mut group_of: FxHashMap<usize, usize> = FxHashMap::default();
-        for place in 0..kept.members.len() {
-            let top = top(&mut up, place);
-            let fresh = groups.len();
-            let group = *group_of.entry(top).or_insert(fresh);
-            if group == fresh {
-                groups.push((top, Vec::new(), Vec::new()));
-            }
-            groups[group].1.push(place);
-        }
-        for (root, first) in kept.roots.iter().zip(first_of) {
-            let group = first.map(|first| group_of[&top(&mut up, first)]);
-            match group {
-                Some(group) => groups[group].2.push(*root),
-                // A constant: it stands alone.
-                None => groups.push((usize::MAX, Vec::new(), vec![*root])),
-            }
-        }
-        let mut order = Vec::with_capacity(kept.members.len());
-        let mut ends = Vec::with_capacity(groups.len());
-        for (_, mut places, roots) in groups {
-            places.sort_by_key(|place| Reverse(sharing(kept.members[*place].uses)));
-            order.extend(places);
-            ends.push((roots, order.len() as u32));
-        }
-        (order, ends)
+/// A conjunction with some more parts.
+fn met(builder: &mut Builder, conj: ConjId, parts: &[Signed]) -> ConjId {
+    let mut all = builder.normaliser.conj(conj).to_vec();
+    all.extend_from_slice(parts);
+    builder.normaliser.intern(&all)
+}
+
+/// Says whether some value may satisfy a conjunction, as far as that is found without what is in
+/// it.
+fn may_be_some(builder: &mut Builder, conj: ConjId) -> Result<bool, Error> {
+    if conj == NONE {
+        return Ok(false);
     }
+    for kind in ALL_KINDS {
+        if kind != Kind::String && builder.normaliser.has_shapes(conj, kind)? {
+            return Ok(true);
+        }
+    }
+    Ok(builder.strings(&[conj])?.is_some())
+}
+
+/// The diagrams of the conditions of one alternative, whose bits begin at a place.
+pub(super) fn decisions(
+    builder: &mut Builder,
+    at: NodeId,
+    (thread, kept): (u32, &Kept),
+    required: &[u32],
+    declared: &[Member],
+    mut facts: u32,
+) -> Result<Decisions, Error> {
+    let (order, ends) = levels_of(builder, kept);
+    if order.len() > MOST_LEVELS {
+        return Err(builder.normaliser.too_many_alternatives(at));
+    }
+    let level_of_place: FxHashMap<usize, u32> = order.iter().copied().zip(0u32..).collect();
+    let mut levels = Vec::with_capacity(order.len());
+    let mut ways = 0;
+    for place in &order {
+        let asked = &kept.members[*place];
+        let mut goals = vec![0; asked.kinds.len()];
+        let member = declared.get(asked.number as usize);
+        for choice in member.iter().flat_map(|member| member.of(thread)) {
+            if let Some(kind) = choice.take.checked_sub(1) {
+                goals[kind as usize] = choice.goal;
+            }
+        }
+        if asked.number == FURTHER {
+            goals.push(0);
+        }
+        let presence = match required.contains(&asked.number) {
+            true => Presence::Required,
+            false => Presence::Free,
+        };
+        let level = Level::new(asked.number, presence, goals, facts, ways);
+        ways += 1 + level.goals.len() as u32;
+        facts += level.facts_count();
+        levels.push(level);
+    }
+    let mut made = Made {
+        normaliser: &builder.normaliser,
+        at,
+        kept,
+        level_of_place,
+        levels: &levels,
+        list: Vec::new(),
+        ids: FxHashMap::default(),
+        known: FxHashMap::default(),
+        conditions: FxHashMap::default(),
+    };
+    let mut diagrams = Vec::with_capacity(ends.len());
+    let mut from = 0;
+    for (roots, end) in ends {
+        let roots = roots.iter().map(|root| made.condition(*root));
+        let roots: Vec<u32> = roots.collect::<Result<_, _>>()?;
+        let root = made.folded(Op::All, roots)?;
+        diagrams.push(Diagram::new(root, from, end));
+        from = end;
+    }
+    let decisions = made.reached(&mut diagrams);
+    if decisions.len() > builder.options().max_automaton_states {
+        return Err(builder.normaliser.too_many_alternatives(at));
+    }
+    let names = declared.len() as u32;
+    Ok(Decisions::new(levels, decisions, diagrams, names, thread))
+}
+
+/// The members by level, and for each diagram its conditions and where its levels end.
+fn levels_of(builder: &Builder, kept: &Kept) -> (Vec<usize>, Vec<(Vec<ConditionId>, u32)>) {
+    let known = &builder.normaliser.conditions;
+    // Members that one condition speaks of are of one diagram.
+    let mut up: Vec<usize> = (0..kept.members.len()).collect();
+    fn top(up: &mut [usize], mut at: usize) -> usize {
+        while up[at] != at {
+            up[at] = up[up[at]];
+            at = up[at];
+        }
+        at
+    }
+    let mut first_of: Vec<Option<usize>> = Vec::with_capacity(kept.roots.len());
+    for root in &kept.roots {
+        let mut first = None;
+        let mut met: FxHashSet<ConditionId> = FxHashSet::default();
+        let mut todo = vec![*root];
+        while let Some(id) = todo.pop() {
+            if !met.insert(id) {
+                continue;
+            }
+            let condition = known.get(id);
+            todo.extend(condition.parts());
+            let places = match condition {
+                Condition::Member(name, _) => kept.by_name.get(name).copied(),
+                // All are.
+                Condition::Closed(..) => {
+                    up.fill(0);
+                    Some(0)
+                }
+                _ => None,
+            };
+            if let Some(place) = places {
+                let first = *first.get_or_insert(place);
+                let (a, b) = (top(&mut up, first), top(&mut up, place));
+                up[a.max(b)] = a.min(b);
+            }
+        }
+        first_of.push(first);
+    }
+    let mut groups: Vec<(usize, Vec<usize>, Vec<ConditionId>)> = Vec::new();
+    let mut group_of: FxHashMap<usize, usize> = FxHashMap::default();
+    for place in 0..kept.members.len() {
+        let top = top(&mut up, place);
+        let fresh = groups.len();
+        let group = *group_of.entry(top).or_insert(fresh);
+        if group == fresh {
+            groups.push((top, Vec::new(), Vec::new()));
+        }
+        groups[group].1.push(place);
+    }
+    for (root, first) in kept.roots.iter().zip(first_of) {
+        let group = first.map(|first| group_of[&top(&mut up, first)]);
+        match group {
+            Some(group) => groups[group].2.push(*root),
+            // A constant: it stands alone.
+            None => groups.push((usize::MAX, Vec::new(), vec![*root])),
+        }
+    }
+    let mut order = Vec::with_capacity(kept.members.len());
+    let mut ends = Vec::with_capacity(groups.len());
+    for (_, mut places, roots) in groups {
+        places.sort_by_key(|place| Reverse(sharing(kept.members[*place].uses)));
+        order.extend(places);
+        ends.push((roots, order.len() as u32));
+    }
+    (order, ends)
 }
 
 /// From so many expressions on it is asked of all at once which of them a string satisfies.

@@ -268,7 +268,7 @@ mod tests {
         ] {
             let automaton =
                 SchemaAutomaton::new(&unique(item.clone()), &Options::default()).unwrap();
-            let items = &automaton.machine.node(0).array.as_ref().unwrap().members[0];
+            let items = &automaton.machine.array(0).unwrap().members[0];
             let goal = items.options[0].goal;
             assert_eq!(
                 least_amount(&automaton.machine, items.node, goal),
@@ -284,7 +284,7 @@ mod tests {
         }
         let automaton = SchemaAutomaton::new(&unique(unique(unique(words))), &Options::default());
         let automaton = automaton.unwrap();
-        let items = &automaton.machine.node(0).array.as_ref().unwrap().members[0];
+        let items = &automaton.machine.array(0).unwrap().members[0];
         let goal = items.options[0].goal;
         assert!(least_amount(&automaton.machine, items.node, goal) > 16 * 15 * 14 * 13);
     }
@@ -366,7 +366,7 @@ mod tests {
         for (item, endless) in schemas {
             let schema = json!({"type": "array", "items": item, "uniqueItems": true});
             let automaton = SchemaAutomaton::new(&schema, &Options::default()).unwrap();
-            let items = &automaton.machine.node(0).array.as_ref().unwrap().members[0];
+            let items = &automaton.machine.array(0).unwrap().members[0];
             let goal = items.options[0].goal;
             let plainly = plainly(&automaton.machine, items.node, goal) != Plainly::Unknown;
             assert_eq!(plainly, endless, "{item}");

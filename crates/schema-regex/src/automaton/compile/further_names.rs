@@ -7,9 +7,9 @@ use rustc_hash::FxHashMap;
 
 use crate::automaton::compile::builder::{Builder, Wanted};
 use crate::automaton::compile::conditions::Kept;
-use crate::automaton::compile::leaves::Asked;
+use crate::automaton::compile::leaves::{self, Asked};
 use crate::automaton::compile::member_rules::Said;
-use crate::automaton::compile::objects::Alternatives;
+use crate::automaton::compile::objects::{self, Alternatives};
 use crate::automaton::machine::node::{ExtraClass, KeyMachine, NO_CLASS};
 use crate::budget::TooBig;
 use crate::error::Error;
@@ -31,176 +31,176 @@ pub(super) type NameTests = FxHashMap<Vec<Signed>, Vec<StringShape>>;
 /// The most classes: each is a bit.
 const MOST_CLASSES: usize = 64;
 
-impl Builder {
-    /// The classes of names that are not declared, and the automaton that tells them apart.
-    pub(super) fn further_names(
-        &mut self,
-        all: &Alternatives<'_>,
-        tests: &NameTests,
-        kept: &[Option<Kept>],
-    ) -> Result<(Option<KeyMachine>, Vec<ExtraClass>), Error> {
-        let limit = self.options().max_automaton_states;
-        let at = (all.at, "patternProperties");
-        let too_big = |normaliser: &Normaliser| {
-            let why = format!(
-                "what is said of names takes more than {limit} states; simplify the patterns or raise Options::max_automaton_states"
-            );
-            normaliser.refusal(at, &why)
-        };
-        let questions = self.questions(all, (tests, kept));
-        let questions = questions.map_err(|_| too_big(&self.normaliser))?;
-        if questions.parts.is_empty() {
-            let (classes, _) = self.classes(all, (tests, kept), &questions, &[0])?;
-            return Ok((None, classes));
-        }
-        let parts: Vec<&Part> = questions.parts.iter().map(|part| &**part).collect();
-        let dfa = CharDfa::labelled(&parts, self.normaliser.limit());
-        let dfa = dfa.map_err(|_| too_big(&self.normaliser))?;
-        let mut verdicts: Vec<u64> = (0..dfa.states() as u32).map(|s| dfa.label(s)).collect();
-        verdicts.sort_unstable();
-        verdicts.dedup();
-        let (mut classes, class_of) = self.classes(all, (tests, kept), &questions, &verdicts)?;
-        let states = 0..dfa.states() as u32;
-        let class = states.map(|s| class_of.get(&dfa.label(s)).copied().unwrap_or(NO_CLASS));
-        let class: Vec<u32> = class.collect();
-        let mut counts = Vec::with_capacity(classes.len());
-        for c in 0..classes.len() as u32 {
-            counts.push(dfa.counts(|label| class_of.get(&label) == Some(&c)));
-        }
-        let keys = KeyMachine {
-            loops: self.loops.reserve(dfa.states()),
-            dfa,
-            class,
-            counts,
-        };
-        for (class, counts) in classes.iter_mut().zip(&keys.counts) {
-            class.count = counts.first().copied().flatten();
-        }
-        for name in all.names.order() {
-            if let Some(class) = classes.get_mut(keys.class_of(name) as usize)
-                && let Some(count) = &mut class.count
-            {
-                *count = count.saturating_sub(1);
-            }
-        }
-        Ok((Some(keys), classes))
+/// The classes of names that are not declared, and the automaton that tells them apart.
+pub(super) fn further_names(
+    builder: &mut Builder,
+    all: &Alternatives<'_>,
+    tests: &NameTests,
+    kept: &[Option<Kept>],
+) -> Result<(Option<KeyMachine>, Vec<ExtraClass>), Error> {
+    let limit = builder.options().max_automaton_states;
+    let at = (all.at, "patternProperties");
+    let too_big = |normaliser: &Normaliser| {
+        let why = format!(
+            "what is said of names takes more than {limit} states; simplify the patterns or raise Options::max_automaton_states"
+        );
+        normaliser.refusal(at, &why)
+    };
+    let questions = questions(builder, all, (tests, kept));
+    let questions = questions.map_err(|_| too_big(&builder.normaliser))?;
+    if questions.parts.is_empty() {
+        let (classes, _) = classes(builder, all, (tests, kept), &questions, &[0])?;
+        return Ok((None, classes));
     }
+    let parts: Vec<&Part> = questions.parts.iter().map(|part| &**part).collect();
+    let dfa = CharDfa::labelled(&parts, builder.normaliser.limit());
+    let dfa = dfa.map_err(|_| too_big(&builder.normaliser))?;
+    let mut verdicts: Vec<u64> = (0..dfa.states() as u32).map(|s| dfa.label(s)).collect();
+    verdicts.sort_unstable();
+    verdicts.dedup();
+    let (mut classes, class_of) = classes(builder, all, (tests, kept), &questions, &verdicts)?;
+    let states = 0..dfa.states() as u32;
+    let class = states.map(|s| class_of.get(&dfa.label(s)).copied().unwrap_or(NO_CLASS));
+    let class: Vec<u32> = class.collect();
+    let mut counts = Vec::with_capacity(classes.len());
+    for c in 0..classes.len() as u32 {
+        counts.push(dfa.counts(|label| class_of.get(&label) == Some(&c)));
+    }
+    let keys = KeyMachine {
+        loops: builder.loops.reserve(dfa.states()),
+        dfa,
+        class,
+        counts,
+    };
+    for (class, counts) in classes.iter_mut().zip(&keys.counts) {
+        class.count = counts.first().copied().flatten();
+    }
+    for name in all.names.order() {
+        if let Some(class) = classes.get_mut(keys.class_of(name) as usize)
+            && let Some(count) = &mut class.count
+        {
+            *count = count.saturating_sub(1);
+        }
+    }
+    Ok((Some(keys), classes))
+}
 
-    /// The classes, and that of each verdict.
-    fn classes(
-        &mut self,
-        all: &Alternatives<'_>,
-        (tests, kept): (&NameTests, &[Option<Kept>]),
-        questions: &Questions,
-        verdicts: &[u64],
-    ) -> Result<(Vec<ExtraClass>, FxHashMap<u64, u32>), Error> {
-        let mut said = Said::default();
-        let mut classes: Vec<ExtraClass> = Vec::new();
-        let mut known: FxHashMap<Wanted, u32> = FxHashMap::default();
-        let mut class_of: FxHashMap<u64, u32> = FxHashMap::default();
-        for &verdict in verdicts {
-            let mut wanted: Wanted = Vec::new();
-            let matches = |id: PatternId| questions.pattern(id, verdict);
-            let normaliser = &self.normaliser;
-            normaliser.ask(&all.rules, None, &matches, |_| None, &mut said);
-            for (t, (_, o)) in all.shapes.iter().enumerate() {
-                let test = |names: &[Signed]| {
-                    tests
-                        .get(names)
-                        .is_none_or(|alts| alts.iter().any(|s| questions.shape(s, verdict)))
-                };
-                if !o.names.is_empty() && !test(&o.names) {
-                    continue;
-                }
-                let conj = self.normaliser.conj_said(&all.rules, t, &mut said);
-                if let Some(kept) = &kept[t] {
-                    if conj != NONE {
-                        wanted.push((t as u32, conj, kept.further_take(matches)));
-                    }
-                    continue;
-                }
-                let asked = demands::Asked {
-                    name: None,
-                    declared: &|_| None,
-                    matches: &matches,
-                    holds: &|s| test(&[s]),
-                };
-                self.choices(t as u32, o, conj, &asked, &mut wanted);
-            }
-            let class = match known.get(&wanted) {
-                Some(class) => *class,
-                None => {
-                    let member = self.member(&wanted)?;
-                    let class = match member.options.is_empty() {
-                        true => NO_CLASS,
-                        false => classes.len() as u32,
-                    };
-                    if class != NO_CLASS {
-                        let count = None;
-                        classes.push(ExtraClass { member, count });
-                    }
-                    known.insert(wanted, class);
-                    class
-                }
+/// The classes, and that of each verdict.
+fn classes(
+    builder: &mut Builder,
+    all: &Alternatives<'_>,
+    (tests, kept): (&NameTests, &[Option<Kept>]),
+    questions: &Questions,
+    verdicts: &[u64],
+) -> Result<(Vec<ExtraClass>, FxHashMap<u64, u32>), Error> {
+    let mut said = Said::default();
+    let mut classes: Vec<ExtraClass> = Vec::new();
+    let mut known: FxHashMap<Wanted, u32> = FxHashMap::default();
+    let mut class_of: FxHashMap<u64, u32> = FxHashMap::default();
+    for &verdict in verdicts {
+        let mut wanted: Wanted = Vec::new();
+        let matches = |id: PatternId| questions.pattern(id, verdict);
+        let normaliser = &builder.normaliser;
+        normaliser.ask(&all.rules, None, &matches, |_| None, &mut said);
+        for (t, (_, o)) in all.shapes.iter().enumerate() {
+            let test = |names: &[Signed]| {
+                tests
+                    .get(names)
+                    .is_none_or(|alts| alts.iter().any(|s| questions.shape(s, verdict)))
             };
-            class_of.insert(verdict, class);
+            if !o.names.is_empty() && !test(&o.names) {
+                continue;
+            }
+            let conj = builder.normaliser.conj_said(&all.rules, t, &mut said);
+            if let Some(kept) = &kept[t] {
+                if conj != NONE {
+                    wanted.push((t as u32, conj, kept.further_take(matches)));
+                }
+                continue;
+            }
+            let asked = demands::Asked {
+                name: None,
+                declared: &|_| None,
+                matches: &matches,
+                holds: &|s| test(&[s]),
+            };
+            objects::choices(builder, t as u32, o, conj, &asked, &mut wanted);
         }
-        if classes.len() > MOST_CLASSES {
-            let why = "the patterns tell more than 64 kinds of names apart";
-            return Err(self.normaliser.refusal((all.at, "patternProperties"), why));
-        }
-        Ok((classes, class_of))
+        let class = match known.get(&wanted) {
+            Some(class) => *class,
+            None => {
+                let member = builder.member(&wanted)?;
+                let class = match member.options.is_empty() {
+                    true => NO_CLASS,
+                    false => classes.len() as u32,
+                };
+                if class != NO_CLASS {
+                    let count = None;
+                    classes.push(ExtraClass { member, count });
+                }
+                known.insert(wanted, class);
+                class
+            }
+        };
+        class_of.insert(verdict, class);
     }
+    if classes.len() > MOST_CLASSES {
+        let why = "the patterns tell more than 64 kinds of names apart";
+        return Err(builder
+            .normaliser
+            .refusal((all.at, "patternProperties"), why));
+    }
+    Ok((classes, class_of))
+}
 
-    /// What is asked of a further name.
-    fn questions(
-        &mut self,
-        all: &Alternatives<'_>,
-        (tests, kept): (&NameTests, &[Option<Kept>]),
-    ) -> Result<Questions, TooBig> {
-        let mut q = Questions::default();
-        for id in kept.iter().flatten().flat_map(|kept| kept.patterns()) {
-            self.ask_pattern(*id, &mut q)?;
-        }
-        for id in self.normaliser.patterns_asked(&all.rules, all.shapes) {
-            self.ask_pattern(id, &mut q)?;
-        }
-        for alternatives in tests.values() {
-            for s in alternatives.iter().filter(|s| s.allowed.is_none()) {
-                for (id, _) in &s.patterns {
-                    self.ask_pattern(*id, &mut q)?;
-                }
-                for (f, _) in &s.formats {
-                    if !q.formats.contains_key(f) {
-                        let bit = q.add(self.part(Asked::Format(*f))?);
-                        q.formats.insert(*f, bit);
-                    }
-                }
-                if (s.min > 0 || s.max.is_some()) && !q.lengths.contains_key(&(s.min, s.max)) {
-                    let re = Re::any_char().repeat(clamped(s.min), s.max.map(clamped));
-                    let part = Part::new(&re, self.normaliser.limit())?;
-                    let bit = q.add(Rc::new(part));
-                    q.lengths.insert((s.min, s.max), bit);
+/// What is asked of a further name.
+fn questions(
+    builder: &mut Builder,
+    all: &Alternatives<'_>,
+    (tests, kept): (&NameTests, &[Option<Kept>]),
+) -> Result<Questions, TooBig> {
+    let mut q = Questions::default();
+    for id in kept.iter().flatten().flat_map(|kept| kept.patterns()) {
+        ask_pattern(builder, *id, &mut q)?;
+    }
+    for id in builder.normaliser.patterns_asked(&all.rules, all.shapes) {
+        ask_pattern(builder, id, &mut q)?;
+    }
+    for alternatives in tests.values() {
+        for s in alternatives.iter().filter(|s| s.allowed.is_none()) {
+            for (id, _) in &s.patterns {
+                ask_pattern(builder, *id, &mut q)?;
+            }
+            for (f, _) in &s.formats {
+                if !q.formats.contains_key(f) {
+                    let bit = q.add(leaves::part(builder, Asked::Format(*f))?);
+                    q.formats.insert(*f, bit);
                 }
             }
+            if (s.min > 0 || s.max.is_some()) && !q.lengths.contains_key(&(s.min, s.max)) {
+                let re = Re::any_char().repeat(clamped(s.min), s.max.map(clamped));
+                let part = Part::new(&re, builder.normaliser.limit())?;
+                let bit = q.add(Rc::new(part));
+                q.lengths.insert((s.min, s.max), bit);
+            }
         }
-        Ok(q)
     }
+    Ok(q)
+}
 
-    fn ask_pattern(&mut self, id: PatternId, q: &mut Questions) -> Result<(), TooBig> {
-        if q.patterns.contains_key(&id) {
-            return Ok(());
-        }
-        let mut bits = Vec::new();
-        for (asked, want) in self.asked_by(id) {
-            bits.push((q.add(self.part(asked)?), want));
-        }
-        // A pattern that cannot be read holds nowhere.
-        if !bits.is_empty() {
-            q.patterns.insert(id, bits);
-        }
-        Ok(())
+fn ask_pattern(builder: &mut Builder, id: PatternId, q: &mut Questions) -> Result<(), TooBig> {
+    if q.patterns.contains_key(&id) {
+        return Ok(());
     }
+    let mut bits = Vec::new();
+    for (asked, want) in leaves::asked_by(builder, id) {
+        bits.push((q.add(leaves::part(builder, asked)?), want));
+    }
+    // A pattern that cannot be read holds nowhere.
+    if !bits.is_empty() {
+        q.patterns.insert(id, bits);
+    }
+    Ok(())
 }
 
 /// What is asked of a further name, each with the bits of its expressions.

@@ -160,451 +160,472 @@ pub(crate) struct StringLeaf {
     pub(super) excludes: bool,
 }
 
-impl Builder {
-    fn too_big(&self, at: Option<At>, what: &str) -> Error {
-        let (node, keyword) = at.unwrap_or((crate::ir::ROOT, "pattern"));
-        if self.normaliser.budget.is_spent() {
-            return self.normaliser.too_many_steps_of(node, keyword);
-        }
-        let states = self.normaliser.options.max_automaton_states;
-        let why = format!(
-            "{what} takes more than {states} states; simplify it or raise Options::max_automaton_states"
-        );
-        self.normaliser.refusal((node, keyword), &why)
+fn too_big(builder: &Builder, at: Option<At>, what: &str) -> Error {
+    let (node, keyword) = at.unwrap_or((crate::ir::ROOT, "pattern"));
+    if builder.normaliser.budget.is_spent() {
+        return builder.normaliser.too_many_steps_of(node, keyword);
     }
+    let states = builder.normaliser.options.max_automaton_states;
+    let why = format!(
+        "{what} takes more than {states} states; simplify it or raise Options::max_automaton_states"
+    );
+    builder.normaliser.refusal((node, keyword), &why)
+}
 
-    /// The leaves of a shape, of which a string must satisfy one; none where no string satisfies
-    /// it.
-    pub(super) fn string_leaves(&mut self, shape: &StringShape) -> Result<Vec<StringLeaf>, Error> {
-        if let Some(list) = &shape.allowed {
-            let listed = StringLeaf {
-                listed: true,
-                ..StringLeaf::default()
-            };
-            return Ok(match list.is_empty() {
-                true => Vec::new(),
-                false => vec![listed],
-            });
-        }
-        let (patterns, formats) = (each_once(&shape.patterns), each_once(&shape.formats));
-        let mut excludes = !shape.excluded.is_empty();
-        let plain = patterns.is_empty() && formats.is_empty();
-        let all = if plain {
-            vec![Strings::of(None)]
-        } else {
-            excludes = false;
-            let gone = shape.excluded.iter().cloned().collect();
-            let key = (patterns, formats, gone);
-            match self.leaves.strings.get(&key) {
-                Some(known) => known.clone(),
-                None => {
-                    let made = self.string_dfa(&key, shape.at)?;
-                    self.leaves.strings.insert(key, made.clone());
-                    made
-                }
-            }
+/// The leaves of a shape, of which a string must satisfy one; none where no string satisfies
+/// it.
+pub(super) fn string_leaves(
+    builder: &mut Builder,
+    shape: &StringShape,
+) -> Result<Vec<StringLeaf>, Error> {
+    if let Some(list) = &shape.allowed {
+        let listed = StringLeaf {
+            listed: true,
+            ..StringLeaf::default()
         };
-        let mut leaves = Vec::with_capacity(all.len());
-        for strings in all {
-            leaves.extend(self.string_leaf(shape, strings, excludes)?);
-        }
-        Ok(leaves)
+        return Ok(match list.is_empty() {
+            true => Vec::new(),
+            false => vec![listed],
+        });
     }
-
-    /// The leaf of some strings within the bounds of a shape.
-    fn string_leaf(
-        &mut self,
-        shape: &StringShape,
-        mut strings: Strings,
-        excludes: bool,
-    ) -> Result<Option<StringLeaf>, Error> {
-        if strings.dfa.as_ref().is_some_and(|d| d.is_empty()) {
-            return Ok(None);
-        }
-        strings.bound(shape.min, shape.max);
-        let Strings { dfa, min, max } = strings;
-        if max.is_some_and(|max| max < min) {
-            return Ok(None);
-        }
-        let mut lengths = None;
-        if let Some(d) = &dfa {
-            let made = Lengths::new(d, min, max, self.normaliser.limit())
-                .map_err(|_| self.too_big(shape.at, "the length bound with the pattern"))?;
-            if let Some(made) = made {
-                if !made.live(0, 0) {
-                    return Ok(None);
-                }
-                lengths = Some(Arc::new(made));
-            }
-        } else if let Some(max) = shape.max {
-            // Texts of bounded length and a few that are left out.
-            if max == 0 && shape.excluded.contains("") {
-                return Ok(None);
-            }
-        }
-        Ok(Some(StringLeaf {
-            listed: false,
-            dfa,
-            min,
-            max,
-            lengths,
-            excludes,
-        }))
-    }
-
-    /// The automaton of an expression, made once.
-    pub(super) fn part(&mut self, asked: Asked) -> Result<Rc<Part>, TooBig> {
-        if let Some(known) = self.leaves.parts.get(&asked) {
-            return Ok(Rc::clone(known));
-        }
-        let limit = self.normaliser.limit();
-        let made = match &asked {
-            Asked::Pattern(id, at) => match &self.normaliser.schema.pattern(*id).pattern {
-                Ok(pattern) => {
-                    let look = at.checked_sub(1).map(|look| &pattern.looks[look].0);
-                    Part::new(look.unwrap_or(&pattern.main), limit)?
-                }
-                // What cannot be read is refused where it is met.
-                Err(_) => Part::new(&Re::Never, limit)?,
-            },
-            Asked::Format(format) => format_dfa(*format, None).part(),
-            Asked::Texts(list) => Part::new(&Re::alt(list.iter().map(|t| Re::literal(t))), limit)?,
-        };
-        let made = Rc::new(made);
-        self.leaves.parts.insert(asked, Rc::clone(&made));
-        Ok(made)
-    }
-
-    /// What a pattern asks, each with what is wanted; nothing where it cannot be read.
-    pub(super) fn asked_by(&self, id: PatternId) -> Vec<(Asked, bool)> {
-        let Ok(pattern) = &self.normaliser.schema.pattern(id).pattern else {
-            return Vec::new();
-        };
-        let looks = pattern.looks.iter().map(|(_, want)| *want);
-        let all = std::iter::once(true).chain(looks).enumerate();
-        all.map(|(at, want)| (Asked::Pattern(id, at), want))
-            .collect()
-    }
-
-    /// The strings of a key: of each of some automata those within its bounds.
-    fn string_dfa(&mut self, key: &StringKey, at: Option<At>) -> Result<Vec<Strings>, Error> {
-        let (patterns, formats, excluded) = key;
-        match (&patterns[..], &formats[..], &excluded[..]) {
-            ([], [(format, true)], []) => {
-                return Ok(vec![Strings::of(Some(format_dfa(*format, None)))]);
-            }
-            ([], [(format, true), (part, true)], []) if format.part() == Some(*part) => {
-                return Ok(vec![Strings::of(Some(format_dfa(*format, Some(*part))))]);
-            }
-            _ => {}
-        }
-        let mut conditions: Vec<(Vec<(Asked, bool)>, bool)> = Vec::new();
-        for (id, positive) in patterns {
-            let asked = self.asked_by(*id);
-            if !asked.is_empty() {
-                conditions.push((asked, *positive));
-            }
-        }
-        for (format, positive) in formats {
-            conditions.push((vec![(Asked::Format(*format), true)], *positive));
-        }
-        if !excluded.is_empty() {
-            conditions.push((vec![(Asked::Texts(excluded.clone()), true)], false));
-        }
-        let made = self.dfa_of(conditions);
-        made.map_err(|_| self.too_big(at, "the automaton of these strings"))
-    }
-
-    /// The strings that satisfy all of some conditions, or do not where they must not.
-    fn dfa_of(
-        &mut self,
-        conditions: Vec<(Vec<(Asked, bool)>, bool)>,
-    ) -> Result<Vec<Strings>, TooBig> {
-        let mut asked: Vec<Asked> = Vec::new();
-        let mut parts: Vec<Rc<Part>> = Vec::new();
-        // What is wanted of the expressions of each condition, one after the other.
-        let mut wanted: Vec<(Vec<bool>, bool)> = Vec::new();
-        for (all, positive) in conditions {
-            let from = parts.len();
-            for (one, _) in &all {
-                parts.push(self.part(one.clone())?);
-            }
-            if positive && all.len() == 1 && parts[from].is_any {
-                parts.pop();
-                continue;
-            }
-            wanted.push((all.iter().map(|(_, want)| *want).collect(), positive));
-            asked.extend(all.into_iter().map(|(one, _)| one));
-        }
-        match (&parts[..], &wanted[..]) {
-            ([], _) => return Ok(vec![Strings::of(None)]),
-            ([part], [(_, true)]) => {
-                return Ok(vec![Strings::of(Some(Arc::new(CharDfa::of_part(part))))]);
-            }
-            _ => {}
-        }
-        let product = match &self.leaves.product {
-            Some((known, product)) if *known == asked => Rc::clone(product),
-            _ => {
-                let all: Vec<&Part> = parts.iter().map(|part| &**part).collect();
-                let Ok(made) = Product::of(&all, self.normaliser.limit()) else {
-                    return self.meeting(&asked, &parts, &wanted);
-                };
-                let made = Rc::new(made);
-                self.leaves.product = Some((asked, Rc::clone(&made)));
+    let (patterns, formats) = (each_once(&shape.patterns), each_once(&shape.formats));
+    let mut excludes = !shape.excluded.is_empty();
+    let plain = patterns.is_empty() && formats.is_empty();
+    let all = if plain {
+        vec![Strings::of(None)]
+    } else {
+        excludes = false;
+        let gone = shape.excluded.iter().cloned().collect();
+        let key = (patterns, formats, gone);
+        match builder.leaves.strings.get(&key) {
+            Some(known) => known.clone(),
+            None => {
+                let made = string_dfa(builder, &key, shape.at)?;
+                builder.leaves.strings.insert(key, made.clone());
                 made
             }
-        };
-        let holds = |verdict: u64| {
-            let mut bit = 0;
-            wanted.iter().all(|(wants, positive)| {
-                let mut all = true;
-                for want in wants {
-                    all &= (verdict & (1 << bit) != 0) == *want;
-                    bit += 1;
-                }
-                all == *positive
-            })
-        };
-        let trimmed = CharDfa::trimmed(&product, holds, self.normaliser.limit())?;
-        Ok(vec![Strings::of(Some(Arc::new(trimmed)))])
+        }
+    };
+    let mut leaves = Vec::with_capacity(all.len());
+    for strings in all {
+        leaves.extend(string_leaf(builder, shape, strings, excludes)?);
     }
+    Ok(leaves)
+}
 
-    /// The same where what other texts there are is too much to be known: one expression
-    /// is met after the other, and counts of characters become bounds on the length.
-    fn meeting(
-        &mut self,
-        asked: &[Asked],
-        parts: &[Rc<Part>],
-        conditions: &[(Vec<bool>, bool)],
-    ) -> Result<Vec<Strings>, TooBig> {
-        let limit = self.normaliser.limit();
-        let mut all: Vec<(Rc<Part>, bool)> = Vec::new();
-        let mut counted: Vec<(Rc<Part>, Vec<Counted>)> = Vec::new();
-        let mut rest = asked.iter().zip(parts);
-        for (wants, positive) in conditions {
-            let of_one = rest.by_ref().take(wants.len()).zip(wants);
-            let of_one: Vec<((&Asked, &Rc<Part>), bool)> =
-                of_one.map(|(one, want)| (one, *want)).collect();
-            match (&of_one[..], positive) {
-                ([((_, part), want)], false) => all.push((Rc::clone(part), !*want)),
-                (_, false) => {
-                    let met = of_one.iter().map(|((_, part), want)| (&***part, *want));
-                    let met = Part::meeting(met.collect(), limit)?;
-                    all.push((Rc::new(met), false));
-                }
-                (_, true) => {
-                    for ((asked, part), want) in of_one {
-                        match self.counted(asked).filter(|_| want) {
-                            Some(ways) => counted.push((Rc::clone(part), ways)),
-                            None => all.push((Rc::clone(part), want)),
-                        }
+/// The leaf of some strings within the bounds of a shape.
+fn string_leaf(
+    builder: &mut Builder,
+    shape: &StringShape,
+    mut strings: Strings,
+    excludes: bool,
+) -> Result<Option<StringLeaf>, Error> {
+    if strings.dfa.as_ref().is_some_and(|d| d.is_empty()) {
+        return Ok(None);
+    }
+    strings.bound(shape.min, shape.max);
+    let Strings { dfa, min, max } = strings;
+    if max.is_some_and(|max| max < min) {
+        return Ok(None);
+    }
+    let mut lengths = None;
+    if let Some(d) = &dfa {
+        let made = Lengths::new(d, min, max, builder.normaliser.limit())
+            .map_err(|_| too_big(builder, shape.at, "the length bound with the pattern"))?;
+        if let Some(made) = made {
+            if !made.live(0, 0) {
+                return Ok(None);
+            }
+            lengths = Some(Arc::new(made));
+        }
+    } else if let Some(max) = shape.max {
+        // Texts of bounded length and a few that are left out.
+        if max == 0 && shape.excluded.contains("") {
+            return Ok(None);
+        }
+    }
+    Ok(Some(StringLeaf {
+        listed: false,
+        dfa,
+        min,
+        max,
+        lengths,
+        excludes,
+    }))
+}
+
+/// The automaton of an expression, made once.
+pub(super) fn part(builder: &mut Builder, asked: Asked) -> Result<Rc<Part>, TooBig> {
+    if let Some(known) = builder.leaves.parts.get(&asked) {
+        return Ok(Rc::clone(known));
+    }
+    let limit = builder.normaliser.limit();
+    let made = match &asked {
+        Asked::Pattern(id, at) => match &builder.normaliser.schema.pattern(*id).pattern {
+            Ok(pattern) => {
+                let look = at.checked_sub(1).map(|look| &pattern.looks[look].0);
+                Part::new(look.unwrap_or(&pattern.main), limit)?
+            }
+            // What cannot be read is refused where it is met.
+            Err(_) => Part::new(&Re::Never, limit)?,
+        },
+        Asked::Format(format) => format_dfa(*format, None).part(),
+        Asked::Texts(list) => Part::new(&Re::alt(list.iter().map(|t| Re::literal(t))), limit)?,
+    };
+    let made = Rc::new(made);
+    builder.leaves.parts.insert(asked, Rc::clone(&made));
+    Ok(made)
+}
+
+/// What a pattern asks, each with what is wanted; nothing where it cannot be read.
+pub(super) fn asked_by(builder: &Builder, id: PatternId) -> Vec<(Asked, bool)> {
+    let Ok(pattern) = &builder.normaliser.schema.pattern(id).pattern else {
+        return Vec::new();
+    };
+    let looks = pattern.looks.iter().map(|(_, want)| *want);
+    let all = std::iter::once(true).chain(looks).enumerate();
+    all.map(|(at, want)| (Asked::Pattern(id, at), want))
+        .collect()
+}
+
+/// The strings of a key: of each of some automata those within its bounds.
+fn string_dfa(
+    builder: &mut Builder,
+    key: &StringKey,
+    at: Option<At>,
+) -> Result<Vec<Strings>, Error> {
+    let (patterns, formats, excluded) = key;
+    match (&patterns[..], &formats[..], &excluded[..]) {
+        ([], [(format, true)], []) => {
+            return Ok(vec![Strings::of(Some(format_dfa(*format, None)))]);
+        }
+        ([], [(format, true), (part, true)], []) if format.part() == Some(*part) => {
+            return Ok(vec![Strings::of(Some(format_dfa(*format, Some(*part))))]);
+        }
+        _ => {}
+    }
+    let mut conditions: Vec<(Vec<(Asked, bool)>, bool)> = Vec::new();
+    for (id, positive) in patterns {
+        let asked = asked_by(builder, *id);
+        if !asked.is_empty() {
+            conditions.push((asked, *positive));
+        }
+    }
+    for (format, positive) in formats {
+        conditions.push((vec![(Asked::Format(*format), true)], *positive));
+    }
+    if !excluded.is_empty() {
+        conditions.push((vec![(Asked::Texts(excluded.clone()), true)], false));
+    }
+    let made = dfa_of(builder, conditions);
+    made.map_err(|_| too_big(builder, at, "the automaton of these strings"))
+}
+
+/// The strings that satisfy all of some conditions, or do not where they must not.
+fn dfa_of(
+    builder: &mut Builder,
+    conditions: Vec<(Vec<(Asked, bool)>, bool)>,
+) -> Result<Vec<Strings>, TooBig> {
+    let mut asked: Vec<Asked> = Vec::new();
+    let mut parts: Vec<Rc<Part>> = Vec::new();
+    // What is wanted of the expressions of each condition, one after the other.
+    let mut wanted: Vec<(Vec<bool>, bool)> = Vec::new();
+    for (all, positive) in conditions {
+        let from = parts.len();
+        for (one, _) in &all {
+            parts.push(part(builder, one.clone())?);
+        }
+        if positive && all.len() == 1 && parts[from].is_any {
+            parts.pop();
+            continue;
+        }
+        wanted.push((all.iter().map(|(_, want)| *want).collect(), positive));
+        asked.extend(all.into_iter().map(|(one, _)| one));
+    }
+    match (&parts[..], &wanted[..]) {
+        ([], _) => return Ok(vec![Strings::of(None)]),
+        ([part], [(_, true)]) => {
+            return Ok(vec![Strings::of(Some(Arc::new(CharDfa::of_part(part))))]);
+        }
+        _ => {}
+    }
+    let product = match &builder.leaves.product {
+        Some((known, product)) if *known == asked => Rc::clone(product),
+        _ => {
+            let all: Vec<&Part> = parts.iter().map(|part| &**part).collect();
+            let Ok(made) = Product::of(&all, builder.normaliser.limit()) else {
+                return meeting(builder, &asked, &parts, &wanted);
+            };
+            let made = Rc::new(made);
+            builder.leaves.product = Some((asked, Rc::clone(&made)));
+            made
+        }
+    };
+    let holds = |verdict: u64| {
+        let mut bit = 0;
+        wanted.iter().all(|(wants, positive)| {
+            let mut all = true;
+            for want in wants {
+                all &= (verdict & (1 << bit) != 0) == *want;
+                bit += 1;
+            }
+            all == *positive
+        })
+    };
+    let trimmed = CharDfa::trimmed(&product, holds, builder.normaliser.limit())?;
+    Ok(vec![Strings::of(Some(Arc::new(trimmed)))])
+}
+
+/// The same where what other texts there are is too much to be known: one expression
+/// is met after the other, and counts of characters become bounds on the length.
+fn meeting(
+    builder: &mut Builder,
+    asked: &[Asked],
+    parts: &[Rc<Part>],
+    conditions: &[(Vec<bool>, bool)],
+) -> Result<Vec<Strings>, TooBig> {
+    let limit = builder.normaliser.limit();
+    let mut all: Vec<(Rc<Part>, bool)> = Vec::new();
+    let mut counted: Vec<(Rc<Part>, Vec<Counted>)> = Vec::new();
+    let mut rest = asked.iter().zip(parts);
+    for (wants, positive) in conditions {
+        let of_one = rest.by_ref().take(wants.len()).zip(wants);
+        let of_one: Vec<((&Asked, &Rc<Part>), bool)> =
+            of_one.map(|(one, want)| (one, *want)).collect();
+        match (&of_one[..], positive) {
+            ([((_, part), want)], false) => all.push((Rc::clone(part), !*want)),
+            (_, false) => {
+                let met = of_one.iter().map(|((_, part), want)| (&***part, *want));
+                let met = Part::meeting(met.collect(), limit)?;
+                all.push((Rc::new(met), false));
+            }
+            (_, true) => {
+                for ((asked, part), want) in of_one {
+                    match counted_by(builder, asked).filter(|_| want) {
+                        Some(ways) => counted.push((Rc::clone(part), ways)),
+                        None => all.push((Rc::clone(part), want)),
                     }
                 }
             }
         }
-        let met = all.iter().map(|(part, want)| (&**part, *want));
-        let mut some = vec![(Part::meeting(met.collect(), limit)?, Strings::of(None))];
-        for (part, ways) in counted {
-            let mut next: Vec<(Part, Strings)> = Vec::new();
-            for (met, strings) in some {
-                let mut left: Vec<(Part, Strings)> = Vec::new();
-                for way in &ways {
-                    let both = met.met(&Part::new(&way.re, limit)?, true, limit)?;
-                    if both.table.states() > 0 {
-                        let mut strings = strings.clone();
-                        strings.bound(way.min, way.max);
-                        left.push((both, strings));
-                    }
-                }
-                // Where two ways are left, each has its own bounds: rather one automaton.
-                let met = match left.len() {
-                    0 | 1 => Err(TooBig),
-                    _ => met.met(&part, true, limit),
-                };
-                match met {
-                    Ok(met) => next.push((met, strings)),
-                    Err(TooBig) => next.extend(left),
+    }
+    let met = all.iter().map(|(part, want)| (&**part, *want));
+    let mut some = vec![(Part::meeting(met.collect(), limit)?, Strings::of(None))];
+    for (part, ways) in counted {
+        let mut next: Vec<(Part, Strings)> = Vec::new();
+        for (met, strings) in some {
+            let mut left: Vec<(Part, Strings)> = Vec::new();
+            for way in &ways {
+                let both = met.met(&Part::new(&way.re, limit)?, true, limit)?;
+                if both.table.states() > 0 {
+                    let mut strings = strings.clone();
+                    strings.bound(way.min, way.max);
+                    left.push((both, strings));
                 }
             }
-            if next.len() > MOST_WAYS {
-                return Err(TooBig);
+            // Where two ways are left, each has its own bounds: rather one automaton.
+            let met = match left.len() {
+                0 | 1 => Err(TooBig),
+                _ => met.met(&part, true, limit),
+            };
+            match met {
+                Ok(met) => next.push((met, strings)),
+                Err(TooBig) => next.extend(left),
             }
-            some = next;
         }
-        let of_ways = some.into_iter().map(|(met, strings)| Strings {
-            dfa: Some(Arc::new(CharDfa::of_part(&met))),
-            ..strings
-        });
-        Ok(of_ways.collect())
-    }
-
-    /// What a pattern, or one of its looks, is beside bounds on the length.
-    fn counted(&self, asked: &Asked) -> Option<Vec<Counted>> {
-        let Asked::Pattern(id, at) = asked else {
-            return None;
-        };
-        let pattern = self.normaliser.schema.pattern(*id).pattern.as_ref().ok()?;
-        let look = at.checked_sub(1).map(|look| &pattern.looks[look].0);
-        counted(look.unwrap_or(&pattern.main))
-    }
-
-    /// The automaton of a shape of numbers.
-    pub(super) fn number_dfa(&mut self, shape: &NumberShape) -> Result<Arc<NumberDfa>, Error> {
-        if shape.is_bare() {
-            return self.bare_number(shape);
+        if next.len() > MOST_WAYS {
+            return Err(TooBig);
         }
-        let mut key = shape.clone();
-        key.at = None;
-        if let Some(known) = self.leaves.numbers.get(&key) {
-            return Ok(Arc::clone(known));
-        }
-        let made = self.make_number(shape)?;
-        self.leaves.numbers.insert(key, Arc::clone(&made));
-        Ok(made)
+        some = next;
     }
+    let of_ways = some.into_iter().map(|(met, strings)| Strings {
+        dfa: Some(Arc::new(CharDfa::of_part(&met))),
+        ..strings
+    });
+    Ok(of_ways.collect())
+}
 
-    /// The automaton of all numbers, or of all integers, or of all others: it is made
-    /// once in a process, but for the last one.
-    fn bare_number(&mut self, shape: &NumberShape) -> Result<Arc<NumberDfa>, Error> {
-        static ANY: OnceLock<Arc<NumberDfa>> = OnceLock::new();
-        static PLAIN: OnceLock<Arc<NumberDfa>> = OnceLock::new();
-        static ZEROS: OnceLock<Arc<NumberDfa>> = OnceLock::new();
-        let fraction = shape.fraction(self.normaliser.options.integers);
-        let (common, cell) = match fraction {
-            Fraction::Any => (0, &ANY),
-            Fraction::None(IntegerSpelling::Plain) => (1, &PLAIN),
-            Fraction::None(IntegerSpelling::ZeroFraction) => (2, &ZEROS),
-            Fraction::Required => {
-                if let Some(known) = &self.leaves.no_integers {
-                    return Ok(Arc::clone(known));
-                }
-                let made =
-                    Arc::new(self.number_of_re(shape, &numbers::range(None, None, fraction))?);
-                return Ok(Arc::clone(self.leaves.no_integers.insert(made)));
+/// What a pattern, or one of its looks, is beside bounds on the length.
+fn counted_by(builder: &Builder, asked: &Asked) -> Option<Vec<Counted>> {
+    let Asked::Pattern(id, at) = asked else {
+        return None;
+    };
+    let pattern = builder
+        .normaliser
+        .schema
+        .pattern(*id)
+        .pattern
+        .as_ref()
+        .ok()?;
+    let look = at.checked_sub(1).map(|look| &pattern.looks[look].0);
+    counted(look.unwrap_or(&pattern.main))
+}
+
+/// The automaton of a shape of numbers.
+pub(super) fn number_dfa(
+    builder: &mut Builder,
+    shape: &NumberShape,
+) -> Result<Arc<NumberDfa>, Error> {
+    if shape.is_bare() {
+        return bare_number(builder, shape);
+    }
+    let mut key = shape.clone();
+    key.at = None;
+    if let Some(known) = builder.leaves.numbers.get(&key) {
+        return Ok(Arc::clone(known));
+    }
+    let made = make_number(builder, shape)?;
+    builder.leaves.numbers.insert(key, Arc::clone(&made));
+    Ok(made)
+}
+
+/// The automaton of all numbers, or of all integers, or of all others: it is made
+/// once in a process, but for the last one.
+fn bare_number(builder: &mut Builder, shape: &NumberShape) -> Result<Arc<NumberDfa>, Error> {
+    static ANY: OnceLock<Arc<NumberDfa>> = OnceLock::new();
+    static PLAIN: OnceLock<Arc<NumberDfa>> = OnceLock::new();
+    static ZEROS: OnceLock<Arc<NumberDfa>> = OnceLock::new();
+    let fraction = shape.fraction(builder.normaliser.options.integers);
+    let (common, cell) = match fraction {
+        Fraction::Any => (0, &ANY),
+        Fraction::None(IntegerSpelling::Plain) => (1, &PLAIN),
+        Fraction::None(IntegerSpelling::ZeroFraction) => (2, &ZEROS),
+        Fraction::Required => {
+            if let Some(known) = &builder.leaves.no_integers {
+                return Ok(Arc::clone(known));
             }
-        };
-        if let Some(known) = cell.get() {
-            return Ok(Arc::clone(known));
+            let made = Arc::new(number_of_re(
+                builder,
+                shape,
+                &numbers::range(None, None, fraction),
+            )?);
+            return Ok(Arc::clone(builder.leaves.no_integers.insert(made)));
         }
-        let re = match fraction {
-            Fraction::Any => numbers::any_number(),
-            _ => numbers::range(None, None, fraction),
-        };
-        let mut made = self.number_of_re(shape, &re)?;
-        made.common = Some(common);
-        Ok(Arc::clone(cell.get_or_init(|| Arc::new(made))))
+    };
+    if let Some(known) = cell.get() {
+        return Ok(Arc::clone(known));
     }
+    let re = match fraction {
+        Fraction::Any => numbers::any_number(),
+        _ => numbers::range(None, None, fraction),
+    };
+    let mut made = number_of_re(builder, shape, &re)?;
+    made.common = Some(common);
+    Ok(Arc::clone(cell.get_or_init(|| Arc::new(made))))
+}
 
-    fn number_of_re(&self, shape: &NumberShape, re: &Re) -> Result<NumberDfa, Error> {
-        let limit = self.normaliser.limit().times(20);
-        let dfa = CharDfa::new(&[(re, true)], limit)
-            .map_err(|_| self.too_big(shape.at, "the automaton of these numbers"))?;
-        Ok(NumberDfa::new(&dfa))
+fn number_of_re(builder: &Builder, shape: &NumberShape, re: &Re) -> Result<NumberDfa, Error> {
+    let limit = builder.normaliser.limit().times(20);
+    let dfa = CharDfa::new(&[(re, true)], limit)
+        .map_err(|_| too_big(builder, shape.at, "the automaton of these numbers"))?;
+    Ok(NumberDfa::new(&dfa))
+}
+
+/// The automaton of the numbers from zero on, or from one on: most bounds are these,
+/// so it is made once in a process.
+fn usual_number(builder: &Builder, shape: &NumberShape) -> Option<Arc<NumberDfa>> {
+    static MADE: [OnceLock<Arc<NumberDfa>>; 4] = [const { OnceLock::new() }; 4];
+    let low = shape.low.as_ref().filter(|low| !low.exclusive)?;
+    if !low.value.is_zero() && !low.value.is_one() {
+        return None;
     }
-
-    /// The automaton of the numbers from zero on, or from one on: most bounds are these,
-    /// so it is made once in a process.
-    fn usual_number(&self, shape: &NumberShape) -> Option<Arc<NumberDfa>> {
-        static MADE: [OnceLock<Arc<NumberDfa>>; 4] = [const { OnceLock::new() }; 4];
-        let low = shape.low.as_ref().filter(|low| !low.exclusive)?;
-        if !low.value.is_zero() && !low.value.is_one() {
-            return None;
-        }
-        let from = usize::from(low.value.is_one());
-        let fraction = shape.fraction(self.normaliser.options.integers);
-        let part = match fraction {
-            Fraction::Any => 0,
-            Fraction::None(IntegerSpelling::Plain) => 1,
-            _ => return None,
-        };
-        let is_usual = shape.high.is_none()
-            && shape.multiples.is_empty()
-            && shape.allowed.is_none()
-            && shape.excluded.is_empty();
-        if !is_usual {
-            return None;
-        }
-        let cell = &MADE[2 * from + part];
-        if let Some(known) = cell.get() {
-            return Some(Arc::clone(known));
-        }
-        let limit = self.normaliser.limit();
-        let made = ranges::range(Some(low), None, fraction, limit).ok()?;
-        let made = match fraction {
-            Fraction::Any => self.with_exponents(made, shape).ok()?,
-            _ => made,
-        };
-        Some(Arc::clone(cell.get_or_init(|| Arc::new(made))))
+    let from = usize::from(low.value.is_one());
+    let fraction = shape.fraction(builder.normaliser.options.integers);
+    let part = match fraction {
+        Fraction::Any => 0,
+        Fraction::None(IntegerSpelling::Plain) => 1,
+        _ => return None,
+    };
+    let is_usual = shape.high.is_none()
+        && shape.multiples.is_empty()
+        && shape.allowed.is_none()
+        && shape.excluded.is_empty();
+    if !is_usual {
+        return None;
     }
-
-    /// Plain decimals with those that are written in scientific notation.
-    fn with_exponents(&self, plain: NumberDfa, shape: &NumberShape) -> Result<NumberDfa, Error> {
-        let (low, high) = (shape.low.as_ref(), shape.high.as_ref());
-        let limit = || self.normaliser.limit().times(20);
-        let both = exponents::scientific(low, high, limit())
-            .and_then(|further| plain.or(&further, limit()));
-        both.map_err(|_| self.too_big(shape.at, "the automaton of these numbers"))
+    let cell = &MADE[2 * from + part];
+    if let Some(known) = cell.get() {
+        return Some(Arc::clone(known));
     }
+    let limit = builder.normaliser.limit();
+    let made = ranges::range(Some(low), None, fraction, limit).ok()?;
+    let made = match fraction {
+        Fraction::Any => with_exponents(builder, made, shape).ok()?,
+        _ => made,
+    };
+    Some(Arc::clone(cell.get_or_init(|| Arc::new(made))))
+}
 
-    fn make_number(&self, shape: &NumberShape) -> Result<Arc<NumberDfa>, Error> {
-        if let Some(known) = self.usual_number(shape) {
-            return Ok(known);
+/// Plain decimals with those that are written in scientific notation.
+fn with_exponents(
+    builder: &Builder,
+    plain: NumberDfa,
+    shape: &NumberShape,
+) -> Result<NumberDfa, Error> {
+    let (low, high) = (shape.low.as_ref(), shape.high.as_ref());
+    let limit = || builder.normaliser.limit().times(20);
+    let both =
+        exponents::scientific(low, high, limit()).and_then(|further| plain.or(&further, limit()));
+    both.map_err(|_| too_big(builder, shape.at, "the automaton of these numbers"))
+}
+
+fn make_number(builder: &Builder, shape: &NumberShape) -> Result<Arc<NumberDfa>, Error> {
+    if let Some(known) = usual_number(builder, shape) {
+        return Ok(known);
+    }
+    let limit = builder.normaliser.limit().times(20);
+    let too_big = |_| too_big(builder, shape.at, "the automaton of these numbers");
+    let integers = builder.normaliser.options.integers;
+    if let Some(list) = &shape.allowed {
+        if let Some(made) = listed::of(list, integers, limit).map_err(too_big)? {
+            return Ok(Arc::new(made));
         }
-        let limit = self.normaliser.limit().times(20);
-        let too_big = |_| self.too_big(shape.at, "the automaton of these numbers");
-        let integers = self.normaliser.options.integers;
-        if let Some(list) = &shape.allowed {
-            if let Some(made) = listed::of(list, integers, limit).map_err(too_big)? {
-                return Ok(Arc::new(made));
+        let re = Re::alt(list.iter().map(|(d, written)| {
+            let plain = numbers::listed(d, Fraction::None(IntegerSpelling::Plain));
+            match (d.is_integer(), integers) {
+                (true, IntegerSpelling::ZeroFraction) => {
+                    numbers::listed(d, Fraction::None(integers))
+                }
+                // As the schema wrote it, too.
+                (true, _) if *written => Re::concat([plain, Re::literal(".0").optional()]),
+                _ => plain,
             }
-            let re = Re::alt(list.iter().map(|(d, written)| {
-                let plain = numbers::listed(d, Fraction::None(IntegerSpelling::Plain));
-                match (d.is_integer(), integers) {
-                    (true, IntegerSpelling::ZeroFraction) => {
-                        numbers::listed(d, Fraction::None(integers))
-                    }
-                    // As the schema wrote it, too.
-                    (true, _) if *written => Re::concat([plain, Re::literal(".0").optional()]),
-                    _ => plain,
-                }
-            }));
-            return self.number_of_re(shape, &re).map(Arc::new);
-        }
-        let fraction = shape.fraction(integers);
-        let (low, high) = (shape.low.as_ref(), shape.high.as_ref());
-        let range = match (low, high) {
-            (None, None) => self.number_of_re(shape, &numbers::range(None, None, fraction))?,
-            _ => ranges::range(low, high, fraction, limit).map_err(too_big)?,
-        };
-        let mut made = range;
-        if shape.has_exponents() {
-            made = self.with_exponents(made, shape)?;
-        }
-        if !shape.multiples.is_empty() {
-            made = multiples::among(made, &shape.multiples, fraction, limit).map_err(too_big)?;
-        }
-        if !shape.excluded.is_empty() {
-            let listed = Re::alt(shape.excluded.iter().flat_map(|d| {
-                let mut out = vec![numbers::listed(d, Fraction::Any)];
-                if d.is_zero() {
-                    out.push(Re::concat([Re::literal("-"), out[0].clone()]));
-                }
-                let itself = Bound {
-                    value: d.clone(),
-                    exclusive: false,
-                };
-                out.push(numbers::scientific(Some(&itself), Some(&itself)));
-                out
-            }));
-            let listed = self.number_of_re(shape, &listed)?;
-            made = made
-                .without(&listed, limit)
-                .ok_or(TooBig)
-                .map_err(too_big)?;
-        }
-        Ok(Arc::new(made))
+        }));
+        return number_of_re(builder, shape, &re).map(Arc::new);
     }
+    let fraction = shape.fraction(integers);
+    let (low, high) = (shape.low.as_ref(), shape.high.as_ref());
+    let range = match (low, high) {
+        (None, None) => number_of_re(builder, shape, &numbers::range(None, None, fraction))?,
+        _ => ranges::range(low, high, fraction, limit).map_err(too_big)?,
+    };
+    let mut made = range;
+    if shape.has_exponents() {
+        made = with_exponents(builder, made, shape)?;
+    }
+    if !shape.multiples.is_empty() {
+        made = multiples::among(made, &shape.multiples, fraction, limit).map_err(too_big)?;
+    }
+    if !shape.excluded.is_empty() {
+        let listed = Re::alt(shape.excluded.iter().flat_map(|d| {
+            let mut out = vec![numbers::listed(d, Fraction::Any)];
+            if d.is_zero() {
+                out.push(Re::concat([Re::literal("-"), out[0].clone()]));
+            }
+            let itself = Bound {
+                value: d.clone(),
+                exclusive: false,
+            };
+            out.push(numbers::scientific(Some(&itself), Some(&itself)));
+            out
+        }));
+        let listed = number_of_re(builder, shape, &listed)?;
+        made = made
+            .without(&listed, limit)
+            .ok_or(TooBig)
+            .map_err(too_big)?;
+    }
+    Ok(Arc::new(made))
 }
 
 /// The automaton of a format, alone or with its part, read once in a process.

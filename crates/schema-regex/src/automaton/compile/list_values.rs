@@ -3,8 +3,7 @@
 
 use std::sync::Arc;
 
-use crate::automaton::compile::endless;
-use crate::automaton::compile::endless::Plainly;
+use crate::automaton::compile::endless::{self, Plainly};
 use crate::automaton::compile::heights;
 use crate::automaton::machine::Machine;
 use crate::automaton::machine::enough_values::{Catalog, most_items};
@@ -13,10 +12,8 @@ use crate::automaton::machine::white_space::NO_SPACE;
 use crate::automaton::run::config::{Config, NO_TEXT, Top};
 use crate::automaton::run::equality::canonical;
 use crate::automaton::run::scratch::Scratch;
-use crate::automaton::run::state;
-use crate::automaton::run::unique_items;
-use crate::automaton::run::ways_on;
-use crate::automaton::run::ways_on::Tried;
+use crate::automaton::run::ways_on::{self, Tried};
+use crate::automaton::run::{state, unique_items};
 use crate::error::{Error, ErrorKind};
 use crate::ir::{NodeId, Schema};
 use crate::normal::alternative::Kind;

@@ -33,41 +33,39 @@ impl GoalOrder {
     }
 }
 
-impl Builder {
-    /// Gives numbers to names, and tells the order of each goal that an object may
-    /// satisfy: those that a value may satisfy besides have no say in it.
-    pub(super) fn orders(
-        &self,
-        goals: &[ConjId],
-        shapes: &[(u32, &ObjectShape)],
-        names: &mut Declared,
-    ) -> Vec<GoalOrder> {
-        let mut orders: Vec<GoalOrder> = Vec::new();
-        orders.resize_with(goals.len(), GoalOrder::default);
-        let mut later: Vec<usize> = Vec::new();
-        for (goal, _) in shapes {
-            let goal = *goal as usize;
-            if later.last() == Some(&goal) {
-                continue;
-            }
-            let order = &mut orders[goal];
-            order.members = self.normaliser.member_order(goals[goal]);
-            for at in &order.members.walk {
-                let given = self.normaliser.names_of(*at);
-                order
-                    .names
-                    .extend(given.filter_map(|name| names.give(name)));
-            }
-            later.push(goal);
+/// Gives numbers to names, and tells the order of each goal that an object may
+/// satisfy: those that a value may satisfy besides have no say in it.
+pub(super) fn orders(
+    builder: &Builder,
+    goals: &[ConjId],
+    shapes: &[(u32, &ObjectShape)],
+    names: &mut Declared,
+) -> Vec<GoalOrder> {
+    let mut orders: Vec<GoalOrder> = Vec::new();
+    orders.resize_with(goals.len(), GoalOrder::default);
+    let mut later: Vec<usize> = Vec::new();
+    for (goal, _) in shapes {
+        let goal = *goal as usize;
+        if later.last() == Some(&goal) {
+            continue;
         }
-        for goal in later {
-            let GoalOrder { members, names: of } = &mut orders[goal];
-            let others = members.others.iter();
-            of.extend(others.filter_map(|name| names.give(name)));
+        let order = &mut orders[goal];
+        order.members = builder.normaliser.member_order(goals[goal]);
+        for at in &order.members.walk {
+            let given = builder.normaliser.names_of(*at);
+            order
+                .names
+                .extend(given.filter_map(|name| names.give(name)));
         }
-        names.give_rest();
-        orders
+        later.push(goal);
     }
+    for goal in later {
+        let GoalOrder { members, names: of } = &mut orders[goal];
+        let others = members.others.iter();
+        of.extend(others.filter_map(|name| names.give(name)));
+    }
+    names.give_rest();
+    orders
 }
 
 /// The places of names in the order of one alternative: `properties` of the

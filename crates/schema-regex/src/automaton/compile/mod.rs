@@ -9,7 +9,7 @@
 //!   the place of each name in the order, [`member_rules`] what is said of each member,
 //!   [`conditions`] what must hold of members together, and
 //!   [`further_names`] the classes of names that are not declared.
-//! - [`draft`]: all of this, up to how deep values may nest.
+//! - [`unbounded`]: all of this, up to how deep values may nest.
 //! - [`heights`]: when all nodes are there, how flat the values of each goal can be, and
 //!   which goals have none.
 //! - [`same_nodes`]: nodes that read the same texts in the same way.
@@ -20,7 +20,6 @@ pub(crate) mod builder;
 pub(crate) mod caps;
 mod conditions;
 pub(crate) mod declared;
-pub(crate) mod draft;
 pub(crate) mod endless;
 mod further_names;
 pub(crate) mod heights;
@@ -31,4 +30,5 @@ pub(crate) mod member_rules;
 pub(crate) mod objects;
 pub(crate) mod plain_objects;
 pub(crate) mod same_nodes;
+pub(crate) mod unbounded;
 pub(crate) mod united_strings;

@@ -6,10 +6,10 @@ use std::sync::OnceLock;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::automaton::compile::builder::{Builder, Wanted};
-use crate::automaton::compile::conditions::Kept;
+use crate::automaton::compile::conditions::{self, Kept};
 use crate::automaton::compile::declared::{AllProperties, Declared, OwnNames};
-use crate::automaton::compile::further_names::NameTests;
-use crate::automaton::compile::member_order::{GoalOrder, ranks};
+use crate::automaton::compile::further_names::{self, NameTests};
+use crate::automaton::compile::member_order::{self, GoalOrder, ranks};
 use crate::automaton::compile::member_rules::{Names, Rules, Said};
 use crate::automaton::compile::plain_objects::{cap, thread, word};
 use crate::automaton::machine::decisions::FURTHER;
@@ -39,281 +39,285 @@ pub(super) struct Alternatives<'s> {
     numbers: Vec<OwnNames>,
 }
 
-impl Builder {
-    pub(super) fn object_machine(
-        &mut self,
-        goals: &[ConjId],
-        shapes: &[(u32, &ObjectShape)],
-    ) -> Result<ObjectMachine, Error> {
-        let rules = Rules::new(shapes);
-        let mut named = Names::default();
-        let tests = self.name_tests(shapes, &mut named)?;
-        self.mentioned(shapes, &rules, &mut named);
-        let mut names = Declared::new(named.list);
-        let orders = self.orders(goals, shapes, &mut names);
-        let mut places: FxHashMap<*const u8, Option<u32>> = FxHashMap::default();
-        let numbers = shapes.iter();
-        let numbers = numbers.map(|(_, o)| OwnNames::new(o, &names, &mut places));
-        let at = self.normaliser.first_of(goals[0]);
-        let kept = shapes.iter();
-        let kept = kept.map(|(_, o)| Kept::new(at, o, &names, &self.normaliser));
-        let mut kept: Vec<Option<Kept>> = kept.collect::<Result<_, _>>()?;
-        let all = Alternatives {
-            at,
-            numbers: numbers.collect(),
-            properties: self.normaliser.all_properties(&rules, shapes, &names),
-            shapes,
-            rules,
-            names,
-        };
-        let declared = self.declared_members(&all, &mut kept)?;
-        let (keys, classes) = self.further_names(&all, &tests, &kept)?;
-        let threads = self.object_threads(&all, &orders, (&kept, &declared))?;
-        let words = all.names.sorted().map(|(name, number)| word(name, number));
-        let words: Vec<Word> = words.collect();
-        Ok(ObjectMachine {
-            tracked: tracked(&declared, &threads),
-            ordered: threads.iter().any(|t| t.ranks.iter().any(|r| *r != LOOSE)),
-            threads: threads.into(),
-            names: Words::new(words, 1),
-            declared: declared.into(),
-            classes: classes.into(),
-            keys,
-            cap: shapes.iter().map(|(_, o)| cap(o)).max().unwrap_or(0),
-            heads: OnceLock::new(),
-        })
-    }
+pub(super) fn object_machine(
+    builder: &mut Builder,
+    goals: &[ConjId],
+    shapes: &[(u32, &ObjectShape)],
+) -> Result<ObjectMachine, Error> {
+    let rules = Rules::new(shapes);
+    let mut named = Names::default();
+    let tests = name_tests(builder, shapes, &mut named)?;
+    mentioned(builder, shapes, &rules, &mut named);
+    let mut names = Declared::new(named.list);
+    let orders = member_order::orders(builder, goals, shapes, &mut names);
+    let mut places: FxHashMap<*const u8, Option<u32>> = FxHashMap::default();
+    let numbers = shapes.iter();
+    let numbers = numbers.map(|(_, o)| OwnNames::new(o, &names, &mut places));
+    let at = builder.normaliser.first_of(goals[0]);
+    let kept = shapes.iter();
+    let kept = kept.map(|(_, o)| Kept::new(at, o, &names, &builder.normaliser));
+    let mut kept: Vec<Option<Kept>> = kept.collect::<Result<_, _>>()?;
+    let all = Alternatives {
+        at,
+        numbers: numbers.collect(),
+        properties: builder.normaliser.all_properties(&rules, shapes, &names),
+        shapes,
+        rules,
+        names,
+    };
+    let declared = declared_members(builder, &all, &mut kept)?;
+    let (keys, classes) = further_names::further_names(builder, &all, &tests, &kept)?;
+    let threads = object_threads(builder, &all, &orders, (&kept, &declared))?;
+    let words = all.names.sorted().map(|(name, number)| word(name, number));
+    let words: Vec<Word> = words.collect();
+    Ok(ObjectMachine {
+        tracked: tracked(&declared, &threads),
+        ordered: threads.iter().any(|t| t.ranks.iter().any(|r| *r != LOOSE)),
+        threads: threads.into(),
+        names: Words::new(words, 1),
+        declared: declared.into(),
+        classes: classes.into(),
+        keys,
+        cap: shapes.iter().map(|(_, o)| cap(o)).max().unwrap_or(0),
+        heads: OnceLock::new(),
+    })
+}
 
-    /// What alternatives ask of names as strings, each once; adds the names it mentions.
-    fn name_tests(
-        &mut self,
-        shapes: &[(u32, &ObjectShape)],
-        named: &mut Names,
-    ) -> Result<NameTests, Error> {
-        let mut tests: NameTests = FxHashMap::default();
-        for (_, o) in shapes {
-            let witnesses = o.some.iter().filter_map(|w| match &w.scope {
-                Scope::Failing(s) => Some(vec![*s]),
+/// What alternatives ask of names as strings, each once; adds the names it mentions.
+fn name_tests(
+    builder: &mut Builder,
+    shapes: &[(u32, &ObjectShape)],
+    named: &mut Names,
+) -> Result<NameTests, Error> {
+    let mut tests: NameTests = FxHashMap::default();
+    for (_, o) in shapes {
+        let witnesses = o.some.iter().filter_map(|w| match &w.scope {
+            Scope::Failing(s) => Some(vec![*s]),
+            _ => None,
+        });
+        for names in std::iter::once(o.names.clone()).chain(witnesses) {
+            if names.is_empty() || tests.contains_key(&names) {
+                continue;
+            }
+            let conj = builder.normaliser.intern(&names);
+            let shapes = builder.normaliser.shapes_of(conj, Kind::String)?;
+            let alternatives = shapes.iter().filter_map(|s| match s {
+                Shape::String(s) => Some(s.clone()),
                 _ => None,
             });
-            for names in std::iter::once(o.names.clone()).chain(witnesses) {
-                if names.is_empty() || tests.contains_key(&names) {
-                    continue;
-                }
-                let conj = self.normaliser.intern(&names);
-                let shapes = self.normaliser.shapes_of(conj, Kind::String)?;
-                let alternatives = shapes.iter().filter_map(|s| match s {
-                    Shape::String(s) => Some(s.clone()),
-                    _ => None,
-                });
-                let alternatives: Vec<StringShape> = alternatives.collect();
-                for s in &alternatives {
-                    let texts = s.allowed.iter().flatten().chain(&s.excluded);
-                    texts.for_each(|text| named.add(text));
-                }
-                tests.insert(names, alternatives);
+            let alternatives: Vec<StringShape> = alternatives.collect();
+            for s in &alternatives {
+                let texts = s.allowed.iter().flatten().chain(&s.excluded);
+                texts.for_each(|text| named.add(text));
             }
-        }
-        Ok(tests)
-    }
-
-    /// Adds the names that alternatives and their rules mention.
-    fn mentioned(&self, shapes: &[(u32, &ObjectShape)], rules: &Rules<'_>, named: &mut Names) {
-        let mut met: FxHashSet<MembersAt> = FxHashSet::default();
-        // Names of other alternatives may be told apart by `Unevaluated` alone.
-        for at in rules.atoms(shapes) {
-            if met.insert(at) {
-                let names = self.normaliser.names_of(at);
-                names.for_each(|name| named.add(name));
-            }
-        }
-        let of_rules = rules.list().iter().filter_map(|rule| rule.name());
-        of_rules.for_each(|name| named.add(name));
-        for (_, o) in shapes {
-            let listed = o.required.iter().chain(&o.forbidden);
-            let implied = o.implies.iter();
-            let implied = implied.flat_map(|(name, needed)| std::iter::once(name).chain(needed));
-            listed.chain(implied).for_each(|name| named.add(name));
-            let kept = self.normaliser.names_of_conditions(o);
-            kept.iter().for_each(|name| named.add(name));
+            tests.insert(names, alternatives);
         }
     }
+    Ok(tests)
+}
 
-    /// What the member of each declared name must be.
-    fn declared_members(
-        &mut self,
-        all: &Alternatives<'_>,
-        kept: &mut [Option<Kept>],
-    ) -> Result<Vec<Member>, Error> {
-        let Alternatives { shapes, rules, .. } = all;
-        let order = all.names.order();
-        // Of each name every rule is asked, and of each alternative its own.
-        let of_shapes = shapes.iter().map(|(_, o)| 1 + o.rules.len()).sum::<usize>();
-        let asked = rules.list().len() + of_shapes;
-        self.normaliser
-            .spend_many(all.at, order.len().saturating_mul(shapes.len()) / 4)?;
-        self.normaliser
-            .work(all.at, order.len().saturating_mul(asked) / 2)?;
-        let mut declared = Vec::with_capacity(order.len());
-        let patterns = self.normaliser.patterns_asked(rules, shapes);
-        self.normaliser
-            .work(all.at, 8 * order.len().saturating_mul(patterns.len()))?;
-        let of_rules = rules.properties(&all.properties);
-        let mut matched: Vec<PatternId> = Vec::new();
-        let mut said = Said::default();
-        let mut wanted: Wanted = Vec::with_capacity(shapes.len());
-        for (number, name) in (0..).zip(order) {
-            wanted.clear();
-            matched.clear();
-            let patterns = patterns.iter().copied();
-            matched.extend(patterns.filter(|id| self.normaliser.name_matches(*id, name)));
-            let matches = |id: PatternId| matched.binary_search(&id).is_ok();
-            let value_of = |rule: usize| of_rules[rule]?.value(number);
-            let normaliser = &self.normaliser;
-            normaliser.ask(rules, Some(name), &matches, value_of, &mut said);
-            for (t, (_, o)) in shapes.iter().enumerate() {
-                if all.numbers[t].forbidden.binary_search(&number).is_ok()
-                    || !self.normaliser.name_satisfies(&o.names, name)?
+/// Adds the names that alternatives and their rules mention.
+fn mentioned(
+    builder: &Builder,
+    shapes: &[(u32, &ObjectShape)],
+    rules: &Rules<'_>,
+    named: &mut Names,
+) {
+    let mut met: FxHashSet<MembersAt> = FxHashSet::default();
+    // Names of other alternatives may be told apart by `Unevaluated` alone.
+    for at in rules.atoms(shapes) {
+        if met.insert(at) {
+            let names = builder.normaliser.names_of(at);
+            names.for_each(|name| named.add(name));
+        }
+    }
+    let of_rules = rules.list().iter().filter_map(|rule| rule.name());
+    of_rules.for_each(|name| named.add(name));
+    for (_, o) in shapes {
+        let listed = o.required.iter().chain(&o.forbidden);
+        let implied = o.implies.iter();
+        let implied = implied.flat_map(|(name, needed)| std::iter::once(name).chain(needed));
+        listed.chain(implied).for_each(|name| named.add(name));
+        let kept = builder.normaliser.names_of_conditions(o);
+        kept.iter().for_each(|name| named.add(name));
+    }
+}
+
+/// What the member of each declared name must be.
+fn declared_members(
+    builder: &mut Builder,
+    all: &Alternatives<'_>,
+    kept: &mut [Option<Kept>],
+) -> Result<Vec<Member>, Error> {
+    let Alternatives { shapes, rules, .. } = all;
+    let order = all.names.order();
+    // Of each name every rule is asked, and of each alternative its own.
+    let of_shapes = shapes.iter().map(|(_, o)| 1 + o.rules.len()).sum::<usize>();
+    let asked = rules.list().len() + of_shapes;
+    builder
+        .normaliser
+        .spend_many(all.at, order.len().saturating_mul(shapes.len()) / 4)?;
+    builder
+        .normaliser
+        .work(all.at, order.len().saturating_mul(asked) / 2)?;
+    let mut declared = Vec::with_capacity(order.len());
+    let patterns = builder.normaliser.patterns_asked(rules, shapes);
+    builder
+        .normaliser
+        .work(all.at, 8 * order.len().saturating_mul(patterns.len()))?;
+    let of_rules = rules.properties(&all.properties);
+    let mut matched: Vec<PatternId> = Vec::new();
+    let mut said = Said::default();
+    let mut wanted: Wanted = Vec::with_capacity(shapes.len());
+    for (number, name) in (0..).zip(order) {
+        wanted.clear();
+        matched.clear();
+        let patterns = patterns.iter().copied();
+        matched.extend(patterns.filter(|id| builder.normaliser.name_matches(*id, name)));
+        let matches = |id: PatternId| matched.binary_search(&id).is_ok();
+        let value_of = |rule: usize| of_rules[rule]?.value(number);
+        let normaliser = &builder.normaliser;
+        normaliser.ask(rules, Some(name), &matches, value_of, &mut said);
+        for (t, (_, o)) in shapes.iter().enumerate() {
+            if all.numbers[t].forbidden.binary_search(&number).is_ok()
+                || !builder.normaliser.name_satisfies(&o.names, name)?
+            {
+                continue;
+            }
+            let conj = builder.normaliser.conj_said(rules, t, &mut said);
+            if conj == NONE {
+                continue;
+            }
+            if let Some(kept) = &mut kept[t]
+                && kept.asks(number)
+            {
+                let kinds = conditions::kinds_of_values(builder, kept, number, conj)?;
+                let choices = (1..).zip(kinds);
+                wanted.extend(choices.map(|(take, kind)| (t as u32, kind.conj, take)));
+                continue;
+            }
+            let mut failing: Vec<Signed> = Vec::new();
+            for w in &o.some {
+                if let Scope::Failing(s) = &w.scope
+                    && !builder.normaliser.name_satisfies(&[*s], name)?
                 {
-                    continue;
+                    failing.push(*s);
                 }
-                let conj = self.normaliser.conj_said(rules, t, &mut said);
-                if conj == NONE {
-                    continue;
-                }
-                if let Some(kept) = &mut kept[t]
-                    && kept.asks(number)
-                {
-                    let kinds = self.kinds_of_values(kept, number, conj)?;
-                    let choices = (1..).zip(kinds);
-                    wanted.extend(choices.map(|(take, kind)| (t as u32, kind.conj, take)));
-                    continue;
-                }
-                let mut failing: Vec<Signed> = Vec::new();
-                for w in &o.some {
-                    if let Scope::Failing(s) = &w.scope
-                        && !self.normaliser.name_satisfies(&[*s], name)?
-                    {
-                        failing.push(*s);
-                    }
-                }
-                let asked = demands::Asked {
-                    name: Some(name),
-                    declared: &|at| all.properties.get(&at)?.value(number),
-                    matches: &matches,
-                    holds: &|s| !failing.contains(&s),
-                };
-                self.choices(t as u32, o, conj, &asked, &mut wanted);
             }
-            declared.push(self.member(&wanted)?);
-        }
-        Ok(declared)
-    }
-
-    /// The threads, each with the places of names in its order.
-    fn object_threads(
-        &mut self,
-        all: &Alternatives<'_>,
-        orders: &[GoalOrder],
-        (kept, declared): (&[Option<Kept>], &[Member]),
-    ) -> Result<Vec<ObjectThread>, Error> {
-        let mut facts = declared.len() as u32;
-        let any_order = self.options().property_order == PropertyOrder::Any;
-        let names = &all.names;
-        let mut threads = Vec::with_capacity(all.shapes.len());
-        for (t, ((goal, o), own)) in all.shapes.iter().zip(&all.numbers).enumerate() {
-            let order = &orders[*goal as usize];
-            let ranks = match kept[t] {
-                _ if any_order => vec![LOOSE; names.order().len()],
-                None => ranks(o, own, order, names, &all.properties),
-                // Of one order for all alternatives that were not told apart.
-                Some(_) if self.normaliser.all_members(o).is_some() => order.of_all(names),
-                Some(_) => vec![LOOSE; names.order().len()],
+            let asked = demands::Asked {
+                name: Some(name),
+                declared: &|at| all.properties.get(&at)?.value(number),
+                matches: &matches,
+                holds: &|s| !failing.contains(&s),
             };
-            let required = own.required.iter();
-            let required = required.map(|n| (ranks[*n as usize], *n));
-            let mut required: Vec<(u32, u32)> = required.collect();
-            required.sort_unstable();
-            let implies = o.implies.iter().filter_map(|(n, needed)| {
-                let list = needed.iter().filter_map(|n| names.number(n));
-                Some((names.number(n)?, list.collect()))
-            });
-            let mut implies: Vec<(u32, Box<[u32]>)> = implies.collect();
-            implies.sort_unstable();
-            if o.some.len() > MOST_WITNESSES {
-                let why = "more than eight members have to be found in one object";
-                return Err(self.normaliser.refusal(o.some[0].at, why));
-            }
-            let decisions = match &kept[t] {
-                Some(kept) => {
-                    let thread = (t as u32, kept);
-                    let made = self.decisions(all.at, thread, &own.required, declared, facts)?;
-                    facts = made.facts_end(facts);
-                    Some(Box::new(made))
-                }
-                None => None,
-            };
-            let plain = thread(o);
-            threads.push(ObjectThread {
-                goal: *goal,
-                by_number: are_numbers(&ranks),
-                ranks: ranks.into(),
-                simple: plain.simple
-                    && implies.is_empty()
-                    && o.some.is_empty()
-                    && decisions.is_none(),
-                decisions,
-                required: required.into(),
-                implies: implies.into(),
-                witnesses: (1u32 << o.some.len()) - 1,
-                ..plain
-            });
+            choices(builder, t as u32, o, conj, &asked, &mut wanted);
         }
-        Ok(threads)
+        declared.push(builder.member(&wanted)?);
     }
+    Ok(declared)
+}
 
-    /// What a member may be for a thread: plainly, or as a witness too.
-    pub(super) fn choices(
-        &mut self,
-        thread: u32,
-        o: &ObjectShape,
-        conj: ConjId,
-        asked: &demands::Asked<'_>,
-        out: &mut Wanted,
-    ) {
-        if conj == NONE {
-            return;
+/// The threads, each with the places of names in its order.
+fn object_threads(
+    builder: &mut Builder,
+    all: &Alternatives<'_>,
+    orders: &[GoalOrder],
+    (kept, declared): (&[Option<Kept>], &[Member]),
+) -> Result<Vec<ObjectThread>, Error> {
+    let mut facts = declared.len() as u32;
+    let any_order = builder.options().property_order == PropertyOrder::Any;
+    let names = &all.names;
+    let mut threads = Vec::with_capacity(all.shapes.len());
+    for (t, ((goal, o), own)) in all.shapes.iter().zip(&all.numbers).enumerate() {
+        let order = &orders[*goal as usize];
+        let ranks = match kept[t] {
+            _ if any_order => vec![LOOSE; names.order().len()],
+            None => ranks(o, own, order, names, &all.properties),
+            // Of one order for all alternatives that were not told apart.
+            Some(_) if builder.normaliser.all_members(o).is_some() => order.of_all(names),
+            Some(_) => vec![LOOSE; names.order().len()],
+        };
+        let required = own.required.iter();
+        let required = required.map(|n| (ranks[*n as usize], *n));
+        let mut required: Vec<(u32, u32)> = required.collect();
+        required.sort_unstable();
+        let implies = o.implies.iter().filter_map(|(n, needed)| {
+            let list = needed.iter().filter_map(|n| names.number(n));
+            Some((names.number(n)?, list.collect()))
+        });
+        let mut implies: Vec<(u32, Box<[u32]>)> = implies.collect();
+        implies.sort_unstable();
+        if o.some.len() > MOST_WITNESSES {
+            let why = "more than eight members have to be found in one object";
+            return Err(builder.normaliser.refusal(o.some[0].at, why));
         }
-        out.push((thread, conj, 0));
-        if o.some.is_empty() {
-            return;
-        }
-        // Those behind the first eight are refused.
-        let mut in_scope = [0; MOST_WITNESSES];
-        let mut count = 0;
-        for (i, witness) in o.some.iter().enumerate() {
-            if count < in_scope.len() && self.normaliser.in_scope(&witness.scope, asked) {
-                in_scope[count] = i;
-                count += 1;
+        let decisions = match &kept[t] {
+            Some(kept) => {
+                let thread = (t as u32, kept);
+                let made =
+                    conditions::decisions(builder, all.at, thread, &own.required, declared, facts)?;
+                facts = made.facts_end(facts);
+                Some(Box::new(made))
             }
+            None => None,
+        };
+        let plain = thread(o);
+        threads.push(ObjectThread {
+            goal: *goal,
+            by_number: are_numbers(&ranks),
+            ranks: ranks.into(),
+            simple: plain.simple && implies.is_empty() && o.some.is_empty() && decisions.is_none(),
+            decisions,
+            required: required.into(),
+            implies: implies.into(),
+            witnesses: (1u32 << o.some.len()) - 1,
+            ..plain
+        });
+    }
+    Ok(threads)
+}
+
+/// What a member may be for a thread: plainly, or as a witness too.
+pub(super) fn choices(
+    builder: &mut Builder,
+    thread: u32,
+    o: &ObjectShape,
+    conj: ConjId,
+    asked: &demands::Asked<'_>,
+    out: &mut Wanted,
+) {
+    if conj == NONE {
+        return;
+    }
+    out.push((thread, conj, 0));
+    if o.some.is_empty() {
+        return;
+    }
+    // Those behind the first eight are refused.
+    let mut in_scope = [0; MOST_WITNESSES];
+    let mut count = 0;
+    for (i, witness) in o.some.iter().enumerate() {
+        if count < in_scope.len() && builder.normaliser.in_scope(&witness.scope, asked) {
+            in_scope[count] = i;
+            count += 1;
         }
-        let mut parts = std::mem::take(&mut self.normaliser.parts);
-        for subset in 1..1u32 << count {
-            parts.clear();
-            parts.extend_from_slice(self.normaliser.conj(conj));
-            let mut take = 0;
-            for (bit, i) in in_scope[..count].iter().enumerate() {
-                if subset & (1 << bit) != 0 {
-                    parts.push(o.some[*i].value);
-                    take |= 1 << *i;
-                }
-            }
-            let conj = self.normaliser.intern(&parts);
-            out.push((thread, conj, take));
-        }
+    }
+    let mut parts = std::mem::take(&mut builder.normaliser.parts);
+    for subset in 1..1u32 << count {
         parts.clear();
-        self.normaliser.parts = parts;
+        parts.extend_from_slice(builder.normaliser.conj(conj));
+        let mut take = 0;
+        for (bit, i) in in_scope[..count].iter().enumerate() {
+            if subset & (1 << bit) != 0 {
+                parts.push(o.some[*i].value);
+                take |= 1 << *i;
+            }
+        }
+        let conj = builder.normaliser.intern(&parts);
+        out.push((thread, conj, take));
     }
+    parts.clear();
+    builder.normaliser.parts = parts;
 }
 
 /// The names that are remembered, as bits: those that a thread lets come at any time, and

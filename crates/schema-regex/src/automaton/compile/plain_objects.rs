@@ -25,214 +25,220 @@ const MAX_REQUIRED: usize = 16;
 /// The most references in a row that are followed.
 const MAX_REFERENCES: usize = 8;
 
-impl Builder {
-    /// The machine of one alternative of one goal, if it is that plain.
-    pub(super) fn plain_object(
-        &mut self,
-        goal: ConjId,
-        o: &ObjectShape,
-    ) -> Result<Option<ObjectMachine>, Error> {
-        if o.rules.is_empty() && o.required.is_empty() && is_plain(o) {
-            return self.any_members(o).map(Some);
-        }
-        let Some((node, atom, further)) = self.says_everything(goal, o) else {
-            return Ok(None);
-        };
-        let members = self.normaliser.members(node, atom);
-        let list = members.names.list();
-        // Behind the properties come the names that are only required.
-        let Some(more) = self.required_in_order(node, |n| !members.names.has(n)) else {
-            return Ok(None);
-        };
-        let count = list.len() + more.len();
-        let mut words: Vec<Word> = Vec::with_capacity(count);
-        let sorted = members.names.sorted().iter();
-        words.extend(sorted.map(|at| word(&list[*at as usize].0, *at)));
-        if !more.is_empty() {
-            let more = (list.len() as u32..).zip(&more);
-            words.extend(more.map(|(number, name)| word(name, number)));
-            words.sort_unstable_by(|a, b| a.text.cmp(&b.text));
-        }
-        let number = |name: &Name| match members.names.place(name) {
-            Some(place) => Some(place as u32),
-            None => {
-                let place = more.iter().position(|n| n == name);
-                place.map(|place| (list.len() + place) as u32)
-            }
-        };
-        let mut required: Vec<(u32, u32)> = Vec::with_capacity(o.required.len());
-        required.extend(o.required.iter().filter_map(number).map(|n| (n, n)));
-        required.sort_unstable();
-        let any_order = self.options().property_order == PropertyOrder::Any;
-        self.normaliser.spend_many(node, count)?;
-        let mut declared = Vec::with_capacity(count);
-        for place in 0..count {
-            let list = self.normaliser.members(node, atom).names.list();
-            let value = list.get(place).map_or(further, |(_, node)| *node);
-            declared.push(self.plain_member(value)?);
-        }
-        let member = self.plain_member(further)?;
-        let classes = match member.options.is_empty() {
-            true => Vec::new(),
-            false => vec![ExtraClass {
-                member,
-                count: None,
-            }],
-        };
-        let mut tracked: Few<u32> = std::iter::repeat_n(0, count.div_ceil(32)).collect();
-        let mut ranks: Vec<u32> = (0..count as u32).collect();
-        if any_order {
-            ranks.fill(LOOSE);
-            for r in &mut required {
-                r.0 = LOOSE;
-            }
-            for (n, member) in declared.iter().enumerate() {
-                if !member.options.is_empty() {
-                    tracked[n / 32] |= 1 << (n % 32);
-                }
-            }
-        }
-        let thread = ObjectThread {
-            ranks: ranks.into(),
-            required: required.into(),
-            // Without names both are true.
-            by_number: !any_order || count == 0,
-            ..thread(o)
-        };
-        Ok(Some(ObjectMachine {
-            threads: Box::new([thread]),
-            names: Words::new(words, 1),
-            declared: declared.into(),
-            ordered: !any_order && count > 0,
-            classes: classes.into(),
-            keys: None,
-            tracked,
-            cap: cap(o),
-            heads: OnceLock::new(),
-        }))
+/// The machine of one alternative of one goal, if it is that plain.
+pub(super) fn plain_object(
+    builder: &mut Builder,
+    goal: ConjId,
+    o: &ObjectShape,
+) -> Result<Option<ObjectMachine>, Error> {
+    if o.rules.is_empty() && o.required.is_empty() && is_plain(o) {
+        return any_members(builder, o).map(Some);
     }
-
-    /// The machine of an alternative that admits any members.
-    fn any_members(&mut self, o: &ObjectShape) -> Result<ObjectMachine, Error> {
-        let class = ExtraClass {
-            member: self.plain_member(ALWAYS)?,
+    let Some((node, atom, further)) = says_everything(builder, goal, o) else {
+        return Ok(None);
+    };
+    let members = builder.normaliser.members(node, atom);
+    let list = members.names.list();
+    // Behind the properties come the names that are only required.
+    let Some(more) = required_in_order(builder, node, |n| !members.names.has(n)) else {
+        return Ok(None);
+    };
+    let count = list.len() + more.len();
+    let mut words: Vec<Word> = Vec::with_capacity(count);
+    let sorted = members.names.sorted().iter();
+    words.extend(sorted.map(|at| word(&list[*at as usize].0, *at)));
+    if !more.is_empty() {
+        let more = (list.len() as u32..).zip(&more);
+        words.extend(more.map(|(number, name)| word(name, number)));
+        words.sort_unstable_by(|a, b| a.text.cmp(&b.text));
+    }
+    let number = |name: &Name| match members.names.place(name) {
+        Some(place) => Some(place as u32),
+        None => {
+            let place = more.iter().position(|n| n == name);
+            place.map(|place| (list.len() + place) as u32)
+        }
+    };
+    let mut required: Vec<(u32, u32)> = Vec::with_capacity(o.required.len());
+    required.extend(o.required.iter().filter_map(number).map(|n| (n, n)));
+    required.sort_unstable();
+    let any_order = builder.options().property_order == PropertyOrder::Any;
+    builder.normaliser.spend_many(node, count)?;
+    let mut declared = Vec::with_capacity(count);
+    for place in 0..count {
+        let list = builder.normaliser.members(node, atom).names.list();
+        let value = list.get(place).map_or(further, |(_, node)| *node);
+        declared.push(plain_member(builder, value)?);
+    }
+    let member = plain_member(builder, further)?;
+    let classes = match member.options.is_empty() {
+        true => Vec::new(),
+        false => vec![ExtraClass {
+            member,
             count: None,
-        };
-        Ok(ObjectMachine {
-            threads: Box::new([thread(o)]),
-            names: Words::default(),
-            declared: Box::default(),
-            ordered: false,
-            classes: Box::new([class]),
-            keys: None,
-            tracked: Few::default(),
-            cap: cap(o),
-            heads: OnceLock::new(),
-        })
-    }
-
-    /// The location of the members, and that of further ones, where a goal is one
-    /// location that leads nowhere else and has no patterns.
-    fn says_everything(&self, goal: ConjId, o: &ObjectShape) -> Option<(NodeId, u16, NodeId)> {
-        let &[
-            Signed {
-                node,
-                positive: true,
-            },
-        ] = self.normaliser.conj(goal)
-        else {
-            return None;
-        };
-        let (node, atoms) = self.behind_references(node)?;
-        let leads_nowhere = |kind: &AtomKind| {
-            !matches!(
-                kind,
-                AtomKind::AllOf(_)
-                    | AtomKind::AnyOf(_)
-                    | AtomKind::OneOf(_)
-                    | AtomKind::Not(_)
-                    | AtomKind::If { .. }
-                    | AtomKind::Ref(_)
-                    | AtomKind::DependentRequired(_)
-                    | AtomKind::DependentSchemas(_)
-            )
-        };
-        if !is_plain(o) || !atoms.iter().all(|atom| leads_nowhere(&atom.kind)) {
-            return None;
+        }],
+    };
+    let mut tracked: Few<u32> = std::iter::repeat_n(0, count.div_ceil(32)).collect();
+    let mut ranks: Vec<u32> = (0..count as u32).collect();
+    if any_order {
+        ranks.fill(LOOSE);
+        for r in &mut required {
+            r.0 = LOOSE;
         }
-        let [
-            MemberRule::Members {
-                node: at,
-                atom,
-                closed,
-            },
-        ] = o.rules[..]
-        else {
-            return None;
-        };
-        let members = self.normaliser.members(at, atom);
-        let further = if closed { NEVER } else { members.additional };
-        (at == node && members.patterns.is_empty()).then_some((node, atom, further))
-    }
-
-    /// The location to which one leads that says nothing itself, and its atoms.
-    fn behind_references(&self, mut node: NodeId) -> Option<(NodeId, &[Atom])> {
-        for _ in 0..MAX_REFERENCES {
-            let Body::Atoms(atoms) = &self.normaliser.schema.node(node).body else {
-                return None;
-            };
-            match &atoms[..] {
-                [
-                    Atom {
-                        kind: AtomKind::Ref(to),
-                        ..
-                    },
-                ] => node = *to,
-                atoms => return Some((node, atoms)),
+        for (n, member) in declared.iter().enumerate() {
+            if !member.options.is_empty() {
+                tracked[n / 32] |= 1 << (n % 32);
             }
         }
-        None
     }
+    let thread = ObjectThread {
+        ranks: ranks.into(),
+        required: required.into(),
+        // Without names both are true.
+        by_number: !any_order || count == 0,
+        ..thread(o)
+    };
+    Ok(Some(ObjectMachine {
+        threads: Box::new([thread]),
+        names: Words::new(words, 1),
+        declared: declared.into(),
+        ordered: !any_order && count > 0,
+        classes: classes.into(),
+        keys: None,
+        tracked,
+        cap: cap(o),
+        heads: OnceLock::new(),
+    }))
+}
 
-    /// Some of the names that a location requires, each once, in the order of the
-    /// schema; `None` where they are many.
-    fn required_in_order(&self, node: NodeId, wanted: impl Fn(&str) -> bool) -> Option<Vec<Name>> {
-        let mut out: Vec<Name> = Vec::new();
-        for atom in self.normaliser.schema.atoms(node) {
-            if let AtomKind::Required(names) = &atom.kind {
-                for name in names.iter().filter(|n| wanted(n)) {
-                    if out.contains(name) {
-                        continue;
-                    }
-                    if out.len() == MAX_REQUIRED {
-                        return None;
-                    }
-                    out.push(Arc::clone(name));
+/// The machine of an alternative that admits any members.
+fn any_members(builder: &mut Builder, o: &ObjectShape) -> Result<ObjectMachine, Error> {
+    let class = ExtraClass {
+        member: plain_member(builder, ALWAYS)?,
+        count: None,
+    };
+    Ok(ObjectMachine {
+        threads: Box::new([thread(o)]),
+        names: Words::default(),
+        declared: Box::default(),
+        ordered: false,
+        classes: Box::new([class]),
+        keys: None,
+        tracked: Few::default(),
+        cap: cap(o),
+        heads: OnceLock::new(),
+    })
+}
+
+/// The location of the members, and that of further ones, where a goal is one
+/// location that leads nowhere else and has no patterns.
+fn says_everything(
+    builder: &Builder,
+    goal: ConjId,
+    o: &ObjectShape,
+) -> Option<(NodeId, u16, NodeId)> {
+    let &[
+        Signed {
+            node,
+            positive: true,
+        },
+    ] = builder.normaliser.conj(goal)
+    else {
+        return None;
+    };
+    let (node, atoms) = behind_references(builder, node)?;
+    let leads_nowhere = |kind: &AtomKind| {
+        !matches!(
+            kind,
+            AtomKind::AllOf(_)
+                | AtomKind::AnyOf(_)
+                | AtomKind::OneOf(_)
+                | AtomKind::Not(_)
+                | AtomKind::If { .. }
+                | AtomKind::Ref(_)
+                | AtomKind::DependentRequired(_)
+                | AtomKind::DependentSchemas(_)
+        )
+    };
+    if !is_plain(o) || !atoms.iter().all(|atom| leads_nowhere(&atom.kind)) {
+        return None;
+    }
+    let [
+        MemberRule::Members {
+            node: at,
+            atom,
+            closed,
+        },
+    ] = o.rules[..]
+    else {
+        return None;
+    };
+    let members = builder.normaliser.members(at, atom);
+    let further = if closed { NEVER } else { members.additional };
+    (at == node && members.patterns.is_empty()).then_some((node, atom, further))
+}
+
+/// The location to which one leads that says nothing itself, and its atoms.
+fn behind_references(builder: &Builder, mut node: NodeId) -> Option<(NodeId, &[Atom])> {
+    for _ in 0..MAX_REFERENCES {
+        let Body::Atoms(atoms) = &builder.normaliser.schema.node(node).body else {
+            return None;
+        };
+        match &atoms[..] {
+            [
+                Atom {
+                    kind: AtomKind::Ref(to),
+                    ..
+                },
+            ] => node = *to,
+            atoms => return Some((node, atoms)),
+        }
+    }
+    None
+}
+
+/// Some of the names that a location requires, each once, in the order of the
+/// schema; `None` where they are many.
+fn required_in_order(
+    builder: &Builder,
+    node: NodeId,
+    wanted: impl Fn(&str) -> bool,
+) -> Option<Vec<Name>> {
+    let mut out: Vec<Name> = Vec::new();
+    for atom in builder.normaliser.schema.atoms(node) {
+        if let AtomKind::Required(names) = &atom.kind {
+            for name in names.iter().filter(|n| wanted(n)) {
+                if out.contains(name) {
+                    continue;
                 }
+                if out.len() == MAX_REQUIRED {
+                    return None;
+                }
+                out.push(Arc::clone(name));
             }
         }
-        Some(out)
     }
+    Some(out)
+}
 
-    /// The member of the only thread that has to satisfy one location.
-    fn plain_member(&mut self, node: NodeId) -> Result<Member, Error> {
-        let conj = self.normaliser.intern(&[Signed::yes(node)]);
-        if conj == NONE {
-            return Ok(Member {
-                node: u32::MAX,
-                options: Choices::default(),
-            });
-        }
-        let choice = Choice {
-            thread: 0,
-            goal: 0,
-            take: 0,
-        };
-        Ok(Member {
-            node: self.node(&[conj])?,
-            options: Choices::one(choice),
-        })
+/// The member of the only thread that has to satisfy one location.
+fn plain_member(builder: &mut Builder, node: NodeId) -> Result<Member, Error> {
+    let conj = builder.normaliser.intern(&[Signed::yes(node)]);
+    if conj == NONE {
+        return Ok(Member {
+            node: u32::MAX,
+            options: Choices::default(),
+        });
     }
+    let choice = Choice {
+        thread: 0,
+        goal: 0,
+        take: 0,
+    };
+    Ok(Member {
+        node: builder.node(&[conj])?,
+        options: Choices::one(choice),
+    })
 }
 
 /// Whether nothing is said of names but which there are and which must be.

@@ -23,87 +23,85 @@ pub(crate) struct Leaves {
     pub(super) places: Option<Vec<u32>>,
 }
 
-impl Builder {
-    /// Unites automata where they are many; refuses those that are too many after that.
-    pub(super) fn united(
-        &self,
-        leaves: Vec<Leaf>,
-        dfas: Vec<Arc<CharDfa>>,
-        at: Option<(NodeId, &'static str)>,
-    ) -> Result<Leaves, Error> {
-        if dfas.len() < MANY {
-            return Ok(Leaves {
-                leaves,
-                dfas,
-                places: None,
-            });
-        }
-        let is_plain = |leaf: &Leaf| {
-            !leaf.listed
-                && leaf.lengths.is_none()
-                && !leaf.excludes
-                && leaf.min == 0
-                && leaf.max.is_none()
-        };
-        let mut goals: Vec<(u32, Vec<u32>)> = Vec::new();
-        for leaf in &leaves {
-            let Some(dfa) = leaf.dfa.filter(|_| is_plain(leaf)) else {
-                continue;
-            };
-            match goals.iter_mut().find(|(goal, _)| *goal == leaf.goal) {
-                Some((_, list)) => list.push(dfa),
-                None => goals.push((leaf.goal, vec![dfa])),
-            }
-        }
-        let limit = self.normaliser.limit();
-        let mut made: Vec<(u32, Arc<CharDfa>)> = Vec::new();
-        for (goal, mut list) in goals {
-            list.sort_unstable();
-            list.dedup();
-            if list.len() < 2 {
-                continue;
-            }
-            let parts: Vec<&CharDfa> = list.iter().map(|i| &*dfas[*i as usize]).collect();
-            // Where the union is too large its parts stay beside each other.
-            if let Ok(union) = CharDfa::union(&parts, limit) {
-                made.push((goal, Arc::new(union)));
-            }
-        }
-        let mut out = Leaves {
-            leaves: Vec::with_capacity(leaves.len()),
-            dfas: Vec::new(),
-            places: Some(Vec::with_capacity(leaves.len())),
-        };
-        let mut met: Vec<u32> = Vec::new();
-        for (place, mut leaf) in (0..).zip(leaves) {
-            if let Some(dfa) = leaf.dfa {
-                let union = made
-                    .iter()
-                    .find(|(goal, _)| *goal == leaf.goal && is_plain(&leaf));
-                let dfa = match union {
-                    Some(_) if met.contains(&leaf.goal) => continue,
-                    Some((goal, union)) => {
-                        met.push(*goal);
-                        union
-                    }
-                    None => &dfas[dfa as usize],
-                };
-                leaf.dfa = Some(number_in(&mut out.dfas, Arc::clone(dfa)));
-            }
-            out.leaves.push(leaf);
-            if let Some(places) = &mut out.places {
-                places.push(place);
-            }
-        }
-        if out.dfas.len() > MOST {
-            let at = at.unwrap_or((crate::ir::ROOT, "pattern"));
-            return Err(self.normaliser.refusal(
-                at,
-                &format!(
-                    "more than {MOST} expressions are read side by side, and together they take too many states; use fewer alternatives or raise Options::max_automaton_states"
-                ),
-            ));
-        }
-        Ok(out)
+/// Unites automata where they are many; refuses those that are too many after that.
+pub(super) fn united(
+    builder: &Builder,
+    leaves: Vec<Leaf>,
+    dfas: Vec<Arc<CharDfa>>,
+    at: Option<(NodeId, &'static str)>,
+) -> Result<Leaves, Error> {
+    if dfas.len() < MANY {
+        return Ok(Leaves {
+            leaves,
+            dfas,
+            places: None,
+        });
     }
+    let is_plain = |leaf: &Leaf| {
+        !leaf.listed
+            && leaf.lengths.is_none()
+            && !leaf.excludes
+            && leaf.min == 0
+            && leaf.max.is_none()
+    };
+    let mut goals: Vec<(u32, Vec<u32>)> = Vec::new();
+    for leaf in &leaves {
+        let Some(dfa) = leaf.dfa.filter(|_| is_plain(leaf)) else {
+            continue;
+        };
+        match goals.iter_mut().find(|(goal, _)| *goal == leaf.goal) {
+            Some((_, list)) => list.push(dfa),
+            None => goals.push((leaf.goal, vec![dfa])),
+        }
+    }
+    let limit = builder.normaliser.limit();
+    let mut made: Vec<(u32, Arc<CharDfa>)> = Vec::new();
+    for (goal, mut list) in goals {
+        list.sort_unstable();
+        list.dedup();
+        if list.len() < 2 {
+            continue;
+        }
+        let parts: Vec<&CharDfa> = list.iter().map(|i| &*dfas[*i as usize]).collect();
+        // Where the union is too large its parts stay beside each other.
+        if let Ok(union) = CharDfa::union(&parts, limit) {
+            made.push((goal, Arc::new(union)));
+        }
+    }
+    let mut out = Leaves {
+        leaves: Vec::with_capacity(leaves.len()),
+        dfas: Vec::new(),
+        places: Some(Vec::with_capacity(leaves.len())),
+    };
+    let mut met: Vec<u32> = Vec::new();
+    for (place, mut leaf) in (0..).zip(leaves) {
+        if let Some(dfa) = leaf.dfa {
+            let union = made
+                .iter()
+                .find(|(goal, _)| *goal == leaf.goal && is_plain(&leaf));
+            let dfa = match union {
+                Some(_) if met.contains(&leaf.goal) => continue,
+                Some((goal, union)) => {
+                    met.push(*goal);
+                    union
+                }
+                None => &dfas[dfa as usize],
+            };
+            leaf.dfa = Some(number_in(&mut out.dfas, Arc::clone(dfa)));
+        }
+        out.leaves.push(leaf);
+        if let Some(places) = &mut out.places {
+            places.push(place);
+        }
+    }
+    if out.dfas.len() > MOST {
+        let at = at.unwrap_or((crate::ir::ROOT, "pattern"));
+        return Err(builder.normaliser.refusal(
+            at,
+            &format!(
+                "more than {MOST} expressions are read side by side, and together they take too many states; use fewer alternatives or raise Options::max_automaton_states"
+            ),
+        ));
+    }
+    Ok(out)
 }

@@ -5,83 +5,75 @@ use crate::automaton::completion::finish::Finisher;
 use crate::automaton::machine::Machine;
 use crate::automaton::machine::node::Span;
 use crate::automaton::machine::sorted::TextSet;
-use crate::automaton::run::config::{Config, EMPTY_LIST, Gap, NO_TEXT, Str, Top};
+use crate::automaton::run::config::{Config, EMPTY_LIST, Gap, NO_TEXT, Str, Top, UNITS};
 use crate::automaton::run::equality::word_spelled;
-use crate::automaton::run::item_told_apart;
+use crate::automaton::run::found::ItemChoice;
 use crate::automaton::run::number_bytes;
 use crate::automaton::run::scratch::Scratch;
 use crate::automaton::run::step;
-use crate::automaton::run::step::UNITS;
 use crate::automaton::run::string_bytes::Partial;
 use crate::automaton::run::string_leaves::string_start;
 use crate::automaton::run::string_texts::{Enough, LeafAt, spelt_behind};
 use crate::automaton::run::unique_items;
-use crate::automaton::run::unique_items::ItemChoice;
 
-/// Begins a value that must differ from others with as much of another one as makes
-/// it another; `None` where that is not asked.
-pub(super) fn another_value(
-    machine: &Machine,
-    config: Config,
-    x: &mut Scratch,
-    out: &mut Vec<u8>,
-) -> Option<Config> {
-    let Top::Value { set, .. } = config.top else {
-        return None;
-    };
-    if config.stack == 0 || config.item == NO_TEXT {
-        return None;
-    }
-    let frame = x.frame(config.stack).frame;
-    let m = item_told_apart::unique_array(machine, &frame)?;
-    if frame.seen == 0 && !m.catalog.is_listed() {
-        return None;
-    }
-    let seen = x.seen(frame.seen).list.clone();
-    let choices = unique_items::item_choices(machine, config.stack, x);
-    let wanted = x.list(set);
-    let length = out.len();
-    let next = x.while_searching(|x| {
-        let mut found = None;
-        for choice in choices.all.iter().filter(|c| wanted.contains(&c.goal)) {
-            found = another_scalar(machine, &config, choice, &seen, x);
-            if found.is_some() {
-                break;
-            }
+impl Finisher<'_> {
+    /// Begins a value that must differ from others with as much of another one as makes
+    /// it another; `None` where that is not asked.
+    pub(super) fn another_value(&mut self, config: Config) -> Option<Config> {
+        let (machine, out) = (self.machine, &mut *self.out);
+        let x = &mut *self.x;
+        let Top::Value { set, .. } = config.top else {
+            return None;
+        };
+        if config.stack == 0 || config.item == NO_TEXT {
+            return None;
         }
-        let mut next = found.and_then(|text| Finisher::new(machine, x, out).feed(config, &text));
-        // An array below may bar what this one does not.
-        next = next.filter(|to| {
-            let threat = unique_items::threat_to(machine, to, x);
-            !threat.exists || unique_items::can_differ(machine, *to, threat, x)
+        let frame = x.frame(config.stack).frame;
+        let m = frame.unique_array(machine)?;
+        if frame.seen == 0 && !m.catalog.is_listed() {
+            return None;
+        }
+        let seen = x.seen(frame.seen).list.clone();
+        let choices = unique_items::item_choices(machine, config.stack, x);
+        let wanted = x.list(set);
+        let length = out.len();
+        let next = x.while_searching(|x| {
+            let mut found = None;
+            for choice in choices.all.iter().filter(|c| wanted.contains(&c.goal)) {
+                found = another_scalar(machine, &config, choice, &seen, x);
+                if found.is_some() {
+                    break;
+                }
+            }
+            let mut next =
+                found.and_then(|text| Finisher::new(machine, x, out).feed(config, &text));
+            // An array below may bar what this one does not.
+            next = next.filter(|to| {
+                let threat = unique_items::threat_to(machine, to, x);
+                !threat.exists || unique_items::can_differ(machine, *to, threat, x)
+            });
+            if next.is_none() {
+                out.truncate(length);
+                let threat = unique_items::threat_to(machine, &config, x);
+                let way = match threat.exists {
+                    true => unique_items::way_out(machine, config, threat, x),
+                    false => None,
+                };
+                next = way.and_then(|way| {
+                    out.extend(&way.text);
+                    // In front of what comes behind the item, and not behind that.
+                    let is_ended = matches!(way.config.top.gap(), Some(Gap::AfterItem));
+                    let (here, before) = (x.depth(way.config.stack), x.depth(config.stack));
+                    (here > before || (is_ended && here == before)).then_some(way.config)
+                });
+            }
+            next
         });
         if next.is_none() {
             out.truncate(length);
-            let threat = unique_items::threat_to(machine, &config, x);
-            let way = match threat.exists {
-                true => unique_items::way_out(machine, config, threat, x),
-                false => None,
-            };
-            next = way.and_then(|way| {
-                out.extend(&way.text);
-                // In front of what comes behind the item, and not behind that.
-                let is_ended = matches!(
-                    way.config.top,
-                    Top::Gap {
-                        gap: Gap::AfterItem,
-                        ..
-                    }
-                );
-                let (here, before) = (x.depth(way.config.stack), x.depth(config.stack));
-                (here > before || (is_ended && here == before)).then_some(way.config)
-            });
         }
         next
-    });
-    if next.is_none() {
-        out.truncate(length);
     }
-    next
 }
 
 /// A number, a unit or a string of a goal that is not barred.

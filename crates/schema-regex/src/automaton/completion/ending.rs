@@ -8,7 +8,7 @@ use crate::automaton::completion::finish::{self, Finisher};
 use crate::automaton::completion::growth::Sums;
 use crate::automaton::completion::lacking;
 use crate::automaton::machine::Machine;
-use crate::automaton::run::budget::Budget;
+use crate::automaton::run::allowance::Allowance;
 use crate::automaton::run::config::{Config, Gap, Top};
 use crate::automaton::run::scratch::{Noted, Scratch};
 use crate::automaton::run::string_bytes::Partial;
@@ -30,7 +30,7 @@ pub(crate) fn nearer(
     if has_unique_items(machine, config.stack, x) {
         return Nearer::Unknown;
     }
-    *x.budget() = Budget::new();
+    *x.allowance() = Allowance::new();
     let before = out.len();
     match Finisher::new(machine, x, out).finish_one(config) {
         Some(next) => {
@@ -72,7 +72,7 @@ pub(crate) fn is_in_text(machine: &Machine, cursor: Cursor, x: &mut Scratch) -> 
     }
     match x.config(cursor).top {
         Top::String { node, text, .. } => {
-            let machine = machine.node(node).string.as_ref();
+            let machine = machine.string(node);
             text.partial == Partial::None && machine.is_some_and(|m| m.free.is_some())
         }
         _ => false,
@@ -84,31 +84,17 @@ pub(crate) fn growth(machine: &Machine, cost: &dyn Fn(&[u8]) -> usize) -> Growth
 }
 
 /// Whether some array that is open has items that must differ.
-fn has_unique_items(machine: &Machine, mut stack: u32, x: &Scratch) -> bool {
-    while stack != 0 {
-        let top = x.peek(Noted::beside_masks(stack));
-        let array = machine.node(top.frame.node).array.as_ref();
-        if !top.frame.is_object && array.is_some_and(|m| m.unique) {
-            return true;
-        }
-        stack = top.below;
-    }
-    false
+fn has_unique_items(machine: &Machine, stack: u32, x: &Scratch) -> bool {
+    x.levels(stack).any(|level| level.frame.is_unique(machine))
 }
 
 /// Whether a piece ended with a name that is not declared: which one depends on those before.
 fn is_behind_further_name(machine: &Machine, config: &Config, x: &Scratch) -> bool {
-    if !matches!(
-        config.top,
-        Top::Gap {
-            gap: Gap::Colon,
-            ..
-        }
-    ) {
+    if !matches!(config.top.gap(), Some(Gap::Colon)) {
         return false;
     }
     let frame = x.peek(Noted::beside_masks(config.stack)).frame;
-    let object = machine.node(frame.node).object.as_ref();
+    let object = machine.object(frame.node);
     object.is_some_and(|m| frame.member as usize >= m.declared.len())
 }
 
@@ -131,13 +117,7 @@ fn begins(from: &Config, to: &Config, x: &Scratch) -> bool {
             gap: Gap::ArrayStart,
             ..
         } => {
-            let still_before = matches!(
-                to.top,
-                Top::Gap {
-                    gap: Gap::ArrayStart,
-                    ..
-                }
-            );
+            let still_before = matches!(to.top.gap(), Some(Gap::ArrayStart));
             let is_closed = x.depth(to.stack) < x.depth(from.stack);
             !still_before && !is_closed
         }

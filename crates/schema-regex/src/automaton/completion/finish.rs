@@ -2,20 +2,14 @@
 //! something has to be chosen, one thread is followed and what it lacks is
 //! written: scalars before containers, flat containers before tall ones.
 
-use crate::automaton::completion::another_value;
-use crate::automaton::completion::lacking;
-use crate::automaton::completion::shortest;
+use crate::automaton::completion::{lacking, shortest};
 use crate::automaton::machine::Machine;
 use crate::automaton::machine::node::EMPTY;
 use crate::automaton::machine::white_space::NO_SPACE;
-use crate::automaton::run::config::{Config, EMPTY_LIST, Gap, Top};
-use crate::automaton::run::number_bytes;
+use crate::automaton::run::config::{Config, EMPTY_LIST, Gap, Top, UNITS};
 use crate::automaton::run::scratch::{Noted, Scratch};
 use crate::automaton::run::step;
-use crate::automaton::run::step::UNITS;
-use crate::automaton::run::text_runs;
-use crate::automaton::run::unique_items;
-use crate::automaton::run::ways_on;
+use crate::automaton::run::{number_bytes, text_runs, unique_items, ways_on};
 use crate::normal::alternative::Kind;
 
 /// Writes the rest of a text that is admitted.
@@ -38,17 +32,17 @@ impl<'a> Finisher<'a> {
         let (mut detours, mut steps) = (0, 0u64);
         // The same text with all ways open, read as far as to the last detour.
         let (mut wide, mut read) = (first, start);
-        while self.out.len() - start <= most && !self.x.budget().is_spent() {
+        while self.out.len() - start <= most && !self.x.allowance().is_spent() {
             let length = self.out.len();
             if config.stack != 0 {
                 let seen = self.x.peek(Noted::beside_masks(config.stack)).frame.seen;
                 let count = self.x.seen(seen).list.len() as u64;
-                self.x.budget().search(count / AS_A_STATE);
+                self.x.allowance().search(count / AS_A_STATE);
             }
-            self.x.budget().set_room(most - (length - start));
+            self.x.allowance().set_room(most - (length - start));
             steps += 1;
             let state = u64::from(steps.is_multiple_of(STEPS_A_STATE));
-            self.x.budget().search(state);
+            self.x.allowance().search(state);
             if let Some(next) = self.finish_one(config) {
                 config = next;
                 continue;
@@ -58,7 +52,7 @@ impl<'a> Finisher<'a> {
             if has_ended(self.machine, &config, self.x) {
                 return true;
             }
-            if detours > MAX_DETOURS || self.x.budget().is_too_small() {
+            if detours > MAX_DETOURS || self.x.allowance().is_too_small() {
                 return false;
             }
             // The plain way is barred by items that must differ: another one,
@@ -86,7 +80,7 @@ impl<'a> Finisher<'a> {
 
     pub(super) fn feed(&mut self, config: Config, text: &[u8]) -> Option<Config> {
         let bytes = text.len() as u64;
-        self.x.budget().search(bytes / BYTES_AS_A_STATE);
+        self.x.allowance().search(bytes / BYTES_AS_A_STATE);
         let next = text_runs::read_on(self.machine, config, text, self.x).ok()?;
         self.out.extend_from_slice(text);
         Some(next)
@@ -189,7 +183,7 @@ impl<'a> Finisher<'a> {
                 // The first item: its goals are those of the array itself.
                 let top = self.x.frame(config.stack);
                 let choice = lacking::item_choice(self.machine, config.stack, self.x)?;
-                let m = self.machine.node(top.frame.node).array.as_ref()?;
+                let m = self.machine.array(top.frame.node)?;
                 let member = m.members.first()?;
                 let set = self.x.add_list(&[choice.goal]);
                 let item = Top::Value {
@@ -211,7 +205,7 @@ impl<'a> Finisher<'a> {
         let Top::Value { node, set, .. } = config.top else {
             return None;
         };
-        if let Some(next) = another_value::another_value(self.machine, config, self.x, self.out) {
+        if let Some(next) = self.another_value(config) {
             return Some(next);
         }
         let (head, next) = first_bytes(self.machine, node, set, self.x)

@@ -14,8 +14,9 @@ use fsm_index::Growth;
 
 use crate::automaton::machine::Machine;
 use crate::automaton::machine::decisions::FURTHER;
-use crate::automaton::machine::node::{ArrayMachine, Member, Node, NumberMachine, ObjectMachine};
-use crate::automaton::machine::node::{StringMachine, has_goal};
+use crate::automaton::machine::node::{
+    ArrayMachine, Member, Node, NumberMachine, ObjectMachine, StringMachine, has_goal,
+};
 use crate::language::char_dfa::{CharDfa, DEAD, distances};
 use crate::language::number_dfa::NumberDfa;
 

@@ -1,107 +1,13 @@
 //! What the first thread of a container still lacks, and the item or member that brings it
 //! nearer to its end.
 
-use crate::automaton::completion::finish::AS_A_STATE;
-use crate::automaton::completion::finish::Finisher;
 use crate::automaton::machine::Machine;
 use crate::automaton::machine::decisions::FURTHER;
-use crate::automaton::machine::live::{Live, has_bit};
-use crate::automaton::machine::live::{Thread, threads_in};
+use crate::automaton::machine::live::{Live, Thread, has_bit, threads_in};
 use crate::automaton::machine::node::{Choice, ObjectMachine};
 use crate::automaton::run::config::{Config, Frame, Top};
 use crate::automaton::run::member_names;
 use crate::automaton::run::scratch::Scratch;
-
-impl Finisher<'_> {
-    /// Writes a whole name that brings the first thread forward.
-    pub(super) fn name(&mut self, config: Config) -> Option<Config> {
-        let top = self.x.note(config.stack);
-        let frame = self.x.peek(top).frame;
-        let m = self.machine.node(frame.node).object.as_ref()?;
-        let names = m.declared.len() as u64;
-        self.x.budget().search(names / AS_A_STATE);
-        if !self.x.budget().may_search() {
-            return None;
-        }
-        let usable = member_names::usable(self.machine, top, self.x);
-        let is_usable = |n: u32| has_bit(&usable.names, n);
-        let threads = self.x.list(frame.threads);
-        let used = self.x.list(frame.used);
-        let is_used = |n: u32| has_bit(&used, n);
-        let first = nearest(m, &frame, &threads, &used)?;
-        let t = &m.threads[first.id as usize];
-        let offers = |n: u32| !m.declared[n as usize].of(first.id).is_empty();
-        let mut wanted: Option<u32> = None;
-        for (_, n) in &t.required {
-            if is_usable(*n) && !is_used(*n) {
-                wanted = Some(*n);
-                break;
-            }
-        }
-        let open = t.witnesses & !first.progress;
-        let gives = |n: u32| {
-            m.declared[n as usize]
-                .of(first.id)
-                .iter()
-                .any(|c| c.take & open != 0)
-        };
-        if wanted.is_none() && open != 0 {
-            wanted = (0..m.declared.len() as u32).find(|n| is_usable(*n) && gives(*n));
-        }
-        if wanted.is_none() {
-            let implied = t
-                .implies
-                .iter()
-                .filter(|(n, _)| is_used(*n) || t.required.iter().any(|(_, r)| r == n));
-            wanted = implied
-                .flat_map(|(_, list)| list.iter().copied())
-                .find(|n| is_usable(*n) && !is_used(*n));
-        }
-        if let (None, Some(decisions)) = (wanted, &t.decisions) {
-            let live = self
-                .machine
-                .live(self.machine.room(self.x.depth(config.stack)));
-            let at = frame.object_at(&used, &[]);
-            wanted = decisions
-                .nearest(&live, m, &at)
-                .and_then(|(_, first)| first)
-                .filter(|first| *first != FURTHER);
-        }
-        let more = u64::from(frame.count) < t.min;
-        if wanted.is_none() && more && open == 0 {
-            wanted = (0..m.declared.len() as u32).find(|n| is_usable(*n) && offers(*n));
-        }
-        if let Some(n) = wanted {
-            let word = m.names.list.iter().find(|w| w.listed[0] == n)?;
-            let mut text = serde_json::to_vec(&*word.text).ok()?;
-            text.pop();
-            text.push(b'"');
-            return self.feed(config, &text);
-        }
-        self.another_name(config)
-            .or_else(|| self.feed(config, b"\""))
-    }
-
-    /// Behind many further names of any kind the first one from their count on that is none
-    /// of them: the search for one takes as many states as there are.
-    fn another_name(&mut self, config: Config) -> Option<Config> {
-        let frame = self.x.frame(config.stack).frame;
-        let m = self.machine.node(frame.node).object.as_ref()?;
-        let count = self.x.seen(frame.seen).list.len();
-        if m.keys.is_some() || count < FEW_NAMES {
-            return None;
-        }
-        let length = self.out.len();
-        (count..count + FEW_NAMES).find_map(|number| {
-            self.out.truncate(length);
-            let next = self.feed(config, format!("\"{number}\"").as_bytes())?;
-            matches!(next.top, Top::Gap { .. }).then_some(next)
-        })
-    }
-}
-
-/// Behind fewer further names than this, another one is searched for.
-const FEW_NAMES: usize = 16;
 
 /// Before a value, or inside of a scalar: with the one goal that brings a thread of the
 /// container forward.
@@ -143,7 +49,7 @@ pub(super) fn narrowed(machine: &Machine, config: Config, x: &mut Scratch) -> Co
 /// Of the choices that keep a thread alive the one that brings most.
 pub(super) fn item_choice(machine: &Machine, stack: u32, x: &mut Scratch) -> Option<Choice> {
     let frame = x.frame(stack).frame;
-    let m = machine.node(frame.node).array.as_ref()?;
+    let m = machine.array(frame.node)?;
     let live = machine.live(machine.room(x.depth(stack)));
     let member = m.member(frame.pos);
     let pos = m.behind(frame.pos);
@@ -176,7 +82,7 @@ pub(super) fn item_choice(machine: &Machine, stack: u32, x: &mut Scratch) -> Opt
 
 fn member_choice(machine: &Machine, stack: u32, number: u32, x: &mut Scratch) -> Option<Choice> {
     let frame = x.frame(stack).frame;
-    let m = machine.node(frame.node).object.as_ref()?;
+    let m = machine.object(frame.node)?;
     let live = machine.live(machine.room(x.depth(stack)));
     let threads = x.list(frame.threads);
     let first = threads_in(&threads).next()?;
@@ -207,7 +113,7 @@ fn member_choice(machine: &Machine, stack: u32, number: u32, x: &mut Scratch) ->
 /// requires and has not met.
 pub(super) fn required_names(machine: &Machine, stack: u32, x: &mut Scratch) -> Vec<u32> {
     let frame = x.frame(stack).frame;
-    let Some(m) = machine.node(frame.node).object.as_ref() else {
+    let Some(m) = machine.object(frame.node) else {
         return Vec::new();
     };
     let threads = x.list(frame.threads);
@@ -236,7 +142,7 @@ pub(super) fn required_names(machine: &Machine, stack: u32, x: &mut Scratch) -> 
 pub(super) fn classes_wanted(machine: &Machine, stack: u32, x: &mut Scratch) -> Vec<u32> {
     let top = x.note(stack);
     let frame = x.peek(top).frame;
-    let Some(m) = machine.node(frame.node).object.as_ref() else {
+    let Some(m) = machine.object(frame.node) else {
         return Vec::new();
     };
     let threads = x.list(frame.threads);
@@ -267,7 +173,12 @@ pub(super) fn classes_wanted(machine: &Machine, stack: u32, x: &mut Scratch) -> 
 
 /// The thread of an object that lacks the fewest members, so that each name that is written brings it
 /// nearer.
-fn nearest(m: &ObjectMachine, frame: &Frame, threads: &[u32], used: &[u32]) -> Option<Thread> {
+pub(super) fn nearest(
+    m: &ObjectMachine,
+    frame: &Frame,
+    threads: &[u32],
+    used: &[u32],
+) -> Option<Thread> {
     threads_in(threads).min_by_key(|thread| {
         let t = &m.threads[thread.id as usize];
         let names = t.required.iter().filter(|(_, n)| !has_bit(used, *n));

@@ -5,6 +5,7 @@ pub(crate) mod ending;
 pub(crate) mod finish;
 mod growth;
 mod lacking;
+mod names;
 mod shortest;
 #[cfg(test)]
 mod tests;

@@ -8,10 +8,9 @@ use crate::automaton::machine::node::{ObjectMachine, StringMachine};
 use crate::automaton::run::config::{Config, EMPTY_LIST, Key, Str, Top, UNKNOWN};
 use crate::automaton::run::number_bytes::number_state;
 use crate::automaton::run::scratch::{Noted, Scratch};
-use crate::automaton::run::step;
 use crate::automaton::run::string_bytes::Partial;
 use crate::automaton::run::string_leaves::string_goals;
-use crate::automaton::run::text_runs;
+use crate::automaton::run::{step, text_runs};
 use crate::language::char_dfa::{CharDfa, DEAD};
 use crate::language::number_dfa::NumberDfa;
 
@@ -66,7 +65,7 @@ pub(super) fn shortest_number(
     let Top::Number { node, set, state } = config.top else {
         return None;
     };
-    let m = machine.node(node).number.as_ref()?;
+    let m = machine.number(node)?;
     let wanted = x.slice(set);
     let mut at: Vec<(&NumberDfa, u32)> = m
         .of(|goal| wanted.contains(&goal))
@@ -101,7 +100,7 @@ pub(super) fn shortest_string(
     let Top::String { node, set, .. } = config.top else {
         return None;
     };
-    let m = machine.node(node).string.as_ref()?;
+    let m = machine.string(node)?;
     if let Some(text) = nearest_end(machine, config, x) {
         return Some(text);
     }
@@ -129,7 +128,7 @@ pub(super) fn shortest_string(
     let mut config = config;
     while let Top::String { text, .. } = config.top {
         let missing = missing_chars(m, set, &text, x);
-        if !x.budget().fits(missing) {
+        if !x.allowance().fits(missing) {
             return None;
         }
         if missing <= MANY_CHARS || text.partial != Partial::None {
@@ -152,7 +151,7 @@ pub(super) fn shortest_string(
             };
             let heads = heads(&text);
             let tried = heads.len() as u64 * m.leaves.len() as u64;
-            x.budget().search(tried / TRIED_AS_A_STATE);
+            x.allowance().search(tried / TRIED_AS_A_STATE);
             characters(machine, *c, text.partial, &heads, x)
         },
     )?;
@@ -166,7 +165,7 @@ fn may_close(machine: &Machine, config: &Config, x: &mut Scratch) -> bool {
     let Top::String { node, set, text } = config.top else {
         return false;
     };
-    let Some(m) = &machine.node(node).string else {
+    let Some(m) = machine.string(node) else {
         return false;
     };
     text.partial == Partial::None
@@ -180,7 +179,7 @@ fn nearest_end(machine: &Machine, config: Config, x: &mut Scratch) -> Option<Vec
     let Top::String { node, set, text } = config.top else {
         return None;
     };
-    let m = machine.node(node).string.as_ref()?;
+    let m = machine.string(node)?;
     let wanted = x.list(set);
     let mut leaves = m.leaves.iter().filter(|leaf| wanted.contains(&leaf.goal));
     let (Some(leaf), None) = (leaves.next(), leaves.next()) else {
@@ -255,7 +254,7 @@ pub(super) fn shortest_name(
         ..config
     };
     let frame = x.frame(config.stack).frame;
-    let m: &ObjectMachine = machine.node(frame.node).object.as_ref()?;
+    let m: &ObjectMachine = machine.object(frame.node)?;
     if let Some(text) = declared_name(machine, config, key, x) {
         return Some(text);
     }
@@ -284,7 +283,7 @@ pub(super) fn shortest_name(
         heads.extend('a'..='z');
         heads.extend('0'..='9');
         let tried = heads.len() as u64;
-        x.budget().search(tried / HEADS_AS_A_STATE);
+        x.allowance().search(tried / HEADS_AS_A_STATE);
         characters(machine, *c, key.partial, &heads, x)
     };
     let named = |c: &Config, x: &mut Scratch| {
@@ -316,7 +315,7 @@ fn declared_name(machine: &Machine, config: Config, key: Key, x: &mut Scratch) -
         return None;
     }
     let frame = x.peek(Noted::beside_masks(config.stack)).frame;
-    let m = machine.node(frame.node).object.as_ref()?;
+    let m = machine.object(frame.node)?;
     let (lo, hi) = (key.names.lo as usize, key.names.hi as usize);
     if hi - lo > FEW_NAMES {
         return None;
@@ -435,10 +434,10 @@ fn search<S: Copy + Eq + std::hash::Hash>(
         }
         // A search for an item that differs, as walks make them, has limits of
         // its own.
-        if from.len() > most || (x.budget().is_spent() && !x.is_searching()) {
+        if from.len() > most || (x.allowance().is_spent() && !x.is_searching()) {
             return None;
         }
-        x.budget().search(1);
+        x.allowance().search(1);
         for (text, to) in next(&state, x) {
             from.entry(to).or_insert_with(|| {
                 queue.push_back(to);

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use crate::automaton::SchemaAutomaton;
 use crate::automaton::completion::finish::{self, Finisher};
 use crate::automaton::completion::shortest;
-use crate::automaton::run::budget::{Budget, MAX_SEARCHED};
+use crate::automaton::run::allowance::{Allowance, MAX_SEARCHED};
 use crate::automaton::run::config::Config;
 use crate::automaton::run::{step, text_runs};
 use crate::options::Options;
@@ -21,12 +21,12 @@ fn completion(schema: &Value, may_compare: u64) -> (String, bool, u64) {
 fn completion_within(schema: &Value, may_compare: u64, may_search: u64) -> (String, bool, u64) {
     let automaton = SchemaAutomaton::new(schema, &Options::default()).unwrap();
     let mut x = automaton.scratch();
-    *x.budget() = Budget::of(may_compare, may_search);
+    *x.allowance() = Allowance::of(may_compare, may_search);
     let mut out = Vec::new();
     let is_finished =
         Finisher::new(&automaton.machine, &mut x, &mut out).finish(Config::first(), 1 << 20);
     assert_eq!(is_finished, automaton.is_match(&out));
-    let compared = may_compare - x.budget().left_to_compare();
+    let compared = may_compare - x.allowance().left_to_compare();
     (String::from_utf8(out).unwrap(), is_finished, compared)
 }
 

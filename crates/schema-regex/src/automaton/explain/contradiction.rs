@@ -9,7 +9,7 @@
 
 use std::collections::HashSet;
 
-use crate::automaton::compile::draft::Draft;
+use crate::automaton::compile::unbounded::Unbounded;
 use crate::error::{Error, ErrorKind};
 use crate::ir::signed::Signed;
 use crate::ir::{ALWAYS, Atom, AtomKind, Body, NodeId, ROOT, Schema};
@@ -61,7 +61,7 @@ pub(crate) fn cap_at_fault(schema: &Schema, options: &Options) -> Option<Error> 
     for (name, without) in options.caps.each_left_out() {
         let options = options.clone().with_caps(without);
         let normaliser = Normaliser::new(schema.clone(), options, Target::Automaton);
-        let made = Draft::new(normaliser, &[Signed::yes(ROOT)]);
+        let made = Unbounded::new(normaliser, &[Signed::yes(ROOT)]);
         let fits = made.and_then(|mut draft| draft.bound_nesting(without.depth));
         if fits.is_ok() {
             let why = format!(
@@ -97,7 +97,7 @@ impl Search<'_> {
         };
         self.left = left;
         let normaliser = Normaliser::new(schema.clone(), self.options.clone(), Target::Automaton);
-        let made = Draft::new(normaliser, &[Signed::yes(at)]);
+        let made = Unbounded::new(normaliser, &[Signed::yes(at)]);
         made.is_ok_and(|draft| draft.is_empty())
     }
 

@@ -4,14 +4,12 @@ use fsm_index::Place;
 
 use crate::automaton::machine::Machine;
 use crate::automaton::machine::origin::Origin;
-use crate::automaton::run::config::{Config, Frame, Gap, Top};
+use crate::automaton::run::config::{Config, Frame, Gap, Top, UNITS};
 use crate::automaton::run::scratch::{Noted, Scratch};
-use crate::automaton::run::state;
-use crate::automaton::run::state::{Load, State};
-use crate::automaton::run::step::UNITS;
+use crate::automaton::run::state::{self, Load, State};
 
-/// What is being read at `state`, and the locations that what comes next must satisfy. O(size of the
-/// state).
+/// Returns the token that is read at `state`, and the locations that the next one must satisfy. O(size of
+/// the state).
 pub(crate) fn location(machine: &Machine, origin: &Origin, state: &State) -> Place {
     let mut x = Scratch::new();
     let config = state::load(machine, state, &mut x, Load::Text);

@@ -10,16 +10,15 @@ use crate::automaton::machine::live::has_bit;
 use crate::automaton::machine::loop_classes::{ANY_TEXT, MANY_NAMES, free_digits, text_up_to};
 use crate::automaton::machine::node::{Leaf, ObjectMachine, Span};
 use crate::automaton::run::config::{Config, Gap, Key, Str, Top, UNKNOWN, is_kept};
-use crate::automaton::run::item_told_apart;
-use crate::automaton::run::member_names;
 use crate::automaton::run::scratch::{Noted, Scratch};
 use crate::automaton::run::string_bytes::Partial;
 use crate::automaton::run::string_leaves::{leaf_live, leaf_state, string_live};
+use crate::automaton::run::{item_told_apart, member_names};
 use crate::language::char_dfa::DEAD;
 use crate::language::clamped;
 use crate::language::escapes::is_never_raw;
 
-/// What speeds a walk up at a cursor.
+/// Descriptions of a cursor that make walks faster.
 pub(crate) struct Hints<'m, 'x> {
     pub(super) machine: &'m Machine,
     pub(super) x: &'x mut Scratch,
@@ -76,7 +75,7 @@ impl<'m, 'x> Hints<'m, 'x> {
                 let top = Noted::told_by_key(config.stack);
                 let usable = member_names::usable(self.machine, top, self.x);
                 let frame = self.x.peek(top).frame;
-                let m = self.machine.node(frame.node).object.as_ref()?;
+                let m = self.machine.object(frame.node)?;
                 if usable.classes == 0 {
                     return None;
                 }
@@ -102,7 +101,7 @@ impl<'m, 'x> Hints<'m, 'x> {
         let Top::String { node, set, text } = config.top else {
             return None;
         };
-        let m = self.machine.node(node).string.as_ref()?;
+        let m = self.machine.string(node)?;
         if m.free.is_some() {
             return Some(TextLoop {
                 class: ANY_TEXT,
@@ -185,7 +184,7 @@ impl<'m, 'x> Hints<'m, 'x> {
         }
         match config.top {
             Top::String { node, set, text } if text.partial == Partial::None => {
-                let m = self.machine.node(node).string.as_ref()?;
+                let m = self.machine.string(node)?;
                 let wanted = self.x.slice(set);
                 let live = |(i, leaf): (usize, &Leaf)| {
                     let state = leaf_state(m, leaf, text.state, self.x);
@@ -235,7 +234,7 @@ impl<'m, 'x> Hints<'m, 'x> {
                 alone.max_by_key(|free| self.machine.loops().size(free.class))
             }
             Top::Number { node, state, .. } => {
-                let m = self.machine.node(node).number.as_ref()?;
+                let m = self.machine.number(node)?;
                 let [dfa] = &*m.dfas else { return None };
                 free_digits(dfa, state)
             }
@@ -243,7 +242,7 @@ impl<'m, 'x> Hints<'m, 'x> {
                 let top = Noted::told_by_key(config.stack);
                 let usable = member_names::usable(self.machine, top, self.x);
                 let frame = self.x.peek(top).frame;
-                let m = self.machine.node(frame.node).object.as_ref()?;
+                let m = self.machine.object(frame.node)?;
                 let keys = m.keys.as_ref()?;
                 let are_few = self.x.seen(frame.seen).list.len() < MANY_NAMES;
                 are_few.then(|| {
@@ -275,7 +274,7 @@ impl<'m, 'x> Hints<'m, 'x> {
                 let top = self.x.note(config.stack);
                 let usable = member_names::usable(self.machine, top, self.x);
                 let frame = self.x.peek(top).frame;
-                let m = self.machine.node(frame.node).object.as_ref()?;
+                let m = self.machine.object(frame.node)?;
                 if usable.classes == 0 || (m.keys.is_some() && key.state == DEAD) {
                     return None;
                 }
@@ -292,7 +291,7 @@ impl<'m, 'x> Hints<'m, 'x> {
                 let top = self.x.note(config.stack);
                 let usable = member_names::usable(self.machine, top, self.x);
                 let frame = self.x.peek(top).frame;
-                let m = self.machine.node(frame.node).object.as_ref()?;
+                let m = self.machine.object(frame.node)?;
                 let open =
                     m.keys.is_none() || free_names(self.machine, m, 0, usable.classes).is_some();
                 if usable.classes == 0 || !open || self.machine.space().few(space).is_none() {
@@ -306,7 +305,7 @@ impl<'m, 'x> Hints<'m, 'x> {
             Top::String { node, set, text }
                 if text.partial == Partial::None && !text.words.is_none() =>
             {
-                let m = self.machine.node(node).string.as_ref()?;
+                let m = self.machine.string(node)?;
                 let text = Str {
                     words: Span::NONE,
                     ..text
@@ -330,7 +329,7 @@ impl<'m, 'x> Hints<'m, 'x> {
         }
         let top = self.x.note(config.stack);
         let frame = self.x.peek(top).frame;
-        let Some(m) = self.machine.node(frame.node).object.as_ref() else {
+        let Some(m) = self.machine.object(frame.node) else {
             return false;
         };
         let state = match config.top {
@@ -424,7 +423,7 @@ impl<'m, 'x> Hints<'m, 'x> {
         let top = self.x.note(config.stack);
         let frame = self.x.peek(top).frame;
         let usable = member_names::usable(self.machine, top, self.x);
-        let Some(m) = self.machine.node(frame.node).object.as_ref() else {
+        let Some(m) = self.machine.object(frame.node) else {
             return false;
         };
         if usable.classes != 0 {

@@ -4,10 +4,9 @@ use fsm_index::{ByteSet, Cursor};
 
 use crate::automaton::hints::describe::Hints;
 use crate::automaton::machine::node::{Node, StringMachine};
-use crate::automaton::run::config::{Gap, Key, Str, Top};
+use crate::automaton::run::config::{Gap, Key, Str, Top, UNITS};
 use crate::automaton::run::member_names;
 use crate::automaton::run::scratch::Noted;
-use crate::automaton::run::step::UNITS;
 use crate::automaton::run::string_bytes::Partial;
 use crate::language::char_dfa::DEAD;
 
@@ -25,7 +24,7 @@ impl Hints<'_, '_> {
                 ByteSet::of(&rest[..rest.len().min(1)])
             }
             Top::Number { .. } => NUMBER,
-            Top::String { node, text, .. } => match &self.machine.node(node).string {
+            Top::String { node, text, .. } => match self.machine.string(node) {
                 Some(m) => string(m, &text),
                 None => ByteSet::NONE,
             },
@@ -44,7 +43,7 @@ impl Hints<'_, '_> {
             true => Noted::told_by_key(stack),
             false => self.x.note(stack),
         };
-        let Some(m) = &self.machine.node(self.x.peek(top).frame.node).object else {
+        let Some(m) = self.machine.object(self.x.peek(top).frame.node) else {
             return ByteSet::NONE;
         };
         let few = key.names.hi - key.names.lo <= FEW_NAMES;

@@ -16,7 +16,7 @@ use crate::language::length_bounds::Lengths;
 use crate::options::Escapes;
 
 impl<'m> Hints<'m, '_> {
-    /// What reads the text that is open without the rest of the automaton, where that is enough.
+    /// Returns a reader of the text that is open which needs nothing else of the automaton, where there is one.
     pub(crate) fn reader(
         &mut self,
         cursor: Cursor,
@@ -31,7 +31,7 @@ impl<'m> Hints<'m, '_> {
         }
         match config.top {
             Top::String { node, set, text } if text.partial == Partial::None => {
-                let m = self.machine.node(node).string.as_ref()?;
+                let m = self.machine.string(node)?;
                 let start = TextState {
                     state: text.state,
                     length: text.length,
@@ -50,7 +50,7 @@ impl<'m> Hints<'m, '_> {
                 let top = Noted::told_by_key(config.stack);
                 let classes = member_names::usable(self.machine, top, self.x).classes;
                 let frame = self.x.peek(top).frame;
-                let m = self.machine.node(frame.node).object.as_ref()?;
+                let m = self.machine.object(frame.node)?;
                 if classes == 0 || (m.keys.is_some() && key.state == DEAD) {
                     return None;
                 }
@@ -80,7 +80,7 @@ impl<'m> Hints<'m, '_> {
         let (place, partial) = unpack(at);
         let top = match config.top {
             Top::String { node, set, text } => {
-                let cap = self.machine.node(node).string.as_ref().map_or(0, |m| m.cap);
+                let cap = self.machine.string(node).map_or(0, |m| m.cap);
                 let text = Str {
                     state: place.state,
                     // Single characters are counted up to the cap.

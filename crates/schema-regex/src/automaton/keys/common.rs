@@ -5,14 +5,14 @@
 use fsm_index::{Cursor, KeyLanguage};
 
 use crate::automaton::keys::key::{Keys, length_told};
-use crate::automaton::keys::printer;
 use crate::automaton::keys::tag::Tag;
-use crate::automaton::keys::value_summary;
+use crate::automaton::keys::{printer, value_summary};
 use crate::automaton::machine::Machine;
 use crate::automaton::machine::prints::Print;
 use crate::automaton::run::config::{Config, Gap, Top, UNKNOWN, UNKNOWN_ITEM, is_kept};
+use crate::automaton::run::found::{More, ObjectSummary};
 use crate::automaton::run::member_names;
-use crate::automaton::run::scratch::{More, Noted, ObjectSummary};
+use crate::automaton::run::scratch::Noted;
 use crate::language::clamped;
 
 impl Keys<'_> {
@@ -84,13 +84,7 @@ impl Keys<'_> {
         let dialect = dialect(self.machine)?;
         self.out.extend(dialect.words);
         let mut at = stack;
-        let mut ended = matches!(
-            top,
-            Top::Gap {
-                gap: Gap::AfterItem,
-                ..
-            }
-        );
+        let mut ended = matches!(top.gap(), Some(Gap::AfterItem));
         for _ in 1..depth {
             if at == 0 {
                 break;
@@ -119,7 +113,7 @@ impl Keys<'_> {
     /// any number of them may follow, each the same.
     fn put_items(&mut self, stack: u32, ended: bool) -> Option<()> {
         let frame = self.x.peek(Noted::beside_masks(stack)).frame;
-        let m = self.machine.node(frame.node).array.as_ref()?;
+        let m = self.machine.array(frame.node)?;
         let ([thread], [member], [0, 0]) = (&*m.threads, &*m.members, self.x.slice(frame.threads))
         else {
             return None;
@@ -153,7 +147,7 @@ impl Keys<'_> {
             }
             Top::Number { node, set, state } => {
                 let print = printer::print(self.machine, node)?;
-                let m = self.machine.node(node).number.as_ref()?;
+                let m = self.machine.number(node)?;
                 self.out.push(Tag::Number as u32);
                 self.out.extend(print.words);
                 self.push_list(set);
@@ -162,7 +156,7 @@ impl Keys<'_> {
             }
             Top::String { node, set, text } => {
                 let print = printer::print(self.machine, node)?;
-                let m = self.machine.node(node).string.as_ref()?;
+                let m = self.machine.string(node)?;
                 self.out.push(Tag::String as u32);
                 self.out.extend(print.words);
                 self.push_list(set);
@@ -191,7 +185,7 @@ impl Keys<'_> {
             } => {
                 let top = Noted::beside_masks(stack);
                 let frame = self.x.peek(top).frame;
-                let m = self.machine.node(frame.node).object.as_ref()?;
+                let m = self.machine.object(frame.node)?;
                 let goals = member_names::goals_of_member(self.machine, top, frame.member, self.x);
                 self.out.extend([Tag::Colon as u32, space]);
                 return self.put_value(m.member(frame.member).node, goals, stack);
@@ -224,7 +218,7 @@ impl Keys<'_> {
         let top = Noted::beside_masks(stack);
         let usable = member_names::usable(self.machine, top, self.x);
         let node = self.x.peek(top).frame.node;
-        let m = self.machine.node(node).object.as_ref()?;
+        let m = self.machine.object(node)?;
         self.out
             .extend(printer::print_of_names(self.machine, node)?.words);
         let values = self.x.list(usable.values);

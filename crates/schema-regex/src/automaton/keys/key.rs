@@ -12,7 +12,7 @@ use crate::automaton::run::member_names;
 use crate::automaton::run::scratch::{Noted, Scratch};
 use crate::language::clamped;
 
-/// Writes what the masks at cursors can depend on.
+/// A writer of keys: of what the mask at a cursor can depend on.
 pub(crate) struct Keys<'a> {
     pub(super) machine: &'a Machine,
     pub(super) horizon: Horizon<'a>,
@@ -54,12 +54,10 @@ impl<'a> Keys<'a> {
     /// tells everything that can be read before their end.
     pub(super) fn is_plain(&self, top: Top) -> bool {
         match top {
-            Top::String { node, text, .. } => {
-                self.machine.node(node).string.as_ref().is_some_and(|m| {
-                    let bytes = clamped(self.horizon.bytes());
-                    m.free.is_some() || counted(m, &text, bytes).is_some()
-                })
-            }
+            Top::String { node, text, .. } => self.machine.string(node).is_some_and(|m| {
+                let bytes = clamped(self.horizon.bytes());
+                m.free.is_some() || counted(m, &text, bytes).is_some()
+            }),
             Top::Number { node, .. } => common_number(self.machine, node).is_some(),
             _ => false,
         }
@@ -128,11 +126,11 @@ impl<'a> Keys<'a> {
                 self.out
                     .extend([Tag::Number as u32, self.machine.node(node).alias]);
                 self.push_list(set);
-                let number = self.machine.node(node).number.as_ref();
+                let number = self.machine.number(node);
                 self.push_state(state, number.is_some_and(|m| m.dfas.len() > 1));
             }
             Top::String { node, set, text } => {
-                let Some(m) = self.machine.node(node).string.as_ref() else {
+                let Some(m) = self.machine.string(node) else {
                     return false;
                 };
                 let Str {
@@ -190,7 +188,7 @@ impl<'a> Keys<'a> {
                 if gap == Gap::Colon {
                     let top = Noted::beside_masks(stack);
                     let frame = self.x.peek(top).frame;
-                    if let Some(m) = &self.machine.node(frame.node).object {
+                    if let Some(m) = self.machine.object(frame.node) {
                         let goals =
                             member_names::goals_of_member(self.machine, top, frame.member, self.x);
                         self.out
@@ -210,12 +208,7 @@ impl<'a> Keys<'a> {
         let top = Noted::beside_masks(stack);
         let usable = member_names::usable(self.machine, top, self.x);
         let node = self.x.peek(top).frame.node;
-        let keys = self
-            .machine
-            .node(node)
-            .object
-            .as_ref()
-            .map(|m| m.keys.is_some());
+        let keys = self.machine.object(node).map(|m| m.keys.is_some());
         self.out
             .push(if keys == Some(true) { node } else { u32::MAX });
         self.push_values(usable.values);
@@ -319,7 +312,7 @@ impl<'a> Keys<'a> {
 /// The number of the automaton of a node's numbers, if they are without
 /// bounds.
 fn common_number(machine: &Machine, node: u32) -> Option<u32> {
-    let m = machine.node(node).number.as_ref()?;
+    let m = machine.number(node)?;
     match (&*m.leaves, &*m.dfas) {
         ([_], [dfa]) => dfa.common,
         _ => None,

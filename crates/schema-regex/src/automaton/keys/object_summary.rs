@@ -9,9 +9,9 @@ use crate::automaton::keys::tag::Tag;
 use crate::automaton::machine::Machine;
 use crate::automaton::machine::lexicon::NAMES;
 use crate::automaton::machine::node::ObjectMachine;
-use crate::automaton::run::plain_object;
-use crate::automaton::run::plain_object::PlainObject;
-use crate::automaton::run::scratch::{More, Noted, ObjectSummary, Scratch, Told};
+use crate::automaton::run::found::{More, ObjectSummary, Told};
+use crate::automaton::run::plain_object::{self, PlainObject};
+use crate::automaton::run::scratch::{Noted, Scratch};
 
 impl Keys<'_> {
     /// Appends all that the object on top of a stack, with a member open or behind one,
@@ -23,7 +23,7 @@ impl Keys<'_> {
             return false;
         };
         let frame = self.x.peek(Noted::beside_masks(stack)).frame;
-        let Some(m) = self.machine.node(frame.node).object.as_ref() else {
+        let Some(m) = self.machine.object(frame.node) else {
             return false;
         };
         if told.more != More::None {

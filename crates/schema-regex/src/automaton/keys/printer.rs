@@ -433,7 +433,7 @@ pub(super) fn print(machine: &Machine, node: u32) -> Option<Print> {
 
 /// The fingerprint of what tells apart the further names of a node.
 pub(super) fn print_of_names(machine: &Machine, node: u32) -> Option<Print> {
-    let m = machine.node(node).object.as_ref()?;
+    let m = machine.object(node)?;
     let print = machine.node(node).names_print.get_or_init(|| {
         let mut printer = Printer::new();
         printer.machine(m.keys.as_ref(), Printer::keys)?;

@@ -3,6 +3,7 @@
 //! different members are alike then, the whole values of most schemas among them.
 
 use crate::automaton::machine::prints::ValueSummary;
+use crate::automaton::run::found::More;
 use fsm_index::{ByteSet, Horizon};
 
 use crate::automaton::keys::key::much_room;
@@ -13,7 +14,6 @@ use crate::automaton::machine::lexicon::NAMES;
 use crate::automaton::machine::node::{EMPTY, Leaf, StringMachine};
 use crate::automaton::machine::prints::Print;
 use crate::automaton::run::plain_object;
-use crate::automaton::run::scratch::More;
 use crate::automaton::run::scratch::Scratch;
 
 /// Bounds on the number of characters of a string are not told apart from here on: few
@@ -137,7 +137,7 @@ impl Near<'_> {
     fn object(&mut self, id: u32) -> Option<()> {
         let plain = plain_object::plain_start(self.machine, id)?;
         let (more, _) = plain.more(self.x)?;
-        let m = self.machine.node(id).object.as_ref()?;
+        let m = self.machine.object(id)?;
         match more {
             More::None => {}
             More::Declared | More::Further => {

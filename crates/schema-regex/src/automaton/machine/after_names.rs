@@ -5,8 +5,7 @@
 use rustc_hash::FxHashMap;
 
 use crate::automaton::machine::decisions::Latest;
-use crate::automaton::machine::live::Thread;
-use crate::automaton::machine::live::{Live, ObjectAt, has_bit};
+use crate::automaton::machine::live::{Live, ObjectAt, Thread, has_bit};
 use crate::automaton::machine::node::{Choice, LOOSE, ObjectMachine, ObjectThread};
 
 /// One thread of an object before a name.

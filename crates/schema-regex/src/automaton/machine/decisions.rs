@@ -145,7 +145,7 @@ impl Level {
 }
 
 impl Decisions {
-    /// Those of a thread, in an object with so many declared names.
+    /// Returns the decisions of a thread, in an object with so many declared names.
     pub(crate) fn new(
         levels: Vec<Level>,
         decisions: Vec<Decision>,
@@ -421,7 +421,7 @@ impl Decisions {
     /// For each way of the levels the greatest place in the order of members that the member of the
     /// level may have to go it next, see [`Latest`]: of the members that must come to hold all, none
     /// is passed over.
-    pub(crate) fn latest(&self, live: &Live<'_>, m: &ObjectMachine, at: &ObjectAt<'_>) -> Latest {
+    pub(super) fn latest(&self, live: &Live<'_>, m: &ObjectMachine, at: &ObjectAt<'_>) -> Latest {
         let open = self.open(live, m, at);
         let ranks = &m.threads[self.thread as usize].ranks;
         // The place of a member that a way needs and that is not there.
@@ -531,7 +531,7 @@ impl Decisions {
     }
 
     /// Says whether the member of a name may come next, with a value of the kind that `take` tells.
-    pub(crate) fn may_come(&self, name: u32, take: u32, rank: u32, latest: &Latest) -> bool {
+    pub(super) fn may_come(&self, name: u32, take: u32, rank: u32, latest: &Latest) -> bool {
         let latest = match self.level(name) {
             Some(level) if take > 0 => latest.ways[(level.ways + take) as usize],
             _ => latest.others,

@@ -102,7 +102,7 @@ impl ObjectAt<'_> {
     }
 
     /// The least rank that may still come.
-    pub(crate) fn floor(&self, t: &ObjectThread) -> u32 {
+    pub(super) fn floor(&self, t: &ObjectThread) -> u32 {
         match self.last.checked_sub(1) {
             None => 0,
             Some(n) => match t.ranks.get(n as usize) {
@@ -165,7 +165,7 @@ impl Live<'_> {
     }
 
     /// How many further names of a class may still come; `None` is no end.
-    pub(crate) fn capacity(
+    pub(super) fn capacity(
         &self,
         m: &ObjectMachine,
         class: usize,
@@ -290,7 +290,7 @@ impl Live<'_> {
 
     /// Whether members can come that give the witnesses that are open, beside so many
     /// required ones that are missing.
-    pub(crate) fn has_witnesses(
+    pub(super) fn has_witnesses(
         &self,
         m: &ObjectMachine,
         thread: u32,
@@ -313,7 +313,7 @@ impl Live<'_> {
     }
 
     /// Whether what used and required names imply can still come.
-    pub(crate) fn implied(
+    pub(super) fn implied(
         &self,
         m: &ObjectMachine,
         t: &ObjectThread,

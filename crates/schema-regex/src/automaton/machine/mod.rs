@@ -21,7 +21,9 @@ use std::sync::OnceLock;
 use crate::automaton::machine::enough_values::Catalog;
 use crate::automaton::machine::live::Live;
 use crate::automaton::machine::loop_classes::Loops;
-use crate::automaton::machine::node::{EMPTY, Node};
+use crate::automaton::machine::node::{
+    ArrayMachine, EMPTY, Node, NumberMachine, ObjectMachine, StringMachine,
+};
 use crate::automaton::machine::prints::Print;
 use crate::automaton::machine::white_space::Space;
 use crate::language::escapes::is_never_raw;
@@ -42,7 +44,7 @@ pub(crate) struct Machine {
     max_nesting: u32,
     /// The tallest of the flattest values.
     tallest: u32,
-    /// Whether the schema itself bounds how deep values nest.
+    /// Says whether the schema itself bounds how deep values nest.
     is_bounded: bool,
 }
 
@@ -68,10 +70,31 @@ impl Machine {
         }
     }
 
-    /// The node of a number that is one.
+    /// Returns the node of a number that is one.
     #[inline]
     pub(crate) fn node(&self, id: u32) -> &Node {
         &self.nodes[id as usize]
+    }
+
+    /// Returns the machine of the strings of a node, if it may be one.
+    #[inline]
+    pub(crate) fn string(&self, node: u32) -> Option<&StringMachine> {
+        self.node(node).string.as_deref()
+    }
+
+    #[inline]
+    pub(crate) fn number(&self, node: u32) -> Option<&NumberMachine> {
+        self.node(node).number.as_deref()
+    }
+
+    #[inline]
+    pub(crate) fn array(&self, node: u32) -> Option<&ArrayMachine> {
+        self.node(node).array.as_deref()
+    }
+
+    #[inline]
+    pub(crate) fn object(&self, node: u32) -> Option<&ObjectMachine> {
+        self.node(node).object.as_deref()
     }
 
     /// All nodes: a member that nothing satisfies has a number that is none of them.
@@ -92,24 +115,24 @@ impl Machine {
         &self.loops
     }
 
-    /// How texts may be spelled.
+    /// Returns the spellings that the schema admits.
     pub(crate) fn escapes(&self) -> Escapes {
         self.escapes
     }
 
-    /// How strings may be spelled.
+    /// Returns the spellings that strings may have.
     #[inline]
     pub(crate) fn value_escapes(&self) -> Escapes {
         self.value_escapes
     }
 
-    /// How the names of members may be spelled.
+    /// Returns the spellings that names of members may have.
     #[inline]
     pub(crate) fn name_escapes(&self) -> Escapes {
         self.name_escapes
     }
 
-    /// Whether some character of a name may be written as an escape: where none may,
+    /// Says whether some character of a name may be written as an escape: where none may,
     /// an escape leads away from the name.
     pub(crate) fn may_escape(&self, name: &[u8]) -> bool {
         let escaped = |byte: &u8| is_never_raw(*byte) || !byte.is_ascii();
@@ -121,13 +144,13 @@ impl Machine {
         &self.dialect
     }
 
-    /// The levels that a value inside of so many open arrays and objects may still open.
+    /// Returns the number of levels that a value inside of so many open arrays and objects may still open.
     #[inline]
     pub(crate) fn room(&self, depth: u32) -> u32 {
         self.max_nesting.saturating_sub(depth)
     }
 
-    /// What can still be finished by values that open so many levels.
+    /// Returns the questions whether values that open at most so many levels can be finished.
     #[inline]
     pub(crate) fn live(&self, room: u32) -> Live<'_> {
         Live::new(&self.nodes, room)
@@ -143,7 +166,7 @@ impl Machine {
         self.tallest
     }
 
-    /// Whether the schema itself bounds how deep values nest.
+    /// Says whether the schema itself bounds how deep values nest.
     pub(crate) fn is_bounded(&self) -> bool {
         self.is_bounded
     }
@@ -165,10 +188,11 @@ impl Machine {
         }
     }
 
-    /// Notes how deep values nest at most, and whether that is the schema's own bound.
-    pub(crate) fn set_bound(&mut self, max_nesting: u32, is_bounded: bool) {
+    /// Notes how deep values may nest; `deepest` is the schema's own bound, if there is one.
+    pub(crate) fn set_bound(&mut self, max_nesting: u32, deepest: Option<u32>) {
         let heights = self.nodes.iter().flat_map(|node| &node.heights);
         self.tallest = heights.copied().filter(|h| *h != EMPTY).max().unwrap_or(0);
-        (self.max_nesting, self.is_bounded) = (max_nesting, is_bounded);
+        self.max_nesting = max_nesting;
+        self.is_bounded = deepest.is_some_and(|d| d <= max_nesting);
     }
 }

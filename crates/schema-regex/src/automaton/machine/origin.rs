@@ -1,4 +1,4 @@
-//! Where a machine came from: what explanations say of it, and no walk asks.
+//! The schema that a machine was compiled from: explanations read it, and no walk does.
 //!
 //! For example, a format that is narrowed stands in the ledger with what is admitted instead.
 

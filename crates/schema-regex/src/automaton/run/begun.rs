@@ -665,7 +665,7 @@ fn string_may_be_one_before(x: &mut Scratch, text: u32, array: &Frame) -> Option
     let before = (x.text_before(text), start, seen);
     let before = x.found().places.strings.get(&before)?;
     let alike = before.with(x.seen(seen), byte);
-    x.budget().compare(1);
+    x.allowance().compare(1);
     x.found_mut().places.add_string(key, alike);
     alike.answer()
 }
@@ -691,7 +691,7 @@ pub(crate) fn begun(x: &mut Scratch, text: u32, array: &Frame) -> Begun {
         at = x.text_before(at);
     }
     bytes.reverse();
-    x.budget().compare(bytes.len() as u64);
+    x.allowance().compare(bytes.len() as u64);
     let nothing = Open::default();
     let (further, last) = place.as_deref().unwrap_or(&nothing).go_on(&bytes);
     let is_in_string = match (&place, &further) {

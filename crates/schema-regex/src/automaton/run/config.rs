@@ -1,4 +1,4 @@
-//! Where a text stands: what is read at the moment, in which open arrays and objects.
+//! The position of a text: the token that is read, and the open arrays and objects around it.
 //!
 //! For example, behind `{"a":[1` the top is a number, above the frame of an array above that of an object.
 //! Lists, texts and stacks are numbers: a scratch has them.
@@ -7,8 +7,9 @@ use std::hash::{Hash, Hasher};
 
 use fsm_tables::packed;
 
+use crate::automaton::machine::Machine;
 use crate::automaton::machine::live::ObjectAt;
-use crate::automaton::machine::node::Span;
+use crate::automaton::machine::node::{ArrayMachine, Span};
 use crate::automaton::machine::white_space::NO_SPACE;
 use crate::automaton::run::string_bytes::Partial;
 
@@ -59,8 +60,20 @@ impl Frame {
         }
     }
 
-    /// How the object stands, with the lists that the frame names; `extras` are empty where no further
-    /// names are counted.
+    /// The machine of an array whose items must differ.
+    pub(crate) fn unique_array<'a>(&self, machine: &'a Machine) -> Option<&'a ArrayMachine> {
+        match self.is_object {
+            true => None,
+            false => machine.array(self.node).filter(|m| m.unique),
+        }
+    }
+
+    pub(crate) fn is_unique(&self, machine: &Machine) -> bool {
+        self.unique_array(machine).is_some()
+    }
+
+    /// Returns the object's position between two members, with the lists that the frame names; `extras` are
+    /// empty where no further names are counted.
     pub(crate) fn object_at<'a>(&self, used: &'a [u32], extras: &'a [u64]) -> ObjectAt<'a> {
         ObjectAt::of(self.pos, self.count, used, extras)
     }
@@ -99,6 +112,31 @@ pub(crate) enum Top {
     },
     /// After the value.
     End,
+}
+
+/// The texts of `null`, `false` and `true`.
+pub(crate) const UNITS: [&[u8]; 3] = [b"null", b"false", b"true"];
+
+/// The position behind a byte, and its stack; `None` if the byte may not come.
+pub(super) type Next = Option<(Top, u32)>;
+
+impl Top {
+    /// A place between two tokens of which no white space was read.
+    pub(super) fn between(machine: &Machine, gap: Gap) -> Top {
+        let space = match gap {
+            Gap::BeforeKey | Gap::BeforeFurther => machine.space().after_separator,
+            _ => machine.space().elsewhere,
+        };
+        Top::Gap { gap, space }
+    }
+
+    /// The place between two tokens, if it is one.
+    pub(crate) fn gap(&self) -> Option<Gap> {
+        match *self {
+            Top::Gap { gap, .. } => Some(gap),
+            _ => None,
+        }
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

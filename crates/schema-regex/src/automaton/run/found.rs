@@ -1,4 +1,4 @@
-//! What was found out in a walk, each by all that it depends on: many cursors ask the same.
+//! The answers that were found in a walk, each by all that it depends on, because many cursors ask the same.
 //!
 //! For example, the names that may come in an object are looked up once for its stack, although each of
 //! them is read from there.
@@ -7,19 +7,17 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
+use crate::automaton::machine::sorted::TextSet;
 use crate::automaton::run::begun::Places;
-use crate::automaton::run::config::Config;
-use crate::automaton::run::object_steps::ObjectSteps;
-use crate::automaton::run::scratch::{ObjectSummary, Usable};
-use crate::automaton::run::unique_items::ItemChoices;
+use crate::automaton::run::config::{Config, Frame};
 
 #[derive(Debug, Default)]
 pub(super) struct Found {
     pub(super) usable: ByStack<Arc<Usable>>,
     pub(super) object_summaries: ByStack<ObjectSummary>,
-    /// What objects that several threads read become.
+    /// The steps of objects that several threads read.
     pub(super) objects: ObjectSteps,
-    /// Whether items that must differ can still do so.
+    /// Says whether items that must differ can still do so.
     pub(super) fresh: FxHashMap<Config, bool>,
     /// What was found of open items.
     pub(super) places: Places,
@@ -52,4 +50,97 @@ impl<T> ByStack<T> {
         }
         self.0[at] = Some(answer);
     }
+}
+
+/// Which names may come in an object.
+#[derive(Clone, Debug)]
+pub(crate) struct Usable {
+    pub(crate) names: Box<[u32]>,
+    pub(crate) classes: u64,
+    /// Whether any may.
+    pub(super) some: bool,
+    /// A list: for each class of further names that may come its number, and
+    /// the node and the goals of their values.
+    pub(crate) values: u32,
+}
+
+/// Where an object stands behind the value of a member.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum ObjectSummary {
+    /// It takes more to tell.
+    Untold,
+    Told(Told),
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Told {
+    /// One more than the goal that the object satisfies if it ends, or 0.
+    pub(crate) ends: u32,
+    pub(crate) more: More,
+    /// The classes of further names that may come, as bits.
+    pub(crate) classes: u64,
+}
+
+/// Which names may come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum More {
+    None = 0,
+    /// Declared ones alone.
+    Declared = 1,
+    /// Further ones, whichever they are.
+    Further = 2,
+    /// Further ones that an automaton tells apart.
+    OfClasses = 3,
+}
+
+/// What was asked in a scratch. All that the answers depend on is in the keys: a stack has its
+/// frames.
+#[derive(Debug, Default)]
+pub(crate) struct ObjectSteps {
+    /// By node, goals and levels to open, the threads of an object that begins.
+    pub(super) begun: FxHashMap<(u32, u32, u32), u32>,
+    /// By stack and the number of a name, the frame behind the name.
+    pub(super) named: FxHashMap<(u32, u32), Option<Frame>>,
+    /// By stack and the number of a name, the goals of its value.
+    pub(super) asked: FxHashMap<(u32, u32), u32>,
+    /// By stack and the goals that the open member satisfies, the threads that go on.
+    pub(super) closed: FxHashMap<(u32, u32), Behind>,
+}
+
+/// What an object becomes behind a member, as lists.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Behind {
+    /// The threads that go on; empty if there are none.
+    pub(super) threads: u32,
+    /// The bits of the frame.
+    pub(super) used: u32,
+}
+
+impl ObjectSteps {
+    pub(super) fn len(&self) -> usize {
+        self.begun.len() + self.named.len() + self.asked.len() + self.closed.len()
+    }
+}
+
+/// What an item may be, and which values are barred then beside those before it.
+#[derive(Clone, Debug)]
+pub(crate) struct ItemChoice {
+    pub(crate) goal: u32,
+    pub(super) unique: bool,
+    /// What the items to come cannot do without: sorted.
+    pub(crate) critical: TextSet,
+}
+
+impl ItemChoice {
+    /// Whether a value may not come behind some others.
+    pub(crate) fn bars(&self, value: &str, seen: &TextSet) -> bool {
+        self.unique && (seen.has(value) || self.critical.has(value))
+    }
+}
+
+/// The choices for an open item, and the values that are barred by some of them.
+#[derive(Clone, Debug)]
+pub(crate) struct ItemChoices {
+    pub(crate) all: Vec<ItemChoice>,
+    pub(super) critical: TextSet,
 }

@@ -10,53 +10,29 @@
 use fsm_index::Exception;
 
 use crate::automaton::machine::Machine;
-use crate::automaton::machine::node::ArrayMachine;
 use crate::automaton::machine::sorted::TextSet;
 use crate::automaton::run::config::{Config, FORGOTTEN, Frame, Gap, Top, UNKNOWN_ITEM};
 use crate::automaton::run::equality::canonical;
 use crate::automaton::run::levels::Level;
 use crate::automaton::run::scratch::{Noted, Scratch};
-use crate::automaton::run::state;
-use crate::automaton::run::state::{Item, Load, State};
-use crate::automaton::run::step;
+use crate::automaton::run::state::{self, Item, Load, State};
 use crate::automaton::run::string_bytes::Partial;
-use crate::automaton::run::unique_items;
-
-/// The machine of an array whose items must differ.
-pub(crate) fn unique_array<'a>(machine: &'a Machine, frame: &Frame) -> Option<&'a ArrayMachine> {
-    match frame.is_object {
-        true => None,
-        false => machine
-            .node(frame.node)
-            .array
-            .as_deref()
-            .filter(|m| m.unique),
-    }
-}
-
-pub(super) fn is_unique(machine: &Machine, frame: &Frame) -> bool {
-    unique_array(machine, frame).is_some()
-}
+use crate::automaton::run::{step, unique_items};
 
 /// Whether nothing but equality is asked of the items of an open array:
 /// where their values are few, others may have used up what is left.
 fn only_compares(machine: &Machine, frame: &Frame, items: usize) -> bool {
-    let array = unique_array(machine, frame);
+    let array = frame.unique_array(machine);
     array.is_none_or(|m| m.catalog.only_compares(items))
 }
 
 /// Whether the texts of the open items do not count any more.
 pub(super) fn is_different(machine: &Machine, config: &Config, x: &mut Scratch) -> bool {
-    let mut at = config.stack;
-    while at != 0 {
-        let node = x.peek(Noted::beside_masks(at));
-        let items = x.seen(node.frame.seen).list.len();
-        if !node.frame.is_object && !only_compares(machine, &node.frame, items) {
-            return false;
-        }
-        at = node.below;
-    }
-    !unique_items::threat_to(machine, config, x).exists
+    let compares = x.levels(config.stack).all(|level| {
+        let items = x.seen(level.frame.seen).list.len();
+        level.frame.is_object || only_compares(machine, &level.frame, items)
+    });
+    compares && !unique_items::threat_to(machine, config, x).exists
 }
 
 /// The same configuration without what items are compared with: `None` if
@@ -79,13 +55,11 @@ pub(crate) fn forgotten(machine: &Machine, config: Config, x: &mut Scratch) -> O
 
 fn forgotten_stack(machine: &Machine, stack: u32, x: &mut Scratch) -> Option<u32> {
     let mut frames: Vec<Frame> = Vec::new();
-    let mut at = stack;
-    while at != 0 {
-        let node = x.peek(Noted::beside_masks(at));
-        let mut frame = node.frame;
-        if is_unique(machine, &frame) {
+    for level in x.levels(stack) {
+        let mut frame = level.frame;
+        if frame.is_unique(machine) {
             let items = x.seen(frame.seen).list.len();
-            if !only_compares(machine, &frame, items) || node.depth > x.base_depth() {
+            if !only_compares(machine, &frame, items) || level.depth > x.base_depth() {
                 return None;
             }
             (frame.seen, frame.start) = (0, FORGOTTEN);
@@ -93,7 +67,6 @@ fn forgotten_stack(machine: &Machine, stack: u32, x: &mut Scratch) -> Option<u32
             frame.start = 0;
         }
         frames.push(frame);
-        at = node.below;
     }
     let frames = frames.into_iter().rev();
     Some(frames.fold(0, |below, frame| x.push(frame, below)))
@@ -112,11 +85,11 @@ pub(super) fn open_item<'s>(
     };
     let mut levels = state.below.iter();
     let last = levels.next()?;
-    let m = unique_array(machine, &last.frame)?;
-    let alone = !levels.any(|level| is_unique(machine, &level.frame));
+    let m = last.frame.unique_array(machine)?;
+    let alone = !levels.any(|level| level.frame.is_unique(machine));
     let items = last.seen().map_or(0, TextSet::len);
     let differ = m.catalog.only_compares(items) && m.threads.iter().all(|t| t.unique);
-    let free = machine.node(node).string.as_ref()?.free.is_some();
+    let free = machine.string(node)?.free.is_some();
     if !alone || !differ || !free || text.partial != Partial::None {
         return None;
     }
@@ -135,7 +108,7 @@ pub(crate) fn advance_apart(
     x: &mut Scratch,
 ) -> Option<Result<(), usize>> {
     let item = state.item().filter(|item| item.differs)?;
-    let must_differ = |level: &&Level| is_unique(machine, &level.frame);
+    let must_differ = |level: &&Level| level.frame.is_unique(machine);
     let depth = state.below.iter().find(must_differ)?.depth;
     let before = state::load(machine, state, x, Load::Apart);
     let mut config = before;
@@ -146,7 +119,9 @@ pub(crate) fn advance_apart(
         let here = x.depth(next.stack);
         let inside = here > depth || (here == depth && matches!(next.top, Top::String { .. }));
         let opened = here > x.depth(config.stack)
-            && is_unique(machine, &x.peek(Noted::beside_masks(next.stack)).frame);
+            && x.peek(Noted::beside_masks(next.stack))
+                .frame
+                .is_unique(machine);
         if !inside || opened {
             return None;
         }
@@ -195,7 +170,7 @@ pub(crate) fn item_exceptions(
         each(Exception::InOrder(b"\","));
         return;
     }
-    let must_differ = |level: &&Level| is_unique(machine, &level.frame);
+    let must_differ = |level: &&Level| level.frame.is_unique(machine);
     if !state.below.iter().any(|level| must_differ(&level)) {
         return;
     }

@@ -4,16 +4,14 @@ use std::sync::Arc;
 
 use crate::automaton::machine::Machine;
 use crate::automaton::machine::after_names::AfterNames;
-use crate::automaton::machine::live::threads_in;
-use crate::automaton::machine::live::{Live, ObjectAt, has_bit};
+use crate::automaton::machine::live::{Live, ObjectAt, has_bit, threads_in};
 use crate::automaton::machine::node::{Choice, NO_CLASS, ObjectMachine, Span};
-use crate::automaton::run::config::{EMPTY_LIST, Frame, Gap, Key, Top, UNKNOWN};
+use crate::automaton::run::config::{EMPTY_LIST, Frame, Gap, Key, Next, Top, UNKNOWN};
+use crate::automaton::run::found::Usable;
 use crate::automaton::run::object_steps::{are_several, set_bit};
 use crate::automaton::run::plain_object;
-use crate::automaton::run::scratch::{Noted, Scratch, StackNode, Texts, Usable};
+use crate::automaton::run::scratch::{Noted, Scratch, StackNode, Texts};
 use crate::automaton::run::seen::Seen;
-use crate::automaton::run::step;
-use crate::automaton::run::step::Next;
 use crate::automaton::run::string_bytes as text;
 use crate::automaton::run::string_bytes::{Partial, Sink};
 use crate::language::char_dfa::DEAD;
@@ -61,7 +59,7 @@ fn member_goals(machine: &Machine, top: Noted, number: u32, x: &mut Scratch) -> 
 
 fn fresh_member_goals(machine: &Machine, top: Noted, number: u32, x: &mut Scratch) -> u32 {
     let frame = x.peek(top).frame;
-    let Some(m) = machine.node(frame.node).object.as_ref() else {
+    let Some(m) = machine.object(frame.node) else {
         return EMPTY_LIST;
     };
     let member = m.member(number);
@@ -110,7 +108,7 @@ fn after_name(machine: &Machine, top: Noted, number: u32, x: &mut Scratch) -> Op
 
 fn fresh_after_name(machine: &Machine, top: Noted, number: u32, x: &mut Scratch) -> Option<Frame> {
     let mut frame = x.peek(top).frame;
-    let m = machine.node(frame.node).object.as_ref()?;
+    let m = machine.object(frame.node)?;
     let naming = naming(machine, m, top, x);
     let next: Vec<u32> = naming.threads_after(number).flatten().collect();
     if next.is_empty() {
@@ -153,7 +151,7 @@ pub(crate) fn usable(machine: &Machine, top: Noted, x: &mut Scratch) -> Arc<Usab
         some: false,
         values: EMPTY_LIST,
     };
-    if let Some(m) = machine.node(frame.node).object.as_ref() {
+    if let Some(m) = machine.object(frame.node) {
         usable.names = usable_names(machine, m, top, x);
         usable.some = usable.names.iter().any(|word| *word != 0);
         let extras = extras(m, frame.seen, x);
@@ -231,7 +229,7 @@ pub(super) fn key_step(machine: &Machine, key: Key, stack: u32, byte: u8, x: &mu
         false => x.note(stack),
     };
     let top = x.peek(noted);
-    let m = machine.node(top.frame.node).object.as_ref()?;
+    let m = machine.object(top.frame.node)?;
     if key.partial == Partial::None && byte == b'"' {
         let usable = usable(machine, noted, x);
         let seen = x.seen(top.frame.seen).clone();
@@ -243,7 +241,7 @@ pub(super) fn key_step(machine: &Machine, key: Key, stack: u32, byte: u8, x: &mu
                 return free
                     .then(|| after_name(machine, noted, number, x))
                     .flatten()
-                    .map(|frame| (step::between(machine, Gap::Colon), x.push(frame, top.below)));
+                    .map(|frame| (Top::between(machine, Gap::Colon), x.push(frame, top.below)));
             }
             None => {
                 let class = match &m.keys {
@@ -275,7 +273,7 @@ pub(super) fn key_step(machine: &Machine, key: Key, stack: u32, byte: u8, x: &mu
             next = next.with_name(&name).unwrap_or(next);
         }
         frame.seen = x.add_seen(next);
-        return Some((step::between(machine, Gap::Colon), x.push(frame, top.below)));
+        return Some((Top::between(machine, Gap::Colon), x.push(frame, top.below)));
     }
     if x.found().usable.get(stack).is_none() {
         usable(machine, noted, x);

@@ -1,7 +1,7 @@
 //! At a byte, or when bytes are committed.
 //!
 //! - [`config`]: where a text stands, and [`scratch`]: the working memory of a walk, with all that a cursor
-//!   stands for. [`found`] has what was found out in it, [`budget`] what it may still do.
+//!   stands for. [`found`] has what was found out in it, [`allowance`] what it may still do.
 //! - [`state`]: what a guide remembers, and how it becomes a configuration and back;
 //!   [`levels`] has the arrays and objects that are open in it.
 //! - [`step`]: one byte, from a configuration to the next.
@@ -17,11 +17,11 @@
 //!   [`item_told_apart`] reads on items that differ already.
 //! - [`seen`]: the names and items that may not come again, in sets that grow.
 
+pub(crate) mod allowance;
 pub(crate) mod begun;
-pub(crate) mod budget;
 pub(crate) mod config;
 pub(crate) mod equality;
-mod found;
+pub(crate) mod found;
 pub(crate) mod item_told_apart;
 pub(crate) mod levels;
 pub(crate) mod member_names;

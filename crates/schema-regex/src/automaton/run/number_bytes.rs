@@ -16,7 +16,7 @@ pub(super) fn number_step(
     byte: u8,
     x: &mut Scratch,
 ) -> Option<u32> {
-    let m = machine.node(node).number.as_ref()?;
+    let m = machine.number(node)?;
     if let [one] = &*m.dfas {
         let to = if state == DEAD {
             DEAD
@@ -42,7 +42,7 @@ pub(crate) fn number_goals(
     state: u32,
     x: &mut Scratch,
 ) -> u32 {
-    let Some(m) = machine.node(node).number.as_ref() else {
+    let Some(m) = machine.number(node) else {
         return EMPTY_LIST;
     };
     if let ([one], [(0, 0)], FIRST) = (&*m.dfas, &*m.leaves, set) {

@@ -1,43 +1,13 @@
 //! Steps of objects that several threads read: each thread is asked whether it can go on, which
 //! takes long, while many texts lead to the same.
 
-use rustc_hash::FxHashMap;
-
 use crate::automaton::machine::Machine;
 use crate::automaton::machine::live::threads_in;
 use crate::automaton::machine::node::has_goal;
-use crate::automaton::run::config::{EMPTY_LIST, Frame};
+use crate::automaton::run::config::EMPTY_LIST;
+use crate::automaton::run::found::Behind;
 use crate::automaton::run::member_names;
 use crate::automaton::run::scratch::{Noted, Scratch};
-
-/// What was asked in a scratch. All that the answers depend on is in the keys: a stack has its
-/// frames.
-#[derive(Debug, Default)]
-pub(crate) struct ObjectSteps {
-    /// By node, goals and levels to open, the threads of an object that begins.
-    pub(super) begun: FxHashMap<(u32, u32, u32), u32>,
-    /// By stack and the number of a name, the frame behind the name.
-    pub(super) named: FxHashMap<(u32, u32), Option<Frame>>,
-    /// By stack and the number of a name, the goals of its value.
-    pub(super) asked: FxHashMap<(u32, u32), u32>,
-    /// By stack and the goals that the open member satisfies, the threads that go on.
-    closed: FxHashMap<(u32, u32), Behind>,
-}
-
-/// What an object becomes behind a member, as lists.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Behind {
-    /// The threads that go on; empty if there are none.
-    pub(super) threads: u32,
-    /// The bits of the frame.
-    pub(super) used: u32,
-}
-
-impl ObjectSteps {
-    pub(super) fn len(&self) -> usize {
-        self.begun.len() + self.named.len() + self.asked.len() + self.closed.len()
-    }
-}
 
 /// Sets a bit, where there may be fewer words than it needs.
 pub(super) fn set_bit(words: &mut Vec<u32>, bit: u32) {
@@ -72,7 +42,7 @@ pub(super) fn behind_member(machine: &Machine, set: u32, top: Noted, x: &mut Scr
 fn fresh_behind_member(machine: &Machine, set: u32, top: Noted, x: &mut Scratch) -> Behind {
     let frame = x.peek(top).frame;
     let mut facts: Vec<u32> = Vec::new();
-    let Some(m) = machine.node(frame.node).object.as_ref() else {
+    let Some(m) = machine.object(frame.node) else {
         return Behind {
             threads: EMPTY_LIST,
             used: frame.used,

@@ -4,12 +4,10 @@
 use crate::automaton::machine::Machine;
 use crate::automaton::machine::live::Live;
 use crate::automaton::machine::node::{EMPTY, Member, ObjectMachine, ObjectThread};
-use crate::automaton::run::config::{FIRST, FIRST_THREAD, Frame, Gap, Key};
+use crate::automaton::run::config::{FIRST, FIRST_THREAD, Frame, Gap, Key, Next, Top};
 use crate::automaton::run::member_names;
 use crate::automaton::run::object_steps::set_bit;
 use crate::automaton::run::scratch::{Noted, Scratch};
-use crate::automaton::run::step;
-use crate::automaton::run::step::Next;
 use crate::language::char_dfa::DEAD;
 
 /// Such an object between two members, or inside the name of one.
@@ -23,7 +21,7 @@ pub(crate) struct PlainObject<'a> {
 /// The object on top of a stack, if it is a plain one.
 pub(crate) fn plain<'a>(machine: &'a Machine, top: Noted, x: &Scratch) -> Option<PlainObject<'a>> {
     let frame = x.peek(top).frame;
-    let m = machine.node(frame.node).object.as_ref()?;
+    let m = machine.object(frame.node)?;
     match &*m.threads {
         [t] if t.simple && frame.threads == FIRST_THREAD => Some(PlainObject {
             m,
@@ -38,7 +36,7 @@ pub(crate) fn plain<'a>(machine: &'a Machine, top: Noted, x: &Scratch) -> Option
 /// The object of a node where nothing of it was read, with room for any value in it,
 /// if it is a plain one.
 pub(crate) fn plain_start(machine: &Machine, node: u32) -> Option<PlainObject<'_>> {
-    let m = machine.node(node).object.as_ref()?;
+    let m = machine.object(node)?;
     match &*m.threads {
         [t] if t.simple => Some(PlainObject {
             m,
@@ -83,7 +81,7 @@ pub(super) fn behind_plain_name(
     frame.count += u32::from(frame.count < m.cap);
     frame.member = number;
     let stack = x.push(frame, x.peek(top).below);
-    Some(Some((step::between(machine, Gap::Colon), stack)))
+    Some(Some((Top::between(machine, Gap::Colon), stack)))
 }
 
 /// The goals of the open member of a plain object whose name was read.

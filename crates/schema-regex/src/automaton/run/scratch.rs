@@ -10,9 +10,9 @@ use fsm_index::Cursor;
 use indexmap::IndexSet;
 use rustc_hash::{FxBuildHasher, FxHashMap, FxHasher};
 
-use crate::automaton::run::budget::Budget;
+use crate::automaton::run::allowance::Allowance;
 use crate::automaton::run::config::{Config, EMPTY_LIST, FIRST, FIRST_THREAD, Frame, Top, is_kept};
-use crate::automaton::run::found::Found;
+use crate::automaton::run::found::{Found, ObjectSummary, Usable};
 use crate::automaton::run::seen::Seen;
 
 /// Things with numbers, each once.
@@ -188,18 +188,6 @@ impl Noted {
     }
 }
 
-/// Which names may come in an object.
-#[derive(Clone, Debug)]
-pub(crate) struct Usable {
-    pub(crate) names: Box<[u32]>,
-    pub(crate) classes: u64,
-    /// Whether any may.
-    pub(super) some: bool,
-    /// A list: for each class of further names that may come its number, and
-    /// the node and the goals of their values.
-    pub(crate) values: u32,
-}
-
 /// The working memory of [`crate::automaton::SchemaAutomaton`]: opaque.
 #[derive(Debug)]
 pub struct Scratch {
@@ -212,10 +200,10 @@ pub struct Scratch {
     found: Found,
     /// The upper part of a stack, while it is taken apart.
     path: Vec<u32>,
-    /// Whether it is being found out if items can differ, which is not asked meanwhile.
+    /// Says that a search is looking for items that differ, so that steps do not ask for them.
     is_searching: bool,
-    budget: Budget,
-    /// Whether an item that has become different is forgotten.
+    allowance: Allowance,
+    /// Says whether an item that has become different is forgotten.
     forgets: bool,
     /// The depth of the stack at the beginning, and the least that was looked
     /// at.
@@ -238,7 +226,7 @@ impl Scratch {
             found: Found::default(),
             path: Vec::new(),
             is_searching: false,
-            budget: Budget::new(),
+            allowance: Allowance::new(),
             forgets: false,
             base_depth: 0,
             least_depth: 0,
@@ -313,7 +301,7 @@ impl Scratch {
         self.found.object_summaries.insert(stack, summary);
     }
 
-    /// What reading a name in an object takes: the names that may come, those that came, and the texts.
+    /// Returns the names that may come in an object, those that came, and the texts: reading a name takes them.
     pub(super) fn in_name(
         &mut self,
         stack: u32,
@@ -323,8 +311,8 @@ impl Scratch {
         Some((usable, self.seen.get(seen), &mut self.texts))
     }
 
-    pub(crate) fn budget(&mut self) -> &mut Budget {
-        &mut self.budget
+    pub(crate) fn allowance(&mut self) -> &mut Allowance {
+        &mut self.allowance
     }
 
     /// Takes steps without asking whether items that must differ can do so: what is found out by them.
@@ -353,7 +341,7 @@ impl Scratch {
         self.found.forgotten.clear();
     }
 
-    /// Whether an item that has become different is forgotten.
+    /// Says whether an item that has become different is forgotten.
     pub(crate) fn forgets(&self) -> bool {
         self.forgets
     }
@@ -363,7 +351,7 @@ impl Scratch {
         self.base_depth
     }
 
-    /// How many levels were looked at since the walk began, the topmost one included.
+    /// Returns the number of levels that were looked at since the walk began, the topmost one included.
     pub(crate) fn levels_looked_at(&self) -> usize {
         (self.base_depth - self.least_depth) as usize + 1
     }
@@ -445,6 +433,13 @@ impl Scratch {
         *self.stacks.get(top.0)
     }
 
+    /// The levels of a stack, the innermost first, for those on whose answer no remembered mask
+    /// depends: see [`Noted::beside_masks`].
+    pub(crate) fn levels(&self, stack: u32) -> impl Iterator<Item = StackNode> {
+        let known = |at: u32| (at != 0).then(|| self.peek(Noted::beside_masks(at)));
+        std::iter::successors(known(stack), move |level| known(level.below))
+    }
+
     pub(crate) fn depth(&self, stack: u32) -> u32 {
         self.stacks.get(stack).depth
     }
@@ -488,7 +483,7 @@ impl Scratch {
     /// counted.
     pub(super) fn open_bytes(&mut self, item: u32, start: u32) -> Vec<u8> {
         let bytes = self.bytes(item, start);
-        self.budget.compare(bytes.len() as u64);
+        self.allowance.compare(bytes.len() as u64);
         bytes
     }
 
@@ -497,35 +492,6 @@ impl Scratch {
         let values = self.text(text, start).into_iter();
         values.map(|byte| byte as u8).collect()
     }
-}
-
-/// Where an object stands behind the value of a member.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum ObjectSummary {
-    /// It takes more to tell.
-    Untold,
-    Told(Told),
-}
-
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Told {
-    /// One more than the goal that the object satisfies if it ends, or 0.
-    pub(crate) ends: u32,
-    pub(crate) more: More,
-    /// The classes of further names that may come, as bits.
-    pub(crate) classes: u64,
-}
-
-/// Which names may come.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum More {
-    None = 0,
-    /// Declared ones alone.
-    Declared = 1,
-    /// Further ones, whichever they are.
-    Further = 2,
-    /// Further ones that an automaton tells apart.
-    OfClasses = 3,
 }
 
 #[cfg(test)]

@@ -8,10 +8,9 @@ use crate::automaton::run::config::{
     Config, EMPTY_LIST, EMPTY_TEXT, FIXED_LISTS, Key, NAMED, NO_TEXT, Str, Top, UNKNOWN,
     UNKNOWN_ITEM, is_kept,
 };
-use crate::automaton::run::item_told_apart;
 use crate::automaton::run::levels::Levels;
-use crate::automaton::run::number_bytes;
 use crate::automaton::run::scratch::{Scratch, Tag};
+use crate::automaton::run::{item_told_apart, number_bytes};
 
 /// Where a text stands: self-contained, and as large as the text is nested,
 /// plus the names used in open objects.
@@ -286,7 +285,7 @@ pub(crate) fn may_come_again(machine: &Machine, state: &State, token: &[u8]) -> 
 fn behind_name<'t>(machine: &Machine, state: &State, text: &'t [u8]) -> Option<&'t [u8]> {
     match (state.top, state.below.iter().next()) {
         (Top::Key(key), Some(level)) if key.text == NAMED => {
-            let m = machine.node(level.frame.node).object.as_ref()?;
+            let m = machine.object(level.frame.node)?;
             text.strip_prefix(key.names.begun(&m.names).as_bytes())
         }
         _ => {
@@ -324,11 +323,7 @@ fn relocated(machine: &Machine, top: Top, list: &mut dyn FnMut(u32) -> u32) -> T
             set: list(set),
         },
         Top::Number { node, set, state } => {
-            let several = machine
-                .node(node)
-                .number
-                .as_ref()
-                .is_some_and(|m| m.dfas.len() > 1);
+            let several = machine.number(node).is_some_and(|m| m.dfas.len() > 1);
             Top::Number {
                 node,
                 set: list(set),
@@ -336,11 +331,7 @@ fn relocated(machine: &Machine, top: Top, list: &mut dyn FnMut(u32) -> u32) -> T
             }
         }
         Top::String { node, set, text } => {
-            let several = machine
-                .node(node)
-                .string
-                .as_ref()
-                .is_some_and(|m| m.dfas.len() > 1);
+            let several = machine.string(node).is_some_and(|m| m.dfas.len() > 1);
             Top::String {
                 node,
                 set: list(set),

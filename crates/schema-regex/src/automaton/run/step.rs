@@ -1,31 +1,23 @@
 //! One byte: from one configuration to the next, or to none.
 
 use crate::automaton::machine::Machine;
-use crate::automaton::machine::live::threads_in;
-use crate::automaton::machine::live::{Live, ObjectAt};
+use crate::automaton::machine::live::{Live, ObjectAt, threads_in};
 use crate::automaton::machine::node::{Span, has_goal};
 use crate::automaton::machine::sorted::TextSet;
 use crate::automaton::machine::white_space::NO_SPACE;
 use crate::automaton::run::config::{
     Config, EMPTY_LIST, EMPTY_TEXT, FIRST, FIRST_THREAD, FORGOTTEN, Frame, Gap, Key, NAMED,
-    NO_TEXT, Str, Top, UNKNOWN_ITEM, is_kept,
+    NO_TEXT, Next, Str, Top, UNITS, UNKNOWN_ITEM, is_kept,
 };
-use crate::automaton::run::equality;
-use crate::automaton::run::item_told_apart;
-use crate::automaton::run::member_names;
-use crate::automaton::run::number_bytes;
-use crate::automaton::run::object_steps;
-use crate::automaton::run::object_steps::are_several;
-use crate::automaton::run::plain_object;
+use crate::automaton::run::object_steps::{self, are_several};
 use crate::automaton::run::scratch::{Noted, Scratch};
 use crate::automaton::run::string_bytes as text;
 use crate::automaton::run::string_bytes::Partial;
 use crate::automaton::run::string_leaves::{StringSink, string_goals, string_live, string_start};
-use crate::automaton::run::text_runs;
-use crate::automaton::run::unique_items;
+use crate::automaton::run::{
+    equality, item_told_apart, member_names, number_bytes, plain_object, text_runs, unique_items,
+};
 use crate::language::char_dfa::DEAD;
-
-pub(crate) type Next = Option<(Top, u32)>;
 
 pub(crate) fn next(machine: &Machine, config: Config, byte: u8, x: &mut Scratch) -> Option<Config> {
     let mut item = config.item;
@@ -66,30 +58,27 @@ fn is_outermost(machine: &Machine, top: Top, stack: u32, x: &mut Scratch) -> boo
         return false;
     };
     let frame = x.frame(stack).frame;
-    frame.start == 0 && item_told_apart::is_unique(machine, &frame)
+    frame.start == 0 && frame.is_unique(machine)
 }
 
 /// The text of the item that is open where an array or object was opened or closed.
 fn item_after(machine: &Machine, before: u32, stack: u32, item: u32, x: &mut Scratch) -> u32 {
     if item == NO_TEXT {
         // Outside of all such arrays only one that was just opened counts.
-        let opened = stack != 0 && item_told_apart::is_unique(machine, &x.frame(stack).frame);
+        let opened = stack != 0 && x.frame(stack).frame.is_unique(machine);
         return if opened { EMPTY_TEXT } else { NO_TEXT };
     }
-    let mut at = stack;
-    while at != 0 {
-        let node = x.peek(Noted::beside_masks(at));
-        if item_told_apart::is_unique(machine, &node.frame) {
-            let is_opened = at == stack && x.depth(stack) > x.depth(before);
-            return match node.frame.start {
-                FORGOTTEN => UNKNOWN_ITEM,
-                0 if is_opened && item == UNKNOWN_ITEM => EMPTY_TEXT,
-                _ => item,
-            };
-        }
-        at = node.below;
+    let mut levels = x.levels(stack);
+    let unique = levels.find(|level| level.frame.is_unique(machine));
+    let Some(level) = unique else {
+        return NO_TEXT;
+    };
+    let is_opened = level.depth == x.depth(stack) && level.depth > x.depth(before);
+    match level.frame.start {
+        FORGOTTEN => UNKNOWN_ITEM,
+        0 if is_opened && item == UNKNOWN_ITEM => EMPTY_TEXT,
+        _ => item,
     }
-    NO_TEXT
 }
 
 fn dispatch(machine: &Machine, top: Top, stack: u32, byte: u8, item: u32, x: &mut Scratch) -> Next {
@@ -142,7 +131,7 @@ fn dispatch(machine: &Machine, top: Top, stack: u32, byte: u8, item: u32, x: &mu
             dispatch(machine, top, stack, byte, item, x)
         }
         Top::String { node, set, text } => {
-            let m = machine.node(node).string.as_ref()?;
+            let m = machine.string(node)?;
             if text.partial == Partial::None && byte == b'"' {
                 let set = string_goals(m, set, &text, x);
                 return if set == EMPTY_LIST {
@@ -268,7 +257,7 @@ fn begin(
             }
             let frame = Frame::first(node, threads);
             let stack = x.push(frame, stack);
-            Some((between(machine, Gap::ObjectStart), stack))
+            Some((Top::between(machine, Gap::ObjectStart), stack))
         }
         b'[' => {
             let m = n.array.as_ref()?;
@@ -299,7 +288,7 @@ fn begin(
                 frame.start = FORGOTTEN;
             }
             let stack = x.push(frame, stack);
-            Some((between(machine, Gap::ArrayStart), stack))
+            Some((Top::between(machine, Gap::ArrayStart), stack))
         }
         _ => {
             let m = n.number.as_ref()?;
@@ -324,14 +313,6 @@ fn begin(
     }
 }
 
-pub(crate) fn between(machine: &Machine, gap: Gap) -> Top {
-    let space = match gap {
-        Gap::BeforeKey | Gap::BeforeFurther => machine.space().after_separator,
-        _ => machine.space().elsewhere,
-    };
-    Top::Gap { gap, space }
-}
-
 /// A value has ended and satisfies the goals `set`.
 fn close(machine: &Machine, set: u32, stack: u32, item: u32, x: &mut Scratch) -> Next {
     if stack == 0 {
@@ -344,7 +325,10 @@ fn close(machine: &Machine, set: u32, stack: u32, item: u32, x: &mut Scratch) ->
     if frame.is_object && plain_object::plain(machine, noted, x).is_some() {
         // The name was let in by this thread alone.
         frame.member = 0;
-        return Some((between(machine, Gap::AfterMember), x.push(frame, top.below)));
+        return Some((
+            Top::between(machine, Gap::AfterMember),
+            x.push(frame, top.below),
+        ));
     }
     if frame.is_object {
         let behind = object_steps::behind_member(machine, set, noted, x);
@@ -353,7 +337,10 @@ fn close(machine: &Machine, set: u32, stack: u32, item: u32, x: &mut Scratch) ->
             return None;
         }
         frame.member = 0;
-        return Some((between(machine, Gap::AfterMember), x.push(frame, top.below)));
+        return Some((
+            Top::between(machine, Gap::AfterMember),
+            x.push(frame, top.below),
+        ));
     }
     let room = machine.room(x.depth(stack));
     let live = machine.live(room);
@@ -399,7 +386,7 @@ fn close(machine: &Machine, set: u32, stack: u32, item: u32, x: &mut Scratch) ->
         frame.threads = x.add_list(&flat);
     }
     let stack = x.push(frame, top.below);
-    Some((between(machine, Gap::AfterItem), stack))
+    Some((Top::between(machine, Gap::AfterItem), stack))
 }
 
 fn gap_step(machine: &Machine, gap: Gap, stack: u32, byte: u8, item: u32, x: &mut Scratch) -> Next {
@@ -410,7 +397,7 @@ fn gap_step(machine: &Machine, gap: Gap, stack: u32, byte: u8, item: u32, x: &mu
                 return None;
             }
             let top = x.peek(noted);
-            let m = machine.node(top.frame.node).object.as_ref()?;
+            let m = machine.object(top.frame.node)?;
             let key = Key {
                 state: 0,
                 names: Span::all(m.names.list.len()),
@@ -444,12 +431,12 @@ fn gap_step(machine: &Machine, gap: Gap, stack: u32, byte: u8, item: u32, x: &mu
         (Gap::AfterMember, b',') => {
             let top = x.note(stack);
             let some = plain_object::some_name_may_come(machine, top, x);
-            some.then(|| (between(machine, Gap::BeforeKey), stack))
+            some.then(|| (Top::between(machine, Gap::BeforeKey), stack))
         }
         (Gap::Colon, b':') => {
             let noted = Noted::told_by_key(stack);
             let top = x.peek(noted);
-            let m = machine.node(top.frame.node).object.as_ref()?;
+            let m = machine.object(top.frame.node)?;
             let member = m.member(top.frame.member);
             let set = member_names::goals_of_member(machine, noted, top.frame.member, x);
             let value = Top::Value {
@@ -526,7 +513,7 @@ pub(super) fn next_item(
     } else {
         x.push(frame, top.below)
     };
-    let m = machine.node(frame.node).array.as_ref()?;
+    let m = machine.array(frame.node)?;
     let room = machine.room(x.depth(stack));
     let live = machine.live(room);
     let member = m.member(frame.pos);
@@ -557,5 +544,3 @@ pub(super) fn next_item(
     };
     Some((value, stack))
 }
-
-pub(crate) const UNITS: [&[u8]; 3] = [b"null", b"false", b"true"];

@@ -5,14 +5,12 @@ use crate::automaton::machine::Machine;
 use crate::automaton::machine::live::has_bit;
 use crate::automaton::machine::node::{ObjectMachine, StringMachine};
 use crate::automaton::run::config::{Config, EMPTY_TEXT, Key, NAMED, Str, Top, UNKNOWN, is_kept};
-use crate::automaton::run::member_names;
-use crate::automaton::run::plain_object;
-use crate::automaton::run::plain_object::name_lives;
+use crate::automaton::run::plain_object::{self, name_lives};
 use crate::automaton::run::scratch::{Noted, Scratch};
 use crate::automaton::run::state::State;
-use crate::automaton::run::step;
 use crate::automaton::run::string_bytes::Partial;
 use crate::automaton::run::string_leaves::string_live;
+use crate::automaton::run::{member_names, step};
 use crate::language::char_dfa::{CharDfa, DEAD};
 use crate::language::clamped;
 
@@ -21,7 +19,7 @@ pub(crate) fn is_free_text(machine: &Machine, state: &State, bytes: &[u8]) -> bo
     let Top::String { node, text, .. } = state.top else {
         return false;
     };
-    let string = machine.node(node).string.as_ref();
+    let string = machine.string(node);
     text.partial == Partial::None
         && string.is_some_and(|m| m.free.is_some())
         && state.item().is_none()
@@ -67,7 +65,7 @@ pub(crate) fn read_on(
 fn behind_run(machine: &Machine, config: &Config, run: &str, x: &mut Scratch) -> Option<Top> {
     match config.top {
         Top::String { node, set, text } => {
-            let m = machine.node(node).string.as_ref()?;
+            let m = machine.string(node)?;
             if m.free.is_some() || run.is_empty() {
                 return Some(config.top);
             }
@@ -79,7 +77,7 @@ fn behind_run(machine: &Machine, config: &Config, run: &str, x: &mut Scratch) ->
         Top::Key(key) => {
             let top = x.note(config.stack);
             let frame = x.peek(top).frame;
-            let m = machine.node(frame.node).object.as_ref()?;
+            let m = machine.object(frame.node)?;
             let state = match &m.keys {
                 Some(keys) => state_behind(&keys.dfa, key.state, run),
                 None => 0,
@@ -135,7 +133,7 @@ fn plainly_lives(
 /// the text of the name, or wants it at its end, if it is not a declared one.
 pub(super) fn spelt_for(machine: &Machine, byte: u8, key: Key, top: Noted, x: &mut Scratch) -> Key {
     let ends = byte == b'"' && key.partial == Partial::None;
-    match machine.node(x.peek(top).frame.node).object.as_ref() {
+    match machine.object(x.peek(top).frame.node) {
         Some(m) if ends && key.names.ends(|i| &m.names.list[i].text).is_some() => key,
         _ => spelt(machine, key, top, x),
     }
@@ -144,7 +142,7 @@ pub(super) fn spelt_for(machine: &Machine, byte: u8, key: Key, top: Noted, x: &m
 /// The inside of a name with its text spelt out.
 fn spelt(machine: &Machine, mut key: Key, top: Noted, x: &mut Scratch) -> Key {
     if key.text == NAMED
-        && let Some(m) = machine.node(x.peek(top).frame.node).object.as_ref()
+        && let Some(m) = machine.object(x.peek(top).frame.node)
     {
         let begun = key.names.begun(&m.names).chars();
         key.text = begun.fold(EMPTY_TEXT, |t, c| x.append_text(t, u32::from(c)));

@@ -5,23 +5,19 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use crate::automaton::machine::Machine;
-use crate::automaton::machine::live::Live;
-use crate::automaton::machine::live::threads_in;
+use crate::automaton::machine::live::{Live, threads_in};
 use crate::automaton::machine::sorted::TextSet;
 use crate::automaton::run::begun::{self, Exponents};
 use crate::automaton::run::config::{Config, FORGOTTEN, Gap, Top};
 use crate::automaton::run::equality::{begun_string, canonical_beginning, spelled, word_spelled};
-use crate::automaton::run::item_told_apart;
-use crate::automaton::run::member_names;
+use crate::automaton::run::found::{ItemChoice, ItemChoices};
 use crate::automaton::run::number_bytes::number_state;
 use crate::automaton::run::scratch::{Noted, Scratch};
-use crate::automaton::run::step;
 use crate::automaton::run::string_bytes::Partial;
 use crate::automaton::run::string_leaves::leaf_state;
-use crate::automaton::run::string_texts;
-use crate::automaton::run::string_texts::{Enough, LeafAt, spelt_behind};
-use crate::automaton::run::ways_on;
-use crate::automaton::run::ways_on::Tried;
+use crate::automaton::run::string_texts::{self, Enough, LeafAt, spelt_behind};
+use crate::automaton::run::ways_on::{self, Tried};
+use crate::automaton::run::{member_names, step};
 use crate::language::char_dfa::DEAD;
 
 /// What is to be feared for the items that are open.
@@ -37,29 +33,6 @@ pub(crate) struct Threat {
     pub(crate) barred: usize,
     /// Where the outermost item begins that is open.
     start: u32,
-}
-
-/// What an item may be, and which values are barred then beside those before it.
-#[derive(Clone, Debug)]
-pub(crate) struct ItemChoice {
-    pub(crate) goal: u32,
-    unique: bool,
-    /// What the items to come cannot do without: sorted.
-    pub(crate) critical: TextSet,
-}
-
-impl ItemChoice {
-    /// Whether a value may not come behind some others.
-    pub(crate) fn bars(&self, value: &str, seen: &TextSet) -> bool {
-        self.unique && (seen.has(value) || self.critical.has(value))
-    }
-}
-
-/// The choices for an open item, and the values that are barred by some of them.
-#[derive(Clone, Debug)]
-pub(crate) struct ItemChoices {
-    pub(crate) all: Vec<ItemChoice>,
-    critical: TextSet,
 }
 
 /// What is asked of a way to another item.
@@ -93,13 +66,13 @@ pub(crate) fn is_endless(machine: &Machine, config: &Config, x: &mut Scratch) ->
             let top = Noted::beside_masks(config.stack);
             let classes = member_names::usable(machine, top, x).classes;
             let frame = x.peek(top).frame;
-            let Some(m) = &machine.node(frame.node).object else {
+            let Some(m) = machine.object(frame.node) else {
                 return false;
             };
             key.partial == Partial::None && classes != 0 && m.keys.is_none()
         }
         Top::Number { node, set, state } => {
-            let Some(m) = &machine.node(node).number else {
+            let Some(m) = machine.number(node) else {
                 return false;
             };
             let begun = ways_on::open_number(config, x);
@@ -111,7 +84,7 @@ pub(crate) fn is_endless(machine: &Machine, config: &Config, x: &mut Scratch) ->
             })
         }
         Top::String { node, set, text } => {
-            let Some(m) = machine.node(node).string.as_ref() else {
+            let Some(m) = machine.string(node) else {
                 return false;
             };
             if m.free.is_some() {
@@ -143,13 +116,7 @@ pub(crate) fn can_differ(
     threat: Threat,
     x: &mut Scratch,
 ) -> bool {
-    let between = matches!(
-        config.top,
-        Top::Gap {
-            gap: Gap::AfterItem | Gap::ArrayStart,
-            ..
-        }
-    );
+    let between = matches!(config.top.gap(), Some(Gap::AfterItem | Gap::ArrayStart));
     // Behind an item there is always room, as far as its own array goes.
     if (between && !threat.below) || is_endless(machine, &config, x) {
         return true;
@@ -179,19 +146,13 @@ pub(crate) fn threat_to(machine: &Machine, config: &Config, x: &mut Scratch) -> 
         start: 0,
     };
     let exponents = exponents(machine, config);
-    let is_between = matches!(
-        config.top,
-        Top::Gap {
-            gap: Gap::AfterItem | Gap::ArrayStart,
-            ..
-        }
-    );
+    let is_between = matches!(config.top.gap(), Some(Gap::AfterItem | Gap::ArrayStart));
     while at != 0 {
         let node = x.peek(Noted::beside_masks(at));
         if node.frame.start == FORGOTTEN {
             break;
         }
-        if let Some(m) = item_told_apart::unique_array(machine, &node.frame) {
+        if let Some(m) = node.frame.unique_array(machine) {
             threat.outermost = node.depth;
             threat.start = node.frame.start;
             let is_open = at != config.stack || !is_between;
@@ -245,7 +206,7 @@ fn made_item_choices(machine: &Machine, stack: u32, x: &mut Scratch) -> ItemChoi
         critical: TextSet::default(),
     };
     let frame = x.peek(Noted::beside_masks(stack)).frame;
-    let Some(m) = machine.node(frame.node).array.as_deref() else {
+    let Some(m) = machine.array(frame.node) else {
         return out;
     };
     let live = machine.live(machine.room(x.depth(stack)));
@@ -283,7 +244,7 @@ fn made_item_choices(machine: &Machine, stack: u32, x: &mut Scratch) -> ItemChoi
 /// is not barred: `None` where that is not plain.
 fn scalar_differs(machine: &Machine, config: &Config, x: &mut Scratch) -> Option<bool> {
     let frame = x.peek(Noted::beside_masks(config.stack)).frame;
-    let m = item_told_apart::unique_array(machine, &frame)?;
+    let m = frame.unique_array(machine)?;
     let choices = item_choices(machine, config.stack, x);
     let seen = x.seen(frame.seen).list.clone();
     let is_barred = |choice: &ItemChoice, value: &str| choice.bars(value, &seen);
@@ -309,7 +270,7 @@ fn scalar_differs(machine: &Machine, config: &Config, x: &mut Scratch) -> Option
             is_plain.then_some(false)
         }
         Top::String { node, set, text } => {
-            let strings = machine.node(node).string.clone()?;
+            let strings = machine.string(node)?;
             let wanted = x.list(set);
             let begun = begun_string(&x.open_bytes(config.item, frame.start));
             let before = spelled(&begun);
@@ -320,7 +281,7 @@ fn scalar_differs(machine: &Machine, config: &Config, x: &mut Scratch) -> Option
                 if !wanted.contains(&leaf.goal) {
                     continue;
                 }
-                let at = LeafAt::new(&strings, id, text, x);
+                let at = LeafAt::new(strings, id, text, x);
                 if !at.is_live() {
                     continue;
                 }
@@ -351,7 +312,7 @@ fn scalar_differs(machine: &Machine, config: &Config, x: &mut Scratch) -> Option
             Some(false)
         }
         Top::Number { node, set, state } => {
-            let numbers = machine.node(node).number.clone()?;
+            let numbers = machine.number(node)?;
             let wanted = x.list(set);
             let begun = ways_on::open_number(config, x);
             if begun.contains(['e', 'E']) {
@@ -359,7 +320,7 @@ fn scalar_differs(machine: &Machine, config: &Config, x: &mut Scratch) -> Option
             }
             let white = machine.space().finish(machine.space().elsewhere);
             for (goal, dfa) in &*numbers.leaves {
-                let here = number_state(&numbers, *dfa, state, x);
+                let here = number_state(numbers, *dfa, state, x);
                 if !wanted.contains(goal) || here == DEAD {
                     continue;
                 }

@@ -4,20 +4,16 @@
 use std::collections::HashSet;
 
 use crate::automaton::machine::Machine;
-use crate::automaton::machine::live::has_bit;
-use crate::automaton::machine::live::threads_in;
+use crate::automaton::machine::live::{has_bit, threads_in};
 use crate::automaton::machine::node::LOOSE;
 use crate::automaton::machine::white_space::NO_SPACE;
-use crate::automaton::run::config::{Config, Gap, Key, Top};
+use crate::automaton::run::config::{Config, Gap, Key, Top, UNITS};
 use crate::automaton::run::equality::canonical;
-use crate::automaton::run::item_told_apart;
 use crate::automaton::run::member_names;
 use crate::automaton::run::number_bytes::number_state;
 use crate::automaton::run::scratch::{Noted, Scratch};
 use crate::automaton::run::step;
-use crate::automaton::run::step::UNITS;
-use crate::automaton::run::string_texts;
-use crate::automaton::run::string_texts::{Enough, Words, each_text, spelt_behind};
+use crate::automaton::run::string_texts::{self, Enough, Words, each_text, spelt_behind};
 use crate::language::char_dfa::DEAD;
 use crate::normal::alternative::Kind;
 
@@ -69,13 +65,13 @@ pub(crate) fn ways(machine: &Machine, from: &Tried, most: usize, x: &mut Scratch
         }
         Top::Number { .. } => numbers_on(machine, from, most, &mut out, x),
         Top::String { node, set, text } => {
-            let Some(m) = machine.node(node).string.clone() else {
+            let Some(m) = machine.string(node) else {
                 return out;
             };
             let wanted = x.list(set);
             let next = string_texts::may_become(machine, text.partial);
             let mut pieces: Vec<Vec<u8>> = Vec::new();
-            each_text(&m, &wanted, (text, next.as_deref()), most, x, &mut |rest| {
+            each_text(m, &wanted, (text, next.as_deref()), most, x, &mut |rest| {
                 pieces.push(spelt_behind(text.partial, rest));
                 match pieces.len() < most {
                     true => Enough::No,
@@ -115,7 +111,7 @@ pub(crate) fn begins_endless(machine: &Machine, config: &Config, x: &mut Scratch
             let top = Noted::beside_masks(stack);
             let usable = member_names::usable(machine, top, x).classes;
             let frame = x.peek(top).frame;
-            let Some(m) = &machine.node(frame.node).object else {
+            let Some(m) = machine.object(frame.node) else {
                 return false;
             };
             let mut classes = (0..).zip(&m.classes);
@@ -126,7 +122,7 @@ pub(crate) fn begins_endless(machine: &Machine, config: &Config, x: &mut Scratch
     let Some((node, set)) = value else {
         return false;
     };
-    let number = &machine.node(node).number;
+    let number = machine.number(node);
     let wanted = x.slice(set);
     number
         .as_ref()
@@ -135,16 +131,11 @@ pub(crate) fn begins_endless(machine: &Machine, config: &Config, x: &mut Scratch
 
 /// At most how many values the open arrays bar whose items must differ.
 pub(crate) fn barred_by_arrays(machine: &Machine, stack: u32, x: &Scratch) -> usize {
-    let mut at = stack;
-    let mut barred = 0;
-    while at != 0 {
-        let node = x.peek(Noted::beside_masks(at));
-        if let Some(m) = item_told_apart::unique_array(machine, &node.frame) {
-            barred += x.seen(node.frame.seen).list.len() + m.catalog.all.len();
-        }
-        at = node.below;
-    }
-    barred
+    let barred = x.levels(stack).filter_map(|level| {
+        let m = level.frame.unique_array(machine)?;
+        Some(x.seen(level.frame.seen).list.len() + m.catalog.all.len())
+    });
+    barred.sum()
 }
 
 /// Adds the way by some bytes, if there is one.
@@ -234,7 +225,7 @@ pub(crate) fn number_texts(
     let Top::Number { node, set, state } = config.top else {
         return Vec::new();
     };
-    let Some(m) = &machine.node(node).number else {
+    let Some(m) = machine.number(node) else {
         return Vec::new();
     };
     let begun = open_number(config, x);
@@ -339,7 +330,7 @@ fn names_on(
     let stack = from.config.stack;
     let top = x.note(stack);
     let frame = x.peek(top).frame;
-    let Some(m) = &machine.node(frame.node).object else {
+    let Some(m) = machine.object(frame.node) else {
         return;
     };
     let usable = member_names::usable(machine, top, x);

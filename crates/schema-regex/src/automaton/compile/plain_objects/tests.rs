@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::automaton::compile::builder::Builder;
+use crate::automaton::compile::{objects, plain_objects};
 use crate::ir::ROOT;
 use crate::ir::signed::Signed;
 use crate::normal::alternative::{Kind, Shape};
@@ -34,10 +35,10 @@ fn compared(schema: &Value, options: &Options) -> usize {
             continue;
         };
         let object = object.clone();
-        let Ok(Some(plain)) = builder.plain_object(goal, &object) else {
+        let Ok(Some(plain)) = plain_objects::plain_object(&mut builder, goal, &object) else {
             continue;
         };
-        let machine = builder.object_machine(&[goal], &[(0, &object)]);
+        let machine = objects::object_machine(&mut builder, &[goal], &[(0, &object)]);
         let machine = machine.expect("it was made once");
         assert_eq!(format!("{plain:#?}"), format!("{machine:#?}"), "{schema}");
         count += 1;

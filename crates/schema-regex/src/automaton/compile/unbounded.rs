@@ -16,14 +16,14 @@ use crate::normal::alternative::{Kind, Shape};
 use crate::normal::normaliser::Normaliser;
 
 /// A compiled schema for which it is not decided yet how deep values may nest.
-pub(crate) struct Draft {
+pub(crate) struct Unbounded {
     machine: Machine,
     origin: Origin,
 }
 
-impl Draft {
+impl Unbounded {
     /// Compiles what some locations demand together.
-    pub(crate) fn new(mut normaliser: Normaliser, root: &[Signed]) -> Result<Draft, Error> {
+    pub(crate) fn new(mut normaliser: Normaliser, root: &[Signed]) -> Result<Unbounded, Error> {
         let options = normaliser.options.clone();
         let space = Space::new(&options)?;
         normaliser.refuse_cycles()?;
@@ -43,7 +43,7 @@ impl Draft {
         let max_nesting = u32::try_from(options.max_nesting).unwrap_or(u32::MAX - 1);
         let escapes = options.escapes;
         let (schema, conjs) = (builder.normaliser.schema, builder.normaliser.conjs);
-        let mut draft = Draft {
+        let mut draft = Unbounded {
             machine: Machine::new(nodes, space, builder.loops, escapes, max_nesting),
             origin: Origin::new(schema, conjs, narrowed, never, options),
         };
@@ -79,12 +79,11 @@ impl Draft {
         if let (Some(cap), None) = (cap, deepest) {
             limit = limit.min(cap.max(height));
         }
-        let is_bounded = deepest.is_some_and(|d| d <= limit);
-        if !is_bounded {
+        self.machine.set_bound(limit, deepest);
+        if !self.machine.is_bounded() {
             self.origin
                 .narrow(format!("arrays and objects nest at most {limit} deep"));
         }
-        self.machine.set_bound(limit, is_bounded);
         Ok(())
     }
 

@@ -12,9 +12,9 @@ const MAX_COMPARED: u64 = 1 << 28;
 /// a list of what must differ grows.
 pub(crate) const MAX_SEARCHED: u64 = 100_000;
 
-/// What is left of it.
+/// The rest of that work.
 #[derive(Debug)]
-pub(crate) struct Budget {
+pub(crate) struct Allowance {
     /// Bytes of items that may be compared with those before them.
     compare: u64,
     /// States that may be searched.
@@ -23,9 +23,9 @@ pub(crate) struct Budget {
     write: usize,
 }
 
-impl Budget {
-    pub(crate) fn new() -> Budget {
-        Budget {
+impl Allowance {
+    pub(crate) fn new() -> Allowance {
+        Allowance {
             compare: MAX_COMPARED,
             search: MAX_SEARCHED,
             write: usize::MAX,
@@ -33,11 +33,11 @@ impl Budget {
     }
 
     #[cfg(test)]
-    pub(crate) fn of(compare: u64, search: u64) -> Budget {
-        Budget {
+    pub(crate) fn of(compare: u64, search: u64) -> Allowance {
+        Allowance {
             compare,
             search,
-            ..Budget::new()
+            ..Allowance::new()
         }
     }
 
@@ -60,7 +60,7 @@ impl Budget {
         self.search > 0
     }
 
-    /// Whether nothing may be searched or compared any more.
+    /// Says whether nothing may be searched or compared any more.
     pub(crate) fn is_spent(&self) -> bool {
         self.compare == 0 || self.search == 0
     }
@@ -69,8 +69,8 @@ impl Budget {
         self.write = bytes;
     }
 
-    /// Whether so many characters may be written; where they may not, that is noted, because nothing
-    /// shorter comes to its end.
+    /// Says whether so many characters may be written; a refusal is noted, because nothing shorter comes to
+    /// its end.
     pub(crate) fn fits(&mut self, chars: u64) -> bool {
         let fits = chars <= self.write as u64;
         if !fits {
