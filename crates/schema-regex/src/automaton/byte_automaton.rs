@@ -5,14 +5,16 @@ use fsm_index::{
     KeyLanguage, Lexicon, Nearer, Overlay, Place, PlainText, ReadText, Scope, Stack, TextAt,
 };
 
+use crate::automaton::SchemaAutomaton;
+use crate::automaton::Scratch;
+use crate::automaton::State;
 use crate::automaton::completion::ending;
 use crate::automaton::completion::finish::Finisher;
 use crate::automaton::hints::without_characters;
 use crate::automaton::keys::key::Keys;
 use crate::automaton::run::config::Config;
-use crate::automaton::run::state::Load;
-use crate::automaton::run::{item_told_apart, state, step, text_runs};
-use crate::automaton::{SchemaAutomaton, Scratch, State};
+use crate::automaton::run::state::{self, Load};
+use crate::automaton::run::{item_told_apart, step, text_runs};
 
 impl ByteAutomaton for SchemaAutomaton {
     type State = State;

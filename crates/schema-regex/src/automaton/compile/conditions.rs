@@ -15,7 +15,7 @@ use serde_json::Value;
 
 use crate::automaton::compile::builder::Builder;
 use crate::automaton::compile::declared::Declared;
-use crate::automaton::compile::leaves;
+use crate::automaton::compile::{leaves, strings};
 use crate::automaton::machine::decisions::{
     Decision, Decisions, Diagram, FIRST_DECISION, FURTHER, Level, Presence,
 };
@@ -491,7 +491,7 @@ fn may_be_some(builder: &mut Builder, conj: ConjId) -> Result<bool, Error> {
             return Ok(true);
         }
     }
-    Ok(builder.strings(&[conj])?.is_some())
+    Ok(strings::strings(builder, &[conj])?.is_some())
 }
 
 /// The diagrams of the conditions of one alternative, whose bits begin at a place.

@@ -3,10 +3,12 @@
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::automaton::compile::list_values::MAX_VALUES;
 use crate::automaton::machine::Machine;
 use crate::automaton::machine::live::ObjectAt;
 use crate::automaton::machine::node::{ArrayThread, Member};
+
+/// The most values of a goal that are listed.
+pub(super) const MAX_VALUES: usize = 2_000;
 
 /// How deep values are looked into, and how deep those beside may nest. Less than this
 /// is never bounded by the options.

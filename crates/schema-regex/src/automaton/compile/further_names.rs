@@ -7,7 +7,8 @@ use rustc_hash::FxHashMap;
 
 use crate::automaton::compile::builder::{Builder, Wanted};
 use crate::automaton::compile::conditions::Kept;
-use crate::automaton::compile::leaves::{self, Asked};
+use crate::automaton::compile::leaf_cache::Asked;
+use crate::automaton::compile::leaves;
 use crate::automaton::compile::member_rules::Said;
 use crate::automaton::compile::objects::{self, Alternatives};
 use crate::automaton::machine::node::{ExtraClass, KeyMachine, NO_CLASS};

@@ -1,17 +1,13 @@
 //! The automata of strings and numbers, made from shapes and kept.
 
-use std::collections::HashMap;
 use std::rc::Rc;
 use std::sync::{Arc, OnceLock};
 
-use rustc_hash::FxHashMap;
-
 use crate::automaton::compile::builder::Builder;
-use crate::automaton::machine::few::Few;
-use crate::automaton::machine::node::{Leaf, NumberMachine, StringMachine, Words};
+use crate::automaton::compile::leaf_cache::{Asked, StringKey, StringLeaf, Strings};
 use crate::budget::TooBig;
 use crate::error::Error;
-use crate::ir::{Name, PatternId};
+use crate::ir::PatternId;
 use crate::language::char_dfa::CharDfa;
 use crate::language::counted::{Counted, counted};
 use crate::language::formats;
@@ -32,57 +28,6 @@ use crate::options::IntegerSpelling;
 /// The most automata, each with bounds of its own, that strings of one alternative are told by.
 const MOST_WAYS: usize = 4;
 
-type StringKey = (Vec<(PatternId, bool)>, Vec<(Format, bool)>, Vec<Name>);
-
-/// Strings that an automaton reads, of which those of some lengths are meant.
-#[derive(Clone)]
-struct Strings {
-    /// `None` where every string is meant.
-    dfa: Option<Arc<CharDfa>>,
-    min: u64,
-    max: Option<u64>,
-}
-
-impl Strings {
-    fn of(dfa: Option<Arc<CharDfa>>) -> Strings {
-        Strings {
-            dfa,
-            min: 0,
-            max: None,
-        }
-    }
-
-    /// Of those lengths alone that these bounds allow, too.
-    fn bound(&mut self, min: u64, max: Option<u64>) {
-        self.min = self.min.max(min);
-        self.max = [self.max, max].into_iter().flatten().min();
-    }
-}
-
-/// An expression: that of a pattern, one of its looks (from 1 on), a format, or a list
-/// of texts.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum Asked {
-    Pattern(PatternId, usize),
-    Format(Format),
-    Texts(Vec<Name>),
-}
-
-#[derive(Default)]
-pub(crate) struct LeafCache {
-    strings: HashMap<StringKey, Vec<Strings>>,
-    parts: HashMap<Asked, Rc<Part>>,
-    /// What was met last: alternatives often ask the same and want other answers.
-    product: Option<(Vec<Asked>, Rc<Product>)>,
-    numbers: HashMap<NumberShape, Arc<NumberDfa>>,
-    /// Numbers of so many digits at most, by those of any number.
-    pub(super) capped: FxHashMap<(*const NumberDfa, u32), Arc<NumberDfa>>,
-    /// What is capped.
-    pub(super) whole: Vec<Arc<NumberDfa>>,
-    /// All numbers that are no integers.
-    no_integers: Option<Arc<NumberDfa>>,
-}
-
 impl NumberShape {
     /// Whether all numbers of a kind are meant.
     fn is_bare(&self) -> bool {
@@ -100,64 +45,6 @@ impl NumberShape {
             None => Fraction::Any,
         }
     }
-}
-
-/// The machines of one leaf, which serves the first goal.
-#[derive(Default)]
-pub(crate) struct Machines {
-    numbers: FxHashMap<*const NumberDfa, Arc<NumberMachine>>,
-    free_string: Option<Arc<StringMachine>>,
-}
-
-impl Machines {
-    pub(super) fn number(&mut self, dfa: Arc<NumberDfa>) -> Arc<NumberMachine> {
-        let known = self.numbers.entry(Arc::as_ptr(&dfa));
-        let machine = known.or_insert_with(|| {
-            Arc::new(NumberMachine {
-                leaves: Few::One((0, 0)),
-                dfas: Few::One(dfa),
-            })
-        });
-        Arc::clone(machine)
-    }
-
-    /// The machine of a leaf that any string satisfies.
-    pub(super) fn free_string(&mut self) -> Arc<StringMachine> {
-        let machine = self.free_string.get_or_insert_with(|| {
-            Arc::new(StringMachine {
-                leaves: Few::One(Leaf {
-                    goal: 0,
-                    listed: false,
-                    dfa: None,
-                    min: 0,
-                    max: None,
-                    lengths: None,
-                    excludes: false,
-                }),
-                dfas: Few::default(),
-                loops: Few::default(),
-                words: Words::default(),
-                cap: 0,
-                free: Some(0),
-            })
-        });
-        Arc::clone(machine)
-    }
-}
-
-/// What one alternative demands of a string, but for the texts that it lists.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct StringLeaf {
-    /// Its values are those that the shape allows; then nothing else counts.
-    pub(super) listed: bool,
-    pub(super) dfa: Option<Arc<CharDfa>>,
-    pub(super) min: u64,
-    pub(super) max: Option<u64>,
-    /// The bounds met with the automaton, where there is one and they matter.
-    pub(super) lengths: Option<Arc<Lengths>>,
-    /// Whether the values that the shape excludes are left out although the rest
-    /// admits them.
-    pub(super) excludes: bool,
 }
 
 fn too_big(builder: &Builder, at: Option<At>, what: &str) -> Error {

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use crate::automaton::compile::endless::{self, Plainly};
+use crate::automaton::compile::endless::{self, MAX_VALUES, Plainly};
 use crate::automaton::compile::heights;
 use crate::automaton::machine::Machine;
 use crate::automaton::machine::enough_values::{Catalog, most_items};
@@ -18,8 +18,6 @@ use crate::error::{Error, ErrorKind};
 use crate::ir::{NodeId, Schema};
 use crate::normal::alternative::Kind;
 
-/// The most values of a goal that are listed.
-pub(super) const MAX_VALUES: usize = 2_000;
 /// The most pieces of text to list them.
 const MAX_PIECES: usize = 100_000;
 

@@ -1,7 +1,8 @@
 //! Once a schema: goals and their alternatives become nodes with machines.
 //!
-//! - [`builder`]: the nodes that a schema reaches, one after the other, and their arrays.
-//! - [`leaves`]: the automata of strings and numbers, made of shapes and kept;
+//! - [`nodes`]: the nodes that a schema reaches, one after the other, with their arrays and [`strings`];
+//!   [`builder`] has those that were built and asked for.
+//! - [`leaves`]: the automata of strings and numbers, made of shapes and kept ([`leaf_cache`]);
 //!   [`united_strings`] makes one of those that say yes to the same goal.
 //! - [`caps`]: bounds of the options for what the schema leaves without one.
 //! - [`plain_objects`]: objects of which `properties` and `required` say everything.
@@ -23,12 +24,15 @@ pub(crate) mod declared;
 pub(crate) mod endless;
 mod further_names;
 pub(crate) mod heights;
+mod leaf_cache;
 pub(crate) mod leaves;
 pub(crate) mod list_values;
 mod member_order;
 pub(crate) mod member_rules;
+mod nodes;
 pub(crate) mod objects;
 pub(crate) mod plain_objects;
 pub(crate) mod same_nodes;
+mod strings;
 pub(crate) mod unbounded;
 pub(crate) mod united_strings;

@@ -4,7 +4,7 @@
 //! decided which of its values may come.
 
 use crate::automaton::compile::builder::Builder;
-use crate::automaton::compile::{heights, list_values, same_nodes};
+use crate::automaton::compile::{heights, list_values, nodes, same_nodes};
 use crate::automaton::machine::Machine;
 use crate::automaton::machine::node::{EMPTY, Node};
 use crate::automaton::machine::origin::Origin;
@@ -29,7 +29,7 @@ impl Unbounded {
         normaliser.refuse_cycles()?;
         let root = normaliser.intern(root);
         let mut builder = Builder::new(normaliser);
-        builder.build(root)?;
+        nodes::build(&mut builder, root)?;
         let mut narrowed = builder.narrowed;
         narrowed.extend(builder.normaliser.closings());
         let mut nodes = builder.nodes;

@@ -3,18 +3,15 @@
 
 use crate::automaton::completion::finish::Finisher;
 use crate::automaton::machine::Machine;
-use crate::automaton::machine::node::Span;
 use crate::automaton::machine::sorted::TextSet;
-use crate::automaton::run::config::{Config, EMPTY_LIST, Gap, NO_TEXT, Str, Top, UNITS};
+use crate::automaton::run::config::{Config, EMPTY_LIST, Gap, NO_TEXT, Top, UNITS};
 use crate::automaton::run::equality::word_spelled;
 use crate::automaton::run::found::ItemChoice;
-use crate::automaton::run::number_bytes;
 use crate::automaton::run::scratch::Scratch;
-use crate::automaton::run::step;
 use crate::automaton::run::string_bytes::Partial;
 use crate::automaton::run::string_leaves::string_start;
 use crate::automaton::run::string_texts::{Enough, LeafAt, spelt_behind};
-use crate::automaton::run::unique_items;
+use crate::automaton::run::{number_bytes, step, unique_items};
 
 impl Finisher<'_> {
     /// Begins a value that must differ from others with as much of another one as makes
@@ -122,17 +119,12 @@ fn another_scalar(
             }
         }
     }
-    if let Some(m) = n.string.clone() {
+    if let Some(m) = &n.string {
         let set = x.add_list(&[goal]);
-        let text = Str {
-            state: string_start(&m, set, x),
-            words: Span::all(m.words.list.len()),
-            length: 0,
-            partial: Partial::None,
-        };
+        let text = string_start(m, set, x);
         let leaves = m.leaves.iter().enumerate();
         for (id, _) in leaves.filter(|(_, leaf)| leaf.goal == goal) {
-            let at = LeafAt::new(&m, id, text, x);
+            let at = LeafAt::new(m, id, text, x);
             let quoted = |rest: &str| [b"\"", &*spelt_behind(Partial::None, rest)].concat();
             if let Some(text) = at.another(&[seen, &choice.critical])
                 && let Some(text) = fits(&quoted(&text), x)

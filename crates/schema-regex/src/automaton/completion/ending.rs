@@ -101,31 +101,19 @@ fn is_behind_further_name(machine: &Machine, config: &Config, x: &Scratch) -> bo
 /// Whether the way from one configuration to the other begins a member or an item.
 fn begins(from: &Config, to: &Config, x: &Scratch) -> bool {
     let in_array = |stack: u32| stack != 0 && !x.peek(Noted::beside_masks(stack)).frame.is_object;
-    let to_name = matches!(
-        to.top,
-        Top::Key(_)
-            | Top::Gap {
-                gap: Gap::Colon,
-                ..
-            }
-    );
+    let to_name = matches!(to.top, Top::Key(_) | Top::Gap(Gap::Colon, _));
     match from.top {
-        Top::Gap { gap, .. } if gap.is_before_a_name() => to_name,
+        Top::Gap(gap, _) if gap.is_before_a_name() => to_name,
         // A piece may hold the end of a number and the name behind it.
         Top::Number { .. } if to_name => true,
-        Top::Gap {
-            gap: Gap::ArrayStart,
-            ..
-        } => {
+        Top::Gap(Gap::ArrayStart, _) => {
             let still_before = matches!(to.top.gap(), Some(Gap::ArrayStart));
             let is_closed = x.depth(to.stack) < x.depth(from.stack);
             !still_before && !is_closed
         }
-        Top::Gap {
-            gap: Gap::AfterItem,
-            ..
+        Top::Gap(Gap::AfterItem, _) | Top::Number { .. } => {
+            matches!(to.top, Top::Value { .. }) && in_array(to.stack)
         }
-        | Top::Number { .. } => matches!(to.top, Top::Value { .. }) && in_array(to.stack),
         _ => false,
     }
 }

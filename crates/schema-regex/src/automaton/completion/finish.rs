@@ -8,8 +8,7 @@ use crate::automaton::machine::node::EMPTY;
 use crate::automaton::machine::white_space::NO_SPACE;
 use crate::automaton::run::config::{Config, EMPTY_LIST, Gap, Top, UNITS};
 use crate::automaton::run::scratch::{Noted, Scratch};
-use crate::automaton::run::step;
-use crate::automaton::run::{number_bytes, text_runs, unique_items, ways_on};
+use crate::automaton::run::{number_bytes, step, text_runs, unique_items, ways_on};
 use crate::normal::alternative::Kind;
 
 /// Writes the rest of a text that is admitted.
@@ -115,7 +114,7 @@ impl<'a> Finisher<'a> {
                 let more = shortest::shortest_name(self.machine, config, key, self.x)?;
                 self.feed(config, &more)
             }
-            Top::Gap { gap, space } => {
+            Top::Gap(gap, space) => {
                 let config = self.feed(config, &self.machine.space().finish(space))?;
                 self.finish_gap(config, gap)
             }

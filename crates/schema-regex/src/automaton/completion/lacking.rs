@@ -17,7 +17,7 @@ pub(super) fn narrowed(machine: &Machine, config: Config, x: &mut Scratch) -> Co
         | Top::Unit { set, .. }
         | Top::Number { set, .. }
         | Top::String { set, .. } => set,
-        Top::Key(_) | Top::Gap { .. } | Top::End => return config,
+        Top::Key(_) | Top::Gap(..) | Top::End => return config,
     };
     if config.stack == 0 {
         return config;

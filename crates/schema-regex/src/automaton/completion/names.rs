@@ -95,7 +95,7 @@ impl Finisher<'_> {
         (count..count + FEW_NAMES).find_map(|number| {
             self.out.truncate(length);
             let next = self.feed(config, format!("\"{number}\"").as_bytes())?;
-            matches!(next.top, Top::Gap { .. }).then_some(next)
+            matches!(next.top, Top::Gap(..)).then_some(next)
         })
     }
 }

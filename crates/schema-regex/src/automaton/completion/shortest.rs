@@ -288,7 +288,7 @@ pub(super) fn shortest_name(
     };
     let named = |c: &Config, x: &mut Scratch| {
         let ended = step::next(machine, *c, b'"', x)?;
-        matches!(ended.top, Top::Gap { .. })
+        matches!(ended.top, Top::Gap(..))
             .then(|| x.peek(Noted::beside_masks(ended.stack)).frame.member)
     };
     // A further name that brings the first thread forward, else any.
@@ -338,7 +338,7 @@ fn declared_name(machine: &Machine, config: Config, key: Key, x: &mut Scratch) -
         let mut text = serde_json::to_vec(&m.names.list[at].text[read..]).ok()?;
         text.remove(0);
         let ended = text_runs::read_on(machine, config, &text, x);
-        if ended.is_ok_and(|ended| matches!(ended.top, Top::Gap { .. })) {
+        if ended.is_ok_and(|ended| matches!(ended.top, Top::Gap(..))) {
             return Some(text);
         }
     }

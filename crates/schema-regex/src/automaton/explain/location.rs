@@ -45,7 +45,7 @@ fn innermost(machine: &Machine, config: Config, x: &Scratch) -> (&'static str, u
             (what, node, goals(set))
         }
         Top::Key(_) => of_frame(machine, "in a name", frame, x),
-        Top::Gap { gap, .. } => {
+        Top::Gap(gap, _) => {
             let what = match gap {
                 Gap::ObjectStart => "after `{`",
                 Gap::BeforeKey | Gap::BeforeFurther => "before a name",

@@ -13,7 +13,7 @@ use crate::automaton::run::config::{Config, Gap, Key, Str, Top, UNKNOWN, is_kept
 use crate::automaton::run::scratch::{Noted, Scratch};
 use crate::automaton::run::string_bytes::Partial;
 use crate::automaton::run::string_leaves::{leaf_live, leaf_state, string_live};
-use crate::automaton::run::{item_told_apart, member_names};
+use crate::automaton::run::{forgotten, member_names};
 use crate::language::char_dfa::DEAD;
 use crate::language::clamped;
 use crate::language::escapes::is_never_raw;
@@ -263,8 +263,8 @@ impl<'m, 'x> Hints<'m, 'x> {
         let config = *self.x.config(cursor);
         if is_kept(config.item) {
             // One that differs from all before it.
-            let like = item_told_apart::forgotten(self.machine, config, self.x)
-                .filter(|_| self.x.forgets())?;
+            let like =
+                forgotten::forgotten(self.machine, config, self.x).filter(|_| self.x.forgets())?;
             return Some(self.x.cursor(like));
         }
         let top = match config.top {
@@ -284,10 +284,7 @@ impl<'m, 'x> Hints<'m, 'x> {
                     ..key
                 })
             }
-            Top::Gap {
-                gap: Gap::BeforeKey | Gap::ObjectStart,
-                space,
-            } => {
+            Top::Gap(Gap::BeforeKey | Gap::ObjectStart, space) => {
                 let top = self.x.note(config.stack);
                 let usable = member_names::usable(self.machine, top, self.x);
                 let frame = self.x.peek(top).frame;
@@ -297,10 +294,7 @@ impl<'m, 'x> Hints<'m, 'x> {
                 if usable.classes == 0 || !open || self.machine.space().few(space).is_none() {
                     return None;
                 }
-                Top::Gap {
-                    gap: Gap::BeforeFurther,
-                    space,
-                }
+                Top::Gap(Gap::BeforeFurther, space)
             }
             Top::String { node, set, text }
                 if text.partial == Partial::None && !text.words.is_none() =>
@@ -344,7 +338,7 @@ impl<'m, 'x> Hints<'m, 'x> {
                 Some(horizon.before(b'"')),
                 (key.names, key.used, vec![Vec::new()]),
             ),
-            Top::Gap { gap, space } => {
+            Top::Gap(gap, space) => {
                 let Some(before) = openings(self.machine, gap, space, out) else {
                     return false;
                 };
@@ -403,10 +397,7 @@ impl<'m, 'x> Hints<'m, 'x> {
         let config = *self.x.config(cursor);
         let (span, before) = match config.top {
             Top::Key(key) if key.partial == Partial::None => (key.names, vec![Vec::new()]),
-            Top::Gap {
-                gap: gap @ (Gap::BeforeKey | Gap::ObjectStart),
-                space,
-            } => {
+            Top::Gap(gap @ (Gap::BeforeKey | Gap::ObjectStart), space) => {
                 let Some(before) = openings(self.machine, gap, space, out) else {
                     return false;
                 };
@@ -499,7 +490,7 @@ fn top_tells(config: &Config) -> bool {
         && match config.top {
             Top::Value { .. } | Top::Number { .. } | Top::String { .. } => true,
             Top::Key(key) => key.is_further() && key.text == UNKNOWN,
-            Top::Gap { gap, .. } => matches!(gap, Gap::Colon | Gap::BeforeFurther),
+            Top::Gap(gap, _) => matches!(gap, Gap::Colon | Gap::BeforeFurther),
             Top::Unit { .. } | Top::End => false,
         }
 }

@@ -29,7 +29,7 @@ impl Hints<'_, '_> {
                 None => ByteSet::NONE,
             },
             Top::Key(key) => self.key_bytes(key, config.stack),
-            Top::Gap { gap, .. } => gap_bytes(gap).or(WHITE),
+            Top::Gap(gap, _) => gap_bytes(gap).or(WHITE),
             Top::End => ByteSet::NONE,
         }
     }

@@ -4,7 +4,7 @@
 
 use fsm_index::{Cursor, KeyLanguage};
 
-use crate::automaton::keys::key::{Keys, length_told};
+use crate::automaton::keys::key::Keys;
 use crate::automaton::keys::tag::Tag;
 use crate::automaton::keys::{printer, value_summary};
 use crate::automaton::machine::Machine;
@@ -13,7 +13,6 @@ use crate::automaton::run::config::{Config, Gap, Top, UNKNOWN, UNKNOWN_ITEM, is_
 use crate::automaton::run::found::{More, ObjectSummary};
 use crate::automaton::run::member_names;
 use crate::automaton::run::scratch::Noted;
-use crate::language::clamped;
 
 impl Keys<'_> {
     /// Appends the key of the topmost levels in words that mean the same in every
@@ -34,11 +33,7 @@ impl Keys<'_> {
         // The topmost level tells nothing where it is about to end.
         let is_ending = matches!(
             top,
-            Top::Unit { .. }
-                | Top::Gap {
-                    gap: Gap::AfterMember | Gap::AfterItem,
-                    ..
-                }
+            Top::Unit { .. } | Top::Gap(Gap::AfterMember | Gap::AfterItem, _)
         );
         let found = match item {
             _ if depth == 1 && !is_ending => self.put_common(top, stack, cursor),
@@ -69,16 +64,13 @@ impl Keys<'_> {
             Top::Value { .. }
             | Top::Number { .. }
             | Top::String { .. }
-            | Top::Gap {
-                gap: Gap::Colon, ..
-            } => self.put_common(top, stack, cursor)?,
+            | Top::Gap(Gap::Colon, _) => self.put_common(top, stack, cursor)?,
             Top::Unit { word, at, .. } => {
                 self.out.extend([Tag::Unit as u32, word.into(), at.into()]);
             }
-            Top::Gap {
-                gap: gap @ (Gap::AfterMember | Gap::AfterItem),
-                space,
-            } => self.out.extend([Tag::Behind as u32, gap as u32, space]),
+            Top::Gap(gap @ (Gap::AfterMember | Gap::AfterItem), space) => {
+                self.out.extend([Tag::Behind as u32, gap as u32, space])
+            }
             _ => return None,
         }
         let dialect = dialect(self.machine)?;
@@ -147,24 +139,13 @@ impl Keys<'_> {
             }
             Top::Number { node, set, state } => {
                 let print = printer::print(self.machine, node)?;
-                let m = self.machine.number(node)?;
-                self.out.push(Tag::Number as u32);
-                self.out.extend(print.words);
-                self.push_list(set);
-                self.push_state(state, m.dfas.len() > 1);
+                self.push_number(&print.words, node, set, state);
                 return Some(());
             }
             Top::String { node, set, text } => {
                 let print = printer::print(self.machine, node)?;
                 let m = self.machine.string(node)?;
-                self.out.push(Tag::String as u32);
-                self.out.extend(print.words);
-                self.push_list(set);
-                self.push_state(text.state, m.dfas.len() > 1);
-                self.push_span(text.words);
-                self.out.extend(text.partial.packed());
-                let bytes = clamped(self.horizon.bytes());
-                self.out.push(length_told(m, text.length, bytes));
+                self.push_string(&print.words, m, set, text);
                 return Some(());
             }
             Top::Key(key) if key.is_further() && key.text == UNKNOWN => {
@@ -172,17 +153,11 @@ impl Keys<'_> {
                 self.out.extend(key.partial.packed());
                 self.put_further(stack)?
             }
-            Top::Gap {
-                gap: Gap::BeforeFurther,
-                space,
-            } => {
+            Top::Gap(Gap::BeforeFurther, space) => {
                 self.out.extend([Tag::BeforeFurther as u32, space]);
                 self.put_further(stack)?
             }
-            Top::Gap {
-                gap: Gap::Colon,
-                space,
-            } => {
+            Top::Gap(Gap::Colon, space) => {
                 let top = Noted::beside_masks(stack);
                 let frame = self.x.peek(top).frame;
                 let m = self.machine.object(frame.node)?;

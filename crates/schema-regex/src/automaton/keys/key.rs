@@ -123,40 +123,24 @@ impl<'a> Keys<'a> {
                 self.out.extend([Tag::CommonNumber as u32, number, state]);
             }
             Top::Number { node, set, state } => {
-                self.out
-                    .extend([Tag::Number as u32, self.machine.node(node).alias]);
-                self.push_list(set);
-                let number = self.machine.number(node);
-                self.push_state(state, number.is_some_and(|m| m.dfas.len() > 1));
+                self.push_number(&[self.machine.node(node).alias], node, set, state);
             }
             Top::String { node, set, text } => {
                 let Some(m) = self.machine.string(node) else {
                     return false;
                 };
-                let Str {
-                    state,
-                    words,
-                    length,
-                    partial,
-                } = text;
                 let bytes = clamped(self.horizon.bytes());
                 if depth == 1 && m.free.is_some() {
                     // Before its end, one free string is like the other.
                     self.out.push(Tag::FreeString as u32);
-                    self.out.extend(partial.packed());
+                    self.out.extend(text.partial.packed());
                 } else if let (1, Some((more, less))) = (depth, counted(m, &text, bytes)) {
                     // Likewise of strings that are only counted, how many
                     // characters are missing and how many may come.
                     self.out.extend([Tag::CountedString as u32, more, less]);
-                    self.out.extend(partial.packed());
+                    self.out.extend(text.partial.packed());
                 } else {
-                    self.out
-                        .extend([Tag::String as u32, self.machine.node(node).alias]);
-                    self.push_list(set);
-                    self.push_state(state, m.dfas.len() > 1);
-                    self.push_span(words);
-                    self.out.extend(partial.packed());
-                    self.out.push(length_told(m, length, bytes));
+                    self.push_string(&[self.machine.node(node).alias], m, set, text);
                 }
             }
             Top::Key(key) => {
@@ -179,7 +163,7 @@ impl<'a> Keys<'a> {
                     self.push_span(used);
                 }
             }
-            Top::Gap { gap, space } => {
+            Top::Gap(gap, space) => {
                 self.out.extend([Tag::Gap as u32, gap as u32, space]);
                 if depth == 1 && gap == Gap::BeforeFurther {
                     self.push_further(stack);
@@ -220,11 +204,7 @@ impl<'a> Keys<'a> {
         // Between names they are told apart from their first bytes on.
         let names = matches!(
             top,
-            Top::Key(_)
-                | Top::Gap {
-                    gap: Gap::ObjectStart | Gap::BeforeKey | Gap::BeforeFurther,
-                    ..
-                }
+            Top::Key(_) | Top::Gap(Gap::ObjectStart | Gap::BeforeKey | Gap::BeforeFurther, _)
         );
         let before = self.out.len();
         let mut at = stack;
@@ -279,6 +259,33 @@ impl<'a> Keys<'a> {
         !seen.unknown
     }
 
+    /// Appends the inside of a number whose machine has a name.
+    pub(super) fn push_number(&mut self, name: &[u32], node: u32, set: u32, state: u32) {
+        self.out.push(Tag::Number as u32);
+        self.out.extend(name);
+        self.push_list(set);
+        let number = self.machine.number(node);
+        self.push_state(state, number.is_some_and(|m| m.dfas.len() > 1));
+    }
+
+    /// The same of a string.
+    pub(super) fn push_string(&mut self, name: &[u32], m: &StringMachine, set: u32, text: Str) {
+        let Str {
+            state,
+            words,
+            length,
+            partial,
+        } = text;
+        self.out.push(Tag::String as u32);
+        self.out.extend(name);
+        self.push_list(set);
+        self.push_state(state, m.dfas.len() > 1);
+        self.push_span(words);
+        self.out.extend(partial.packed());
+        let bytes = clamped(self.horizon.bytes());
+        self.out.push(length_told(m, length, bytes));
+    }
+
     pub(super) fn push_list(&mut self, id: u32) {
         let list = self.x.slice(id);
         self.out.push(list.len() as u32);
@@ -296,7 +303,7 @@ impl<'a> Keys<'a> {
         }
     }
 
-    pub(super) fn push_state(&mut self, state: u32, several: bool) {
+    fn push_state(&mut self, state: u32, several: bool) {
         if several {
             self.push_list(state);
         } else {
@@ -304,7 +311,7 @@ impl<'a> Keys<'a> {
         }
     }
 
-    pub(super) fn push_span(&mut self, span: Span) {
+    fn push_span(&mut self, span: Span) {
         self.out.extend([span.lo, span.hi, span.read]);
     }
 }
@@ -354,7 +361,7 @@ fn counted(m: &StringMachine, text: &Str, horizon: u32) -> Option<(u32, u32)> {
 }
 
 /// A length, alike where no text of at most `horizon` bytes can tell.
-pub(super) fn length_told(m: &StringMachine, length: u32, horizon: u32) -> u32 {
+fn length_told(m: &StringMachine, length: u32, horizon: u32) -> u32 {
     if m.cap == 0 {
         return 0;
     }

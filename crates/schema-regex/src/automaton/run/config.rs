@@ -105,11 +105,8 @@ pub(crate) enum Top {
         text: Str,
     },
     Key(Key),
-    /// Between the tokens of the innermost array or object.
-    Gap {
-        gap: Gap,
-        space: u32,
-    },
+    /// Between the tokens of the innermost array or object, behind some white space.
+    Gap(Gap, u32),
     /// After the value.
     End,
 }
@@ -127,13 +124,13 @@ impl Top {
             Gap::BeforeKey | Gap::BeforeFurther => machine.space().after_separator,
             _ => machine.space().elsewhere,
         };
-        Top::Gap { gap, space }
+        Top::Gap(gap, space)
     }
 
     /// The place between two tokens, if it is one.
     pub(crate) fn gap(&self) -> Option<Gap> {
         match *self {
-            Top::Gap { gap, .. } => Some(gap),
+            Top::Gap(gap, _) => Some(gap),
             _ => None,
         }
     }
@@ -187,6 +184,17 @@ pub(crate) struct Key {
 }
 
 impl Key {
+    /// Before the first character of one of some names.
+    pub(super) fn first(names: Span, used: Span) -> Key {
+        Key {
+            state: 0,
+            names,
+            used,
+            partial: Partial::None,
+            text: EMPTY_TEXT,
+        }
+    }
+
     /// Whether it can only be a further name that was not used yet: then nothing
     /// but the classes of further names has to be looked at to read on.
     pub(crate) fn is_further(&self) -> bool {

@@ -11,92 +11,12 @@ use fsm_index::Exception;
 
 use crate::automaton::machine::Machine;
 use crate::automaton::machine::sorted::TextSet;
-use crate::automaton::run::config::{Config, FORGOTTEN, Frame, Gap, Top, UNKNOWN_ITEM};
+use crate::automaton::run::config::{Gap, Top};
 use crate::automaton::run::equality::canonical;
 use crate::automaton::run::levels::Level;
 use crate::automaton::run::scratch::{Noted, Scratch};
 use crate::automaton::run::state::{self, Item, Load, State};
-use crate::automaton::run::string_bytes::Partial;
-use crate::automaton::run::{step, unique_items};
-
-/// Whether nothing but equality is asked of the items of an open array:
-/// where their values are few, others may have used up what is left.
-fn only_compares(machine: &Machine, frame: &Frame, items: usize) -> bool {
-    let array = frame.unique_array(machine);
-    array.is_none_or(|m| m.catalog.only_compares(items))
-}
-
-/// Whether the texts of the open items do not count any more.
-pub(super) fn is_different(machine: &Machine, config: &Config, x: &mut Scratch) -> bool {
-    let compares = x.levels(config.stack).all(|level| {
-        let items = x.seen(level.frame.seen).list.len();
-        level.frame.is_object || only_compares(machine, &level.frame, items)
-    });
-    compares && !unique_items::threat_to(machine, config, x).exists
-}
-
-/// The same configuration without what items are compared with: `None` if
-/// more than equality counts, or an array was opened in this walk: what is
-/// said of the tokens that go on with further items holds for the arrays
-/// that were open before.
-pub(crate) fn forgotten(machine: &Machine, config: Config, x: &mut Scratch) -> Option<Config> {
-    let known = x.found().forgotten.get(&config.stack).copied();
-    let stack = known.unwrap_or_else(|| {
-        let stack = forgotten_stack(machine, config.stack, x);
-        x.found_mut().forgotten.insert(config.stack, stack);
-        stack
-    })?;
-    Some(Config {
-        stack,
-        item: UNKNOWN_ITEM,
-        ..config
-    })
-}
-
-fn forgotten_stack(machine: &Machine, stack: u32, x: &mut Scratch) -> Option<u32> {
-    let mut frames: Vec<Frame> = Vec::new();
-    for level in x.levels(stack) {
-        let mut frame = level.frame;
-        if frame.is_unique(machine) {
-            let items = x.seen(frame.seen).list.len();
-            if !only_compares(machine, &frame, items) || level.depth > x.base_depth() {
-                return None;
-            }
-            (frame.seen, frame.start) = (0, FORGOTTEN);
-        } else {
-            frame.start = 0;
-        }
-        frames.push(frame);
-    }
-    let frames = frames.into_iter().rev();
-    Some(frames.fold(0, |below, frame| x.push(frame, below)))
-}
-
-/// The string without escapes, as far as it was read, that is an item of an
-/// array whose items must differ, if any string may come there; and the
-/// items before it.
-pub(super) fn open_item<'s>(
-    machine: &Machine,
-    state: &'s State,
-) -> Option<(&'s [u8], Option<&'s TextSet>)> {
-    let item = state.item()?;
-    let Top::String { node, text, .. } = state.top else {
-        return None;
-    };
-    let mut levels = state.below.iter();
-    let last = levels.next()?;
-    let m = last.frame.unique_array(machine)?;
-    let alone = !levels.any(|level| level.frame.is_unique(machine));
-    let items = last.seen().map_or(0, TextSet::len);
-    let differ = m.catalog.only_compares(items) && m.threads.iter().all(|t| t.unique);
-    let free = machine.string(node)?.free.is_some();
-    if !alone || !differ || !free || text.partial != Partial::None {
-        return None;
-    }
-    let begun = item.text.get(last.frame.start as usize..)?;
-    let begun = begun.trim_ascii_start().strip_prefix(b"\"")?;
-    (!begun.contains(&b'\\')).then_some((begun, last.seen()))
-}
+use crate::automaton::run::{forgotten, step};
 
 /// Commits text within an item that differs: `None` if more than that
 /// happens.
@@ -144,11 +64,11 @@ pub(crate) fn item_exceptions(
 ) {
     let mut levels = state.below.iter();
     let items = |level: &Level| level.seen().map_or(0, TextSet::len);
-    let is_compared = |level: &Level| only_compares(machine, &level.frame, items(level));
+    let is_compared = |level: &Level| forgotten::only_compares(machine, &level.frame, items(level));
     if state.item().is_none() || !levels.all(is_compared) {
         return;
     }
-    if let Some((begun, seen)) = open_item(machine, state) {
+    if let Some((begun, seen)) = state::open_item(machine, state) {
         let mut rest = Vec::new();
         let before = format!("\"{}", String::from_utf8_lossy(begun));
         let alike = seen.map(|seen| seen.range(seen.beginning_with(&before)));
@@ -183,10 +103,7 @@ pub(crate) fn item_exceptions(
         match state.top {
             Top::String { .. } => order.push(b'"'),
             // The next item is compared, but not the one after it.
-            Top::Gap {
-                gap: Gap::AfterItem,
-                ..
-            } => order.push(b','),
+            Top::Gap(Gap::AfterItem, _) => order.push(b','),
             _ => {}
         }
     }
@@ -202,7 +119,7 @@ pub(crate) fn may_double(machine: &Machine, state: &State, token: &[u8]) -> bool
     if state.item().is_none() {
         return false;
     }
-    if let Some((begun, seen)) = open_item(machine, state) {
+    if let Some((begun, seen)) = state::open_item(machine, state) {
         // A string that is still open may become any other. Behind its end and a comma the
         // next item is equal to another at its own end at the earliest.
         let Some(end) = string_end(token) else {

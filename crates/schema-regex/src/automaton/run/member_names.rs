@@ -6,30 +6,17 @@ use crate::automaton::machine::Machine;
 use crate::automaton::machine::after_names::AfterNames;
 use crate::automaton::machine::live::{Live, ObjectAt, has_bit, threads_in};
 use crate::automaton::machine::node::{Choice, NO_CLASS, ObjectMachine, Span};
-use crate::automaton::run::config::{EMPTY_LIST, Frame, Gap, Key, Next, Top, UNKNOWN};
+use crate::automaton::run::config::{
+    EMPTY_LIST, EMPTY_TEXT, Frame, Gap, Key, NAMED, Next, Top, UNKNOWN,
+};
 use crate::automaton::run::found::Usable;
-use crate::automaton::run::object_steps::{are_several, set_bit};
+use crate::automaton::run::object_steps::{self, are_several, set_bit};
 use crate::automaton::run::plain_object;
 use crate::automaton::run::scratch::{Noted, Scratch, StackNode, Texts};
 use crate::automaton::run::seen::Seen;
 use crate::automaton::run::string_bytes as text;
 use crate::automaton::run::string_bytes::{Partial, Sink};
 use crate::language::char_dfa::DEAD;
-
-/// The numbers of further names used, by class, where a class is finite.
-pub(crate) fn extras(m: &ObjectMachine, seen: u32, x: &Scratch) -> Vec<u64> {
-    if seen == 0 || m.classes.iter().all(|c| c.count.is_none()) {
-        return Vec::new();
-    }
-    let mut out = vec![0; m.classes.len()];
-    let seen = x.seen(seen);
-    for name in seen.list.iter() {
-        if let Some(slot) = out.get_mut(m.class_of(name) as usize) {
-            *slot += 1;
-        }
-    }
-    out
-}
 
 /// The goals that the value of an open member may satisfy, of which the
 /// name has been read.
@@ -66,7 +53,7 @@ fn fresh_member_goals(machine: &Machine, top: Noted, number: u32, x: &mut Scratc
     let live = machine.live(machine.room(x.depth(top.stack())));
     let threads = x.list(frame.threads);
     let used = x.list(frame.used);
-    let extras = extras(m, frame.seen, x);
+    let extras = object_steps::extras(m, frame.seen, x);
     let at = frame.object_at(&used, &extras);
     let mut goals: Vec<u32> = Vec::new();
     for thread in threads_in(&threads) {
@@ -133,7 +120,7 @@ fn naming<'a>(machine: &'a Machine, m: &'a ObjectMachine, top: Noted, x: &Scratc
         m,
         frame,
         used: x.list(frame.used),
-        extras: extras(m, frame.seen, x),
+        extras: object_steps::extras(m, frame.seen, x),
         threads: x.list(frame.threads),
         live: machine.live(machine.room(x.depth(top.stack()))),
     }
@@ -154,7 +141,7 @@ pub(crate) fn usable(machine: &Machine, top: Noted, x: &mut Scratch) -> Arc<Usab
     if let Some(m) = machine.object(frame.node) {
         usable.names = usable_names(machine, m, top, x);
         usable.some = usable.names.iter().any(|word| *word != 0);
-        let extras = extras(m, frame.seen, x);
+        let extras = object_steps::extras(m, frame.seen, x);
         let mut values: Vec<u32> = Vec::new();
         for (c, class) in m.classes.iter().enumerate() {
             let spent = class
@@ -180,6 +167,13 @@ pub(crate) fn usable(machine: &Machine, top: Noted, x: &mut Scratch) -> Arc<Usab
     let known = &mut x.found_mut().usable;
     known.insert(top.stack(), Arc::clone(&usable));
     usable
+}
+
+/// Whether some name may come next.
+pub(super) fn some_name_may_come(machine: &Machine, top: Noted, x: &mut Scratch) -> bool {
+    let known = x.found().usable.get(top.stack()).map(|usable| usable.some);
+    let known = known.or_else(|| plain_object::plain(machine, top, x)?.some_name(x));
+    known.unwrap_or_else(|| usable(machine, top, x).some)
 }
 
 /// The declared names that may come next, as bits.
@@ -288,6 +282,27 @@ pub(super) fn key_step(machine: &Machine, key: Key, stack: u32, byte: u8, x: &mu
     let (partial, mut key) = text::read(&mut sink, machine.name_escapes(), key.partial, key, byte)?;
     key.partial = partial;
     Some((Top::Key(key), stack))
+}
+
+/// The inside of a name in front of a byte that is read alone: what reads it adds to
+/// the text of the name, or wants it at its end, if it is not a declared one.
+pub(super) fn spelt_for(machine: &Machine, byte: u8, key: Key, top: Noted, x: &mut Scratch) -> Key {
+    let ends = byte == b'"' && key.partial == Partial::None;
+    match machine.object(x.peek(top).frame.node) {
+        Some(m) if ends && key.names.ends(|i| &m.names.list[i].text).is_some() => key,
+        _ => spelt(machine, key, top, x),
+    }
+}
+
+/// The inside of a name with its text spelt out.
+pub(super) fn spelt(machine: &Machine, mut key: Key, top: Noted, x: &mut Scratch) -> Key {
+    if key.text == NAMED
+        && let Some(m) = machine.object(x.peek(top).frame.node)
+    {
+        let begun = key.names.begun(&m.names).chars();
+        key.text = begun.fold(EMPTY_TEXT, |t, c| x.append_text(t, u32::from(c)));
+    }
+    key
 }
 
 /// So many names are asked for one by one.

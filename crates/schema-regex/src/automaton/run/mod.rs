@@ -14,13 +14,14 @@
 //! - [`unique_items`]: whether an item that must differ can still become one that may come.
 //!   [`equality`] has one spelling for each value, [`begun`] what a value that was begun
 //!   tells of it, [`string_texts`] which strings it can become, [`ways_on`] how it goes on;
-//!   [`item_told_apart`] reads on items that differ already.
+//!   [`item_told_apart`] reads on items that differ already, [`forgotten`] without their texts.
 //! - [`seen`]: the names and items that may not come again, in sets that grow.
 
 pub(crate) mod allowance;
 pub(crate) mod begun;
 pub(crate) mod config;
 pub(crate) mod equality;
+pub(crate) mod forgotten;
 pub(crate) mod found;
 pub(crate) mod item_told_apart;
 pub(crate) mod levels;

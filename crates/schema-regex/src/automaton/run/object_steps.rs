@@ -3,10 +3,9 @@
 
 use crate::automaton::machine::Machine;
 use crate::automaton::machine::live::threads_in;
-use crate::automaton::machine::node::has_goal;
+use crate::automaton::machine::node::{ObjectMachine, has_goal};
 use crate::automaton::run::config::EMPTY_LIST;
 use crate::automaton::run::found::Behind;
-use crate::automaton::run::member_names;
 use crate::automaton::run::scratch::{Noted, Scratch};
 
 /// Sets a bit, where there may be fewer words than it needs.
@@ -53,7 +52,7 @@ fn fresh_behind_member(machine: &Machine, set: u32, top: Noted, x: &mut Scratch)
     let threads = x.list(frame.threads);
     let member = m.member(frame.member);
     let used = x.list(frame.used);
-    let extras = member_names::extras(m, frame.seen, x);
+    let extras = extras(m, frame.seen, x);
     let at = frame.object_at(&used, &extras);
     let mut next: Vec<(u32, u32)> = Vec::new();
     for thread in threads_in(&threads) {
@@ -95,4 +94,19 @@ fn fresh_behind_member(machine: &Machine, set: u32, top: Noted, x: &mut Scratch)
         behind.used = x.add_list(&used);
     }
     behind
+}
+
+/// The numbers of further names used, by class, where a class is finite.
+pub(crate) fn extras(m: &ObjectMachine, seen: u32, x: &Scratch) -> Vec<u64> {
+    if seen == 0 || m.classes.iter().all(|c| c.count.is_none()) {
+        return Vec::new();
+    }
+    let mut out = vec![0; m.classes.len()];
+    let seen = x.seen(seen);
+    for name in seen.list.iter() {
+        if let Some(slot) = out.get_mut(m.class_of(name) as usize) {
+            *slot += 1;
+        }
+    }
+    out
 }

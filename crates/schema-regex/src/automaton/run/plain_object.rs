@@ -5,7 +5,6 @@ use crate::automaton::machine::Machine;
 use crate::automaton::machine::live::Live;
 use crate::automaton::machine::node::{EMPTY, Member, ObjectMachine, ObjectThread};
 use crate::automaton::run::config::{FIRST, FIRST_THREAD, Frame, Gap, Key, Next, Top};
-use crate::automaton::run::member_names;
 use crate::automaton::run::object_steps::set_bit;
 use crate::automaton::run::scratch::{Noted, Scratch};
 use crate::language::char_dfa::DEAD;
@@ -46,13 +45,6 @@ pub(crate) fn plain_start(machine: &Machine, node: u32) -> Option<PlainObject<'_
         }),
         _ => None,
     }
-}
-
-/// Whether some name may come next.
-pub(super) fn some_name_may_come(machine: &Machine, top: Noted, x: &mut Scratch) -> bool {
-    let known = x.found().usable.get(top.stack()).map(|usable| usable.some);
-    let known = known.or_else(|| plain(machine, top, x)?.some_name(x));
-    known.unwrap_or_else(|| member_names::usable(machine, top, x).some)
 }
 
 /// The object behind the end of a declared name, if it is plain: where that leads to,

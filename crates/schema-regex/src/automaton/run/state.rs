@@ -4,13 +4,15 @@ use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
 use crate::automaton::machine::Machine;
+use crate::automaton::machine::sorted::TextSet;
 use crate::automaton::run::config::{
     Config, EMPTY_LIST, EMPTY_TEXT, FIXED_LISTS, Key, NAMED, NO_TEXT, Str, Top, UNKNOWN,
     UNKNOWN_ITEM, is_kept,
 };
 use crate::automaton::run::levels::Levels;
 use crate::automaton::run::scratch::{Scratch, Tag};
-use crate::automaton::run::{item_told_apart, number_bytes};
+use crate::automaton::run::string_bytes::Partial;
+use crate::automaton::run::{forgotten, number_bytes, unique_items};
 
 /// Where a text stands: self-contained, and as large as the text is nested,
 /// plus the names used in open objects.
@@ -154,16 +156,14 @@ pub(crate) fn load(machine: &Machine, state: &State, x: &mut Scratch, how: Load)
     }
     config.item = match how {
         Load::Apart => UNKNOWN_ITEM,
-        Load::Walk if item.differs || item_told_apart::open_item(machine, state).is_some() => {
-            UNKNOWN_ITEM
-        }
+        Load::Walk if item.differs || open_item(machine, state).is_some() => UNKNOWN_ITEM,
         Load::Walk | Load::Text => {
             let bytes = item.text.iter();
             bytes.fold(EMPTY_TEXT, |t, b| x.add_text(t, u32::from(*b)))
         }
     };
     match how == Load::Walk && config.item == UNKNOWN_ITEM {
-        true => item_told_apart::forgotten(machine, config, x).unwrap_or(config),
+        true => forgotten::forgotten(machine, config, x).unwrap_or(config),
         false => config,
     }
 }
@@ -231,7 +231,7 @@ fn store_more(machine: &Machine, config: Config, state: &mut State, x: &mut Scra
     }
     let item = is_kept(config.item).then(|| Item {
         text: x.bytes(config.item, 0),
-        differs: item_told_apart::is_different(machine, &config, x),
+        differs: unique_items::is_different(machine, &config, x),
     });
     state.top = top;
     state.more = match lists.lists.is_empty() && key.is_empty() && item.is_none() {
@@ -358,7 +358,7 @@ fn is_same_everywhere(top: &Top) -> bool {
         Top::Number { set, state, .. } => set.max(state) < FIXED_LISTS,
         Top::String { set, text, .. } => set.max(text.state) < FIXED_LISTS,
         Top::Key(key) => key.text == NAMED || key.text == EMPTY_TEXT,
-        Top::Gap { .. } | Top::End => true,
+        Top::Gap(..) | Top::End => true,
     }
 }
 
@@ -382,4 +382,30 @@ impl Numbered {
         });
         at as u32 + FIXED_LISTS
     }
+}
+
+/// The string without escapes, as far as it was read, that is an item of an
+/// array whose items must differ, if any string may come there; and the
+/// items before it.
+pub(super) fn open_item<'s>(
+    machine: &Machine,
+    state: &'s State,
+) -> Option<(&'s [u8], Option<&'s TextSet>)> {
+    let item = state.item()?;
+    let Top::String { node, text, .. } = state.top else {
+        return None;
+    };
+    let mut levels = state.below.iter();
+    let last = levels.next()?;
+    let m = last.frame.unique_array(machine)?;
+    let alone = !levels.any(|level| level.frame.is_unique(machine));
+    let items = last.seen().map_or(0, TextSet::len);
+    let differ = m.catalog.only_compares(items) && m.threads.iter().all(|t| t.unique);
+    let free = machine.string(node)?.free.is_some();
+    if !alone || !differ || !free || text.partial != Partial::None {
+        return None;
+    }
+    let begun = item.text.get(last.frame.start as usize..)?;
+    let begun = begun.trim_ascii_start().strip_prefix(b"\"")?;
+    (!begun.contains(&b'\\')).then_some((begun, last.seen()))
 }

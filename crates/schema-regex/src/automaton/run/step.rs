@@ -7,7 +7,7 @@ use crate::automaton::machine::sorted::TextSet;
 use crate::automaton::machine::white_space::NO_SPACE;
 use crate::automaton::run::config::{
     Config, EMPTY_LIST, EMPTY_TEXT, FIRST, FIRST_THREAD, FORGOTTEN, Frame, Gap, Key, NAMED,
-    NO_TEXT, Next, Str, Top, UNITS, UNKNOWN_ITEM, is_kept,
+    NO_TEXT, Next, Top, UNITS, UNKNOWN_ITEM, is_kept,
 };
 use crate::automaton::run::object_steps::{self, are_several};
 use crate::automaton::run::scratch::{Noted, Scratch};
@@ -15,7 +15,7 @@ use crate::automaton::run::string_bytes as text;
 use crate::automaton::run::string_bytes::Partial;
 use crate::automaton::run::string_leaves::{StringSink, string_goals, string_live, string_start};
 use crate::automaton::run::{
-    equality, item_told_apart, member_names, number_bytes, plain_object, text_runs, unique_items,
+    equality, forgotten, member_names, number_bytes, plain_object, unique_items,
 };
 use crate::language::char_dfa::DEAD;
 
@@ -47,7 +47,7 @@ fn compared(machine: &Machine, next: Config, x: &mut Scratch) -> Option<Config> 
         return unique_items::can_differ(machine, next, threat, x).then_some(next);
     }
     match x.forgets() {
-        true => Some(item_told_apart::forgotten(machine, next, x).unwrap_or(next)),
+        true => Some(forgotten::forgotten(machine, next, x).unwrap_or(next)),
         false => Some(next),
     }
 }
@@ -157,15 +157,15 @@ fn dispatch(machine: &Machine, top: Top, stack: u32, byte: u8, item: u32, x: &mu
             let key = match key.text {
                 NAMED => {
                     let top = x.note(stack);
-                    text_runs::spelt_for(machine, byte, key, top, x)
+                    member_names::spelt_for(machine, byte, key, top, x)
                 }
                 _ => key,
             };
             member_names::key_step(machine, key, stack, byte, x)
         }
-        Top::Gap { gap, space } => {
+        Top::Gap(gap, space) => {
             if let Some(space) = machine.space().step(space, byte) {
-                return Some((Top::Gap { gap, space }, stack));
+                return Some((Top::Gap(gap, space), stack));
             }
             if !machine.space().may_end(space) {
                 return None;
@@ -220,12 +220,6 @@ fn begin(
                 None => set,
             };
             let text = string_start(m, set, x);
-            let text = Str {
-                state: text,
-                words: Span::all(m.words.list.len()),
-                length: 0,
-                partial: Partial::None,
-            };
             string_live(m, set, &text, x).then_some((Top::String { node, set, text }, stack))
         }
         b'{' => {
@@ -393,19 +387,14 @@ fn gap_step(machine: &Machine, gap: Gap, stack: u32, byte: u8, item: u32, x: &mu
     match (gap, byte) {
         (Gap::ObjectStart | Gap::BeforeKey, b'"') => {
             let noted = x.note(stack);
-            if !plain_object::some_name_may_come(machine, noted, x) {
+            if !member_names::some_name_may_come(machine, noted, x) {
                 return None;
             }
             let top = x.peek(noted);
             let m = machine.object(top.frame.node)?;
-            let key = Key {
-                state: 0,
-                names: Span::all(m.names.list.len()),
-                used: Span::all(x.seen(top.frame.seen).list.len()),
-                partial: Partial::None,
-                text: EMPTY_TEXT,
-            };
-            Some((Top::Key(key), stack))
+            let names = Span::all(m.names.list.len());
+            let used = Span::all(x.seen(top.frame.seen).list.len());
+            Some((Top::Key(Key::first(names, used)), stack))
         }
         (Gap::ObjectStart | Gap::AfterMember, b'}') | (Gap::ArrayStart | Gap::AfterItem, b']') => {
             let set = complete(machine, stack, x);
@@ -419,18 +408,11 @@ fn gap_step(machine: &Machine, gap: Gap, stack: u32, byte: u8, item: u32, x: &mu
             if member_names::usable(machine, Noted::told_by_key(stack), x).classes == 0 {
                 return None;
             }
-            let key = Key {
-                state: 0,
-                names: Span::NONE,
-                used: Span::NONE,
-                partial: Partial::None,
-                text: EMPTY_TEXT,
-            };
-            Some((Top::Key(key), stack))
+            Some((Top::Key(Key::first(Span::NONE, Span::NONE)), stack))
         }
         (Gap::AfterMember, b',') => {
             let top = x.note(stack);
-            let some = plain_object::some_name_may_come(machine, top, x);
+            let some = member_names::some_name_may_come(machine, top, x);
             some.then(|| (Top::between(machine, Gap::BeforeKey), stack))
         }
         (Gap::Colon, b':') => {

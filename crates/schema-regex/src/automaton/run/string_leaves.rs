@@ -6,22 +6,24 @@ use crate::automaton::run::scratch::Scratch;
 use crate::automaton::run::string_bytes::{Partial, Sink};
 use crate::language::char_dfa::DEAD;
 
-/// The state of the automata at the beginning of a string.
-pub(crate) fn string_start(m: &StringMachine, set: u32, x: &mut Scratch) -> u32 {
-    if m.dfas.len() <= 1 {
-        return 0;
+/// The beginning of a string.
+pub(crate) fn string_start(m: &StringMachine, set: u32, x: &mut Scratch) -> Str {
+    let mut state = 0;
+    if m.dfas.len() > 1 {
+        let wanted = x.list(set);
+        let is_used = |d: u32| {
+            let mut leaves = m.leaves.iter();
+            leaves.any(|l| l.dfa == Some(d) && has_goal(&wanted, l.goal))
+        };
+        let start = (0..m.dfas.len() as u32).map(|d| if is_used(d) { 0 } else { DEAD });
+        state = x.add_list(&start.collect::<Vec<u32>>());
     }
-    let wanted = x.list(set);
-    let start: Vec<u32> = (0..m.dfas.len() as u32)
-        .map(|d| {
-            let used = m
-                .leaves
-                .iter()
-                .any(|l| l.dfa == Some(d) && has_goal(&wanted, l.goal));
-            if used { 0 } else { DEAD }
-        })
-        .collect();
-    x.add_list(&start)
+    Str {
+        state,
+        words: Span::all(m.words.list.len()),
+        length: 0,
+        partial: Partial::None,
+    }
 }
 
 pub(crate) fn leaf_state(m: &StringMachine, leaf: &Leaf, state: u32, x: &Scratch) -> u32 {

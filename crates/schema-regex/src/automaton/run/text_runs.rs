@@ -4,7 +4,7 @@
 use crate::automaton::machine::Machine;
 use crate::automaton::machine::live::has_bit;
 use crate::automaton::machine::node::{ObjectMachine, StringMachine};
-use crate::automaton::run::config::{Config, EMPTY_TEXT, Key, NAMED, Str, Top, UNKNOWN, is_kept};
+use crate::automaton::run::config::{Config, Key, NAMED, Str, Top, UNKNOWN, is_kept};
 use crate::automaton::run::plain_object::{self, name_lives};
 use crate::automaton::run::scratch::{Noted, Scratch};
 use crate::automaton::run::state::State;
@@ -98,7 +98,7 @@ fn behind_run(machine: &Machine, config: &Config, run: &str, x: &mut Scratch) ->
                 (UNKNOWN, _) => UNKNOWN,
                 (_, false) => NAMED,
                 (_, true) => {
-                    let text = spelt(machine, key, top, x).text;
+                    let text = member_names::spelt(machine, key, top, x).text;
                     run.chars()
                         .fold(text, |t, c| x.append_text(t, u32::from(c)))
                 }
@@ -127,27 +127,6 @@ fn plainly_lives(
         }
     };
     lives == Some(true)
-}
-
-/// The inside of a name in front of a byte that is read alone: what reads it adds to
-/// the text of the name, or wants it at its end, if it is not a declared one.
-pub(super) fn spelt_for(machine: &Machine, byte: u8, key: Key, top: Noted, x: &mut Scratch) -> Key {
-    let ends = byte == b'"' && key.partial == Partial::None;
-    match machine.object(x.peek(top).frame.node) {
-        Some(m) if ends && key.names.ends(|i| &m.names.list[i].text).is_some() => key,
-        _ => spelt(machine, key, top, x),
-    }
-}
-
-/// The inside of a name with its text spelt out.
-fn spelt(machine: &Machine, mut key: Key, top: Noted, x: &mut Scratch) -> Key {
-    if key.text == NAMED
-        && let Some(m) = machine.object(x.peek(top).frame.node)
-    {
-        let begun = key.names.begun(&m.names).chars();
-        key.text = begun.fold(EMPTY_TEXT, |t, c| x.append_text(t, u32::from(c)));
-    }
-    key
 }
 
 /// Whether a configuration is inside a string or a name, and not inside a character,

@@ -17,7 +17,7 @@ use crate::automaton::run::string_bytes::Partial;
 use crate::automaton::run::string_leaves::leaf_state;
 use crate::automaton::run::string_texts::{self, Enough, LeafAt, spelt_behind};
 use crate::automaton::run::ways_on::{self, Tried};
-use crate::automaton::run::{member_names, step};
+use crate::automaton::run::{forgotten, member_names, step};
 use crate::language::char_dfa::DEAD;
 
 /// What is to be feared for the items that are open.
@@ -175,6 +175,15 @@ pub(crate) fn threat_to(machine: &Machine, config: &Config, x: &mut Scratch) -> 
         at = node.below;
     }
     threat
+}
+
+/// Whether the texts of the open items do not count any more.
+pub(super) fn is_different(machine: &Machine, config: &Config, x: &mut Scratch) -> bool {
+    let compares = x.levels(config.stack).all(|level| {
+        let items = x.seen(level.frame.seen).list.len();
+        level.frame.is_object || forgotten::only_compares(machine, &level.frame, items)
+    });
+    compares && !threat_to(machine, config, x).exists
 }
 
 /// Whether the number that is open, if it is one, may have an exponent.
@@ -357,14 +366,7 @@ fn scalar_differs(machine: &Machine, config: &Config, x: &mut Scratch) -> Option
 
 /// Whether a configuration is behind the item of an array of a depth.
 fn is_after(config: &Config, depth: u32, x: &Scratch) -> bool {
-    let is_next = matches!(
-        config.top,
-        Top::Value { .. }
-            | Top::Gap {
-                gap: Gap::AfterItem,
-                ..
-            }
-    );
+    let is_next = matches!(config.top, Top::Value { .. } | Top::Gap(Gap::AfterItem, _));
     let here = x.depth(config.stack);
     matches!(config.top, Top::End) || here < depth || (is_next && here == depth)
 }

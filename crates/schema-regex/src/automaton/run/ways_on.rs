@@ -9,11 +9,10 @@ use crate::automaton::machine::node::LOOSE;
 use crate::automaton::machine::white_space::NO_SPACE;
 use crate::automaton::run::config::{Config, Gap, Key, Top, UNITS};
 use crate::automaton::run::equality::canonical;
-use crate::automaton::run::member_names;
 use crate::automaton::run::number_bytes::number_state;
 use crate::automaton::run::scratch::{Noted, Scratch};
-use crate::automaton::run::step;
 use crate::automaton::run::string_texts::{self, Enough, Words, each_text, spelt_behind};
+use crate::automaton::run::{member_names, step};
 use crate::language::char_dfa::DEAD;
 use crate::normal::alternative::Kind;
 
@@ -83,7 +82,7 @@ pub(crate) fn ways(machine: &Machine, from: &Tried, most: usize, x: &mut Scratch
             }
         }
         Top::Key(key) => names_on(machine, from, b"", key, most, &mut out, x),
-        Top::Gap { gap, space } => {
+        Top::Gap(gap, space) => {
             let white = machine.space().finish(space);
             gap_ways(machine, from, gap, white, most, &mut out, x);
         }
@@ -97,17 +96,14 @@ pub(crate) fn begins_endless(machine: &Machine, config: &Config, x: &mut Scratch
     let stack = config.stack;
     let value = match config.top {
         Top::Value { node, set, .. } => Some((node, set)),
-        Top::Gap {
-            gap: Gap::ArrayStart,
-            ..
-        } => {
+        Top::Gap(Gap::ArrayStart, _) => {
             let start = x.frame(stack).frame.start;
             match step::next_item(machine, stack, start, NO_SPACE, x) {
                 Some((Top::Value { node, set, .. }, _)) => Some((node, set)),
                 _ => None,
             }
         }
-        Top::Gap { gap, .. } if gap.is_before_a_name() => {
+        Top::Gap(gap, _) if gap.is_before_a_name() => {
             let top = Noted::beside_masks(stack);
             let usable = member_names::usable(machine, top, x).classes;
             let frame = x.peek(top).frame;

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::automaton::compile::builder::Builder;
-use crate::automaton::compile::{objects, plain_objects};
+use crate::automaton::compile::{nodes, objects, plain_objects};
 use crate::ir::ROOT;
 use crate::ir::signed::Signed;
 use crate::normal::alternative::{Kind, Shape};
@@ -25,7 +25,7 @@ fn compared(schema: &Value, options: &Options) -> usize {
     }
     let root = normaliser.intern(&[Signed::yes(ROOT)]);
     let mut builder = Builder::new(normaliser);
-    if builder.build(root).is_err() {
+    if nodes::build(&mut builder, root).is_err() {
         return 0;
     }
     let mut count = 0;

@@ -1,0 +1,126 @@
+//! The automata and machines of strings and numbers that were made, by what they were made from.
+//!
+//! For example, two members of type `integer` share one machine.
+
+use crate::automaton::machine::few::Few;
+use crate::automaton::machine::node::{Leaf, NumberMachine, StringMachine, Words};
+use crate::ir::{Name, PatternId};
+use crate::language::char_dfa::CharDfa;
+use crate::language::formats::Format;
+use crate::language::length_bounds::Lengths;
+use crate::language::number_dfa::NumberDfa;
+use crate::language::product::{Part, Product};
+use crate::normal::alternative::NumberShape;
+use rustc_hash::FxHashMap;
+use std::collections::HashMap;
+use std::rc::Rc;
+use std::sync::Arc;
+
+pub(super) type StringKey = (Vec<(PatternId, bool)>, Vec<(Format, bool)>, Vec<Name>);
+
+/// Strings that an automaton reads, of which those of some lengths are meant.
+#[derive(Clone)]
+pub(super) struct Strings {
+    /// `None` where every string is meant.
+    pub(super) dfa: Option<Arc<CharDfa>>,
+    pub(super) min: u64,
+    pub(super) max: Option<u64>,
+}
+
+impl Strings {
+    pub(super) fn of(dfa: Option<Arc<CharDfa>>) -> Strings {
+        Strings {
+            dfa,
+            min: 0,
+            max: None,
+        }
+    }
+
+    /// Of those lengths alone that these bounds allow, too.
+    pub(super) fn bound(&mut self, min: u64, max: Option<u64>) {
+        self.min = self.min.max(min);
+        self.max = [self.max, max].into_iter().flatten().min();
+    }
+}
+
+/// An expression: that of a pattern, one of its looks (from 1 on), a format, or a list
+/// of texts.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Asked {
+    Pattern(PatternId, usize),
+    Format(Format),
+    Texts(Vec<Name>),
+}
+
+#[derive(Default)]
+pub(crate) struct LeafCache {
+    pub(super) strings: HashMap<StringKey, Vec<Strings>>,
+    pub(super) parts: HashMap<Asked, Rc<Part>>,
+    /// What was met last: alternatives often ask the same and want other answers.
+    pub(super) product: Option<(Vec<Asked>, Rc<Product>)>,
+    pub(super) numbers: HashMap<NumberShape, Arc<NumberDfa>>,
+    /// Numbers of so many digits at most, by those of any number.
+    pub(super) capped: FxHashMap<(*const NumberDfa, u32), Arc<NumberDfa>>,
+    /// What is capped.
+    pub(super) whole: Vec<Arc<NumberDfa>>,
+    /// All numbers that are no integers.
+    pub(super) no_integers: Option<Arc<NumberDfa>>,
+}
+
+/// The machines of one leaf, which serves the first goal.
+#[derive(Default)]
+pub(crate) struct Machines {
+    numbers: FxHashMap<*const NumberDfa, Arc<NumberMachine>>,
+    free_string: Option<Arc<StringMachine>>,
+}
+
+impl Machines {
+    pub(super) fn number(&mut self, dfa: Arc<NumberDfa>) -> Arc<NumberMachine> {
+        let known = self.numbers.entry(Arc::as_ptr(&dfa));
+        let machine = known.or_insert_with(|| {
+            Arc::new(NumberMachine {
+                leaves: Few::One((0, 0)),
+                dfas: Few::One(dfa),
+            })
+        });
+        Arc::clone(machine)
+    }
+
+    /// The machine of a leaf that any string satisfies.
+    pub(super) fn free_string(&mut self) -> Arc<StringMachine> {
+        let machine = self.free_string.get_or_insert_with(|| {
+            Arc::new(StringMachine {
+                leaves: Few::One(Leaf {
+                    goal: 0,
+                    listed: false,
+                    dfa: None,
+                    min: 0,
+                    max: None,
+                    lengths: None,
+                    excludes: false,
+                }),
+                dfas: Few::default(),
+                loops: Few::default(),
+                words: Words::default(),
+                cap: 0,
+                free: Some(0),
+            })
+        });
+        Arc::clone(machine)
+    }
+}
+
+/// What one alternative demands of a string, but for the texts that it lists.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct StringLeaf {
+    /// Its values are those that the shape allows; then nothing else counts.
+    pub(super) listed: bool,
+    pub(super) dfa: Option<Arc<CharDfa>>,
+    pub(super) min: u64,
+    pub(super) max: Option<u64>,
+    /// The bounds met with the automaton, where there is one and they matter.
+    pub(super) lengths: Option<Arc<Lengths>>,
+    /// Whether the values that the shape excludes are left out although the rest
+    /// admits them.
+    pub(super) excludes: bool,
+}

@@ -1,0 +1,196 @@
+//! The machine of the strings of a node.
+//!
+//! For example, `{"enum": ["a", "b"]}` becomes one leaf that lists both words, without an automaton.
+
+use crate::automaton::compile::builder::{Builder, number_in};
+use crate::automaton::compile::leaf_cache::StringLeaf;
+use crate::automaton::compile::united_strings::{self, Leaves};
+use crate::automaton::compile::{caps, leaves};
+use crate::automaton::machine::node::{Leaf, StringMachine, Word, Words};
+use crate::error::{Error, ErrorKind};
+use crate::ir::Name;
+use crate::language::char_dfa::CharDfa;
+use crate::language::clamped;
+use crate::normal::alternative::{Kind, Shape, StringShape};
+use crate::normal::conjunctions::ConjId;
+use crate::normal::normaliser::Shapes;
+use rustc_hash::FxHashSet;
+use std::sync::Arc;
+
+pub(super) fn strings(
+    builder: &mut Builder,
+    goals: &[ConjId],
+) -> Result<Option<Arc<StringMachine>>, Error> {
+    if let &[goal] = goals
+        && builder.normaliser.is_any_string(goal)?
+        && builder.options().caps.length.is_none()
+    {
+        return Ok(Some(builder.machines.free_string()));
+    }
+    let shapes = builder.shapes(goals, Kind::String)?;
+    if shapes.is_empty() {
+        return Ok(None);
+    }
+    let mut dfas: Vec<Arc<CharDfa>> = Vec::new();
+    let mut leaves: Vec<Leaf> = Vec::new();
+    let mut words: Vec<(Name, u32, Mention)> = Vec::new();
+    let mut cap = 0u64;
+    let mut free = None;
+    // The last keyword that asked for an automaton.
+    let mut last = None;
+    for (goal, shape) in each_apart(&shapes) {
+        let capped = caps::cap_string(builder, goals[goal as usize], shape)?;
+        let shape = capped.as_ref().unwrap_or(shape);
+        for leaf in leaves::string_leaves(builder, shape)? {
+            let id = leaves.len() as u32;
+            let StringLeaf {
+                listed,
+                dfa,
+                min,
+                max,
+                lengths,
+                excludes,
+            } = leaf;
+            if listed {
+                let texts = shape.allowed.iter().flatten();
+                words.extend(texts.map(|text| (text.clone(), id, Mention::Listed)));
+            }
+            if excludes {
+                let texts = shape.excluded.iter();
+                words.extend(texts.map(|text| (text.clone(), id, Mention::Excluded)));
+            }
+            match (&dfa, &lengths) {
+                (None, _) => cap = cap.max(max.map_or(min, |m| m.saturating_add(1))),
+                (Some(_), Some(l)) => cap = cap.max(l.cap()),
+                _ => {}
+            }
+            if !listed && dfa.is_none() && min == 0 && max.is_none() && !excludes {
+                free = Some(id);
+            }
+            if dfa.is_some() {
+                last = shape.at.or(last);
+            }
+            let dfa = dfa.map(|dfa| number_in(&mut dfas, dfa));
+            leaves.push(Leaf {
+                goal,
+                listed,
+                dfa,
+                min,
+                max,
+                lengths,
+                excludes,
+            });
+        }
+    }
+    if leaves.is_empty() {
+        return Ok(None);
+    }
+    if leaves.len() > MAX_ASKING && asking(&leaves) > MAX_ASKING {
+        let at = builder.normaliser.first_of(goals[0]);
+        return Err(Error::new(
+            ErrorKind::TooManyAlternatives,
+            builder.normaliser.pointer(at),
+            format!(
+                "more than {MAX_ASKING} alternatives around this string ask each something \
+                 else of it; simplify them"
+            ),
+        ));
+    }
+    let Leaves {
+        leaves,
+        dfas,
+        places,
+    } = united_strings::united(builder, leaves, dfas, last)?;
+    if let Some(places) = places {
+        for (_, leaf, _) in &mut words {
+            *leaf = places.binary_search(leaf).map_or(*leaf, |at| at as u32);
+        }
+        let place = |old: u32| places.binary_search(&old).ok().map(|at| at as u32);
+        free = free.and_then(place);
+    }
+    let list = words_of(words);
+    let loops = dfas.iter().map(|d| {
+        let known = builder.loops_of.entry(Arc::as_ptr(d));
+        *known.or_insert_with(|| builder.loops.reserve(d.states()))
+    });
+    let loops = loops.collect();
+    Ok(Some(Arc::new(StringMachine {
+        loops,
+        // One free leaf and no other: nothing has to be remembered.
+        cap: clamped(cap),
+        free: free.filter(|_| leaves.len() == 1),
+        words: Words::new(list, leaves.len()),
+        leaves: leaves.into(),
+        dfas: dfas.into(),
+    })))
+}
+
+/// The strings that goals allow, without those that another shape of the same goal contains:
+/// combinations of `anyOf` and `not` repeat one another.
+fn each_apart(shapes: &[(u32, Shapes)]) -> impl Iterator<Item = (u32, &StringShape)> {
+    shapes.iter().flat_map(|(goal, list)| {
+        let strings = list.iter().filter_map(|shape| match shape {
+            Shape::String(shape) => Some(shape),
+            _ => None,
+        });
+        let strings: Vec<&StringShape> = strings.collect();
+        // Those that ask little contain others.
+        let mut by_size: Vec<usize> = (0..strings.len()).collect();
+        by_size.sort_by_key(|at| strings[*at].conditions());
+        let mut apart: Vec<usize> = Vec::with_capacity(strings.len());
+        for at in by_size {
+            let mut largest = apart.iter().take(MANY_SHAPES);
+            if !largest.any(|other| strings[*other].contains(strings[at])) {
+                apart.push(at);
+            }
+        }
+        apart.sort_unstable();
+        apart.into_iter().map(move |at| (*goal, strings[at]))
+    })
+}
+
+/// How a leaf mentions a text.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Mention {
+    Listed,
+    Excluded,
+}
+
+/// The texts that leaves mention, in the order of their bytes.
+fn words_of(mut mentioned: Vec<(Name, u32, Mention)>) -> Vec<Word> {
+    // Those of one text stay in the order of the leaves.
+    mentioned.sort_by(|a, b| a.0.cmp(&b.0));
+    let mut list: Vec<Word> = Vec::new();
+    let mut rest = mentioned.into_iter().peekable();
+    while let Some((text, leaf, mention)) = rest.next() {
+        let mut leaves = [Vec::new(), Vec::new()];
+        leaves[mention as usize].push(leaf);
+        while let Some((_, leaf, mention)) = rest.next_if(|next| next.0 == text) {
+            leaves[mention as usize].push(leaf);
+        }
+        let [listed, excluded] = leaves;
+        list.push(Word {
+            text,
+            listed: listed.into(),
+            excluded: excluded.into(),
+        });
+    }
+    list
+}
+
+/// How many leaves, of as many goals, ask something else of a string but to be a listed one.
+fn asking(leaves: &[Leaf]) -> usize {
+    let asks = |l: &&Leaf| !l.listed && (l.dfa.is_some() || l.min > 0 || l.max.is_some());
+    let asking = leaves.iter().filter(asks);
+    let asked: FxHashSet<_> = asking.clone().map(|l| (l.dfa, l.min, l.max)).collect();
+    let goals: FxHashSet<u32> = asking.map(|l| l.goal).collect();
+    asked.len().min(goals.len())
+}
+
+/// Of more shapes of one goal it is not asked which others they contain: each shape is held
+/// against all of them.
+const MANY_SHAPES: usize = 256;
+
+/// Most alternatives that ask something of one string but to be a listed one: each character
+/// is held against all of them.
+const MAX_ASKING: usize = 200;
