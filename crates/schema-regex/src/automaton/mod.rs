@@ -47,7 +47,7 @@ use self::run::{state, text_runs};
 pub use self::run::scratch::Scratch;
 pub use self::run::state::State;
 
-/// A schema as a [`ByteAutomaton`].
+/// A schema as a [`ByteAutomaton`](fsm_index::ByteAutomaton).
 ///
 /// The language is that of the schema in the spellings that [`Options`] admit:
 /// exactly, without narrowing beyond what [`SchemaAutomaton::ledger`] says.
@@ -109,9 +109,9 @@ impl SchemaAutomaton {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Refused`] with keyword and JSON Pointer,
-    /// [`ErrorKind::Cyclic`], [`ErrorKind::Unsatisfiable`], or one of the
-    /// limits of [`Options`].
+    /// [`Refused`](crate::ErrorKind::Refused) with keyword and JSON Pointer,
+    /// [`Cyclic`](crate::ErrorKind::Cyclic), [`Unsatisfiable`](crate::ErrorKind::Unsatisfiable), or one of
+    /// the limits of [`Options`].
     pub fn compile(schema: Schema, options: &Options) -> Result<SchemaAutomaton, Error> {
         match SchemaAutomaton::build_by(schema, options) {
             Err(Failed::Empty(empty)) => {

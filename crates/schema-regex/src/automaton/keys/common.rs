@@ -69,7 +69,7 @@ impl Keys<'_> {
                 self.out.extend([Tag::Unit as u32, word.into(), at.into()]);
             }
             Top::Gap(gap @ (Gap::AfterMember | Gap::AfterItem), space) => {
-                self.out.extend([Tag::Behind as u32, gap as u32, space])
+                self.out.extend([Tag::Behind as u32, gap as u32, space]);
             }
             _ => return None,
         }

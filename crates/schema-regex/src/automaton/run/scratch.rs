@@ -356,8 +356,7 @@ impl Scratch {
         (self.base_depth - self.least_depth) as usize + 1
     }
 
-    /// The answer to something, if nothing but the topmost level was looked at for it; what was is not
-    /// noted.
+    /// Returns the answer to something, if no frame was looked at for it; frames that were are not noted.
     pub(crate) fn on_top<T>(&mut self, find: impl FnOnce(&mut Scratch) -> T) -> Option<T> {
         let least = std::mem::replace(&mut self.least_depth, self.base_depth);
         let found = find(self);
