@@ -9,7 +9,7 @@ pub(crate) const NAMES: NameMarks = NameMarks {
     behind: b':',
 };
 
-/// How JSON is written.
+/// How JSON is written: a constant, because no schema changes it.
 pub(crate) const LEXICON: Lexicon = Lexicon {
     plain: JSON_TEXT,
     quote: Some(b'"'),
