@@ -21,9 +21,9 @@ mod walk;
 
 pub use automaton::{
     Behind, ByteAutomaton, ClassId, Cursor, Description, Ending, Exception, FreeText, Growth,
-    KeyLanguage, Lexeme, LexemeBehind, LexemePlace, Lexemes, Lexicon, MAX_COMPLETION, Nearer,
-    Overlay, Place, PlainText, ReadText, Scope, SpecialTokens, Stack, TextAt, TextLoop, TextStep,
-    Texts, TopText, finite_can_do_without,
+    KeyLanguage, Leaf, Lexeme, LexemeBehind, LexemePlace, Lexemes, Lexicon, MAX_COMPLETION, Met,
+    Nearer, Nested, Outer, Overlay, Place, PlainText, ReadText, Scope, Slots, SpecialTokens, Stack,
+    TextAt, TextLoop, TextStep, Texts, TopText, finite_can_do_without,
 };
 pub use budget::Budget;
 pub use bytes::ByteSet;

@@ -5,8 +5,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use fsm_index::{
     ByteAutomaton, ByteSet, ClassId, Cursor, Description, Exception, FreeText, Horizon,
-    KeyLanguage, Lexeme, LexemeBehind, LexemePlace, Lexemes, Lexicon, Overlay, Place, PlainText,
-    ReadText, Scope, SpecialId, SpecialTokens, Stack, TextAt,
+    KeyLanguage, Leaf, Lexeme, LexemeBehind, LexemePlace, Lexemes, Lexicon, Overlay, Place,
+    PlainText, ReadText, Scope, SpecialId, SpecialTokens, Stack, TextAt,
 };
 use schema_regex::automaton::{SchemaAutomaton, Scratch as JsonScratch, State as JsonState};
 
@@ -15,7 +15,6 @@ use crate::compile::lexer::Lexer;
 use crate::compile::lr::{self, Tables};
 use crate::greedy::proof::{self, Proof};
 use crate::run::caches::Caches;
-use crate::run::configs::WALK;
 use crate::run::finish::Said;
 use crate::run::lexemes::Numbers;
 use crate::run::state::Saved;
@@ -233,11 +232,6 @@ impl GrammarAutomaton {
         caches.expected(config, &self.inner)
     }
 
-    /// Whether the text may end at a cursor of a walk.
-    pub fn ends_at_cursor(&self, cursor: Cursor, scratch: &mut Scratch) -> bool {
-        cursor != Cursor::DEAD && scratch.caches().ends_at(cursor.0, &self.inner)
-    }
-
     /// Bytes that it takes, about: its tables, and what scratches that are not in use have
     /// learnt.
     pub fn memory(&self) -> usize {
@@ -366,10 +360,8 @@ impl ByteAutomaton for GrammarAutomaton {
 
     #[inline]
     fn next_bytes(&self, cursor: Cursor, scratch: &mut Scratch) -> ByteSet {
-        match cursor.0 & WALK {
-            0 => ByteSet::ALL,
-            _ => scratch.caches().next_bytes(cursor.0, false, &self.inner),
-        }
+        let value = scratch.caches().unended(cursor.0, &self.inner);
+        value.map_or(ByteSet::ALL, |mut value| value.next_bytes())
     }
 
     fn overlay(&self) -> Option<&dyn Overlay<State>> {
@@ -393,6 +385,15 @@ impl ByteAutomaton for GrammarAutomaton {
 
     fn lexemes(&self) -> Option<&dyn Lexemes<Scratch>> {
         self.inner.has_lexemes().then_some(self)
+    }
+}
+
+impl Leaf for GrammarAutomaton {
+    /// Configurations outlive walks.
+    const CURSORS_ARE_DENSE: bool = false;
+
+    fn ends_at_cursor(&self, cursor: Cursor, scratch: &mut Scratch) -> bool {
+        cursor != Cursor::DEAD && scratch.caches().ends_at(cursor.0, &self.inner)
     }
 }
 
@@ -441,7 +442,14 @@ impl PlainText<Scratch> for GrammarAutomaton {
     }
 
     fn class(&self, class: ClassId) -> &[(u32, u32)] {
-        self.inner.classes.get(class)
+        match class.split() {
+            (0, _) => self.inner.classes.get(class),
+            (owner, class) => {
+                let automaton = self.inner.json(owner - 1);
+                let class = automaton.zip(class);
+                class.map_or(&[], |(automaton, class)| automaton.class(class))
+            }
+        }
     }
 
     fn reader(
@@ -450,11 +458,13 @@ impl PlainText<Scratch> for GrammarAutomaton {
         horizon: Horizon<'_>,
         scratch: &mut Scratch,
     ) -> Option<Box<dyn ReadText + '_>> {
-        scratch.caches().json_reader(cursor.0, horizon, &self.inner)
+        let value = scratch.caches().sure_value(cursor.0, &self.inner);
+        value?.reader(horizon)
     }
 
     fn cursor_at(&self, cursor: Cursor, at: TextAt, scratch: &mut Scratch) -> Cursor {
-        Cursor(scratch.caches().behind_text(cursor.0, at, &self.inner))
+        let value = scratch.caches().value(cursor.0, &self.inner);
+        value.map_or(cursor, |mut value| value.cursor_at(at))
     }
 
     fn tells_free_text(&self) -> bool {
@@ -508,11 +518,9 @@ impl Stack<Scratch> for GrammarAutomaton {
             .map_or(1, |caches| caches.depth_used(&self.inner))
     }
 
-    fn least_depth(&self, cursor: Cursor, scratch: &Scratch) -> usize {
-        scratch
-            .caches
-            .as_ref()
-            .map_or(1, |caches| caches.least_depth(cursor.0, &self.inner))
+    fn least_depth(&self, cursor: Cursor, scratch: &mut Scratch) -> usize {
+        let value = scratch.caches().value(cursor.0, &self.inner);
+        value.map_or(1, |mut value| value.least_depth())
     }
 
     fn step_on_top(&self, cursor: Cursor, byte: u8, scratch: &mut Scratch) -> Option<Cursor> {
@@ -524,10 +532,8 @@ impl Stack<Scratch> for GrammarAutomaton {
 
     #[inline]
     fn next_bytes_on_top(&self, cursor: Cursor, scratch: &mut Scratch) -> ByteSet {
-        match cursor.0 & WALK {
-            0 => ByteSet::ALL,
-            _ => scratch.caches().next_bytes(cursor.0, true, &self.inner),
-        }
+        let value = scratch.caches().unended(cursor.0, &self.inner);
+        value.map_or(ByteSet::ALL, |mut value| value.next_bytes_on_top())
     }
 }
 

@@ -3,7 +3,7 @@
 
 use std::cell::Cell;
 
-use fsm_index::{ByteAutomaton as _, Cursor, Overlay as _};
+use fsm_index::{ByteAutomaton as _, Cursor, Leaf as _, Overlay as _};
 use proptest::prelude::*;
 use schema_regex::automaton::SchemaAutomaton;
 use schema_regex::{Options, PropertyOrder, Whitespace};

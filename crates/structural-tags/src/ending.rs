@@ -36,8 +36,8 @@ impl Ending<Scratch> for TagAutomaton {
         for at in 0..x.config(cursor).len() {
             let thread = x.config(cursor)[at];
             if let Body::Json(json) = &self.part(thread.part).body {
-                let scratch = &x.slots[thread.slot as usize].scratch;
-                let levels = json.automaton.levels_below(Cursor(thread.inner), scratch);
+                let scratch = x.json.scratch(thread.slot);
+                let levels = Ending::levels(&json.automaton, Cursor(thread.inner), scratch);
                 most = most.max(levels);
             }
         }

@@ -220,7 +220,7 @@ impl TagAutomaton {
             (Body::Json(json), Inner::Json(state)) => (json, state),
             (Body::Grammar(automaton), Inner::Grammar(state)) => {
                 let mut next = state.clone();
-                let scratch = x.grammars.of_part(held.part, automaton);
+                let scratch = x.grammars.scratch_of(held.part, automaton);
                 if automaton.advance(&mut next, &[byte], scratch).is_ok() {
                     let inner = Inner::Grammar(next);
                     self.add_held(
@@ -263,7 +263,7 @@ impl TagAutomaton {
             }
             _ => return,
         };
-        let scratch = x.of_part(held.part, json);
+        let scratch = x.json.scratch_of(held.part, &json.automaton);
         let mut step = |byte: u8| json.commit(state, byte, scratch).map(Arc::new);
         let guard = match &json.markers {
             None => Some(ROOT),
@@ -349,7 +349,7 @@ impl TagAutomaton {
                 guards.push(guard);
             }
         }
-        let scratch = x.of_part(held.part, json);
+        let scratch = x.json.scratch_of(held.part, &json.automaton);
         let mut next = schema::State::clone(state);
         let taken = match json.automaton.advance(&mut next, &bytes[..most], scratch) {
             Ok(()) => most,

@@ -1,209 +1,199 @@
-//! What makes masks fast: where a text stands in JSON alone, what the automaton of the schema
-//! says of it holds. Markers that are kept out of it change nothing where none has begun,
+//! What makes masks fast: where a text of an inner automaton stands alone, what that automaton
+//! says of it holds. Markers that are kept out of JSON change nothing where none has begun,
 //! tokens aside that have one in them: those are [unsure](fsm_index::Overlay::unsure_texts).
 
-use fsm_index::{
-    ByteAutomaton, ByteSet, ClassId, Cursor, Description, FreeText, Horizon, KeyLanguage,
-    PlainText, ReadText, Scope, Stack, TextAt, TextLoop, TopText,
-};
+use std::marker::PhantomData;
 
-use super::held::Held;
-use super::machine::{CLASSES, OWN_CLASS, TagAutomaton};
+use fsm_index::{
+    ByteAutomaton, ByteSet, ClassId, Cursor, FreeText, Horizon, KeyLanguage, Leaf, Lexicon, Met,
+    Nested, Outer, PlainText, ReadText, Scope, Slots, Stack, TextAt,
+};
+use grammar::GrammarAutomaton;
+use schema_regex::automaton::SchemaAutomaton;
+
+use super::machine::TagAutomaton;
 use super::markers::ROOT;
-use super::parts::{Body, Json, Thread};
+use super::parts::{Body, Thread};
 use super::walk::Scratch;
 
-impl TagAutomaton {
-    /// The only thread of a cursor, if it stands in JSON that is spelt as it is.
-    fn solo(&self, cursor: Cursor, x: &Scratch) -> Option<(Thread, &Json)> {
-        let thread = self.solo_of(x.config(cursor))?;
-        match &self.part(thread.part).body {
-            Body::Json(json) => Some((thread, json)),
-            _ => None,
-        }
+/// An automaton that parts have inside.
+pub(super) trait Inside: Leaf + Sized {
+    /// The working memories of its texts; of each, the rules that are open around it.
+    fn slots(x: &mut Scratch) -> &mut Slots<Self, u32>;
+
+    /// Where a text of a part begins, or goes on, in a walk: its slot and cursor.
+    fn meet(
+        &self,
+        state: &Self::State,
+        (part, stack): (u32, u32),
+        met: Met,
+        x: &mut Scratch,
+    ) -> (u32, u32) {
+        let slots = Self::slots(x);
+        let slot = slots.take(part, self, met, stack);
+        (slot, self.enter(state, slots.scratch(slot)).0)
     }
 
-    /// The only one of some threads, if it stands in JSON that is spelt as it is.
-    pub(super) fn solo_of(&self, threads: &[Thread]) -> Option<Thread> {
-        let [thread] = threads else {
-            return None;
+    /// Where a text of a part begins: found once a walk.
+    fn begin(&self, state: &Self::State, at: (u32, u32), x: &mut Scratch) -> (u32, u32) {
+        if let Some(start) = x.starts.get(&at.0) {
+            return *start;
+        }
+        let start = self.meet(state, at, Met::Ahead, x);
+        x.starts.insert(at.0, start);
+        start
+    }
+}
+
+impl Inside for SchemaAutomaton {
+    fn slots(x: &mut Scratch) -> &mut Slots<Self, u32> {
+        &mut x.json
+    }
+}
+
+impl Inside for GrammarAutomaton {
+    fn slots(x: &mut Scratch) -> &mut Slots<Self, u32> {
+        &mut x.grammars
+    }
+}
+
+/// A thread in a text of an inner automaton that stands alone.
+pub(super) struct Alone<'a, 'x, A> {
+    tags: &'a TagAutomaton,
+    thread: Thread,
+    x: &'x mut Scratch,
+    automaton: PhantomData<&'a A>,
+}
+
+impl<'a, A: Inside> Outer<'a> for Alone<'a, '_, A> {
+    type Leaf = A;
+    type Around = u32;
+
+    #[inline]
+    fn slots(&mut self) -> &mut Slots<A, u32> {
+        A::slots(self.x)
+    }
+
+    fn cursor(&mut self, inner: Cursor) -> Option<Cursor> {
+        let Alone {
+            tags, thread, x, ..
+        } = self;
+        if inner.is_dead() {
+            return Some(Cursor::DEAD);
+        }
+        let slots = A::slots(x);
+        let is_kept = A::CURSORS_ARE_DENSE && *slots.around(thread.slot) == thread.stack;
+        if is_kept && let Some(known) = slots.known(thread.slot, inner) {
+            return Some(Cursor(known));
+        }
+        let mut threads = std::mem::take(&mut x.threads);
+        threads.clear();
+        threads.push(Thread {
+            inner: inner.0,
+            ..*thread
+        });
+        tags.close(x, &mut threads);
+        let cursor = match threads.as_slice() {
+            [alone] if is_kept => x.begin_alone(*alone),
+            _ => x.intern(&mut threads),
         };
-        match &self.part(thread.part).body {
-            Body::Json(json) if json.is_plain() && thread.guard == ROOT && thread.extra == 0 => {
-                Some(*thread)
+        x.threads = threads;
+        if is_kept {
+            A::slots(x).remember(thread.slot, inner, cursor.0);
+        }
+        Some(cursor)
+    }
+}
+
+/// Asks the text of an inner automaton that stands alone at a cursor; `None` where none does.
+macro_rules! ask_alone {
+    ($tags:expr, $cursor:expr, $x:expr, $solo:ident => $ask:expr) => {
+        match $tags.solo($cursor, $x) {
+            Some((thread, Body::Json(json))) => {
+                let $solo = &mut $tags.alone(thread, &json.automaton, $x);
+                Some($ask)
+            }
+            Some((thread, Body::Grammar(automaton))) => {
+                let $solo = &mut $tags.alone(thread, automaton, $x);
+                Some($ask)
             }
             _ => None,
         }
+    };
+}
+
+pub(super) use ask_alone;
+
+impl TagAutomaton {
+    /// A thread that stands alone in a text of an inner automaton.
+    #[inline]
+    pub(super) fn alone<'a, 'x, A>(
+        &'a self,
+        thread: Thread,
+        automaton: &'a A,
+        x: &'x mut Scratch,
+    ) -> Nested<'a, Alone<'a, 'x, A>>
+    where
+        A: Inside,
+    {
+        let outer = Alone {
+            tags: self,
+            thread,
+            x,
+            automaton: PhantomData,
+        };
+        Nested::new(outer, automaton, thread.slot, Cursor(thread.inner))
+    }
+
+    /// The only thread of a cursor, if it stands in a text of an inner automaton that is spelt as
+    /// it is.
+    #[inline]
+    pub(super) fn solo(&self, cursor: Cursor, x: &Scratch) -> Option<(Thread, &Body)> {
+        self.solo_of(x.config(cursor))
+    }
+
+    /// The only one of some threads, if it stands in such a text.
+    #[inline]
+    pub(super) fn solo_of(&self, threads: &[Thread]) -> Option<(Thread, &Body)> {
+        let [thread] = threads else {
+            return None;
+        };
+        let body = &self.part(thread.part).body;
+        let is_alone = match body {
+            Body::Json(json) => json.is_plain() && thread.guard == ROOT && thread.extra == 0,
+            Body::Grammar(_) => true,
+            _ => false,
+        };
+        is_alone.then_some((*thread, body))
     }
 
     /// The cursor of some threads, which are all that stand there.
     pub(super) fn cursor_of(&self, threads: &mut Vec<Thread>, x: &mut Scratch) -> Cursor {
         threads.sort_unstable();
         threads.dedup();
-        match self.solo_of(threads) {
-            Some(thread) => self.alone(thread, x),
-            None => x.intern(threads),
-        }
-    }
-
-    /// The cursor where a thread of JSON stands alone.
-    fn alone(&self, thread: Thread, x: &mut Scratch) -> Cursor {
-        let slot = &x.slots[thread.slot as usize];
-        if slot.stack != thread.stack {
-            return x.intern(&mut vec![thread]);
-        }
-        match slot.outer.get(thread.inner as usize) {
-            Some(&known) if known != 0 => Cursor(known),
-            _ => x.begin_alone(thread),
-        }
-    }
-
-    /// The cursor where a thread of JSON stands at `inner`.
-    pub(super) fn wrap(&self, thread: Thread, inner: Cursor, x: &mut Scratch) -> Cursor {
-        if inner.is_dead() {
-            return Cursor::DEAD;
-        }
-        let slot = &x.slots[thread.slot as usize];
-        let is_own = slot.stack == thread.stack;
-        if is_own
-            && let Some(&known) = slot.outer.get(inner.0 as usize)
-            && known != 0
+        if let Some((thread, Body::Json(_))) = self.solo_of(threads)
+            && *x.json.around(thread.slot) == thread.stack
         {
-            return Cursor(known);
+            let known = x.json.known(thread.slot, Cursor(thread.inner));
+            return known.map_or_else(|| x.begin_alone(thread), Cursor);
         }
-        let mut threads = std::mem::take(&mut x.threads);
-        threads.clear();
-        threads.push(Thread {
-            inner: inner.0,
-            ..thread
-        });
-        self.close(x, &mut threads);
-        let cursor = match threads.as_slice() {
-            [alone] if is_own => x.begin_alone(*alone),
-            _ => x.intern(&mut threads),
-        };
-        x.threads = threads;
-        if is_own {
-            x.remember(thread.slot, inner, cursor);
-        }
-        cursor
+        x.intern(threads)
     }
 
-    /// A step of JSON alone; `None` where other threads stand beside it, or a marker begins.
+    /// A step of one text alone; `None` where other threads stand beside it, or a marker begins.
+    #[inline]
     pub(super) fn step_solo(&self, cursor: Cursor, byte: u8, x: &mut Scratch) -> Option<Cursor> {
-        let (thread, json) = self.solo(cursor, x)?;
-        if let Some(markers) = &json.markers
-            && markers.step(ROOT, byte) != Some(ROOT)
-        {
-            return None;
+        match self.solo(cursor, x)? {
+            (_, Body::Json(json)) if json.begins_marker(byte) => None,
+            (thread, Body::Json(json)) => Some(self.alone(thread, &json.automaton, x).step(byte)),
+            (thread, Body::Grammar(automaton)) => Some(self.alone(thread, automaton, x).step(byte)),
+            _ => None,
         }
-        let scratch = &mut x.slots[thread.slot as usize].scratch;
-        let next = json.automaton.step(Cursor(thread.inner), byte, scratch);
-        Some(self.wrap(thread, next, x))
-    }
-
-    /// As [`ByteAutomaton::step_on_top`]. What may follow the value, other levels tell.
-    pub(super) fn step_solo_on_top(
-        &self,
-        cursor: Cursor,
-        byte: u8,
-        x: &mut Scratch,
-    ) -> Option<Cursor> {
-        let Some((thread, json)) = self.solo(cursor, x) else {
-            return Some(self.step(cursor, byte, x));
-        };
-        let scratch = &mut x.slots[thread.slot as usize].scratch;
-        let next = json
-            .automaton
-            .step_on_top(Cursor(thread.inner), byte, scratch)?;
-        if json.automaton.ends_at_cursor(next, scratch) {
-            return None;
-        }
-        Some(self.wrap(thread, next, x))
-    }
-
-    /// What is known where JSON stands alone; `None` where it does not.
-    pub(super) fn solo_description(
-        &self,
-        cursor: Cursor,
-        horizon: Horizon<'_>,
-        x: &mut Scratch,
-    ) -> Option<Description> {
-        let (thread, json) = self.solo(cursor, x)?;
-        let scratch = &mut x.slots[thread.slot as usize].scratch;
-        let inner = json
-            .automaton
-            .describe(Cursor(thread.inner), horizon, scratch);
-        Some(match inner {
-            Description::Top(top) => Description::Top(TopText {
-                text: top.text.and_then(|text| self.wrap_loop(thread, text, x)),
-                free: top.free.and_then(|free| wrap_free(thread, free)),
-            }),
-            Description::Text(text) => {
-                let text = self.wrap_loop(thread, text, x);
-                text.map_or(Description::Unknown, Description::Text)
-            }
-            Description::Like { cursor, apart } => Description::Like {
-                cursor: self.wrap(thread, cursor, x),
-                apart,
-            },
-            Description::Listed(texts) => Description::Listed(texts),
-            Description::Unknown => Description::Unknown,
-        })
-    }
-
-    fn wrap_loop(&self, thread: Thread, inner: TextLoop, x: &mut Scratch) -> Option<TextLoop> {
-        Some(TextLoop {
-            class: class_of(thread.part, inner.class)?,
-            next: self.wrap(thread, inner.next, x),
-            ..inner
-        })
-    }
-
-    pub(super) fn solo_free(&self, cursor: Cursor, x: &mut Scratch) -> Option<FreeText> {
-        let (thread, json) = self.solo(cursor, x)?;
-        let scratch = &mut x.slots[thread.slot as usize].scratch;
-        let inner = json.automaton.free_text(Cursor(thread.inner), scratch)?;
-        wrap_free(thread, inner)
-    }
-
-    pub(super) fn solo_reader(
-        &self,
-        cursor: Cursor,
-        horizon: Horizon<'_>,
-        x: &mut Scratch,
-    ) -> Option<Box<dyn ReadText + '_>> {
-        let (thread, json) = self.solo(cursor, x)?;
-        let scratch = &mut x.slots[thread.slot as usize].scratch;
-        let inner = json
-            .automaton
-            .reader(Cursor(thread.inner), horizon, scratch)?;
-        Some(Box::new(Reader {
-            inner,
-            part: thread.part,
-        }))
-    }
-
-    pub(super) fn solo_behind(&self, cursor: Cursor, at: TextAt, x: &mut Scratch) -> Cursor {
-        let Some((thread, json)) = self.solo(cursor, x) else {
-            return cursor;
-        };
-        let scratch = &mut x.slots[thread.slot as usize].scratch;
-        let inner = json.automaton.cursor_at(Cursor(thread.inner), at, scratch);
-        self.wrap(thread, inner, x)
-    }
-
-    pub(super) fn solo_least_depth(&self, cursor: Cursor, x: &Scratch) -> usize {
-        let Some((thread, json)) = self.solo(cursor, x) else {
-            return 1;
-        };
-        let scratch = &x.slots[thread.slot as usize].scratch;
-        json.automaton.least_depth(Cursor(thread.inner), scratch)
     }
 
     /// Keys in common words tell what follows a value as if that were the whole text: where they
     /// tell more than what is inside of it, what follows here is said beside them.
-    pub(super) fn solo_common_key(
+    pub(super) fn common_key(
         &self,
         cursor: Cursor,
         depth: usize,
@@ -211,37 +201,31 @@ impl TagAutomaton {
         x: &mut Scratch,
         out: &mut Vec<u32>,
     ) -> Option<KeyLanguage> {
-        let (thread, json) = self.solo(cursor, x)?;
-        let scratch = &mut x.slots[thread.slot as usize].scratch;
-        let inner = Cursor(thread.inner);
-        let automaton = &json.automaton;
-        if automaton.levels_below(inner, scratch) >= depth {
-            return automaton.key(inner, Scope::Vocabulary, depth, horizon, scratch, out);
-        }
+        let (thread, _) = self.solo(cursor, x)?;
+        let is_within = ask_alone!(self, cursor, x, text => text.has_levels(depth))?;
         let tail = self.junction(self.part(thread.part).after).tail.as_ref();
-        let tail = tail.filter(|_| thread.stack == 0)?;
+        let tail = tail.filter(|_| thread.stack == 0);
+        if !is_within && tail.is_none() {
+            return None;
+        }
         let before = out.len();
-        let language = automaton.key(inner, Scope::Vocabulary, depth, horizon, scratch, out)?;
+        let scope = Scope::Vocabulary;
+        let language = ask_alone!(self, cursor, x, text => text.key(scope, depth, horizon, out))??;
+        if is_within {
+            return Some(language);
+        }
         out.push((out.len() - before) as u32);
-        out.extend_from_slice(tail);
+        out.extend_from_slice(tail?);
         Some(KeyLanguage {
             name: "structural-tags",
             ..language
         })
     }
 
-    pub(super) fn solo_next_bytes(&self, cursor: Cursor, on_top: bool, x: &mut Scratch) -> ByteSet {
-        if let Some((thread, json)) = self.solo(cursor, x) {
-            let scratch = &mut x.slots[thread.slot as usize].scratch;
-            let inner = Cursor(thread.inner);
-            return match on_top {
-                true => json.automaton.next_bytes_on_top(inner, scratch),
-                false => json.automaton.next_bytes(inner, scratch),
-            };
-        }
-        // Where all threads spell something, few bytes may come.
+    /// The bytes that may come where threads that do not stand alone spell something.
+    pub(super) fn spelt_bytes(&self, threads: &[Thread]) -> ByteSet {
         let mut set = ByteSet::NONE;
-        for thread in x.config(cursor) {
+        for thread in threads {
             match &self.part(thread.part).body {
                 Body::Nothing => {}
                 Body::Literal(text) => {
@@ -254,95 +238,87 @@ impl TagAutomaton {
         }
         set
     }
-
-    pub(super) fn is_of_tokens(&self, held: &Held) -> bool {
-        matches!(self.part(held.part).body, Body::Tokens(_))
-    }
 }
 
-/// Free text of a thread's own automaton.
-fn wrap_free(thread: Thread, inner: FreeText) -> Option<FreeText> {
-    Some(FreeText {
-        class: class_of(thread.part, inner.class)?,
-        ..inner
-    })
-}
-
-/// Automata of schemas number classes from 0 on, and others from this number on.
-const OTHERS: u32 = (1 << 31) - 1;
-
-/// A class of a part's own automaton; `None` where its number is too large to be told apart.
-pub(super) fn class_of(part: u32, class: ClassId) -> Option<ClassId> {
-    let (number, is_other) = match class.0.checked_sub(OTHERS) {
-        Some(number) => (number, 1),
-        None => (class.0, 0),
-    };
-    let folded = number.checked_mul(2)?.checked_add(is_other)?;
-    (folded < OWN_CLASS).then_some(ClassId(part * CLASSES + folded))
-}
-
-/// The class of the part's automaton that [`class_of`] told.
-pub(super) fn inner_class(class: ClassId) -> ClassId {
-    let folded = class.0 % CLASSES;
-    ClassId(folded / 2 + folded % 2 * OTHERS)
-}
-
-/// What reads text in a part of JSON.
-struct Reader<'a> {
-    inner: Box<dyn ReadText + 'a>,
-    part: u32,
-}
-
-impl ReadText for Reader<'_> {
-    fn start(&self) -> TextAt {
-        self.inner.start()
+impl PlainText<Scratch> for TagAutomaton {
+    fn lexicon(&self) -> Lexicon {
+        SchemaAutomaton::LEXICON
     }
 
-    fn step(&self, at: TextAt, byte: u8) -> fsm_index::TextStep {
-        self.inner.step(at, byte)
-    }
-
-    fn language(&self) -> Option<[u64; 4]> {
-        self.inner.language()
-    }
-
-    fn is_ascii_next(&self, at: TextAt) -> bool {
-        self.inner.is_ascii_next(at)
-    }
-
-    fn free_text(&self, at: TextAt) -> Option<FreeText> {
-        let inner = self.inner.free_text(at)?;
-        Some(FreeText {
-            class: class_of(self.part, inner.class)?,
-            ..inner
-        })
-    }
-
-    fn dead_class(&self) -> &[(u32, u32)] {
-        self.inner.dead_class()
-    }
-
-    fn least_chars(&self) -> usize {
-        self.inner.least_chars()
-    }
-
-    fn is_back(&self, at: TextAt) -> bool {
-        self.inner.is_back(at)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn classes_of_parts_are_told_apart() {
-        for class in [0, 1, 300, OTHERS, OTHERS + 1, OTHERS + 300] {
-            let told = class_of(7, ClassId(class)).unwrap();
-            assert_eq!(told.0 / CLASSES, 7);
-            assert_eq!(inner_class(told), ClassId(class));
+    fn class(&self, class: ClassId) -> &[(u32, u32)] {
+        let (part, inner) = class.split();
+        let part = self.part(part);
+        match (&part.body, inner) {
+            (Body::Json(json), None) => &json.text,
+            (Body::Json(json), Some(class)) => json.automaton.class(class),
+            (Body::Grammar(automaton), Some(class)) => PlainText::class(automaton, class),
+            _ => &part.class,
         }
-        assert_eq!(class_of(7, ClassId(CLASSES)), None);
-        assert_eq!(class_of(7, ClassId(u32::MAX)), None);
+    }
+
+    fn reader(
+        &self,
+        cursor: Cursor,
+        horizon: Horizon<'_>,
+        x: &mut Scratch,
+    ) -> Option<Box<dyn ReadText + '_>> {
+        ask_alone!(self, cursor, x, text => text.reader(horizon))?
+    }
+
+    fn cursor_at(&self, cursor: Cursor, at: TextAt, x: &mut Scratch) -> Cursor {
+        ask_alone!(self, cursor, x, text => text.cursor_at(at)).unwrap_or(cursor)
+    }
+
+    fn tells_free_text(&self) -> bool {
+        self.0.has_grammars
+    }
+
+    /// Text that is free in a grammar, whatever else may come beside it, or in JSON alone.
+    fn free_text(&self, cursor: Cursor, x: &mut Scratch) -> Option<FreeText> {
+        let of_grammar = (0..x.config(cursor).len()).find_map(|at| {
+            let thread = x.config(cursor)[at];
+            let Body::Grammar(automaton) = &self.part(thread.part).body else {
+                return None;
+            };
+            self.alone(thread, automaton, x).free_text()
+        });
+        of_grammar.or_else(|| ask_alone!(self, cursor, x, text => text.free_text())?)
+    }
+
+    fn can_do_without(&self, chars: &[(u32, u32)]) -> bool {
+        let mut parts = self.0.parts.iter();
+        parts.all(|part| part.body.is_fine_without(chars))
+    }
+}
+
+impl Stack<Scratch> for TagAutomaton {
+    fn depth_used(&self, x: &Scratch) -> usize {
+        let json = x.json.met_within().map(|(part, _, scratch)| {
+            let Body::Json(json) = &self.part(part).body else {
+                return 1;
+            };
+            json.automaton.depth_used(scratch)
+        });
+        let grammars = x.grammars.met_within().map(|(part, _, scratch)| {
+            let Body::Grammar(automaton) = &self.part(part).body else {
+                return 1;
+            };
+            automaton.depth_used(scratch)
+        });
+        json.chain(grammars).max().unwrap_or(1)
+    }
+
+    fn least_depth(&self, cursor: Cursor, x: &mut Scratch) -> usize {
+        ask_alone!(self, cursor, x, text => text.least_depth()).unwrap_or(1)
+    }
+
+    fn step_on_top(&self, cursor: Cursor, byte: u8, x: &mut Scratch) -> Option<Cursor> {
+        let next = ask_alone!(self, cursor, x, text => text.step_on_top(byte));
+        next.unwrap_or_else(|| Some(self.step(cursor, byte, x)))
+    }
+
+    fn next_bytes_on_top(&self, cursor: Cursor, x: &mut Scratch) -> ByteSet {
+        let bytes = ask_alone!(self, cursor, x, text => text.next_bytes_on_top());
+        bytes.unwrap_or_else(|| self.spelt_bytes(x.config(cursor)))
     }
 }

@@ -92,7 +92,6 @@ mod ending;
 mod error;
 mod exchange;
 mod free;
-mod grammars;
 mod held;
 mod hints;
 mod loose;

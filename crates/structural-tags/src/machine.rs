@@ -11,15 +11,13 @@ use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use fsm_index::{
-    ByteAutomaton, ByteSet, ClassId, Cursor, Description, Ending, Exception, FreeText, Horizon,
-    JSON_TEXT, KeyLanguage, Lexicon, Overlay, PlainText, ReadText, Scope, Stack, TextAt, TextLoop,
+    ByteAutomaton, ByteSet, ClassId, Cursor, Description, Ending, Exception, Horizon, JSON_TEXT,
+    KeyLanguage, Met, Overlay, PlainText, Scope, Stack, TextLoop,
 };
-
-use schema_regex::automaton::SchemaAutomaton;
 
 use super::free::Place;
 use super::held::{Held, Inner, State};
-use super::hints::inner_class;
+use super::hints::{Inside as _, ask_alone};
 use super::markers::ROOT;
 use super::parts::{Body, Json, Part, Thread};
 use super::run::Run;
@@ -134,12 +132,6 @@ pub(super) enum Best {
     Call(u32),
     Return,
 }
-
-/// Classes of one automaton of JSON that are told apart in a [`ClassId`].
-pub(super) const CLASSES: u32 = 1 << 16;
-
-/// Among them, that of a part's own: the characters of free strings with which no marker begins.
-pub(super) const OWN_CLASS: u32 = CLASSES - 1;
 
 impl TagAutomaton {
     pub(super) fn part(&self, part: u32) -> &Part {
@@ -258,17 +250,14 @@ impl TagAutomaton {
         let mut threads = std::mem::take(&mut x.threads);
         threads.clear();
         for held in held {
+            let stack = x.frames.enter(&held.stack);
             let (slot, inner) = match (&self.part(held.part).body, &held.inner) {
                 (Body::Json(json), Inner::Json(state)) => {
-                    let stack = x.frames.enter(&held.stack);
-                    let slot = x.slot((held.part, stack), json, true);
-                    let scratch = &mut x.slots[slot as usize].scratch;
-                    (slot, json.automaton.enter(state, scratch).0)
+                    json.automaton
+                        .meet(state, (held.part, stack), Met::Within, x)
                 }
                 (Body::Grammar(automaton), Inner::Grammar(state)) => {
-                    let slot = x.grammars.take(held.part, automaton, true);
-                    let scratch = x.grammars.scratch(slot);
-                    (slot, automaton.enter(state, scratch).0)
+                    automaton.meet(state, (held.part, stack), Met::Within, x)
                 }
                 (_, Inner::Number(at)) => (0, self.fresh(held.part, held.tokens, *at)),
                 _ => continue,
@@ -279,14 +268,14 @@ impl TagAutomaton {
                 slot,
                 extra: held.extra,
                 tokens: held.tokens,
-                stack: x.frames.enter(&held.stack),
+                stack,
                 inner,
             });
         }
         let cursor = match self.solo_of(&threads) {
             // The slot remembers it: it need not be found by what it is.
-            Some(thread) => x.begin_alone(thread),
-            None => x.intern(&mut threads),
+            Some((thread, Body::Json(_))) => x.begin_alone(thread),
+            _ => x.intern(&mut threads),
         };
         x.threads = threads;
         cursor
@@ -322,7 +311,7 @@ impl TagAutomaton {
         if thread.extra != 0 || thread.guard != ROOT {
             return None;
         }
-        let scratch = &mut x.slots[thread.slot as usize].scratch;
+        let scratch = x.json.scratch(thread.slot);
         let inner = json
             .automaton
             .describe(Cursor(thread.inner), horizon, scratch);
@@ -336,7 +325,7 @@ impl TagAutomaton {
             ..thread
         }];
         Some(TextLoop {
-            class: ClassId(thread.part * CLASSES + OWN_CLASS),
+            class: ClassId::own(thread.part)?,
             next: x.intern(&mut next),
             steady: inner.steady,
             alike: false,
@@ -349,7 +338,7 @@ impl TagAutomaton {
         if thread.extra != 0 {
             return None;
         }
-        let scratch = &mut x.slots[thread.slot as usize].scratch;
+        let scratch = x.json.scratch(thread.slot);
         let inner = json.automaton.resembled(Cursor(thread.inner), scratch);
         if inner.is_none() && thread.guard == ROOT {
             return None;
@@ -360,7 +349,7 @@ impl TagAutomaton {
         };
         let inner = inner.unwrap_or(Cursor(thread.inner));
         if json.is_plain() {
-            return Some(self.wrap(like, inner, x));
+            return Some(self.alone(like, &json.automaton, x).to(inner));
         }
         let mut like = vec![Thread {
             inner: inner.0,
@@ -384,7 +373,7 @@ impl TagAutomaton {
         if thread.inner != body.begin() || self.resting(at, thread.extra, x) != cursor {
             return None;
         }
-        let class = ClassId(thread.part * CLASSES);
+        let class = ClassId::own(thread.part)?;
         let Some(limit) = limit else {
             return Some(TextLoop {
                 class,
@@ -455,33 +444,24 @@ impl TagAutomaton {
             }
             out.push(0);
             let from = out.len();
-            match &part.body {
+            let scope = Scope::Index;
+            let language = match &part.body {
                 Body::Json(json) => {
-                    let scratch = &mut x.slots[thread.slot as usize].scratch;
-                    let inner = Cursor(thread.inner);
-                    let scope = Scope::Index;
-                    let automaton = &json.automaton;
-                    if automaton
-                        .key(inner, scope, depth, horizon, scratch, out)
-                        .is_none()
-                    {
-                        out.truncate(before);
-                        return false;
-                    }
+                    let mut text = self.alone(thread, &json.automaton, x);
+                    text.key(scope, depth, horizon, out)
                 }
                 Body::Grammar(automaton) => {
-                    let scratch = x.grammars.scratch(thread.slot);
-                    let inner = Cursor(thread.inner);
-                    let scope = Scope::Index;
-                    if automaton
-                        .key(inner, scope, depth, horizon, scratch, out)
-                        .is_none()
-                    {
-                        out.truncate(before);
-                        return false;
-                    }
+                    let mut text = self.alone(thread, automaton, x);
+                    text.key(scope, depth, horizon, out)
                 }
-                _ => out.push(thread.inner),
+                _ => {
+                    out.push(thread.inner);
+                    Some(KeyLanguage::OWN)
+                }
+            };
+            if language.is_none() {
+                out.truncate(before);
+                return false;
             }
             out.push((out.len() - from) as u32);
         }
@@ -600,10 +580,7 @@ impl ByteAutomaton for TagAutomaton {
     }
 
     fn describe(&self, cursor: Cursor, horizon: Horizon<'_>, x: &mut Scratch) -> Description {
-        if let Some(description) = self.solo_description(cursor, horizon, x) {
-            return description;
-        }
-        if let Some(description) = self.describe_grammar(cursor, horizon, x) {
+        if let Some(description) = ask_alone!(self, cursor, x, text => text.describe(horizon)) {
             return description;
         }
         if let Some((thread, json)) = self.only_json(x.config(cursor)) {
@@ -620,7 +597,8 @@ impl ByteAutomaton for TagAutomaton {
     }
 
     fn next_bytes(&self, cursor: Cursor, x: &mut Scratch) -> ByteSet {
-        self.solo_next_bytes(cursor, false, x)
+        let bytes = ask_alone!(self, cursor, x, text => text.next_bytes());
+        bytes.unwrap_or_else(|| self.spelt_bytes(x.config(cursor)))
     }
 
     fn key(
@@ -636,7 +614,7 @@ impl ByteAutomaton for TagAutomaton {
             Scope::Index => self
                 .own_key(cursor, depth, horizon, x, out)
                 .then_some(KeyLanguage::OWN),
-            Scope::Vocabulary => self.solo_common_key(cursor, depth, horizon, x, out),
+            Scope::Vocabulary => self.common_key(cursor, depth, horizon, x, out),
         }
     }
 
@@ -684,82 +662,6 @@ impl Overlay<State> for TagAutomaton {
 
     fn unsure_texts(&self) -> &[Box<[u8]>] {
         &self.0.unsure
-    }
-}
-
-impl PlainText<Scratch> for TagAutomaton {
-    fn lexicon(&self) -> Lexicon {
-        SchemaAutomaton::LEXICON
-    }
-
-    fn class(&self, class: ClassId) -> &[(u32, u32)] {
-        let part = self.part(class.0 / CLASSES);
-        match &part.body {
-            Body::Json(json) if class.0 % CLASSES == OWN_CLASS => &json.text,
-            Body::Json(json) => json.automaton.class(inner_class(class)),
-            Body::Grammar(automaton) => PlainText::class(automaton, inner_class(class)),
-            _ => &part.class,
-        }
-    }
-
-    fn reader(
-        &self,
-        cursor: Cursor,
-        horizon: Horizon<'_>,
-        x: &mut Scratch,
-    ) -> Option<Box<dyn ReadText + '_>> {
-        self.solo_reader(cursor, horizon, x)
-    }
-
-    fn cursor_at(&self, cursor: Cursor, at: TextAt, x: &mut Scratch) -> Cursor {
-        self.solo_behind(cursor, at, x)
-    }
-
-    fn tells_free_text(&self) -> bool {
-        self.0.has_grammars
-    }
-
-    fn free_text(&self, cursor: Cursor, x: &mut Scratch) -> Option<FreeText> {
-        self.grammar_free(cursor, x)
-            .or_else(|| self.solo_free(cursor, x))
-    }
-
-    fn can_do_without(&self, chars: &[(u32, u32)]) -> bool {
-        self.0
-            .parts
-            .iter()
-            .all(|part| part.body.is_fine_without(chars))
-    }
-}
-
-impl Stack<Scratch> for TagAutomaton {
-    fn depth_used(&self, x: &Scratch) -> usize {
-        let begun = x.slots.iter().filter(|s| s.used && s.begun_before);
-        let depths = begun.map(|slot| match &self.part(slot.part).body {
-            Body::Json(json) => json.automaton.depth_used(&slot.scratch),
-            _ => 1,
-        });
-        let grammars = x.grammars.begun();
-        let grammars = grammars.map(|(part, scratch)| match &self.part(part).body {
-            Body::Grammar(automaton) => automaton.depth_used(scratch),
-            _ => 1,
-        });
-        depths.chain(grammars).max().unwrap_or(1)
-    }
-
-    fn least_depth(&self, cursor: Cursor, x: &Scratch) -> usize {
-        self.solo_least_depth(cursor, x)
-    }
-
-    fn step_on_top(&self, cursor: Cursor, byte: u8, x: &mut Scratch) -> Option<Cursor> {
-        match self.step_grammar_on_top(cursor, byte, x) {
-            Some(next) => next,
-            None => self.step_solo_on_top(cursor, byte, x),
-        }
-    }
-
-    fn next_bytes_on_top(&self, cursor: Cursor, x: &mut Scratch) -> ByteSet {
-        self.solo_next_bytes(cursor, true, x)
     }
 }
 

@@ -3,7 +3,9 @@
 
 use std::sync::Arc;
 
-use fsm_index::{ByteAutomaton, ByteDfa, Cursor, MAX_COMPLETION, PlainText, finite_can_do_without};
+use fsm_index::{
+    ByteAutomaton, ByteDfa, Cursor, Leaf, MAX_COMPLETION, PlainText, finite_can_do_without,
+};
 use grammar::GrammarAutomaton;
 use schema_regex::automaton::{self as schema, SchemaAutomaton};
 
@@ -201,6 +203,13 @@ impl Json {
     pub(super) fn is_plain(&self) -> bool {
         let completes = |markers: &Markers| !markers.completing(ROOT).is_empty();
         self.spelling == Spelling::Json && !self.markers.as_ref().is_some_and(completes)
+    }
+
+    /// Whether a byte may begin a marker that is kept out.
+    #[inline]
+    pub(super) fn begins_marker(&self, byte: u8) -> bool {
+        let markers = self.markers.as_ref();
+        markers.is_some_and(|markers| markers.step(ROOT, byte) != Some(ROOT))
     }
 
     /// Where a byte leads in a walk; `None` if nowhere.

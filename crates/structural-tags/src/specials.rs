@@ -119,6 +119,10 @@ impl TagAutomaton {
         }
     }
 
+    fn is_of_tokens(&self, held: &Held) -> bool {
+        matches!(self.part(held.part).body, Body::Tokens(_))
+    }
+
     /// As [`SpecialTokens::advance`](fsm_index::SpecialTokens::advance).
     pub(super) fn take_special(&self, state: &mut State, special: SpecialId) -> bool {
         let mut next = Vec::new();
@@ -252,7 +256,7 @@ impl TagAutomaton {
             return true;
         }
         // Names of members that are not declared.
-        self.solo_free(cursor, x)
+        self.free_text(cursor, x)
             .is_some_and(|free| free.chars >= longest && self.has_name_chars(free.class))
     }
 

@@ -4,11 +4,12 @@
 use std::fmt;
 
 use foldhash::HashMap;
-use fsm_index::{ByteAutomaton, Cursor};
-use schema_regex::automaton as schema;
+use fsm_index::{ByteAutomaton, Cursor, Leaf, Slots};
+use grammar::GrammarAutomaton;
+use schema_regex::automaton::SchemaAutomaton;
 
-use super::grammars;
 use super::held::Stack;
+use super::hints::Inside as _;
 use super::machine::{MAX_OPEN_RULES, TagAutomaton};
 use super::markers::ROOT;
 use super::parts::{Body, Escape, Json, Part, Spelling, Thread};
@@ -16,8 +17,9 @@ use super::parts::{Body, Escape, Json, Part, Spelling, Thread};
 /// Working memory of one walk.
 #[derive(Default)]
 pub struct Scratch {
-    pub(super) slots: Vec<Slot>,
-    pub(super) grammars: grammars::Slots,
+    /// Of each text, the rules that are open around it.
+    pub(super) json: Slots<SchemaAutomaton, u32>,
+    pub(super) grammars: Slots<GrammarAutomaton, u32>,
     /// For parts of JSON and of grammars, where a text begins: found once a walk.
     pub(super) starts: HashMap<u32, (u32, u32)>,
     /// The threads of all configs, one after another, and where each config's are.
@@ -86,33 +88,6 @@ impl Frames {
     }
 }
 
-/// Working memory of one value of JSON in a walk.
-pub(super) struct Slot {
-    pub(super) part: u32,
-    pub(super) scratch: schema::Scratch,
-    /// Whether this walk uses it.
-    pub(super) used: bool,
-    /// Whether the walk began inside of the value.
-    pub(super) begun_before: bool,
-    /// The rules that are open around it.
-    pub(super) stack: u32,
-    /// The cursor of the walk where the value alone stands at each of its own.
-    pub(super) outer: Vec<u32>,
-}
-
-impl Slot {
-    fn new(part: u32, json: &Json) -> Slot {
-        Slot {
-            part,
-            scratch: json.automaton.scratch(),
-            used: false,
-            begun_before: false,
-            stack: 0,
-            outer: Vec::new(),
-        }
-    }
-}
-
 /// A config's cursor: its number and one, so that 0 is dead.
 fn cursor(id: u32) -> Cursor {
     Cursor(id + 1)
@@ -146,7 +121,8 @@ impl Scratch {
     /// The cursor of a thread of JSON that stands alone and is met for the first time.
     pub(super) fn begin_alone(&mut self, thread: Thread) -> Cursor {
         let begun = self.add(&[thread]);
-        self.remember(thread.slot, Cursor(thread.inner), begun);
+        let inner = Cursor(thread.inner);
+        self.json.remember(thread.slot, inner, begun.0);
         begun
     }
 
@@ -158,58 +134,15 @@ impl Scratch {
         cursor((self.configs.len() - 1) as u32)
     }
 
-    /// Remembers where a value stands alone.
-    pub(super) fn remember(&mut self, slot: u32, inner: Cursor, at: Cursor) {
-        let outer = &mut self.slots[slot as usize].outer;
-        let inner = inner.0 as usize;
-        if outer.len() <= inner {
-            outer.resize(inner + 1, 0);
-        }
-        outer[inner] = at.0;
-    }
-
     /// Forgets the walk before.
     pub(super) fn clear(&mut self) {
-        for slot in &mut self.slots {
-            slot.used = false;
-        }
+        self.json.clear();
         self.grammars.clear();
         self.starts.clear();
         self.configs.clear();
         self.pool.clear();
         self.ids.clear();
         self.frames.clear();
-    }
-
-    /// Working memory for committing to a value of that part: that of walks, which begin where
-    /// texts were committed.
-    pub(super) fn of_part(&mut self, part: u32, json: &Json) -> &mut schema::Scratch {
-        let known = self.slots.iter().position(|slot| slot.part == part);
-        let at = known.unwrap_or_else(|| {
-            self.slots.push(Slot::new(part, json));
-            self.slots.len() - 1
-        });
-        &mut self.slots[at].scratch
-    }
-
-    /// A slot for a value of that part.
-    pub(super) fn slot(
-        &mut self,
-        (part, stack): (u32, u32),
-        json: &Json,
-        begun_before: bool,
-    ) -> u32 {
-        let free = self.slots.iter().position(|s| s.part == part && !s.used);
-        let at = free.unwrap_or_else(|| {
-            self.slots.push(Slot::new(part, json));
-            self.slots.len() - 1
-        });
-        let slot = &mut self.slots[at];
-        slot.used = true;
-        slot.begun_before = begun_before;
-        slot.stack = stack;
-        slot.outer.clear();
-        at as u32
     }
 }
 
@@ -231,8 +164,8 @@ impl TagAutomaton {
                 continue;
             }
             let (slot, inner) = match body {
-                Body::Json(json) => self.begin_json((part, stack), json, x),
-                Body::Grammar(automaton) => self.begin_grammar(part, automaton, x),
+                Body::Json(json) => json.automaton.begin(&json.start, (part, stack), x),
+                Body::Grammar(automaton) => automaton.begin(&automaton.start(), (part, stack), x),
                 other => (0, other.begin()),
             };
             threads.push(Thread {
@@ -258,27 +191,11 @@ impl TagAutomaton {
         }
     }
 
-    pub(super) fn begin_json(
-        &self,
-        (part, stack): (u32, u32),
-        json: &Json,
-        x: &mut Scratch,
-    ) -> (u32, u32) {
-        if let Some(start) = x.starts.get(&part) {
-            return *start;
-        }
-        let slot = x.slot((part, stack), json, false);
-        let scratch = &mut x.slots[slot as usize].scratch;
-        let inner = json.automaton.enter(&json.start, scratch).0;
-        x.starts.insert(part, (slot, inner));
-        (slot, inner)
-    }
-
     /// Whether the part may end at a thread of a walk.
     pub(super) fn may_end(&self, thread: Thread, x: &mut Scratch) -> bool {
         match &self.part(thread.part).body {
             Body::Json(json) => {
-                let scratch = &mut x.slots[thread.slot as usize].scratch;
+                let scratch = x.json.scratch(thread.slot);
                 thread.extra == 0 && json.ends_at(Cursor(thread.inner), scratch)
             }
             Body::Grammar(automaton) => {
@@ -334,7 +251,7 @@ impl TagAutomaton {
             }
             return;
         };
-        let scratch = &mut x.slots[thread.slot as usize].scratch;
+        let scratch = x.json.scratch(thread.slot);
         let mut step = |byte: u8| {
             let next = json.step(Cursor(thread.inner), byte, scratch);
             next.map(|next| next.0)

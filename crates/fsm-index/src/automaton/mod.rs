@@ -2,7 +2,8 @@
 //!
 //! [`ByteAutomaton`] is all that must be written. What few automata have is in parts of its
 //! own: [`SpecialTokens`], [`Overlay`] for what was said before,
-//! [`Stack`] for what nests, [`PlainText`] for strings, [`Lexemes`] for what parsers read.
+//! [`Stack`] for what nests, [`PlainText`] for strings, [`Lexemes`] for what parsers read. An
+//! automaton that has others inside of it is [`Nested`].
 
 mod completion;
 mod core;
@@ -10,6 +11,7 @@ mod describe;
 mod ending;
 mod finite;
 mod lexemes;
+mod nested;
 mod overlay;
 mod parts;
 mod special_tokens;
@@ -23,6 +25,7 @@ pub use describe::{Description, KeyLanguage, Scope, TextLoop, Texts, TopText};
 pub use ending::{Ending, Growth, Nearer};
 pub use finite::finite_can_do_without;
 pub use lexemes::{Lexeme, LexemeBehind, LexemePlace, Lexemes};
+pub use nested::{Leaf, Met, Nested, Outer, Slots};
 pub use overlay::{Exception, Overlay};
 pub(crate) use parts::Parts;
 pub use special_tokens::SpecialTokens;

@@ -79,9 +79,14 @@ pub(crate) trait Parts: ByteAutomaton {
         self.stack().map_or(1, |stack| stack.depth_used(scratch))
     }
 
-    fn least_depth(&self, cursor: Cursor, scratch: &Self::Scratch) -> usize {
+    fn least_depth(&self, cursor: Cursor, scratch: &mut Self::Scratch) -> usize {
         self.stack()
             .map_or(1, |stack| stack.least_depth(cursor, scratch))
+    }
+
+    fn levels(&self, cursor: Cursor, scratch: &mut Self::Scratch) -> usize {
+        self.ending()
+            .map_or(0, |ending| ending.levels(cursor, scratch))
     }
 
     #[inline]

@@ -15,7 +15,7 @@ pub trait Stack<X> {
 
     /// How many levels the mask at `cursor` is worth looking up by, at least: with fewer it
     /// is hardly ever told. A hint, which changes what is remembered and no mask.
-    fn least_depth(&self, _cursor: Cursor, _scratch: &X) -> usize {
+    fn least_depth(&self, _cursor: Cursor, _scratch: &mut X) -> usize {
         1
     }
 

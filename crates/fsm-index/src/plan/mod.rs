@@ -227,7 +227,7 @@ impl<A: ByteAutomaton> RowMaker<'_, A> {
         work: &mut Work<A>,
         key: impl Fn(usize, &mut Work<A>) -> bool,
     ) -> Result<(V, usize), usize> {
-        let mut depth = self.automaton.least_depth(cursor, &work.scratch);
+        let mut depth = self.automaton.least_depth(cursor, &mut work.scratch);
         while depth <= MAX_DEPTH && key(depth, work) {
             match table.get(work.key.words()) {
                 Known::Value(value) => return Ok((value, depth)),

@@ -12,8 +12,8 @@ use std::hash::{BuildHasherDefault, Hasher};
 use std::sync::Arc;
 
 use fsm_index::{
-    ByteAutomaton, ClassId, Cursor, Description, Exception, Horizon, KeyLanguage, Lexicon, Overlay,
-    PlainText, Scope, TextLoop, TopText,
+    ByteAutomaton, ClassId, Cursor, Description, Exception, Horizon, KeyLanguage, Leaf, Lexicon,
+    Overlay, PlainText, Scope, TextLoop, TopText,
 };
 
 const NAMES: [&str; 6] = ["free", "short", "long", "code", "kind", "count"];
@@ -814,5 +814,27 @@ impl fsm_index::Stack<Scratch> for JsonLike {
         let on_top = self.depth_used(scratch) <= 1;
         scratch.lowest = lowest;
         on_top.then_some(to)
+    }
+}
+
+impl Leaf for JsonLike {
+    const CURSORS_ARE_DENSE: bool = true;
+
+    fn ends_at_cursor(&self, cursor: Cursor, scratch: &mut Scratch) -> bool {
+        if cursor.is_dead() {
+            return false;
+        }
+        let place = scratch.places[cursor.0 as usize];
+        let is_whole = match place.at {
+            At::After => true,
+            At::Number(digits) => ends(digits),
+            _ => false,
+        };
+        let level = scratch.frames[place.frame as usize].level;
+        // Keys tell whether the topmost level is the last one, and of no other.
+        if is_whole && level < scratch.base {
+            scratch.lowest = scratch.lowest.min(level);
+        }
+        is_whole && level == 0
     }
 }

@@ -5,22 +5,23 @@ use std::collections::HashMap;
 
 use foldhash::fast::FixedState;
 use fsm_index::{
-    ByteAutomaton, ByteSet, ClassId, Cursor, Description, FreeText, Horizon, KeyLanguage,
-    PlainText, ReadText, Scope, Stack, TextAt, TextLoop, TextStep, TopText,
+    ByteAutomaton, Cursor, Description, Horizon, KeyLanguage, Leaf, Met, Nested, Outer, Scope,
+    Slots, Stack, TopText,
 };
-use schema_regex::automaton::{SchemaAutomaton, Scratch as JsonScratch, State as JsonState};
+use schema_regex::automaton::{SchemaAutomaton, State as JsonState};
 
 use crate::machine::Inner;
 use crate::run::caches::Caches;
 use crate::run::configs::{JSON, Thread, WALK, WALK_PLACE};
-use crate::run::text::Classes;
 
 /// What a walk knows of the values that it reads.
 #[derive(Default)]
 pub(crate) struct JsonWalk {
     /// Whether there is a walk: else places in JSON are states, which outlive it.
     is_on: bool,
-    slots: Vec<Slot>,
+    /// One for each value, with the state where the walk meets it. Its owner is the
+    /// [number](owner) of the terminal.
+    slots: Slots<SchemaAutomaton, JsonState>,
     places: Vec<Place>,
     /// By a place that outlives the walk: that of the walk.
     begun: HashMap<u32, u32, FixedState>,
@@ -32,24 +33,17 @@ pub(crate) struct JsonWalk {
     pub(crate) has_looked_everywhere: bool,
 }
 
-/// Working memory of one value.
-struct Slot {
-    terminal: u32,
-    scratch: JsonScratch,
-    /// Where the walk meets the value.
-    start: JsonState,
-    is_used: bool,
-    /// Whether the walk began inside of the value.
-    begun_before: bool,
-    /// By cursor the place, 0 where there is none.
-    places: Vec<u32>,
-}
-
 /// A place of a value, and how it was reached first, if by a step.
 struct Place {
     slot: u32,
     cursor: Cursor,
     from: Option<(u32, u8)>,
+}
+
+/// The number of a terminal among inner automata: 0 is that of the grammar itself, which has
+/// classes, too.
+pub(crate) fn owner(terminal: u32) -> u32 {
+    terminal + 1
 }
 
 impl JsonWalk {
@@ -65,7 +59,7 @@ impl JsonWalk {
 
     fn begin(&mut self, has_json: bool) {
         self.is_on = has_json;
-        self.slots.iter_mut().for_each(|slot| slot.is_used = false);
+        self.slots.clear();
         self.places.clear();
         self.begun.clear();
         self.is_deep = false;
@@ -78,7 +72,7 @@ impl JsonWalk {
 
     /// The terminal of a place.
     pub(crate) fn terminal(&self, place: u32) -> u32 {
-        self.slots[self.at(place).slot as usize].terminal
+        self.slots.owner(self.at(place).slot) - 1
     }
 
     /// Where the walk met the value of a place, and the text from there on. Of places that
@@ -91,7 +85,7 @@ impl JsonWalk {
             at = self.at(before);
         }
         text.reverse();
-        (&self.slots[at.slot as usize].start, text)
+        (self.slots.around(at.slot), text)
     }
 
     /// The place of a cursor, 0 for a dead one.
@@ -99,46 +93,47 @@ impl JsonWalk {
         if cursor.is_dead() {
             return 0;
         }
-        let places = &mut self.slots[slot as usize].places;
-        let at = cursor.0 as usize;
-        if places.len() <= at {
-            places.resize(at + 1, 0);
+        if let Some(known) = self.slots.known(slot, cursor) {
+            return known;
         }
-        if places[at] == 0 {
-            places[at] = JSON | WALK_PLACE | self.places.len() as u32;
-            self.places.push(Place { slot, cursor, from });
-        }
-        places[at]
-    }
-
-    /// A slot for a value that the walk meets at a state.
-    fn slot(&mut self, terminal: u32, automaton: &SchemaAutomaton, start: JsonState) -> u32 {
-        let is_free = |slot: &Slot| slot.terminal == terminal && !slot.is_used;
-        let at = self.slots.iter().position(is_free).unwrap_or_else(|| {
-            self.slots.push(Slot {
-                terminal,
-                scratch: automaton.scratch(),
-                start: start.clone(),
-                is_used: false,
-                begun_before: false,
-                places: Vec::new(),
-            });
-            self.slots.len() - 1
-        });
-        let slot = &mut self.slots[at];
-        slot.is_used = true;
-        slot.start = start;
-        slot.places.clear();
-        at as u32
+        let place = JSON | WALK_PLACE | self.places.len() as u32;
+        self.slots.remember(slot, cursor, place);
+        self.places.push(Place { slot, cursor, from });
+        place
     }
 }
 
 /// A value that stands alone.
-struct Solo<'a> {
+pub(crate) struct Value<'a, 'c> {
+    caches: &'c mut Caches,
+    inner: &'a Inner,
     thread: Thread,
     automaton: &'a SchemaAutomaton,
     slot: u32,
-    cursor: Cursor,
+}
+
+impl<'a> Outer<'a> for Value<'a, '_> {
+    type Leaf = SchemaAutomaton;
+    type Around = JsonState;
+
+    fn slots(&mut self) -> &mut Slots<SchemaAutomaton, JsonState> {
+        &mut self.caches.walk.slots
+    }
+
+    /// `None` where the value may end: what may come there is not a matter of the value alone.
+    fn cursor(&mut self, cursor: Cursor) -> Option<Cursor> {
+        let slot = self.slot;
+        let scratch = self.caches.walk.slots.scratch(slot);
+        if cursor.is_dead() || self.automaton.ends_at_cursor(cursor, scratch) {
+            return None;
+        }
+        let place = self.caches.walk.place(slot, cursor, None);
+        let thread = Thread {
+            place,
+            ..self.thread
+        };
+        Some(Cursor(self.caches.intern(vec![thread], 0, self.inner)))
+    }
 }
 
 impl Caches {
@@ -185,10 +180,13 @@ impl Caches {
         let Some(automaton) = inner.json(*terminal) else {
             return 0;
         };
-        let slot = self.walk.slot(*terminal, automaton, state.clone());
-        let own = &mut self.walk.slots[slot as usize];
-        own.begun_before = self.json_starts.get(terminal) != Some(&kept);
-        let cursor = automaton.enter(state, &mut own.scratch);
+        let met = match self.json_starts.get(terminal) {
+            Some(start) if *start == kept => Met::Ahead,
+            _ => Met::Within,
+        };
+        let slots = &mut self.walk.slots;
+        let slot = slots.take(owner(*terminal), automaton, met, state.clone());
+        let cursor = automaton.enter(state, slots.scratch(slot));
         let place = self.walk.place(slot, cursor, None);
         self.walk.begun.insert(kept, place);
         place
@@ -197,20 +195,20 @@ impl Caches {
     /// Where a byte leads from a place of the walk.
     pub(crate) fn walk_step(&mut self, place: u32, byte: u8, inner: &Inner) -> u32 {
         let &Place { slot, cursor, .. } = self.walk.at(place);
-        let own = &mut self.walk.slots[slot as usize];
-        let Some(automaton) = inner.json(own.terminal) else {
+        let Some(automaton) = inner.json(self.walk.terminal(place)) else {
             return 0;
         };
-        let next = match automaton.step_on_top(cursor, byte, &mut own.scratch) {
+        let slots = &mut self.walk.slots;
+        let next = match automaton.step_on_top(cursor, byte, slots.scratch(slot)) {
             Some(next) => next,
             None => {
-                if own.begun_before {
+                if slots.is_met_within(slot) {
                     self.walk.is_deep = true;
                     if self.walk.is_on_top {
                         return 0;
                     }
                 }
-                automaton.step(cursor, byte, &mut own.scratch)
+                automaton.step(cursor, byte, slots.scratch(slot))
             }
         };
         self.walk.place(slot, next, Some((place, byte)))
@@ -229,56 +227,59 @@ impl Caches {
     /// The terminal of a place of the walk, if its value may end there.
     pub(crate) fn walk_accepts(&mut self, place: u32, inner: &Inner) -> Option<u32> {
         let &Place { slot, cursor, .. } = self.walk.at(place);
-        let own = &mut self.walk.slots[slot as usize];
-        let automaton = inner.json(own.terminal)?;
-        let ends = automaton.ends_at_cursor(cursor, &mut own.scratch);
-        ends.then_some(own.terminal)
+        let terminal = self.walk.terminal(place);
+        let ends = inner
+            .json(terminal)?
+            .ends_at_cursor(cursor, self.walk.slots.scratch(slot));
+        ends.then_some(terminal)
     }
 
-    /// The only thread of a configuration, if it stands in JSON.
-    fn solo<'a>(&self, config: u32, inner: &'a Inner) -> Option<Solo<'a>> {
-        let &[thread] = self.configs.threads(config) else {
-            return None;
-        };
+    /// The value that alone is read in a configuration, if there is one.
+    #[inline]
+    pub(crate) fn value<'a>(
+        &mut self,
+        config: u32,
+        inner: &'a Inner,
+    ) -> Option<Nested<'a, Value<'a, '_>>> {
         if config & WALK == 0 {
             return None;
         }
+        let &[thread] = self.configs.threads(config) else {
+            return None;
+        };
+        let automaton = inner.json(self.walk.terminal(thread.place))?;
         let &Place { slot, cursor, .. } = self.walk.at(thread.place);
-        let automaton = inner.json(self.walk.slots[slot as usize].terminal)?;
-        Some(Solo {
+        let value = Value {
+            caches: self,
+            inner,
             thread,
             automaton,
             slot,
-            cursor,
-        })
-    }
-
-    fn scratch_of(&mut self, solo: &Solo<'_>) -> &mut JsonScratch {
-        &mut self.walk.slots[solo.slot as usize].scratch
+        };
+        Some(Nested::new(value, automaton, slot, cursor))
     }
 
     /// The same, if the value cannot end there: then what may come is a matter of the value.
-    fn unended<'a>(&mut self, config: u32, inner: &'a Inner) -> Option<Solo<'a>> {
-        let solo = self.solo(config, inner)?;
-        let ends = solo
-            .automaton
-            .ends_at_cursor(solo.cursor, self.scratch_of(&solo));
-        (!ends).then_some(solo)
+    #[inline]
+    pub(crate) fn unended<'a>(
+        &mut self,
+        config: u32,
+        inner: &'a Inner,
+    ) -> Option<Nested<'a, Value<'a, '_>>> {
+        let mut value = self.value(config, inner)?;
+        (!value.ends()).then_some(value)
     }
 
-    /// The configuration where a value that stands alone stands at another of its cursors;
-    /// `None` where it may end.
-    fn moved(&mut self, solo: &Solo<'_>, cursor: Cursor, inner: &Inner) -> Option<u32> {
-        let automaton = solo.automaton;
-        if cursor.is_dead() || automaton.ends_at_cursor(cursor, self.scratch_of(solo)) {
+    /// The same, if what may come inside of the value is a matter of the value.
+    pub(crate) fn sure_value<'a>(
+        &mut self,
+        config: u32,
+        inner: &'a Inner,
+    ) -> Option<Nested<'a, Value<'a, '_>>> {
+        if config & WALK == 0 || !self.is_sure(config, inner) {
             return None;
         }
-        let place = self.walk.place(solo.slot, cursor, None);
-        let thread = Thread {
-            place,
-            ..solo.thread
-        };
-        Some(self.intern(vec![thread], 0, inner))
+        self.value(config, inner)
     }
 
     /// Whether all values that have begun can be finished by what their terminals tell: then
@@ -300,98 +301,20 @@ impl Caches {
         if !self.is_sure(config, inner) {
             return Description::Unknown;
         }
-        let Some(solo) = self.unended(config, inner) else {
-            return Description::Top(TopText::default());
-        };
-        let automaton = solo.automaton;
-        match automaton.describe(solo.cursor, horizon, self.scratch_of(&solo)) {
-            Description::Top(top) => Description::Top(TopText {
-                text: top
-                    .text
-                    .and_then(|text| self.moved_loop(&solo, text, inner)),
-                free: top.free.and_then(|free| free_of(&solo, free, inner)),
-            }),
-            Description::Text(text) => self
-                .moved_loop(&solo, text, inner)
-                .map_or(Description::Unknown, Description::Text),
-            Description::Like { cursor, apart } => match self.moved(&solo, cursor, inner) {
-                Some(other) => Description::Like {
-                    cursor: Cursor(other),
-                    apart,
-                },
-                None => Description::Unknown,
-            },
-            other @ (Description::Listed(_) | Description::Unknown) => other,
+        match self.unended(config, inner) {
+            Some(mut value) => value.describe(horizon),
+            None => Description::Top(TopText::default()),
         }
-    }
-
-    fn moved_loop(&mut self, solo: &Solo<'_>, text: TextLoop, inner: &Inner) -> Option<TextLoop> {
-        Some(TextLoop {
-            class: class_of(solo, text.class, inner)?,
-            next: Cursor(self.moved(solo, text.next, inner)?),
-            ..text
-        })
-    }
-
-    /// What reads the text at a configuration.
-    pub(crate) fn json_reader<'a>(
-        &mut self,
-        config: u32,
-        horizon: Horizon<'_>,
-        inner: &'a Inner,
-    ) -> Option<Box<dyn ReadText + 'a>> {
-        let solo = self.solo(config, inner)?;
-        if !self.is_sure(config, inner) {
-            return None;
-        }
-        let automaton = solo.automaton;
-        let read = automaton.reader(solo.cursor, horizon, self.scratch_of(&solo))?;
-        Some(Box::new(Reader {
-            inner: read,
-            automaton,
-            classes: &inner.classes,
-        }))
-    }
-
-    /// The configuration where a reader has come to.
-    pub(crate) fn behind_text(&mut self, config: u32, at: TextAt, inner: &Inner) -> u32 {
-        let Some(solo) = self.solo(config, inner) else {
-            return config;
-        };
-        let automaton = solo.automaton;
-        let cursor = automaton.cursor_at(solo.cursor, at, self.scratch_of(&solo));
-        self.moved(&solo, cursor, inner).unwrap_or(0)
-    }
-
-    /// The bytes that may come at a configuration, and perhaps others.
-    pub(crate) fn next_bytes(&mut self, config: u32, on_top: bool, inner: &Inner) -> ByteSet {
-        let Some(solo) = self.unended(config, inner) else {
-            return ByteSet::ALL;
-        };
-        let (automaton, cursor) = (solo.automaton, solo.cursor);
-        match on_top {
-            true => automaton.next_bytes_on_top(cursor, self.scratch_of(&solo)),
-            false => automaton.next_bytes(cursor, self.scratch_of(&solo)),
-        }
-    }
-
-    /// How many levels the mask at a configuration depends on, at least.
-    pub(crate) fn least_depth(&self, config: u32, inner: &Inner) -> usize {
-        self.solo(config, inner).map_or(1, |solo| {
-            let scratch = &self.walk.slots[solo.slot as usize].scratch;
-            solo.automaton.least_depth(solo.cursor, scratch)
-        })
     }
 
     /// How many levels of values the walk has looked at.
     pub(crate) fn json_depth_used(&self, inner: &Inner) -> usize {
-        let slots = self.walk.slots.iter();
-        let begun = slots.filter(|slot| slot.is_used && slot.begun_before);
-        let depths = begun.map(|slot| match inner.json(slot.terminal) {
+        let begun = self.walk.slots.met_within();
+        let depths = begun.map(|(owner, start, scratch)| match inner.json(owner - 1) {
             // One level for each array and object that is open, one for the value in the
             // innermost, and one that tells that there are no more.
-            Some(_) if self.walk.has_looked_everywhere => slot.start.depth() + 2,
-            Some(automaton) => automaton.depth_used(&slot.scratch),
+            Some(_) if self.walk.has_looked_everywhere => start.depth() + 2,
+            Some(automaton) => automaton.depth_used(scratch),
             None => 1,
         });
         depths.max().unwrap_or(1)
@@ -408,13 +331,13 @@ impl Caches {
         out: &mut Vec<u32>,
     ) -> bool {
         let &Place { slot, cursor, .. } = self.walk.at(place);
-        let own = &mut self.walk.slots[slot as usize];
-        let Some(automaton) = inner.json(own.terminal) else {
+        let terminal = self.walk.terminal(place);
+        let Some(automaton) = inner.json(terminal) else {
             return false;
         };
-        out.extend([JSON, own.terminal, 0]);
+        out.extend([JSON, terminal, 0]);
         let before = out.len();
-        let scratch = &mut own.scratch;
+        let scratch = self.walk.slots.scratch(slot);
         let language = automaton.key(cursor, Scope::Index, depth, horizon, scratch, out);
         out[before - 1] = (out.len() - before) as u32;
         language.is_some()
@@ -430,68 +353,8 @@ impl Caches {
         inner: &Inner,
         out: &mut Vec<u32>,
     ) -> Option<KeyLanguage> {
-        let solo = self.solo(config, inner)?;
-        let (automaton, cursor) = (solo.automaton, solo.cursor);
-        if !self.is_sure(config, inner) {
-            return None;
-        }
-        let scratch = self.scratch_of(&solo);
-        if automaton.levels_below(cursor, scratch) < depth {
-            return None;
-        }
-        automaton.key(cursor, Scope::Vocabulary, depth, horizon, scratch, out)
-    }
-}
-
-/// A class of a schema's automaton, as the grammar numbers it.
-fn class_of(solo: &Solo<'_>, class: ClassId, inner: &Inner) -> Option<ClassId> {
-    inner.classes.id(solo.automaton.class(class).into())
-}
-
-fn free_of(solo: &Solo<'_>, free: FreeText, inner: &Inner) -> Option<FreeText> {
-    let class = class_of(solo, free.class, inner)?;
-    Some(FreeText { class, ..free })
-}
-
-/// What reads text in JSON.
-struct Reader<'a> {
-    inner: Box<dyn ReadText + 'a>,
-    automaton: &'a SchemaAutomaton,
-    classes: &'a Classes,
-}
-
-impl ReadText for Reader<'_> {
-    fn start(&self) -> TextAt {
-        self.inner.start()
-    }
-
-    fn step(&self, at: TextAt, byte: u8) -> TextStep {
-        self.inner.step(at, byte)
-    }
-
-    fn language(&self) -> Option<[u64; 4]> {
-        self.inner.language()
-    }
-
-    fn is_ascii_next(&self, at: TextAt) -> bool {
-        self.inner.is_ascii_next(at)
-    }
-
-    fn free_text(&self, at: TextAt) -> Option<FreeText> {
-        let free = self.inner.free_text(at)?;
-        let class = self.classes.id(self.automaton.class(free.class).into())?;
-        Some(FreeText { class, ..free })
-    }
-
-    fn dead_class(&self) -> &[(u32, u32)] {
-        self.inner.dead_class()
-    }
-
-    fn least_chars(&self) -> usize {
-        self.inner.least_chars()
-    }
-
-    fn is_back(&self, at: TextAt) -> bool {
-        self.inner.is_back(at)
+        let mut value = self.sure_value(config, inner)?;
+        let is_within = value.has_levels(depth);
+        is_within.then(|| value.key(Scope::Vocabulary, depth, horizon, out))?
     }
 }
