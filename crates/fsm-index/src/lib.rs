@@ -22,8 +22,8 @@ mod walk;
 pub use automaton::{
     Behind, ByteAutomaton, ClassId, Cursor, Description, Ending, Exception, FreeText, Growth,
     KeyLanguage, Leaf, Lexeme, LexemeBehind, LexemePlace, Lexemes, Lexicon, MAX_COMPLETION, Met,
-    Nearer, Nested, Outer, Overlay, Place, PlainText, ReadText, Scope, Slots, SpecialTokens, Stack,
-    TextAt, TextLoop, TextStep, Texts, TopText, finite_can_do_without,
+    Nearer, Nested, Outer, Overlay, Place, PlainText, ReadText, Scope, Slots, SpecialTokens, Spot,
+    Stack, TextAt, TextLoop, TextStep, Texts, finite_can_do_without,
 };
 pub use budget::Budget;
 pub use bytes::ByteSet;

@@ -8,8 +8,8 @@ use std::sync::Arc;
 use fsm_index::contract::{Effort, check};
 use fsm_index::{
     Behind, ByteAutomaton, ByteSet, ClassId, Cursor, Description, FreeText, Guide, Horizon, Index,
-    IndexConfig, KeyLanguage, Lexicon, PlainText, ReadText, Scope, TextAt, TextLoop, TextStep,
-    Texts, TokenId, TopText, Vocabulary,
+    IndexConfig, KeyLanguage, Lexicon, PlainText, ReadText, Scope, Spot, TextAt, TextLoop,
+    TextStep, Texts, TokenId, Vocabulary,
 };
 
 /// What an automaton says that is not so.
@@ -26,8 +26,6 @@ enum Lie {
     Apart,
     /// Text is free of which some may not come.
     Free,
-    /// The same, of what a walk asks on its way.
-    FreeOnTheWay,
     /// Two states have one key.
     Key,
     /// So they have in all indexes of the vocabulary.
@@ -80,7 +78,10 @@ fn next(at: u32, byte: u8) -> u32 {
 
 impl PlainText<()> for Sample {
     fn lexicon(&self) -> Lexicon {
-        Lexicon::default()
+        Lexicon {
+            tells_free: true,
+            ..Lexicon::default()
+        }
     }
 
     fn class(&self, _: ClassId) -> &[(u32, u32)] {
@@ -100,16 +101,11 @@ impl PlainText<()> for Sample {
         (cursor.0 == START).then(|| Box::new(letters) as Box<dyn ReadText>)
     }
 
-    fn tells_free_text(&self) -> bool {
-        true
-    }
-
-    fn free_text(&self, cursor: Cursor, (): &mut ()) -> Option<FreeText> {
-        let lie = match self.lie {
-            Lie::FreeOnTheWay => Lie::Free,
-            _ => Lie::None,
-        };
-        Sample { lie, ..*self }.free_from(cursor)
+    fn free_text(&self, at: Spot, (): &mut ()) -> Option<FreeText> {
+        match at {
+            Spot::Cursor(cursor) => self.free_from(cursor),
+            Spot::Lexeme(_) => None,
+        }
     }
 }
 
@@ -231,10 +227,7 @@ impl ByteAutomaton for Sample {
             list
         };
         let told = |text| match self.on_top {
-            true => Description::Top(TopText {
-                text: Some(text),
-                free: self.free_from(cursor),
-            }),
+            true => Description::Top(Some(text)),
             false => Description::Text(text),
         };
         match cursor.0 {
@@ -345,7 +338,6 @@ fn what_says_too_much_is_caught() {
         Lie::Listed,
         Lie::Apart,
         Lie::Free,
-        Lie::FreeOnTheWay,
         Lie::Key,
         Lie::CommonKey,
         Lie::NextBytes,

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use fsm_index::{
     ByteAutomaton, ByteSet, ClassId, Cursor, Description, Exception, FreeText, Horizon,
     KeyLanguage, Leaf, Lexeme, LexemeBehind, LexemePlace, Lexemes, Lexicon, Overlay, Place,
-    PlainText, ReadText, Scope, SpecialId, SpecialTokens, Stack, TextAt,
+    PlainText, ReadText, Scope, SpecialId, SpecialTokens, Spot, Stack, TextAt,
 };
 use schema_regex::automaton::{SchemaAutomaton, Scratch as JsonScratch, State as JsonState};
 
@@ -410,10 +410,6 @@ impl Lexemes<Scratch> for GrammarAutomaton {
         scratch.caches().lexeme_told(place)
     }
 
-    fn free_text(&self, place: u32, scratch: &mut Scratch) -> Option<FreeText> {
-        scratch.caches().lexeme_free(place, &self.inner)
-    }
-
     #[inline]
     fn step(&self, place: u32, byte: u8, scratch: &mut Scratch) -> u32 {
         scratch.caches().lexeme_step(place, byte, &self.inner)
@@ -435,9 +431,13 @@ impl Lexemes<Scratch> for GrammarAutomaton {
 impl PlainText<Scratch> for GrammarAutomaton {
     /// That of JSON, where a part of the grammar is. Else nothing is the same in all grammars.
     fn lexicon(&self) -> Lexicon {
-        match self.inner.has_json {
+        let of_texts = match self.inner.has_json {
             true => SchemaAutomaton::LEXICON,
             false => Lexicon::default(),
+        };
+        Lexicon {
+            tells_free: true,
+            ..of_texts
         }
     }
 
@@ -467,12 +467,12 @@ impl PlainText<Scratch> for GrammarAutomaton {
         value.map_or(cursor, |mut value| value.cursor_at(at))
     }
 
-    fn tells_free_text(&self) -> bool {
-        true
-    }
-
-    fn free_text(&self, cursor: Cursor, scratch: &mut Scratch) -> Option<FreeText> {
-        scratch.caches().free_text(cursor.0, &self.inner)
+    fn free_text(&self, at: Spot, scratch: &mut Scratch) -> Option<FreeText> {
+        let caches = scratch.caches();
+        match at {
+            Spot::Cursor(cursor) => caches.free_text(cursor.0, &self.inner),
+            Spot::Lexeme(place) => caches.lexeme_free(place, &self.inner),
+        }
     }
 
     fn can_do_without(&self, chars: &[(u32, u32)]) -> bool {

@@ -11,7 +11,7 @@ use foldhash::{HashMap, HashMapExt, HashSet};
 use fsm_index::{ByteAutomaton, Cursor, Ending, Growth, MAX_COMPLETION, Nearer};
 
 use super::machine::{Best, TagAutomaton};
-use super::markers::{Markers, ROOT};
+use super::markers::Markers;
 use super::parts::{Body, Json, Part, Spelling};
 use super::walk::Scratch;
 
@@ -178,13 +178,9 @@ fn json_rest(json: &Json, cost: &dyn Fn(&[u8]) -> usize) -> Option<(usize, usize
 /// The tokens of a shortest text of a part.
 fn whole(part: &Part, cost: &dyn Fn(&[u8]) -> usize) -> Option<usize> {
     let mut text = Vec::new();
-    match &part.body {
-        Body::Json(json) => {
-            let is_found = json.completion(&json.start, (ROOT, None), MAX_COMPLETION, &mut text);
-            is_found.then_some(())?;
-        }
-        Body::Tokens(tokens) => return Some(cost(&tokens.filler) + tokens.least as usize),
-        body => body.completion(body.begin(), 0, &mut text),
+    if let Body::Tokens(tokens) = &part.body {
+        return Some(cost(&tokens.filler) + tokens.least as usize);
     }
-    Some(cost(&text))
+    let is_found = part.body.shortest(MAX_COMPLETION, &mut text);
+    is_found.then(|| cost(&text))
 }

@@ -6,7 +6,7 @@ use std::marker::PhantomData;
 
 use fsm_index::{
     ByteAutomaton, ByteSet, ClassId, Cursor, FreeText, Horizon, KeyLanguage, Leaf, Lexicon, Met,
-    Nested, Outer, PlainText, ReadText, Scope, Slots, Stack, TextAt,
+    Nested, Outer, PlainText, ReadText, Scope, Slots, Spot, Stack, TextAt,
 };
 use grammar::GrammarAutomaton;
 use schema_regex::automaton::SchemaAutomaton;
@@ -242,7 +242,10 @@ impl TagAutomaton {
 
 impl PlainText<Scratch> for TagAutomaton {
     fn lexicon(&self) -> Lexicon {
-        SchemaAutomaton::LEXICON
+        Lexicon {
+            tells_free: self.0.has_grammars,
+            ..SchemaAutomaton::LEXICON
+        }
     }
 
     fn class(&self, class: ClassId) -> &[(u32, u32)] {
@@ -269,12 +272,11 @@ impl PlainText<Scratch> for TagAutomaton {
         ask_alone!(self, cursor, x, text => text.cursor_at(at)).unwrap_or(cursor)
     }
 
-    fn tells_free_text(&self) -> bool {
-        self.0.has_grammars
-    }
-
     /// Text that is free in a grammar, whatever else may come beside it, or in JSON alone.
-    fn free_text(&self, cursor: Cursor, x: &mut Scratch) -> Option<FreeText> {
+    fn free_text(&self, at: Spot, x: &mut Scratch) -> Option<FreeText> {
+        let Spot::Cursor(cursor) = at else {
+            return None;
+        };
         let of_grammar = (0..x.config(cursor).len()).find_map(|at| {
             let thread = x.config(cursor)[at];
             let Body::Grammar(automaton) = &self.part(thread.part).body else {

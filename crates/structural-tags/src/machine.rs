@@ -168,15 +168,7 @@ impl TagAutomaton {
                 Best::Special(special) => return Some(Some(special)),
                 Best::Part(part) => {
                     let part = self.part(part);
-                    match &part.body {
-                        Body::Json(json) => json
-                            .completion(&json.start, (ROOT, None), most, out)
-                            .then_some(())?,
-                        Body::Grammar(automaton) => automaton
-                            .completion(&automaton.start(), most, out)
-                            .then_some(())?,
-                        body => body.completion(body.begin(), 0, out),
-                    }
+                    part.body.shortest(most, out).then_some(())?;
                     junction = part.after;
                 }
                 Best::Call(call) => {

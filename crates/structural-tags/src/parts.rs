@@ -430,6 +430,19 @@ impl Body {
         }
     }
 
+    /// The shortest text of the part; `false` where JSON or a grammar has none of at most `most`
+    /// bytes.
+    pub(super) fn shortest(&self, most: usize, out: &mut Vec<u8>) -> bool {
+        match self {
+            Body::Json(json) => json.completion(&json.start, (ROOT, None), most, out),
+            Body::Grammar(automaton) => automaton.completion(&automaton.start(), most, out),
+            body => {
+                body.completion(body.begin(), 0, out);
+                true
+            }
+        }
+    }
+
     /// The shortest text to its end; not of JSON and grammars.
     pub(super) fn completion(&self, inner: u32, tokens: u32, out: &mut Vec<u8>) {
         match self {

@@ -3,7 +3,7 @@
 
 use fsm_index::{
     ByteAutomaton, ByteSet, ClassId, Cursor, Horizon, JSON_TEXT, MAX_COMPLETION, PlainText,
-    SpecialId, SpecialTokens,
+    SpecialId, SpecialTokens, Spot,
 };
 
 use super::held::{Held, Inner, State};
@@ -256,7 +256,7 @@ impl TagAutomaton {
             return true;
         }
         // Names of members that are not declared.
-        self.free_text(cursor, x)
+        self.free_text(Spot::Cursor(cursor), x)
             .is_some_and(|free| free.chars >= longest && self.has_name_chars(free.class))
     }
 

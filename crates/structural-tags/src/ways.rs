@@ -338,17 +338,8 @@ impl Seen {
 /// Bytes of a part's shortest text.
 fn cost(body: &Body) -> u64 {
     let mut text = Vec::new();
-    match body {
-        Body::Json(json) => {
-            // That there is one was seen when the part was made.
-            json.completion(&json.start, (0, None), MAX_COMPLETION, &mut text);
-        }
-        Body::Grammar(automaton) => {
-            // So was this.
-            automaton.completion(&automaton.start(), MAX_COMPLETION, &mut text);
-        }
-        other => other.completion(other.begin(), 0, &mut text),
-    }
+    // That there is one was seen when the part was made.
+    body.shortest(MAX_COMPLETION, &mut text);
     text.len() as u64
 }
 

@@ -1,6 +1,6 @@
 //! What an automaton knows of the texts that may come.
 
-use crate::{ClassId, Cursor, FreeText};
+use crate::{ClassId, Cursor};
 
 /// What is known of the texts that may come at a cursor: each is a way to make its row. See
 /// [`ByteAutomaton::describe`](crate::ByteAutomaton::describe).
@@ -14,8 +14,9 @@ pub enum Description {
     Unknown,
     /// The topmost level of the stack alone, which is [`ByteAutomaton::key`](crate::ByteAutomaton::key) at depth 1, says
     /// of most tokens whether they may come. That part of the mask is computed once for all
-    /// states with this topmost level, and only what is left is computed for each of them.
-    Top(TopText),
+    /// states with this topmost level, and only what is left is computed for each of them. Here is
+    /// the loop, if text is read in one.
+    Top(Option<TextLoop>),
     /// Text of one class of code points is read in a loop.
     Text(TextLoop),
     /// Every text that may come begins with one of these, or one of these begins with it; and
@@ -37,20 +38,11 @@ impl Description {
     /// The loop, if text is read in one.
     pub fn text(&self) -> Option<TextLoop> {
         match self {
-            Description::Top(top) => top.text,
+            Description::Top(text) => *text,
             Description::Text(text) => Some(*text),
             Description::Unknown | Description::Listed(_) | Description::Like { .. } => None,
         }
     }
-}
-
-/// What the topmost level of a stack tells of the text there. See [`Description::Top`].
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct TopText {
-    /// The loop, if text is read in one.
-    pub text: Option<TextLoop>,
-    /// Text that may come whatever it is, where a loop is no help.
-    pub free: Option<FreeText>,
 }
 
 /// Where a key must mean the same. See [`ByteAutomaton::key`](crate::ByteAutomaton::key).

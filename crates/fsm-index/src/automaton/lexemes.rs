@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use crate::{ByteSet, Cursor, FreeText};
+use crate::{ByteSet, Cursor};
 
 /// How an automaton reads texts that are lexemes, one after another: names, operators, strings.
 /// The part of a [`ByteAutomaton`](crate::ByteAutomaton) that parses. `X` is the automaton's
@@ -13,7 +13,8 @@ use crate::{ByteSet, Cursor, FreeText};
 /// something begins, and not again for each stack. Masks then follow the lexemes, of which
 /// there are few, and not the bytes of all tokens.
 ///
-/// Places and stacks are numbers of one walk, as a [`Cursor`] is one; 0 is none.
+/// Places and stacks are numbers of one walk, as a [`Cursor`] is one; 0 is none. Which text is free
+/// at a place, [`PlainText::free_text`](crate::PlainText::free_text) tells.
 pub trait Lexemes<X> {
     /// Whether a lexeme takes all that it can: it ends before a byte by which it cannot go on.
     /// If not, it ends wherever it may end, and also goes on.
@@ -25,12 +26,6 @@ pub trait Lexemes<X> {
 
     /// What is known of a place.
     fn place(&self, place: u32, scratch: &mut X) -> LexemePlace;
-
-    /// Text that may come at a place whatever it is, and of which nothing is asked. Asked where
-    /// much of a trie lies ahead.
-    fn free_text(&self, _place: u32, _scratch: &mut X) -> Option<FreeText> {
-        None
-    }
 
     /// The place behind one byte more; 0 if the lexeme cannot go on with it.
     fn step(&self, place: u32, byte: u8, scratch: &mut X) -> u32;

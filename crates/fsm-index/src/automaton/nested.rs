@@ -18,7 +18,7 @@
 
 use super::{
     ByteAutomaton, ByteSet, ClassId, Cursor, Description, FreeText, Horizon, KeyLanguage, Parts,
-    ReadText, Scope, TextAt, TextLoop, TextStep, TopText,
+    ReadText, Scope, Spot, TextAt, TextLoop, TextStep,
 };
 
 /// An automaton that can be read inside of another one. See [`Nested`].
@@ -259,10 +259,7 @@ impl<'a, O: Outer<'a>> Nested<'a, O> {
     /// As [`ByteAutomaton::describe`].
     pub fn describe(&mut self, horizon: Horizon<'_>) -> Description {
         match self.ask(|leaf, at, x| leaf.describe(at, horizon, x)) {
-            Description::Top(top) => Description::Top(TopText {
-                text: top.text.and_then(|text| self.text_loop(text)),
-                free: top.free.and_then(|free| self.free(free)),
-            }),
+            Description::Top(text) => Description::Top(text.and_then(|text| self.text_loop(text))),
             Description::Text(text) => {
                 let text = self.text_loop(text);
                 text.map_or(Description::Unknown, Description::Text)
@@ -285,11 +282,7 @@ impl<'a, O: Outer<'a>> Nested<'a, O> {
 
     /// As [`PlainText::free_text`](crate::PlainText::free_text).
     pub fn free_text(&mut self) -> Option<FreeText> {
-        let free = self.ask(|leaf, at, x| leaf.free_text(at, x))?;
-        self.free(free)
-    }
-
-    fn free(&mut self, free: FreeText) -> Option<FreeText> {
+        let free = self.ask(|leaf, at, x| leaf.free_text(Spot::Cursor(at), x))?;
         let class = self.class(free.class)?;
         Some(FreeText { class, ..free })
     }

@@ -2,7 +2,7 @@
 
 use crate::SpecialId;
 
-use super::{ByteAutomaton, ClassId, Cursor, Exception, FreeText, Lexicon, ReadText, TextAt};
+use super::{ByteAutomaton, ClassId, Cursor, Exception, FreeText, Lexicon, ReadText, Spot, TextAt};
 use crate::{ByteSet, Horizon};
 
 /// What the engine asks of an automaton's parts.
@@ -62,12 +62,8 @@ pub(crate) trait Parts: ByteAutomaton {
             .map_or(cursor, |text| text.cursor_at(cursor, at, scratch))
     }
 
-    fn tells_free_text(&self) -> bool {
-        self.plain_text().is_some_and(|text| text.tells_free_text())
-    }
-
-    fn free_text(&self, cursor: Cursor, scratch: &mut Self::Scratch) -> Option<FreeText> {
-        self.plain_text()?.free_text(cursor, scratch)
+    fn free_text(&self, at: Spot, scratch: &mut Self::Scratch) -> Option<FreeText> {
+        self.plain_text()?.free_text(at, scratch)
     }
 
     fn can_do_without(&self, chars: &[(u32, u32)]) -> bool {

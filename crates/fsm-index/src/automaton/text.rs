@@ -32,16 +32,11 @@ pub trait PlainText<X> {
         cursor
     }
 
-    /// Whether [`free_text`](Self::free_text) tells something: else walks do not ask.
-    fn tells_free_text(&self) -> bool {
-        false
-    }
-
-    /// Text that may come at `cursor` whatever it is, as
-    /// [`Description::Top`](crate::Description::Top) says it of the cursor where a walk begins.
-    /// It may look at no more than the topmost level of a stack. Walks ask on their way, where
-    /// much of the vocabulary lies ahead: behind a blank, say, where a name can begin.
-    fn free_text(&self, _cursor: Cursor, _scratch: &mut X) -> Option<FreeText> {
+    /// Text that may come whatever it is. It may look at no more than the topmost level of a stack.
+    /// Asked where the topmost level [tells](crate::Description::Top) and no loop helps, and, if
+    /// the [lexicon](Lexicon::tells_free) says so, on the way of walks where much of the vocabulary
+    /// lies ahead: behind a blank, say, where a name can begin.
+    fn free_text(&self, _at: Spot, _scratch: &mut X) -> Option<FreeText> {
         None
     }
 
@@ -71,6 +66,7 @@ pub trait PlainText<X> {
 ///     plain: &[(0x20, 0x26), (0x28, 0xD7FF), (0xE000, 0x10_FFFF)],
 ///     quote: Some(b'\''),
 ///     names: None,
+///     tells_free: false,
 /// };
 /// assert_ne!(TEXTS, Lexicon::default());
 /// ```
@@ -83,13 +79,25 @@ pub struct Lexicon {
     pub quote: Option<u8>,
     /// The marks around the names of an object's members.
     pub names: Option<NameMarks>,
+    /// Whether walks shall ask on their way which text is [free](PlainText::free_text). Where text
+    /// stands between quotation marks alone, its [reader](PlainText::reader) tells that.
+    pub tells_free: bool,
 }
 
 /// A class of code points of one automaton. See [`PlainText::class`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ClassId(pub u32);
 
-/// Text that may come, whatever it is. See [`Description::Top`](crate::Description::Top).
+/// Where text may be free. See [`PlainText::free_text`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Spot {
+    /// A cursor of a walk.
+    Cursor(Cursor),
+    /// A [place](crate::LexemePlace) in a lexeme.
+    Lexeme(u32),
+}
+
+/// Text that may come, whatever it is. See [`PlainText::free_text`].
 ///
 /// It may come at the cursor, or at the place, and behind more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -137,8 +145,8 @@ pub trait ReadText {
     }
 
     /// A class of code points of which any text may come from a place on, as
-    /// [`Description::Top`](crate::Description::Top) says it of a cursor; [`PlainText::class`]
-    /// tells the class. Asked where much of a trie lies ahead.
+    /// [`PlainText::free_text`] says it of a cursor; [`PlainText::class`] tells the class. Asked
+    /// where much of a trie lies ahead.
     fn free_text(&self, _at: TextAt) -> Option<FreeText> {
         None
     }

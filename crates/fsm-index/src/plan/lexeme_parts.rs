@@ -6,11 +6,12 @@ use std::sync::Arc;
 
 use super::token_sink::{TokenSink, Tokens};
 use super::{RowMaker, Work, clear};
+use crate::automaton::Parts as _;
 use crate::cache::{Known, Thing};
 use crate::rows::{FreeBelow, LexemeAsk, LexemeEnd, LexemePart, Part, Rests, Size, number_of_node};
 use crate::vocabulary::Area;
 use crate::walk::{Free, Ground, LexemeTokens, LexemesMet, ListsBy};
-use crate::{ByteAutomaton, Error, Lexeme, Lexemes, TextRuns};
+use crate::{ByteAutomaton, Error, Lexeme, Lexemes, Spot, TextRuns};
 
 /// What a place in a lexeme tells of subtrees with more nodes is remembered: they are met from
 /// many places.
@@ -63,7 +64,9 @@ impl<A: ByteAutomaton> RowMaker<'_, A> {
             return Ok(part);
         }
         if let &[lexeme] = &*begun {
-            let free = lexemes.free_text(lexeme.place, &mut work.scratch);
+            let free = self
+                .automaton
+                .free_text(Spot::Lexeme(lexeme.place), &mut work.scratch);
             let free = free.and_then(|free| self.free_subtrees(None, Some(free)));
             return self.fresh_lexeme_part(lexemes, lexeme.place, (LexemeTokens::All, free), work);
         }
@@ -150,7 +153,7 @@ impl<A: ByteAutomaton> RowMaker<'_, A> {
         let key = work.key.clone();
         let mut left = LexemesMet::default();
         let (free, mut known) = match (tokens, free) {
-            (LexemeTokens::Behind(&[node]), None) => self.free_below(lexemes, place, node, work),
+            (LexemeTokens::Behind(&[node]), None) => self.free_below(place, node, work),
             _ => (free, Vec::new()),
         };
         let Large { parts, rests, skip } =
@@ -211,12 +214,13 @@ impl<A: ByteAutomaton> RowMaker<'_, A> {
     /// said of it for sure: there is a list of such tokens, so that a part need not have one.
     fn free_below(
         &self,
-        lexemes: &dyn Lexemes<A::Scratch>,
         place: u32,
         node: u32,
         work: &mut Work<A>,
     ) -> (Option<Free>, Vec<FreeBelow>) {
-        let free = lexemes.free_text(place, &mut work.scratch);
+        let free = self
+            .automaton
+            .free_text(Spot::Lexeme(place), &mut work.scratch);
         let free = free.filter(|free| free.chars == usize::MAX);
         let free = free.and_then(|free| self.free_subtrees(None, Some(free)));
         let known = free.map(|free| FreeBelow {

@@ -35,11 +35,22 @@ impl<A: ByteAutomaton> Work<A> {
 }
 
 impl<A: ByteAutomaton> RowMaker<'_, A> {
-    /// The row at a cursor by the lexemes that have begun there; none if that is not known, or
-    /// not worth it.
+    /// The lexemes that have begun at a cursor; none where that is not known, or not asked any more.
+    pub(super) fn begun_lexemes(&self, cursor: Cursor, work: &mut Work<A>) -> Option<Vec<Lexeme>> {
+        let lexemes = self.automaton.lexemes()?;
+        if !lexemes.take_all() && !self.known.follows_splits() {
+            return None;
+        }
+        let mut begun = Vec::new();
+        let is_told = lexemes.begun(cursor, &mut work.scratch, &mut begun);
+        (is_told && !begun.is_empty()).then_some(begun)
+    }
+
+    /// The row at a cursor by the lexemes that have begun there; none if that is not worth it.
     pub(super) fn row_of_lexemes(
         &self,
         cursor: Cursor,
+        mut begun: Vec<Lexeme>,
         accepting: bool,
         work: &mut Work<A>,
     ) -> Result<Option<Row>, Error> {
@@ -47,13 +58,6 @@ impl<A: ByteAutomaton> RowMaker<'_, A> {
             return Ok(None);
         };
         let counts_splits = !lexemes.take_all();
-        if counts_splits && !self.known.follows_splits() {
-            return Ok(None);
-        }
-        let mut begun = Vec::new();
-        if !lexemes.begun(cursor, &mut work.scratch, &mut begun) || begun.is_empty() {
-            return Ok(None);
-        }
         let part = self.part_of_lexemes(lexemes, &mut begun, work)?;
         if part.is_wide() {
             return Ok(None);

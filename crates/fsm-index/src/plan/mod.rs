@@ -25,7 +25,7 @@ use crate::cache::{
 use crate::rows::{Changes, Part, Row, RowDelta};
 use crate::walk::{Language, Walker};
 use crate::{
-    ByteAutomaton, Cursor, Description, Error, Horizon, Scope, TextLoop, TextRuns, TopText,
+    ByteAutomaton, Cursor, Description, Error, Horizon, Lexeme, Scope, TextLoop, TextRuns,
     Vocabulary,
 };
 
@@ -67,6 +67,13 @@ impl Missed {
             stands: false,
         }
     }
+}
+
+/// What a row is made from.
+enum Way {
+    /// These lexemes have begun.
+    Lexemes(Vec<Lexeme>),
+    Described(Description),
 }
 
 /// Working memory of one thread.
@@ -335,30 +342,35 @@ impl<A: ByteAutomaton> RowMaker<'_, A> {
         if self.text_runs == TextRuns::Never {
             return self.walk(cursor, None, accepting, work);
         }
-        if let Some(row) = self.row_of_lexemes(cursor, accepting, work)? {
-            return Ok(row);
-        }
-        let description = self.describe(cursor, work);
-        self.make(cursor, description, accepting, work)
+        let way = match self.begun_lexemes(cursor, work) {
+            Some(begun) => Way::Lexemes(begun),
+            None => Way::Described(self.describe(cursor, work)),
+        };
+        self.make(cursor, way, accepting, work)
     }
 
-    /// The row at a cursor, by the way that its description names.
+    /// The row at a cursor.
     fn make(
         &self,
         cursor: Cursor,
-        description: Description,
+        way: Way,
         accepting: bool,
         work: &mut Work<A>,
     ) -> Result<Row, Error> {
+        let description = match way {
+            Way::Described(description) => description,
+            Way::Lexemes(begun) => match self.row_of_lexemes(cursor, begun, accepting, work)? {
+                Some(row) => return Ok(row),
+                // Following them is not worth it.
+                None => self.describe(cursor, work),
+            },
+        };
         match description {
-            Description::Top(top) if self.is_even(top.text, cursor) => {
-                let part = self.part_on_top(cursor, top, work)?;
+            Description::Top(text) if self.is_even(text, cursor) => {
+                let part = self.part_on_top(cursor, text, work)?;
                 Ok(self.row_on_top(part, accepting, work))
             }
-            Description::Top(TopText {
-                text: Some(text), ..
-            })
-            | Description::Text(text) => {
+            Description::Top(Some(text)) | Description::Text(text) => {
                 if self.put_together(cursor, text, work)? {
                     return Ok(self.row_of_words(accepting, work));
                 }
@@ -376,7 +388,9 @@ impl<A: ByteAutomaton> RowMaker<'_, A> {
                 cursor: like,
                 apart,
             } => self.patch(cursor, like, apart, accepting, work),
-            Description::Top(_) | Description::Unknown => self.walk(cursor, None, accepting, work),
+            Description::Top(None) | Description::Unknown => {
+                self.walk(cursor, None, accepting, work)
+            }
         }
     }
 

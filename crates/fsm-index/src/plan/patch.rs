@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{Missed, RowMaker, Thing, WORTH_A_ROW, Work, clear};
+use super::{Missed, RowMaker, Thing, WORTH_A_ROW, Way, Work, clear};
 use crate::bits::Bits;
 use crate::rows::{Part, Row};
 use crate::{ByteAutomaton, Cursor, Description, Error, Texts};
@@ -23,11 +23,11 @@ impl<A: ByteAutomaton> RowMaker<'_, A> {
             Err(depth) => {
                 let missed = Missed::at(depth);
                 let description = self.describe(like, work);
-                if let Description::Top(top) = description
-                    && self.is_even(top.text, like)
+                if let Description::Top(text) = description
+                    && self.is_even(text, like)
                 {
                     let before = work.walker.visited();
-                    let part = self.part_on_top(like, top, work)?;
+                    let part = self.part_on_top(like, text, work)?;
                     if work.walker.visited() - before > WORTH_A_ROW {
                         let row = self.known.pool(self.row_on_top(part.clone(), false, work));
                         self.keep(like, Thing::Likeness, &row, missed, work);
@@ -35,7 +35,7 @@ impl<A: ByteAutomaton> RowMaker<'_, A> {
                     return self.patch_on_top([cursor, like], apart, part, accepting, work);
                 }
                 // That one may in turn be patched from another.
-                let row = self.make(like, description, false, work)?;
+                let row = self.make(like, Way::Described(description), false, work)?;
                 let row = self.known.pool(row);
                 self.keep(like, Thing::Likeness, &row, missed, work);
                 row

@@ -12,7 +12,7 @@ use crate::cache::{Known, Thing};
 use crate::rows::{Changes, Open, OpenRest, Part};
 use crate::vocabulary::{Area, Cut, Trie};
 use crate::walk::{Free, Ground};
-use crate::{ByteAutomaton, Cursor, Error, FreeText, TextLoop, TextRuns, TopText};
+use crate::{ByteAutomaton, Cursor, Error, FreeText, Spot, TextLoop, TextRuns};
 
 /// Of subtrees of fewer nodes it is not asked which text is free.
 const MUCH: u32 = 256;
@@ -39,16 +39,16 @@ impl<A: ByteAutomaton> RowMaker<'_, A> {
     pub(super) fn part_on_top(
         &self,
         cursor: Cursor,
-        top: TopText,
+        text: Option<TextLoop>,
         work: &mut Work<A>,
     ) -> Result<Arc<Part>, Error> {
         let part = if !self.key(cursor, Thing::Part, 1, work) {
-            self.fresh_part(cursor, top, work)?
+            self.fresh_part(cursor, text, work)?
         } else if let Known::Value(part) = self.known.parts.get(work.key.words()) {
             part
         } else {
             let key = work.key.clone();
-            let part = self.fresh_part(cursor, top, work)?;
+            let part = self.fresh_part(cursor, text, work)?;
             self.known.add_part(key.words(), part.clone());
             part
         };
@@ -114,20 +114,20 @@ impl<A: ByteAutomaton> RowMaker<'_, A> {
     fn fresh_part(
         &self,
         cursor: Cursor,
-        top: TopText,
+        text: Option<TextLoop>,
         work: &mut Work<A>,
     ) -> Result<Arc<Part>, Error> {
         let horizon = self.vocabulary.trie().horizon();
         let Work { scratch, key, .. } = work;
         if !self.shared_key(cursor, Thing::Part, 1, horizon, scratch, key) {
-            return Ok(Arc::new(self.part(cursor, top, work)?));
+            return Ok(Arc::new(self.part(cursor, text, work)?));
         }
         let shared = self.shared.newest();
         if let Known::Value(part) = shared.parts.get(key.words()) {
             return Ok(part);
         }
         let key = key.clone();
-        let part = Arc::new(self.part(cursor, top, work)?);
+        let part = Arc::new(self.part(cursor, text, work)?);
         shared.add_part(key.words(), part.clone());
         Ok(part)
     }
@@ -135,17 +135,24 @@ impl<A: ByteAutomaton> RowMaker<'_, A> {
     /// The part of the row at `cursor` that the topmost level tells: from the
     /// vocabulary cut by a class of characters where text is read in a loop, or
     /// else by a walk.
-    fn part(&self, cursor: Cursor, top: TopText, work: &mut Work<A>) -> Result<Part, Error> {
-        let TopText { text, free } = top;
+    fn part(
+        &self,
+        cursor: Cursor,
+        text: Option<TextLoop>,
+        work: &mut Work<A>,
+    ) -> Result<Part, Error> {
         if let Some(text) = text {
             let class = self.automaton.text_class(text.class);
             if let Some(cut) = self.cut(class) {
-                return self.cut_part(cursor, top, text, cut, work);
+                return self.cut_part(cursor, text, cut, work);
             }
         }
         // Where the loop is no help yet, free text may be.
         let longest = self.vocabulary.trie().max_depth();
         let of_loop = text.filter(|text| is_free(*text, cursor, longest));
+        let free = self
+            .automaton
+            .free_text(Spot::Cursor(cursor), &mut work.scratch);
         let mut free = self.free_subtrees(of_loop, free);
         let Work {
             meter,
@@ -206,7 +213,6 @@ impl<A: ByteAutomaton> RowMaker<'_, A> {
     fn cut_part(
         &self,
         cursor: Cursor,
-        top: TopText,
         text: TextLoop,
         cut: Arc<Cut>,
         work: &mut Work<A>,
@@ -217,8 +223,7 @@ impl<A: ByteAutomaton> RowMaker<'_, A> {
         })?;
         let Some(bound) = bound else {
             // Some characters of the class go on in another way.
-            let top = TopText { text: None, ..top };
-            return self.part(cursor, top, work);
+            return self.part(cursor, None, work);
         };
         let others = self.half_on_top(cursor, Half::Others, text.class, &cut, work)?;
         let words = &mut work.words;
@@ -286,7 +291,7 @@ impl<A: ByteAutomaton> RowMaker<'_, A> {
             language: self.language,
             much: match self.text_runs {
                 TextRuns::Always => 1,
-                _ if self.automaton.tells_free_text() => LITTLE,
+                _ if self.language.tells_free => LITTLE,
                 _ => MUCH,
             },
         }

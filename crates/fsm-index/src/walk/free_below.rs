@@ -8,7 +8,7 @@ use super::walker::{Walker, is_told};
 use crate::automaton::Parts;
 use crate::budget::Meter;
 use crate::vocabulary::{Area, Kinds, NO_TOKEN};
-use crate::{ByteAutomaton, ClassId, Cursor, FreeText};
+use crate::{ByteAutomaton, ClassId, Cursor, FreeText, Spot};
 
 /// The kinds of the classes that one walk has met: few, and long to look through.
 #[derive(Default)]
@@ -49,7 +49,7 @@ impl Walker {
         let top = node.map_or(0, |node| usize::from(trie.nodes()[node].depth));
         let mut classes = ClassKinds::default();
         let mut free_at = |cursor: Cursor, depth: usize, scratch: &mut A::Scratch| {
-            let free = automaton.free_text(cursor, scratch)?;
+            let free = automaton.free_text(Spot::Cursor(cursor), scratch)?;
             let class = |class| ground.language.kinds(automaton.text_class(class));
             let kinds = classes.kinds(free.class, class);
             // How many characters lead here is not known: none has more than four bytes.

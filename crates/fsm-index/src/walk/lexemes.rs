@@ -16,7 +16,7 @@ use crate::automaton::Parts;
 use crate::budget::Meter;
 use crate::rows::{RestGroup, Rests, Size};
 use crate::vocabulary::{Area, NO_TOKEN};
-use crate::{ByteAutomaton, ClassId, Cursor, FreeText, LexemePlace, Lexemes};
+use crate::{ByteAutomaton, ClassId, Cursor, FreeText, LexemePlace, Lexemes, Spot};
 
 /// Lists of numbers by what they belong to.
 #[derive(Debug)]
@@ -209,7 +209,9 @@ impl<A: ByteAutomaton> LexemeWalk<'_, A> {
     fn free(&mut self, place: u32, depth: usize) -> Option<Free> {
         let free = FreeText {
             ends: false,
-            ..self.lexemes.free_text(place, self.scratch)?
+            ..self
+                .automaton
+                .free_text(Spot::Lexeme(place), self.scratch)?
         };
         let (automaton, language) = (self.automaton, self.ground.language);
         let class = |class: ClassId| language.kinds(automaton.text_class(class));

@@ -11,7 +11,7 @@ use crate::automaton::Parts;
 use crate::budget::Meter;
 use crate::rows::Open;
 use crate::vocabulary::{AllBelow, Area, Child, Kinds, NO_TOKEN, Trie};
-use crate::{ByteAutomaton, ByteSet, ClassId, Cursor, Lexicon};
+use crate::{ByteAutomaton, ByteSet, ClassId, Cursor, Lexicon, Spot};
 
 /// To fewer children each step is taken.
 pub(super) const WORTH_ASKING: usize = 2;
@@ -35,6 +35,8 @@ pub(crate) struct Language {
     end: Kinds,
     /// The bytes of plain text.
     plain: ByteSet,
+    /// Whether walks ask on their way which text is free.
+    pub(crate) tells_free: bool,
 }
 
 impl Language {
@@ -44,6 +46,7 @@ impl Language {
             quote,
             end: quote.map_or(Kinds::NONE, |quote| Kinds::of(char::from(quote))),
             plain: Kinds::bytes(lexicon.plain),
+            tells_free: lexicon.tells_free,
         }
     }
 
@@ -89,7 +92,6 @@ impl Walker {
         let horizon = trie.horizon();
         let language = ground.language;
         let kinds = |class| language.kinds(automaton.text_class(class));
-        let asks = automaton.tells_free_text();
         let mut classes = ClassKinds::default();
         let mut open = Vec::new();
         let mut text = Text::at(automaton, start, 0, horizon, scratch, readings);
@@ -169,11 +171,11 @@ impl Walker {
                     }
                 }
             }
-            if asks
+            if language.tells_free
                 && text.is_none()
                 && descent.has_below(&child, ground.much)
                 && free.is_none_or(|free| !free.applies(|| cursor == start))
-                && let Some(more) = automaton.free_text(cursor, scratch)
+                && let Some(more) = automaton.free_text(Spot::Cursor(cursor), scratch)
             {
                 let kinds = classes.kinds(more.class, kinds);
                 level = level.with(Some(Free::on_the_way(kinds, more, descent.chars())));

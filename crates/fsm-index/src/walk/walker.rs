@@ -106,7 +106,7 @@ impl Walker {
         meter: &mut Meter,
         mut hit: impl FnMut(u32),
     ) -> u64 {
-        if !automaton.tells_free_text() {
+        if !ground.language.tells_free {
             let hit = |token, _| hit(token);
             return self.walk(automaton, start, scratch, ground.area, meter, hit);
         }
@@ -153,7 +153,7 @@ impl Walker {
             hit(first.token);
         }
         self.visited += 1;
-        if automaton.tells_free_text() {
+        if ground.language.tells_free {
             let (top, mut meter) = (Some(node), Meter::default());
             let visited =
                 self.walk_free_below(automaton, scratch, ground, top, &mut meter, &mut hit);

@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 use fsm_index::{
     ByteAutomaton, ClassId, Cursor, Description, Exception, Horizon, KeyLanguage, Leaf, Lexicon,
-    Overlay, PlainText, Scope, TextLoop, TopText,
+    Overlay, PlainText, Scope, TextLoop,
 };
 
 const NAMES: [&str; 6] = ["free", "short", "long", "code", "kind", "count"];
@@ -669,10 +669,7 @@ impl ByteAutomaton for JsonLike {
         let place = scratch.places[cursor.0 as usize];
         match (place.at, text) {
             (At::Blank(_) | At::Value(_) | At::Text(..) | At::Escape(_) | At::Number(_), text) => {
-                Description::Top(TopText {
-                    text,
-                    ..TopText::default()
-                })
+                Description::Top(text)
             }
             (_, Some(text)) => Description::Text(text),
             (At::Key(node, Utf8(0, ..)), None) if node != OTHER => Description::Like {

@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use foldhash::fast::FixedState;
 use fsm_index::{
     ByteAutomaton, Cursor, Description, Horizon, KeyLanguage, Leaf, Met, Nested, Outer, Scope,
-    Slots, Stack, TopText,
+    Slots, Stack,
 };
 use schema_regex::automaton::{SchemaAutomaton, State as JsonState};
 
@@ -303,7 +303,7 @@ impl Caches {
         }
         match self.unended(config, inner) {
             Some(mut value) => value.describe(horizon),
-            None => Description::Top(TopText::default()),
+            None => Description::Top(None),
         }
     }
 

@@ -6,7 +6,7 @@ use std::hash::Hash;
 use std::sync::{Mutex, OnceLock, PoisonError};
 
 use foldhash::fast::FixedState;
-use fsm_index::{Behind, ClassId, Cursor, Description, FreeText, Horizon, TextLoop, TopText};
+use fsm_index::{Behind, ClassId, Cursor, Description, FreeText, Horizon, TextLoop};
 
 use crate::machine::Inner;
 use crate::run::caches::{Caches, JSON, Thread};
@@ -210,10 +210,7 @@ impl Caches {
                     alike: true,
                 };
                 match on_top {
-                    true => Description::Top(TopText {
-                        text: Some(text),
-                        free: self.free_text(config, inner),
-                    }),
+                    true => Description::Top(Some(text)),
                     false => Description::Text(text),
                 }
             }
@@ -221,10 +218,7 @@ impl Caches {
                 cursor: Cursor(other),
                 apart: None,
             },
-            Reading::Other => Description::Top(TopText {
-                text: None,
-                free: self.free_text(config, inner),
-            }),
+            Reading::Other => Description::Top(None),
         }
     }
 
@@ -328,6 +322,9 @@ impl Caches {
 
     /// Any text of a class may come where a lexeme that has begun, or may begin, takes it.
     pub(crate) fn free_text(&mut self, config: u32, inner: &Inner) -> Option<FreeText> {
+        if let Some(mut value) = self.sure_value(config, inner) {
+            return (!value.ends()).then(|| value.free_text())?;
+        }
         let mut best: Option<(usize, ClassId)> = None;
         for at in 0..self.configs.threads(config).len() {
             let Thread { place, front } = self.configs.threads(config)[at];

@@ -1,8 +1,8 @@
 //! A schema automaton as those see it who walk over tokens: the traits of [`fsm_index`].
 
 use fsm_index::{
-    ByteAutomaton, ByteSet, ClassId, Cursor, Description, Ending, Exception, Growth, Horizon,
-    KeyLanguage, Lexicon, Nearer, Overlay, Place, PlainText, ReadText, Scope, Stack, TextAt,
+    ByteAutomaton, ByteSet, ClassId, Cursor, Description, Ending, Exception, FreeText, Growth,
+    Horizon, KeyLanguage, Leaf, Lexicon, Nearer, Overlay, Place, PlainText, ReadText, Scope, Spot, Stack, TextAt,
 };
 
 use crate::automaton::SchemaAutomaton;
@@ -119,6 +119,14 @@ impl ByteAutomaton for SchemaAutomaton {
     }
 }
 
+impl Leaf for SchemaAutomaton {
+    const CURSORS_ARE_DENSE: bool = true;
+
+    fn ends_at_cursor(&self, cursor: Cursor, x: &mut Scratch) -> bool {
+        !cursor.is_dead() && state::ends_at(&self.machine, *x.config(cursor), x)
+    }
+}
+
 impl Overlay<State> for SchemaAutomaton {
     /// An item that must differ may become one of those before it, or the next
     /// ones may; and a name that is open may come again behind its own end, within one token:
@@ -164,6 +172,13 @@ impl PlainText<Scratch> for SchemaAutomaton {
         self.hints(x).behind_text(cursor, at)
     }
 
+    fn free_text(&self, at: Spot, x: &mut Scratch) -> Option<FreeText> {
+        match at {
+            Spot::Cursor(cursor) => self.hints(x).free_text(cursor),
+            Spot::Lexeme(_) => None,
+        }
+    }
+
     fn can_do_without(&self, chars: &[(u32, u32)]) -> bool {
         without_characters::is_fine_without(&self.machine, chars)
     }
@@ -173,7 +188,7 @@ impl Stack<Scratch> for SchemaAutomaton {
     fn depth_used(&self, x: &Scratch) -> usize {
         x.levels_looked_at()
     }
-    fn least_depth(&self, cursor: Cursor, x: &Scratch) -> usize {
+    fn least_depth(&self, cursor: Cursor, x: &mut Scratch) -> usize {
         // A token can end what is on top of most arrays and objects.
         match x.config(cursor).stack {
             0 => 1,
@@ -213,6 +228,9 @@ impl Ending<Scratch> for SchemaAutomaton {
     }
 
     fn levels(&self, cursor: Cursor, x: &mut Scratch) -> usize {
-        self.levels_below(cursor, x)
+        if cursor.is_dead() {
+            return 0;
+        }
+        x.depth(x.config(cursor).stack) as usize
     }
 }

@@ -23,7 +23,7 @@ mod byte_automaton;
 
 use std::sync::Arc;
 
-use fsm_index::{Cursor, FreeText, Lexicon, Place};
+use fsm_index::{Cursor, Lexicon, Place};
 use serde_json::Value;
 
 use crate::error::Error;
@@ -294,16 +294,6 @@ impl SchemaAutomaton {
         self.machine.nodes().len()
     }
 
-    /// Whether the text may end at a cursor of the walk that `scratch` is in:
-    /// what an automaton that reads on behind the value has to know.
-    pub fn ends_at_cursor(&self, cursor: Cursor, scratch: &mut Scratch) -> bool {
-        if cursor.is_dead() {
-            return false;
-        }
-        let config = *scratch.config(cursor);
-        state::ends_at(&self.machine, config, scratch)
-    }
-
     /// Whether a state stands inside of a string or of a name: elsewhere nothing but JSON's
     /// own tokens and white space may come next.
     pub fn is_in_text(&self, state: &State) -> bool {
@@ -315,14 +305,6 @@ impl SchemaAutomaton {
     /// and spells its texts in another way.
     pub fn resembled(&self, cursor: Cursor, scratch: &mut Scratch) -> Option<Cursor> {
         self.hints(scratch).resembled(cursor)
-    }
-
-    /// How many arrays and objects are open around what a walk reads at a cursor.
-    pub fn levels_below(&self, cursor: Cursor, scratch: &Scratch) -> usize {
-        if cursor.is_dead() {
-            return 0;
-        }
-        scratch.depth(scratch.config(cursor).stack) as usize
     }
 
     /// Whether a text is admitted as a whole.
@@ -347,11 +329,6 @@ impl SchemaAutomaton {
     /// inside a value the value's. O(size of the state).
     pub fn location(&self, state: &State) -> Place {
         location::location(&self.machine, &self.origin, state)
-    }
-
-    /// A class of characters of which any text may come at a cursor, and how much of it.
-    pub fn free_text(&self, cursor: Cursor, x: &mut Scratch) -> Option<FreeText> {
-        self.hints(x).free_text(cursor)
     }
 
     /// As [`can_do_without`](fsm_index::PlainText::can_do_without), where no escape may

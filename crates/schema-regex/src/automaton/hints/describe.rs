@@ -1,9 +1,7 @@
 //! Hints for whoever walks: where text of a class is read in a loop, which
 //! cursor resembles another, and what a mask can depend on.
 
-use fsm_index::{
-    Behind, ClassId, Cursor, Description, FreeText, Horizon, TextLoop, Texts, TopText,
-};
+use fsm_index::{Behind, ClassId, Cursor, Description, FreeText, Horizon, TextLoop, Texts};
 
 use crate::automaton::machine::Machine;
 use crate::automaton::machine::live::has_bit;
@@ -36,8 +34,7 @@ impl<'m, 'x> Hints<'m, 'x> {
         }
         let text = self.loop_at(cursor, horizon);
         if top_tells(self.x.config(cursor)) {
-            let free = self.free_text(cursor);
-            return Description::Top(TopText { text, free });
+            return Description::Top(text);
         }
         if let Some(text) = text {
             return Description::Text(text);

@@ -14,4 +14,5 @@ pub(crate) const LEXICON: Lexicon = Lexicon {
     plain: JSON_TEXT,
     quote: Some(b'"'),
     names: Some(NAMES),
+    tells_free: false,
 };
