@@ -12,6 +12,7 @@ pub mod contract;
 mod error;
 mod guide;
 mod index;
+mod nested;
 mod plan;
 mod regex;
 mod rows;
@@ -21,9 +22,9 @@ mod walk;
 
 pub use automaton::{
     Behind, ByteAutomaton, ClassId, Cursor, Description, Ending, Exception, FreeText, Growth,
-    KeyLanguage, Leaf, Lexeme, LexemeBehind, LexemePlace, Lexemes, Lexicon, MAX_COMPLETION, Met,
-    Nearer, Nested, Outer, Overlay, Place, PlainText, ReadText, Scope, Slots, SpecialTokens, Spot,
-    Stack, TextAt, TextLoop, TextStep, Texts, finite_can_do_without,
+    KeyLanguage, Lexeme, LexemeBehind, LexemePlace, Lexemes, Lexicon, MAX_COMPLETION, Nearer,
+    Overlay, Place, PlainText, ReadText, Scope, SpecialTokens, Spot, Stack, TextAt, TextLoop,
+    TextStep, Texts, finite_can_do_without,
 };
 pub use budget::Budget;
 pub use bytes::ByteSet;
@@ -31,6 +32,7 @@ pub use cache::{SharedRows, SharedStats};
 pub use error::{Error, ErrorKind};
 pub use guide::{AfterEnd, AnyGuide, AnyIndex, Guide, Landing, MaskWord, mask_batch};
 pub use index::{BuildProgress, Fill, Index, IndexConfig, IndexStats, PackedRow, Tables};
+pub use nested::{Leaf, Met, Nested, Outer, Slots};
 pub use regex::ByteDfa;
 #[cfg(feature = "regex")]
 pub use regex::{Alphabet, Config, Dfa, Step, Symbols, Trace};

@@ -3,7 +3,7 @@
 //! [`ByteAutomaton`] is all that must be written. What few automata have is in parts of its
 //! own: [`SpecialTokens`], [`Overlay`] for what was said before,
 //! [`Stack`] for what nests, [`PlainText`] for strings, [`Lexemes`] for what parsers read. An
-//! automaton that has others inside of it is [`Nested`].
+//! automaton that has others inside of it uses [`Nested`](crate::Nested).
 
 mod completion;
 mod core;
@@ -11,7 +11,6 @@ mod describe;
 mod ending;
 mod finite;
 mod lexemes;
-mod nested;
 mod overlay;
 mod parts;
 mod special_tokens;
@@ -25,7 +24,6 @@ pub use describe::{Description, KeyLanguage, Scope, TextLoop, Texts};
 pub use ending::{Ending, Growth, Nearer};
 pub use finite::finite_can_do_without;
 pub use lexemes::{Lexeme, LexemeBehind, LexemePlace, Lexemes};
-pub use nested::{Leaf, Met, Nested, Outer, Slots};
 pub use overlay::{Exception, Overlay};
 pub(crate) use parts::Parts;
 pub use special_tokens::SpecialTokens;

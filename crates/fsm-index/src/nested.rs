@@ -16,9 +16,10 @@
 //! The outer automaton itself knows what may stand beside an inner text, and what may follow its
 //! end: [`Outer::cursor`] adds that.
 
-use super::{
-    ByteAutomaton, ByteSet, ClassId, Cursor, Description, FreeText, Horizon, KeyLanguage, Parts,
-    ReadText, Scope, Spot, TextAt, TextLoop, TextStep,
+use crate::automaton::Parts;
+use crate::{
+    ByteAutomaton, ByteSet, ClassId, Cursor, Description, FreeText, Horizon, KeyLanguage, ReadText,
+    Scope, Spot, TextAt, TextLoop, TextStep,
 };
 
 /// An automaton that can be read inside of another one. See [`Nested`].
