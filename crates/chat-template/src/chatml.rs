@@ -3,7 +3,7 @@
 
 use serde_json::Value;
 
-use python_compat::depth::shown;
+use json_tree::depth::shown;
 
 /// The token that ends a turn.
 pub const END_OF_TURN: &str = "<|im_end|>";

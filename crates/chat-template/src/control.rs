@@ -28,6 +28,7 @@
 //! tools, documents and variables, and no keys. Only whole tokens are found: a template that joins
 //! pieces of a chat may make one of them.
 
+use json_tree::pointer::escape;
 use python_compat::text::is_space;
 use serde_json::{Map, Value as Json};
 
@@ -158,10 +159,7 @@ impl ControlTokens {
             let Some(token) = found else { continue };
             let behind = at + first.len_utf8();
             if self.handling == Handling::Refuse || token.len() == first.len_utf8() {
-                let pointer: String = path
-                    .iter()
-                    .map(|key| format!("/{}", key.replace('~', "~0").replace('/', "~1")))
-                    .collect();
+                let pointer: String = path.iter().map(|key| format!("/{}", escape(key))).collect();
                 let message =
                     format!("the chat, at {pointer}: the text has the control token {token:?}");
                 return Err(Error::new(ErrorKind::Chat, message));

@@ -1,6 +1,5 @@
 #![doc = include_str!("../README.md")]
 
-pub mod depth;
 pub mod format;
 pub mod number;
 pub mod show;

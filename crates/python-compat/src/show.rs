@@ -47,7 +47,7 @@ impl Show for String {
 }
 
 /// Whoever passes it has seen to it that it does not nest too deep, with
-/// [`depth::is_within`](crate::depth::is_within).
+/// `depth::is_within` of the crate `json-tree`.
 impl Show for Value {
     fn show(&self, to: &mut Writer<'_>) {
         match self {

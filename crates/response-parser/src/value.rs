@@ -1,5 +1,7 @@
 //! Values as they are between two steps: JSON, and what JSON cannot hold.
 
+use json_tree::depth;
+use json_tree::pointer::escape;
 use serde_json::{Map, Number, Value as Json};
 
 use crate::error::{Error, ErrorKind};
@@ -176,7 +178,7 @@ impl NotJson {
     }
 
     fn inside(mut self, key: &str) -> NotJson {
-        self.pointer = format!("/{}{}", escape_pointer(key), self.pointer);
+        self.pointer = format!("/{}{}", escape(key), self.pointer);
         self
     }
 }
@@ -203,11 +205,6 @@ fn from_number(number: &Number) -> Value<'static> {
     }
 }
 
-/// A key as a reference token of a JSON Pointer (RFC 6901).
-pub(crate) fn escape_pointer(key: &str) -> String {
-    key.replace('~', "~0").replace('/', "~1")
-}
-
 /// Refuses a value of the caller's that nests deeper than `limit`, before anything that
 /// recurses looks at it.
 pub(crate) fn check_depth(what: &str, json: &Json, limit: usize) -> Result<(), Error> {
@@ -220,39 +217,9 @@ pub(crate) fn check_depth(what: &str, json: &Json, limit: usize) -> Result<(), E
     }
 }
 
-/// Frees a value however deep it nests. Dropping it as it is takes stack for each level.
-pub(crate) fn free(json: Json) {
-    let mut open = vec![json];
-    while let Some(json) = open.pop() {
-        match json {
-            Json::Array(items) => open.extend(items),
-            Json::Object(map) => open.extend(map.into_iter().map(|(_, value)| value)),
-            _ => {}
-        }
-    }
-}
-
-/// Tells whether a JSON value has at most `limit` levels of arrays and objects. Takes no stack.
+/// Returns true if a JSON value has at most `limit` levels inside its outermost one.
 pub(crate) fn depth_within(json: &Json, limit: usize) -> bool {
-    let mut level: Vec<&Json> = vec![json];
-    for _ in 0..=limit {
-        if level.is_empty() {
-            return true;
-        }
-        let inner = |json: &&'_ Json| matches!(json, Json::Array(_) | Json::Object(_));
-        level = level
-            .into_iter()
-            .flat_map(|json| -> Box<dyn Iterator<Item = &Json>> {
-                match json {
-                    Json::Array(items) => Box::new(items.iter()),
-                    Json::Object(map) => Box::new(map.values()),
-                    _ => Box::new(std::iter::empty()),
-                }
-            })
-            .filter(inner)
-            .collect();
-    }
-    level.is_empty()
+    depth::at_most(json, limit + 1)
 }
 
 /// The treatment of values by [`ResponseSchema::parse`] that JSON cannot hold: NaN, infinities,

@@ -56,4 +56,4 @@ pub use model::embedded;
 #[cfg(feature = "hub")]
 pub use model::hub;
 #[cfg(feature = "tools")]
-use python_compat::depth;
+use json_tree::depth;

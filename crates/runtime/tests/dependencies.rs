@@ -30,6 +30,7 @@ const ALONE: &[(&str, &[&str])] = &[
         "grammar",
         &["minijinja", "response-parser", "structural-tags"],
     ),
+    ("json-tree", &["fsm-index", "regex-syntax", "python-compat"]),
     ("python-compat", &["minijinja", "fsm-index", "regex-syntax"]),
     (
         "response-parser",

@@ -6,12 +6,13 @@ use std::collections::hash_map::Entry;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use json_tree::pointer::percent_decode;
 use serde_json::Value;
 
 use crate::error::Error;
 use crate::json_text::{self, Digits, Read};
 use crate::options::Draft;
-use crate::uri::{address, percent_decode, without_fragment};
+use crate::uri::{address, without_fragment};
 
 /// Documents that references may lead to, by URI. Cloning costs a counter; nothing is ever
 /// fetched.
@@ -142,14 +143,14 @@ impl Documents {
     pub(crate) fn addresses(&self) -> HashMap<String, usize> {
         let mut out = HashMap::with_capacity(2 * self.0.len());
         for (number, document) in self.0.iter().enumerate() {
-            let given = percent_decode(&address(&document.uri, ""));
+            let given = percent_decode(&address(&document.uri, "")).into_owned();
             out.entry(given).or_insert(number);
         }
         for (number, document) in self.0.iter().enumerate() {
             let value = &document.read.value;
             let draft = Draft::declared(value).unwrap_or(Draft::Draft202012);
             let own = own_id(value, draft).map_or("", without_fragment);
-            let own = percent_decode(&address(&document.uri, own));
+            let own = percent_decode(&address(&document.uri, own)).into_owned();
             if let Entry::Vacant(vacant) = out.entry(own) {
                 vacant.insert(number);
             }

@@ -97,7 +97,11 @@ impl Error {
         keyword: &str,
         message: impl Into<String>,
     ) -> Self {
-        let mut error = Error::new(kind, format!("{node}/{}", escape_token(keyword)), message);
+        let mut error = Error::new(
+            kind,
+            format!("{node}/{}", json_tree::pointer::escape(keyword)),
+            message,
+        );
         error.0.keyword = Some(keyword.to_owned());
         error
     }
@@ -191,15 +195,6 @@ impl fmt::Debug for Error {
 }
 
 impl std::error::Error for Error {}
-
-/// Escapes one reference token of a JSON Pointer (RFC 6901, section 3).
-pub(crate) fn escape_token(token: &str) -> String {
-    if token.contains(['~', '/']) {
-        token.replace('~', "~0").replace('/', "~1")
-    } else {
-        token.to_owned()
-    }
-}
 
 #[cfg(test)]
 mod tests {

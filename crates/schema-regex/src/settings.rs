@@ -73,7 +73,7 @@ fn choose(value: &Value, out: &mut Options) -> Result<(), Error> {
         return Err(bad(POINTER, format!("`{NAME}` must be an object")));
     };
     for (name, value) in map {
-        let at = &format!("{POINTER}/{}", crate::error::escape_token(name));
+        let at = &format!("{POINTER}/{}", json_tree::pointer::escape(name));
         match name.as_str() {
             "whitespace" => out.whitespace = whitespace(at, value)?,
             "escapes" => out.escapes = choice(at, value, &Escapes::NAMED)?,
@@ -119,7 +119,7 @@ fn choose_caps(value: &Value, out: &mut Caps) -> Result<(), Error> {
         return Err(bad(&pointer, "`caps` must be an object"));
     };
     for (name, value) in map {
-        let at = &format!("{pointer}/{}", crate::error::escape_token(name));
+        let at = &format!("{pointer}/{}", json_tree::pointer::escape(name));
         let cap = |most| match value {
             Value::Null => Ok(None),
             _ => number(at, value, most).map(Some),

@@ -74,32 +74,9 @@ fn has_scheme(uri: &str) -> bool {
     }
 }
 
-/// Returns a text with its percent-encoded bytes decoded (RFC 3986, section 2.1).
-pub(crate) fn percent_decode(text: &str) -> String {
-    if !text.contains('%') {
-        return text.to_owned();
-    }
-    let bytes = text.as_bytes();
-    let mut out = Vec::with_capacity(bytes.len());
-    let mut i = 0;
-    while i < bytes.len() {
-        if bytes[i] == b'%'
-            && let Some(hex) = text.get(i + 1..i + 3)
-            && let Ok(b) = u8::from_str_radix(hex, 16)
-        {
-            out.push(b);
-            i += 3;
-        } else {
-            out.push(bytes[i]);
-            i += 1;
-        }
-    }
-    String::from_utf8(out).unwrap_or_else(|_| text.to_owned())
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{join_uri, percent_decode};
+    use super::join_uri;
 
     #[test]
     fn joins_and_decodes() {
@@ -111,6 +88,5 @@ mod tests {
         assert_eq!(join_uri("", "d.json"), "d.json");
         assert_eq!(join_uri("a/b.json", "../d.json"), "d.json");
         assert_eq!(join_uri("http://a/b", "../../d"), "http://a/d");
-        assert_eq!(percent_decode("/a%25b%"), "/a%b%");
     }
 }

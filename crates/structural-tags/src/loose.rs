@@ -9,13 +9,14 @@
 use std::cell::Cell;
 use std::collections::BTreeSet;
 
+use json_tree::pointer;
 use schema_regex::automaton::SchemaAutomaton;
 use serde_json::{Map, Value, json};
 
 use super::build::{Between, Node};
 use super::escape;
 use super::orders::Orders;
-use super::whole::{ANNOTATIONS, Whole, escaped_key, types};
+use super::whole::{ANNOTATIONS, Whole, types};
 use crate::{Error, ErrorKind};
 
 /// How many references and levels are spelt out before the rest is JSON.
@@ -411,7 +412,7 @@ impl<'a> Loose<'a> {
         let mut members = Vec::new();
         for (key, property) in properties {
             let is_required = required.contains(key.as_str());
-            let path = format!("/properties/{}", escaped_key(key));
+            let path = format!("/properties/{}", pointer::escape(key));
             match self.value(&at.below(property, &path), rules)? {
                 Some(value) => {
                     let member = Node::Seq(vec![self.key(key)?, value]);

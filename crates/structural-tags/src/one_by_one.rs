@@ -4,6 +4,7 @@
 //! string, so that the reader takes `Ulm`, or `10115`, as it is.
 
 use families::{Argument, Between as Separated, Notation as Values};
+use json_tree::pointer;
 use serde_json::{Map, Value, json};
 
 use super::build::{Between, Node, dfa};
@@ -11,7 +12,7 @@ use super::loose::{Loose, Notation};
 use super::orders::Orders;
 use super::parts::Quiet;
 use super::response::{ResponseFormat, ToolSpec, of_tool, spell};
-use super::whole::{ANNOTATIONS, Whole, escaped_key, types};
+use super::whole::{ANNOTATIONS, Whole, types};
 use crate::{Error, ErrorKind, compile_schema};
 
 impl ResponseFormat {
@@ -108,10 +109,10 @@ impl ResponseFormat {
             let node = match argument.notation {
                 Values::Text => self.argument(tool, key, argument, &markers)?,
                 Values::Python => {
-                    let pointer = format!("/properties/{}", escaped_key(key));
+                    let place = format!("/properties/{}", pointer::escape(key));
                     let loose = self.python(tool, &markers, orders);
                     let value = loose
-                        .part(pointer, rules)
+                        .part(place, rules)
                         .map_err(|error| of_tool(tool, error))?;
                     let open = spell(&argument.open, &[("{key}", key)])?;
                     value.map(|value| Node::Seq(vec![open, value]))
@@ -184,7 +185,7 @@ impl ResponseFormat {
                 schema: &tool.parameters,
                 options: &self.options,
             },
-            pointer: format!("/properties/{}", escaped_key(key)),
+            pointer: format!("/properties/{}", pointer::escape(key)),
             property,
             argument,
             markers,

@@ -14,7 +14,7 @@ use super::shapes::Shape;
 use super::whole::Whole;
 use super::{Content, Count, Reasoning, TagAutomaton, compile_schema, escape, reasoning_node};
 use crate::{Error, ErrorKind};
-use python_compat::depth;
+use json_tree::depth;
 
 /// How a model family writes an answer, with tools and an answer's schema
 /// bound in it: what is generated is what the format's parser reads.

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use json_tree::pointer::referred;
 use schema_regex::Options;
 use schema_regex::automaton::SchemaAutomaton;
 use serde_json::{Value, json};
@@ -122,9 +123,7 @@ fn types_at(whole: &Value, schema: &Value, links: usize) -> BTreeSet<&'static st
     let Some(links) = links.checked_sub(1) else {
         return types;
     };
-    let pointer = schema.get("$ref").and_then(Value::as_str);
-    let target = pointer.and_then(|pointer| whole.pointer(pointer.strip_prefix('#')?));
-    if let Some(target) = target.filter(|_| pointer.is_some_and(|p| !p.contains('%'))) {
+    if let Some(target) = referred(whole, schema) {
         let of_target = types_at(whole, target, links);
         types.retain(|name| of_target.contains(name));
     }
@@ -141,11 +140,6 @@ fn types_at(whole: &Value, schema: &Value, links: usize) -> BTreeSet<&'static st
         types.retain(|name| of_part.contains(name));
     }
     types
-}
-
-/// A name as a token of a JSON Pointer (RFC 6901, section 3).
-pub(super) fn escaped_key(name: &str) -> String {
-    name.replace('~', "~0").replace('/', "~1")
 }
 
 /// A JSON Pointer as the fragment of a reference.

@@ -17,6 +17,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use indexmap::{Equivalent, IndexMap};
+use json_tree::pointer::escape;
 use python_compat::show::{JsonError, Show, Writer};
 use serde_json::Value as Json;
 
@@ -587,8 +588,7 @@ pub(crate) struct Misplaced {
 impl Misplaced {
     /// The same under a key.
     pub(crate) fn under(mut self, key: impl std::fmt::Display) -> Self {
-        let key = key.to_string().replace('~', "~0").replace('/', "~1");
-        self.pointer = format!("/{key}{}", self.pointer);
+        self.pointer = format!("/{}{}", escape(&key.to_string()), self.pointer);
         self
     }
 }

@@ -3,7 +3,7 @@
 
 use std::ops::Range;
 
-use python_compat::depth;
+use json_tree::depth;
 use python_compat::text::is_space;
 use serde_json::{Map, Value as Json};
 

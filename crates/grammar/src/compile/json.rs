@@ -1,7 +1,8 @@
 //! What `%json` means.
 
+use json_tree::subschemas;
 use schema_regex::{AdditionalMembers, Escapes, Options, Whitespace};
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use crate::compile::patterns::Reading;
 
@@ -26,30 +27,6 @@ pub(crate) fn read(schema: &Value, reading: Reading) -> (Value, Options) {
     (schema, options)
 }
 
-/// Keywords with one schema, with several in an array, and with several by name.
-const ONE: [&str; 12] = [
-    "additionalItems",
-    "additionalProperties",
-    "contains",
-    "else",
-    "if",
-    "items",
-    "not",
-    "propertyNames",
-    "then",
-    "unevaluatedItems",
-    "unevaluatedProperties",
-    "contentSchema",
-];
-const MANY: [&str; 4] = ["allOf", "anyOf", "oneOf", "prefixItems"];
-const NAMED: [&str; 5] = [
-    "$defs",
-    "definitions",
-    "dependentSchemas",
-    "patternProperties",
-    "properties",
-];
-
 /// Rewrites a schema to what XGrammar makes of it: the first of several alternatives that
 /// holds is enough, a tuple has no further items, and a string with a pattern or a bounded
 /// length is spelt without escapes, the pattern being of the whole string. Whether it has such
@@ -60,16 +37,8 @@ fn strict(schema: &mut Value) -> bool {
     };
     let mut is_raw = false;
     for (name, value) in fields.iter_mut() {
-        let name = name.as_str();
-        if ONE.contains(&name) && value.is_object() {
-            is_raw |= strict(value);
-        } else if MANY.contains(&name) || name == "items" {
-            let all = value.as_array_mut().into_iter().flatten();
-            is_raw |= all.fold(false, |raw, one| strict(one) | raw);
-        } else if NAMED.contains(&name) {
-            let all = value.as_object_mut().into_iter().flat_map(Map::values_mut);
-            is_raw |= all.fold(false, |raw, one| strict(one) | raw);
-        }
+        let all = subschemas::inside_mut(name, value);
+        is_raw = all.fold(is_raw, |raw, one| strict(one) | raw);
     }
     if let Some(all) = fields.remove("oneOf") {
         match fields.contains_key("anyOf") {

@@ -1,14 +1,17 @@
 //! A data model given by its JSON Schema, and its validation as pydantic does it in lax mode:
 //! what can be read as the wanted type is, defaults are filled in, unknown keys dropped.
 
+use json_tree::depth::free;
+use json_tree::pointer::referred;
 use serde_json::Value as Json;
 
 use super::python;
-use crate::error::{Error, ErrorKind};
+use crate::error::Error;
 use crate::pyre::{Dialect, Pattern};
 use crate::scalar::{self, Int};
+use crate::schema::Keywords;
 use crate::text::Text;
-use crate::value::{Object, Value, check_depth, escape_pointer, free};
+use crate::value::{Object, Value, check_depth};
 
 /// Deepest nesting of a schema, and of references followed for one value.
 const MAX_DEPTH: usize = 128;
@@ -69,7 +72,12 @@ impl DataModel {
             free(schema);
             return Err(error);
         }
-        check_keywords(&schema, "")?;
+        Keywords {
+            known: &|keyword| KEYWORDS.contains(&keyword),
+            unknown: "the keyword is not supported in a data model",
+            no_schema: "a schema must be an object",
+        }
+        .check(&schema, "")?;
         let name = name.into();
         Ok(DataModel { name, schema })
     }
@@ -111,46 +119,6 @@ impl DataModel {
     }
 }
 
-fn check_keywords(schema: &Json, pointer: &str) -> Result<(), Error> {
-    let wrong = |pointer: String, message: &str| {
-        Err(Error::new(ErrorKind::SchemaInvalid, pointer, message))
-    };
-    let object = match schema {
-        Json::Object(object) => object,
-        Json::Bool(_) => return Ok(()),
-        _ => return wrong(pointer.to_owned(), "a schema must be an object"),
-    };
-    for (keyword, value) in object {
-        let place = format!("{pointer}/{}", escape_pointer(keyword));
-        if !KEYWORDS.contains(&keyword.as_str()) {
-            return wrong(place, "the keyword is not supported in a data model");
-        }
-        match (keyword.as_str(), value) {
-            ("properties" | "$defs", Json::Object(children)) => {
-                for (name, child) in children {
-                    check_keywords(child, &format!("{place}/{}", escape_pointer(name)))?;
-                }
-            }
-            ("items" | "additionalProperties", child) => check_keywords(child, &place)?,
-            ("anyOf", Json::Array(children)) => {
-                for (i, child) in children.iter().enumerate() {
-                    check_keywords(child, &format!("{place}/{i}"))?;
-                }
-            }
-            ("properties" | "$defs" | "anyOf", _) => {
-                return wrong(place, "has a value of the wrong kind");
-            }
-            ("pattern", Json::String(source)) => {
-                if let Err(error) = Pattern::new(source, Dialect::Re) {
-                    return wrong(place, &format!("{error} of the pattern"));
-                }
-            }
-            _ => {}
-        }
-    }
-    Ok(())
-}
-
 struct Run<'m> {
     root: &'m Json,
     place: Vec<String>,
@@ -177,9 +145,8 @@ impl<'m> Run<'m> {
             );
             return value;
         }
-        if let Some(target) = schema.get("$ref").and_then(Json::as_str) {
-            let target = target.strip_prefix('#').and_then(|p| self.root.pointer(p));
-            return match target {
+        if schema.get("$ref").is_some_and(Json::is_string) {
+            return match referred(self.root, schema) {
                 Some(schema) => self.read(schema, value, depth + 1),
                 None => {
                     self.fail("model_type", "the reference leads nowhere", &value);

@@ -184,7 +184,7 @@ impl PartialJson {
             match (frame, node) {
                 (Frame::Object(key), Some(Json::Object(map))) if at_work => {
                     pointer.push('/');
-                    pointer.push_str(&crate::value::escape_pointer(key));
+                    pointer.push_str(&json_tree::pointer::escape(key));
                     node = map.get(key);
                 }
                 (Frame::Array, Some(Json::Array(items))) if at_work && !items.is_empty() => {

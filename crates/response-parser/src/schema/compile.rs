@@ -1,13 +1,14 @@
 //! A response schema, compiled.
 
 use indexmap::IndexMap;
+use json_tree::pointer::escape;
 use serde_json::{Map, Value as Json};
 
 use crate::error::{Error, ErrorKind};
 use crate::jmes::{self, Expression};
 use crate::pyre::{Dialect, Pattern, Template};
 use crate::text::Text;
-use crate::value::{Object, Value, depth_within, escape_pointer};
+use crate::value::{Object, Value, depth_within};
 
 /// Deepest nesting of schemas in a schema.
 pub(crate) const MAX_SCHEMA_DEPTH: usize = 128;
@@ -271,7 +272,7 @@ impl Compiler {
                 Some(Json::Object(properties)) => {
                     let mut schemas = IndexMap::with_capacity(properties.len());
                     for (key, json) in properties {
-                        let place = format!("{}/{}", at("properties"), escape_pointer(key));
+                        let place = format!("{}/{}", at("properties"), escape(key));
                         let schema = self.schema(json, place, depth + 1)?;
                         schemas.insert(Text::plain(key.clone()), schema);
                     }
@@ -450,7 +451,7 @@ impl Compiler {
         };
         let mut list = Vec::with_capacity(pairs.len());
         for (source, replacement) in pairs {
-            let pointer = format!("{pointer}/{}", escape_pointer(source));
+            let pointer = format!("{pointer}/{}", escape(source));
             let compiled = self.defer(replacement_of(source, replacement, &pointer))?;
             list.push(Replacement { compiled, pointer });
         }

@@ -1,12 +1,13 @@
 //! The keywords of a response schema that restrict values, apart from the place at which these are
 //! found.
 
+use json_tree::pointer::escape;
+use json_tree::subschemas::{self, Form};
 use serde_json::{Map, Value as Json};
 
 use super::run::exhausted;
 use crate::error::{Error, ErrorKind};
 use crate::pyre::{Dialect, Pattern};
-use crate::value::escape_pointer;
 
 /// Keywords that say nothing about the value, or only where it is found.
 const SILENT: [&str; 16] = [
@@ -58,46 +59,58 @@ const ENFORCED: [&str; 24] = [
 
 /// Refuses keywords that could not be enforced, with their place.
 pub(crate) fn check(schema: &Json) -> Result<(), Error> {
-    let mut open = vec![(schema, String::new())];
-    while let Some((schema, pointer)) = open.pop() {
+    let known = |keyword: &str| {
+        SILENT.contains(&keyword)
+            || ENFORCED.contains(&keyword)
+            || matches!(keyword, "x-regex-iterator" | "x-regex-key-value")
+    };
+    Keywords {
+        known: &known,
+        unknown: "this keyword is not enforced, so nothing can be validated by it; take it out, or parse without validation",
+        no_schema: "a schema must be an object or a boolean",
+    }
+    .check(schema, "")
+}
+
+/// The keywords that a schema may use, and what is said of one that uses others.
+pub(crate) struct Keywords<'k> {
+    pub(crate) known: &'k dyn Fn(&str) -> bool,
+    pub(crate) unknown: &'k str,
+    pub(crate) no_schema: &'k str,
+}
+
+impl Keywords<'_> {
+    /// Refuses a schema that uses other keywords, with their place. Recursion is as deep as the
+    /// schema, which is limited.
+    pub(crate) fn check(&self, schema: &Json, pointer: &str) -> Result<(), Error> {
         let object = match schema {
             Json::Object(object) => object,
-            Json::Bool(_) => continue,
-            _ => return Err(wrong(pointer, "a schema must be an object or a boolean")),
+            Json::Bool(_) => return Ok(()),
+            _ => return Err(wrong(pointer.to_owned(), self.no_schema)),
         };
         for (keyword, value) in object {
-            let place = format!("{pointer}/{}", escape_pointer(keyword));
-            let known = SILENT.contains(&keyword.as_str())
-                || ENFORCED.contains(&keyword.as_str())
-                || matches!(keyword.as_str(), "x-regex-iterator" | "x-regex-key-value");
-            if !known {
-                let message = "this keyword is not enforced, so nothing can be validated by it; take it out, or parse without validation";
-                return Err(Error::new(ErrorKind::SchemaInvalid, place, message));
+            let place = format!("{pointer}/{}", escape(keyword));
+            if !(self.known)(keyword) {
+                return Err(wrong(place, self.unknown));
             }
-            match (keyword.as_str(), value) {
-                ("properties", Json::Object(children)) => {
-                    for (name, child) in children {
-                        open.push((child, format!("{place}/{}", escape_pointer(name))));
+            match (subschemas::form(keyword), value) {
+                // An array of items is no form that is enforced.
+                (Some(Form::One | Form::OneOrList), child) => self.check(child, &place)?,
+                (Some(Form::List), Json::Array(_)) | (Some(Form::ByName), Json::Object(_)) => {
+                    for (at, child) in subschemas::inside(keyword, value) {
+                        self.check(child, &format!("{place}{at}"))?;
                     }
                 }
-                ("allOf" | "anyOf" | "oneOf" | "prefixItems", Json::Array(children)) => {
-                    for (i, child) in children.iter().enumerate() {
-                        open.push((child, format!("{place}/{i}")));
-                    }
-                }
-                ("items" | "additionalProperties" | "not", child) => open.push((child, place)),
-                ("pattern", Json::String(source)) => {
+                (None, Json::String(source)) if keyword == "pattern" => {
                     Pattern::new(source, Dialect::Re)
                         .map_err(|error| wrong(place, &format!("{error} of the pattern")))?;
                 }
-                ("properties" | "allOf" | "anyOf" | "oneOf" | "prefixItems" | "pattern", _) => {
-                    return Err(wrong(place, "has a value of the wrong kind"));
-                }
-                _ => {}
+                (None, _) if keyword != "pattern" => {}
+                _ => return Err(wrong(place, "has a value of the wrong kind")),
             }
         }
+        Ok(())
     }
-    Ok(())
 }
 
 fn wrong(pointer: String, message: &str) -> Error {
@@ -215,10 +228,10 @@ fn object_of(
     )?;
     let properties = schema.get("properties").and_then(Json::as_object);
     for (key, value) in object {
-        let inside = format!("{at}/{}", escape_pointer(key));
+        let inside = format!("{at}/{}", escape(key));
         let known = properties.and_then(|properties| properties.get(key));
         if let Some(child) = known {
-            let place = format!("{pointer}/properties/{}", escape_pointer(key));
+            let place = format!("{pointer}/properties/{}", escape(key));
             node(child, value, &place, &inside)?;
         } else if let Some(child) = schema.get("additionalProperties") {
             let place = format!("{pointer}/additionalProperties");

@@ -1,5 +1,6 @@
 //! A response template, read and checked.
 
+use json_tree::pointer::escape;
 use serde_json::{Map, Value as Json};
 
 use super::call::{Body, Call, Ends, Parameters, Plain, Rows};
@@ -10,7 +11,7 @@ use crate::error::{Error, ErrorKind};
 use crate::pyre::{Dialect, Pattern, SyntaxError};
 use crate::schema::{Mode, is_truthy, shorten};
 use crate::text::Text;
-use crate::value::{Object, Value, depth_within, escape_pointer};
+use crate::value::{Object, Value, depth_within};
 
 /// Deepest nesting of a template.
 pub(crate) const MAX_TEMPLATE_DEPTH: usize = 128;
@@ -237,7 +238,7 @@ impl Loader {
         };
         let mut interrupts = Vec::new();
         for (name, spec) in specs {
-            let pointer = format!("/fields/{}/interrupts", escape_pointer(name));
+            let pointer = format!("/fields/{}/interrupts", escape(name));
             let names = strings(spec.get("interrupts"), &pointer)?;
             let fields: Option<Vec<usize>> = names.into_iter().map(|n| named(&n.into())).collect();
             interrupts.push(fields.ok_or_else(|| bad(pointer, "must be names of fields"))?);
@@ -274,7 +275,7 @@ impl Loader {
     }
 
     fn field(&self, name: &str, spec: &Json) -> Result<Field, Error> {
-        let pointer = format!("/fields/{}", escape_pointer(name));
+        let pointer = format!("/fields/{}", escape(name));
         let at = |key: &str| format!("{pointer}/{key}");
         let Json::Object(spec) = spec else {
             return Err(bad(pointer, "a field must be an object"));
@@ -728,7 +729,7 @@ fn only(object: &Map<String, Json>, known: &[&str], pointer: &str) -> Result<(),
         None => Ok(()),
         Some(key) => {
             let message = format!("unknown key; there are {}", known.join(", "));
-            Err(bad(format!("{pointer}/{}", escape_pointer(key)), message))
+            Err(bad(format!("{pointer}/{}", escape(key)), message))
         }
     }
 }

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use json_tree::pointer::referred;
 use serde_json::{Map, Value as Json};
 
 use super::call::Plain;
@@ -133,8 +134,7 @@ impl Types {
             for key in ["anyOf", "oneOf", "allOf"] {
                 open.extend(schema[key].as_array().into_iter().flatten());
             }
-            let pointer = schema["$ref"].as_str().and_then(|r| r.strip_prefix('#'));
-            open.extend(pointer.and_then(|pointer| root.pointer(pointer)));
+            open.extend(referred(root, schema));
         }
         types
     }

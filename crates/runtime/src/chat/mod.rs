@@ -266,7 +266,7 @@ impl ChatTemplates {
 pub(crate) fn value_as_text(value: &Json) -> String {
     match value {
         Json::Null => String::new(),
-        other if python_compat::depth::is_within(other) => python_compat::str(other),
-        deep => python_compat::depth::shown(deep),
+        other if json_tree::depth::is_within(other) => python_compat::str(other),
+        deep => json_tree::depth::shown(deep),
     }
 }

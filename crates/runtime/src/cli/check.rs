@@ -267,7 +267,7 @@ fn instance_pointer(prefix: &[u8]) -> String {
                 let _ = write!(pointer, "/{n}");
             }
             Level::Object(Some(key)) => {
-                let _ = write!(pointer, "/{}", key.replace('~', "~0").replace('/', "~1"));
+                let _ = write!(pointer, "/{}", json_tree::pointer::escape(&key));
             }
             Level::Object(None) => {}
         }

@@ -76,9 +76,7 @@ pub(crate) fn run(format: Format) -> Result<Output, Failure> {
     let mut screen = Screen::new(format, Marks::Always, &loaded.tokenizer);
     let mut guide = compiled.constraint.guide();
     let bound = session
-        .generate(&request, Some(&mut guide), &mut |event| {
-            screen.show(event)
-        })
+        .generate(&request, Some(&mut guide), &mut |event| screen.show(event))
         .map_err(|e| Failure::new(e.to_string()))?;
     screen.check()?;
     text.line(screen.end())?;

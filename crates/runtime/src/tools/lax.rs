@@ -1,6 +1,7 @@
 //! Checking a model's arguments as Pydantic's lax mode does: what can be read
 //! as the type that is asked for passes.
 
+use json_tree::pointer::referred;
 use serde_json::Value;
 
 /// Most levels that are looked into for values to convert.
@@ -57,9 +58,7 @@ fn convert(value: &mut Value, schema: &Value, root: &Value, levels: usize) {
     let Some(levels) = levels.checked_sub(1) else {
         return;
     };
-    let local = schema.get("$ref").and_then(Value::as_str);
-    let local = local.and_then(|path| root.pointer(path.strip_prefix('#')?));
-    if let Some(target) = local {
+    if let Some(target) = referred(root, schema) {
         convert(value, target, root, levels);
     }
     if let Some(choices) = schema.get("anyOf").and_then(Value::as_array) {

@@ -1,7 +1,8 @@
 //! From the schema that `schemars` derives to the one that chat templates are
 //! used to.
 
-use serde_json::{Map, Value};
+use json_tree::subschemas;
+use serde_json::{Map, Value, json};
 
 /// Keys in the order in which the reference writes them.
 const ORDER: [&str; 9] = [
@@ -58,24 +59,14 @@ pub(super) fn simplified(schema: &Value) -> Value {
             "const" => {
                 out.insert("enum".to_owned(), Value::Array(vec![value.clone()]));
             }
-            "properties" | "$defs" => {
-                let entries = value.as_object().into_iter().flatten();
-                let entries = entries.map(|(name, schema)| (name.clone(), simplified(schema)));
-                out.insert(key.clone(), Value::Object(entries.collect()));
-            }
-            "items" | "additionalProperties" | "not" => {
-                let inner = simplified(value);
+            keyword => {
+                let mut value = value.clone();
+                subschemas::inside_mut(keyword, &mut value).for_each(|one| *one = simplified(one));
                 // Items of any kind are not spelled out.
-                if inner.as_object().is_none_or(|inner| !inner.is_empty()) {
-                    out.insert(key.clone(), inner);
+                let is_plain = ["items", "additionalProperties", "not"].contains(&keyword);
+                if !is_plain || value != json!({}) {
+                    out.insert(key.clone(), value);
                 }
-            }
-            "anyOf" | "oneOf" | "allOf" | "prefixItems" => {
-                let inner = value.as_array().into_iter().flatten().map(simplified);
-                out.insert(key.clone(), inner.collect());
-            }
-            _ => {
-                out.insert(key.clone(), value.clone());
             }
         }
     }

@@ -2,7 +2,8 @@
 
 use fsm_index::{
     ByteAutomaton, ByteSet, ClassId, Cursor, Description, Ending, Exception, FreeText, Growth,
-    Horizon, KeyLanguage, Leaf, Lexicon, Nearer, Overlay, Place, PlainText, ReadText, Scope, Spot, Stack, TextAt,
+    Horizon, KeyLanguage, Leaf, Lexicon, Nearer, Overlay, Place, PlainText, ReadText, Scope, Spot,
+    Stack, TextAt,
 };
 
 use crate::automaton::SchemaAutomaton;

@@ -3,7 +3,8 @@
 use std::fmt;
 use std::sync::Arc;
 
-use crate::error::escape_token;
+use json_tree::pointer::escape;
+
 use crate::ir::Name;
 
 /// A JSON Pointer as steps from the root, which the pointers below share.
@@ -53,11 +54,11 @@ impl fmt::Display for Pointer {
         }
         for step in steps.into_iter().rev() {
             if !step.keyword.is_empty() {
-                write!(f, "/{}", escape_token(step.keyword))?;
+                write!(f, "/{}", escape(step.keyword))?;
             }
             match &step.last {
                 Last::Nothing => {}
-                Last::Name(name) => write!(f, "/{}", escape_token(name))?,
+                Last::Name(name) => write!(f, "/{}", escape(name))?,
                 Last::Index(index) => write!(f, "/{index}")?,
                 Last::Document(uri) => write!(f, "{uri}#")?,
             }

@@ -236,7 +236,7 @@ impl Schema {
                 if !is_wanted(keyword, status) {
                     continue;
                 }
-                let pointer = format!("{}/{}", node.pointer, crate::error::escape_token(keyword));
+                let pointer = format!("{}/{}", node.pointer, json_tree::pointer::escape(keyword));
                 if !seen.insert(pointer.clone()) {
                     continue;
                 }
@@ -341,7 +341,7 @@ fn finish(entries: &mut Vec<Entry>, narrowed: &Narrowed, error: Option<&Error>) 
     for (pointer, keyword, how) in narrowed {
         let pointer = match *keyword {
             "" => pointer.clone(),
-            keyword => format!("{pointer}/{}", crate::error::escape_token(keyword)),
+            keyword => format!("{pointer}/{}", json_tree::pointer::escape(keyword)),
         };
         let status = Status::Narrowed(how.clone());
         // Beside the keywords a place may be narrowed in several ways.

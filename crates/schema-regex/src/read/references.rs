@@ -2,11 +2,11 @@
 //! anchors. For example `"$ref": "unit.json#/$defs/length"` under `"$id": "https://a/b.json"` leads
 //! into the document `https://a/unit.json`.
 
-use std::borrow::Cow;
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::rc::Rc;
 
+use json_tree::pointer::{percent_decode, unescape};
 use rustc_hash::FxHashMap;
 use serde_json::{Map, Value};
 
@@ -14,7 +14,7 @@ use crate::documents::{Documents, own_id};
 use crate::ir::pointer::{Last, Pointer};
 use crate::options::{Draft, ParseOptions, Rounded};
 use crate::read::survey;
-use crate::uri::{address, join_uri, percent_decode, without_fragment};
+use crate::uri::{address, join_uri, without_fragment};
 
 /// A subschema that is the root of its own resource (`$id`), or the document.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -281,7 +281,7 @@ impl<'a> Resolver<'a> {
         let name = if recursive {
             RECURSIVE.to_owned()
         } else {
-            percent_decode(reference.split_once('#').map_or("", |(_, f)| f))
+            percent_decode(reference.split_once('#').map_or("", |(_, f)| f)).into_owned()
         };
         let bound = {
             let Some(index) = &self.index else {
@@ -316,7 +316,7 @@ impl<'a> Resolver<'a> {
                     .ok_or_else(|| self.not_at_hand(reference))?
             }
         };
-        let fragment = percent_decode(fragment);
+        let fragment = percent_decode(fragment).into_owned();
         if fragment.is_empty() {
             return Ok(base);
         }
@@ -360,7 +360,7 @@ impl<'a> Resolver<'a> {
             let addresses = self
                 .addresses
                 .get_or_insert_with(|| self.documents.addresses());
-            let named = |uri: &str| addresses.get(&percent_decode(uri)).copied();
+            let named = |uri: &str| addresses.get(&*percent_decode(uri)).copied();
             // Servers of schemas answer to names without the ending, too.
             named(absolute).or_else(|| named(&format!("{absolute}.json")))
         };
@@ -442,10 +442,7 @@ impl<'a> Resolver<'a> {
     fn walk(&mut self, base: &Place<'a>, pointer: &str) -> Option<Place<'a>> {
         let mut at = base.clone();
         for raw in pointer.split('/').skip(1) {
-            let token = match raw.contains('~') {
-                true => Cow::Owned(raw.replace("~1", "/").replace("~0", "~")),
-                false => Cow::Borrowed(raw),
-            };
+            let token = unescape(raw);
             let value = match at.value {
                 Value::Object(map) => map.get(&*token)?,
                 Value::Array(items) => items.get(token.parse::<usize>().ok()?)?,

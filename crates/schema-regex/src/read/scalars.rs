@@ -1,5 +1,6 @@
 //! Reads the keywords of scalars: types, listed values, bounds, formats.
 
+use json_tree::depth;
 use serde_json::Value;
 
 use crate::decimal::Decimal;
@@ -11,7 +12,6 @@ use crate::read::exact_numbers::{Numbers, Role};
 use crate::read::here::Here;
 use crate::read::references::lookup;
 use crate::read::schema::Reader;
-use crate::read::survey::nests_deeper;
 
 /// The deepest nesting of a listed value.
 const MAX_VALUE_DEPTH: usize = 200;
@@ -25,7 +25,7 @@ impl<'a> Reader<'a, '_> {
         keyword: &'static str,
         value: &'a Value,
     ) -> Result<(), Error> {
-        if nests_deeper(value, MAX_VALUE_DEPTH) {
+        if !depth::at_most(value, MAX_VALUE_DEPTH) {
             return Err(Error::at(
                 ErrorKind::TooDeep,
                 &here.place.pointer,

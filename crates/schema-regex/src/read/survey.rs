@@ -3,7 +3,8 @@
 
 use std::collections::HashSet;
 
-use serde_json::{Map, Value};
+use json_tree::{depth, subschemas};
+use serde_json::Value;
 
 use crate::error::{Error, ErrorKind};
 use crate::ir::pointer::{Last, Pointer};
@@ -23,12 +24,6 @@ pub(crate) fn too_deep(pointer: &str, most: usize) -> Error {
     )
 }
 
-/// What a value inside is reached by.
-enum Inside<'a> {
-    Items(std::slice::Iter<'a, Value>),
-    Members(serde_json::map::Iter<'a>),
-}
-
 /// Looks at a document: that it nests at most so deep, and that its names are different.
 pub(crate) fn look_at(root: &Value, draft: Draft, most: usize) -> Result<(), Error> {
     if names(root, most)? > 1 {
@@ -37,39 +32,21 @@ pub(crate) fn look_at(root: &Value, draft: Draft, most: usize) -> Result<(), Err
     Ok(())
 }
 
-/// Whether arrays and objects nest deeper than this.
-pub(crate) fn nests_deeper(value: &Value, most: usize) -> bool {
-    names(value, most).is_err()
-}
-
-/// How many members are called like what names a place; an error where something nests
-/// too deep.
+/// Returns how many members are called like what names a place.
+///
+/// # Errors
+///
+/// Something nests too deep.
 fn names(root: &Value, most: usize) -> Result<usize, Error> {
     let mut found = 0;
-    let mut open: Vec<Inside<'_>> = Vec::new();
-    let mut next = Some(root);
-    loop {
-        match next {
-            Some(Value::Array(items)) => open.push(Inside::Items(items.iter())),
-            Some(Value::Object(map)) => open.push(Inside::Members(map.iter())),
-            _ => {}
+    let name = |name: &str| {
+        if name.starts_with('$') || name == "id" {
+            found += usize::from(NAMES.contains(&name));
         }
-        if open.len() > most {
-            return Err(too_deep("", most));
-        }
-        next = match open.last_mut() {
-            Some(Inside::Items(items)) => items.next(),
-            Some(Inside::Members(members)) => members.next().map(|(name, value)| {
-                if name.starts_with('$') || name == "id" {
-                    found += usize::from(NAMES.contains(&name.as_str()));
-                }
-                value
-            }),
-            None => return Ok(found),
-        };
-        if next.is_none() {
-            open.pop();
-        }
+    };
+    match depth::visit_names(root, most, name) {
+        true => Ok(found),
+        false => Err(too_deep("", most)),
     }
 }
 
@@ -135,63 +112,24 @@ fn identifiers(root: &Value, draft: Draft) -> Result<(), Error> {
                 }
             }
         }
-        subschemas(map, &place, &mut todo);
-    }
-    Ok(())
-}
-
-/// Adds the subschemas of a schema.
-fn subschemas<'a>(
-    map: &'a Map<String, Value>,
-    place: &Subschema<'a>,
-    out: &mut Vec<Subschema<'a>>,
-) {
-    let mut add = |value: &'a Value, keyword: &str, last: Last| {
-        let pointer = place.pointer.below("", Last::Name(keyword.into()));
-        let pointer = match last {
-            Last::Nothing => pointer,
-            last => pointer.below("", last),
-        };
-        out.push(Subschema {
-            value,
-            pointer,
-            resource: place.resource,
-        });
-    };
-    for (keyword, value) in map {
-        match (keyword.as_str(), value) {
-            (
-                "properties" | "patternProperties" | "$defs" | "definitions" | "dependentSchemas"
-                | "dependencies",
-                Value::Object(members),
-            ) => {
-                for (name, value) in members {
-                    add(value, keyword, Last::Name(name.as_str().into()));
-                }
+        for (keyword, value) in map {
+            for (at, value) in subschemas::inside(keyword, value) {
+                let pointer = place.pointer.below("", Last::Name(keyword.as_str().into()));
+                let pointer = match at {
+                    subschemas::Place::Whole => pointer,
+                    subschemas::Place::Index(i) => pointer.below("", Last::Index(i)),
+                    subschemas::Place::Name(name) => pointer.below("", Last::Name(name.into())),
+                };
+                let resource = place.resource;
+                todo.push(Subschema {
+                    value,
+                    pointer,
+                    resource,
+                });
             }
-            ("allOf" | "anyOf" | "oneOf" | "prefixItems" | "items", Value::Array(items)) => {
-                for (i, value) in items.iter().enumerate() {
-                    add(value, keyword, Last::Index(i));
-                }
-            }
-            (
-                "not"
-                | "if"
-                | "then"
-                | "else"
-                | "items"
-                | "additionalItems"
-                | "contains"
-                | "additionalProperties"
-                | "propertyNames"
-                | "unevaluatedItems"
-                | "unevaluatedProperties"
-                | "contentSchema",
-                value,
-            ) => add(value, keyword, Last::Nothing),
-            _ => {}
         }
     }
+    Ok(())
 }
 
 /// Whether a fragment is the name of an anchor, and no pointer.

@@ -49,7 +49,7 @@ impl Schema {
     /// # Ok::<(), schema_regex::Error>(())
     /// ```
     pub fn is_valid(&self, value: &Value, options: &Options) -> Result<bool, Error> {
-        if crate::read::survey::nests_deeper(value, MAX_DEPTH) {
+        if !json_tree::depth::at_most(value, MAX_DEPTH) {
             return Err(Error::new(
                 ErrorKind::TooDeep,
                 "",

@@ -72,7 +72,7 @@ impl<'v> Subject<'v> {
     fn outcome(&self, pointer: &str) -> Result<Outcome, String> {
         let mut without = self.source.clone();
         let (place, name) = pointer.rsplit_once('/').ok_or("no keyword")?;
-        let name = name.replace("~1", "/").replace("~0", "~");
+        let name = json_tree::pointer::unescape(name);
         let removed = without
             .pointer_mut(place)
             .and_then(Value::as_object_mut)

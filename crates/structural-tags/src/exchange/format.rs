@@ -157,8 +157,7 @@ struct Object<'v> {
 
 /// The JSON Pointer of a member.
 fn below(at: &str, key: impl std::fmt::Display) -> String {
-    let key = crate::whole::escaped_key(&key.to_string());
-    format!("{at}/{key}")
+    format!("{at}/{}", json_tree::pointer::escape(&key.to_string()))
 }
 
 impl<'v> Object<'v> {

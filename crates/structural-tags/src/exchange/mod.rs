@@ -17,7 +17,7 @@ use serde_json::Value;
 use self::format::Format;
 use crate::machine::TagAutomaton;
 use crate::{Error, ErrorKind};
-use python_compat::depth;
+use json_tree::depth;
 
 pub use self::presets::Preset;
 

@@ -1,5 +1,6 @@
 //! JSON of a schema, as structural tags write it.
 
+use json_tree::subschemas;
 use schema_regex::automaton::SchemaAutomaton;
 use schema_regex::{AdditionalMembers, Escapes, Options, PropertyOrder, Whitespace};
 use serde_json::{Value, json};
@@ -112,36 +113,17 @@ impl Without<'_> {
         }
         let mut says_something = given.contains_key("type");
         for (key, value) in &mut out {
-            match (key.as_str(), &*value) {
-                (
-                    "properties" | "patternProperties" | "$defs" | "definitions",
-                    Value::Object(members),
-                ) => {
-                    let mut changed = members.clone();
-                    for (_, member) in &mut changed {
-                        *member = self.schema(member)?;
+            match key.as_str() {
+                // They say more of what is kept free of the texts anyway.
+                "propertyNames" | "dependencies" | "contentSchema" => {}
+                "enum" | "const" | "$ref" | "$dynamicRef" | "pattern" | "format" => {
+                    says_something = true;
+                }
+                key if subschemas::form(key).is_some() => {
+                    for one in subschemas::inside_mut(key, value) {
+                        *one = self.schema(one)?;
                     }
-                    *value = Value::Object(changed);
-                    says_something |= key == "properties" || key == "patternProperties";
-                }
-                ("anyOf" | "oneOf" | "allOf" | "prefixItems" | "items", Value::Array(several)) => {
-                    let changed = several.iter().map(|one| self.schema(one));
-                    *value = Value::Array(changed.collect::<Result<_, Error>>()?);
-                    says_something = true;
-                }
-                (
-                    "items"
-                    | "additionalProperties"
-                    | "unevaluatedProperties"
-                    | "unevaluatedItems"
-                    | "additionalItems",
-                    _,
-                ) => {
-                    *value = self.schema(value)?;
-                    says_something = true;
-                }
-                ("enum" | "const" | "$ref" | "$dynamicRef" | "pattern" | "format", _) => {
-                    says_something = true;
+                    says_something |= key != "$defs" && key != "definitions";
                 }
                 _ => {}
             }

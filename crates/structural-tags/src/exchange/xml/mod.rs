@@ -9,6 +9,7 @@ mod said;
 
 use std::collections::HashMap;
 
+use json_tree::pointer::escape;
 use schema_regex::Options;
 use schema_regex::automaton::SchemaAutomaton;
 use serde_json::{Map, Value, json};
@@ -20,7 +21,7 @@ use super::{at, refused, regex, schema};
 use crate::Error;
 use crate::build::{Node, dfa};
 use crate::parts::Quiet;
-use crate::whole::{Whole, escaped_key};
+use crate::whole::Whole;
 
 /// The arguments that a schema admits, in one of the XML styles.
 pub(super) fn node(format: &JsonFormat, lowering: &mut Lowering<'_>) -> Result<Node, Error> {
@@ -361,7 +362,7 @@ impl Xml<'_, '_> {
         }
         let mut members = Vec::new();
         for name in &object.names {
-            let value = format!("{pointer}/properties/{}", escaped_key(name));
+            let value = format!("{pointer}/properties/{}", escape(name));
             let is_required = object.required.contains(name);
             match self.entry(name, &value, depth)? {
                 Some(entry) => {
@@ -398,7 +399,7 @@ impl Xml<'_, '_> {
         let mut known: Vec<String> = known.collect();
         let mut free = Vec::new();
         for pattern in &object.patterns {
-            let place = format!("{pointer}/patternProperties/{}", escaped_key(pattern));
+            let place = format!("{pointer}/patternProperties/{}", escape(pattern));
             let name = regex::translate(pattern).map_err(|what| self.refused(&place, what))?;
             free.extend(self.entry_of(&name, &known, Some(&place))?);
             // A name with two patterns would have to obey both.

@@ -1,5 +1,6 @@
 //! What a schema says of the values at a place, by its form alone.
 
+use json_tree::pointer;
 use serde_json::{Map, Value};
 
 use super::{Kinds, MAX_DEPTH, Strings, Xml};
@@ -8,17 +9,14 @@ use crate::whole::ANNOTATIONS;
 
 impl Xml<'_, '_> {
     /// Where a reference leads.
-    pub(super) fn target(&self, pointer: &str, reference: &Value) -> Result<String, Error> {
-        let local = reference.as_str().and_then(|text| text.strip_prefix('#'));
-        let target = local.filter(|rest| rest.is_empty() || rest.starts_with('/'));
-        match target {
+    pub(super) fn target(&self, from: &str, reference: &Value) -> Result<String, Error> {
+        match reference.as_str().and_then(pointer::of_reference) {
             Some(target) => {
-                let decoded = decoded(target);
-                self.get(&decoded)?;
-                Ok(decoded)
+                self.get(&target)?;
+                Ok(target.into_owned())
             }
             None => Err(self.refused(
-                pointer,
+                from,
                 "in this style only references like \"#/$defs/name\" are followed",
             )),
         }
@@ -213,25 +211,4 @@ pub(super) fn type_of(value: &Value) -> &'static str {
         Value::Array(_) => "array",
         Value::Object(_) => "object",
     }
-}
-
-/// A fragment of a reference as a JSON Pointer.
-pub(super) fn decoded(fragment: &str) -> String {
-    let mut bytes = Vec::with_capacity(fragment.len());
-    let mut rest = fragment.as_bytes();
-    while let [first, after @ ..] = rest {
-        let hex = after.get(..2).and_then(|two| std::str::from_utf8(two).ok());
-        let code = hex.and_then(|hex| u8::from_str_radix(hex, 16).ok());
-        match (first, code) {
-            (b'%', Some(code)) => {
-                bytes.push(code);
-                rest = &after[2..];
-            }
-            _ => {
-                bytes.push(*first);
-                rest = after;
-            }
-        }
-    }
-    String::from_utf8_lossy(&bytes).into_owned()
 }

@@ -1,0 +1,5 @@
+#![doc = include_str!("../README.md")]
+
+pub mod depth;
+pub mod pointer;
+pub mod subschemas;

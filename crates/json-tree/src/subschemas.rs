@@ -1,0 +1,151 @@
+//! The keywords of JSON Schema whose values are schemas, or have schemas in them.
+//!
+//! For example, `{"properties": {"a": {"type": "null"}}}` has a subschema at `/properties/a`,
+//! because the table says that `properties` holds schemas by name.
+
+use std::fmt;
+
+use serde_json::{Map, Value};
+
+use crate::pointer;
+
+/// The form in which a keyword holds schemas.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Form {
+    /// Its value is a schema.
+    One,
+    /// Its value is an array of schemas.
+    List,
+    /// Its value is a schema, or an array of them in the drafts before 2020-12.
+    OneOrList,
+    /// Its value is an object whose values are schemas.
+    ByName,
+}
+
+/// The keywords of drafts 4 to 2020-12 that hold schemas. A new keyword is a line here, which
+/// all who walk over schemas follow.
+///
+/// ```
+/// use json_tree::subschemas::{Form, KEYWORDS};
+///
+/// assert!(KEYWORDS.contains(&("not", Form::One)));
+/// ```
+pub const KEYWORDS: [(&str, Form); 22] = [
+    ("$defs", Form::ByName),
+    ("additionalItems", Form::One),
+    ("additionalProperties", Form::One),
+    ("allOf", Form::List),
+    ("anyOf", Form::List),
+    ("contains", Form::One),
+    ("contentSchema", Form::One),
+    ("definitions", Form::ByName),
+    ("dependencies", Form::ByName),
+    ("dependentSchemas", Form::ByName),
+    ("else", Form::One),
+    ("if", Form::One),
+    ("items", Form::OneOrList),
+    ("not", Form::One),
+    ("oneOf", Form::List),
+    ("patternProperties", Form::ByName),
+    ("prefixItems", Form::List),
+    ("properties", Form::ByName),
+    ("propertyNames", Form::One),
+    ("then", Form::One),
+    ("unevaluatedItems", Form::One),
+    ("unevaluatedProperties", Form::One),
+];
+
+/// Returns the form in which a keyword holds schemas; `None` for one that holds none.
+///
+/// ```
+/// use json_tree::subschemas::{Form, form};
+///
+/// assert_eq!(form("items"), Some(Form::OneOrList));
+/// assert_eq!(form("enum"), None);
+/// ```
+#[must_use]
+pub fn form(keyword: &str) -> Option<Form> {
+    let found = KEYWORDS.iter().find(|(name, _)| *name == keyword);
+    found.map(|(_, form)| *form)
+}
+
+/// The place of a subschema in the value of its keyword. It displays as the rest of a JSON
+/// Pointer.
+///
+/// ```
+/// use json_tree::subschemas::Place;
+///
+/// assert_eq!(format!("/properties{}", Place::Name("a/b")), "/properties/a~1b");
+/// assert_eq!(format!("/not{}", Place::Whole), "/not");
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Place<'v> {
+    /// The value is the schema.
+    Whole,
+    /// An item of the array that the value is.
+    Index(usize),
+    /// A member of the object that the value is.
+    Name(&'v str),
+}
+
+impl fmt::Display for Place<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Place::Whole => Ok(()),
+            Place::Index(index) => write!(f, "/{index}"),
+            Place::Name(name) => write!(f, "/{}", pointer::escape(name)),
+        }
+    }
+}
+
+/// Returns the schemas that a keyword holds, in order. A value of another form than the
+/// keyword's holds none, and what stands in the place of a schema is not looked at.
+///
+/// ```
+/// use json_tree::subschemas::{Place, inside};
+///
+/// let value = serde_json::json!([true, {"type": "null"}]);
+/// let found: Vec<_> = inside("anyOf", &value).collect();
+/// assert_eq!(found, [(Place::Index(0), &value[0]), (Place::Index(1), &value[1])]);
+/// assert_eq!(inside("enum", &value).count(), 0);
+/// ```
+pub fn inside<'v>(
+    keyword: &str,
+    value: &'v Value,
+) -> impl Iterator<Item = (Place<'v>, &'v Value)> + use<'v> {
+    let (one, list, map): (_, &[Value], _) = match (form(keyword), value) {
+        (Some(Form::List | Form::OneOrList), Value::Array(items)) => (None, items, None),
+        (Some(Form::ByName), Value::Object(map)) => (None, &[], Some(map)),
+        (Some(Form::One | Form::OneOrList), one) => (Some((Place::Whole, one)), &[], None),
+        _ => (None, &[], None),
+    };
+    let list = list
+        .iter()
+        .enumerate()
+        .map(|(i, item)| (Place::Index(i), item));
+    let map = map.into_iter().flatten();
+    let map = map.map(|(name, value)| (Place::Name(name), value));
+    one.into_iter().chain(list).chain(map)
+}
+
+/// Returns the schemas that a keyword holds, to change them; see [`inside`].
+///
+/// ```
+/// let mut value = serde_json::json!({"a": true});
+/// json_tree::subschemas::inside_mut("properties", &mut value).for_each(|one| *one = false.into());
+/// assert_eq!(value, serde_json::json!({"a": false}));
+/// ```
+pub fn inside_mut<'v>(
+    keyword: &str,
+    value: &'v mut Value,
+) -> impl Iterator<Item = &'v mut Value> + use<'v> {
+    let (one, list, map): (_, &mut [Value], _) = match (form(keyword), value) {
+        (Some(Form::List | Form::OneOrList), Value::Array(items)) => (None, items, None),
+        (Some(Form::ByName), Value::Object(map)) => (None, &mut [], Some(map)),
+        (Some(Form::One | Form::OneOrList), one) => (Some(one), &mut [], None),
+        _ => (None, &mut [], None),
+    };
+    one.into_iter()
+        .chain(list)
+        .chain(map.into_iter().flat_map(Map::values_mut))
+}
