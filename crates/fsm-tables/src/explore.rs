@@ -5,7 +5,8 @@ use rustc_hash::FxHashMap;
 use crate::{Meter, NONE, Table};
 
 /// The table of an automaton that is known by its steps: `step` says where a state leads by
-/// each of `width` classes. States are numbered as a breadth-first search meets them.
+/// each of `width` classes, and `label` what is known of it. States are numbered as a
+/// breadth-first search meets them.
 ///
 /// Time is as the cells, a look-up each.
 ///
@@ -23,13 +24,13 @@ use crate::{Meter, NONE, Table};
 /// # Errors
 ///
 /// The errors are those of the meter.
-pub fn explore<S: Clone + Eq + Hash, M: Meter>(
+pub fn explore<S: Clone + Eq + Hash, L, M: Meter>(
     width: usize,
     start: S,
     step: impl Fn(&S, usize) -> Option<S>,
-    accepts: impl Fn(&S) -> bool,
+    label: impl Fn(&S) -> L,
     meter: &mut M,
-) -> Result<Table<bool>, M::Error> {
+) -> Result<Table<L>, M::Error> {
     let mut known: FxHashMap<S, u32> = FxHashMap::from_iter([(start.clone(), 0)]);
     let mut states = vec![start];
     let mut next = Vec::new();
@@ -49,7 +50,7 @@ pub fn explore<S: Clone + Eq + Hash, M: Meter>(
             });
             next.push(to.unwrap_or(NONE));
         }
-        labels.push(accepts(&state));
+        labels.push(label(&state));
         meter.states(states.len())?;
     }
     Ok(Table::new(width, next, labels))

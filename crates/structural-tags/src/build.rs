@@ -11,8 +11,9 @@ use schema_regex::automaton::SchemaAutomaton;
 use super::free::{Free, without};
 use super::machine::{Name, TagAutomaton};
 use super::markers::{MAX_MARKER_BYTES, Markers};
-use super::parts::{Body, Json, Part, Quiet, Spelling};
+use super::parts::{Body, Json, Part, Spelling};
 use super::patterns::Patterns;
+use super::quiet::Quiet;
 use super::run::{Run, Tokens};
 use crate::{Error, ErrorKind};
 

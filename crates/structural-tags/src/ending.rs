@@ -144,7 +144,7 @@ fn rest(part: &Part, cost: &dyn Fn(&[u8]) -> usize) -> Option<(usize, usize)> {
             Growth::AtMost(tokens) => tokens,
             Growth::ByLevel { .. } | Growth::Unknown => return None,
         },
-        Body::Quiet(quiet) => longest(&quiet.completions),
+        Body::Quiet(quiet) => longest(quiet.completions()),
         Body::Json(json) => return json_rest(json, cost),
         Body::Grammar(_) => return None,
         Body::Free(_) => CHARACTER,

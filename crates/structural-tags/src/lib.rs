@@ -124,7 +124,7 @@ pub use self::walk::Scratch;
 
 use self::build::{Node, dfa};
 pub use self::error::{Error, ErrorKind};
-use self::parts::Quiet;
+use self::quiet::Quiet;
 
 /// Most repetitions that a [`Count`] may tell apart.
 pub const MAX_COUNT: usize = 64;

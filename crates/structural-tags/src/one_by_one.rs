@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 use super::build::{Between, Node, dfa};
 use super::loose::{Loose, Notation};
 use super::orders::Orders;
-use super::parts::Quiet;
+use super::quiet::Quiet;
 use super::response::{ResponseFormat, ToolSpec, of_tool, spell};
 use super::whole::{ANNOTATIONS, Whole, types};
 use crate::{Error, ErrorKind, compile_schema};

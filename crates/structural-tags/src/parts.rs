@@ -11,6 +11,7 @@ use schema_regex::automaton::{self as schema, SchemaAutomaton};
 
 use super::free::{Free, Place};
 use super::markers::{Markers, ROOT};
+use super::quiet::Quiet;
 use super::run::{At, Run, Tokens};
 
 /// A piece of text, and what comes behind it.
@@ -43,14 +44,6 @@ pub(super) enum Body {
     Run(Box<Run>),
     /// Tokens, whatever their texts.
     Tokens(Tokens),
-}
-
-/// A finite automaton over bytes, every state alive.
-#[derive(Clone, Debug)]
-pub(super) struct Quiet {
-    pub(super) next: Vec<[u32; 256]>,
-    pub(super) accepting: Vec<bool>,
-    pub(super) completions: Vec<Vec<u8>>,
 }
 
 /// JSON of a schema, spelt such that no marker occurs in it.
@@ -341,7 +334,7 @@ impl Body {
             Body::Tokens(tokens) => tokens.least == 0,
             Body::Literal(text) => text.is_empty(),
             Body::Dfa(dfa) => dfa.is_accepting(&dfa.start()),
-            Body::Quiet(quiet) => quiet.accepting.first() == Some(&true),
+            Body::Quiet(quiet) => quiet.accepts(0),
             Body::Grammar(automaton) => automaton.is_accepting(&automaton.start()),
             Body::Json(_) => false,
         }
@@ -363,12 +356,8 @@ impl Body {
             Body::Literal(text) => is_spelt(text),
             Body::Dfa(dfa) => PlainText::can_do_without(dfa, chars),
             Body::Quiet(quiet) => {
-                let step = |at: u32, byte| {
-                    let next = quiet.next[at as usize][usize::from(byte)];
-                    (next != DEAD).then_some(next)
-                };
-                let accepts = |at: u32| quiet.accepting[at as usize];
-                finite_can_do_without(0, chars, step, accepts)
+                let step = |at, byte| quiet.step(at, byte);
+                finite_can_do_without(0, chars, step, |at| quiet.accepts(at))
             }
             Body::Grammar(automaton) => PlainText::can_do_without(automaton, chars),
             Body::Json(json) => match json.spelling {
@@ -405,10 +394,7 @@ impl Body {
                 let next = dfa.step(Cursor(inner), byte, &mut ());
                 (!next.is_dead()).then_some((next.0, 0))
             }
-            Body::Quiet(quiet) => {
-                let next = quiet.next[inner as usize][usize::from(byte)];
-                (next != DEAD).then_some((next, 0))
-            }
+            Body::Quiet(quiet) => Some((quiet.step(inner, byte)?, 0)),
             Body::Free(free) => {
                 let (place, count) = free.step(Place::unpack(inner), extra, byte)?;
                 Some((place.pack(), count))
@@ -424,7 +410,7 @@ impl Body {
             Body::Tokens(count) => count.may_end(inner, tokens),
             Body::Literal(text) => inner as usize == text.len(),
             Body::Dfa(dfa) => dfa.is_accepting(&Cursor(inner)),
-            Body::Quiet(quiet) => quiet.accepting[inner as usize],
+            Body::Quiet(quiet) => quiet.accepts(inner),
             Body::Free(_) => Free::may_end(Place::unpack(inner)),
             Body::Json(_) | Body::Grammar(_) => false,
         }
@@ -457,13 +443,10 @@ impl Body {
             Body::Dfa(dfa) => {
                 dfa.completion(&Cursor(inner), MAX_COMPLETION, out);
             }
-            Body::Quiet(quiet) => out.extend_from_slice(&quiet.completions[inner as usize]),
+            Body::Quiet(quiet) => out.extend_from_slice(&quiet.completions()[inner as usize]),
             Body::Free(free) => {
                 out.extend(free.rest(Place::unpack(inner)).unwrap_or_default());
             }
         }
     }
 }
-
-/// In a table, a byte that may not come.
-pub(super) const DEAD: u32 = u32::MAX;

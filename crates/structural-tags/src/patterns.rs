@@ -1,167 +1,123 @@
 //! Texts that a free text looks out for: those that end it, and those that lead elsewhere.
 //!
-//! The automaton of Aho and Corasick ("Efficient string matching: an aid to bibliographic
-//! search", 1975), as in `markers.rs`, which also tells *which* text is complete, and whether a
-//! longer one goes on from there.
+//! The automaton of `markers.rs`, which also says *which* text is complete, and whether a
+//! longer one goes on from there. For example, of the triggers `<a` and `<a b` the first is
+//! complete where the second goes on.
 
 use std::collections::VecDeque;
 
-use super::markers::MAX_MARKER_BYTES;
+use fsm_tables::Table;
 
-/// What to look out for.
-#[derive(Clone, Debug, Default)]
+use super::markers::Search;
+
+/// The texts to look out for.
+#[derive(Clone, Debug)]
 pub(super) struct Patterns {
-    /// Classes of bytes that are told apart; 0 is that of bytes in no pattern.
-    classes: Vec<u16>,
-    width: usize,
-    next: Vec<u16>,
-    nodes: Vec<Node>,
-    firsts: Vec<u8>,
+    classes: Box<[u8; 256]>,
+    table: Table<Node>,
+    firsts: Box<[u8]>,
     /// Whether one is empty: then no text at all is without it.
     is_blocked: bool,
 }
 
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 struct Node {
-    depth: u16,
+    depth: usize,
     /// Whether a text that ends the run is complete.
     stops: bool,
-    /// The triggers that are complete.
+    /// The triggers that are complete, the longest first.
     fires: Vec<u16>,
-    /// The triggers that are this node's text as a whole.
-    own: Vec<u16>,
+    /// How many of them are this node's text as a whole.
+    own: usize,
     /// Whether a longer trigger goes on from here.
     leads: bool,
 }
 
+impl Node {
+    /// Whether its text is a trigger, or begins one.
+    fn goes_on(&self) -> bool {
+        self.leads || self.own > 0
+    }
+}
+
 impl Patterns {
-    /// The automaton of these texts; `None` if they have more than [`MAX_MARKER_BYTES`] bytes.
+    /// The automaton of these texts; `None` if they have more than
+    /// [`MAX_MARKER_BYTES`](super::markers::MAX_MARKER_BYTES) bytes.
     /// O(bytes of the texts x distinct bytes).
     pub(super) fn new(stops: &[Vec<u8>], triggers: &[Vec<u8>]) -> Option<Patterns> {
-        let all = || stops.iter().chain(triggers);
-        if all().map(Vec::len).sum::<usize>() >= MAX_MARKER_BYTES {
-            return None;
-        }
-        let mut classes = vec![0u16; 256];
-        let mut width = 1usize;
-        for &byte in all().flatten() {
-            let class = &mut classes[usize::from(byte)];
-            if *class == 0 {
-                *class = width as u16;
-                width += 1;
+        let stops = stops.iter().map(|text| (&text[..], None));
+        let triggers = triggers.iter().zip(0..);
+        let triggers = triggers.map(|(text, number)| (&text[..], Some(number)));
+        let (empty, all): (Vec<_>, Vec<_>) =
+            stops.chain(triggers).partition(|all| all.0.is_empty());
+        let (texts, triggers): (Vec<&[u8]>, Vec<Option<u16>>) = all.into_iter().unzip();
+        let search = Search::new(&texts)?;
+        let table = search.table(|_| true, |state| search.complete(state).collect::<Vec<_>>());
+        let mut depths = vec![0; table.states()];
+        // States are numbered breadth first: the first arrow to one is of its own text.
+        for (from, to) in table.arrows().filter(|(from, to)| to > from) {
+            if depths[to as usize] == 0 {
+                depths[to as usize] = depths[from as usize] + 1;
             }
         }
-        let mut patterns = Patterns {
-            classes,
-            width,
-            next: vec![0; width],
-            nodes: vec![Node::default()],
-            firsts: all().filter_map(|text| text.first().copied()).collect(),
-            is_blocked: all().any(Vec::is_empty),
-        };
-        patterns.firsts.sort_unstable();
-        patterns.firsts.dedup();
-        for text in stops.iter().filter(|text| !text.is_empty()) {
-            let node = patterns.insert(text);
-            patterns.nodes[node].stops = true;
-        }
-        for (at, text) in triggers.iter().enumerate() {
-            let node = patterns.insert(text);
-            patterns.nodes[node].own.push(at as u16);
-        }
-        patterns.link();
-        Some(patterns)
-    }
-
-    fn insert(&mut self, text: &[u8]) -> usize {
-        let mut at = 0;
-        for byte in text {
-            let cell = at * self.width + usize::from(self.classes[usize::from(*byte)]);
-            if self.next[cell] == 0 {
-                self.next[cell] = self.nodes.len() as u16;
-                self.nodes.push(Node {
-                    depth: self.nodes[at].depth + 1,
-                    ..Node::default()
-                });
-                self.next.resize(self.next.len() + self.width, 0);
+        let nodes = table.labels().iter().zip(depths).map(|(complete, depth)| {
+            let trigger = |(text, _): &(usize, usize)| triggers[*text];
+            let own = complete.iter().filter(|text| text.1 == depth);
+            Node {
+                depth,
+                stops: complete.iter().any(|text| trigger(text).is_none()),
+                fires: complete.iter().filter_map(trigger).collect(),
+                own: own.filter_map(trigger).count(),
+                leads: false,
             }
-            at = usize::from(self.next[cell]);
-        }
-        at
-    }
-
-    /// Fills failures in.
-    fn link(&mut self) {
-        let mut fail = vec![0usize; self.nodes.len()];
-        let mut order = Vec::new();
-        let mut open: VecDeque<usize> = VecDeque::from([0]);
-        while let Some(node) = open.pop_front() {
-            order.push(node);
-            if node != 0 {
-                let inherited = &self.nodes[fail[node]];
-                let (stops, fires) = (inherited.stops, inherited.fires.clone());
-                let here = &mut self.nodes[node];
-                here.stops |= stops;
-                here.fires = here.own.clone();
-                here.fires.extend(fires);
-            }
-            for class in 0..self.width {
-                let cell = node * self.width + class;
-                let child = usize::from(self.next[cell]);
-                let other = match node {
-                    0 => 0,
-                    _ => self.next[fail[node] * self.width + class],
-                };
-                if child == 0 {
-                    self.next[cell] = other;
-                } else {
-                    fail[child] = usize::from(other);
-                    open.push_back(child);
-                }
-            }
-        }
-        for &node in order.iter().rev() {
-            let leads = (0..self.width).any(|class| {
-                let to = usize::from(self.next[node * self.width + class]);
-                let child = &self.nodes[to];
-                child.depth == self.nodes[node].depth + 1
-                    && !child.stops
-                    && (child.leads || !child.own.is_empty())
+        });
+        let mut nodes: Vec<Node> = nodes.collect();
+        for node in (0..nodes.len()).rev() {
+            nodes[node].leads = table.row(node as u32).iter().any(|to| {
+                let child = &nodes[*to as usize];
+                child.depth == nodes[node].depth + 1 && !child.stops && child.goes_on()
             });
-            self.nodes[node].leads = leads;
         }
+        Some(Patterns {
+            table: Table::new(table.width(), table.into_parts().0, nodes),
+            classes: search.classes,
+            firsts: search.firsts,
+            is_blocked: !empty.is_empty(),
+        })
     }
 
-    fn to(&self, node: u16, byte: u8) -> u16 {
-        self.next[usize::from(node) * self.width + usize::from(self.classes[usize::from(byte)])]
+    fn node(&self, node: u16) -> &Node {
+        &self.table.labels()[usize::from(node)]
     }
 
     /// The node after a byte of free text; `None` if the byte completes what ends it.
     pub(super) fn step(&self, node: u16, byte: u8) -> Option<u16> {
-        let to = self.to(node, byte);
-        (!self.is_blocked && !self.nodes[usize::from(to)].stops).then_some(to)
+        let class = self.classes[usize::from(byte)];
+        let to = self.table.next(node.into(), class.into()) as u16;
+        (!self.is_blocked && !self.node(to).stops).then_some(to)
     }
 
     /// The node after one more byte of a trigger that is being spelt.
     pub(super) fn spell(&self, node: u16, byte: u8) -> Option<u16> {
         let to = self.step(node, byte)?;
-        let (from, at) = (&self.nodes[usize::from(node)], &self.nodes[usize::from(to)]);
-        (at.depth == from.depth + 1 && (at.leads || !at.own.is_empty())).then_some(to)
+        let at = self.node(to);
+        (at.depth == self.node(node).depth + 1 && at.goes_on()).then_some(to)
     }
 
     /// The triggers that are complete at a node of free text.
     pub(super) fn fires(&self, node: u16) -> &[u16] {
-        &self.nodes[usize::from(node)].fires
+        &self.node(node).fires
     }
 
     /// The triggers that are the text of a node as a whole.
     pub(super) fn own(&self, node: u16) -> &[u16] {
-        &self.nodes[usize::from(node)].own
+        let node = self.node(node);
+        &node.fires[..node.own]
     }
 
     /// Whether a longer trigger goes on from a node.
     pub(super) fn leads(&self, node: u16) -> bool {
-        self.nodes[usize::from(node)].leads
+        self.node(node).leads
     }
 
     /// The bytes with which patterns begin, ascending.

@@ -1,13 +1,44 @@
-//! Finite automata over bytes, put together from others.
+//! Finite automata over bytes, put together from others as tables of `fsm-tables`: for example
+//! a regular expression without the texts in which a marker occurs.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::VecDeque;
+use std::hash::Hash;
 
 use fsm_index::{ByteAutomaton, ByteDfa};
+use fsm_tables::{Meter, NONE, Table, explore};
 
 use super::build::{MAX_QUIET_STATES, constraint_error, watch};
 use super::free::{Free, Place};
-use super::parts::{DEAD, Quiet};
 use crate::Error;
+
+/// A finite automaton over bytes, every state alive. It begins in state 0.
+#[derive(Clone, Debug)]
+pub(super) struct Quiet {
+    table: Table<bool>,
+    /// The shortest text to acceptance from each state.
+    completions: Vec<Vec<u8>>,
+}
+
+/// The limit on states.
+struct Limit;
+
+impl Meter for Limit {
+    type Error = Error;
+
+    fn work(&mut self, _: usize) -> Result<(), Error> {
+        Ok(())
+    }
+
+    fn states(&mut self, states: usize) -> Result<(), Error> {
+        match states > MAX_QUIET_STATES {
+            false => Ok(()),
+            true => Err(constraint_error(format!(
+                "a regular expression without the markers has more than \
+                 {MAX_QUIET_STATES} states; simplify it"
+            ))),
+        }
+    }
+}
 
 impl Quiet {
     /// A regular language without the texts in which a marker occurs.
@@ -30,14 +61,9 @@ impl Quiet {
     /// The same without another regular language.
     pub(super) fn minus(&self, without: &ByteDfa) -> Result<Quiet, Error> {
         Quiet::explore(
-            (0, without.start()),
-            |(at, not), byte| {
-                let next = self.next[*at as usize][usize::from(byte)];
-                (next != DEAD).then(|| (next, without.step(*not, byte, &mut ())))
-            },
-            |(at, not)| {
-                self.accepting[*at as usize] && (not.is_dead() || !without.is_accepting(not))
-            },
+            (0u32, without.start()),
+            |(at, not), byte| Some((self.step(*at, byte)?, without.step(*not, byte, &mut ()))),
+            |(at, not)| self.accepts(*at) && (not.is_dead() || !without.is_accepting(not)),
         )
     }
 
@@ -70,89 +96,60 @@ impl Quiet {
     }
 
     /// The automaton of what `step` and `accepts` say, dead states left out.
-    fn explore<S: Clone + Eq + std::hash::Hash>(
+    fn explore<S: Clone + Eq + Hash>(
         start: S,
         step: impl Fn(&S, u8) -> Option<S>,
         accepts: impl Fn(&S) -> bool,
     ) -> Result<Quiet, Error> {
-        let mut ids: HashMap<S, u32> = HashMap::from([(start.clone(), 0)]);
-        let mut states = vec![start];
-        let mut next: Vec<[u32; 256]> = Vec::new();
-        let mut at = 0;
-        while at < states.len() {
-            let mut row = [DEAD; 256];
-            for byte in 0..=255u8 {
-                let Some(to) = step(&states[at], byte) else {
-                    continue;
-                };
-                let fresh = ids.len() as u32;
-                let id = *ids.entry(to.clone()).or_insert(fresh);
-                if id == fresh {
-                    states.push(to);
-                    if states.len() > MAX_QUIET_STATES {
-                        return Err(constraint_error(format!(
-                            "a regular expression without the markers has more than \
-                             {MAX_QUIET_STATES} states; simplify it"
-                        )));
-                    }
-                }
-                row[usize::from(byte)] = id;
-            }
-            next.push(row);
-            at += 1;
+        let step = |at: &S, byte: usize| step(at, byte as u8);
+        let table = explore(256, start, step, accepts, &mut Limit)?.trimmed();
+        if table.states() == 0 {
+            return Err(constraint_error(
+                "a regular expression matches no text without the markers",
+            ));
         }
-        let accepting: Vec<bool> = states.iter().map(accepts).collect();
-        let completions = complete(&mut next, &accepting)?;
         Ok(Quiet {
-            next,
-            accepting,
-            completions,
+            completions: completions(&table),
+            table,
         })
+    }
+
+    /// The state after a byte; `None` where it may not come.
+    pub(super) fn step(&self, state: u32, byte: u8) -> Option<u32> {
+        let next = self.table.next(state, byte.into());
+        (next != NONE).then_some(next)
+    }
+
+    /// Returns true if the text may end in a state.
+    pub(super) fn accepts(&self, state: u32) -> bool {
+        self.table.labels()[state as usize]
+    }
+
+    /// The shortest text to acceptance from each state.
+    pub(super) fn completions(&self) -> &[Vec<u8>] {
+        &self.completions
     }
 }
 
-/// The shortest texts to acceptance; rows lose the bytes that do not lead there.
-fn complete(next: &mut [[u32; 256]], accepting: &[bool]) -> Result<Vec<Vec<u8>>, Error> {
-    let mut incoming: Vec<Vec<(u32, u8)>> = vec![Vec::new(); next.len()];
-    for (from, row) in next.iter().enumerate() {
-        for (byte, &to) in row.iter().enumerate() {
-            if to != DEAD {
-                incoming[to as usize].push((from as u32, byte as u8));
-            }
+fn completions(table: &Table<bool>) -> Vec<Vec<u8>> {
+    let mut incoming: Vec<Vec<(u32, u8)>> = vec![Vec::new(); table.states()];
+    for (from, row) in (0..).zip(table.rows()) {
+        for (byte, to) in (0..=255).zip(row).filter(|(_, to)| **to != NONE) {
+            incoming[*to as usize].push((from, byte));
         }
     }
-    let mut way: Vec<Option<(u32, u8)>> = vec![None; next.len()];
-    let mut alive: Vec<bool> = accepting.to_vec();
-    let mut open: VecDeque<u32> = (0..next.len() as u32)
-        .filter(|at| accepting[*at as usize])
-        .collect();
+    let accepting = table.labels().iter().map(|accepts| accepts.then(Vec::new));
+    let mut texts: Vec<Option<Vec<u8>>> = accepting.collect();
+    let ends = (0..texts.len()).filter(|at| texts[*at].is_some());
+    let mut open: VecDeque<usize> = ends.collect();
     while let Some(to) = open.pop_front() {
-        for &(from, byte) in &incoming[to as usize] {
-            if !std::mem::replace(&mut alive[from as usize], true) {
-                way[from as usize] = Some((to, byte));
-                open.push_back(from);
+        for &(from, byte) in &incoming[to] {
+            if texts[from as usize].is_none() {
+                let rest = texts[to].iter().flatten().copied();
+                texts[from as usize] = Some(std::iter::once(byte).chain(rest).collect());
+                open.push_back(from as usize);
             }
         }
     }
-    if alive.first() != Some(&true) {
-        return Err(constraint_error(
-            "a regular expression matches no text without the markers",
-        ));
-    }
-    for row in next.iter_mut() {
-        for cell in row.iter_mut() {
-            if *cell != DEAD && !alive[*cell as usize] {
-                *cell = DEAD;
-            }
-        }
-    }
-    let completion = |mut at: u32| {
-        let mut text = Vec::new();
-        while let Some((to, byte)) = way[at as usize] {
-            text.push(byte);
-            at = to;
-        }
-        text
-    };
-    Ok((0..next.len() as u32).map(completion).collect())
+    texts.into_iter().map(Option::unwrap_or_default).collect()
 }

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::build::{self, Node, dfa};
 use super::loose::{Loose, Notation};
 use super::orders::Orders;
-use super::parts::Quiet;
+use super::quiet::Quiet;
 use super::shapes::Shape;
 use super::whole::Whole;
 use super::{Content, Count, Reasoning, TagAutomaton, compile_schema, escape, reasoning_node};

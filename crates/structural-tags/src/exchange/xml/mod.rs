@@ -20,7 +20,7 @@ use super::lower::{Lowering, nothing, run};
 use super::{at, refused, regex, schema};
 use crate::Error;
 use crate::build::{Node, dfa};
-use crate::parts::Quiet;
+use crate::quiet::Quiet;
 use crate::whole::Whole;
 
 /// The arguments that a schema admits, in one of the XML styles.
