@@ -33,6 +33,10 @@ const ALONE: &[(&str, &[&str])] = &[
     ("json-tree", &["fsm-index", "regex-syntax", "python-compat"]),
     ("python-compat", &["minijinja", "fsm-index", "regex-syntax"]),
     (
+        "regex-dialects",
+        &["serde_json", "fsm-index", "schema-regex"],
+    ),
+    (
         "response-parser",
         &["minijinja", "fsm-index", "schema-regex"],
     ),

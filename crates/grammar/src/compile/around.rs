@@ -13,9 +13,10 @@ use foldhash::fast::FixedState;
 use fsm_tables::{
     Alphabet, Builder, Look, MATCH, Meter, NONE, NfaId, Ranges, Rest, Shape, State, Symbols, Syntax,
 };
+use regex_dialects::look_of;
 use regex_syntax::hir::{self, Class, Hir, HirKind};
 
-use crate::compile::patterns::{self, LOOKS, MAX_NEST};
+use crate::compile::patterns::{self, MAX_NEST};
 use crate::compile::regular::Re;
 use crate::compile::table::{Bytes, End, Table, TableLimits};
 use crate::{Error, ErrorKind};
@@ -65,17 +66,15 @@ fn parsed(pattern: &str) -> Result<Hir, Error> {
 }
 
 /// The look that a group stands for.
-fn look_of(group: &hir::Capture) -> Option<Look> {
-    let name = group.name.as_deref()?;
-    let known = LOOKS.iter().find(|look| name.starts_with(look.2));
-    known.map(|known| known.0)
+fn look(group: &hir::Capture) -> Option<Look> {
+    group.name.as_deref().and_then(look_of)
 }
 
 /// Says whether an expression has no looks, and no lazy quantifiers that count.
 fn is_plain(hir: &Hir, edges: Edges) -> bool {
     match hir.kind() {
         HirKind::Look(look) => matches!(look, hir::Look::Start | hir::Look::End),
-        HirKind::Capture(group) => look_of(group).is_none() && is_plain(&group.sub, edges),
+        HirKind::Capture(group) => look(group).is_none() && is_plain(&group.sub, edges),
         HirKind::Repetition(of) => (of.greedy || !edges.prefer()) && is_plain(&of.sub, edges),
         HirKind::Concat(all) | HirKind::Alternation(all) => {
             all.iter().all(|hir| is_plain(hir, edges))
@@ -251,7 +250,7 @@ impl Reader {
             }
             HirKind::Class(class) => self.class(class, reads),
             HirKind::Look(look) => self.anchor(*look)?,
-            HirKind::Capture(group) => match look_of(group) {
+            HirKind::Capture(group) => match look(group) {
                 Some(look) => {
                     let of = self.expression(&group.sub, Reads::Around)?;
                     looking(look, of)

@@ -1,6 +1,6 @@
 //! Regular expressions of grammars, as `regex-syntax` reads them.
 
-use fsm_tables::Look;
+use regex_dialects::{Classes, native, reason};
 use regex_syntax::ast::{
     self, Ast, ClassBracketed, ClassSet, ClassSetItem, ClassSetUnion, Literal, LiteralKind, Span,
 };
@@ -20,34 +20,18 @@ pub(crate) enum Reading {
     Ascii,
 }
 
-/// The looks as groups of `regex-syntax` that have their names: no group of a grammar is named
-/// so, since Python's names have no dot. A number tells those of one pattern apart.
-pub(crate) const LOOKS: [(Look, &str, &str); 4] = [
-    (Look::Behind, "<=", "look.b"),
-    (Look::NotBehind, "<!", "look.x"),
-    (Look::Ahead, "=", "look.a"),
-    (Look::NotAhead, "!", "look.n"),
-];
-
 /// A pattern for whole matches, in a group with its flags. Looks become the groups of
-/// [`LOOKS`].
+/// `regex-dialects`.
 ///
 /// # Errors
 ///
 /// It is not well formed, or has what no automaton does; the error names it.
 pub(crate) fn translate(pattern: &str, flags: &str, reading: Reading) -> Result<String, Error> {
-    let mut out = String::with_capacity(pattern.len() + 8);
     // XGrammar folds the case of ASCII letters alone, which no flag says.
     let folds = reading == Reading::Ascii && (flags.contains('i') || pattern.starts_with("(?i)"));
     let pattern = match folds {
         true => pattern.strip_prefix("(?i)").unwrap_or(pattern),
         false => pattern,
-    };
-    let unsupported = |what: &str| {
-        Err(Error::new(
-            ErrorKind::Unsupported,
-            format!("the regular expression /{pattern}/ has {what}"),
-        ))
     };
     // The whole text is meant anyway.
     let mut inner = pattern.strip_prefix('^').unwrap_or(pattern);
@@ -56,159 +40,14 @@ pub(crate) fn translate(pattern: &str, flags: &str, reading: Reading) -> Result<
     {
         inner = before;
     }
-    let mut chars = inner.char_indices().peekable();
-    let (mut in_class, mut class_begins) = (0usize, false);
-    let mut is_quantified = false;
-    let mut looks = 0usize;
-    while let Some((at, c)) = chars.next() {
-        let was_quantified = std::mem::replace(&mut is_quantified, false);
-        let begins = std::mem::replace(&mut class_begins, false);
-        match c {
-            '\\' => match chars.next() {
-                None => out.push('\\'),
-                Some((_, '/')) => out.push('/'),
-                Some((_, 'b' | 'B')) if in_class == 0 && reading == Reading::Ascii => {
-                    return unsupported("a word boundary, which this dialect does not have");
-                }
-                Some((_, d @ ('b' | 'B'))) if in_class == 0 => {
-                    out.push('\\');
-                    out.push(d);
-                }
-                Some((_, 'b')) => out.push_str(r"\x08"),
-                Some((_, d)) if d.is_ascii_digit() && d != '0' && in_class == 0 => {
-                    return unsupported("a back-reference, which is not supported");
-                }
-                Some((_, '0')) => out.push_str(r"\x00"),
-                Some((_, d @ ('d' | 'D' | 'w' | 'W' | 's' | 'S'))) if reading == Reading::Ascii => {
-                    out.push_str(match d {
-                        'd' => "[0-9]",
-                        'D' => "[^0-9]",
-                        'w' => "[0-9A-Za-z_]",
-                        'W' => "[^0-9A-Za-z_]",
-                        's' => r"[ \t\n\r\f\v\xA0]",
-                        _ => r"[^ \t\n\r\f\v\xA0]",
-                    });
-                }
-                Some((
-                    _,
-                    d @ ('"' | '\'' | '`' | ',' | ':' | ';' | '=' | '<' | '>' | '@' | '!' | '%'
-                    | '_' | ' '),
-                )) => {
-                    if d == ' ' {
-                        out.push_str(r"\x20");
-                    } else {
-                        out.push(d);
-                    }
-                }
-                // A control character by its letter.
-                Some((_, 'c')) => {
-                    let letter = chars.next().map_or('@', |c| c.1);
-                    out.push_str(&format!(
-                        r"\x{:02X}",
-                        u32::from(letter.to_ascii_uppercase()) & 31
-                    ));
-                }
-                Some((_, 'p' | 'P')) if reading == Reading::Ascii => {
-                    return unsupported("a Unicode class `\\p`, which this dialect does not have");
-                }
-                Some((_, d)) => {
-                    out.push('\\');
-                    out.push(d);
-                }
-            },
-            '[' if in_class == 0 => {
-                in_class = 1;
-                class_begins = true;
-                out.push('[');
-                if chars.peek().is_some_and(|c| c.1 == '^') {
-                    chars.next();
-                    out.push('^');
-                }
-            }
-            // Inside of a class these mean themselves in the other dialects.
-            '[' => out.push_str(r"\["),
-            '&' | '~' if in_class > 0 => {
-                out.push('\\');
-                out.push(c);
-            }
-            ']' if in_class > 0 && begins => out.push_str(r"\]"),
-            ']' if in_class > 0 => {
-                in_class = 0;
-                out.push(']');
-            }
-            '-' if in_class > 0 && chars.peek().is_some_and(|c| c.1 == '-') => out.push_str(r"\-"),
-            _ if in_class > 0 => out.push(c),
-            '(' if inner[at..].starts_with("(?") => {
-                let rest = &inner[at + 2..];
-                if let Some((_, sign, name)) = LOOKS.iter().find(|look| rest.starts_with(look.1)) {
-                    if reading == Reading::Ascii {
-                        return unsupported("a look-around, which this dialect does not have");
-                    }
-                    out.push_str(&format!("(?P<{name}{looks}>"));
-                    looks += 1;
-                    chars.nth(sign.len());
-                    continue;
-                }
-                if rest.starts_with("P=") || rest.starts_with('(') {
-                    return unsupported("a back-reference, which is not supported");
-                }
-                out.push_str("(?");
-                chars.next();
-                // A name, or flags, up to their end.
-                while let Some((_, c)) = chars.next_if(|c| !":>)".contains(c.1)) {
-                    out.push(c);
-                }
-            }
-            '?' if was_quantified => {
-                if reading != Reading::Ascii {
-                    out.push(c);
-                }
-            }
-            '*' | '+' | '?' => {
-                is_quantified = true;
-                out.push(c);
-            }
-            '{' => {
-                // A counted repetition, or a brace that means itself.
-                let rest = &inner[at + 1..];
-                let end = rest.find('}').unwrap_or(rest.len());
-                let counts = &rest[..end];
-                let is_count = end < rest.len()
-                    && counts.starts_with(|c: char| c.is_ascii_digit() || c == ',')
-                    && counts.len() > usize::from(counts.starts_with(','))
-                    && counts.chars().all(|c| c.is_ascii_digit() || c == ',');
-                let is_named = out.ends_with(r"\p")
-                    || out.ends_with(r"\P")
-                    || out.ends_with(r"\u")
-                    || out.ends_with(r"\x")
-                    || out.ends_with(r"\U");
-                if is_count && !is_named {
-                    out.push('{');
-                    if counts.starts_with(',') {
-                        out.push('0');
-                    }
-                    out.push_str(counts);
-                    out.push('}');
-                    for _ in 0..=counts.chars().count() {
-                        chars.next();
-                    }
-                    is_quantified = true;
-                } else if is_named {
-                    out.push('{');
-                    for (_, c) in chars.by_ref() {
-                        out.push(c);
-                        if c == '}' {
-                            break;
-                        }
-                    }
-                } else {
-                    out.push_str(r"\{");
-                }
-            }
-            '}' => out.push_str(r"\}"),
-            _ => out.push(c),
-        }
-    }
+    let classes = match reading {
+        Reading::Ascii => Classes::Ascii,
+        Reading::Greedy | Reading::Splits => Classes::Unicode,
+    };
+    let mut out = native(inner, classes).map_err(|error| {
+        let message = format!("the regular expression /{pattern}/ has {}", error.reason);
+        Error::new(ErrorKind::Unsupported, message)
+    })?;
     let flags = if folds {
         flags.replace('i', "")
     } else {
@@ -234,17 +73,13 @@ pub(crate) fn translate(pattern: &str, flags: &str, reading: Reading) -> Result<
     match parsed {
         Ok(_) if folds => Ok(folded(&pattern)),
         Ok(_) => Ok(pattern),
-        Err(error) => {
-            let what = match error {
-                regex_syntax::Error::Parse(error) => error.kind().to_string(),
-                regex_syntax::Error::Translate(error) => error.kind().to_string(),
-                _ => "malformed".to_owned(),
-            };
-            Err(Error::new(
-                ErrorKind::Syntax,
-                format!("the regular expression /{inner}/ is wrong: {what}"),
-            ))
-        }
+        Err(error) => Err(Error::new(
+            ErrorKind::Syntax,
+            format!(
+                "the regular expression /{inner}/ is wrong: {}",
+                reason(&error)
+            ),
+        )),
     }
 }
 

@@ -4,7 +4,7 @@ use fsm_index::{ByteAutomaton, TokenId, TokenKind, Vocabulary};
 use grammar::{Grammar, GrammarAutomaton};
 
 use super::format::{End, Few, Format, Mark, TagFormat, TokenName, TokenRef};
-use super::{TagLimits, at, malformed, refused, regex, schema, xml};
+use super::{TagLimits, at, malformed, refused, rewritten, schema, xml};
 use crate::Error;
 use crate::build::{Node, RunNode, build_with_rules, dfa, special_names};
 use crate::machine::TagAutomaton;
@@ -92,7 +92,7 @@ impl Lowering<'_> {
                 _ => xml::node(json, self)?,
             },
             Format::Regex { pattern, at: place } => {
-                let translated = regex::translate(pattern)
+                let translated = rewritten(pattern)
                     .map_err(|what| malformed(place, format!("the regex {pattern:?}: {what}")))?;
                 Node::Dfa(dfa(&translated).map_err(|error| at(place, error))?)
             }

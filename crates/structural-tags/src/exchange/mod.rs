@@ -7,17 +7,17 @@
 mod format;
 mod lower;
 mod presets;
-mod regex;
 mod schema;
 mod xml;
 
 use fsm_index::Vocabulary;
+use json_tree::depth;
+use regex_dialects::Dialect;
 use serde_json::Value;
 
 use self::format::Format;
 use crate::machine::TagAutomaton;
 use crate::{Error, ErrorKind};
-use json_tree::depth;
 
 pub use self::presets::Preset;
 
@@ -202,6 +202,13 @@ fn malformed(at: &str, what: impl std::fmt::Display) -> Error {
         ErrorKind::Constraint,
         format!("the structural tag at {at:?}: {what}"),
     )
+}
+
+/// A regular expression of a tag in the syntax of this project's automata, or why there is
+/// none.
+fn rewritten(pattern: &str) -> Result<String, String> {
+    let rewritten = Dialect::TAGS.rewritten(pattern);
+    rewritten.map_err(|error| format!("{} (byte {})", error.reason, error.offset))
 }
 
 /// The tag says what cannot be enforced.

@@ -6,7 +6,7 @@ use schema_regex::{AdditionalMembers, Escapes, Options, PropertyOrder, Whitespac
 use serde_json::{Value, json};
 
 use super::format::JsonFormat;
-use super::{TagLimits, at, refused, regex};
+use super::{TagLimits, at, refused};
 use crate::Error;
 
 /// The most white space at one place, in characters, where a tag does not say: a line break and
@@ -63,7 +63,7 @@ const ANY: &str = "urn:tokenmold:any";
 /// The schema of values in whose strings and names some strings do not occur. Strings with a
 /// pattern or a format may have them.
 pub(super) fn without(schema: &Value, excludes: &[String], at: &str) -> Result<Value, Error> {
-    let texts: Vec<String> = excludes.iter().map(|text| regex::escaped(text)).collect();
+    let texts: Vec<String> = excludes.iter().map(|text| crate::escape(text)).collect();
     let with = json!({"type": "string", "pattern": texts.join("|")});
     let without = Without {
         not: json!({"not": with}),

@@ -3,9 +3,10 @@
 
 use std::sync::Arc;
 
-use regex_syntax::hir::{Capture, Class, Hir, HirKind, Look};
+use regex_dialects::look_of;
+use regex_syntax::hir::{Class, Hir, HirKind, Look};
 
-use super::{PatternError, rewriter};
+use super::PatternError;
 use crate::language::re::Re;
 
 /// A part of a search: what it matches, and whether it is tied to the ends of
@@ -221,11 +222,6 @@ pub(super) fn looking_around(hir: &Hir) -> Result<Re, PatternError> {
     Ok(Re::alt(branches?))
 }
 
-/// The look-around that a group is.
-pub(super) fn look_of(capture: &Capture) -> Option<fsm_tables::Look> {
-    rewriter::look_of(capture.name.as_deref()?)
-}
-
 fn convert(hir: &Hir, depth: usize) -> Result<Re, PatternError> {
     Reader::default().read(hir, depth)
 }
@@ -276,7 +272,7 @@ impl Reader {
             HirKind::Repetition(rep) => self.read(&rep.sub, depth + 1)?.repeat(rep.min, rep.max),
             HirKind::Capture(capture) => {
                 let of = self.read(&capture.sub, depth + 1)?;
-                match look_of(capture) {
+                match capture.name.as_deref().and_then(look_of) {
                     Some(look) => self.look(look, of),
                     None => of,
                 }

@@ -13,32 +13,17 @@
 mod anchors;
 #[cfg(all(test, feature = "automaton"))]
 mod oracle;
-mod properties;
-mod rewriter;
 #[cfg(test)]
 mod tests;
 
+use regex_dialects::{Dialect, look_of, reason};
 use regex_syntax::ParserBuilder;
 use regex_syntax::hir::{Hir, HirKind, Look};
 
 use crate::language::re::Re;
 use anchors::anchored_parts;
 
-/// Why a pattern cannot be used, with the byte offset in the pattern.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct PatternError {
-    pub(crate) offset: usize,
-    pub(crate) reason: String,
-}
-
-impl PatternError {
-    fn new(offset: usize, reason: impl Into<String>) -> Self {
-        PatternError {
-            offset,
-            reason: reason.into(),
-        }
-    }
-}
+pub(crate) use regex_dialects::Error as PatternError;
 
 /// A pattern: all of these conditions hold for the whole string.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -115,9 +100,9 @@ fn leading_looks(hir: &Hir) -> (Vec<(&Hir, bool)>, Vec<Hir>) {
     for part in &parts[1..] {
         match part.kind() {
             HirKind::Look(Look::Start) => {}
-            HirKind::Capture(capture) => match anchors::look_of(capture) {
-                Some(fsm_tables::Look::Ahead) => looks.push((&*capture.sub, true)),
-                Some(fsm_tables::Look::NotAhead) => looks.push((&*capture.sub, false)),
+            HirKind::Capture(group) => match group.name.as_deref().and_then(look_of) {
+                Some(fsm_tables::Look::Ahead) => looks.push((&*group.sub, true)),
+                Some(fsm_tables::Look::NotAhead) => looks.push((&*group.sub, false)),
                 _ => break,
             },
             _ => break,
@@ -137,12 +122,12 @@ pub(crate) fn whole(source: &str) -> Result<Re, PatternError> {
 
 /// A pattern as `regex-syntax` reads it, in its own dialect.
 fn parsed(source: &str) -> Result<Hir, PatternError> {
-    let rewritten = rewriter::rewritten(source)?;
+    let rewritten = Dialect::SCHEMA.rewritten(source)?;
     let mut parser = ParserBuilder::new().nest_limit(120).build();
     parser.parse(&rewritten).map_err(|e| {
         PatternError::new(
             0,
-            format!("the pattern is not a regular expression: {}", reason_of(&e)),
+            format!("the pattern is not a regular expression: {}", reason(&e)),
         )
     })
 }
@@ -193,12 +178,4 @@ fn absorb(re: Re) -> Re {
         return any;
     }
     Re::concat(parts)
-}
-
-fn reason_of(error: &regex_syntax::Error) -> String {
-    match error {
-        regex_syntax::Error::Parse(e) => e.kind().to_string(),
-        regex_syntax::Error::Translate(e) => e.kind().to_string(),
-        _ => "it cannot be read".to_owned(),
-    }
 }

@@ -17,7 +17,7 @@ use serde_json::{Map, Value, json};
 use self::said::{type_of, unknown};
 use super::format::{JsonFormat, Style};
 use super::lower::{Lowering, nothing, run};
-use super::{at, refused, regex, schema};
+use super::{at, refused, rewritten, schema};
 use crate::Error;
 use crate::build::{Node, dfa};
 use crate::quiet::Quiet;
@@ -400,7 +400,7 @@ impl Xml<'_, '_> {
         let mut free = Vec::new();
         for pattern in &object.patterns {
             let place = format!("{pointer}/patternProperties/{}", escape(pattern));
-            let name = regex::translate(pattern).map_err(|what| self.refused(&place, what))?;
+            let name = rewritten(pattern).map_err(|what| self.refused(&place, what))?;
             free.extend(self.entry_of(&name, &known, Some(&place))?);
             // A name with two patterns would have to obey both.
             let met = dfa(&format!("(?:{})", known.join("|")));

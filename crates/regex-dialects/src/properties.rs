@@ -4,7 +4,7 @@
 //! `\p{Greek}`, `\p{lu}` and `\p{IsGreek}`, which other dialects know, are errors.
 
 /// Says whether ECMA-262 has what stands between the braces of `\p{..}`.
-pub(super) fn is_known(text: &str) -> bool {
+pub(crate) fn is_known(text: &str) -> bool {
     let is_in = |list: &str, name: &str| list.split(' ').any(|known| known == name);
     match text.split_once('=') {
         None => is_in(CATEGORIES, text) || is_in(BINARY, text),

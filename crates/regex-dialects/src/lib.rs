@@ -1,0 +1,45 @@
+#![doc = include_str!("../README.md")]
+
+mod ecma;
+mod looks;
+mod native;
+mod properties;
+mod scanner;
+
+pub use ecma::{Answer, Dialect};
+pub use looks::look_of;
+pub use native::{Classes, native};
+
+/// The reason why a pattern cannot be used, with the byte offset in the pattern.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Error {
+    /// The place in the pattern, in bytes.
+    pub offset: usize,
+    /// The reason, as words of a sentence.
+    pub reason: String,
+}
+
+impl Error {
+    /// An error at a place.
+    pub fn new(offset: usize, reason: impl Into<String>) -> Error {
+        Error {
+            offset,
+            reason: reason.into(),
+        }
+    }
+}
+
+/// What `regex-syntax` says of a pattern that it does not read.
+///
+/// ```
+/// let error = regex_syntax::parse("(a").unwrap_err();
+/// assert_eq!(regex_dialects::reason(&error), "unclosed group");
+/// ```
+#[must_use]
+pub fn reason(error: &regex_syntax::Error) -> String {
+    match error {
+        regex_syntax::Error::Parse(error) => error.kind().to_string(),
+        regex_syntax::Error::Translate(error) => error.kind().to_string(),
+        _ => "it cannot be read".to_owned(),
+    }
+}
