@@ -51,9 +51,9 @@ pub use error::{Error, ErrorKind};
 pub use generate::answers::Model;
 #[cfg(feature = "models")]
 pub use gpu::masking;
+#[cfg(feature = "tools")]
+use json_tree::depth;
 #[cfg(feature = "embedded")]
 pub use model::embedded;
 #[cfg(feature = "hub")]
 pub use model::hub;
-#[cfg(feature = "tools")]
-use json_tree::depth;

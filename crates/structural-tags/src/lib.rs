@@ -151,7 +151,7 @@ pub struct Content(Bound);
 #[derive(Clone, Debug)]
 enum Bound {
     Json(SchemaAutomaton),
-    Dfa(ByteDfa),
+    Dfa(Box<ByteDfa>),
     Text(Option<u32>),
 }
 
@@ -195,7 +195,7 @@ impl Content {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn regex(pattern: &str) -> Result<Content, Error> {
-        dfa(pattern).map(|dfa| Content(Bound::Dfa(dfa)))
+        dfa(pattern).map(|dfa| Content(Bound::Dfa(Box::new(dfa))))
     }
 
     /// One of these texts.
@@ -268,7 +268,7 @@ impl From<SchemaAutomaton> for Content {
 
 impl From<ByteDfa> for Content {
     fn from(dfa: ByteDfa) -> Content {
-        Content(Bound::Dfa(dfa))
+        Content(Bound::Dfa(Box::new(dfa)))
     }
 }
 

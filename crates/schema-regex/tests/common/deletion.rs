@@ -76,7 +76,7 @@ impl<'v> Subject<'v> {
         let removed = without
             .pointer_mut(place)
             .and_then(Value::as_object_mut)
-            .and_then(|map| map.shift_remove(&name));
+            .and_then(|map| map.shift_remove(&*name));
         removed.ok_or("not in the document")?;
         let changed = parse(&without).map_err(|e| format!("without: {:?}", e.kind()))?;
         let other = match SchemaAutomaton::compile(changed.clone(), &options()) {
