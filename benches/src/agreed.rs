@@ -268,12 +268,12 @@ fn whole(engine: &dyn Engine, task: &Task, words: usize, limit: Duration) -> Who
     Whole::Texts(texts)
 }
 
-/// Whether a mask allows a token, and `advance` takes it.
+/// Tells whether a mask allows a token, and `advance` takes it.
 fn step(session: &mut dyn Session, token: u32, mask: &mut MaskBuffer) -> bool {
     session.mask(mask).is_ok() && allows(mask.words(), token) && session.advance(token).is_ok()
 }
 
-/// Whether a mask allows a token.
+/// Tells whether a mask allows a token.
 pub fn allows(mask: &[u32], token: u32) -> bool {
     let word = mask.get(token as usize / 32).copied().unwrap_or(0);
     word >> (token % 32) & 1 == 1

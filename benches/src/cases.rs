@@ -27,7 +27,7 @@ pub struct Case {
 /// A text, and whether the schema accepts it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Test {
-    /// Whether the text is valid.
+    /// True if the text is valid.
     pub valid: bool,
     /// The text.
     pub text: String,

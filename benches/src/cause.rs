@@ -53,7 +53,7 @@ pub fn keywords(schema: &Value) -> BTreeMap<String, usize> {
     counts
 }
 
-/// Whether a name is no keyword that might be to blame.
+/// Tells whether a name is no keyword that might be to blame.
 fn aside(name: &str) -> bool {
     let known = KEYWORDS.iter().any(|keyword| keyword.name == name);
     !known || FRAME.contains(&name) || PROSE.contains(&name)
@@ -124,7 +124,7 @@ const TELLING: [&str; 10] = [
     "additionalProperties",
 ];
 
-/// Whether some schema on the way to a pointer, or at it, wants items to differ.
+/// Tells whether some schema on the way to a pointer, or at it, wants items to differ.
 fn is_in_unique(schema: &Value, pointer: &str) -> bool {
     let ends = pointer.match_indices('/').map(|(at, _)| at);
     let mut above = ends.chain([pointer.len()]).map(|end| &pointer[..end]);

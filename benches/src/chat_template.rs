@@ -48,7 +48,7 @@ pub fn chat_template(
     Ok((tally, families))
 }
 
-/// Whether a family of cases is of templates that models are published with.
+/// Tells whether a family of cases is of templates that models are published with.
 pub fn is_of_a_model(family: &str) -> bool {
     !["own", "x", "multi", "seed"].contains(&family)
 }

@@ -22,7 +22,7 @@ pub struct Case {
     pub grammar: String,
     /// Its texts.
     pub texts: Vec<Text>,
-    /// Whether the dialect's own reader refuses the grammar.
+    /// True if the dialect's own reader refuses the grammar.
     pub is_error: bool,
 }
 
@@ -31,9 +31,9 @@ pub struct Case {
 pub struct Text {
     /// The text.
     pub text: String,
-    /// Whether the grammar takes it.
+    /// True if the grammar takes it.
     pub accept: bool,
-    /// Whether those that were asked disagree.
+    /// True if those that were asked disagree.
     pub disputed: bool,
     /// Who says so.
     pub by: String,
@@ -134,7 +134,7 @@ pub fn run(cases: &[Case], mut show: impl FnMut(String)) -> (Tally, Texts) {
     (tally, texts)
 }
 
-/// Whether all texts of a case are answered as expected, disputed ones aside.
+/// Tells whether all texts of a case are answered as expected, disputed ones aside.
 fn answers(
     case: &Case,
     automaton: &GrammarAutomaton,

@@ -52,7 +52,7 @@ impl Tokens {
         })
     }
 
-    /// Whether the token ends a text.
+    /// Tells whether the token ends a text.
     pub fn is_end(&self, token: u32) -> bool {
         self.vocabulary.ends().contains(&TokenId::new(token))
     }

@@ -41,11 +41,11 @@ impl Use {
 /// A case.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct CaseMemory {
-    /// Whether the schema was refused.
+    /// True if the schema was refused.
     pub refused: bool,
     /// For each text that was led to its end or to where it is refused, whether it was taken.
     pub accepted: Vec<bool>,
-    /// Whether the time was over before the last text was.
+    /// True if the time was over before the last text was.
     pub late: bool,
     /// Compiling, in microseconds.
     pub compile_us: f64,
@@ -148,7 +148,7 @@ pub struct Soak {
     pub made: Use,
     /// The cases by their names, in their order, once for each round.
     pub cases: Vec<(String, CaseMemory)>,
-    /// How many cases a round has.
+    /// The number of cases that a round has.
     pub round: usize,
     /// Valid texts that were not accepted.
     pub valid_rejected: usize,
@@ -201,7 +201,7 @@ impl Soak {
         slope(&points)
     }
 
-    /// Whether the case at a place was taken, and decoded in its time.
+    /// Tells whether the case at a place was taken, and decoded in its time.
     pub fn took(&self, at: usize) -> bool {
         let case = self.cases.get(at);
         case.is_some_and(|(_, case)| !case.refused && !case.late)

@@ -16,7 +16,7 @@ pub struct Report {
     pub vocabulary: usize,
     /// The file of cases.
     pub file: String,
-    /// How many cases it has.
+    /// The number of cases that it has.
     pub cases_in_file: usize,
     /// Chooses the cases of a sample, and the positions that are checked.
     pub seed: u64,

@@ -62,7 +62,7 @@ pub fn task(case: &Case) -> Task {
     }
 }
 
-/// Whether `format` is to be taken for an assertion: only in the suite's files about that.
+/// Tells whether `format` is to be taken for an assertion: only in the suite's files about that.
 pub fn asserts_formats(case: &Case) -> bool {
     case.id.contains("optional/format")
 }

@@ -165,7 +165,7 @@ fn calls(calls: &Value) -> Vec<Value> {
     calls.as_array().into_iter().flatten().map(call).collect()
 }
 
-/// Whether two values are the same, numbers by what they are worth: 3 is 3.0, and no text.
+/// Tells whether two values are the same, numbers by what they are worth: 3 is 3.0, and no text.
 pub(crate) fn same(a: &Value, b: &Value) -> bool {
     match (a, b) {
         (Value::Number(a), Value::Number(b)) => a == b || a.as_f64() == b.as_f64(),

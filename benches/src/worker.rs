@@ -80,7 +80,7 @@ pub struct Extra {
     pub cold: Times,
     /// Each text under a schema that knows it.
     pub warm: Times,
-    /// Whether each text was walked in both, with the verdict of the shared pass.
+    /// True if each text was walked in both, with the verdict of the shared pass.
     pub complete: bool,
 }
 

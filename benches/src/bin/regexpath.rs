@@ -326,7 +326,7 @@ fn regex_of(name: &str, schema: &Value) -> Result<String, String> {
     }
 }
 
-/// Whether a text may come and end, taken byte by byte.
+/// Tells whether a text may come and end, taken byte by byte.
 fn accepts(built: &dyn Built, tokens: &Tokens, bytes: &[Option<u32>], text: &str) -> bool {
     let mut at = built.text();
     let taken = |b: u8| bytes[usize::from(b)].is_some_and(|t| at.advance(t));

@@ -88,7 +88,7 @@ pub trait Session {
     /// The token may not come here, or the engine gives up.
     fn advance(&mut self, token: u32) -> Result<(), String>;
 
-    /// Whether the text may end here.
+    /// Tells whether the text may end here.
     fn is_accepting(&mut self) -> bool;
 
     /// The mask again, by trying every token on its own; `None` if the engine has no such
@@ -128,7 +128,7 @@ pub struct Setup {
     pub property_order: PropertyOrder,
     /// For our own engine.
     pub additional_members: AdditionalMembers,
-    /// Whether our own engine takes `format` for an assertion; peers have their own mind.
+    /// True if our own engine takes `format` for an assertion; peers have their own mind.
     pub assert_formats: bool,
     /// The file of the official suite that is asked, for our own engine: `1.0` is then an
     /// integer, the file's name says the draft, references lead into the folder `remotes`

@@ -169,7 +169,7 @@ impl Session for Text<'_> {
         Ok(())
     }
 
-    /// Whether the value may end here: whether the tag's end may follow.
+    /// Tells whether the value may end here: whether the tag's end may follow.
     fn is_accepting(&mut self) -> bool {
         let taken = self.guide.validate(&self.compiled.end);
         taken == self.compiled.end.len()

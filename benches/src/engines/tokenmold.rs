@@ -21,7 +21,7 @@ pub struct Tokenmold {
     vocabulary: Vocabulary,
     options: Options,
     reading: ParseOptions,
-    /// Whether a schema that nothing satisfies is no error.
+    /// True if a schema that nothing satisfies is no error.
     takes_empty: bool,
 }
 

@@ -82,7 +82,7 @@ pub struct Response {
     pub tools: Option<Vec<Value>>,
     /// How many calls come: `any`, `required`, `one`, `at_most_one` or `none`.
     pub calls: Option<String>,
-    /// Whether reasoning comes: `absent`, `optional` or `required`.
+    /// True if reasoning comes: `absent`, `optional` or `required`.
     pub reasoning: Option<String>,
     /// The JSON text of the schema of an answer without calls.
     pub answer: Option<String>,

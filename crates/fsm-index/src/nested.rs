@@ -24,11 +24,11 @@ use crate::{
 
 /// An automaton that can be read inside of another one. See [`Nested`].
 pub trait Leaf: ByteAutomaton {
-    /// Whether a walk numbers its cursors one after another from 1 on. If so, a table by cursor
-    /// is small, and an outer automaton may keep one.
+    /// True if a walk numbers its cursors one after another from 1 on. If so, a table by cursor is
+    /// small, and an outer automaton may keep one.
     const CURSORS_ARE_DENSE: bool;
 
-    /// Whether the text may end at a cursor of the walk that `scratch` is in: there the outer
+    /// Tells whether the text may end at a cursor of the walk that `scratch` is in: there the outer
     /// automaton reads on. Nothing ends at the dead one.
     fn ends_at_cursor(&self, cursor: Cursor, scratch: &mut Self::Scratch) -> bool;
 }
@@ -161,7 +161,7 @@ impl<A: ByteAutomaton, T: Clone> Slots<A, T> {
         &self.0[slot as usize].around
     }
 
-    /// Whether the walk began inside of the text.
+    /// Tells whether the walk began inside of the text.
     pub fn is_met_within(&self, slot: u32) -> bool {
         self.0[slot as usize].met == Some(Met::Within)
     }
@@ -251,7 +251,7 @@ impl<'a, O: Outer<'a>> Nested<'a, O> {
         self.outer.cursor(inner).unwrap_or(Cursor::DEAD)
     }
 
-    /// Whether the text may end here.
+    /// Tells whether the text may end here.
     #[inline]
     pub fn ends(&mut self) -> bool {
         self.ask(|leaf, at, x| leaf.ends_at_cursor(at, x))
@@ -336,7 +336,7 @@ impl<'a, O: Outer<'a>> Nested<'a, O> {
         self.ask(|leaf, at, x| leaf.least_depth(at, x))
     }
 
-    /// Whether so many levels are all within the text: what follows it does not matter then.
+    /// Tells whether so many levels are all within the text: what follows it does not matter then.
     pub fn has_levels(&mut self, depth: usize) -> bool {
         self.ask(|leaf, at, x| leaf.levels(at, x)) >= depth
     }

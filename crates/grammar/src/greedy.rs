@@ -1,7 +1,7 @@
-//! Greedy lexing can forbid what must come: a lexeme that has to take the next byte takes
-//! it from the one that should begin there. Whether a configuration can be finished all the
-//! same is proved when the grammar is compiled (`greedy/proof.rs`), for most grammars of all
-//! configurations, else of those with some states on top; a search tells of the others.
+//! Greedy lexing can forbid what must come: a lexeme that has to take the next byte takes it from
+//! the one that should begin there. True if a configuration can be finished all the same is proved
+//! when the grammar is compiled (`greedy/proof.rs`), for most grammars of all configurations, else
+//! of those with some states on top; a search tells of the others.
 
 mod json;
 pub(crate) mod proof;
@@ -21,7 +21,7 @@ use crate::run::finish::Said;
 const MAX_SEARCH: usize = 300;
 
 impl Caches {
-    /// Whether a configuration can be finished.
+    /// Tells whether a configuration can be finished.
     #[inline]
     pub(crate) fn is_live(&mut self, config: u32, inner: &Inner) -> bool {
         let own = &self.configs[config];
@@ -68,13 +68,13 @@ impl Caches {
         self.walk.has_looked_everywhere = true;
     }
 
-    /// Whether a way is open, to its end.
+    /// Tells whether a way is open, to its end.
     fn leads_to_end(&mut self, config: u32, way: &[Said], inner: &Inner) -> bool {
         let (furthest, done) = self.follow(config, way, inner);
         done == way && self.is_accepting(furthest, inner)
     }
 
-    /// Whether what is begun ends in a state from which every stack can be finished.
+    /// Tells whether what is begun ends in a state from which every stack can be finished.
     fn lives_by_top(&mut self, config: u32, inner: &Inner) -> bool {
         let threads = self.configs.threads(config).to_vec();
         threads
@@ -114,7 +114,7 @@ impl Caches {
         false
     }
 
-    /// Whether some stack of a front can be finished, whatever is below, once a terminal has
+    /// Tells whether some stack of a front can be finished, whatever is below, once a terminal has
     /// come there.
     pub(crate) fn safe_behind(&self, front: u32, terminal: u32, inner: &Inner) -> bool {
         let is_ignored = inner.cfg.is_ignored(terminal);
@@ -129,7 +129,7 @@ impl Caches {
         })
     }
 
-    /// Whether something near can be finished; nothing if it is too far to be told so.
+    /// Tells whether something near can be finished; nothing if it is too far to be told so.
     fn search(&mut self, config: u32, inner: &Inner) -> Option<bool> {
         let mut seen: HashSet<u32, FixedState> = HashSet::from_iter([config]);
         let mut open = VecDeque::from([config]);

@@ -53,7 +53,7 @@ pub(crate) struct Inner {
     /// Says whether greedy lexing, or ignored text that goes as far as it can, may leave something
     /// that cannot be finished.
     pub(crate) checks_live: bool,
-    /// Whether some terminal is of JSON.
+    /// True if some terminal is of JSON.
     pub(crate) has_json: bool,
     pub(crate) proof: Proof,
     pub(crate) classes: Classes,
@@ -193,7 +193,7 @@ impl GrammarAutomaton {
         })
     }
 
-    /// Whether a text is admitted as a whole.
+    /// Tells whether a text is admitted as a whole.
     pub fn accepts(&self, text: impl AsRef<[u8]>) -> bool {
         let mut scratch = self.scratch();
         let mut state = self.start();
@@ -201,12 +201,12 @@ impl GrammarAutomaton {
             && self.is_accepting(&state)
     }
 
-    /// How many states the parser has.
+    /// Returns the number of states that the parser has.
     pub fn parser_states(&self) -> usize {
         self.inner.tables.states.len()
     }
 
-    /// How many terminals there are.
+    /// Returns the number of terminals.
     pub fn terminals(&self) -> usize {
         self.inner.cfg.terminals.len()
     }
@@ -245,7 +245,7 @@ impl GrammarAutomaton {
         states.chain(learnt).sum::<usize>() + self.inner.lexer.memory()
     }
 
-    /// Whether greedy lexing may forbid what must come, so that each step is looked at.
+    /// Tells whether greedy lexing may forbid what must come, so that each step is looked at.
     pub fn checks_ends(&self) -> bool {
         self.inner.checks_live
     }

@@ -1,4 +1,4 @@
-//! What one compilation may cost: steps, which are charged where the work arises.
+//! The budget of one compilation: steps, which are charged at the place at which the work arises.
 
 use std::cell::Cell;
 use std::rc::Rc;
@@ -9,8 +9,9 @@ use fsm_tables::Meter;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct TooBig;
 
-/// How many units of work are one step. A unit is about what looking up a number in a
-/// table takes; a step, at the default of `Options::max_steps`, about a microsecond.
+/// The number of units of work in one step, because the least work is smaller than the step of an
+/// option. A unit is about what looking up a number in a table takes; a step, at the default of
+/// `Options::max_steps`, about a microsecond.
 pub(crate) const STEP: usize = 32;
 
 /// The work that is left of [`crate::Options::max_steps`]. Clones share it.
@@ -21,7 +22,7 @@ pub(crate) struct Budget {
 }
 
 impl Budget {
-    /// Of so many steps.
+    /// Returns a budget of so many steps.
     pub(crate) fn new(steps: usize) -> Budget {
         Budget {
             left: Rc::new(Cell::new(steps.saturating_mul(STEP))),
@@ -103,7 +104,8 @@ impl<'b> Limit<'b> {
     }
 }
 
-/// How many steps of the kit of automata are a unit of work here: visits beside each other.
+/// The number of steps of the kit of automata in a unit of work here, because they are visits
+/// beside each other.
 const VISITS: usize = 4;
 
 /// An automaton before its determinisation may have so many times the states.

@@ -119,7 +119,7 @@ impl Error {
         self.0.kind
     }
 
-    /// Where in the schema: a JSON Pointer (RFC 6901), empty for the root.
+    /// Returns the place in the schema: a JSON Pointer (RFC 6901), empty for the root.
     pub fn pointer(&self) -> &str {
         &self.0.pointer
     }
@@ -129,7 +129,7 @@ impl Error {
         self.0.keyword.as_deref()
     }
 
-    /// What is wrong, without the location.
+    /// Returns the fault, without the location.
     pub fn message(&self) -> &str {
         &self.0.message
     }

@@ -64,8 +64,8 @@ enum Open {
 /// The character that some editors put before a text.
 const BYTE_ORDER_MARK: char = '\u{FEFF}';
 
-/// Reads a text that is one JSON value. Of a name that comes twice the last one counts. A byte order mark before
-/// it is skipped, as RFC 8259 (section 8.1) lets a reader do.
+/// Reads a text that is one JSON value. The last one counts of a name that comes twice. A byte
+/// order mark before it is skipped, as RFC 8259 (section 8.1) lets a reader do.
 pub(crate) fn read(text: &str, options: &ParseOptions) -> Result<Read, Error> {
     let at = match text.starts_with(BYTE_ORDER_MARK) {
         true => BYTE_ORDER_MARK.len_utf8(),
@@ -107,7 +107,7 @@ pub(crate) fn read(text: &str, options: &ParseOptions) -> Result<Read, Error> {
             }
             _ => scanner.word()?,
         };
-        // What a value ends with it.
+        // The end of a value comes with it.
         loop {
             scanner.space();
             let Some(top) = open.last_mut() else {

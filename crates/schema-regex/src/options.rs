@@ -1,8 +1,8 @@
-//! What a caller can choose.
+//! The choices of a caller.
 
 use crate::documents::Documents;
 
-/// What sets the fields of some options, each by its own type or by what that is made from.
+/// Setters of the fields of some options, each by its own type or by one that it is made from.
 macro_rules! setters {
     ($of:ident; $($(#[$doc:meta])* $setter:ident($name:ident: $type:ty)),* $(,)?) => {
         impl $of {
@@ -44,7 +44,7 @@ pub struct ParseOptions {
     /// The deepest nesting of arrays and objects in the schema, in levels (default:
     /// 512). It comes before everything else, so that no stack overflows.
     pub max_nesting: usize,
-    /// What numbers mean that a `Value` may have rounded (default: they are refused).
+    /// The meaning of numbers that a `Value` may have rounded (default: they are refused).
     pub rounded: Rounded,
 }
 
@@ -115,9 +115,9 @@ impl ParseOptions {
     }
 }
 
-/// What a number means that a [`serde_json::Value`] may have rounded: it keeps whole
-/// numbers of 64 bits as they were written, and of all others the nearest `f64`.
-/// [`crate::parse_str`] reads the digits themselves, so that this does not matter there.
+/// The meaning of a number that a [`serde_json::Value`] may have rounded: it keeps whole numbers of
+/// 64 bits as they were written, and of all others the nearest `f64`. [`crate::parse_str`] reads
+/// the digits themselves, so that this does not matter there.
 ///
 /// ```
 /// use schema_regex::{ParseOptions, Rounded, parse, parse_with};
@@ -143,7 +143,7 @@ pub enum Rounded {
     Keep,
 }
 
-/// What an object `x-tokenmold` at the root of the schema does.
+/// The effect of an object `x-tokenmold` at the root of the schema.
 ///
 /// Its members override [`Options`]; the ones that there are, each optional:
 ///
@@ -175,11 +175,10 @@ pub enum Settings {
     Ignore,
 }
 
-/// Bounds against rambling, for what the schema leaves without a bound of its
-/// own. Each makes the language smaller, never larger: what it admits satisfies
-/// the schema, and a bound inside `not` or the like is not touched. Where a
-/// capped value could not satisfy the schema at all, the cap gives way. The
-/// ledger shows each as narrowed. By default there are none.
+/// Bounds against rambling, for what the schema leaves without a bound of its own. Each makes the
+/// language smaller, never larger: what it admits satisfies the schema, and a bound inside `not` or
+/// the like is not touched. If a capped value could not satisfy the schema at all, the cap gives
+/// way. The ledger shows each as narrowed. By default there are none.
 ///
 /// ```
 /// # #[cfg(feature = "automaton")] {
@@ -209,8 +208,8 @@ pub struct Caps {
     /// The most digits of a number that may have any number of them: those of
     /// the integer part, of the fraction and of the exponent together.
     pub digits: Option<u32>,
-    /// The most members of an object that has no `maxProperties` and may have
-    /// members that no keyword names. Those that are named always fit.
+    /// The most members of an object that has no `maxProperties` and may have members that no
+    /// keyword names. The members that are named always fit.
     pub members: Option<u64>,
     /// The most characters of the name of a member that no keyword names, where
     /// names may be of any length.
@@ -316,26 +315,25 @@ impl Caps {
 pub struct Options {
     /// Whitespace between JSON's tokens.
     pub whitespace: Whitespace,
-    /// What a recursive `$ref` becomes.
+    /// The treatment of a recursive `$ref`.
     pub recursion: Recursion,
-    /// What a value that the schema does not restrict becomes.
+    /// The treatment of a value that the schema does not restrict.
     pub any_value: AnyValue,
     /// True if an object that lists `properties` has further members of which the schema says
     /// nothing (default: it has).
     pub additional_members: AdditionalMembers,
     /// True if `format` constrains.
     pub formats: Formats,
-    /// What `oneOf` demands (default: that exactly one of its schemas is met).
+    /// The demand of `oneOf` (default: that exactly one of its schemas is met).
     pub one_of: OneOf,
-    /// What becomes of keywords that no draft has (default: they are annotations).
+    /// The treatment of keywords that no draft has (default: they are annotations).
     pub unknown_keywords: UnknownKeywords,
-    /// How characters of strings may be spelled.
+    /// The spellings of characters of strings.
     pub escapes: Escapes,
-    /// How integers may be spelled.
+    /// The spellings of integers.
     pub integers: IntegerSpelling,
-    /// The longest regular expression, in bytes (default: 4,000,000). Those of all
-    /// locations, which are kept to be put into each other, may have 32 times as many
-    /// together.
+    /// The longest regular expression, in bytes (default: 4,000,000). The expressions of all
+    /// locations, which are kept to be put into each other, may have 32 times as many together.
     pub max_regex_bytes: usize,
     /// The deepest nesting of subschemas that is followed, counting levels of
     /// the value and of combining keywords (default: 128).
@@ -347,10 +345,10 @@ pub struct Options {
     /// The most values and alternatives looked at in one compilation, a bound
     /// on time: a step is about a microsecond (default: 500,000).
     pub max_steps: usize,
-    /// The most states of an automaton that has to be built to read a pattern, or to
-    /// intersect and complement several, and the most decisions that the conditions of one
-    /// object take (default: 3,000, because a host of up to twenty labels of 63 characters
-    /// takes 2,541). Those of numbers may have twenty times as many.
+    /// The most states of an automaton that has to be built to read a pattern, or to intersect and
+    /// complement several, and the most decisions that the conditions of one object take (default:
+    /// 3,000, because a host of up to twenty labels of 63 characters takes 2,541). The automata of
+    /// numbers may have twenty times as many.
     pub max_automaton_states: usize,
     /// The orders in which the automaton admits the properties of an object.
     /// (Regular expressions have the schema's.)
@@ -449,7 +447,7 @@ setters! {
 }
 
 impl Options {
-    /// What a model that writes values is bound by, unless its user asks for something else:
+    /// Returns the options for a model that writes values, unless its user asks for something else:
     /// the default, with objects that have no members of which the schema says nothing
     /// ([`AdditionalMembers::Closed`]).
     ///
@@ -533,9 +531,9 @@ pub enum Whitespace {
 }
 
 impl Whitespace {
-    /// What people and pretty-printers write, at every place where JSON allows it: up to 40 blanks
-    /// and tabs, or a line feed (behind one blank at most) and up to 40 of them. Enough for ten
-    /// levels of four; a model cannot write whitespace without end.
+    /// Returns the white space that people and pretty-printers write, at every place at which JSON
+    /// allows it: up to 40 blanks and tabs, or a line feed (behind one blank at most) and up to 40
+    /// of them. Enough for ten levels of four; a model cannot write whitespace without end.
     ///
     /// ```
     /// # #[cfg(feature = "automaton")] {
@@ -554,8 +552,7 @@ impl Whitespace {
     }
 }
 
-/// What a recursive `$ref` becomes: a regular expression cannot count
-/// brackets.
+/// The treatment of a recursive `$ref`: a regular expression cannot count brackets.
 ///
 /// ```
 /// use schema_regex::{Options, Recursion, parse, to_regex};
@@ -582,9 +579,8 @@ pub enum Recursion {
     Unroll(u32),
 }
 
-/// What a value becomes that the schema leaves unrestricted (`{}`, `true`, the
-/// values of additional properties, the items of a bare `array`): any JSON
-/// value is recursive by itself.
+/// The treatment of a value that the schema leaves unrestricted (`{}`, `true`, the values of
+/// additional properties, the items of a bare `array`): any JSON value is recursive by itself.
 ///
 /// ```
 /// use schema_regex::{AnyValue, Options, parse, to_regex};
@@ -638,14 +634,14 @@ pub enum AdditionalMembers {
     /// There are none, which is what the author of a data class means and what a model
     /// should write: a sound subset, with a much smaller expression.
     ///
-    /// An object is closed as a whole, over what `allOf`, `$ref`, the branch that it
-    /// follows, `dependentSchemas` and the like declare together: it has the names of all
-    /// their `properties`, and those that `required` and `dependentRequired` name. It stays
-    /// open where no `properties` are listed, and where any of these locations speaks of
-    /// other members: by `additionalProperties`, `unevaluatedProperties`,
-    /// or `patternProperties`, or by a `minProperties` that the listed names cannot satisfy. Values that an `enum` or a `const` lists stay as they are. Where a
-    /// schema has values, but none that are closed so, nothing is closed. The ledger shows
-    /// each object that was closed as narrowed.
+    /// An object is closed as a whole, over what `allOf`, `$ref`, the branch that it follows,
+    /// `dependentSchemas` and the like declare together: it has the names of all their
+    /// `properties`, and those that `required` and `dependentRequired` name. It stays open where no
+    /// `properties` are listed, and where any of these locations speaks of other members: by
+    /// `additionalProperties`, `unevaluatedProperties`, or `patternProperties`, or by a
+    /// `minProperties` that the listed names cannot satisfy. Values that an `enum` or a `const`
+    /// lists stay as they are. If a schema has values, but none that are closed so, nothing is
+    /// closed. The ledger shows each object that was closed as narrowed.
     ///
     /// ```
     /// # #[cfg(feature = "automaton")] {
@@ -724,7 +720,7 @@ impl OneOf {
     pub const NAMED: [(&str, OneOf); 2] = [("exclusive", OneOf::Exclusive), ("any", OneOf::Any)];
 }
 
-/// What becomes of a keyword that the schema's draft does not have: a misspelt one, one of a later
+/// The treatment of a keyword that the schema's draft does not have: a misspelt one, one of a later
 /// draft, or one of OpenAPI such as `nullable`. Names that begin with `x-` are extensions, which
 /// are always annotations; unknown formats are for [`Formats`].
 ///
@@ -761,7 +757,7 @@ impl UnknownKeywords {
     ];
 }
 
-/// How the characters of a string may be spelled.
+/// The spellings of the characters of a string.
 ///
 /// ```
 /// # #[cfg(feature = "automaton")] {
@@ -789,10 +785,9 @@ pub enum Escapes {
     /// characters, which have their short escape or, without one, `\u00XX`
     /// (either hex case). The smallest automata.
     Shortest,
-    /// As `Shortest`; moreover control characters may be spelled `\u00XX` and
-    /// characters beyond ASCII `\uXXXX` (surrogate pairs for those beyond the
-    /// basic plane). What `json.dumps` writes, with and without
-    /// `ensure_ascii`, is admitted.
+    /// As `Shortest`; moreover control characters may be spelled `\u00XX` and characters beyond
+    /// ASCII `\uXXXX` (surrogate pairs for those beyond the basic plane). All that `json.dumps`
+    /// writes, with and without `ensure_ascii`, is admitted.
     #[default]
     Standard,
     /// Every escape that JSON allows, for every character, `\/` included.
@@ -822,7 +817,7 @@ impl Escapes {
     }
 }
 
-/// How an integer may be spelled.
+/// The spellings of an integer.
 ///
 /// ```
 /// # #[cfg(feature = "automaton")] {
@@ -925,7 +920,7 @@ impl Draft {
     }
 }
 
-/// What is made of a schema.
+/// The target that a schema is compiled to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Target {
     /// The text of a regular expression.

@@ -45,7 +45,7 @@ const MEMBERS_OF_CAPS: &[&str] = &[
     "nameLength",
 ];
 
-/// What the schema chose, read without an error.
+/// The settings that the schema chose, read without an error.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Overrides(Option<Value>);
 

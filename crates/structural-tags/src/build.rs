@@ -86,9 +86,9 @@ pub(super) enum Between {
 pub(super) struct RunNode {
     pub(super) stops: Vec<Vec<u8>>,
     pub(super) triggers: Vec<(Vec<u8>, Node)>,
-    /// Whether free text goes on behind what a trigger led to.
+    /// True if free text goes on behind what a trigger led to.
     pub(super) again: bool,
-    /// Whether a trigger must come first.
+    /// True if a trigger must come first.
     pub(super) begins: bool,
     pub(super) utf8: bool,
     pub(super) max_chars: Option<u32>,
@@ -617,7 +617,7 @@ fn json(automaton: &SchemaAutomaton, markers: &[String]) -> Result<Json, Error> 
     })
 }
 
-/// Whether a value may be complete and yet go on, as numbers do.
+/// Tells whether a value may be complete and yet go on, as numbers do.
 ///
 /// # Errors
 ///
@@ -644,7 +644,7 @@ fn goes_on(automaton: &SchemaAutomaton) -> Result<bool, Error> {
     Ok(goes_on)
 }
 
-/// Whether the end of a tag with JSON in it must be kept out of that: not where it cannot be,
+/// Tells whether the end of a tag with JSON in it must be kept out of that: not where it cannot be,
 /// if the value itself then tells where it ends.
 pub(super) fn is_kept_out(end: &str, automaton: &SchemaAutomaton) -> Result<bool, Error> {
     let may_go_on = end.starts_with(|c: char| "+-.0123456789eE".contains(c));

@@ -29,7 +29,7 @@ impl Place {
         u32::from(self.marker) << 8 | u32::from(self.inside)
     }
 
-    /// Whether it is between two characters.
+    /// Tells whether it is between two characters.
     pub(super) fn is_between(self) -> bool {
         self.inside == 0
     }
@@ -82,7 +82,7 @@ impl Free {
         })
     }
 
-    /// Whether a text may end there: not inside of a character.
+    /// Tells whether a text may end there: not inside of a character.
     pub(super) fn may_end(place: Place) -> bool {
         place.inside == 0
     }

@@ -397,7 +397,7 @@ impl Default for Count {
     }
 }
 
-/// Whether a model reasons before it answers, and how long.
+/// True if a model reasons before it answers, and how long.
 ///
 /// ```
 /// use structural_tags::{Content, Reasoning, Tags};
@@ -416,13 +416,13 @@ impl Default for Count {
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Reasoning {
-    /// Whether there is any.
+    /// True if there is any.
     pub presence: Presence,
     /// Most characters (Unicode scalar values) of it, its markers not counted.
     pub limit: Option<u32>,
 }
 
-/// Whether something is there.
+/// True if something is there.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Presence {
     /// It is not.

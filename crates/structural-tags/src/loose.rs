@@ -78,7 +78,7 @@ impl<'a> Place<'a> {
         self.schema.get(name)
     }
 
-    /// Whether all keywords are such, or say nothing about which values are right.
+    /// Tells whether all keywords are such, or say nothing about which values are right.
     fn has_only(&self, known: impl Fn(&str, &Value) -> bool) -> bool {
         let keywords = self.schema.as_object().into_iter().flatten();
         let mut others = keywords.filter(|(key, _)| !ANNOTATIONS.contains(&key.as_str()));
@@ -209,7 +209,7 @@ impl<'a> Loose<'a> {
         Ok(automaton.map(|automaton| Node::Json(automaton, markers)))
     }
 
-    /// Whether there is room to spell out so many values there, which are then counted.
+    /// Tells whether there is room to spell out so many values there, which are then counted.
     fn take(&self, at: &Place<'_>, values: usize) -> bool {
         let left = self
             .left

@@ -56,7 +56,7 @@ pub(super) struct Graph {
     pub(super) junctions: Vec<Junction>,
     pub(super) start: u32,
     pub(super) specials: Vec<Box<str>>,
-    /// Whether it matters where tokens begin and end.
+    /// True if it matters where tokens begin and end.
     pub(super) has_borders: bool,
     /// The special tokens whose names may stand as text, by name, ascending.
     pub(super) names: Vec<Name>,
@@ -64,13 +64,13 @@ pub(super) struct Graph {
     pub(super) longest_name: usize,
     /// The characters that they have.
     pub(super) name_chars: Vec<u32>,
-    /// Whether those of a string of JSON are among them alone.
+    /// True if those of a string of JSON are among them alone.
     pub(super) names_are_json_text: bool,
-    /// Whether one begins like JSON outside of strings.
+    /// True if one begins like JSON outside of strings.
     pub(super) names_look_like_json: bool,
     /// See [`SpecialTokens::heads`].
     pub(super) special_heads: Option<ByteSet>,
-    /// Whether a part is of a grammar.
+    /// True if a part is of a grammar.
     pub(super) has_grammars: bool,
     /// See [`Overlay::unsure_texts`].
     pub(super) unsure: Vec<Box<[u8]>>,
@@ -108,14 +108,14 @@ pub(super) struct Junction {
     pub(super) specials: Vec<(u32, u32)>,
     /// A rule that begins here, and the junction behind it.
     pub(super) calls: Vec<(u32, u32)>,
-    /// Whether the rule may end here.
+    /// True if the rule may end here.
     pub(super) returns: bool,
-    /// How many rules must be opened from here on, inside of each other, at least.
+    /// The number of rules that must be opened from here on, inside of each other, at least.
     pub(super) needs: u32,
     /// What follows in words that mean the same in every automaton, where that is one text and
     /// then the end.
     pub(super) tail: Option<Box<[u32]>>,
-    /// Whether the text may end here.
+    /// True if the text may end here.
     pub(super) end: bool,
     /// Bytes and special tokens of a shortest text from here.
     pub(super) distance: u64,
@@ -284,7 +284,7 @@ impl TagAutomaton {
         pool.push(x);
     }
 
-    /// Whether a text without special tokens is admitted as a whole.
+    /// Tells whether a text without special tokens is admitted as a whole.
     pub fn is_match(&self, text: &[u8]) -> bool {
         let mut state = self.start();
         self.advance(&mut state, text, &mut self.scratch()).is_ok() && self.is_accepting(&state)

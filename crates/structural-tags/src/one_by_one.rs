@@ -247,7 +247,7 @@ impl<'a> Alone<'a> {
         Ok(ways)
     }
 
-    /// Whether the property says nothing else that counts.
+    /// Tells whether the property says nothing else that counts.
     fn has_only(&self, known: &[&str]) -> bool {
         let keywords = self.property.as_object();
         keywords.is_some_and(|keywords| {

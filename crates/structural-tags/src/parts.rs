@@ -59,7 +59,7 @@ pub(super) struct Json {
     pub(super) markers: Option<Markers>,
     /// The markers without their last bytes.
     pub(super) unsure: Vec<Box<[u8]>>,
-    /// Whether a value may be complete and yet go on, as numbers do.
+    /// True if a value may be complete and yet go on, as numbers do.
     pub(super) goes_on: bool,
     /// Characters of free strings without those with which markers begin.
     pub(super) text: Vec<(u32, u32)>,
@@ -191,14 +191,14 @@ fn unescaped(text: &[u8]) -> Vec<u8> {
 }
 
 impl Json {
-    /// Whether it is spelt as its automaton reads it, tokens aside that have a marker in them
+    /// Tells whether it is spelt as its automaton reads it, tokens aside that have a marker in them
     /// but for its last byte: the [`unsure`](Json::unsure) ones.
     pub(super) fn is_plain(&self) -> bool {
         let completes = |markers: &Markers| !markers.completing(ROOT).is_empty();
         self.spelling == Spelling::Json && !self.markers.as_ref().is_some_and(completes)
     }
 
-    /// Whether a byte may begin a marker that is kept out.
+    /// Tells whether a byte may begin a marker that is kept out.
     #[inline]
     pub(super) fn begins_marker(&self, byte: u8) -> bool {
         let markers = self.markers.as_ref();
@@ -239,7 +239,7 @@ impl Json {
         done.is_ok().then_some(next)
     }
 
-    /// Whether the value may end at a cursor of a walk.
+    /// Tells whether the value may end at a cursor of a walk.
     pub(super) fn ends_at(&self, cursor: Cursor, scratch: &mut schema::Scratch) -> bool {
         let end = match self.spelling {
             Spelling::Json => cursor,
@@ -248,7 +248,7 @@ impl Json {
         !end.is_dead() && self.automaton.ends_at_cursor(end, scratch)
     }
 
-    /// Whether the value may end in a state.
+    /// Tells whether the value may end in a state.
     pub(super) fn may_end(&self, state: &schema::State) -> bool {
         match self.spelling {
             Spelling::Json => self.automaton.is_accepting(state),
@@ -327,7 +327,7 @@ impl Json {
 }
 
 impl Body {
-    /// Whether it may be empty.
+    /// Tells whether it may be empty.
     pub(super) fn is_nullable(&self) -> bool {
         match self {
             Body::Nothing | Body::Free(_) | Body::Run(_) => true,
@@ -340,7 +340,7 @@ impl Body {
         }
     }
 
-    /// Whether it can be finished without some characters, as far as that is plain.
+    /// Tells whether it can be finished without some characters, as far as that is plain.
     pub(super) fn is_fine_without(&self, chars: &[(u32, u32)]) -> bool {
         let is_missing = |c: u32| chars.iter().any(|&(from, to)| (from..=to).contains(&c));
         let is_spelt = |text: &[u8]| {
@@ -402,7 +402,7 @@ impl Body {
         }
     }
 
-    /// Whether it may end there; not of JSON and grammars.
+    /// Tells whether it may end there; not of JSON and grammars.
     pub(super) fn may_end(&self, inner: u32, tokens: u32) -> bool {
         match self {
             Body::Nothing => true,

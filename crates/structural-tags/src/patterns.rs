@@ -16,25 +16,25 @@ pub(super) struct Patterns {
     classes: Box<[u8; 256]>,
     table: Table<Node>,
     firsts: Box<[u8]>,
-    /// Whether one is empty: then no text at all is without it.
+    /// True if one is empty: then no text at all is without it.
     is_blocked: bool,
 }
 
 #[derive(Clone, Debug)]
 struct Node {
     depth: usize,
-    /// Whether a text that ends the run is complete.
+    /// True if a text that ends the run is complete.
     stops: bool,
     /// The triggers that are complete, the longest first.
     fires: Vec<u16>,
     /// How many of them are this node's text as a whole.
     own: usize,
-    /// Whether a longer trigger goes on from here.
+    /// True if a longer trigger goes on from here.
     leads: bool,
 }
 
 impl Node {
-    /// Whether its text is a trigger, or begins one.
+    /// Tells whether its text is a trigger, or begins one.
     fn goes_on(&self) -> bool {
         self.leads || self.own > 0
     }
@@ -115,7 +115,7 @@ impl Patterns {
         &node.fires[..node.own]
     }
 
-    /// Whether a longer trigger goes on from a node.
+    /// Tells whether a longer trigger goes on from a node.
     pub(super) fn leads(&self, node: u16) -> bool {
         self.node(node).leads
     }
@@ -125,7 +125,7 @@ impl Patterns {
         &self.firsts
     }
 
-    /// Whether no text but the empty one may come.
+    /// Tells whether no text but the empty one may come.
     pub(super) fn is_blocked(&self) -> bool {
         self.is_blocked
     }

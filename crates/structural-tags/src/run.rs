@@ -8,8 +8,7 @@ use super::patterns::Patterns;
 #[derive(Clone, Debug)]
 pub(super) struct Run {
     pub(super) patterns: Patterns,
-    /// Whether only whole characters may come. If not, any byte may that completes no stop
-    /// string.
+    /// True if only whole characters may come. If not, any byte may that completes no stop string.
     pub(super) utf8: bool,
     pub(super) max_chars: Option<u32>,
     /// Counted by [`At::touched`]: the run takes part in a token if it reads a byte of it.
@@ -25,10 +24,10 @@ pub(super) struct At {
     pub(super) node: u16,
     /// What is left of a character, see [`utf8`].
     pub(super) inside: u8,
-    /// Whether only the rest of a trigger may come: a shorter one has been completed, and this
-    /// is the reading in which it is the longer one.
+    /// True if only the rest of a trigger may come: a shorter one has been completed, and this is
+    /// the reading in which it is the longer one.
     pub(super) bound: bool,
-    /// Whether the token that is being read is counted already.
+    /// True if the token that is being read is counted already.
     pub(super) touched: bool,
 }
 
@@ -114,7 +113,7 @@ impl Run {
         })
     }
 
-    /// Whether the run may end there.
+    /// Tells whether the run may end there.
     pub(super) fn may_end(inner: u32) -> bool {
         let at = At::unpack(inner);
         at.inside == 0 && !at.bound
@@ -148,7 +147,7 @@ pub(super) struct Tokens {
     pub(super) excluded: Vec<u32>,
     pub(super) least: u32,
     pub(super) most: Option<u32>,
-    /// Whether other tokens than special ones may come.
+    /// True if other tokens than special ones may come.
     pub(super) filler: Box<[u8]>,
 }
 

@@ -245,7 +245,7 @@ impl TagAutomaton {
         }
     }
 
-    /// Whether any text of the characters of names may come at a cursor, as long as they are.
+    /// Tells whether any text of the characters of names may come at a cursor, as long as they are.
     fn is_free_of(&self, cursor: Cursor, x: &mut Scratch) -> bool {
         let longest = self.0.longest_name;
         let horizon = Horizon::of_bytes(longest);
@@ -260,7 +260,7 @@ impl TagAutomaton {
             .is_some_and(|free| free.chars >= longest && self.has_name_chars(free.class))
     }
 
-    /// Whether a class has all characters of names.
+    /// Tells whether a class has all characters of names.
     fn has_name_chars(&self, class: ClassId) -> bool {
         let class = self.class(class);
         let has = |c: &u32| class.iter().any(|(from, to)| (from..=to).contains(&c));

@@ -191,7 +191,7 @@ impl TagAutomaton {
         }
     }
 
-    /// Whether the part may end at a thread of a walk.
+    /// Tells whether the part may end at a thread of a walk.
     pub(super) fn may_end(&self, thread: Thread, x: &mut Scratch) -> bool {
         match &self.part(thread.part).body {
             Body::Json(json) => {

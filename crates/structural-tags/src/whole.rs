@@ -156,8 +156,8 @@ fn encoded(pointer: &str) -> String {
     out
 }
 
-/// Whether there are references in a schema, or something that looks like one.
-/// Recursion is as deep as the schema.
+/// Tells whether there are references in a schema, or something that looks like one. Recursion is
+/// as deep as the schema.
 fn refers(schema: &Value) -> bool {
     match schema {
         Value::Array(several) => several.iter().any(refers),

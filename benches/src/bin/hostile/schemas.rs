@@ -129,7 +129,7 @@ fn run(schema: &Value, order: PropertyOrder, real: Option<&std::path::Path>, see
     walk::texts(&index, &vocabularies, seen, &is_right);
 }
 
-/// Whether a number is beyond what a float keeps.
+/// Tells whether a number is beyond what a float keeps.
 fn has_long_number(value: &Value) -> bool {
     match value {
         Value::Number(number) => number.as_f64().is_some_and(|float| {

@@ -118,8 +118,8 @@ pub trait ByteAutomaton: Send + Sync {
     /// Working memory of one walk.
     type Scratch: Send;
 
-    /// Whether [`step`](Self::step) takes a few nanoseconds at most. If not,
-    /// walks remember what it said of a cursor and a byte.
+    /// True if [`step`](Self::step) takes a few nanoseconds at most. If not, walks remember what it
+    /// said of a cursor and a byte.
     const STEPS_ARE_CHEAP: bool = false;
 
     /// Fresh working memory.
@@ -128,7 +128,7 @@ pub trait ByteAutomaton: Send + Sync {
     /// The state before the first byte.
     fn start(&self) -> Self::State;
 
-    /// Whether the text may end here.
+    /// Tells whether the text may end here.
     fn is_accepting(&self, state: &Self::State) -> bool;
 
     /// Commits `bytes`.
@@ -236,9 +236,9 @@ pub trait ByteAutomaton: Send + Sync {
         ByteSet::ALL
     }
 
-    /// Whether a byte leads on from `cursor`, where that is told for less than a
-    /// [`step`](Self::step) and without a look at the stack: walks then need not take the last
-    /// step of a token. [`depth_used`](Stack::depth_used) does not change.
+    /// Tells whether a byte leads on from `cursor`, where that is told for less than a
+    /// [`step`](Self::step) and without a look at the stack: walks then need not take the last step
+    /// of a token. [`depth_used`](Stack::depth_used) does not change.
     fn goes_on(&self, _cursor: Cursor, _byte: u8, _scratch: &mut Self::Scratch) -> Option<bool> {
         None
     }
@@ -274,7 +274,7 @@ impl Cursor {
     /// The cursor from which nothing is accepted any more.
     pub const DEAD: Cursor = Cursor(0);
 
-    /// Whether nothing is accepted any more.
+    /// Tells whether nothing is accepted any more.
     ///
     /// ```
     /// use fsm_index::{ByteAutomaton, Config, Dfa};

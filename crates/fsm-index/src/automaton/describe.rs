@@ -139,8 +139,8 @@ pub struct TextLoop {
     /// aside. 0 is always right;
     /// [`u32::MAX`] says "for ever".
     pub steady: u32,
-    /// Whether the cursors along the text differ in nothing but how much of it may,
-    /// or must, come: then a text that leaves the topmost level of the stack leads
-    /// from each of them to the same, if it may come there at all.
+    /// True if the cursors along the text differ in nothing but how much of it may, or must, come:
+    /// then a text that leaves the topmost level of the stack leads from each of them to the same,
+    /// if it may come there at all.
     pub alike: bool,
 }

@@ -6,11 +6,11 @@ use foldhash::fast::FixedState;
 
 use crate::vocabulary::lead_byte;
 
-/// Whether a finite automaton over bytes can do without some characters, as
+/// Tells whether a finite automaton over bytes can do without some characters, as
 /// [`PlainText::can_do_without`](crate::PlainText::can_do_without) asks: from each state between
-/// two characters, whatever came before, acceptance is reached by other ones. `chars` are
-/// inclusive ranges of code points, ascending, without surrogates. Of an automaton that reads
-/// more than UTF-8 it says `false`.
+/// two characters, whatever came before, acceptance is reached by other ones. `chars` are inclusive
+/// ranges of code points, ascending, without surrogates. Of an automaton that reads more than UTF-8
+/// it says `false`.
 ///
 /// For example, `a|b~` cannot do without `~`, since behind `b` it must come, and `a|~b` can.
 ///
@@ -128,7 +128,7 @@ impl Inside {
         })
     }
 
-    /// Whether a byte ends a missing character here.
+    /// Tells whether a byte ends a missing character here.
     fn ends_missing(self, byte: u8, missing: &[(u32, u32)]) -> bool {
         let code = match self {
             Inside::Between => u32::from(byte),

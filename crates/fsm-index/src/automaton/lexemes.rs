@@ -16,8 +16,8 @@ use crate::{ByteSet, Cursor};
 /// Places and stacks are numbers of one walk, as a [`Cursor`] is one; 0 is none. Which text is free
 /// at a place, [`PlainText::free_text`](crate::PlainText::free_text) tells.
 pub trait Lexemes<X> {
-    /// Whether a lexeme takes all that it can: it ends before a byte by which it cannot go on.
-    /// If not, it ends wherever it may end, and also goes on.
+    /// Tells whether a lexeme takes all that it can: it ends before a byte by which it cannot go
+    /// on. If not, it ends wherever it may end, and also goes on.
     fn take_all(&self) -> bool;
 
     /// Appends the lexemes that have begun at a cursor, or may begin there: a text may come if
@@ -34,8 +34,8 @@ pub trait Lexemes<X> {
     /// same in every walk.
     fn told(&self, number: u32, scratch: &mut X) -> Arc<[u32]>;
 
-    /// Whether tokens that end where this is asked may come for sure on top of some stacks; if
-    /// not, they are tried byte by byte.
+    /// Tells whether tokens that end where this is asked may come for sure on top of some stacks;
+    /// if not, they are tried byte by byte.
     fn answers(&self, _below: u32, _asked: &[u32], _scratch: &mut X) -> bool {
         true
     }

@@ -11,9 +11,8 @@ pub trait Overlay<S> {
     /// Calls `each` with what may not come at `state` although steps lead on.
     fn exceptions(&self, _state: &S, _each: &mut dyn FnMut(Exception<'_>)) {}
 
-    /// Whether a token that an exception calls suspect can be refused at all: a
-    /// quick look before [`advance`](crate::ByteAutomaton::advance) tries it. Saying `true` is
-    /// always right.
+    /// Tells whether a token that an exception calls suspect can be refused at all: a quick look
+    /// before [`advance`](crate::ByteAutomaton::advance) tries it. Saying `true` is always right.
     fn is_suspect(&self, _state: &S, _token: &[u8]) -> bool {
         true
     }

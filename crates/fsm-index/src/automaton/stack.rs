@@ -9,12 +9,12 @@ use crate::{ByteSet, Cursor};
 /// A mask then depends on no more levels than a walk has looked at. Objects within objects
 /// share the masks that the innermost one tells alone.
 pub trait Stack<X> {
-    /// How many levels the walk since the last [`enter`](crate::ByteAutomaton::enter) has
-    /// looked at, at most.
+    /// Returns the number of levels that the walk since the last
+    /// [`enter`](crate::ByteAutomaton::enter) has looked at, at most.
     fn depth_used(&self, scratch: &X) -> usize;
 
-    /// How many levels the mask at `cursor` is worth looking up by, at least: with fewer it
-    /// is hardly ever told. A hint, which changes what is remembered and no mask.
+    /// Returns the number of levels that the mask at `cursor` is worth looking up by, at least:
+    /// with fewer it is hardly ever told. A hint, which changes what is remembered and no mask.
     fn least_depth(&self, _cursor: Cursor, _scratch: &mut X) -> usize {
         1
     }

@@ -40,13 +40,13 @@ pub trait PlainText<X> {
         None
     }
 
-    /// Whether from every state between two characters acceptance is reached without some
-    /// characters: `chars` are inclusive ranges of code points, ascending, without
-    /// surrogates. A lazy index asks it about those that its vocabulary cannot spell; then
-    /// nothing else has to be looked at. `false` is always right, and slower: the index then
-    /// searches each state for a way to the end.
-    /// [`finite_can_do_without`](crate::finite_can_do_without) answers it for finite automata, and
-    /// [`contract::check_spelling`](crate::contract::check_spelling) checks the answer.
+    /// Tells whether from every state between two characters acceptance is reached without some
+    /// characters: `chars` are inclusive ranges of code points, ascending, without surrogates. A
+    /// lazy index asks it about those that its vocabulary cannot spell; then nothing else has to be
+    /// looked at. `false` is always right, and slower: the index then searches each state for a way
+    /// to the end. [`finite_can_do_without`](crate::finite_can_do_without) answers it for finite
+    /// automata, and [`contract::check_spelling`](crate::contract::check_spelling) checks the
+    /// answer.
     fn can_do_without(&self, _chars: &[(u32, u32)]) -> bool {
         false
     }
@@ -79,7 +79,7 @@ pub struct Lexicon {
     pub quote: Option<u8>,
     /// The marks around the names of an object's members.
     pub names: Option<NameMarks>,
-    /// Whether walks shall ask on their way which text is [free](PlainText::free_text). Where text
+    /// True if walks shall ask on their way which text is [free](PlainText::free_text). Where text
     /// stands between quotation marks alone, its [reader](PlainText::reader) tells that.
     pub tells_free: bool,
 }
@@ -104,11 +104,11 @@ pub enum Spot {
 pub struct FreeText {
     /// The class; characters outside it may come too.
     pub class: ClassId,
-    /// How many characters it may have, with what comes before it from the cursor on.
+    /// The number of characters that it may have, with what comes before it from the cursor on.
     pub chars: usize,
     /// Behind what it may come.
     pub behind: Behind,
-    /// Whether text of the class with more characters, from the cursor on, may not come.
+    /// True if text of the class with more characters, from the cursor on, may not come.
     pub ends: bool,
 }
 
@@ -138,8 +138,8 @@ pub trait ReadText {
         None
     }
 
-    /// Whether no byte beyond ASCII leads on from a place: then none is tried. Saying
-    /// `false` is always right.
+    /// Tells whether no byte beyond ASCII leads on from a place: then none is tried. Saying `false`
+    /// is always right.
     fn is_ascii_next(&self, _at: TextAt) -> bool {
         false
     }
@@ -157,13 +157,13 @@ pub trait ReadText {
         &[]
     }
 
-    /// How many characters come before the text may be left, at least, from where it
-    /// begins. Saying 0 is always right.
+    /// Returns the number of characters that come before the text may be left, at least, from where
+    /// it begins. Saying 0 is always right.
     fn least_chars(&self) -> usize {
         0
     }
 
-    /// Whether the same may come as at the beginning.
+    /// Tells whether the same may come as at the beginning.
     fn is_back(&self, at: TextAt) -> bool;
 }
 

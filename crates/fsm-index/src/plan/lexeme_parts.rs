@@ -396,7 +396,7 @@ impl<A: ByteAutomaton> RowMaker<'_, A> {
         Size::Small
     }
 
-    /// Whether so many nodes, the first of them in such a depth, are worth knowing again.
+    /// Tells whether so many nodes, the first of them in such a depth, are worth knowing again.
     fn are_large(&self, size: u32, depth: u16) -> bool {
         let large = match self.text_runs {
             TextRuns::Always => 2,

@@ -119,9 +119,9 @@ impl<A: ByteAutomaton> RowMaker<'_, A> {
         }))
     }
 
-    /// Asks the stacks what a part leaves to them: tokens that may come are allowed, what
-    /// may begin behind ends of lexemes is added to `open`, and what they do not know of
-    /// tokens to `tried`. Whether all of the ends are known.
+    /// Asks the stacks what a part leaves to them: tokens that may come are allowed, what may begin
+    /// behind ends of lexemes is added to `open`, and what they do not know of tokens to `tried`.
+    /// Tells whether all of the ends are known.
     fn follow(
         &self,
         lexemes: &dyn Lexemes<A::Scratch>,

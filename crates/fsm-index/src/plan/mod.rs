@@ -46,7 +46,7 @@ pub(crate) struct RowMaker<'a, A> {
     pub(crate) sparse: usize,
     /// Cursors from which the vocabulary cannot spell any way on.
     pub(crate) dead_ends: Option<&'a HashSet<Cursor>>,
-    /// Whether rows mean in other automata what they mean here.
+    /// True if rows mean in other automata what they mean here.
     pub(crate) shares: bool,
 }
 
@@ -55,7 +55,7 @@ pub(crate) struct RowMaker<'a, A> {
 pub(crate) struct Missed {
     /// Of the key of which nothing is known.
     depth: usize,
-    /// Whether that key stands in the working memory when something is to be put under it.
+    /// True if that key stands in the working memory when something is to be put under it.
     stands: bool,
 }
 
@@ -275,7 +275,7 @@ impl<A: ByteAutomaton> RowMaker<'_, A> {
         }
     }
 
-    /// How many levels what was just computed can depend on.
+    /// Returns the number of levels that what was just computed can depend on.
     fn depth_used(&self, work: &Work<A>) -> usize {
         let looked = self.automaton.depth_used(&work.scratch);
         looked.max(work.remembered).max(1)
@@ -492,7 +492,7 @@ impl<A: ByteAutomaton> RowMaker<'_, A> {
     }
 }
 
-/// Whether no token leaves a loop by its length.
+/// Tells whether no token leaves a loop by its length.
 fn is_free(text: TextLoop, cursor: Cursor, longest: usize) -> bool {
     text.next == cursor || text.steady as usize >= longest
 }

@@ -27,7 +27,7 @@ const MOST_LONG: usize = 1 << 13;
 const LEAST_LONG: usize = 1 << 8;
 
 impl<A: ByteAutomaton> RowMaker<'_, A> {
-    /// Whether `text`, if any, is a loop that no token leaves by its length, or whose cursors
+    /// Tells whether `text`, if any, is a loop that no token leaves by its length, or whose cursors
     /// are alike: then what the topmost level tells of it is the same for all of them.
     pub(super) fn is_even(&self, text: Option<TextLoop>, cursor: Cursor) -> bool {
         let longest = self.vocabulary.trie().max_depth();

@@ -64,7 +64,7 @@ impl Changes {
 pub(crate) struct RowDelta {
     part: Arc<Part>,
     changes: Changes,
-    /// Whether the end tokens may come.
+    /// True if the end tokens may come.
     accepting: bool,
 }
 
@@ -86,8 +86,8 @@ impl RowDelta {
         &self.changes
     }
 
-    /// Whether a token may come: O(differences). It has bytes that no token before it has, and
-    /// ends no text.
+    /// Tells whether a token may come: O(differences). It has bytes that no token before it has,
+    /// and ends no text.
     pub(crate) fn allows(&self, token: u32) -> bool {
         let mut changes = self.changes.iter().filter(|change| change.0 == token);
         let last = changes.next_back();

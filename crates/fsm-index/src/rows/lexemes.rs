@@ -130,7 +130,7 @@ impl Rests {
         }
     }
 
-    /// Whether some rest begins with one of these bytes.
+    /// Tells whether some rest begins with one of these bytes.
     pub(crate) fn begin_with_any(&self, bytes: ByteSet) -> bool {
         self.first_bytes.meets(bytes)
     }
@@ -211,7 +211,7 @@ impl LexemePart {
         }
     }
 
-    /// Whether more lexemes were met behind these than are worth following.
+    /// Tells whether more lexemes were met behind these than are worth following.
     pub(crate) fn is_wide(&self) -> bool {
         self.is_wide.load(Ordering::Relaxed)
     }

@@ -72,7 +72,7 @@ impl TokenMask {
         }
     }
 
-    /// How many tokens the mask speaks of: as many as the logits are wide.
+    /// Returns the number of tokens that the mask speaks of: as many as the logits are wide.
     pub fn width(&self) -> usize {
         self.width
     }
@@ -86,19 +86,18 @@ impl TokenMask {
         }
     }
 
-    /// Whether `token` may come next. A token outside the width may not.
+    /// Tells whether `token` may come next. A token outside the width may not.
     pub fn allows(&self, token: TokenId) -> bool {
         let t = token.index();
         t < self.width && self.words()[t / 32] >> (t % 32) & 1 == 1
     }
 
-    /// How many tokens may come next. O(width / 32).
+    /// Returns the number of tokens that may come next. O(width / 32).
     pub fn count(&self) -> usize {
         self.words().iter().map(|w| w.count_ones() as usize).sum()
     }
 
-    /// Whether more than `count` tokens may come next. Quick if they are many
-    /// more.
+    /// Tells whether more than `count` tokens may come next. Quick if they are many more.
     pub(crate) fn has_more_than(&self, count: usize) -> bool {
         let mut found = 0;
         self.words().chunks(64).any(|chunk| {
@@ -107,7 +106,7 @@ impl TokenMask {
         })
     }
 
-    /// Whether no token may come next.
+    /// Tells whether no token may come next.
     pub fn is_empty(&self) -> bool {
         self.words().iter().all(|&w| w == 0)
     }

@@ -106,7 +106,7 @@ impl Part {
         }
     }
 
-    /// Whether a token may come for sure.
+    /// Tells whether a token may come for sure.
     pub(crate) fn allows(&self, token: u32) -> bool {
         match &self.sure {
             Sure::Few(tokens) => tokens.binary_search(&token).is_ok(),

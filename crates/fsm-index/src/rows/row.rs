@@ -150,7 +150,7 @@ impl Row {
 }
 
 impl RowView<'_> {
-    /// Whether one of some tokens may come: O(tokens of the row) at most. Each has bytes that
+    /// Tells whether one of some tokens may come: O(tokens of the row) at most. Each has bytes that
     /// no token before it has, and ends no text.
     pub(crate) fn meets(self, tokens: &[u32], vocabulary: &Vocabulary) -> bool {
         let mut any = false;
@@ -208,8 +208,7 @@ impl RowView<'_> {
         (runs, others.collect())
     }
 
-    /// Whether a packed row from a file speaks only of places and tokens that
-    /// there are.
+    /// Tells whether a packed row from a file speaks only of places and tokens that there are.
     pub(crate) fn check(packed: &[u8], vocabulary: &Vocabulary) -> bool {
         let mut numbers = Numbers(packed);
         let mut at = 0u64;
@@ -275,7 +274,7 @@ pub(crate) fn finish(accepting: bool, vocabulary: &Vocabulary, words: &mut [u32]
     }
 }
 
-/// How many parts a pool has, each behind a lock of its own.
+/// The number of parts that a pool has, each behind a lock of its own.
 const SHARDS: usize = 16;
 
 /// Keeps one copy of equal rows.
@@ -305,7 +304,7 @@ impl RowPool {
         (row, bytes)
     }
 
-    /// How many rows there are.
+    /// Returns the number of rows.
     pub(crate) fn count(&self) -> usize {
         let shards = self.shards.iter();
         shards

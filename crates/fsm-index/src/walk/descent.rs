@@ -181,8 +181,8 @@ impl<'a> Descent<'a> {
         }
     }
 
-    /// Whether more nodes than so many are at and below the child that was met last, and many of
-    /// them its children, so that it pays to ask which text is free there.
+    /// Tells whether more nodes than so many are at and below the child that was met last, and many
+    /// of them its children, so that it pays to ask which text is free there.
     #[inline]
     pub(crate) fn has_below(&self, child: &Child, much: u32) -> bool {
         let has_many_children = child.children().len() as u32 >= much.min(MANY_CHILDREN);
@@ -237,7 +237,7 @@ impl<'a> Descent<'a> {
         goes
     }
 
-    /// How many characters lead to the child that was met last, itself included.
+    /// Returns the number of characters that lead to the child that was met last, itself included.
     pub(crate) fn chars(&self) -> usize {
         let way = self.levels[..=self.depth].iter();
         chars(way.map(|level| self.siblings.bytes()[level.next as usize - 1]))
@@ -270,7 +270,7 @@ impl<'a> Skips<'a> {
         skips
     }
 
-    /// Whether a node is in one of them. To be asked of nodes in their order.
+    /// Tells whether a node is in one of them. To be asked of nodes in their order.
     #[inline]
     pub(crate) fn have(&mut self, node: u32) -> bool {
         while node >= self.to {

@@ -26,9 +26,9 @@ impl ClassKinds {
 }
 
 impl Walker {
-    /// What comes below a node, or in the whole trie for `None`, whose cursor and next bytes
-    /// are in their place: subtrees whose text is free are taken as a whole. How many nodes
-    /// were visited.
+    /// What comes below a node, or in the whole trie for `None`, whose cursor and next bytes are in
+    /// their place: subtrees whose text is free are taken as a whole. Returns the number of nodes
+    /// that were visited.
     pub(super) fn walk_free_below<A: ByteAutomaton>(
         &mut self,
         automaton: &A,
@@ -52,7 +52,7 @@ impl Walker {
             let free = automaton.free_text(Spot::Cursor(cursor), scratch)?;
             let class = |class| ground.language.kinds(automaton.text_class(class));
             let kinds = classes.kinds(free.class, class);
-            // How many characters lead here is not known: none has more than four bytes.
+            // The number of characters that lead here is not known: none has more than four bytes.
             let least = depth / 4;
             let free = FreeText {
                 ends: false,

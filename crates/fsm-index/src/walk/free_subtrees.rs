@@ -13,11 +13,11 @@ pub(crate) struct Free {
     from: From,
     /// Tokens with more characters than this have to be stepped through.
     longest: usize,
-    /// Whether longer tokens of these kinds may not come.
+    /// True if longer tokens of these kinds may not come.
     ends: bool,
-    /// Whether somebody else sees to them.
+    /// True if somebody else sees to them.
     apart: bool,
-    /// Whether all characters were of these kinds so far.
+    /// True if all characters were of these kinds so far.
     of_class: bool,
     /// What is to be done with subtrees as long as they were.
     pass: Pass,
@@ -156,7 +156,7 @@ impl Free {
         self.longest
     }
 
-    /// Whether it is known what becomes of longer ones.
+    /// Tells whether it is known what becomes of longer ones.
     pub(crate) fn ends(&self) -> bool {
         self.ends
     }
@@ -170,8 +170,8 @@ impl Free {
         [a, b, c, d, longest, from]
     }
 
-    /// Whether all tokens at a node and below it are known to come, where all bytes before are of
-    /// the class.
+    /// Tells whether all tokens at a node and below it are known to come, where all bytes before
+    /// are of the class.
     pub(crate) fn has_all(&self, child: &Child) -> bool {
         usize::from(child.longest) <= self.longest && child.kinds.are_within(self.kinds)
     }
@@ -204,7 +204,7 @@ impl Free {
         })
     }
 
-    /// Whether children of the node may be free. `is_back` is as in [`Free::among`].
+    /// Tells whether children of the node may be free. `is_back` is as in [`Free::among`].
     #[inline]
     pub(crate) fn applies(self, is_back: impl FnOnce() -> bool) -> bool {
         self.of_class || self.from != From::Start || is_back()

@@ -37,7 +37,7 @@ impl<K> Default for ListsBy<K> {
 }
 
 impl<K: Clone + Eq + Hash> ListsBy<K> {
-    /// How many numbers there are.
+    /// Returns the number of numbers.
     pub(crate) fn count(&self) -> usize {
         self.count
     }
@@ -64,7 +64,7 @@ impl<K: Clone + Eq + Hash> ListsBy<K> {
 }
 
 impl LexemePlace {
-    /// Whether a lexeme may end there before a byte.
+    /// Tells whether a lexeme may end there before a byte.
     #[inline]
     fn ends_before(&self, byte: u8, takes_all: bool) -> bool {
         self.ends != 0 && !(takes_all && self.next_bytes.has(byte))
@@ -111,11 +111,10 @@ pub(crate) enum LexemeTokens<'a> {
 }
 
 impl Walker {
-    /// Calls `hit` with each token that ends in a lexeme that has begun at a place, of those
-    /// that are to be read, and notes in `met` where lexemes end before. Where the ground has
-    /// free text, tokens that it is known to have are left out. How many nodes were visited;
-    /// the walk ends early where `meter` says so, or behind more nodes at ends than
-    /// `most_ends`.
+    /// Calls `hit` with each token that ends in a lexeme that has begun at a place, of those that
+    /// are to be read, and notes in `met` where lexemes end before. Where the ground has free text,
+    /// tokens that it is known to have are left out. Returns the number of nodes that were visited;
+    /// the walk ends early where `meter` says so, or behind more nodes at ends than `most_ends`.
     pub(crate) fn walk_lexemes<A: ByteAutomaton>(
         &mut self,
         (automaton, lexemes): (&A, &dyn Lexemes<A::Scratch>),
@@ -216,7 +215,7 @@ impl<A: ByteAutomaton> LexemeWalk<'_, A> {
         let (automaton, language) = (self.automaton, self.ground.language);
         let class = |class: ClassId| language.kinds(automaton.text_class(class));
         let kinds = self.classes.kinds(free.class, class);
-        // How many characters lead here is not known: none has more than four bytes.
+        // The number of characters that lead here is not known: none has more than four bytes.
         Some(Free::on_the_way(kinds, free, depth / 4))
     }
 

@@ -121,7 +121,7 @@ impl StepMemo {
         self.rows.get_mut((*asked - FIRST_ROW) as usize)
     }
 
-    /// Whether a cursor has a row: then a step that was taken before costs nothing.
+    /// Tells whether a cursor has a row: then a step that was taken before costs nothing.
     #[inline]
     pub(crate) fn has_row(&self, cursor: Cursor) -> bool {
         let asked = self.asked.get(cursor.0 as usize);

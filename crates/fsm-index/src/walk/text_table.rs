@@ -152,7 +152,7 @@ impl<'a> Text<'a> {
         frees.get(place.free as usize).copied()
     }
 
-    /// Whether a place is where the text began.
+    /// Tells whether a place is where the text began.
     pub(crate) fn is_back(&self, place: PlaceId, readings: &TextTable) -> bool {
         self.reader.is_back(readings.place(place))
     }

@@ -35,7 +35,7 @@ pub(crate) struct Language {
     end: Kinds,
     /// The bytes of plain text.
     plain: ByteSet,
-    /// Whether walks ask on their way which text is free.
+    /// True if walks ask on their way which text is free.
     pub(crate) tells_free: bool,
 }
 
@@ -214,9 +214,9 @@ impl Walker {
 }
 
 impl Walker {
-    /// Reads some tokens in the text that begins at `start`, without the trie, and tells
-    /// `hit` those that may come. How many bytes they have; `None` where no text begins, or
-    /// one of them leaves it.
+    /// Reads some tokens in the text that begins at `start`, without the trie, and tells `hit`
+    /// those that may come. Returns the number of bytes that they have; `None` where no text
+    /// begins, or one of them leaves it.
     pub(crate) fn read_each<'t, A: ByteAutomaton>(
         &mut self,
         automaton: &A,

@@ -40,7 +40,7 @@ impl NextBytes {
         self
     }
 
-    /// Whether a step from the node in the depth above can lead anywhere.
+    /// Tells whether a step from the node in the depth above can lead anywhere.
     #[inline]
     pub(crate) fn have(&self, depth: usize, byte: u8) -> bool {
         self.0[depth - 1].has(byte)
@@ -78,9 +78,9 @@ impl Walker {
         std::mem::take(&mut self.visited)
     }
 
-    /// Calls `hit` with each token that may come at `start`, tokens with the
-    /// same bytes once, and the cursor behind it. How many nodes were
-    /// visited; the walk ends early where `meter` says so.
+    /// Calls `hit` with each token that may come at `start`, tokens with the same bytes once, and
+    /// the cursor behind it. Returns the number of nodes that were visited; the walk ends early
+    /// where `meter` says so.
     pub(crate) fn walk<A: ByteAutomaton>(
         &mut self,
         automaton: &A,
@@ -236,9 +236,9 @@ impl Walker {
         visited
     }
 
-    /// Turns the bits of the cursor `known` into those of `cursor`, by a walk
-    /// that leaves a subtree out as soon as both have met: what follows is then
-    /// judged alike. How many nodes were visited, those on which they differ.
+    /// Turns the bits of the cursor `known` into those of `cursor`, by a walk that leaves a subtree
+    /// out as soon as both have met: what follows is then judged alike. Returns the number of nodes
+    /// that were visited, those on which they differ.
     pub(crate) fn difference<A: ByteAutomaton>(
         &mut self,
         automaton: &A,
@@ -460,7 +460,7 @@ pub(crate) fn fresh<'a>(path: &'a mut Vec<Cursor>, trie: &Trie, start: Cursor) -
     path
 }
 
-/// Whether it is told without a step what comes of a node behind a cursor and a byte: that it
+/// Tells whether it is told without a step what comes of a node behind a cursor and a byte: that it
 /// is dead, or its token. `last` is that token if nothing follows it.
 #[inline]
 pub(super) fn is_told<A: ByteAutomaton>(

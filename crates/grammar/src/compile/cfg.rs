@@ -48,7 +48,7 @@ pub(crate) enum Matter {
 #[derive(Debug)]
 pub(crate) struct Terminal {
     pub(crate) matter: Matter,
-    /// Whether it ends at its first possible end, whatever else may go on.
+    /// True if it ends at its first possible end, whatever else may go on.
     pub(crate) is_lazy: bool,
     /// Terminals of one domain have the same ignored text between them.
     pub(crate) domain: u32,
@@ -95,9 +95,9 @@ pub(crate) struct Cfg {
     /// How far ignored text goes.
     pub(crate) ignores: Ignores,
     pub(crate) initial_skip: bool,
-    /// Whether ignored text may come where no lexeme can follow.
+    /// True if ignored text may come where no lexeme can follow.
     pub(crate) trailing_skip: bool,
-    /// Whether the longest match counts.
+    /// True if the longest match counts.
     pub(crate) is_greedy: bool,
 }
 
@@ -111,13 +111,13 @@ impl Cfg {
         self.ignored.iter().any(|all| all.contains(&terminal))
     }
 
-    /// Whether some terminal is of JSON.
+    /// Tells whether some terminal is of JSON.
     pub(crate) fn has_json(&self) -> bool {
         let is_json = |terminal: &Terminal| matches!(terminal.matter, Matter::Json(_));
         self.terminals.iter().any(is_json)
     }
 
-    /// Whether each lexeme that has begun can be finished without some characters.
+    /// Tells whether each lexeme that has begun can be finished without some characters.
     pub(crate) fn can_do_without(&self, chars: &[(u32, u32)]) -> bool {
         self.terminals
             .iter()

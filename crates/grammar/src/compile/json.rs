@@ -27,10 +27,10 @@ pub(crate) fn read(schema: &Value, reading: Reading) -> (Value, Options) {
     (schema, options)
 }
 
-/// Rewrites a schema to what XGrammar makes of it: the first of several alternatives that
-/// holds is enough, a tuple has no further items, and a string with a pattern or a bounded
-/// length is spelt without escapes, the pattern being of the whole string. Whether it has such
-/// strings. Calls in calls, as deep as the schema, which was read as JSON.
+/// Rewrites a schema to what XGrammar makes of it: the first of several alternatives that holds is
+/// enough, a tuple has no further items, and a string with a pattern or a bounded length is spelt
+/// without escapes, the pattern being of the whole string. Tells whether it has such strings. Calls
+/// in calls, as deep as the schema, which was read as JSON.
 fn strict(schema: &mut Value) -> bool {
     let Value::Object(fields) = schema else {
         return false;

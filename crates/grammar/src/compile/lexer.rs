@@ -400,7 +400,7 @@ fn byte_classes(rows: &[&[Run]]) -> [u8; 256] {
     class_of
 }
 
-/// Whether a row leads from bytes of one class to different states.
+/// Tells whether a row leads from bytes of one class to different states.
 fn tells_apart(row: &[Run], class_of: &[u8; 256], sizes: &[usize; 256]) -> bool {
     // Most rows have few bytes: of each class that is met the bytes are counted which go
     // the same way.

@@ -22,11 +22,11 @@ use crate::{Config, Error, ErrorKind};
 pub(crate) struct Meaning {
     pub(crate) reading: Reading,
     pub(crate) start: &'static str,
-    /// Whether every name must be defined, reached or not.
+    /// True if every name must be defined, reached or not.
     pub(crate) all_names: bool,
-    /// Whether ignored text may come at both ends, whatever the grammar says.
+    /// True if ignored text may come at both ends, whatever the grammar says.
     pub(crate) skip_at_ends: bool,
-    /// Whether ignored text may come behind the last lexeme.
+    /// True if ignored text may come behind the last lexeme.
     pub(crate) trailing_skip: bool,
     /// How far ignored text goes.
     pub(crate) ignores: Ignores,
@@ -82,7 +82,7 @@ struct Scope<'a> {
     tree: &'a Tree,
     /// What each rule takes, where that is known to be regular.
     regular: Vec<Option<Re>>,
-    /// Whether regular parts become terminals across the boundaries that were written.
+    /// True if regular parts become terminals across the boundaries that were written.
     collapses: bool,
 }
 

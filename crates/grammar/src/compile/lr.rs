@@ -64,7 +64,7 @@ pub(crate) struct State {
     pub(crate) gotos: Box<[(u32, u32)]>,
     pub(crate) reduces: Box<[Reduce]>,
     pub(crate) finishes: Box<[Finish]>,
-    /// Whether the start is complete here.
+    /// True if the start is complete here.
     pub(crate) accepts: bool,
 }
 
@@ -204,7 +204,7 @@ pub(crate) fn build(
     Ok(tables)
 }
 
-/// Whether a symbol may be passed by.
+/// Tells whether a symbol may be passed by.
 fn is_empty(symbol: Symbol, nullable: &[bool]) -> bool {
     symbol.split().is_err_and(|rule| nullable[rule as usize])
 }

@@ -221,7 +221,7 @@ impl Table {
         Bytes::new(256, cells, self.accepting[1..states].to_vec())
     }
 
-    /// Whether each text that has begun can be finished without some characters.
+    /// Tells whether each text that has begun can be finished without some characters.
     pub(crate) fn can_do_without(&self, chars: &[(u32, u32)]) -> bool {
         let step = |state: u32, byte| {
             let to = self.step(state, byte);

@@ -11,7 +11,7 @@ pub(crate) struct Tree {
     pub(crate) by_name: HashMap<String, usize>,
     /// What may stand between lexemes: each of these.
     pub(crate) ignore: Vec<Expr>,
-    /// Whether ignored text may come before the first lexeme.
+    /// True if ignored text may come before the first lexeme.
     pub(crate) initial_skip: bool,
 }
 

@@ -170,7 +170,7 @@ impl Parser<'_> {
         }
     }
 
-    /// Whether what comes next begins another rule.
+    /// Tells whether what comes next begins another rule.
     fn begins_rule(&mut self) -> bool {
         let at = self.r.at;
         let mut begins = self.name().is_some();

@@ -41,7 +41,7 @@ fn is_name(c: char) -> bool {
     c.is_ascii_alphanumeric() || c == '_' || c == '-'
 }
 
-/// Whether a name is a terminal's.
+/// Tells whether a name is a terminal's.
 pub(crate) fn is_terminal(name: &str) -> bool {
     name.trim_start_matches('_')
         .starts_with(|c: char| c.is_ascii_uppercase())

@@ -137,7 +137,7 @@ impl<'t> Reader<'t> {
         Ok(max)
     }
 
-    /// Whether the bounds of the repetition at `at` admit a count.
+    /// Tells whether the bounds of the repetition at `at` admit a count.
     pub(crate) fn check_bounds(&self, at: usize, min: u32, max: Option<u32>) -> Result<(), Error> {
         match max {
             Some(max) if max < min => {

@@ -7,7 +7,7 @@ use schema_regex::automaton::SchemaAutomaton;
 use super::sets::{Bits, ClassSet, Sets};
 use crate::compile::cfg::Matter;
 
-/// Whether a text of a schema may begin with a byte.
+/// Tells whether a text of a schema may begin with a byte.
 pub(super) fn begins(automaton: &SchemaAutomaton, byte: u8) -> bool {
     let mut state = automaton.start();
     let mut scratch = automaton.scratch();
@@ -24,8 +24,8 @@ pub(super) fn prolonging(automaton: &SchemaAutomaton) -> &'static [u8] {
 }
 
 impl Sets<'_> {
-    /// Whether other lexemes may be read beside a value: such as may begin where it does, with
-    /// a byte with which it may begin. `firsts` are of the whole text.
+    /// Tells whether other lexemes may be read beside a value: such as may begin where it does,
+    /// with a byte with which it may begin. `firsts` are of the whole text.
     pub(super) fn mixes(
         &self,
         value: u32,

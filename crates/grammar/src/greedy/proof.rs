@@ -18,9 +18,9 @@ const MAX_PLACES: usize = 10_000_000;
 /// What was proved.
 #[derive(Debug, Default)]
 pub(crate) struct Proof {
-    /// Whether every configuration can be finished.
+    /// True if every configuration can be finished.
     pub(crate) is_whole: bool,
-    /// Whether some lexemes end at their first end.
+    /// True if some lexemes end at their first end.
     pub(crate) has_lazy: bool,
     /// By state of the parser: whether every stack with it on top can be finished.
     safe: Vec<bool>,
@@ -243,14 +243,14 @@ impl Places<'_> {
         own.first().copied()
     }
 
-    /// Whether a lexeme may begin with one of some classes.
+    /// Tells whether a lexeme may begin with one of some classes.
     #[inline]
     fn begins(&self, terminal: u32, free: &ClassSet) -> bool {
         let classes = &self.firsts[terminal as usize];
         classes.is_none_or(|classes| classes.meets(free))
     }
 
-    /// Whether ignored text that begins with one of some classes can stand before a lexeme.
+    /// Tells whether ignored text that begins with one of some classes can stand before a lexeme.
     fn bridged(&mut self, second: u32, free: &ClassSet) -> bool {
         let Some(between) = self.ignored(second) else {
             return false;
@@ -291,7 +291,7 @@ impl Places<'_> {
         end
     }
 
-    /// Whether a lexeme that ended in a set lets one begin there, or goes on to another end
+    /// Tells whether a lexeme that ended in a set lets one begin there, or goes on to another end
     /// that does.
     fn goes_on(&mut self, mut place: (u32, u32), second: u32) -> bool {
         let sets = self.sets;
@@ -448,7 +448,7 @@ fn safe(cfg: &Cfg, tables: &Tables, trouble: &[bool]) -> Vec<bool> {
     }
 }
 
-/// Whether finishing something leads lower, and where to; nowhere means the end.
+/// True if finishing something leads lower, and where to; nowhere means the end.
 type Way = (bool, Box<[u32]>);
 
 /// By state: what can be finished there. Where it leads if it leads lower is told with

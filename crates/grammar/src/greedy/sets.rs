@@ -47,7 +47,7 @@ impl Bits {
         })
     }
 
-    /// Whether that changed anything.
+    /// Tells whether that changed anything.
     pub(super) fn or(&mut self, other: &Bits) -> bool {
         let mut changed = false;
         for (own, other) in self.0.iter_mut().zip(&other.0) {
@@ -77,7 +77,7 @@ impl ClassSet {
         }
     }
 
-    /// Whether they have a class in common.
+    /// Tells whether they have a class in common.
     pub(super) fn meets(&self, other: &ClassSet) -> bool {
         let ([a, b, c, d], [e, f, g, h]) = (self.0, other.0);
         a & e | b & f | c & g | d & h != 0
@@ -202,7 +202,7 @@ impl<'a> Sets<'a> {
         self.lexer.width()
     }
 
-    /// How many sets there are. The first is where all terminals begin.
+    /// Returns the number of sets. The first is where all terminals begin.
     pub(super) fn len(&self) -> usize {
         self.all.len()
     }
@@ -212,12 +212,12 @@ impl<'a> Sets<'a> {
         &self.free[set as usize]
     }
 
-    /// Whether a lexeme ends there whatever comes.
+    /// Tells whether a lexeme ends there whatever comes.
     pub(super) fn cuts(&self, set: u32) -> bool {
         self.cuts[set as usize]
     }
 
-    /// Whether a JSON value may be read there.
+    /// Tells whether a JSON value may be read there.
     pub(super) fn may_be_json(&self, set: u32) -> bool {
         self.all[set as usize].first() == Some(&JSON)
     }
@@ -267,8 +267,8 @@ impl<'a> Sets<'a> {
             .then(|| (state, self.next[set as usize * self.width() + class]))
     }
 
-    /// Whether a terminal comes from a state to its end, and no lexeme cuts it short which ends
-    /// at its first end.
+    /// Tells whether a terminal comes from a state to its end, and no lexeme cuts it short which
+    /// ends at its first end.
     fn ends_in_time(&self, first: (u32, u32), is_lazy: bool, pairs: &mut usize) -> bool {
         let mut open = vec![first];
         let mut seen: HashSet<(u32, u32), FixedState> = HashSet::from_iter([first]);

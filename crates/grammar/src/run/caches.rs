@@ -101,7 +101,7 @@ pub(crate) struct Caches {
     pub(crate) alike: HashMap<Box<[u32]>, Option<Characters>, FixedState>,
     /// By state of a terminal: a class of which any text leads on, with its size.
     pub(crate) free: HashMap<u32, Option<(usize, ClassId)>, FixedState>,
-    /// Whether no lazy lexeme ends in text of a class, by where it begins.
+    /// True if no lazy lexeme ends in text of a class, by where it begins.
     pub(crate) stay_open: HashMap<(u32, ClassId), bool, FixedState>,
     pub(crate) places: Places,
     /// Saved nodes by their address, and by number; the former are kept alive here.
@@ -533,7 +533,7 @@ impl Caches {
         }
     }
 
-    /// Whether the text may end here.
+    /// Tells whether the text may end here.
     pub(crate) fn is_accepting(&mut self, config: u32, inner: &Inner) -> bool {
         let front = self.standing_at_end(config, inner);
         self.fronts.next(front).accepts

@@ -71,7 +71,7 @@ struct Search<'a> {
     all: Vec<Box<[u32]>>,
     /// By list and missing bytes.
     known: HashMap<(u32, u32), Vec<Way>, FixedState>,
-    /// Whether a lexeme may end inside of a character, or there are too many ways.
+    /// True if a lexeme may end inside of a character, or there are too many ways.
     gives_up: bool,
 }
 

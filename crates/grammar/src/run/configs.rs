@@ -55,7 +55,7 @@ pub(crate) struct Config {
     pub(crate) saved: Option<Arc<Saved>>,
 }
 
-/// Whether a configuration can be finished.
+/// True if a configuration can be finished.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Life {
     Unknown,

@@ -26,7 +26,7 @@ pub(crate) struct Fronts {
 /// What may come on top of some states.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Next {
-    /// Whether the text may end.
+    /// True if the text may end.
     pub(crate) accepts: bool,
     /// Where the lexemes begin that may come, ignored ones included.
     pub(crate) start: u32,

@@ -28,13 +28,14 @@ impl Caches {
         heights.max().unwrap_or(0)
     }
 
-    /// How many levels were looked at: by heights, which count no fewer than there are.
+    /// Returns the number of levels that were looked at: by heights, which count no fewer than
+    /// there are.
     pub(crate) fn depth_used(&self, inner: &Inner) -> usize {
         let depth = (self.top - self.least.min(self.top)) as usize + 1;
         depth.max(self.json_depth_used(inner))
     }
 
-    /// Whether no value of JSON is read there, or may begin.
+    /// Tells whether no value of JSON is read there, or may begin.
     pub(crate) fn has_no_json(&self, config: u32) -> bool {
         // They are ascending.
         let last = self.configs.threads(config).last();

@@ -17,7 +17,7 @@ use crate::run::configs::{JSON, Thread, WALK, WALK_PLACE};
 /// What a walk knows of the values that it reads.
 #[derive(Default)]
 pub(crate) struct JsonWalk {
-    /// Whether there is a walk: else places in JSON are states, which outlive it.
+    /// True if there is a walk: else places in JSON are states, which outlive it.
     is_on: bool,
     /// One for each value, with the state where the walk meets it. Its owner is the
     /// [number](owner) of the terminal.
@@ -25,11 +25,11 @@ pub(crate) struct JsonWalk {
     places: Vec<Place>,
     /// By a place that outlives the walk: that of the walk.
     begun: HashMap<u32, u32, FixedState>,
-    /// Whether a step has looked below the topmost level of a value in which the walk began.
+    /// True if a step has looked below the topmost level of a value in which the walk began.
     pub(crate) is_deep: bool,
-    /// Whether only what the topmost level tells is asked for.
+    /// True if only what the topmost level tells is asked for.
     pub(crate) is_on_top: bool,
-    /// Whether all levels of such values were looked at.
+    /// True if all levels of such values were looked at.
     pub(crate) has_looked_everywhere: bool,
 }
 
@@ -52,7 +52,7 @@ impl JsonWalk {
         self.is_on = false;
     }
 
-    /// Whether there is a walk, which is then paused or goes on.
+    /// Tells whether there is a walk, which is then paused or goes on.
     pub(crate) fn set_on(&mut self, is_on: bool) -> bool {
         std::mem::replace(&mut self.is_on, is_on)
     }
@@ -282,7 +282,7 @@ impl Caches {
         self.value(config, inner)
     }
 
-    /// Whether all values that have begun can be finished by what their terminals tell: then
+    /// Tells whether all values that have begun can be finished by what their terminals tell: then
     /// it is a matter of the values alone what may come inside of them.
     fn is_sure(&self, config: u32, inner: &Inner) -> bool {
         let is_sure = |&Thread { place, front }: &Thread| {

@@ -81,8 +81,8 @@ impl Inner {
         self.cfg.is_ignored(terminal)
     }
 
-    /// Whether lexemes tell masks: where something may have to be searched for a way to the end,
-    /// a lazy lexeme could cut others short.
+    /// Tells whether lexemes tell masks: where something may have to be searched for a way to the
+    /// end, a lazy lexeme could cut others short.
     pub(crate) fn has_lexemes(&self) -> bool {
         let is_searched = self.checks_live && (self.proof.has_lazy || !self.cfg.is_greedy);
         !(self.has_json || is_searched || self.lexer.carries_guards)
@@ -159,7 +159,7 @@ impl Caches {
         id
     }
 
-    /// Whether ignored text ends at a place, so that what may come on the same stacks begins
+    /// Tells whether ignored text ends at a place, so that what may come on the same stacks begins
     /// there: under greedy lexing where nothing else ends, and where the byte that comes is not
     /// taken.
     fn begins_again(&self, lex: u32, start: u32, inner: &Inner) -> bool {
@@ -249,7 +249,7 @@ impl Caches {
         asked != [TRAPPED] && !self.are_unsafe(front, asked, inner)
     }
 
-    /// Whether some byte may come again and again in a terminal, so that any text of a class
+    /// Tells whether some byte may come again and again in a terminal, so that any text of a class
     /// perhaps may: nothing of such text is asked.
     fn is_free(&mut self, terminal: u32, inner: &Inner) -> bool {
         if let Some(&known) = self.places.free.get(&terminal) {
@@ -371,7 +371,7 @@ impl Caches {
         by_front[front as usize] = Some(is_plain.then(|| all.into()));
     }
 
-    /// Whether perhaps nothing can follow all of some terminals on top of a front.
+    /// Tells whether perhaps nothing can follow all of some terminals on top of a front.
     pub(crate) fn are_unsafe(&mut self, front: u32, terminals: &[u32], inner: &Inner) -> bool {
         match self.unsafe_at(front, inner) {
             Some(all) => terminals.iter().all(|terminal| all.contains(terminal)),

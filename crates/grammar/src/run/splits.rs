@@ -115,7 +115,7 @@ impl Caches {
         self.intern(threads, fresh, inner)
     }
 
-    /// Whether a byte leads on: the lexemes that have begun, or may begin, tell it alone.
+    /// Tells whether a byte leads on: the lexemes that have begun, or may begin, tell it alone.
     pub(crate) fn goes_on(&mut self, config: u32, byte: u8, inner: &Inner) -> bool {
         let class = inner.lexer.classes[usize::from(byte)];
         match self.configs.known(config, class, inner.lexer.width()) {
@@ -127,7 +127,7 @@ impl Caches {
         }
     }
 
-    /// Whether the stacks between lexemes are of those that end here alone, so that where the
+    /// Tells whether the stacks between lexemes are of those that end here alone, so that where the
     /// same end again they are the same. Keys tell this.
     pub(crate) fn is_steady(&mut self, config: u32, inner: &Inner) -> bool {
         let looked = self.looked;
@@ -136,8 +136,8 @@ impl Caches {
         ended != 0 && ended == self.configs[config].fresh
     }
 
-    /// Whether no other lexemes can end in a place of a front than the byte before: inside of a
-    /// name, say. What lies below has not to be looked at again then.
+    /// Tells whether no other lexemes can end in a place of a front than the byte before: inside of
+    /// a name, say. What lies below has not to be looked at again then.
     fn goes_on_alike(&mut self, config: u32, lex: u32, front: u32, inner: &Inner) -> bool {
         let ends = self.lexes[lex as usize].ends;
         let is_same = |thread: &Thread| match self.ends_of(thread) {
@@ -149,7 +149,7 @@ impl Caches {
             && self.is_steady(config, inner)
     }
 
-    /// Whether a byte ends lexemes that cannot go on behind it.
+    /// Tells whether a byte ends lexemes that cannot go on behind it.
     pub(crate) fn ends_others(&mut self, config: u32, byte: u8, inner: &Inner) -> bool {
         let class = inner.lexer.classes[usize::from(byte)];
         (0..self.configs.threads(config).len()).any(|at| {

@@ -13,7 +13,7 @@ use crate::run::lists::{List, Lists};
 #[derive(Debug)]
 pub(crate) struct Node {
     pub(crate) state: u32,
-    /// How many nodes the longest way to the bottom has.
+    /// The number of nodes that the longest way to the bottom has.
     pub(crate) height: u32,
     parents: List,
 }
@@ -109,7 +109,7 @@ impl Closing {
         self.whole.push(node);
     }
 
-    /// Whether nothing was added.
+    /// Tells whether nothing was added.
     pub(crate) fn is_empty(&self) -> bool {
         self.edges.is_empty() && self.whole.is_empty()
     }

@@ -54,7 +54,7 @@ impl Saved {
         })
     }
 
-    /// Whether the text can go on in one way alone.
+    /// Tells whether the text can go on in one way alone.
     pub(crate) fn is_alone(&self) -> bool {
         self.threads.len() == 1
     }

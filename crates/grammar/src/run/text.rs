@@ -128,8 +128,8 @@ impl<S: Copy + Eq + Hash, F: FnMut(S, u8) -> Option<S>> Finder<S, F> {
     }
 }
 
-/// How many bytes follow the first byte of a character, and what it stands for; none if no
-/// character begins so.
+/// Returns the number of bytes that follow the first byte of a character, and what it stands for;
+/// none if no character begins so.
 pub(crate) fn first_byte(byte: u8) -> Option<(u32, u32)> {
     let (rest, bits) = match byte {
         0..=0x7F => (0, byte),
@@ -352,7 +352,7 @@ impl Caches {
         is_open.then(|| any_text(class))
     }
 
-    /// Whether no lexeme that has begun in a place may end where nothing can follow.
+    /// Tells whether no lexeme that has begun in a place may end where nothing can follow.
     fn all_safe_behind(&mut self, place: u32, front: u32, inner: &Inner) -> bool {
         (0..self.lexes[place as usize].members.len()).all(|at| {
             let state = self.lexes[place as usize].members[at];
@@ -378,7 +378,7 @@ impl Caches {
         best
     }
 
-    /// Whether no lazy lexeme ends in text of a class from some states on.
+    /// Tells whether no lazy lexeme ends in text of a class from some states on.
     fn stays_open(&mut self, lex: u32, class: ClassId, inner: &Inner) -> bool {
         if !inner.proof.has_lazy {
             return true;

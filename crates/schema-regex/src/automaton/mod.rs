@@ -294,7 +294,7 @@ impl SchemaAutomaton {
         self.machine.nodes().len()
     }
 
-    /// Whether a state stands inside of a string or of a name: elsewhere nothing but JSON's
+    /// Tells whether a state stands inside of a string or of a name: elsewhere nothing but JSON's
     /// own tokens and white space may come next.
     pub fn is_in_text(&self, state: &State) -> bool {
         matches!(state.top, Top::String { .. } | Top::Key(_))
@@ -307,7 +307,7 @@ impl SchemaAutomaton {
         self.hints(scratch).resembled(cursor)
     }
 
-    /// Whether a text is admitted as a whole.
+    /// Tells whether a text is admitted as a whole.
     pub fn is_match(&self, text: &[u8]) -> bool {
         let mut x = Scratch::new();
         // The text tells itself how it goes on: items that must differ are compared at their ends.

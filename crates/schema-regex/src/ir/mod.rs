@@ -189,7 +189,7 @@ impl std::ops::Deref for Listed {
 pub(crate) struct Location {
     pub(crate) pointer: Pointer,
     pub(crate) body: Body,
-    /// What each keyword here became, for the ledger.
+    /// The fate of each keyword here, for the ledger.
     pub(crate) notes: Vec<(Cow<'static, str>, Status)>,
 }
 
@@ -457,7 +457,7 @@ impl AtomKind {
         )
     }
 
-    /// How much a keyword leads to or lists.
+    /// Returns the number of locations or values that a keyword leads to or lists.
     fn width(&self) -> usize {
         match self {
             AtomKind::AllOf(nodes) | AtomKind::AnyOf(nodes) | AtomKind::OneOf(nodes) => {
@@ -567,7 +567,7 @@ impl Schema {
     }
 }
 
-/// What a keyword at a location becomes.
+/// The fate of a keyword at a location.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Status {

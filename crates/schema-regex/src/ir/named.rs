@@ -6,12 +6,12 @@ use crate::ir::{Name, NodeId};
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Named {
     list: Vec<(Name, NodeId)>,
-    /// Where in the list each name is, in the order of their bytes.
+    /// The places of the names in the list, in the order of their bytes.
     sorted: Vec<u32>,
 }
 
 impl Named {
-    /// Of the names each is there once.
+    /// Each name is there once.
     pub(crate) fn new(list: Vec<(Name, NodeId)>) -> Named {
         let mut sorted: Vec<u32> = (0..list.len() as u32).collect();
         sorted.sort_unstable_by_key(|at| &*list[*at as usize].0);
@@ -37,7 +37,7 @@ impl Named {
         &self.sorted
     }
 
-    /// Where in the list a name is.
+    /// Returns the place of a name in the list.
     pub(crate) fn place(&self, name: &str) -> Option<usize> {
         let name_at = |at: &u32| &*self.list[*at as usize].0;
         let found = self.sorted.binary_search_by(|at| name_at(at).cmp(name));

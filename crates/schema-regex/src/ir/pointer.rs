@@ -1,4 +1,4 @@
-//! Where a location is: a JSON Pointer that is spelt out when somebody asks.
+//! The place of a location: a JSON Pointer that is spelt out when somebody asks.
 
 use std::fmt;
 use std::sync::Arc;
@@ -19,7 +19,7 @@ struct Step {
     last: Last,
 }
 
-/// What a step has behind its keyword.
+/// The part of a step behind its keyword.
 #[derive(Clone, Debug)]
 pub(crate) enum Last {
     Nothing,

@@ -8,7 +8,7 @@ use crate::budget::Limit;
 use crate::budget::TooBig;
 use crate::language::re::{CharSet, Re};
 
-/// How the parts of an expression are read.
+/// The reader of the parts of an expression.
 #[derive(Default)]
 struct Parts {
     /// The sets of classes that were met, by place: a repetition meets its own again.

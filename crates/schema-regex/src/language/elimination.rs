@@ -15,9 +15,9 @@ const MAX_RE_SIZE: usize = 60_000;
 /// expression has a bounded stack.
 const MAX_RE_DEPTH: usize = 600;
 
-/// The texts of a table as an expression, by elimination of states (Brzozowski and
-/// McCluskey, "Signal Flow Graph Techniques for Sequential Circuit State Diagrams", 1963).
-/// Of each class its characters are given.
+/// The texts of a table as an expression, by elimination of states (Brzozowski and McCluskey,
+/// "Signal Flow Graph Techniques for Sequential Circuit State Diagrams", 1963). The characters of
+/// each class are given.
 pub(crate) fn eliminate(
     table: &Table<bool>,
     sets: &[CharSet],

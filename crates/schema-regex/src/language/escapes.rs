@@ -1,5 +1,5 @@
-//! How characters of JSON strings are escaped (RFC 8259, section 7), as far as
-//! [`Escapes`] lets them be.
+//! The escapes of characters of JSON strings (RFC 8259, section 7), as far as [`Escapes`] lets them
+//! be.
 
 use crate::options::Escapes;
 

@@ -1,5 +1,4 @@
-//! How long texts may be that an automaton reads: bounds on the length beside a
-//! pattern.
+//! The lengths of texts that an automaton reads: bounds on the length beside a pattern.
 
 use std::sync::OnceLock;
 
@@ -21,7 +20,7 @@ pub(crate) struct Lengths {
     open: OnceLock<u64>,
     /// By state, what free text needs to go on, once that was asked.
     runs: Box<[OnceLock<Box<[Need]>>]>,
-    /// How many texts of each length lead from each state to acceptance, once that was
+    /// The number of texts of each length that lead from each state to acceptance, once that was
     /// asked: by length, then by state.
     amounts: OnceLock<Vec<Box<[u64]>>>,
 }
@@ -157,7 +156,7 @@ impl Lengths {
         if need > room {
             return false;
         }
-        // Of the numbers from `need` to `room`, those of one word at a time.
+        // The numbers from `need` to `room`, those of one word at a time.
         let bits = &self.exact[state as usize];
         let (first, last) = ((need / 64) as usize, (room / 64) as usize);
         (first..=last).any(|at| {
@@ -278,9 +277,9 @@ impl Lengths {
         first
     }
 
-    /// How many characters of free text may come behind `length` ones that have led to a
-    /// state, whichever they are: of a class, or `None` for any; and whether no more may come,
-    /// because that is the greatest length. The class of a state is the same each time.
+    /// Returns the number of characters of free text that may come behind `length` ones that have
+    /// led to a state, whichever they are: of a class, or `None` for any; and whether no more may
+    /// come, because that is the greatest length. The class of a state is the same each time.
     pub(crate) fn room(
         &self,
         dfa: &CharDfa,
@@ -301,7 +300,7 @@ impl Lengths {
         (room, self.max == Some(length.saturating_add(room as u64)))
     }
 
-    /// What one, two, .. characters behind a state need.
+    /// Returns the needs behind one, two, .. characters behind a state.
     fn needs(&self, dfa: &CharDfa, state: u32, class: Option<&[(u32, u32)]>) -> Box<[Need]> {
         let mut is_read = vec![class.is_none(); dfa.symbol_sizes().len()];
         for &(from, to) in class.unwrap_or_default() {

@@ -1,5 +1,5 @@
-//! How many numbers, and which, come of a text that an automaton has begun to read: by
-//! value, so that a fraction of zeros says nothing new, and without exponents.
+//! The numbers that come of a text that an automaton has begun to read: by value, so that a
+//! fraction of zeros says nothing new, and without exponents.
 
 use std::collections::BinaryHeap;
 
@@ -27,7 +27,7 @@ pub(crate) struct Amounts {
     pub(crate) has_exponents: bool,
 }
 
-/// What a text that was begun is in.
+/// The part of a number that a text that was begun is in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Within {
     Start,

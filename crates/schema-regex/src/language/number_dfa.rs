@@ -32,7 +32,7 @@ fn number_symbol(byte: u8) -> usize {
 }
 
 impl NumberDfa {
-    /// Where each state leads by each symbol, and whether it accepts.
+    /// Returns the target of each state by each symbol, and whether it accepts.
     pub(crate) fn tables(&self) -> (&[[u32; 16]], &[bool]) {
         (&self.next, &self.accept)
     }
@@ -84,8 +84,8 @@ impl NumberDfa {
         NumberDfa::of_rows(next, accept)
     }
 
-    /// Where each state leads by each symbol, and whether it accepts; what no number
-    /// comes of leads nowhere.
+    /// Makes an automaton of the target of each state by each symbol, and whether it accepts; texts
+    /// of which no number comes lead nowhere.
     pub(crate) fn of_rows(next: Vec<[u32; 16]>, accept: Vec<bool>) -> NumberDfa {
         NumberDfa {
             next,
@@ -137,7 +137,7 @@ impl NumberDfa {
 
     /// Tells whether texts may have any number of digits: whether states come again.
     pub(crate) fn is_endless(&self) -> bool {
-        // Of states that lead to each other none is ever left without a source.
+        // States that lead to each other are never left without a source.
         let mut sources = vec![0usize; self.next.len()];
         let targets = |state: usize| self.next[state].iter().filter(|to| **to != DEAD);
         for state in 0..self.next.len() {

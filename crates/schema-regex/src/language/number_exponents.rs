@@ -18,14 +18,14 @@ struct Edge {
     exclusive: bool,
 }
 
-/// What magnitudes one sign may have.
+/// The magnitudes that one sign may have.
 struct Magnitudes {
     low: Option<Edge>,
     high: Option<Edge>,
 }
 
-/// How the mantissa so far compares with that of a bound: it begins like it, or the exponent
-/// that the bound asks for is known.
+/// The order of the mantissa so far and that of a bound: it begins like it, or the exponent that
+/// the bound asks for is known.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 enum Side {
     Alike,
@@ -40,7 +40,7 @@ enum Place {
     Part,
 }
 
-/// What was read, as far as it matters.
+/// The text so far, as far as it matters.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 enum Read {
     Start,
@@ -240,7 +240,7 @@ impl Range {
     }
 
     fn exponent(&self, minus: bool, places: usize, least: Side, most: Side) -> Option<Read> {
-        // What is left of the digits of a bound is not zero.
+        // The rest of the digits of a bound is not zero.
         let is_all = |edge: &Edge| places >= edge.digits.len();
         let least = match (least, self.of(minus).and_then(|m| m.low.as_ref())) {
             (Side::Known(power), _) => power,

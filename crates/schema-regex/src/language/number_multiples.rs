@@ -117,7 +117,7 @@ fn of_zeros(divisor: &Decimal, fraction: Fraction, limit: Limit<'_>) -> Result<N
     Ok(NumberDfa::trimmed(next, accept))
 }
 
-/// What is read of a number.
+/// The part of a number that is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Read {
     Start,
@@ -136,13 +136,13 @@ enum Read {
 /// Some divisors, times a power of ten that makes all of them whole.
 #[derive(Debug)]
 struct Residues {
-    /// How many places behind the point matter.
+    /// The number of places behind the point that matter.
     scale: usize,
     /// A common multiple of all divisors.
     modulus: u64,
-    /// What a number must be a multiple of: the least one of all wanted divisors.
+    /// The number that a number must be a multiple of: the least one of all wanted divisors.
     wanted: Option<u64>,
-    /// What it must not be a multiple of.
+    /// The numbers that it must not be a multiple of.
     unwanted: Vec<u64>,
 }
 
@@ -150,7 +150,7 @@ impl Residues {
     /// The divisors in as few groups as have moduli that are not too large; `None`
     /// where they contradict each other.
     fn of(divisors: &[(Decimal, bool)]) -> Result<Option<Vec<Residues>>, TooBig> {
-        // What is wanted first: of the others some say nothing then.
+        // Wanted divisors come first: some of the others say nothing then.
         let mut sorted: Vec<&(Decimal, bool)> = divisors.iter().collect();
         sorted.sort_by_key(|(_, is_wanted)| !is_wanted);
         let mut groups: Vec<Vec<&(Decimal, bool)>> = Vec::new();
@@ -298,7 +298,7 @@ impl Residues {
         (content || self.wanted.is_none()).then_some(Read::Zeros(content, places > 0))
     }
 
-    /// Where each symbol of [`NumberDfa`] leads.
+    /// Returns the target of each symbol of [`NumberDfa`].
     fn row(&self, at: Read) -> [Option<Read>; 16] {
         let other = self.wanted.is_none().then_some(Read::Other);
         let mut row = [other; 16];
@@ -367,7 +367,7 @@ impl Residues {
     }
 }
 
-/// What some divisors say together.
+/// The demand of some divisors together.
 enum Joined {
     Residues(Residues),
     /// No number contents them.

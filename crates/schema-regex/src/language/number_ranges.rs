@@ -33,20 +33,20 @@ impl Edge {
         }
     }
 
-    /// How a text of `count` digits, of which those that the bound has too compare
-    /// like this, compares as a whole number.
+    /// Compares a text of `count` digits as a whole number; its digits that the bound has too
+    /// compare like this.
     fn whole(&self, count: usize, digits: Ordering) -> Ordering {
         count.cmp(&self.whole.len()).then(digits)
     }
 }
 
-/// What magnitudes one sign may have.
+/// The magnitudes that one sign may have.
 struct Magnitudes {
     low: Edge,
     high: Option<Edge>,
 }
 
-/// What was read, as far as it matters.
+/// The text so far, as far as it matters.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 enum Read {
     Start,
@@ -263,7 +263,7 @@ impl Range {
         }
     }
 
-    /// How what was read before the point compares with the bounds.
+    /// Compares the digits that were read before the point with the bounds.
     fn compare(&self, at: Read) -> Option<(&Magnitudes, bool, Ordering, Ordering)> {
         let (minus, low, high) = match at {
             Read::Zero(minus) => {
@@ -339,7 +339,7 @@ impl Range {
                 let Some(m) = self.of(minus) else {
                     return false;
                 };
-                // What is left of the digits of a bound is not zero.
+                // The rest of the digits of a bound is not zero.
                 let above = !is_low || (places >= m.low.part.len() && !m.low.exclusive);
                 let below = match &m.high {
                     Some(h) if is_high => places < h.part.len() || !h.exclusive,

@@ -111,7 +111,7 @@ impl Part {
 /// accept there.
 pub(crate) struct Product {
     pub(crate) alphabet: Alphabet,
-    /// Of each state bit `i` where expression `i` accepts. No text leaves the table.
+    /// The bits of each state: bit `i` if expression `i` accepts. No text leaves the table.
     pub(crate) table: Table<u64>,
 }
 

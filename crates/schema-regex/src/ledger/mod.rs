@@ -1,4 +1,4 @@
-//! What each keyword becomes: in general, and at each location of a schema.
+//! The fate of each keyword: in general, and at each location of a schema.
 
 pub(crate) mod table;
 
@@ -22,7 +22,7 @@ pub struct Entry {
     pub pointer: String,
     /// Its name.
     pub keyword: String,
-    /// What it becomes.
+    /// The fate of the keyword.
     pub status: Status,
 }
 
@@ -151,7 +151,7 @@ pub(crate) fn is_annotation(name: &str) -> bool {
     known.any(|known| known.name == name && known.general == General::Annotation)
 }
 
-/// What a keyword becomes that the reader has no rule for.
+/// Returns the fate of a keyword that the reader has no rule for.
 pub(crate) fn status_of_other(name: &str) -> Status {
     match KEYWORDS.iter().find(|k| k.name == name).map(|k| k.general) {
         Some(General::Refused) => Status::Refused("not supported".to_owned()),
@@ -199,7 +199,7 @@ impl Schema {
         Ok(())
     }
 
-    /// What the reader says of each keyword, once for each.
+    /// Returns the reader's entry for each keyword, once for each.
     fn own_entries(&self, options: &Options, form: Form) -> Vec<Entry> {
         self.entries_of(options, form, |_, _| true)
     }
@@ -217,12 +217,12 @@ impl Schema {
                     .or_insert_with(|| meant_by(keyword).is_some()),
                 _ => false,
             });
-        // Where formats are annotations by choice, an unknown one is no surprise.
+        // If formats are annotations by choice, an unknown one is no surprise.
         entries.retain(|entry| entry.notice().is_some());
         entries
     }
 
-    /// What the reader says of keywords that are wanted, once for each.
+    /// Returns the reader's entries for keywords that are wanted, once for each.
     fn entries_of<'s>(
         &'s self,
         options: &Options,
@@ -285,8 +285,7 @@ impl Schema {
         status
     }
 
-    /// What each keyword that the schema reaches becomes in the schema
-    /// automaton.
+    /// Returns the fate of each keyword that the schema reaches in the schema automaton.
     #[cfg(feature = "automaton")]
     pub(crate) fn entries(
         &self,
@@ -299,10 +298,10 @@ impl Schema {
         out
     }
 
-    /// What each keyword that the schema reaches becomes in the regular
-    /// expression that [`crate::to_regex`] prints, in the order in which
-    /// locations were met; then what is narrowed beside the keywords. Where the
-    /// schema is refused, the keyword at fault is [`Status::Refused`].
+    /// Returns the fate of each keyword that the schema reaches in the regular expression that
+    /// [`crate::to_regex`] prints, in the order in which locations were met; then the places that
+    /// are narrowed beside the keywords. If the schema is refused, the keyword at fault is
+    /// [`Status::Refused`].
     ///
     /// ```
     /// use schema_regex::ledger::Status;
@@ -371,8 +370,8 @@ fn finish(entries: &mut Vec<Entry>, narrowed: &Narrowed, error: Option<&Error>) 
                 }),
             }
         }
-        // What could not be said did not matter: values of its kind are
-        // forbidden by what stands beside it.
+        // A keyword that could not be said did not matter: values of its kind are forbidden by its
+        // neighbours.
         None => {
             for entry in entries {
                 if let Status::Refused(_) = entry.status {

@@ -4,7 +4,7 @@ use crate::language::formats;
 use crate::language::formats::bounded_numbers as number_formats;
 use crate::options::Draft;
 
-/// What a keyword becomes in general.
+/// The fate of a keyword in general.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum General {
@@ -35,7 +35,7 @@ pub struct Keyword {
     pub name: &'static str,
     /// The drafts that have it.
     pub drafts: &'static str,
-    /// What it becomes.
+    /// The fate of the keyword.
     pub general: General,
     /// One line about it.
     pub note: &'static str,

@@ -72,12 +72,12 @@ pub(crate) struct NumberShape {
     pub(crate) integer: Option<bool>,
     /// Divisors, and whether the number is a multiple.
     pub(crate) multiples: Vec<(Decimal, bool)>,
-    /// Where the last divisor stands.
+    /// The place of the last divisor.
     pub(crate) multiple_at: Option<At>,
     /// One of these; the flag says that the schema wrote a fraction of zeros.
     pub(crate) allowed: Option<Vec<(Decimal, bool)>>,
     pub(crate) excluded: Vec<Decimal>,
-    /// Where an error about it points.
+    /// The place to which an error about it points.
     pub(crate) at: Option<At>,
 }
 
@@ -105,7 +105,7 @@ pub(crate) struct StringShape {
     pub(crate) allowed: Option<Vec<Name>>,
     pub(crate) excluded: BTreeSet<Name>,
     pub(crate) at: Option<At>,
-    /// Where the length is bounded.
+    /// The place at which the length is bounded.
     pub(crate) length_at: Option<At>,
 }
 
@@ -126,7 +126,7 @@ impl StringShape {
             && self.excluded.is_subset(&other.excluded)
     }
 
-    /// How many conditions there are: a shape that contains another has no more.
+    /// Returns the number of conditions: a shape that contains another has no more.
     pub(crate) fn conditions(&self) -> usize {
         self.patterns.len() + self.formats.len() + self.excluded.len()
     }
@@ -152,7 +152,7 @@ pub(crate) struct ArrayShape {
 }
 
 impl ArrayShape {
-    /// How many items are asked about by their index.
+    /// Returns the number of items that are asked about by their index.
     pub(crate) fn listed(&self) -> u64 {
         let of_rules = self.rules.iter().map(|rule| rule.prefix.len() as u64);
         let of_single = self.single.iter().map(|(index, _)| index + 1);
@@ -191,7 +191,7 @@ pub(crate) struct ObjectShape {
     pub(crate) rules: Vec<MemberRule>,
     pub(crate) required: BTreeSet<Name>,
     pub(crate) forbidden: BTreeSet<Name>,
-    /// Where the first name is present, so are the others.
+    /// If the first name is present, so are the others.
     pub(crate) implies: Vec<(Name, Vec<Name>)>,
     /// Conditions on every name.
     pub(crate) names: Vec<Signed>,
@@ -199,7 +199,7 @@ pub(crate) struct ObjectShape {
     pub(crate) max: Option<u64>,
     /// Members that must be there without being named.
     pub(crate) some: Vec<Witness>,
-    /// What must hold of named members together, and is no alternative.
+    /// The conditions on named members together that are no alternative.
     pub(crate) conditions: BTreeSet<ConditionId>,
     pub(crate) choices: KeptChoices,
 }
@@ -259,7 +259,7 @@ impl MemberRule {
     }
 }
 
-/// What evaluates members.
+/// The keyword that evaluates members.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Source {
     Members(NodeId, u16),

@@ -2,9 +2,9 @@
 //! branch declares names of its own, which are there only where it is followed.
 //!
 //! For example `oneOf: [{"properties": {"a": {}}, "required": ["a"]}, {"properties": {"b": {}},
-//! "required": ["b"]}]` declares `a` where the first branch holds. Of branches that exclude each
-//! other the one that holds is followed, so that a name may be there if a branch holds that
-//! declares it. Of `anyOf` one branch is followed, though several hold: the names are those of
+//! "required": ["b"]}]` declares `a` where the first branch holds. The branch that holds is
+//! followed, of branches that exclude each other, so that a name may be there if a branch holds
+//! that declares it. One branch of `anyOf` is followed, though several hold: the names are those of
 //! one of them.
 
 use std::collections::BTreeSet;
@@ -20,7 +20,7 @@ use crate::normal::normaliser::Normaliser;
 /// Locations that apply to the same value nest no deeper where their names are looked for.
 const MOST_DEPTH: usize = 64;
 
-/// What some locations say of names, together.
+/// The names that some locations declare, together.
 #[derive(Clone, Default)]
 struct Spoken {
     /// The names that they declare wherever they hold.
@@ -58,7 +58,7 @@ struct Way {
     spoken: Spoken,
 }
 
-/// What closes an object whose choices are kept.
+/// The names that close an object whose choices are kept.
 pub(super) struct ChosenNames {
     /// The names that branches declare, beside those that are declared anyway.
     pub(super) names: BTreeSet<Name>,

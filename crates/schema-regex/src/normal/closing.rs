@@ -1,12 +1,11 @@
 //! Objects that have no members but those that a schema lists, where the options say so
 //! ([`AdditionalMembers::Closed`](crate::AdditionalMembers)).
 //!
-//! What is closed is an alternative of a conjunction, in which all is together that one
-//! object must satisfy and nothing is left to choose, so that the language only gets
-//! smaller. For example `{"properties": {"a": {}}, "allOf": [{"properties": {"b": {}},
-//! "required": ["c"]}]}` has one alternative with two rules, one for `a` and one for `b`.
-//! A third rule is added, of a location that the schema does not have: `a`, `b` and `c`, and
-//! no others.
+//! An alternative of a conjunction is closed, in which all is together that one object must satisfy
+//! and nothing is left to choose, so that the language only gets smaller. For example
+//! `{"properties": {"a": {}}, "allOf": [{"properties": {"b": {}}, "required": ["c"]}]}` has one
+//! alternative with two rules, one for `a` and one for `b`. A third rule is added, of a location
+//! that the schema does not have: `a`, `b` and `c`, and no others.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -25,7 +24,7 @@ use crate::normal::search::partial::{Term, What};
 /// The keyword that lists members.
 pub(super) const LISTS: &str = "properties";
 
-/// What was closed.
+/// The objects that were closed.
 #[derive(Default)]
 pub(crate) struct Closing {
     /// The locations that admit some names and no others, by the names in order.
@@ -34,7 +33,7 @@ pub(crate) struct Closing {
     closed: BTreeSet<NodeId>,
 }
 
-/// Where something was narrowed, the keyword, and how.
+/// The location at which something was narrowed, the keyword, and how.
 type Narrowing = (String, &'static str, String);
 
 impl Normaliser {
@@ -190,7 +189,7 @@ impl Normaliser {
         names
     }
 
-    /// How many of some names may be there.
+    /// Returns the places at which some names may be there.
     fn possible(&self, o: &ObjectShape, names: &BTreeSet<Name>) -> Result<u64, Error> {
         let mut count = 0;
         for name in names {
@@ -260,7 +259,7 @@ impl Normaliser {
         matches!(term.what, What::Node(s) if s.positive && self.evaluates(s.node))
     }
 
-    /// What was closed, for the ledger.
+    /// Returns the objects that were closed, for the ledger.
     pub(crate) fn closings(&self) -> impl Iterator<Item = Narrowing> {
         let how = "objects have no further members, as Options::additional_members closes them";
         let closed = self.closing.closed.iter();

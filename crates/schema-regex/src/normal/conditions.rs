@@ -1,11 +1,10 @@
 //! Conditions on the members of an object that are kept as a schema says them, where their
 //! alternatives would multiply.
 //!
-//! For example `allOf` of eleven times `anyOf: [{"required": ["a"]}, {"required": ["b"]}]` has
-//! two thousand alternatives, but only eleven conditions, each about two names. What a
-//! condition speaks of is whether a member of some name is there, and whether its value
-//! satisfies a location; what speaks of members by patterns, or counts them, is a choice as
-//! ever.
+//! For example `allOf` of eleven times `anyOf: [{"required": ["a"]}, {"required": ["b"]}]` has two
+//! thousand alternatives, but only eleven conditions, each about two names. A condition is about
+//! whether a member of some name is there, and whether its value satisfies a location; a keyword
+//! that is about members by patterns, or counts them, is a choice as ever.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
@@ -28,9 +27,9 @@ use crate::ir::signed::Signed;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) struct ConditionId(u32);
 
-/// What never holds.
+/// The condition that never holds, at a fixed place because it is compared with often.
 pub(super) const FALSE: ConditionId = ConditionId(0);
-/// What always holds.
+/// The condition that always holds, at a fixed place because it is compared with often.
 pub(super) const TRUE: ConditionId = ConditionId(1);
 
 /// Something that holds of an object or does not.
@@ -61,12 +60,12 @@ impl Condition {
     }
 }
 
-/// How the choices of objects are settled.
+/// The treatment of the choices of objects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Choosing {
     /// Each alternative by itself.
     ByCases,
-    /// What can be kept as a condition is no choice.
+    /// An alternative that can be kept as a condition is no choice.
     Keeping,
 }
 
@@ -164,7 +163,7 @@ impl Conditions {
         }
     }
 
-    /// Where the first holds, so does the second.
+    /// Returns the condition that the second holds if the first does.
     pub(super) fn implied(&mut self, if_this: ConditionId, then: ConditionId) -> ConditionId {
         let not = self.not(if_this);
         self.any(vec![not, then])
@@ -185,7 +184,7 @@ const MANY_NAMES: usize = 32;
 const MOST_DEPTH: usize = 64;
 
 impl Normaliser {
-    /// What a location says of objects, as a condition.
+    /// Returns the condition that a location demands of objects.
     pub(super) fn condition_of(
         &mut self,
         node: NodeId,
@@ -343,8 +342,8 @@ impl Normaliser {
         })
     }
 
-    /// What is said of members that nothing evaluates, where that are all that the location
-    /// itself does not name: as if it said so of additional ones.
+    /// Returns the demand on members that nothing evaluates, if these are all that the location
+    /// itself does not name: as if it were on additional ones.
     fn nothing_unevaluated(&mut self, node: NodeId, index: u16) -> Option<ConditionId> {
         let mut named = None;
         let mut inner = Vec::new();
@@ -383,7 +382,7 @@ impl Normaliser {
             }
         }
         let branches: usize = choices.iter().map(|(_, nodes)| nodes.len()).sum();
-        // Of few there are not so many.
+        // If there are few, they do not multiply.
         if branches < FEWEST_BRANCHES || !self.budget.take(STEP * branches) {
             return false;
         }
@@ -556,7 +555,7 @@ impl Normaliser {
         Flow::On
     }
 
-    /// What is said of one member if it is there, if that is all that is said.
+    /// Returns the demand on one member if it is there, if that is the whole condition.
     fn of_one_member(&self, parts: &[ConditionId]) -> Option<(Name, Signed)> {
         let [a, b] = parts else { return None };
         let get = |id: &ConditionId| self.conditions.get(*id);

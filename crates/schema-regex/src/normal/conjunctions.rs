@@ -18,7 +18,7 @@ pub(crate) const NONE: ConjId = ConjId(1);
 pub(crate) struct Conjs {
     /// The parts of all, one conjunction after the other.
     parts: Vec<Signed>,
-    /// Where the parts of each end.
+    /// The ends of the parts of each.
     ends: Vec<u32>,
 }
 
@@ -30,7 +30,7 @@ impl Conjs {
         &self.parts[from as usize..self.ends[at] as usize]
     }
 
-    /// How many there are.
+    /// Returns the number of conjunctions.
     pub(crate) fn count(&self) -> usize {
         self.ends.len()
     }
@@ -112,7 +112,7 @@ impl Normaliser {
         id
     }
 
-    /// What a part says, where that is all or nothing.
+    /// Returns the truth of a part, if that is all or nothing.
     pub(crate) fn says(&self, part: Signed) -> Option<bool> {
         match &self.schema.node(part.node).body {
             Body::Always => Some(part.positive),
@@ -125,7 +125,7 @@ impl Normaliser {
         self.schema.node(node).pointer.to_string()
     }
 
-    /// Where an error about a conjunction points.
+    /// Returns the pointer of an error about a conjunction.
     pub(crate) fn pointer_of(&self, conj: ConjId) -> String {
         let parts = self.conj(conj).first();
         parts.map_or(String::new(), |s| self.pointer(s.node))

@@ -1,4 +1,4 @@
-//! What the alternatives of a conjunction demand of members and items.
+//! The demands of the alternatives of a conjunction on members and items.
 
 use crate::ir::signed::Signed;
 use crate::ir::{Members, NEVER, NodeId, PatternId};
@@ -20,7 +20,7 @@ impl Normaliser {
     /// Tells whether a name matches a pattern of the schema.
     pub(crate) fn name_matches(&self, id: PatternId, name: &str) -> bool {
         let entry = self.schema.pattern(id);
-        // What is over the budget is met at the next location.
+        // Work over the budget is refused at the next location.
         let states = 1 + entry.source.len() / 4;
         self.budget.take(8 + name.len().saturating_mul(states));
         entry.holds(name)
@@ -89,7 +89,7 @@ impl Normaliser {
         }
     }
 
-    /// What a shape demands of the value of a member of this name.
+    /// Returns the demand of a shape on the value of a member of this name.
     pub(crate) fn member_conj_of(&mut self, o: &ObjectShape, name: &str) -> ConjId {
         if o.forbidden.contains(name) {
             return NONE;
@@ -127,7 +127,7 @@ impl Normaliser {
         }
     }
 
-    /// What a shape demands of the item at an index.
+    /// Returns the demand of a shape on the item at an index.
     pub(crate) fn item_conj(&mut self, shape: &ArrayShape, index: u64, more: &[Signed]) -> ConjId {
         let mut parts: Vec<Signed> = more.to_vec();
         for rule in &shape.rules {

@@ -1,5 +1,5 @@
-//! What locations apply to the same value: what they evaluate, and whether they come back
-//! to themselves.
+//! The locations that apply to the same value: what they evaluate, and whether they come back to
+//! themselves.
 
 use rustc_hash::FxHashSet;
 
@@ -25,7 +25,7 @@ impl Normaliser {
                     | AtomKind::Contains { .. }
                     | AtomKind::UnevaluatedItems(_)
                     | AtomKind::UnevaluatedProperties(_) => answer = true,
-                    // Of what is not so nothing is evaluated.
+                    // A complement evaluates nothing.
                     AtomKind::Not(_) => {}
                     other => other.in_place(|n| {
                         if !seen.contains(&n) {

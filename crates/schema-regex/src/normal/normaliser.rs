@@ -1,5 +1,5 @@
-//! What was found of each conjunction: its alternatives by kind, and the values that it
-//! lists. Work is charged here, and errors about limits are made here.
+//! The alternatives of each conjunction by kind, and the values that it lists. Work is charged
+//! here, and errors about limits are made here.
 
 use std::collections::HashMap;
 use std::rc::Rc;
@@ -25,10 +25,11 @@ use crate::validate;
 /// The alternatives of a conjunction for one kind.
 pub(crate) type Shapes = Rc<[Shape]>;
 
-/// What was found of a conjunction: by kind the number of its alternatives.
+/// The number of alternatives of a conjunction, by kind.
 type Found = [u32; KINDS];
 
-/// What is found of a conjunction that nobody has asked about.
+/// The entry of a conjunction that nobody has asked about, because nothing is found before it is
+/// asked.
 const NOT_ASKED: Found = [UNKNOWN; KINDS];
 
 /// The number of alternatives that were not asked for yet.
@@ -36,8 +37,8 @@ const UNKNOWN: u32 = u32::MAX;
 /// The number of no alternatives.
 const NO_SHAPES: u32 = 0;
 
-/// How much room lists of what is asked have from the beginning: as much as an ordinary
-/// schema needs, so that they do not grow step by step.
+/// Returns the room that lists have from the beginning: as much as an ordinary schema needs, so
+/// that they do not grow step by step.
 pub(crate) fn room_for(schema: &Schema) -> usize {
     const MOST: usize = 64;
     const BESIDE: usize = KINDS + 2;
@@ -48,9 +49,9 @@ pub(crate) struct Normaliser {
     pub(crate) schema: Schema,
     pub(crate) options: Options,
     pub(crate) conjs: Conjs,
-    /// Those of two parts and more.
+    /// The conjunctions of two parts and more.
     pub(super) conj_ids: FxHashMap<Box<[Signed]>, ConjId>,
-    /// Those of one part, by its node: negative and positive.
+    /// The conjunctions of one part, by its node: negative and positive.
     pub(super) singles: Vec<[Option<ConjId>; 2]>,
     candidates: FxHashMap<ConjId, Option<Arc<Vec<Value>>>>,
     pub(super) containers: HashMap<String, NodeId>,
@@ -68,7 +69,7 @@ pub(crate) struct Normaliser {
     pub(crate) nothing: Shapes,
     /// The numbers of the shapes that say nothing, by kind, and that of integers.
     plain_shapes: [u32; KINDS + 1],
-    /// What is made of the schema: they narrow formats in different ways.
+    /// The target that the schema is compiled to: targets narrow formats in different ways.
     target: Target,
     /// True if the complement of a narrowed format is that of what is enforced, not refused.
     pub(crate) as_enforced: bool,
@@ -201,7 +202,7 @@ impl Normaliser {
         Limit::new(self.options.max_automaton_states, &self.budget)
     }
 
-    /// What the target leaves out of a format.
+    /// Returns the part of a format that the target leaves out.
     pub(crate) fn narrowed(&self, format: Format) -> Option<&'static str> {
         match self.target {
             Target::Expression => format.narrowed_in_regex(),
@@ -391,7 +392,7 @@ impl Normaliser {
     }
 }
 
-/// What only the automaton asks.
+/// The questions that only the automaton asks.
 #[cfg(feature = "automaton")]
 impl Normaliser {
     /// The error of [`Normaliser::too_many_steps`] about a keyword that is known.
@@ -425,5 +426,6 @@ impl Normaliser {
     }
 }
 
-/// How the reason of an error ends that is about a complement.
+/// The end of the reason of an error that is about a complement, one text because errors are told
+/// apart by it.
 const NOT_NEGATED: &str = "cannot be negated (by `not`, `oneOf`, `if` or the like)";

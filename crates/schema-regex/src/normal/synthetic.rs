@@ -85,7 +85,7 @@ impl Normaliser {
     }
 
     fn constant(&mut self, value: &Value) -> NodeId {
-        // What is over the budget is met when the location is.
+        // Work over the budget is refused when the location is met.
         self.budget.take(6 * STEP);
         let atom = Atom {
             keyword: "const",

@@ -18,22 +18,24 @@ use crate::values;
 /// The number of members, or lists of items, that are tried because they may tell values apart.
 const MOST_TAGS: usize = 4;
 
-/// Of more alternatives it is not asked whether each is told apart.
+/// The number of alternatives above which it is not asked whether each is told apart, because each
+/// is compared with each.
 const MOST_WAYS: usize = 32;
 
-/// Of a longer list it is not asked which of its values another location allows.
+/// The length of a list above which it is not asked which of its values another location allows,
+/// because each is validated.
 const MOST_LISTED: usize = 64;
 
-/// What asking whether a member lists its values takes, in units of work.
+/// The units of work of asking whether a member lists its values, because a name is looked up.
 const NAME: usize = 2;
 
-/// What tells the objects of a location from others.
+/// The members that tell the objects of a location from others (discriminators).
 pub(super) struct Told {
     /// The members that must be there.
     needs: Box<[Name]>,
     /// The members that list their values.
     tags: Box<[(Name, NodeId)]>,
-    /// How many members are declared.
+    /// The number of declared members.
     declared: usize,
 }
 
@@ -318,7 +320,7 @@ impl Normaliser {
         out.into_iter().flat_map(|node| self.schema.atoms(node))
     }
 
-    /// What it says of members.
+    /// Returns its demands on members.
     fn members_said(&self, node: NodeId) -> impl Iterator<Item = &Members> {
         self.certain(node).filter_map(|atom| match &atom.kind {
             AtomKind::Members(members) => Some(members),
@@ -326,7 +328,7 @@ impl Normaliser {
         })
     }
 
-    /// What tells objects of a location from others, found once.
+    /// Returns the members that tell objects of a location from others, found once.
     fn told(&mut self, node: NodeId) -> Rc<Told> {
         if let Some(known) = self.told.get(&node) {
             return Rc::clone(known);

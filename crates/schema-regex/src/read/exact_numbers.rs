@@ -8,7 +8,7 @@ use crate::json_text::Digits;
 use crate::options::Rounded;
 use crate::read::here::name_of;
 
-/// How the numbers of a document are read.
+/// The reader of the numbers of a document.
 pub(crate) struct Numbers {
     pub(crate) rounded: Rounded,
     pub(crate) digits: Digits,
@@ -52,7 +52,7 @@ impl Numbers {
     }
 }
 
-/// What a number is for.
+/// The purpose of a number.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Role {
     /// A bound or a listed value.

@@ -13,7 +13,7 @@ use crate::options::Draft;
 use crate::read::exact_numbers::{Numbers, Role};
 use crate::read::references::{Place, lookup};
 
-/// What each keyword of a location became.
+/// The fate of each keyword of a location.
 pub(super) type Notes = Vec<(Cow<'static, str>, Status)>;
 
 /// The keywords of one object while they are read.

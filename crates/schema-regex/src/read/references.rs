@@ -26,7 +26,7 @@ pub(crate) struct Resource<'a> {
     uri: String,
     /// Its own, by `$schema`, or that of what it stands in.
     draft: Draft,
-    /// What its numbers mean that a value may have rounded.
+    /// The meaning of its numbers that a value may have rounded.
     rounded: Rounded,
 }
 
@@ -60,14 +60,14 @@ pub(crate) struct Resolver<'a> {
     /// The roots of the documents that were opened, by number.
     opened: FxHashMap<usize, ResourceId>,
     max_nesting: usize,
-    /// What is believed of numbers in documents that were given as values.
+    /// The meaning of numbers in documents that were given as values.
     rounded: Rounded,
     /// For each scope the resources that its names are bound to.
     scopes: Vec<Vec<(Rc<str>, ResourceId)>>,
     /// The scopes by what they bind, and how many names all of them have.
     scope_ids: HashMap<Vec<(Rc<str>, ResourceId)>, u32>,
     scoped: usize,
-    /// What a scope became once a resource was entered.
+    /// The scope that a scope became once a resource was entered.
     entered: FxHashMap<(u32, u32), ScopeId>,
     follows_scopes: bool,
 }
@@ -123,7 +123,7 @@ impl<'a> Resolver<'a> {
         self.resources[place.resource.0 as usize].draft
     }
 
-    /// What the numbers at a place mean that a value may have rounded.
+    /// Returns the meaning of the numbers at a place that a value may have rounded.
     pub(crate) fn rounded_at(&self, place: &Place<'_>) -> Rounded {
         self.resources[place.resource.0 as usize].rounded
     }
@@ -258,7 +258,7 @@ impl<'a> Resolver<'a> {
         self.follows_scopes
     }
 
-    /// Where `reference` leads from `from`; an error is a reason.
+    /// Returns the place to which `reference` leads from `from`; an error is a reason.
     pub(crate) fn resolve(
         &mut self,
         from: &Place<'a>,
@@ -269,8 +269,8 @@ impl<'a> Resolver<'a> {
         Ok(place)
     }
 
-    /// Where `$dynamicRef` leads (2020-12, section 8.2.3.2), or `$recursiveRef`
-    /// (2019-09, section 8.2.4.2.2).
+    /// Returns the place to which `$dynamicRef` leads (2020-12, section 8.2.3.2), or
+    /// `$recursiveRef` (2019-09, section 8.2.4.2.2).
     pub(crate) fn resolve_dynamic(
         &mut self,
         from: &Place<'a>,
@@ -401,7 +401,7 @@ impl<'a> Resolver<'a> {
         looked_at.map_err(|e| format!("leads to `{}`, of which {}", document.uri, e.message()))?;
         let own = own_id(value, draft).map_or("", without_fragment);
         let rounded = match document.text {
-            // What it has of numbers was written so.
+            // Its numbers were written so.
             Some(_) => Rounded::Keep,
             None => self.rounded,
         };
@@ -541,7 +541,7 @@ pub(crate) fn id_of(value: &Value, draft: Draft) -> Option<&str> {
     (draft >= Draft::Draft201909 || is_alone()).then_some(id)
 }
 
-/// The value of a keyword. Of few, comparing all of them is quicker than a hash.
+/// The value of a keyword. Comparing all of them is quicker than a hash if there are few.
 pub(crate) fn lookup<'v>(map: &'v Map<String, Value>, keyword: &str) -> Option<&'v Value> {
     const FEW: usize = 12;
     if map.len() > FEW {

@@ -77,7 +77,7 @@ fn parse_value(
     survey::look_at(schema, draft, options.max_nesting)?;
     let mut numbers = Numbers {
         rounded: match &digits {
-            // What is not among the digits is kept.
+            // A number that is not among the digits is kept.
             Some(_) => Rounded::Keep,
             None => options.rounded,
         },
@@ -151,7 +151,7 @@ const ROOM: usize = 32;
 /// So many names in dynamic scopes count as one subschema.
 const SCOPED: usize = 8;
 
-/// How many nodes are at no place.
+/// The number of nodes that are at no place, because no document has them.
 const BUILTIN: usize = 2;
 
 fn builtin(body: Body) -> Location {

@@ -1,5 +1,5 @@
-//! What is looked at of a whole document before it is read: how deep it nests, and whether
-//! two places have one name.
+//! The facts about a whole document before it is read: how deep it nests, and whether two places
+//! have one name.
 
 use std::collections::HashSet;
 

@@ -86,7 +86,7 @@ pub(crate) fn print(
     Ok(Some(body.framed(BRACKETS, inside)))
 }
 
-/// What opens and what closes an array.
+/// The texts that open and close an array, because brackets are special in expressions.
 const BRACKETS: [&str; 2] = ["\\[", "\\]"];
 
 /// `prefix` items and then those of `rest`, `min..=max` in all.
@@ -98,7 +98,7 @@ fn sequence(
     comma: &str,
 ) -> Body {
     let n = prefix.len() as u64;
-    // What follows the last prefix item.
+    // The text behind the last prefix item.
     let tail = match rest {
         Some(item) if max.is_none_or(|m| m > n) => {
             let (lo, hi) = (min.saturating_sub(n), max.map(|m| m - n));

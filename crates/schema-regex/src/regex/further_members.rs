@@ -87,7 +87,7 @@ fn patterns_of(
     patterns
 }
 
-/// Where nothing tells further names apart.
+/// The members if nothing tells further names apart.
 fn of_any_name(
     printer: &mut Printer<'_>,
     objects: &ObjectShape,
@@ -261,8 +261,8 @@ fn plain_pattern(printer: &Printer<'_>, id: PatternId) -> Option<Re> {
         .cloned()
 }
 
-/// What applies to a name that is not declared and matches these patterns: [`NONE`] where
-/// there must be no such member, or it is no witness.
+/// Returns the demand on a name that is not declared and matches these patterns: [`NONE`] if there
+/// must be no such member, or it is no witness.
 fn further_conj(
     printer: &mut Printer<'_>,
     objects: &ObjectShape,

@@ -37,7 +37,7 @@ pub(super) struct Sequence<'a> {
     further: Option<&'a str>,
     comma: &'a str,
     limit: usize,
-    /// How long all texts are together that were made on the way.
+    /// The length of all texts together that were made on the way.
     bytes: usize,
     memo: Counted,
 }
@@ -201,8 +201,8 @@ impl Sequence<'_> {
         Some(if min == 0 { format!("(?:{out})?") } else { out })
     }
 
-    /// Members from the `i`th on without bounds on their count. Where nothing
-    /// is before them, one is required.
+    /// Members from the `i`th on without bounds on their count. If nothing is before them, one is
+    /// required.
     fn free(&self, i: usize, started: bool) -> String {
         let mut out = String::new();
         let mut started = started;

@@ -53,13 +53,13 @@ pub fn to_regex(schema: &Schema, options: &Options) -> Result<String, Error> {
     printed(schema, options).result
 }
 
-/// Where something was narrowed: a location, a keyword, how.
+/// The places at which something was narrowed: a location, a keyword, how.
 pub(crate) type Narrowed = BTreeSet<(String, &'static str, String)>;
 
 /// An expression, and what is to be said of it.
 pub(crate) struct Printed {
     pub(crate) result: Result<String, Error>,
-    /// What was narrowed on the way.
+    /// The places that were narrowed on the way.
     pub(crate) narrowed: Narrowed,
     /// The options that it was printed with.
     pub(crate) options: Options,
@@ -167,14 +167,14 @@ fn print_once(
     }
 }
 
-/// What printing a value takes, in units of work, beside what it is made of.
+/// The units of work of printing a value beside its parts, because a text is made for each.
 const VALUE: usize = 40 * crate::budget::STEP;
 
-/// How many times [`Options::max_regex_bytes`] the texts of all locations may take together
-/// while they are kept, to be put into each other.
+/// The factor of [`Options::max_regex_bytes`] by which the texts of all locations may be longer
+/// together, because they are kept to be put into each other.
 const KEPT: usize = 32;
 
-/// What a literal takes, in units of work, beside the characters of its strings.
+/// The units of work of a literal beside the characters of its strings, because each is escaped.
 const LITERAL: usize = 2 * crate::budget::STEP;
 
 /// Text that can stand in a sequence; `None` where nothing satisfies.
@@ -187,7 +187,7 @@ pub(crate) struct Printer<'n> {
     memo: HashMap<(ConjId, Vec<(ConjId, u32)>), Text>,
     /// The locations that are being printed, outermost first.
     open: Vec<ConjId>,
-    /// Those that were met below themselves.
+    /// The conjunctions that were met below themselves.
     recursive: HashSet<ConjId>,
     /// Unrestricted values by depth.
     any: Vec<Rc<str>>,
@@ -257,8 +257,8 @@ impl Printer<'_> {
         Ok(text)
     }
 
-    /// What the text of a location may depend on beside the location: how
-    /// often the recursive ones are open.
+    /// Returns the things that the text of a location may depend on beside the location: how often
+    /// the recursive ones are open.
     fn context(&self) -> Vec<(ConjId, u32)> {
         let mut out: Vec<(ConjId, u32)> = Vec::new();
         if self.recursive.is_empty() {
@@ -275,7 +275,7 @@ impl Printer<'_> {
         out
     }
 
-    /// Where we are: the innermost open location.
+    /// Returns the innermost open location.
     pub(crate) fn here(&self) -> String {
         let innermost = self.open.last();
         innermost.map_or(String::new(), |c| self.normaliser.pointer_of(*c))

@@ -16,7 +16,7 @@ use crate::regex::spell;
 use crate::regex::spell::Spelling;
 use crate::regex::{Printer, alternation, capped_digits};
 
-/// What a byte of the expression of numbers takes, in units of work.
+/// The units of work of a byte of the expression of numbers, because it is made from automata.
 const BYTE: usize = 12;
 
 pub(crate) fn print(

@@ -28,7 +28,7 @@ pub(crate) fn print(
     }
 }
 
-/// What the value of a member must be: [`NONE`] where there must be no such member.
+/// Returns the demand on the value of a member: [`NONE`] if there must be no such member.
 pub(super) fn member(
     printer: &mut Printer<'_>,
     objects: &ObjectShape,
@@ -97,7 +97,7 @@ pub(super) fn without_witness(
     Ok(body.map(|body| body.framed(["\\{", "\\}"], inside)))
 }
 
-/// What a declared member takes beside its value, in units of work.
+/// The units of work of a declared member beside its value, because its name is escaped.
 pub(super) const MEMBER: usize = 4 * crate::budget::STEP;
 
 /// The names that a shape says anything of.

@@ -1,5 +1,5 @@
-//! How characters and texts are spelled in the printed expression: raw, or as
-//! the content of a JSON string.
+//! The spelling of characters and texts in the printed expression: raw, or as the content of a JSON
+//! string.
 
 use std::fmt::Write as _;
 
@@ -12,7 +12,7 @@ use crate::options::Escapes;
 /// there, so that the text stays small; every value stays spellable.
 const MAX_ESCAPED_RANGES: usize = 40;
 
-/// What the text of an expression is printed for.
+/// The purpose of the text of an expression.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Spelling {
     /// Outside of strings: characters stand for themselves.
@@ -21,7 +21,7 @@ pub(crate) enum Spelling {
     InString(Escapes),
 }
 
-/// How tightly the surroundings bind: whether a group is needed.
+/// The precedence of the surroundings: whether a group is needed.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Level {
     Alt,
@@ -50,8 +50,8 @@ struct Printer {
 impl Printer {
     fn re(&mut self, re: &Re, level: Level) {
         match re {
-            // An empty class: nothing matches it. Callers keep it out.
-            // What looks around is met as an automaton before it is printed.
+            // An empty class: nothing matches it. Callers keep it out. An expression with
+            // look-around is made an automaton before it is printed.
             Re::Never | Re::Look(..) => self.out.push_str("[^\\x{0}-\\x{10FFFF}]"),
             Re::Empty => {
                 if level == Level::Atom {
@@ -147,7 +147,7 @@ pub(crate) fn any_char(escapes: Escapes) -> String {
     group_parts(&class_parts(&all_chars(), Spelling::InString(escapes)))
 }
 
-/// What of [`any_char`] is not a raw ASCII character, without a group.
+/// Returns the part of [`any_char`] that is not a raw ASCII character, without a group.
 pub(crate) fn beyond_raw_ascii(escapes: Escapes) -> String {
     let mut set = all_chars();
     set.difference(&char_set(&[(' ', '!'), ('#', '['), (']', '\x7F')]));
@@ -164,8 +164,8 @@ pub(crate) fn string_content(text: &str, escapes: Escapes) -> String {
     print(&Re::literal(text), Spelling::InString(escapes))
 }
 
-/// What spelling a text takes, in units of work. Characters that have several spellings take
-/// the most.
+/// Returns the units of work of spelling a text. Characters that have several spellings take the
+/// most.
 pub(crate) fn cost(text: &str) -> usize {
     let has_several = |c: char| c < ' ' || matches!(c, '"' | '\\' | '\u{7F}'..);
     let several = text.chars().filter(|c| has_several(*c)).count();
@@ -199,7 +199,7 @@ fn class_parts(set: &CharSet, place: Spelling) -> Vec<(String, bool)> {
         _ if short == "\\\\" => escaped.push(short),
         _ => escaped.push(format!("[{short}]")),
     }
-    // What may be spelled \uXXXX.
+    // The characters that may be spelled \uXXXX.
     let mut wide = set.clone();
     wide.intersect(&char_set(escapes::by_number(escapes)));
     let beyond = wide.ranges().iter().filter(|r| r.end() > '\x7F').count();

@@ -171,7 +171,7 @@ struct Conditions {
 }
 
 impl Conditions {
-    /// What formats and patterns say.
+    /// Returns the demands of formats and patterns.
     fn of(schema: &Schema, s: &StringShape, limit: Limit<'_>) -> Result<Conditions, TooTangled> {
         let mut all = Conditions {
             parts: Vec::new(),
@@ -214,7 +214,7 @@ impl Conditions {
         if s.min == 0 && s.max.is_none() {
             return Ok(());
         }
-        // Where a part by itself keeps the bounds, they need no automaton.
+        // If a part by itself keeps the bounds, they need no automaton.
         let is_implied = self.parts.iter().any(|(re, positive)| {
             let (lo, hi) = re.length_range();
             *positive && lo >= s.min && s.max.is_none_or(|m| hi.is_some_and(|h| h <= m))

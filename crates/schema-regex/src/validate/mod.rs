@@ -20,7 +20,7 @@ use crate::language::formats::Format;
 use crate::options::{Formats, Options, Target};
 use crate::values::all_different;
 
-/// How deep references and values are followed.
+/// The depth to which references and values are followed, because each level takes stack.
 const MAX_DEPTH: usize = 400;
 
 impl Schema {
@@ -66,12 +66,12 @@ pub(crate) struct Check<'s> {
     options: &'s Options,
     /// Whose languages formats have.
     target: Target,
-    /// What a compilation may still cost, where one asks.
+    /// The budget of the compilation that asks, if one does.
     budget: Option<&'s Budget>,
     /// True if texts are refused of which a narrowed format does not tell whether they are of it,
     /// where a keyword may ask for its complement.
     settles: bool,
-    /// What locations that lead to others said of values, by the addresses of these: they
+    /// The answers of locations that lead to others about values, by the addresses of these: they
     /// stay where they are as long as this does.
     known: RefCell<HashMap<(NodeId, *const Value), bool>>,
 }
@@ -127,8 +127,8 @@ impl<'s> Check<'s> {
         Ok(true)
     }
 
-    /// Charges what it takes to run a text through an expression. What is over the budget
-    /// is met at the next location.
+    /// Charges what it takes to run a text through an expression. Work over the budget is refused
+    /// at the next location.
     fn charge(&self, text: usize, expression: usize) {
         if let Some(budget) = self.budget {
             budget.take(text.saturating_mul(1 + expression / 4));
@@ -318,7 +318,7 @@ impl<'s> Check<'s> {
             }
             AtomKind::PropertyNames(node) => {
                 for name in value.as_object().into_iter().flat_map(|o| o.keys()) {
-                    // What is known of a name ends with the value that is made of it.
+                    // An answer about a name ends with the value that is made of it.
                     let name = Value::String(name.clone());
                     let check = Check {
                         known: RefCell::default(),

@@ -108,7 +108,7 @@ impl Style {
     ];
 }
 
-/// How many tags there are.
+/// The number of tags.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Few {
     pub(super) at_least_one: bool,
@@ -717,7 +717,7 @@ fn check_triggers(triggered: &Format, at: &str) -> Result<(), Error> {
 }
 
 impl Format {
-    /// Whether the format may go on for ever, in the sense in which a tag around it needs an
+    /// Tells whether the format may go on for ever, in the sense in which a tag around it needs an
     /// end.
     pub(super) fn is_unlimited(&self) -> bool {
         match self {

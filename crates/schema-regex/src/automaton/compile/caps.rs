@@ -117,7 +117,7 @@ pub(super) fn cap_number(
     Ok(made)
 }
 
-/// Whether objects have caps.
+/// Tells whether objects have caps.
 pub(super) fn caps_objects(builder: &Builder) -> bool {
     let caps = &builder.options().caps;
     caps.members.is_some() || caps.name_length.is_some()
@@ -158,7 +158,7 @@ pub(super) fn cap_object(
     Ok(())
 }
 
-/// Whether an object may have a member that no name and no pattern speaks of.
+/// Tells whether an object may have a member that no name and no pattern speaks of.
 fn has_further(builder: &mut Builder, o: &ObjectShape) -> bool {
     let mut parts = Vec::new();
     for rule in &o.rules {

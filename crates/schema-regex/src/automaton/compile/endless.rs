@@ -32,7 +32,7 @@ type Known = FxHashMap<(u32, u32), u64>;
 /// The most members and items by which numbers of values are multiplied.
 const MAX_FACTORS: u64 = 64;
 
-/// Whether a value of the goal is, or holds, a text or number of any length, one of more
+/// Tells whether a value of the goal is, or holds, a text or number of any length, one of more
 /// texts than are listed, a further name without a demand, or an array of any length.
 pub(super) fn plainly(machine: &Machine, node: u32, goal: u32) -> Plainly {
     if machine.room(0) < LEAST_NESTING {

@@ -120,7 +120,6 @@ pub(crate) struct StringLeaf {
     pub(super) max: Option<u64>,
     /// The bounds met with the automaton, where there is one and they matter.
     pub(super) lengths: Option<Arc<Lengths>>,
-    /// Whether the values that the shape excludes are left out although the rest
-    /// admits them.
+    /// True if the values that the shape excludes are left out although the rest admits them.
     pub(super) excludes: bool,
 }

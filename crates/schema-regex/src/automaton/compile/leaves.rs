@@ -29,7 +29,7 @@ use crate::options::IntegerSpelling;
 const MOST_WAYS: usize = 4;
 
 impl NumberShape {
-    /// Whether all numbers of a kind are meant.
+    /// Tells whether all numbers of a kind are meant.
     fn is_bare(&self) -> bool {
         self.low.is_none()
             && self.high.is_none()

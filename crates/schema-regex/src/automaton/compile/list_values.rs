@@ -128,8 +128,8 @@ fn catalog(
     Ok(catalog)
 }
 
-/// How many values a goal has, if it is one automaton of strings or numbers and nothing
-/// else, and few enough to be counted exactly.
+/// Returns the number of values that a goal has, if it is one automaton of strings or numbers and
+/// nothing else, and few enough to be counted exactly.
 fn exact_amount(machine: &Machine, node: u32, goal: u32) -> Option<u64> {
     let n = machine.nodes().get(node as usize)?;
     let others = [

@@ -241,7 +241,7 @@ fn plain_member(builder: &mut Builder, node: NodeId) -> Result<Member, Error> {
     })
 }
 
-/// Whether nothing is said of names but which there are and which must be.
+/// Tells whether nothing is said of names but which there are and which must be.
 fn is_plain(o: &ObjectShape) -> bool {
     o.forbidden.is_empty()
         && o.implies.is_empty()

@@ -83,12 +83,12 @@ pub(crate) fn growth(machine: &Machine, cost: &dyn Fn(&[u8]) -> usize) -> Growth
     Sums::new(machine, cost).growth()
 }
 
-/// Whether some array that is open has items that must differ.
+/// Tells whether some array that is open has items that must differ.
 fn has_unique_items(machine: &Machine, stack: u32, x: &Scratch) -> bool {
     x.levels(stack).any(|level| level.frame.is_unique(machine))
 }
 
-/// Whether a piece ended with a name that is not declared: which one depends on those before.
+/// Tells whether a piece ended with a name that is not declared: which one depends on those before.
 fn is_behind_further_name(machine: &Machine, config: &Config, x: &Scratch) -> bool {
     if !matches!(config.top.gap(), Some(Gap::Colon)) {
         return false;
@@ -98,7 +98,7 @@ fn is_behind_further_name(machine: &Machine, config: &Config, x: &Scratch) -> bo
     object.is_some_and(|m| frame.member as usize >= m.declared.len())
 }
 
-/// Whether the way from one configuration to the other begins a member or an item.
+/// Tells whether the way from one configuration to the other begins a member or an item.
 fn begins(from: &Config, to: &Config, x: &Scratch) -> bool {
     let in_array = |stack: u32| stack != 0 && !x.peek(Noted::beside_masks(stack)).frame.is_object;
     let to_name = matches!(to.top, Top::Key(_) | Top::Gap(Gap::Colon, _));

@@ -229,7 +229,7 @@ const BYTES_AS_A_STATE: u64 = 64;
 /// The most detours of a completion, one byte each that is found by trying.
 const MAX_DETOURS: usize = 10_000;
 
-/// Whether the text may end here, and nothing has to be added.
+/// Tells whether the text may end here, and nothing has to be added.
 pub(super) fn has_ended(machine: &Machine, config: &Config, x: &mut Scratch) -> bool {
     match config.top {
         Top::End => true,

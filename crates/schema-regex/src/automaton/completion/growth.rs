@@ -172,7 +172,8 @@ impl<'a> Sums<'a> {
             .checked_mul(longest + 1 + self.white)
     }
 
-    /// Whether a value that must differ from others is a scalar, of which another one has few characters more.
+    /// Tells whether a value that must differ from others is a scalar, of which another one has few
+    /// characters more.
     fn is_easily_different(&self, number: u32) -> bool {
         let Some(node) = self.machine.nodes().get(number as usize) else {
             return true;

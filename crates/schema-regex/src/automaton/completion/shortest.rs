@@ -160,7 +160,7 @@ pub(super) fn shortest_string(
     Some(filled)
 }
 
-/// Whether a string may end here.
+/// Tells whether a string may end here.
 fn may_close(machine: &Machine, config: &Config, x: &mut Scratch) -> bool {
     let Top::String { node, set, text } = config.top else {
         return false;
@@ -390,7 +390,8 @@ fn visible(first: u32, last: u32) -> Option<char> {
     char::from_u32(found)
 }
 
-/// How many characters a string lacks at least, by the lengths that are asked of it alone.
+/// Returns the number of characters that a string lacks at least, by the lengths that are asked of
+/// it alone.
 fn missing_chars(m: &StringMachine, set: u32, text: &Str, x: &mut Scratch) -> u64 {
     let wanted = x.list(set);
     let leaves = m.leaves.iter().filter(|leaf| wanted.contains(&leaf.goal));

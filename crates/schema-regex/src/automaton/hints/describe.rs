@@ -481,7 +481,7 @@ fn openings(machine: &Machine, gap: Gap, space: u32, out: &mut Texts) -> Option<
     Some(before)
 }
 
-/// Whether the topmost level alone says of most tokens whether they may come.
+/// Tells whether the topmost level alone says of most tokens whether they may come.
 fn top_tells(config: &Config) -> bool {
     !is_kept(config.item)
         && match config.top {

@@ -116,25 +116,25 @@ trait Rules {
     /// The ends of a range around a code point, of which all lead to the same.
     fn alike(&self, c: u32) -> (u32, u32);
 
-    /// Whether some character of a range leads to a place that lives.
+    /// Tells whether some character of a range leads to a place that lives.
     fn some(&self, place: TextState, lo: u32, hi: u32) -> bool;
 
-    /// Whether a text may go on, or end.
+    /// Tells whether a text may go on, or end.
     fn lives(&self, place: TextState) -> bool;
 
-    /// Whether a text may end with a quote.
+    /// Tells whether a text may end with a quote.
     fn ends(&self, place: TextState) -> bool;
 
-    /// Whether the number of characters makes a difference.
+    /// Tells whether the number of characters makes a difference.
     fn counts(&self) -> bool;
 
-    /// Whether it does so anywhere, be it behind the longest token.
+    /// Tells whether it does so anywhere, be it behind the longest token.
     fn is_bounded(&self) -> bool;
 
     /// What text may come from a place on.
     fn free_text(&self, place: TextState) -> Option<FreeText>;
 
-    /// How many characters come from a place on before a text may end, at least.
+    /// Returns the number of characters that come from a place on before a text may end, at least.
     fn least(&self, place: TextState) -> usize;
 
     /// The code points that lead nowhere from any place, control characters among them;
@@ -312,7 +312,7 @@ struct NameRules<'a> {
     loops: &'a Loops,
     /// Of these classes.
     classes: u64,
-    /// Whether there are fewer than [`MANY_NAMES`] before them.
+    /// True if there are fewer than [`MANY_NAMES`] before them.
     are_few: bool,
 }
 

@@ -12,8 +12,8 @@ type Chars = [(u32, u32)];
 /// words and names, which are looked at one by one, or in strings.
 const STRUCTURE: &[u8] = b"\"\\,:[]{}+-.0123456789ABCDEFabcdeflnrstu";
 
-/// Whether each text can be finished without some characters, whatever came before, as
-/// far as that is plain: what has an escape of other characters is not missed.
+/// Tells whether each text can be finished without some characters, whatever came before, as far as
+/// that is plain: what has an escape of other characters is not missed.
 pub(crate) fn is_fine_without(machine: &Machine, chars: &Chars) -> bool {
     // Control characters stand in no string as they are.
     let missed = without(chars, &[(0, 0x1F)]);
@@ -87,7 +87,7 @@ fn without(chars: &Chars, others: &Chars) -> Vec<(u32, u32)> {
 }
 
 impl CharDfa {
-    /// Whether each state leads to one that accepts by other code points than some.
+    /// Tells whether each state leads to one that accepts by other code points than some.
     fn ends_without(&self, chars: &Chars) -> bool {
         let sizes = self.symbol_sizes();
         let mut missed = vec![0u64; sizes.len()];

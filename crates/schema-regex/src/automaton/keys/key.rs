@@ -49,9 +49,9 @@ impl<'a> Keys<'a> {
         }
     }
 
-    /// Whether the key of the topmost level means the same under every schema:
-    /// strings that are free or only counted, and numbers without bounds. It
-    /// tells everything that can be read before their end.
+    /// Tells whether the key of the topmost level means the same under every schema: strings that
+    /// are free or only counted, and numbers without bounds. It tells everything that can be read
+    /// before their end.
     pub(super) fn is_plain(&self, top: Top) -> bool {
         match top {
             Top::String { node, text, .. } => self.machine.string(node).is_some_and(|m| {
@@ -63,7 +63,7 @@ impl<'a> Keys<'a> {
         }
     }
 
-    /// How many levels may still be opened, alike where no token can tell, if no
+    /// Returns the number of levels that may still be opened, alike where no token can tell, if no
     /// value needs more than `tallest`.
     pub(super) fn room_told(&self, stack: u32, tallest: u32) -> u32 {
         self.machine

@@ -371,8 +371,8 @@ impl Below<'_> {
 }
 
 impl Node {
-    /// Whether arrays and objects of this very node are all that it asks of
-    /// arrays and objects.
+    /// Tells whether arrays and objects of this very node are all that it asks of arrays and
+    /// objects.
     pub(super) fn is_any(&self, id: u32) -> bool {
         let (Some(array), Some(object)) = (&self.array, &self.object) else {
             return false;

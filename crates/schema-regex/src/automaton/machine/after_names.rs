@@ -1,6 +1,6 @@
-//! Whether an object can be finished behind each of its names, for all of them at once:
-//! what [`Live::object`] answers for one name in the time that it takes to look at all,
-//! this answers from sums that are made once.
+//! True if an object can be finished behind each of its names, for all of them at once: what
+//! [`Live::object`] answers for one name in the time that it takes to look at all, this answers
+//! from sums that are made once.
 
 use rustc_hash::FxHashMap;
 
@@ -33,7 +33,7 @@ pub(crate) struct AfterNames<'a> {
 
 /// What names imply that are not there.
 struct Implied {
-    /// Whether all that must come whatever the name is has a value.
+    /// True if all that must come whatever the name is has a value.
     can_come: bool,
     /// The first two in the order of what must come whatever the name is: place and name.
     first: [(u32, u32); 2],
@@ -190,7 +190,7 @@ impl<'a> AfterNames<'a> {
         *self.searched.entry(key).or_insert_with(search)
     }
 
-    /// Whether all that is implied behind a name can come there.
+    /// Tells whether all that is implied behind a name can come there.
     fn can_come(&self, implied: &Implied, name: u32, floor: u32, after: &ObjectAt<'_>) -> bool {
         let is_tracked = after.also == Some(name);
         let of_all = implied

@@ -1,11 +1,11 @@
 //! What an object's members must be together, read as it comes: which are there, and of which
 //! kind each of their values is.
 //!
-//! For example "`a` or `b`, not both" is a diagram of two levels, one for each name: from its
-//! top either name leads to what is left to decide. Whether an object can still be finished
-//! is whether some way leads from the top to what holds, by the members that are there and
-//! those that may still come. Diagrams that have no name in common stand beside each other,
-//! so that none is as large as their product.
+//! For example "`a` or `b`, not both" is a diagram of two levels, one for each name: from its top
+//! either name leads to what is left to decide. True if an object can still be finished is whether
+//! some way leads from the top to what holds, by the members that are there and those that may
+//! still come. Diagrams that have no name in common stand beside each other, so that none is as
+//! large as their product.
 
 use crate::automaton::machine::live::{Live, ObjectAt, has_bit};
 use crate::automaton::machine::node::{LOOSE, Member, ObjectMachine, ObjectThread};
@@ -121,7 +121,8 @@ impl Level {
         (self.facts_count() > 0).then(|| self.facts + kind)
     }
 
-    /// How many bits it has: of a declared name there is another one where it was used.
+    /// Returns the number of bits that it has: of a declared name there is another one where it was
+    /// used.
     pub(crate) fn facts_count(&self) -> u32 {
         match self.goals.len() as u32 {
             1 if self.name != FURTHER => 0,

@@ -1,6 +1,5 @@
-//! Whether there are values enough for the items that an array still needs: a matching of
-//! places to values that were not there before, and the values that no such matching can
-//! do without.
+//! True if there are values enough for the items that an array still needs: a matching of places to
+//! values that were not there before, and the values that no such matching can do without.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -72,8 +71,8 @@ impl Catalog {
         }
     }
 
-    /// Whether so many items may be there, and some more, without any bearing of their
-    /// values on what may come, but that they must differ.
+    /// Tells whether so many items may be there, and some more, without any bearing of their values
+    /// on what may come, but that they must differ.
     pub(crate) fn only_compares(&self, items: usize) -> bool {
         let items = items as u64 + SOME_ITEMS;
         !self.is_listed() && items < self.plenty
@@ -92,7 +91,7 @@ impl Catalog {
         Some(list.map(|number| &*self.all[*number as usize]))
     }
 
-    /// Whether the values of some goal are listed.
+    /// Tells whether the values of some goal are listed.
     pub(crate) fn is_listed(&self) -> bool {
         !self.lists.is_empty()
     }
@@ -114,8 +113,8 @@ impl Catalog {
         taken
     }
 
-    /// Whether distinct values can be found for the items that a thread still needs from
-    /// an index on.
+    /// Tells whether distinct values can be found for the items that a thread still needs from an
+    /// index on.
     pub(crate) fn has_room(
         &self,
         m: &ArrayMachine,
@@ -291,7 +290,7 @@ impl Catalog {
         let t = &m.threads[thread as usize];
         let last = m.members.len() - 1;
         let choices = m.members[last].of(thread);
-        // How many values have which choices.
+        // The number of values that have which choices.
         let mut kinds: Vec<(Vec<u32>, u64)> = Vec::new();
         let mut of_value: Vec<Vec<u32>> = vec![Vec::new(); self.all.len()];
         for choice in choices {
@@ -378,7 +377,7 @@ impl Catalog {
         false
     }
 
-    /// Whether values that are counted in some place are so in all.
+    /// Tells whether values that are counted in some place are so in all.
     fn is_even(&self, m: &ArrayMachine, thread: u32) -> bool {
         let mut counted = vec![false; self.all.len()];
         let lists = |counts: bool| {
@@ -399,8 +398,8 @@ impl Catalog {
         })
     }
 
-    /// Whether what a thread needs is decided: where values are listed and items counted,
-    /// not always.
+    /// Tells whether what a thread needs is decided: where values are listed and items counted, not
+    /// always.
     pub(crate) fn is_followed(&self, m: &ArrayMachine, thread: u32) -> bool {
         let t = &m.threads[thread as usize];
         if !t.unique || !self.is_listed() {

@@ -96,7 +96,7 @@ impl ObjectAt<'_> {
         also_fact: None,
     };
 
-    /// Whether a declared name is used, where that is tracked.
+    /// Tells whether a declared name is used, where that is tracked.
     pub(super) fn has(&self, name: u32) -> bool {
         has_bit(self.used, name) || self.also == Some(name)
     }
@@ -131,7 +131,7 @@ const MAX_SEARCH: usize = 20_000;
 /// So many further names and classes are looked at in the time of such a step.
 const AS_A_STEP: usize = 16;
 
-/// Whether a number is in a set of bits.
+/// Tells whether a number is in a set of bits.
 pub(crate) fn has_bit(words: &[u32], at: u32) -> bool {
     words
         .get(at as usize / 32)
@@ -139,24 +139,24 @@ pub(crate) fn has_bit(words: &[u32], at: u32) -> bool {
 }
 
 impl Live<'_> {
-    /// Whether a goal of a member has a value that fits into the room.
+    /// Tells whether a goal of a member has a value that fits into the room.
     pub(crate) fn fits(&self, member: &Member, goal: u32) -> bool {
         let height = self.nodes[member.node as usize].heights[goal as usize];
         height != EMPTY && height <= self.room
     }
 
-    /// Whether any goal of a member has one.
+    /// Tells whether any goal of a member has one.
     pub(crate) fn offers(&self, member: &Member, thread: u32) -> bool {
         member.of(thread).iter().any(|c| self.fits(member, c.goal))
     }
 
-    /// Whether a declared name may still come for a thread.
+    /// Tells whether a declared name may still come for a thread.
     fn available(&self, m: &ObjectMachine, thread: u32, at: &ObjectAt<'_>, name: u32) -> bool {
         let t = &m.threads[thread as usize];
         Self::is_free(t, at, name) && self.offers(&m.declared[name as usize], thread)
     }
 
-    /// Whether a declared name may still come, as far as the names before it go.
+    /// Tells whether a declared name may still come, as far as the names before it go.
     pub(super) fn is_free(t: &ObjectThread, at: &ObjectAt<'_>, name: u32) -> bool {
         match t.ranks[name as usize] {
             LOOSE => !at.has(name),
@@ -176,8 +176,8 @@ impl Live<'_> {
         m.classes[class].count.map(|n| n.saturating_sub(used))
     }
 
-    /// Whether a name may come next, as far as the order goes: nothing
-    /// required is passed over.
+    /// Tells whether a name may come next, as far as the order goes: nothing required is passed
+    /// over.
     pub(crate) fn in_order(&self, t: &ObjectThread, at: &ObjectAt<'_>, name: u32) -> bool {
         let rank = t.ranks.get(name as usize).copied().unwrap_or(LOOSE);
         let floor = at.floor(t);
@@ -288,7 +288,7 @@ impl Live<'_> {
         open == 0 || self.has_witnesses(m, thread, open, missing, at)
     }
 
-    /// Whether members can come that give the witnesses that are open, beside so many
+    /// Tells whether members can come that give the witnesses that are open, beside so many
     /// required ones that are missing.
     pub(super) fn has_witnesses(
         &self,
@@ -312,7 +312,7 @@ impl Live<'_> {
         search.run(open)
     }
 
-    /// Whether what used and required names imply can still come.
+    /// Tells whether what used and required names imply can still come.
     pub(super) fn implied(
         &self,
         m: &ObjectMachine,
@@ -459,9 +459,9 @@ impl Live<'_> {
 }
 
 impl Live<'_> {
-    /// Whether an array can be finished that has one count: each item raises it or does
-    /// not, so what several of them add up to has no gaps, and how many more are needed
-    /// is found without counting.
+    /// Tells whether an array can be finished that has one count: each item raises it or does not,
+    /// so what several of them add up to has no gaps, and how many more are needed is found without
+    /// counting.
     fn one_count(
         &self,
         m: &ArrayMachine,
@@ -474,7 +474,7 @@ impl Live<'_> {
         let have = progress % count.radix();
         let need = u64::from(count.min.saturating_sub(have));
         let most = count.max.map(|max| u64::from(max.saturating_sub(have)));
-        // Whether an item may leave the count alone, and whether it may raise it.
+        // True if an item may leave the count alone, and whether it may raise it.
         let choices = |item: &Member| {
             let mut ways = (false, false);
             for choice in item.of(thread) {
@@ -587,7 +587,7 @@ impl Search<'_> {
         false
     }
 
-    /// Whether what is chosen makes more members than there may be.
+    /// Tells whether what is chosen makes more members than there may be.
     fn has_too_many(&self) -> bool {
         let Some(most) = self.t.max else {
             return false;

@@ -48,7 +48,7 @@ pub(crate) struct Node {
 }
 
 impl Node {
-    /// Whether a value of one of these goals may be of a kind.
+    /// Tells whether a value of one of these goals may be of a kind.
     pub(crate) fn may_be(&self, kind: Kind, is_wanted: impl Fn(u32) -> bool) -> bool {
         let unit = |word: usize| self.units[word].iter().any(|goal| is_wanted(*goal));
         match kind {
@@ -93,7 +93,7 @@ impl NumberMachine {
         leaves.map(|(_, dfa)| (*dfa, &*self.dfas[*dfa as usize]))
     }
 
-    /// Whether one of these goals has numbers without end.
+    /// Tells whether one of these goals has numbers without end.
     pub(crate) fn is_endless(&self, is_wanted: impl Fn(u32) -> bool) -> bool {
         let mut dfas = self.of(is_wanted);
         dfas.any(|(_, dfa)| dfa.amount(0, "").is_none())
@@ -134,7 +134,7 @@ pub(crate) struct Leaf {
 }
 
 impl Leaf {
-    /// Whether another leaf asks the same of a string, for whichever goal.
+    /// Tells whether another leaf asks the same of a string, for whichever goal.
     pub(crate) fn asks_as(&self, other: &Leaf) -> bool {
         let lengths = match (&self.lengths, &other.lengths) {
             (Some(own), Some(lengths)) => Arc::ptr_eq(own, lengths),
@@ -158,7 +158,8 @@ pub(crate) struct Words {
 const FEW_WORDS: usize = 64;
 
 impl Words {
-    /// How many bytes the texts of a range have left, at most; `None` where they are many.
+    /// Returns the number of bytes that the texts of a range have left, at most; `None` where they
+    /// are many.
     pub(crate) fn longest_left(&self, span: Span) -> Option<usize> {
         let list = &self.list[span.lo as usize..span.hi as usize];
         let left = list.iter().map(|word| word.text.len() - span.read as usize);
@@ -184,7 +185,7 @@ impl Words {
         }
     }
 
-    /// Whether a leaf lists some words of a span.
+    /// Tells whether a leaf lists some words of a span.
     pub(crate) fn some_listed(&self, span: Span, leaf: usize) -> bool {
         match self.of_leaf.get(leaf) {
             Some(words) => {
@@ -208,7 +209,7 @@ pub(crate) struct Word {
     pub(crate) excluded: Few<u32>,
 }
 
-/// Whether a goal is among some, which are sorted.
+/// Tells whether a goal is among some, which are sorted.
 pub(crate) fn has_goal(goals: &[u32], goal: u32) -> bool {
     debug_assert!(goals.is_sorted(), "{goals:?}");
     match goals.len() <= 8 {
@@ -468,7 +469,7 @@ pub(crate) struct ObjectMachine {
     pub(crate) names: Words,
     /// By number.
     pub(crate) declared: Box<[Member]>,
-    /// Whether some thread has an order.
+    /// True if some thread has an order.
     pub(crate) ordered: bool,
     /// What further names can be, by class.
     pub(crate) classes: Box<[ExtraClass]>,
@@ -504,11 +505,11 @@ pub(crate) struct ObjectThread {
     pub(crate) decisions: Option<Box<Decisions>>,
     /// Nothing but `required` to look at.
     pub(crate) simple: bool,
-    /// Whether the rank of each declared name is its number.
+    /// True if the rank of each declared name is its number.
     pub(crate) by_number: bool,
 }
 
-/// Whether each rank is the number of its name.
+/// Tells whether each rank is the number of its name.
 pub(crate) fn are_numbers(ranks: &[u32]) -> bool {
     (0..).zip(ranks).all(|(number, rank)| number == *rank)
 }

@@ -88,13 +88,13 @@ impl Space {
         (to != DEAD).then_some(to)
     }
 
-    /// Whether the whitespace may end here.
+    /// Tells whether the whitespace may end here.
     pub(crate) fn may_end(&self, state: u32) -> bool {
         self.accept[state as usize]
     }
 
-    /// Whether the whitespace can be ended from each state by other characters than those that
-    /// are missing: for example, behind the `\r` of `\r?\n` it cannot be without `\n`.
+    /// Tells whether the whitespace can be ended from each state by other characters than those
+    /// that are missing: for example, behind the `\r` of `\r?\n` it cannot be without `\n`.
     pub(crate) fn ends_without(&self, is_missing: impl Fn(u32) -> bool) -> bool {
         let usable = WHITE.map(|c| !is_missing(u32::from(c)));
         let mut incoming: Vec<Vec<u32>> = vec![Vec::new(); self.next.len()];

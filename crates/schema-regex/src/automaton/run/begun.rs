@@ -128,7 +128,7 @@ impl Open {
         (further, piece)
     }
 
-    /// Whether the value with this spelling may come of it.
+    /// Tells whether the value with this spelling may come of it.
     pub(super) fn may_be(&self, whole: &str) -> bool {
         self.within.iter().all(|within| {
             let mut members = within.members.iter().flatten();
@@ -287,8 +287,8 @@ impl Piece {
         Piece { text, at, then }
     }
 
-    /// Whether it is all of a text that is a string, which goes on behind a whole character that
-    /// is no escape of several.
+    /// Tells whether it is all of a text that is a string, which goes on behind a whole character
+    /// that is no escape of several.
     fn is_string_of(&self, text: &[u8]) -> bool {
         if !self.text.starts_with('"') || !matches!(self.then, Then::Anything) {
             return false;
@@ -307,7 +307,7 @@ impl Piece {
         true
     }
 
-    /// Whether the value with this spelling has it.
+    /// Tells whether the value with this spelling has it.
     pub(super) fn is_in(&self, whole: &str) -> bool {
         let text = self.text.as_str();
         match (self.at, &self.then) {
@@ -321,8 +321,8 @@ impl Piece {
         }
     }
 
-    /// Whether one of several has it, which are sorted, where it is all that is known. Numbers
-    /// are known to have no exponents, or are not.
+    /// Tells whether one of several has it, which are sorted, where it is all that is known.
+    /// Numbers are known to have no exponents, or are not.
     fn is_in_some(&self, all: &TextSet, exponents: Exponents) -> bool {
         let before = match self.at {
             Anchor::Start => self.text.as_str(),
@@ -606,7 +606,7 @@ impl Places {
         }
     }
 
-    /// Whether so many bytes may be added; if not, all is forgotten.
+    /// Tells whether so many bytes may be added; if not, all is forgotten.
     fn has_room(&mut self, bytes: usize) -> bool {
         self.memory += bytes;
         let has_room = self.memory <= MAX_PLACES;
@@ -724,7 +724,7 @@ fn is_in_plain_string(text: &[u8]) -> bool {
     quotes % 2 == 1 && !text.contains(&b'\\')
 }
 
-/// Whether a byte may be the last one before a place that is remembered.
+/// Tells whether a byte may be the last one before a place that is remembered.
 fn is_last(byte: u8) -> bool {
     matches!(byte, b',' | b'[' | b'{' | b']' | b'}' | b'"')
 }
@@ -739,15 +739,15 @@ impl Then {
     }
 }
 
-/// Whether numbers may have exponents.
+/// True if numbers may have exponents.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Exponents {
     None,
     Some,
 }
 
-/// Whether a number that was begun, and will have no exponent, may become one of some
-/// plain spellings.
+/// Tells whether a number that was begun, and will have no exponent, may become one of some plain
+/// spellings.
 fn may_be_plain(begun: &str, all: &TextSet) -> bool {
     if !all.beginning_with(begun).is_empty() {
         return true;
@@ -760,8 +760,8 @@ fn may_be_plain(begun: &str, all: &TextSet) -> bool {
     all.has(short) || (matches!(short, "-" | "-0") && all.has("0"))
 }
 
-/// Whether a number that was begun may become the one, spelled plainly, with
-/// which `rest` begins.
+/// Tells whether a number that was begun may become the one, spelled plainly, with which `rest`
+/// begins.
 fn may_become(begun: &str, rest: &str) -> bool {
     let end = rest.find([',', ']', '}']).unwrap_or(rest.len());
     let whole = &rest[..end];

@@ -150,7 +150,7 @@ pub(crate) enum Gap {
 }
 
 impl Gap {
-    /// Whether a name may come next, a comma between aside.
+    /// Tells whether a name may come next, a comma between aside.
     pub(crate) fn is_before_a_name(self) -> bool {
         match self {
             Gap::ObjectStart | Gap::BeforeKey | Gap::BeforeFurther | Gap::AfterMember => true,
@@ -195,8 +195,8 @@ impl Key {
         }
     }
 
-    /// Whether it can only be a further name that was not used yet: then nothing
-    /// but the classes of further names has to be looked at to read on.
+    /// Tells whether it can only be a further name that was not used yet: then nothing but the
+    /// classes of further names has to be looked at to read on.
     pub(crate) fn is_further(&self) -> bool {
         self.names.is_none() && self.used.is_none()
     }
@@ -215,7 +215,7 @@ pub(crate) const UNKNOWN_ITEM: u32 = u32::MAX;
 /// That the text of the item of an array is not kept: see [`Frame::start`]. No text is as long.
 pub(super) const FORGOTTEN: u32 = u32::MAX;
 
-/// Whether the text of an item is kept, to be compared with those before it.
+/// Tells whether the text of an item is kept, to be compared with those before it.
 pub(crate) fn is_kept(item: u32) -> bool {
     item != NO_TEXT && item != UNKNOWN_ITEM
 }

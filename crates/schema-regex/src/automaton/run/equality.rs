@@ -32,7 +32,7 @@ pub(super) struct Reader<'t> {
     pub(super) text: &'t [u8],
     pub(super) at: usize,
     members: Members,
-    /// Whether the string that was read last has its end.
+    /// True if the string that was read last has its end.
     pub(super) is_closed: bool,
 }
 

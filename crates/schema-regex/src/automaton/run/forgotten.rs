@@ -7,8 +7,8 @@ use crate::automaton::machine::Machine;
 use crate::automaton::run::config::{Config, FORGOTTEN, Frame, UNKNOWN_ITEM};
 use crate::automaton::run::scratch::Scratch;
 
-/// Whether nothing but equality is asked of the items of an open array:
-/// where their values are few, others may have used up what is left.
+/// Tells whether nothing but equality is asked of the items of an open array: where their values
+/// are few, others may have used up what is left.
 pub(super) fn only_compares(machine: &Machine, frame: &Frame, items: usize) -> bool {
     let array = frame.unique_array(machine);
     array.is_none_or(|m| m.catalog.only_compares(items))

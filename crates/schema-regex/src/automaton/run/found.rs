@@ -57,7 +57,7 @@ impl<T> ByStack<T> {
 pub(crate) struct Usable {
     pub(crate) names: Box<[u32]>,
     pub(crate) classes: u64,
-    /// Whether any may.
+    /// True if any may.
     pub(super) some: bool,
     /// A list: for each class of further names that may come its number, and
     /// the node and the goals of their values.
@@ -132,7 +132,7 @@ pub(crate) struct ItemChoice {
 }
 
 impl ItemChoice {
-    /// Whether a value may not come behind some others.
+    /// Tells whether a value may not come behind some others.
     pub(crate) fn bars(&self, value: &str, seen: &TextSet) -> bool {
         self.unique && (seen.has(value) || self.critical.has(value))
     }

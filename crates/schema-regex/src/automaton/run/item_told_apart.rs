@@ -113,8 +113,8 @@ pub(crate) fn item_exceptions(
     each(Exception::InOrder(b"[,"));
 }
 
-/// Whether a token could be refused because of a further item, or because an
-/// item is spelled with escapes.
+/// Tells whether a token could be refused because of a further item, or because an item is spelled
+/// with escapes.
 pub(crate) fn may_double(machine: &Machine, state: &State, token: &[u8]) -> bool {
     if state.item().is_none() {
         return false;

@@ -169,7 +169,7 @@ pub(crate) fn usable(machine: &Machine, top: Noted, x: &mut Scratch) -> Arc<Usab
     usable
 }
 
-/// Whether some name may come next.
+/// Tells whether some name may come next.
 pub(super) fn some_name_may_come(machine: &Machine, top: Noted, x: &mut Scratch) -> bool {
     let known = x.found().usable.get(top.stack()).map(|usable| usable.some);
     let known = known.or_else(|| plain_object::plain(machine, top, x)?.some_name(x));
@@ -262,8 +262,7 @@ pub(super) fn key_step(machine: &Machine, key: Key, stack: u32, byte: u8, x: &mu
                 .into_iter()
                 .filter_map(char::from_u32)
                 .collect();
-            // Whether it is the name that began before the walk, nobody can
-            // tell: see `exceptions`.
+            // True if it is the name that began before the walk, nobody can tell: see `exceptions`.
             next = next.with_name(&name).unwrap_or(next);
         }
         frame.seen = x.add_seen(next);
@@ -403,7 +402,7 @@ struct KeySink<'a> {
 }
 
 impl KeySink<'_> {
-    /// Whether some usable name goes on from here.
+    /// Tells whether some usable name goes on from here.
     fn live(&self, state: u32, names: Span, used: Span) -> bool {
         let m = self.m;
         if self.usable.classes != 0 && m.keys.is_none() {

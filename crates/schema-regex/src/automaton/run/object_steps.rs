@@ -15,7 +15,7 @@ pub(super) fn set_bit(words: &mut Vec<u32>, bit: u32) {
     words[word] |= 1 << (bit % 32);
 }
 
-/// Whether a list of threads, each with its own state, has several.
+/// Tells whether a list of threads, each with its own state, has several.
 pub(super) fn are_several(threads: &[u32]) -> bool {
     threads.len() > 2
 }

@@ -94,7 +94,7 @@ impl<'a> PlainObject<'a> {
         self.t
     }
 
-    /// Whether an automaton tells further names apart.
+    /// Tells whether an automaton tells further names apart.
     pub(crate) fn has_keys(&self) -> bool {
         self.m.keys.is_some()
     }
@@ -109,14 +109,14 @@ impl<'a> PlainObject<'a> {
             .try_fold(0, |all, bit| Some(all | bit?))
     }
 
-    /// Whether a member has a value that fits.
+    /// Tells whether a member has a value that fits.
     fn has_value(&self, member: &Member) -> bool {
         let mut goals = member.of(0).iter();
         goals.any(|choice| self.live.fits(member, choice.goal))
     }
 
-    /// Whether a declared name may come. What is required can come, or the thread would
-    /// be gone; so it may if it has a value and passes nothing required over.
+    /// Tells whether a declared name may come. What is required can come, or the thread would be
+    /// gone; so it may if it has a value and passes nothing required over.
     pub(super) fn may_come(&self, name: u32, x: &Scratch) -> bool {
         self.in_order(name, x) && self.has_value(&self.m.declared[name as usize])
     }
@@ -126,8 +126,8 @@ impl<'a> PlainObject<'a> {
         self.live.in_order(self.t, &at, number)
     }
 
-    /// Whether some name may come that begins like one that is open; `None` where that
-    /// takes more to tell.
+    /// Tells whether some name may come that begins like one that is open; `None` where that takes
+    /// more to tell.
     pub(super) fn lives(&self, key: &Key, x: &Scratch) -> Option<bool> {
         name_lives(
             self.m,
@@ -137,7 +137,7 @@ impl<'a> PlainObject<'a> {
         )
     }
 
-    /// Whether further names of a class may come; `None` where those that came count.
+    /// Tells whether further names of a class may come; `None` where those that came count.
     fn class_may_come(&self, class: usize, x: &Scratch) -> Option<bool> {
         let number = (self.m.declared.len() + class) as u32;
         let class = self.m.classes.get(class)?;
@@ -145,14 +145,14 @@ impl<'a> PlainObject<'a> {
         (!may || class.count.is_none()).then_some(may)
     }
 
-    /// Whether it can be finished at all, and whether it may end as it is.
+    /// Tells whether it can be finished at all, and whether it may end as it is.
     pub(crate) fn ends(&self, x: &Scratch) -> (bool, bool) {
         let at = self.frame.object_at(x.slice(self.frame.used), &[]);
         let can_end = self.live.object(self.m, 0, 0, &at);
         (can_end, self.live.object_complete(self.m, 0, 0, &at))
     }
 
-    /// Whether some name may come; `None` where that takes more to tell.
+    /// Tells whether some name may come; `None` where that takes more to tell.
     pub(crate) fn some_name(&self, x: &Scratch) -> Option<bool> {
         let last = self.m.declared.len() as u32;
         // In their order none may come before the last one.
@@ -175,7 +175,7 @@ impl<'a> PlainObject<'a> {
     }
 }
 
-/// Whether some name that may come begins like one that is open, by what is known of each
+/// Tells whether some name that may come begins like one that is open, by what is known of each
 /// declared name and each class of further names; `None` where that takes more to tell.
 pub(super) fn name_lives(
     m: &ObjectMachine,

@@ -61,7 +61,7 @@ impl More {
 pub(crate) struct Item {
     /// From its first byte on.
     pub(super) text: Vec<u8>,
-    /// Whether no open item can become equal to one before it any more.
+    /// True if no open item can become equal to one before it any more.
     pub(super) differs: bool,
 }
 
@@ -89,12 +89,12 @@ impl State {
         }
     }
 
-    /// Whether the text ends inside the name of a member.
+    /// Tells whether the text ends inside the name of a member.
     pub(crate) fn is_in_name(&self) -> bool {
         matches!(self.top, Top::Key(_))
     }
 
-    /// Whether a scratch has the state as it is.
+    /// Tells whether a scratch has the state as it is.
     pub(crate) fn is_in(&self, x: &Scratch) -> bool {
         self.tag == x.tag()
     }
@@ -110,8 +110,8 @@ impl State {
     }
 }
 
-/// Whether one scratch has both as they are: a quick look, which says "no" of what it would
-/// have to compare at length.
+/// True if one scratch has both as they are: a quick look, which says "no" of what it would have to
+/// compare at length.
 impl PartialEq for State {
     fn eq(&self, other: &State) -> bool {
         let is_plain = self.tag != Tag::NONE && self.more.is_none() && other.more.is_none();
@@ -263,8 +263,8 @@ pub(super) fn store_apart(
     state.more = Some(Arc::new(more));
 }
 
-/// Whether the name that is open, ended by the token's first quotation mark,
-/// may stand in the token once more.
+/// Tells whether the name that is open, ended by the token's first quotation mark, may stand in the
+/// token once more.
 pub(crate) fn may_come_again(machine: &Machine, state: &State, token: &[u8]) -> bool {
     if token.contains(&b'\\') {
         return true;
@@ -298,7 +298,7 @@ fn behind_name<'t>(machine: &Machine, state: &State, text: &'t [u8]) -> Option<&
     }
 }
 
-/// Whether the text may end at a configuration.
+/// Tells whether the text may end at a configuration.
 pub(crate) fn ends_at(machine: &Machine, config: Config, x: &mut Scratch) -> bool {
     config.stack == 0
         && match config.top {
@@ -350,7 +350,7 @@ fn relocated(machine: &Machine, top: Top, list: &mut dyn FnMut(u32) -> u32) -> T
     }
 }
 
-/// Whether all that a top refers to has the same number in every scratch, as far as that is
+/// Tells whether all that a top refers to has the same number in every scratch, as far as that is
 /// plain: what may be a list or the state of an automaton counts as a list.
 fn is_same_everywhere(top: &Top) -> bool {
     match *top {

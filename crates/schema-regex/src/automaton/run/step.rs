@@ -25,8 +25,8 @@ pub(crate) fn next(machine: &Machine, config: Config, byte: u8, x: &mut Scratch)
         item = x.add_text(item, u32::from(byte));
     }
     let (top, stack) = dispatch(machine, config.top, config.stack, byte, item, x)?;
-    // Whether an item that must differ is open has only changed where an
-    // array was opened or closed.
+    // True if an item that must differ is open has only changed where an array was opened or
+    // closed.
     if x.depth(stack) != x.depth(config.stack) {
         item = item_after(machine, config.stack, stack, item, x);
     } else if is_kept(item) && byte == b',' && is_outermost(machine, top, stack, x) {
@@ -52,7 +52,7 @@ fn compared(machine: &Machine, next: Config, x: &mut Scratch) -> Option<Config> 
     }
 }
 
-/// Whether what comes next is an item of the outermost array whose items must differ.
+/// Tells whether what comes next is an item of the outermost array whose items must differ.
 fn is_outermost(machine: &Machine, top: Top, stack: u32, x: &mut Scratch) -> bool {
     let Top::Value { .. } = top else {
         return false;

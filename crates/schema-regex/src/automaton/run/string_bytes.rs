@@ -86,7 +86,7 @@ pub(crate) trait Sink {
     /// The state after a code point, if it may come.
     fn put(&mut self, state: Self::State, c: u32) -> Option<Self::State>;
 
-    /// Whether some code point of a range without surrogates may come.
+    /// Tells whether some code point of a range without surrogates may come.
     fn some(&mut self, state: Self::State, lo: u32, hi: u32) -> bool;
 }
 
@@ -189,13 +189,13 @@ fn utf8(bits: u8, left: u8, least: u32) -> Partial {
     }
 }
 
-/// Whether a code point may be written as `\uXXXX`.
+/// Tells whether a code point may be written as `\uXXXX`.
 fn may_be_spelled(c: u32, escapes: Escapes) -> bool {
     let mut spelled = escapes::by_number(escapes).iter();
     spelled.any(|(a, b)| (u32::from(*a)..=u32::from(*b)).contains(&c))
 }
 
-/// Whether a partial character can become one that may come.
+/// Tells whether a partial character can become one that may come.
 pub(crate) fn possible<S: Sink>(
     sink: &mut S,
     escapes: Escapes,

@@ -34,7 +34,7 @@ pub(crate) fn leaf_state(m: &StringMachine, leaf: &Leaf, state: u32, x: &Scratch
     }
 }
 
-/// Whether a leaf can still accept. `words` are those that go on from here.
+/// Tells whether a leaf can still accept. `words` are those that go on from here.
 pub(crate) fn leaf_live(
     m: &StringMachine,
     id: usize,

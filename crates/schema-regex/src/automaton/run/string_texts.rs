@@ -56,7 +56,7 @@ impl<'a> LeafAt<'a> {
         &self.m.leaves[self.id]
     }
 
-    /// Whether it can still accept.
+    /// Tells whether it can still accept.
     pub(super) fn is_live(&self) -> bool {
         let Str { words, length, .. } = self.text;
         leaf_live(self.m, self.id, self.state, words, length)
@@ -270,9 +270,9 @@ impl<'a> LeafAt<'a> {
 /// The texts of an automaton.
 pub(crate) struct Words<'a> {
     pub(super) dfa: &'a CharDfa,
-    /// Whether a text of a length may end in a state.
+    /// True if a text of a length may end in a state.
     pub(super) ends: &'a dyn Fn(u32, u32) -> bool,
-    /// Whether one may go on there.
+    /// True if one may go on there.
     pub(super) live: &'a dyn Fn(u32, u32) -> bool,
     /// The least length of a text.
     pub(super) min: u64,
@@ -352,7 +352,7 @@ impl Words<'_> {
     }
 }
 
-/// Whether more is wanted.
+/// True if more is wanted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Enough {
     No,

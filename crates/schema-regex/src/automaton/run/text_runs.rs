@@ -14,7 +14,7 @@ use crate::automaton::run::{member_names, step};
 use crate::language::char_dfa::{CharDfa, DEAD};
 use crate::language::clamped;
 
-/// Whether bytes are text inside a string that may be any, which they leave as it is.
+/// Tells whether bytes are text inside a string that may be any, which they leave as it is.
 pub(crate) fn is_free_text(machine: &Machine, state: &State, bytes: &[u8]) -> bool {
     let Top::String { node, text, .. } = state.top else {
         return false;
@@ -109,7 +109,7 @@ fn behind_run(machine: &Machine, config: &Config, run: &str, x: &mut Scratch) ->
     }
 }
 
-/// Whether some name that may come begins like an open one, as far as that is plain.
+/// Tells whether some name that may come begins like an open one, as far as that is plain.
 fn plainly_lives(
     machine: &Machine,
     m: &ObjectMachine,
@@ -129,8 +129,8 @@ fn plainly_lives(
     lives == Some(true)
 }
 
-/// Whether a configuration is inside a string or a name, and not inside a character,
-/// and whatever is read is not kept for another reason.
+/// Tells whether a configuration is inside a string or a name, and not inside a character, and
+/// whatever is read is not kept for another reason.
 fn is_between_characters(config: &Config) -> bool {
     let partial = match config.top {
         Top::String { text, .. } => text.partial,

@@ -25,11 +25,11 @@ use crate::language::char_dfa::DEAD;
 pub(crate) struct Threat {
     /// The depth of the outermost array whose items must differ.
     outermost: u32,
-    /// Whether some open item may still become one that is barred.
+    /// True if some open item may still become one that is barred.
     pub(crate) exists: bool,
     /// The same of an item of an array below the innermost one.
     below: bool,
-    /// How many values the open items may still become that are barred, at most.
+    /// The number of values that the open items may still become that are barred, at most.
     pub(crate) barred: usize,
     /// Where the outermost item begins that is open.
     start: u32,
@@ -58,8 +58,7 @@ const MAX_TRIED: usize = 100_000;
 /// begins such a value, and few values have as many pieces.
 const TRIED_A_VALUE: usize = 1_000;
 
-/// Whether text of any length, or more texts than anybody has said, may
-/// come at once.
+/// Tells whether text of any length, or more texts than anybody has said, may come at once.
 pub(crate) fn is_endless(machine: &Machine, config: &Config, x: &mut Scratch) -> bool {
     match config.top {
         Top::Key(key) => {
@@ -108,8 +107,8 @@ pub(crate) fn is_endless(machine: &Machine, config: &Config, x: &mut Scratch) ->
     }
 }
 
-/// Whether the items that are open, one of which is threatened, can still
-/// differ from those before them.
+/// Tells whether the items that are open, one of which is threatened, can still differ from those
+/// before them.
 pub(crate) fn can_differ(
     machine: &Machine,
     config: Config,
@@ -177,7 +176,7 @@ pub(crate) fn threat_to(machine: &Machine, config: &Config, x: &mut Scratch) -> 
     threat
 }
 
-/// Whether the texts of the open items do not count any more.
+/// Tells whether the texts of the open items do not count any more.
 pub(super) fn is_different(machine: &Machine, config: &Config, x: &mut Scratch) -> bool {
     let compares = x.levels(config.stack).all(|level| {
         let items = x.seen(level.frame.seen).list.len();
@@ -186,7 +185,7 @@ pub(super) fn is_different(machine: &Machine, config: &Config, x: &mut Scratch) 
     compares && !threat_to(machine, config, x).exists
 }
 
-/// Whether the number that is open, if it is one, may have an exponent.
+/// Tells whether the number that is open, if it is one, may have an exponent.
 fn exponents(machine: &Machine, config: &Config) -> Exponents {
     let Top::Number { node, .. } = config.top else {
         return Exponents::Some;
@@ -249,8 +248,8 @@ fn made_item_choices(machine: &Machine, stack: u32, x: &mut Scratch) -> ItemChoi
     out
 }
 
-/// Whether a scalar that is open, or any value that comes next, can be an item that
-/// is not barred: `None` where that is not plain.
+/// Tells whether a scalar that is open, or any value that comes next, can be an item that is not
+/// barred: `None` where that is not plain.
 fn scalar_differs(machine: &Machine, config: &Config, x: &mut Scratch) -> Option<bool> {
     let frame = x.peek(Noted::beside_masks(config.stack)).frame;
     let m = frame.unique_array(machine)?;
@@ -364,7 +363,7 @@ fn scalar_differs(machine: &Machine, config: &Config, x: &mut Scratch) -> Option
     }
 }
 
-/// Whether a configuration is behind the item of an array of a depth.
+/// Tells whether a configuration is behind the item of an array of a depth.
 fn is_after(config: &Config, depth: u32, x: &Scratch) -> bool {
     let is_next = matches!(config.top, Top::Value { .. } | Top::Gap(Gap::AfterItem, _));
     let here = x.depth(config.stack);

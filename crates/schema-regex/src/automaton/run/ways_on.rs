@@ -90,8 +90,8 @@ pub(crate) fn ways(machine: &Machine, from: &Tried, most: usize, x: &mut Scratch
     out
 }
 
-/// Whether what comes next is one of numbers without end, or of further names without
-/// end: each of these is in some value, and no value has them all.
+/// Tells whether what comes next is one of numbers without end, or of further names without end:
+/// each of these is in some value, and no value has them all.
 pub(crate) fn begins_endless(machine: &Machine, config: &Config, x: &mut Scratch) -> bool {
     let stack = config.stack;
     let value = match config.top {

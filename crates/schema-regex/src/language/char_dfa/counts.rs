@@ -18,7 +18,7 @@ impl CharDfa {
         (state as usize) < self.states() && self.amount(state).is_none()
     }
 
-    /// How many texts are accepted from a state; `None` is no end.
+    /// Returns the number of texts that are accepted from a state; `None` is no end.
     pub(crate) fn amount(&self, state: u32) -> Option<u64> {
         let amounts = self
             .amounts
@@ -45,7 +45,8 @@ impl CharDfa {
         far.get(state as usize).copied().unwrap_or(u32::MAX)
     }
 
-    /// Where states lead, and by how many characters, each pair once.
+    /// Returns the targets of states, and the number of characters by which they are reached, each
+    /// pair once.
     pub(crate) fn weighted_arrows(&self) -> Vec<(u32, u32, u64)> {
         let sizes = self.symbol_sizes();
         let rows = (0..).zip(self.table.rows());

@@ -119,7 +119,7 @@ impl CharDfa {
         let mut met = vec![false; self.states()];
         met[state as usize] = true;
         let mut states = vec![state];
-        // Where the states end that are one step nearer than the last ones.
+        // The end of the states that are one step nearer than the last ones.
         let mut nearer = 1;
         let mut left = steps;
         let mut at = 0;
@@ -151,9 +151,9 @@ impl CharDfa {
         Some(self.ranges_of(|symbol| free[symbol as usize]))
     }
 
-    /// The code points of which up to `steps` may come one after another from
-    /// `state` on, whichever they are, so that much can follow. Where some may not
-    /// come behind another one, the fewer are left out.
+    /// The code points of which up to `steps` may come one after another from `state` on, whichever
+    /// they are, so that much can follow. If some may not come behind another one, the fewer are
+    /// left out.
     pub(crate) fn free_class_alone(
         &self,
         state: u32,
@@ -175,7 +175,7 @@ impl CharDfa {
         Vec::new()
     }
 
-    /// How many characters of a class may come one after another from `state` on,
+    /// Returns the number of characters of a class that may come one after another from `state` on,
     /// whichever they are, so that much can follow; no more than `most`.
     pub(crate) fn longest_alone(
         &self,
@@ -202,9 +202,9 @@ impl CharDfa {
         most
     }
 
-    /// How many characters of a class may come one after another from `state` on,
-    /// whichever they are, so that much can follow, if no more of them may come then,
-    /// whichever came; and the class, without those that may come then.
+    /// Returns the number of characters of a class that may come one after another from `state` on,
+    /// whichever they are, so that much can follow, if no more of them may come then, whichever
+    /// came; and the class, without those that may come then.
     pub(crate) fn run_of(
         &self,
         state: u32,
@@ -244,7 +244,7 @@ impl CharDfa {
         None
     }
 
-    /// What is to be left out of a class so that it may come in one state that it
+    /// Returns the characters to be left out of a class so that it may come in one state that it
     /// leads to.
     fn first_conflict(
         &self,
@@ -290,7 +290,7 @@ impl CharDfa {
         Ok(None)
     }
 
-    /// How many characters of a byte each symbol has, and one for all others.
+    /// Returns the number of one-byte characters that each symbol has, and one for all others.
     fn weights(&self) -> Vec<usize> {
         let mut weights = vec![1; self.table.width()];
         for symbol in self.ascii.iter() {

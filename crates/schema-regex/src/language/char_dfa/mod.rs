@@ -25,7 +25,8 @@ pub(crate) struct CharDfa {
     /// The class of each character of a byte.
     ascii: Box<[u32; 128]>,
     table: Table<u64>,
-    /// How many texts are accepted from each state, `None` for no end, once that was asked.
+    /// The number of texts that are accepted from each state, `None` for no end, once that was
+    /// asked.
     amounts: OnceLock<Box<[Option<u64>]>>,
     /// The number of characters that lead at least from each state to acceptance, once that was
     /// asked.
@@ -281,12 +282,12 @@ impl CharDfa {
         }
     }
 
-    /// Where a state leads by each symbol.
+    /// Returns the targets of a state by each symbol.
     pub(crate) fn targets(&self, state: u32) -> impl Iterator<Item = (usize, u32)> {
         self.table.row(state).iter().copied().enumerate()
     }
 
-    /// Where a state leads, and by which range of code points.
+    /// Returns the targets of a state, and the range of code points that leads to each.
     pub(crate) fn arrows(&self, state: u32) -> impl Iterator<Item = (u32, u32, u32)> + '_ {
         let runs = self.alphabet.runs();
         let to = runs.map(move |(first, last, class)| (self.table.next(state, class), first, last));
@@ -308,7 +309,7 @@ fn joined(ranges: impl Iterator<Item = (u32, u32)>) -> Vec<(u32, u32)> {
 
 /// The states that each state leads to.
 pub(crate) struct Successors {
-    /// Where the list of each state begins; behind the last one where it ends.
+    /// The beginning of the list of each state; behind the last one its end.
     begin: Vec<u32>,
     to: Vec<u32>,
 }

@@ -29,7 +29,7 @@ pub(crate) const ALL: &[(&str, NumberFormat)] = &[
     ("uint16", integers("0", "65535")),
     ("uint32", integers("0", "4294967295")),
     ("uint64", integers("0", "18446744073709551615")),
-    // What a double holds without loss, with all between.
+    // The numbers that a double holds without loss, with all between.
     (
         "double-int",
         integers("-9007199254740991", "9007199254740991"),

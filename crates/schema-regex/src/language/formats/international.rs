@@ -1,7 +1,6 @@
-//! Internationalised names: sound subsets of RFC 5890 to 5893 and RFC 6531. What
-//! a U-label may be depends on tables and contexts; the letters here are all
-//! valid by RFC 5892, written from left to right and in normal form C as they
-//! stand.
+//! Internationalised names: sound subsets of RFC 5890 to 5893 and RFC 6531. The letters of a
+//! U-label depend on tables and contexts; those here are all valid by RFC 5892, written from left
+//! to right and in normal form C as they stand.
 
 use super::hosts::{ATOM, LABEL};
 

@@ -24,7 +24,7 @@ use crate::language::pattern::Pattern;
 use crate::language::re::Re;
 use crate::options::IntegerSpelling;
 
-/// What the patterns say, each read when it is first asked for: some take a millisecond.
+/// The expressions of the patterns, each read when it is first asked for: some take a millisecond.
 type Read = [OnceLock<Re>; COUNT];
 
 /// A format of strings that is enforced.
@@ -116,7 +116,7 @@ impl Format {
         ALL.iter().find(|(n, _)| *n == name).map(|(_, f)| *f)
     }
 
-    /// What the format says, with its source.
+    /// Returns the meaning of the format, with its source.
     pub(crate) fn meaning(self) -> &'static str {
         match self {
             Format::DateTime => "RFC 3339 `date-time`, with the calendar",
@@ -172,12 +172,12 @@ impl Format {
         }
     }
 
-    /// What must hold beside the expression and the length.
+    /// Returns the format that must hold beside the expression and the length.
     pub(crate) fn part(self) -> Option<Format> {
         (self == Format::Email).then_some(Format::ShortLocalPart)
     }
 
-    /// What is left out of the format, where the language is a subset of it.
+    /// Returns the part that is left out of the format, if the language is a subset of it.
     pub(crate) fn narrowed(self) -> Option<&'static str> {
         match self {
             Format::DateTime | Format::Time => Some(
@@ -202,8 +202,9 @@ impl Format {
         }
     }
 
-    /// A language that has all strings of a narrowed format, and a few more. What is in
-    /// neither of the two is not of the format for certain: complements are made of it.
+    /// A language that has all strings of a narrowed format, and a few more. Returns the format of
+    /// texts that are not of the format for certain if they are in neither of the two: complements
+    /// are made of it.
     pub(crate) fn wider(self) -> Option<Format> {
         match self {
             Format::DateTime => Some(Format::WideDateTime),

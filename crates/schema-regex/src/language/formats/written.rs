@@ -19,7 +19,7 @@ use crate::language::re::Re;
 
 const FILE: &[u8] = include_bytes!("automata.bin");
 
-/// What stands for no symbol and no state.
+/// The number that stands for no symbol and no state, the dead state because it leads nowhere.
 const NONE: u32 = DEAD;
 
 /// The automaton of a format, alone or with its part.

@@ -189,7 +189,7 @@ fn integer_part() -> Re {
     Re::alt([digit(0, 0), Re::concat([digit(1, 9), digits(0)])])
 }
 
-/// What may follow the integer digits when neither bound matters any more.
+/// Returns the text that may follow the integer digits when neither bound matters any more.
 fn free_fraction(fraction: Fraction) -> Re {
     match fraction {
         Fraction::Any => Re::concat([Re::literal("."), digits(1)]).optional(),
@@ -203,8 +203,8 @@ fn zero_fraction() -> Re {
     Re::concat([Re::literal("."), digit(0, 0).repeat(1, None)]).optional()
 }
 
-/// The plain decimals between `low` and `high`, without exponents. Where no
-/// bound is given, `-0` is admitted.
+/// The plain decimals between `low` and `high`, without exponents. If no bound is given, `-0` is
+/// admitted.
 pub(crate) fn range(low: Option<&Bound>, high: Option<&Bound>, fraction: Fraction) -> Re {
     if low.is_none() && high.is_none() {
         return Re::concat([
@@ -409,7 +409,7 @@ fn integer_tail(
     integer(low, high, low_edge, high_edge, false, fraction)
 }
 
-/// What may follow integer digits that equal those of a bound (or of both).
+/// Returns the text that may follow integer digits that equal those of a bound (or of both).
 fn fraction_between(low: Option<Edge<'_>>, high: Option<Edge<'_>>, fraction: Fraction) -> Re {
     if low.is_none() && high.is_none() {
         return free_fraction(fraction);
@@ -490,7 +490,7 @@ fn more_digits(low: Option<Edge<'_>>, high: Option<Edge<'_>>) -> Re {
     Re::alt(out)
 }
 
-/// What two expressions of numbers have in common.
+/// Returns the intersection of two expressions of numbers.
 pub(crate) fn intersect<'b>(a: &Re, b: &Re, limit: impl Into<Limit<'b>>) -> Result<Re, TooBig> {
     let limit = limit.into();
     Product::new(&[a, b], limit)?.to_re(|v| v == 3, limit)

@@ -23,7 +23,7 @@ pub(crate) fn multiples<'b>(
     limit: impl Into<Limit<'b>>,
 ) -> Result<Re, TooBig> {
     let scale = divisor.scale();
-    // Of a power of ten only the zeros matter, however many.
+    // If it is a power of ten, only the zeros matter, however many.
     let power = match (divisor.mantissa(), divisor.zeros()) {
         (Some(1), Some(zeros)) => Some(zeros),
         (Some(1), None) => Some(0),

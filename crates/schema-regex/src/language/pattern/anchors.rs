@@ -123,9 +123,9 @@ pub(super) fn anchored_parts(hir: &Hir, depth: usize) -> Result<Vec<Part>, Patte
     }
 }
 
-/// Any number of turns of a loop. What is tied to the start of the string is in the first
-/// turn that matches any text, and what is tied to its end in the last one: turns that
-/// match nothing demand more than going without them.
+/// Any number of turns of a loop. Returns the turns of a repetition: the part that is tied to the
+/// start of the string is in the first turn that matches any text, and the part that is tied to its
+/// end in the last one: turns that match nothing demand more than going without them.
 fn any_turns(turn: &[Part]) -> Vec<Part> {
     let free = turn.iter().filter(|part| !part.start && !part.end);
     let loops = Part {
@@ -229,7 +229,7 @@ fn convert(hir: &Hir, depth: usize) -> Result<Re, PatternError> {
 /// Reads what `regex-syntax` has parsed.
 #[derive(Default)]
 struct Reader {
-    /// What looks look for, each once: automata follow the same for all of them.
+    /// The expressions that looks look for, each once: automata follow the same for all of them.
     looked: Vec<Arc<Re>>,
 }
 

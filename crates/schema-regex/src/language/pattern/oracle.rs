@@ -230,7 +230,7 @@ proptest! {
     }
 }
 
-/// How many patterns are tried beside Node: one process reads all of them.
+/// The number of patterns that are tried beside Node, because one process reads all of them.
 const BESIDE_NODE: usize = 400;
 
 #[test]

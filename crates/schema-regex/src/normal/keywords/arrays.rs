@@ -20,7 +20,7 @@ pub(super) fn max_items(p: &mut Partial, positive: bool, n: u64) -> Flow {
 }
 
 impl Normaliser {
-    /// What each item is; the complement is that some item is not so.
+    /// Demands something of each item; the complement is that some item is not so.
     pub(super) fn items(&self, p: &mut Partial, at: At, used: Use, items: &Items) -> Flow {
         if used.positive {
             let rule = ItemRule {
@@ -64,7 +64,7 @@ impl Normaliser {
         positive: bool,
     ) -> Result<Flow, Error> {
         if !positive {
-            // Where items must differ anyway there is no way out.
+            // If items must differ anyway, there is no way out.
             if let Shape::Array(a) = &p.shape
                 && (a.unique.is_some() || a.max.is_some_and(|m| m < 2))
             {

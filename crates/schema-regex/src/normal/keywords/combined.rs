@@ -24,8 +24,8 @@ pub(super) fn all_of(p: &mut Partial, used: Use, nodes: &[NodeId]) -> Flow {
     split(p, branch)
 }
 
-/// Where a name is, a location holds; the complement is that one of them does not beside
-/// its name.
+/// If a name is there, a location holds; the complement is that one of them does not beside its
+/// name.
 pub(super) fn dependent_schemas(p: &mut Partial, used: Use, list: &[(Name, NodeId)]) -> Flow {
     if used.positive {
         for (name, node) in list {
@@ -77,7 +77,7 @@ impl Normaliser {
     ) -> Result<Flow, Error> {
         let (node, kind) = (used.node, used.kind);
         self.work(node, 16 * nodes.len())?;
-        // Of those that no value of the kind satisfies nothing is to be said.
+        // A location that no value of the kind satisfies has nothing to say.
         nodes.retain(|one| self.truth_of(*one, kind) != Some(false));
         let mut branch: Branch = Vec::new();
         if used.positive {
@@ -147,8 +147,8 @@ impl Normaliser {
         split(p, branch)
     }
 
-    /// The alternatives of `anyOf`. Where somebody counts what was evaluated
-    /// they say of each branch that evaluates whether it holds.
+    /// The alternatives of `anyOf`. If a keyword counts what was evaluated, they say of each branch
+    /// that evaluates whether it holds.
     fn branches_of_any(
         &mut self,
         nodes: &[NodeId],

@@ -1,5 +1,5 @@
-//! What one keyword does to a partial alternative, and beside it what its complement
-//! does: a file for each family of keywords.
+//! The effect of one keyword on a partial alternative, and beside it that of its complement: a file
+//! for each family of keywords.
 
 pub(crate) mod arrays;
 pub(crate) mod combined;

@@ -12,7 +12,7 @@ use crate::normal::search::partial::{Branch, Flow, Partial, What, flow, split, t
 use crate::normal::search::unevaluated::collect;
 
 impl Normaliser {
-    /// What each member is, by its name; the complement is that some member is not so.
+    /// Demands something of each member, by its name; the complement is that some member is not so.
     pub(super) fn each_member(
         &self,
         p: &mut Partial,
@@ -52,7 +52,7 @@ impl Normaliser {
         split(p, branch)
     }
 
-    /// Some member is like this. Where any member is, there must be one.
+    /// Some member is like this. If any member is so, there must be one.
     pub(in crate::normal) fn some_member(
         &self,
         p: &mut Partial,
@@ -120,8 +120,8 @@ pub(super) fn property_names(p: &mut Partial, at: At, positive: bool, names: Nod
     })
 }
 
-/// Where the first name is, so are the others; the complement is that one of them is
-/// missing beside it.
+/// If the first name is there, so are the others; the complement is that one of them is missing
+/// beside it.
 pub(super) fn dependent_required(
     p: &mut Partial,
     positive: bool,

@@ -11,7 +11,7 @@ use crate::normal::search::partial::{Term, What};
 /// A term that only consists of numbers, packed: node, atom and tag, collector.
 type Key = [u32; 3];
 
-/// How many packed terms are kept, and shared, together.
+/// The number of terms that are kept, and shared, together.
 const FEW: usize = 6;
 
 /// Up to so many lists of packed terms are looked through, or terms with names: more
@@ -23,7 +23,7 @@ const MANY: u32 = 12;
 #[derive(Clone, Default)]
 pub(in crate::normal) struct Done {
     few: [Key; FEW],
-    /// How many there are of the few.
+    /// The number of the few.
     count: usize,
     full: Option<Rc<Full>>,
     many: Option<Rc<FxHashSet<Key>>>,
@@ -35,7 +35,7 @@ pub(in crate::normal) struct Done {
 struct Full {
     keys: [Key; FEW],
     before: Option<Rc<Full>>,
-    /// How many lists there are, this one included.
+    /// The number of lists, this one included.
     depth: u32,
 }
 

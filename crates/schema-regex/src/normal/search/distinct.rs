@@ -13,8 +13,8 @@ const FEW: usize = 4;
 #[derive(Default)]
 pub(super) struct Distinct {
     list: Vec<Shape>,
-    /// Where in the list the shapes of a hash are, once they are more than a few. There are
-    /// no more of them than alternatives at a location, so that one may know the hash.
+    /// The places in the list of the shapes of a hash, once they are more than a few. There are no
+    /// more of them than alternatives at a location, so that one may know the hash.
     places: FxHashMap<u64, Vec<u32>>,
 }
 

@@ -1,4 +1,4 @@
-//! What is known of a term without splitting.
+//! The facts about a term without splitting.
 
 use crate::ir::signed::Signed;
 use crate::ir::{AtomKind, Body, Name, NodeId};
@@ -20,7 +20,7 @@ impl Normaliser {
         kind: Kind,
         depth: usize,
     ) -> Option<bool> {
-        // What is over the budget is met where the answer is used.
+        // Work over the budget is refused at the place at which the answer is used.
         if depth > 8 || !self.budget.take(4) {
             return None;
         }

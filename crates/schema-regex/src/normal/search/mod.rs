@@ -51,7 +51,7 @@ impl Normaliser {
             Err(error) if self.may_keep(kind) && is_too_much(&error) => error,
             found => return found,
         };
-        // Of a search that was given up the work is not charged: there is one more at most.
+        // The work of a search that was given up is not charged: there is one more at most.
         self.budget.reset(before);
         match self.expand_by(conj, kind, Choosing::Keeping) {
             Err(e) if e.kind() == ErrorKind::TooManyAlternatives => Err(error),
@@ -135,8 +135,8 @@ impl Normaliser {
         })
     }
 
-    /// What becomes of a settled partial: shapes, or partials that are to be settled,
-    /// one for each alternative of a choice.
+    /// Divides a settled partial into shapes, or into partials that are to be settled, one for each
+    /// alternative of a choice.
     fn divide(
         &mut self,
         conj: ConjId,
@@ -269,7 +269,7 @@ impl Normaliser {
                     break;
                 }
             }
-            // Of an object that is closed the other ways have a say, too: in the names.
+            // The other ways count too if an object is closed: in the names.
             if settled && closes {
                 let mut terms = kept.iter().flat_map(|terms| terms.iter());
                 settled = !terms.any(|term| self.declares(term));

@@ -1,4 +1,4 @@
-//! What is plain of a conjunction without a search, and which kinds of values keywords
+//! The facts about a conjunction that need no search, and the kinds of values that keywords
 //! concern.
 
 use crate::ir::signed::Signed;
@@ -10,12 +10,12 @@ use crate::normal::normaliser::Normaliser;
 /// The most locations that are looked at for what is plain of a conjunction.
 const PLAIN_LOCATIONS: usize = 64;
 
-/// What is plain of a conjunction, without a search.
+/// The facts about a conjunction that need no search.
 #[derive(Clone, Copy)]
 pub(crate) struct Plain {
-    /// Of which kinds no value satisfies it.
+    /// The kinds of which no value satisfies it.
     pub(crate) ruled_out: Kinds,
-    /// Of which kinds it says more than that they may be.
+    /// The kinds of which it says more than that they may be.
     pub(crate) told: Kinds,
     /// True if numbers are integers.
     pub(crate) integers: bool,
@@ -24,7 +24,7 @@ pub(crate) struct Plain {
 }
 
 impl Default for Plain {
-    /// Of what says nothing.
+    /// Returns the facts about a conjunction that says nothing.
     fn default() -> Plain {
         Plain {
             ruled_out: Kinds::NONE,
@@ -51,8 +51,8 @@ impl Plain {
 }
 
 impl Normaliser {
-    /// What is plain of a conjunction. A type, or a list of values, rules kinds out
-    /// before anything is met that may be refused.
+    /// Returns the facts about a conjunction that need no search. A type, or a list of values,
+    /// rules kinds out before anything is met that may be refused.
     pub(crate) fn plain(&self, conj: ConjId) -> Plain {
         let mut plain = Plain::default();
         let mut room = PLAIN_LOCATIONS;

@@ -1,5 +1,5 @@
-//! What `unevaluatedProperties` and `unevaluatedItems` collect, and what they
-//! say of the rest once a shape is settled.
+//! The names and items that `unevaluatedProperties` and `unevaluatedItems` collect, and their
+//! demand on the rest once a shape is settled.
 
 use crate::error::Error;
 use crate::ir::signed::Signed;

@@ -186,7 +186,7 @@ impl Xml<'_, '_> {
     }
 }
 
-/// Whether a schema has no keywords but these and annotations.
+/// Tells whether a schema has no keywords but these and annotations.
 pub(super) fn is_alone(map: &Map<String, Value>, keywords: &[&str]) -> bool {
     unknown(map, keywords).is_none()
 }
