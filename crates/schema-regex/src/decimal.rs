@@ -254,6 +254,11 @@ impl Ord for Decimal {
     }
 }
 
+/// Returns a number, or the largest of 32 bits if it is beyond.
+pub(crate) fn clamped(number: impl TryInto<u32>) -> u32 {
+    number.try_into().unwrap_or(u32::MAX)
+}
+
 #[cfg(test)]
 mod tests {
     use crate::decimal::Decimal;

@@ -152,7 +152,7 @@ pub(crate) fn read(text: &str, options: &ParseOptions) -> Result<Read, Error> {
 
 fn deepen(open: &mut Vec<Open>, level: Open, options: &ParseOptions) -> Result<(), Error> {
     if open.len() >= options.max_nesting {
-        return Err(crate::read::survey::too_deep("", options.max_nesting));
+        return Err(too_deep("", options.max_nesting));
     }
     open.push(level);
     Ok(())
@@ -316,6 +316,18 @@ impl<'t> Scanner<'t> {
             ),
         )
     }
+}
+
+/// An error about a document that nests too deep.
+#[cold]
+pub(crate) fn too_deep(pointer: &str, most: usize) -> Error {
+    Error::new(
+        ErrorKind::TooDeep,
+        pointer,
+        format!(
+            "arrays and objects of the schema nest more than {most} deep; flatten it or raise ParseOptions::max_nesting"
+        ),
+    )
 }
 
 #[cfg(test)]

@@ -25,6 +25,8 @@ mod device;
 mod host;
 #[cfg(any(test, feature = "cuda"))]
 mod kernels;
+#[cfg(feature = "cuda")]
+mod launch;
 pub mod masking;
 mod parameters;
 mod resident;

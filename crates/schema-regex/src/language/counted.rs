@@ -83,8 +83,8 @@ fn loosened(mut parts: Vec<Re>) -> Option<Counted> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::language::automata::matches;
     use crate::language::pattern::whole;
+    use crate::language::re::automata::matches;
 
     #[test]
     fn texts_stay_the_same() {

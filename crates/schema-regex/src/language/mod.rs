@@ -2,12 +2,10 @@
 //! code points, automata for what must be intersected or complemented, and the
 //! spelling of both inside JSON.
 
-pub(crate) mod automata;
 #[cfg(feature = "automaton")]
 pub(crate) mod char_dfa;
 #[cfg(feature = "automaton")]
 pub(crate) mod counted;
-pub(crate) mod elimination;
 pub(crate) mod escapes;
 pub(crate) mod formats;
 #[cfg(feature = "automaton")]
@@ -26,11 +24,5 @@ pub(crate) mod number_ranges;
 #[cfg(feature = "automaton")]
 pub(crate) mod number_words;
 pub(crate) mod pattern;
-pub(crate) mod product;
 pub(crate) mod re;
 pub(crate) mod white_space;
-
-/// A number, or the largest of 32 bits if it is beyond.
-pub(crate) fn clamped(number: impl TryInto<u32>) -> u32 {
-    number.try_into().unwrap_or(u32::MAX)
-}

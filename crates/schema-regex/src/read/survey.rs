@@ -8,21 +8,10 @@ use serde_json::Value;
 
 use crate::error::{Error, ErrorKind};
 use crate::ir::pointer::{Last, Pointer};
+use crate::json_text::too_deep;
 use crate::options::Draft;
 use crate::read::references::id_of;
 use crate::uri::{join_uri, without_fragment};
-
-/// An error about a document that nests too deep.
-#[cold]
-pub(crate) fn too_deep(pointer: &str, most: usize) -> Error {
-    Error::new(
-        ErrorKind::TooDeep,
-        pointer,
-        format!(
-            "arrays and objects of the schema nest more than {most} deep; flatten it or raise ParseOptions::max_nesting"
-        ),
-    )
-}
 
 /// Looks at a document: that it nests at most so deep, and that its names are different.
 pub(crate) fn look_at(root: &Value, draft: Draft, most: usize) -> Result<(), Error> {

@@ -2,10 +2,10 @@
 
 use std::rc::Rc;
 
+use crate::decimal::clamped;
 use crate::error::Error;
 use crate::ir::NodeId;
 use crate::ir::signed::Signed;
-use crate::language::clamped;
 use crate::normal::alternative::{ALL_KINDS, ArrayShape, Count, Shape};
 use crate::normal::conjunctions::ConjId;
 use crate::regex::spell::push_count;

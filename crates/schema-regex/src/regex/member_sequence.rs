@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 
-use crate::language::clamped;
+use crate::decimal::clamped;
 use crate::regex::Body;
 use crate::regex::spell::push_count;
 

@@ -1,12 +1,12 @@
 //! Strings: one language for all that is said of a string.
 
 use crate::budget::{Limit, TooBig};
+use crate::decimal::clamped;
 use crate::error::{Error, ErrorKind};
 use crate::ir::Schema;
-use crate::language::clamped;
 use crate::language::pattern::Pattern;
-use crate::language::product::{Part, Product};
 use crate::language::re::Re;
+use crate::language::re::product::{Part, Product};
 use crate::normal::alternative::{At, StringShape, each_once};
 use crate::regex::Printer;
 use crate::regex::bounded_lengths as lengths;

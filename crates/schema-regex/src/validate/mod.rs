@@ -14,9 +14,9 @@ use crate::decimal::Decimal;
 use crate::error::{Error, ErrorKind};
 use crate::ir::signed::Signed;
 use crate::ir::{Atom, AtomKind, Body, Kinds, Location, Members, NodeId, ROOT, Schema};
-use crate::language::automata::Matcher;
 use crate::language::formats;
 use crate::language::formats::Format;
+use crate::language::re::automata::Matcher;
 use crate::options::{Formats, Options, Target};
 use crate::values::all_different;
 

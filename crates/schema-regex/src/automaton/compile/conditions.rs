@@ -25,7 +25,7 @@ use crate::error::Error;
 use crate::ir::signed::Signed;
 use crate::ir::{ALWAYS, Name, NodeId, PatternId};
 use crate::language::char_dfa::CharDfa;
-use crate::language::product::Part;
+use crate::language::re::product::Part;
 use crate::normal::alternative::{ALL_KINDS, Kind, ObjectShape, Shape};
 use crate::normal::conditions::{Condition, ConditionId};
 use crate::normal::conjunctions::{ConjId, NONE};

@@ -9,7 +9,7 @@ use crate::language::char_dfa::CharDfa;
 use crate::language::formats::Format;
 use crate::language::length_bounds::Lengths;
 use crate::language::number_dfa::NumberDfa;
-use crate::language::product::{Part, Product};
+use crate::language::re::product::{Part, Product};
 use crate::normal::alternative::NumberShape;
 use rustc_hash::FxHashMap;
 use std::collections::HashMap;

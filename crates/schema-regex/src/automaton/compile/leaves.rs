@@ -20,8 +20,8 @@ use crate::language::number_expressions::{Bound, Fraction};
 use crate::language::number_multiples as multiples;
 use crate::language::number_ranges as ranges;
 use crate::language::number_words as listed;
-use crate::language::product::{Part, Product};
 use crate::language::re::Re;
+use crate::language::re::product::{Part, Product};
 use crate::normal::alternative::{At, NumberShape, StringShape, each_once};
 use crate::options::IntegerSpelling;
 

@@ -11,9 +11,9 @@ use crate::automaton::machine::few::Few;
 use crate::automaton::machine::node::{
     ArrayMachine, ArrayThread, Counter, EMPTY, Node, NumberMachine, ObjectMachine,
 };
+use crate::decimal::clamped;
 use crate::error::{Error, ErrorKind};
 use crate::ir::signed::Signed;
-use crate::language::clamped;
 use crate::language::number_dfa::NumberDfa;
 use crate::normal::alternative::{ArrayShape, Kind, ObjectShape, Shape};
 use crate::normal::conjunctions::ConjId;

@@ -9,10 +9,10 @@ use crate::automaton::machine::few::Few;
 use crate::automaton::machine::node::{
     Choice, Choices, ExtraClass, LOOSE, Member, ObjectMachine, ObjectThread, Word, Words,
 };
+use crate::decimal::clamped;
 use crate::error::Error;
 use crate::ir::signed::Signed;
 use crate::ir::{ALWAYS, Atom, AtomKind, Body, NEVER, Name, NodeId};
-use crate::language::clamped;
 use crate::normal::alternative::{MemberRule, ObjectShape};
 use crate::normal::conjunctions::ConjId;
 use crate::normal::conjunctions::NONE;

@@ -12,8 +12,8 @@ use crate::automaton::run::scratch::{Noted, Scratch};
 use crate::automaton::run::string_bytes::Partial;
 use crate::automaton::run::string_leaves::{leaf_live, leaf_state, string_live};
 use crate::automaton::run::{forgotten, member_names};
+use crate::decimal::clamped;
 use crate::language::char_dfa::DEAD;
-use crate::language::clamped;
 use crate::language::escapes::is_never_raw;
 
 /// Descriptions of a cursor that make walks faster.

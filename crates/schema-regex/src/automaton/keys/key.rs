@@ -10,7 +10,7 @@ use crate::automaton::run::config::{
 };
 use crate::automaton::run::member_names;
 use crate::automaton::run::scratch::{Noted, Scratch};
-use crate::language::clamped;
+use crate::decimal::clamped;
 
 /// A writer of keys: of what the mask at a cursor can depend on.
 pub(crate) struct Keys<'a> {

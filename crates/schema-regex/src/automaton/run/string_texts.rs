@@ -12,8 +12,8 @@ use crate::automaton::run::scratch::Scratch;
 use crate::automaton::run::string_bytes as text;
 use crate::automaton::run::string_bytes::{Partial, Sink};
 use crate::automaton::run::string_leaves::{leaf_live, leaf_state};
+use crate::decimal::clamped;
 use crate::language::char_dfa::{CharDfa, DEAD};
-use crate::language::clamped;
 use crate::language::escapes;
 use crate::options::Escapes;
 

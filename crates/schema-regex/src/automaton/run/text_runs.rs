@@ -11,8 +11,8 @@ use crate::automaton::run::state::State;
 use crate::automaton::run::string_bytes::Partial;
 use crate::automaton::run::string_leaves::string_live;
 use crate::automaton::run::{member_names, step};
+use crate::decimal::clamped;
 use crate::language::char_dfa::{CharDfa, DEAD};
-use crate::language::clamped;
 
 /// Tells whether bytes are text inside a string that may be any, which they leave as it is.
 pub(crate) fn is_free_text(machine: &Machine, state: &State, bytes: &[u8]) -> bool {

@@ -10,8 +10,8 @@ use fsm_tables::{Alphabet, Symbols, Table};
 
 use crate::budget::Limit;
 use crate::budget::TooBig;
-use crate::language::product::{Part, Product};
 use crate::language::re::Re;
+use crate::language::re::product::{Part, Product};
 
 pub(crate) use counts::distances;
 pub(crate) use free::{Follows, MAX_MET};

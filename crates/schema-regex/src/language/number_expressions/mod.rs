@@ -10,9 +10,9 @@ mod tests;
 
 use crate::budget::{Limit, TooBig};
 use crate::decimal::Decimal;
-use crate::language::clamped;
-use crate::language::product::Product;
+use crate::decimal::clamped;
 use crate::language::re::Re;
+use crate::language::re::product::Product;
 use crate::options::IntegerSpelling;
 
 pub(crate) use multiples::{listed, listed_multiples, multiples};

@@ -5,8 +5,8 @@ use fsm_tables::{NONE, Table};
 use super::{Bound, Fraction, digit, digits, zero_fraction};
 use crate::budget::{Limit, TooBig};
 use crate::decimal::Decimal;
-use crate::language::clamped;
-use crate::language::elimination::eliminate;
+use crate::decimal::clamped;
+use crate::language::re::elimination::eliminate;
 use crate::language::re::{CharSet, Re, char_set};
 use crate::options::IntegerSpelling;
 

@@ -9,10 +9,10 @@ use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use proptest::test_runner::{Config, TestRunner};
 
-use crate::language::automata::Matcher;
 use crate::language::char_dfa::CharDfa;
 use crate::language::pattern::Pattern;
 use crate::language::re::Re;
+use crate::language::re::automata::Matcher;
 
 #[derive(Clone, Debug)]
 enum Node {

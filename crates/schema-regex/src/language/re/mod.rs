@@ -1,5 +1,9 @@
 //! Regular expressions over code points, as a small tree.
 
+pub(crate) mod automata;
+pub(crate) mod elimination;
+pub(crate) mod product;
+
 use std::sync::Arc;
 
 use fsm_tables::Look;

@@ -16,12 +16,10 @@ use super::resident::Resident;
 use crate::gpu::masking::{BatchMasks, batch_of};
 use crate::{Error, ErrorKind};
 
-mod launch;
-
-use launch::{Address, pinned};
+use super::launch::{self, Address, pinned};
 
 /// The kernels, as text that the driver compiles for the GPU at hand.
-const PTX: &str = include_str!(concat!(env!("OUT_DIR"), "/tokenmold.ptx"));
+pub(super) const PTX: &str = include_str!(concat!(env!("OUT_DIR"), "/tokenmold.ptx"));
 
 /// A GPU.
 #[derive(Clone, Debug)]

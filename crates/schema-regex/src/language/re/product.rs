@@ -6,9 +6,9 @@ use fsm_tables::{Alphabet, Keep, Rest, Symbols, Table, product};
 
 use crate::budget::Limit;
 use crate::budget::TooBig;
-use crate::language::automata::{char_sets, nfa};
-use crate::language::elimination::eliminate;
 use crate::language::re::Re;
+use crate::language::re::automata::{char_sets, nfa};
+use crate::language::re::elimination::eliminate;
 
 /// One expression as the smallest automaton of which every state can still accept.
 #[derive(Clone, Debug)]
@@ -199,9 +199,9 @@ impl Product {
 
 #[cfg(test)]
 mod tests {
-    use crate::language::automata::matches;
-    use crate::language::product::Product;
     use crate::language::re::Re;
+    use crate::language::re::automata::matches;
+    use crate::language::re::product::Product;
 
     #[test]
     fn intersects_and_complements() {

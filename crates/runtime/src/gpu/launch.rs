@@ -11,7 +11,7 @@ use candle_core::cuda_backend::cudarc::driver::{
 use candle_core::{CudaDevice, CudaStorage, Layout, Result, Storage, Tensor};
 use std::sync::Arc;
 
-use super::{Memory, PTX};
+use super::cuda::{Memory, PTX};
 use crate::gpu::kernels::{Argument, Kernel, Launch};
 
 /// The name under which candle keeps our module.
