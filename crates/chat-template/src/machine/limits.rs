@@ -3,7 +3,7 @@
 //! For example, `{% for n in range(9999) %}{% endfor %}` takes 10,000 instructions.
 
 /// The limits of what rendering one chat may cost. Reaching a limit is an error of the kind
-/// [`ErrorKind::Limit`].
+/// [`ErrorKind::Limit`](crate::ErrorKind::Limit).
 ///
 /// ```
 /// use chat_template::{Chat, ChatTemplate, ErrorKind, Limits};
