@@ -222,7 +222,7 @@ pub(crate) fn depth_within(json: &Json, limit: usize) -> bool {
     depth::at_most(json, limit + 1)
 }
 
-/// The treatment of values by [`ResponseSchema::parse`] that JSON cannot hold: NaN, infinities,
+/// The treatment of values by [`ResponseSchema::parse`](crate::ResponseSchema::parse) that JSON cannot hold: NaN, infinities,
 /// integers of more than 64 bits, strings with lone surrogates.
 ///
 /// ```

@@ -65,8 +65,8 @@ impl DataModel {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::SchemaInvalid`] for a keyword that is not supported, with its place;
-    /// [`ErrorKind::DepthLimit`] for a schema that is nested deeper than 128.
+    /// [`ErrorKind::SchemaInvalid`](crate::ErrorKind::SchemaInvalid) for a keyword that is not supported, with its place;
+    /// [`ErrorKind::DepthLimit`](crate::ErrorKind::DepthLimit) for a schema that is nested deeper than 128.
     pub fn new(name: impl Into<String>, schema: Json) -> Result<DataModel, Error> {
         if let Err(error) = check_depth("the schema is", &schema, MAX_DEPTH) {
             free(schema);

@@ -156,7 +156,7 @@ impl ResponseSchema {
     ///
     /// # Errors
     ///
-    /// As [`ResponseSchema::parse`], but never [`ErrorKind::NotJson`].
+    /// As [`ResponseSchema::parse`], but never [`ErrorKind::NotJson`](crate::ErrorKind::NotJson).
     ///
     /// ```
     /// use response_parser::ResponseSchema;
@@ -177,8 +177,8 @@ impl ResponseSchema {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Invalid`] with the keyword's place in the schema, and in its message the
-    /// value's place; [`ErrorKind::SchemaInvalid`] for a keyword that cannot be enforced
+    /// [`ErrorKind::Invalid`](crate::ErrorKind::Invalid) with the keyword's place in the schema, and in its message the
+    /// value's place; [`ErrorKind::SchemaInvalid`](crate::ErrorKind::SchemaInvalid) for a keyword that cannot be enforced
     /// (`$ref`, `if` and others); otherwise as [`ResponseSchema::parse`].
     ///
     /// ```
@@ -201,7 +201,7 @@ impl ResponseSchema {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Deserialize`] where the message does not fit the type; otherwise as
+    /// [`ErrorKind::Deserialize`](crate::ErrorKind::Deserialize) where the message does not fit the type; otherwise as
     /// [`ResponseSchema::parse`].
     ///
     /// ```
