@@ -55,8 +55,9 @@ pub(crate) fn of(crates: &[Crate], settings: &Settings) -> Vec<Count> {
     }
     counts.push(lower("product lines of the crates", all, Vec::new()));
     long_files(crates, &mut counts);
-    items(crates, settings, &mut counts);
-    circles(crates, &mut counts);
+    let modules: Vec<Modules<'_>> = crates.iter().map(Modules::of).collect();
+    items(crates, &modules, settings, &mut counts);
+    circles(&modules, &mut counts);
     lists(crates, settings, &mut counts);
     words(crates, &mut counts);
     counts
@@ -86,7 +87,7 @@ fn long_files(crates: &[Crate], counts: &mut Vec<Count>) {
     counts.push(of_places(&format!("files over {LONG_FILE} lines"), places));
 }
 
-fn items(crates: &[Crate], settings: &Settings, counts: &mut Vec<Count>) {
+fn items(crates: &[Crate], modules: &[Modules<'_>], settings: &Settings, counts: &mut Vec<Count>) {
     let mut long = Vec::new();
     let mut boolean = Vec::new();
     let mut tuple = Vec::new();
@@ -97,8 +98,7 @@ fn items(crates: &[Crate], settings: &Settings, counts: &mut Vec<Count>) {
     let mut same_name = Vec::new();
     // The methods and files of each type, by its crate, file and name.
     let mut inherent: BTreeMap<String, (usize, BTreeSet<String>)> = BTreeMap::new();
-    for krate in crates {
-        let modules = Modules::of(krate);
+    for (krate, modules) in crates.iter().zip(modules) {
         let mut types: BTreeMap<String, Vec<String>> = BTreeMap::new();
         for (at, file) in krate.files.iter().enumerate() {
             let items = Items::of(file);
@@ -192,14 +192,13 @@ fn items(crates: &[Crate], settings: &Settings, counts: &mut Vec<Count>) {
     counts.push(of_places("constants without a reason", without_reason));
 }
 
-fn circles(crates: &[Crate], counts: &mut Vec<Count>) {
+fn circles(modules: &[Modules<'_>], counts: &mut Vec<Count>) {
     let mut of_files = Vec::new();
     let mut files_in_them = 0;
     let mut of_folders = Vec::new();
     let mut circles_of_folders = 0;
     let mut folders_in_them = 0;
-    for krate in crates {
-        let modules = Modules::of(krate);
+    for modules in modules {
         for circle in modules.circles_of_files() {
             files_in_them += circle.len();
             of_files.push(circle.join(" "));

@@ -20,6 +20,8 @@ pub(crate) struct Modules<'a> {
     files: &'a [File],
     by_path: HashMap<(&'a Path, Vec<String>), usize>,
     names: Vec<Names>,
+    /// The uses of one file by another, from and to.
+    uses: Vec<(usize, usize)>,
 }
 
 /// The names of a file.
@@ -46,11 +48,18 @@ impl<'a> Modules<'a> {
             .map(|(at, file)| ((file.root.as_path(), file.module.clone()), at))
             .collect();
         let names = files.iter().map(Names::of).collect();
-        Self {
+        let mut modules = Self {
             files,
             by_path,
             names,
-        }
+            uses: Vec::new(),
+        };
+        let uses = (0..files.len()).map(|file| modules.used_by(file));
+        let uses = uses
+            .enumerate()
+            .flat_map(|(one, used)| used.into_iter().map(move |other| (one, other)));
+        modules.uses = uses.collect();
+        modules
     }
 
     /// Returns the file that defines what a path in a file names, if it is of this crate.
@@ -120,36 +129,32 @@ impl<'a> Modules<'a> {
         self.by_path.get(&(root, module.to_vec())).copied()
     }
 
-    /// Returns the files that each file uses.
-    pub(crate) fn uses(&self) -> Vec<BTreeSet<usize>> {
-        (0..self.files.len())
-            .map(|file| {
-                let mut used = BTreeSet::new();
-                let tokens = product_tokens(&self.files[file]);
-                let named: HashSet<&str> = tokens
-                    .iter()
-                    .filter(|token| token.kind == Kind::Name)
-                    .map(|token| token.text.as_str())
-                    .collect();
-                for import in &self.names[file].imports {
-                    if !import.is_door || named.contains(import.name.as_str()) {
-                        used.extend(self.resolve(file, &import.path, 0));
-                    }
-                }
-                for path in paths(&tokens) {
-                    let first = path[0].as_str();
-                    let mut inner = self.files[file].module.clone();
-                    inner.push(first.to_owned());
-                    let is_ours = matches!(first, "crate" | "self" | "super")
-                        || self.module(file, &inner).is_some();
-                    if is_ours {
-                        used.extend(self.resolve(file, &path, 0));
-                    }
-                }
-                used.remove(&file);
-                used
-            })
-            .collect()
+    /// Returns the files that a file uses.
+    fn used_by(&self, file: usize) -> BTreeSet<usize> {
+        let mut used = BTreeSet::new();
+        let tokens = product_tokens(&self.files[file]);
+        let named: HashSet<&str> = tokens
+            .iter()
+            .filter(|token| token.kind == Kind::Name)
+            .map(|token| token.text.as_str())
+            .collect();
+        for import in &self.names[file].imports {
+            if !import.is_door || named.contains(import.name.as_str()) {
+                used.extend(self.resolve(file, &import.path, 0));
+            }
+        }
+        for path in paths(&tokens) {
+            let first = path[0].as_str();
+            let mut inner = self.files[file].module.clone();
+            inner.push(first.to_owned());
+            let is_ours =
+                matches!(first, "crate" | "self" | "super") || self.module(file, &inner).is_some();
+            if is_ours {
+                used.extend(self.resolve(file, &path, 0));
+            }
+        }
+        used.remove(&file);
+        used
     }
 
     /// Returns the circles of files, each as their paths.
@@ -159,12 +164,7 @@ impl<'a> Modules<'a> {
             .iter()
             .map(|file| file.path.display().to_string())
             .collect();
-        let uses = self.uses();
-        let edges = uses
-            .iter()
-            .enumerate()
-            .flat_map(|(one, used)| used.iter().map(move |other| (one, *other)));
-        circles(&names, edges)
+        circles(&names, self.uses.iter().copied())
     }
 
     /// Returns the circles of folders.
@@ -181,13 +181,8 @@ impl<'a> Modules<'a> {
             .iter()
             .map(|folder| folder.display().to_string())
             .collect();
-        let uses = self.uses();
-        let edges: Vec<(usize, usize)> = uses
-            .iter()
-            .enumerate()
-            .flat_map(|(one, used)| used.iter().map(move |other| (one, *other)))
-            .collect();
-        let between = edges
+        let between = self
+            .uses
             .iter()
             .map(|(one, other)| (number(*one), number(*other)))
             .filter(|(one, other)| one != other);
@@ -195,7 +190,8 @@ impl<'a> Modules<'a> {
             .into_iter()
             .map(|folders| {
                 let is_in = |file: usize| folders.contains(&names[number(file)]);
-                let uses = edges
+                let uses = self
+                    .uses
                     .iter()
                     .filter(|(one, other)| number(*one) != number(*other))
                     .filter(|(one, other)| is_in(*one) && is_in(*other))
