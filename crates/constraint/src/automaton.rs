@@ -32,7 +32,7 @@ use crate::error::Error;
 #[non_exhaustive]
 pub enum Automaton {
     /// A JSON Schema.
-    Schema(Box<SchemaAutomaton>),
+    Schema(SchemaAutomaton),
     /// A regular expression for the whole text, in the syntax of Rust's `regex` crate.
     Regex(String),
     /// An index of a regular expression that [`Index::save`] wrote.
@@ -70,9 +70,7 @@ impl Automaton {
     /// [`Error::Tags`]: the expression is refused.
     pub fn content(&self) -> Result<Option<Content>, Error> {
         match self {
-            Automaton::Schema(automaton) => {
-                Ok(Some(Content::from(SchemaAutomaton::clone(automaton))))
-            }
+            Automaton::Schema(automaton) => Ok(Some(Content::from(automaton.clone()))),
             Automaton::Regex(pattern) => Ok(Some(Content::regex(pattern)?)),
             _ => Ok(None),
         }
@@ -94,9 +92,8 @@ impl Automaton {
     ) -> Result<Constraint, Error> {
         match self {
             Automaton::Schema(automaton) => {
-                let automaton = SchemaAutomaton::clone(automaton);
                 let nodes = automaton.nodes();
-                let index = lazy(automaton, vocabulary, config)?;
+                let index = lazy(automaton.clone(), vocabulary, config)?;
                 let size = Size::new(nodes, "nodes");
                 let made = Constraint::new(index.clone(), size, nodes * NODE_BYTES);
                 Ok(made.with_bytes_of_text(TEXT_BYTES).with_schema(index))
@@ -147,7 +144,7 @@ fn lazy<A: ByteAutomaton>(
 
 impl From<SchemaAutomaton> for Automaton {
     fn from(automaton: SchemaAutomaton) -> Automaton {
-        Automaton::Schema(Box::new(automaton))
+        Automaton::Schema(automaton)
     }
 }
 

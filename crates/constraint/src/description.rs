@@ -2,7 +2,7 @@
 //!
 //! For example, `{"kind": "choice", "texts": ["yes", "no"]}`.
 
-use grammar::{Grammar, GrammarAutomaton};
+use grammar::Grammar;
 use response_parser::{Family, ResponseTemplate};
 use schema_regex::automaton::SchemaAutomaton;
 use schema_regex::parse_str_with;
@@ -121,18 +121,13 @@ impl Description {
                 let texts: Vec<String> = texts.iter().map(|t| regex_syntax::escape(t)).collect();
                 Ok(Automaton::Regex(format!("(?:{})", texts.join("|"))))
             }
-            Description::Grammar { text, dialect } => Ok(grammar_of(text, dialect)?.into()),
+            Description::Grammar { text, dialect } => {
+                let config = grammar::Config::default();
+                Ok(Grammar::compile_named(text, dialect, &config)?.into())
+            }
             Description::StructuralTag { tag } => Ok(StructuralTag::from_json(tag)?.into()),
             Description::ResponseFormat(response) => Ok(response.format()?.into()),
         }
-    }
-}
-
-fn grammar_of(text: &str, dialect: &str) -> Result<GrammarAutomaton, grammar::Error> {
-    let config = grammar::Config::default();
-    match dialect {
-        "regex" => Grammar::from_regex(text, &config),
-        name => Grammar::compile(text, name.parse()?, &config),
     }
 }
 

@@ -241,6 +241,33 @@ impl Grammar {
         GrammarAutomaton::new(cfg, text, config)
     }
 
+    /// Compiles a grammar in the notation of a name: that of a [`Dialect`], or `regex` for a
+    /// regular expression.
+    ///
+    /// # Errors
+    ///
+    /// As [`Grammar::compile`], and where there is no dialect of that name.
+    ///
+    /// ```
+    /// use grammar::{Config, Grammar};
+    ///
+    /// let config = Config::default();
+    /// assert!(Grammar::compile_named("[0-9]+", "regex", &config)?.accepts("7"));
+    /// assert!(Grammar::compile_named("root ::= [0-9]+", "gbnf", &config)?.accepts("7"));
+    /// assert!(Grammar::compile_named("root ::= [0-9]+", "abnf", &config).is_err());
+    /// # Ok::<(), grammar::Error>(())
+    /// ```
+    pub fn compile_named(
+        text: &str,
+        name: &str,
+        config: &Config,
+    ) -> Result<GrammarAutomaton, Error> {
+        match name {
+            "regex" => Grammar::from_regex(text, config),
+            name => Grammar::compile(text, name.parse()?, config),
+        }
+    }
+
     /// Compiles GBNF of llama.cpp, with the default [`Config`].
     ///
     /// # Errors

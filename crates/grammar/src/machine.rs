@@ -195,10 +195,7 @@ impl GrammarAutomaton {
 
     /// Tells whether a text is admitted as a whole.
     pub fn accepts(&self, text: impl AsRef<[u8]>) -> bool {
-        let mut scratch = self.scratch();
-        let mut state = self.start();
-        ByteAutomaton::advance(self, &mut state, text.as_ref(), &mut scratch).is_ok()
-            && self.is_accepting(&state)
+        fsm_index::is_match(self, text.as_ref())
     }
 
     /// Returns the number of states that the parser has.

@@ -286,8 +286,7 @@ impl TagAutomaton {
 
     /// Tells whether a text without special tokens is admitted as a whole.
     pub fn is_match(&self, text: &[u8]) -> bool {
-        let mut state = self.start();
-        self.advance(&mut state, text, &mut self.scratch()).is_ok() && self.is_accepting(&state)
+        fsm_index::is_match(self, text)
     }
 }
 

@@ -266,6 +266,21 @@ pub struct Place {
     pub locations: Vec<String>,
 }
 
+/// Tells whether an automaton takes a text as a whole. O(bytes) steps.
+///
+/// ```
+/// use fsm_index::{Config, Dfa, is_match};
+///
+/// let automaton = Dfa::new("a*b")?.to_bytes(&Config::default())?;
+/// assert!(is_match(&automaton, b"aab") && !is_match(&automaton, b"aa"));
+/// # Ok::<(), fsm_index::Error>(())
+/// ```
+pub fn is_match<A: ByteAutomaton>(automaton: &A, text: &[u8]) -> bool {
+    let mut state = automaton.start();
+    let taken = automaton.advance(&mut state, text, &mut automaton.scratch());
+    taken.is_ok() && automaton.is_accepting(&state)
+}
+
 /// A position of one walk. See [`ByteAutomaton`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Cursor(pub u32);

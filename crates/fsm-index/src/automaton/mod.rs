@@ -19,7 +19,7 @@ mod text;
 
 pub use completion::MAX_COMPLETION;
 pub(crate) use completion::{Piece, pieces};
-pub use core::{ByteAutomaton, Cursor, Place};
+pub use core::{ByteAutomaton, Cursor, Place, is_match};
 pub use describe::{Description, KeyLanguage, Scope, TextLoop, Texts};
 pub use ending::{Ending, Growth, Nearer};
 pub use finite::finite_can_do_without;

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use super::{AfterEnd, Guide, Landing};
 use crate::{
     Budget, ByteAutomaton, Error, Index, IndexStats, Place, TokenId, TokenMask, Vocabulary,
+    is_match,
 };
 
 /// An [`Index`] over any automaton.
@@ -53,10 +54,7 @@ impl<A: ByteAutomaton + 'static> AnyIndex for Index<A> {
     }
 
     fn is_match(&self, text: &[u8]) -> bool {
-        let automaton = self.automaton();
-        let mut state = automaton.start();
-        let taken = automaton.advance(&mut state, text, &mut automaton.scratch());
-        taken.is_ok() && automaton.is_accepting(&state)
+        is_match(self.automaton(), text)
     }
 }
 

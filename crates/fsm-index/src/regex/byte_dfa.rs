@@ -192,8 +192,7 @@ impl ByteDfa {
 
     /// Tells whether the whole of `text` is in the language.
     pub fn accepts(&self, text: impl AsRef<[u8]>) -> bool {
-        let mut state = self.start();
-        self.advance(&mut state, text.as_ref(), &mut ()).is_ok() && self.is_accepting(&state)
+        crate::is_match(self, text.as_ref())
     }
 
     /// The state of the automaton over symbols; 0 is dead.

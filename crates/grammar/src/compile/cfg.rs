@@ -40,7 +40,7 @@ impl Symbol {
 pub(crate) enum Matter {
     /// Not the empty text.
     Table(Table),
-    Json(Box<SchemaAutomaton>),
+    Json(SchemaAutomaton),
     /// The special token of this number.
     Special(u32),
 }

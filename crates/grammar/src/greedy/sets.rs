@@ -126,7 +126,7 @@ impl<'a> Sets<'a> {
             .terminals
             .iter()
             .filter_map(|terminal| match &terminal.matter {
-                Matter::Json(automaton) => Some(&**automaton),
+                Matter::Json(automaton) => Some(automaton),
                 _ => None,
             })
             .collect();

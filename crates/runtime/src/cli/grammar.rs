@@ -44,12 +44,12 @@ impl Notation {
 }
 
 fn compile(text: &str, dialect: &str) -> Result<GrammarAutomaton, grammar::Error> {
-    let config = Config::default();
-    match dialect {
-        // The line feed at the end of a file is no part of its expression.
-        "regex" => Grammar::from_regex(text.strip_suffix('\n').unwrap_or(text), &config),
-        name => Grammar::compile(text, name.parse()?, &config),
-    }
+    // The line feed at the end of a file is no part of its expression.
+    let text = match dialect {
+        "regex" => text.strip_suffix('\n').unwrap_or(text),
+        _ => text,
+    };
+    Grammar::compile_named(text, dialect, &Config::default())
 }
 
 /// Describes a grammar, and the place to which a text comes in it.

@@ -443,7 +443,7 @@ impl<'a> Lowering<'a> {
                 let automaton = SchemaAutomaton::new(&schema, &options).map_err(|error| {
                     self.fail(ErrorKind::Unsupported, *at, format!("`%json`: {error}"))
                 })?;
-                let matter = Matter::Json(Box::new(automaton));
+                let matter = Matter::Json(automaton);
                 out.push(self.add(matter, false, scope, "%json", *at));
             }
             Expr::Nested { tree, at } => {
