@@ -36,7 +36,7 @@ pub struct Constraint {
 pub struct Size {
     /// The number.
     pub count: usize,
-    /// What is counted: nodes of a schema, states of an expression or a parser, parts of a tag.
+    /// The unit: nodes of a schema, states of an expression or a parser, parts of a tag.
     pub unit: &'static str,
 }
 

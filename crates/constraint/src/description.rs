@@ -93,7 +93,7 @@ pub struct Response {
     pub options: SchemaOptions,
 }
 
-/// What a request without parallel calls asks for.
+/// The number of calls of a request without parallel calls, because such a request may have none.
 const AT_MOST_ONE: Count = Count {
     least: 0,
     most: Some(1),

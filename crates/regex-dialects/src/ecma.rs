@@ -9,7 +9,8 @@ use regex_syntax::hir::{Class, HirKind};
 use crate::scanner::{Inside, Scanner};
 use crate::{Error, properties, reason};
 
-/// How a dialect reads what another dialect of ECMA-262 reads otherwise or refuses.
+/// The answers of a dialect to features that another dialect of ECMA-262 reads otherwise or
+/// refuses.
 #[derive(Clone, Copy, Debug)]
 pub struct Dialect {
     /// The characters of `.`, as a class.
@@ -24,12 +25,12 @@ pub struct Dialect {
     pub properties: Answer,
     /// `(?i:a)`, and names as Python writes them, `(?P<n>a)`.
     pub modifiers: Answer,
-    /// What is an error with the flag `u` and has a meaning without it (annex B): `\A`, `\xZ`,
-    /// a lone brace, an empty class.
+    /// The answer to texts that are errors with the flag `u` and have a meaning without it (annex
+    /// B): `\A`, `\xZ`, a lone brace, an empty class.
     pub annex_b: Answer,
 }
 
-/// What a dialect does with a feature.
+/// The answer of a dialect to a feature.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Answer {
     /// It has it.
@@ -105,8 +106,8 @@ const ALL: &str = r"[\u{0}-\u{10FFFF}]";
 /// ECMA-262 line terminators.
 const LINE_ENDS: &str = r"\n\r\u{2028}\u{2029}";
 
-/// What `\w` is. Where case is ignored, `regex-syntax` adds U+017F and U+212A, and so does
-/// ECMA-262.
+/// The characters of `\w`, because ECMA-262 has those of ASCII alone. If case is ignored,
+/// `regex-syntax` adds U+017F and U+212A, and so does ECMA-262.
 const WORD: &str = "0-9A-Za-z_";
 
 /// The modifiers that hold at a place.
@@ -117,7 +118,7 @@ struct Flags {
     dot_is_all: bool,
 }
 
-/// What stands before a place, as far as a quantifier asks.
+/// The part before a place, as far as a quantifier asks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Before {
     /// Nothing that can be repeated.
@@ -129,7 +130,7 @@ struct Rewriter<'a> {
     dialect: &'a Dialect,
     scan: Scanner<'a>,
     flags: Flags,
-    /// Of each open group what holds behind it, and whether it can be repeated.
+    /// The flags that hold behind each open group, and whether it can be repeated.
     groups: Vec<(Flags, Before)>,
 }
 
@@ -456,7 +457,7 @@ impl Rewriter<'_> {
         Ok(())
     }
 
-    /// What an escape matches where case counts, as a class.
+    /// Writes the characters that an escape matches if case counts, as a class.
     fn push_class(&mut self, escape: &str, start: usize) -> Result<(), Error> {
         let parsed = regex_syntax::parse(escape).map_err(|e| Error::new(start, reason(&e)))?;
         let HirKind::Class(Class::Unicode(class)) = parsed.kind() else {

@@ -29,7 +29,7 @@ impl Error {
     }
 }
 
-/// What `regex-syntax` says of a pattern that it does not read.
+/// Returns the reason for which `regex-syntax` does not read a pattern.
 ///
 /// ```
 /// let error = regex_syntax::parse("(a").unwrap_err();

@@ -8,9 +8,9 @@ use crate::scanner::{Inside, Scanner};
 /// The characters that `\d`, `\w` and `\s` stand for, and what else there is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Classes {
-    /// Those of Unicode, as Python and Rust have them, with looks and lazy quantifiers.
+    /// The classes of Unicode, as Python and Rust have them, with looks and lazy quantifiers.
     Unicode,
-    /// Those of ASCII, without looks and properties; a lazy quantifier is a greedy one.
+    /// The classes of ASCII, without looks and properties; a lazy quantifier is a greedy one.
     Ascii,
 }
 

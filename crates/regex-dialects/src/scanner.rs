@@ -16,7 +16,7 @@ pub(crate) struct Scanner<'p> {
     source: &'p str,
     pub(crate) at: usize,
     pub(crate) out: String,
-    /// How many looks there were: their groups have different names.
+    /// The number of looks so far: their groups have different names.
     looks: usize,
 }
 

@@ -78,7 +78,7 @@ impl ClassId {
     }
 }
 
-/// Where a walk meets an inner text.
+/// The way in which a walk meets an inner text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Met {
     /// The walk begins inside of it.
@@ -156,7 +156,7 @@ impl<A: ByteAutomaton, T: Clone> Slots<A, T> {
         self.0[slot as usize].owner
     }
 
-    /// What the outer automaton keeps of the text.
+    /// Returns the data that the outer automaton keeps of the text.
     pub fn around(&self, slot: u32) -> &T {
         &self.0[slot as usize].around
     }
@@ -192,12 +192,12 @@ impl<A: ByteAutomaton, T: Clone> Slots<A, T> {
     }
 }
 
-/// What an automaton does that has others inside of it, where it reads one of their texts and
+/// An automaton that has others inside of it, at a place at which it reads one of their texts and
 /// nothing else. See [`Nested`].
 pub trait Outer<'a> {
     /// The inner automaton.
     type Leaf: Leaf + 'a;
-    /// What is kept of each text.
+    /// The data that is kept of each text.
     type Around: Clone;
 
     /// The working memories of the walk.
@@ -308,8 +308,8 @@ impl<'a, O: Outer<'a>> Nested<'a, O> {
         self.to(inner)
     }
 
-    /// As [`Stack::step_on_top`](crate::Stack::step_on_top). What may follow the text is a matter
-    /// of other levels.
+    /// As [`Stack::step_on_top`](crate::Stack::step_on_top). The bytes that may follow the text are
+    /// a matter of other levels.
     #[inline]
     pub fn step_on_top(&mut self, byte: u8) -> Option<Cursor> {
         let inner = self.ask(|leaf, at, x| {
