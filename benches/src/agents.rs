@@ -1,4 +1,6 @@
-//! Golden cases of AgentScope's text parsers, brought into one shape with what ours answer.
+//! Golden cases of AgentScope's text parsers, brought into one shape with what ours answer. For
+//! example, a record of the parser `TaggedContent` has the tags that it reads in `args`, and
+//! `expected_parsed` or an `error`.
 
 use response_parser::agentscope::{
     CodeBlock, DataModel, Hint, JsonDict, JsonObject, Keys, MissingKeys, MultiTagged, Parsed,
@@ -7,7 +9,7 @@ use response_parser::agentscope::{
 use response_parser::{Error, ErrorKind, Unrepresentable};
 use serde_json::{Map, Value, json};
 
-/// What the reference answered.
+/// Returns the reference's answer: its error, or each output that the record has.
 pub(crate) fn expected(record: &Value) -> Value {
     let mut out = Map::new();
     if let Some(error) = record.get("error") {
@@ -85,7 +87,7 @@ fn our_error(error: &Error) -> Value {
     })
 }
 
-/// What ours answer.
+/// Returns the answer of this crate to the same record.
 pub(crate) fn outcome(record: &Value) -> Value {
     let mut out = Map::new();
     if record["parser"] == json!("TaggedContent") {

@@ -1,4 +1,5 @@
-//! The texts on which engines can be compared: those that each of them takes whole.
+//! The texts on which engines can be compared: those that each of them takes whole. For example,
+//! `[true]` is left out under `{"items": {"type": "integer"}}` if one engine refuses it.
 
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -16,12 +17,12 @@ use crate::program::{self, Chosen};
 use crate::spell::Speller;
 use crate::worker::Task;
 
-/// What a process is asked: which texts of a case its engine takes, or to measure.
+/// A question to a process: which texts of a case its engine takes, or a measurement to make.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub enum Question<J> {
     /// A case.
     Whole(Task),
-    /// What there is to measure.
+    /// The measurement to make.
     Job(J),
 }
 
@@ -202,8 +203,8 @@ fn start(engine: &str, variables: &[(&str, String)]) -> Result<Child, String> {
     Child::start(command).map_err(|e| format!("{engine}: {e}"))
 }
 
-/// What an engine answers to one job, in a process of its own in which as many
-/// threads do what it does behind masks.
+/// Returns an engine's answer to one job. The engine runs in a process of its own, in which so many
+/// threads do the work that it does behind masks.
 ///
 /// # Errors
 ///

@@ -25,7 +25,8 @@ pub enum Outcome {
     NotRun(&'static str),
 }
 
-/// Cases that say in words what is wanted, and the message that is meant.
+/// Cases that say in words what is wanted, and the message that is meant. The messages stand here
+/// because the cases say them in English only.
 const WORDS: [(&str, &str); 18] = [
     ("hermes-truncated", r#"{"content": "Looking."}"#),
     (
@@ -86,7 +87,8 @@ const WORDS: [(&str, &str); 18] = [
     ("drift-close-captures", r#"{"name": "f"}"#),
 ];
 
-/// Cases that ask a family for what another one writes, and that one.
+/// Cases that ask a family for what another one writes, and that one. They are run with the other
+/// family because its format is the one in the text.
 const ELSEWHERE: [(&str, &str); 3] = [
     ("ds4-dsml", "deepseek-v4"),
     ("functionary31", "functionary"),
@@ -195,13 +197,13 @@ fn text_parser(record: &Value, expected: &Value) -> Outcome {
     compared(expected, Ok(got))
 }
 
-/// A message, whole and in pieces. Where a case gives ids of calls they are compared, and where it gives a list of
-/// names and arguments calls alone are.
+/// A message, whole and in pieces. Reads a message, whole and in pieces. Ids of calls are compared
+/// if the case gives ids; if it gives a list of names and arguments, calls alone are compared.
 fn of_family(family: Family, input: &Value, text: &str, expected: &Value) -> Outcome {
     let builder = ResponseTemplate::builder().with_unrepresentable(Unrepresentable::Tag);
     let prompt = input["prefix"].as_str().unwrap_or_default();
     let made = builder.family(family).and_then(|template| {
-        // What of the prompt belongs to the answer, as servers ask.
+        // The end of the prompt that belongs to the answer, as servers ask for it.
         let behind = template.behind_anchor(prompt)?.unwrap_or_default();
         Ok((template, behind))
     });

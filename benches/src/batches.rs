@@ -1,5 +1,6 @@
 //! Steps of a batch: one mask for each of many texts at differing positions, written into one
-//! buffer.
+//! buffer. For example, with 16 rows each step asks for 16 masks, and a row whose text is over goes
+//! on with the next text.
 
 use std::time::Instant;
 
@@ -11,7 +12,7 @@ use crate::engines::{Batch, Engine};
 use crate::stats::Summary;
 use crate::worker::Task;
 
-/// What there is to do.
+/// A batch to decode.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Job {
     /// Cases of which every text is taken.
@@ -115,14 +116,14 @@ fn enter(
         .try_for_each(|&token| batch.advance(row, token))
 }
 
-/// Where a row is.
+/// The position of a row: its text, and a token in it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct At {
     text: usize,
     position: usize,
 }
 
-/// What comes next in a row.
+/// The next step of a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Next {
     /// The next token of its text.

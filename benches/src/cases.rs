@@ -1,4 +1,5 @@
-//! Files of cases: a schema and texts that it accepts or not.
+//! Files of cases: a schema and texts that it accepts or not. For example, the line `{"id": "a",
+//! "schema": {"type": "integer"}, "tests": [{"valid": true, "text": "12"}]}`.
 
 use std::io::BufRead;
 use std::path::Path;

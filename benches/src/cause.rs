@@ -1,11 +1,13 @@
-//! Which keyword of a schema something is owed to.
+//! Which keyword of a schema something is owed to. For example, `{"items": {"pattern": "b"}}` owes
+//! a slow mask at `/items` to `pattern`.
 
 use std::collections::BTreeMap;
 
 use schema_regex::ledger::KEYWORDS;
 use serde_json::Value;
 
-/// Keywords whose value is a map from names to schemas.
+/// Keywords whose value is a map from names to schemas, because a name in such a map, as `pattern`
+/// among `properties`, is no keyword.
 const MAPS: [&str; 6] = [
     "properties",
     "patternProperties",
@@ -18,7 +20,8 @@ const MAPS: [&str; 6] = [
 /// Keywords whose value is no schema and has none in it.
 const PLAIN: [&str; 5] = ["enum", "const", "default", "examples", "example"];
 
-/// Without these a schema is another one altogether.
+/// Keywords that are not counted as causes, because without them a schema is another one
+/// altogether.
 const FRAME: [&str; 9] = [
     "$schema",
     "$id",
@@ -31,7 +34,7 @@ const FRAME: [&str; 9] = [
     "items",
 ];
 
-/// What is said for readers.
+/// Keywords that only readers need. They are left out because they change no text.
 const PROSE: [&str; 6] = [
     "title",
     "description",
@@ -41,7 +44,8 @@ const PROSE: [&str; 6] = [
     "example",
 ];
 
-/// How often a schema says each keyword, except those that hold it together or are prose.
+/// Returns the number of times that a schema says each keyword, except those that hold it together
+/// or are prose.
 pub fn keywords(schema: &Value) -> BTreeMap<String, usize> {
     let mut counts = BTreeMap::new();
     let mut copy = schema.clone();
@@ -68,7 +72,7 @@ pub fn without(schema: &Value, keyword: &str) -> Value {
     copy
 }
 
-/// What the schema says at a JSON Pointer, on one line: keywords, and short values of them.
+/// Returns the keywords of the schema at a JSON Pointer, on one line, with short values.
 pub fn said(schema: &Value, pointer: &str) -> String {
     let Some(Value::Object(map)) = schema.pointer(pointer) else {
         return String::new();
@@ -85,7 +89,7 @@ pub fn said(schema: &Value, pointer: &str) -> String {
     told.map(one).collect::<Vec<_>>().join(", ")
 }
 
-/// What is read at a place, as one of few kinds: how the text goes on, whether several schemas
+/// Returns one of few names for a place in a text: how the text goes on, whether several schemas
 /// ask for it at once, whether an array around it wants its items to differ, and the keyword that
 /// makes it more than any value of its type.
 pub fn place(schema: &Value, state: &str, pointers: &[String]) -> String {
@@ -110,7 +114,8 @@ pub fn place(schema: &Value, state: &str, pointers: &[String]) -> String {
     kind
 }
 
-/// Keywords that make a mask more than that of a type, the heaviest first.
+/// Keywords that make a mask more than that of a type, the heaviest first, because a place is named
+/// by the first of them.
 const TELLING: [&str; 10] = [
     "pattern",
     "format",

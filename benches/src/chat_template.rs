@@ -1,4 +1,5 @@
-//! Golden cases of chat templates: what transformers rendered, or why it did not.
+//! Golden cases of chat templates: what transformers rendered, or why it did not. For example, `{{
+//! messages[0].content }}{{ eos_token }}` with the message `a` and the token `.` must render `a.`.
 
 use std::collections::BTreeMap;
 use std::io::BufRead;
@@ -10,7 +11,7 @@ use tokenmold::{Error, ErrorKind};
 
 use crate::golden::{Difference, Tally};
 
-/// How cases of one kind of template went.
+/// The results of each kind of template.
 pub type Families = BTreeMap<String, Tally>;
 
 /// Runs a file of golden cases; each difference is handed to `differs`. Also says how the

@@ -1,4 +1,6 @@
-//! A process of this very program for one engine: asked and answered in lines of JSON.
+//! A process of this very program for one engine: asked and answered in lines of JSON. For example,
+//! a parent writes one line with a case and reads one with its times, or kills the child after the
+//! limit.
 
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child as Process, Command, Stdio};
@@ -8,10 +10,11 @@ use std::time::Duration;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-/// How long a child may take to read its vocabulary and make its engine.
+/// The time that a child may take to read its vocabulary and make its engine: minutes, because some
+/// engines prepare a vocabulary for long.
 pub const START_LIMIT: Duration = Duration::from_secs(300);
 
-/// What a child says when it waits for questions.
+/// The first answer of a child, so that the time of its start is not counted to the first question.
 const READY: &str = "ready";
 
 /// A process that answers; it ends with this.
@@ -179,7 +182,7 @@ pub fn answer<Q: DeserializeOwned, A: Serialize>(
     for line in std::io::stdin().lock().lines() {
         let line = line.map_err(|e| e.to_string())?;
         let question = serde_json::from_str(&line).map_err(|e| e.to_string())?;
-        // What was read goes before the answer is sought: memory may be counted.
+        // The line is freed before the answer is sought, because memory may be counted.
         drop(line);
         say(serde_json::to_string(&answer(question)))?;
     }

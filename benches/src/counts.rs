@@ -1,4 +1,5 @@
-//! Instructions, as valgrind counts them: the same on a busy machine as on an idle one.
+//! Instructions, as valgrind counts them: the same on a busy machine as on an idle one. For
+//! example, `--toggle-collect=a::b` counts the instructions inside of `a::b` alone.
 
 use std::path::Path;
 use std::process::Command;

@@ -1,4 +1,5 @@
-//! Golden cases: what a reference implementation answered.
+//! Golden cases: what a reference implementation answered. For example, `{"schema": {"type":
+//! "integer"}, "input": "5", "expected": 5}`.
 
 use std::collections::HashMap;
 use std::io::BufRead;
@@ -9,7 +10,7 @@ use response_parser::{
 };
 use serde_json::{Map, Value, json};
 
-/// How many cases agree with the reference and how many do not.
+/// The number of cases that agree with the reference, and of those that do not.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
     /// Cases that agree.
@@ -31,9 +32,9 @@ impl Tally {
 pub struct Difference {
     /// The case.
     pub id: String,
-    /// What the reference answered.
+    /// The reference's answer.
     pub expected: String,
-    /// What ours did.
+    /// This crate's answer.
     pub got: String,
 }
 

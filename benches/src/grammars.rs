@@ -1,5 +1,6 @@
-//! Cases of grammars with texts that they take or not: against the readers of their dialects,
-//! and as something to measure masks on.
+//! Cases of grammars with texts that they take or not: against the readers of their dialects, and
+//! as something to measure masks on. For example, a case in Lark's dialect has texts that `lark`
+//! takes, and texts that it refuses.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -78,7 +79,7 @@ fn case(line: &str) -> Result<Case, String> {
     })
 }
 
-/// What became of the texts of all cases.
+/// The results for the texts of all cases.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Texts {
     /// Answered as expected.
@@ -89,7 +90,7 @@ pub struct Texts {
     pub wrong_refusals: usize,
     /// Answered otherwise where those that were asked disagree.
     pub disputed: usize,
-    /// Of grammars that are refused by the name of what they use.
+    /// Texts of grammars that are refused, by the name of what they use.
     pub of_refused: usize,
     /// Cases whose grammars are refused so.
     pub refused: usize,

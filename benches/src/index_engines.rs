@@ -1,4 +1,5 @@
-//! What builds an index from a regular expression: our crate, and outlines-core.
+//! The builders of an index from a regular expression: this project's crate, and outlines-core. For
+//! example, both build `[a-c]+` over the tokens of one `tokenizer.json`.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -87,7 +88,7 @@ pub trait Built {
     /// The beginning of a text.
     fn text(&self) -> Box<dyn Text + '_>;
 
-    /// How large the index says it is.
+    /// Returns the index's size in the engine's own words.
     fn size(&self) -> String;
 }
 

@@ -15,8 +15,9 @@
 //! - `conformance` runs golden cases of the reference implementations and of the official
 //!   JSON Schema test suite.
 //!
-//! What they report, and how to read it, is in `docs/PERFORMANCE.md` and
-//! `docs/CONFORMANCE.md`. Engines are behind the feature `peers`, except our own.
+//! `docs/PERFORMANCE.md` and `docs/CONFORMANCE.md` have the reports, and say how to read them. For
+//! example, the table of masks there is printed by `maskbench`. Engines are behind the feature
+//! `peers`, except our own.
 
 mod agents;
 pub mod agreed;

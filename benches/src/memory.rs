@@ -1,4 +1,5 @@
-//! What schemas cost in memory: each one while it is kept, and all of them one after the other.
+//! Measures the memory that schemas cost: each one while it is kept, and all of them one after the
+//! other. For example, a [`Soak`] in which each case leaves 10 bytes behind has a growth of 10.
 
 use std::time::{Duration, Instant};
 
@@ -10,10 +11,10 @@ use crate::engines::{Constraint, Engine};
 use crate::stats::{Summary, slope};
 use crate::worker::{Task, memory_field};
 
-/// What a process is asked.
+/// A question to a process.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub enum Question {
-    /// What it uses: answered by a [`Use`].
+    /// The question for its memory, which is answered by a [`Use`].
     Use,
     /// To compile and decode a case: answered by a [`CaseMemory`].
     Case(Task),
@@ -29,7 +30,7 @@ pub struct Use {
 }
 
 impl Use {
-    /// Of this process, whose allocator tells what is live.
+    /// Returns the use of this process, whose allocator tells the live bytes.
     pub fn now(live: i64) -> Use {
         Use {
             live,
@@ -101,7 +102,7 @@ pub fn measure(
         }
     }
     found.case_us = start.elapsed().as_secs_f64() * 1e6;
-    // What the case itself takes is no engine's.
+    // The case's own memory is no engine's.
     drop(task);
     found.after = Use::now(live());
     found
@@ -137,7 +138,7 @@ fn lead(
     false
 }
 
-/// What an engine did with all cases in one process.
+/// The memory of an engine over all cases in one process.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Soak {
     /// The engine.
@@ -184,7 +185,7 @@ impl Soak {
         Summary::new(resident.map(|bytes| bytes as f64).collect())
     }
 
-    /// What is allocated after the last case.
+    /// Returns the use after the last case.
     pub fn end(&self) -> Use {
         self.cases.last().map_or(self.made, |(_, case)| case.after)
     }

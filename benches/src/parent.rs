@@ -1,4 +1,6 @@
-//! The parent's side: hands cases to a child, and ends one that takes too long or too much.
+//! The parent's side: hands cases to a child, and ends one that takes too long or too much. For
+//! example, a case that takes longer than its limit is [`Outcome::TimedOut`], and the next one has
+//! a new child.
 
 use std::process::Command;
 use std::time::{Duration, Instant};
@@ -6,10 +8,11 @@ use std::time::{Duration, Instant};
 use crate::child::{Child, START_LIMIT, Silence};
 use crate::worker::{Extra, Message, Task, Verdict, memory_field};
 
-/// How often a child's memory is looked at.
+/// The pause between two looks at a child's memory: short, because a child can allocate gigabytes
+/// in a second, and long beside the cost of a look.
 const POLL: Duration = Duration::from_millis(10);
 
-/// What a case may cost.
+/// The most that a case may cost.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
     /// Time of a case.
@@ -18,7 +21,7 @@ pub struct Limits {
     pub memory: u64,
 }
 
-/// How a case ended.
+/// The end of a case.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Outcome {
     /// The engine judged the texts, or refused the schema. The further passes may be missing,
@@ -85,7 +88,7 @@ impl Worker {
             };
             let ended = running.end();
             return Ok(match (verdict, outcome) {
-                // What failed came after the verdict: only further times are lost.
+                // The verdict came before the failure: only further times are lost.
                 (Some(verdict), _) => Outcome::Judged(Box::new(verdict), None),
                 (None, Outcome::Crashed(text)) if text.is_empty() => Outcome::Crashed(ended),
                 (None, outcome) => outcome,

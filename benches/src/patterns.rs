@@ -3,25 +3,35 @@
 //! `email` to `relation`, and the schemas, are those of outlines-core's own public benchmark
 //! (`benchmarks/bench_regex_guide.py` and `bench_schema_guide.py` of dottxt-ai/outlines-core);
 //! the character schema is that of Outlines' first benchmarks.
+//!
+//! For example, `date` is an expression of days, months and years with `.`, `-` or `/` between
+//! them.
 
 /// A named expression.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Pattern {
-    /// What reports call it.
+    /// The name in reports.
     pub name: String,
     /// The expression.
     pub regex: String,
 }
 
+/// An address of mail, as outlines-core's benchmark has it.
 const EMAIL: &str = r"[a-z0-9!#$%&'*+/=?^_`{|}~-]+(?:\.[a-z0-9!#$%&'*+/=?^_`{|}~-]+)*@(?:[a-z0-9](?:[a-z0-9-]*[a-z0-9])?\.)+[a-z0-9](?:[a-z0-9-]*[a-z0-9])?";
+/// A telephone number, as outlines-core's benchmark has it.
 const COMPLEX_PHONE: &str =
     r"\+?\d{1,4}?[-.\s]?\(?\d{1,3}?\)?[-.\s]?\d{1,4}[-.\s]?\d{1,4}[-.\s]?\d{1,9}";
+/// A date, as outlines-core's benchmark has it.
 const DATE: &str = r"([1-9]|0[1-9]|1[0-9]|2[0-9]|3[0-1])(\.|-|/)([1-9]|0[1-9]|1[0-2])(\.|-|/)([0-9][0-9]|19[0-9][0-9]|20[0-9][0-9])|([0-9][0-9]|19[0-9][0-9]|20[0-9][0-9])(\.|-|/)([1-9]|0[1-9]|1[0-2])(\.|-|/)([1-9]|0[1-9]|1[0-9]|2[0-9]|3[0-1])";
+/// An address of IPv4, as outlines-core's benchmark has it.
 const IP: &str =
     r"(?:(?:25[0-5]|2[0-4][0-9]|[01]?[0-9][0-9]?)\.){3}(?:25[0-5]|2[0-4][0-9]|[01]?[0-9][0-9]?)";
+/// An address of a page, as outlines-core's benchmark has it.
 const URL: &str = r"(https?:\/\/)?([\da-z\.-]+)\.([a-z\.]{2,6})([\/\w \.-]*)*\/?";
+/// The words of an excerpt, any of which may be quoted, as outlines-core's benchmark has them.
 const RELATION_WORDS: &str = "of|resulting|case|which|cultures|a|core|extreme|selflessness|spiritual|various|However|both|vary|in|other|secular|the|religious|among|moral|and|It|object|worldviews|altruism|traditional|material|aspect|or|life|beings|virtue|is|however|opposite|concern|an|practice|it|for|s|quality|religions|In|Altruism|animals|happiness|many|become|principle|human|selfishness|may|synonym";
 
+/// The schema of a game's character, as the first benchmarks of Outlines had it.
 const CHARACTER: &str = r##"{
     "type": "object",
     "properties": {
@@ -33,6 +43,7 @@ const CHARACTER: &str = r##"{
     "required": ["name", "age", "armor", "strength"]
 }"##;
 
+/// The schema of a recording with its artists, as outlines-core's benchmark has it.
 const RECORDING: &str = r##"{
     "type": "object",
     "definitions": {

@@ -1,4 +1,5 @@
-//! What the programs have in common: how they choose cases, read tokenizers, report and end.
+//! The common parts of the programs: they choose cases, read tokenizers, report and end. For
+//! example, `--only 3` chooses the cases whose id has a `3`.
 
 use std::path::{Path, PathBuf};
 use std::process::{ExitCode, Termination};

@@ -1,6 +1,7 @@
-//! How many times faster one engine was than another on the same cases, and how sure
-//! that is: 95% intervals by resampling the cases (the percentile bootstrap of Efron,
-//! "Bootstrap Methods: Another Look at the Jackknife", 1979).
+//! Computes how many times faster one engine was than another on the same cases, and how sure that
+//! is: 95% intervals by resampling the cases (the percentile bootstrap of Efron, "Bootstrap
+//! Methods: Another Look at the Jackknife", 1979). For example, masks of 3 us against 9 us in every
+//! case are a ratio of 3.0, from 3.0 to 3.0.
 
 use std::collections::BTreeMap;
 
@@ -10,10 +11,11 @@ use serde::Serialize;
 
 use crate::stats::{percentile, place_of};
 
-/// How often the cases are drawn anew.
+/// The number of times that cases are drawn anew: the ends of a 95% interval need some hundreds,
+/// because 2.5% of 300 are only 7.
 const ROUNDS: usize = 300;
 
-/// What was measured of one case, in nanoseconds.
+/// The times of one case, in nanoseconds.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct CaseTimes {
     /// Masks in the shared pass.
@@ -34,7 +36,7 @@ pub type Cases = BTreeMap<String, CaseTimes>;
 /// A figure of the other engine over the same of ours.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Ratio {
-    /// What was measured.
+    /// The name of the figure.
     pub what: String,
     /// Over all cases.
     pub ratio: f64,

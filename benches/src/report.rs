@@ -1,4 +1,5 @@
-//! What a run of `maskbench` found: a table to read, and the same as JSON.
+//! The findings of a run of `maskbench`, as a table and as JSON. For example, the row of an engine
+//! has its passing cases, wrong accepts, and masks at the 99th percentile.
 
 use serde::Serialize;
 
@@ -24,7 +25,7 @@ pub struct Report {
     pub limit_seconds: f64,
     /// Memory that a child may take.
     pub memory_gb: f64,
-    /// What our own engine was asked for.
+    /// The options of this project's own engine.
     pub property_order: String,
     /// The same.
     pub additional_members: String,
@@ -36,7 +37,7 @@ pub struct Report {
     pub ratios: Vec<Ratio>,
 }
 
-/// What one engine did.
+/// The results of one engine.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct EngineReport {
     /// The engine.
@@ -55,7 +56,7 @@ pub struct EngineReport {
     pub timeouts: usize,
     /// Cases in which the child died or used too much memory.
     pub crashes: usize,
-    /// Of the crashes, those for too much memory.
+    /// Crashes for too much memory; they are among `crashes`.
     pub memory_exceeded: usize,
     /// Cases in which a mask differed from brute force or from `advance`.
     pub mask_mismatches: usize,
@@ -69,13 +70,13 @@ pub struct EngineReport {
     pub pass_rate: f64,
     /// Cases that have both a valid and an invalid text.
     pub cases_both: usize,
-    /// Of those, the passing ones.
+    /// Passing cases among those.
     pub passing_both: usize,
     /// Passing cases of those that have both.
     pub pass_rate_both: f64,
     /// Invalid texts of judged cases.
     pub invalid_texts: usize,
-    /// Of those, the accepted ones.
+    /// Invalid texts that were accepted.
     pub wrong_accepts: usize,
     /// Accepted invalid texts of all invalid texts of judged cases.
     pub wrong_accepts_per_text: f64,
@@ -97,7 +98,7 @@ pub struct EngineReport {
     pub aborted: Option<String>,
     /// The cases that do not pass.
     pub failures: Vec<Failure>,
-    /// What was measured of each case that was taken.
+    /// The times of each case that was taken.
     #[serde(skip)]
     pub by_case: Cases,
 }
@@ -119,7 +120,7 @@ pub struct Failure {
     /// `refused`, `valid_rejected`, `invalid_accepted`, `timeout`, `memory`, `crash` or
     /// `mask_mismatch`.
     pub what: &'static str,
-    /// What the engine said, or which text.
+    /// The engine's message, or the text.
     pub detail: String,
 }
 

@@ -1,4 +1,5 @@
-//! Texts as tokens, the same for every engine.
+//! Texts as tokens, the same for every engine. For example, `abbaabé` is `abb`, `a`, `ab` and `é`
+//! by the longest match.
 
 use fsm_index::{TokenId, Vocabulary};
 use tokenizers::Tokenizer;

@@ -1,4 +1,5 @@
-//! Summaries of many measurements.
+//! Summaries of many measurements. For example, a [`Summary`] of a thousand masks has their average
+//! and their median.
 
 use std::time::{Duration, Instant};
 
@@ -7,7 +8,7 @@ use serde::{Deserialize, Serialize};
 /// Average, percentiles and maximum of a set of measurements, in their unit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Summary {
-    /// How many measurements there are; with none, everything is zero.
+    /// The number of measurements; with none, everything is zero.
     pub count: usize,
     /// The arithmetic mean.
     pub avg: f64,
@@ -104,7 +105,7 @@ fn own_time() -> Duration {
 pub struct Longest<T> {
     most: usize,
     list: Vec<(Duration, T)>,
-    /// What takes no longer than this is not among them.
+    /// The least time that is kept: a shorter one is not among the longest.
     least: Duration,
 }
 

@@ -21,7 +21,7 @@ pub struct Store {
     pub other: BTreeMap<String, usize>,
 }
 
-/// How the schemas of a folder came out.
+/// The results for the schemas of a folder.
 #[derive(Clone, Debug, Default)]
 pub struct Report {
     /// Schemas that were compiled.

@@ -1,4 +1,5 @@
-//! The official JSON Schema test suite: does an engine accept just the valid texts?
+//! The official JSON Schema test suite: does an engine accept just the valid texts? For example,
+//! `integer.json#0` has the text `12`, which is valid, and `"a"`, which is not.
 
 use std::collections::BTreeMap;
 
@@ -6,14 +7,14 @@ use crate::cases::{Case, Test};
 use crate::parent::Outcome;
 use crate::worker::Task;
 
-/// How one text of a case came out.
+/// The result for one text of a case.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Answer {
     /// The engine says what the suite says.
     Right,
     /// It says the opposite; `accepted` is what it says.
     Wrong {
-        /// What it says.
+        /// The engine's answer: it took the text or not.
         accepted: bool,
     },
     /// It does not take the schema, and says why.
@@ -67,7 +68,7 @@ pub fn asserts_formats(case: &Case) -> bool {
     case.id.contains("optional/format")
 }
 
-/// What an outcome says about the texts of its case.
+/// Returns the answers for a case's texts from its outcome.
 pub fn answers(case: &Case, outcome: Outcome) -> Vec<Answer> {
     let refused = |reason: String| vec![Answer::Refused(reason); case.tests.len()];
     let verdict = match outcome {

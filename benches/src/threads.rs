@@ -1,4 +1,5 @@
-//! Texts decoded on several threads at once: how many masks a second, and how long each takes.
+//! Texts decoded on several threads at once: how many masks a second, and how long each takes. For
+//! example, two threads that each mask 1,000 tokens in 10 ms make 200,000 masks a second.
 
 use std::sync::Barrier;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -12,7 +13,7 @@ use crate::engines::{Constraint, Engine, Session};
 use crate::stats::Summary;
 use crate::worker::Task;
 
-/// What threads did together.
+/// The result of several threads together.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Pass {
     /// From the moment at which all began until the last one was done.
@@ -44,7 +45,7 @@ pub struct Passes {
     pub again: Pass,
 }
 
-/// What one thread measured, in nanoseconds.
+/// The times of one thread, in nanoseconds.
 #[derive(Default)]
 struct Measured {
     mask: Vec<u64>,

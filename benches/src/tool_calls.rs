@@ -12,13 +12,14 @@ use rand_chacha::ChaCha8Rng;
 use response_parser::{Event, Family, ResponseTemplate, Turn};
 use serde_json::{Map, Value, json};
 
-/// Seed of the random cuts: any will do.
+/// The seed of the random cuts: any will do, because it only has to be the same in each run.
 const SEED: u64 = 7;
 
-/// Ways in which each text is cut at random: enough to meet most marks in their middle.
+/// The number of ways in which each text is cut at random: enough to meet most markers in their
+/// middle, because a text has a handful of them.
 const RANDOM_CUTS: usize = 8;
 
-/// How right an answer is.
+/// The degree to which an answer is right.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Verdict {
     /// As it was expected.
@@ -39,7 +40,7 @@ impl std::fmt::Display for Verdict {
     }
 }
 
-/// How many cases of a family are right, right but for blanks, and wrong.
+/// The number of a family's cases that are right, right but for blanks, and wrong.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
     /// Right ones.
@@ -67,16 +68,16 @@ pub struct Difference {
     pub id: String,
     /// The check that failed: `whole`, `stream` or one of what every message must keep to.
     pub check: &'static str,
-    /// How right it is all the same.
+    /// The degree to which it is right all the same.
     pub verdict: Verdict,
-    /// What was expected.
+    /// The answer that was expected.
     pub expected: String,
-    /// What came.
+    /// The answer that came.
     pub got: String,
 }
 
-/// Models by a part of their names, the family that reads them, and what opens their reasoning in a
-/// prompt where the case does not say.
+/// Models by a part of their names, the family that reads them, and the text that opens their
+/// reasoning in a prompt, because most cases do not give their prompt.
 const FAMILIES: [(&str, &str, &str); 21] = [
     ("DeepSeek-V3-0324", "deepseek-v3", ""),
     ("DeepSeek-R1", "deepseek-v3", "<｜Assistant｜><think>\n"),
@@ -109,7 +110,7 @@ const FAMILIES: [(&str, &str, &str); 21] = [
     ("Qwen", "hermes", "<|im_start|>assistant\n<think>\n"),
 ];
 
-/// What a message and its chunks are compared by.
+/// The parts by which a message and its chunks are compared.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Answer {
     content: String,
@@ -153,7 +154,7 @@ impl Answer {
     }
 }
 
-/// The fields that families keep reasoning in.
+/// The fields of reasoning: two, because families name it differently.
 const REASONING: [&str; 2] = ["reasoning_content", "thinking"];
 
 /// Calls as the cases write them: name and arguments.
@@ -274,7 +275,7 @@ fn case(record: &Value) -> Option<Difference> {
     None
 }
 
-/// What a case wants.
+/// The answer or error that a case wants.
 enum Expected {
     Answer(Answer),
     /// For outputs that were cut or malformed: what will do.
@@ -327,7 +328,8 @@ impl Expected {
     }
 }
 
-/// What a message does not keep to, whatever the case: names are offered ones, arguments are objects.
+/// Returns the rule that a message breaks, whatever the case: names are offered ones, arguments are
+/// objects.
 fn unlawful(answer: &Answer, tools: &Value) -> Option<String> {
     let tools: Vec<&str> = tools
         .as_array()
@@ -404,7 +406,7 @@ fn words(text: &str) -> Vec<&str> {
     pieces
 }
 
-/// What a client sees who adds the chunks up and takes calls as they close.
+/// Returns the answer as a client sees it who adds the chunks up and takes calls as they close.
 pub(crate) fn stream(
     template: &ResponseTemplate,
     turn: &Turn<'_>,

@@ -4,6 +4,9 @@
 //! the same compiled schema; this pass gives the verdicts. Then *cold*: each text under a
 //! schema compiled for it alone, as long as the time limit allows. Then *warm*: the shared
 //! schema again, all texts known to it.
+//!
+//! For example, a case with two texts is compiled three times: once shared, and once cold for each
+//! text.
 
 use std::io::{BufRead, Write};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -17,7 +20,7 @@ use serde_json::Value;
 
 use crate::engines::{Constraint, Engine, Session};
 
-/// What the parent asks for: a case, its texts as tokens.
+/// The request of the parent: a case, its texts as tokens.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Task {
     /// The case's name.
@@ -28,7 +31,7 @@ pub struct Task {
     pub texts: Vec<Vec<u32>>,
 }
 
-/// What the child answers, one a line.
+/// The answer of the child, one a line.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub enum Message {
     /// The engine is there and waits for cases.
@@ -43,14 +46,14 @@ pub enum Message {
     Panicked(String),
 }
 
-/// What the shared pass found.
+/// The findings of the shared pass.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Verdict {
     /// Why the engine does not take the schema, if it does not.
     pub refused: Option<String>,
     /// For each text, whether it was accepted.
     pub accepted: Vec<bool>,
-    /// What the engine said when it gave up on a text, if it did.
+    /// The engine's message when it gave up on a text, if it did.
     pub gave_up: Option<String>,
     /// A difference between the mask and what brute force or `advance` says.
     pub mismatch: Option<String>,
@@ -73,7 +76,7 @@ pub struct Times {
     pub advance_ns: Vec<u64>,
 }
 
-/// What the other passes measured.
+/// The times of the other passes.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Extra {
     /// Each text under a schema compiled for it alone.
@@ -84,21 +87,22 @@ pub struct Extra {
     pub complete: bool,
 }
 
-/// How cases are measured.
+/// The way in which cases are measured.
 #[derive(Clone, Debug)]
 pub struct Plan {
     /// Words of a mask.
     pub words: usize,
     /// Chooses the positions that are checked.
     pub seed: u64,
-    /// Of 1,000 positions, how many are checked by brute force.
+    /// The number of positions of 1,000 that are checked by brute force.
     pub checked_per_mille: u32,
     /// No further pass is begun that may end later than this.
     pub limit: Duration,
 }
 
-/// Of 1,000 positions, how many have every bit of a mask compared with brute force, where the
-/// engine has such a slow way.
+/// The number of positions of 1,000 at which every bit of a mask is compared with brute force, for
+/// engines that have such a slow way: few, because one comparison steps through the whole
+/// vocabulary.
 const CHECKED_PER_MILLE: u32 = 10;
 
 /// Is the process of an engine: makes it, with the words of its masks, and answers the tasks of

@@ -1,4 +1,5 @@
-//! Steps of batches, one mask for each of many texts, engines beside each other.
+//! Steps of batches, one mask for each of many texts, engines beside each other. For example,
+//! `--rows 16 --threads 2` writes 16 masks a step with two threads.
 
 use std::process::ExitCode;
 use std::time::Duration;
@@ -19,11 +20,12 @@ struct Arguments {
     #[command(flatten)]
     beside: Beside,
 
-    /// How many texts are led together (default: 1, 16 and 256). May be given several times.
+    /// The number of texts that are led together (default: 1, 16 and 256). May be given several
+    /// times.
     #[arg(long, default_values_t = [1, 16, 256])]
     rows: Vec<usize>,
 
-    /// How many threads (default: 1 and 2). May be given several times.
+    /// The number of threads (default: 1 and 2). May be given several times.
     #[arg(long, default_values_t = [1, 2])]
     threads: Vec<usize>,
 

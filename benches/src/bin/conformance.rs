@@ -1,4 +1,6 @@
-//! Runs golden cases of the reference implementations, and the official JSON Schema suite.
+//! Runs golden cases of the reference implementations, and the official JSON Schema suite. For
+//! example, a response schema's golden case passes if the value that this crate reads equals the
+//! recorded one.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -29,7 +31,7 @@ use tokenmold_benches::worker::{self, Message, Plan};
 /// wrong command line. The last line is `N passed, N failed`.
 #[derive(Parser, Debug)]
 struct Arguments {
-    /// What the cases are of.
+    /// The kind of the cases.
     kind: Kind,
 
     /// The cases, a JSON object a line. For json-schema also a folder of schemas with texts, as
@@ -77,7 +79,8 @@ enum Kind {
     Answers,
 }
 
-/// What a case of the suite may cost.
+/// The most that a case of the suite may cost: generous, because a case that runs into a limit
+/// counts as wrong.
 const LIMITS: Limits = Limits {
     time: Duration::from_secs(20),
     memory: 8 << 30,

@@ -1,4 +1,5 @@
-//! Draws what compilation costs by the size of schemas, and masks by the width of vocabularies.
+//! Draws what compilation costs by the size of schemas, and masks by the width of vocabularies. For
+//! example, `costs-compile.svg` has a point for each schema, its bytes across and microseconds up.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;

@@ -1,5 +1,6 @@
-//! What compiles and masks cost in instructions, visited nodes and allocations: the same in
-//! each run, so that a change of a few in a hundred shows.
+//! Counts the instructions, visited nodes and allocations of compiles and masks. For example, two
+//! runs of one build print the same number of instructions for `first mask`, so that a change of a
+//! few in a hundred shows.
 
 use std::alloc::System;
 use std::path::{Path, PathBuf};
@@ -17,6 +18,7 @@ use tokenmold_benches::spell::Speller;
 use tokenmold_benches::stats::Summary;
 use tokenmold_benches::{cases::Case, child, counts};
 
+/// The allocator, which counts because allocations are one of the three figures.
 #[global_allocator]
 static ALLOCATOR: &StatsAlloc<System> = &INSTRUMENTED_SYSTEM;
 
@@ -53,7 +55,7 @@ struct Arguments {
     worker: Option<PathBuf>,
 }
 
-/// What is counted.
+/// A kind of call that is counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 enum Kind {
     Compile,
@@ -61,6 +63,7 @@ enum Kind {
     Warm,
 }
 
+/// The kinds with their names, in the order of a text's calls, as reports print them.
 const KINDS: [(Kind, &str); 3] = [
     (Kind::Compile, "compile"),
     (Kind::First, "first mask"),
@@ -86,6 +89,8 @@ fn counted(work: &mut dyn FnMut()) {
     work();
 }
 
+/// The function whose instructions are counted. It is named by its path because valgrind finds it
+/// by its symbol.
 const COUNTED: &str = "counts::counted";
 
 fn main() -> ExitCode {
@@ -104,7 +109,7 @@ fn lead(arguments: &Arguments) -> Result<(), String> {
         let folder = std::env::temp_dir().join(format!("counts-{}-{at}", std::process::id()));
         std::fs::create_dir_all(&folder).map_err(|e| format!("{}: {e}", folder.display()))?;
         let told = tell(arguments, at, &folder);
-        // What is left of it is of no use to anybody.
+        // The folder is temporary: nobody reads it again.
         let _ = std::fs::remove_dir_all(&folder);
         let (calls, instructions) = told?;
         println!("{name}");
@@ -205,7 +210,7 @@ fn work(arguments: &Arguments, file: &Path) -> Result<(), String> {
     let file = file.to_string_lossy();
     let (at, place) = file.split_once(':').unwrap_or(("0", &file));
     let at: usize = at.parse().map_err(|e| format!("{file}: {e}"))?;
-    // What other threads would do is done between calls, on this one.
+    // The work that other threads would do is done between calls, on this thread.
     rayon::ThreadPoolBuilder::new()
         .num_threads(1)
         .use_current_thread()

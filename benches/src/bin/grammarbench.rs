@@ -1,4 +1,6 @@
-//! Leads the accepted texts of grammars' cases and measures compiles, masks and advances.
+//! Leads the accepted texts of grammars' cases and measures compiles, masks and advances. For
+//! example, a grammar of sums is compiled once, and its text `1+2` is masked and advanced token by
+//! token.
 
 use std::io::{BufRead, BufReader, Lines, Write};
 use std::path::PathBuf;
@@ -64,7 +66,7 @@ fn main() -> ExitCode {
     program::end("grammarbench", run(&Arguments::parse()))
 }
 
-/// What one engine took.
+/// The times of one engine, in nanoseconds.
 #[derive(Default)]
 struct Times {
     compile: Vec<u64>,
@@ -167,7 +169,7 @@ impl Worker {
         };
         let vocabulary = &setup.vocabulary;
         let ids = (0..vocabulary.width() as u32).map(TokenId::new);
-        // What is no text has no bytes.
+        // Tokens that are no text, as an end of text, have no bytes.
         let tokens: Vec<&[u8]> = ids
             .map(|id| match vocabulary.kind(id) {
                 TokenKind::Text => vocabulary.token_bytes(id).unwrap_or_default(),
@@ -184,7 +186,7 @@ impl Worker {
         writeln!(input, "{value}").map_err(|e| format!("the worker is gone: {e}"))
     }
 
-    /// What it took, or why it refuses the grammar.
+    /// Returns the times, or the reason why the grammar is refused.
     fn measure(&mut self, case: &Case, texts: &[Vec<u32>]) -> Result<Times, String> {
         let dialect = case.dialect.name();
         self.say(&json!({ "dialect": dialect, "grammar": case.grammar, "texts": texts }))?;

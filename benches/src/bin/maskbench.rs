@@ -1,4 +1,6 @@
-//! Decodes given texts under given schemas, with our engine and its peers, and measures.
+//! Decodes given texts under given schemas, with our engine and its peers, and measures. For
+//! example, `{"type": "integer"}` and the text `12` make a mask before `12` and one before the end,
+//! for each engine.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
@@ -33,10 +35,10 @@ struct Arguments {
     #[arg(long = "engine")]
     engines: Vec<String>,
 
-    /// What the schemas stand for. `tags` runs our own engine on them bare, their JSON written
-    /// as structural tags have it, and inside of tags as model families write calls. `spelling`
-    /// runs our own engine with each style of white space, where bytes are missing in the
-    /// tokenizer and where they are filled in, and prints ratios of these two (of a tokenizer
+    /// The use that the schemas are put to. `tags` runs our own engine on them bare, their JSON
+    /// written as structural tags have it, and inside of tags as model families write calls.
+    /// `spelling` runs our own engine with each style of white space, where bytes are missing in
+    /// the tokenizer and where they are filled in, and prints ratios of these two (of a tokenizer
     /// that lacks no byte, the tokens with rare control characters are left out).
     #[arg(long, value_enum, default_value_t = Kind::Schemas)]
     kind: Kind,
@@ -212,7 +214,7 @@ fn task(speller: &Speller, case: Case) -> (Task, Vec<bool>) {
     (task, valid)
 }
 
-/// Runs all cases on one engine. What there is is reported even if the engine stops early.
+/// Runs all cases on one engine. The results so far are reported even if the engine stops early.
 fn run(
     arguments: &Arguments,
     name: &str,

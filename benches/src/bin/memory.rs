@@ -1,5 +1,6 @@
-//! What schemas cost in memory: bytes of each while it is kept, and whether a process that
-//! compiles and decodes all of them stays bounded.
+//! Measures the memory that schemas cost: the bytes of each while it is kept, and whether a process
+//! that compiles and decodes all of them stays bounded. For example, a growth of 10 bytes a case
+//! over 3,000 cases is a leak.
 
 use std::alloc::System;
 use std::path::PathBuf;
@@ -19,6 +20,7 @@ use tokenmold_benches::spell::Speller;
 use tokenmold_benches::stats::Summary;
 use tokenmold_benches::worker::Task;
 
+/// The allocator, which counts because live bytes are what is measured.
 #[global_allocator]
 static ALLOCATOR: &StatsAlloc<System> = &INSTRUMENTED_SYSTEM;
 
@@ -45,7 +47,7 @@ struct Arguments {
     #[arg(long, default_value_t = 20)]
     limit_seconds: u64,
 
-    /// How often all cases are gone through.
+    /// The number of rounds through all cases.
     #[arg(long, default_value_t = 1)]
     rounds: usize,
 
@@ -178,7 +180,7 @@ fn mib(bytes: f64) -> f64 {
 }
 
 fn print(arguments: &Arguments, soaks: &[Soak]) {
-    // What all of them take, in the time; the first round of it.
+    // The cases that every engine took in time, in the first round.
     let round = soaks.iter().map(|soak| soak.round).min().unwrap_or(0);
     let both: Vec<usize> = (0..round)
         .filter(|&at| soaks.iter().all(|soak| soak.took(at)))

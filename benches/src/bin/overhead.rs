@@ -1,5 +1,6 @@
-//! What constraints cost a decode loop: the same token ids decoded with a
-//! schema and without, beside a forward pass of a fixed cost.
+//! Measures the cost of constraints in a decode loop: the same token ids decoded with a schema and
+//! without, beside a forward pass of a fixed cost. For example, beside a pass of 5 ms a mask of 50
+//! us is one percent, unless it is computed while the pass runs.
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -36,11 +37,11 @@ struct Arguments {
     #[arg(long)]
     cases: PathBuf,
 
-    /// How many of them, chosen by a seed.
+    /// The number of cases, chosen by a seed.
     #[arg(long, default_value_t = 40)]
     sample: usize,
 
-    /// What a forward pass takes, in milliseconds.
+    /// The time of a forward pass, in milliseconds.
     #[arg(long, default_value_t = 5.0)]
     forward: f64,
 
@@ -61,7 +62,8 @@ fn main() -> ExitCode {
     program::end("overhead", run(&Arguments::parse()))
 }
 
-/// What a forward pass reads: more than a core's own cache holds.
+/// The bytes that a forward pass reads: more than a core's own cache holds, because a model's
+/// weights push everything else out of it.
 const WEIGHTS: usize = 16 << 20;
 
 fn run(arguments: &Arguments) -> Result<(), String> {
@@ -327,7 +329,8 @@ fn each(generation: &Generation) -> f64 {
     time.as_secs_f64() * 1e6 / generation.tokens.len() as f64
 }
 
-/// How often a text is decoded warm, each time beside a free one.
+/// The number of times a text is decoded warm, each time beside a free one, because a single time
+/// is at the mercy of whatever else runs.
 const ROUNDS: usize = 3;
 
 fn steps(

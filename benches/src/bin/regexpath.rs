@@ -1,5 +1,6 @@
-//! The plain path, schema to regular expression to eager index, beside that of outlines-core,
-//! over a sample of cases: what each compiles, what it gets wrong, and what it costs.
+//! The plain path, schema to regular expression to eager index, beside that of outlines-core, over
+//! a sample of cases: what each compiles, what it gets wrong, and what it costs. For example,
+//! `{"type": "boolean"}` becomes `true|false`, and that an index of a few states.
 
 use std::alloc::System;
 use std::path::PathBuf;
@@ -16,10 +17,12 @@ use tokenmold_benches::index_engines::{self, Built, Tokens};
 use tokenmold_benches::program;
 use tokenmold_benches::stats::{Summary, geometric_mean};
 
+/// The allocator, which counts because the memory of an index is the difference of two counts.
 #[global_allocator]
 static ALLOCATOR: &StatsAlloc<System> = &INSTRUMENTED_SYSTEM;
 
-/// How many masks are measured for a case.
+/// The number of masks that are measured for a case: a hundred, because there are hundreds of
+/// cases.
 const WALK: usize = 100;
 
 /// Compiles schemas to regular expressions and these to indexes, in two engines.
@@ -35,11 +38,11 @@ struct Arguments {
     #[arg(long)]
     tokenizer: String,
 
-    /// How many cases, drawn by chance.
+    /// The number of cases, drawn by chance.
     #[arg(long, default_value_t = 200)]
     sample: usize,
 
-    /// What the draw depends on.
+    /// The seed of the draw.
     #[arg(long, default_value_t = 1)]
     seed: u64,
 
@@ -68,7 +71,7 @@ struct Arguments {
     worker: Option<String>,
 }
 
-/// What one engine made of one case.
+/// The figures of one engine for one case.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct Measured {
     /// From the schema to the expression, in microseconds.
@@ -209,7 +212,8 @@ fn print_both(lines: &[Line]) {
     line("KiB", &|m| m.index_bytes as f64 / 1024.0);
 }
 
-/// How the message of a case that took too long begins.
+/// The beginning of the message of a case that took too long, by which it is counted apart, because
+/// messages are all that is kept of failures.
 const LATE: &str = "no answer";
 
 /// The process of an engine, started anew after a case that took too long.

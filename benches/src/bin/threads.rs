@@ -1,4 +1,6 @@
-//! Masks of texts that are decoded on several threads at once, engines beside each other.
+//! Masks of texts that are decoded on several threads at once, engines beside each other. For
+//! example, `--threads 2` decodes different texts on two threads, which share the index of each
+//! schema.
 
 use std::process::ExitCode;
 use std::time::Duration;
@@ -20,7 +22,7 @@ struct Arguments {
     #[command(flatten)]
     beside: Beside,
 
-    /// How many threads (default: 1 and 2). May be given several times.
+    /// The number of threads (default: 1 and 2). May be given several times.
     #[arg(long, default_values_t = [1, 2])]
     threads: Vec<usize>,
 

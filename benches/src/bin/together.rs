@@ -1,5 +1,6 @@
-//! What a step of several texts costs, one by one and together, and what a model
-//! of random weights takes in memory, by the floats that it is kept in.
+//! Measures a step of several texts, one by one and together, and the memory of a model of random
+//! weights, by the floats that it is kept in. For example, `--texts 16` prints milliseconds a token
+//! for 16 texts one after another, and for all in one step.
 
 use std::fs::File;
 use std::io::{BufWriter, Write};
@@ -19,7 +20,7 @@ use tokenmold_benches::{program, stats};
 /// in one step.
 #[derive(Parser, Debug)]
 struct Arguments {
-    /// How matrices are kept: `stored`, `f32`, `f16` or `bf16`.
+    /// The floats that matrices are kept as: `stored`, `f32`, `f16` or `bf16`.
     #[arg(long, default_value = "stored")]
     dtype: String,
 
@@ -57,7 +58,7 @@ struct Folder(PathBuf);
 
 impl Drop for Folder {
     fn drop(&mut self) {
-        // What is left behind is in the system's folder for such files.
+        // A folder that cannot be removed is in the system's place for such files.
         let _ = std::fs::remove_dir_all(&self.0);
     }
 }

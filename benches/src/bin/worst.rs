@@ -1,5 +1,6 @@
-//! Lists the longest masks and the slowest compiles of our engine, and what they were busy
-//! with.
+//! Lists the longest masks and the slowest compiles of our engine, and what they were busy with.
+//! For example, a mask behind `{"a": "` whose row was computed, with the nodes that it visited and
+//! the schema's JSON Pointer.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -31,12 +32,11 @@ struct Arguments {
     #[command(flatten)]
     chosen: Chosen,
 
-    /// How many of each to list.
+    /// The length of each list.
     #[arg(long, default_value_t = 20)]
     list: usize,
 
-    /// Of each case at most so many masks (default: any number), so that one case does not
-    /// fill the list.
+    /// The most masks of one case (default: any number), so that one case does not fill the list.
     #[arg(long)]
     each: Option<usize>,
 
@@ -61,7 +61,7 @@ struct Mask {
     number: usize,
     /// The last characters of the text.
     behind: String,
-    /// What is being read, in words.
+    /// The place in the schema's grammar that is read, in words.
     state: String,
     /// The JSON Pointer of what the text must satisfy here, and what the schema says there.
     pointer: String,
@@ -93,7 +93,7 @@ struct Compile {
     case: usize,
 }
 
-/// Where a mask's row was from.
+/// The source of a mask's row.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Source {
     /// The guide had it already, or the index remembered it.
@@ -280,7 +280,7 @@ fn tail_of(text: &[u8]) -> String {
 /// The kinds of places, as states show themselves.
 const PLACES: [&str; 7] = ["Value", "Unit", "Number", "String", "Key", "Gap", "End"];
 
-/// What comes next in a state, from how it shows itself.
+/// Returns the kind of place that a state is at, from its `Debug` form.
 fn place(state: &str) -> &'static str {
     PLACES
         .into_iter()

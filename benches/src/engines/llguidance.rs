@@ -1,4 +1,5 @@
-//! The crate `llguidance`, in its default settings.
+//! The crate `llguidance`, in its default settings. For example, a schema becomes a
+//! `TopLevelGrammar`, and its matcher computes each mask anew.
 
 use fsm_index::{MaskBuffer, TokenId, TokenKind, Vocabulary};
 use llguidance::api::TopLevelGrammar;

@@ -1,4 +1,5 @@
-//! The engines that are measured, behind one trait.
+//! The engines that are measured, behind one trait. For example, `engine("tokenmold", &setup)`
+//! compiles schemas by this project's own automaton.
 
 #[cfg(feature = "peers")]
 pub mod llguidance;
@@ -119,7 +120,7 @@ pub enum AdditionalMembers {
     Closed,
 }
 
-/// What an engine is made from.
+/// The parts that an engine is made from.
 #[derive(Clone, Debug)]
 pub struct Setup {
     /// The tokens.
@@ -153,7 +154,8 @@ impl Setup {
     }
 }
 
-/// The names of the engines that are compiled in, our own first.
+/// The names of the engines that are compiled in, our own first. It comes first because tables
+/// compare the others with it.
 pub const NAMES: &[&str] = &[
     "tokenmold",
     #[cfg(feature = "peers")]
@@ -162,7 +164,7 @@ pub const NAMES: &[&str] = &[
     "outlines-core",
 ];
 
-/// Those of them that mask batches and share schemas among threads.
+/// The engines that mask batches and share schemas among threads.
 pub const SERVING: &[&str] = &[
     "tokenmold",
     #[cfg(feature = "peers")]

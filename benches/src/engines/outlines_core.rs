@@ -1,4 +1,5 @@
-//! The crate `outlines-core`, in its default settings.
+//! The crate `outlines-core`, in its default settings. For example, a schema becomes an expression
+//! and that an eager index: `{"type": "boolean"}` becomes `(true|false)`.
 
 use std::sync::Arc;
 

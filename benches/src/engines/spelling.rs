@@ -13,10 +13,11 @@ use super::tokenmold::Tokenmold;
 /// they are taken from vocabularies that lack none.
 const RARE: &[u8] = b"\x04\x06\x13\x14\x16\x1D\xF1\xF2";
 
-/// With this a name ends that means the vocabulary with all bytes.
+/// The ending of the names that mean the vocabulary with all bytes, so that the two of a pair
+/// differ by it alone.
 const FILLED: &str = "+bytes";
 
-/// The names of these engines, in pairs: with all bytes first.
+/// The names of these engines, in pairs and with all bytes first, because ratios are of neighbours.
 pub const NAMES: [&str; 10] = [
     "spelling-compact+bytes",
     "spelling-compact",

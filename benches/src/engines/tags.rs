@@ -1,5 +1,6 @@
-//! Our own, with each schema inside of a tag as model families write calls: what masks cost
-//! there, beside the same schemas bare.
+//! Our own, with each schema inside of a tag as model families write calls: what masks cost there,
+//! beside the same schemas bare. For example, `tags-hermes` puts the schema's JSON between
+//! `<tool_call>\n{"name": "f", "arguments": ` and `}\n</tool_call>`.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -18,7 +19,7 @@ use super::{Constraint, Engine, Session, Setup};
 /// The engine of the same schemas without tags, whose JSON is written as in them.
 pub const BARE: &str = "tags-bare";
 
-/// The names of these engines, and what stands around arguments.
+/// The names of these engines, and the texts around arguments, as the families' models write them.
 const KINDS: [(&str, &str, &str); 4] = [
     (
         "tags-hermes",
@@ -42,10 +43,12 @@ const KINDS: [(&str, &str, &str); 4] = [
     ),
 ];
 
-/// Our own format of that family, which keeps its markers out of JSON.
+/// The name of this project's own format of that family, which has an engine of its own because it
+/// keeps its markers out of JSON.
 const OWN: &str = "tags-own-hermes";
 
-/// The names of the engines of tags, that without tags first.
+/// The names of the engines of tags. The one without tags comes first, because the others are
+/// compared with it.
 pub const NAMES: [&str; 5] = [BARE, KINDS[0].0, KINDS[1].0, KINDS[2].0, KINDS[3].0];
 
 /// Tags of one kind.

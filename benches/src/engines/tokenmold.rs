@@ -1,4 +1,5 @@
-//! Our own: schema to byte automaton to lazy index.
+//! Our own: schema to byte automaton to lazy index. For example, two texts under `{"type":
+//! "integer"}` share one index, which remembers the rows of both.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -109,7 +110,7 @@ impl Tokenmold {
     }
 }
 
-/// How the official suite wants its schemas to be read.
+/// Returns the options by which the official suite's file is read: its draft, and its formats.
 fn suite_reading(file: &Path) -> Result<ParseOptions, String> {
     let name = file.to_string_lossy();
     let draft = if name.contains("draft4") {

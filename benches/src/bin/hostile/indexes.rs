@@ -1,4 +1,6 @@
-//! Saved indexes, damaged with a check sum that fits.
+//! Saved indexes, damaged with a check sum that fits. For example, words of a saved index of `abc`
+//! are overwritten and the check sum is computed anew, so that only the reader's other checks can
+//! find it.
 
 use std::sync::Arc;
 
@@ -11,9 +13,12 @@ use crate::seen::Seen;
 use crate::tokenizers::damaged;
 use crate::{Case, walk};
 
-/// Where the check sum lies, and what it is of.
+/// The range of the check sum in a saved index. It covers the bytes behind it, so that a forger has
+/// to write it anew.
 const SUM: std::ops::Range<usize> = 40..56;
 
+/// The expressions whose indexes are damaged: few, because each is damaged by many seeds, and of
+/// different shapes.
 const PATTERNS: &[&str] = &[
     "abc",
     "[a-cé]{2}x?",

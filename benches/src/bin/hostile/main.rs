@@ -1,10 +1,12 @@
 //! Runs inputs that mean harm, each in a process of its own, and says what each costs.
 //!
-//! Inputs are made by the generators of this program, a file a class: schemas, regular
-//! expressions, chat templates, tokenizer files, saved indexes, responses, model files. What
-//! one does must end within the bounds below, by a result or by an error. A panic, an abort,
-//! a text that was begun under masks and cannot be finished, a finished text that is not
-//! valid, or a message longer than anyone reads is over whatever it cost.
+//! Inputs are made by the generators of this program, a file a class: schemas, regular expressions,
+//! chat templates, tokenizer files, saved indexes, responses, model files. An input must end within
+//! the bounds below, by a result or by an error. A panic, an abort, a text that was begun under
+//! masks and cannot be finished, a finished text that is not valid, or a message longer than anyone
+//! reads is over whatever it cost.
+//!
+//! For example, an `enum` of 200,000 integers must compile, or be refused, within a second.
 
 mod bounds;
 mod indexes;
@@ -47,7 +49,7 @@ struct Arguments {
     #[arg(long)]
     tokenizer: Option<PathBuf>,
 
-    /// How many run at a time.
+    /// The number of inputs that run at a time.
     #[arg(long, default_value_t = 2)]
     jobs: usize,
 

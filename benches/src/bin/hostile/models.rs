@@ -1,4 +1,5 @@
-//! Model files that lie about what they hold.
+//! Model files that lie about what they hold. For example, a GGUF header that claims 2^64 - 1
+//! tensors.
 
 use std::path::Path;
 

@@ -1,4 +1,5 @@
-//! A process for each input, under limits.
+//! A process for each input, under limits. For example, a compile that asks for more than 2 GiB of
+//! address space dies in its process, and is reported as over.
 
 use std::io::Read;
 use std::process::{Child, Command, ExitCode, Stdio};
@@ -8,11 +9,11 @@ use std::time::{Duration, Instant};
 use crate::seen::Seen;
 use crate::{MakeCases, bounds};
 
-/// How an input ended.
+/// The end of an input's process.
 pub(crate) struct Ended {
     pub(crate) wall: f64,
     pub(crate) memory: u64,
-    /// What came of it, or what is over.
+    /// The outcome in words, or the bound that it is over.
     pub(crate) what: String,
     within: bool,
 }

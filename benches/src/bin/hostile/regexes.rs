@@ -1,4 +1,4 @@
-//! Regular expressions.
+//! Regular expressions. For example, `a?` repeated, as in `a?a?a?`, in sizes that grow.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -80,6 +80,7 @@ fn letter(i: usize) -> char {
     char::from_u32(0x4E00 + (i % 20_000) as u32).unwrap_or('x')
 }
 
+/// Expressions that come in sizes, because a cost that grows too fast shows only between sizes.
 const SIZED: &[Sized] = &[
     ("a?", |n| "a?".repeat(n)),
     ("a*b", |n| "a*b".repeat(n)),
@@ -163,6 +164,8 @@ const SIZED: &[Sized] = &[
     ("a long name", |n| format!("(?P<{}>a)", "n".repeat(n))),
 ];
 
+/// Expressions of one size: damaged, empty or odd ones, because the reader must refuse them by an
+/// error.
 const PATTERNS: &[&str] = &[
     "",
     "(",

@@ -1,4 +1,5 @@
-//! Responses of models, and the schemas and templates that they are read with.
+//! Responses of models, and the schemas and templates that they are read with. For example,
+//! `<think>` 100,000 times over, or two megabytes of letters.
 
 use response_parser::agentscope::{CodeBlock, JsonDict, JsonObject, RegexTagged, TextParser as _};
 use response_parser::{Family, PartialJson, ResponseSchema, ResponseTemplate, Turn};
@@ -142,6 +143,8 @@ fn undo(value: Value) {
 
 type Text = fn() -> String;
 
+/// Texts that are long in one thing each, because a loop that is quadratic in it then takes
+/// minutes.
 const TEXTS: &[(&str, Text)] = &[
     ("nothing", String::new),
     ("two megabytes of letters", || "a".repeat(2_000_000)),
@@ -205,6 +208,7 @@ const TEXTS: &[(&str, Text)] = &[
 
 type Both = (&'static str, fn() -> Value, Text);
 
+/// Response schemas with texts that are hard for them, as for patterns that backtrack.
 const SCHEMAS: &[Both] = &[
     (
         "a pattern that backtracks",

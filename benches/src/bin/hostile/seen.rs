@@ -1,4 +1,5 @@
-//! What was seen of one input.
+//! The observations of one input's run. For example, a compile that took 1.2 s is seen as a call of
+//! 1.2 s, which is over its bound.
 
 use std::fmt::Display;
 
@@ -6,15 +7,15 @@ use serde::{Deserialize, Serialize};
 
 use crate::bounds;
 
-/// What a process says of its input.
+/// The report of a process about its input.
 #[derive(Debug, Default, Deserialize, Serialize)]
 pub(crate) struct Seen {
-    /// How it ended: built, or refused and why.
+    /// The outcome: built, or refused and why.
     pub(crate) outcome: String,
     /// The longest call and the longest mask, in seconds.
     pub(crate) call: f64,
     pub(crate) mask: f64,
-    /// What is wrong whatever it cost.
+    /// The faults that count whatever the input cost.
     pub(crate) wrong: Vec<String>,
     /// The most memory that it took, in bytes.
     pub(crate) memory: u64,
@@ -77,7 +78,7 @@ impl Seen {
         self.memory = status("VmHWM:").saturating_sub(self.base);
     }
 
-    /// What is over, if anything is.
+    /// Returns the bound that the input is over, if there is one.
     pub(crate) fn over(&self) -> Option<String> {
         if let Some(wrong) = self.wrong.first() {
             return Some(format!("{wrong} ({})", self.outcome));

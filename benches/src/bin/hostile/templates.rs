@@ -1,4 +1,5 @@
-//! Chat templates.
+//! Chat templates. For example, two nested loops of 100,000 rounds each, or `s[9999999]` on ten
+//! million letters, again and again.
 
 use serde_json::{Value, json};
 use tokenmold::chat::{Chat, ChatTemplate};
@@ -53,6 +54,8 @@ fn often(operation: &str) -> String {
     )
 }
 
+/// Operations that are run again and again on megabytes, because one that copies its operand then
+/// costs terabytes.
 const OPERATIONS: &[&str] = &[
     "s | length",
     "s[9999999]",
@@ -156,6 +159,7 @@ const OPERATIONS: &[&str] = &[
     "(s ~ i) | length",
 ];
 
+/// Whole templates, since their harm is in how loops and macros stand to each other.
 const WHOLE: &[&str] = &[
     "{% for a in range(100000) %}{% for b in range(100000) %}{% endfor %}{% endfor %}",
     "{% for a in range(100000) %}{% for b in range(100000) %}x{% endfor %}{% endfor %}",
@@ -197,6 +201,7 @@ const WHOLE: &[&str] = &[
 
 type Sized = (&'static str, fn(usize) -> String);
 
+/// Templates that come in sizes, because a cost that grows too fast shows only between sizes.
 const SIZED: &[Sized] = &[
     ("captures that double", |n| {
         format!(

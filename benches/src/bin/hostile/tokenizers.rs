@@ -1,4 +1,5 @@
-//! Tokenizer files, damaged and made to do harm.
+//! Tokenizer files, damaged and made to do harm. For example, a `tokenizer.json` whose
+//! post-processor names a token that the vocabulary lacks.
 
 use fsm_index::Vocabulary;
 use rand::{RngExt as _, SeedableRng as _};
@@ -9,7 +10,8 @@ use tokenmold::tokenizer::{Surround, Tokenizer};
 use crate::Case;
 use crate::seen::Seen;
 
-/// How many damaged copies of each file.
+/// The number of damaged copies of each file: enough to meet each section of a small file, few
+/// because each is a process of its own.
 const DAMAGED: u64 = 24;
 
 pub(crate) fn cases() -> Vec<Case> {
@@ -148,6 +150,7 @@ fn unigram(change: impl FnOnce(&mut Value)) -> Value {
 
 type File = (&'static str, fn() -> Value);
 
+/// The files, made here because no real tokenizer does harm.
 const FILES: &[File] = &[
     ("bytes", || bpe(|_| {})),
     ("pieces", || unigram(|_| {})),

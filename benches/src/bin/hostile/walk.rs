@@ -1,4 +1,5 @@
-//! Texts begun under masks, and finished.
+//! Texts begun under masks, and finished. For example, 40 random tokens of those that masks allow,
+//! and then the shortest way to an end: the whole must be valid.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -11,13 +12,15 @@ use rand_chacha::ChaCha8Rng;
 
 use crate::seen::Seen;
 
-/// Texts for each vocabulary.
+/// The number of texts for each vocabulary: few, because every schema is walked so.
 const TEXTS: u64 = 6;
 
-/// Tokens of each text before it is finished.
+/// The number of tokens of each text before it is finished: enough to be inside of several values,
+/// because the end must be found from there.
 const TOKENS: usize = 40;
 
-/// The longest way to finish a text that is followed, in bytes.
+/// The longest way to finish a text that is followed, in bytes. Longer ones are not followed,
+/// because `minLength` may ask for gigabytes.
 const LONGEST: usize = 1 << 16;
 
 /// A token for each byte, and some that JSON is often cut into.

@@ -1,4 +1,5 @@
-//! Keywords that combine others.
+//! Keywords that combine others. For example, `oneOf` of closed objects that a tag behind all other
+//! members tells apart.
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,5 @@
-//! Schemas of a kind that come in sizes, schemas of one kind each, and schemas drawn at random.
+//! Schemas of a kind that come in sizes, schemas of one kind each, and schemas drawn at random. For
+//! example, an `enum` of `word0`, `word7919` and so on, in lengths that grow.
 
 use serde_json::{Map, Value, json};
 
@@ -45,7 +46,8 @@ fn properties(names: impl Iterator<Item = String>, schema: &Value) -> Value {
     )
 }
 
-/// Alternatives that are hard to tell apart.
+/// Alternatives that are hard to tell apart, because their states multiply where texts can be of
+/// several.
 const ALTERNATIVES: &[Sized] = &[
     ("oneOf of overlapping objects", |n| {
         let one = |i: usize| {
@@ -123,7 +125,7 @@ const ALTERNATIVES: &[Sized] = &[
     ),
 ];
 
-/// Long lists.
+/// Long lists, because each value of an `enum` can become states of its own.
 const LISTED: &[Sized] = &[
     (
         "enum of words",
@@ -195,7 +197,7 @@ const LISTED: &[Sized] = &[
     ),
 ];
 
-/// One in another.
+/// Schemas one in another, because readers that call themselves can overflow the stack.
 const NESTED: &[Sized] = &[
     ("items", |n| {
         (0..n).fold(
@@ -269,6 +271,7 @@ const NESTED: &[Sized] = &[
 /// A schema and what it is called.
 type Single = (&'static str, fn() -> Value);
 
+/// Schemas of one size, as a reference to itself.
 const SINGLE: &[Single] = &[
     ("a reference to itself", || json!({"$ref": "#"})),
     (

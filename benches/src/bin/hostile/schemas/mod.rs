@@ -1,4 +1,5 @@
-//! Schemas, in either order of members.
+//! Schemas, in either order of members. For example, one schema of `oneOf` becomes two inputs:
+//! members in the schema's order, and in any.
 
 mod combining;
 mod families;
@@ -18,7 +19,7 @@ use self::families::Make;
 use crate::seen::Seen;
 use crate::{Case, MakeCases, walk};
 
-/// What a class of schemas adds to.
+/// The list that a class of schemas adds to: names and schemas.
 type Cases = Vec<(String, Value)>;
 
 /// Classes of schemas by the part of a schema in which something could grow beyond its bound.

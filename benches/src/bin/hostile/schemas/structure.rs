@@ -1,4 +1,5 @@
-//! Objects, arrays, references, nesting, and what is no schema.
+//! Objects, arrays, references, nesting, and what is no schema. For example, `dependentRequired` of
+//! many names in a chain.
 
 use serde_json::{Value, json};
 

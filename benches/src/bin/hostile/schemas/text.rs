@@ -1,4 +1,5 @@
-//! Patterns, formats, names and lengths.
+//! Patterns, formats, names and lengths. For example, the pattern `^(a{1,1000}){1,1000}$`, whose
+//! counts multiply.
 
 use serde_json::json;
 

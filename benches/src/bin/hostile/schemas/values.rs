@@ -1,4 +1,4 @@
-//! Listed values and numbers.
+//! Listed values and numbers. For example, an `enum` of 200,000 integers.
 
 use serde_json::{Value, json};
 
