@@ -1,4 +1,5 @@
-//! The questions that the decode loop asks of a constraint.
+//! The questions that the decode loop asks of a constraint. For example, under `[0-9]+` the first
+//! mask allows tokens of digits alone, and after `4` the end of the text as well.
 
 use fsm_index::{AnyGuide, Budget, Landing, Place, TokenId};
 

@@ -74,7 +74,8 @@ pub enum ErrorKind {
     TemplateLimit,
 }
 
-/// The longest message, in bytes.
+/// The longest message, in bytes: the middle of a longer one is left out, because an error may
+/// quote a whole file.
 const MAX_MESSAGE: usize = 2_000;
 
 impl Error {

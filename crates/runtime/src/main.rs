@@ -1,4 +1,5 @@
-//! The `tokenmold` program: a thin door to the library.
+//! The `tokenmold` program: a thin door to the library. For example, `tokenmold regex --schema
+//! person.json` is all in `cli`.
 
 mod cli;
 

@@ -2,6 +2,8 @@
 //!
 //! Types that derive `JsonSchema` by way of it say where that is:
 //! `#[schemars(crate = "tokenmold::schemars")]`.
+//!
+//! For example, [`Guide`], [`Family`] and [`Vocabulary`] are among them.
 
 pub use fsm_index::{Fill, Guide, Index, IndexConfig, Landing, TokenId, TokenMask, Vocabulary};
 pub use response_parser::{Family, PartialJson, ResponseSchema, ResponseTemplate, Turn};

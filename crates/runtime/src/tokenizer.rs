@@ -1,4 +1,5 @@
-//! Text to tokens and back.
+//! Text to tokens and back. For example, `encode("Ada", ..)` gives token ids, whose bytes are in
+//! the [`Vocabulary`].
 
 use std::ops::Range;
 use std::path::Path;

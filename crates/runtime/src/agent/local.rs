@@ -1,4 +1,5 @@
-//! A model of this crate that answers an agent.
+//! A model of this crate that answers an agent. For example, it writes the chat by the model's own
+//! template, reads `<tool_call>` blocks back as calls, and hands the message to the agent.
 
 use std::fmt;
 use std::sync::Arc;
@@ -61,7 +62,8 @@ pub struct LocalModel<'m, M: Model = Transformer> {
     request: Request,
 }
 
-/// Most tokens of an answer, unless told.
+/// The most tokens of an answer, unless the caller says otherwise: a page of text, because a model
+/// without an end would answer until its context is full.
 const MAX_TOKENS: usize = 512;
 
 impl<'m> LocalModel<'m> {

@@ -19,6 +19,9 @@
 //!
 //! As there, metadata is what the model passed, unconverted, and arguments
 //! pass if they can be read as the type that is asked for (`"7"` for 7).
+//!
+//! For example, with a tool `weather` and a schema with a `temperature`, the model calls `weather`,
+//! sees its result, and then calls the finish function with `response` and `temperature`.
 
 #[cfg(feature = "models")]
 mod local;
@@ -153,7 +156,7 @@ impl Default for FinishFunction {
     }
 }
 
-/// The parameter of the finish function.
+/// The parameter of the finish function, named as AgentScope names it.
 const RESPONSE: &str = "response";
 
 impl FinishFunction {

@@ -1,4 +1,5 @@
-//! Chats as tokens: one, or several padded to the same length.
+//! Chats as tokens: one, or several padded to the same length. For example, chats of 5 and 8 tokens
+//! are padded to 8, and the first row of the attention mask has three times `false`.
 
 use std::ops::Range;
 

@@ -1,4 +1,5 @@
-//! An agent whose tools are commands.
+//! An agent whose tools are commands. For example, the word `--city={city}` of a command becomes
+//! `--city=Ulm`: words are filled in and never read by a shell.
 
 use std::fmt::Display;
 use std::io::{Read as _, Write as _};
@@ -76,6 +77,7 @@ pub(crate) struct Args {
     sampling: SamplingArgs,
 }
 
+/// The help on files of tools: it is printed behind the options, because no option could hold it.
 const TOOLS: &str = r#"A tool's command is a list of words, of which `{city}` is replaced by the argument
 of that name, and `{}` by all arguments as JSON; or one text, which a shell runs.
 Either gets the arguments as JSON on standard input. What it prints is the result;

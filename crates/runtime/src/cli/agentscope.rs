@@ -1,4 +1,5 @@
-//! Text parsers in the manner of AgentScope, for `tokenmold parse`.
+//! Text parsers in the manner of AgentScope, for `tokenmold parse`. For example, `--agentscope tags
+//! --tag 'thought=[THOUGHT]...[/THOUGHT]'`.
 
 use std::path::PathBuf;
 
@@ -121,7 +122,10 @@ impl AgentScopeArgs {
     /// The options that are given, each with the forms that take it.
     fn given(&self) -> Vec<(&'static str, &'static [Form])> {
         use Form::{MarkdownCode, MarkdownJson, Regex, Tags};
+        /// The forms for which an option is of use that has nothing to do with the form, as
+        /// `--instruction`.
         const ALL: &[Form] = &[MarkdownJson, MarkdownCode, Tags, Regex];
+        /// The forms whose result is a dictionary, so that options may choose among its keys.
         const DICTIONARIES: &[Form] = &[MarkdownJson, Tags, Regex];
         let options: [(bool, &'static str, &'static [Form]); 13] = [
             (

@@ -1,4 +1,5 @@
-//! Many texts: a request on each line, a result on each line.
+//! Many texts: a request on each line, a result on each line. For example, the line `{"id": "a",
+//! "prompt": "Ada, 36", "seed": 7}` gives a line with the same `id`.
 
 use std::collections::HashMap;
 use std::fs::File;

@@ -1,4 +1,5 @@
-//! A chat in the terminal.
+//! A chat in the terminal. For example, `/schema person.json` binds the answers from then on, and
+//! `/schema off` ends that.
 
 use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
@@ -60,6 +61,7 @@ pub(crate) struct Args {
     history: Option<PathBuf>,
 }
 
+/// The answer to `/help`, in the order of likely use, as terminals show no more than a screen.
 const HELP: &str = "\
 /schema FILE     answers are JSON of the schema in that file; /schema off ends that
 /regex REGEX     answers match the regular expression; /regex off ends that

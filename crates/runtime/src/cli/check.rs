@@ -1,4 +1,5 @@
-//! A text, followed token by token.
+//! A text, followed token by token. For example, a text that goes wrong behind `{"a": [1, {"b/c":
+//! "x` is reported at the JSON Pointer `/a/1/b~1c`.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};

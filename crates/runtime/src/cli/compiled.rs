@@ -1,4 +1,5 @@
-//! The constraint of an output, ready for a vocabulary.
+//! The constraint of an output, ready for a vocabulary. For example, `{"type": "integer"}` over the
+//! tokens of a model, with the time that it took.
 
 use std::time::{Duration, Instant};
 

@@ -1,4 +1,5 @@
-//! The program without a command: the main job, from end to end.
+//! The program without a command: the main job, from end to end. For example, the embedded model is
+//! asked for an order under its schema, and the answer is checked by a validator.
 
 use std::time::Instant;
 

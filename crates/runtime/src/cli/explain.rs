@@ -1,4 +1,5 @@
-//! The fate of each keyword of a schema.
+//! The fate of each keyword of a schema. For example, `pattern` at `/properties/name` is
+//! "enforced", and `default` beside it is an annotation.
 
 use std::fmt::Write as _;
 use std::path::PathBuf;
@@ -33,8 +34,11 @@ pub(crate) struct Args {
     html: Option<PathBuf>,
 }
 
-/// The page, with a place for what it shows.
+/// The page, with a place for what it shows. It is one file, so that it can be opened without a
+/// server.
 const PAGE: &str = include_str!("explain.html");
+/// The place of the data in the page. It is a comment before `null`, so that the page is a valid
+/// script without data.
 const PLACE: &str = "/*DATA*/null";
 
 #[derive(Debug, clap::Args)]

@@ -1,4 +1,5 @@
-//! The end of a generation and its cost, for people and for machines.
+//! The end of a generation and its cost, for people and for machines. For example, "complete: 31
+//! tokens (12 forced) in 150ms, 207 tokens a second".
 
 use serde_json::{Value, json};
 use tokenmold::generate::{Finish, Generation};

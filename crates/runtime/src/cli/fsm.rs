@@ -1,4 +1,5 @@
-//! The automaton of a regular expression or schema, to look at.
+//! The automaton of a regular expression or schema, to look at. For example, the trace of `A42`
+//! through `A[0-9]+` ends in a final state.
 
 use clap::ValueEnum;
 use serde_json::{Map, Value, json};

@@ -1,4 +1,5 @@
-//! A text under a constraint.
+//! A text under a constraint. For example, `tokenmold generate --schema person.json --prompt 'Ada,
+//! 36, from London'`.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -183,7 +184,8 @@ impl MessageArgs {
     }
 }
 
-/// The number of most probable tokens that a trace lists for each step.
+/// The number of most probable tokens that a trace lists for each step. It is few, because each
+/// costs a line of the trace for every token.
 const TRACED_PROBABILITIES: usize = 5;
 
 /// The rule that binds and the schema that reads the outputs of a model, besides its own files.

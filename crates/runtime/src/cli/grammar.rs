@@ -1,4 +1,5 @@
-//! The arguments that name a grammar, and what is said of one.
+//! The arguments that name a grammar, and what is said of one. For example, `sums.gbnf` is read in
+//! the dialect `gbnf` because of its ending, unless `--dialect` says otherwise.
 
 use std::fmt::Write as _;
 use std::path::Path;

@@ -1,4 +1,5 @@
-//! The token index of a language, to look at and to save.
+//! The token index of a language, to look at and to save. For example, `tokenmold index --regex
+//! '[0-9]+' --tokenizer tokenizer.json --out digits.index`.
 
 use std::fmt::Write as _;
 use std::path::PathBuf;

@@ -1,4 +1,5 @@
-//! The ledger of a schema, for both kinds of readers.
+//! The ledger of a schema, for both kinds of readers. For example, a schema whose `default` is an
+//! annotation has a row with its place, the keyword and "annotation".
 
 use serde_json::{Value, json};
 use tokenmold::schema_regex::ledger::{Entry, Status};

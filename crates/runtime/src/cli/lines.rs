@@ -1,4 +1,5 @@
-//! The lines of a chat, and how an answer is stopped.
+//! The lines of a chat, and how an answer is stopped. For example, Ctrl-C stops an answer that is
+//! being written, and ends the program at an empty line.
 
 use std::io::{self, BufRead as _, IsTerminal as _};
 use std::path::{Path, PathBuf};
@@ -103,8 +104,11 @@ impl Lines {
 #[derive(Clone, Default)]
 pub(crate) struct Interrupt(Arc<AtomicU8>);
 
+/// There is no answer to stop. It is zero because that is the default of an atomic number.
 const IDLE: u8 = 0;
+/// An answer is written, so that Ctrl-C stops it.
 const ANSWERING: u8 = 1;
+/// The answer is to stop; a second Ctrl-C ends the program, since the first was not noticed.
 const STOPPED: u8 = 2;
 
 impl Interrupt {

@@ -1,4 +1,5 @@
-//! Commands, what they share, and how they end: 0 done, 1 bad input, 2 usage, 3 incomplete.
+//! Commands, what they share, and how they end: 0 done, 1 bad input, 2 usage, 3 incomplete. For
+//! example, `tokenmold generate` ends with 3 if `--max-tokens` cut its object off.
 
 mod agent;
 mod agentscope;
@@ -57,6 +58,7 @@ struct Cli {
     command: Option<Command>,
 }
 
+/// The examples of the help, because a command line is easier to change than to make up.
 const EXAMPLES: &str = "\
 Examples:
   tokenmold                                        the main job, on the embedded model
@@ -321,6 +323,7 @@ pub(crate) fn read(path: &Path) -> Result<Vec<u8>, Failure> {
 /// Reads standard input to its end, once: two arguments that both name it would get nothing
 /// for the second.
 pub(crate) fn read_stdin() -> Result<Vec<u8>, Failure> {
+    /// It is global because the arguments that could name standard input are of several types.
     static IS_READ: AtomicBool = AtomicBool::new(false);
     if IS_READ.swap(true, Ordering::Relaxed) {
         return Err(Failure::new(

@@ -1,4 +1,5 @@
-//! The arguments that name a model and how it is drawn from.
+//! The arguments that name a model and how it is drawn from. For example, `--model DIR
+//! --temperature 0.7 --top-p 0.9 --seed 1`.
 
 use std::path::{Path, PathBuf};
 use std::str::FromStr;

@@ -1,4 +1,5 @@
-//! The program's completions for a shell, and its pages for `man`.
+//! The program's completions for a shell, and its pages for `man`. For example, `tokenmold man
+//! --out DIR` writes a page for the program and one for each command.
 
 use std::path::PathBuf;
 

@@ -1,4 +1,5 @@
-//! A model's raw output, read back into a message.
+//! A model's raw output, read back into a message. For example, `tokenmold parse --format hermes`
+//! reads `<tool_call>{"name": "f", "arguments": {}}</tool_call>` as a message with one call.
 
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
@@ -63,6 +64,8 @@ pub(crate) struct Args {
     agentscope: AgentScopeArgs,
 }
 
+/// The examples of the help, because the options exclude each other in ways that a list of them
+/// does not show.
 const EXAMPLES: &str = "\
 Examples:
   tokenmold parse --format hermes output.txt
@@ -393,7 +396,8 @@ const CONFIG_KEYS: [&str; 5] = [
     "eos_token",
 ];
 
-/// The keywords by which a response schema can begin.
+/// The keywords by which a response schema can begin. They tell it from a response template,
+/// because both are JSON objects.
 const SCHEMA_KEYWORDS: [&str; 13] = [
     "type",
     "properties",

@@ -1,3 +1,6 @@
+//! The regular expression of a schema. For example, `tokenmold regex --schema person.json
+//! --ledger`.
+
 use serde_json::json;
 use tokenmold::schema_regex;
 

@@ -1,4 +1,5 @@
-//! The rule that an output must obey, and the arguments that name it.
+//! The rule that an output must obey, and the arguments that name it. For example, `--regex
+//! '[0-9]{4}'`, or `--schema person.json` with `--whitespace compact`.
 
 use std::path::{Path, PathBuf};
 
@@ -42,7 +43,8 @@ struct RuleSource {
     grammar: Option<PathBuf>,
 }
 
-/// The arguments of [`RuleArgs`], for a command that needs one of them.
+/// The arguments of [`RuleArgs`], for a command that needs one of them. They are named once,
+/// because the group of arguments and the message of a missing one both list them.
 pub(crate) const RULES: [&str; 4] = ["schema", "regex", "index", "grammar"];
 
 impl RuleArgs {

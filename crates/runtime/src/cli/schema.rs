@@ -1,5 +1,5 @@
-//! The arguments that name a language that is regular: a schema with its options, or a
-//! regular expression.
+//! The arguments that name a language that is regular: a schema with its options, or a regular
+//! expression. For example, `--schema person.json --whitespace compact --property-order any`.
 
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;

@@ -1,4 +1,5 @@
-//! Tokens on a terminal, as they come.
+//! Tokens on a terminal, as they come. For example, forced tokens stand in brackets if marks are
+//! asked for.
 
 use serde_json::{Value, json};
 use tokenmold::fsm_index::TokenId;

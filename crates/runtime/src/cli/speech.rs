@@ -1,5 +1,6 @@
 //! The form in which a model writes its messages: the constraint that binds them, the template that
-//! reads them, and the text that offers it tools.
+//! reads them, and the text that offers it tools. For example, a model of the family `hermes`
+//! writes `<tool_call>{"name": "f", ..}</tool_call>`, and is bound to just that.
 
 use std::path::Path;
 

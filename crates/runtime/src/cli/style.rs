@@ -1,4 +1,5 @@
-//! Colours, where a person looks at a terminal that wants them.
+//! Colours, where a person looks at a terminal that wants them. For example, a heading is bold on a
+//! terminal and plain in a pipe.
 
 use std::fmt::Display;
 use std::io::IsTerminal as _;

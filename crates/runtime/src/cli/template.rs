@@ -1,4 +1,5 @@
-//! Chat templates: which there are, what they write, and where they are kept.
+//! Chat templates: which there are, what they write, and where they are kept. For example,
+//! `tokenmold template render --model DIR --messages chat.json --generation-prompt`.
 
 use std::fmt::Write as _;
 use std::io::{self, IsTerminal as _};

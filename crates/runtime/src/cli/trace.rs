@@ -1,5 +1,6 @@
 //! The steps of a generation, as JSON lines: a line about the whole, a line for each token, a line
-//! about the end.
+//! about the end. For example, the first line begins with `{"trace":1,"prompt":`, and the last one
+//! has a `finish`.
 
 use std::path::Path;
 

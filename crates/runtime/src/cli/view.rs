@@ -1,4 +1,5 @@
-//! A page on which a person can step through a trace.
+//! A page on which a person can step through a trace. For example, `trace.jsonl` becomes
+//! `trace.html` beside it.
 
 use std::path::PathBuf;
 
@@ -18,8 +19,10 @@ pub(crate) struct Args {
     out: Option<PathBuf>,
 }
 
-/// The page, with a place for the trace.
+/// The page, with a place for the trace. It is one file, so that it can be opened without a server.
 const PAGE: &str = include_str!("view.html");
+/// The place of the trace in the page. It is a comment before `null`, so that the page is a valid
+/// script without a trace.
 const PLACE: &str = "/*TRACE*/null";
 
 pub(crate) fn run(args: &Args) -> Result<Output, Failure> {

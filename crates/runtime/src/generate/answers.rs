@@ -1,4 +1,5 @@
-//! The short way: a model that answers with a value.
+//! The short way: a model that answers with a value. For example,
+//! `model.generate_json::<Person>("Ada, 36")` gives a `Person`.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -54,7 +55,8 @@ pub struct Model {
     system: Option<String>,
 }
 
-/// Most tokens of an answer, unless told.
+/// The most tokens of an answer, unless the caller says otherwise: a page of text, because a model
+/// without an end would answer until its context is full.
 const MAX_TOKENS: usize = 512;
 
 impl Model {

@@ -5,6 +5,8 @@
 //! done with one. In every round the models take a step together, and meanwhile another thread
 //! compiles constraints and computes the masks that the round will need. An error of a request is
 //! that request's result and nobody else's.
+//!
+//! For example, four models that share weights lead four of a hundred requests at a time.
 
 use std::collections::VecDeque;
 use std::fmt;

@@ -1,4 +1,6 @@
-//! The decode loop: a prompt goes in, tokens come out, under a constraint.
+//! The decode loop: a prompt goes in, tokens come out, under a constraint. For example, under the
+//! schema `{"const": "a"}` each token of `"a"` is drawn from those that the mask allows, and the
+//! text ends behind the second quotation mark.
 
 #[cfg(feature = "tools")]
 pub(crate) mod answers;

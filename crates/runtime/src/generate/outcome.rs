@@ -1,4 +1,5 @@
-//! The events of a generation, and its result.
+//! The events of a generation, and its result. For example, a text that was cut off has the finish
+//! `Length` and is not `complete`.
 
 use std::time::Duration;
 

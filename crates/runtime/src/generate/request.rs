@@ -1,4 +1,5 @@
-//! The request of a generation.
+//! The request of a generation. For example,
+//! `Request::new(Prompt::Text("Ada".to_owned())).with_max_tokens(64)`.
 
 use fsm_index::Landing;
 

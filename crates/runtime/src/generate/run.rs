@@ -1,4 +1,5 @@
-//! One text being generated, step by step.
+//! One text being generated, step by step. For example, a step writes the mask, draws `{"` and
+//! tells the caller, and appends `name": ` without the model because nothing else may come.
 
 use std::time::{Duration, Instant};
 
@@ -16,10 +17,12 @@ use crate::sampling::{Sampler, log_probability, top_probabilities};
 use crate::tokenizer::Decoder;
 use crate::{Error, ErrorKind};
 
-/// Longer completions, in bytes, are in no explanation.
+/// The longest completion in an explanation, in bytes: people read explanations, so that more than
+/// a few pages is of no use.
 const MAX_EXPLAINED: usize = 1 << 12;
 
-/// The number of tokens before a forced piece that its encoding looks at.
+/// The number of tokens before a forced piece that its encoding looks at: a few, because tokenizers
+/// cut texts into words, and a word has seldom more tokens.
 pub(super) const LEFT_CONTEXT: usize = 8;
 
 /// One text being generated.

@@ -9,6 +9,9 @@
 //! transformers via speculative decoding", 2023), with both distributions under
 //! the mask: what comes out is distributed as without, and the proposal is
 //! taken as often as that allows.
+//!
+//! For example, after `"name": "Ada", "na` a [`PromptLookup`] proposes the tokens that followed
+//! `"na` before, and one forward pass reads them all.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -18,7 +21,8 @@ use crate::model::Model;
 use crate::sampling::{Proposal, Sampler, SamplingConfig};
 use crate::{Error, ErrorKind};
 
-/// Most tokens that are proposed for one step.
+/// The most tokens that are proposed for one step: more are hardly ever all taken, and each one
+/// costs a row of logits, so that a wrong count must not fill the memory.
 pub const MAX_PROPOSED: usize = 64;
 
 /// Proposes the tokens that may come next.
@@ -167,8 +171,8 @@ impl<'m, M: Model + ?Sized> DraftModel<'m, M> {
     }
 }
 
-/// Added to the seed of the text for the draft's own draws, which must not be
-/// the same.
+/// The difference of the seeds of a text and of its draft, because the two must not draw the same
+/// numbers (2^64 divided by the golden ratio, as SplitMix64 adds it).
 const DRAFT_SEED: u64 = 0x9E37_79B9_7F4A_7C15;
 
 impl<M: Model + ?Sized> Drafter for DraftModel<'_, M> {

@@ -1,4 +1,5 @@
-//! Texts that end what is generated.
+//! Texts that end what is generated. For example, with the stop text `</end>`, `a<` is shown as `a`
+//! until the next piece tells whether `<` begins it.
 
 /// Looks for stop strings in a text that comes in pieces, and holds back what
 /// may be the beginning of one.

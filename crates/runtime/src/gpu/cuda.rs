@@ -2,6 +2,9 @@
 //!
 //! Everything runs on candle's stream, in order with the model's own kernels,
 //! but for the upload of masks, which has a stream of its own.
+//!
+//! For example, a batch of 8 masks is copied on one stream while the model's kernels run on the
+//! other.
 
 use candle_core::cuda_backend::CudaStorageSlice;
 use candle_core::cuda_backend::cudarc::driver::{

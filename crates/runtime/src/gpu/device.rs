@@ -1,4 +1,4 @@
-//! Which device a model runs on.
+//! Which device a model runs on. For example, `cuda:1` is the second NVIDIA GPU.
 
 use std::fmt;
 use std::str::FromStr;

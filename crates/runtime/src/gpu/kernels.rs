@@ -3,14 +3,19 @@
 //! The order of launches, their grids and their arguments are here; a
 //! [`Backend`] runs them: [`super::cuda`] on a GPU, and in the tests the
 //! kernels compiled for the host.
+//!
+//! For example, a mask of 128,256 tokens and 4 texts is laid on by a grid of 4 rows with 256
+//! threads a block.
 
 use super::twin::TILE;
 use crate::Error;
 
-/// Words of a tile's findings: its best token, the sum and the count.
+/// The words of a tile's findings: its best token, the sum and the count, each of two words because
+/// they have 64 bits.
 const TILE_WORDS: usize = 6;
 
-/// The most blocks in the second dimension of a grid.
+/// The most blocks in the second dimension of a grid, as CUDA limits it; further texts are taken by
+/// the same blocks in a loop.
 const MOST_DOWN: usize = 65_535;
 
 /// The types of logits, in the order of the kernels for them.

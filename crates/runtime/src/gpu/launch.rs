@@ -1,5 +1,5 @@
-//! The launches themselves, and memory that the driver pins: all that is
-//! `unsafe` here.
+//! The launches themselves, and memory that the driver pins: all that is `unsafe` here. For
+//! example, a slice of `u32` is handed to a kernel as an address, which only this module can make.
 #![allow(unsafe_code)]
 
 use candle_core::backend::BackendStorage;
@@ -14,7 +14,8 @@ use std::sync::Arc;
 use super::cuda::{Memory, PTX};
 use crate::gpu::kernels::{Argument, Kernel, Launch};
 
-/// The name under which candle keeps our module.
+/// The name under which candle keeps our module. All kernels are one module, because they are
+/// compiled to one text of PTX.
 const MODULE: &str = "tokenmold";
 
 /// An address in the GPU's memory.

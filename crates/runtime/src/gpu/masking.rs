@@ -25,7 +25,7 @@ use candle_core::{CpuStorage, InplaceOp1, Layout, Tensor, WithDType};
 
 use crate::{Error, ErrorKind};
 
-/// The row of a text without a mask.
+/// The row of a text without a mask: the largest number, because rows are counted from 0.
 pub(crate) const NO_MASK: u32 = u32::MAX;
 
 /// The masks of the texts of a batch, in the order of the rows of the logits.

@@ -16,6 +16,8 @@
 //! every device, as long as the logits are.
 //!
 //! A GPU needs the feature `cuda`: see [`DeviceChoice`].
+//!
+//! For example, logits of 128,256 floats are 513 kB a text and step, which need not cross the bus.
 
 #[cfg(feature = "cuda")]
 mod cuda;

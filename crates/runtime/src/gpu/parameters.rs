@@ -1,4 +1,5 @@
-//! The parameters of a text's draws on a device.
+//! The parameters of a text's draws on a device. For example, temperature, top-p and the seed are
+//! eight words that kernels read.
 
 use crate::sampling::{Sampler, SamplingConfig};
 use crate::{Error, ErrorKind};

@@ -9,6 +9,8 @@
 //! next states by state and token would take half a megabyte a state. Rows of
 //! few tokens stay packed: 8 bytes a run of tokens that stand side by side in
 //! the vocabulary's order, and 4 for each other token.
+//!
+//! For example, a row of three tokens side by side and another one takes 12 bytes.
 
 use std::sync::Arc;
 
@@ -20,9 +22,10 @@ use crate::{Error, ErrorKind};
 /// The state of a text that has ended.
 pub(crate) const ENDED: u32 = u32::MAX;
 
-/// The base of a text without a constraint.
+/// The base of a text without a constraint: the largest number, because no index begins there.
 const FREE: u32 = u32::MAX;
 
+/// The state without a way on, as `kernels/resident.cuh` numbers it.
 const DEAD: u32 = 0;
 
 /// The sections of an index, in the order of the header (`IndexHeader` there).
@@ -61,8 +64,11 @@ mod words {
     pub(super) const HEADER: usize = 8;
 }
 
+/// A token of text, as `kernels/resident.cuh` numbers it.
 const KIND_TEXT: u8 = 0;
+/// A token that ends the text, as `kernels/resident.cuh` numbers it.
 const KIND_END: u8 = 1;
+/// A token that may never come, as `kernels/resident.cuh` numbers it.
 const KIND_OTHER: u8 = 2;
 
 /// Words, section after section.

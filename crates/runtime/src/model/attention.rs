@@ -1,4 +1,5 @@
-//! Attention of a text's new tokens over all that it has seen.
+//! Attention of a text's new tokens over all that it has seen. For example, with 5 tokens in the
+//! cache and 2 new ones, the first of them sees 6 and the second 7, or fewer within a window.
 
 use candle_core::{D, Device, Result, Tensor};
 use candle_nn::ops::softmax_last_dim;

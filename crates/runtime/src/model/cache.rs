@@ -1,4 +1,5 @@
-//! Keys and values of the tokens seen, kept where they were first written.
+//! Keys and values of the tokens seen, kept where they were first written. For example,
+//! `truncate(5)` after 8 tokens lets the next one be written as the sixth, and copies nothing.
 
 use candle_core::{DType, Result, Tensor};
 

@@ -1,4 +1,5 @@
-//! `config.json`: what a model's shape is.
+//! `config.json`: what a model's shape is. For example, `"num_hidden_layers": 30` is the number of
+//! layers.
 
 use serde_json::{Map, Value};
 
@@ -48,8 +49,8 @@ impl Architecture {
     }
 }
 
-/// Every architecture, with the name that `config.json` gives it in
-/// `model_type` and, before that key, in `architectures`.
+/// Every architecture, with the name that `config.json` gives it in `model_type` and, before that
+/// key, in `architectures`. It has both names, because older files lack `model_type`.
 const KNOWN: [(&str, &str, Architecture); 8] = [
     ("llama", "LlamaForCausalLM", Architecture::Llama),
     ("qwen2", "Qwen2ForCausalLM", Architecture::Qwen2),
@@ -158,10 +159,11 @@ pub enum RopeScaling {
     },
 }
 
-/// No configuration may ask for more layers than this, nor for any width above
-/// [`MAX_SIZE`].
+/// The most layers that a configuration may ask for: several times those of the largest published
+/// models, because a wrong number must not fill the memory.
 pub const MAX_LAYERS: usize = 1024;
-/// Largest value of a width, a count of heads or a context length.
+/// The largest value of a width, a count of heads or a context length: 16 million, so that products
+/// of two of them stay far below 64 bits.
 pub const MAX_SIZE: usize = 1 << 24;
 
 impl ModelConfig {
@@ -596,6 +598,7 @@ impl Reader<'_> {
     /// The context that a model with factors for short and for long texts was trained
     /// on, if it is one.
     fn trained_context(&self) -> Result<Option<usize>, Error> {
+        /// The key of the length that a model was trained with, in two places because files differ.
         const NAME: &str = "original_max_position_embeddings";
         let Some((key, scaling)) = self.long_scaling() else {
             return Ok(None);

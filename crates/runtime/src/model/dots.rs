@@ -1,13 +1,14 @@
-//! Products of a matrix in 16 bits with a few rows of activations, which read the
-//! matrix once and keep no wide copy of it: what a step of one or some texts is made
-//! of.
+//! Products of a matrix in 16 bits with a few rows of activations, which read the matrix once and
+//! keep no wide copy of it: what a step of one or some texts is made of. For example, a step of one
+//! text reads each matrix of a layer once, in bf16, and adds up in 32 bits.
 
 use candle_core::{CpuStorage, Device, Result, Storage, Tensor};
 use half::slice::HalfFloatSliceExt;
 use half::{bf16, f16};
 use rayon::prelude::*;
 
-/// Most rows of activations for which this is the faster way.
+/// The most rows of activations for which this is the faster way: the sums of more do not fit into
+/// a processor's registers, so that a blocked product wins.
 const FEW: usize = 8;
 
 /// Fewer multiplications than this are done on one thread: to wake another takes as long.
@@ -17,7 +18,8 @@ const WORTH_SHARING: usize = 1 << 18;
 /// processor adds up as vectors.
 const LANES: usize = 16;
 
-/// Values of a row that are widened at once.
+/// The number of a row's values that are widened at once: few, so that they stay in registers and
+/// the first cache.
 const CHUNK: usize = 4 * LANES;
 
 /// A float that becomes one of 32 bits without loss.

@@ -4,6 +4,9 @@
 //! It has learned to answer requests with objects of a schema shown to it, and to call tools, in
 //! the wording of its training text. It copies and converts; it knows nothing. Its making and its
 //! quality are described in `docs/TINY_MODEL.md`.
+//!
+//! For example, asked to ship to Hana Novak it answers with an object that has her name, under the
+//! mask of [`DEMO_SCHEMA`].
 
 use serde_json::Value;
 
@@ -12,10 +15,15 @@ use crate::gpu::DeviceChoice;
 use crate::model::LoadedModel;
 use crate::{Error, model};
 
+/// The model's shape, in the form of any model's folder, so that the same reader reads it.
 const CONFIG: &[u8] = include_bytes!("../../model/config.json");
+/// The tokenizer, as `tokenizer.json`.
 const TOKENIZER: &[u8] = include_bytes!("../../model/tokenizer.json");
+/// The tokens that end a text, as `generation_config.json`.
 const GENERATION: &[u8] = include_bytes!("../../model/generation_config.json");
+/// The names of special tokens and the chat template, as `tokenizer_config.json`.
 const TOKENIZER_CONFIG: &[u8] = include_bytes!("../../model/tokenizer_config.json");
+/// The weights, as one file of safetensors.
 const WEIGHTS: &[u8] = include_bytes!("../../model/model.safetensors");
 
 /// Loads the model. Takes some milliseconds and 8 MB.
@@ -66,8 +74,9 @@ pub const DEMO_SCHEMA: &str = r#"{
   "additionalProperties": false
 }"#;
 
-/// A request for [`DEMO_SCHEMA`]. Its names are not in the training text. The
-/// model alone leaves a key out; under the mask it gets all of them right.
+/// A request for [`DEMO_SCHEMA`]. Its names are not in the training text. The model alone leaves a
+/// key out; under the mask it gets all of them right. It is the demonstration because it shows
+/// both.
 pub const DEMO_REQUEST: &str = "Please ship to Hana Novak, deliver on 14 March 2027, not paid yet, 7 pieces, items Helmet, Umbrella and Violin and normal priority.";
 
 /// The prompt that asks the model for an object of `schema`.

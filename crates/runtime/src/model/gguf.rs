@@ -1,4 +1,5 @@
-//! The header of a GGUF file: a model's shape.
+//! The header of a GGUF file: a model's shape. For example, `llama.block_count` is the number of
+//! layers.
 
 use std::fs::File;
 use std::io::BufReader;
@@ -14,8 +15,9 @@ use crate::error::first_line;
 use crate::tokenizer::Tokenizer;
 use crate::{Error, ErrorKind};
 
-/// Architectures of GGUF files, and how each pairs a head's dimensions. Mistral
-/// is `llama` there.
+/// Architectures of GGUF files, and how each pairs a head's dimensions. Mistral is `llama` there.
+/// The pairing is of the architecture, because the program that converts a model may reorder its
+/// rows.
 const KNOWN: [(&str, Architecture, Pairing); 7] = [
     ("llama", Architecture::Llama, Pairing::Neighbours),
     ("qwen2", Architecture::Qwen2, Pairing::Halves),
@@ -228,6 +230,7 @@ impl Header {
 
     /// Returns the divisors of the frequencies, if a tensor has them: files of Llama 3.1 and later.
     fn rope_factors(&mut self) -> Result<Option<Vec<f32>>, Error> {
+        /// The tensor of the factors of rotary frequencies, as llama.cpp writes it.
         const NAME: &str = "rope_freqs.weight";
         if !self.content.tensor_infos.contains_key(NAME) {
             return Ok(None);
@@ -267,6 +270,8 @@ impl Header {
     /// The chat templates: the main one, further ones by their names behind
     /// it, and the special tokens by their numbers.
     pub(super) fn chat(&self, tokenizer: &Tokenizer) -> ChatTemplates {
+        /// The key of the chat template; named ones have their name behind it, as llama.cpp writes
+        /// them.
         const KEY: &str = "tokenizer.chat_template";
         let mut names: Vec<&str> = self.content.metadata.keys().map(String::as_str).collect();
         names.sort_unstable();

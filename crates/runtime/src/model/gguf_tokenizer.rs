@@ -1,4 +1,5 @@
-//! The tokenizer inside a GGUF file, written out as a `tokenizer.json`.
+//! The tokenizer inside a GGUF file, written out as a `tokenizer.json`. For example, the pieces
+//! `▁a` and `b` with scores become entries and merges of a BPE model.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -20,6 +21,7 @@ enum Cut {
     Qwen2,
 }
 
+/// The ways to cut a text before BPE, as llama.cpp names them in `tokenizer.ggml.pre`.
 const KNOWN: [(&str, Cut); 7] = [
     ("gpt-2", Cut::Gpt2),
     ("smollm", Cut::SmolLm),
@@ -30,16 +32,19 @@ const KNOWN: [(&str, Cut); 7] = [
     ("qwen2", Cut::Qwen2),
 ];
 
-/// Kinds of tokens in `tokenizer.ggml.token_type`.
+/// A piece of text, as `tokenizer.ggml.token_type` numbers it.
 const NORMAL: u64 = 1;
+/// The piece for unknown text, as `tokenizer.ggml.token_type` numbers it.
 const UNKNOWN: u64 = 2;
+/// A special token, as `tokenizer.ggml.token_type` numbers it.
 const CONTROL: u64 = 3;
+/// A token that was added and is text, as `tokenizer.ggml.token_type` numbers it.
 const USER_DEFINED: u64 = 4;
 
 /// The character that SentencePiece writes for a blank, because pieces have none.
 const BLANK: &str = "\u{2581}";
 
-/// The longest piece of SentencePiece, in bytes: the ways to cut it in two are tried.
+/// The longest piece of SentencePiece, in bytes, because all ways to cut it in two are tried.
 const MAX_PIECE: usize = 1_024;
 
 impl Cut {
@@ -164,8 +169,8 @@ impl Header {
     }
 
     /// SentencePiece's BPE (Kudo and Richardson, "SentencePiece", 2018), which files call `llama`:
-    /// no merges but a score for each piece. Those two neighbours are joined first whose piece has
-    /// the best score, so that all ways to join two pieces to a third are merges, in the order of
+    /// no merges but a score for each piece. The neighbours whose joined piece has the best score
+    /// are joined first, so that all ways to join two pieces to a third are merges, in the order of
     /// its score. Text that no piece spells falls back to bytes.
     fn sentence_pieces(&self) -> Result<Value, Error> {
         let tokens = self.strings("tokenizer.ggml.tokens")?;
@@ -260,6 +265,7 @@ impl Header {
 
     /// A score for each of so many tokens.
     fn scores(&self, count: usize) -> Result<Vec<f32>, Error> {
+        /// The key of the scores, as llama.cpp writes it.
         const KEY: &str = "tokenizer.ggml.scores";
         let Some(Metadata::Array(values)) = self.content.metadata.get(KEY) else {
             return Err(self.tokenizer_error(format!("`{KEY}` is missing")));

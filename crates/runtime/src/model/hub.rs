@@ -1,5 +1,6 @@
 //! Downloading models by name into the cache that the Hugging Face libraries share (`HF_HOME`, else
-//! `~/.cache/huggingface`). Files that are there already are used without a network.
+//! `~/.cache/huggingface`). Files that are there already are used without a network. For example,
+//! `HuggingFaceTB/SmolLM2-135M-Instruct` is downloaded once, and found in the cache the next time.
 
 use std::path::{Path, PathBuf};
 
@@ -75,15 +76,19 @@ pub enum Progress {
     Silent,
 }
 
-/// The files without which there is no model.
+/// The files without which there is no model. They come first, so that a name without a model fails
+/// before gigabytes are read.
 const NEEDED: [&str; 2] = ["config.json", "tokenizer.json"];
-/// Files that a model may have.
+/// Files that a model may have. A missing one is no error, because the loader has a default for
+/// each.
 const OPTIONAL: [&str; 3] = [
     "generation_config.json",
     "tokenizer_config.json",
     "chat_template.jinja",
 ];
+/// The weights as one file, as the Hugging Face libraries name it.
 const WEIGHTS: &str = "model.safetensors";
+/// The list of the files of weights, as the Hugging Face libraries name it.
 const INDEX: &str = "model.safetensors.index.json";
 
 /// Downloads what is missing of a model and returns its folder or file, for

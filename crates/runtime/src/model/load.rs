@@ -1,4 +1,5 @@
-//! Loading a model with its tokenizer from a folder or a file.
+//! Loading a model with its tokenizer from a folder or a file. For example, a folder with
+//! `config.json`, `tokenizer.json` and `model.safetensors`, or one `.gguf` file.
 
 use std::path::Path;
 

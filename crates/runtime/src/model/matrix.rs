@@ -5,6 +5,9 @@
 //! are read, a few rows at a time where there are many tokens, so that a product reads
 //! half as much memory as in 32 bits and loses nothing: it is the product of the values
 //! that the file holds.
+//!
+//! For example, a matrix that is stored as bf16 is multiplied as if it were of 32-bit floats, with
+//! half of the bytes read.
 
 use candle_core::quantized::QMatMul;
 use candle_core::{DType, Device, Module, Result, Tensor};

@@ -1,4 +1,5 @@
-//! Models: what the decode loop needs of one, and those that this crate runs.
+//! Models: what the decode loop needs of one, and those that this crate runs. For example,
+//! `forward(&[5, 7], 0)` reads two tokens and returns the logits behind the second.
 
 mod attention;
 mod cache;

@@ -1,4 +1,5 @@
-//! Weights that are moved to a device as they are read.
+//! Weights that are moved to a device as they are read. For example, a layer's `q_proj` is read
+//! from the file, moved to `cuda:0`, and its copy on the host is dropped.
 
 use std::sync::Arc;
 

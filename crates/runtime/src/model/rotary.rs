@@ -1,4 +1,6 @@
-//! Rotary position embedding (Su et al., 2021, <https://arxiv.org/abs/2104.09864>).
+//! Rotary position embedding (Su et al., 2021, <https://arxiv.org/abs/2104.09864>). For example,
+//! with heads of 64 dimensions the halves turn dimensions 0 and 32 together, and neighbours 0 and
+//! 1.
 
 use candle_core::{Device, Result, Tensor};
 use candle_nn::rotary_emb::{rope, rope_i};

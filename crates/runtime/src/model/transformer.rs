@@ -1,4 +1,6 @@
-//! The forward pass that the Llama, Qwen, Mistral, Phi and Gemma families share.
+//! The forward pass that the Llama, Qwen, Mistral, Phi and Gemma families share. For example, a
+//! Gemma layer has four norms, a Qwen 3 layer has norms of heads, and both are steps of this one
+//! pass.
 
 use std::sync::Arc;
 
@@ -292,7 +294,8 @@ impl Transformer {
             // The token is on the device; the check is of the room for it.
             check_request(text, &[0], text.cached())?;
         }
-        // So many tokens; which ones, only the device knows.
+        // One token that the host does not know: its number is only on the device, so that any
+        // number stands for it here.
         const UNSEEN: &[u32] = &[0];
         let views = texts.iter_mut().zip(&before);
         let views = views.map(|(text, &position)| text.view(UNSEEN, position));

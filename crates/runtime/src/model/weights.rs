@@ -1,4 +1,5 @@
-//! Weights from safetensors files or a GGUF file.
+//! Weights from safetensors files or a GGUF file. For example,
+//! `model.layers.0.self_attn.q_proj.weight` is `blk.0.attn_q.weight` in a GGUF file.
 
 use std::collections::{BTreeMap, HashMap};
 use std::fs::File;
@@ -103,7 +104,8 @@ impl Dtype {
     }
 }
 
-/// Values from here on are infinite in `f16`.
+/// The least value that is infinite in `f16`: 65520, because it is rounded up from 65504, the
+/// largest one.
 const F16_LIMIT: f32 = 65520.0;
 
 /// Gives weights by the names of Hugging Face, checking their shapes.
@@ -321,7 +323,7 @@ pub(super) struct Gguf<'a> {
     pub(super) embedding: Option<Matrix>,
 }
 
-/// A part's name in a GGUF file, by its name in files of Hugging Face.
+/// A part's name in a GGUF file, as llama.cpp writes it, by its name in files of Hugging Face.
 const GGUF_NAMES: [(&str, &str); 15] = [
     ("input_layernorm", "attn_norm"),
     ("pre_feedforward_layernorm", "ffn_norm"),

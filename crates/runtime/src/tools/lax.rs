@@ -1,10 +1,11 @@
-//! Checking a model's arguments as Pydantic's lax mode does: what can be read
-//! as the type that is asked for passes.
+//! Checking a model's arguments as Pydantic's lax mode does: what can be read as the type that is
+//! asked for passes. For example, `"7"` passes for an integer, and `1` for a boolean.
 
 use json_tree::pointer::referred;
 use serde_json::Value;
 
-/// Most levels that are looked into for values to convert.
+/// The most levels that are looked into for values to convert: more than arguments have, because a
+/// value could otherwise overflow the stack.
 const MAX_DEPTH: usize = 64;
 
 /// A schema that values are checked against.

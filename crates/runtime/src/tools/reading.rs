@@ -1,4 +1,5 @@
-//! A response read with the tools that were on offer.
+//! A response read with the tools that were on offer. For example, `"112"` stays a string under
+//! `{"enum": ["110", "112"], "type": ["integer", "string"]}`.
 
 use response_parser::{ResponseTemplate, Turn};
 use serde_json::Value;

@@ -1,10 +1,11 @@
-//! From the schema that `schemars` derives to the one that chat templates are
-//! used to.
+//! From the schema that `schemars` derives to the one that chat templates are used to. For example,
+//! `{"const": "a", "title": "Kind"}` becomes `{"enum": ["a"]}`.
 
 use json_tree::subschemas;
 use serde_json::{Map, Value, json};
 
-/// Keys in the order in which the reference writes them.
+/// Keys in the order in which the reference writes them, because models were trained on prompts in
+/// that order.
 const ORDER: [&str; 9] = [
     "type",
     "anyOf",
@@ -17,7 +18,8 @@ const ORDER: [&str; 9] = [
     "nullable",
 ];
 
-/// Formats by which `schemars` names Rust's number types.
+/// Formats by which `schemars` names Rust's number types. They are left out, because no template
+/// shows them.
 const NUMBER_FORMATS: [&str; 14] = [
     "int8", "int16", "int32", "int64", "int128", "int", "uint8", "uint16", "uint32", "uint64",
     "uint128", "uint", "float", "double",
