@@ -1,4 +1,5 @@
-//! The automaton of a regular expression, to look at.
+//! The automaton of a regular expression, to look at. For example,
+//! `Automaton("A[0-9]+").trace("A42").accepted` is true.
 
 use std::collections::BTreeMap;
 

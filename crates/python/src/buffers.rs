@@ -3,6 +3,9 @@
 //! The only unsafe code of this crate. Masks are written while the interpreter's lock is given
 //! up, by several threads for a batch, so that no slice that is bound to the lock will do; a
 //! copy through Python's own functions under the lock takes a tenth of a fill.
+//!
+//! For example, a NumPy array of `int32` with 8 rows of 4,008 words is masks for 8 texts over
+//! 128,256 tokens.
 #![allow(unsafe_code)]
 
 use pyo3::buffer::{ElementType, PyUntypedBuffer};

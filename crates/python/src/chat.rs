@@ -1,4 +1,5 @@
-//! `ChatTemplate`: a chat as a prompt.
+//! `ChatTemplate`: a chat as a prompt. For example,
+//! `ChatTemplate.from_directory(path).render(messages, add_generation_prompt=True)`.
 
 use std::path::PathBuf;
 
@@ -92,9 +93,12 @@ const OTHERS: [(&str, &str); 16] = [
     ("kwargs", "pass a mapping as `variables`"),
 ];
 
+/// The reason why arguments of `apply_chat_template` that are about tokens are refused: they are
+/// named, because they would otherwise be variables of the template.
 const TOKENS: &str = "the prompt is a text, to be tokenised without adding special tokens";
 
-/// The arguments that `render` takes beside variables.
+/// The arguments that `render` takes beside variables. They are listed, because `None` for one of
+/// them is its default and for a variable is a value.
 const KEYWORDS: [&str; 8] = [
     "tools",
     "documents",

@@ -1,4 +1,6 @@
-//! `Compiler`: constraints of one vocabulary, remembered within a bound of bytes.
+//! `Compiler`: constraints of one vocabulary, remembered within a bound of bytes. For example, a
+//! schema that was compiled before is found by its description, and the one that was used longest
+//! ago goes first.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

@@ -1,4 +1,5 @@
-//! `Constraint`: what a text must be, compiled for a vocabulary.
+//! `Constraint`: what a text must be, compiled for a vocabulary. For example, the `kind` of a
+//! schema's constraint is `"json_schema"`.
 
 use std::sync::Arc;
 

@@ -1,4 +1,5 @@
-//! `TokenmoldError`: what any crate refuses, as Python sees it.
+//! `TokenmoldError`: what any crate refuses, as Python sees it. For example, an unsupported keyword
+//! has its `keyword` and its `pointer`.
 
 use std::error::Error as _;
 use std::panic::{AssertUnwindSafe, catch_unwind};

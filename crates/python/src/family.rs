@@ -1,4 +1,5 @@
-//! The families of models, by name and by chat template.
+//! The families of models, by name and by chat template. For example, `reasoning_marks` gives the
+//! two marks around a family's thoughts, or `None`.
 
 use pyo3::prelude::*;
 use pyo3::types::PyDict;

@@ -1,4 +1,5 @@
-//! Values between Python and `serde_json`.
+//! Values between Python and `serde_json`. For example, `{"a": 10**30}` keeps all digits on both
+//! ways.
 
 use pyo3::IntoPyObjectExt;
 use pyo3::prelude::*;

@@ -2,6 +2,9 @@
 //!
 //! Classes are thin: each holds a value of one of the Rust crates, and says its errors as
 //! `TokenmoldError`. `buffers.rs` is the only place that touches memory which Python lends.
+//!
+//! For example, `Compiler` and `Matcher` are classes here, and what a server calls is written in
+//! Python over them.
 
 mod automaton;
 mod buffers;

@@ -1,4 +1,5 @@
-//! Logits under a mask, in place.
+//! Logits under a mask, in place. For example, logits `[1.0, 2.0]` under a mask of token 1 become
+//! `[-inf, 2.0]`.
 
 use pyo3::prelude::*;
 

@@ -1,4 +1,5 @@
-//! `Matcher`: one text under a constraint, token by token; and the masks of many.
+//! `Matcher`: one text under a constraint, token by token; and the masks of many. For example,
+//! after `accept(token)` of a `{` the mask allows `"` and blanks.
 
 use std::sync::{Mutex, MutexGuard, TryLockError};
 
@@ -22,7 +23,8 @@ pub(crate) struct Matcher {
     guide: Mutex<Box<dyn AnyGuide>>,
 }
 
-/// The longest run of tokens that each are the only one, in tokens.
+/// The longest run of tokens that each are the only one, in tokens: bounded, because a grammar may
+/// force a text without end.
 const MAX_FORCED: usize = 4_096;
 
 impl Matcher {
@@ -452,7 +454,8 @@ impl Explanation {
     }
 }
 
-/// Batches of so many matchers, or more, are filled by several threads.
+/// The smallest batch that several threads fill: below it the threads wake up later than one thread
+/// is done, because most masks are looked up.
 const MIN_PARALLEL: usize = 16;
 
 /// Writes the masks of many matchers in one call: that of `matchers[i]` into `rows[i]`, or row

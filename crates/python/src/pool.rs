@@ -1,4 +1,5 @@
-//! The threads that fill the masks of a batch.
+//! The threads that fill the masks of a batch. For example, a fill with two threads makes a pool of
+//! two, which the next fill finds.
 
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
@@ -13,6 +14,8 @@ struct Known {
     pool: Arc<ThreadPool>,
 }
 
+/// The pool that was made last: one of a process, because threads are dear to start and servers
+/// always ask for the same number.
 static POOL: Mutex<Option<Known>> = Mutex::new(None);
 
 /// Returns the number of threads that this process may use at once: what the machine, the affinity
@@ -20,6 +23,7 @@ static POOL: Mutex<Option<Known>> = Mutex::new(None);
 /// than to fill a batch.
 #[pyfunction]
 pub(crate) fn available_threads() -> usize {
+    /// The number is kept, since it is asked for at each fill.
     static KNOWN: OnceLock<usize> = OnceLock::new();
     *KNOWN.get_or_init(|| std::thread::available_parallelism().map_or(1, usize::from))
 }

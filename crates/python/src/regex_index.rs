@@ -1,4 +1,5 @@
-//! A regular expression over a vocabulary with its states shown: what `outlines_core` asks for.
+//! A regular expression over a vocabulary with its states shown: what `outlines_core` asks for. For
+//! example, `ab` over the tokens `a` and `b` has three states, numbered as they are met.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

@@ -1,4 +1,5 @@
-//! Answers of models, read back: whole, and while they arrive.
+//! Answers of models, read back: whole, and while they arrive. For example, a template of the
+//! family `hermes` reads a text with `<tool_call>` blocks as a message with `tool_calls`.
 
 use std::sync::{Mutex, PoisonError};
 

@@ -1,4 +1,5 @@
-//! A JSON Schema as a regular expression: what `outlines_core` asks for.
+//! A JSON Schema as a regular expression: what `outlines_core` asks for. For example, `{"type":
+//! "boolean"}` becomes an expression of `true` and `false` that Python's `re` reads too.
 
 use pyo3::prelude::*;
 use schema_regex::{AnyValue, Options, Recursion, Whitespace, parse_str, to_regex};

@@ -1,4 +1,6 @@
-//! Text parsers in the manner of AgentScope, under `tokenmold.agentscope`.
+//! Text parsers in the manner of AgentScope, under `tokenmold.agentscope`. For example, a parser of
+//! JSON between Markdown's fences reads the object in a block that begins with three backquotes and
+//! `json`.
 
 use pyo3::prelude::*;
 use response_parser::agentscope::{

@@ -1,4 +1,5 @@
-//! `Vocabulary`: a tokenizer's tokens as bytes.
+//! `Vocabulary`: a tokenizer's tokens as bytes. For example,
+//! `Vocabulary.from_tokenizer_json(text).token_bytes(5)` is `b"Ada"` if that is token 5.
 
 use fsm_index::{MAX_WIDTH, TokenId, TokenKind, Vocabulary as Tokens, VocabularyBuilder};
 use pyo3::exceptions::PyTypeError;
@@ -13,7 +14,8 @@ pub(crate) struct Vocabulary {
     pub(crate) tokens: Tokens,
 }
 
-/// The longest saved vocabulary that is read, in bytes.
+/// The longest saved vocabulary that is read, in bytes: a hundred times the largest real ones,
+/// because a damaged file must not fill the memory.
 const MAX_STATE: usize = 1 << 30;
 
 /// The first line of a saved vocabulary, because a later version may write another one.
