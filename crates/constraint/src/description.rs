@@ -80,7 +80,7 @@ pub struct Response {
     pub format: Value,
     /// The tools, as chat templates take them.
     pub tools: Option<Vec<Value>>,
-    /// How many calls come: `any`, `required`, `one`, `at_most_one` or `none`.
+    /// The number of calls that come: `any`, `required`, `one`, `at_most_one` or `none`.
     pub calls: Option<String>,
     /// True if reasoning comes: `absent`, `optional` or `required`.
     pub reasoning: Option<String>,

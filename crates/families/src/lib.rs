@@ -150,6 +150,7 @@ impl Family {
     /// ```
     #[must_use]
     pub fn template(self) -> &'static Json {
+        /// The templates, read once because each look-up returns a reference.
         static READ: OnceLock<Vec<Json>> = OnceLock::new();
         &READ.get_or_init(|| Family::all().map(Family::resolved).collect())[self.0]
     }
@@ -189,6 +190,7 @@ impl Family {
     }
 
     fn told(self) -> &'static Told {
+        /// The data files, read once because they are in the program.
         static READ: OnceLock<Vec<Told>> = OnceLock::new();
         let read = READ.get_or_init(|| {
             let read = |(name, text): &(&str, &str)| {

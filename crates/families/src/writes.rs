@@ -107,7 +107,8 @@ impl Spelling {
     }
 }
 
-/// Words in texts that something else stands for.
+/// Words in texts that something else stands for. They are these four, because other braces are
+/// text.
 const PLACEHOLDERS: [&str; 4] = ["{name}", "{index}", "{key}", "{type}"];
 
 /// The form of a turn.

@@ -1,6 +1,8 @@
 //! The two ways of formatting: `format(value, spec)` with the fields of `str.format`, and `%`.
 //!
 //! This module cuts texts into fields and lays values out; its callers find the values.
+//!
+//! For example, -7 by the spec `*^6` is `**-7**`.
 
 use crate::number::{float_repr, with_exponent};
 
@@ -39,7 +41,8 @@ pub enum FormatError {
     TooWide,
 }
 
-/// Widest field, and most digits, in code points.
+/// The widest field, and the most digits, in code points: no prompt needs more, and Python's own
+/// limit would let a short template ask for gigabytes, since it is only that of the memory.
 pub const MAX_WIDTH: usize = 10_000;
 
 #[cold]

@@ -1,4 +1,5 @@
-//! Numbers: how `repr` prints a float, and what `int(text)` and `float(text)` read.
+//! Numbers: how `repr` prints a float, and what `int(text)` and `float(text)` read. For example,
+//! `repr(1e16)` is `1e+16`, and `int(" +1_000 ")` is 1000.
 
 use crate::text::digit_value;
 

@@ -1,4 +1,5 @@
-//! Values as `repr` and `json.dumps` print them.
+//! Values as `repr` and `json.dumps` print them. For example, `[None, "it's"]` is printed as
+//! `[None, "it's"]`, and as JSON `[null, "it's"]`.
 
 use std::fmt::{Display, Write as _};
 

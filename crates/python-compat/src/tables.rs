@@ -1,6 +1,7 @@
-//! Tables of characters that the standard library has not. Characters of Unicode 16 and 17.
+//! Tables of characters that the standard library has not. Characters of Unicode 16 and 17. For
+//! example, U+0660 is the Arabic zero, so that `int("\u0661")` is 1.
 
-/// The zeros of the rows of ten digits that the category `Nd` is made of.
+/// The zeros of the rows of ten digits that the category `Nd` is made of, as Unicode 16 has them.
 pub(crate) const ZEROS: [u32; 76] = [
     0x30, 0x660, 0x6f0, 0x7c0, 0x966, 0x9e6, 0xa66, 0xae6, 0xb66, 0xbe6, 0xc66, 0xce6, 0xd66,
     0xde6, 0xe50, 0xed0, 0xf20, 0x1040, 0x1090, 0x17e0, 0x1810, 0x1946, 0x19d0, 0x1a80, 0x1a90,
@@ -12,7 +13,8 @@ pub(crate) const ZEROS: [u32; 76] = [
 ];
 
 /// First and last of the runs of characters that Unicode takes for alphabetic although they are no
-/// letters: vowel signs, letters in circles. The other characters of a run are not alphabetic.
+/// letters: vowel signs, letters in circles. The other characters of a run are not alphabetic. They
+/// are listed because `char::is_alphabetic` counts them, and Python's `str.isalpha` does not.
 pub(crate) const ALPHABETIC_MARKS: [u32; 362] = [
     0x345, 0x36f, 0x5b0, 0x5c7, 0x610, 0x61a, 0x64b, 0x65f, 0x670, 0x670, 0x6d6, 0x6e4, 0x6e7,
     0x6ed, 0x711, 0x711, 0x730, 0x73f, 0x7a6, 0x7b0, 0x816, 0x817, 0x81b, 0x823, 0x825, 0x827,

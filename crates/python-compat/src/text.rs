@@ -1,4 +1,5 @@
-//! Texts: what `repr` makes of them, and the methods of `str`.
+//! Texts: what `repr` makes of them, and the methods of `str`. For example, `repr` of `it's` is
+//! `"it's"`, and `"  a b  c ".split()` is `['a', 'b', 'c']`.
 
 use crate::tables::{ALPHABETIC_MARKS, ZEROS};
 

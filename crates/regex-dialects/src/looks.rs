@@ -5,7 +5,8 @@
 
 use fsm_tables::Look;
 
-/// The sign behind `(?`, the look, and how its group is named.
+/// The sign behind `(?`, the look, and the name of its group: looks become named groups, because
+/// the parser of `regex-syntax` has none.
 pub(crate) const LOOKS: [(&str, Look, &str); 4] = [
     ("<=", Look::Behind, "look.b"),
     ("<!", Look::NotBehind, "look.x"),

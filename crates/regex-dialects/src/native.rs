@@ -58,6 +58,7 @@ struct Native<'p> {
     classes: Classes,
 }
 
+/// The reason for the refusal, named once because escapes of digits and of names both end here.
 const BACK_REFERENCE: &str = "a back-reference, which is not supported";
 
 impl Native<'_> {

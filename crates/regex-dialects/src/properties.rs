@@ -14,7 +14,7 @@ pub(crate) fn is_known(text: &str) -> bool {
     }
 }
 
-/// The values of `General_Category`.
+/// The values of `General_Category`, as ECMA-262 lists them.
 const CATEGORIES: &str = "\
     C Cased_Letter Cc Cf Close_Punctuation Cn Co Combining_Mark Connector_Punctuation \
     Control Cs Currency_Symbol Dash_Punctuation Decimal_Number Enclosing_Mark \
@@ -41,7 +41,7 @@ const BINARY: &str = "\
     Sentence_Terminal Soft_Dotted Term Terminal_Punctuation UIdeo Unified_Ideograph Upper \
     Uppercase VS Variation_Selector White_Space XIDC XIDS XID_Continue XID_Start space";
 
-/// The values of `Script` and `Script_Extensions` in Unicode 16.
+/// The values of `Script` and `Script_Extensions` in Unicode 16, as ECMA-262 allows them.
 const SCRIPTS: &str = "\
     Adlam Adlm Aghb Ahom Anatolian_Hieroglyphs Arab Arabic Armenian Armi Armn Avestan Avst \
     Bali Balinese Bamu Bamum Bass Bassa_Vah Batak Batk Beng Bengali Bhaiksuki Bhks Bopo \
