@@ -1,4 +1,5 @@
-//! The one error of this crate.
+//! The one error of this crate. For example, a required tag that is missing is an error of a kind
+//! of its own, with the response and the tags.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -315,7 +316,8 @@ impl Error {
     }
 }
 
-/// The longest part of an error that is displayed, in bytes.
+/// The longest part of an error that is displayed, in bytes: the middle of a longer one is left
+/// out, because an error may hold a whole response.
 const MAX_SHOWN: usize = 2_000;
 
 /// The beginning and the end of a text that is too long to be read.

@@ -2,6 +2,9 @@
 //!
 //! RFC 8259 with `NaN`, `Infinity` and `-Infinity`; integers of any size; lone surrogate
 //! escapes kept; a key given twice keeps its first place and its last value.
+//!
+//! For example, `{"a": 1, "a": NaN}` is read as an object with one key, whose value is not a
+//! number.
 
 use python_compat::show::{Show, Style, Writer};
 use serde_json::{Map, Number, Value as Json};
@@ -10,7 +13,8 @@ use crate::scalar::Int;
 use crate::text::{Text, has_stand_in, stand_in};
 use crate::value::{Object, Value};
 
-/// Deepest nesting of arrays and objects in a text.
+/// The deepest nesting of arrays and objects in a text, because each level is a call on the stack
+/// (CPython's own limit is about a thousand).
 pub(crate) const MAX_DEPTH: usize = 512;
 
 /// Why a text is not JSON, and the byte where that shows.
@@ -441,7 +445,9 @@ impl<'t> Reader<'t> {
 /// Marks the high bit of each byte that is a quote, a backslash or a control character; the
 /// lowest mark is exact (Warren, "Hacker's Delight", 2nd edition, section 6-1).
 fn special_bytes(word: u64) -> u64 {
+    /// Bytes of 1, so that a byte times this is the byte eight times.
     const ONES: u64 = u64::from_le_bytes([1; 8]);
+    /// The high bits of all bytes, in which the marks are, as a subtraction borrows into them.
     const HIGHS: u64 = ONES << 7;
     let zeros = |word: u64| word.wrapping_sub(ONES) & !word;
     let quotes = zeros(word ^ (ONES * b'"' as u64));

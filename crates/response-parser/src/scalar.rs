@@ -1,4 +1,5 @@
-//! Integers of any size, and Python's `int(text)` and `float(text)`.
+//! Integers of any size, and Python's `int(text)` and `float(text)`. For example,
+//! `9223372036854775808`, one more than 64 bits hold, keeps its digits.
 
 use std::cmp::Ordering;
 use std::fmt;

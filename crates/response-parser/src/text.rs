@@ -4,11 +4,14 @@
 //! that no step has to care, such a code point is kept as a *stand-in*: the 2,048 lone
 //! surrogates map one to one to the last 2,048 scalar values, U+10F800 to U+10FFFF (private
 //! use and noncharacters), and the string is marked.
+//!
+//! For example, `"\ud83d"` is the stand-in U+10F83D, and is printed as `\ud83d` again.
 
 use std::borrow::Cow;
 use std::ops::Range;
 
-/// The first stand-in, for U+D800.
+/// The first stand-in, for U+D800: 2,048 before the end of Unicode, so that each of the 2,048
+/// surrogates has one.
 const FIRST: u32 = 0x10_F800;
 
 /// The character that stands for the surrogate `unit` (U+D800 to U+DFFF).
@@ -174,5 +177,6 @@ pub(crate) fn has_stand_in(text: &str) -> bool {
     text.as_bytes().contains(&0xF4) && text.chars().any(is_stand_in)
 }
 
-/// Longest text, in bytes, that a step may make of a shorter one.
+/// The longest text, in bytes, that a step may make of a shorter one, because a replacement can
+/// multiply a text.
 pub(crate) const MAX_TEXT: usize = 64 << 20;

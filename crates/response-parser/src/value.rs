@@ -1,4 +1,5 @@
-//! Values as they are between two steps: JSON, and what JSON cannot hold.
+//! Values as they are between two steps: JSON, and what JSON cannot hold. For example, `NaN` is a
+//! value here, and tagged or refused when a message is made.
 
 use json_tree::depth;
 use json_tree::pointer::escape;

@@ -1,4 +1,5 @@
-//! Fenced blocks of Markdown.
+//! Fenced blocks of Markdown. For example, a block that begins with three backquotes and `json` and
+//! holds `[1, 2]` is read as that list.
 
 use serde_json::{Value as Json, json};
 
@@ -9,7 +10,9 @@ use crate::json;
 use crate::value::Unrepresentable;
 use crate::value::Value;
 
+/// The opening fence, as AgentScope writes it.
 const JSON_BEGIN: &str = "```json";
+/// The closing fence, as Markdown writes it.
 const END: &str = "```";
 
 /// The text that an instruction shows between the fences.

@@ -1,5 +1,6 @@
-//! A data model given by its JSON Schema, and its validation as pydantic does it in lax mode:
-//! what can be read as the wanted type is, defaults are filled in, unknown keys dropped.
+//! A data model given by its JSON Schema, and its validation as pydantic does it in lax mode: what
+//! can be read as the wanted type is, defaults are filled in, unknown keys dropped. For example,
+//! `"7"` is read as 7 where an integer is wanted.
 
 use json_tree::depth::free;
 use json_tree::pointer::referred;
@@ -13,10 +14,12 @@ use crate::schema::Keywords;
 use crate::text::Text;
 use crate::value::{Object, Value, check_depth};
 
-/// Deepest nesting of a schema, and of references followed for one value.
+/// The deepest nesting of a schema, and of references followed for one value: far more than models
+/// of data have, because the validation calls itself for each level.
 const MAX_DEPTH: usize = 128;
 
-/// Keywords of JSON Schema that a model may use.
+/// Keywords of JSON Schema that a model may use. Others are refused, because a keyword that is
+/// passed over would let wrong values through.
 const KEYWORDS: [&str; 24] = [
     "$defs",
     "$ref",

@@ -1,4 +1,5 @@
-//! How Python shows things: values, and what is wrong with a JSON text.
+//! Values and errors of JSON texts in Python's words. For example, an error is `Expecting value:
+//! line 1 column 2 (char 1)`.
 
 use python_compat::show::Style;
 use serde_json::Value as Json;

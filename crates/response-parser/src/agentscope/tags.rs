@@ -1,4 +1,4 @@
-//! Text between tags.
+//! Text between tags. For example, `[THOUGHT]Hm.[/THOUGHT]` is read by the tag `thought` as `Hm.`.
 
 use serde_json::json;
 
@@ -121,7 +121,7 @@ impl MultiTagged {
         self
     }
 
-    /// What to make of values that JSON cannot hold; refused unless told.
+    /// Sets the treatment of values that JSON cannot hold; they are refused unless told otherwise.
     #[must_use]
     pub fn with_unrepresentable(mut self, unrepresentable: Unrepresentable) -> MultiTagged {
         self.unrepresentable = unrepresentable;
@@ -205,7 +205,7 @@ impl TextParser for MultiTagged {
     }
 }
 
-/// `<name>content</name>` or `<name>content</>`.
+/// `<name>content</name>` or `<name>content</>`, as AgentScope's default.
 const DEFAULT_PATTERN: &str = r"<(?P<name>[^>]+)>(?P<content>.*?)</\1?>";
 
 /// All matches of a pattern with the groups `name` and `content`.
@@ -315,7 +315,7 @@ impl RegexTagged {
         self
     }
 
-    /// What to make of values that JSON cannot hold; refused unless told.
+    /// Sets the treatment of values that JSON cannot hold; they are refused unless told otherwise.
     #[must_use]
     pub fn with_unrepresentable(mut self, unrepresentable: Unrepresentable) -> RegexTagged {
         self.unrepresentable = unrepresentable;

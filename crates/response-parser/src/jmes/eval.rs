@@ -1,4 +1,5 @@
-//! Applies an expression to a value.
+//! Applies an expression to a value. For example, `a[*].b` on `{"a": [{"b": 1}, {"b": 2}]}` is `[1,
+//! 2]`.
 
 use std::borrow::Cow;
 use std::cell::Cell;
@@ -11,8 +12,8 @@ use crate::scalar::Int;
 use crate::text::Text;
 use crate::value::{Object, Value};
 
-/// Most values that one evaluation may copy or make. A short expression can double its
-/// result over and over.
+/// The most values that one evaluation may copy or make. There is a limit because a short
+/// expression can double its result over and over.
 pub(crate) const MAX_NODES: usize = 10_000_000;
 
 pub(super) type Result<T> = std::result::Result<T, Error>;

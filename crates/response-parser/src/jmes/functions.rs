@@ -1,4 +1,5 @@
-//! The functions of the JMESPath specification.
+//! The functions of the JMESPath specification. For example, `length('abc')` is 3, and `sort_by(@,
+//! &age)` sorts objects by a member.
 
 use std::borrow::Cow;
 use std::cmp::Ordering;
@@ -26,6 +27,8 @@ enum Kind {
     Reference,
 }
 
+/// The functions with the kinds of their arguments, and whether more of the last kind may follow,
+/// as the specification lists them.
 const FUNCTIONS: &[(&str, &[Kind], bool)] = {
     use Kind::{
         Any, Array, Number, Numbers, NumbersOrStrings, Object, Reference, String,

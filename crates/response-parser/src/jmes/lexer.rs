@@ -1,4 +1,5 @@
-//! The tokens of a JMESPath expression.
+//! The tokens of a JMESPath expression. For example, `a.b[0]` is the tokens `a`, `.`, `b`, `[`, `0`
+//! and `]`.
 
 use super::Error;
 use crate::json;

@@ -7,6 +7,8 @@
 //! a string.
 //!
 //! Grammar and functions: the JMESPath specification, <https://jmespath.org/specification.html>.
+//!
+//! For example, `{name: function.name}` makes an object of a part of a call.
 
 mod eval;
 mod functions;

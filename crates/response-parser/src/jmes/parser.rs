@@ -1,12 +1,14 @@
-//! JMESPath expressions as trees: a Pratt parser (Pratt, "Top Down Operator Precedence",
-//! 1973) with the binding powers of the specification's reference implementation.
+//! JMESPath expressions as trees: a Pratt parser (Pratt, "Top Down Operator Precedence", 1973) with
+//! the binding powers of the specification's reference implementation. For example, `a || b && c`
+//! is `a || (b && c)`, because `&&` binds stronger.
 
 use super::Error;
 use super::lexer::{Comparator, Token, tokenize};
 use crate::text::Text;
 use crate::value::Value;
 
-/// Deepest nesting of an expression, counting each operator in a chain.
+/// The deepest nesting of an expression, counting each operator in a chain, because evaluation
+/// calls itself as deep.
 pub(crate) const MAX_NESTING: usize = 200;
 
 #[derive(Debug)]
@@ -40,8 +42,9 @@ pub(super) enum Node {
 
 type Result<T> = std::result::Result<T, Error>;
 
-/// Operators that bind weaker than this end a projection.
+/// Operators that bind weaker than this end a projection, as jmespath.py has it.
 const PROJECTION_STOP: u8 = 10;
+/// The binding powers from here on are as jmespath.py has them: a pipe binds weakest.
 const PIPE: u8 = 1;
 const OR: u8 = 2;
 const AND: u8 = 3;

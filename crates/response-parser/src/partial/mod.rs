@@ -1,14 +1,14 @@
-//! JSON that is still being written: its value so far.
+//! JSON that is still being written: its value so far, for example `{"a": [2]}` of `{"a": [2`.
 
 #[cfg(test)]
 mod tests;
 
 use serde_json::{Map, Number, Value as Json};
 
-/// Deepest nesting that is followed; what lies deeper is left out.
+/// The deepest nesting that is followed, because values are dropped by calls as deep.
 pub(crate) const MAX_DEPTH: usize = 128;
 
-/// Longest number, in bytes, whose value is shown before it is finished.
+/// The longest number, in bytes, that is shown unfinished, because each digit reads it anew.
 const MAX_OPEN_NUMBER: usize = 64;
 
 /// The thing that the last character left unfinished.

@@ -10,6 +10,9 @@
 //! (conditionals, possessive loops whose iterations are atomic, loops over empty items, "an
 //! empty match may follow a match but not an empty one"), and because a budget in
 //! backtracks does not bound the work between two of them.
+//!
+//! For example, `<think>(.*?)</think>` runs on `regex-automata`, and `(a|b)\1` on the backtracking
+//! machine.
 
 mod backtrack;
 mod native;
@@ -38,16 +41,19 @@ pub(crate) use scan::{Found, Scanner};
 pub(crate) use syntax::class::{Dialect, is_word};
 pub(crate) use syntax::tree::SyntaxError;
 
-/// Steps of the backtracking machine that one call may take: this many, and
-/// [`STEPS_PER_BYTE`] for each byte of the text.
+/// The steps of the backtracking machine that one call may take: this many, and [`STEPS_PER_BYTE`]
+/// for each byte of the text. They take well below a second, because a server's thread is held so
+/// long.
 pub(crate) const STEPS: u64 = 1 << 24;
 
-/// See [`STEPS`].
+/// The steps for each byte, beside [`STEPS`], so that long texts under harmless patterns do not run
+/// out of them.
 pub(crate) const STEPS_PER_BYTE: u64 = 64;
 
-/// Work that searches for one match after another may do on the linear machine, in bytes
-/// looked at in the worst case, before the backtracking machine with its budget takes over.
-/// A single search is linear, but a sequence of them need not be.
+/// Work that searches for one match after another may do on the linear machine, in bytes looked at
+/// in the worst case, before the backtracking machine with its budget takes over. A single search
+/// is linear, but a sequence of them need not be. That is why there is a limit: because each search
+/// may look at the whole rest.
 const LINEAR_WORK: u64 = 1 << 30;
 
 /// The spans of a match: the whole, then each group that took part.

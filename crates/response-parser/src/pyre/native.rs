@@ -9,6 +9,8 @@
 //!   to the other machine.
 //! - Look-around, back-references, atomic groups, conditionals and repeated items that may be
 //!   empty are left to the other machine as well.
+//!
+//! For example, `a$` on `a` followed by a line feed matches before the line feed, as in Python.
 
 use regex_automata::meta::{self, Regex};
 use regex_automata::util::captures::Captures;
@@ -17,7 +19,8 @@ use regex_syntax::hir::{self, Class, Hir, Look};
 
 use super::syntax::tree::{Anchor, Node, RepeatKind, Tree};
 
-/// Most bytes that one compiled pattern may take; larger ones run on the other machine.
+/// The most bytes that one compiled pattern may take; larger ones run on the other machine, because
+/// counted repetitions are written out here and counted there.
 const SIZE_LIMIT: usize = 10 << 20;
 
 /// The meaning of `$`.

@@ -1,4 +1,5 @@
-//! Replacement texts as `re.sub` reads them.
+//! Replacement texts as `re.sub` reads them. For example, `\1-\g<name>` puts in two groups with a
+//! hyphen between them.
 
 use super::syntax::class::is_identifier;
 use super::syntax::tree::SyntaxError;

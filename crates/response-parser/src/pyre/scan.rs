@@ -1,4 +1,5 @@
-//! Looking for a pattern in a text that arrives piece by piece.
+//! Looking for a pattern in a text that arrives piece by piece. For example, of `</think>` the text
+//! `.. </th` has the beginning: the match may start there, and further text will tell.
 
 use super::backtrack::{Memory, Partial};
 use super::threads::{Scanned, State};

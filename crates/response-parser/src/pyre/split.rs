@@ -9,6 +9,8 @@
 //! of TAIL from its end on start at `q`. A backtracking machine tries the run's lengths from the
 //! shortest, so if all characters before `q` are of the run, this is the match it finds. If TAIL is
 //! not found, or not behind characters of the run alone, the machines for whole patterns are asked.
+//!
+//! For example, `<think>(.*?)</think>` is a search for `<think>`, and one for `</think>` behind it.
 
 use super::syntax::class::CharSet;
 use super::syntax::tree::{Node, RepeatKind, Tree};

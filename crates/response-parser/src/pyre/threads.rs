@@ -5,13 +5,15 @@
 //! at any moment it is known whether a match is settled, whatever follows, and if not, where
 //! the earliest match that is still possible starts. Each character costs at most one visit
 //! of each instruction. Places where no match can start are skipped by a scan for bytes.
+//!
+//! For example, of `ab|a` on `a` at the end of a piece nothing is settled: `b` may follow.
 
 use super::backtrack::first_set;
 use super::syntax::class::{self, Category, CharSet};
 use super::syntax::tree::{Anchor, Node, RepeatKind, Tree};
 
-/// Most instructions of a pattern, counted repetitions written out; larger ones run on the
-/// other machine.
+/// The most instructions of a pattern, counted repetitions written out. Larger ones run on the
+/// other machine, because each character may visit every instruction.
 const MAX_INSTS: usize = 4096;
 
 /// A settled match, an open question, or nothing.

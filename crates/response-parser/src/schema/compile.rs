@@ -1,4 +1,5 @@
-//! A response schema, compiled.
+//! A response schema, compiled. For example, `{"type": "integer", "x-regex": "n=(.*)"}` is compiled
+//! to a pattern and a reader of integers.
 
 use indexmap::IndexMap;
 use json_tree::pointer::escape;
@@ -13,7 +14,8 @@ use crate::value::{Object, Value, depth_within};
 /// Deepest nesting of schemas in a schema.
 pub(crate) const MAX_SCHEMA_DEPTH: usize = 128;
 
-/// Deepest nesting of a constant in a schema, and of a value that is parsed.
+/// The deepest nesting of a constant in a schema, and of a value that is parsed, because reading
+/// calls itself as deep.
 pub(crate) const MAX_VALUE_DEPTH: usize = 512;
 
 /// The fidelity to the reference implementation at the places at which that fails.
@@ -593,6 +595,7 @@ fn unsupported_type(shown: &str, pointer: String) -> Error {
 
 /// A text cut to what fits in a message, on one line.
 pub(crate) fn shorten(text: &str) -> String {
+    /// The most characters of a text in a message: a line's worth, because messages are one line.
     const MOST: usize = 60;
     let mut short: String = text.chars().take(MOST).collect();
     if short.len() < text.len() {

@@ -1,4 +1,5 @@
-//! Reads a value with a compiled schema, step by step as the reference does.
+//! Reads a value with a compiled schema, step by step as the reference does. For example, `{"type":
+//! "integer"}` reads the text `5` as the number 5.
 
 use python_compat::show::Style;
 use python_compat::text::is_alphanumeric;
@@ -512,6 +513,7 @@ fn replaced<'t>(replacements: &[Replacement], mut text: Text<'t>) -> Result<Text
 ///
 /// For example, `{city:<|"|>Ulm<|"|>}` is `{"city":"Ulm"}`. O(text).
 fn gemma4_as_json(text: &str) -> String {
+    /// The mark around strings, as Gemma 4 writes it.
     const QUOTE: &str = "<|\"|>";
     let mut out = String::with_capacity(text.len() + 16);
     let mut rest = text;

@@ -1,5 +1,5 @@
 //! The keywords of a response schema that restrict values, apart from the place at which these are
-//! found.
+//! found. For example, `{"minimum": 3}` refuses 2 at the JSON Pointer of the value.
 
 use json_tree::pointer::escape;
 use json_tree::subschemas::{self, Form};
@@ -9,7 +9,8 @@ use super::run::exhausted;
 use crate::error::{Error, ErrorKind};
 use crate::pyre::{Dialect, Pattern};
 
-/// Keywords that say nothing about the value, or only where it is found.
+/// Keywords that are passed over, because they say nothing about the value, or only where it is
+/// found.
 const SILENT: [&str; 16] = [
     "$comment",
     "$id",
@@ -29,7 +30,7 @@ const SILENT: [&str; 16] = [
     "x-regex",
 ];
 
-/// Keywords that are enforced.
+/// Keywords that are enforced. They are listed, because any other one is refused.
 const ENFORCED: [&str; 24] = [
     "additionalProperties",
     "allOf",

@@ -12,7 +12,8 @@ use crate::value::{Object, Value};
 /// Deepest nesting of an argument's value, because the reference takes no deeper one.
 const MAX_DEPTH: usize = 100;
 
-/// Largest absolute value of an integer: the reference takes those that every reader of JSON tells apart.
+/// The largest absolute value of an integer, as the reference has it: every reader of JSON tells
+/// these apart.
 const MAX_INTEGER: u64 = (1 << 53) - 1;
 
 type Result<T> = std::result::Result<T, Problem>;

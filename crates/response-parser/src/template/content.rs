@@ -1,4 +1,5 @@
-//! From the text of a region to its value.
+//! From the text of a region to its value. For example, the region `{"name": "f", "arguments": {}}`
+//! becomes a call of `f` by the parser `json`.
 
 use std::borrow::Cow;
 use std::collections::HashSet;

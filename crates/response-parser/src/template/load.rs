@@ -1,4 +1,5 @@
-//! A response template, read and checked.
+//! A response template, read and checked. For example, a field with both `open` and `open_pattern`
+//! is an error at its JSON Pointer.
 
 use json_tree::pointer::escape;
 use serde_json::{Map, Value as Json};
@@ -13,7 +14,8 @@ use crate::schema::{Mode, is_truthy, shorten};
 use crate::text::Text;
 use crate::value::{Object, Value, depth_within};
 
-/// Deepest nesting of a template.
+/// The deepest nesting of a template: real ones have a dozen levels, and the limit is there because
+/// reading calls itself as deep.
 pub(crate) const MAX_TEMPLATE_DEPTH: usize = 128;
 
 pub(super) struct Template {
@@ -154,7 +156,7 @@ struct Loader {
     release: TemplateRelease,
 }
 
-/// Members of a field that only the extended language has.
+/// Members of a field that only the extended language has, because the reference would refuse them.
 const EXTENDED_KEYS: [&str; 7] = [
     "body",
     "ends",
@@ -165,6 +167,7 @@ const EXTENDED_KEYS: [&str; 7] = [
     "into",
 ];
 
+/// Members of a field in both languages, as the reference has them.
 const FIELD_KEYS: [&str; 11] = [
     "open",
     "open_pattern",
@@ -707,7 +710,7 @@ impl Loader {
     }
 }
 
-/// The content parsers, the newest last.
+/// The content parsers, the newest last, so that an older release is a prefix of the list.
 const PARSERS: [&str; 8] = [
     "text",
     "int",

@@ -7,7 +7,8 @@ use crate::scalar::{self, Int};
 use crate::text::Text;
 use crate::value::{Object, Value};
 
-/// Deepest nesting of such a value: no tool's arguments nest that deep, and reading recurses.
+/// The deepest nesting of such a value: no tool's arguments nest that deep, and there is a limit
+/// because reading recurses.
 pub(super) const MAX_DEPTH: usize = 128;
 
 /// The place at which a text is no such value, and the reason.

@@ -1,4 +1,6 @@
-//! Cuts a text into regions, as far as the text that is there settles the cuts.
+//! Cuts a text into regions, as far as the text that is there settles the cuts. For example, with a
+//! field between `<think>` and `</think>`, the text `<think>Hm.</th` is settled up to `Hm.`,
+//! because the mark may go on.
 
 use super::TemplateRelease;
 use super::call::{Asked, Parameter, Scan, Step};
@@ -8,8 +10,9 @@ use crate::error::{Error, ErrorKind};
 use crate::pyre::{Found, STEPS, STEPS_PER_BYTE, Scanner};
 use crate::schema::exhausted;
 
-/// Work that searches in a finished text may do, in bytes looked at, before they are given
-/// up. One search is linear; a sequence of them need not be.
+/// Work that searches in a finished text may do, in bytes looked at, before they are given up. One
+/// search is linear; a sequence of them need not be. There is a limit because each search may look
+/// at the whole rest.
 const SEARCH_WORK: u64 = 1 << 30;
 
 /// Calls of a text that may turn out to be none and are read a second time as something else: each costs up

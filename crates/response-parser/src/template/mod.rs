@@ -1,4 +1,6 @@
-//! Response templates: a text as regions between delimiters.
+//! Response templates: a text as regions between delimiters. For example, by the template of a
+//! family that thinks, `<think>Hm.</think>Hi.` has the region `Hm.` of the field
+//! `reasoning_content` and the region `Hi.` of the field `content`.
 
 mod arguments;
 mod call;

@@ -1,4 +1,5 @@
-//! Schemas, templates and chat templates in a model's folder, where Hugging Face keeps them.
+//! Schemas, templates and chat templates in a model's folder, where Hugging Face keeps them. For
+//! example, `response_schema` is a member of the folder's `tokenizer_config.json`.
 
 use std::path::{Path, PathBuf};
 
@@ -9,10 +10,11 @@ use crate::template::ResponseTemplate;
 use crate::{ResponseSchema, ResponseSchemaBuilder};
 use families::Family;
 
-/// The file that holds them.
+/// The file that holds them, as `transformers` saves a tokenizer.
 const FILE: &str = "tokenizer_config.json";
 
-/// Largest file that is read, in bytes.
+/// The largest file that is read, in bytes: several times those of real tokenizers, because a wrong
+/// folder must not fill the memory.
 const MAX_FILE: u64 = 64 << 20;
 
 impl ResponseSchema {

@@ -3,12 +3,12 @@
 //! `<parameter={key}>` is a text, a hole of the name `key`, and a text. A blank in a shape stands for any
 //! white space, or none. For example, `</function> </tool_call>` takes both marks with a line feed between them.
 
-/// Longest text of a hole, in bytes: names of tools and parameters are short, and a mark that never
-/// ends must not hold a stream back.
+/// The longest text of a hole, in bytes. Names of tools and parameters are shorter, and there is a
+/// limit because a mark that never ends must not hold a stream back.
 const MAX_HOLE: usize = 256;
 
-/// Most white space that a blank of a shape takes, in bytes: what models put between two marks is a
-/// line feed or two.
+/// The most white space that a blank of a shape takes, in bytes: a line feed or two is what models
+/// put between two marks, and there is a limit because a stream waits for the blank's end.
 const MAX_BLANK: usize = 64;
 
 /// A mark.

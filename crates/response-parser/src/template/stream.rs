@@ -1,4 +1,5 @@
-//! A response that arrives piece by piece.
+//! A response that arrives piece by piece. For example, the pieces `<thi`, `nk>Hm` and `.</think>`
+//! give the events that `reasoning_content` begins, goes on and ends.
 
 use std::sync::Arc;
 

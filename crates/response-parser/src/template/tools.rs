@@ -1,4 +1,6 @@
-//! Arguments that a model wrote as text, cast to what the tool's schema says.
+//! Arguments that a model wrote as text, cast to what the tool's schema says. For example, `7`
+//! becomes a number if the parameter's schema is `{"type": "integer"}`, and stays a text if it is
+//! `{"type": "string"}`.
 
 use std::collections::HashMap;
 
@@ -13,11 +15,12 @@ use crate::schema::is_truthy;
 use crate::text::Text;
 use crate::value::Value;
 
-/// Deepest nesting of `anyOf` and `oneOf` that is looked into.
+/// The deepest nesting of `anyOf` and `oneOf` that is looked into, because the search calls itself
+/// as deep.
 const MAX_UNION_DEPTH: usize = 64;
 
-/// Most parts of an argument's schema that are looked into for its types: references may lead in
-/// circles, or to ever more parts.
+/// The most parts of an argument's schema that are looked into for its types, because references
+/// may lead in circles, or to ever more parts.
 const MAX_PARTS: usize = 256;
 
 /// For each tool, the types of each argument.

@@ -1,4 +1,5 @@
-//! Structures with placeholders, filled in from a region's captures and content.
+//! Structures with placeholders, filled in from a region's captures and content. For example,
+//! `{"name": "{content.name}"}` with the content `{"name": "f"}` becomes `{"name": "f"}`.
 
 use serde_json::Value as Json;
 

@@ -1,4 +1,5 @@
-//! From the tree to the machine's instructions.
+//! From the tree to the machine's instructions. For example, `a|b` becomes a choice between two
+//! characters, with a jump behind the first.
 
 use regex_syntax::hir::ClassUnicode;
 

@@ -5,6 +5,8 @@
 //! "Regular Expression Matching: the Virtual Machine Approach", 2009) with an explicit stack
 //! that holds both the choices left and what to undo on the way back to them. Sets repeated
 //! without a group are one instruction and one stack entry, however long the run.
+//!
+//! For example, `(a)\1` matches `aa`, and `(?=a)` looks at an `a` without taking it.
 
 mod compile;
 
@@ -13,7 +15,8 @@ use super::syntax::tree::Anchor;
 
 pub(super) use compile::first_set;
 
-/// Most entries on the stack, 16 bytes each.
+/// The most entries on the stack, 16 bytes each: 128 MiB, because a long text under nested loops
+/// needs an entry for each character.
 pub(super) const MAX_STACK: usize = 8 << 20;
 
 /// The budget that a search hit.
@@ -27,7 +30,7 @@ pub(crate) enum Exhausted {
     Text,
 }
 
-/// No position.
+/// No position: the largest number, because texts of that length are refused.
 const NONE: u32 = u32::MAX;
 
 #[derive(Debug)]

@@ -2,6 +2,8 @@
 //!
 //! Strings here may stand for text with lone surrogates (see [`crate::text`]), so every
 //! code point of a pattern, surrogates included, maps to one `char`.
+//!
+//! For example, `\s` has U+001C, which Rust's `\s` has not.
 
 use std::sync::OnceLock;
 
@@ -124,24 +126,28 @@ pub(crate) fn keep_ascii(class: &mut ClassUnicode) {
 
 /// `\d`: decimal digits of any script.
 fn unicode_digit() -> &'static ClassUnicode {
+    /// Made once, because it is parsed from a pattern.
     static CLASS: OnceLock<ClassUnicode> = OnceLock::new();
     CLASS.get_or_init(|| named(r"\p{Nd}"))
 }
 
 /// `\s`: White_Space and, unlike Rust's, the four information separators.
 fn unicode_space() -> &'static ClassUnicode {
+    /// Made once, because it is parsed from a pattern.
     static CLASS: OnceLock<ClassUnicode> = OnceLock::new();
     CLASS.get_or_init(|| named(r"[\p{White_Space}\x1C-\x1F]"))
 }
 
 /// `\w`: letters, numbers and the underscore; unlike Rust's, no marks and no joiners.
 fn unicode_word() -> &'static ClassUnicode {
+    /// Made once, because it is parsed from a pattern.
     static CLASS: OnceLock<ClassUnicode> = OnceLock::new();
     CLASS.get_or_init(|| named(r"[\p{L}\p{N}_]"))
 }
 
 /// Tells whether `c` is `\w` for the module `regex`, and for Rust.
 pub(crate) fn is_word(c: char) -> bool {
+    /// Made once, because it is parsed from a pattern.
     static SET: OnceLock<CharSet> = OnceLock::new();
     SET.get_or_init(|| CharSet::new(&named(r"\w"))).contains(c)
 }
@@ -167,7 +173,9 @@ pub(crate) fn word_boundaries_agree(text: &str) -> bool {
 
 /// Tells whether `name` is a Python identifier.
 pub(crate) fn is_identifier(name: &str) -> bool {
+    /// Made once, because it is parsed from a pattern.
     static START: OnceLock<CharSet> = OnceLock::new();
+    /// Made once, because it is parsed from a pattern.
     static CONTINUE: OnceLock<CharSet> = OnceLock::new();
     let start = START.get_or_init(|| CharSet::new(&named(r"[\p{XID_Start}_]")));
     let rest = CONTINUE.get_or_init(|| CharSet::new(&named(r"\p{XID_Continue}")));
@@ -232,9 +240,9 @@ pub(crate) fn close_under_case(class: &mut ClassUnicode, fold: Fold) {
     }
 }
 
-/// Characters that Python's `re` takes for each other without regard to case although
-/// Unicode's simple case folding does not: both have the other's lower or upper case. The
-/// module `regex` does so with the first three.
+/// Characters that Python's `re` takes for each other without regard to case although Unicode's
+/// simple case folding does not, because both have the other's lower or upper case. The module
+/// `regex` does so with the first three.
 const EXTRA_ORBIT: &[char] = &['i', 'I', '\u{130}', '\u{131}'];
 
 /// Tells whether two characters are the same under `fold`.

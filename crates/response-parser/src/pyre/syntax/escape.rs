@@ -1,4 +1,5 @@
-//! Escapes and classes.
+//! Escapes and classes. For example, `\d` is the digits of all scripts, and `[^a-c]` all characters
+//! but three.
 
 use regex_syntax::hir::ClassUnicode;
 

@@ -1,4 +1,5 @@
-//! The constructs between parentheses: groups, look-around, conditionals, flags.
+//! The constructs between parentheses: groups, look-around, conditionals, flags. For example,
+//! `(?P<name>a)` is a group, `(?<!a)` looks behind, and `(?(1)a|b)` is a conditional.
 
 use super::{Flags, MAX_GROUPS, MAX_NESTING, Parser, Result, Token};
 use crate::pyre::syntax::class::{self, Dialect};

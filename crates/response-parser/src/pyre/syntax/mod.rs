@@ -4,6 +4,8 @@
 //! The flags are settled here: the tree's sets already hold both cases, a dot knows whether it
 //! takes a line feed, an anchor knows whether it means lines. Patterns are read with `DOTALL` on,
 //! as the reference calls them.
+//!
+//! For example, `(?i)a.` becomes the set of `a` and `A`, and the set of all characters.
 
 pub(crate) mod class;
 mod escape;
@@ -16,13 +18,15 @@ use self::class::{Category, Dialect, Fold};
 use self::tree::{Anchor, Node, Repeat, RepeatKind, SyntaxError, Tree};
 use crate::text::stand_in;
 
-/// Deepest nesting of groups in a pattern.
+/// The deepest nesting of groups in a pattern, because the parser and the compilers call themselves
+/// as deep.
 pub(crate) const MAX_NESTING: usize = 200;
 
-/// Most groups in a pattern.
+/// The most groups in a pattern: each has two places in every state of a match, so that thousands
+/// of them cost memory in each.
 pub(crate) const MAX_GROUPS: usize = 4096;
 
-/// Longest pattern, in bytes: the machines for one grow faster than it does.
+/// The longest pattern, in bytes, because the machines for one grow faster than it does.
 pub(crate) const MAX_PATTERN: usize = 32 << 10;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

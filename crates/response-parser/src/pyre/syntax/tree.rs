@@ -1,4 +1,5 @@
-//! A pattern as a tree: what the parser makes and the machines are built from.
+//! A pattern as a tree: what the parser makes and the machines are built from. For example, `ab*`
+//! is a sequence of the set of `a` and a repetition of the set of `b`.
 
 use std::fmt;
 
