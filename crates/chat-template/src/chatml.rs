@@ -1,11 +1,12 @@
-//! The conversation format of the embedded model: ChatML, with the schema or
-//! the tools in the system's turn.
+//! The conversation format of the embedded model: ChatML, with the schema or the tools in the
+//! system's turn. For example, a turn is `<|im_start|>user`, a line feed, the text, `<|im_end|>`
+//! and a line feed.
 
 use serde_json::Value;
 
 use json_tree::depth::shown;
 
-/// The token that ends a turn.
+/// The token that ends a turn, as ChatML names it.
 pub const END_OF_TURN: &str = "<|im_end|>";
 
 /// A prompt of one system and one user turn, up to and with the opening of the

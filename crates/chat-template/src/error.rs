@@ -43,7 +43,8 @@ pub enum ErrorKind {
     Limit,
 }
 
-/// The longest message, in bytes.
+/// The longest message, in bytes: the middle of a longer one is left out, because an error may
+/// quote a whole template or text.
 const MAX_MESSAGE: usize = 2_000;
 
 impl Error {

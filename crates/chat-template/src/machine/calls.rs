@@ -1,4 +1,5 @@
-//! Calls of functions, methods and macros.
+//! Calls of functions, methods and macros. For example, `range(3)`, `text.strip()` and
+//! `show(message, last=true)` of a macro `show`.
 
 use super::*;
 use crate::python::callable::Arguments;

@@ -1,4 +1,5 @@
-//! Loops.
+//! Loops. For example, `{% for m in messages if m.role != 'system' %}{{ loop.index }}{% endfor %}`
+//! counts from 1.
 
 use super::*;
 use crate::python::callable::Loop;

@@ -1,4 +1,5 @@
-//! Runs a template.
+//! Runs a template. For example, `{% set x = 1 %}{{ x + 1 }}` prints `2`, and each step is charged
+//! to the limit of instructions.
 
 mod calls;
 mod expressions;
@@ -20,8 +21,8 @@ use crate::python::{
 };
 use crate::syntax::tree::{Body, Macro, Name, Statement, StatementKind, Target, Tree};
 
-/// Most levels of calls, blocks and expressions inside each other: what a thread's stack
-/// bears.
+/// The most levels of calls, blocks and expressions inside each other, because each is a call on a
+/// thread's stack.
 const MAX_LEVELS: usize = 400;
 
 /// The bytes that a macro counts as, because it keeps the names around it.

@@ -28,9 +28,10 @@ use serde_json::Value as Json;
 use crate::python::value::Value;
 use crate::{Error, ErrorKind};
 
-/// The key of a map that is an integer, its digits under it.
+/// The key of a map that is an integer, its digits under it: a map, because JSON's numbers lose
+/// digits in most readers.
 const INTEGER: &str = "$bigint";
-/// The key of a map that is a float, its name under it.
+/// The key of a map that is a float, its name under it: a map, because JSON has no infinities.
 const FLOAT: &str = "$float";
 
 /// The form in which numbers that JSON cannot hold stand in a chat.

@@ -1,4 +1,5 @@
-//! Python's two ways of formatting text, `%` and `str.format`, with the values of templates.
+//! Python's two ways of formatting text, `%` and `str.format`, with the values of templates. For
+//! example, `'%s-%d' % ('a', 7)` and `'{}-{:02d}'.format('a', 7)`.
 
 use python_compat::format::{self, Braces, FormatError, MAX_WIDTH, Percent, Spec};
 use python_compat::number;

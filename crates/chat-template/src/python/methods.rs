@@ -1,4 +1,5 @@
-//! Methods of Python's texts, lists and maps.
+//! Methods of Python's texts, lists and maps. For example, `' a b '.strip().split(' ')` is `['a',
+//! 'b']`.
 
 use python_compat::text::{
     self, LineEnds, all_cased, capitalize, is_alpha, is_alphanumeric, is_decimal, is_digit,
@@ -14,7 +15,8 @@ use super::{
     Fault, ITEM, Render, charge, charge_looking, format, items_of, made, markup, type_error,
 };
 
-/// Methods that change what they belong to, which templates must not.
+/// Methods that change what they belong to. They are refused, because templates run as in Jinja's
+/// immutable sandbox.
 const MUTATING: [&str; 17] = [
     "append",
     "clear",
@@ -35,6 +37,7 @@ const MUTATING: [&str; 17] = [
     "__setitem__",
 ];
 
+/// The methods of `str`, as CPython 3.11 has them.
 const TEXT_METHODS: [&str; 45] = [
     "capitalize",
     "casefold",
@@ -83,7 +86,9 @@ const TEXT_METHODS: [&str; 45] = [
     "zfill",
 ];
 
+/// The methods of `dict` that change nothing, as CPython 3.11 has them.
 const DICT_METHODS: [&str; 5] = ["copy", "get", "items", "keys", "values"];
+/// The methods of `list` that change nothing, as CPython 3.11 has them.
 const LIST_METHODS: [&str; 3] = ["copy", "count", "index"];
 
 /// Tells whether a value of that type has a method of that name.

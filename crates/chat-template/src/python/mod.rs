@@ -4,6 +4,8 @@
 //! Sources: the Python 3.11 library reference (built-in types, the format
 //! mini-language, `json`, `datetime.strftime`) and the Jinja 3.1 template
 //! designer documentation.
+//!
+//! For example, `7 // 2` is `3`, `-7 // 2` is `-4`, and `1 == 1.0` is true.
 
 pub(crate) mod callable;
 pub mod exact;

@@ -1,11 +1,13 @@
-//! Attributes and methods of numbers.
+//! Attributes and methods of numbers. For example, `(5).bit_length()` is `3`, and
+//! `2.0.is_integer()` is true.
 
 use super::Fault;
 use super::callable::Arguments;
 use super::value::Value;
 
-/// Methods of integers and truth values, and of floats.
+/// The methods of integers and truth values, as CPython 3.11 has them.
 const INTEGER_METHODS: [&str; 3] = ["bit_count", "bit_length", "conjugate"];
+/// The methods of floats, as CPython 3.11 has them.
 const FLOAT_METHODS: [&str; 2] = ["conjugate", "is_integer"];
 
 /// Tells whether a number of that type has a method of that name.

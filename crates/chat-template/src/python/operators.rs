@@ -1,4 +1,5 @@
-//! Operators, attributes and items.
+//! Operators, attributes and items. For example, `'a' * 3` is `aaa`, `[1] + [2]` is `[1, 2]`, and
+//! `'a' + 1` is an error with Python's message.
 
 use std::cmp::Ordering;
 

@@ -29,6 +29,7 @@ pub struct Moment {
     pub microsecond: u32,
 }
 
+/// The months, as `strftime` prints them in English.
 const MONTHS: [&str; 12] = [
     "January",
     "February",
@@ -44,6 +45,7 @@ const MONTHS: [&str; 12] = [
     "December",
 ];
 
+/// The days of the week from Sunday on, as `%w` counts them.
 const WEEKDAYS: [&str; 7] = [
     "Sunday",
     "Monday",

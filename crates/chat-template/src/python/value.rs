@@ -25,7 +25,8 @@ use super::callable::Callable;
 use super::exact::{self, Numbers};
 use super::{Fault, limit_error, type_error};
 
-/// Most levels of lists and maps inside each other.
+/// The most levels of lists and maps inside each other, because values are printed and dropped by
+/// calls as deep.
 pub(crate) const MAX_DEPTH: usize = 128;
 
 /// Most bytes that a list or map may stand for, each text in it counted as often

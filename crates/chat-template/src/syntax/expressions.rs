@@ -1,4 +1,4 @@
-//! Expressions, by precedence.
+//! Expressions, by precedence. For example, `not a and b or c` is `((not a) and b) or c`.
 
 use super::lexer::Kind;
 use super::tree::{Argument, Comparison, Conditional, Expression, Operator};
@@ -11,9 +11,10 @@ pub(super) enum Conditions {
     Left,
 }
 
+/// The words for constants in both spellings, as Jinja has them.
 pub(super) const CONSTANTS: [&str; 6] = ["true", "True", "false", "False", "none", "None"];
 
-/// Words that are no names.
+/// Words that are no names, because they stand between or before expressions.
 const KEYWORDS: [&str; 8] = ["and", "or", "not", "is", "in", "if", "else", "elif"];
 
 impl Parser {

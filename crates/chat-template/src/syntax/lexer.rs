@@ -3,6 +3,9 @@
 //!
 //! White space around tags is settled here and nowhere else: what comes out as
 //! data is printed as it is.
+//!
+//! For example, `a{%- if b %}` is the data `a` without the blanks behind it, and the tokens `if`
+//! and `b`.
 
 use python_compat::text::is_space;
 
@@ -54,7 +57,7 @@ impl Kind {
     }
 }
 
-/// Longest first.
+/// The operators, the longest first, because `**` would otherwise be read as `*` twice.
 const OPERATORS: [&str; 27] = [
     "//", "**", "==", "!=", ">=", "<=", "+", "-", "/", "*", "%", "~", "[", "]", "(", ")", "{", "}",
     ">", "<", "=", ".", ":", "|", ",", ";", "!",

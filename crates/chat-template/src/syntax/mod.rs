@@ -1,4 +1,4 @@
-//! Reads Jinja into a tree.
+//! Reads Jinja into a tree. For example, `Hi {{ name }}` becomes a text and the printing of a name.
 
 mod expressions;
 mod lexer;
@@ -13,11 +13,12 @@ use self::tree::{
     Body, Expression, For, Macro, Name, Parameter, Statement, StatementKind, Target, Tree,
 };
 
-/// Most levels of nested expressions and blocks.
+/// The most levels of nested expressions and blocks, because the parser calls itself several times
+/// for a level.
 const MAX_NESTING: usize = 48;
 
-/// Most levels of an expression, each link of a chain of attributes, filters, `or` and the
-/// like being one.
+/// The most levels of an expression, each link of a chain of attributes, filters, `or` and the like
+/// being one, because the machine calls itself for each.
 const MAX_HEIGHT: usize = 192;
 
 /// Why a template cannot be read.

@@ -1,5 +1,6 @@
 //! The work around a template: which one is taken, which variables it is given, and how a last
-//! message is left open.
+//! message is left open. For example, a chat with tools takes the template `tool_use` of a model
+//! that has one, and gets the variable `tools`.
 
 use std::ops::Range;
 
@@ -294,7 +295,8 @@ impl Rendered {
 /// The mark at the end of a message that is to be continued, because the reference uses this text.
 const TAG: &str = "CONTINUE_FINAL_MESSAGE_TAG ";
 
-/// Keys under which reasoning goes, the first that is set counting.
+/// The keys under which reasoning goes: several, because families name it differently, and the
+/// first that is set counts.
 const REASONING: [&str; 3] = ["reasoning_content", "thinking", "reasoning"];
 
 #[cold]

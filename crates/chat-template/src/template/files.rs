@@ -1,4 +1,5 @@
-//! The templates of a model: which there are, and where they are kept.
+//! The templates of a model: which there are, and where they are kept. For example,
+//! `chat_template.jinja`, and `additional_chat_templates/tool_use.jinja` beside it.
 
 use std::fs;
 use std::path::Path;
@@ -12,14 +13,14 @@ use crate::machine::Limits;
 use crate::template::ChatTemplate;
 use crate::{Error, ErrorKind};
 
-/// The file of the template in a model directory.
+/// The file of the template in a model directory, as `transformers` saves it.
 const FILE: &str = "chat_template.jinja";
-/// The folder of further templates in a model directory.
+/// The folder of further templates in a model directory, as `transformers` saves them.
 const FOLDER: &str = "additional_chat_templates";
-/// The file that older models have their templates in.
+/// The file that has the templates of older models, as `transformers` saved them.
 const CONFIG: &str = "tokenizer_config.json";
 
-/// Special tokens that templates may name.
+/// Special tokens that templates may name, as `transformers` passes them on.
 const SPECIAL_TOKENS: [&str; 8] = [
     "bos_token",
     "eos_token",

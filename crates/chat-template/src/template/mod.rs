@@ -1,4 +1,5 @@
-//! A template of a chat, read once and rendered often.
+//! A template of a chat, read once and rendered often. For example, `{% for m in messages %}{{
+//! m.content }}{% endfor %}` prints the contents of all messages.
 
 mod apply;
 mod files;
@@ -26,7 +27,8 @@ pub struct ChatTemplate {
     limits: Limits,
 }
 
-/// The filters and tests that there are.
+/// The filters and tests that there are. They are handed over, so that the parser needs to know
+/// none of them.
 const KNOWN: syntax::Known = syntax::Known {
     filter: filters::exists,
     test: tests::exists,

@@ -1,4 +1,5 @@
-//! Filters of lists and maps: picking, changing, sorting and grouping items.
+//! Filters of lists and maps: picking, changing, sorting and grouping items. For example, `messages
+//! | map(attribute='role') | join(', ')`.
 
 use std::cmp::Ordering;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! Jinja's filters: what stands behind `|`.
+//! Jinja's filters: what stands behind `|`. For example, `tools | tojson(indent=4)`.
 
 mod lists;
 mod numbers;
@@ -21,6 +21,8 @@ use super::{
     limit_error, made, made_list, made_of, markup, methods, operators, type_error,
 };
 
+/// The filters. They are listed once, because a template with any other name is refused when it is
+/// read.
 const NAMES: [&str; 52] = [
     "abs",
     "attr",
@@ -208,7 +210,8 @@ pub(crate) fn apply(render: &mut Render, value: &Value, args: Arguments) -> Resu
     }
 }
 
-/// Filters without arguments.
+/// Filters without arguments. They are listed, because they share one path, which checks that
+/// nothing is given.
 const ONE_PASS: [&str; 20] = [
     "abs",
     "capitalize",
@@ -411,5 +414,6 @@ fn tojson(render: &mut Render, value: &Value, args: Arguments) -> Result<Value, 
     }
 }
 
-/// Longest indentation or separators of `tojson`, in bytes.
+/// The longest indentation or separators of `tojson`, in bytes: no prompt has more, and each line
+/// repeats it, so that a long one would multiply the text.
 const MAX_INDENT: usize = 256;

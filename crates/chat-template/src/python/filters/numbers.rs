@@ -1,4 +1,5 @@
-//! Filters that make and round numbers.
+//! Filters that make and round numbers. For example, `2.5 | round` is `2.0`, and `'7' | int` is
+//! `7`.
 
 use std::cmp::Ordering;
 

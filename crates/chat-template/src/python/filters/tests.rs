@@ -1,4 +1,5 @@
-//! Jinja's tests: what stands behind `is`.
+//! Jinja's tests: what stands behind `is`. For example, `x is defined` and `message.content is
+//! string`.
 
 use std::rc::Rc;
 
@@ -11,6 +12,8 @@ use crate::python::{
 };
 use crate::syntax::tree::{Comparison, Operator};
 
+/// The tests. They are listed once, because a template with any other name is refused when it is
+/// read.
 const NAMES: [&str; 39] = [
     "!=",
     "<",

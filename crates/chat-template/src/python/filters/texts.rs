@@ -1,4 +1,5 @@
-//! Filters of texts: casing, escaping, cutting, wrapping.
+//! Filters of texts: casing, escaping, cutting, wrapping. For example, `'hello world' | title` is
+//! `Hello World`.
 
 use python_compat::number;
 use python_compat::text::{LineEnds, is_space, line_count, lines};
