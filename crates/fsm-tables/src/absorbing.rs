@@ -7,7 +7,7 @@
 use crate::nfa::Nfa;
 use crate::{MATCH, Meter, NONE, NfaId, SetId, State};
 
-/// The most sets whose loops are looked at: each is held against all states.
+/// The most sets whose loops are looked at: few, because each is held against all states.
 const MOST: usize = 8;
 
 /// Loops of one set that accept behind each symbol and lead nowhere else.
@@ -120,7 +120,8 @@ fn within(members: &[Vec<u32>], set: SetId) -> Vec<bool> {
 
 /// Says whether a state comes back to itself behind a symbol, where the text may end, too.
 fn is_loop(nfa: &Nfa, id: NfaId, next: NfaId) -> bool {
-    /// A loop is closed within so many steps.
+    /// The steps within which a loop is closed: few, because the open states are searched one by
+    /// one.
     const NEAR: usize = 16;
     let (mut again, mut ends) = (false, false);
     // The state at which it goes on, and `true` if that is behind the end of the text.

@@ -1,3 +1,6 @@
+//! Classes of symbols. For example, for the ranges `a-z` and `a-f` the letters fall into `a-f`,
+//! `g-z` and the rest.
+
 use rustc_hash::FxHashMap;
 
 use crate::{Meter, NONE, Ranges, packed};
@@ -354,6 +357,8 @@ fn first_starts(symbols: Symbols) -> Vec<u32> {
     }
 }
 
+/// The first code point that is no character: runs are cut there, because automata of characters
+/// have no surrogates.
 const SURROGATES: u32 = 0xD800;
 
 fn is_surrogate(symbols: Symbols, start: u32) -> bool {

@@ -61,7 +61,7 @@ impl Family {
     }
 }
 
-/// The memory that a place takes: lists grow to twice their length.
+/// The memory that a place takes: twice its size, because lists grow to twice their length.
 const PLACE_BYTES: usize = 2 * size_of::<(u32, u32)>();
 
 impl Places {

@@ -1,3 +1,6 @@
+//! Tables from steps. For example, counting letters modulo 3 by `|state, _| (state + 1) % 3` gives
+//! three states.
+
 use std::hash::Hash;
 
 use rustc_hash::FxHashMap;

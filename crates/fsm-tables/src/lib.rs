@@ -28,5 +28,5 @@ pub use sources::Sources;
 pub use table::Table;
 pub use thompson::{Shape, Syntax};
 
-/// No state, and no class.
+/// No state, and no class: the largest number, because both are counted from 0.
 pub const NONE: u32 = u32::MAX;

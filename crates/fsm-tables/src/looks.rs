@@ -27,10 +27,11 @@ const ANY: NfaId = NfaId::MAX - 1;
 
 type FormulaId = u32;
 
-/// The formula without threads.
+/// The formula without threads. It has the number 0, because it is made first.
 const FALSE: FormulaId = 0;
 
-/// The formula of a thread that is done and owes nothing.
+/// The formula of a thread that is done and owes nothing. It has the number 1, because it is made
+/// second.
 const TRUE: FormulaId = 1;
 
 /// A way to go on.

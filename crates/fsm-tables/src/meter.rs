@@ -1,3 +1,6 @@
+//! Limits of constructions. For example, a meter that allows 1,000 steps ends a determinization
+//! that would take 2^30 states.
+
 use std::convert::Infallible;
 
 /// A meter counts the cost of a construction, and ends it if that is too much.

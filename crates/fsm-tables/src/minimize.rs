@@ -1,3 +1,5 @@
+//! Minimal automata. For example, the states behind `a` and `b` of `ac|bc` become one.
+
 use crate::{Meter, NONE, Sources, Table};
 
 /// The bytes that a transition takes, because its tail, head and place among those that lead to the
@@ -8,7 +10,7 @@ const TRANSITION_BYTES: usize = 44;
 /// kept.
 const STATE_BYTES: usize = 40;
 
-/// Steps for a transition: it is sorted, and moved some times between blocks.
+/// Steps for a transition: some, because it is sorted and moved a few times between blocks.
 const TRANSITION_STEPS: usize = 10;
 
 impl Table<bool> {
@@ -198,7 +200,8 @@ impl Table<bool> {
     }
 }
 
-/// Up to so many states are compared with each other.
+/// The most states that are compared with each other: 64, because sets of them are the bits of a
+/// word.
 const FEW: usize = 64;
 
 /// A refinable partition of `0..n`: the elements of a block lie together, the

@@ -1,3 +1,5 @@
+//! Automata with alternatives. For example, `ab|ac` is a split, with an `a` on both ways.
+
 use rustc_hash::FxHashMap;
 
 use crate::Meter;
@@ -13,7 +15,7 @@ pub type SetId = u32;
 /// The number of a state of an [`Nfa`].
 pub type NfaId = u32;
 
-/// The state that accepts.
+/// The state that accepts. It has the number 0, because each automaton has it and it is made first.
 pub const MATCH: NfaId = 0;
 
 /// A state of a nondeterministic automaton.
@@ -175,7 +177,8 @@ pub fn set_bytes(ranges: usize) -> usize {
     2 * ranges * size_of::<(u32, u32)>() + 80
 }
 
-/// The memory that a look takes, here and in the map by which it is found.
+/// The memory that a look takes, with its entry in the map by which it is found, because equal
+/// looks share a number.
 const LOOK_BYTES: usize = 64;
 
 impl<'m, M: Meter> Builder<'m, M> {

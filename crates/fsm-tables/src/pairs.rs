@@ -1,6 +1,9 @@
+//! Pairs by number. For example, `(0, 0)` is pair 0, and the next new one is pair 1.
+
 use rustc_hash::FxHashMap;
 
-/// Up to so many pairs that there may be have a place each.
+/// The most possible pairs for which each has a place: a table of a quarter of a MiB, because
+/// beyond it a map of those that are met is smaller.
 const MANY: usize = 1 << 16;
 
 /// Pairs of states, numbered as they are met: the states of a product of two automata.

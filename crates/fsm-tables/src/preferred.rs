@@ -1,5 +1,6 @@
-//! Automata of preferred matches: the first alternative that leads to a match counts, as where
-//! an engine that goes back tries one way after the other.
+//! Automata of preferred matches: the first alternative that leads to a match counts, as where an
+//! engine that goes back tries one way after the other. For example, `a|ab` takes `a` and not `ab`,
+//! because its first alternative is preferred.
 
 use std::rc::Rc;
 

@@ -1,3 +1,6 @@
+//! Products of two automata. For example, that of `a*` and `(aa)*` has two states, as the second
+//! has.
+
 use crate::{Meter, Pairs, Table};
 
 /// Which pairs of states a product keeps; in a pair either may be missing, where a text has

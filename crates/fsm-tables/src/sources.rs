@@ -1,3 +1,6 @@
+//! Transitions backwards. For example, with those from 0 to 1 and from 2 to 1 the sources of 1 are
+//! 0 and 2.
+
 /// For each state what leads to it.
 ///
 /// ```

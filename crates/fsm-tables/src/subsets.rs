@@ -1,3 +1,6 @@
+//! The subset construction (Rabin and Scott, 1959). For example, after an `a` of `ab|ac` the set
+//! has the states before `b` and before `c`.
+
 use std::rc::Rc;
 
 use rustc_hash::FxHashMap;
@@ -11,10 +14,10 @@ use crate::{MATCH, Meter, NONE, Nfa, NfaId, State, Table};
 /// list, and one in a map that is half empty.
 pub(crate) const SUBSET_BYTES: usize = 120;
 
-/// Steps for remembering a set of states.
+/// Steps for remembering a set of states: many, because it is hashed, copied and put into a map.
 pub(crate) const SUBSET_STEPS: usize = 100;
 
-/// Steps for asking whether the target of a class is known.
+/// Steps for asking whether the target of a class is known: some, because it is a look-up in a map.
 pub(crate) const TARGET_STEPS: usize = 8;
 
 impl Nfa {

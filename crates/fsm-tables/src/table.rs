@@ -1,3 +1,6 @@
+//! Deterministic automata as tables. For example, `a*` over one class is one state that leads to
+//! itself, and is labelled `true`.
+
 use crate::{NONE, Sources};
 
 /// A deterministic automaton as a table: where each state leads by each class, and a label

@@ -1,3 +1,6 @@
+//! Thompson's construction ("Regular expression search algorithm", 1968) for any syntax. For
+//! example, `a{2,3}` becomes `aa(a?)`.
+
 use rustc_hash::FxHashMap;
 
 use crate::copies::{Block, Family, Most};
