@@ -1,4 +1,5 @@
-//! The budget of computing masks, and the way to call it off.
+//! The budget of computing masks, and the way to call it off. For example,
+//! `Budget::time(Duration::from_millis(1))` ends a mask that takes longer by an error.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};

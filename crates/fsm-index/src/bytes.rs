@@ -1,4 +1,4 @@
-//! Sets of bytes.
+//! Sets of bytes. For example, the set of `a` and `b` has two bits of its 256.
 
 /// A set of bytes.
 ///

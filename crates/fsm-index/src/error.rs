@@ -59,7 +59,8 @@ pub enum ErrorKind {
     BadIndexFile,
 }
 
-/// The longest message, in bytes.
+/// The longest message, in bytes: the middle of a longer one is left out, because an error may
+/// quote a whole pattern.
 const MAX_MESSAGE: usize = 1_000;
 
 /// The beginning and the end of a text of more than `most` bytes.

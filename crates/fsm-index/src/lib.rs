@@ -1,6 +1,6 @@
 #![doc = include_str!("../README.md")]
-// What only saved files or regular expressions need is not worth a condition
-// at each item.
+// The parts that only saved files or regular expressions need are not worth a condition at each
+// item.
 #![cfg_attr(not(all(feature = "file", feature = "regex")), allow(dead_code))]
 
 mod automaton;

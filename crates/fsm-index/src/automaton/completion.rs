@@ -1,8 +1,10 @@
-//! Shortest texts that complete one, through special tokens too.
+//! Shortest texts that complete one, through special tokens too. For example, `{"a": ` under a
+//! schema with a number may be completed by `0}`.
 
 use crate::ByteAutomaton;
 
-/// Longer texts, in bytes, are no completions: nobody waits for them.
+/// The longest text that counts as a completion, in bytes: 4 MiB, because nobody waits for more,
+/// and `minLength` may ask for gigabytes.
 pub const MAX_COMPLETION: usize = 4 << 20;
 
 /// A part of a text.

@@ -1,4 +1,5 @@
-//! The automaton itself.
+//! The automaton itself. For example, the automaton of `[0-9]+` has two states: it accepts behind a
+//! digit, and goes on by digits.
 
 use super::{
     Description, Ending, KeyLanguage, Lexemes, Overlay, PlainText, Scope, SpecialTokens, Stack,
@@ -111,9 +112,10 @@ use crate::{ByteSet, Horizon};
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub trait ByteAutomaton: Send + Sync {
-    /// What a guide remembers. Cloned once a token, to be able to go back, and compared with
-    /// the one before: states that are equal have one mask, as before and behind a character
-    /// of free text. That look should be quick; "not equal" is always right.
+    /// The state that a guide remembers: the whole reading of the text so far. Cloned once a token,
+    /// to be able to go back, and compared with the one before: states that are equal have one
+    /// mask, as before and behind a character of free text. That look should be quick; "not equal"
+    /// is always right.
     type State: Clone + PartialEq + Send + Sync;
     /// Working memory of one walk.
     type Scratch: Send;
@@ -160,22 +162,24 @@ pub trait ByteAutomaton: Send + Sync {
     /// there.
     fn step(&self, cursor: Cursor, byte: u8, scratch: &mut Self::Scratch) -> Cursor;
 
-    /// Where `state` stands, for people; not every automaton knows.
+    /// Returns the place of `state` in the grammar or schema, for people; not every automaton knows
+    /// it.
     fn place(&self, _state: &Self::State) -> Option<Place> {
         None
     }
 
-    /// What reads special tokens, if this automaton does.
+    /// Returns the part that reads special tokens, if this automaton has one.
     fn specials(&self) -> Option<&dyn SpecialTokens<Self::State, Self::Scratch>> {
         None
     }
 
-    /// What forbids texts because of what was said before, if this automaton does.
+    /// Returns the part that forbids texts because of what was said before, if this automaton has
+    /// one.
     fn overlay(&self) -> Option<&dyn Overlay<Self::State>> {
         None
     }
 
-    /// What it knows of its strings, or of other plain text.
+    /// Returns the part that knows its strings, or other plain text, if this automaton has one.
     fn plain_text(&self) -> Option<&dyn PlainText<Self::Scratch>> {
         None
     }
@@ -190,14 +194,14 @@ pub trait ByteAutomaton: Send + Sync {
         None
     }
 
-    /// How it reads lexemes, if its texts are of them.
+    /// Returns the part that reads lexemes, if its texts are of them.
     fn lexemes(&self) -> Option<&dyn Lexemes<Self::Scratch>> {
         None
     }
 
-    /// What is known of the texts that may come at `cursor`, as far as tokens within
-    /// `horizon` reach: by which of several ways its mask can be had for less than a walk over
-    /// all tokens.
+    /// Describes the texts that may come at `cursor`, as far as tokens within `horizon` reach: the
+    /// description chooses one of several ways to get its mask for less than a walk over all
+    /// tokens.
     fn describe(
         &self,
         _cursor: Cursor,
@@ -244,7 +248,7 @@ pub trait ByteAutomaton: Send + Sync {
     }
 }
 
-/// Where an automaton stands, for people. See [`ByteAutomaton::place`].
+/// The place of an automaton's state, for people. See [`ByteAutomaton::place`].
 ///
 /// ```
 /// use fsm_index::{ByteAutomaton, Config, Dfa};
@@ -259,7 +263,7 @@ pub trait ByteAutomaton: Send + Sync {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Place {
-    /// What is being read, in words.
+    /// The part of the text that is being read, in words.
     pub state: String,
     /// The places in what the automaton was made of that speak of what comes
     /// next: JSON Pointers, where that was a schema.

@@ -1,12 +1,15 @@
-//! What an automaton knows of the texts that may come.
+//! Descriptions of the texts that may come. For example, inside of a JSON string without limits any
+//! character but `"`, `\` and control characters leads back to the same cursor, which is a
+//! [`TextLoop`].
 
 use crate::{ClassId, Cursor};
 
-/// What is known of the texts that may come at a cursor: each is a way to make its row. See
-/// [`ByteAutomaton::describe`](crate::ByteAutomaton::describe).
+/// A description of the texts that may come at a cursor: each kind of description is a way to make
+/// its row. See [`ByteAutomaton::describe`](crate::ByteAutomaton::describe).
 ///
-/// [`Unknown`](Description::Unknown) is always right, and slower. What says too much makes masks
-/// wrong; [`contract::check`](crate::contract::check) compares all with plain stepping.
+/// [`Unknown`](Description::Unknown) is always right, and slower. A description that says too much
+/// makes masks wrong; [`contract::check`](crate::contract::check) compares all of them with plain
+/// stepping.
 #[derive(Clone, Debug, Default)]
 pub enum Description {
     /// Nothing: only a walk tells.
@@ -27,9 +30,9 @@ pub enum Description {
     Like {
         /// The other cursor. It may resemble one in turn, but not in a circle.
         cursor: Cursor,
-        /// Where they differ: the same tokens may come at both, apart from those that begin
-        /// with one of these texts. `None` if that cannot be said; then a walk over the
-        /// difference finds out, which ends where both have become the same cursor.
+        /// The difference: the same tokens may come at both cursors, apart from those that begin
+        /// with one of these texts. `None` if that cannot be said; then a walk over the difference
+        /// finds out, which ends where both have become the same cursor.
         apart: Option<Texts>,
     },
 }
@@ -45,7 +48,8 @@ impl Description {
     }
 }
 
-/// Where a key must mean the same. See [`ByteAutomaton::key`](crate::ByteAutomaton::key).
+/// The scope in which a key must mean the same. See
+/// [`ByteAutomaton::key`](crate::ByteAutomaton::key).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Scope {
     /// In one automaton: the language of such keys does not matter.
@@ -55,7 +59,7 @@ pub enum Scope {
     Vocabulary,
 }
 
-/// What automata have in common that write the same keys for the same. See
+/// The common part of automata that write the same keys for the same. See
 /// [`ByteAutomaton::key`](crate::ByteAutomaton::key).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct KeyLanguage {
@@ -121,8 +125,7 @@ impl Texts {
     }
 }
 
-/// Where text leads, by whole characters: after *any* character of `class` the
-/// cursor is `next`.
+/// A loop of text, by whole characters: after *any* character of `class` the cursor is `next`.
 ///
 /// In the inside of a free string `next` is the cursor itself. Under a limit
 /// of length it is another one each time; `steady` then says for how long that
@@ -133,11 +136,9 @@ pub struct TextLoop {
     pub class: ClassId,
     /// The cursor after any one character of the class. Never dead.
     pub next: Cursor,
-    /// How many characters of the class may be read one after another, whatever
-    /// they are, such that the texts within `horizon` that may come after each of
-    /// them are the same as now, texts that begin with a character of the class
-    /// aside. 0 is always right;
-    /// [`u32::MAX`] says "for ever".
+    /// The number of characters of the class that may be read one after another, whatever they are,
+    /// such that the texts within `horizon` that may come after each of them are the same as now,
+    /// texts that begin with a character of the class aside.
     pub steady: u32,
     /// True if the cursors along the text differ in nothing but how much of it may, or must, come:
     /// then a text that leaves the topmost level of the stack leads from each of them to the same,

@@ -56,7 +56,7 @@ pub trait Ending<X> {
 pub enum Nearer {
     /// The text may end here; nothing was appended.
     End,
-    /// What was appended leads to this cursor.
+    /// The appended bytes lead to this cursor.
     To(Cursor),
     /// As [`Nearer::To`], where behind some texts that lead to the cursor before it something else
     /// with as many bytes has to stand: a name, say, that none of them has used.

@@ -1,4 +1,5 @@
-//! Which characters a finite automaton over bytes can do without.
+//! Which characters a finite automaton over bytes can do without. For example, `[a-z]*` can do
+//! without `q`, because acceptance is reached from each state without it, and `q` alone cannot.
 
 use std::collections::HashMap;
 
@@ -9,8 +10,8 @@ use crate::vocabulary::lead_byte;
 /// Tells whether a finite automaton over bytes can do without some characters, as
 /// [`PlainText::can_do_without`](crate::PlainText::can_do_without) asks: from each state between
 /// two characters, whatever came before, acceptance is reached by other ones. `chars` are inclusive
-/// ranges of code points, ascending, without surrogates. Of an automaton that reads more than UTF-8
-/// it says `false`.
+/// ranges of code points, ascending, without surrogates. An automaton that reads more than UTF-8
+/// gives `false`.
 ///
 /// For example, `a|b~` cannot do without `~`, since behind `b` it must come, and `a|~b` can.
 ///

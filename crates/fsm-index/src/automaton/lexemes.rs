@@ -1,17 +1,18 @@
-//! Lexemes: what is inside of one is a matter of a table, and a stack is looked at between two
-//! of them alone.
+//! Lexemes: what is inside of one is a matter of a table, and a stack is looked at between two of
+//! them alone. For example, in `a+12` the lexemes are `a`, `+` and `12`: inside of `12` a digit
+//! goes on whatever the stack is.
 
 use std::sync::Arc;
 
 use crate::{ByteSet, Cursor};
 
-/// How an automaton reads texts that are lexemes, one after another: names, operators, strings.
-/// The part of a [`ByteAutomaton`](crate::ByteAutomaton) that parses. `X` is the automaton's
+/// The reading of texts that are lexemes, one after another: names, operators, strings. The part of
+/// a [`ByteAutomaton`](crate::ByteAutomaton) that parses. `X` is the automaton's
 /// [`Scratch`](crate::ByteAutomaton::Scratch).
 ///
-/// How a vocabulary falls into lexemes is found out once for each place in a lexeme where
-/// something begins, and not again for each stack. Masks then follow the lexemes, of which
-/// there are few, and not the bytes of all tokens.
+/// The fall of a vocabulary into lexemes is computed once for each place in a lexeme where
+/// something begins, and not again for each stack. Masks then follow the lexemes, of which there
+/// are few, and not the bytes of all tokens.
 ///
 /// Places and stacks are numbers of one walk, as a [`Cursor`] is one; 0 is none. Which text is free
 /// at a place, [`PlainText::free_text`](crate::PlainText::free_text) tells.
@@ -24,14 +25,14 @@ pub trait Lexemes<X> {
     /// and only if it may come in one of them. `false` if that cannot be said.
     fn begun(&self, cursor: Cursor, scratch: &mut X, out: &mut Vec<Lexeme>) -> bool;
 
-    /// What is known of a place.
+    /// Returns the properties of a place.
     fn place(&self, place: u32, scratch: &mut X) -> LexemePlace;
 
     /// The place behind one byte more; 0 if the lexeme cannot go on with it.
     fn step(&self, place: u32, byte: u8, scratch: &mut X) -> u32;
 
-    /// What [`LexemePlace::ends`] or [`LexemePlace::asks`] stands for, in numbers that mean the
-    /// same in every walk.
+    /// Returns the list that [`LexemePlace::ends`] or [`LexemePlace::asks`] stands for, in numbers
+    /// that mean the same in every walk.
     fn told(&self, number: u32, scratch: &mut X) -> Arc<[u32]>;
 
     /// Tells whether tokens that end where this is asked may come for sure on top of some stacks;
@@ -40,12 +41,12 @@ pub trait Lexemes<X> {
         true
     }
 
-    /// What may begin where a lexeme has ended on top of some stacks.
+    /// Returns the lexeme that may begin where one has ended on top of some stacks.
     /// [`depth_used`](crate::Stack::depth_used) changes as by a step.
     fn behind(&self, below: u32, ended: &[u32], scratch: &mut X) -> LexemeBehind;
 }
 
-/// What may begin behind a lexeme. See [`Lexemes::behind`].
+/// The answer to what may begin behind a lexeme. See [`Lexemes::behind`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LexemeBehind {
     /// Nothing.
@@ -75,7 +76,7 @@ pub struct LexemePlace {
     pub next_bytes: ByteSet,
     /// The ways in which it may end there, as a number of the walk; 0 for none.
     pub ends: u32,
-    /// What is to be asked of the stacks where a token ends there, as a number of the walk; 0
-    /// for nothing: such a token may come.
+    /// The question to the stacks where a token ends there, as a number of the walk; 0 for none:
+    /// such a token may come.
     pub asks: u32,
 }

@@ -1,9 +1,11 @@
-//! What is asked of an automaton: how it reads bytes, and what it knows that makes masks fast.
+//! The interface of automata: how they read bytes, and what they know that makes masks fast. For
+//! example, a table over bytes ([`ByteDfa`](crate::ByteDfa)) implements it with [`PlainText`] and
+//! [`Ending`], and a parser with [`Lexemes`] too.
 //!
-//! [`ByteAutomaton`] is all that must be written. What few automata have is in parts of its
-//! own: [`SpecialTokens`], [`Overlay`] for what was said before,
-//! [`Stack`] for what nests, [`PlainText`] for strings, [`Lexemes`] for what parsers read. An
-//! automaton that has others inside of it uses [`Nested`](crate::Nested).
+//! [`ByteAutomaton`] is all that must be written. The rest is in parts, because few automata have
+//! it: [`SpecialTokens`], [`Overlay`] for what was said before, [`Stack`] for what nests,
+//! [`PlainText`] for strings, [`Lexemes`] for what parsers read. An automaton that has others
+//! inside of it uses [`Nested`](crate::Nested).
 
 mod completion;
 mod core;

@@ -1,11 +1,12 @@
-//! What may not come because of what was said before.
+//! Texts that may not come because of what was said before. For example, with `uniqueItems` the
+//! item `1` may not come a second time in `[1,`.
 
-/// What a text forbids because of what it said before, such as a name that an object has
-/// already: the part of a [`ByteAutomaton`](crate::ByteAutomaton) whose
+/// An overlay forbids texts because of what the text said before, such as a name that an object has
+/// already. It is the part of a [`ByteAutomaton`](crate::ByteAutomaton) whose
 /// [`step`](crate::ByteAutomaton::step) lets such texts pass, so that neither cursors nor keys
-/// tell what was said. `S` is the automaton's [`State`](crate::ByteAutomaton::State).
+/// depend on what was said. `S` is the automaton's [`State`](crate::ByteAutomaton::State).
 ///
-/// A mask is found by its key first; then what this names is taken out of it.
+/// A mask is found by its key first; then the tokens that the overlay names are taken out of it.
 /// [`advance`](crate::ByteAutomaton::advance) refuses such a text at the byte that completes it.
 pub trait Overlay<S> {
     /// Calls `each` with what may not come at `state` although steps lead on.
@@ -18,16 +19,16 @@ pub trait Overlay<S> {
     }
 
     /// Texts of which only [`advance`](crate::ByteAutomaton::advance) tells whether a token may
-    /// come that has one of them in it: what steps and descriptions say of such tokens counts
-    /// for nothing. So what only few, long texts would change need not be told at every state.
-    /// A vocabulary should have no such token, or next to none: each is tried for every mask,
-    /// and rows are not shared with other automata then.
+    /// come that has one of them in it: what steps and descriptions say of such tokens counts for
+    /// nothing. So a difference that only few, long texts make need not be described at every
+    /// state. A vocabulary should have no such token, or next to none: each is tried for every
+    /// mask, and rows are not shared with other automata then.
     fn unsure_texts(&self) -> &[Box<[u8]>] {
         &[]
     }
 }
 
-/// What may not come although it might. See [`Overlay::exceptions`].
+/// An exception: tokens that may not come although steps lead on. See [`Overlay::exceptions`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Exception<'a> {
     /// Every token that begins with this text is refused.
@@ -44,7 +45,7 @@ pub enum Exception<'a> {
     Often {
         /// The byte.
         byte: u8,
-        /// How often.
+        /// The least number of times.
         times: usize,
     },
 }

@@ -1,11 +1,12 @@
-//! The parts of an automaton, and what holds where it has none.
+//! The parts of an automaton, and what holds where it has none. For example, an automaton without a
+//! [`Stack`](crate::Stack) has a depth of 1.
 
 use crate::SpecialId;
 
 use super::{ByteAutomaton, ClassId, Cursor, Exception, FreeText, Lexicon, ReadText, Spot, TextAt};
 use crate::{ByteSet, Horizon};
 
-/// What the engine asks of an automaton's parts.
+/// The engine's questions to an automaton's parts.
 pub(crate) trait Parts: ByteAutomaton {
     fn special_names(&self) -> &[Box<str>] {
         self.specials().map_or(&[], |specials| specials.names())

@@ -1,4 +1,5 @@
-//! Special tokens as symbols of an automaton.
+//! Special tokens as symbols of an automaton. For example, `<|call|>` of a model's tokenizer may be
+//! a symbol that ends a tool call.
 
 use crate::{ByteSet, Cursor, SpecialId};
 

@@ -1,4 +1,5 @@
-//! How deep a walk looks into the stack of an automaton.
+//! The levels of an automaton's stack that a walk looks at. For example, a walk inside of a string
+//! looks at one level, and one that reads `"}` may look at two.
 
 use crate::{ByteSet, Cursor};
 

@@ -1,21 +1,22 @@
-//! The texts of a language: strings, names, free text. How they are written, as data, and who
-//! reads them without a cursor for each byte.
+//! The texts of a language: strings, names, free text. Their spelling is data, and a reader steps
+//! through them without a cursor for each byte. For example, the spelling of JSON's strings says
+//! that all characters but `"`, `\` and control characters stand for themselves.
 
 use crate::NameMarks;
 use crate::{Cursor, Horizon};
 
-/// What an automaton knows of the texts within its language, such as JSON's strings: the part of
-/// a [`ByteAutomaton`](crate::ByteAutomaton) where most tokens are plain text. `X` is the
-/// automaton's [`Scratch`](crate::ByteAutomaton::Scratch).
+/// The knowledge of an automaton about the texts within its language, such as JSON's strings. It is
+/// the part of a [`ByteAutomaton`](crate::ByteAutomaton) where most tokens are plain text. `X` is
+/// the automaton's [`Scratch`](crate::ByteAutomaton::Scratch).
 pub trait PlainText<X> {
-    /// How texts are written: the same at every time.
+    /// Returns the spelling of texts: the same at every time.
     fn lexicon(&self) -> Lexicon;
 
     /// The code points of a class that [`describe`](crate::ByteAutomaton::describe) named:
     /// inclusive ranges, ascending, without surrogates.
     fn class(&self, class: ClassId) -> &[(u32, u32)];
 
-    /// What reads the text at `cursor`, for walks within `horizon` that would take a
+    /// Returns the reader of the text at `cursor`, for walks within `horizon` that would take a
     /// step for each of its bytes. It may look at no more than the topmost level of a stack.
     fn reader(
         &self,
@@ -52,9 +53,9 @@ pub trait PlainText<X> {
     }
 }
 
-/// How the texts of a language are written, where an automaton knows that: what is the same
-/// in all of them lets a walk leave out most of what it would meet. JSON's strings are such
-/// texts, and so may be the attributes of markup or the literals of a programming language.
+/// The spelling of the texts of a language, if an automaton knows it: the part that is the same in
+/// all of them lets a walk leave out most of what it would meet. JSON's strings are such texts, and
+/// so may be the attributes of markup or the literals of a programming language.
 ///
 /// The default says nothing, which is always right.
 ///
@@ -79,7 +80,7 @@ pub struct Lexicon {
     pub quote: Option<u8>,
     /// The marks around the names of an object's members.
     pub names: Option<NameMarks>,
-    /// True if walks shall ask on their way which text is [free](PlainText::free_text). Where text
+    /// True if walks shall ask on their way which text is [free](PlainText::free_text). If text
     /// stands between quotation marks alone, its [reader](PlainText::reader) tells that.
     pub tells_free: bool,
 }
@@ -88,7 +89,7 @@ pub struct Lexicon {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ClassId(pub u32);
 
-/// Where text may be free. See [`PlainText::free_text`].
+/// A spot at which text may be free. See [`PlainText::free_text`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Spot {
     /// A cursor of a walk.
@@ -125,7 +126,7 @@ pub enum Behind {
 /// Reads text, such as the inside of a string: a small part of an automaton, which
 /// goes on without cursors until it is left. See [`PlainText::reader`].
 pub trait ReadText {
-    /// Where it begins.
+    /// Returns the beginning of the text.
     fn start(&self) -> TextAt;
 
     /// Reads one byte more.
@@ -171,7 +172,7 @@ pub trait ReadText {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct TextAt(pub [u32; 4]);
 
-/// Where a byte of a text leads.
+/// The step of a text by a byte.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TextStep {
     /// Nowhere: no text that may come goes on with it.

@@ -4,6 +4,9 @@
 //! one begins, and the old one goes with the last guide that still lends a row
 //! from it: nothing is ever taken from under a reader, and readers take no
 //! lock.
+//!
+//! For example, a row that was found by one guide behind `{"a": ` is found by its key in all other
+//! guides of the index.
 
 use std::borrow::Borrow;
 use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};

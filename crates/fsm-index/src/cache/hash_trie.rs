@@ -3,6 +3,9 @@
 //! A table of keys that is only ever added to, read without a lock: a trie over
 //! the bits of the keys' hashes whose nodes, once set, never move (a hash trie;
 //! Bagwell, "Ideal Hash Trees", 2001). It is thrown away as a whole.
+//!
+//! For example, the key `[7, 1]` of two levels may have a row, and `[7]` the note that more levels
+//! count.
 
 use std::hash::BuildHasher;
 use std::sync::OnceLock;

@@ -1,4 +1,5 @@
-//! By what rows and their parts are remembered.
+//! By what rows and their parts are remembered. For example, rows of JSON and of a dialect with
+//! other blanks have keys that end in different languages.
 
 use crate::KeyLanguage;
 

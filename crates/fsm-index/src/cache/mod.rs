@@ -1,4 +1,5 @@
-//! The memory of an index, and that of all indexes of a vocabulary.
+//! The memory of an index, and that of all indexes of a vocabulary. For example, a row of one
+//! schema's strings is kept in its index, and a row that any schema has in the vocabulary's memory.
 
 mod generation;
 mod hash_trie;

@@ -1,5 +1,6 @@
 //! The memory that the indexes of one vocabulary share: rows that many automata have, and lists
-//! that were derived from the tokens for some of them.
+//! that were derived from the tokens for some of them. For example, the tokens with a quotation
+//! mark are listed once for all automata that ask for them.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
@@ -69,7 +70,8 @@ const MAX_HAVING: usize = 4_096;
 /// because each takes a mask.
 const MAX_WITHIN: usize = 64;
 
-/// At most this many classes of characters is a vocabulary cut by.
+/// The most classes of characters that a vocabulary is cut by, because each cut is as large as a
+/// part of the vocabulary.
 const MAX_CUTS: usize = 64;
 
 /// A cut takes as long as visits to about so many nodes for each token; it is

@@ -1,4 +1,5 @@
-//! A check of the promises of a [`ByteAutomaton`], for the tests of those who write one.
+//! A check of the promises of a [`ByteAutomaton`], for the tests of those who write one. For
+//! example, an automaton whose key is the same at two states with different masks fails the check.
 
 use crate::automaton::{MAX_COMPLETION, Parts};
 use std::collections::HashMap;
@@ -411,7 +412,8 @@ fn completes<A: ByteAutomaton>(automaton: &A, state: &A::State) -> Result<(), St
     ))
 }
 
-/// Special tokens that a completion may need.
+/// The most special tokens that a completion may need, because a wrong automaton may ask for
+/// another one for ever.
 const MAX_SPECIALS: usize = 1_000;
 
 /// No step by a byte that cannot come next leads anywhere.

@@ -1,4 +1,5 @@
-//! The masks of many guides at once, and the words that they are written to.
+//! The masks of many guides at once, and the words that they are written to. For example, eight
+//! guides write their masks into the eight rows of one tensor.
 
 use crate::{ByteAutomaton, Error, Guide};
 

@@ -1,4 +1,5 @@
-//! The tokens that must come next, whatever the model would choose.
+//! The tokens that must come next, whatever the model would choose. For example, under `abc|abd`
+//! the bytes `ab` must come.
 
 use crate::automaton::Parts;
 use crate::plan::Work;

@@ -1,4 +1,5 @@
-//! The states that a guide has come through, shared between its forks.
+//! The states that a guide has come through, shared between its forks. For example, two forks that
+//! took 100 tokens together keep those states once.
 
 use std::sync::Arc;
 
@@ -22,8 +23,8 @@ struct Chunk<S> {
     earlier: Chunks<S>,
 }
 
-/// States of a chunk: enough that taking a token seldom asks for memory, and few enough
-/// that a fork copies little.
+/// States of a chunk: enough that taking a token seldom asks for memory, and few enough that a fork
+/// copies little. That is why it is small, because forks are made for each token that is proposed.
 const CHUNK: usize = 16;
 
 impl<S> History<S> {

@@ -1,4 +1,5 @@
-//! The targets of allowed tokens: those that lead to the same place, together.
+//! The targets of allowed tokens: those that lead to the same place, together. For example, under
+//! `[a-z]{2}` the tokens `a` and `b` lead to one place, and `ab` to another.
 
 use std::collections::HashMap;
 

@@ -1,4 +1,5 @@
-//! A text that ends in time: the tokens that may still come.
+//! A text that ends in time: the tokens that may still come. For example, with 3 tokens left in
+//! `{"a": [1, ` only tokens from which `]}` is reached in time may come.
 
 use std::sync::Arc;
 

@@ -1,4 +1,5 @@
-//! The masks of a guide: the row of its state, with what is not in any row.
+//! The masks of a guide: the row of its state, with what is not in any row. For example, the row of
+//! a state in a string, without the tokens that would repeat an item.
 
 use super::{Guide, MaskWord};
 use crate::automaton::Parts;

@@ -1,4 +1,5 @@
-//! One text: the tokens that were taken, and what may come next.
+//! One text: the tokens that were taken, and what may come next. For example, after the token `{"`
+//! a guide allows the beginnings of names, and `rollback(1)` goes back before it.
 
 mod any;
 mod batch;

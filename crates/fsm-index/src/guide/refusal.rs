@@ -1,4 +1,4 @@
-//! Why a token may not come.
+//! Why a token may not come. For example, `ab` is refused at its second byte if `b` cannot follow.
 
 use super::allowed_bytes;
 use crate::{ByteAutomaton, Error, ErrorKind, TokenId};

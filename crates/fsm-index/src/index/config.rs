@@ -1,4 +1,5 @@
-//! The settings of building an index, and its progress.
+//! The settings of building an index, and its progress. For example, [`Fill::Lazy`] computes a row
+//! when a guide first asks for it.
 
 use std::time::Duration;
 

@@ -1,4 +1,5 @@
-//! All rows of a finite automaton, packed together.
+//! All rows of a finite automaton, packed together. For example, the states of `[0-9]{3}` have a
+//! row each, kept as runs of tokens.
 
 use std::collections::HashMap;
 use std::sync::Arc;

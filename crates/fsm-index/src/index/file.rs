@@ -5,6 +5,8 @@
 //! follow, their check sum (XXH3, 128 bits, of xxHash), and then the automaton,
 //! the cursors and places of the rows, the packed rows and, as they are lent,
 //! the dense ones. These are never copied: masks lie in the file's memory.
+//!
+//! For example, the index of `[a-c]x?` with one byte changed is a `BadIndexFile`.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -16,10 +18,14 @@ use crate::regex::Decoder;
 use crate::rows::{FileWords, RowView};
 use crate::{ByteAutomaton, ByteDfa, Error, ErrorKind, Index, TokenMask, Vocabulary};
 
+/// The first bytes, so that another file is refused at once.
 const MAGIC: &[u8; 8] = b"TKMINDEX";
+/// The version of the layout: it rises with each change, because rows are not converted.
 const VERSION: u32 = 2;
+/// The mark of the byte order, because words are read as they lie in the file.
 const BYTE_ORDER: u32 = 0x0102_0304;
-/// In bytes.
+/// The header's length in bytes: magic, version, byte order, fingerprint, number of words and check
+/// sum, as `to_bytes` writes them.
 const HEADER: usize = 8 + 4 + 4 + 16 + 8 + 16;
 
 /// A file that was read into memory.

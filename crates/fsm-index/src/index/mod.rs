@@ -1,4 +1,5 @@
-//! An automaton joined with a vocabulary.
+//! An automaton joined with a vocabulary. For example, the automaton of `[0-9]+` and the tokens
+//! `1`, `23` and `x` make an index whose first mask allows `1` and `23`.
 
 mod config;
 mod eager;

@@ -1,4 +1,5 @@
-//! The tokens of a mask, sorted by how far the end is behind them.
+//! The tokens of a mask, sorted by how far the end is behind them. For example, behind `[1` the
+//! token `]` is the nearest to the end, and `,` is farther.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::Arc;
@@ -13,7 +14,8 @@ use crate::vocabulary::{Area, Cut};
 use crate::walk::Walker;
 use crate::{ByteAutomaton, Cursor, SpecialId, TokenId, TokenMask};
 
-/// A number of tokens that no budget has: no way to the end is known.
+/// The number of tokens where no way to the end is known: the largest number, because no budget is
+/// as large.
 pub(crate) const NEVER: u32 = u32::MAX;
 
 /// The effect of a token beside leading nearer to the end or further away from it.

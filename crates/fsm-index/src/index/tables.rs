@@ -1,4 +1,5 @@
-//! The contents of an eager index, as plain numbers.
+//! The contents of an eager index, as plain numbers. For example, the row of `[0-9]` over a
+//! vocabulary of single bytes is one run of ten places.
 
 use crate::rows::RowView;
 use crate::{ByteAutomaton, Error, Index, TokenMask, Vocabulary};

@@ -1,4 +1,5 @@
-//! The fewest tokens to the end of a text, along its shortest completion.
+//! The fewest tokens to the end of a text, along its shortest completion. For example, `"}]` takes
+//! one token if there is such a token, and three if there are only single bytes.
 
 use foldhash::fast::FixedState;
 use std::collections::HashMap;
@@ -22,7 +23,7 @@ pub(crate) struct Way {
     pub(crate) parts: u32,
 }
 
-/// The number of the piece behind which nothing comes.
+/// The number of the piece behind which nothing comes: 0, because pieces are counted from 1.
 const END: u32 = 0;
 
 /// A piece of a completion.

@@ -9,8 +9,8 @@
 //!   in one scratch alone, so that two texts of one automaton need two.
 //! - *Cursors*: a slot remembers the outer cursor of each inner one at which its text stands alone.
 //! - *Classes* ([`ClassId::inner`]): every inner automaton numbers its classes from 0 on.
-//! - *What is known*: a description, a reader, free text and next bytes of the inner automaton,
-//!   with cursors and classes of the outer one.
+//! - *Knowledge*: a description, a reader, free text and next bytes of the inner automaton, with
+//!   cursors and classes of the outer one.
 //! - *Keys and depth*: the levels of the inner stack are the topmost ones of the outer automaton.
 //!
 //! The outer automaton itself knows what may stand beside an inner text, and what may follow its
@@ -33,11 +33,12 @@ pub trait Leaf: ByteAutomaton {
     fn ends_at_cursor(&self, cursor: Cursor, scratch: &mut Self::Scratch) -> bool;
 }
 
-/// The classes of one inner automaton that are told apart, and one of the outer automaton's own:
-/// with 16 bits for each, 65,536 inner automata fit into a [`ClassId`].
+/// The classes of one inner automaton that are told apart, and one of the outer automaton's own.
+/// They have 16 bits, so that as many inner automata fit into a [`ClassId`].
 const CLASSES: u32 = 1 << 16;
 
-/// Some automata number a second kind of classes from here on; most number one kind from 0 on.
+/// The number from which on some automata number a second kind of classes: the middle, so that both
+/// kinds have as many; most number one kind from 0 on.
 const OTHERS: u32 = (1 << 31) - 1;
 
 /// Numbers of the classes of an automaton that has others inside of it, each with a number as

@@ -1,6 +1,7 @@
-//! How the vocabulary falls into lexemes where some have begun. What is found out of a large
-//! subtree is remembered by the place in a lexeme with which it is entered: most of it is the
-//! same wherever the lexeme began.
+//! Parts of rows from lexemes: the ways in which the vocabulary falls into lexemes where some have
+//! begun. The part of a large subtree is remembered by the place in a lexeme with which it is
+//! entered, because most of it is the same wherever the lexeme began. For example, names are read
+//! alike where a statement begins and where an expression does.
 
 use std::sync::Arc;
 
@@ -13,28 +14,30 @@ use crate::vocabulary::Area;
 use crate::walk::{Free, Ground, LexemeTokens, LexemesMet, ListsBy};
 use crate::{ByteAutomaton, Error, Lexeme, Lexemes, Spot, TextRuns};
 
-/// What a place in a lexeme tells of subtrees with more nodes is remembered: they are met from
-/// many places.
+/// The least number of nodes of a subtree whose part is remembered by the place in a lexeme: large
+/// ones are met from many places, and a small one is walked sooner than looked up, because its key
+/// has to be written first.
 const LARGE: u32 = 2_000;
 
-/// Of subtrees that more bytes lead to it is not: tokens may be long, and each byte would be a
-/// call.
+/// The deepest subtree whose part is remembered, in bytes, because tokens may be long, and each
+/// byte would be a call.
 const MAX_DEPTH_OF_PARTS: u16 = 16;
 
-/// Nodes behind ends of lexemes in one part, where every split counts: where there are more,
-/// one token falls into lexemes in too many ways.
+/// The most nodes behind ends of lexemes in one part, where every split counts: if there are more,
+/// the part is not remembered, because one token falls into lexemes in too many ways.
 const MAX_RESTS_OF_SPLITS: usize = 4_000;
 
-/// Tokens that are free text below nodes have a list if so many nodes come there.
+/// The least number of nodes below which tokens that are free text have a list: fewer are walked,
+/// because a list is found by a key as long as its nodes.
 const WORTH_A_LIST: u32 = 16_000;
 
-/// What is told of large subtrees.
+/// The parts of large subtrees.
 #[derive(Default)]
 struct Large {
     parts: Vec<Arc<LexemePart>>,
     /// Nodes behind ends in them.
     rests: usize,
-    /// Those that a walk has to leave out, as ranges of nodes.
+    /// The nodes that a walk has to leave out, as ranges.
     skip: Vec<(u32, u32)>,
 }
 
@@ -42,14 +45,15 @@ struct Large {
 struct Entered {
     place: u32,
     free: Option<Free>,
-    /// Where each begins and ends, and its byte.
+    /// The beginning and end of each, and its byte.
     subtrees: Vec<(u32, u32, u8)>,
     /// Nodes of all of them.
     size: u32,
 }
 
 impl<A: ByteAutomaton> RowMaker<'_, A> {
-    /// What the lexemes tell of all tokens that have begun, which are put in order.
+    /// Returns the part that lexemes decide of all tokens. The lexemes that have begun are put in
+    /// order.
     pub(super) fn part_of_lexemes(
         &self,
         lexemes: &dyn Lexemes<A::Scratch>,
@@ -98,7 +102,7 @@ impl<A: ByteAutomaton> RowMaker<'_, A> {
         Ok(part)
     }
 
-    /// What a lexeme that has just begun tells of rests of tokens.
+    /// Returns the part that a lexeme which has just begun decides of rests of tokens.
     pub(super) fn part_of_rests(
         &self,
         lexemes: &dyn Lexemes<A::Scratch>,
@@ -118,8 +122,8 @@ impl<A: ByteAutomaton> RowMaker<'_, A> {
         }
     }
 
-    /// What a lexeme tells of the tokens at and below nodes, at the place behind their byte.
-    /// Where there is free text, what of it is known to come is left out.
+    /// Returns the part that a lexeme decides of the tokens at and below nodes, at the place behind
+    /// their byte. Free text that is known to come is left out.
     fn part_of_nodes(
         &self,
         lexemes: &dyn Lexemes<A::Scratch>,
@@ -168,7 +172,7 @@ impl<A: ByteAutomaton> RowMaker<'_, A> {
             ..
         } = work;
         let mut met = TokenSink::none(few, words, self.vocabulary.width(), Part::FEW);
-        // Of tokens that are all free text there is a list.
+        // There is a list of the tokens that are all free text.
         if let (LexemeTokens::All, Some(free)) = (tokens, &free) {
             let known = self
                 .shared
@@ -210,8 +214,9 @@ impl<A: ByteAutomaton> RowMaker<'_, A> {
         Ok(part)
     }
 
-    /// What text is free at and below a node, at the place behind its byte, and what is to be
-    /// said of it for sure: there is a list of such tokens, so that a part need not have one.
+    /// Returns the text that is free at and below a node, at the place behind its byte, and the
+    /// tokens that may come for sure because of it: there is a list of such tokens, so that a part
+    /// need not have one.
     fn free_below(
         &self,
         place: u32,
@@ -248,8 +253,8 @@ impl<A: ByteAutomaton> RowMaker<'_, A> {
         }
     }
 
-    /// What a lexeme tells of the large subtrees among tokens. Ends of lexemes before them are
-    /// noted in `left`.
+    /// Returns the parts of the large subtrees among tokens. Ends of lexemes before them are noted
+    /// in `left`.
     fn large_parts(
         &self,
         lexemes: &dyn Lexemes<A::Scratch>,
@@ -382,7 +387,7 @@ impl<A: ByteAutomaton> RowMaker<'_, A> {
         Arc::new(Rests::new(nodes, self.vocabulary.trie(), size, number))
     }
 
-    /// How much comes at and below some nodes.
+    /// Returns the size of the trie at and below some nodes.
     fn size_of(&self, nodes: &[u32]) -> Size {
         let trie = self.vocabulary.trie().nodes();
         let mut size = 0;

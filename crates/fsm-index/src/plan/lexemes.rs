@@ -1,5 +1,6 @@
-//! Rows of lexemes: how the vocabulary falls into them is known by the places where they
-//! begin, and what may come behind each end is asked of the stacks.
+//! Rows of lexemes: how the vocabulary falls into them is known by the places where they begin, and
+//! what may come behind each end is asked of the stacks. For example, behind `x = ` of a program
+//! the tokens of a name are known by the place where it begins, and `)` is asked of the stacks.
 
 use std::sync::Arc;
 
@@ -8,15 +9,19 @@ use crate::bits::Bits;
 use crate::rows::{LexemePart, Rests, Row};
 use crate::{ByteAutomaton, Cursor, Error, Lexeme, LexemeBehind, Lexemes};
 
-/// Ends of lexemes that are followed for one row: where there are more, the bytes of the
-/// tokens are. Where every split counts, one token falls into lexemes in many ways.
+/// The most ends of lexemes that are followed for one row. If there are more, the row is made by
+/// the bytes of the tokens, because each end asks the stacks.
 const MAX_ENDS: usize = 5_000;
+/// The same where every split counts: fewer, because one token then falls into lexemes in many
+/// ways.
 const MAX_ENDS_OF_SPLITS: usize = 100;
 
-/// Nodes that may be visited for rests in such a row.
+/// The most nodes that are visited for rests in such a row: with more, a walk over the tokens'
+/// bytes is no slower, because it visits each node once.
 const MAX_VISITED_OF_SPLITS: u64 = 4_000;
 
-/// Tokens that are tried byte by byte for one row.
+/// The most tokens that are tried byte by byte for one row, because a walk reads the bytes that
+/// they have in common once.
 const MAX_TRIED: usize = 1_000;
 
 /// Lexemes in which rests of tokens are to be read, with those rests.
@@ -144,7 +149,7 @@ impl<A: ByteAutomaton> RowMaker<'_, A> {
                 LexemeBehind::Nothing => {}
                 LexemeBehind::Begins(next) => {
                     let place = lexemes.place(next.place, &mut work.scratch);
-                    // Of most rests the first byte tells that none may come.
+                    // The first byte tells of most rests that none may come.
                     if place.ends != 0 || end.rests.begin_with_any(place.next_bytes) {
                         open.push((next, end.rests.clone()));
                     }

@@ -1,7 +1,8 @@
-//! How a row is computed where none is known: from the lexemes that have begun (`lexemes.rs` and
-//! `lexeme_parts.rs`), from what the topmost level of the stack tells (`top_level.rs`), from the
-//! vocabulary cut by a class of characters (`text.rs`), from texts that are listed or a row
-//! nearly like it (`patch.rs`), or by a walk.
+//! Plans how a row that is not known is computed: from the lexemes that have begun (`lexemes.rs`
+//! and `lexeme_parts.rs`), from the part that the topmost level of the stack decides
+//! (`top_level.rs`), from the vocabulary cut by a class of characters (`text.rs`), from texts that
+//! are listed or a row nearly like it (`patch.rs`), or by a walk. For example, behind `{"kind": `
+//! of an enumeration the texts `"a"` and `"b"` are listed, and only tokens along them are visited.
 
 mod lexeme_parts;
 mod lexemes;
@@ -33,14 +34,14 @@ use crate::{
 pub(crate) struct RowMaker<'a, A> {
     pub(crate) automaton: &'a A,
     pub(crate) vocabulary: &'a Vocabulary,
-    /// How the automaton's texts are written.
+    /// The spelling of the automaton's texts.
     pub(crate) language: &'a Language,
     pub(crate) text_runs: TextRuns,
     /// Who makes cuts that pay.
     pub(crate) cutter: Cutter,
-    /// What the index remembers.
+    /// The memory of the index.
     pub(crate) known: &'a Generation,
-    /// What all indexes of the vocabulary remember.
+    /// The memory of all indexes of the vocabulary.
     pub(crate) shared: &'a SharedRows,
     /// Rows of at most so many tokens are packed.
     pub(crate) sparse: usize,
@@ -50,10 +51,10 @@ pub(crate) struct RowMaker<'a, A> {
     pub(crate) shares: bool,
 }
 
-/// Where a look-up ended.
+/// The end of a look-up that found nothing.
 #[derive(Clone, Copy)]
 pub(crate) struct Missed {
-    /// Of the key of which nothing is known.
+    /// The depth of the key that is not in the table.
     depth: usize,
     /// True if that key stands in the working memory when something is to be put under it.
     stands: bool,
@@ -69,7 +70,7 @@ impl Missed {
     }
 }
 
-/// What a row is made from.
+/// The way in which a row is made.
 enum Way {
     /// These lexemes have begun.
     Lexemes(Vec<Lexeme>),
@@ -79,7 +80,7 @@ enum Way {
 /// Working memory of one thread.
 pub(crate) struct Work<A: ByteAutomaton> {
     pub(crate) scratch: A::Scratch,
-    /// What the current mask may still cost.
+    /// The cost that is left for the current mask.
     pub(crate) meter: Meter,
     walker: Walker,
     pub(crate) key: Key,
@@ -91,10 +92,10 @@ pub(crate) struct Work<A: ByteAutomaton> {
     row_words: Vec<u32>,
     /// In what a row differs from the part that the topmost level tells.
     changes: Changes,
-    /// How many levels of the stack were looked at for what was remembered and
-    /// is now a part of something else.
+    /// The number of levels of the stack that were looked at for a part that was remembered and is
+    /// now in something else.
     remembered: usize,
-    /// Where the last row was from.
+    /// The source of the last row.
     origin: Origin,
 }
 
@@ -115,7 +116,7 @@ impl<A: ByteAutomaton> Work<A> {
         }
     }
 
-    /// What a walk needs.
+    /// Returns the working memory of a walk.
     pub(crate) fn parts(&mut self) -> (&mut A::Scratch, &mut Walker, &mut Meter) {
         (&mut self.scratch, &mut self.walker, &mut self.meter)
     }
@@ -125,7 +126,7 @@ impl<A: ByteAutomaton> Work<A> {
         self.origin = origin;
     }
 
-    /// Where the last row was from.
+    /// Returns the source of the last row.
     pub(crate) fn origin(&self) -> Origin {
         self.origin
     }
@@ -139,8 +140,8 @@ impl<A: ByteAutomaton> Work<A> {
 /// A row with more changes than this is kept as a mask: it would not be smaller.
 const MAX_CHANGES: usize = 2_048;
 
-/// A row is remembered for those that resemble it if this many nodes were
-/// visited behind its part.
+/// A row is remembered for those that resemble it if this many nodes were visited behind its part,
+/// because fewer are walked as fast as the rows are compared.
 const WORTH_A_ROW: u64 = 200;
 
 impl<A: ByteAutomaton> RowMaker<'_, A> {
@@ -224,9 +225,9 @@ impl<A: ByteAutomaton> RowMaker<'_, A> {
         self.remember(&self.known.rows, row, used, missed, work, key);
     }
 
-    /// What a table holds by ever deeper keys of one cursor, and how many levels of its stack
-    /// it depends on; or the depth of the first key of which nothing is known. `key` puts the
-    /// key of a depth into the working memory, if there is one.
+    /// Returns the value that a table holds by ever deeper keys of one cursor, and the number of
+    /// levels of its stack that the value depends on; or the depth of the first key that is not in
+    /// the table. `key` puts the key of a depth into the working memory, if there is one.
     fn look_up<V: Clone>(
         &self,
         cursor: Cursor,
@@ -246,8 +247,8 @@ impl<A: ByteAutomaton> RowMaker<'_, A> {
         Err(usize::MAX)
     }
 
-    /// Puts what depends on so many levels of a cursor's stack where
-    /// [`look_up`](RowMaker::look_up), which missed it, finds it.
+    /// Adds a value that depends on the `used` topmost levels of a cursor's stack, so that
+    /// [`look_up`](RowMaker::look_up), which missed it, finds it the next time.
     fn remember<V: Clone>(
         &self,
         table: &HashTrie<V>,
@@ -262,12 +263,12 @@ impl<A: ByteAutomaton> RowMaker<'_, A> {
             return;
         }
         let stands = missed.stands && used == missed.depth;
-        // Where there is no key of so many levels, nothing would be found by fewer.
+        // Without a key of so many levels, nothing would be found by fewer.
         if !stands && !key(used, work) {
             return;
         }
         table.add(work.key.words(), value.clone());
-        // What was met before that says already that more levels count.
+        // The keys met before say from now on that more levels count.
         for depth in missed.depth..used {
             if key(depth, work) {
                 table.add_deeper(work.key.words(), used);
@@ -328,7 +329,7 @@ impl<A: ByteAutomaton> RowMaker<'_, A> {
         language.is_some()
     }
 
-    /// What the automaton knows of the texts that may come at a cursor.
+    /// Returns the automaton's description of the texts that may come at a cursor.
     fn describe(&self, cursor: Cursor, work: &mut Work<A>) -> Description {
         let horizon = self.vocabulary.trie().horizon();
         self.automaton.describe(cursor, horizon, &mut work.scratch)

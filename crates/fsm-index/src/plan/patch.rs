@@ -1,4 +1,5 @@
-//! Rows from those that are nearly alike, and of texts that are listed.
+//! Rows from those that are nearly alike, and of texts that are listed. For example, the row of a
+//! string of at least one character is that of any string without the tokens that begin with `"`.
 
 use std::sync::Arc;
 

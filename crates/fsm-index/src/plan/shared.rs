@@ -1,5 +1,6 @@
-//! Rows that many automata have, remembered for all indexes of a vocabulary: for most places
-//! in most schemas some other schema has a place like it.
+//! Rows that many automata have, remembered for all indexes of a vocabulary: for most places in
+//! most schemas some other schema has a place like it. For example, the inside of a string without
+//! limits is the same in every schema.
 
 use std::sync::Arc;
 

@@ -1,4 +1,5 @@
-//! Rows inside text: from the vocabulary cut by a class of characters.
+//! Rows inside text: from the vocabulary cut by a class of characters. For example, inside of a
+//! JSON string `abc` is plain, and `abc",` is plain text and the rest `",`.
 
 use crate::automaton::Parts;
 use std::sync::Arc;
@@ -78,7 +79,7 @@ impl<A: ByteAutomaton> RowMaker<'_, A> {
         T: PartialEq + ?Sized,
     {
         let class = text.class;
-        // What counts is how far the rests reach, which are short.
+        // The reach of the rests is what counts, and they are short.
         let horizon = cut.rests().horizon();
         let mut at = cursor;
         let mut chars = 0;
@@ -189,8 +190,8 @@ impl<A: ByteAutomaton> RowMaker<'_, A> {
         Ok(rests)
     }
 
-    /// What the topmost level tells at a cursor of one half of a cut. Its tokens are
-    /// shorter than others, so that more cursors are alike.
+    /// Returns the part that the topmost level decides at a cursor of one half of a cut. Its tokens
+    /// are shorter than others, so that more cursors are alike.
     pub(super) fn half_on_top(
         &self,
         cursor: Cursor,
@@ -252,7 +253,7 @@ impl<A: ByteAutomaton> RowMaker<'_, A> {
 /// The halves of a cut of which masks are put together.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Half {
-    /// What comes behind characters of the class.
+    /// The texts behind characters of the class.
     Rests,
     /// The tokens that do not begin with one.
     Others,

@@ -1,4 +1,5 @@
-//! The tokens that a walk meets.
+//! The tokens that a walk meets. For example, a walk over digits meets 1,110 tokens, which are a
+//! list; one inside of a string meets most of the vocabulary, which is a mask.
 
 use super::clear;
 use crate::bits::Bits;
@@ -15,7 +16,8 @@ pub(super) struct TokenSink<'a> {
 }
 
 impl<'a> TokenSink<'a> {
-    /// None yet, of a vocabulary of such a width. What stands in the lists is of before.
+    /// None yet, of a vocabulary of such a width. The lists may hold tokens of a walk before: they
+    /// are emptied.
     pub(super) fn none(
         tokens: &'a mut Vec<u32>,
         words: &'a mut Vec<u32>,
@@ -32,7 +34,7 @@ impl<'a> TokenSink<'a> {
         }
     }
 
-    /// Those of a mask, which are many.
+    /// Begins with the tokens of a mask, which are many.
     pub(super) fn with(self, mask: &[u32]) -> Self {
         self.words.clear();
         self.words.extend_from_slice(mask);
@@ -54,7 +56,7 @@ impl<'a> TokenSink<'a> {
         }
     }
 
-    /// Those of a mask as well.
+    /// Adds the tokens of a mask.
     pub(super) fn put_mask(&mut self, mask: &[u32]) {
         if !self.are_many {
             self.become_many();
@@ -63,7 +65,7 @@ impl<'a> TokenSink<'a> {
         words.for_each(|(word, more)| *word |= more);
     }
 
-    /// Those that may come for sure in a part as well.
+    /// Adds the tokens that may come for sure in a part.
     pub(super) fn put_part(&mut self, part: &Part) {
         match part.few() {
             Some(tokens) => tokens.iter().for_each(|&token| self.put(token)),

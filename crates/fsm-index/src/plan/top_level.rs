@@ -1,4 +1,5 @@
-//! What the topmost level of the stack tells of a row, and what it leaves open.
+//! The part of a row that the topmost level of the stack decides, and the rest that it leaves open.
+//! For example, inside of a string the level decides `abc`, and leaves `"}` open.
 
 use crate::automaton::Parts;
 use std::sync::Arc;
@@ -14,16 +15,18 @@ use crate::vocabulary::{Area, Cut, Trie};
 use crate::walk::{Free, Ground};
 use crate::{ByteAutomaton, Cursor, Error, FreeText, Spot, TextLoop, TextRuns};
 
-/// Of subtrees of fewer nodes it is not asked which text is free.
+/// The least number of nodes of a subtree for which the free text is asked for: a smaller one is
+/// walked as fast, because the answer comes from a reader.
 const MUCH: u32 = 256;
 
-/// The same where an automaton tells it without a reader.
+/// The same where an automaton tells it without a reader: less, because the answer costs less.
 const LITTLE: u32 = 32;
 
-/// So many tokens are read one by one, at most: their bytes lie apart, and a walk reads what they
-/// have in common once.
+/// The most tokens that are read one by one: more are met by a walk, because it reads the bytes
+/// that they have in common once.
 const MOST_LONG: usize = 1 << 13;
-/// Fewer are walked to: the longest tokens are runs of one character and begin alike.
+/// The least: fewer are met by a walk, because the longest tokens are runs of one character and
+/// begin alike.
 const LEAST_LONG: usize = 1 << 8;
 
 impl<A: ByteAutomaton> RowMaker<'_, A> {
@@ -147,7 +150,7 @@ impl<A: ByteAutomaton> RowMaker<'_, A> {
                 return self.cut_part(cursor, text, cut, work);
             }
         }
-        // Where the loop is no help yet, free text may be.
+        // If the loop is no help yet, free text may be.
         let longest = self.vocabulary.trie().max_depth();
         let of_loop = text.filter(|text| is_free(*text, cursor, longest));
         let free = self
@@ -268,7 +271,7 @@ impl<A: ByteAutomaton> RowMaker<'_, A> {
         self.shared.cut(vocabulary, class, text_runs, cutter)
     }
 
-    /// What need not be stepped through, where text of the class of a loop or free
+    /// Returns the text that need not be stepped through, if text of the class of a loop or free
     /// text may come: of two the one with more kinds of characters.
     pub(super) fn free_subtrees(
         &self,
@@ -283,7 +286,7 @@ impl<A: ByteAutomaton> RowMaker<'_, A> {
             .max_by_key(|free| free.kinds().count())
     }
 
-    /// Where a walk goes.
+    /// Returns the ground of a walk: the nodes that it goes over, and what is known of them.
     pub(super) fn ground<'t>(&'t self, area: Area<'t>) -> Ground<'t> {
         Ground {
             area,

@@ -4,6 +4,9 @@
 //! It is kept beside an automaton over symbols instead of being multiplied
 //! into it: a counted repetition of a thousand characters is then a thousand
 //! states, and not a thousand copies of the spellings.
+//!
+//! For example, over the classes of `[a-z]` and `é` the byte 0xC3 leads to an inner node, whose
+//! byte 0xA9 is the class of `é`.
 
 /// The target of a byte.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -16,7 +19,8 @@ pub(crate) enum Entry {
     Node(u16),
 }
 
-/// The most classes and inner nodes that a decoder may have together.
+/// The most classes and inner nodes that a decoder may have together, so that their codes fit into
+/// 16 bits.
 pub(crate) const MAX_ENTRIES: usize = 65_000;
 
 /// Reads symbols byte by byte and says their class.

@@ -1,4 +1,5 @@
-//! Regular expressions: from a pattern to a table over bytes.
+//! Regular expressions: from a pattern to a table over bytes. For example, `[0-9]+` becomes a table
+//! of two states over the classes of digits and of everything else.
 
 mod byte_dfa;
 mod decoder;

@@ -5,13 +5,18 @@
 //! thousand states of `.{0,1000}`. This is the refinement of Moore
 //! ("Gedanken-experiments on Sequential Machines", 1956), stopped after as many
 //! rounds as a token has bytes.
+//!
+//! For example, with tokens of at most 16 bytes all states of `.{0,1000}` but the last 16 share a
+//! row.
 
 use std::collections::HashMap;
 
-/// Fewer states than this are not worth the search.
+/// The least number of states for which the search is made, because few states have few rows
+/// anyway.
 const WORTH: usize = 64;
 
-/// The search is given up after so many signatures, each of a state's row.
+/// The most signatures, each of a state's row, after which the search is given up: a fraction of a
+/// second, because rows that are not shared cost more only if they are asked for.
 const MOST_WORK: usize = 4_000_000;
 
 /// For each state the smallest one that allows the same texts of at most

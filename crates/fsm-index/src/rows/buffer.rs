@@ -1,5 +1,6 @@
-//! A mask that is written over and over: what is in it is remembered, so that only
-//! what changes is written.
+//! A mask that is written over and over: what is in it is remembered, so that only what changes is
+//! written. For example, if two rows with a part in common differ in three tokens, three words at
+//! most are written.
 
 use std::sync::Arc;
 
@@ -8,7 +9,7 @@ use crate::bits::Bits;
 use crate::rows::{Row, RowView};
 use crate::{TokenMask, Vocabulary};
 
-/// Where [`Guide::write_mask`](crate::Guide::write_mask) writes masks, one after
+/// A buffer into which [`Guide::write_mask`](crate::Guide::write_mask) writes masks, one after
 /// another.
 ///
 /// It remembers the row that it holds: where the next one is the same, as inside
@@ -29,16 +30,16 @@ pub struct MaskBuffer {
     held: Held,
     /// The tokens that [`Held`] speaks of.
     singles: Vec<u32>,
-    /// What is allowed beside all that.
+    /// The special tokens that are allowed beside the row.
     specials: Option<Arc<SpecialSet>>,
 }
 
-/// What the bits of a buffer are.
+/// The meaning of the bits of a buffer.
 #[derive(Clone, Debug)]
 enum Held {
-    /// Those of some of the single tokens, and no others.
+    /// The bits are of some of the single tokens, and no others.
     Few,
-    /// Those of a row, but for the single tokens.
+    /// The bits are of a row, but for the single tokens.
     Row(Arc<Row>),
     /// Any.
     Anything,

@@ -4,6 +4,9 @@
 //! The part has a bit for each token of the vocabulary, the difference a word
 //! for some tens of tokens: a row that is found in this way costs what it
 //! visits, and no mask of its own.
+//!
+//! For example, the row inside of a string of an array's item is the part of all strings and the
+//! tokens that begin with `"]`.
 
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
@@ -12,7 +15,7 @@ use crate::Vocabulary;
 use crate::bits::Bits;
 use crate::rows::{Part, finish};
 
-/// What happens to the bits of tokens, in this order.
+/// Changes to the bits of tokens, in this order.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct Changes(Vec<u32>);
 

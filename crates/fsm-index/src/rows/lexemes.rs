@@ -1,4 +1,5 @@
-//! How a vocabulary falls into lexemes, where some have begun.
+//! The parts of rows that lexemes decide, if some have begun. For example, of the token `a)` the
+//! place in a name decides that the name may end before `)`, and `)` is a rest.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -7,14 +8,14 @@ use super::Part;
 use crate::ByteSet;
 use crate::vocabulary::{Kinds, Trie};
 
-/// What may come where lexemes have begun: tokens that end in them, and rests of tokens behind
-/// their ends, which are a matter of the stacks.
+/// The tokens that may come where lexemes have begun: those that end in them, and rests of tokens
+/// behind their ends, which the stacks decide.
 #[derive(Debug)]
 pub(crate) struct LexemePart {
     pub(crate) sure: Arc<Part>,
     pub(crate) ends: Box<[LexemeEnd]>,
     pub(crate) asks: Box<[LexemeAsk]>,
-    /// What may come for sure beside that.
+    /// The free text that may come for sure beside that.
     pub(crate) free: Box<[FreeBelow]>,
     is_wide: AtomicBool,
 }
@@ -64,7 +65,7 @@ pub(crate) struct Rests {
 #[derive(Debug)]
 struct Group {
     byte: u8,
-    /// Where their nodes end.
+    /// The end of their nodes.
     end: u32,
     /// That of their nodes, where these have much below; 0 otherwise.
     number: u32,
@@ -78,7 +79,7 @@ pub(crate) struct RestGroup<'a> {
     pub(crate) number: u32,
 }
 
-/// How much of the trie comes at and below some nodes.
+/// The size of the trie at and below some nodes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Size {
     /// It is quickly walked.

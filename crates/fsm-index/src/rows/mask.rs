@@ -163,6 +163,7 @@ impl Hash for TokenMask {
 /// that it keeps pace with memory (multiplication and rotation as in the hash
 /// of the Rust compiler).
 fn fold(words: &[u32]) -> u64 {
+    /// A factor whose bits are random, as in the hash of the Rust compiler.
     const FACTOR: u64 = 0xF135_7AEA_2E62_A9C5;
     let step = |lane: u64, word: u32| (lane.rotate_left(5) ^ u64::from(word)).wrapping_mul(FACTOR);
     let mut lanes = [1u64, 2, 3, 4];

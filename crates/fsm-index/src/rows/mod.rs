@@ -1,4 +1,5 @@
-//! Rows: which tokens may come, as they are kept and as they are lent.
+//! Rows: which tokens may come, as they are kept and as they are lent. For example, ten tokens are
+//! kept as a run, and lent as a mask of one bit a token.
 
 mod buffer;
 mod delta;

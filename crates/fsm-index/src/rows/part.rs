@@ -7,13 +7,15 @@
 //! (XGrammar tells tokens apart in the same way: Dong et al., "XGrammar:
 //! Flexible and Efficient Structured Generation Engine for Large Language
 //! Models", 2024, section 3.1.)
+//!
+//! For example, inside of a string `abc` is in the part, and `",` is a place where a walk goes on.
 
 use std::sync::Arc;
 
 use crate::bits::Bits;
 use crate::vocabulary::Cut;
 
-/// What the topmost level decides, and what it leaves open.
+/// The part that the topmost level decides, and the rest that it leaves open.
 #[derive(Debug)]
 pub(crate) struct Part {
     sure: Sure,
@@ -43,7 +45,7 @@ enum Sure {
     Many(Box<[u32]>),
 }
 
-/// Of one half of a cut, what may come for sure, and what is left open.
+/// The same of one half of a cut: the tokens that may come for sure, and those that are left open.
 #[derive(Debug, PartialEq)]
 pub(crate) struct HalfOnTop {
     pub(crate) sure: Box<[u32]>,
@@ -185,7 +187,8 @@ fn few(words: &[u32]) -> Option<Vec<u32>> {
     Some(tokens)
 }
 
-/// Words that are looked at together.
+/// The number of words that are looked at together, because most are zero, and a processor compares
+/// so many at once.
 const CHUNK: usize = 16;
 
 impl Open {

@@ -4,6 +4,8 @@
 //! there the 1,110 tokens of one to three digits are one run. Rows that have a
 //! part in common with many others are kept as the difference from it. All
 //! others are masks, to be lent as they are.
+//!
+//! For example, a row with 3 tokens is a few bytes, one with 100,000 a mask of a bit each.
 
 use std::borrow::Borrow;
 use std::hash::{BuildHasher, Hash};
@@ -24,7 +26,7 @@ pub(crate) enum Row {
     Dense(TokenMask),
     /// Runs of tokens: see [`RowView::Packed`].
     Packed(Box<[u8]>),
-    /// What others share, and the difference.
+    /// A part that others share, and the difference.
     Delta(RowDelta),
 }
 
@@ -39,7 +41,7 @@ pub(crate) enum RowView<'a> {
     /// less one; then the ends and the tokens with the bytes of another one,
     /// each as its distance from the one before.
     Packed(&'a [u8]),
-    /// What others share, and the difference.
+    /// A part that others share, and the difference.
     Delta(&'a RowDelta),
 }
 
@@ -186,8 +188,8 @@ impl RowView<'_> {
         }
     }
 
-    /// What a packed row holds: the runs of places in the vocabulary's order,
-    /// each with its end, and the other tokens.
+    /// Returns the content of a packed row: the runs of places in the vocabulary's order, each with
+    /// its end, and the other tokens.
     pub(crate) fn unpack(packed: &[u8]) -> (Vec<(u32, u32)>, Vec<u32>) {
         let mut numbers = Numbers(packed);
         let mut runs = Vec::new();
@@ -274,7 +276,8 @@ pub(crate) fn finish(accepting: bool, vocabulary: &Vocabulary, words: &mut [u32]
     }
 }
 
-/// The number of parts that a pool has, each behind a lock of its own.
+/// The number of parts that a pool has, each behind a lock of its own, so that threads seldom wait
+/// for each other.
 const SHARDS: usize = 16;
 
 /// Keeps one copy of equal rows.

@@ -1,4 +1,5 @@
-//! The special tokens that may come, laid beside a row.
+//! The special tokens that may come, laid beside a row. For example, `<|call|>` may come behind the
+//! arguments of a call, beside the tokens of blanks.
 
 use std::sync::Arc;
 
@@ -10,7 +11,7 @@ use crate::{ByteAutomaton, Cursor, SpecialId, TokenId, TokenKind, Vocabulary};
 pub(crate) struct SpecialSet {
     /// Words of a mask, and their bits: of tokens that no row speaks of.
     words: Box<[(u32, u32)]>,
-    /// Those that end the text too, as rows say of them where it may end.
+    /// The special tokens that end the text too, as rows say of them where it may end.
     ends: Box<[u32]>,
 }
 
@@ -68,7 +69,7 @@ impl SpecialSet {
 /// The special tokens that may come at a guide's state, and those of a list that came before.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Specials {
-    /// Those of the state, once they were found.
+    /// The special tokens of the state, once they were found.
     here: Option<Arc<SpecialSet>>,
     /// By the number of the list: see [`SpecialTokens::list`](crate::SpecialTokens::list).
     known: Option<(u32, Option<Arc<SpecialSet>>)>,
@@ -81,7 +82,7 @@ impl Specials {
         self.here = None;
     }
 
-    /// Those that may come, if any, as they were found.
+    /// Returns the special tokens that may come, if any, as they were found.
     pub(crate) fn here(&self) -> Option<&Arc<SpecialSet>> {
         self.here.as_ref()
     }

@@ -1,4 +1,5 @@
-//! Dead ends of a finite automaton: found for all its states at once.
+//! Dead ends of a finite automaton: found for all its states at once. For example, over the tokens
+//! `a` and `bc` the state behind `a` of `ab` is a dead end, because no token is `b`.
 
 use std::collections::{HashMap, HashSet};
 

@@ -26,11 +26,12 @@ use crate::{
     Vocabulary,
 };
 
-/// A search gives up behind so many nodes of the vocabulary's trie: then no token leads to
-/// the state, though perhaps one could.
+/// The nodes of the vocabulary's trie behind which a search gives up: some hundredths of a second,
+/// because a mask waits for it. Then no token leads to the state, though perhaps one could.
 const MAX_NODES: u64 = 4_000_000;
 
-/// Shortest completions are looked at if they have so many bytes at most.
+/// The longest shortest completion that is looked at, in bytes, because each of its bytes is a
+/// state to search from.
 const MAX_TRIED: usize = 1 << 16;
 
 /// Verdicts are forgotten when they and their keys take more bytes than this: 16 MiB, because
@@ -38,7 +39,8 @@ const MAX_TRIED: usize = 1 << 16;
 /// thousand states.
 const MAX_REMEMBERED: usize = 16 << 20;
 
-/// Bytes of memory that a verdict takes beside its key.
+/// The bytes of memory that a verdict takes beside its key, because a map keeps an entry for it and
+/// may be half empty.
 const VERDICT: usize = 48;
 
 /// Finds out which states tokens can finish.

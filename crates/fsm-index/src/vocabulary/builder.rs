@@ -1,4 +1,5 @@
-//! Puts a vocabulary together, token by token.
+//! Puts a vocabulary together, token by token. For example, `builder.text(id, "ab")?` is a token of
+//! two bytes, and `builder.end(id)?` one that ends the text.
 
 use std::sync::{Arc, OnceLock};
 
@@ -9,10 +10,12 @@ use super::{Data, TokenId, TokenKind, Vocabulary};
 use crate::cache::SharedRows;
 use crate::{Error, ErrorKind};
 
-/// The longest token that a vocabulary may have, in bytes.
+/// The longest token that a vocabulary may have, in bytes, so that depths of the trie fit into 16
+/// bits.
 pub const MAX_TOKEN_BYTES: usize = 60_000;
 
-/// The largest token number that a vocabulary may use, plus one.
+/// The largest token number that a vocabulary may use, plus one: many times those of published
+/// models, because masks are as wide.
 pub const MAX_WIDTH: usize = 1 << 24;
 
 /// Collects tokens for a [`Vocabulary`], when some of them are structure.

@@ -1,9 +1,10 @@
-//! The table of kinds of characters: see [`Kinds`](super::kinds::Kinds).
+//! The table of kinds of characters: see [`Kinds`](super::kinds::Kinds). For example, U+0020 is a
+//! kind of its own, and `g` to `z` are one.
 
-/// Ranges of code points, ascending, and the number of the kind that each is of: first,
-/// last, kind. Backslash and delete are left out. A kind is what patterns tell apart in the
-/// characters that tokens have: letters of a script from its marks, digits and signs,
-/// blanks, what is not assigned. Ranges of one number are one kind.
+/// Ranges of code points, ascending, and the number of the kind that each is of: first, last, kind.
+/// Backslash and delete are left out. Characters are of one kind because patterns seldom tell them
+/// apart: the kinds are letters of a script, its marks, digits and signs, blanks, what is not
+/// assigned. Ranges of one number are one kind.
 #[rustfmt::skip]
 pub(super) const CHARACTERS: [(u32, u32, u8); 179] = [
     // ASCII: signs each for itself, hexadecimal letters apart from the others.

@@ -7,6 +7,9 @@
 //! class, the rests that may come are found by a walk over a small trie of the
 //! distinct ones, and the tokens that do not begin with the class at all by a
 //! walk over a trie of their own, or over the vocabulary's that jumps over all others.
+//!
+//! For example, for the class of all characters but `"` the token `ab"` has the plain part `ab` and
+//! the rest `"`.
 
 use crate::bits::Bits;
 use std::collections::HashMap;
@@ -17,7 +20,8 @@ use crate::TokenId;
 /// Inclusive ranges of code points, ascending.
 pub(crate) type CharRanges = Box<[(u32, u32)]>;
 
-/// Up to this many characters the masks of plain tokens are kept ready.
+/// The most characters up to which the masks of plain tokens are kept ready: each mask is as wide
+/// as the vocabulary, and longer tokens are put in one by one, because they are few.
 const READY: usize = 12;
 
 /// The tokens that do not begin with a character of the class.
@@ -30,7 +34,8 @@ enum Others {
     Outside(Box<[(u32, u32)]>),
 }
 
-/// Up to this part of a vocabulary is few.
+/// The share of a vocabulary up to which the other tokens have a trie of their own: an eighth,
+/// because a walk over the whole trie has to jump over all the rest.
 const FEW: usize = 8;
 
 #[derive(Debug)]

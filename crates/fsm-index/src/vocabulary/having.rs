@@ -1,4 +1,5 @@
-//! The tokens that have something in them.
+//! The tokens that have something in them. For example, of `"a"`, `a,b` and `[,` the last two have
+//! a comma.
 
 use super::Vocabulary;
 
@@ -48,8 +49,8 @@ impl Having {
     }
 }
 
-/// ASCII's punctuation marks: they stand in few tokens, and in most of what is looked for in
-/// them.
+/// ASCII's punctuation marks: they stand in few tokens, and in most of what is looked for in them.
+/// So there is a list of tokens for each mark, because a short list is quickly searched.
 pub(super) const MARKS: [u8; 32] = {
     let mut marks = [0; 32];
     let (mut byte, mut at) = (0u8, 0);

@@ -1,5 +1,6 @@
-//! Kinds of characters, few enough for a bit each: what a class of characters
-//! surely has, and what the tokens of a subtree have at most, compare at once.
+//! Kinds of characters, few enough for a bit each: what a class of characters surely has, and what
+//! the tokens of a subtree have at most, compare at once. For example, the class `[a-z0-9]` surely
+//! has the kinds of digits and of letters, and the token `a1` has no others.
 
 use super::characters::{BEGINNINGS, CHARACTER_KINDS, CHARACTERS};
 use super::trie::{NO_TOKEN, Node};
@@ -14,13 +15,15 @@ pub(crate) struct Kinds(u128);
 /// deletes, and bytes that are no character.
 const OTHER: u128 = 1 << 127;
 
-/// Control characters: U+0000 to U+001F.
+/// The kind of control characters, U+0000 to U+001F: one, because JSON's strings have none of them.
 const CONTROL: u128 = 1 << 126;
 
-/// So many characters at least begin with the same bytes but for the last one.
+/// The number of characters that begin with the same bytes but for the last one: 64, because a last
+/// byte of UTF-8 has six free bits.
 const BEGIN_ALIKE: u32 = 64;
 
-/// The kinds of all beginnings.
+/// The kinds of all beginnings of characters, which are beside the kinds of characters, because a
+/// token may end inside of a character.
 const CUT: u128 = ((1 << BEGINNINGS.len()) - 1) << CHARACTER_KINDS;
 
 impl Kinds {
@@ -157,7 +160,8 @@ fn beginnings_of(class: &[(u32, u32)]) -> Kinds {
     Kinds(kinds)
 }
 
-/// The kind of each character of a byte.
+/// The kind of each character of a byte, made when this is compiled, because it is looked up for
+/// each byte of a walk.
 const ASCII: [u128; 128] = {
     let mut kinds = [OTHER; 128];
     let mut c = 0;
@@ -177,7 +181,7 @@ const ASCII: [u128; 128] = {
     kinds
 };
 
-/// No character ends at a node.
+/// The mark of a node at which no character ends: the largest number, because kinds are fewer.
 const INSIDE: u8 = u8::MAX;
 
 /// The facts about the nodes of a trie and about the tokens below them.

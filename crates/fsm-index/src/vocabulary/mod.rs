@@ -1,4 +1,5 @@
-//! A tokenizer's tokens: bytes, structure, or an end.
+//! A tokenizer's tokens: bytes, structure, or an end. For example, token 5 is the text `ab`, token
+//! 6 the special `<|call|>`, and token 7 ends the text.
 
 mod builder;
 mod characters;
@@ -101,9 +102,9 @@ struct Data {
     specials: OnceLock<Box<[TokenId]>>,
 }
 
-/// Text inside a string of JSON: everything but quotes, backslashes and control
-/// characters. Pass it to [`Vocabulary::prepare`] when a vocabulary is loaded
-/// for constraints on JSON.
+/// Text inside a string of JSON (RFC 8259): everything but quotes, backslashes and control
+/// characters. Pass it to [`Vocabulary::prepare`] when a vocabulary is loaded for constraints on
+/// JSON.
 pub const JSON_TEXT: &[(u32, u32)] = &[
     (0x20, 0x21),
     (0x23, 0x5B),

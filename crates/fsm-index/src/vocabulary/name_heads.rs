@@ -1,4 +1,5 @@
-//! The reach of tokens into a name of an object that they begin, or in which they end a member.
+//! The reach of tokens into a name of an object that they begin, or in which they end a member. For
+//! example, `,"c` begins a name whose first byte is `c`.
 
 use crate::ByteSet;
 

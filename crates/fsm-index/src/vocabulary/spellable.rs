@@ -1,4 +1,6 @@
-//! Which characters the tokens spell, where some bytes are no tokens by themselves.
+//! Which characters the tokens spell, where some bytes are no tokens by themselves. For example,
+//! without a token of the byte 0xF1 the characters that begin with it are spelt only if another
+//! token has it.
 
 use super::Trie;
 use super::trie::NO_TOKEN;
@@ -88,7 +90,8 @@ fn may_end_inside(token: &[u8]) -> bool {
     }
 }
 
-/// The code points with a given number of bytes, without those that are spelt with fewer.
+/// The least code point with a given number of bytes, because smaller ones are spelt with fewer
+/// (RFC 3629).
 const LEAST: [u32; 5] = [0, 0, 0x80, 0x800, 0x1_0000];
 
 struct Search<'t> {

@@ -1,3 +1,5 @@
+//! Ranks in the files of tiktoken. For example, the line `IQ== 0` is the token 0 with the byte `!`.
+
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 

@@ -1,3 +1,5 @@
+//! Numbers of tokens. For example, `TokenId::new(7)` is bit 7 of the first word of a mask.
+
 use std::fmt;
 
 /// The number of a token, as the tokenizer and the model know it.

@@ -1,5 +1,6 @@
-//! `tokenizer.json`, as the `tokenizers` library writes it. Only what says
-//! which bytes a token stands for is read; how text is cut is not needed here.
+//! `tokenizer.json`, as the `tokenizers` library writes it. Only what says which bytes a token
+//! stands for is read; how text is cut is not needed here. For example, `Ġa` in a byte-level
+//! vocabulary is a blank and `a`.
 
 use std::collections::HashMap;
 
@@ -8,8 +9,8 @@ use serde_json::Value;
 use super::{AddedTokens, TokenKind, VocabularyBuilder};
 use crate::{Error, ErrorKind, TokenId, Vocabulary};
 
-/// Names of tokens that end a text or a turn in the families that publish
-/// `tokenizer.json` files.
+/// Names of tokens that end a text or a turn in the families that publish `tokenizer.json` files.
+/// They are listed here, because such a file does not say which of its special tokens end a text.
 const END_NAMES: [&str; 20] = [
     "</s>",
     "<eos>",

@@ -1,4 +1,5 @@
-//! The kind and the bytes of each token.
+//! The kind and the bytes of each token. For example, `ab` lies in its slot, and a longer token in
+//! a list behind it.
 
 use super::TokenKind;
 use super::builder::limit;
@@ -27,6 +28,7 @@ struct Slot {
 /// The most bytes of a token that its slot has room for: a slot is 16 bytes.
 const SHORT: usize = 14;
 
+/// The length of tokens that lie elsewhere: the largest number, because short ones have few bytes.
 const LONG: u8 = u8::MAX;
 
 impl Tokens {

@@ -1,3 +1,6 @@
+//! The vocabulary as a trie, in depth-first order. For example, `ab` and `ac` are children of the
+//! node of `a`.
+
 use std::ops::Range;
 use std::sync::OnceLock;
 
@@ -5,7 +8,8 @@ use super::kinds::{AllBelow, Below, ByKinds, Kinds};
 use super::name_heads::NameHeads;
 use crate::{ByteSet, Horizon, NameMarks, Reach, TokenId};
 
-/// No token ends at a node.
+/// The mark of a node at which no token ends: the largest number, because vocabularies are far
+/// smaller.
 pub(crate) const NO_TOKEN: u32 = u32::MAX;
 
 /// A node of the vocabulary's trie. Nodes lie in depth-first order, so a

@@ -1,4 +1,5 @@
-//! The way down a trie: at each depth the children that are still to come.
+//! The way down a trie: at each depth the children that are still to come. For example, below `a`
+//! the children `b` and `c` are next, and a subtree that is free is left out at one jump.
 
 use std::ops::Range;
 
@@ -8,18 +9,20 @@ use crate::ByteSet;
 use crate::budget::{ASK_EVERY, Meter};
 use crate::vocabulary::{Child, Siblings, Trie, chars};
 
-/// Working memory of walks: levels by depth. What stands below the current one is of walks
+/// Working memory of walks: levels by depth. Levels deeper than the current one are of walks
 /// before.
 #[derive(Debug, Default)]
 pub(crate) struct Levels(Vec<Level>);
 
-/// So few nodes are quicker read than asked for what is free or dead among them.
+/// The most nodes that are read without asking what is free or dead among them, because the
+/// question costs as much.
 const FEW: u32 = 8;
 
 /// The same in a loop that nearly all of them go on in: each step was taken before.
 const FEW_IN_LOOP: u32 = 256;
 
-/// Most nodes have fewer children, and few nodes below them: they need not be looked at.
+/// The least number of children that makes a node worth a look: most nodes have fewer, and few
+/// nodes below them, so that there is little to leave out.
 const MANY_CHILDREN: u32 = 8;
 
 /// The children of one node on the way.
@@ -29,14 +32,14 @@ pub(crate) struct Level {
     end: u32,
     /// One past the last node at and below them, once a walk is there.
     nodes_end: u32,
-    /// Where the node is in a text that is read.
+    /// The place of the node in a text that is read.
     pub(crate) place: Option<PlaceId>,
-    /// What text is free there, as far as that is known.
+    /// The free text there, as far as that is known.
     pub(crate) free: Option<Free>,
 }
 
 impl Level {
-    /// Of the numbers of children.
+    /// Returns the level of the children with these numbers.
     pub(crate) fn of(children: Range<u32>) -> Level {
         Level {
             next: children.start,
@@ -279,7 +282,7 @@ impl<'a> Skips<'a> {
         node >= self.from
     }
 
-    /// Where the range ends that a node is in, if it is in one. To be asked as
+    /// Returns the end of the range that a node is in, if it is in one. To be asked as
     /// [`Skips::have`].
     #[inline]
     pub(crate) fn over(&mut self, node: u32) -> Option<u32> {

@@ -1,4 +1,5 @@
-//! Small subtrees, read node after node.
+//! Small subtrees, read node after node. For example, below `ab` the nodes of `abcd`, `abef` and
+//! `abeg` are read as they lie.
 
 use std::ops::Range;
 
@@ -6,9 +7,9 @@ use super::walker::is_told;
 use crate::vocabulary::{NO_TOKEN, Trie};
 use crate::{ByteAutomaton, Cursor};
 
-/// Calls `hit` with the tokens of some nodes, all that are below another one, that may come;
-/// `path` has the cursors on the way there. Where `step` does not tell, `deep` is called with the
-/// node and the bytes that lead to it from the other one on.
+/// Calls `hit` with the tokens of some nodes, all that are below another one, that may come; `path`
+/// has the cursors on the way there. If `step` cannot tell where a byte leads, `deep` is called
+/// with the node and the bytes that lead to it from the other one on.
 ///
 /// As the nodes lie in memory: levels of siblings, which say where text is free, cost more
 /// than they spare among so few.

@@ -1,4 +1,5 @@
-//! Walks below one node, where an automaton tells on the way which text is free.
+//! Walks below one node, where an automaton tells on the way which text is free. For example, where
+//! a comment has begun every subtree without a line feed may come as a whole.
 
 use super::descent::{Descent, Level};
 use super::few::read_few;
@@ -26,7 +27,7 @@ impl ClassKinds {
 }
 
 impl Walker {
-    /// What comes below a node, or in the whole trie for `None`, whose cursor and next bytes are in
+    /// Walks below a node, or over the whole trie for `None`, whose cursor and next bytes are in
     /// their place: subtrees whose text is free are taken as a whole. Returns the number of nodes
     /// that were visited.
     pub(super) fn walk_free_below<A: ByteAutomaton>(

@@ -1,4 +1,5 @@
-//! Subtrees that a walk need not step through, because their text is free anyway.
+//! Subtrees that a walk need not step through, because their text is free anyway. For example,
+//! inside of a string without limits all tokens below `ab` may come if they have only letters.
 
 use std::ops::Range;
 
@@ -19,12 +20,12 @@ pub(crate) struct Free {
     apart: bool,
     /// True if all characters were of these kinds so far.
     of_class: bool,
-    /// What is to be done with subtrees as long as they were.
+    /// The treatment of subtrees as long as they were.
     pass: Pass,
     dead: Dead,
 }
 
-/// What cannot come in a text.
+/// Texts that cannot come.
 #[derive(Clone, Copy, Debug)]
 struct Dead {
     /// Characters of these kinds.
@@ -34,6 +35,7 @@ struct Dead {
     least: usize,
 }
 
+/// No text is dead: it is the start of walks, because only a reader knows of dead text.
 const NOTHING_DEAD: Dead = Dead {
     kinds: Kinds::NONE,
     end: Kinds::NONE,
@@ -43,7 +45,7 @@ const NOTHING_DEAD: Dead = Dead {
 /// Behind what such a subtree may be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum From {
-    /// What leads back to the cursor of the beginning.
+    /// Text that leads back to the cursor of the beginning.
     Start,
     /// Any text.
     AnyText,
@@ -51,7 +53,7 @@ enum From {
     ItsClass,
 }
 
-/// What to do with a subtree.
+/// The treatment of a subtree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Pass {
     /// To walk through it.
@@ -128,9 +130,8 @@ impl Free {
         self.kinds
     }
 
-    /// What is free where this was free before, and now `more`, and the longest token has so
-    /// many characters: `more` if it is of more kinds of characters, or if it tells of tokens
-    /// that are too long for this one.
+    /// Returns the free text at a place where this was free before, and now `more` is: `more` if it
+    /// is of more kinds of characters, or if it knows of tokens that are too long for this one.
     pub(crate) fn met_with(self, more: Free, longest: usize) -> Free {
         let count = |free: &Free| free.kinds.uncut().count();
         let is_known = self.ends || (self.apart && self.of_class);
@@ -141,7 +142,7 @@ impl Free {
         }
         match is_longer && more.kinds == self.kinds {
             true if more.longest > self.longest => more,
-            // What is known of shorter tokens stays so.
+            // The knowledge about shorter tokens stays.
             true => Free {
                 longest: more.longest,
                 ends: true,
@@ -182,7 +183,7 @@ impl Free {
             .filter(|free| free.of_class)
     }
 
-    /// What is free behind one more byte, that of a node; `plain` are those of plain text.
+    /// Returns the free text behind one more byte, that of a node; `plain` are those of plain text.
     #[inline]
     pub(crate) fn behind(
         self,
@@ -248,14 +249,14 @@ impl Free {
 /// Which children of a node are free.
 #[derive(Clone, Copy)]
 pub(crate) struct FreeChildren {
-    /// Those of these kinds with no longer tokens below them than `longest`.
+    /// The children of these kinds with no longer tokens below them than `longest` are free.
     kinds: Kinds,
     longest: usize,
-    /// Those of these kinds, however long their tokens are.
+    /// The children of these kinds are free, however long their tokens are.
     of_any_length: Kinds,
     /// As `kinds` and `longest`.
     unended: (Kinds, usize),
-    /// What is to be done with them.
+    /// The treatment of the free children.
     pass: Pass,
     /// Tokens with more characters may not come.
     taken: usize,
@@ -272,7 +273,7 @@ impl FreeChildren {
         taken: usize::MAX,
     };
 
-    /// Of subtrees that are taken, the tokens with more characters may not come.
+    /// Returns the most characters that tokens of subtrees that are taken may have.
     pub(crate) fn longest_taken(&self) -> usize {
         self.taken
     }

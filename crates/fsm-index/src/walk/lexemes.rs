@@ -1,5 +1,6 @@
-//! Walks inside of lexemes, which look at no stack: tokens that end in one, and the subtrees
-//! before which one ends.
+//! Walks inside of lexemes, which look at no stack: tokens that end in one, and the subtrees before
+//! which one ends. For example, of the token `12+` a number ends before `+`, whose subtree is noted
+//! and not entered.
 
 use std::collections::HashMap;
 use std::hash::Hash;
@@ -71,7 +72,7 @@ impl LexemePlace {
     }
 }
 
-/// What a walk inside of lexemes leaves open.
+/// The ends and questions that a walk inside of lexemes leaves to the stacks.
 #[derive(Debug, Default)]
 pub(crate) struct LexemesMet {
     /// By [`LexemePlace::ends`]: the nodes to be read behind such an end.
@@ -104,7 +105,7 @@ impl LexemesMet {
 pub(crate) enum LexemeTokens<'a> {
     /// All of them.
     All,
-    /// What comes at and below nodes whose last byte was read.
+    /// The tokens at and below nodes whose last byte was read.
     Behind(&'a [u32]),
     /// The small ones among rests.
     Rests(&'a Rests),
@@ -112,9 +113,10 @@ pub(crate) enum LexemeTokens<'a> {
 
 impl Walker {
     /// Calls `hit` with each token that ends in a lexeme that has begun at a place, of those that
-    /// are to be read, and notes in `met` where lexemes end before. Where the ground has free text,
-    /// tokens that it is known to have are left out. Returns the number of nodes that were visited;
-    /// the walk ends early where `meter` says so, or behind more nodes at ends than `most_ends`.
+    /// are to be read, and notes in `met` where lexemes end before. Tokens that are known to come
+    /// because the ground has free text are left out. Returns the number of nodes that were
+    /// visited; the walk ends early where `meter` says so, or behind more nodes at ends than
+    /// `most_ends`.
     pub(crate) fn walk_lexemes<A: ByteAutomaton>(
         &mut self,
         (automaton, lexemes): (&A, &dyn Lexemes<A::Scratch>),
@@ -159,7 +161,7 @@ impl Walker {
     }
 }
 
-/// What a walk needs.
+/// The working memory of such a walk.
 struct LexemeWalk<'a, A: ByteAutomaton> {
     automaton: &'a A,
     lexemes: &'a dyn Lexemes<A::Scratch>,
@@ -173,7 +175,7 @@ struct LexemeWalk<'a, A: ByteAutomaton> {
     places: Places<'a, A::Scratch>,
 }
 
-/// What the automaton says of places in lexemes: a table without chains, in which a newer one
+/// The automaton's answers about places in lexemes: a table without chains, in which a newer one
 /// takes the place of an older one. Most steps lead to where the one before led.
 struct Places<'a, X> {
     lexemes: &'a dyn Lexemes<X>,
@@ -181,7 +183,8 @@ struct Places<'a, X> {
     known: [Option<(u32, LexemePlace)>; PLACES],
 }
 
-/// Places that are remembered.
+/// The number of places that are remembered: few, because most steps lead to where the one before
+/// led.
 const PLACES: usize = 16;
 
 impl<'a, X> Places<'a, X> {
@@ -204,7 +207,7 @@ impl<'a, X> Places<'a, X> {
 }
 
 impl<A: ByteAutomaton> LexemeWalk<'_, A> {
-    /// What is free at a place behind so many bytes.
+    /// Returns the text that is free at a place behind so many bytes.
     fn free(&mut self, place: u32, depth: usize) -> Option<Free> {
         let free = FreeText {
             ends: false,
@@ -219,7 +222,7 @@ impl<A: ByteAutomaton> LexemeWalk<'_, A> {
         Some(Free::on_the_way(kinds, free, depth / 4))
     }
 
-    /// What comes at and below nodes behind whose bytes the place is.
+    /// Walks at and below nodes behind whose bytes the place is.
     fn at_nodes(
         &mut self,
         walker: &mut Walker,
@@ -244,7 +247,7 @@ impl<A: ByteAutomaton> LexemeWalk<'_, A> {
         visited
     }
 
-    /// What comes below a node, or in the whole trie for `None`.
+    /// Walks below a node, or over the whole trie for `None`.
     fn below(
         &mut self,
         walker: &mut Walker,
@@ -308,8 +311,8 @@ impl<A: ByteAutomaton> LexemeWalk<'_, A> {
         descent.visited
     }
 
-    /// What comes of some nodes, all that are below another one; the places on the way there are
-    /// known. See [`read_few`](super::few::read_few).
+    /// Reads some nodes, all that are below another one; the places on the way there are known. See
+    /// [`read_few`](super::few::read_few).
     fn read_few(
         &mut self,
         path: &mut [Cursor],

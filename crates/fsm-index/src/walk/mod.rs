@@ -1,4 +1,5 @@
-//! Walks over the trie of a vocabulary.
+//! Walks over the trie of a vocabulary. For example, a walk by `[0-9]+` enters ten children of the
+//! root, and leaves all other subtrees out.
 
 mod descent;
 mod few;

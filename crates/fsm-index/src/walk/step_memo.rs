@@ -1,4 +1,5 @@
-//! Steps of an automaton that one walk takes oftener than once.
+//! Steps of an automaton that one walk takes oftener than once. For example, from the cursor inside
+//! of a string `a` leads back there, which is asked once and not for each token.
 
 use crate::automaton::Parts;
 use crate::{ByteAutomaton, Cursor};
@@ -8,7 +9,7 @@ use crate::{ByteAutomaton, Cursor};
 /// from which many are taken, all.
 #[derive(Debug, Default)]
 pub(crate) struct StepMemo {
-    /// What was stepped from, by which byte and in which walk; and where to.
+    /// The cursor, byte and walk of each step, and the cursor that it leads to.
     steps: Vec<(u64, Cursor)>,
     walk: u64,
     /// By cursor: how many steps were asked for, or [`FIRST_ROW`] and the number of its
@@ -18,18 +19,22 @@ pub(crate) struct StepMemo {
     rows: Vec<[Cursor; 256]>,
 }
 
-/// Steps that are remembered.
+/// The number of steps that are remembered: 16 KiB, so that the table stays in the first cache.
 const MEMO: usize = 1 << 10;
 
-/// So many steps from one cursor are worth a row.
+/// The number of steps from one cursor that are worth a row: an eighth of its cells, because a row
+/// has to be cleared first.
 const MANY_STEPS: u32 = 32;
-/// No more rows than these, 1 KiB each, are kept.
+/// The most rows that are kept, 1 KiB each, because a walk seldom steps often from more cursors.
 const MAX_ROWS: usize = 1 << 8;
 /// As many are kept for the next walk, and memory for as many cursors.
 const FEW_ROWS: usize = 16;
+/// Memory for as many cursors is kept for the next walk, because a giant one is rare.
 const FEW_CURSORS: usize = 1 << 14;
+/// The number from which on an entry is a row and not a count: half of all, because no walk asks
+/// for as many steps.
 const FIRST_ROW: u32 = 1 << 31;
-/// No cursor.
+/// No cursor: the largest number, because walks count cursors from 0.
 const UNKNOWN: Cursor = Cursor(u32::MAX);
 
 impl StepMemo {

@@ -1,5 +1,6 @@
-//! Text on the way of a walk, read without cursors: by a [`ReadText`], of which a
-//! table keeps the steps, as a lazy automaton does.
+//! Text on the way of a walk, read without cursors: by a [`ReadText`], of which a table keeps the
+//! steps, as a lazy automaton does. For example, inside of a string the place behind `a` is the
+//! place before it, so that a row of 256 bytes answers for most tokens.
 
 use crate::automaton::Parts;
 use std::collections::HashMap;
@@ -12,7 +13,7 @@ use crate::{ByteAutomaton, ClassId, Cursor, FreeText, Horizon, ReadText, TextAt,
 /// A text, on the way to the current node of a walk.
 pub(crate) struct Text<'a> {
     reader: Box<dyn ReadText + 'a>,
-    /// Where it begins, and how deep in the trie that is.
+    /// The cursor at the beginning of the text, and its depth in the trie.
     pub(crate) cursor: Cursor,
     pub(crate) depth: usize,
     pub(crate) start: PlaceId,
@@ -22,7 +23,7 @@ pub(crate) struct Text<'a> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct PlaceId(u32);
 
-/// What a text does at a byte.
+/// The step of a text by a byte.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Read {
     Dead,
@@ -74,29 +75,35 @@ struct Place {
     free: u32,
 }
 
+/// The place has no row: the largest number, because rows are counted from 0.
 const NO_ROW: u32 = u32::MAX;
 
-/// What a row holds instead of the number of a place.
+/// The entry of a row whose step was not taken yet: the largest numbers are such marks, because
+/// places are counted from 0.
 const UNKNOWN: u32 = u32::MAX;
+/// The entry of a byte that cannot come; a mark as [`UNKNOWN`] is one.
 const DEAD: u32 = u32::MAX - 1;
+/// The entry of a byte that leaves the text; a mark as [`UNKNOWN`] is one.
 const LEAVES: u32 = u32::MAX - 2;
 
-/// No text is free.
+/// No text is free; a mark as [`UNKNOWN`] is one.
 const NOTHING_FREE: u32 = u32::MAX - 1;
 
 /// A place has a row once so many steps were taken from it: most are left at once.
 const FEW_STEPS: u32 = 8;
 
-/// The same for a place inside a character: there are many of them.
+/// The same for a place inside a character: more, because there are many such places.
 const FEW_INSIDE: u32 = 32;
 
-/// No more rows than these, 1 KiB each, are kept.
+/// The most rows that are kept, 1 KiB each, because a text seldom has more places that are met
+/// often.
 const MAX_ROWS: usize = 1 << 8;
 
 /// As many are kept for a text that takes other steps.
 const FEW_ROWS: usize = 16;
 
-/// A table with more places is emptied for the next text, and its memory given back.
+/// The most places that a table keeps for the next text: one with more is emptied and its memory
+/// given back, because a giant text is rare.
 const MAX_PLACES: usize = 1 << 12;
 
 impl<'a> Text<'a> {
@@ -231,7 +238,7 @@ impl TextTable {
     }
 }
 
-/// What a number in a row stands for.
+/// Returns the step that a number in a row stands for.
 #[inline]
 fn read(number: u32) -> Option<Read> {
     match number {

@@ -1,5 +1,6 @@
-//! Walks as far as the topmost level of an automaton's stack tells. Most of what they
-//! meet is text, which a [`ReadText`](crate::ReadText) reads without cursors.
+//! Walks as far as the topmost level of an automaton's stack tells. Most of what they meet is text,
+//! which a [`ReadText`](crate::ReadText) reads without cursors. For example, of `"ab"` the inside
+//! is read by the reader, and the second quotation mark by a step of the automaton.
 
 use super::descent::{Descent, Level};
 use super::few::read_few;
@@ -13,21 +14,22 @@ use crate::rows::Open;
 use crate::vocabulary::{AllBelow, Area, Child, Kinds, NO_TOKEN, Trie};
 use crate::{ByteAutomaton, ByteSet, ClassId, Cursor, Lexicon, Spot};
 
-/// To fewer children each step is taken.
+/// The least number of children for which the next bytes are asked for: to fewer each step is
+/// taken, because that is as fast.
 pub(super) const WORTH_ASKING: usize = 2;
 
-/// Where a walk goes.
+/// The ground of a walk: the nodes that it goes over, and what is known of them.
 #[derive(Clone, Copy)]
 pub(crate) struct Ground<'a> {
     pub(crate) area: Area<'a>,
-    /// What text is free where the walk begins.
+    /// The text that is free where the walk begins.
     pub(crate) free: Option<Free>,
-    /// Of subtrees of fewer nodes it is not asked which text is free.
+    /// The least number of nodes of a subtree for which the free text is asked for.
     pub(crate) much: u32,
     pub(crate) language: &'a Language,
 }
 
-/// How the texts of an automaton are written: its [`Lexicon`], as walks ask for it.
+/// The spelling of an automaton's texts: its [`Lexicon`], as walks ask for it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Language {
     /// The byte with which a text begins and ends, and its kind.
@@ -240,7 +242,7 @@ impl Walker {
             let same = same.take_while(|(a, b)| a == b).count();
             before = token_bytes;
             if same >= places.len() {
-                // What was dead there is in this one, too.
+                // The bytes that were dead there are in this one, too.
                 continue;
             }
             places.truncate(same + 1);
@@ -263,7 +265,7 @@ impl Walker {
 }
 
 impl Text<'_> {
-    /// What is free at a place behind so many characters of the trie.
+    /// Returns the text that is free at a place behind so many characters of the trie.
     fn ask(
         &self,
         place: PlaceId,

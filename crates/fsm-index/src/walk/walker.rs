@@ -1,5 +1,6 @@
-//! From an automaton's state to the tokens it allows: a depth-first walk over
-//! the vocabulary's trie that leaves a subtree out as soon as its bytes die.
+//! From an automaton's state to the tokens it allows: a depth-first walk over the vocabulary's trie
+//! that leaves a subtree out as soon as its bytes die. For example, after `{"a": ` the byte `x`
+//! dies, and with it all tokens that begin with it.
 
 use super::descent::{Levels, Skips};
 use super::step_memo::StepMemo;
@@ -21,7 +22,7 @@ pub(crate) struct Walker {
     pub(crate) next: NextBytes,
     pub(crate) memo: StepMemo,
     pub(crate) levels: Levels,
-    /// What texts on the way have read.
+    /// The readings of texts on the way.
     pub(crate) readings: TextTable,
     /// Nodes of all walks that nobody has asked for yet.
     pub(crate) visited: u64,
@@ -32,8 +33,7 @@ pub(crate) struct Walker {
 pub(crate) struct NextBytes(pub(crate) Vec<ByteSet>);
 
 impl NextBytes {
-    /// Room for the depths of a trie. What stands in them is of walks before, until
-    /// a node is put there.
+    /// Room for the depths of a trie. Deeper ones are of walks before, until a node is put there.
     pub(crate) fn fresh(&mut self, trie: &Trie) -> &mut Self {
         let depths = self.0.len().max(trie.max_depth() + 1);
         self.0.resize(depths, ByteSet::ALL);
@@ -56,7 +56,8 @@ impl NextBytes {
     }
 }
 
-/// With fewer nodes below each step is taken.
+/// The most nodes below with which each step is taken without asking for the next bytes, because
+/// that is as fast.
 const WORTH_ASKING: usize = 2;
 
 impl Walker {
@@ -183,7 +184,7 @@ impl Walker {
         let siblings = trie.siblings();
         let mut skips = Skips::new(skip);
         let mut visited = 0;
-        // Of the first children most lead nowhere, and lie far apart.
+        // Most of the first children lead nowhere, and lie far apart.
         let above = top.map_or(0, |node| usize::from(nodes[node].depth));
         let bytes = next.0[above];
         let mut ask_at = ASK_EVERY;
@@ -197,7 +198,7 @@ impl Walker {
             if above == 0 && !meter.go_on(visited) {
                 break;
             }
-            // Where most nodes lead on, those of a subtree are best met one after the other.
+            // If most nodes lead on, those of a subtree are best met one after the other.
             while at < end {
                 if let Some(to) = skips.over(at as u32) {
                     at = to as usize;
@@ -451,8 +452,8 @@ impl Walker {
     }
 }
 
-/// A path as long as the longest token, with its first cursor. What stands behind
-/// that is of walks before, until a node is put there.
+/// A path as long as the longest token, with its first cursor. The cursors behind that are of walks
+/// before, until a node is put there.
 pub(crate) fn fresh<'a>(path: &'a mut Vec<Cursor>, trie: &Trie, start: Cursor) -> &'a mut [Cursor] {
     let depths = path.len().max(trie.max_depth() + 1);
     path.resize(depths, Cursor::DEAD);

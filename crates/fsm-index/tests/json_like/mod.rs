@@ -6,6 +6,8 @@
 //! `long` are strings (of at most 20 and 500 characters), `code` is lower-case
 //! words and digits joined by hyphens, `kind` one of three words, `count` a
 //! number. Whatever other names hold may be any value.
+//!
+//! For example, `{"code": "ab-1", "kind": "beta"}` is such a text.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
@@ -16,8 +18,9 @@ use fsm_index::{
     Overlay, PlainText, Scope, TextLoop,
 };
 
+/// The names that say what their value is: few, because each has a way of its own to be described.
 const NAMES: [&str; 6] = ["free", "short", "long", "code", "kind", "count"];
-/// The same in quotes.
+/// The same in quotes, because tokens may have them whole.
 const QUOTED: [&str; 6] = [
     "\"free\"",
     "\"short\"",
@@ -26,12 +29,13 @@ const QUOTED: [&str; 6] = [
     "\"kind\"",
     "\"count\"",
 ];
+/// The values of `kind`. Two begin alike, so that a listed text can be the beginning of another.
 const WORDS: [&str; 3] = ["alpha", "alphabet", "beta"];
 
-/// A key that is none of the names.
+/// A key that is none of the names: the largest number, because nodes of the names are few.
 const OTHER: u16 = u16::MAX;
 
-/// What is read next.
+/// The part of the text that is read next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum At {
     /// A value begins; a blank may come before it.
@@ -66,7 +70,7 @@ pub(crate) enum At {
     After,
 }
 
-/// What a value may be.
+/// The kind of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Kind {
     Any,
@@ -93,6 +97,7 @@ pub(crate) enum Digits {
     Exponent,
 }
 
+/// The literals, as JSON has them.
 const LITERALS: [&[u8]; 3] = [b"true", b"false", b"null"];
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -101,7 +106,7 @@ enum Frame {
     Array,
 }
 
-/// What the machine reads and writes besides its place.
+/// The stack that the machine reads and writes besides its place.
 trait Stack {
     fn top(&mut self) -> Option<Frame>;
     fn push(&mut self, frame: Frame);
@@ -118,7 +123,7 @@ pub(crate) struct State {
     frames: Arc<Vec<(Frame, u8)>>,
 }
 
-/// What is reached within a walk: a place, and a frame of the scratch.
+/// A place that is reached within a walk, with a frame of the scratch.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 struct Place {
     at: At,
@@ -190,7 +195,7 @@ pub(crate) struct JsonLike {
     names: Trie,
     words: Trie,
     classes: [Vec<(u32, u32)>; 2],
-    /// Whether it says that no walk looks below the topmost level, which is not so.
+    /// True if it says that no walk looks below the topmost level, which is not so.
     pub(crate) is_shallow: bool,
 }
 
@@ -233,7 +238,7 @@ impl Trie {
     }
 }
 
-/// What is left of a character of a string that begins with `byte`.
+/// Returns the rest of a character of a string that begins with `byte`.
 fn first(byte: u8) -> Option<Utf8> {
     Some(match byte {
         b'"' | b'\\' | ..0x20 => return None,
@@ -496,7 +501,7 @@ impl Stack for WalkStack<'_> {
 }
 
 impl JsonLike {
-    /// Where text of a class is read in a loop.
+    /// Returns the loop in which text of a class is read.
     fn text_loop(
         &self,
         cursor: Cursor,

@@ -1,5 +1,6 @@
-//! From symbols to bytes: the decoder of an alphabet, and the hints about text
-//! that a table over characters gives for nothing.
+//! From symbols to bytes: the decoder of an alphabet, and the hints about text that a table over
+//! characters gives for nothing. For example, the state inside of `"[^"]*"` loops over all
+//! characters but one, which is a hint.
 
 use std::collections::HashMap;
 
@@ -230,6 +231,6 @@ impl Dfa {
     }
 }
 
-/// A class of at least so many characters is text: the tokens over smaller
-/// ones (digits, say) are few, and a walk finds them soon.
+/// The least number of characters of a class that is text: the tokens over smaller ones (digits,
+/// say) are not cut out, because they are few, and a walk finds them soon.
 const TEXT_CHARS: u32 = 26;

@@ -1,4 +1,5 @@
-//! The costs of a compile, counted at the place at which they arise.
+//! The costs of a compile, counted at the place at which they arise. For example, `a{1000}` is
+//! charged for a thousand states before they are made.
 
 use fsm_tables::Meter;
 
@@ -9,7 +10,7 @@ use crate::Error;
 /// each. Measured.
 const PATTERN_BYTE: usize = 130;
 
-/// Steps for reading a character of a pattern.
+/// The steps for reading a character of a pattern: some, because it is parsed into two trees.
 const PATTERN_STEPS: usize = 10;
 
 /// The time and memory that a compile has taken, held against its configuration.

@@ -1,5 +1,6 @@
-//! Automata that people look at: over characters or bytes, with classes of
-//! symbols, a transition table, Graphviz and the trace of a text.
+//! Automata that people look at: over characters or bytes, with classes of symbols, a transition
+//! table, Graphviz and the trace of a text. For example, `Dfa::new("A[0-9]+")` has a class for `A`,
+//! one for digits, and one for anything else.
 
 mod alphabet;
 mod bytes;

@@ -1,4 +1,5 @@
-//! Expressions in the syntax of the `regex` crate as nondeterministic automata.
+//! Expressions in the syntax of the `regex` crate as nondeterministic automata. For example, `a|b`
+//! becomes a split with two ways.
 
 use std::collections::HashMap;
 
@@ -44,6 +45,8 @@ struct Looks {
     grown: Vec<(usize, usize)>,
 }
 
+/// The signs of look-arounds, and the letters by which their groups are named, because
+/// `regex-syntax` reads groups alone.
 const LOOKS: [(&str, char, Look); 4] = [
     ("?=", 'a', Look::Ahead),
     ("?!", 'n', Look::NotAhead),
@@ -144,21 +147,25 @@ const CLASS_BYTES: usize = 800 * size_of::<(u32, u32)>();
 /// The bytes of the ranges of `\d` and `\s`, because these have fewer.
 const SMALL_CLASS_BYTES: usize = 80 * size_of::<(u32, u32)>();
 
-/// Steps for the ranges of a class of Unicode.
+/// The steps for the ranges of a class of Unicode: many, because a class as `\w` has hundreds of
+/// ranges.
 const CLASS_STEPS: usize = 1_000;
 
-/// Steps for finding the other cases of a range of many letters.
+/// The steps for finding the other cases of a range of many letters: many, because the table of
+/// cases has some thousand entries.
 const CASES_STEPS: usize = 12_000;
 
 /// The bytes that a part of an expression takes beside its characters, and so does a letter that
 /// stands for its other cases too, because steps to find them are charged, as well.
 const NODE_BYTES: usize = 250;
+/// The steps for a node of the pattern's tree: some, because it is translated and later dropped.
 const LETTER_STEPS: usize = 25;
 
 /// The bytes that a letter that stands for itself takes, because it joins its neighbours.
 const LITERAL_BYTES: usize = 60;
 
-/// Ranges of fewer characters cost what their text does, other cases included.
+/// The least number of characters of a range that is charged as a class: smaller ones cost what
+/// their text does, other cases included, because most have none or one.
 const WIDE: u32 = 256;
 
 impl Finder<'_, '_> {

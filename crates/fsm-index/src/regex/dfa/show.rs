@@ -1,10 +1,12 @@
-//! The view of an automaton for people: the table, Graphviz, and traces.
+//! The view of an automaton for people: the table, Graphviz, and traces. For example, the trace of
+//! `A4` through `A[0-9]+` has a step for `A` and one for `4`.
 
 use std::fmt::{self, Write as _};
 
 use super::{Dfa, Symbols};
 
-/// The longest list of ranges that a class label shows.
+/// The longest list of ranges that a class label shows: the rest is dots, because a table's column
+/// must stay narrow.
 const LABEL_RANGES: usize = 6;
 
 impl Dfa {
