@@ -175,7 +175,7 @@ pub fn serve(
         match outcome {
             Ok(extra) => send(&Message::Done(extra))?,
             Err(payload) => {
-                // What the engine left behind cannot be trusted.
+                // The engine may have left anything behind: it cannot be trusted any more.
                 return send(&Message::Panicked(panic_text(payload.as_ref())));
             }
         }

@@ -1,7 +1,8 @@
 //! The arguments of a call as JSON, piece by piece while they arrive.
 //!
-//! What is written is never taken back, and adds up to the JSON of the finished call's arguments. For example,
-//! `<parameter=path>a.` of a parameter that is a string gives `{"path": "a.` before the value ends.
+//! A piece that was written is never taken back, and the pieces add up to the JSON of the finished
+//! call's arguments. For example, `<parameter=path>a.` of a parameter that is a string gives
+//! `{"path": "a.` before the value ends.
 
 use python_compat::show::Style;
 

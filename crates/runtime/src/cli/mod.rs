@@ -263,8 +263,8 @@ pub(crate) enum Failure {
     ReaderGone,
 }
 
-/// The longest message, in bytes: more than that nobody reads, and an error may quote all
-/// of a file.
+/// The longest message, in bytes: nobody reads more, and there is a limit because an error may
+/// quote all of a file.
 const MAX_MESSAGE: usize = 4_000;
 
 impl Failure {

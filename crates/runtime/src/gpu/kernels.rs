@@ -128,7 +128,8 @@ pub(crate) struct DeviceMasks<'a, M> {
     pub(crate) rows: &'a M,
 }
 
-/// Threads of the blocks of `mask` and `scan`.
+/// Threads of the blocks of `mask` and `scan`: 256, because blocks of that size fill a
+/// multiprocessor on all cards.
 const THREADS: u32 = 256;
 
 /// Writes minus infinity over what is forbidden.
@@ -325,6 +326,7 @@ impl<B: Backend> States<B> {
         fed: &B::Memory,
         log: (&B::Memory, usize),
     ) -> Result<(), Error> {
+        /// Threads of a block of `advance`: one for a text, so that few blocks do for a batch.
         const THREADS: usize = 128;
         backend.launch(&Launch {
             kernel: Kernel::Advance,
