@@ -1,5 +1,6 @@
-//! The intermediate form of a schema: one node for each location that is
-//! reached, its keywords read and checked, references resolved.
+//! The intermediate form of a schema: one node for each location that is reached, its keywords read
+//! and checked, references resolved. For example, `{"items": {"type": "integer"}}` has a node at
+//! the root and one at `/items`.
 
 pub(crate) mod named;
 pub(crate) mod pointer;
@@ -44,11 +45,11 @@ pub(crate) struct NodeId(pub(crate) u32);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) struct PatternId(pub(crate) u32);
 
-/// The schema `true`, at no location.
+/// The schema `true`, at no location. It is in every document, so that it can have a fixed number.
 pub(crate) const ALWAYS: NodeId = NodeId(0);
-/// The schema `false`, at no location.
+/// The schema `false`, at no location. It is in every document, so that it can have a fixed number.
 pub(crate) const NEVER: NodeId = NodeId(1);
-/// The root of the document.
+/// The root of the document: the first node behind the two, because it is read first.
 pub(crate) const ROOT: NodeId = NodeId(2);
 
 /// A condition of a pattern, `None` where it is too large, and whether it is wanted.
@@ -65,7 +66,8 @@ pub(crate) struct PatternEntry {
     texts: OnceLock<Option<Arc<[String]>>>,
 }
 
-/// The most texts of a pattern that are listed.
+/// The most texts of a pattern that are listed: with more, an `enum` is no better than the pattern,
+/// because its texts share no states.
 const FEW_TEXTS: usize = 16;
 
 impl PatternEntry {
@@ -122,7 +124,8 @@ pub(crate) struct Listed {
     canonical: OnceLock<HashSet<String>>,
 }
 
-/// From so many values on a text is looked up, not compared with each.
+/// The least number of values with which a text is looked up, and not compared with each, because a
+/// look-up needs a list that is sorted first.
 const MANY_VALUES: usize = 16;
 
 impl Listed {
@@ -395,7 +398,8 @@ impl AtomKind {
     }
 }
 
-/// The number of references that an error follows to the place that it names.
+/// The most references that an error follows to the place that it names, because references may
+/// lead in a circle.
 const MAX_FOLLOWED: usize = 1_000;
 
 impl AtomKind {

@@ -1,4 +1,5 @@
-//! The members that a location names, with the location of each.
+//! The members that a location names, with the location of each. For example, the members `b`, `a`
+//! and `c` keep this order, and are found by a search in the sorted one.
 
 use crate::ir::{Name, NodeId};
 

@@ -1,4 +1,5 @@
-//! The place of a location: a JSON Pointer that is spelt out when somebody asks.
+//! The place of a location: a JSON Pointer that is spelt out when somebody asks. For example, the
+//! member `a/b` of `properties` is `/properties/a~1b`.
 
 use std::fmt;
 use std::sync::Arc;

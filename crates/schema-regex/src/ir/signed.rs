@@ -1,4 +1,5 @@
-//! A location of the schema, or the complement of one.
+//! A location of the schema, or the complement of one. For example, `{"not": {"type": "string"}}`
+//! is the complement of the location `/not`.
 
 use crate::ir::NodeId;
 

@@ -13,7 +13,7 @@ pub(crate) struct Counted {
     pub(crate) max: Option<u64>,
 }
 
-/// The most optional parts that are written out, each of which doubles the alternatives.
+/// The most optional parts that are written out: two, because each doubles the alternatives.
 const MAX_OPTIONAL: usize = 2;
 
 /// The texts of an expression as those of any of some that do not count; `None` where it

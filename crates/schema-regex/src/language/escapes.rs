@@ -1,9 +1,9 @@
 //! The escapes of characters of JSON strings (RFC 8259, section 7), as far as [`Escapes`] lets them
-//! be.
+//! be. For example, the line feed is `\n` or `\u000a`, and never stands for itself.
 
 use crate::options::Escapes;
 
-/// The letters behind a backslash that stand for a character, all but `u`.
+/// The letters behind a backslash that stand for a character (RFC 8259, section 7), all but `u`.
 pub(crate) const LETTERS: &[u8; 8] = b"\"\\/bfnrt";
 
 /// The characters that never stand in a string as they are.

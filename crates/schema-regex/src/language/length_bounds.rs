@@ -1,4 +1,6 @@
-//! The lengths of texts that an automaton reads: bounds on the length beside a pattern.
+//! The lengths of texts that an automaton reads: bounds on the length beside a pattern. For
+//! example, of `a*b` with at most 3 characters the state behind `aa` is live at length 2, because
+//! `b` is the third.
 
 use std::sync::OnceLock;
 
@@ -34,17 +36,18 @@ struct Need {
     longest: u64,
 }
 
-/// Free text is looked at for so many characters.
+/// The number of characters for which free text is looked at: few tokens are longer, so that
+/// nothing would be won.
 const MAX_RUN: usize = 32;
 
-/// So many states are looked at together.
+/// The most states that are looked at together, because all of them are stepped for each character.
 const MAX_MET: usize = 1_024;
 
-/// The most bits that [`Lengths`] keeps.
+/// The most bits that [`Lengths`] keeps: 8 MiB, because there is one for each state and length.
 const MAX_LENGTH_BITS: u64 = 1 << 26;
 
-/// The most steps in which texts are counted by their lengths: longer ones than that gives
-/// are not counted.
+/// The most steps in which texts are counted by their lengths. Longer texts than that gives are not
+/// counted, because each length goes over all transitions.
 const MAX_AMOUNTS: usize = 1 << 22;
 
 /// Sets the bits from one to another, both included.

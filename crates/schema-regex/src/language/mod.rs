@@ -1,6 +1,9 @@
 //! Languages of decoded strings (and of number spellings): expressions over
 //! code points, automata for what must be intersected or complemented, and the
 //! spelling of both inside JSON.
+//!
+//! For example, `pattern: "a"` is the expression of all texts with an `a`, and in JSON the same
+//! with `\u0061` if escapes are allowed.
 
 #[cfg(feature = "automaton")]
 pub(crate) mod char_dfa;

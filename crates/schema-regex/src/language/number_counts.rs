@@ -1,5 +1,6 @@
 //! The numbers that come of a text that an automaton has begun to read: by value, so that a
-//! fraction of zeros says nothing new, and without exponents.
+//! fraction of zeros says nothing new, and without exponents. For example, of `[0-9]|[1-4][0-9]|50`
+//! two values go on behind `5`: 5 and 50.
 
 use std::collections::BinaryHeap;
 
@@ -8,8 +9,9 @@ use fsm_tables::Sources;
 use crate::language::char_dfa::{DEAD, distances};
 use crate::language::number_dfa::NumberDfa;
 
-/// Symbols of [`NumberDfa::tables`].
+/// The symbol of the sign, as [`NumberDfa::tables`] numbers it behind the digits.
 const MINUS: usize = 10;
+/// The symbol of the point, as [`NumberDfa::tables`] numbers it.
 const POINT: usize = 12;
 
 /// For each state how many values follow; `None` is no end.
@@ -274,7 +276,8 @@ impl NumberDfa {
     }
 }
 
-/// The most bytes that are added to an exponent.
+/// The most bytes that are added to an exponent: few, because each further digit makes ten times as
+/// many spellings, and few values are asked for.
 const MAX_EXPONENT: usize = 4;
 
 /// No number that a bound, an enumeration or a divisor asks for has more digits.

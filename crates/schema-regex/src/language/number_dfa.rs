@@ -1,4 +1,5 @@
-//! Automata over the bytes of numbers.
+//! Automata over the bytes of numbers. For example, `-?[0-9]{1,3}` reads `-123`, and has no way on
+//! behind it.
 
 use std::sync::OnceLock;
 

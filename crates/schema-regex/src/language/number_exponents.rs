@@ -68,11 +68,16 @@ struct Range {
     minus: Option<Magnitudes>,
 }
 
-/// The symbols: digits by themselves, then these.
+/// The symbol of the sign: the digits come first, so that a digit is its own symbol.
 const MINUS: usize = 10;
+/// The symbol of `+`, as [`NumberDfa::tables`] numbers it.
 const PLUS: usize = 11;
+/// The symbol of the point, as [`NumberDfa::tables`] numbers it.
 const POINT: usize = 12;
+/// The symbol of `e`, as [`NumberDfa::tables`] numbers it; `E` has the next one and leads to the
+/// same.
 const EXPONENT: usize = 13;
+/// The number of symbols. `E` is not among them, because it is put in behind.
 const WIDTH: usize = 14;
 
 /// The numbers between two bounds in scientific notation.

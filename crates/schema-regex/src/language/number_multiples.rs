@@ -1,6 +1,6 @@
-//! Numbers that are multiples of some divisors, and not of others: the digits so far
-//! are a residue of one modulus, that of all divisors together, and are read beside a
-//! range of numbers.
+//! Numbers that are multiples of some divisors, and not of others: the digits so far are a residue
+//! of one modulus, that of all divisors together, and are read beside a range of numbers. For
+//! example, for multiples of 6 that are none of 4 the modulus is 12, and the residue 6 is accepted.
 
 use fsm_tables::Pairs;
 
@@ -44,8 +44,8 @@ pub(crate) fn among(
     Ok(met)
 }
 
-/// From so many zeros at its end on a divisor is followed by its zeros, not by residues of
-/// all of it.
+/// The most zeros at its end with which a divisor is read by residues of all of it: with more, its
+/// zeros are counted, because the residues would be ten times as many for each.
 const MANY_ZEROS: usize = 3;
 
 /// Tells whether a divisor ends with many zeros.
@@ -60,7 +60,8 @@ fn of_zeros(divisor: &Decimal, fraction: Fraction, limit: Limit<'_>) -> Result<N
     let (Some(modulus), Some(most)) = (divisor.mantissa(), divisor.zeros()) else {
         return Err(TooBig);
     };
-    // Before the residues: the start, behind the sign, zero, the point, zeros behind it.
+    // The number of the first residue: the states before are the start, behind the sign, zero, the
+    // point and zeros behind it, because these have no residue yet.
     const FIRST: u64 = 5;
     let (sign, zero, point, zeros) = (1, 2, 3, 4);
     let row = most as u64 + 1;
@@ -375,10 +376,11 @@ enum Joined {
     TooBig,
 }
 
-/// The number of the first state with a residue.
+/// The number of the first state with a residue: eight come before, because the start, the sign,
+/// zero, any other number and the four kinds of zeros behind a point have none.
 const FIRST_RESIDUE: u64 = 8;
 
-/// Up to so many pairs that there may be have a place each: most residues are met.
+/// The most possible pairs for which each has a place: many, because most residues are met.
 const MANY: usize = 1 << 21;
 
 /// Tells whether some state is reached by digits that every digit leads back to.

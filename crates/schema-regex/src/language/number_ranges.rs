@@ -3,6 +3,8 @@
 //!
 //! A magnitude without leading zeros is compared with a bound of known digits: more
 //! digits before the point are more, as many are compared one by one.
+//!
+//! For example, up to 25 a `2` at the beginning of two digits may be followed by `0` to `5`.
 
 use std::cmp::Ordering;
 

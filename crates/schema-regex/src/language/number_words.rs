@@ -1,5 +1,6 @@
-//! Numbers that are listed: their spellings as the smallest automaton, made from words in
-//! order (Daciuk and others, 2000), so that many of them take no more than few do, each.
+//! Numbers that are listed: their spellings as the smallest automaton, made from words in order
+//! (Daciuk and others, 2000), so that many of them take no more than few do, each. For example,
+//! `10`, `20` and `30` share the state behind their first digit.
 
 use rustc_hash::FxHashMap;
 
@@ -10,7 +11,8 @@ use crate::language::char_dfa::DEAD;
 use crate::language::number_dfa::NumberDfa;
 use crate::options::IntegerSpelling;
 
-/// The columns of a row of [`NumberDfa`] in the order of their bytes.
+/// The columns of a row of [`NumberDfa`] in the order of their bytes, because states are numbered
+/// in that order.
 const COLUMNS: [u8; 12] = [10, 12, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9];
 
 /// A state that is made: where its symbols lead, and whether it accepts.

@@ -1,13 +1,15 @@
-//! Patterns for the white space between JSON's tokens.
+//! Patterns for the white space between JSON's tokens. For example, `Whitespace::Pattern("[ ]?")`
+//! allows one blank or none at each place.
 
 use crate::error::{Error, ErrorKind};
 use crate::language::pattern;
 use crate::language::re::{Re, set_contains};
 
-/// The characters of JSON's white space.
+/// The characters of JSON's white space (RFC 8259, section 2).
 pub(crate) const WHITE: [char; 4] = [' ', '\t', '\n', '\r'];
 
-/// The most characters of white space that `Whitespace::Bounded` counts at one place.
+/// The most characters of white space that `Whitespace::Bounded` counts at one place: more than
+/// anybody writes, because each is a state.
 const MAX_BOUND: u32 = 100_000;
 
 /// Returns the number of characters that `Whitespace::Bounded` allows at one place.

@@ -1,4 +1,5 @@
-//! The fate of each keyword: in general, and at each location of a schema.
+//! The fate of each keyword: in general, and at each location of a schema. For example, `propertys`
+//! at the root is ignored, and `properties` is suggested.
 
 pub(crate) mod table;
 

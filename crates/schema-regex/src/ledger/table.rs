@@ -1,4 +1,5 @@
-//! The keywords of all drafts: one table, printed into `docs/KEYWORDS.md`.
+//! The keywords of all drafts: one table, printed into `docs/KEYWORDS.md`. For example, the row of
+//! `minLength` says that it is enforced in every draft.
 
 use crate::language::formats;
 use crate::language::formats::bounded_numbers as number_formats;
@@ -80,8 +81,8 @@ const fn k(
 
 use General::{Annotation as A, Enforced as E, EnforcedWhere as W, Structure as S};
 
-/// Every keyword of the drafts 4, 6, 7, 2019-09 and 2020-12, and some that
-/// OpenAPI and other tools add.
+/// Every keyword of the drafts 4, 6, 7, 2019-09 and 2020-12, and some that OpenAPI and other tools
+/// add. They are one table, so that the documentation cannot say anything else than the code.
 pub const KEYWORDS: &[Keyword] = &[
     k(
         "$schema",

@@ -1,5 +1,6 @@
 //! Reads the keywords of arrays and objects that stand for one another: items, members,
-//! dependencies.
+//! dependencies. For example, `items: [a, b]` of draft 7 is read as `prefixItems: [a, b]` of
+//! 2020-12.
 
 use serde_json::Value;
 
@@ -11,8 +12,10 @@ use crate::options::Draft;
 use crate::read::here::Here;
 use crate::read::schema::Reader;
 
+/// The further keywords that may evaluate items, because they apply schemas to items.
 const ITEM_APPLICATORS: &[&str] = &["contains"];
 
+/// The further keywords that may evaluate members, because they apply schemas in place.
 const MEMBER_APPLICATORS: &[&str] = &["dependentSchemas", "dependencies"];
 
 impl<'a> Reader<'a, '_> {
@@ -219,8 +222,8 @@ fn first_there(here: &Here<'_, '_>, keywords: &[&'static str]) -> &'static str {
     there.or(keywords.last()).copied().unwrap_or_default()
 }
 
-/// Whether keywords stand beside that apply schemas in place, so that these
-/// may evaluate members or items.
+/// Tells whether keywords stand beside that apply schemas in place, so that these may evaluate
+/// members or items.
 fn applies(here: &Here<'_, '_>, more: &[&str]) -> bool {
     [
         "$ref",

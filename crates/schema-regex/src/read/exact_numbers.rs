@@ -1,5 +1,6 @@
-//! Numbers of a document, exactly: with the digits that were written where they are known,
-//! and refused where they may have been rounded.
+//! Numbers of a document, exactly: with the digits that were written where they are known, and
+//! refused where they may have been rounded. For example, `0.1` is read as one tenth, and not as
+//! the `f64` nearest to it.
 
 use serde_json::Value;
 
@@ -60,9 +61,10 @@ pub(crate) enum Role {
     Divisor,
 }
 
-/// Whether other digits may well have been written where an `f64` is at hand.
+/// Tells whether other digits may well have been written where an `f64` is at hand.
 fn may_be_rounded(number: &serde_json::Number, exact: &Decimal, role: Role) -> bool {
-    /// From here on not every whole number is an `f64`.
+    /// 2^53: an `f64` from here on may be another number than the one that was written, because not
+    /// every whole number is one.
     const WHOLE: f64 = 9_007_199_254_740_992.0;
     let digits = exact.digits();
     if digits > 16 {
@@ -73,6 +75,7 @@ fn may_be_rounded(number: &serde_json::Number, exact: &Decimal, role: Role) -> b
 }
 
 fn too_many_digits(written: &str) -> String {
+    /// The most digits that a message shows, because a number may have millions.
     const SHOWN: usize = 40;
     let end = if written.len() > SHOWN { ".." } else { "" };
     let shown: String = written.chars().take(SHOWN).collect();

@@ -1,4 +1,6 @@
-//! The keywords of one object while they are read, and their values by type.
+//! The keywords of one object while they are read, and their values by type. For example,
+//! `minLength` of `{"type": "integer", "minLength": 3}` is read as a count, and its value must be a
+//! whole number.
 
 use std::borrow::Cow;
 

@@ -1,4 +1,5 @@
-//! From the text of a schema to its tree: keywords, references, exact numbers.
+//! From the text of a schema to its tree: keywords, references, exact numbers. For example,
+//! `{"$ref": "#/$defs/a"}` is a node that refers to the node of `/$defs/a`.
 
 mod annotations;
 mod containers;

@@ -45,7 +45,7 @@ pub(crate) struct Place<'a> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct ScopeId(pub(crate) u32);
 
-/// The scope in which nothing is bound.
+/// The scope in which nothing is bound. It has the number 0, because every document begins in it.
 pub(crate) const NO_SCOPE: ScopeId = ScopeId(0);
 
 pub(crate) struct Resolver<'a> {
@@ -72,7 +72,8 @@ pub(crate) struct Resolver<'a> {
     follows_scopes: bool,
 }
 
-/// The name under which `$recursiveAnchor` is bound.
+/// The name under which `$recursiveAnchor` is bound: the empty one, because no `$dynamicAnchor` has
+/// it.
 const RECURSIVE: &str = "";
 
 #[derive(Default)]
@@ -177,7 +178,8 @@ impl<'a> Resolver<'a> {
         id
     }
 
-    /// How many names all dynamic scopes have together: what they take.
+    /// Returns the number of names that all dynamic scopes have together, which is the memory that
+    /// they take.
     pub(crate) fn scoped(&self) -> usize {
         self.scoped
     }
@@ -543,6 +545,8 @@ pub(crate) fn id_of(value: &Value, draft: Draft) -> Option<&str> {
 
 /// The value of a keyword. Comparing all of them is quicker than a hash if there are few.
 pub(crate) fn lookup<'v>(map: &'v Map<String, Value>, keyword: &str) -> Option<&'v Value> {
+    /// The most keywords that are compared one by one, because that is quicker than a hash of the
+    /// keyword.
     const FEW: usize = 12;
     if map.len() > FEW {
         return map.get(keyword);

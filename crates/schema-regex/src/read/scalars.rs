@@ -1,4 +1,5 @@
-//! Reads the keywords of scalars: types, listed values, bounds, formats.
+//! Reads the keywords of scalars: types, listed values, bounds, formats. For example,
+//! `{"exclusiveMinimum": true, "minimum": 3}` of draft 4 is a bound that excludes 3.
 
 use json_tree::depth;
 use serde_json::Value;
@@ -13,7 +14,7 @@ use crate::read::here::Here;
 use crate::read::references::lookup;
 use crate::read::schema::Reader;
 
-/// The deepest nesting of a listed value.
+/// The deepest nesting of a listed value, because it is compared and printed by calls as deep.
 const MAX_VALUE_DEPTH: usize = 200;
 
 impl<'a> Reader<'a, '_> {

@@ -1,4 +1,5 @@
-//! Reads a JSON Schema into its intermediate form.
+//! Reads a JSON Schema into its intermediate form. For example, `{"type": "string", "maxLength":
+//! 3}` becomes a node with two atoms.
 
 use std::collections::{HashMap, VecDeque};
 

@@ -1,5 +1,6 @@
 //! The facts about a whole document before it is read: how deep it nests, and whether two places
-//! have one name.
+//! have one name. For example, two subschemas with the same `$id` are an error before either is
+//! read.
 
 use std::collections::HashSet;
 
@@ -39,7 +40,8 @@ fn names(root: &Value, most: usize) -> Result<usize, Error> {
     }
 }
 
-/// The keywords that name a place.
+/// The keywords that name a place. They are counted before the survey, because most documents have
+/// none, and are not searched then.
 const NAMES: [&str; 4] = ["$id", "id", "$anchor", "$dynamicAnchor"];
 
 /// A subschema, and the resource that it belongs to.
@@ -121,7 +123,7 @@ fn identifiers(root: &Value, draft: Draft) -> Result<(), Error> {
     Ok(())
 }
 
-/// Whether a fragment is the name of an anchor, and no pointer.
+/// Tells whether a fragment is the name of an anchor, and no pointer.
 fn is_plain(fragment: &str) -> bool {
     let mut bytes = fragment.bytes();
     bytes
@@ -132,6 +134,7 @@ fn is_plain(fragment: &str) -> bool {
 
 /// The beginning of a name that may be long.
 fn shortened(name: &str) -> String {
+    /// The most characters of a name in a message, because a name may be as long as the document.
     const MOST: usize = 80;
     match name.char_indices().nth(MOST) {
         Some((at, _)) => format!("{}...", &name[..at]),

@@ -1,7 +1,7 @@
-//! A plain validator over the intermediate form, keyword by keyword. It is for asking
-//! about values, and decides which of the values that an `enum` lists the rest of a schema
-//! admits; what is compiled is therefore tested against the `jsonschema` crate, not
-//! against this.
+//! A plain validator over the intermediate form, keyword by keyword. It is for asking about values,
+//! and decides which of the values that an `enum` lists the rest of a schema admits; what is
+//! compiled is therefore tested against the `jsonschema` crate, not against this. For example, of
+//! `{"enum": [1, "a"], "type": "string"}` only `"a"` is admitted.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -76,10 +76,12 @@ pub(crate) struct Check<'s> {
     known: RefCell<HashMap<(NodeId, *const Value), bool>>,
 }
 
-/// The most answers that one question remembers: some 80 MiB.
+/// The most answers that one question remembers: some 80 MiB, because values of many parts may be
+/// held against many locations each.
 const MAX_KNOWN: usize = 1 << 20;
 
-/// About how many states of a format's automaton are met at once.
+/// The number of states of a format's automaton that are met at once, roughly, because the cost of
+/// a text is charged before it is read.
 const MANY_STATES: usize = 64;
 
 impl<'s> Check<'s> {
@@ -430,6 +432,7 @@ impl<'s> Check<'s> {
 
 /// Tells whether a text is of a format, as a target has it.
 fn format_holds(format: Format, target: Target, text: &str) -> bool {
+    /// The matchers of formats by target, made once because making one takes milliseconds.
     static MADE: [OnceLock<Option<Matcher>>; 2 * formats::COUNT] =
         [const { OnceLock::new() }; 2 * formats::COUNT];
     let made = MADE[2 * format as usize + target as usize].get_or_init(|| {

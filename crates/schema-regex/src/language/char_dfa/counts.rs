@@ -1,4 +1,5 @@
-//! The number of texts that follow a state, and how far the nearest end is.
+//! The number of texts that follow a state, and how far the nearest end is. For example, from the
+//! start of `[ab]{2}` four texts follow, and the nearest end is two characters away.
 
 use std::collections::VecDeque;
 
@@ -6,10 +7,12 @@ use fsm_tables::Sources;
 
 use super::{CharDfa, DEAD, Successors};
 
-/// The longest texts that are counted one length after another.
+/// The longest texts that are counted one length after another: few, because the number of texts
+/// mostly grows with each character, and it is enough to know that there are many.
 const LONGEST_COUNTED: u64 = 64;
 
-/// The most steps between states with which that is done.
+/// The most steps between states with which that is done, because each length goes over all of
+/// them.
 const MAX_COUNTED: usize = 1 << 14;
 
 impl CharDfa {

@@ -1,4 +1,5 @@
-//! Which text is free behind a state, and for how long.
+//! Which text is free behind a state, and for how long. For example, behind any state of
+//! `[a-z]{0,7}` letters are free, as many as are left of the seven.
 
 use super::{CharDfa, DEAD};
 use crate::budget::TooBig;
@@ -11,16 +12,18 @@ pub(crate) enum Follows {
     Much,
 }
 
-/// So many states are looked through for what comes behind them.
+/// The most states that are looked through for the texts behind a state: few, because this is asked
+/// of many states, and a bound that is too low is right, too.
 pub(crate) const MAX_MET: usize = 64;
 
-/// The most states of which it is asked what is free behind them.
+/// The most states over which the free text behind a state is sought, because each is stepped by
+/// all classes.
 const MAX_FREE: usize = 2_048;
 
-/// The same of what may come alone.
+/// The same for text that may come alone, because sets of states are followed for it.
 const MAX_ALONE: usize = 1_024;
 
-/// Longer runs are not looked for: few tokens are longer.
+/// The longest run that is looked for: few tokens are longer, so that nothing would be won.
 const MAX_RUN: usize = 64;
 
 impl CharDfa {

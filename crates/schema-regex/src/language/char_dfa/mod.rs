@@ -1,5 +1,8 @@
 //! Automata over code points: stepping, what a partial character can still
 //! become, which text is free, and how long the texts are that remain.
+//!
+//! For example, behind the byte 0xC3 of `é` some states can still become `é`, and those that read
+//! ASCII alone are dead.
 
 mod counts;
 mod free;

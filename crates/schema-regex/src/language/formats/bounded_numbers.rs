@@ -1,4 +1,5 @@
-//! The formats of the OpenAPI registry that bound numbers.
+//! The formats of the OpenAPI registry that bound numbers. For example, `uint8` is the whole
+//! numbers from 0 to 255.
 
 /// Multiples of `step` from `low` to `high`, all plain decimals.
 #[derive(Clone, Copy, Debug)]
@@ -17,6 +18,7 @@ const fn integers(low: &'static str, high: &'static str) -> NumberFormat {
     }
 }
 
+/// The formats with their bounds, as the OpenAPI registry defines them.
 pub(crate) const ALL: &[(&str, NumberFormat)] = &[
     ("int8", integers("-128", "127")),
     ("int16", integers("-32768", "32767")),

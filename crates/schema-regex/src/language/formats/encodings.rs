@@ -1,5 +1,5 @@
-//! Formats of the OpenAPI registry whose grammar is that of an encoding or of a
-//! field of HTTP.
+//! Formats of the OpenAPI registry whose grammar is that of an encoding or of a field of HTTP. For
+//! example, `QUI=` is a text of `byte`, and `QUI` is none.
 
 /// RFC 4648, section 4: what an encoder writes, with padding, and with zeros for
 /// the bits that are left over (section 3.5).

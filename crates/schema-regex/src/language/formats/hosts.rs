@@ -1,4 +1,5 @@
-//! Names and addresses of hosts, and mailboxes at them.
+//! Names and addresses of hosts, and mailboxes at them. For example, `a-b.example` is a hostname,
+//! and `-a.example` is none.
 
 /// RFC 1123, section 2.1: labels of 1 to 63 letters, digits and hyphens.
 pub(super) const ANY_LABEL: &str = "[0-9A-Za-z](?:[0-9A-Za-z-]{0,61}[0-9A-Za-z])?";
@@ -50,6 +51,7 @@ pub(super) fn ipv6() -> String {
     forms.join("|")
 }
 
+/// A character of an atom in a mailbox (RFC 5321, section 4.1.2, as RFC 5322 defines `atext`).
 pub(super) const ATOM: &str = "[0-9A-Za-z!#$%&'*+/=?^_`{|}~-]";
 
 /// RFC 5321, section 4.1.2, `Mailbox`; of address literals those of section

@@ -1,10 +1,12 @@
 //! Internationalised names: sound subsets of RFC 5890 to 5893 and RFC 6531. The letters of a
 //! U-label depend on tables and contexts; those here are all valid by RFC 5892, written from left
-//! to right and in normal form C as they stand.
+//! to right and in normal form C as they stand. For example, `straße` is a label here, and one with
+//! a letter whose validity depends on its neighbours is left out.
 
 use super::hosts::{ATOM, LABEL};
 
-/// Letters beyond ASCII that may stand anywhere in a U-label.
+/// Letters beyond ASCII that may stand anywhere in a U-label. They are ranges of valid letters
+/// alone, because a text that is generated must be valid by RFC 5892.
 const LETTERS: &str = r"\u{DF}-\u{F6}\u{F8}-\u{FF}\u{3AC}-\u{3CE}\u{430}-\u{45F}\u{3041}-\u{3096}\u{30A1}-\u{30FA}\u{4E00}-\u{9FA5}\u{AC00}-\u{D7A3}";
 
 /// A label of at most `most` characters. Eleven letters below U+D800 take at

@@ -1,4 +1,5 @@
-//! The strings of each known `format`, as patterns.
+//! The strings of each known `format`, as patterns. For example, `date` is four digits, `-`, a
+//! month, `-` and a day that the month has.
 
 pub(crate) mod bounded_numbers;
 mod encodings;
@@ -67,9 +68,11 @@ pub(crate) enum Format {
     WideHostname,
 }
 
-/// The number of formats.
+/// The number of formats, which is that of the last one and one more, because they are counted from
+/// 0.
 pub(crate) const COUNT: usize = Format::WideHostname as usize + 1;
 
+/// The formats by name, as `format` spells them.
 pub(crate) const ALL: &[(&str, Format)] = &[
     ("date-time", Format::DateTime),
     ("date", Format::Date),
@@ -100,8 +103,8 @@ pub(crate) const ALL: &[(&str, Format)] = &[
     ("uint64", Format::Uint64),
 ];
 
-/// Formats of the OpenAPI registry that constrain nothing: any number is read as
-/// the nearest `float` or `double`; the others are hints about text.
+/// Formats of the OpenAPI registry that constrain nothing, because any number is read as the
+/// nearest `float` or `double`, and the others are hints about text.
 pub(crate) const HINTS: &[&str] = &[
     "float",
     "double",
@@ -234,12 +237,14 @@ impl Format {
     /// The strings of the format, but for [`Format::max_length`] and
     /// [`Format::part`].
     pub(crate) fn re(self) -> Re {
+        /// The expressions, read once because parsing one takes longer than copying it.
         static READ: Read = [const { OnceLock::new() }; COUNT];
         READ[self as usize].get_or_init(|| self.read()).clone()
     }
 
     /// The strings of the format that the regular expression admits.
     pub(crate) fn re_in_regex(self) -> Re {
+        /// The same for expressions of the plain path, as [`Format::re`] keeps its own.
         static READ: Read = [const { OnceLock::new() }; COUNT];
         let read = || self.read_for_regex();
         READ[self as usize].get_or_init(read).clone()

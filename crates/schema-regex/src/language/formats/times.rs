@@ -1,5 +1,6 @@
-//! Dates, times and durations.
+//! Dates, times and durations. For example, `2024-02-29` is a date, and `2023-02-29` is none.
 
+/// An hour, as `time-hour` of RFC 3339.
 const HOUR: &str = "(?:[01][0-9]|2[0-3])";
 
 /// Eighteen digits, because a model writes digits without end where it may, because no clock

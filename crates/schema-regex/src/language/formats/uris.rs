@@ -1,7 +1,9 @@
-//! URIs, IRIs and their templates.
+//! URIs, IRIs and their templates. For example, `http://a/b?c#d` is a URI, and `/b` is only a
+//! reference to one.
 
 use super::hosts::ipv6;
 
+/// A byte in hexadecimal digits, as `pct-encoded` of RFC 3986.
 const PCT: &str = "%[0-9A-Fa-f]{2}";
 
 /// The characters that RFC 3987 adds to those of RFC 3986, as the inside of a

@@ -12,11 +12,15 @@
 //!   comes, and which state, from 1 on, or 0 for none.
 //!
 //! A test says when the file is not what the code makes, and how to write it anew.
+//!
+//! For example, the automaton of `date` is read from the file in microseconds.
 
 use crate::language::char_dfa::{CharDfa, DEAD};
 use crate::language::formats::{ALL, COUNT, Format};
 use crate::language::re::Re;
 
+/// The automata, as the test writes them. They are in the program, so that no file has to be found
+/// when it runs.
 const FILE: &[u8] = include_bytes!("automata.bin");
 
 /// The number that stands for no symbol and no state, the dead state because it leads nowhere.

@@ -3,6 +3,8 @@
 //!
 //! A range is read digit by digit: as long as the digits so far equal those of
 //! a bound the next digit is limited by it, after that anything follows.
+//!
+//! For example, the integers from 7 to 23 are `[7-9]|1[0-9]|2[0-3]`.
 
 mod multiples;
 #[cfg(test)]

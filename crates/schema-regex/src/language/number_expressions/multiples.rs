@@ -1,4 +1,5 @@
-//! Spellings of the multiples of a number.
+//! Spellings of the multiples of a number. For example, the multiples of 10 are `0` and the
+//! integers that end in `0`.
 
 use fsm_tables::{NONE, Table};
 
@@ -10,10 +11,11 @@ use crate::language::re::elimination::eliminate;
 use crate::language::re::{CharSet, Re, char_set};
 use crate::options::IntegerSpelling;
 
-/// The largest residue automaton that is built.
+/// The largest modulus whose residue automaton is built, because eliminating its states takes their
+/// square at least.
 const MAX_MODULUS: u128 = 5_000;
 
-/// The most numbers that are written out one by one.
+/// The most numbers that are written out one by one, because the expression has each of them.
 const MAX_LISTED: u128 = 500;
 
 /// Plain decimals that are multiples of `divisor`.

@@ -1,5 +1,6 @@
-//! Anchors, resolved by position: a search becomes parts that are tied to the ends of the
-//! string or not. Beside look-around they are looks themselves.
+//! Anchors, resolved by position: a search becomes parts that are tied to the ends of the string or
+//! not. Beside look-around they are looks themselves. For example, `^a|b` is the texts that begin
+//! with `a`, and those with a `b` anywhere.
 
 use std::sync::Arc;
 
@@ -26,13 +27,14 @@ impl Part {
     };
 }
 
-/// The most turns of a loop with anchors that is counted.
+/// The most turns of a loop with anchors that is counted, because each turn multiplies the parts.
 const MAX_ANCHORED_TURNS: u32 = 8;
 
-/// The most parts of a pattern.
+/// The most parts of a pattern: real ones have a handful, and there is a limit because alternatives
+/// with anchors multiply.
 const MAX_PARTS: usize = 200;
 
-/// The deepest nesting of a pattern.
+/// The deepest nesting of a pattern, because it is read by calls as deep.
 const MAX_NESTING: usize = 200;
 
 /// The parts of an expression; those within `depth` others.

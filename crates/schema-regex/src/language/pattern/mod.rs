@@ -9,6 +9,8 @@
 //! pattern is an intersection or a difference, and is kept apart; all other look-around,
 //! word boundaries among it, is a part of the expression. Back references are refused
 //! by name.
+//!
+//! For example, `^[a-z]+$` is the expression `[a-z]+`, and `a` is any text, `a` and any text.
 
 mod anchors;
 #[cfg(all(test, feature = "automaton"))]
@@ -34,10 +36,11 @@ pub(crate) struct Pattern {
     pub(crate) looks: Vec<(Re, bool)>,
 }
 
-/// The longest pattern that is read, in bytes.
+/// The longest pattern that is read, in bytes. There is a limit because reading takes time and
+/// memory in proportion, and schemas come from strangers.
 const MAX_PATTERN_BYTES: usize = 20_000;
 
-/// The largest pattern, its counts written out, in characters.
+/// The largest pattern, its counts written out, in characters, because each becomes a state.
 const MAX_PATTERN_STATES: usize = 100_000;
 
 impl Pattern {

@@ -1,4 +1,5 @@
-//! Expressions as automata, made by the kit.
+//! Expressions as automata, made by the kit. For example, `ab*` becomes the states before `a` and
+//! before each `b`.
 
 use fsm_tables::{Alphabet, Builder, MATCH, Meter, Nfa, NfaId, SetId, Shape, State, Syntax};
 use regex_syntax::hir::{ClassUnicode, ClassUnicodeRange};

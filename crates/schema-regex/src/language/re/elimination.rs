@@ -1,4 +1,5 @@
-//! From an automaton back to an expression.
+//! From an automaton back to an expression. For example, an automaton that reads an even number of
+//! `a` becomes `(aa)*`.
 
 use std::collections::HashMap;
 
@@ -8,7 +9,8 @@ use crate::budget::Limit;
 use crate::budget::TooBig;
 use crate::language::re::{CharSet, Re};
 
-/// The largest expression that elimination may produce, in nodes.
+/// The largest expression that elimination may produce, in nodes, because each state that goes can
+/// multiply it.
 const MAX_RE_SIZE: usize = 60_000;
 
 /// The deepest nesting that elimination may produce, so that whatever walks an

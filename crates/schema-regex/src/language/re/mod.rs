@@ -1,4 +1,5 @@
-//! Regular expressions over code points, as a small tree.
+//! Regular expressions over code points, as a small tree. For example, `a[0-2]b?` is a sequence of
+//! a class, a class and a repetition, and has the texts `a0`, `a0b` and so on.
 
 pub(crate) mod automata;
 pub(crate) mod elimination;
@@ -42,7 +43,8 @@ pub(crate) enum Re {
     Look(Look, Arc<Re>),
 }
 
-/// The most repetitions of a part of which texts are listed.
+/// The most repetitions of a part whose texts are listed, because the texts may be as many as a
+/// power of it.
 const MAX_LISTED_REPEAT: usize = 16;
 
 impl Re {

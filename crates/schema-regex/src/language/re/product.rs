@@ -1,6 +1,8 @@
 //! Expressions as smallest automata, each over its own classes of characters, and
 //! several of them read side by side. An expression is made into an automaton once,
 //! whatever it is then met with.
+//!
+//! For example, `a*b` met with the complement of `b` is `a+b`.
 
 use fsm_tables::{Alphabet, Keep, Rest, Symbols, Table, product};
 
