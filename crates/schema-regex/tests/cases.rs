@@ -1,0 +1,592 @@
+//! Runs the pages of `tests/cases`: each scenario's schema against its texts, in both forms and in
+//! every configuration that may not change the answer.
+//!
+//! `UPDATE_CASES=1 cargo test -p schema-regex --features automaton,serde --test cases` rewrites the
+//! marks of texts, the errors and the ledgers' lines to what is found; the diff is to be read.
+
+mod common;
+#[path = "common/pages.rs"]
+mod pages;
+#[allow(dead_code)]
+#[path = "common/values.rs"]
+mod values;
+
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+use std::sync::{Arc, Mutex};
+
+use fsm_index::contract::{Effort, check};
+use fsm_index::{ByteAutomaton as _, Guide, Index, IndexConfig, TokenId, Vocabulary};
+use regex_automata::meta::Regex;
+use schema_regex::automaton::SchemaAutomaton;
+use schema_regex::ledger::{Entry, KEYWORDS, Status, markdown};
+use schema_regex::{
+    AdditionalMembers, Caps, Error, Escapes, IntegerSpelling, OneOf, Options, ParseOptions,
+    PropertyOrder, Schema, Whitespace, parse_str_with, to_regex,
+};
+use serde_json::Value;
+
+use pages::{Page, Scenario};
+
+/// The two things that a schema becomes, with their names on a page.
+const TARGETS: [&str; 2] = ["automaton", "expression"];
+
+#[test]
+fn the_pages_say_what_is_so() {
+    let vocabulary = vocabulary();
+    let pages = Mutex::new(Page::all());
+    let found = Mutex::new((String::new(), [0; 3]));
+    let worker = || {
+        while let Some(mut page) = { pages.lock().unwrap().pop() } {
+            let outcome = run(&mut page, &vocabulary);
+            let mut found = found.lock().unwrap();
+            found.0.push_str(&outcome.0);
+            found.1[0] += 1;
+            found.1[1] += page.scenarios.len();
+            found.1[2] += outcome.1;
+        }
+    };
+    std::thread::scope(|scope| {
+        for _ in 0..2 {
+            scope.spawn(worker);
+        }
+    });
+    let (wrong, [pages, scenarios, texts]) = found.into_inner().unwrap();
+    println!("{pages} pages, {scenarios} scenarios, {texts} texts");
+    assert!(wrong.is_empty(), "\n{wrong}");
+}
+
+/// All bytes, and tokens that cut JSON at unlucky places.
+fn vocabulary() -> Vocabulary {
+    let more = [
+        "\":", "\": ", "\", \"", "\",\"", "{\"", "\"}", "}}", "]}", "[[", "],", ", ", "true",
+        "null", "ab", "abc", "12", "1,", ".5", "\\u00", "é", "a\"", "-0", " \"", "2024-02",
+    ];
+    let bytes = (0..=255u8).map(|byte| vec![byte]);
+    let tokens = bytes.chain(more.iter().map(|text| text.as_bytes().to_vec()));
+    let tokens: Vec<Vec<u8>> = tokens.collect();
+    let end = TokenId::new(tokens.len() as u32);
+    let numbered = tokens.iter().zip((0..).map(TokenId::new));
+    Vocabulary::new(numbered, [end]).unwrap()
+}
+
+/// Runs the scenarios of a page: what is wrong, and the number of texts.
+fn run(page: &mut Page, vocabulary: &Vocabulary) -> (String, usize) {
+    let mut all = Findings::default();
+    for scenario in &page.scenarios {
+        scenario_says(page, scenario, vocabulary, &mut all);
+    }
+    let mut wrong = String::new();
+    for finding in &all.wrong {
+        let _ = writeln!(wrong, "{}: {}", page.at(finding.line), finding.message);
+        for (sign, line) in [
+            ("-", Some(&page.lines[finding.line])),
+            ("+", finding.instead.as_ref()),
+        ] {
+            if let Some(line) = line {
+                let _ = writeln!(wrong, "    {sign} {line}");
+            }
+        }
+    }
+    if std::env::var_os("UPDATE_CASES").is_some() {
+        for finding in all.wrong {
+            if let Some(line) = finding.instead {
+                page.lines[finding.line] = line;
+            }
+        }
+        std::fs::write(&page.path, page.lines.join("\n") + "\n").unwrap();
+    }
+    (wrong, all.texts)
+}
+
+#[derive(Default)]
+struct Findings {
+    wrong: Vec<Finding>,
+    texts: usize,
+}
+
+struct Finding {
+    line: usize,
+    message: String,
+    /// The line as it should be, where that is known.
+    instead: Option<String>,
+}
+
+impl Findings {
+    fn add(&mut self, line: usize, message: impl Into<String>, instead: Option<String>) {
+        self.wrong.push(Finding {
+            line,
+            message: message.into(),
+            instead,
+        });
+    }
+}
+
+/// A line with a text: `+` accepted, `-` refused because its value is wrong or it is not JSON, `!` left out
+/// although its value satisfies the schema.
+struct Case<'p> {
+    line: usize,
+    mark: char,
+    shown: &'p str,
+    text: String,
+}
+
+fn cases<'p>(scenario: &'p Scenario, label: &str) -> Vec<Case<'p>> {
+    let block = scenario.block("diff", label);
+    let lines = block.into_iter().flat_map(|block| {
+        let numbers = block.line..;
+        numbers.zip(&block.lines)
+    });
+    let case = |(line, shown): (usize, &'p String)| {
+        let mark = shown.chars().next().unwrap_or('-');
+        let shown = shown.get(2..).unwrap_or("");
+        let text = pages::text(shown);
+        Case {
+            line,
+            mark,
+            shown,
+            text,
+        }
+    };
+    lines.map(case).collect()
+}
+
+/// Options of a block; one that there is not is told.
+fn options<T: serde::de::DeserializeOwned + serde::Serialize + Default>(
+    scenario: &Scenario,
+    label: &str,
+) -> Result<T, String> {
+    let Some(text) = scenario.json(label) else {
+        return Ok(T::default());
+    };
+    let names = |value: &Value| -> Vec<String> {
+        value
+            .as_object()
+            .into_iter()
+            .flatten()
+            .map(|(name, _)| name.clone())
+            .collect()
+    };
+    let given: Value = serde_json::from_str(&text).map_err(|e| e.to_string())?;
+    let known = serde_json::to_value(T::default()).map_err(|e| e.to_string())?;
+    for (given, known) in [(&given, &known), (&given["caps"], &known["caps"])] {
+        let known = names(known);
+        if let Some(name) = names(given).iter().find(|name| !known.contains(name)) {
+            return Err(format!("there is no option `{name}`"));
+        }
+    }
+    serde_json::from_value(given).map_err(|e| e.to_string())
+}
+
+fn scenario_says(page: &Page, scenario: &Scenario, vocabulary: &Vocabulary, all: &mut Findings) {
+    let Some(source) = scenario.json("") else {
+        all.add(scenario.line, "there is no schema", None);
+        return;
+    };
+    let chosen =
+        options(scenario, "Options:").and_then(|o| Ok((o, options(scenario, "Reading:")?)));
+    let (options, reading): (Options, ParseOptions) = match chosen {
+        Ok(chosen) => chosen,
+        Err(message) => return all.add(scenario.line, message, None),
+    };
+    let read = parse_str_with(&source, &reading);
+    let (automaton, regex) = match &read {
+        Ok(schema) => (
+            SchemaAutomaton::compile(schema.clone(), &options),
+            to_regex(schema, &options).map(|text| common::whole(&text)),
+        ),
+        Err(e) => (Err(e.clone()), Err(e.clone())),
+    };
+    let errors = [automaton.as_ref().err(), regex.as_ref().err()];
+    errors_are_these(scenario, errors, all);
+    let Ok(schema) = read else {
+        return;
+    };
+    ledgers_have(scenario, &schema, &options, all);
+    let both = cases(scenario, "");
+    let only = TARGETS.map(|target| cases(scenario, &format!("Only the {target}:")));
+    all.texts += both.len() + only.iter().map(Vec::len).sum::<usize>();
+    let oracle = Oracle::new(&source, &schema, &reading, &options);
+    let checked = both.iter().chain(only.iter().flatten());
+    for case in checked {
+        oracle.marks(case, all);
+    }
+    let automaton = automaton.ok();
+    let regex = regex.ok();
+    for case in &both {
+        says(
+            case,
+            case.mark == '+',
+            automaton.as_ref(),
+            regex.as_ref(),
+            all,
+        );
+    }
+    for (target, cases) in only.iter().enumerate() {
+        for case in cases {
+            let is_match = [
+                automaton
+                    .as_ref()
+                    .is_some_and(|a| a.is_match(case.text.as_bytes())),
+                regex.as_ref().is_some_and(|r| r.is_match(&case.text)),
+            ];
+            if !is_match[target] || is_match[1 - target] || case.mark != '+' {
+                let message = format!(
+                    "the automaton accepts it: {}, the expression: {}",
+                    is_match[0], is_match[1]
+                );
+                all.add(case.line, message, None);
+            }
+        }
+    }
+    let Some(automaton) = automaton else {
+        return;
+    };
+    let mine = both.iter().chain(&only[0]);
+    for case in mine.clone() {
+        read_in_pieces(case, &automaton, all);
+    }
+    let schema = (&schema, &options);
+    agrees_in_other_configurations(schema, &automaton, mine.clone(), all);
+    masks_lead(page, scenario, &automaton, vocabulary, mine, all);
+}
+
+fn says(
+    case: &Case<'_>,
+    wanted: bool,
+    automaton: Option<&SchemaAutomaton>,
+    regex: Option<&Regex>,
+    all: &mut Findings,
+) {
+    let automaton = automaton.map(|a| a.is_match(case.text.as_bytes()));
+    let regex = regex.map(|r| r.is_match(&case.text));
+    match (automaton, regex) {
+        (Some(automaton), Some(regex)) if automaton != regex => {
+            let target = TARGETS[usize::from(regex)];
+            all.add(case.line, format!("only the {target} accepts it"), None);
+        }
+        (Some(found), _) | (None, Some(found)) if found != wanted => {
+            let (mark, message) = match found {
+                true => ('+', "it is accepted"),
+                false => ('-', "it is refused"),
+            };
+            let instead = format!("{mark} {}", case.shown);
+            all.add(case.line, message, Some(instead));
+        }
+        (None, None) => all.add(case.line, "the schema is refused", None),
+        _ => {}
+    }
+}
+
+/// Two validators: this crate's, and another one for schemas without formats, of which each has its own.
+struct Oracle<'s> {
+    schema: &'s Schema,
+    options: Options,
+    other: Option<jsonschema::Validator>,
+}
+
+impl<'s> Oracle<'s> {
+    fn new(source: &str, schema: &'s Schema, reading: &ParseOptions, options: &Options) -> Self {
+        let of_draft = match reading == &ParseOptions::default() {
+            true => serde_json::from_str(source).ok(),
+            false => None,
+        };
+        let other = of_draft.filter(|_| !source.contains("\"format\""));
+        let other = other.and_then(|value: Value| jsonschema::validator_for(&value).ok());
+        Oracle {
+            schema,
+            options: options.clone(),
+            other,
+        }
+    }
+
+    /// Compares the mark of a text with what the validators say of its value.
+    fn marks(&self, case: &Case<'_>, all: &mut Findings) {
+        let is_long = case.text.split(|c: char| !c.is_ascii_digit() && c != '.');
+        // What reads the value has rounded it, and no validator reads `oneOf` as `anyOf`.
+        let is_rounded = is_long.map(str::len).max() > Some(15) && !case.text.contains('"');
+        if is_rounded || self.options.one_of == OneOf::Any {
+            return;
+        }
+        let value: Value = match serde_json::from_str(&case.text) {
+            Ok(value) => value,
+            Err(e) if e.to_string().contains("number out of range") => return,
+            Err(_) if case.mark == '-' => return,
+            Err(e) => {
+                let instead = Some(format!("- {}", case.shown));
+                return all.add(case.line, format!("no JSON: {e}"), instead);
+            }
+        };
+        let wanted = case.mark != '-';
+        if let Ok(valid) = self.schema.is_valid(&value, &self.options)
+            && valid != wanted
+        {
+            let (mark, message) = match valid {
+                true => ('!', "its value satisfies the schema"),
+                false => ('-', "its value does not satisfy the schema"),
+            };
+            all.add(case.line, message, Some(format!("{mark} {}", case.shown)));
+        }
+        if let Some(other) = &self.other {
+            let valid = other.is_valid(&value);
+            if valid != wanted {
+                let message = format!("another validator says of its value: {valid}");
+                all.add(case.line, message, None);
+            }
+        }
+    }
+}
+
+/// Errors are those of the page, word by word.
+fn errors_are_these(scenario: &Scenario, errors: [Option<&Error>; 2], all: &mut Findings) {
+    let mut is_told = [false; 2];
+    let both = scenario.block("text", "Error:");
+    for (target, error) in errors.into_iter().enumerate() {
+        let own = format!("Error of the {}:", TARGETS[target]);
+        let block = scenario.block("text", &own).or(both);
+        is_told[target] = block.is_some();
+        let found = error.map(|e| format!("{:?} {e}", e.kind()));
+        match (block, found) {
+            (Some(block), Some(found)) if block.lines.join("\n") != found => {
+                let message = format!("the error of the {}", TARGETS[target]);
+                all.add(block.line, message, Some(found));
+            }
+            (Some(block), None) => {
+                let message = format!("the {} has no error", TARGETS[target]);
+                all.add(block.line, message, None);
+            }
+            (None, Some(found)) => {
+                let message = format!("the {} is refused: {found}", TARGETS[target]);
+                all.add(scenario.line, message, None);
+            }
+            _ => {}
+        }
+    }
+}
+
+/// An entry as pages show it: `#/format: narrowed, a fraction has at most 18 digits`.
+fn shown(entry: &Entry) -> String {
+    let (status, reason) = match &entry.status {
+        Status::Enforced => ("enforced", None),
+        Status::Annotation => ("annotation", None),
+        Status::Ignored(reason) => ("ignored", Some(reason)),
+        Status::Narrowed(reason) => ("narrowed", Some(reason)),
+        Status::Loosened(reason) => ("loosened", Some(reason)),
+        Status::Refused(reason) => ("refused", Some(reason)),
+        other => panic!("{other:?} has no name"),
+    };
+    let comma = if reason.is_some() { ", " } else { "" };
+    let reason = reason.map_or("", String::as_str);
+    format!("#{}: {status}{comma}{reason}", entry.pointer)
+}
+
+/// Each line of a ledger that a page shows is in the ledger.
+fn ledgers_have(scenario: &Scenario, schema: &Schema, options: &Options, all: &mut Findings) {
+    let ledgers = [
+        SchemaAutomaton::explain(schema.clone(), options).1,
+        schema.ledger(options),
+    ];
+    for (target, ledger) in TARGETS.iter().zip(ledgers) {
+        let found: Vec<String> = ledger.iter().map(shown).collect();
+        let own = format!("Ledger of the {target}:");
+        let blocks = ["Ledger:", &own].map(|label| scenario.block("text", label));
+        for block in blocks.into_iter().flatten() {
+            for (line, wanted) in (block.line..).zip(&block.lines) {
+                if found.contains(wanted) {
+                    continue;
+                }
+                let (pointer, _) = wanted.split_once(": ").unwrap_or((wanted, ""));
+                let start = format!("{pointer}: ");
+                let mut same = found.iter().filter(|found| found.starts_with(&start));
+                let message = format!("the ledger of the {target}");
+                all.add(line, message, same.next().cloned());
+            }
+        }
+    }
+}
+
+/// Text comes in pieces, and a walk reads it byte by byte.
+fn read_in_pieces(case: &Case<'_>, automaton: &SchemaAutomaton, all: &mut Findings) {
+    let text = case.text.as_bytes();
+    let wanted = automaton.is_match(text);
+    let mut x = automaton.scratch();
+    for length in [1, 3, 7] {
+        let mut state = automaton.start();
+        let mut pieces = text.chunks(length);
+        let taken = pieces.all(|piece| automaton.advance(&mut state, piece, &mut x).is_ok());
+        if (taken && automaton.is_accepting(&state)) != wanted {
+            let message = format!("in pieces of {length} bytes it is not the same");
+            all.add(case.line, message, None);
+        }
+    }
+    if wanted {
+        let mut at = automaton.enter(&automaton.start(), &mut x);
+        for byte in text {
+            at = automaton.step(at, *byte, &mut x);
+        }
+        if at.is_dead() {
+            all.add(case.line, "byte by byte it is refused", None);
+        }
+    }
+}
+
+/// More spellings, any order and closed objects change nothing for what is accepted or wrong.
+fn agrees_in_other_configurations<'c>(
+    (schema, options): (&Schema, &Options),
+    automaton: &SchemaAutomaton,
+    cases: impl Iterator<Item = &'c Case<'c>> + Clone,
+    all: &mut Findings,
+) {
+    let any_order = options.clone().with_property_order(PropertyOrder::Any);
+    let mut spellings = options
+        .clone()
+        .with_escapes(Escapes::All)
+        .with_integers(IntegerSpelling::ZeroFraction);
+    if !matches!(
+        options.whitespace,
+        Whitespace::Pattern(_) | Whitespace::Bounded(_)
+    ) {
+        spellings = spellings.with_whitespace(Whitespace::flexible());
+    }
+    let has_no_caps = options.caps == Caps::default();
+    let closed = options
+        .clone()
+        .with_additional_members(AdditionalMembers::Closed);
+    for (name, other) in [
+        ("any order", any_order),
+        ("more spellings", spellings),
+        ("closed objects", closed),
+    ] {
+        let Ok(other) = SchemaAutomaton::compile(schema.clone(), &other) else {
+            continue;
+        };
+        for case in cases.clone() {
+            let found = other.is_match(case.text.as_bytes());
+            let wanted = match case.mark {
+                // With more digits to write a cap leaves other numbers out.
+                '+' if name == "any order" || name == "more spellings" && has_no_caps => true,
+                '-' => false,
+                _ => continue,
+            };
+            if found != wanted {
+                all.add(
+                    case.line,
+                    format!("with {name} it is accepted: {found}"),
+                    None,
+                );
+            }
+            if name == "any order" && case.mark == '+' {
+                in_each_order(case, options, &other, all);
+            }
+        }
+        let mut whole = Vec::new();
+        if name == "closed objects"
+            && other.completion(&other.start(), 1 << 12, &mut whole)
+            && !automaton.is_match(&whole)
+        {
+            let whole = String::from_utf8_lossy(&whole);
+            panic!("{whole} is one of the closed schema alone");
+        }
+    }
+}
+
+fn in_each_order(case: &Case<'_>, options: &Options, any: &SchemaAutomaton, all: &mut Findings) {
+    let Ok(value) = serde_json::from_str::<Value>(&case.text) else {
+        return;
+    };
+    // White space and spellings are this text's own, and listed objects have their order.
+    let is_plain = value.to_string() == case.text.replace(", ", ",").replace(": ", ":");
+    let compact = matches!(
+        options.whitespace,
+        Whitespace::SingleSpace | Whitespace::Compact
+    );
+    if !is_plain || !compact {
+        return;
+    }
+    for text in values::orders(&value).iter().take(24) {
+        if !any.is_match(text.as_bytes()) {
+            all.add(case.line, format!("not in any order: {text}"), None);
+        }
+    }
+}
+
+/// Masks lead along the texts that are accepted and off the others, and keep the contract.
+fn masks_lead<'c>(
+    page: &Page,
+    scenario: &Scenario,
+    automaton: &SchemaAutomaton,
+    vocabulary: &Vocabulary,
+    cases: impl Iterator<Item = &'c Case<'c>>,
+    all: &mut Findings,
+) {
+    let index = Index::lazy(automaton.clone(), vocabulary, &IndexConfig::default());
+    let index = Arc::new(index.unwrap_or_else(|e| panic!("{}: {e}", page.at(scenario.line))));
+    let mut tokens: Vec<(&[u8], TokenId)> =
+        vocabulary.texts().map(|(id, text)| (text, id)).collect();
+    tokens.sort_by_key(|(text, _)| std::cmp::Reverse(text.len()));
+    for case in cases {
+        let mut guide = Guide::new(index.clone());
+        let mut rest = case.text.as_bytes();
+        let allows = |guide: &mut Guide<SchemaAutomaton>, token| {
+            guide.mask().is_ok_and(|mask| mask.allows(token))
+        };
+        let mut leads = true;
+        while leads && !rest.is_empty() {
+            let next = tokens.iter().find(|(text, _)| rest.starts_with(text));
+            let (text, token) = next.expect("every byte is a token");
+            leads = allows(&mut guide, *token) && guide.advance(*token).is_ok();
+            rest = &rest[text.len()..];
+        }
+        leads = leads && allows(&mut guide, vocabulary.ends()[0]);
+        if leads != automaton.is_match(case.text.as_bytes()) {
+            all.add(case.line, format!("masks lead through it: {leads}"), None);
+        }
+    }
+    let effort = Effort {
+        walks: 1,
+        tokens: 10,
+        seed: scenario.line as u64 + 1,
+    };
+    if let Err(message) = check(automaton, vocabulary, &[], effort) {
+        all.add(scenario.line, message, None);
+    }
+}
+
+/// Each keyword, format and option has a heading with its name.
+#[test]
+fn every_name_has_a_heading() {
+    let mut named = BTreeSet::new();
+    for page in Page::all() {
+        assert!(!page.scenarios.is_empty(), "{} has no cases", page.name());
+        for scenario in &page.scenarios {
+            for heading in &scenario.headings {
+                let parts = heading.split('`').skip(1).step_by(2);
+                named.extend(parts.map(str::to_owned));
+            }
+        }
+    }
+    let names =
+        |value: &Value| -> Vec<String> { value.as_object().unwrap().keys().cloned().collect() };
+    let options = serde_json::to_value(Options::default()).unwrap();
+    let reading = serde_json::to_value(ParseOptions::default()).unwrap();
+    let keywords = KEYWORDS.iter().map(|keyword| keyword.name.to_owned());
+    let all = keywords
+        .chain(formats())
+        .chain(names(&options))
+        .chain(names(&options["caps"]))
+        .chain(names(&reading));
+    let missing: Vec<String> = all.filter(|name| !named.contains(name)).collect();
+    assert!(missing.is_empty(), "no heading has {missing:?}");
+}
+
+/// The names of formats, as `docs/KEYWORDS.md` lists them.
+fn formats() -> Vec<String> {
+    let page = markdown();
+    let (_, formats) = page.split_once("## Formats").unwrap();
+    let rows = formats.lines().filter_map(|line| line.strip_prefix("| `"));
+    let rows = rows.filter_map(|row| row.split('`').next());
+    let hints = formats.lines().find(|line| line.starts_with("Annotations"));
+    let hints = hints.unwrap().split(". ").next().unwrap();
+    let hints = hints.split('`').skip(3).step_by(2);
+    rows.chain(hints).map(str::to_owned).collect()
+}
