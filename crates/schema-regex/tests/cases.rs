@@ -19,10 +19,10 @@ use fsm_index::contract::{Effort, check};
 use fsm_index::{ByteAutomaton as _, Guide, Index, IndexConfig, TokenId, Vocabulary};
 use regex_automata::meta::Regex;
 use schema_regex::automaton::SchemaAutomaton;
-use schema_regex::ledger::{Entry, KEYWORDS, Status, markdown};
+use schema_regex::ledger::{Entry, General, KEYWORDS, Status, markdown};
 use schema_regex::{
-    AdditionalMembers, Caps, Error, Escapes, IntegerSpelling, OneOf, Options, ParseOptions,
-    PropertyOrder, Schema, Whitespace, parse_str_with, to_regex,
+    AdditionalMembers, Caps, Error, ErrorKind, Escapes, IntegerSpelling, OneOf, Options,
+    ParseOptions, PropertyOrder, Schema, Whitespace, parse_str_with, to_regex,
 };
 use serde_json::Value;
 
@@ -202,7 +202,7 @@ fn scenario_says(page: &Page, scenario: &Scenario, vocabulary: &Vocabulary, all:
     let Ok(schema) = read else {
         return;
     };
-    ledgers_have(scenario, &schema, &options, all);
+    ledgers_have(scenario, &schema, &options, errors, all);
     let both = cases(scenario, "");
     let only = TARGETS.map(|target| cases(scenario, &format!("Only the {target}:")));
     all.texts += both.len() + only.iter().map(Vec::len).sum::<usize>();
@@ -248,7 +248,8 @@ fn scenario_says(page: &Page, scenario: &Scenario, vocabulary: &Vocabulary, all:
     }
     let schema = (&schema, &options);
     agrees_in_other_configurations(schema, &automaton, mine.clone(), all);
-    masks_lead(page, scenario, &automaton, vocabulary, mine, all);
+    masks_lead(page, scenario, &automaton, vocabulary, mine.clone(), all);
+    complement_is_the_rest(&source, &options, &reading, mine, all);
 }
 
 fn says(
@@ -380,13 +381,29 @@ fn shown(entry: &Entry) -> String {
     format!("#{}: {status}{comma}{reason}", entry.pointer)
 }
 
-/// Each line of a ledger that a page shows is in the ledger.
-fn ledgers_have(scenario: &Scenario, schema: &Schema, options: &Options, all: &mut Findings) {
+/// Each line of a ledger that a page shows is in the ledger, and so is a keyword that is refused.
+fn ledgers_have(
+    scenario: &Scenario,
+    schema: &Schema,
+    options: &Options,
+    errors: [Option<&Error>; 2],
+    all: &mut Findings,
+) {
     let ledgers = [
         SchemaAutomaton::explain(schema.clone(), options).1,
         schema.ledger(options),
     ];
-    for (target, ledger) in TARGETS.iter().zip(ledgers) {
+    for ((target, ledger), error) in TARGETS.iter().zip(ledgers).zip(errors) {
+        let is_refused = |entry: &Entry| {
+            matches!(entry.status, Status::Refused(_))
+                && error.is_some_and(|error| error.pointer() == entry.pointer)
+        };
+        if error.is_some_and(|error| error.kind() == ErrorKind::Refused)
+            && !ledger.iter().any(is_refused)
+        {
+            let message = format!("the ledger of the {target} does not have the error");
+            all.add(scenario.line, message, None);
+        }
         let found: Vec<String> = ledger.iter().map(shown).collect();
         let own = format!("Ledger of the {target}:");
         let blocks = ["Ledger:", &own].map(|label| scenario.block("text", label));
@@ -549,6 +566,170 @@ fn masks_lead<'c>(
     };
     if let Err(message) = check(automaton, vocabulary, &[], effort) {
         all.add(scenario.line, message, None);
+    }
+}
+
+/// The complement of a schema has the JSON that is wrong, and nothing else.
+fn complement_is_the_rest<'c>(
+    source: &str,
+    options: &Options,
+    reading: &ParseOptions,
+    cases: impl Iterator<Item = &'c Case<'c>>,
+    all: &mut Findings,
+) {
+    // References lead from the root, and a closed or capped complement is another one.
+    let is_usual = options == &Options::default() && reading == &ParseOptions::default();
+    if !is_usual || source.contains("\"$") {
+        return;
+    }
+    let not = format!("{{\"not\": {source}}}");
+    let wide = options
+        .clone()
+        .with_property_order(PropertyOrder::Any)
+        .with_integers(IntegerSpelling::ZeroFraction);
+    let read = parse_str_with(&not, reading);
+    let Ok(not) = read.and_then(|schema| SchemaAutomaton::compile(schema, &wide)) else {
+        return;
+    };
+    // What a format leaves out is not of its complement either.
+    let is_narrowed = source.contains("\"format\"");
+    for case in cases {
+        let value = serde_json::from_str::<Value>(&case.text);
+        let plain = value.is_ok_and(|value| {
+            value.to_string() == case.text.replace(": ", ":").replace(", ", ",")
+        });
+        let found = not.is_match(case.text.as_bytes());
+        let wanted = case.mark == '-' && plain && !is_narrowed;
+        if found && case.mark != '-' || !found && wanted {
+            let message = format!("it is of the complement: {found}");
+            all.add(case.line, message, None);
+        }
+    }
+}
+
+/// The scenarios of all pages, each with its page, schema and what it has of texts.
+fn all_scenarios() -> Vec<(String, Value, Vec<String>)> {
+    let mut out = Vec::new();
+    for page in Page::all() {
+        for scenario in &page.scenarios {
+            let texts = cases(scenario, "")
+                .into_iter()
+                .chain(cases(scenario, "Only the automaton:"));
+            let texts: Vec<String> = texts.map(|case| case.text).collect();
+            let source = scenario
+                .json("")
+                .and_then(|text| serde_json::from_str(&text).ok());
+            let is_usual = scenario
+                .json("Options:")
+                .or(scenario.json("Reading:"))
+                .is_none();
+            if let Some(schema) = source.filter(|_| is_usual && !texts.is_empty()) {
+                out.push((page.at(scenario.line), schema, texts));
+            }
+        }
+    }
+    out
+}
+
+/// The places of a keyword in a schema.
+fn places(schema: &Value, keyword: &str, at: &str, out: &mut Vec<String>) {
+    let members: Vec<(String, &Value)> = match schema {
+        Value::Object(map) => map
+            .iter()
+            .map(|(name, value)| (name.clone(), value))
+            .collect(),
+        Value::Array(items) => (0..).map(|n: usize| n.to_string()).zip(items).collect(),
+        _ => return,
+    };
+    for (name, value) in members {
+        if name == keyword && schema.is_object() {
+            out.push(at.to_owned());
+        }
+        places(
+            value,
+            keyword,
+            &format!("{at}/{}", json_tree::pointer::escape(&name)),
+            out,
+        );
+    }
+}
+
+/// A keyword that is enforced changes the answer to some text of the pages, and an annotation to none.
+#[test]
+fn keywords_matter_if_they_are_enforced() {
+    let scenarios = all_scenarios();
+    let compiled = |schema: &Value| SchemaAutomaton::new(schema, &Options::default());
+    for keyword in KEYWORDS {
+        let is_enforced = match keyword.general {
+            General::Enforced | General::EnforcedWhere => true,
+            General::Annotation => false,
+            _ => continue,
+        };
+        let mut changes = None;
+        for (place, schema, texts) in &scenarios {
+            let mut pointers = Vec::new();
+            places(schema, keyword.name, "", &mut pointers);
+            for pointer in pointers {
+                let mut without = schema.clone();
+                let at = without.pointer_mut(&pointer).and_then(Value::as_object_mut);
+                at.unwrap().shift_remove(keyword.name);
+                let (Ok(with), Ok(without)) = (compiled(schema), compiled(&without)) else {
+                    continue;
+                };
+                let differs = |text: &&String| {
+                    with.is_match(text.as_bytes()) != without.is_match(text.as_bytes())
+                };
+                if let Some(text) = texts.iter().find(differs) {
+                    changes = Some(format!("{place}: {text}"));
+                }
+            }
+            if is_enforced && changes.is_some() {
+                break;
+            }
+        }
+        assert_eq!(
+            changes.is_some(),
+            is_enforced,
+            "{}: {changes:?}",
+            keyword.name
+        );
+    }
+}
+
+/// A pattern that a library publishes compiles alone, beside its format, and beside lengths.
+#[test]
+fn patterns_of_a_library_stand_beside_lengths() {
+    let page = Page::all()
+        .into_iter()
+        .find(|page| page.name() == "formats.md")
+        .unwrap();
+    let is_of_library = |s: &&Scenario| {
+        s.headings
+            .iter()
+            .any(|h| h.contains("patterns of a library"))
+    };
+    let scenarios: Vec<&Scenario> = page.scenarios.iter().filter(is_of_library).collect();
+    assert!(scenarios.len() > 15);
+    for scenario in scenarios {
+        let schema: Value = serde_json::from_str(&scenario.json("").unwrap()).unwrap();
+        let mut alone = schema.clone();
+        alone.as_object_mut().unwrap().shift_remove("format");
+        let with = |most: u64, least: u64| {
+            let mut schema = schema.clone();
+            schema["maxLength"] = most.into();
+            schema["minLength"] = least.into();
+            schema
+        };
+        for (schema, least) in [(alone, 0), (with(254, 0), 0), (with(100, 3), 3)] {
+            let automaton = SchemaAutomaton::new(&schema, &Options::default());
+            let automaton = automaton.unwrap_or_else(|e| panic!("{}: {e}", page.at(scenario.line)));
+            for case in cases(scenario, "") {
+                let length = case.text.chars().count() - 2;
+                let wanted = case.mark == '+' && length >= least;
+                let found = automaton.is_match(case.text.as_bytes());
+                assert_eq!(found, wanted, "{}: {schema}", page.at(case.line));
+            }
+        }
     }
 }
 
