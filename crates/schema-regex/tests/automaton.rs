@@ -370,24 +370,6 @@ fn keywords(schema: &Value, hits: &mut std::collections::BTreeMap<String, usize>
     }
 }
 
-/// `true` evaluates members and items although it asks nothing of them.
-#[test]
-fn what_is_unevaluated_and_may_be_anything_is_evaluated() {
-    for (schema, text) in [
-        (
-            json!({"unevaluatedProperties": {"enum": [0]}, "if": {"unevaluatedProperties": true, "allOf": [{"type": "object"}]}}),
-            "{\"ab\": 1.75}",
-        ),
-        (
-            json!({"unevaluatedItems": false, "allOf": [{"unevaluatedItems": true, "contains": {"const": 1}}]}),
-            "[1, 2]",
-        ),
-    ] {
-        let automaton = SchemaAutomaton::new(&schema, &Options::default()).unwrap();
-        assert!(automaton.is_match(text.as_bytes()), "{schema}: {text}");
-    }
-}
-
 /// Whether a location below the root is under `not`, `oneOf` or `if`.
 fn complements(schema: &Value) -> bool {
     match schema {

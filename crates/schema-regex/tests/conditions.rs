@@ -291,6 +291,35 @@ fn one_name_of_many_is_the_same_either_way() {
     }
 }
 
+/// Branches that exclude each other by what names may be: none of the complements is made, of which there
+/// would be too many.
+#[test]
+fn what_names_may_be_tells_many_objects_apart() {
+    let phrasing = |name: String| {
+        json!({
+            "type": "object",
+            "allOf": [
+                {
+                    "properties": {&name: {"type": "string", "minLength": 1}},
+                    "propertyNames": {"anyOf": [{"const": &name}, {"enum": ["State", "Id", "Weight"]}]},
+                    "required": [&name],
+                },
+                {"properties": {"State": {"type": "string"}, "Id": {"type": "integer"}}},
+            ],
+        })
+    };
+    let all: Vec<Value> = (0..30).map(|i| phrasing(format!("Name{i}"))).collect();
+    says(
+        &compiled(&json!({"oneOf": all})),
+        &[r#"{"Name7": "a", "State": "b"}"#, r#"{"Name29": "a"}"#],
+        &[
+            r#"{"State": "b"}"#,
+            r#"{"Name7": "a", "Name8": "b"}"#,
+            r#"{"Name7": ""}"#,
+        ],
+    );
+}
+
 #[test]
 fn what_speaks_of_names_by_patterns_is_still_a_choice() {
     let branches = (0..12).map(|n| {
