@@ -748,12 +748,20 @@ fn every_name_has_a_heading() {
         for scenario in &page.scenarios {
             for heading in &scenario.headings {
                 let parts = heading.split('`').skip(1).step_by(2);
-                named.extend(parts.map(str::to_owned));
+                for name in parts {
+                    named.insert(name.to_owned());
+                    named.insert(format!("{} {name}", page.name()));
+                }
             }
         }
     }
     let names =
         |value: &Value| -> Vec<String> { value.as_object().unwrap().keys().cloned().collect() };
+    for keyword in KEYWORDS {
+        let (page, name) = (keyword.page, keyword.name);
+        let is_there = named.contains(&format!("{page}.md {name}"));
+        assert!(is_there, "{page}.md has no heading `{name}`");
+    }
     let options = serde_json::to_value(Options::default()).unwrap();
     let reading = serde_json::to_value(ParseOptions::default()).unwrap();
     let keywords = KEYWORDS.iter().map(|keyword| keyword.name.to_owned());

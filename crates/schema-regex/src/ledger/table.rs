@@ -11,7 +11,7 @@ use crate::options::Draft;
 pub enum General {
     /// Enforced exactly, always.
     Enforced,
-    /// Enforced exactly where the note says, refused elsewhere.
+    /// Enforced exactly where the notes of the two forms say, refused elsewhere.
     EnforcedWhere,
     /// Refused.
     Refused,
@@ -38,8 +38,14 @@ pub struct Keyword {
     pub drafts: &'static str,
     /// The fate of the keyword.
     pub general: General,
-    /// One line about it.
+    /// One line about it, which holds for both forms.
     pub note: &'static str,
+    /// The limits of the schema automaton, if there are some: what follows on "enforced".
+    pub automaton: &'static str,
+    /// The limits of the regular expression.
+    pub expression: &'static str,
+    /// The page of `tests/cases` that has its cases.
+    pub page: &'static str,
 }
 
 impl Keyword {
@@ -69,6 +75,7 @@ const fn k(
     name: &'static str,
     drafts: &'static str,
     general: General,
+    page: &'static str,
     note: &'static str,
 ) -> Keyword {
     Keyword {
@@ -76,6 +83,20 @@ const fn k(
         drafts,
         general,
         note,
+        automaton: "",
+        expression: "",
+        page,
+    }
+}
+
+impl Keyword {
+    /// Sets the limits of the two forms.
+    const fn within(self, automaton: &'static str, expression: &'static str) -> Keyword {
+        Keyword {
+            automaton,
+            expression,
+            ..self
+        }
     }
 }
 
@@ -84,279 +105,104 @@ use General::{Annotation as A, Enforced as E, EnforcedWhere as W, Structure as S
 /// Every keyword of the drafts 4, 6, 7, 2019-09 and 2020-12, and some that OpenAPI and other tools
 /// add. They are one table, so that the documentation cannot say anything else than the code.
 pub const KEYWORDS: &[Keyword] = &[
-    k(
-        "$schema",
-        "4-2020",
-        S,
-        "chooses the draft; without it 2020-12, or `ParseOptions::draft`",
-    ),
-    k(
-        "$id",
-        "6-2020",
-        S,
-        "names a resource that references find, in the same document or from others; the same name twice in a document is an error. `$schema` beside it chooses that resource's draft",
-    ),
-    k("id", "4", S, "as `$id`, in draft 4 alone"),
-    k(
-        "$anchor",
-        "2019-2020",
-        S,
-        "names a place that references find; the same name twice in a resource is an error",
-    ),
-    k("$dynamicAnchor", "2020", S, "as `$anchor` for `$ref`"),
-    k("$recursiveAnchor", "2019", S, "see `$recursiveRef`"),
-    k(
-        "$defs",
-        "2019-2020",
-        S,
-        "read where a reference leads into it",
-    ),
-    k("definitions", "4-7", S, "as `$defs`, in every draft"),
-    k(
-        "$vocabulary",
-        "2019-2020",
-        A,
-        "of meta-schemas; but for its type not looked at",
-    ),
-    k("$comment", "7-2020", A, ""),
-    k(
-        "$ref",
-        "4-2020",
-        W,
-        "inside the document, and into others that the host hands over (`ParseOptions::documents`); nothing is fetched. Siblings are intersected; in drafts 4 to 7 they are ignored, as these say. Recursion by `Options::recursion`",
-    ),
-    k(
-        "$dynamicRef",
-        "2020",
-        W,
-        "followed in the dynamic scope, without which it is a `$ref`",
-    ),
-    k(
-        "$recursiveRef",
-        "2019",
-        W,
-        "followed in the dynamic scope, without which it is a `$ref`",
-    ),
-    k(
-        "type",
-        "4-2020",
-        E,
-        "`integer` is spelled without a fraction, or with one of zeros by `Options::integers`",
-    ),
-    k(
-        "enum",
-        "4-2020",
-        E,
-        "members that the rest of the schema forbids are left out. An integer that is written `1.0` may be spelled so. Narrowed: a number has no exponent, and zero no sign. Arrays and objects are spelled in the order they have in the schema; an `enum` with an object is refused when negated, where the number of members is bounded",
-    ),
-    k("const", "6-2020", E, "as an `enum` of one"),
-    k(
-        "multipleOf",
-        "4-2020",
-        W,
-        "where the digits form a small automaton (any number of zeros behind few digits, small integers) or the range holds few multiples; refused when negated, but for 1",
-    ),
-    k(
-        "minimum",
-        "4-2020",
-        E,
-        "exact on decimals of any length. Narrowed: an exponent of a bounded number stands behind one digit before the point (`1.5e-05`; `15e-06` is left out) and is at most 99 either way, a multiple has none, and zero has no sign (`-0` is left out). A number of a `Value` that may have been rounded is refused (`ParseOptions::rounded`)",
-    ),
-    k("maximum", "4-2020", E, "as `minimum`"),
-    k(
-        "exclusiveMinimum",
-        "4-2020",
-        E,
-        "as a number, and as draft 4's flag",
-    ),
-    k(
-        "exclusiveMaximum",
-        "4-2020",
-        E,
-        "as a number, and as draft 4's flag",
-    ),
-    k(
-        "minLength",
-        "4-2020",
-        W,
-        "counts characters (code points); with `pattern` or `format` where the two meet in a small expression",
-    ),
-    k("maxLength", "4-2020", W, "as `minLength`"),
-    k(
-        "pattern",
-        "4-2020",
-        W,
-        "an ECMA-262 search over the decoded string, read as with the flag `u` (what is an error there and not without it is read without: annex B); look-around, word boundaries, anchors and the modifiers of ECMA-262 2025 hold anywhere. Refused: back references, properties that ECMA-262 does not have, and patterns or meetings of several past `Options::max_automaton_states`",
-    ),
-    k(
-        "format",
-        "4-2020",
-        W,
-        "the formats listed below. Others are annotations, or refused by `Formats::Strict`",
-    ),
-    k(
-        "items",
-        "4-2020",
-        E,
-        "as a schema and, before 2020-12, as an array",
-    ),
-    k("prefixItems", "2020", E, ""),
-    k(
-        "additionalItems",
-        "4-2019",
-        E,
-        "where `items` is an array; nothing elsewhere, as the drafts say",
-    ),
-    k("minItems", "4-2020", E, ""),
-    k("maxItems", "4-2020", E, ""),
-    k(
-        "uniqueItems",
-        "4-2020",
-        W,
-        "where arrays have at most one item or items are of a few listed values; `false` is no constraint",
-    ),
-    k(
-        "contains",
-        "6-2020",
-        W,
-        "one item condition on a list without prefix, without bounds on its length beyond one item",
-    ),
-    k(
-        "minContains",
-        "2019-2020",
-        W,
-        "with `contains`: 0, 1, or any where `maxItems` is not said",
-    ),
-    k(
-        "maxContains",
-        "2019-2020",
-        W,
-        "with `contains`: where the condition can be negated",
-    ),
-    k(
-        "unevaluatedItems",
-        "2019-2020",
-        W,
-        "as `items`, for those that no keyword in place evaluates",
-    ),
-    k("properties", "4-2020", E, "in order of appearance"),
-    k(
-        "required",
-        "4-2020",
-        E,
-        "names that are not in `properties` come after them, in order of appearance",
-    ),
-    k(
-        "additionalProperties",
-        "4-2020",
-        E,
-        "names compared by decoded value. That no name is written twice cannot be said by a regular expression, so an additional name may repeat",
-    ),
-    k(
-        "patternProperties",
-        "4-2020",
-        W,
-        "where the patterns meet in small automata",
-    ),
-    k(
-        "propertyNames",
-        "6-2020",
-        W,
-        "where names are enumerated or the condition meets the patterns in a small automaton; refused when negated",
-    ),
-    k(
-        "minProperties",
-        "4-2020",
-        W,
-        "counted as written; where listed optional names and the count give a small expression",
-    ),
-    k("maxProperties", "4-2020", W, "as `minProperties`"),
-    k("dependentRequired", "2019-2020", E, ""),
-    k("dependentSchemas", "2019-2020", W, "as `anyOf`"),
-    k("dependencies", "4-7", W, "both forms, in every draft"),
-    k(
-        "unevaluatedProperties",
-        "2019-2020",
-        W,
-        "as `additionalProperties`, for those that no keyword in place evaluates",
-    ),
-    k(
-        "allOf",
-        "4-2020",
-        E,
-        "a true intersection, keyword by keyword",
-    ),
-    k(
-        "anyOf",
-        "4-2020",
-        E,
-        "distributed over what stands beside it",
-    ),
-    k(
-        "oneOf",
-        "4-2020",
-        W,
-        "where branches exclude each other (by type, range, required name, `const`) or can be negated",
-    ),
-    k(
-        "not",
-        "4-2020",
-        W,
-        "where each keyword inside can be negated: types, values, ranges, lengths, patterns, required names, properties, combinations of these",
-    ),
-    k("if", "7-2020", W, "where the condition can be negated"),
-    k("then", "7-2020", W, "with `if`"),
-    k("else", "7-2020", W, "with `if`"),
-    k("title", "4-2020", A, ""),
-    k("description", "4-2020", A, ""),
-    k("default", "4-2020", A, ""),
-    k("examples", "6-2020", A, ""),
-    k("deprecated", "2019-2020", A, ""),
-    k("readOnly", "7-2020", A, ""),
-    k("writeOnly", "7-2020", A, ""),
-    k("contentEncoding", "7-2020", A, ""),
-    k("contentMediaType", "7-2020", A, ""),
-    k("contentSchema", "2019-2020", A, ""),
-    k(
-        "nullable",
-        "OpenAPI 3.0",
-        A,
-        "no keyword of JSON Schema: write `\"type\": [\"string\", \"null\"]`",
-    ),
-    k(
-        "discriminator",
-        "OpenAPI",
-        A,
-        "the branches of `oneOf` say the same",
-    ),
-    k("example", "OpenAPI", A, ""),
-    k("externalDocs", "OpenAPI", A, ""),
-    k("xml", "OpenAPI", A, ""),
-    k(
-        "x-tokenmold",
-        "",
-        S,
-        "options that the schema chooses by itself, at its root alone, where the host asks for that (`Settings::Follow`): an unknown member is refused then. An annotation by default",
-    ),
-    k("x-*", "", A, "and every other unknown keyword"),
+    k("$schema", "4-2020", S, "drafts", "chooses the draft; without it 2020-12, or `ParseOptions::draft`"),
+    k("$id", "6-2020", S, "references", "names a resource that references find, in the same document or from others; the same name twice in a document is an error. `$schema` beside it chooses that resource's draft"),
+    k("id", "4", S, "references", "as `$id`, in draft 4 alone"),
+    k("$anchor", "2019-2020", S, "references", "names a place that references find; the same name twice in a resource is an error"),
+    k("$dynamicAnchor", "2020", S, "references", "as `$anchor` for `$ref`"),
+    k("$recursiveAnchor", "2019", S, "references", "see `$recursiveRef`"),
+    k("$defs", "2019-2020", S, "references", "read where a reference leads into it"),
+    k("definitions", "4-7", S, "references", "as `$defs`, in every draft"),
+    k("$vocabulary", "2019-2020", A, "annotations", "of meta-schemas; but for its type not looked at"),
+    k("$comment", "7-2020", A, "annotations", ""),
+    k("$ref", "4-2020", W, "references", "inside the document, and into others that the host hands over (`ParseOptions::documents`); nothing is fetched. Siblings are intersected; in drafts 4 to 7 they are ignored, as these say").within("", "where it does not lead back to itself, or unrolled by `Options::recursion`"),
+    k("$dynamicRef", "2020", W, "references", "followed in the dynamic scope, without which it is a `$ref`").within("", "as `$ref`"),
+    k("$recursiveRef", "2019", W, "references", "followed in the dynamic scope, without which it is a `$ref`").within("", "as `$ref`"),
+    k("type", "4-2020", E, "types", "`integer` is spelled without a fraction, or with one of zeros by `Options::integers`").within("", "; a value that is not restricted nests `Options::any_value` deep"),
+    k("enum", "4-2020", E, "types", "members that the rest of the schema forbids are left out. An integer that is written `1.0` may be spelled so. Narrowed: a number has no exponent, and zero no sign. Arrays and objects are spelled in the order they have in the schema").within("", "; one with an object is refused when negated, where the number of members is bounded"),
+    k("const", "6-2020", E, "types", "as an `enum` of one"),
+    k("multipleOf", "4-2020", W, "numbers", "").within("where remainders and digits take at most twenty times `Options::max_automaton_states`", "where the digits form a small automaton (any number of zeros behind few digits, small integers) or the range holds few multiples; refused when negated, but for 1"),
+    k("minimum", "4-2020", E, "numbers", "exact on decimals of any length. Narrowed: an exponent of a bounded number stands behind one digit before the point (`1.5e-05`; `15e-06` is left out) and is at most 99 either way, a multiple has none, and zero has no sign (`-0` is left out). A number of a `Value` that may have been rounded is refused (`ParseOptions::rounded`)"),
+    k("maximum", "4-2020", E, "numbers", "as `minimum`"),
+    k("exclusiveMinimum", "4-2020", E, "numbers", "as a number, and as draft 4's flag"),
+    k("exclusiveMaximum", "4-2020", E, "numbers", "as a number, and as draft 4's flag"),
+    k("minLength", "4-2020", W, "strings", "counts characters (code points)").within("", "with `pattern` or `format` where the two meet in a small expression"),
+    k("maxLength", "4-2020", W, "strings", "counts characters (code points)").within("", "as `minLength`"),
+    k("pattern", "4-2020", W, "strings", "an ECMA-262 search over the decoded string, read as with the flag `u` (what is an error there and not without it is read without: annex B); look-around, word boundaries, anchors and the modifiers of ECMA-262 2025 hold anywhere. Refused: back references, properties that ECMA-262 does not have, and patterns or meetings of several past `Options::max_automaton_states`"),
+    k("format", "4-2020", W, "formats", "the formats listed below. Others are annotations, or refused by `Formats::Strict`").within("", "; some are narrowed more, see below"),
+    k("items", "4-2020", E, "arrays", "as a schema and, before 2020-12, as an array"),
+    k("prefixItems", "2020", E, "arrays", ""),
+    k("additionalItems", "4-2019", E, "arrays", "where `items` is an array; nothing elsewhere, as the drafts say"),
+    k("minItems", "4-2020", E, "arrays", ""),
+    k("maxItems", "4-2020", E, "arrays", ""),
+    k("uniqueItems", "4-2020", W, "unique-items", "items are compared by value: numbers as numbers, members in any order, characters by whatever spelling. `false` is no constraint").within("; an item also leaves enough values for the items that have to come. Refused: more `minItems` than values could be counted; items of listed values (at most 2,000 each) where several conditions are counted beside `prefixItems`, or the lists have more than 50,000 values together (2,000 with `contains`); and when negated", "where arrays have at most one item or items are of a few listed values; refused when negated"),
+    k("contains", "6-2020", W, "contains", "").within("", "where it is one condition on a list without prefix, and `maxItems` is not said, or at most 8"),
+    k("minContains", "2019-2020", W, "contains", "with `contains`").within("", "where it is 0 or 1, or `maxItems` is not said"),
+    k("maxContains", "2019-2020", W, "contains", "with `contains`").within("", "where the condition can be negated"),
+    k("unevaluatedItems", "2019-2020", W, "unevaluated", "as `items`, for those that no keyword in place evaluates").within("", "as `items`"),
+    k("properties", "4-2020", E, "objects", "in order of appearance, or in any by `Options::property_order`").within("", "in order of appearance"),
+    k("required", "4-2020", E, "objects", "names that are not in `properties` come after them, in order of appearance"),
+    k("additionalProperties", "4-2020", E, "objects", "names are compared by decoded value").within("; no name comes twice", "; a further name may come twice. Refused where its complement would have to be counted"),
+    k("patternProperties", "4-2020", W, "objects", "all patterns that a name meets hold").within("", "where the patterns meet in small automata"),
+    k("propertyNames", "6-2020", W, "objects", "").within("", "where names are enumerated or the condition meets the patterns in a small automaton; refused when negated"),
+    k("minProperties", "4-2020", W, "objects", "").within("", "where listed optional names and the count give a small expression; members are counted as written"),
+    k("maxProperties", "4-2020", W, "objects", "").within("", "as `minProperties`"),
+    k("dependentRequired", "2019-2020", E, "dependencies", ""),
+    k("dependentSchemas", "2019-2020", W, "dependencies", "as `anyOf`"),
+    k("dependencies", "4-7", W, "dependencies", "both forms, in every draft"),
+    k("unevaluatedProperties", "2019-2020", W, "unevaluated", "as `additionalProperties`, for those that no keyword in place evaluates").within("", "as `additionalProperties`"),
+    k("allOf", "4-2020", E, "combinations", "a true intersection, keyword by keyword"),
+    k("anyOf", "4-2020", E, "combinations", "distributed over what stands beside it"),
+    k("oneOf", "4-2020", W, "combinations", "branches exclude each other by type, range, required name, `const`, names or items; or all others are negated").within("where that is so, or each keyword that has to be negated can be, see `not`", "where that is so, or each keyword that has to be negated can be, see `not`"),
+    k("not", "4-2020", W, "combinations", "").within("but for `uniqueItems` and the formats `idn-email`, `idn-hostname`, `regex`", "where each keyword inside can be negated: types, values, ranges, lengths, patterns, required names, properties, combinations of these"),
+    k("if", "7-2020", W, "conditions", "").within("where the condition can be negated, see `not`", "where the condition can be negated, see `not`"),
+    k("then", "7-2020", W, "conditions", "with `if`"),
+    k("else", "7-2020", W, "conditions", "with `if`"),
+    k("title", "4-2020", A, "annotations", ""),
+    k("description", "4-2020", A, "annotations", ""),
+    k("default", "4-2020", A, "annotations", ""),
+    k("examples", "6-2020", A, "annotations", ""),
+    k("deprecated", "2019-2020", A, "annotations", ""),
+    k("readOnly", "7-2020", A, "annotations", ""),
+    k("writeOnly", "7-2020", A, "annotations", ""),
+    k("contentEncoding", "7-2020", A, "annotations", ""),
+    k("contentMediaType", "7-2020", A, "annotations", ""),
+    k("contentSchema", "2019-2020", A, "annotations", ""),
+    k("nullable", "OpenAPI 3.0", A, "annotations", "no keyword of JSON Schema: write `\"type\": [\"string\", \"null\"]`"),
+    k("discriminator", "OpenAPI", A, "annotations", "the branches of `oneOf` say the same"),
+    k("example", "OpenAPI", A, "annotations", ""),
+    k("externalDocs", "OpenAPI", A, "annotations", ""),
+    k("xml", "OpenAPI", A, "annotations", ""),
+    k("x-tokenmold", "", S, "settings", "options that the schema chooses by itself, at its root alone, where the host asks for that (`Settings::Follow`): an unknown member is refused then. An annotation by default"),
+    k("x-*", "", A, "annotations", "and every other unknown keyword"),
 ];
+
+/// The folder of the pages of cases, as the page of keywords links it.
+const CASES: &str = "../crates/schema-regex/tests/cases";
 
 /// The table as Markdown: the content of `docs/KEYWORDS.md`.
 pub fn markdown() -> String {
     let mut out = String::from(
-        "# Keywords\n\nWhat `schema-regex` makes of each keyword. What it accepts it enforces; a keyword that\nit cannot enforce is an error with its JSON Pointer, never dropped. This page is\nprinted from `ledger::KEYWORDS`; a test compares the two (`UPDATE_DOCS=1 cargo test -p schema-regex`\nwrites it anew).\n\n| keyword | drafts | becomes | note |\n|---|---|---|---|\n",
+        "# Keywords\n\nWhat `schema-regex` makes of each keyword. What it accepts it enforces; a keyword that\nit cannot enforce is an error with its JSON Pointer, never dropped. A schema becomes one of two things: a byte automaton\n(feature `automaton`, what constraints use) or a regular expression. Each has its column; the note holds for both. A keyword leads to\nits cases: schemas with texts that are accepted and refused, each run by a test.\n\nThis page is printed from `ledger::KEYWORDS`; a test compares the two (`UPDATE_DOCS=1 cargo test -p schema-regex`\nwrites it anew).\n\n| keyword | drafts | note | in the automaton | in the expression |\n|---|---|---|---|---|\n",
     );
     for keyword in KEYWORDS {
-        let general = match keyword.general {
-            General::Enforced => "enforced",
-            General::EnforcedWhere => "enforced where",
-            General::Refused => "refused",
-            General::Annotation => "annotation",
-            General::Structure => "structure",
+        let becomes = |limits: &str| match keyword.general {
+            General::Enforced | General::EnforcedWhere => match limits.starts_with(';') {
+                true => format!("enforced{limits}"),
+                false => format!("enforced {limits}").trim_end().to_owned(),
+            },
+            General::Refused => "refused".to_owned(),
+            General::Annotation => "annotation".to_owned(),
+            General::Structure => "structure".to_owned(),
         };
         out.push_str(&format!(
-            "| `{}` | {} | {general} | {} |\n",
-            keyword.name, keyword.drafts, keyword.note
+            "| [`{}`]({CASES}/{}.md) | {} | {} | {} | {} |\n",
+            keyword.name,
+            keyword.page,
+            keyword.drafts,
+            keyword.note,
+            becomes(keyword.automaton),
+            becomes(keyword.expression)
         ));
     }
     formats(&mut out);
@@ -364,7 +210,7 @@ pub fn markdown() -> String {
         "\nA keyword that came with a later draft than the schema's is an annotation there, as that draft says, and so is an annotation of\nanother type than the draft says (`description: null`); the ledger notes both, and formats that are unknown.\n",
     );
     out.push_str(
-        "\n## Narrowing\n\nNarrowed beyond keywords: a value that the schema leaves unrestricted nests at most\n`Options::any_value` deep (default 2; one level less for members that are admitted unsaid), since JSON is not regular; objects that list\n`properties` and do not speak of other members are closed by `AdditionalMembers::Closed` (default: open). `Options::caps` bounds strings, numbers, arrays, objects, names and nesting that the schema leaves unbounded (default: not). The ledger of a\nschema shows each such place.\n\nThe notes speak of the regular expression. The schema automaton (feature `automaton`) enforces every\nkeyword that is not an annotation, with the limits that the crate's page lists.\n",
+        "\n## Narrowing\n\nNarrowed beyond keywords: a value that the schema leaves unrestricted nests at most\n`Options::any_value` deep (default 2; one level less for members that are admitted unsaid), since JSON is not regular; objects that list\n`properties` and do not speak of other members are closed by `AdditionalMembers::Closed` (default: open). `Options::caps` bounds strings, numbers, arrays, objects, names and nesting that the schema leaves unbounded (default: not). The ledger of a\nschema shows each such place.\n\nThe automaton has no bound on the depth but `Options::max_nesting`, and refuses what takes more than `Options::max_alternatives`,\n`Options::max_automaton_states` or `Options::max_steps`; the crate's page lists the rest.\n",
     );
     out
 }
@@ -372,7 +218,7 @@ pub fn markdown() -> String {
 /// The formats that are known.
 fn formats(out: &mut String) {
     out.push_str(
-        "\n## Formats\n\nOf strings, and those of the OpenAPI registry of numbers. A format says nothing of values of other kinds. Where one is\nnarrowed, what it admits satisfies it. Under a complement (`not`, `oneOf`, `if` or the like) the strings that such a format leaves out are\nleft out, too, for `date-time`, `time`, `email` and `hostname`; the other narrowed ones are refused there, and so is an `enum` with a string of\nwhich it is not certain. All others are exact there too. \"In the regular expression\" names what `to_regex` leaves out where that is more than the automaton does.\n\n| format | values | constrains | narrowed | in the regular expression |\n|---|---|---|---|---|\n",
+        "\n## Formats\n\nOf strings, and those of the OpenAPI registry of numbers; their cases are on [the pages of formats](../crates/schema-regex/tests/cases/formats.md). A format says nothing of values of other kinds. Where one is\nnarrowed, what it admits satisfies it. Under a complement (`not`, `oneOf`, `if` or the like) the strings that such a format leaves out are\nleft out, too, for `date-time`, `time`, `email` and `hostname`; the other narrowed ones are refused there, and so is an `enum` with a string of\nwhich it is not certain. All others are exact there too. \"In the regular expression\" names what `to_regex` leaves out where that is more than the automaton does.\n\n| format | values | constrains | narrowed | in the regular expression |\n|---|---|---|---|---|\n",
     );
     for (name, format) in formats::ALL {
         let (here, there) = (format.narrowed(), format.narrowed_in_regex());
