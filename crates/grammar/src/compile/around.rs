@@ -16,10 +16,10 @@ use fsm_tables::{
 use regex_dialects::look_of;
 use regex_syntax::hir::{self, Class, Hir, HirKind};
 
-use crate::compile::patterns::{self, MAX_NEST};
 use crate::compile::regular::Re;
 use crate::compile::table::{Bytes, End, Table, TableLimits};
-use crate::{Error, ErrorKind};
+use crate::error::{Error, ErrorKind};
+use crate::patterns::{self, MAX_NEST};
 
 /// The text around a lexeme that its looks may see.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -6,7 +6,7 @@ use fsm_index::PlainText;
 use schema_regex::automaton::SchemaAutomaton;
 
 use crate::compile::table::Table;
-use crate::{Error, ErrorKind};
+use crate::error::{Error, ErrorKind};
 
 /// A symbol: terminals are even, nonterminals odd.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]

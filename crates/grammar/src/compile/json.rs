@@ -4,7 +4,7 @@ use json_tree::subschemas;
 use schema_regex::{AdditionalMembers, Escapes, Options, Whitespace};
 use serde_json::{Value, json};
 
-use crate::compile::patterns::Reading;
+use crate::patterns::Reading;
 
 /// A schema as a dialect reads it, and how: with white space as JSON allows it, and properties
 /// in the order in which the schema has them. The dialects differ in how characters may be

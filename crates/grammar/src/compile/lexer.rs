@@ -8,7 +8,7 @@ use indexmap::IndexSet;
 
 use crate::compile::cfg::{Cfg, Ignores, Matter};
 use crate::compile::table::Run;
-use crate::{Error, ErrorKind};
+use crate::error::{Error, ErrorKind};
 
 /// The states of all terminals, numbered through; 0 is dead.
 #[derive(Debug)]

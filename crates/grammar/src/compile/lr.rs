@@ -12,8 +12,8 @@
 use foldhash::fast::FixedState;
 use indexmap::IndexSet;
 
-use crate::Error;
 use crate::compile::cfg::{Cfg, Symbol};
+use crate::error::Error;
 
 /// A place in a production, as one number: so items are sorted and told apart fast.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]

@@ -7,6 +7,5 @@ pub(crate) mod json;
 pub(crate) mod lexer;
 pub(crate) mod lower;
 pub(crate) mod lr;
-pub(crate) mod patterns;
 pub(crate) mod regular;
 pub(crate) mod table;

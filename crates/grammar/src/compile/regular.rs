@@ -5,9 +5,9 @@ use std::rc::Rc;
 use fsm_tables::{Builder, MATCH, NfaId, Shape, State, Syntax};
 
 use crate::compile::around::{self, Edges};
-use crate::compile::patterns;
 use crate::compile::table::{Table, TableLimits};
-use crate::{Error, ErrorKind};
+use crate::error::{Error, ErrorKind};
+use crate::patterns;
 
 /// A regular language.
 #[derive(Clone, Debug)]

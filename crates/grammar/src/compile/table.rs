@@ -10,7 +10,7 @@ use fsm_tables::{Alphabet, Builder, Keep, Meter, NONE, Nfa, NfaId, Rest, State, 
 
 use regex_syntax::hir::{ClassUnicode, ClassUnicodeRange};
 
-use crate::{Error, ErrorKind};
+use crate::error::{Error, ErrorKind};
 
 /// An automaton over bytes. State 0 is dead, and from every other acceptance is reached, but from
 /// those behind what must not follow a lexeme ([`Table::with_ends`]); only the start may be 0,

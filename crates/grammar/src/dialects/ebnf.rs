@@ -1,8 +1,9 @@
 //! Reads GBNF as llama.cpp does, and EBNF as XGrammar does.
 
+use crate::config::Config;
 use crate::dialects::ast::{Expr, Rule, RuleKind, Tree, negated, normal_ranges};
 use crate::dialects::reader::Reader;
-use crate::{Config, Error, ErrorKind};
+use crate::error::{Error, ErrorKind};
 
 /// Which of the two.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -69,19 +70,15 @@ impl Parser<'_> {
         let at = self.r.at;
         let Some(name) = self.name() else {
             if self.is_gbnf() && self.r.peek() == Some('|') {
-                return Err(self.r.error(
+                return self.r.fail(
                     "a rule ends with its line: write `|` at the end of the line before, or the alternatives in \
                      parentheses",
-                ));
+                );
             }
-            let found = self.r.found();
-            let names = match self.is_gbnf() {
-                true => "letters, digits and `-`",
-                false => "letters, digits, `_`, `-` and `.`",
-            };
-            return Err(self.r.error(format!(
-                "expected the name of a rule ({names}), found {found}"
-            )));
+            return self.r.expected(match self.is_gbnf() {
+                true => "the name of a rule (letters, digits and `-`)",
+                false => "the name of a rule (letters, digits, `_`, `-` and `.`)",
+            });
         };
         self.r.rule.clone_from(&name);
         self.space(false);
@@ -89,10 +86,7 @@ impl Parser<'_> {
         if !self.is_gbnf() && self.r.take("[") {
             kind = self.attributes()?;
         }
-        if !self.r.take("::=") {
-            let found = self.r.found();
-            return Err(self.r.error(format!("expected `::=`, found {found}")));
-        }
+        self.r.need("::=")?;
         self.space(true);
         let body = self.alternatives(false)?;
         if self.is_gbnf() {
@@ -100,10 +94,7 @@ impl Parser<'_> {
             match self.r.peek() {
                 None | Some('\n' | '\r') => {}
                 Some(_) => {
-                    let found = self.r.found();
-                    return Err(self.r.error(format!(
-                        "expected a new line or the end behind a rule, found {found}"
-                    )));
+                    return self.r.expected("a new line or the end behind a rule");
                 }
             }
         }
@@ -145,27 +136,23 @@ impl Parser<'_> {
                     }
                 }
                 "max_tokens" | "max_chars" => {
-                    return Err(self.r.unsupported(
+                    return self.r.refuse(
                         at,
                         format!("the option `{name}` is not supported: bound the rule by a repetition such as `{{0,100}}`"),
-                    ));
+                    );
                 }
                 "temperature" => {
-                    return Err(self.r.unsupported(
+                    return self.r.refuse(
                         at,
                         "the option `temperature` is not supported: it is the sampler's, and no constraint",
-                    ));
+                    );
                 }
-                _ => return Err(self.r.unsupported(at, format!("unknown option `{name}`"))),
+                _ => return self.r.refuse(at, format!("unknown option `{name}`")),
             }
             self.space(true);
-            if self.r.take("]") {
+            if self.r.ends("]")? {
                 self.space(true);
                 return Ok(kind);
-            }
-            if !self.r.take(",") {
-                let found = self.r.found();
-                return Err(self.r.error(format!("expected `,` or `]`, found {found}")));
             }
         }
     }
@@ -227,10 +214,10 @@ impl Parser<'_> {
             parts.push(element);
         }
         if parts.is_empty() && !self.is_gbnf() && !(nested && self.r.peek() == Some(')')) {
-            return Err(self.r.error_at(
+            return self.r.fail_at(
                 at,
                 "an alternative is empty: write `\"\"` for the empty text",
-            ));
+            );
         }
         Ok(Expr::seq(parts))
     }
@@ -278,18 +265,15 @@ impl Parser<'_> {
             '(' => {
                 self.r.next();
                 if self.r.peek() == Some('=') && !self.is_gbnf() {
-                    return Err(self.r.unsupported(
+                    return self.r.refuse(
                         at,
                         "the look-ahead `(= ..)` is not supported: it is a hint; leave it out",
-                    ));
+                    );
                 }
                 self.space(true);
                 let inner = self.alternatives(true)?;
                 self.space(true);
-                if !self.r.take(")") {
-                    let found = self.r.found();
-                    return Err(self.r.error(format!("expected `)`, found {found}")));
-                }
+                self.r.need(")")?;
                 return Ok(Some(inner));
             }
             '<' | '!' if self.is_gbnf() => return self.token().map(Some),
@@ -299,7 +283,7 @@ impl Parser<'_> {
                     return match c {
                         '|' | ')' | '\n' | '\r' => Ok(None),
                         '\\' => Err(self.backslash()),
-                        _ => Err(self.r.error(format!("expected an element, found {c:?}"))),
+                        _ => self.r.fail(format!("expected an element, found {c:?}")),
                     };
                 };
                 if !self.is_gbnf() && self.r.peek() == Some('(') {
@@ -336,20 +320,20 @@ impl Parser<'_> {
     fn token(&mut self) -> Result<Expr, Error> {
         let at = self.r.at;
         if self.r.take("!") {
-            return Err(self.r.unsupported(
+            return self.r.refuse(
                 at,
                 "a negated token `!<..>` is not supported: name what may come",
-            ));
+            );
         }
         let name: String = format!("{}>", self.r.take_while(|c| c != '>' && c != '\n'));
         if !self.r.take(">") {
-            return Err(self.r.error_at(at, "a token reference `<..>` has no end"));
+            return self.r.fail_at(at, "a token reference `<..>` has no end");
         }
         if name.starts_with("<[") {
-            return Err(self.r.unsupported(
+            return self.r.refuse(
                 at,
                 "a token by its number is not supported: name it, as in `<|im_end|>`",
-            ));
+            );
         }
         Ok(Expr::Special { name, at })
     }
@@ -357,20 +341,15 @@ impl Parser<'_> {
     pub(crate) fn literal(&mut self) -> Result<String, Error> {
         let at = self.r.at;
         if !self.r.take("\"") {
-            let found = self.r.found();
-            return Err(self
-                .r
-                .error(format!("expected a string in quotes, found {found}")));
+            return self.r.expected("a string in quotes");
         }
         let mut text = String::new();
         loop {
             match self.r.next() {
-                None => return Err(self.r.error_at(at, "a string has no end")),
+                None => return self.r.fail_at(at, "a string has no end"),
                 Some('"') => return Ok(text),
                 Some('\n' | '\r') if !self.is_gbnf() => {
-                    return Err(self
-                        .r
-                        .error_at(at, "a string has a line break: write `\\n`"));
+                    return self.r.fail_at(at, "a string has a line break: write `\\n`");
                 }
                 Some('\\') => text.push(self.escape(false)?),
                 Some(c) => text.push(c),
@@ -382,7 +361,7 @@ impl Parser<'_> {
     fn escape(&mut self, in_class: bool) -> Result<char, Error> {
         let at = self.r.at - 1;
         let c = self.r.next();
-        let bad = |this: &Self, what: &str| Err(this.r.error_at(at, what));
+        let bad = |this: &Self, what: &str| this.r.fail_at(at, what);
         let code = match c {
             Some('x') if self.is_gbnf() => {
                 let before = self.r.at;
@@ -432,9 +411,9 @@ impl Parser<'_> {
         let no_end = "a class `[..]` has no end";
         loop {
             let first = match self.r.next() {
-                None => return Err(self.r.error_at(at, no_end)),
+                None => return self.r.fail_at(at, no_end),
                 Some(']') => break,
-                Some('\n' | '\r') if !self.is_gbnf() => return Err(self.r.error_at(at, no_end)),
+                Some('\n' | '\r') if !self.is_gbnf() => return self.r.fail_at(at, no_end),
                 Some('\\') => self.escape(true)?,
                 Some(c) => c,
             };
@@ -443,16 +422,16 @@ impl Parser<'_> {
             if self.r.peek() == Some('-') && !self.r.rest().starts_with("-]") {
                 self.r.next();
                 last = match self.r.next() {
-                    None => return Err(self.r.error_at(at, no_end)),
+                    None => return self.r.fail_at(at, no_end),
                     Some('\\') => self.escape(true)?,
                     Some(c) => c,
                 };
             }
             if first > last {
-                return Err(self.r.error_at(
+                return self.r.fail_at(
                     at,
                     format!("the range {first:?} to {last:?} is in the wrong order"),
-                ));
+                );
             }
             ranges.push((first, last));
         }

@@ -4,11 +4,12 @@ mod expression;
 
 use serde_json::Value;
 
-use crate::compile::patterns::Reading;
+use crate::config::Config;
 use crate::dialects::ast::{Expr, Rule, RuleKind, Tree};
 use crate::dialects::common;
 use crate::dialects::reader::Reader;
-use crate::{Config, Error, ErrorKind};
+use crate::error::{Error, ErrorKind};
+use crate::patterns::Reading;
 
 pub(crate) fn parse(text: &str, reading: Reading, config: &Config) -> Result<Tree, Error> {
     let mut parser = Parser {
@@ -73,7 +74,7 @@ impl Parser<'_> {
             self.r.rule.clear();
             self.space(true);
             match self.r.peek() {
-                None if nested => return Err(self.r.error("a nested grammar has no `}`")),
+                None if nested => return self.r.fail("a nested grammar has no `}`"),
                 None => return Ok(()),
                 Some('}') if nested => {
                     self.r.next();
@@ -102,27 +103,27 @@ impl Parser<'_> {
                 self.end_of_line()
             }
             "llguidance" | "grammar_options" => self.options(&name, at),
-            "declare" | "override" | "extend" => Err(self.r.unsupported(
+            "declare" | "override" | "extend" => self.r.refuse(
                 at,
                 format!("`%{name}` is not supported: define the terminal here"),
-            )),
-            _ => Err(self.r.error_at(at, format!("unknown directive `%{name}`"))),
+            ),
+            _ => self.r.fail_at(at, format!("unknown directive `%{name}`")),
         }
     }
 
     fn options(&mut self, directive: &str, at: usize) -> Result<(), Error> {
         let value = self.json(directive, at)?;
         let Value::Object(options) = value else {
-            return Err(self
+            return self
                 .r
-                .error_at(at, format!("`%{directive}` takes an object")));
+                .fail_at(at, format!("`%{directive}` takes an object"));
         };
         for (name, value) in options {
             let Value::Bool(is) = value else {
-                return Err(self.r.error_at(
+                return self.r.fail_at(
                     at,
                     format!("the option `{name}` of `%{directive}` must be true or false"),
-                ));
+                );
             };
             let is_ours = directive == "llguidance";
             match name.as_str() {
@@ -131,17 +132,17 @@ impl Parser<'_> {
                 "no_forcing" if is_ours => {}
                 "allow_invalid_utf8" if is_ours => {
                     if is {
-                        return Err(self.r.unsupported(
+                        return self.r.refuse(
                             at,
                             "the option `allow_invalid_utf8` is not supported: texts are UTF-8",
-                        ));
+                        );
                     }
                 }
                 _ => {
-                    return Err(self.r.unsupported(
+                    return self.r.refuse(
                         at,
                         format!("the option `{name}` of `%{directive}` is not supported"),
-                    ));
+                    );
                 }
             }
         }
@@ -155,13 +156,13 @@ impl Parser<'_> {
             None => (path.as_str(), None),
         };
         if module != "common" {
-            return Err(self.r.unsupported(
+            return self.r.refuse(
                 at,
                 format!(
                     "`%import {path}`: only `common` can be imported from: {}",
                     common::names()
                 ),
-            ));
+            );
         }
         let mut names = Vec::new();
         match one {
@@ -188,30 +189,27 @@ impl Parser<'_> {
             None => {
                 self.space(false);
                 if !self.r.take("(") {
-                    return Err(self
+                    return self
                         .r
-                        .error("expected `.` and a name, or names in parentheses"));
+                        .fail("expected `.` and a name, or names in parentheses");
                 }
                 loop {
                     self.space(true);
                     let name = self.name().ok_or_else(|| self.r.error("expected a name"))?;
                     names.push((name, None));
                     self.space(true);
-                    if self.r.take(")") {
+                    if self.r.ends(")")? {
                         break;
-                    }
-                    if !self.r.take(",") {
-                        return Err(self.r.error("expected `,` or `)`"));
                     }
                 }
             }
         }
         for (name, alias) in names {
             let Some(pattern) = common::terminal(&name) else {
-                return Err(self.r.unsupported(
+                return self.r.refuse(
                     at,
                     format!("`common` has no `{name}`; it has {}", common::names()),
-                ));
+                );
             };
             // XGrammar lets strings go over lines, but not behind a backslash.
             let own = (name == "ESCAPED_STRING" && self.reading == Reading::Ascii)
@@ -235,12 +233,7 @@ impl Parser<'_> {
         match self.r.peek() {
             None | Some('\n') => Ok(()),
             Some('}') if self.nested > 0 => Ok(()),
-            Some(_) => {
-                let found = self.r.found();
-                Err(self
-                    .r
-                    .error(format!("expected the end of the line, found {found}")))
-            }
+            Some(_) => self.r.expected("the end of the line"),
         }
     }
 
@@ -259,27 +252,24 @@ impl Parser<'_> {
         let at = self.r.at;
         while self.r.take("!") || self.r.take("?") {}
         let Some(name) = self.name() else {
-            let found = self.r.found();
-            return Err(self.r.error(format!(
-                "expected a rule, a terminal or a directive, found {found}"
-            )));
+            return self.r.expected("a rule, a terminal or a directive");
         };
         self.r.rule.clone_from(&name);
         let is_terminal = is_terminal(&name);
         let here = self.r.at;
         match self.r.peek() {
             Some('{') => {
-                return Err(self.r.unsupported(
+                return self.r.refuse(
                     here,
                     "templates are not supported: write the rule out for each argument",
-                ));
+                );
             }
             Some('.') => {
                 self.r.next();
                 self.r.take("-");
                 self.r.take_while(|c| c.is_ascii_digit());
                 if self.reading == Reading::Greedy {
-                    return Err(self.r.unsupported(here, "priorities are not supported: greedy lexing keeps all equal matches; leave it out"));
+                    return self.r.refuse(here, "priorities are not supported: greedy lexing keeps all equal matches; leave it out");
                 }
             }
             _ => {}
@@ -288,23 +278,20 @@ impl Parser<'_> {
         let mut options = Options::default();
         if self.r.take("[") {
             if is_terminal {
-                return Err(self
+                return self
                     .r
-                    .error_at(here, "options are for rules, not for terminals"));
+                    .fail_at(here, "options are for rules, not for terminals");
             }
             options = self.attributes()?;
             self.space(false);
         }
         if self.r.rest().starts_with("::") {
-            return Err(self.r.unsupported(
+            return self.r.refuse(
                 self.r.at,
                 "parametric rules `::` are not supported: write each case out, or use `%json`",
-            ));
+            );
         }
-        if !self.r.take(":") {
-            let found = self.r.found();
-            return Err(self.r.error(format!("expected `:`, found {found}")));
-        }
+        self.r.need(":")?;
         let body = self.expansions(is_terminal || options.is_lazy || options.suffix.is_some())?;
         self.end_of_line()?;
         let kind = match (options.suffix, options.is_lazy) {
@@ -330,9 +317,9 @@ impl Parser<'_> {
             let at = self.r.at;
             let name = self.name().unwrap_or_default();
             if seen.contains(&name) {
-                return Err(self
+                return self
                     .r
-                    .error_at(at, format!("the option `{name}` is given twice")));
+                    .fail_at(at, format!("the option `{name}` is given twice"));
             }
             self.space(true);
             let has_value = self.r.take("=");
@@ -343,64 +330,56 @@ impl Parser<'_> {
                 ("capture" | "stop_capture", true) => {
                     let label = self.string()?;
                     let Expr::Text { text, .. } = label else {
-                        return Err(self.r.error_at(at, format!("`{name}` takes a string")));
+                        return self.r.fail_at(at, format!("`{name}` takes a string"));
                     };
                     if text.is_empty() {
-                        return Err(self
+                        return self
                             .r
-                            .error_at(at, "the name of a capture must not be empty"));
+                            .fail_at(at, "the name of a capture must not be empty");
                     }
                     if !text.chars().all(|c| is_name(c) || c == '.') {
-                        return Err(self.r.error_at(
+                        return self.r.fail_at(
                             at,
                             "the name of a capture has letters, digits, `_`, `-` and `.`",
-                        ));
+                        );
                     }
                 }
                 ("suffix", true) if seen.iter().any(|name| name == "stop") => {
-                    return Err(self
-                        .r
-                        .error_at(at, "`stop` and `suffix` cannot be combined"));
+                    return self.r.fail_at(at, "`stop` and `suffix` cannot be combined");
                 }
                 ("suffix", true) => options.suffix = Some(self.marker(at)?),
                 // XGrammar keeps the marker, and hides it from captures alone.
                 ("stop", true) if self.reading == Reading::Ascii => {
                     if seen.iter().any(|name| name == "suffix") {
-                        return Err(self
-                            .r
-                            .error_at(at, "`stop` and `suffix` cannot be combined"));
+                        return self.r.fail_at(at, "`stop` and `suffix` cannot be combined");
                     }
                     options.suffix = Some(self.marker(at)?);
                 }
                 ("stop", true) => {
-                    return Err(self.r.unsupported(
+                    return self.r.refuse(
                         at,
                         "`stop` is not supported: it takes text back; use `suffix`, which keeps it",
-                    ));
+                    );
                 }
                 ("max_tokens", true) => {
-                    return Err(self.r.unsupported(at, "`max_tokens` is not supported: bound the rule by a repetition such as `{0,100}`"));
+                    return self.r.refuse(at, "`max_tokens` is not supported: bound the rule by a repetition such as `{0,100}`");
                 }
                 ("temperature", true) => {
-                    return Err(self.r.unsupported(
+                    return self.r.refuse(
                         at,
                         "`temperature` is not supported: it is the sampler's, and no constraint",
-                    ));
+                    );
                 }
-                _ => return Err(self.r.error_at(at, format!("unknown option `{name}`"))),
+                _ => return self.r.fail_at(at, format!("unknown option `{name}`")),
             }
             seen.push(name);
             self.space(true);
-            if self.r.take("]") {
+            if self.r.ends("]")? {
                 let has = |name: &str| seen.iter().any(|seen| seen == name);
                 if has("stop_capture") && !has("suffix") && !has("stop") {
-                    return Err(self.r.error_at(at, "`stop_capture` needs `suffix`"));
+                    return self.r.fail_at(at, "`stop_capture` needs `suffix`");
                 }
                 return Ok(options);
-            }
-            if !self.r.take(",") {
-                let found = self.r.found();
-                return Err(self.r.error(format!("expected `,` or `]`, found {found}")));
             }
         }
     }
@@ -414,16 +393,16 @@ impl Parser<'_> {
             _ => match self.name() {
                 Some(name) if is_terminal(&name) => Expr::Name { name, at: here },
                 _ => {
-                    return Err(self.r.error_at(
+                    return self.r.fail_at(
                         here,
                         "`suffix` takes a string, a regular expression or a terminal",
-                    ));
+                    );
                 }
             },
         };
         match &marker {
             Expr::Text { text, .. } if text.is_empty() => {
-                Err(self.r.error_at(at, "`suffix` must not be empty"))
+                self.r.fail_at(at, "`suffix` must not be empty")
             }
             _ => Ok(marker),
         }

@@ -1,9 +1,9 @@
 //! What EBNF writes as calls: `Regex(..)`, `Substring(..)`, `TagDispatch(..)`.
 
-use crate::Error;
-use crate::compile::patterns::{Reading, translate};
 use crate::dialects::ast::Expr;
 use crate::dialects::ebnf::Parser;
+use crate::error::Error;
+use crate::patterns::{Reading, translate};
 
 /// An argument's value.
 #[derive(Clone, Debug)]
@@ -24,17 +24,17 @@ impl Parser<'_> {
             "Substring" => {
                 let chunks = plain.into_iter().map(|value| match value {
                     Value::Text(text) => Ok(text),
-                    _ => Err(self.r.error_at(at, "`Substring` takes strings")),
+                    _ => self.r.fail_at(at, "`Substring` takes strings"),
                 });
                 let chunks = chunks.collect::<Result<_, _>>()?;
                 Ok(Expr::Substring { chunks, at })
             }
             "TagDispatch" => self.dispatch(plain, &named, at),
-            "Token" | "ExcludeToken" | "TokenTagDispatch" => Err(self.r.unsupported(
+            "Token" | "ExcludeToken" | "TokenTagDispatch" => self.r.refuse(
                 at,
                 format!("`{name}` takes tokens by number, which is not supported"),
-            )),
-            _ => Err(self.r.error_at(at, format!("unknown macro `{name}`"))),
+            ),
+            _ => self.r.fail_at(at, format!("unknown macro `{name}`")),
         }
     }
 
@@ -59,12 +59,8 @@ impl Parser<'_> {
                 plain.push(self.value()?);
             }
             self.space(true);
-            if self.r.take(")") {
+            if self.r.ends(")")? {
                 return Ok((plain, named));
-            }
-            if !self.r.take(",") {
-                let found = self.r.found();
-                return Err(self.r.error(format!("expected `,` or `)`, found {found}")));
             }
         }
     }
@@ -85,8 +81,7 @@ impl Parser<'_> {
                     values.push(self.value()?);
                     self.space(true);
                     if !self.r.take(",") && self.r.peek() != Some(')') {
-                        let found = self.r.found();
-                        return Err(self.r.error(format!("expected `,` or `)`, found {found}")));
+                        return self.r.expected("`,` or `)`");
                     }
                 }
             }
@@ -95,10 +90,7 @@ impl Parser<'_> {
                 Some(name) if name == "true" => Ok(Value::Bool(true)),
                 Some(name) if name == "false" => Ok(Value::Bool(false)),
                 Some(name) => Ok(Value::Name(name)),
-                None => {
-                    let found = self.r.found();
-                    Err(self.r.error(format!("expected a value, found {found}")))
-                }
+                None => self.r.expected("a value"),
             },
         }
     }
@@ -110,7 +102,7 @@ impl Parser<'_> {
         at: usize,
     ) -> Result<Expr, Error> {
         let [Value::Text(pattern)] = plain else {
-            return Err(self.r.error_at(at, "`Regex` takes one string"));
+            return self.r.fail_at(at, "`Regex` takes one string");
         };
         let mut flags = None;
         let mut in_json = false;
@@ -119,21 +111,21 @@ impl Parser<'_> {
                 ("flags", Value::Text(text)) => flags = Some(text.clone()),
                 ("json_string", Value::Bool(is)) => in_json = *is,
                 _ => {
-                    return Err(self.r.error_at(
+                    return self.r.fail_at(
                         at,
                         format!(
                             "`Regex` takes `flags=\"..\"` and `json_string=true`, not `{name}`"
                         ),
-                    ));
+                    );
                 }
             }
         }
         // Without flags a dot takes a line break, too.
         let flags = flags.unwrap_or_else(|| "s".to_owned());
         if let Some(flag) = flags.chars().find(|&c| !"isu".contains(c)) {
-            return Err(self
+            return self
                 .r
-                .error_at(at, format!("unknown flag `{flag}` of a regular expression")));
+                .fail_at(at, format!("unknown flag `{flag}` of a regular expression"));
         }
         let pattern =
             translate(pattern, &flags, Reading::Ascii).map_err(|error| self.r.place(error, at))?;
@@ -165,9 +157,9 @@ impl Parser<'_> {
                     [Value::Text(tag), Value::Name(rule)] if !tag.is_empty() => {
                         tags.push((tag.clone(), rule.clone()));
                     }
-                    _ => return Err(self.r.error_at(at, wrong)),
+                    _ => return self.r.fail_at(at, wrong),
                 },
-                _ => return Err(self.r.error_at(at, wrong)),
+                _ => return self.r.fail_at(at, wrong),
             }
         }
         let (mut loops, mut excludes) = (true, Vec::new());
@@ -178,15 +170,15 @@ impl Parser<'_> {
                     for text in texts {
                         match text {
                             Value::Text(text) if !text.is_empty() => excludes.push(text.clone()),
-                            _ => return Err(self.r.error_at(at, "`excludes` takes strings")),
+                            _ => return self.r.fail_at(at, "`excludes` takes strings"),
                         }
                     }
                 }
                 _ => {
-                    return Err(self.r.error_at(
+                    return self.r.fail_at(
                         at,
                         format!("`TagDispatch` has no option `{name}` of this form"),
-                    ));
+                    );
                 }
             }
         }

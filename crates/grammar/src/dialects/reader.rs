@@ -1,6 +1,6 @@
 //! A place in a grammar's text, with what all dialects read alike.
 
-use crate::{Error, ErrorKind};
+use crate::error::{Error, ErrorKind};
 
 #[derive(Clone)]
 pub(crate) struct Reader<'t> {
@@ -87,16 +87,46 @@ impl<'t> Reader<'t> {
         self.place(Error::new(ErrorKind::Syntax, message), at)
     }
 
+    /// Fails by what comes next.
     #[cold]
-    pub(crate) fn unsupported(&self, at: usize, message: impl Into<String>) -> Error {
-        self.place(Error::new(ErrorKind::Unsupported, message), at)
+    pub(crate) fn fail<T>(&self, message: impl Into<String>) -> Result<T, Error> {
+        Err(self.error(message))
     }
 
-    /// What comes next, for messages.
-    pub(crate) fn found(&self) -> String {
-        match self.peek() {
-            None => "the end".to_owned(),
-            Some(c) => format!("{c:?}"),
+    /// Fails by what is at a place.
+    #[cold]
+    pub(crate) fn fail_at<T>(&self, at: usize, message: impl Into<String>) -> Result<T, Error> {
+        Err(self.error_at(at, message))
+    }
+
+    /// Refuses what is not supported.
+    #[cold]
+    pub(crate) fn refuse<T>(&self, at: usize, message: impl Into<String>) -> Result<T, Error> {
+        Err(self.place(Error::new(ErrorKind::Unsupported, message), at))
+    }
+
+    /// Fails because something else was expected than what comes next.
+    #[cold]
+    pub(crate) fn expected<T>(&self, what: &str) -> Result<T, Error> {
+        let found = self
+            .peek()
+            .map_or("the end".to_owned(), |c| format!("{c:?}"));
+        self.fail(format!("expected {what}, found {found}"))
+    }
+
+    /// Reads a sign that must come.
+    pub(crate) fn need(&mut self, sign: &str) -> Result<(), Error> {
+        match self.take(sign) {
+            true => Ok(()),
+            false => self.expected(&format!("`{sign}`")),
+        }
+    }
+
+    /// Reads what stands between the entries of a list, or its end. Tells whether it is over.
+    pub(crate) fn ends(&mut self, close: &str) -> Result<bool, Error> {
+        match self.take(close) {
+            false if !self.take(",") => self.expected(&format!("`,` or `{close}`")),
+            is_over => Ok(is_over),
         }
     }
 
@@ -105,8 +135,7 @@ impl<'t> Reader<'t> {
         let at = self.at;
         let digits = self.take_while(|c| c.is_ascii_digit());
         if digits.is_empty() {
-            let found = self.found();
-            return Err(self.error_at(at, format!("expected a count, found {found}")));
+            return self.expected("a count");
         }
         digits
             .parse()
@@ -130,11 +159,10 @@ impl<'t> Reader<'t> {
             };
             space(self);
         }
-        if self.peek() != Some('}') {
-            let found = self.found();
-            return Err(self.error(format!("expected `}}`, found {found}")));
+        match self.peek() {
+            Some('}') => Ok(max),
+            _ => self.expected("`}`"),
         }
-        Ok(max)
     }
 
     /// Tells whether the bounds of the repetition at `at` admit a count.

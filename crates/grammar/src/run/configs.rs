@@ -1,37 +1,49 @@
-//! Configurations by number: what a text can have become, and the steps that were taken.
+//! Configurations by number: all that a text can have become, and the steps that were taken.
+//!
+//! For example, behind `a` of `root ::= "ab" | [a-z]+` one thread is inside of a lexeme, and the
+//! stacks behind the name that may end there are beside it.
 
 use std::sync::Arc;
 
 use crate::run::by_hash::ByHash;
 use crate::run::lists::{List, Lists};
-use crate::run::state::Saved;
+use crate::run::saved::Saved;
 
-/// Not known yet.
+/// Stands for what is not known yet, because no number grows so large.
 pub(crate) const UNKNOWN: u32 = u32::MAX;
 
-/// A configuration has a row of steps once so many were taken from it: most are met on the
-/// way to few tokens.
+/// Steps that are taken from a configuration before it has a row of them, because most are met on
+/// the way to few tokens.
 const FEW_STEPS: u8 = 12;
 
-/// Marks the number of a configuration that stands in JSON of a walk: it means something in that
-/// walk alone, and so does the place of a thread there.
+/// Marks the number of a configuration that stands in JSON of a walk, because it means something
+/// in that walk alone, and so does the place of a thread there.
 pub(crate) const WALK: u32 = 1 << 31;
 
-/// Marks the number of a place in JSON.
+/// Marks the number of a place in JSON, because a lexeme may have the same number.
 pub(crate) const JSON: u32 = 1 << 31;
 
-/// Marks a place in JSON that means something in one walk alone.
+/// Marks a place in JSON that means something in one walk alone, because it is a cursor there.
 pub(crate) const WALK_PLACE: u32 = 1 << 30;
 
-/// Room for so many configurations of a walk is kept for the next one.
+/// Configurations of a walk for which room is kept for the next one. More are rare, so that their
+/// memory would be held for nothing.
 const FEW_CONFIGS: usize = 1 << 14;
 
 /// Stacks with a lexeme that has begun on top of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) struct Thread {
-    /// A [`Lex`](crate::run::caches::Lex), or a place in JSON.
+    /// A [`Lex`](crate::run::lexes::Lex), or a place in JSON.
     pub(crate) place: u32,
     pub(crate) front: u32,
+}
+
+impl Thread {
+    /// Tells whether it stands in a value of JSON.
+    #[inline]
+    pub(crate) fn is_in_json(self) -> bool {
+        self.place & JSON != 0
+    }
 }
 
 /// All that a text can have become. Its threads are beside it.
@@ -41,9 +53,9 @@ pub(crate) struct Config {
     /// The stacks between lexemes that stand here; 0 if none do.
     pub(crate) fresh: u32,
     /// Under greedy lexing: the stacks if the lexeme ends here.
-    pub(crate) ended: u32,
+    pub(super) ended: u32,
     /// The least height of a node that was looked at for that.
-    pub(crate) ended_least: u32,
+    pub(super) ended_least: u32,
     /// Under greedy lexing: whether a completion was found.
     pub(crate) life: Life,
     /// The least height of a node that was looked at for that.
@@ -52,7 +64,7 @@ pub(crate) struct Config {
     row: u32,
     /// Steps that were taken before it had one.
     steps: u8,
-    pub(crate) saved: Option<Arc<Saved>>,
+    pub(super) saved: Option<Arc<Saved>>,
 }
 
 /// True if a configuration can be finished.
@@ -64,20 +76,63 @@ pub(crate) enum Life {
     Stuck,
 }
 
-/// Where a byte leads.
+/// The target of a byte.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Step {
-    pub(crate) to: u32,
+pub(super) struct Step {
+    pub(super) to: u32,
     /// The least height of a node that was looked at.
-    pub(crate) looked: u32,
+    pub(super) looked: u32,
 }
 
-/// All that one scratch knows.
-#[derive(Debug, Default)]
+/// The least height of the nodes that were looked at since somebody began to ask.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Least(u32);
+
+impl Default for Least {
+    fn default() -> Least {
+        Least(u32::MAX)
+    }
+}
+
+impl Least {
+    #[inline]
+    pub(crate) fn note(&mut self, height: u32) {
+        self.0 = self.0.min(height);
+    }
+
+    #[inline]
+    pub(crate) fn height(self) -> u32 {
+        self.0
+    }
+
+    /// Begins anew, and returns what there was.
+    pub(crate) fn anew(&mut self) -> Least {
+        std::mem::take(self)
+    }
+
+    /// Goes on as before, and returns the least height since then.
+    pub(crate) fn back(&mut self, before: Least) -> u32 {
+        std::mem::replace(self, before).0
+    }
+}
+
+/// All configurations that one scratch knows. Number 0 is the dead one.
+#[derive(Debug)]
 pub(crate) struct Configs {
     kept: Table,
-    /// Those of the current walk, with [`WALK`] in their numbers.
+    /// The ones of the current walk, with [`WALK`] in their numbers.
     walk: Table,
+}
+
+impl Default for Configs {
+    fn default() -> Configs {
+        let mut configs = Configs {
+            kept: Table::default(),
+            walk: Table::default(),
+        };
+        configs.intern(Vec::new(), 0);
+        configs
+    }
 }
 
 /// Configurations by number.
@@ -88,6 +143,7 @@ struct Table {
     /// By threads and stacks.
     ids: ByHash,
     rows: Rows,
+    bytes: usize,
 }
 
 /// Steps by class, a row a configuration. They lie in chunks, so that none is ever moved.
@@ -143,9 +199,10 @@ impl Table {
         self.threads.clear();
         self.ids.clear();
         self.rows.clear();
+        self.bytes = 0;
     }
 
-    fn intern(&mut self, threads: Vec<Thread>, fresh: u32, bytes: &mut usize) -> u32 {
+    fn intern(&mut self, threads: Vec<Thread>, fresh: u32) -> u32 {
         let id = self.all.len() as u32;
         let hash = self.ids.hash((&*threads, fresh));
         let is = |other: u32| {
@@ -156,7 +213,7 @@ impl Table {
             return known;
         }
         self.ids.add(hash, id);
-        *bytes += 90 + 24 * threads.len();
+        self.bytes += 90 + 24 * threads.len();
         self.all.push(Config {
             threads: self.threads.add(&threads),
             fresh,
@@ -173,14 +230,20 @@ impl Table {
 }
 
 impl Configs {
-    /// Forgets all of them, and keeps their memory.
-    pub(crate) fn clear(&mut self) {
+    /// Forgets all but the dead one, and keeps their memory.
+    pub(super) fn clear(&mut self) {
         self.kept.clear();
         self.walk.clear();
+        self.intern(Vec::new(), 0);
+    }
+
+    /// Returns the bytes that all but those of the walk take, about.
+    pub(super) fn bytes(&self) -> usize {
+        self.kept.bytes
     }
 
     /// Forgets those of a walk.
-    pub(crate) fn clear_walk(&mut self) {
+    pub(super) fn clear_walk(&mut self) {
         match self.walk.all.len() > FEW_CONFIGS {
             // A giant walk is rare, and need not keep its memory.
             true => self.walk = Table::default(),
@@ -204,6 +267,8 @@ impl Configs {
         }
     }
 
+    /// Returns the threads of a configuration, ascending.
+    #[inline]
     pub(crate) fn threads(&self, config: u32) -> &[Thread] {
         let table = self.table(config);
         table
@@ -211,19 +276,26 @@ impl Configs {
             .get(table.all[(config & !WALK) as usize].threads)
     }
 
-    /// The number of a configuration; `threads` are ascending. Bytes that it takes are added
-    /// to `bytes` if it is new and outlives the walk.
-    pub(crate) fn intern(&mut self, threads: Vec<Thread>, fresh: u32, bytes: &mut usize) -> u32 {
+    /// Returns the number of a configuration; `threads` are ascending.
+    pub(super) fn intern(&mut self, threads: Vec<Thread>, fresh: u32) -> u32 {
         let place = threads.last().map_or(0, |thread| thread.place);
         match place & JSON != 0 && place & WALK_PLACE != 0 {
-            true => WALK | self.walk.intern(threads, fresh, &mut 0),
-            false => self.kept.intern(threads, fresh, bytes),
+            true => WALK | self.walk.intern(threads, fresh),
+            false => self.kept.intern(threads, fresh),
         }
     }
 
-    /// A step that was taken before, if it is remembered; rows have such a width.
+    /// Tells whether no value of JSON is read there, or may begin.
     #[inline]
-    pub(crate) fn known(&self, config: u32, class: u8, width: usize) -> Option<Step> {
+    pub(crate) fn has_no_json(&self, config: u32) -> bool {
+        // Threads are ascending.
+        let last = self.threads(config).last();
+        last.is_none_or(|thread| !thread.is_in_json())
+    }
+
+    /// Returns a step that was taken before, if it is remembered, in rows of some width.
+    #[inline]
+    pub(super) fn known(&self, config: u32, class: u8, width: usize) -> Option<Step> {
         let table = self.table(config);
         let row = table.all[(config & !WALK) as usize].row;
         if row == UNKNOWN {
@@ -234,14 +306,7 @@ impl Configs {
     }
 
     /// Remembers a step.
-    pub(crate) fn keep(
-        &mut self,
-        config: u32,
-        class: u8,
-        width: usize,
-        step: Step,
-        bytes: &mut usize,
-    ) {
+    pub(super) fn keep(&mut self, config: u32, class: u8, width: usize, step: Step) {
         let table = self.table_mut(config);
         let own = &mut table.all[(config & !WALK) as usize];
         if own.row == UNKNOWN {
@@ -250,9 +315,7 @@ impl Configs {
                 return;
             }
             own.row = table.rows.add(width);
-            if config & WALK == 0 {
-                *bytes += width * size_of::<Step>();
-            }
+            table.bytes += width * size_of::<Step>();
         }
         table.rows.set(own.row, class, width, step);
     }

@@ -1,4 +1,6 @@
-//! Stacks between two lexemes by number, and what may come on top of them.
+//! Fronts: sets of stacks between two lexemes, by number, and what may come on top of them.
+//!
+//! For example, behind `1` of a sum one stack awaits `+` and one the end; a front has both.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -6,10 +8,11 @@ use std::sync::Arc;
 use foldhash::fast::FixedState;
 
 use crate::compile::cfg::Matter;
-use crate::machine::Inner;
+use crate::machine::Machine;
 use crate::run::by_hash::ByHash;
-use crate::run::caches::Caches;
+use crate::run::lexes::Lexes;
 use crate::run::lists::{List, Lists};
+use crate::run::nodes::Nodes;
 
 /// All that one scratch knows.
 #[derive(Debug)]
@@ -19,16 +22,17 @@ pub(crate) struct Fronts {
     ids: ByHash,
     nodes: Lists<u32>,
     nexts: Vec<Next>,
-    /// What may come, by the states of topmost nodes.
+    /// The numbers of what may come, by the states of topmost nodes.
     next_ids: HashMap<Box<[u32]>, u32, FixedState>,
+    bytes: usize,
 }
 
-/// What may come on top of some states.
+/// The terminals that may come on top of some states.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Next {
     /// True if the text may end.
     pub(crate) accepts: bool,
-    /// Where the lexemes begin that may come, ignored ones included.
+    /// The set in which the lexemes begin that may come, ignored ones included.
     pub(crate) start: u32,
     /// The same without ignored ones.
     pub(crate) bare: u32,
@@ -47,6 +51,7 @@ impl Default for Fronts {
             nodes: Lists::default(),
             nexts: vec![Next::default()],
             next_ids: HashMap::default(),
+            bytes: 0,
         };
         let none: &[u32] = &[];
         fronts.add(fronts.ids.hash(none), none, 0);
@@ -59,13 +64,13 @@ impl Fronts {
         self.all.len()
     }
 
-    /// The topmost nodes of a front, ascending.
+    /// Returns the topmost nodes of a front, ascending.
     #[inline]
     pub(crate) fn nodes(&self, front: u32) -> &[u32] {
         self.nodes.get(self.all[front as usize].0)
     }
 
-    /// What may come on top of a front.
+    /// Returns what may come on top of a front.
     #[inline]
     pub(crate) fn next(&self, front: u32) -> &Next {
         &self.nexts[self.all[front as usize].1 as usize]
@@ -77,33 +82,41 @@ impl Fronts {
         self.all.push((self.nodes.add(nodes), next));
         id
     }
-}
 
-impl Caches {
-    /// The stacks with these topmost nodes, which are ascending.
-    pub(crate) fn front(&mut self, nodes: &[u32], inner: &Inner) -> u32 {
-        let hash = self.fronts.ids.hash(nodes);
-        let is = |other| self.fronts.nodes(other) == nodes;
-        if let Some(id) = self.fronts.ids.find(hash, is) {
-            return id;
-        }
-        let mut states: Vec<u32> = nodes.iter().map(|&n| self.nodes.get(n).state).collect();
-        states.sort_unstable();
-        let next = match self.fronts.next_ids.get(&*states) {
-            Some(&known) => known,
-            None => self.next_of(states, inner),
-        };
-        self.bytes += 60 + 4 * nodes.len();
-        self.fronts.add(hash, nodes, next)
+    /// Returns the bytes that all of this takes, about.
+    pub(super) fn bytes(&self) -> usize {
+        self.bytes
     }
 
-    /// What may come on top of some states, of which that is not known: few sets of states
+    /// Returns the stacks with these topmost nodes, which are ascending.
+    pub(super) fn front(
+        &mut self,
+        topmost: &[u32],
+        nodes: &Nodes,
+        lexes: &mut Lexes,
+        machine: &Machine,
+    ) -> u32 {
+        let hash = self.ids.hash(topmost);
+        if let Some(id) = self.ids.find(hash, |other| self.nodes(other) == topmost) {
+            return id;
+        }
+        let mut states: Vec<u32> = topmost.iter().map(|&n| nodes.get(n).state).collect();
+        states.sort_unstable();
+        let next = match self.next_ids.get(&*states) {
+            Some(&known) => known,
+            None => self.next_of(states, lexes, machine),
+        };
+        self.bytes += 60 + 4 * topmost.len();
+        self.add(hash, topmost, next)
+    }
+
+    /// Finds what may come on top of some states, of which that is not known: few sets of states
     /// are on top of many stacks.
-    fn next_of(&mut self, states: Vec<u32>, inner: &Inner) -> u32 {
+    fn next_of(&mut self, states: Vec<u32>, lexes: &mut Lexes, machine: &Machine) -> u32 {
         let mut accepts = false;
         let mut terminals = Vec::new();
         for &state in &states {
-            let state = &inner.tables.states[state as usize];
+            let state = &machine.tables().states[state as usize];
             accepts |= state.accepts;
             terminals.extend(state.shifts.iter().map(|shift| shift.0));
         }
@@ -111,11 +124,11 @@ impl Caches {
         terminals.dedup();
         let (mut json, mut specials, mut members) = (Vec::new(), Vec::new(), Vec::new());
         let mut ignored: Vec<u32> = Vec::new();
-        let cfg = &inner.cfg;
+        let cfg = machine.cfg();
         for &terminal in &terminals {
             ignored.extend(&cfg.ignored[cfg.terminals[terminal as usize].domain as usize]);
             match cfg.terminals[terminal as usize].matter {
-                Matter::Table(_) => members.push(inner.lexer.starts[terminal as usize]),
+                Matter::Table(_) => members.push(machine.lexer().starts[terminal as usize]),
                 Matter::Json(_) => json.push(terminal),
                 Matter::Special(_) => specials.push(terminal),
             }
@@ -123,19 +136,19 @@ impl Caches {
         if accepts && cfg.trailing_skip {
             ignored.extend(cfg.ignored.first().into_iter().flatten());
         }
-        let bare = self.lex(members.clone(), inner);
-        members.extend(ignored.iter().map(|&i| inner.lexer.starts[i as usize]));
-        let start = self.lex(members, inner);
+        let bare = lexes.intern(members.clone(), machine);
+        members.extend(ignored.iter().map(|&i| machine.lexer().starts[i as usize]));
+        let start = lexes.intern(members, machine);
         self.bytes += 200 + 4 * states.len();
-        let id = self.fronts.nexts.len() as u32;
-        self.fronts.nexts.push(Next {
+        let id = self.nexts.len() as u32;
+        self.nexts.push(Next {
             accepts,
             start,
             bare,
             json: json.into(),
             specials: specials.into(),
         });
-        self.fronts.next_ids.insert(states.into(), id);
+        self.next_ids.insert(states.into(), id);
         id
     }
 }

@@ -1,19 +1,18 @@
-//! Where a text has come to: configurations of stacks and lexemes, as scratches number them.
+//! Texts in a grammar: numbers for what they have become, and steps between these.
+//!
+//! For example, behind `(` of `root ::= "(" root ")" | "x"` a configuration has one front, whose
+//! topmost states await `(` and `x`.
 
-pub(crate) mod behind;
-pub(crate) mod by_hash;
+mod by_hash;
 pub(crate) mod caches;
-pub(crate) mod characters;
 pub(crate) mod configs;
-pub(crate) mod finish;
-pub(crate) mod fronts;
-pub(crate) mod hints;
-pub(crate) mod json_places;
-pub(crate) mod json_walk;
-pub(crate) mod lexemes;
-pub(crate) mod lists;
-pub(crate) mod place;
-pub(crate) mod splits;
-pub(crate) mod stack;
-pub(crate) mod state;
-pub(crate) mod text;
+mod fronts;
+pub(crate) mod json;
+pub(crate) mod lexes;
+mod lists;
+mod nodes;
+pub(crate) mod saved;
+mod saver;
+mod splits;
+pub(crate) mod stacks;
+pub(crate) mod step;

@@ -1,195 +1,210 @@
 //! Steps where every split of a text counts: wherever a lexeme may end, it ends and goes on.
+//!
+//! For example, behind `ab` of `root ::= [a-z]+ [a-z]+` the first name goes on, and a second one
+//! has begun behind `a` or begins here.
 
-use crate::machine::Inner;
-use crate::run::caches::{Caches, JSON};
+use crate::run::caches::Caches;
 use crate::run::configs::{Thread, UNKNOWN};
+use crate::run::stacks::End;
+use crate::run::step::Steps;
 
-impl Caches {
-    /// A step that is not known.
-    pub(crate) fn step_splits(&mut self, config: u32, byte: u8, class: u8, inner: &Inner) -> u32 {
+/// The lexemes that end at a byte.
+enum Ended {
+    None,
+    /// In one set, on top of one front.
+    One {
+        lex: u32,
+        front: u32,
+    },
+    Many,
+}
+
+impl Ended {
+    fn and(self, lex: u32, front: u32) -> Ended {
+        match self {
+            Ended::None => Ended::One { lex, front },
+            _ => Ended::Many,
+        }
+    }
+}
+
+impl Steps<'_> {
+    /// Takes a step that is not known.
+    pub(super) fn step_splits(&mut self, config: u32, byte: u8, class: u8) -> u32 {
         let mut threads = Vec::new();
-        let mut ends: Vec<(u32, u32)> = Vec::new();
-        // Those behind which something begins under a guard: a place and its front.
-        let mut guarded: Vec<(u32, u32)> = Vec::new();
-        let mut only = None;
-        for at in 0..self.configs.threads(config).len() {
-            let Thread { place, front } = self.configs.threads(config)[at];
-            if place & JSON != 0 {
-                let next = self.json_step(place, byte, inner);
+        let mut ends: Vec<End> = Vec::new();
+        // The threads behind which something begins under a guard.
+        let mut guarded: Vec<Thread> = Vec::new();
+        let mut ended = Ended::None;
+        let caches = &mut *self.caches;
+        for thread @ &Thread { place, front } in caches.configs.threads(config) {
+            let end = |terminal: u32| End { front, terminal };
+            if thread.is_in_json() {
+                let next = caches.json.step(place, byte, self.machine);
                 if next != 0 {
                     threads.push(Thread { place: next, front });
-                    ends.extend(
-                        self.json_accepts(next, inner)
-                            .map(|terminal| (front, terminal)),
-                    );
-                    only = Some((0, 0));
+                    ends.extend(caches.json.accepts(next, self.machine).map(end));
+                    ended = Ended::Many;
                 }
                 continue;
             }
-            let next = self.lex_step(place, class, inner);
+            let next = caches.lexes.step(place, class, self.machine);
             if next == 0 {
                 continue;
             }
-            let lex = &self.lexes[next as usize];
-            let terminals = match lex.lazy.is_empty() {
-                true => {
-                    if lex.open != 0 {
-                        threads.push(Thread {
-                            place: lex.open,
-                            front,
-                        });
-                    }
-                    &lex.accepts
-                }
-                // It ends here, and nothing else that began with it goes on.
-                false => &lex.lazy,
-            };
+            let lex = &caches.lexes[next];
+            // Where a lazy lexeme ends, nothing else that began with it goes on.
+            if lex.lazy.is_empty() && lex.open != 0 {
+                threads.push(Thread {
+                    place: lex.open,
+                    front,
+                });
+            }
             if !lex.guarded.is_empty() && lex.lazy.is_empty() {
-                guarded.push((next, front));
-                only = Some((0, 0));
-            } else if !terminals.is_empty() {
-                only = match only {
-                    None => Some((next, front)),
-                    Some(_) => Some((0, 0)),
-                };
-                ends.extend(terminals.iter().map(|&terminal| (front, terminal)));
+                guarded.push(Thread { place: next, front });
+                ended = Ended::Many;
+            } else if !lex.ending().is_empty() {
+                ended = ended.and(next, front);
+                ends.extend(lex.ending().iter().copied().map(end));
             }
         }
         if !guarded.is_empty() {
-            return self.begin_behind_ignored(threads, ends, &guarded, inner);
+            return self.begin_behind_ignored(threads, ends, &guarded);
         }
-        let fresh = match only {
-            Some((lex, front)) if lex != 0 => match self.goes_on_alike(config, lex, front, inner) {
-                true => self.configs[config].fresh,
-                false => self.behind_lex(lex, front, inner),
-            },
-            _ if ends.is_empty() => 0,
-            _ => self.behind(&ends, inner),
+        let fresh = match ended {
+            Ended::One { lex, front } if self.goes_on_alike(config, lex, front) => {
+                self.caches.configs[config].fresh
+            }
+            Ended::One { lex, front } => self.behind_lex(lex, front),
+            Ended::None | Ended::Many => self.caches.behind(ends.into_iter(), self.machine),
         };
         if fresh != 0 {
-            self.begin_lexemes(fresh, true, &mut threads, inner);
+            self.begin_lexemes(fresh, |next| next.start, &mut threads);
         }
-        if !inner.proof.has_lazy {
-            self.join(&mut threads, inner);
-        }
-        self.intern(threads, fresh, inner)
+        self.joined(threads, fresh)
     }
 
-    /// A step behind which ignored text has ended that goes as far as it can.
+    /// Takes a step behind which ignored text has ended that goes as far as it can.
     fn begin_behind_ignored(
         &mut self,
         mut threads: Vec<Thread>,
-        mut ends: Vec<(u32, u32)>,
-        guarded: &[(u32, u32)],
-        inner: &Inner,
+        mut ends: Vec<End>,
+        guarded: &[Thread],
     ) -> u32 {
-        let mut under: Vec<(u32, u32, u32)> = Vec::new();
-        for &(lex, front) in guarded {
-            for (guard, terminals) in &self.lexes[lex as usize].guarded {
+        let mut under: Vec<(u32, End)> = Vec::new();
+        for &Thread { place, front } in guarded {
+            for (guard, terminals) in &self.caches.lexes[place].guarded {
+                let new = terminals.iter().map(|&terminal| End { front, terminal });
                 match guard {
-                    0 => ends.extend(terminals.iter().map(|&terminal| (front, terminal))),
-                    _ => under.extend(terminals.iter().map(|&t| (*guard, front, t))),
+                    0 => ends.extend(new),
+                    _ => under.extend(new.map(|end| (*guard, end))),
                 }
             }
         }
-        let all: Vec<(u32, u32)> = under.iter().map(|end| (end.1, end.2)).collect();
-        let all = [&ends[..], &all[..]].concat();
-        let fresh = self.behind(&all, inner);
-        if !ends.is_empty() {
-            let front = self.behind(&ends, inner);
-            if front != 0 {
-                self.begin_lexemes(front, true, &mut threads, inner);
-            }
+        let all = ends.iter().chain(under.iter().map(|(_, end)| end));
+        let fresh = self.caches.behind(all.copied(), self.machine);
+        let front = self.caches.behind(ends.into_iter(), self.machine);
+        if front != 0 {
+            self.begin_lexemes(front, |next| next.start, &mut threads);
         }
         under.sort_unstable();
         for group in under.chunk_by(|a, b| a.0 == b.0) {
-            let ends: Vec<(u32, u32)> = group.iter().map(|end| (end.1, end.2)).collect();
-            let front = self.behind(&ends, inner);
+            let ends = group.iter().map(|&(_, end)| end);
+            let front = self.caches.behind(ends, self.machine);
             if front != 0 {
-                self.begin_guarded(front, group[0].0, &mut threads, inner);
+                self.begin_guarded(front, group[0].0, &mut threads);
             }
         }
-        if !inner.proof.has_lazy {
-            self.join(&mut threads, inner);
+        self.joined(threads, fresh)
+    }
+
+    /// Begins the lexemes that may come behind ignored text that goes as far as it can.
+    fn begin_guarded(&mut self, front: u32, guard: u32, out: &mut Vec<Thread>) {
+        let from = out.len();
+        self.begin_lexemes(front, |next| next.start, out);
+        for at in (from..out.len()).rev() {
+            if !out[at].is_in_json() {
+                let lexes = &mut self.caches.lexes;
+                match lexes.under_guard(out[at].place, guard, self.machine) {
+                    0 => drop(out.remove(at)),
+                    place => out[at].place = place,
+                }
+            }
         }
-        self.intern(threads, fresh, inner)
     }
 
     /// Tells whether a byte leads on: the lexemes that have begun, or may begin, tell it alone.
-    pub(crate) fn goes_on(&mut self, config: u32, byte: u8, inner: &Inner) -> bool {
-        let class = inner.lexer.classes[usize::from(byte)];
-        match self.configs.known(config, class, inner.lexer.width()) {
+    pub(crate) fn goes_on(&mut self, config: u32, byte: u8) -> bool {
+        let lexer = self.machine.lexer();
+        let class = lexer.classes[usize::from(byte)];
+        let Caches { lexes, configs, .. } = &mut *self.caches;
+        match configs.known(config, class, lexer.width()) {
             Some(step) => step.to != 0,
-            None => (0..self.configs.threads(config).len()).any(|at| {
-                let Thread { place, .. } = self.configs.threads(config)[at];
-                self.lex_step(place, class, inner) != 0
-            }),
+            None => {
+                let mut threads = configs.threads(config).iter();
+                threads.any(|thread| lexes.step(thread.place, class, self.machine) != 0)
+            }
         }
     }
 
-    /// Tells whether the stacks between lexemes are of those that end here alone, so that where the
-    /// same end again they are the same. Keys tell this.
-    pub(crate) fn is_steady(&mut self, config: u32, inner: &Inner) -> bool {
-        let looked = self.looked;
-        let ended = self.ended(config, inner);
-        self.looked = looked;
-        ended != 0 && ended == self.configs[config].fresh
+    /// Tells whether the stacks between lexemes are those behind the lexemes that end here, and no
+    /// others, so that where the same end again they are the same. Keys tell this.
+    pub(crate) fn is_steady(&mut self, config: u32) -> bool {
+        let before = self.caches.stacks.looked;
+        let ended = self.ended(config);
+        self.caches.stacks.looked = before;
+        ended != 0 && ended == self.caches.configs[config].fresh
     }
 
     /// Tells whether no other lexemes can end in a place of a front than the byte before: inside of
     /// a name, say. What lies below has not to be looked at again then.
-    fn goes_on_alike(&mut self, config: u32, lex: u32, front: u32, inner: &Inner) -> bool {
-        let ends = self.lexes[lex as usize].ends;
-        let is_same = |thread: &Thread| match self.ends_of(thread) {
+    fn goes_on_alike(&mut self, config: u32, lex: u32, front: u32) -> bool {
+        let Caches { lexes, configs, .. } = &*self.caches;
+        let ends = lexes[lex].ends;
+        // No terminals have the number that stands for a value.
+        let ends_of = |thread: &Thread| match thread.is_in_json() {
+            false => lexes[thread.place].ends,
+            true => UNKNOWN,
+        };
+        let is_same = |thread: &Thread| match ends_of(thread) {
             0 => true,
             before => before == ends && thread.front == front,
         };
-        self.configs.threads(config).iter().all(is_same)
-            && self.lexes[lex as usize].lazy.is_empty()
-            && self.is_steady(config, inner)
+        configs.threads(config).iter().all(is_same)
+            && lexes[lex].lazy.is_empty()
+            && self.is_steady(config)
     }
 
     /// Tells whether a byte ends lexemes that cannot go on behind it.
-    pub(crate) fn ends_others(&mut self, config: u32, byte: u8, inner: &Inner) -> bool {
-        let class = inner.lexer.classes[usize::from(byte)];
-        (0..self.configs.threads(config).len()).any(|at| {
-            let Thread { place, .. } = self.configs.threads(config)[at];
-            place & JSON != 0 || {
-                let next = self.lex_step(place, class, inner);
-                let lex = &self.lexes[next as usize];
-                lex.open != next || !lex.lazy.is_empty()
+    pub(crate) fn ends_others(&mut self, config: u32, byte: u8) -> bool {
+        let class = self.machine.lexer().classes[usize::from(byte)];
+        let Caches { lexes, configs, .. } = &mut *self.caches;
+        configs.threads(config).iter().any(|thread| {
+            thread.is_in_json() || {
+                let next = lexes.step(thread.place, class, self.machine);
+                lexes[next].open != next || !lexes[next].lazy.is_empty()
             }
         })
     }
 
-    /// The number of the terminals that can end where a thread stands; none has that number if
-    /// it stands in JSON.
-    fn ends_of(&self, thread: &Thread) -> u32 {
-        match thread.place & JSON {
-            0 => self.lexes[thread.place as usize].ends,
-            _ => UNKNOWN,
-        }
-    }
-
-    /// Makes one thread of those on the same stacks: white space that can go on and what may
-    /// come behind it, say. What a lazy lexeme ends would not be told apart then.
-    fn join(&mut self, threads: &mut Vec<Thread>, inner: &Inner) {
-        if threads.len() < 2 {
-            return;
-        }
-        threads.sort_unstable_by_key(|thread| (thread.place & JSON, thread.front));
-        let mut at = 0;
-        while at + 1 < threads.len() {
-            let [one, other] = [threads[at], threads[at + 1]];
-            if one.front != other.front || (one.place | other.place) & JSON != 0 {
-                at += 1;
-                continue;
+    /// Returns the configuration of threads, one of those on the same stacks: white space that can
+    /// go on and what may come behind it, say. What a lazy lexeme ends would not be told apart then.
+    fn joined(&mut self, mut threads: Vec<Thread>, fresh: u32) -> u32 {
+        if threads.len() > 1 && !self.machine.proof().has_lazy {
+            threads.sort_unstable_by_key(|thread| (thread.is_in_json(), thread.front));
+            let lexes = &mut self.caches.lexes;
+            let mut at = 0;
+            while at + 1 < threads.len() {
+                let [one, other] = [threads[at], threads[at + 1]];
+                if one.front != other.front || one.is_in_json() || other.is_in_json() {
+                    at += 1;
+                    continue;
+                }
+                let members = [one, other].map(|thread| &*lexes[thread.place].members);
+                threads[at].place = lexes.intern(members.concat(), self.machine);
+                threads.remove(at + 1);
             }
-            let members = [one, other]
-                .map(|thread| &*self.lexes[thread.place as usize].members)
-                .concat();
-            threads[at].place = self.lex(members, inner);
-            threads.remove(at + 1);
         }
+        self.intern(threads, fresh)
     }
 }

@@ -11,11 +11,12 @@ use schema_regex::automaton::SchemaAutomaton;
 
 use crate::compile::around::{Edges, looks_around};
 use crate::compile::cfg::{Cfg, Ignores, Matter, Nonterminal, Production, Symbol, Terminal};
-use crate::compile::patterns::{self, Reading};
 use crate::compile::regular::Re;
 use crate::compile::table::{Table, TableLimits};
+use crate::config::Config;
 use crate::dialects::ast::{Expr, RuleKind, Tree};
-use crate::{Config, Error, ErrorKind};
+use crate::error::{Error, ErrorKind};
+use crate::patterns::{self, Reading};
 
 /// How a tree is to be read.
 #[derive(Clone, Copy, Debug)]

@@ -2,10 +2,10 @@
 
 use super::{COLLAPSED_SIZE, Lowering};
 use crate::compile::around::looks_around;
-use crate::compile::patterns::{self, Reading};
 use crate::compile::regular::{Re, lazy};
 use crate::dialects::ast::{Expr, Rule, RuleKind};
-use crate::{Error, ErrorKind};
+use crate::error::{Error, ErrorKind};
+use crate::patterns::{self, Reading};
 
 /// The kind of the rule that an expression stands in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

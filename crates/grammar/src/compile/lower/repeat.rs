@@ -6,7 +6,7 @@ use super::Lowering;
 use crate::compile::cfg::Symbol;
 use crate::compile::regular::{Re, text_until};
 use crate::dialects::ast::Expr;
-use crate::{Error, ErrorKind};
+use crate::error::{Error, ErrorKind};
 
 /// Counts up to this are one nonterminal each, which needs one stack at a time.
 const CHAIN: usize = 2_000;

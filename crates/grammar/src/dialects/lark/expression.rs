@@ -3,9 +3,9 @@
 use serde_json::Value;
 
 use super::{Parser, space};
-use crate::Error;
-use crate::compile::patterns::{Reading, translate};
 use crate::dialects::ast::Expr;
+use crate::error::Error;
+use crate::patterns::{Reading, translate};
 
 impl Parser<'_> {
     /// Alternatives, over lines that begin with `|`.
@@ -44,25 +44,25 @@ impl Parser<'_> {
                 Some('-') if self.r.take("->") => {
                     self.space(false);
                     if self.name().is_none() {
-                        return Err(self.r.error("expected a name behind `->`"));
+                        return self.r.fail("expected a name behind `->`");
                     }
                     continue;
                 }
                 Some('%') if self.r.rest().starts_with("%if") => {
-                    return Err(self.r.unsupported(
+                    return self.r.refuse(
                         at,
                         "conditions `%if` are not supported: write each case out, or use `%json`",
-                    ));
+                    );
                 }
                 Some(':') => {
-                    return Err(self.r.unsupported(at, "parametric rules `::` are not supported: write each case out, or use `%json`"));
+                    return self.r.refuse(at, "parametric rules `::` are not supported: write each case out, or use `%json`");
                 }
                 Some('&') => {
                     if !in_terminal {
-                        return Err(self.r.unsupported(
+                        return self.r.refuse(
                             at,
                             "`&` is for terminals alone: give the rule a name in capitals",
-                        ));
+                        );
                     }
                     self.r.next();
                     and.push(Expr::seq(std::mem::take(&mut parts)));
@@ -85,10 +85,10 @@ impl Parser<'_> {
         let at = self.r.at;
         if self.r.take("~") {
             if !in_terminal {
-                return Err(self.r.unsupported(
+                return self.r.refuse(
                     at,
                     "`~` is for terminals alone: give the rule a name in capitals",
-                ));
+                );
             }
             self.space(false);
             self.r.enter()?;
@@ -123,7 +123,7 @@ impl Parser<'_> {
                 self.r.next();
                 self.space(true);
                 if self.r.peek() == Some('-') {
-                    return Err(self.r.error_at(at, "a repetition's bound is negative"));
+                    return self.r.fail_at(at, "a repetition's bound is negative");
                 }
                 let min = match self.r.peek() {
                     Some(',') => 0,
@@ -168,7 +168,7 @@ impl Parser<'_> {
                 let inner = self.expansions_in(in_terminal, Some(')'))?;
                 match self.r.take(")") {
                     true => Ok(inner),
-                    false => Err(self.r.error("expected `)` behind a group")),
+                    false => self.r.fail("expected `)` behind a group"),
                 }
             }
             Some('[') => {
@@ -176,7 +176,7 @@ impl Parser<'_> {
                 let inner = self.expansions_in(in_terminal, Some(']'))?;
                 match self.r.take("]") {
                     true => Ok(inner.repeat(0, Some(1))),
-                    false => Err(self.r.error("expected `]` behind what is optional")),
+                    false => self.r.fail("expected `]` behind what is optional"),
                 }
             }
             Some('"') => {
@@ -198,30 +198,29 @@ impl Parser<'_> {
                 };
                 match (one(&first), one(&last)) {
                     (Some(first), Some(last)) if first <= last => Ok(Expr::Class(vec![(first, last)])),
-                    (Some(_), Some(_)) => Err(self.r.error_at(at, "the range is in the wrong order")),
-                    _ => Err(self.r.error_at(at, "a range's ends must be one character each")),
+                    (Some(_), Some(_)) => self.r.fail_at(at, "the range is in the wrong order"),
+                    _ => self.r.fail_at(at, "a range's ends must be one character each"),
                 }
             }
             Some('/') => self.regex(),
             Some('<') => self.special(in_terminal),
-            Some('@') => Err(self.r.unsupported(at, "a grammar passed beside (`@name`) is not supported: nest it by `%lark { .. }`")),
+            Some('@') => self.r.refuse(at, "a grammar passed beside (`@name`) is not supported: nest it by `%lark { .. }`"),
             Some('%') => self.value(in_terminal),
             _ => match self.name() {
                 Some(name) => {
                     match self.r.peek() {
                         Some('{') if self.r.rest()[1..].trim_start().starts_with(|c: char| c.is_ascii_alphabetic() || c == '"' || c == '_') => {
-                            Err(self.r.unsupported(at, "templates are not supported: write the rule out for each argument"))
+                            self.r.refuse(at, "templates are not supported: write the rule out for each argument")
                         }
-                        Some(':') if self.r.rest().starts_with("::") => Err(self.r.unsupported(
+                        Some(':') if self.r.rest().starts_with("::") => self.r.refuse(
                             at,
                             "parametric rules `::` are not supported: write each case out, or use `%json`",
-                        )),
+                        ),
                         _ => Ok(Expr::Name { name, at }),
                     }
                 }
                 None => {
-                    let found = self.r.found();
-                    Err(self.r.error(format!("expected an element, found {found}")))
+                    self.r.expected("an element")
                 }
             },
         }
@@ -230,17 +229,15 @@ impl Parser<'_> {
     pub(super) fn string(&mut self) -> Result<Expr, Error> {
         let at = self.r.at;
         if !self.r.take("\"") {
-            return Err(self.r.error("expected a string in quotes"));
+            return self.r.fail("expected a string in quotes");
         }
         let mut text = String::new();
         loop {
             match self.r.next() {
-                None => return Err(self.r.error_at(at, "a string has no end")),
+                None => return self.r.fail_at(at, "a string has no end"),
                 Some('"') => break,
                 Some('\n' | '\r') => {
-                    return Err(self
-                        .r
-                        .error_at(at, "a string has a line break: write `\\n`"));
+                    return self.r.fail_at(at, "a string has a line break: write `\\n`");
                 }
                 Some('\\') => text.push(self.escape()?),
                 Some(c) => text.push(c),
@@ -257,10 +254,10 @@ impl Parser<'_> {
     fn escape(&mut self) -> Result<char, Error> {
         let at = self.r.at - 1;
         let wrong = |this: &Self| {
-            Err(this.r.error_at(
+            this.r.fail_at(
                 at,
                 "the escape is no character: JSON's are known, as `\\n` and `\\u00e9`",
-            ))
+            )
         };
         let code = match self.r.next() {
             Some('"') => 34,
@@ -319,7 +316,7 @@ impl Parser<'_> {
             let here = self.r.at;
             match self.r.next() {
                 None | Some('\n') => {
-                    return Err(self.r.error_at(at, "a regular expression has no end `/`"));
+                    return self.r.fail_at(at, "a regular expression has no end `/`");
                 }
                 Some('/') => break here,
                 Some('\\') => {
@@ -334,10 +331,10 @@ impl Parser<'_> {
             _ => "imsux",
         };
         if let Some(flag) = flags.chars().find(|&c| !known.contains(c)) {
-            return Err(self.r.unsupported(
+            return self.r.refuse(
                 at,
                 format!("the flag `{flag}` of a regular expression is not supported"),
-            ));
+            );
         }
         let pattern = translate(&self.r.text[from..to], flags, self.reading)
             .map_err(|error| self.r.place(error, at))?;
@@ -348,21 +345,21 @@ impl Parser<'_> {
         let at = self.r.at;
         let name = format!("{}>", self.r.take_while(|c| c != '>' && c != '\n'));
         if !self.r.take(">") {
-            return Err(self.r.error_at(at, "a special token `<..>` has no end"));
+            return self.r.fail_at(at, "a special token `<..>` has no end");
         }
         if in_terminal {
-            return Err(self.r.error_at(
+            return self.r.fail_at(
                 at,
                 "special tokens cannot stand in terminals: name them in a rule",
-            ));
+            );
         }
         if name.contains(char::is_whitespace) {
-            return Err(self
+            return self
                 .r
-                .error_at(at, "a special token has no blanks in its name"));
+                .fail_at(at, "a special token has no blanks in its name");
         }
         if name.starts_with("<[") {
-            return Err(self.r.unsupported(at, "tokens by their numbers are not supported: name the special token, as in `<|im_end|>`"));
+            return self.r.refuse(at, "tokens by their numbers are not supported: name the special token, as in `<|im_end|>`");
         }
         Ok(Expr::Special { name, at })
     }
@@ -375,10 +372,10 @@ impl Parser<'_> {
                 self.r.at += values.byte_offset();
                 Ok(value)
             }
-            Some(Err(error)) => Err(self
+            Some(Err(error)) => self
                 .r
-                .error_at(at, format!("`%{directive}` takes JSON: {error}"))),
-            None => Err(self.r.error_at(at, format!("`%{directive}` takes JSON"))),
+                .fail_at(at, format!("`%{directive}` takes JSON: {error}")),
+            None => self.r.fail_at(at, format!("`%{directive}` takes JSON")),
         }
     }
 
@@ -391,10 +388,10 @@ impl Parser<'_> {
             .take_while(|c| c.is_ascii_alphabetic() || c == '_')
             .to_owned();
         if in_terminal && name != "regex" {
-            return Err(self.r.error_at(
+            return self.r.fail_at(
                 at,
                 format!("`%{name}` cannot stand in a terminal: name it in a rule"),
-            ));
+            );
         }
         match name.as_str() {
             "json" => Ok(Expr::Json {
@@ -408,7 +405,7 @@ impl Parser<'_> {
             "lark" => {
                 self.space(true);
                 if !self.r.take("{") {
-                    return Err(self.r.error("expected `{` behind `%lark`"));
+                    return self.r.fail("expected `{` behind `%lark`");
                 }
                 self.r.enter()?;
                 let outer = std::mem::take(&mut self.tree);
@@ -421,12 +418,12 @@ impl Parser<'_> {
                 let tree = Box::new(std::mem::replace(&mut self.tree, outer));
                 Ok(Expr::Nested { tree, at })
             }
-            _ => Err(self.r.error_at(at, format!("unknown value `%{name}`"))),
+            _ => self.r.fail_at(at, format!("unknown value `%{name}`")),
         }
     }
 
     fn substring(&self, value: &Value, at: usize) -> Result<Expr, Error> {
-        let wrong = |what: &str| Err(self.r.error_at(at, format!("`%regex` {what}")));
+        let wrong = |what: &str| self.r.fail_at(at, format!("`%regex` {what}"));
         let Value::Object(fields) = value else {
             return wrong("takes an object");
         };

@@ -5,7 +5,7 @@ use regex_syntax::ast::{
     self, Ast, ClassBracketed, ClassSet, ClassSetItem, ClassSetUnion, Literal, LiteralKind, Span,
 };
 
-use crate::{Error, ErrorKind};
+use crate::error::{Error, ErrorKind};
 
 /// What a dialect means by a regular expression.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,28 +1,32 @@
-//! Which characters of several bytes lead to the same in lexemes, whatever the stacks are: of those
-//! one has to be tried with the stacks.
+//! Characters of several bytes that lead to the same in lexemes, whatever the stacks are: one of
+//! them has to be tried with the stacks.
+//!
+//! For example, all of `à-ÿ` lead to the same inside of a name, so that `é` tells of them.
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
 use foldhash::fast::FixedState;
 
-use crate::machine::Inner;
-use crate::run::caches::Caches;
-use crate::run::text::{MAX_PLACES, Ranges, first_byte, push};
+use crate::hints::known::Known;
+use crate::hints::text::{MAX_PLACES, first_byte, push};
+use crate::machine::{Machine, Ranges};
+use crate::run::lexes::Lexes;
 
-/// More ways in which characters lead on are not told apart.
+/// Ways in which characters lead on that are told apart, because with more of them most characters
+/// would be tried anyway.
 const MAX_WAYS: usize = 32;
 
 /// Characters that lead from some places in lexemes to the same ones.
 #[derive(Debug)]
-pub(crate) struct Alike {
+pub(super) struct Alike {
     /// The bytes of one of them.
-    pub(crate) sample: Vec<u8>,
-    pub(crate) all: Ranges,
+    pub(super) sample: Vec<u8>,
+    pub(super) all: Ranges,
 }
 
-/// Those that lead on from some places, each among others that lead to the same.
-pub(crate) type Characters = Arc<[Alike]>;
+/// The characters that lead on from some places, each among others that lead to the same.
+pub(super) type Characters = Arc<[Alike]>;
 
 /// Ends of characters that lead to the same.
 struct Way {
@@ -32,16 +36,34 @@ struct Way {
     all: Vec<(u32, u32)>,
 }
 
-impl Caches {
-    /// The characters beyond ASCII that lead on from some places in lexemes. None where a lexeme
-    /// may end inside of a character, or they lead to too much.
-    pub(crate) fn alike(&mut self, places: &[u32], inner: &Inner) -> Option<Characters> {
-        if let Some(known) = self.alike.get(places) {
+/// A search for characters that are alike.
+pub(super) struct Search<'a> {
+    machine: &'a Machine,
+    lexes: &'a mut Lexes,
+    /// Lists of lexes, one a place, each list with a number.
+    ids: HashMap<Box<[u32]>, u32, FixedState>,
+    all: Vec<Box<[u32]>>,
+    /// By list and missing bytes.
+    known: HashMap<(u32, u32), Vec<Way>, FixedState>,
+    /// True if a lexeme may end inside of a character, or there are too many ways.
+    gives_up: bool,
+}
+
+impl<'a> Search<'a> {
+    /// Returns the characters beyond ASCII that lead on from some places in lexemes. None where a
+    /// lexeme may end inside of a character, or they lead to too much.
+    pub(super) fn alike(
+        places: &[u32],
+        machine: &'a Machine,
+        lexes: &'a mut Lexes,
+        known: &mut Known,
+    ) -> Option<Characters> {
+        if let Some(known) = known.alike.get(places) {
             return known.clone();
         }
         let mut search = Search {
-            caches: self,
-            inner,
+            machine,
+            lexes,
             ids: HashMap::default(),
             all: Vec::new(),
             known: HashMap::default(),
@@ -57,25 +79,11 @@ impl Caches {
         });
         let ranges = told.iter().flat_map(|all| all.iter());
         let ranges: usize = ranges.map(|alike| alike.all.len()).sum();
-        self.bytes += 60 + 4 * places.len() + 8 * ranges;
-        self.alike.insert(places.into(), told.clone());
+        known.bytes += 60 + 4 * places.len() + 8 * ranges;
+        known.alike.insert(places.into(), told.clone());
         told
     }
-}
 
-struct Search<'a> {
-    caches: &'a mut Caches,
-    inner: &'a Inner,
-    /// Lists of lexes, one a place, each list with a number.
-    ids: HashMap<Box<[u32]>, u32, FixedState>,
-    all: Vec<Box<[u32]>>,
-    /// By list and missing bytes.
-    known: HashMap<(u32, u32), Vec<Way>, FixedState>,
-    /// True if a lexeme may end inside of a character, or there are too many ways.
-    gives_up: bool,
-}
-
-impl Search<'_> {
     fn ways(&mut self, places: &[u32]) -> Option<Vec<Way>> {
         let start = self.id(places.to_vec());
         let mut ways = Vec::new();
@@ -105,22 +113,22 @@ impl Search<'_> {
         count
     }
 
-    /// The list behind a byte, so many bytes before the end of a character; none if nothing goes
-    /// on.
+    /// Returns the list behind a byte, with a number of bytes missing of the character; none if
+    /// nothing goes on.
     fn step(&mut self, list: u32, byte: u8, rest: u32) -> Option<u32> {
-        let class = self.inner.lexer.classes[usize::from(byte)];
+        let class = self.machine.lexer().classes[usize::from(byte)];
         let mut next = self.all[list as usize].to_vec();
         for lex in &mut next {
-            let open = self.caches.lexes[*lex as usize].open;
-            *lex = self.caches.lex_step(open, class, self.inner);
-            let ends = !self.caches.lexes[*lex as usize].accepts.is_empty();
+            let open = self.lexes[*lex].open;
+            *lex = self.lexes.step(open, class, self.machine);
+            let ends = !self.lexes[*lex].accepts.is_empty();
             self.gives_up |= rest > 0 && ends;
         }
         let goes_on = next.iter().any(|&lex| lex != 0);
         goes_on.then(|| self.id(next))
     }
 
-    /// Finds what comes behind a list with so many bytes missing.
+    /// Finds what comes behind a list with a number of bytes missing.
     fn behind(&mut self, list: u32, rest: u32) {
         if self.known.contains_key(&(list, rest)) {
             return;
@@ -170,18 +178,18 @@ impl Search<'_> {
 
 #[cfg(test)]
 mod tests {
-    use fsm_index::ByteAutomaton as _;
-
+    use crate::completion::live::Live;
+    use crate::hints::characters::Search;
+    use crate::hints::known::Known;
     use crate::run::caches::Caches;
+    use crate::run::step::Steps;
     use crate::{Config, Dialect, Grammar};
 
-    fn behind(caches: &mut Caches, from: u32, c: u32, inner: &crate::machine::Inner) -> u32 {
+    fn behind(live: &mut Live<'_>, from: u32, c: u32) -> u32 {
         let mut bytes = [0; 4];
         let Some(c) = char::from_u32(c) else { return 0 };
         let bytes = c.encode_utf8(&mut bytes).as_bytes();
-        bytes
-            .iter()
-            .fold(from, |at, &byte| caches.step(at, byte, inner))
+        bytes.iter().fold(from, |at, &byte| live.step(at, byte))
     }
 
     #[test]
@@ -192,31 +200,32 @@ mod tests {
         "#;
         let config = Config::default();
         let automaton = Grammar::compile(text, Dialect::Ebnf, &config).unwrap();
-        let inner = &automaton.inner;
-        let mut scratch = automaton.scratch();
-        let caches = scratch.caches();
-        let start = caches.begin(inner);
+        let machine = automaton.machine();
+        let (mut caches, mut known) = (Caches::default(), Known::default());
+        let start = Steps::new(machine, &mut caches).begin();
         for from in ["", "a", "é", "日a 日"] {
+            let mut live = Live::new(machine, &mut caches);
             let from = from
                 .chars()
-                .fold(start, |at, c| behind(caches, at, c.into(), inner));
-            let threads = caches.configs.threads(from).iter();
+                .fold(start, |at, c| behind(&mut live, at, c.into()));
+            let threads = caches.configs().threads(from).iter();
             let places: Vec<u32> = threads.map(|thread| thread.place).collect();
-            let told = caches.alike(&places, inner).unwrap();
+            let told = Search::alike(&places, machine, caches.lexes_mut(), &mut known).unwrap();
             assert!(from != start || told.len() > 2);
-            let mut live = 0;
+            let mut live = Live::new(machine, &mut caches);
+            let mut count = 0;
             for alike in &*told {
                 let sample = alike.sample.iter();
-                let to = sample.fold(from, |at, &byte| caches.step(at, byte, inner));
+                let to = sample.fold(from, |at, &byte| live.step(at, byte));
                 for &(first, last) in &*alike.all {
                     for c in first..=last {
-                        assert_eq!(behind(caches, from, c, inner), to, "{c:x}");
-                        live += 1;
+                        assert_eq!(behind(&mut live, from, c), to, "{c:x}");
+                        count += 1;
                     }
                 }
             }
-            let all = (0x80..0x11_0000).filter(|&c| behind(caches, from, c, inner) != 0);
-            assert_eq!(all.count(), live);
+            let all = (0x80..0x11_0000).filter(|&c| behind(&mut live, from, c) != 0);
+            assert_eq!(all.count(), count);
         }
     }
 }

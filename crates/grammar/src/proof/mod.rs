@@ -1,16 +1,19 @@
 //! What can be finished under greedy lexing, whatever was read before.
 
+mod json;
+mod sets;
+
 use std::collections::{HashMap, HashSet};
 
 use foldhash::fast::FixedState;
 use fsm_index::ByteSet;
 use fsm_tables::Sources;
 
-use super::json;
-use super::sets::{Bits, ClassSet, Sets};
 use crate::compile::cfg::{Cfg, Matter, Symbol};
 use crate::compile::lexer::Lexer;
 use crate::compile::lr::{Finish, Tables};
+
+use self::sets::{Bits, ClassSet, Sets};
 
 /// Places that the proof looks at, to see whether a lexeme may follow another there.
 const MAX_PLACES: usize = 10_000_000;

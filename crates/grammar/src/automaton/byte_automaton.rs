@@ -1,0 +1,328 @@
+//! The traits of `fsm-index` for grammars: each question goes to the view that answers it.
+//!
+//! For example, a mask asks `describe` first, and steps through the trie where that tells nothing.
+
+use std::sync::Arc;
+
+use fsm_index::{
+    ByteAutomaton, ByteSet, ClassId, Cursor, Description, Exception, FreeText, Horizon,
+    KeyLanguage, Leaf, Lexeme, LexemeBehind, LexemePlace, Lexemes, Lexicon, Overlay, Place,
+    PlainText, ReadText, Scope, SpecialId, SpecialTokens, Spot, Stack, TextAt,
+};
+use schema_regex::automaton::{SchemaAutomaton, State as JsonState};
+
+use crate::automaton::scratch::Scratch;
+use crate::automaton::{GrammarAutomaton, State};
+use crate::completion::ways::Said;
+use crate::explain;
+use crate::hints::{tell_masks, values};
+use crate::proof;
+
+impl ByteAutomaton for GrammarAutomaton {
+    type State = State;
+    type Scratch = Scratch;
+
+    const STEPS_ARE_CHEAP: bool = true;
+
+    fn scratch(&self) -> Scratch {
+        self.pool.scratch()
+    }
+
+    fn start(&self) -> State {
+        self.start.clone()
+    }
+
+    fn is_accepting(&self, state: &State) -> bool {
+        state.0.is_accepting()
+    }
+
+    fn advance(&self, state: &mut State, bytes: &[u8], scratch: &mut Scratch) -> Result<(), usize> {
+        let (machine, learnt) = (&*self.machine, scratch.learnt());
+        let in_walk = learnt.steps(machine).set_walk(false);
+        let from = learnt.load(&state.0, machine);
+        let said = learnt.live(machine).advance(from, bytes);
+        let said = said.map(|to| *state = State(learnt.caches().save(to, machine)));
+        learnt.steps(machine).set_walk(in_walk);
+        said
+    }
+
+    fn completion(&self, state: &State, max_bytes: usize, out: &mut Vec<u8>) -> bool {
+        match self.way(state).first() {
+            Some(Said::Bytes(text)) if text.len() <= max_bytes => out.extend_from_slice(text),
+            Some(Said::Special(_)) => {}
+            Some(Said::Bytes(_)) => return false,
+            None => return state.0.is_accepting(),
+        }
+        true
+    }
+
+    fn enter(&self, state: &State, scratch: &mut Scratch) -> Cursor {
+        Cursor(scratch.learnt().begin_walk(&state.0, &self.machine))
+    }
+
+    #[inline]
+    fn step(&self, cursor: Cursor, byte: u8, scratch: &mut Scratch) -> Cursor {
+        let mut live = scratch.learnt().live(&self.machine);
+        Cursor(live.step(cursor.0, byte))
+    }
+
+    #[inline]
+    fn goes_on(&self, cursor: Cursor, byte: u8, scratch: &mut Scratch) -> Option<bool> {
+        // Under greedy lexing what ends a lexeme is a matter of the stacks.
+        let machine = &*self.machine;
+        let is_told = !machine.is_greedy() && !machine.has_json() && !machine.checks_live();
+        is_told.then(|| scratch.learnt().steps(machine).goes_on(cursor.0, byte))
+    }
+
+    fn specials(&self) -> Option<&dyn SpecialTokens<State, Scratch>> {
+        (!self.machine.cfg().specials.is_empty()).then_some(self)
+    }
+
+    fn key(
+        &self,
+        cursor: Cursor,
+        scope: Scope,
+        depth: usize,
+        horizon: Horizon<'_>,
+        scratch: &mut Scratch,
+        out: &mut Vec<u32>,
+    ) -> Option<KeyLanguage> {
+        let mut keys = scratch.learnt().keys(&self.machine, horizon, depth);
+        keys.key(cursor.0, scope, out)
+    }
+
+    fn describe(&self, cursor: Cursor, horizon: Horizon<'_>, scratch: &mut Scratch) -> Description {
+        let mut hints = scratch.learnt().hints(&self.machine);
+        hints.describe(cursor.0, horizon)
+    }
+
+    #[inline]
+    fn next_bytes(&self, cursor: Cursor, scratch: &mut Scratch) -> ByteSet {
+        let value = values::unended(&self.machine, scratch.learnt().caches(), cursor.0);
+        value.map_or(ByteSet::ALL, |mut value| value.next_bytes())
+    }
+
+    fn overlay(&self) -> Option<&dyn Overlay<State>> {
+        self.machine.has_json().then_some(self)
+    }
+
+    fn plain_text(&self) -> Option<&dyn PlainText<Scratch>> {
+        Some(self)
+    }
+
+    fn place(&self, state: &State) -> Option<Place> {
+        Some(self.at(state, |learnt, config| {
+            explain::place(&self.machine, learnt.caches(), config)
+        }))
+    }
+
+    fn stack(&self) -> Option<&dyn Stack<Scratch>> {
+        Some(self)
+    }
+
+    fn lexemes(&self) -> Option<&dyn Lexemes<Scratch>> {
+        tell_masks(&self.machine).then_some(self)
+    }
+}
+
+impl Leaf for GrammarAutomaton {
+    /// Configurations outlive walks.
+    const CURSORS_ARE_DENSE: bool = false;
+
+    fn ends_at_cursor(&self, cursor: Cursor, scratch: &mut Scratch) -> bool {
+        cursor != Cursor::DEAD && scratch.learnt().steps(&self.machine).ends_at(cursor.0)
+    }
+}
+
+impl Lexemes<Scratch> for GrammarAutomaton {
+    fn take_all(&self) -> bool {
+        self.machine.is_greedy()
+    }
+
+    fn begun(&self, cursor: Cursor, scratch: &mut Scratch, out: &mut Vec<Lexeme>) -> bool {
+        scratch.learnt().lexemes(&self.machine).begun(cursor.0, out)
+    }
+
+    fn place(&self, place: u32, scratch: &mut Scratch) -> LexemePlace {
+        scratch.learnt().lexemes(&self.machine).told(place)
+    }
+
+    #[inline]
+    fn step(&self, place: u32, byte: u8, scratch: &mut Scratch) -> u32 {
+        scratch.learnt().lexemes(&self.machine).step(place, byte)
+    }
+
+    fn told(&self, number: u32, scratch: &mut Scratch) -> Arc<[u32]> {
+        scratch.learnt().lexemes(&self.machine).terminals(number)
+    }
+
+    fn answers(&self, below: u32, asked: &[u32], scratch: &mut Scratch) -> bool {
+        scratch
+            .learnt()
+            .lexemes(&self.machine)
+            .answers(below, asked)
+    }
+
+    fn behind(&self, below: u32, ended: &[u32], scratch: &mut Scratch) -> LexemeBehind {
+        scratch.learnt().lexemes(&self.machine).behind(below, ended)
+    }
+}
+
+impl PlainText<Scratch> for GrammarAutomaton {
+    /// That of JSON, where a part of the grammar is. Else nothing is the same in all grammars.
+    fn lexicon(&self) -> Lexicon {
+        let of_texts = match self.machine.has_json() {
+            true => SchemaAutomaton::LEXICON,
+            false => Lexicon::default(),
+        };
+        Lexicon {
+            tells_free: true,
+            ..of_texts
+        }
+    }
+
+    fn class(&self, class: ClassId) -> &[(u32, u32)] {
+        match class.split() {
+            (0, _) => self.machine.classes().get(class),
+            (owner, class) => {
+                let automaton = self.machine.json(owner - 1);
+                let class = automaton.zip(class);
+                class.map_or(&[], |(automaton, class)| automaton.class(class))
+            }
+        }
+    }
+
+    fn reader(
+        &self,
+        cursor: Cursor,
+        horizon: Horizon<'_>,
+        scratch: &mut Scratch,
+    ) -> Option<Box<dyn ReadText + '_>> {
+        let value = values::sure_value(&self.machine, scratch.learnt().caches(), cursor.0);
+        value?.reader(horizon)
+    }
+
+    fn cursor_at(&self, cursor: Cursor, at: TextAt, scratch: &mut Scratch) -> Cursor {
+        let value = values::value(&self.machine, scratch.learnt().caches(), cursor.0);
+        value.map_or(cursor, |mut value| value.cursor_at(at))
+    }
+
+    fn free_text(&self, at: Spot, scratch: &mut Scratch) -> Option<FreeText> {
+        let learnt = scratch.learnt();
+        match at {
+            Spot::Cursor(cursor) => learnt.hints(&self.machine).free_text(cursor.0),
+            Spot::Lexeme(place) => learnt.lexemes(&self.machine).free_text(place),
+        }
+    }
+
+    fn can_do_without(&self, chars: &[(u32, u32)]) -> bool {
+        let cfg = self.machine.cfg();
+        if !cfg.can_do_without(chars) {
+            return false;
+        }
+        // Where every split counts, each lexeme of a way to the end can be another text of its
+        // terminal. Under greedy lexing that text must let the next one begin, too.
+        let (lexer, tables) = (self.machine.lexer(), self.machine.tables());
+        !cfg.is_greedy || proof::prove(cfg, lexer, tables, usable(chars)).is_whole
+    }
+}
+
+/// The bytes with which only characters begin that are not among some, and those that go on.
+fn usable(chars: &[(u32, u32)]) -> ByteSet {
+    let mut usable = ByteSet::NONE;
+    for byte in 0..=u8::MAX {
+        let byte_of = |shift: u32, bits: u8| {
+            let from = u32::from(byte & bits) << shift;
+            (from, from | ((1 << shift) - 1))
+        };
+        let (from, to) = match byte {
+            0x00..=0x7F => byte_of(0, 0x7F),
+            0xC0..=0xDF => byte_of(6, 0x1F),
+            0xE0..=0xEF => byte_of(12, 0x0F),
+            0xF0..=0xF7 => byte_of(18, 0x07),
+            _ => (u32::MAX, u32::MAX),
+        };
+        if !chars.iter().any(|&(a, b)| a <= to && from <= b) {
+            usable = usable.with(byte);
+        }
+    }
+    usable
+}
+
+impl Stack<Scratch> for GrammarAutomaton {
+    fn depth_used(&self, scratch: &Scratch) -> usize {
+        scratch.depth_used(&self.machine)
+    }
+
+    fn least_depth(&self, cursor: Cursor, scratch: &mut Scratch) -> usize {
+        let value = values::value(&self.machine, scratch.learnt().caches(), cursor.0);
+        value.map_or(1, |mut value| value.least_depth())
+    }
+
+    fn step_on_top(&self, cursor: Cursor, byte: u8, scratch: &mut Scratch) -> Option<Cursor> {
+        let mut hints = scratch.learnt().hints(&self.machine);
+        hints.step_on_top(cursor.0, byte).map(Cursor)
+    }
+
+    #[inline]
+    fn next_bytes_on_top(&self, cursor: Cursor, scratch: &mut Scratch) -> ByteSet {
+        let value = values::unended(&self.machine, scratch.learnt().caches(), cursor.0);
+        value.map_or(ByteSet::ALL, |mut value| value.next_bytes_on_top())
+    }
+}
+
+impl Overlay<State> for GrammarAutomaton {
+    fn exceptions(&self, state: &State, each: &mut dyn FnMut(Exception<'_>)) {
+        // What one value may not read, something else might: then a token must be tried.
+        let is_alone = state.0.is_alone();
+        for (terminal, value) in state.0.json() {
+            let Some(automaton) = self.machine.json(terminal) else {
+                continue;
+            };
+            automaton.exceptions(value, &mut |exception| {
+                each(match exception {
+                    Exception::Begins(text) if !is_alone => Exception::Contains(text),
+                    other => other,
+                });
+            });
+        }
+    }
+
+    fn is_suspect(&self, state: &State, token: &[u8]) -> bool {
+        let of_value = |(terminal, value): (u32, &JsonState)| {
+            let automaton = self.machine.json(terminal);
+            automaton.is_none_or(|automaton| automaton.is_suspect(value, token))
+        };
+        !state.0.is_alone() || state.0.json().any(of_value)
+    }
+}
+
+impl SpecialTokens<State, Scratch> for GrammarAutomaton {
+    fn names(&self) -> &[Box<str>] {
+        &self.machine.cfg().specials
+    }
+
+    fn allowed(&self, state: &State, out: &mut Vec<SpecialId>) {
+        out.extend(state.0.specials().iter().map(|&special| SpecialId(special)));
+    }
+
+    fn advance(&self, state: &mut State, special: SpecialId) -> bool {
+        let machine = &*self.machine;
+        let next = self.at(state, |learnt, config| {
+            let next = learnt.live(machine).step_special(config, special.0);
+            (next != 0).then(|| State(learnt.caches().save(next, machine)))
+        });
+        match next {
+            Some(next) => *state = next,
+            None => return false,
+        }
+        true
+    }
+
+    fn completion(&self, state: &State) -> Option<SpecialId> {
+        match self.way(state).first() {
+            Some(Said::Special(special)) => Some(SpecialId(*special)),
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,187 @@
+//! A compiled grammar as a byte automaton.
+//!
+//! For example, `root ::= "(" root ")" | "x"` is one, whose state behind `((` has a stack of two
+//! open brackets.
+
+mod byte_automaton;
+mod grammar;
+mod scratch;
+
+use std::fmt;
+use std::sync::Arc;
+
+use fsm_index::ByteAutomaton as _;
+
+use crate::automaton::scratch::{Learnt, Pool};
+use crate::compile::cfg::Cfg;
+use crate::completion::ways::{Said, way};
+use crate::config::Config;
+use crate::error::{Error, ErrorKind};
+use crate::explain;
+use crate::machine::Machine;
+use crate::run::saved::Saved;
+
+pub use self::grammar::Grammar;
+pub use self::scratch::Scratch;
+
+/// A compiled grammar: a machine over bytes with stacks that share their parts.
+///
+/// Cloning it costs nothing. Memory: the tables of its parser and of its terminals, and what
+/// its scratches have seen, each within [`Config::max_cache_bytes`].
+///
+/// ```
+/// use std::sync::Arc;
+///
+/// use fsm_index::{Guide, Index, IndexConfig, TokenId, Vocabulary};
+/// use grammar::Grammar;
+///
+/// let tokens = ["(", ")", "x", "()"].iter().zip(0..).map(|(s, id)| (s.as_bytes(), TokenId::new(id)));
+/// let vocabulary = Vocabulary::new(tokens, [TokenId::new(4)])?;
+/// let nested = Grammar::from_gbnf("root ::= \"(\" root \")\" | \"x\"")?;
+/// let mut guide = Guide::new(Arc::new(Index::lazy(nested, &vocabulary, &IndexConfig::default())?));
+/// guide.advance(TokenId::new(0))?;
+/// assert_eq!(guide.allowed_tokens()?, [0, 2].map(TokenId::new)); // ( x
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone)]
+pub struct GrammarAutomaton {
+    machine: Arc<Machine>,
+    pool: Arc<Pool>,
+    start: State,
+}
+
+/// A place that a text has come to. Cloning it costs nothing.
+#[derive(Clone)]
+pub struct State(Arc<Saved>);
+
+impl GrammarAutomaton {
+    fn new(cfg: Cfg, text: &str, config: &Config) -> Result<GrammarAutomaton, Error> {
+        let machine = Machine::new(cfg, text, config)?;
+        let mut learnt = Box::<Learnt>::default();
+        let begin = learnt.steps(&machine).begin();
+        if machine.checks_live() && !learnt.live(&machine).is_live(begin) {
+            return Err(unfinished(&machine, text));
+        }
+        let start = State(learnt.caches().save(begin, &machine));
+        Ok(GrammarAutomaton {
+            machine: Arc::new(machine),
+            pool: Arc::new(Pool::of(learnt)),
+            start,
+        })
+    }
+
+    /// Tells whether a text is admitted as a whole.
+    pub fn accepts(&self, text: impl AsRef<[u8]>) -> bool {
+        fsm_index::is_match(self, text.as_ref())
+    }
+
+    /// Returns the number of states that the parser has.
+    pub fn parser_states(&self) -> usize {
+        self.machine.tables().states.len()
+    }
+
+    /// Returns the number of terminals.
+    pub fn terminals(&self) -> usize {
+        self.machine.cfg().terminals.len()
+    }
+
+    /// Returns the lexemes that may come at a state, or go on there: names of terminals, or their
+    /// texts.
+    ///
+    /// ```
+    /// use fsm_index::ByteAutomaton;
+    /// use grammar::Grammar;
+    ///
+    /// let sums = Grammar::from_gbnf("root ::= num (\"+\" num)*\nnum ::= [0-9]")?;
+    /// let mut state = sums.start();
+    /// assert_eq!(sums.expected(&state).len(), 1);
+    /// sums.advance(&mut state, b"1", &mut sums.scratch()).unwrap();
+    /// assert!(sums.is_accepting(&state));
+    /// # Ok::<(), grammar::Error>(())
+    /// ```
+    pub fn expected(&self, state: &State) -> Vec<String> {
+        self.at(state, |learnt, config| {
+            explain::expected(&self.machine, learnt.caches(), config)
+        })
+    }
+
+    /// Returns the bytes that it takes, about: its tables, and what scratches that are not in use
+    /// have learnt.
+    pub fn memory(&self) -> usize {
+        let states = self.machine.tables().states.iter().map(|state| {
+            100 + 8 * (state.shifts.len() + state.gotos.len() + state.reduces.len())
+                + 16 * state.finishes.len()
+        });
+        states.sum::<usize>() + self.pool.memory() + self.machine.lexer().memory()
+    }
+
+    /// Tells whether greedy lexing may forbid what must come, so that each step is looked at.
+    pub fn checks_ends(&self) -> bool {
+        self.machine.checks_live()
+    }
+
+    /// Asks what a scratch knows of a state.
+    fn at<T>(&self, state: &State, ask: impl FnOnce(&mut Learnt, u32) -> T) -> T {
+        let mut scratch = self.scratch();
+        let learnt = scratch.learnt();
+        let config = learnt.load(&state.0, &self.machine);
+        ask(learnt, config)
+    }
+
+    /// Returns what leads to the end.
+    fn way(&self, state: &State) -> Vec<Said> {
+        // Under greedy lexing the shortest way may be forbidden: another is open then. So it may
+        // be behind ignored text that goes as far as it can.
+        let machine = &*self.machine;
+        let may_be_forbidden = machine.is_greedy() || machine.lexer().guard_count() > 0;
+        let way = self.at(state, |learnt, config| match may_be_forbidden {
+            true => learnt.live(machine).way(config),
+            false => way(machine, learnt.caches(), config),
+        });
+        way.unwrap_or_default()
+    }
+
+    #[cfg(test)]
+    pub(crate) fn machine(&self) -> &Machine {
+        &self.machine
+    }
+}
+
+/// Returns the error of a grammar of which no text can be finished.
+fn unfinished(machine: &Machine, text: &str) -> Error {
+    let mut message =
+        "no text can be finished: the longest match always takes what must come next".to_owned();
+    let Some(conflict) = machine.proof().conflict else {
+        return Error::new(ErrorKind::EmptyLanguage, message);
+    };
+    let [first, second] =
+        [conflict.first, conflict.second].map(|t| &machine.cfg().terminals[t as usize]);
+    message.push_str(&format!(
+        ": {} takes every byte with which {} can begin; exclude it, or make the former a `[lazy]` rule",
+        first.name, second.name
+    ));
+    let error = Error::new(ErrorKind::EmptyLanguage, message);
+    error.at(text, first.at).in_rule(&first.name)
+}
+
+impl PartialEq for State {
+    fn eq(&self, other: &State) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+}
+
+impl fmt::Debug for GrammarAutomaton {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (terminals, states) = (self.terminals(), self.parser_states());
+        write!(
+            f,
+            "GrammarAutomaton({terminals} terminals, {states} states of its parser)"
+        )
+    }
+}
+
+impl fmt::Debug for State {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "State(accepting: {})", self.0.is_accepting())
+    }
+}

@@ -1,0 +1,341 @@
+//! Steps that leave a way to the end.
+//!
+//! Greedy lexing can forbid what must come: a lexeme that has to take the next byte takes it from
+//! the one that should begin there. That a configuration can be finished all the same is proved
+//! when the grammar is compiled (`proof/`), for most grammars of all configurations, else of those
+//! with some states on top; a search tells of the others. For example, behind the name of
+//! `start: /[a-z]+/ "x"` nothing is left that `"x"` could take, and the grammar is refused.
+
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, HashMap, HashSet, VecDeque};
+
+use foldhash::fast::FixedState;
+
+use crate::completion::ways::{Said, way};
+use crate::machine::Machine;
+use crate::run::caches::Caches;
+use crate::run::configs::{Life, Thread};
+use crate::run::step::Steps;
+
+/// Configurations that one search looks at. If none of them leads to the end, what was asked for
+/// is refused, because a mask must not wait for longer searches.
+const MAX_SEARCH: usize = 300;
+
+/// Steps from configurations of a scratch to those that can be finished.
+pub(crate) struct Live<'a> {
+    machine: &'a Machine,
+    caches: &'a mut Caches,
+}
+
+impl<'a> Live<'a> {
+    #[inline]
+    pub(crate) fn new(machine: &'a Machine, caches: &'a mut Caches) -> Self {
+        Live { machine, caches }
+    }
+
+    #[inline]
+    fn steps(&mut self) -> Steps<'_> {
+        Steps::new(self.machine, self.caches)
+    }
+
+    /// Returns the configuration behind a byte: number 0 if no text goes on so.
+    #[inline]
+    pub(crate) fn step(&mut self, config: u32, byte: u8) -> u32 {
+        let next = self.steps().step(config, byte);
+        self.if_live(next)
+    }
+
+    /// Returns the configuration behind a special token; 0 if no text goes on so.
+    pub(crate) fn step_special(&mut self, config: u32, special: u32) -> u32 {
+        let next = self.steps().step_special(config, special);
+        self.if_live(next)
+    }
+
+    /// Returns a configuration, or 0 if it cannot be finished.
+    #[inline]
+    fn if_live(&mut self, config: u32) -> u32 {
+        match self.machine.checks_live() && config != 0 && !self.is_live(config) {
+            true => 0,
+            false => config,
+        }
+    }
+
+    /// Returns the configuration behind bytes that are committed, or the number of those that may
+    /// come.
+    pub(crate) fn advance(&mut self, config: u32, bytes: &[u8]) -> Result<u32, usize> {
+        if let Some(next) = self.advance_json(config, bytes) {
+            return Ok(next);
+        }
+        let mut at = config;
+        for (offset, &byte) in bytes.iter().enumerate() {
+            at = self.step(at, byte);
+            if at == 0 {
+                return Err(offset);
+            }
+        }
+        Ok(at)
+    }
+
+    /// Commits text inside of one value at once; `None` where it may be read otherwise.
+    fn advance_json(&mut self, config: u32, bytes: &[u8]) -> Option<u32> {
+        let &[thread] = self.caches.configs().threads(config) else {
+            return None;
+        };
+        if !thread.is_in_json() || !self.machine.is_greedy() {
+            return None;
+        }
+        let (terminal, mut state) = self.caches.json().state(thread.place, self.machine)?;
+        if !self.machine.advance_json(terminal, &mut state, bytes) {
+            return None;
+        }
+        let next = self.steps().in_json(thread.front, terminal, state);
+        (!self.machine.checks_live() || self.is_live(next)).then_some(next)
+    }
+
+    /// Tells whether a configuration can be finished.
+    #[inline]
+    pub(crate) fn is_live(&mut self, config: u32) -> bool {
+        let own = &self.caches.configs()[config];
+        let (life, least) = (own.life, own.life_least);
+        self.caches.least_mut().note(least);
+        match life {
+            Life::Live => true,
+            Life::Stuck => false,
+            Life::Unknown => self.find_life(config),
+        }
+    }
+
+    #[inline(never)]
+    fn find_life(&mut self, config: u32) -> bool {
+        if self.lives_by_top(config) {
+            self.caches.configs_mut()[config].life = Life::Live;
+            return true;
+        }
+        let before = self.caches.least_mut().anew();
+        let mut found = None;
+        if !self.caches.configs().has_no_json(config) {
+            // Values have many texts, of which the shortest mostly leads on.
+            self.caches.look_everywhere();
+            let way = way(self.machine, self.caches, config);
+            found = way.filter(|way| self.leads_to_end(config, way));
+        }
+        let found = found.is_some()
+            || self.search(config).unwrap_or_else(|| {
+                // Far away.
+                self.caches.look_everywhere();
+                self.way(config).is_some()
+            });
+        let looked = self.caches.least_mut().back(before);
+        self.caches.least_mut().note(looked);
+        let own = &mut self.caches.configs_mut()[config];
+        own.life = if found { Life::Live } else { Life::Stuck };
+        own.life_least = looked;
+        found
+    }
+
+    /// Tells whether a way is open, to its end.
+    fn leads_to_end(&mut self, config: u32, way: &[Said]) -> bool {
+        let (furthest, done) = self.follow(config, way);
+        done == way && self.steps().is_accepting(furthest)
+    }
+
+    /// Tells whether what is begun ends in a state from which every stack can be finished.
+    fn lives_by_top(&mut self, config: u32) -> bool {
+        let threads = self.caches.configs().threads(config).to_vec();
+        threads.iter().any(|&thread| self.thread_lives(thread))
+    }
+
+    fn thread_lives(&mut self, thread: Thread) -> bool {
+        let Thread { place, front } = thread;
+        let Live { machine, caches } = self;
+        let is_safe = |caches: &Caches, terminal: u32| {
+            caches.stacks().is_safe_behind(front, terminal, machine)
+        };
+        if thread.is_in_json() {
+            return is_safe(caches, caches.json().terminal(place));
+        }
+        let lexer = machine.lexer();
+        for at in 0..caches.lexes()[place].members.len() {
+            let mut state = caches.lexes()[place].members[at];
+            let terminal = lexer.terminal[state as usize];
+            if !is_safe(caches, terminal) {
+                continue;
+            }
+            if !machine.proof().has_lazy {
+                return true;
+            }
+            // A lexeme that ends at its first end may cut it short.
+            let mut lex = place;
+            let mut is_cut = false;
+            while !is_cut
+                && lexer.distance[state as usize] != 0
+                && let Some((next, class)) = lexer.nearer(state)
+            {
+                state = next;
+                lex = caches.lexes_mut().step(lex, class, machine);
+                let lazy = &caches.lexes()[lex].lazy;
+                is_cut = !lazy.is_empty() && !lazy.contains(&terminal);
+            }
+            if !is_cut {
+                return true;
+            }
+        }
+        false
+    }
+
+    /// Tells whether something near can be finished; nothing if it is too far to be told so.
+    fn search(&mut self, config: u32) -> Option<bool> {
+        let machine = self.machine;
+        let mut seen: HashSet<u32, FixedState> = HashSet::from_iter([config]);
+        let mut open = VecDeque::from([config]);
+        while let Some(at) = open.pop_front() {
+            if self.steps().ends_at(at) {
+                return Some(true);
+            }
+            for said in everything(machine) {
+                let next = self.say(at, &said);
+                if next == 0 || !seen.insert(next) {
+                    continue;
+                }
+                let own = &self.caches.configs()[next];
+                let (life, least) = (own.life, own.life_least);
+                if life != Life::Unknown {
+                    self.caches.least_mut().note(least);
+                } else if self.lives_by_top(next) {
+                    self.caches.configs_mut()[next].life = Life::Live;
+                } else {
+                    open.push_back(next);
+                }
+                if self.caches.configs()[next].life == Life::Live {
+                    return Some(true);
+                }
+            }
+            if seen.len() > MAX_SEARCH {
+                return None;
+            }
+        }
+        Some(false)
+    }
+
+    fn say(&mut self, config: u32, said: &Said) -> u32 {
+        let mut steps = self.steps();
+        match said {
+            Said::Bytes(bytes) => bytes.iter().fold(config, |at, &byte| match at {
+                0 => 0,
+                at => steps.step(at, byte),
+            }),
+            Said::Special(special) => steps.step_special(config, *special),
+        }
+    }
+
+    /// Returns a short way to the end that greedy lexing leaves open (A*, Hart, Nilsson and
+    /// Raphael 1968: the shortest way if every split counted is the estimate).
+    pub(crate) fn way(&mut self, config: u32) -> Option<Vec<Said>> {
+        let machine = self.machine;
+        let mut open = BinaryHeap::new();
+        let mut before: HashMap<u32, (u32, Vec<Said>), FixedState> = HashMap::default();
+        let mut ways: HashMap<u32, Vec<Said>, FixedState> = HashMap::default();
+        let first = way(machine, self.caches, config)?;
+        open.push((Reverse(length(&first)), 0usize, config));
+        before.insert(config, (config, Vec::new()));
+        ways.insert(config, first);
+        let mut looked_at = 0;
+        while let Some((_, gone, at)) = open.pop() {
+            let Some(way_on) = ways.remove(&at) else {
+                continue;
+            };
+            let (furthest, done) = self.follow(at, &way_on);
+            if done == way_on && self.steps().is_accepting(furthest) {
+                let mut pieces = vec![way_on];
+                let mut on = at;
+                while on != config {
+                    let (from, said) = &before[&on];
+                    pieces.push(said.clone());
+                    on = *from;
+                }
+                return Some(joined(pieces.into_iter().rev().flatten()));
+            }
+            looked_at += 1;
+            if looked_at > MAX_SEARCH || self.caches.configs()[at].life == Life::Stuck {
+                continue;
+            }
+            let mut offer = |caches: &mut Caches, next: u32, said: Vec<Said>| {
+                if next == 0 || before.contains_key(&next) {
+                    return;
+                }
+                let Some(way) = way(machine, caches, next) else {
+                    return;
+                };
+                let gone = gone + length(&said);
+                before.insert(next, (at, said));
+                open.push((Reverse(gone + length(&way)), gone, next));
+                ways.insert(next, way);
+            };
+            // Where the way ends something else may come between.
+            offer(self.caches, furthest, done);
+            for said in everything(machine) {
+                let next = self.say(at, &said);
+                offer(self.caches, next, vec![said]);
+            }
+        }
+        None
+    }
+
+    /// Goes along a way as far as it is open. Returns where that leads, and what was said.
+    fn follow(&mut self, config: u32, way: &[Said]) -> (u32, Vec<Said>) {
+        let mut steps = self.steps();
+        let mut at = config;
+        let mut done = Vec::new();
+        for said in way {
+            match said {
+                Said::Bytes(bytes) => {
+                    for (offset, &byte) in bytes.iter().enumerate() {
+                        let next = steps.step(at, byte);
+                        if next == 0 {
+                            if offset > 0 {
+                                done.push(Said::Bytes(bytes[..offset].to_vec()));
+                            }
+                            return (at, done);
+                        }
+                        at = next;
+                    }
+                }
+                Said::Special(special) => {
+                    let next = steps.step_special(at, *special);
+                    if next == 0 {
+                        return (at, done);
+                    }
+                    at = next;
+                }
+            }
+            done.push(said.clone());
+        }
+        (at, done)
+    }
+}
+
+/// Returns each byte of a class, and each special token.
+fn everything(machine: &Machine) -> impl Iterator<Item = Said> {
+    let bytes = machine.lexer().bytes.iter();
+    let specials = (0..machine.cfg().specials.len() as u32).map(Said::Special);
+    bytes.map(|&byte| Said::Bytes(vec![byte])).chain(specials)
+}
+
+fn length(way: &[Said]) -> usize {
+    let lengths = way.iter().map(|said| match said {
+        Said::Bytes(bytes) => bytes.len(),
+        Said::Special(_) => 1,
+    });
+    lengths.sum()
+}
+
+fn joined(pieces: impl Iterator<Item = Said>) -> Vec<Said> {
+    let mut out: Vec<Said> = Vec::new();
+    for piece in pieces {
+        match (out.last_mut(), piece) {
+            (Some(Said::Bytes(before)), Said::Bytes(bytes)) => before.extend(bytes),
+            (_, piece) => out.push(piece),
+        }
+    }
+    out
+}

@@ -1,0 +1,48 @@
+//! The limits of what a grammar may cost: for example, of the states of its parser.
+
+/// Limits of what a grammar may cost. Each has an error of its own, which names it.
+///
+/// ```
+/// use grammar::{Config, Dialect, Grammar};
+///
+/// let config = Config { max_text_bytes: 10, ..Config::default() };
+/// let error = Grammar::compile("root ::= \"too long\"", Dialect::Gbnf, &config).unwrap_err();
+/// assert!(error.to_string().contains("max_text_bytes"));
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Config {
+    /// Nesting of groups in the text, in levels. Default 200.
+    pub max_depth: usize,
+    /// The text of a grammar, in bytes. Default 4 MiB.
+    pub max_text_bytes: usize,
+    /// States of the automaton of one terminal. Default 50,000.
+    pub max_terminal_states: usize,
+    /// States of the automata of all terminals together, 1 KiB each while they are put
+    /// together. Default 200,000.
+    pub max_states: usize,
+    /// The count of one repetition of something that is no terminal, those of repetitions
+    /// directly around it multiplied. Default 1,000,000.
+    pub max_count: usize,
+    /// States of the parser. Default 100,000.
+    pub max_parser_states: usize,
+    /// Steps of one compilation: of a regular expression, or items of rules. Default
+    /// 40,000,000.
+    pub max_work: usize,
+    /// What one scratch remembers before it begins anew, in bytes. Default 64 MiB.
+    pub max_cache_bytes: usize,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Config {
+            max_depth: 200,
+            max_text_bytes: 4 << 20,
+            max_terminal_states: 50_000,
+            max_states: 200_000,
+            max_count: 1_000_000,
+            max_parser_states: 100_000,
+            max_work: 40_000_000,
+            max_cache_bytes: 64 << 20,
+        }
+    }
+}

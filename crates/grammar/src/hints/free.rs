@@ -1,0 +1,161 @@
+//! Text that may come whatever it is.
+//!
+//! For example, behind `"` of a string any letters may come, of which a walk has to try none.
+
+use fsm_index::{Behind, ClassId, FreeText};
+
+use crate::hints::known::{Free, Known};
+use crate::hints::text::{Finder, Hints, LEAST_CHARS, MAX_PLACES, most};
+use crate::hints::values;
+use crate::machine::Machine;
+use crate::run::configs::Thread;
+use crate::run::lexes::Lexes;
+
+/// Returns text of a class, of any length.
+pub(super) fn any_text(class: ClassId) -> FreeText {
+    FreeText {
+        class,
+        chars: usize::MAX,
+        behind: Behind::ItsClass,
+        ends: false,
+    }
+}
+
+impl Hints<'_> {
+    /// Returns the class of which any text may come where a lexeme that has begun, or may begin,
+    /// takes it.
+    pub(crate) fn free_text(&mut self, config: u32) -> Option<FreeText> {
+        let machine = self.machine;
+        if let Some(mut value) = values::sure_value(machine, self.caches, config) {
+            return (!value.ends()).then(|| value.free_text())?;
+        }
+        let threads = self.caches.configs().threads(config).to_vec();
+        let mut best: Option<Free> = None;
+        for &thread in threads.iter().filter(|thread| !thread.is_in_json()) {
+            if machine.checks_live() && !self.is_all_safe_behind(thread) {
+                return None;
+            }
+            let free = free_of_lex(thread.place, machine, self.caches.lexes_mut(), self.known);
+            if let Some(free) = free
+                && best.is_none_or(|best| free.count > best.count)
+            {
+                best = Some(free);
+            }
+        }
+        let class = best?.class;
+        // Under greedy lexing a lazy lexeme cuts all others short where it ends.
+        let may_be_cut = machine.proof().has_lazy && machine.is_greedy();
+        let is_open = !may_be_cut
+            || threads.iter().all(|thread| {
+                let lexes = self.caches.lexes_mut();
+                !thread.is_in_json() && stays_open(thread.place, class, machine, lexes, self.known)
+            });
+        is_open.then(|| any_text(class))
+    }
+
+    /// Tells whether no lexeme that has begun in a place may end where nothing can follow.
+    fn is_all_safe_behind(&self, thread: Thread) -> bool {
+        let mut terminals = self.caches.lexes()[thread.place].terminals(self.machine);
+        let stacks = self.caches.stacks();
+        terminals.all(|terminal| stacks.is_safe_behind(thread.front, terminal, self.machine))
+    }
+}
+
+/// Returns a class of which any text leads on from some state of a set. Walks ask it at many nodes.
+pub(super) fn free_of_lex(
+    lex: u32,
+    machine: &Machine,
+    lexes: &mut Lexes,
+    known: &mut Known,
+) -> Option<Free> {
+    let at = lex as usize;
+    if let Some(Some(free)) = known.free_of.get(at) {
+        return *free;
+    }
+    let members = lexes[lex].members.iter();
+    let all = members.filter_map(|&state| free_from(state, machine, known));
+    // Of as many characters the first.
+    let best = all.reduce(|best, other| {
+        if other.count > best.count {
+            other
+        } else {
+            best
+        }
+    });
+    let best = best.filter(|free| stays_open(lex, free.class, machine, lexes, known));
+    if known.free_of.len() <= at {
+        known.free_of.resize(at + 1, None);
+    }
+    known.free_of[at] = Some(best);
+    best
+}
+
+/// Tells whether no lazy lexeme ends in text of a class from some states on.
+fn stays_open(
+    lex: u32,
+    class: ClassId,
+    machine: &Machine,
+    lexes: &mut Lexes,
+    known: &mut Known,
+) -> bool {
+    if !machine.proof().has_lazy {
+        return true;
+    }
+    if let Some(&known) = known.stay_open.get(&(lex, class)) {
+        return known;
+    }
+    let ranges = machine.classes().get(class);
+    let has = |byte: u8| {
+        // Which characters the bytes of others may be is not looked at.
+        let is_in = |range: &(u32, u32)| (range.0..=range.1).contains(&u32::from(byte));
+        byte >= 0x80 || ranges.iter().any(is_in)
+    };
+    let bytes = (0..=255).filter(|&byte| has(byte));
+    let mut classes: Vec<u8> = bytes
+        .map(|byte: u8| machine.lexer().classes[usize::from(byte)])
+        .collect();
+    classes.sort_unstable();
+    classes.dedup();
+    let mut met = vec![lex];
+    let mut at = 0;
+    let mut is_open = true;
+    while is_open && let Some(&from) = met.get(at) {
+        at += 1;
+        is_open = lexes[from].lazy.is_empty() && met.len() <= MAX_PLACES;
+        for &class in &classes {
+            let to = lexes.step(from, class, machine);
+            if to != 0 && !met.contains(&to) {
+                met.push(to);
+            }
+        }
+    }
+    known.bytes += 24;
+    known.stay_open.insert((lex, class), is_open);
+    is_open
+}
+
+/// Returns a class of which any text leads on from a state of a terminal.
+fn free_from(state: u32, machine: &Machine, known: &mut Known) -> Option<Free> {
+    if let Some(&known) = known.free_from.get(&state) {
+        return known;
+    }
+    let lexer = machine.lexer();
+    let step = |state: u32, byte: u8| lexer.step(state, lexer.classes[usize::from(byte)]);
+    let into_loops = (0..128).map(|byte| match step(state, byte) {
+        to if to != 0 && step(to, byte) == to => to,
+        _ => 0,
+    });
+    let free = most(into_loops)
+        .filter(|&(_, count)| count >= LEAST_CHARS)
+        .and_then(|(to, count)| {
+            let ranges = Finder::class((state, to), (to, to), |(a, b), byte| {
+                let next = (step(a, byte), step(b, byte));
+                (next.0 != 0 && next.1 != 0).then_some(next)
+            });
+            let class = machine.classes().id(ranges)?;
+            Some(Free { class, count })
+        });
+    known.bytes += 24;
+    known.free_from.insert(state, free);
+    free
+}

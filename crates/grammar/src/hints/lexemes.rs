@@ -1,0 +1,373 @@
+//! Lexemes as masks follow them: what is inside of one is a matter of the terminals alone.
+//!
+//! Ignored text changes no stack. So a place in a lexeme that may be ignored knows where the
+//! lexemes begin that may come on its stacks, and goes on there. For example, from the space behind
+//! `1` of a sum a walk goes on to `+` without a look at the parser.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use foldhash::fast::FixedState;
+use fsm_index::{ByteSet, FreeText, Lexeme, LexemeBehind, LexemePlace};
+
+use crate::hints::free::{any_text, free_of_lex};
+use crate::hints::known::Known;
+use crate::machine::Machine;
+use crate::run::caches::Caches;
+use crate::run::configs::UNKNOWN;
+use crate::run::lexes::Lex;
+
+/// Terminals behind which perhaps nothing can follow that are told apart at one place, because
+/// each of them has its tokens tried.
+const MAX_UNSAFE: usize = 4;
+
+/// Stands for terminals that were followed by what must not follow them, because no terminal has
+/// this number.
+const TRAPPED: u32 = u32::MAX;
+
+/// A place in a lexeme.
+#[derive(Debug)]
+struct LexPlace {
+    lex: u32,
+    /// The set in which the lexemes begin that may come on the same stacks; 0 where nothing that is begun
+    /// may be ignored.
+    start: u32,
+    told: LexemePlace,
+    row: Box<[u32]>,
+}
+
+/// The places that a scratch knows.
+#[derive(Debug, Default)]
+pub(super) struct Places {
+    all: Vec<LexPlace>,
+    ids: HashMap<(u32, u32), u32, FixedState>,
+    /// Terminals by their [number](crate::run::lexes::Lexes::number_of_ends).
+    terminals: HashMap<u32, Arc<[u32]>, FixedState>,
+    /// By terminal: whether any text of a class may come in it.
+    free: HashMap<u32, bool, FixedState>,
+    /// By front, as far as that was asked for: the terminals behind which perhaps nothing can
+    /// follow.
+    unsafe_at: Vec<Option<Option<Box<[u32]>>>>,
+}
+
+/// A reader of the lexemes at configurations.
+pub(crate) struct Lexemes<'a> {
+    machine: &'a Machine,
+    caches: &'a mut Caches,
+    known: &'a mut Known,
+}
+
+/// Tells whether lexemes tell masks: where something may have to be searched for a way to the end,
+/// a lazy lexeme could cut others short.
+pub(crate) fn tell_masks(machine: &Machine) -> bool {
+    let is_searched = machine.checks_live() && (machine.proof().has_lazy || !machine.is_greedy());
+    !(machine.has_json() || is_searched || machine.lexer().carries_guards)
+}
+
+impl<'a> Lexemes<'a> {
+    pub(crate) fn new(
+        machine: &'a Machine,
+        caches: &'a mut Caches,
+        known: &'a mut Known,
+    ) -> Lexemes<'a> {
+        Lexemes {
+            machine,
+            caches,
+            known,
+        }
+    }
+
+    fn is_ignored(&self, terminal: u32) -> bool {
+        self.machine.cfg().is_ignored(terminal)
+    }
+
+    fn lex(&self, lex: u32) -> &Lex {
+        &self.caches.lexes()[lex]
+    }
+
+    fn intern(&mut self, members: Vec<u32>) -> u32 {
+        self.caches.lexes_mut().intern(members, self.machine)
+    }
+
+    fn lex_step(&mut self, lex: u32, class: u8) -> u32 {
+        self.caches.lexes_mut().step(lex, class, self.machine)
+    }
+
+    /// Appends the lexemes that have begun at a configuration.
+    pub(crate) fn begun(&mut self, config: u32, out: &mut Vec<Lexeme>) -> bool {
+        let threads = self.caches.configs().threads(config).to_vec();
+        for thread in threads {
+            if thread.is_in_json() || self.unsafe_at(thread.front).is_none() {
+                return false;
+            }
+            out.push(self.lexeme(thread.place, thread.front));
+        }
+        true
+    }
+
+    fn lexeme(&mut self, lex: u32, front: u32) -> Lexeme {
+        let start = self.caches.stacks().next(front).start;
+        Lexeme {
+            place: self.place(lex, start),
+            below: front,
+        }
+    }
+
+    /// Returns the number of a place.
+    fn place(&mut self, lex: u32, start: u32) -> u32 {
+        if lex == 0 {
+            return 0;
+        }
+        let is_ignored = |terminal| self.is_ignored(terminal);
+        let start = match self.lex(lex).terminals(self.machine).any(is_ignored) {
+            true => start,
+            false => 0,
+        };
+        if let Some(&id) = self.known.places.ids.get(&(lex, start)) {
+            return id;
+        }
+        let id = self.known.places.all.len() as u32 + 1;
+        self.known.places.ids.insert((lex, start), id);
+        let lexer = self.machine.lexer();
+        let mut lives = vec![0; lexer.width()];
+        let goes_on = Some(lex).filter(|_| self.lex(lex).lazy.is_empty());
+        let begins = Some(self.begins_behind(lex, start)).filter(|begins| *begins != 0);
+        for lex in goes_on.into_iter().chain(begins) {
+            for &state in &self.lex(lex).members {
+                let ways = lives.iter_mut().zip(lexer.row(state));
+                // Where every split counts, a trap is no way on.
+                let ways = ways.filter(|way| self.machine.is_greedy() || !lexer.is_trap(*way.1));
+                ways.for_each(|(lives, to)| *lives |= to);
+            }
+        }
+        let alive = lives.iter().zip(&lexer.sets).filter(|(to, _)| **to != 0);
+        let next_bytes = alive.fold(ByteSet::NONE, |all, (_, set)| all.or(*set));
+        let all = |lex: u32| self.lex(lex).members.iter().copied();
+        let key = all(lex).chain([UNKNOWN]).chain(all(start)).collect();
+        let told = LexemePlace {
+            number: self.machine.numbers().number(key),
+            next_bytes,
+            ends: self.ends(lex, start),
+            asks: self.asks(lex),
+        };
+        self.known.bytes += 150 + 4 * lives.len();
+        let row = vec![UNKNOWN; lives.len()].into();
+        self.known.places.all.push(LexPlace {
+            lex,
+            start,
+            told,
+            row,
+        });
+        id
+    }
+
+    /// Tells whether ignored text ends at a place, so that what may come on the same stacks begins
+    /// there: under greedy lexing where nothing else ends, and where the byte that comes is not
+    /// taken.
+    fn begins_again(&self, lex: u32, start: u32) -> bool {
+        let Lex { lazy, accepts, .. } = self.lex(lex);
+        let is_told = match self.machine.is_greedy() {
+            true => accepts.len() == 1,
+            // What a lazy lexeme ends would not be told apart.
+            false => !self.machine.proof().has_lazy,
+        };
+        let ends = accepts.iter().any(|&terminal| self.is_ignored(terminal));
+        start != 0 && lazy.is_empty() && is_told && ends
+    }
+
+    /// Returns the set in which the lexemes begin behind ignored text that ends at a place; 0 where none ends.
+    fn begins_behind(&mut self, lex: u32, start: u32) -> u32 {
+        if !self.begins_again(lex, start) {
+            return 0;
+        }
+        let guarded = self.lex(lex).guarded.iter();
+        let ignored = guarded.filter(|end| end.1.iter().any(|&t| self.is_ignored(t)));
+        let guards: Vec<u32> = ignored.map(|end| end.0).collect();
+        if guards.is_empty() {
+            return start;
+        }
+        let mut members: Vec<u32> = Vec::new();
+        for guard in guards {
+            let begins = self
+                .caches
+                .lexes_mut()
+                .under_guard(start, guard, self.machine);
+            members.extend_from_slice(&self.lex(begins).members);
+        }
+        self.intern(members)
+    }
+
+    /// Returns the set behind a byte, with what may begin behind ignored text that ends.
+    fn lex_behind(&mut self, lex: u32, start: u32, class: u8) -> u32 {
+        if !self.lex(lex).lazy.is_empty() {
+            return 0;
+        }
+        let next = self.lex_step(lex, class);
+        if next != 0 && self.machine.is_greedy() {
+            return next;
+        }
+        let begins = self.begins_behind(lex, start);
+        let other = self.lex_step(begins, class);
+        if next == 0 || other == 0 || other == next {
+            return next.max(other);
+        }
+        let [one, other] = [next, other].map(|lex| &*self.lex(lex).members);
+        self.intern([one, other].concat())
+    }
+
+    /// Returns the terminals that end a lexeme of which the stacks are asked, by number; 0 for none.
+    fn ends(&mut self, lex: u32, start: u32) -> u32 {
+        let begins_again = self.begins_again(lex, start);
+        let ends = self.lex(lex).ending();
+        let counts = |terminal: &u32| !begins_again || !self.is_ignored(*terminal);
+        let ends: Arc<[u32]> = ends.iter().copied().filter(counts).collect();
+        self.number_terminals(ends)
+    }
+
+    /// Returns the terminals to be asked for where a text ends in a lexeme, by number: they may all lead
+    /// to where perhaps nothing can follow. 0 for none.
+    fn asks(&mut self, lex: u32) -> u32 {
+        if self.caches.lexes().is_trapped(lex, self.machine) {
+            return self.number_terminals(Arc::new([TRAPPED]));
+        }
+        if !self.machine.checks_live() {
+            return 0;
+        }
+        let mut terminals: Vec<u32> = self.lex(lex).terminals(self.machine).collect();
+        terminals.dedup();
+        match self.are_plain(&terminals) {
+            true => self.number_terminals(terminals.into()),
+            false => 0,
+        }
+    }
+
+    /// Tells whether what was asked of is known: tokens that end where something was followed by what
+    /// must not follow it are tried, and do not come.
+    pub(crate) fn answers(&mut self, front: u32, asked: &[u32]) -> bool {
+        asked != [TRAPPED] && !self.are_unsafe(front, asked)
+    }
+
+    /// Tells whether terminals are few, and no text of a class may come in any of them.
+    fn are_plain(&mut self, terminals: &[u32]) -> bool {
+        terminals.len() <= MAX_UNSAFE && !terminals.iter().any(|&terminal| self.is_free(terminal))
+    }
+
+    /// Tells whether some byte may come again and again in a terminal, so that any text of a class
+    /// perhaps may: nothing of such text is asked.
+    fn is_free(&mut self, terminal: u32) -> bool {
+        if let Some(&known) = self.known.places.free.get(&terminal) {
+            return known;
+        }
+        let lexer = self.machine.lexer();
+        // The states of one terminal lie side by side.
+        let states = &lexer.terminal[1..];
+        let from = states.partition_point(|&other| other < terminal);
+        let to = states.partition_point(|&other| other <= terminal);
+        let mut own = from as u32 + 1..to as u32 + 1;
+        let loops = |state| (0..lexer.width()).any(|class| lexer.step(state, class as u8) == state);
+        let is_free = own.any(loops);
+        self.known.places.free.insert(terminal, is_free);
+        is_free
+    }
+
+    /// Returns what walks know of a place.
+    pub(crate) fn told(&self, place: u32) -> LexemePlace {
+        self.known.places.all[place as usize - 1].told
+    }
+
+    /// Returns the class of which any text may come, where a lexeme alone tells it.
+    pub(crate) fn free_text(&mut self, place: u32) -> Option<FreeText> {
+        let LexPlace { lex, .. } = self.known.places.all[place as usize - 1];
+        let free = free_of_lex(lex, self.machine, self.caches.lexes_mut(), self.known);
+        free.map(|free| any_text(free.class))
+    }
+
+    /// Returns the place behind a byte; 0 if it may not come.
+    #[inline]
+    pub(crate) fn step(&mut self, place: u32, byte: u8) -> u32 {
+        if place == 0 {
+            return 0;
+        }
+        let class = self.machine.lexer().classes[usize::from(byte)];
+        let own = &self.known.places.all[place as usize - 1];
+        match own.row[usize::from(class)] {
+            UNKNOWN => self.long_step(place, class),
+            known => known,
+        }
+    }
+
+    fn long_step(&mut self, place: u32, class: u8) -> u32 {
+        let LexPlace { lex, start, .. } = self.known.places.all[place as usize - 1];
+        let next = self.lex_behind(lex, start, class);
+        let next = self.place(next, start);
+        self.known.places.all[place as usize - 1].row[usize::from(class)] = next;
+        next
+    }
+
+    /// Returns the terminals with a number.
+    pub(crate) fn terminals(&self, number: u32) -> Arc<[u32]> {
+        self.known
+            .places
+            .terminals
+            .get(&number)
+            .cloned()
+            .unwrap_or_default()
+    }
+
+    fn number_terminals(&mut self, terminals: Arc<[u32]>) -> u32 {
+        let number = self.caches.lexes_mut().number_of_ends(&terminals);
+        self.known.places.terminals.insert(number, terminals);
+        number
+    }
+
+    /// Returns the lexemes that may begin where terminals have ended on top of a front.
+    pub(crate) fn behind(&mut self, front: u32, terminals: &[u32]) -> LexemeBehind {
+        if self.machine.checks_live() && self.are_unsafe(front, terminals) {
+            return LexemeBehind::Unknown;
+        }
+        let behind = self.caches.walk_behind(front, terminals, self.machine);
+        let start = self.caches.stacks().next(behind).start;
+        match start {
+            0 => LexemeBehind::Nothing,
+            _ if self.unsafe_at(behind).is_none() => LexemeBehind::Unknown,
+            _ => LexemeBehind::Begins(self.lexeme(start, behind)),
+        }
+    }
+
+    /// Returns the terminals that may come on top of a front behind which perhaps nothing can follow, if
+    /// they are few and plain.
+    fn unsafe_at(&mut self, front: u32) -> Option<&[u32]> {
+        if !self.machine.checks_live() {
+            return Some(&[]);
+        }
+        let at = front as usize;
+        if !matches!(self.known.places.unsafe_at.get(at), Some(Some(_))) {
+            self.find_unsafe(front);
+        }
+        self.known.places.unsafe_at[at].as_ref()?.as_deref()
+    }
+
+    fn find_unsafe(&mut self, front: u32) {
+        let start = self.caches.stacks().next(front).start;
+        let terminals = self.lex(start).terminals(self.machine);
+        let stacks = self.caches.stacks();
+        let is_unsafe = |&terminal: &u32| !stacks.is_safe_behind(front, terminal, self.machine);
+        let all: Vec<u32> = terminals.filter(is_unsafe).collect();
+        let count = stacks.front_count();
+        let is_plain = self.are_plain(&all);
+        let by_front = &mut self.known.places.unsafe_at;
+        if by_front.len() <= front as usize {
+            self.known.bytes += 24 * (count - by_front.len());
+            by_front.resize(count, None);
+        }
+        by_front[front as usize] = Some(is_plain.then(|| all.into()));
+    }
+
+    /// Tells whether perhaps nothing can follow all of some terminals on top of a front.
+    pub(crate) fn are_unsafe(&mut self, front: u32, terminals: &[u32]) -> bool {
+        match self.unsafe_at(front) {
+            Some(all) => terminals.iter().all(|terminal| all.contains(terminal)),
+            None => true,
+        }
+    }
+}

@@ -1,0 +1,15 @@
+//! What masks gain by: where text may come whatever it is, which characters are alike, what rows
+//! are remembered by, and lexemes without their stacks.
+//!
+//! For example, inside of a comment every letter leads back, so that one mask holds for all of it.
+
+mod characters;
+mod free;
+pub(crate) mod keys;
+mod known;
+mod lexemes;
+pub(crate) mod text;
+pub(crate) mod values;
+
+pub(crate) use self::known::Known;
+pub(crate) use self::lexemes::{Lexemes, tell_masks};

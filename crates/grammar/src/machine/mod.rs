@@ -1,0 +1,163 @@
+//! A compiled grammar: tables that nothing changes, and names for what walks find in it.
+//!
+//! For example, `root ::= "(" root ")" | "x"` becomes a lexer with three terminals and a parser
+//! whose states say which of them may come.
+
+mod classes;
+mod numbers;
+
+use std::sync::{Mutex, PoisonError};
+
+use fsm_index::{ByteAutomaton as _, ByteSet};
+use schema_regex::automaton::{SchemaAutomaton, Scratch as JsonScratch, State as JsonState};
+
+use crate::compile::cfg::{Cfg, Matter, Nonterminal};
+use crate::compile::lexer::Lexer;
+use crate::compile::lr::{self, Tables};
+use crate::config::Config;
+use crate::error::Error;
+use crate::proof::{self, Proof};
+
+pub(crate) use self::classes::{Classes, Ranges};
+pub(crate) use self::numbers::Numbers;
+
+/// Scratches of values that are kept for the next one: enough for some threads with some
+/// terminals each, because each may take a few megabytes.
+const MAX_JSON_SCRATCHES: usize = 16;
+
+/// A compiled grammar.
+pub(crate) struct Machine {
+    cfg: Cfg,
+    lexer: Lexer,
+    tables: Tables,
+    proof: Proof,
+    classes: Classes,
+    numbers: Numbers,
+    /// By nonterminal: the line of its rule, from 1; 0 where there is none.
+    lines: Box<[usize]>,
+    has_json: bool,
+    max_cache_bytes: usize,
+    /// Each with its terminal.
+    json_scratches: Mutex<Vec<(u32, JsonScratch)>>,
+}
+
+impl Machine {
+    /// Makes the tables of a grammar.
+    ///
+    /// # Errors
+    ///
+    /// They exceed a limit.
+    pub(crate) fn new(cfg: Cfg, text: &str, config: &Config) -> Result<Machine, Error> {
+        let lexer = Lexer::new(&cfg, config.max_states)?;
+        let least = lexer.least(&cfg);
+        let tables = lr::build(&cfg, least, config.max_parser_states, config.max_work)?;
+        let proof = match cfg.is_greedy {
+            true => proof::prove(&cfg, &lexer, &tables, ByteSet::ALL),
+            false => proof::prove_guards(&cfg, &lexer, &tables),
+        };
+        let breaks: Vec<usize> = text.match_indices('\n').map(|found| found.0).collect();
+        let line = |rule: &Nonterminal| match rule.name.is_empty() {
+            true => 0,
+            false => breaks.partition_point(|&at| at < rule.at) + 1,
+        };
+        Ok(Machine {
+            lines: cfg.rules.iter().map(line).collect(),
+            lexer,
+            tables,
+            proof,
+            classes: Classes::default(),
+            numbers: Numbers::default(),
+            has_json: cfg.has_json(),
+            cfg,
+            max_cache_bytes: config.max_cache_bytes,
+            json_scratches: Mutex::default(),
+        })
+    }
+
+    #[inline]
+    pub(crate) fn cfg(&self) -> &Cfg {
+        &self.cfg
+    }
+
+    #[inline]
+    pub(crate) fn lexer(&self) -> &Lexer {
+        &self.lexer
+    }
+
+    #[inline]
+    pub(crate) fn tables(&self) -> &Tables {
+        &self.tables
+    }
+
+    #[inline]
+    pub(crate) fn proof(&self) -> &Proof {
+        &self.proof
+    }
+
+    /// Returns the classes of characters that descriptions name.
+    pub(crate) fn classes(&self) -> &Classes {
+        &self.classes
+    }
+
+    /// Returns the numbers of places in lexemes.
+    pub(crate) fn numbers(&self) -> &Numbers {
+        &self.numbers
+    }
+
+    /// Returns the line of a nonterminal's rule, from 1; 0 where there is none.
+    pub(crate) fn line(&self, rule: u32) -> usize {
+        self.lines[rule as usize]
+    }
+
+    /// Returns the bytes that one scratch may remember.
+    pub(crate) fn max_cache_bytes(&self) -> usize {
+        self.max_cache_bytes
+    }
+
+    /// Tells whether the longest match counts.
+    #[inline]
+    pub(crate) fn is_greedy(&self) -> bool {
+        self.cfg.is_greedy
+    }
+
+    /// Tells whether some terminal is of JSON.
+    #[inline]
+    pub(crate) fn has_json(&self) -> bool {
+        self.has_json
+    }
+
+    /// Tells whether greedy lexing, or ignored text that goes as far as it can, may leave
+    /// something that cannot be finished.
+    #[inline]
+    pub(crate) fn checks_live(&self) -> bool {
+        !self.proof.is_whole
+    }
+
+    /// Returns the automaton of a terminal of JSON.
+    pub(crate) fn json(&self, terminal: u32) -> Option<&SchemaAutomaton> {
+        match &self.cfg.terminals[terminal as usize].matter {
+            Matter::Json(automaton) => Some(automaton),
+            _ => None,
+        }
+    }
+
+    /// Leads a state of a terminal of JSON along some bytes. Returns `false` where they may not
+    /// come.
+    pub(crate) fn advance_json(&self, terminal: u32, state: &mut JsonState, bytes: &[u8]) -> bool {
+        let Some(automaton) = self.json(terminal) else {
+            return false;
+        };
+        let lock = || self.json_scratches.lock();
+        let mut pool = lock().unwrap_or_else(PoisonError::into_inner);
+        let known = pool.iter().position(|known| known.0 == terminal);
+        let known = known.map(|at| pool.swap_remove(at).1);
+        drop(pool);
+        let mut scratch = known.unwrap_or_else(|| automaton.scratch());
+        let is_alive = automaton.advance(state, bytes, &mut scratch).is_ok();
+        let mut pool = lock().unwrap_or_else(PoisonError::into_inner);
+        if pool.len() < MAX_JSON_SCRATCHES {
+            pool.push((terminal, scratch));
+        }
+        is_alive
+    }
+}

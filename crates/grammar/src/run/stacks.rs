@@ -1,0 +1,198 @@
+//! The stacks behind terminals that end: what is shifted, and then all reductions (as a
+//! generalised LR parser does, Tomita 1985, with stacks that share their lower parts).
+//!
+//! For example, behind the `)` of `(x)` the stacks are those that stood before `(`, with what the
+//! whole group is on top of them.
+
+use crate::machine::Machine;
+use crate::run::by_hash::ByHash;
+use crate::run::configs::{Least, Step};
+use crate::run::fronts::{Fronts, Next};
+use crate::run::lexes::Lexes;
+use crate::run::nodes::{Closing, Node, Nodes};
+
+/// A terminal that ends on top of a front.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct End {
+    pub(crate) front: u32,
+    pub(crate) terminal: u32,
+}
+
+/// All stacks that one scratch knows.
+#[derive(Debug, Default)]
+pub(crate) struct Stacks {
+    nodes: Nodes,
+    fronts: Fronts,
+    shifted: Shifted,
+    closing: Closing,
+    /// The least height that the step that is being computed has looked at.
+    pub(super) looked: Least,
+    bytes: usize,
+}
+
+/// The fronts behind terminals that end together.
+#[derive(Debug, Default)]
+struct Shifted {
+    /// By the number of the terminals, and the front.
+    ids: ByHash,
+    all: Vec<((u32, u32), Step)>,
+}
+
+impl Shifted {
+    fn get(&self, key: (u32, u32)) -> Option<Step> {
+        let is = |id: u32| self.all[id as usize].0 == key;
+        let id = self.ids.find(self.ids.hash(key), is)?;
+        Some(self.all[id as usize].1)
+    }
+
+    /// Adds what is not known.
+    fn add(&mut self, key: (u32, u32), step: Step) {
+        self.ids.add(self.ids.hash(key), self.all.len() as u32);
+        self.all.push((key, step));
+    }
+}
+
+impl Stacks {
+    #[inline]
+    pub(crate) fn node(&self, node: u32) -> &Node {
+        self.nodes.get(node)
+    }
+
+    /// Returns the nodes below a node, ascending; none for the bottom.
+    pub(crate) fn parents(&self, node: u32) -> &[u32] {
+        self.nodes.parents(node)
+    }
+
+    /// Finds the nodes `levels` below a node.
+    pub(crate) fn below(&self, node: u32, levels: u16, out: &mut Vec<u32>) {
+        self.nodes.below(node, levels, out);
+    }
+
+    /// Returns the number of fronts.
+    pub(crate) fn front_count(&self) -> usize {
+        self.fronts.len()
+    }
+
+    /// Returns the topmost nodes of a front, ascending.
+    #[inline]
+    pub(crate) fn topmost(&self, front: u32) -> &[u32] {
+        self.fronts.nodes(front)
+    }
+
+    /// Returns what may come on top of a front.
+    #[inline]
+    pub(crate) fn next(&self, front: u32) -> &Next {
+        self.fronts.next(front)
+    }
+
+    /// Tells whether some stack of a front can be finished, whatever is below, once a terminal has
+    /// come there.
+    pub(crate) fn is_safe_behind(&self, front: u32, terminal: u32, machine: &Machine) -> bool {
+        let is_ignored = machine.cfg().is_ignored(terminal);
+        self.topmost(front).iter().any(|&node| {
+            let state = self.node(node).state;
+            match machine.tables().states[state as usize].shift(terminal) {
+                _ if is_ignored => machine.proof().is_safe(state),
+                Some(to) => machine.proof().is_safe(to),
+                None => false,
+            }
+        })
+    }
+
+    /// Returns the node of a state and its parents, which are ascending.
+    pub(super) fn add_node(&mut self, state: u32, parents: impl Iterator<Item = u32>) -> u32 {
+        self.nodes.intern(state, parents)
+    }
+
+    /// Returns the stacks with these topmost nodes, which are ascending.
+    pub(super) fn front(&mut self, topmost: &[u32], lexes: &mut Lexes, machine: &Machine) -> u32 {
+        self.fronts.front(topmost, &self.nodes, lexes, machine)
+    }
+
+    /// Puts a terminal on each stack of a front that takes it.
+    fn shift(&mut self, end: End, machine: &Machine) {
+        let is_ignored = machine.cfg().is_ignored(end.terminal);
+        for &node in self.fronts.nodes(end.front) {
+            let state = self.nodes.get(node).state;
+            if is_ignored {
+                self.closing.add_node(node);
+            } else if let Some(to) = machine.tables().states[state as usize].shift(end.terminal) {
+                self.closing.add(to, node);
+            }
+        }
+    }
+
+    /// Returns the stacks behind the lexemes that end in some places.
+    pub(super) fn behind(
+        &mut self,
+        ends: impl Iterator<Item = End>,
+        lexes: &mut Lexes,
+        machine: &Machine,
+    ) -> u32 {
+        self.closing.clear();
+        ends.for_each(|end| self.shift(end, machine));
+        if self.closing.is_empty() {
+            return 0;
+        }
+        let before = self.nodes.len();
+        let top = self.closing.close(machine.tables(), &mut self.nodes);
+        self.bytes += 120 * (self.nodes.len() - before);
+        self.looked.note(self.closing.least);
+        self.front(&top, lexes, machine)
+    }
+
+    /// Returns the stacks behind all terminals that end at a [`Lex`](super::lexes::Lex), or all
+    /// lazy ones if there are any.
+    pub(super) fn behind_lex(
+        &mut self,
+        lex: u32,
+        front: u32,
+        lexes: &mut Lexes,
+        machine: &Machine,
+    ) -> u32 {
+        let own = &lexes[lex];
+        match self.shifted.get((own.ends, front)) {
+            Some(step) => {
+                self.looked.note(step.looked);
+                step.to
+            }
+            None => {
+                let (ends, terminals) = (own.ends, own.ending().to_vec());
+                self.behind_ends(ends, &terminals, front, lexes, machine)
+            }
+        }
+    }
+
+    /// Returns the stacks behind terminals that end together, by their
+    /// [number](Lexes::number_of_ends).
+    pub(super) fn behind_ends(
+        &mut self,
+        ends: u32,
+        terminals: &[u32],
+        front: u32,
+        lexes: &mut Lexes,
+        machine: &Machine,
+    ) -> u32 {
+        let key = (ends, front);
+        let step = match self.shifted.get(key) {
+            Some(step) => step,
+            None => {
+                let before = self.looked.anew();
+                let ends = terminals.iter().map(|&terminal| End { front, terminal });
+                let to = self.behind(ends, lexes, machine);
+                let looked = self.looked.back(before);
+                let step = Step { to, looked };
+                self.shifted.add(key, step);
+                self.bytes += 48;
+                step
+            }
+        };
+        self.looked.note(step.looked);
+        step.to
+    }
+
+    /// Returns the bytes that all of this takes, about.
+    pub(super) fn bytes(&self) -> usize {
+        self.bytes + self.fronts.bytes()
+    }
+}
