@@ -9,7 +9,8 @@ use grammar::GrammarAutomaton;
 use schema_regex::automaton::SchemaAutomaton;
 
 use super::free::{Free, without};
-use super::machine::{Name, TagAutomaton};
+use super::graph::Name;
+use super::machine::TagAutomaton;
 use super::markers::{MAX_MARKER_BYTES, Markers};
 use super::parts::{Body, Json, Part, Spelling};
 use super::patterns::Patterns;
@@ -104,6 +105,10 @@ impl Node {
         Node::Marker(text.into())
     }
 
+    pub(super) fn nothing() -> Node {
+        Node::Seq(Vec::new())
+    }
+
     pub(super) fn optional(node: Node) -> Node {
         Node::Optional(Box::new(node))
     }
@@ -115,6 +120,19 @@ impl Node {
     /// A text that matches a regular expression.
     pub(super) fn regex(pattern: &str) -> Result<Node, Error> {
         Ok(Node::Dfa(dfa(pattern)?))
+    }
+}
+
+impl RunNode {
+    /// Returns free text without some strings.
+    pub(super) fn without(stops: impl IntoIterator<Item = impl Into<Vec<u8>>>) -> RunNode {
+        let stops: Vec<Vec<u8>> = stops.into_iter().map(Into::into).collect();
+        RunNode {
+            // With something to look out for, bytes are read as they come.
+            utf8: stops.is_empty(),
+            stops,
+            ..RunNode::default()
+        }
     }
 }
 

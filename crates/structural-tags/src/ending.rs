@@ -8,12 +8,11 @@
 //! there is no bound.
 
 use foldhash::{HashMap, HashMapExt, HashSet};
-use fsm_index::{ByteAutomaton, Cursor, Ending, Growth, MAX_COMPLETION, Nearer};
+use fsm_index::{ByteAutomaton, Growth, MAX_COMPLETION};
 
-use super::machine::{Best, TagAutomaton};
+use super::graph::{Best, Graph};
 use super::markers::Markers;
 use super::parts::{Body, Json, Part, Spelling};
-use super::walk::Scratch;
 
 /// The tokens of a character that is open in free text, because it has so many bytes more at most.
 const CHARACTER: usize = 3;
@@ -21,57 +20,34 @@ const CHARACTER: usize = 3;
 /// The tokens of a character that is spelt by its escape, `\u003e`.
 const ESCAPE: usize = 6;
 
-impl Ending<Scratch> for TagAutomaton {
-    /// Completions are asked for as a whole: pieces would have to pass special tokens, and escapes of markers.
-    fn nearer(&self, _: Cursor, _: &mut Scratch, _: &mut Vec<u8>) -> Nearer {
-        Nearer::Unknown
+/// Returns how far from the end any text can be; `None` where there is no bound.
+pub(super) fn bound(graph: &Graph, cost: &dyn Fn(&[u8]) -> usize) -> Option<Growth> {
+    if graph.has_grammars() {
+        return None;
     }
-
-    fn growth(&self, cost: &dyn Fn(&[u8]) -> usize) -> Growth {
-        self.bound(cost).unwrap_or(Growth::Unknown)
+    let mut depths = HashMap::new();
+    let depth = graph.open_rules(graph.start(), &mut depths)?;
+    let (mut open, mut level) = (0, 0);
+    let mut wholes = Vec::with_capacity(graph.parts().len());
+    for part in graph.parts() {
+        let (flat, deep) = rest(part, cost)?;
+        open = open.max(flat);
+        level = level.max(deep);
+        wholes.push(whole(part, cost)?);
     }
-
-    fn levels(&self, cursor: Cursor, x: &mut Scratch) -> usize {
-        let mut most = 0;
-        for at in 0..x.config(cursor).len() {
-            let thread = x.config(cursor)[at];
-            if let Body::Json(json) = &self.part(thread.part).body {
-                let scratch = x.json.scratch(thread.slot);
-                let levels = Ending::levels(&json.automaton, Cursor(thread.inner), scratch);
-                most = most.max(levels);
-            }
-        }
-        most
-    }
+    let mut behind = vec![None; graph.junction_count() as usize];
+    let all = 0..graph.junction_count();
+    let most = all.map(|junction| graph.behind(junction, &wholes, &mut behind));
+    Some(Growth::ByLevel {
+        flat: open + (depth + 1) * most.max().unwrap_or(0),
+        level,
+        // The openers of JSON, of which parts have levels.
+        openers: b"{[",
+    })
 }
 
-impl TagAutomaton {
-    fn bound(&self, cost: &dyn Fn(&[u8]) -> usize) -> Option<Growth> {
-        if self.0.has_grammars {
-            return None;
-        }
-        let mut depths = HashMap::new();
-        let depth = self.open_rules(self.0.start, &mut depths)?;
-        let (mut open, mut level) = (0, 0);
-        let mut wholes = Vec::with_capacity(self.0.parts.len());
-        for part in &self.0.parts {
-            let (flat, deep) = rest(part, cost)?;
-            open = open.max(flat);
-            level = level.max(deep);
-            wholes.push(whole(part, cost)?);
-        }
-        let mut behind = vec![None; self.0.junctions.len()];
-        let all = 0..self.0.junctions.len() as u32;
-        let most = all.map(|junction| self.behind(junction, &wholes, &mut behind));
-        Some(Growth::ByLevel {
-            flat: open + (depth + 1) * most.max().unwrap_or(0),
-            level,
-            // Those of JSON, of which parts have levels.
-            openers: b"{[",
-        })
-    }
-
-    /// The most rules that are open inside of each other from a junction on; `None` where one opens itself.
+impl Graph {
+    /// Returns the most rules that are open inside of each other from a junction on; `None` where one opens itself.
     /// Recursion is as deep as they are.
     fn open_rules(&self, from: u32, known: &mut HashMap<u32, Option<usize>>) -> Option<usize> {
         if let Some(known) = known.get(&from) {
@@ -99,7 +75,7 @@ impl TagAutomaton {
         Some(most)
     }
 
-    /// The tokens of the shortest text from a junction: each junction leads to one that is nearer to the end.
+    /// Returns the tokens of the shortest text from a junction: each junction leads to one that is nearer to the end.
     fn behind(&self, junction: u32, wholes: &[usize], known: &mut [Option<usize>]) -> usize {
         let mut passed = Vec::new();
         let mut at = junction;
@@ -134,7 +110,7 @@ impl TagAutomaton {
     }
 }
 
-/// The most tokens that the rest of a part takes, and those that each of its open levels adds.
+/// Returns the most tokens that the rest of a part takes, and those that each of its open levels adds.
 fn rest(part: &Part, cost: &dyn Fn(&[u8]) -> usize) -> Option<(usize, usize)> {
     let longest = |texts: &[Vec<u8>]| texts.iter().map(|text| cost(text)).max().unwrap_or(0);
     let flat = match &part.body {
@@ -175,7 +151,7 @@ fn json_rest(json: &Json, cost: &dyn Fn(&[u8]) -> usize) -> Option<(usize, usize
     }
 }
 
-/// The tokens of a shortest text of a part.
+/// Returns the tokens of a shortest text of a part.
 fn whole(part: &Part, cost: &dyn Fn(&[u8]) -> usize) -> Option<usize> {
     let mut text = Vec::new();
     if let Body::Tokens(tokens) = &part.body {

@@ -1,17 +1,20 @@
 //! Threads of a text that was committed: they stand alone and outlive walks.
+//!
+//! For example, behind `<call>{"a"` a guide keeps one thread, with the state of the schema's
+//! automaton.
 
 use std::sync::Arc;
 
 use fsm_index::ByteAutomaton;
 use schema_regex::automaton as schema;
 
-use super::machine::{MAX_OPEN_RULES, TagAutomaton};
+use super::graph::{Best, Graph, MAX_OPEN_RULES};
 use super::markers::ROOT;
-use super::parts::{Body, Escape, Part, Spelling};
+use super::parts::{Body, Part, Spelling, Spelt};
 use super::run::{At, Tokens};
-use super::walk::Scratch;
+use super::scratch::Scratch;
 
-/// Where a text under structural tags stands.
+/// The place of a text under structural tags.
 #[derive(Clone, Debug, PartialEq)]
 pub struct State {
     pub(super) threads: Vec<Held>,
@@ -40,18 +43,28 @@ pub(super) struct Frame {
     depth: u32,
 }
 
+/// Returns a stack with one more open rule.
+fn opened(after: u32, below: &Stack) -> Stack {
+    Some(Arc::new(Frame {
+        after,
+        below: below.clone(),
+        depth: depth(below) + 1,
+    }))
+}
+
 fn depth(stack: &Stack) -> u32 {
     stack.as_ref().map_or(0, |frame| frame.depth)
 }
 
 /// The shortest way to the end from somewhere: the junction that the text leads to, and the
 /// rules that are open there.
-pub(super) struct Way {
-    pub(super) text: Vec<u8>,
-    pub(super) junction: u32,
-    pub(super) stack: Stack,
+struct Way {
+    text: Vec<u8>,
+    junction: u32,
+    stack: Stack,
 }
 
+/// The place of a thread inside of its part.
 #[derive(Clone, Debug)]
 pub(super) enum Inner {
     Number(u32),
@@ -71,51 +84,70 @@ impl PartialEq for Inner {
     }
 }
 
-impl TagAutomaton {
-    /// Adds the threads that begin at a junction to a state.
-    pub(super) fn begin_held(&self, junction: u32, stack: &Stack, threads: &mut Vec<Held>) {
-        let at = self.junction(junction);
-        for &part in &at.parts {
-            let Part { body, after, .. } = self.part(part);
-            if depth(stack) + self.junction(*after).needs > MAX_OPEN_RULES {
-                continue;
-            }
-            let held = Held {
-                part,
-                guard: ROOT,
-                extra: 0,
-                tokens: 0,
-                stack: stack.clone(),
-                inner: match body {
-                    Body::Json(json) => Inner::Json(json.start.clone()),
-                    Body::Grammar(automaton) => Inner::Grammar(automaton.start()),
-                    other => Inner::Number(other.begin()),
-                },
-            };
-            self.add_held(held, threads);
-        }
-        for &(entry, after) in &at.calls {
-            if depth(stack) + 1 + self.junction(entry).needs <= MAX_OPEN_RULES {
-                let frame = Frame {
-                    after,
-                    below: stack.clone(),
-                    depth: depth(stack) + 1,
-                };
-                self.begin_held(entry, &Some(Arc::new(frame)), threads);
-            }
-        }
-        if at.returns
-            && let Some(frame) = stack
-        {
-            self.begin_held(frame.after, &frame.below, threads);
+impl Held {
+    /// Tells whether the part may end.
+    pub(super) fn may_end(&self, graph: &Graph) -> bool {
+        match (&graph.part(self.part).body, &self.inner) {
+            (Body::Json(json), Inner::Json(state)) => self.extra == 0 && json.may_end(state),
+            (Body::Grammar(automaton), Inner::Grammar(state)) => automaton.is_accepting(state),
+            (body, Inner::Number(at)) => body.may_end(*at, self.tokens),
+            _ => false,
         }
     }
 
-    /// Adds a thread, if it is not there.
-    fn add_held(&self, held: Held, threads: &mut Vec<Held>) {
-        let same = |other: &Held| *other == held;
-        if !threads.iter().any(same) {
-            threads.push(held);
+    /// Returns a shortest way out of the part, and the bytes and special tokens from there to the
+    /// end; `None` where JSON or a grammar takes more than `most` bytes.
+    fn way(&self, graph: &Graph, most: usize) -> Option<(u64, Way)> {
+        let mut text = Vec::new();
+        let part = graph.part(self.part);
+        let mut junction = part.after;
+        match (&part.body, &self.inner) {
+            (Body::Json(json), Inner::Json(inner)) => {
+                let begun = Spelt {
+                    guard: self.guard,
+                    extra: self.extra,
+                };
+                let is_found = json.completion(inner, begun, most, &mut text);
+                is_found.then_some(())?;
+            }
+            (Body::Grammar(automaton), Inner::Grammar(inner)) => {
+                let is_found = automaton.completion(inner, most, &mut text);
+                is_found.then_some(())?;
+            }
+            (Body::Run(run), Inner::Number(at)) => {
+                let (rest, fired) = run.rest(*at);
+                text = rest;
+                junction = fired.unwrap_or(junction);
+            }
+            (body, Inner::Number(at)) => body.completion(*at, self.tokens, &mut text),
+            _ => {}
+        }
+        let mut distance = graph.junction(junction).distance;
+        let mut open = &self.stack;
+        while let Some(frame) = open {
+            distance = distance.saturating_add(graph.junction(frame.after).distance);
+            open = &frame.below;
+        }
+        let distance = distance.saturating_add(text.len() as u64);
+        let stack = self.stack.clone();
+        let way = Way {
+            text,
+            junction,
+            stack,
+        };
+        Some((distance, way))
+    }
+}
+
+impl Graph {
+    /// Returns the place of a thread as a token begins.
+    pub(super) fn fresh(&self, part: u32, tokens: u32, inner: u32) -> u32 {
+        match &self.part(part).body {
+            Body::Run(_) => At::fresh(inner),
+            Body::Tokens(count) if inner == Tokens::WAITS && count.may_take(tokens) => {
+                Tokens::FRESH
+            }
+            _ => inner,
         }
     }
 
@@ -132,15 +164,10 @@ impl TagAutomaton {
         }
         let at = self.junction(junction);
         for &(entry, after) in &at.calls {
-            if depth(stack) + 1 + self.junction(entry).needs <= MAX_OPEN_RULES {
-                let frame = Frame {
-                    after,
-                    below: stack.clone(),
-                    depth: depth(stack) + 1,
-                };
-                if self.reach(entry, &Some(Arc::new(frame)), each) {
-                    return true;
-                }
+            if depth(stack) + 1 + self.junction(entry).needs <= MAX_OPEN_RULES
+                && self.reach(entry, &opened(after, stack), each)
+            {
+                return true;
             }
         }
         match stack {
@@ -149,179 +176,252 @@ impl TagAutomaton {
         }
     }
 
-    /// Where a token begins.
-    pub(super) fn open_token(&self, threads: &mut [Held]) {
-        for held in threads {
+    /// Writes what leads out of a state and through the parts behind it, up to a special token
+    /// or the end, and returns which; `None` where JSON or a grammar on its way takes more than
+    /// `most` bytes. The way is the shortest one of those threads that have one.
+    pub(super) fn complete(
+        &self,
+        state: &State,
+        most: usize,
+        out: &mut Vec<u8>,
+    ) -> Option<Option<u32>> {
+        let ways = state.threads.iter().filter_map(|held| held.way(self, most));
+        let (_, way) = ways.min_by_key(|(distance, _)| *distance)?;
+        out.extend_from_slice(&way.text);
+        let (mut junction, mut stack) = (way.junction, way.stack);
+        // Where the rules go on that were opened on the way.
+        let mut opened = Vec::new();
+        loop {
+            let at = self.junction(junction);
+            match at.best {
+                Best::End => return Some(None),
+                Best::Special(special) => return Some(Some(special)),
+                Best::Part(part) => {
+                    let part = self.part(part);
+                    part.body.shortest(most, out).then_some(())?;
+                    junction = part.after;
+                }
+                Best::Call(call) => {
+                    let (entry, after) = at.calls[call as usize];
+                    opened.push(after);
+                    junction = entry;
+                }
+                Best::Return => match (opened.pop(), stack.clone()) {
+                    (Some(after), _) => junction = after,
+                    (None, Some(frame)) => {
+                        junction = frame.after;
+                        stack = frame.below.clone();
+                    }
+                    (None, None) => return Some(None),
+                },
+            }
+        }
+    }
+}
+
+/// Threads that are put together.
+pub(super) struct Threads<'a> {
+    graph: &'a Graph,
+    all: Vec<Held>,
+}
+
+impl<'a> Threads<'a> {
+    pub(super) fn new(graph: &'a Graph, all: Vec<Held>) -> Self {
+        Threads { graph, all }
+    }
+
+    /// Returns the state that was put together.
+    pub(super) fn state(self) -> State {
+        State { threads: self.all }
+    }
+
+    /// Adds the threads that begin at a junction.
+    pub(super) fn begin(&mut self, junction: u32, stack: &Stack) {
+        let graph = self.graph;
+        let at = graph.junction(junction);
+        for &part in &at.parts {
+            let Part { body, after, .. } = graph.part(part);
+            if depth(stack) + graph.junction(*after).needs > MAX_OPEN_RULES {
+                continue;
+            }
+            self.add(Held {
+                part,
+                guard: ROOT,
+                extra: 0,
+                tokens: 0,
+                stack: stack.clone(),
+                inner: match body {
+                    Body::Json(json) => Inner::Json(json.start.clone()),
+                    Body::Grammar(automaton) => Inner::Grammar(automaton.start()),
+                    other => Inner::Number(other.begin()),
+                },
+            });
+        }
+        for &(entry, after) in &at.calls {
+            if depth(stack) + 1 + graph.junction(entry).needs <= MAX_OPEN_RULES {
+                self.begin(entry, &opened(after, stack));
+            }
+        }
+        if at.returns
+            && let Some(frame) = stack
+        {
+            self.begin(frame.after, &frame.below);
+        }
+    }
+
+    /// Adds a thread, if it is not there.
+    fn add(&mut self, held: Held) {
+        if !self.all.contains(&held) {
+            self.all.push(held);
+        }
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.all.is_empty()
+    }
+
+    /// Adds threads as they are.
+    pub(super) fn extend(&mut self, other: Threads<'_>) {
+        self.all.extend(other.all);
+    }
+
+    /// Adds a thread that reads whole tokens and stands inside of one.
+    pub(super) fn begin_token(&mut self, held: &Held) {
+        self.all.push(Held {
+            inner: Inner::Number(Tokens::INSIDE),
+            ..held.clone()
+        });
+    }
+
+    /// Reads the text of one token. Fails by the number of bytes that may come.
+    pub(super) fn read_token(&mut self, bytes: &[u8], x: &mut Scratch) -> Result<(), usize> {
+        if self.graph.has_borders() {
+            self.open_token();
+        }
+        self.read(bytes, x)?;
+        if self.graph.has_borders() {
+            self.close_token();
+        }
+        Ok(())
+    }
+
+    /// Begins a token.
+    pub(super) fn open_token(&mut self) {
+        for held in &mut self.all {
             if let Inner::Number(at) = &mut held.inner {
-                *at = self.fresh(held.part, held.tokens, *at);
+                *at = self.graph.fresh(held.part, held.tokens, *at);
             }
         }
     }
 
-    /// Where a thread stands as a token begins.
-    pub(super) fn fresh(&self, part: u32, tokens: u32, inner: u32) -> u32 {
-        match &self.part(part).body {
-            Body::Run(_) => At::fresh(inner),
-            Body::Tokens(count) if inner == Tokens::WAITS && count.may_take(tokens) => {
-                Tokens::FRESH
-            }
-            _ => inner,
-        }
-    }
-
-    /// Where a token ends.
-    pub(super) fn close_token(&self, threads: &mut Vec<Held>) {
+    /// Ends a token.
+    pub(super) fn close_token(&mut self) {
         let mut ended = Vec::new();
-        for held in threads.iter_mut() {
+        for held in &mut self.all {
             let (Body::Tokens(count), Inner::Number(at)) =
-                (&self.part(held.part).body, &mut held.inner)
+                (&self.graph.part(held.part).body, &mut held.inner)
             else {
                 continue;
             };
             if *at == Tokens::INSIDE {
                 held.tokens = count.counted(held.tokens);
                 if count.may_end(Tokens::WAITS, held.tokens) {
-                    ended.push((self.part(held.part).after, held.stack.clone()));
+                    ended.push((self.graph.part(held.part).after, held.stack.clone()));
                 }
             }
             *at = Tokens::WAITS;
         }
         for (after, stack) in ended {
-            self.begin_held(after, &stack, threads);
+            self.begin(after, &stack);
         }
     }
 
-    pub(super) fn may_end_held(&self, held: &Held) -> bool {
-        match (&self.part(held.part).body, &held.inner) {
-            (Body::Json(json), Inner::Json(state)) => held.extra == 0 && json.may_end(state),
-            (Body::Grammar(automaton), Inner::Grammar(state)) => automaton.is_accepting(state),
-            (body, Inner::Number(at)) => body.may_end(*at, held.tokens),
-            _ => false,
+    /// Reads text of one token. Fails by the number of bytes that may come.
+    pub(super) fn read(&mut self, bytes: &[u8], x: &mut Scratch) -> Result<(), usize> {
+        let mut at = 0;
+        while at < bytes.len() {
+            at += self.read_json(&bytes[at..], x);
+            let Some(&byte) = bytes.get(at) else { break };
+            let before = std::mem::take(&mut self.all);
+            before.iter().for_each(|held| self.step(held, byte, x));
+            if self.all.is_empty() {
+                return Err(at);
+            }
+            self.close();
+            at += 1;
         }
+        Ok(())
     }
 
-    pub(super) fn close_held(&self, threads: &mut Vec<Held>) {
+    /// Adds the threads that begin where others may end.
+    fn close(&mut self) {
         let mut begun: Vec<(u32, Stack)> = Vec::new();
-        for at in 0..threads.len() {
-            let after = self.part(threads[at].part).after;
-            let stack = &threads[at].stack;
-            let is_known = |known: &(u32, Stack)| known.0 == after && known.1 == *stack;
-            if !begun.iter().any(is_known) && self.may_end_held(&threads[at]) {
-                let stack = stack.clone();
-                self.begin_held(after, &stack, threads);
+        for at in 0..self.all.len() {
+            let held = &self.all[at];
+            let after = self.graph.part(held.part).after;
+            let is_known = |known: &(u32, Stack)| known.0 == after && known.1 == held.stack;
+            if !begun.iter().any(is_known) && held.may_end(self.graph) {
+                let stack = held.stack.clone();
+                self.begin(after, &stack);
                 begun.push((after, stack));
             }
         }
     }
 
-    pub(super) fn step_held(&self, held: &Held, byte: u8, x: &mut Scratch, out: &mut Vec<Held>) {
-        let body = &self.part(held.part).body;
-        let (json, state) = match (body, &held.inner) {
-            (Body::Json(json), Inner::Json(state)) => (json, state),
+    /// Adds the threads that a byte leads one to.
+    fn step(&mut self, held: &Held, byte: u8, x: &mut Scratch) {
+        let at = |guard, extra, tokens, inner| Held {
+            part: held.part,
+            guard,
+            extra,
+            tokens,
+            stack: held.stack.clone(),
+            inner,
+        };
+        match (&self.graph.part(held.part).body, &held.inner) {
+            (Body::Json(json), Inner::Json(state)) => {
+                let scratch = x.json().scratch_of(held.part, &json.automaton);
+                let step = |byte: u8| json.commit(state, byte, scratch).map(Arc::new);
+                json.spell(held.guard, held.extra, byte, step, |spelt, next| {
+                    let inner = Inner::Json(next.unwrap_or_else(|| state.clone()));
+                    self.add(at(spelt.guard, spelt.extra, held.tokens, inner));
+                });
+            }
             (Body::Grammar(automaton), Inner::Grammar(state)) => {
                 let mut next = state.clone();
-                let scratch = x.grammars.scratch_of(held.part, automaton);
+                let scratch = x.grammars().scratch_of(held.part, automaton);
                 if automaton.advance(&mut next, &[byte], scratch).is_ok() {
                     let inner = Inner::Grammar(next);
-                    self.add_held(
-                        Held {
-                            inner,
-                            ..held.clone()
-                        },
-                        out,
-                    );
-                }
-                return;
-            }
-            (body, Inner::Number(at)) => {
-                if let Body::Run(run) = body {
-                    let Some(step) = run.step(*at, held.extra, held.tokens, byte) else {
-                        return;
-                    };
-                    if let Some((inner, extra, tokens)) = step.stay {
-                        let next = Held {
-                            extra,
-                            tokens,
-                            inner: Inner::Number(inner),
-                            ..held.clone()
-                        };
-                        self.add_held(next, out);
-                    }
-                    for &trigger in step.fires {
-                        self.begin_held(run.fires[usize::from(trigger)], &held.stack, out);
-                    }
-                } else if let Some((inner, extra)) = body.step(*at, held.extra, byte) {
-                    let next = Held {
-                        guard: ROOT,
-                        extra,
-                        inner: Inner::Number(inner),
-                        ..held.clone()
-                    };
-                    self.add_held(next, out);
-                }
-                return;
-            }
-            _ => return,
-        };
-        let scratch = x.json.scratch_of(held.part, &json.automaton);
-        let mut step = |byte: u8| json.commit(state, byte, scratch).map(Arc::new);
-        let guard = match &json.markers {
-            None => Some(ROOT),
-            Some(markers) => markers.step(held.guard, byte),
-        };
-        let Some(guard) = guard else { return };
-        let mut push = |extra: Option<Escape>, state: Arc<schema::State>| {
-            let next = Held {
-                guard,
-                extra: Escape::pack(extra),
-                inner: Inner::Json(state),
-                ..held.clone()
-            };
-            self.add_held(next, out);
-        };
-        if let Some(escape) = Escape::unpack(held.extra) {
-            match escape.step(byte) {
-                Some(Some(more)) => push(Some(more), state.clone()),
-                Some(None) => {
-                    if let Some(next) = step(escape.byte) {
-                        push(None, next);
-                    }
-                }
-                None => {}
-            }
-            return;
-        }
-        if let Some(next) = step(byte) {
-            push(None, next);
-        }
-        if byte == b'\\'
-            && let Some(markers) = &json.markers
-        {
-            for &completing in markers.completing(held.guard) {
-                if step(completing).is_some() {
-                    let escape = Escape {
-                        at: 1,
-                        byte: completing,
-                    };
-                    push(Some(escape), state.clone());
+                    self.add(at(held.guard, held.extra, held.tokens, inner));
                 }
             }
+            (Body::Run(run), Inner::Number(inner)) => {
+                let Some(step) = run.step(*inner, held.extra, held.tokens, byte) else {
+                    return;
+                };
+                if let Some((inner, extra, tokens)) = step.stay {
+                    self.add(at(held.guard, extra, tokens, Inner::Number(inner)));
+                }
+                for &trigger in step.fires {
+                    self.begin(run.fires[usize::from(trigger)], &held.stack);
+                }
+            }
+            (body, Inner::Number(inner)) => {
+                if let Some((inner, extra)) = body.step(*inner, held.extra, byte) {
+                    self.add(at(ROOT, extra, held.tokens, Inner::Number(inner)));
+                }
+            }
+            _ => {}
         }
     }
 
-    /// Commits as many bytes at once as a single value of JSON takes; how many
-    /// those are.
-    pub(super) fn advance_json(
-        &self,
-        threads: &mut Vec<Held>,
-        bytes: &[u8],
-        x: &mut Scratch,
-    ) -> usize {
-        let [held] = threads.as_mut_slice() else {
+    /// Commits as many bytes at once as a single value of JSON takes. Returns their number.
+    fn read_json(&mut self, bytes: &[u8], x: &mut Scratch) -> usize {
+        let [held] = self.all.as_mut_slice() else {
             return 0;
         };
         let (Body::Json(json), Inner::Json(state)) =
-            (&self.0.parts[held.part as usize].body, &held.inner)
+            (&self.graph.part(held.part).body, &held.inner)
         else {
             return 0;
         };
@@ -349,7 +449,7 @@ impl TagAutomaton {
                 guards.push(guard);
             }
         }
-        let scratch = x.json.scratch_of(held.part, &json.automaton);
+        let scratch = x.json().scratch_of(held.part, &json.automaton);
         let mut next = schema::State::clone(state);
         let taken = match json.automaton.advance(&mut next, &bytes[..most], scratch) {
             Ok(()) => most,
@@ -363,49 +463,7 @@ impl TagAutomaton {
         }
         held.guard = guards.get(taken - 1).copied().unwrap_or(ROOT);
         held.inner = Inner::Json(Arc::new(next));
-        self.close_held(threads);
+        self.close();
         taken
-    }
-
-    /// The shortest way out of the part in which a state is nearest to the end, of those whose
-    /// way out of JSON or a grammar has at most so many bytes.
-    pub(super) fn nearest(&self, state: &State, most: usize) -> Option<Way> {
-        let ways = state.threads.iter().filter_map(|held| {
-            let mut text = Vec::new();
-            let part = self.part(held.part);
-            let mut junction = part.after;
-            match (&part.body, &held.inner) {
-                (Body::Json(json), Inner::Json(inner)) => {
-                    let begun = (held.guard, Escape::unpack(held.extra));
-                    let is_found = json.completion(inner, begun, most, &mut text);
-                    is_found.then_some(())?;
-                }
-                (Body::Grammar(automaton), Inner::Grammar(inner)) => {
-                    let is_found = automaton.completion(inner, most, &mut text);
-                    is_found.then_some(())?;
-                }
-                (Body::Run(run), Inner::Number(at)) => {
-                    let (rest, fired) = run.rest(*at);
-                    text = rest;
-                    junction = fired.unwrap_or(junction);
-                }
-                (body, Inner::Number(at)) => body.completion(*at, held.tokens, &mut text),
-                _ => {}
-            }
-            let mut distance = self.junction(junction).distance;
-            let mut open = &held.stack;
-            while let Some(frame) = open {
-                distance = distance.saturating_add(self.junction(frame.after).distance);
-                open = &frame.below;
-            }
-            let way = Way {
-                junction,
-                stack: held.stack.clone(),
-                text,
-            };
-            Some((distance.saturating_add(way.text.len() as u64), way))
-        });
-        ways.min_by_key(|(distance, _)| *distance)
-            .map(|(_, way)| way)
     }
 }

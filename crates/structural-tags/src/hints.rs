@@ -1,120 +1,31 @@
 //! What makes masks fast: where a text of an inner automaton stands alone, what that automaton
 //! says of it holds. Markers that are kept out of JSON change nothing where none has begun,
 //! tokens aside that have one in them: those are [unsure](fsm_index::Overlay::unsure_texts).
-
-use std::marker::PhantomData;
+//!
+//! For example, inside of a string of `<call>{"city": "Ulm"}</call>` the mask is that of any JSON
+//! string.
 
 use fsm_index::{
-    ByteAutomaton, ByteSet, ClassId, Cursor, FreeText, Horizon, KeyLanguage, Leaf, Lexicon, Met,
-    Nested, Outer, PlainText, ReadText, Scope, Slots, Spot, Stack, TextAt,
+    ByteAutomaton as _, ByteSet, ClassId, Cursor, Description, FreeText, Horizon, JSON_TEXT,
+    KeyLanguage, PlainText, Scope, TextLoop,
 };
-use grammar::GrammarAutomaton;
-use schema_regex::automaton::SchemaAutomaton;
 
-use super::machine::TagAutomaton;
+use super::free::Place;
 use super::markers::ROOT;
-use super::parts::{Body, Thread};
-use super::walk::Scratch;
-
-/// An automaton that parts have inside.
-pub(super) trait Inside: Leaf + Sized {
-    /// The working memories of its texts; of each, the rules that are open around it.
-    fn slots(x: &mut Scratch) -> &mut Slots<Self, u32>;
-
-    /// Where a text of a part begins, or goes on, in a walk: its slot and cursor.
-    fn meet(
-        &self,
-        state: &Self::State,
-        (part, stack): (u32, u32),
-        met: Met,
-        x: &mut Scratch,
-    ) -> (u32, u32) {
-        let slots = Self::slots(x);
-        let slot = slots.take(part, self, met, stack);
-        (slot, self.enter(state, slots.scratch(slot)).0)
-    }
-
-    /// Where a text of a part begins: found once a walk.
-    fn begin(&self, state: &Self::State, at: (u32, u32), x: &mut Scratch) -> (u32, u32) {
-        if let Some(start) = x.starts.get(&at.0) {
-            return *start;
-        }
-        let start = self.meet(state, at, Met::Ahead, x);
-        x.starts.insert(at.0, start);
-        start
-    }
-}
-
-impl Inside for SchemaAutomaton {
-    fn slots(x: &mut Scratch) -> &mut Slots<Self, u32> {
-        &mut x.json
-    }
-}
-
-impl Inside for GrammarAutomaton {
-    fn slots(x: &mut Scratch) -> &mut Slots<Self, u32> {
-        &mut x.grammars
-    }
-}
-
-/// A thread in a text of an inner automaton that stands alone.
-pub(super) struct Alone<'a, 'x, A> {
-    tags: &'a TagAutomaton,
-    thread: Thread,
-    x: &'x mut Scratch,
-    automaton: PhantomData<&'a A>,
-}
-
-impl<'a, A: Inside> Outer<'a> for Alone<'a, '_, A> {
-    type Leaf = A;
-    type Around = u32;
-
-    #[inline]
-    fn slots(&mut self) -> &mut Slots<A, u32> {
-        A::slots(self.x)
-    }
-
-    fn cursor(&mut self, inner: Cursor) -> Option<Cursor> {
-        let Alone {
-            tags, thread, x, ..
-        } = self;
-        if inner.is_dead() {
-            return Some(Cursor::DEAD);
-        }
-        let slots = A::slots(x);
-        let is_kept = A::CURSORS_ARE_DENSE && *slots.around(thread.slot) == thread.stack;
-        if is_kept && let Some(known) = slots.known(thread.slot, inner) {
-            return Some(Cursor(known));
-        }
-        let mut threads = std::mem::take(&mut x.threads);
-        threads.clear();
-        threads.push(Thread {
-            inner: inner.0,
-            ..*thread
-        });
-        tags.close(x, &mut threads);
-        let cursor = match threads.as_slice() {
-            [alone] if is_kept => x.begin_alone(*alone),
-            _ => x.intern(&mut threads),
-        };
-        x.threads = threads;
-        if is_kept {
-            A::slots(x).remember(thread.slot, inner, cursor.0);
-        }
-        Some(cursor)
-    }
-}
+use super::parts::{Body, Json, Spelling, Thread};
+use super::run::Run;
+use super::walk::Walk;
 
 /// Asks the text of an inner automaton that stands alone at a cursor; `None` where none does.
 macro_rules! ask_alone {
-    ($tags:expr, $cursor:expr, $x:expr, $solo:ident => $ask:expr) => {
-        match $tags.solo($cursor, $x) {
+    ($walk:expr, $cursor:expr, $solo:ident => $ask:expr) => {
+        match $walk.solo($cursor) {
             Some((thread, Body::Json(json))) => {
-                let $solo = &mut $tags.alone(thread, &json.automaton, $x);
+                let $solo = &mut $walk.alone(thread, &json.automaton);
                 Some($ask)
             }
             Some((thread, Body::Grammar(automaton))) => {
-                let $solo = &mut $tags.alone(thread, automaton, $x);
+                let $solo = &mut $walk.alone(thread, automaton);
                 Some($ask)
             }
             _ => None,
@@ -124,93 +35,252 @@ macro_rules! ask_alone {
 
 pub(super) use ask_alone;
 
-impl TagAutomaton {
-    /// A thread that stands alone in a text of an inner automaton.
-    #[inline]
-    pub(super) fn alone<'a, 'x, A>(
-        &'a self,
-        thread: Thread,
-        automaton: &'a A,
-        x: &'x mut Scratch,
-    ) -> Nested<'a, Alone<'a, 'x, A>>
-    where
-        A: Inside,
-    {
-        let outer = Alone {
-            tags: self,
-            thread,
-            x,
-            automaton: PhantomData,
-        };
-        Nested::new(outer, automaton, thread.slot, Cursor(thread.inner))
+/// A reader of what may come at cursors, for walks over tokens of some length.
+pub(super) struct Hints<'a, 'x> {
+    walk: Walk<'a, 'x>,
+    horizon: Horizon<'x>,
+}
+
+impl<'a, 'x> Hints<'a, 'x> {
+    pub(super) fn new(walk: Walk<'a, 'x>, horizon: Horizon<'x>) -> Self {
+        Hints { walk, horizon }
     }
 
-    /// The only thread of a cursor, if it stands in a text of an inner automaton that is spelt as
-    /// it is.
-    #[inline]
-    pub(super) fn solo(&self, cursor: Cursor, x: &Scratch) -> Option<(Thread, &Body)> {
-        self.solo_of(x.config(cursor))
-    }
-
-    /// The only one of some threads, if it stands in such a text.
-    #[inline]
-    pub(super) fn solo_of(&self, threads: &[Thread]) -> Option<(Thread, &Body)> {
-        let [thread] = threads else {
-            return None;
-        };
-        let body = &self.part(thread.part).body;
-        let is_alone = match body {
-            Body::Json(json) => json.is_plain() && thread.guard == ROOT && thread.extra == 0,
-            Body::Grammar(_) => true,
-            _ => false,
-        };
-        is_alone.then_some((*thread, body))
-    }
-
-    /// The cursor of some threads, which are all that stand there.
-    pub(super) fn cursor_of(&self, threads: &mut Vec<Thread>, x: &mut Scratch) -> Cursor {
-        threads.sort_unstable();
-        threads.dedup();
-        if let Some((thread, Body::Json(_))) = self.solo_of(threads)
-            && *x.json.around(thread.slot) == thread.stack
-        {
-            let known = x.json.known(thread.slot, Cursor(thread.inner));
-            return known.map_or_else(|| x.begin_alone(thread), Cursor);
+    /// Returns what is known of the texts at a cursor.
+    pub(super) fn describe(&mut self, cursor: Cursor) -> Description {
+        let horizon = self.horizon;
+        if let Some(description) = ask_alone!(self.walk, cursor, text => text.describe(horizon)) {
+            return description;
         }
-        x.intern(threads)
+        let (text, like) = match self.only_json(cursor) {
+            Some((thread, json)) => match self.quoted_loop(thread, json) {
+                None => (None, self.quoted_like(thread, json)),
+                text => (text, None),
+            },
+            None => match self.free_loop(cursor) {
+                None => (None, self.free_like(cursor)),
+                text => (text, None),
+            },
+        };
+        match (text, like) {
+            (Some(text), _) => Description::Text(text),
+            (None, Some(cursor)) => Description::Like {
+                cursor,
+                apart: None,
+            },
+            (None, None) => Description::Unknown,
+        }
     }
 
-    /// A step of one text alone; `None` where other threads stand beside it, or a marker begins.
-    #[inline]
-    pub(super) fn step_solo(&self, cursor: Cursor, byte: u8, x: &mut Scratch) -> Option<Cursor> {
-        match self.solo(cursor, x)? {
-            (_, Body::Json(json)) if json.begins_marker(byte) => None,
-            (thread, Body::Json(json)) => Some(self.alone(thread, &json.automaton, x).step(byte)),
-            (thread, Body::Grammar(automaton)) => Some(self.alone(thread, automaton, x).step(byte)),
+    /// Returns the only thread at a cursor, if it is in JSON that is spelt so.
+    fn only_json(&self, cursor: Cursor) -> Option<(Thread, &'a Json)> {
+        match self.walk.x.config(cursor) {
+            [thread] => match &self.walk.graph.part(thread.part).body {
+                Body::Json(json) if json.spelling == Spelling::Json => Some((*thread, json)),
+                _ => None,
+            },
             _ => None,
         }
     }
 
-    /// Keys in common words tell what follows a value as if that were the whole text: where they
-    /// tell more than what is inside of it, what follows here is said beside them.
-    pub(super) fn common_key(
-        &self,
+    /// Returns the free text at a cursor, if there is one.
+    fn free_thread(&self, cursor: Cursor) -> Option<Thread> {
+        let graph = self.walk.graph;
+        let is_free = |t: &&Thread| matches!(graph.part(t.part).body, Body::Free(_) | Body::Run(_));
+        let mut free = self.walk.x.config(cursor).iter().filter(is_free);
+        let first = *free.next()?;
+        // A free text that has just begun inside of another one's end.
+        free.next().is_none().then_some(first)
+    }
+
+    /// Appends a key of the threads at a cursor.
+    pub(super) fn key(
+        &mut self,
         cursor: Cursor,
+        scope: Scope,
         depth: usize,
-        horizon: Horizon<'_>,
-        x: &mut Scratch,
         out: &mut Vec<u32>,
     ) -> Option<KeyLanguage> {
-        let (thread, _) = self.solo(cursor, x)?;
-        let is_within = ask_alone!(self, cursor, x, text => text.has_levels(depth))?;
-        let tail = self.junction(self.part(thread.part).after).tail.as_ref();
+        match scope {
+            Scope::Index => self.own_key(cursor, depth, out).then_some(KeyLanguage::OWN),
+            Scope::Vocabulary => self.common_key(cursor, depth, out),
+        }
+    }
+
+    /// Returns the text of a class that is read in a loop in JSON that is not spelt as it is.
+    fn quoted_loop(&mut self, thread: Thread, json: &Json) -> Option<TextLoop> {
+        if thread.extra != 0 || thread.guard != ROOT {
+            return None;
+        }
+        let scratch = self.walk.x.json().scratch(thread.slot);
+        let inner = json
+            .automaton
+            .describe(Cursor(thread.inner), self.horizon, scratch);
+        // Of the classes only that of free strings is known without the
+        // characters that begin markers.
+        let inner = inner
+            .text()
+            .filter(|text| json.automaton.class(text.class) == JSON_TEXT)?;
+        let mut next = vec![Thread {
+            inner: inner.next.0,
+            ..thread
+        }];
+        Some(TextLoop {
+            class: ClassId::own(thread.part)?,
+            next: self.walk.x.intern(&mut next),
+            steady: inner.steady,
+            alike: false,
+        })
+    }
+
+    /// Returns what such JSON resembles: where no marker has begun, and no name or word that single
+    /// texts reach.
+    fn quoted_like(&mut self, thread: Thread, json: &'a Json) -> Option<Cursor> {
+        if thread.extra != 0 {
+            return None;
+        }
+        let scratch = self.walk.x.json().scratch(thread.slot);
+        let inner = json.automaton.resembled(Cursor(thread.inner), scratch);
+        if inner.is_none() && thread.guard == ROOT {
+            return None;
+        }
+        let like = Thread {
+            guard: ROOT,
+            ..thread
+        };
+        let inner = inner.unwrap_or(Cursor(thread.inner));
+        if json.is_plain() {
+            return Some(self.walk.alone(like, &json.automaton).to(inner));
+        }
+        let mut like = vec![Thread {
+            inner: inner.0,
+            ..like
+        }];
+        Some(self.walk.x.intern(&mut like))
+    }
+
+    /// Returns free text that is read in a loop.
+    fn free_loop(&mut self, cursor: Cursor) -> Option<TextLoop> {
+        let thread = self.free_thread(cursor)?;
+        let body = &self.walk.graph.part(thread.part).body;
+        let limit = match body {
+            Body::Free(free) => free.limit,
+            Body::Run(run) if run.max_tokens.is_none() && !run.patterns.is_blocked() => {
+                run.max_chars
+            }
+            _ => return None,
+        };
+        if thread.inner != body.begin() || self.walk.resting(thread, thread.extra) != cursor {
+            return None;
+        }
+        let class = ClassId::own(thread.part)?;
+        let Some(limit) = limit else {
+            return Some(TextLoop {
+                class,
+                next: cursor,
+                steady: u32::MAX,
+                alike: false,
+            });
+        };
+        if thread.extra >= limit {
+            return None;
+        }
+        let reach = u32::try_from(self.horizon.bytes()).unwrap_or(u32::MAX);
+        Some(TextLoop {
+            class,
+            next: self.walk.resting(thread, thread.extra + 1),
+            steady: (limit - thread.extra).saturating_sub(reach),
+            alike: false,
+        })
+    }
+
+    /// Returns the cursor at which no marker has begun in free text.
+    fn free_like(&mut self, cursor: Cursor) -> Option<Cursor> {
+        let thread = self.free_thread(cursor)?;
+        let is_between = match &self.walk.graph.part(thread.part).body {
+            Body::Run(run) => run.max_tokens.is_none() && Run::may_end(thread.inner),
+            _ => Place::unpack(thread.inner).is_between(),
+        };
+        if !is_between {
+            return None;
+        }
+        let like = self.walk.resting(thread, thread.extra);
+        (like != cursor).then_some(like)
+    }
+
+    /// Appends a key of the threads at a cursor.
+    fn own_key(&mut self, cursor: Cursor, depth: usize, out: &mut Vec<u32>) -> bool {
+        let before = out.len();
+        out.push(self.walk.x.config(cursor).len() as u32);
+        let reach = u32::try_from(self.horizon.bytes()).unwrap_or(u32::MAX);
+        let left = |limit: u32, used: u32| limit.saturating_sub(used).min(reach);
+        for at in 0..self.walk.x.config(cursor).len() {
+            let thread = self.walk.x.config(cursor)[at];
+            let part = self.walk.graph.part(thread.part);
+            let extra = match &part.body {
+                Body::Free(free) => free.limit.map_or(0, |limit| left(limit, thread.extra)),
+                Body::Run(run) => run.max_chars.map_or(0, |limit| left(limit, thread.extra)),
+                _ => thread.extra,
+            };
+            // A walk is over one token.
+            let tokens = match &part.body {
+                Body::Run(run) => run
+                    .max_tokens
+                    .map_or(0, |most| most.saturating_sub(thread.tokens).min(1)),
+                _ => thread.tokens,
+            };
+            out.extend([thread.part, u32::from(thread.guard), extra, tokens]);
+            let mut stack = thread.stack;
+            while let Some(frame) = self.walk.x.frame(stack) {
+                out.push(frame.after + 1);
+                stack = frame.below;
+            }
+            out.push(0);
+            let from = out.len();
+            let scope = Scope::Index;
+            let language = match &part.body {
+                Body::Json(json) => {
+                    let mut text = self.walk.alone(thread, &json.automaton);
+                    text.key(scope, depth, self.horizon, out)
+                }
+                Body::Grammar(automaton) => {
+                    let mut text = self.walk.alone(thread, automaton);
+                    text.key(scope, depth, self.horizon, out)
+                }
+                _ => {
+                    out.push(thread.inner);
+                    Some(KeyLanguage::OWN)
+                }
+            };
+            if language.is_none() {
+                out.truncate(before);
+                return false;
+            }
+            out.push((out.len() - from) as u32);
+        }
+        !cursor.is_dead()
+    }
+
+    /// Appends a key in common words. These tell what follows a value as if that were the whole
+    /// text: where they tell more than what is inside of it, what follows here is said beside them.
+    fn common_key(
+        &mut self,
+        cursor: Cursor,
+        depth: usize,
+        out: &mut Vec<u32>,
+    ) -> Option<KeyLanguage> {
+        let graph = self.walk.graph;
+        let (thread, _) = self.walk.solo(cursor)?;
+        let is_within = ask_alone!(self.walk, cursor, text => text.has_levels(depth))?;
+        let tail = graph.junction(graph.part(thread.part).after).tail.as_ref();
         let tail = tail.filter(|_| thread.stack == 0);
         if !is_within && tail.is_none() {
             return None;
         }
         let before = out.len();
         let scope = Scope::Vocabulary;
-        let language = ask_alone!(self, cursor, x, text => text.key(scope, depth, horizon, out))??;
+        let language =
+            ask_alone!(self.walk, cursor, text => text.key(scope, depth, self.horizon, out))??;
         if is_within {
             return Some(language);
         }
@@ -221,12 +291,14 @@ impl TagAutomaton {
             ..language
         })
     }
+}
 
-    /// The bytes that may come where threads that do not stand alone spell something.
-    pub(super) fn spelt_bytes(&self, threads: &[Thread]) -> ByteSet {
+impl Walk<'_, '_> {
+    /// Returns the bytes that may come where threads that do not stand alone spell something.
+    pub(super) fn spelt_bytes(&self, cursor: Cursor) -> ByteSet {
         let mut set = ByteSet::NONE;
-        for thread in threads {
-            match &self.part(thread.part).body {
+        for thread in self.x.config(cursor) {
+            match &self.graph.part(thread.part).body {
                 Body::Nothing => {}
                 Body::Literal(text) => {
                     if let Some(byte) = text.get(thread.inner as usize) {
@@ -238,89 +310,16 @@ impl TagAutomaton {
         }
         set
     }
-}
 
-impl PlainText<Scratch> for TagAutomaton {
-    fn lexicon(&self) -> Lexicon {
-        Lexicon {
-            tells_free: self.0.has_grammars,
-            ..SchemaAutomaton::LEXICON
-        }
-    }
-
-    fn class(&self, class: ClassId) -> &[(u32, u32)] {
-        let (part, inner) = class.split();
-        let part = self.part(part);
-        match (&part.body, inner) {
-            (Body::Json(json), None) => &json.text,
-            (Body::Json(json), Some(class)) => json.automaton.class(class),
-            (Body::Grammar(automaton), Some(class)) => PlainText::class(automaton, class),
-            _ => &part.class,
-        }
-    }
-
-    fn reader(
-        &self,
-        cursor: Cursor,
-        horizon: Horizon<'_>,
-        x: &mut Scratch,
-    ) -> Option<Box<dyn ReadText + '_>> {
-        ask_alone!(self, cursor, x, text => text.reader(horizon))?
-    }
-
-    fn cursor_at(&self, cursor: Cursor, at: TextAt, x: &mut Scratch) -> Cursor {
-        ask_alone!(self, cursor, x, text => text.cursor_at(at)).unwrap_or(cursor)
-    }
-
-    /// Text that is free in a grammar, whatever else may come beside it, or in JSON alone.
-    fn free_text(&self, at: Spot, x: &mut Scratch) -> Option<FreeText> {
-        let Spot::Cursor(cursor) = at else {
-            return None;
-        };
-        let of_grammar = (0..x.config(cursor).len()).find_map(|at| {
-            let thread = x.config(cursor)[at];
-            let Body::Grammar(automaton) = &self.part(thread.part).body else {
-                return None;
-            };
-            self.alone(thread, automaton, x).free_text()
+    /// Returns text that is free in a grammar, whatever else may come beside it, or in JSON alone.
+    pub(super) fn free_text(&mut self, cursor: Cursor) -> Option<FreeText> {
+        let of_grammar = (0..self.x.config(cursor).len()).find_map(|at| {
+            let thread = self.x.config(cursor)[at];
+            match &self.graph.part(thread.part).body {
+                Body::Grammar(automaton) => self.alone(thread, automaton).free_text(),
+                _ => None,
+            }
         });
-        of_grammar.or_else(|| ask_alone!(self, cursor, x, text => text.free_text())?)
-    }
-
-    fn can_do_without(&self, chars: &[(u32, u32)]) -> bool {
-        let mut parts = self.0.parts.iter();
-        parts.all(|part| part.body.is_fine_without(chars))
-    }
-}
-
-impl Stack<Scratch> for TagAutomaton {
-    fn depth_used(&self, x: &Scratch) -> usize {
-        let json = x.json.met_within().map(|(part, _, scratch)| {
-            let Body::Json(json) = &self.part(part).body else {
-                return 1;
-            };
-            json.automaton.depth_used(scratch)
-        });
-        let grammars = x.grammars.met_within().map(|(part, _, scratch)| {
-            let Body::Grammar(automaton) = &self.part(part).body else {
-                return 1;
-            };
-            automaton.depth_used(scratch)
-        });
-        json.chain(grammars).max().unwrap_or(1)
-    }
-
-    fn least_depth(&self, cursor: Cursor, x: &mut Scratch) -> usize {
-        ask_alone!(self, cursor, x, text => text.least_depth()).unwrap_or(1)
-    }
-
-    fn step_on_top(&self, cursor: Cursor, byte: u8, x: &mut Scratch) -> Option<Cursor> {
-        let next = ask_alone!(self, cursor, x, text => text.step_on_top(byte));
-        next.unwrap_or_else(|| Some(self.step(cursor, byte, x)))
-    }
-
-    fn next_bytes_on_top(&self, cursor: Cursor, x: &mut Scratch) -> ByteSet {
-        let bytes = ask_alone!(self, cursor, x, text => text.next_bytes_on_top());
-        bytes.unwrap_or_else(|| self.spelt_bytes(x.config(cursor)))
+        of_grammar.or_else(|| ask_alone!(self, cursor, text => text.free_text())?)
     }
 }

@@ -89,9 +89,24 @@ pub(super) struct Thread {
     pub(super) extra: u32,
     /// Of what counts tokens, how many have come.
     pub(super) tokens: u32,
-    /// Where the rules that are open go on, see [`Scratch`](super::walk::Scratch).
+    /// The rules that are open, see [`Scratch`](super::scratch::Scratch).
     pub(super) stack: u32,
     pub(super) inner: u32,
+}
+
+/// How a thread of JSON goes on: see [`Thread`].
+#[derive(Clone, Copy)]
+pub(super) struct Spelt {
+    pub(super) guard: u16,
+    pub(super) extra: u32,
+}
+
+impl Spelt {
+    /// Nothing of a marker or an escape has come.
+    pub(super) const BEGIN: Spelt = Spelt {
+        guard: ROOT,
+        extra: 0,
+    };
 }
 
 /// A character of JSON that is being spelt by its escape although it need not
@@ -222,6 +237,53 @@ impl Json {
         }
     }
 
+    /// Hands on the ways in which a byte may be read, each with its place: `None` where only an
+    /// escape goes on. `step` returns the place behind a byte of the value.
+    pub(super) fn spell<P>(
+        &self,
+        guard: u16,
+        extra: u32,
+        byte: u8,
+        mut step: impl FnMut(u8) -> Option<P>,
+        mut push: impl FnMut(Spelt, Option<P>),
+    ) {
+        let before = guard;
+        let guard = match &self.markers {
+            None => Some(ROOT),
+            Some(markers) => markers.step(before, byte),
+        };
+        let Some(guard) = guard else { return };
+        let spelt = |escape| Spelt {
+            guard,
+            extra: Escape::pack(escape),
+        };
+        if let Some(escape) = Escape::unpack(extra) {
+            match escape.step(byte) {
+                Some(Some(more)) => push(spelt(Some(more)), None),
+                Some(None) => {
+                    if let Some(next) = step(escape.byte) {
+                        push(spelt(None), Some(next));
+                    }
+                }
+                None => {}
+            }
+            return;
+        }
+        if let Some(next) = step(byte) {
+            push(spelt(None), Some(next));
+        }
+        if byte == b'\\'
+            && let Some(markers) = &self.markers
+        {
+            for &completing in markers.completing(before) {
+                if step(completing).is_some() {
+                    let byte = completing;
+                    push(spelt(Some(Escape { at: 1, byte })), None);
+                }
+            }
+        }
+    }
+
     /// The state behind a byte; `None` if there is none.
     pub(super) fn commit(
         &self,
@@ -266,7 +328,7 @@ impl Json {
     pub(super) fn completion(
         &self,
         state: &schema::State,
-        (guard, escape): (u16, Option<Escape>),
+        spelt: Spelt,
         most: usize,
         out: &mut Vec<u8>,
     ) -> bool {
@@ -276,9 +338,9 @@ impl Json {
             out.extend(unescaped(&text));
             return is_found;
         }
-        let mut guard = guard;
+        let mut guard = spelt.guard;
         let mut state = std::borrow::Cow::Borrowed(state);
-        if let Some(escape) = escape {
+        if let Some(escape) = Escape::unpack(spelt.extra) {
             let rest = escape.rest();
             guard = self.read(guard, &rest);
             out.extend_from_slice(&rest);
@@ -420,7 +482,7 @@ impl Body {
     /// bytes.
     pub(super) fn shortest(&self, most: usize, out: &mut Vec<u8>) -> bool {
         match self {
-            Body::Json(json) => json.completion(&json.start, (ROOT, None), most, out),
+            Body::Json(json) => json.completion(&json.start, Spelt::BEGIN, most, out),
             Body::Grammar(automaton) => automaton.completion(&automaton.start(), most, out),
             body => {
                 body.completion(body.begin(), 0, out);

@@ -1,34 +1,39 @@
 //! Special tokens that may come: as structure, as tokens whatever they are, and as text that
 //! spells their names.
+//!
+//! For example, in a string of JSON the special token `<|im_end|>` may come as its ten characters.
 
 use fsm_index::{
     ByteAutomaton, ByteSet, ClassId, Cursor, Horizon, JSON_TEXT, MAX_COMPLETION, PlainText,
     SpecialId, SpecialTokens, Spot,
 };
 
-use super::held::{Held, Inner, State};
+use super::held::{Held, Inner, State, Threads};
 use super::machine::TagAutomaton;
 use super::parts::Body;
-use super::run::Tokens;
-use super::walk::Scratch;
+use super::scratch::Scratch;
+use super::walk::Walk;
 
 /// The special tokens whose names may come as text.
-enum Names {
+enum NamesAsText {
     None,
     All,
     Some(Vec<SpecialId>),
 }
 
-/// The numbers of lists that many states have: none, and all that may stand as text.
+/// The number of the empty list, which has one because most states have it.
 const NONE: u32 = 0;
+
+/// The number of the list of all names that may stand as text, because all free text has it.
 const ALL: u32 = 1;
 
-/// So many bytes take longer to try than to ask whether any may come.
+/// The least number of bytes for which it is asked whether any text may come, because fewer are
+/// quicker tried.
 const MANY_BYTES: usize = 8;
 
 impl SpecialTokens<State, Scratch> for TagAutomaton {
     fn names(&self) -> &[Box<str>] {
-        &self.0.specials
+        self.graph.specials()
     }
 
     fn allowed(&self, state: &State, out: &mut Vec<SpecialId>) {
@@ -50,12 +55,12 @@ impl SpecialTokens<State, Scratch> for TagAutomaton {
     }
 
     fn heads(&self) -> Option<ByteSet> {
-        self.0.special_heads
+        self.graph.names().heads
     }
 
     fn completion(&self, state: &State) -> Option<SpecialId> {
         let mut text = Vec::new();
-        let special = self.complete(state, MAX_COMPLETION, &mut text)?;
+        let special = self.graph.complete(state, MAX_COMPLETION, &mut text)?;
         special.filter(|_| text.is_empty()).map(SpecialId)
     }
 }
@@ -80,11 +85,11 @@ impl TagAutomaton {
         self.structure(state, out);
         let is_text_alone = out.len() == before;
         match self.names_as_text(state, entered) {
-            Names::None if is_text_alone => return Some(NONE),
-            Names::All if is_text_alone => return Some(ALL),
-            Names::None => {}
-            Names::All => out.extend(self.all_names()),
-            Names::Some(names) => out.extend(names),
+            NamesAsText::None if is_text_alone => return Some(NONE),
+            NamesAsText::All if is_text_alone => return Some(ALL),
+            NamesAsText::None => {}
+            NamesAsText::All => out.extend(self.all_names()),
+            NamesAsText::Some(names) => out.extend(names),
         }
         // Names alone are in order.
         if !is_text_alone {
@@ -96,90 +101,100 @@ impl TagAutomaton {
 
     /// Names come first among the special tokens.
     fn all_names(&self) -> impl Iterator<Item = SpecialId> {
-        (0..self.0.names.len() as u32).map(SpecialId)
+        (0..self.graph.names().all.len() as u32).map(SpecialId)
     }
 
     /// Appends the special tokens that may come as such.
     fn structure(&self, state: &State, out: &mut Vec<SpecialId>) {
         for held in &state.threads {
-            if let Body::Tokens(count) = &self.part(held.part).body
+            if let Body::Tokens(count) = &self.graph.part(held.part).body
                 && count.may_take(held.tokens)
             {
                 let is_excluded = |s: &SpecialId| count.excluded.binary_search(&s.0).is_ok();
                 out.extend(self.all_names().filter(|s| !is_excluded(s)));
             }
-            if !self.may_end_held(held) {
+            if !held.may_end(&self.graph) {
                 continue;
             }
-            self.reach(self.part(held.part).after, &held.stack, &mut |at, _| {
-                let specials = &self.junction(at).specials;
-                out.extend(specials.iter().map(|(special, _)| SpecialId(*special)));
-                false
-            });
+            self.graph.reach(
+                self.graph.part(held.part).after,
+                &held.stack,
+                &mut |at, _| {
+                    let specials = &self.graph.junction(at).specials;
+                    out.extend(specials.iter().map(|(special, _)| SpecialId(*special)));
+                    false
+                },
+            );
         }
     }
 
     fn is_of_tokens(&self, held: &Held) -> bool {
-        matches!(self.part(held.part).body, Body::Tokens(_))
+        matches!(self.graph.part(held.part).body, Body::Tokens(_))
     }
 
     /// As [`SpecialTokens::advance`](fsm_index::SpecialTokens::advance).
     pub(super) fn take_special(&self, state: &mut State, special: SpecialId) -> bool {
-        let mut next = Vec::new();
+        let mut next = Threads::new(&self.graph, Vec::new());
         for held in &state.threads {
-            if let Body::Tokens(count) = &self.part(held.part).body
+            if let Body::Tokens(count) = &self.graph.part(held.part).body
                 && count.may_take(held.tokens)
                 && count.excluded.binary_search(&special.0).is_err()
             {
-                next.push(Held {
-                    inner: Inner::Number(Tokens::INSIDE),
-                    ..held.clone()
-                });
+                next.begin_token(held);
             }
-            if !self.may_end_held(held) {
+            if !held.may_end(&self.graph) {
                 continue;
             }
-            self.reach(self.part(held.part).after, &held.stack, &mut |at, stack| {
-                for &(read, junction) in &self.junction(at).specials {
-                    if read == special.0 {
-                        self.begin_held(junction, stack, &mut next);
+            self.graph.reach(
+                self.graph.part(held.part).after,
+                &held.stack,
+                &mut |at, stack| {
+                    for &(read, junction) in &self.graph.junction(at).specials {
+                        if read == special.0 {
+                            next.begin(junction, stack);
+                        }
                     }
-                }
-                false
-            });
+                    false
+                },
+            );
         }
-        if let Some(name) = self.0.names.iter().find(|name| name.special == special.0) {
+        if let Some(name) = self
+            .graph
+            .names()
+            .all
+            .iter()
+            .find(|name| name.special == special.0)
+        {
             let texts = state.threads.iter().filter(|held| !self.is_of_tokens(held));
-            let mut threads: Vec<Held> = texts.cloned().collect();
-            self.open_token(&mut threads);
-            let mut x = self.scratch();
-            if !threads.is_empty() && self.read(&mut threads, &name.text, &mut x).is_ok() {
+            let mut threads = Threads::new(&self.graph, texts.cloned().collect());
+            threads.open_token();
+            if !threads.is_empty() && threads.read(&name.text, &mut self.scratch()).is_ok() {
                 next.extend(threads);
             }
         }
-        if self.0.has_borders {
-            self.close_token(&mut next);
+        if self.graph.has_borders() {
+            next.close_token();
         }
         let taken = !next.is_empty();
         if taken {
-            state.threads = next;
+            *state = next.state();
         }
         taken
     }
 
     /// `entered` is a cursor of the state, if there is one.
-    fn names_as_text(&self, state: &State, entered: Option<(Cursor, &mut Scratch)>) -> Names {
-        if self.0.names.is_empty() {
-            return Names::None;
+    fn names_as_text(&self, state: &State, entered: Option<(Cursor, &mut Scratch)>) -> NamesAsText {
+        if self.graph.names().all.is_empty() {
+            return NamesAsText::None;
         }
         if let [held] = state.threads.as_slice()
             && let (Body::Json(json), Inner::Json(inner)) =
-                (&self.part(held.part).body, &held.inner)
+                (&self.graph.part(held.part).body, &held.inner)
             && json.is_plain()
             && !json.automaton.is_in_text(inner)
-            && !self.0.names_look_like_json
+            && !self.graph.names().look_like_json
         {
-            return Names::None;
+            return NamesAsText::None;
         }
         // What reads whole tokens does not read their names.
         let is_text = |held: &&Held| !self.is_of_tokens(held);
@@ -188,18 +203,18 @@ impl TagAutomaton {
         {
             return self.names_at(cursor, x);
         }
-        let mut x = self.lend();
-        let start = self.enter_threads(state.threads.iter().filter(is_text), &mut x);
-        let names = self.names_at(start, &mut x);
-        self.take_back(x);
-        names
+        self.with_scratch(|x| {
+            let texts = state.threads.iter().filter(is_text);
+            let start = Walk::new(&self.graph, x).enter(texts);
+            self.names_at(start, x)
+        })
     }
 
-    fn names_at(&self, start: Cursor, x: &mut Scratch) -> Names {
+    fn names_at(&self, start: Cursor, x: &mut Scratch) -> NamesAsText {
         if self.is_free_of(start, x) {
-            return Names::All;
+            return NamesAsText::All;
         }
-        let bytes = &self.0.name_bytes;
+        let bytes = &self.graph.names().bytes;
         let mut out = Vec::new();
         // Where the bytes lead that come before.
         let mut along = vec![start];
@@ -235,19 +250,19 @@ impl TagAutomaton {
             out.extend(next.special.map(SpecialId));
             at += 1;
         }
-        if out.len() == self.0.names.len() {
-            return Names::All;
+        if out.len() == self.graph.names().all.len() {
+            return NamesAsText::All;
         }
         out.sort_unstable();
         match out.is_empty() {
-            true => Names::None,
-            false => Names::Some(out),
+            true => NamesAsText::None,
+            false => NamesAsText::Some(out),
         }
     }
 
     /// Tells whether any text of the characters of names may come at a cursor, as long as they are.
     fn is_free_of(&self, cursor: Cursor, x: &mut Scratch) -> bool {
-        let longest = self.0.longest_name;
+        let longest = self.graph.names().longest;
         let horizon = Horizon::of_bytes(longest);
         if let Some(text) = self.describe(cursor, horizon, x).text()
             && self.has_name_chars(text.class)
@@ -264,6 +279,7 @@ impl TagAutomaton {
     fn has_name_chars(&self, class: ClassId) -> bool {
         let class = self.class(class);
         let has = |c: &u32| class.iter().any(|(from, to)| (from..=to).contains(&c));
-        class == JSON_TEXT && self.0.names_are_json_text || self.0.name_chars.iter().all(has)
+        class == JSON_TEXT && self.graph.names().are_json_text
+            || self.graph.names().chars.iter().all(has)
     }
 }

@@ -1,220 +1,234 @@
-//! Threads in a walk over the vocabulary: plain numbers, interned by what
-//! threads there are together.
+//! Threads in a walk over the vocabulary.
+//!
+//! For example, behind `<` in free text one thread reads on and one waits for the rest of the
+//! marker `<call>`.
 
-use std::fmt;
+use std::marker::PhantomData;
 
-use foldhash::HashMap;
-use fsm_index::{ByteAutomaton, Cursor, Leaf, Slots};
-use grammar::GrammarAutomaton;
-use schema_regex::automaton::SchemaAutomaton;
+use fsm_index::{ByteAutomaton, Cursor, Leaf, Nested, Outer, Slots};
 
-use super::held::Stack;
-use super::hints::Inside as _;
-use super::machine::{MAX_OPEN_RULES, TagAutomaton};
+use super::graph::{Graph, MAX_OPEN_RULES};
+use super::held::{Held, Inner};
 use super::markers::ROOT;
-use super::parts::{Body, Escape, Json, Part, Spelling, Thread};
+use super::parts::{Body, Part, Thread};
+use super::scratch::{Inside, Nestable, Scratch, Site};
 
-/// Working memory of one walk.
-#[derive(Default)]
-pub struct Scratch {
-    /// Of each text, the rules that are open around it.
-    pub(super) json: Slots<SchemaAutomaton, u32>,
-    pub(super) grammars: Slots<GrammarAutomaton, u32>,
-    /// For parts of JSON and of grammars, where a text begins: found once a walk.
-    pub(super) starts: HashMap<u32, (u32, u32)>,
-    /// The threads of all configs, one after another, and where each config's are.
-    pool: Vec<Thread>,
-    pub(super) configs: Vec<(u32, u32)>,
-    pub(super) ids: HashMap<Box<[Thread]>, u32>,
-    pub(super) threads: Vec<Thread>,
-    pub(super) frames: Frames,
+/// A walk: steps from cursor to cursor.
+pub(super) struct Walk<'a, 'x> {
+    pub(super) graph: &'a Graph,
+    pub(super) x: &'x mut Scratch,
 }
 
-/// The stacks of open rules of a walk: each by the number of its topmost frame, 0 without any.
-#[derive(Default)]
-pub(super) struct Frames {
-    all: Vec<WalkFrame>,
-    ids: HashMap<(u32, u32), u32>,
+/// A thread in a text of an inner automaton that stands alone.
+pub(super) struct Solo<'a, 'x, A> {
+    walk: Walk<'a, 'x>,
+    thread: Thread,
+    automaton: PhantomData<&'a A>,
 }
 
-/// The junction behind a rule that is open, and the frame of the rule around it.
-#[derive(Clone, Copy)]
-pub(super) struct WalkFrame {
-    pub(super) after: u32,
-    pub(super) below: u32,
-    pub(super) depth: u32,
+impl<'a, A: Nestable> Outer<'a> for Solo<'a, '_, A> {
+    type Leaf = A;
+    type Around = u32;
+
+    #[inline]
+    fn slots(&mut self) -> &mut Slots<A, u32> {
+        A::slots(self.walk.x)
+    }
+
+    fn cursor(&mut self, inner: Cursor) -> Option<Cursor> {
+        let Solo { walk, thread, .. } = self;
+        if inner.is_dead() {
+            return Some(Cursor::DEAD);
+        }
+        let slots = A::slots(walk.x);
+        let is_kept = A::CURSORS_ARE_DENSE && *slots.around(thread.slot) == thread.stack;
+        if is_kept && let Some(known) = slots.known(thread.slot, inner) {
+            return Some(Cursor(known));
+        }
+        let mut threads = walk.x.lend();
+        threads.push(Thread {
+            inner: inner.0,
+            ..*thread
+        });
+        walk.close(&mut threads);
+        let cursor = match threads.as_slice() {
+            [alone] if is_kept => walk.x.begin_alone(*alone),
+            _ => walk.x.intern(&mut threads),
+        };
+        walk.x.give_back(threads);
+        if is_kept {
+            A::slots(walk.x).remember(thread.slot, inner, cursor.0);
+        }
+        Some(cursor)
+    }
 }
 
-impl Frames {
-    fn clear(&mut self) {
-        self.all.clear();
-        self.ids.clear();
+impl<'a, 'x> Walk<'a, 'x> {
+    #[inline]
+    pub(super) fn new(graph: &'a Graph, x: &'x mut Scratch) -> Self {
+        Walk { graph, x }
     }
 
-    pub(super) fn get(&self, stack: u32) -> Option<WalkFrame> {
-        let at = stack.checked_sub(1)?;
-        self.all.get(at as usize).copied()
-    }
-
-    pub(super) fn depth(&self, stack: u32) -> u32 {
-        self.get(stack).map_or(0, |frame| frame.depth)
-    }
-
-    pub(super) fn push(&mut self, after: u32, below: u32) -> u32 {
-        let depth = self.depth(below) + 1;
-        let all = &mut self.all;
-        *self.ids.entry((after, below)).or_insert_with(|| {
-            all.push(WalkFrame {
-                after,
-                below,
-                depth,
+    /// Begins a walk at some threads.
+    pub(super) fn enter<'h>(&mut self, held: impl Iterator<Item = &'h Held>) -> Cursor {
+        let Walk { graph, x } = self;
+        x.clear();
+        let mut threads = x.lend();
+        for held in held {
+            let stack = x.enter_stack(&held.stack);
+            let part = held.part;
+            let site = Site { part, stack };
+            let inside = match (&graph.part(part).body, &held.inner) {
+                (Body::Json(json), Inner::Json(state)) => json.automaton.meet(state, site, x),
+                (Body::Grammar(automaton), Inner::Grammar(state)) => automaton.meet(state, site, x),
+                (_, Inner::Number(at)) => Inside::of_number(graph.fresh(part, held.tokens, *at)),
+                _ => continue,
+            };
+            threads.push(Thread {
+                part,
+                guard: held.guard,
+                slot: inside.slot,
+                extra: held.extra,
+                tokens: held.tokens,
+                stack,
+                inner: inside.cursor,
             });
-            all.len() as u32
-        })
-    }
-
-    /// A stack that was held.
-    pub(super) fn enter(&mut self, stack: &Stack) -> u32 {
-        let mut afters = Vec::new();
-        let mut at = stack;
-        while let Some(frame) = at {
-            afters.push(frame.after);
-            at = &frame.below;
         }
-        afters
-            .into_iter()
-            .rev()
-            .fold(0, |below, after| self.push(after, below))
-    }
-}
-
-/// A config's cursor: its number and one, so that 0 is dead.
-fn cursor(id: u32) -> Cursor {
-    Cursor(id + 1)
-}
-
-impl Scratch {
-    pub(super) fn config(&self, cursor: Cursor) -> &[Thread] {
-        match cursor.0.checked_sub(1) {
-            Some(id) => {
-                let (from, to) = self.configs[id as usize];
-                &self.pool[from as usize..to as usize]
-            }
-            None => &[],
-        }
+        let cursor = match self.graph.solo_of(&threads) {
+            // The slot remembers it: it need not be found by what it is.
+            Some((thread, Body::Json(_))) => self.x.begin_alone(thread),
+            _ => self.x.intern(&mut threads),
+        };
+        self.x.give_back(threads);
+        cursor
     }
 
-    pub(super) fn intern(&mut self, threads: &mut Vec<Thread>) -> Cursor {
-        if threads.is_empty() {
+    /// Returns the cursor behind a byte.
+    #[inline]
+    pub(super) fn step(&mut self, cursor: Cursor, byte: u8) -> Cursor {
+        if cursor.is_dead() {
             return Cursor::DEAD;
         }
+        if let Some(next) = self.step_solo(cursor, byte) {
+            return next;
+        }
+        let mut next = self.x.lend();
+        for at in 0..self.x.config(cursor).len() {
+            let thread = self.x.config(cursor)[at];
+            self.step_thread(thread, byte, &mut next);
+        }
+        self.close(&mut next);
+        let cursor = self.cursor_of(&mut next);
+        self.x.give_back(next);
+        cursor
+    }
+
+    /// Takes a step of one text alone; `None` where other threads stand beside it, or a marker
+    /// begins.
+    #[inline]
+    fn step_solo(&mut self, cursor: Cursor, byte: u8) -> Option<Cursor> {
+        match self.solo(cursor)? {
+            (_, Body::Json(json)) if json.begins_marker(byte) => None,
+            (thread, Body::Json(json)) => Some(self.alone(thread, &json.automaton).step(byte)),
+            (thread, Body::Grammar(automaton)) => Some(self.alone(thread, automaton).step(byte)),
+            _ => None,
+        }
+    }
+
+    /// Returns a thread that stands alone in a text of an inner automaton.
+    #[inline]
+    pub(super) fn alone<'s, A: Nestable>(
+        &'s mut self,
+        thread: Thread,
+        automaton: &'a A,
+    ) -> Nested<'a, Solo<'a, 's, A>> {
+        let outer = Solo {
+            walk: Walk::new(self.graph, self.x),
+            thread,
+            automaton: PhantomData,
+        };
+        Nested::new(outer, automaton, thread.slot, Cursor(thread.inner))
+    }
+
+    /// Returns the only thread of a cursor, if it stands in a text of an inner automaton that is
+    /// spelt as it is.
+    #[inline]
+    pub(super) fn solo(&self, cursor: Cursor) -> Option<(Thread, &'a Body)> {
+        self.graph.solo_of(self.x.config(cursor))
+    }
+
+    /// Returns the cursor of some threads, which are all that stand there.
+    fn cursor_of(&mut self, threads: &mut Vec<Thread>) -> Cursor {
         threads.sort_unstable();
         threads.dedup();
-        if let Some(id) = self.ids.get(threads.as_slice()) {
-            return cursor(*id);
+        let x = &mut *self.x;
+        if let Some((thread, Body::Json(_))) = self.graph.solo_of(threads)
+            && *x.json().around(thread.slot) == thread.stack
+        {
+            let known = x.json().known(thread.slot, Cursor(thread.inner));
+            return known.map_or_else(|| x.begin_alone(thread), Cursor);
         }
-        let added = self.add(threads);
-        self.ids.insert(threads.as_slice().into(), added.0 - 1);
-        added
+        x.intern(threads)
     }
 
-    /// The cursor of a thread of JSON that stands alone and is met for the first time.
-    pub(super) fn begin_alone(&mut self, thread: Thread) -> Cursor {
-        let begun = self.add(&[thread]);
-        let inner = Cursor(thread.inner);
-        self.json.remember(thread.slot, inner, begun.0);
-        begun
-    }
-
-    /// A config that is not there yet.
-    fn add(&mut self, threads: &[Thread]) -> Cursor {
-        let from = self.pool.len() as u32;
-        self.pool.extend_from_slice(threads);
-        self.configs.push((from, self.pool.len() as u32));
-        cursor((self.configs.len() - 1) as u32)
-    }
-
-    /// Forgets the walk before.
-    pub(super) fn clear(&mut self) {
-        self.json.clear();
-        self.grammars.clear();
-        self.starts.clear();
-        self.configs.clear();
-        self.pool.clear();
-        self.ids.clear();
-        self.frames.clear();
-    }
-}
-
-impl TagAutomaton {
     /// Adds the threads that begin at a junction. Recursion is as deep as rules are open, and
     /// as rules begin with each other.
-    pub(super) fn begin(
-        &self,
-        junction: u32,
-        stack: u32,
-        x: &mut Scratch,
-        threads: &mut Vec<Thread>,
-    ) {
-        let at = self.junction(junction);
-        let depth = x.frames.depth(stack);
+    fn begin(&mut self, junction: u32, stack: u32, threads: &mut Vec<Thread>) {
+        let Walk { graph, x } = self;
+        let at = graph.junction(junction);
+        let depth = x.open_rules(stack);
         for &part in &at.parts {
-            let Part { body, after, .. } = self.part(part);
-            if depth + self.junction(*after).needs > MAX_OPEN_RULES {
+            let Part { body, after, .. } = graph.part(part);
+            if depth + graph.junction(*after).needs > MAX_OPEN_RULES {
                 continue;
             }
-            let (slot, inner) = match body {
-                Body::Json(json) => json.automaton.begin(&json.start, (part, stack), x),
-                Body::Grammar(automaton) => automaton.begin(&automaton.start(), (part, stack), x),
-                other => (0, other.begin()),
+            let site = Site { part, stack };
+            let inside = match body {
+                Body::Json(json) => json.automaton.begin(&json.start, site, x),
+                Body::Grammar(automaton) => automaton.begin(&automaton.start(), site, x),
+                other => Inside::of_number(other.begin()),
             };
             threads.push(Thread {
                 part,
                 guard: ROOT,
-                slot,
+                slot: inside.slot,
                 extra: 0,
                 tokens: 0,
                 stack,
-                inner,
+                inner: inside.cursor,
             });
         }
         for &(entry, after) in &at.calls {
-            if depth + 1 + self.junction(entry).needs <= MAX_OPEN_RULES {
-                let stack = x.frames.push(after, stack);
-                self.begin(entry, stack, x, threads);
+            if depth + 1 + self.graph.junction(entry).needs <= MAX_OPEN_RULES {
+                let stack = self.x.open_rule(after, stack);
+                self.begin(entry, stack, threads);
             }
         }
         if at.returns
-            && let Some(frame) = x.frames.get(stack)
+            && let Some(frame) = self.x.frame(stack)
         {
-            self.begin(frame.after, frame.below, x, threads);
+            self.begin(frame.after, frame.below, threads);
         }
     }
 
-    /// Tells whether the part may end at a thread of a walk.
-    pub(super) fn may_end(&self, thread: Thread, x: &mut Scratch) -> bool {
-        match &self.part(thread.part).body {
+    /// Tells whether the part may end at a thread.
+    fn may_end(&mut self, thread: Thread) -> bool {
+        match &self.graph.part(thread.part).body {
             Body::Json(json) => {
-                let scratch = x.json.scratch(thread.slot);
+                let scratch = self.x.json().scratch(thread.slot);
                 thread.extra == 0 && json.ends_at(Cursor(thread.inner), scratch)
             }
             Body::Grammar(automaton) => {
-                let scratch = x.grammars.scratch(thread.slot);
+                let scratch = self.x.grammars().scratch(thread.slot);
                 automaton.ends_at_cursor(Cursor(thread.inner), scratch)
             }
             other => other.may_end(thread.inner, thread.tokens),
         }
     }
 
-    /// Adds where a byte leads a thread.
-    pub(super) fn step_thread(
-        &self,
-        thread: Thread,
-        byte: u8,
-        x: &mut Scratch,
-        out: &mut Vec<Thread>,
-    ) {
-        let body = &self.part(thread.part).body;
+    /// Adds the threads that a byte leads one to.
+    fn step_thread(&mut self, thread: Thread, byte: u8, out: &mut Vec<Thread>) {
+        let body = &self.graph.part(thread.part).body;
         if let Body::Run(run) = body {
             let Some(step) = run.step(thread.inner, thread.extra, thread.tokens, byte) else {
                 return;
@@ -228,12 +242,12 @@ impl TagAutomaton {
                 });
             }
             for &trigger in step.fires {
-                self.begin(run.fires[usize::from(trigger)], thread.stack, x, out);
+                self.begin(run.fires[usize::from(trigger)], thread.stack, out);
             }
             return;
         }
         if let Body::Grammar(automaton) = body {
-            let scratch = x.grammars.scratch(thread.slot);
+            let scratch = self.x.grammars().scratch(thread.slot);
             let next = automaton.step(Cursor(thread.inner), byte, scratch);
             if !next.is_dead() {
                 let inner = next.0;
@@ -251,117 +265,43 @@ impl TagAutomaton {
             }
             return;
         };
-        let scratch = x.json.scratch(thread.slot);
-        let mut step = |byte: u8| {
-            let next = json.step(Cursor(thread.inner), byte, scratch);
-            next.map(|next| next.0)
-        };
-        let guard = match &json.markers {
-            None => Some(ROOT),
-            Some(markers) => markers.step(thread.guard, byte),
-        };
-        let Some(guard) = guard else { return };
-        if let Some(escape) = Escape::unpack(thread.extra) {
-            match escape.step(byte) {
-                Some(Some(more)) => out.push(Thread {
-                    guard,
-                    extra: Escape::pack(Some(more)),
-                    ..thread
-                }),
-                Some(None) => {
-                    if let Some(inner) = step(escape.byte) {
-                        out.push(Thread {
-                            guard,
-                            extra: 0,
-                            inner,
-                            ..thread
-                        });
-                    }
-                }
-                None => {}
-            }
-            return;
-        }
-        if let Some(inner) = step(byte) {
+        let scratch = self.x.json().scratch(thread.slot);
+        let step = |byte: u8| json.step(Cursor(thread.inner), byte, scratch);
+        json.spell(thread.guard, thread.extra, byte, step, |spelt, next| {
             out.push(Thread {
-                guard,
-                inner,
+                guard: spelt.guard,
+                extra: spelt.extra,
+                inner: next.map_or(thread.inner, |next| next.0),
                 ..thread
             });
-        }
-        if byte == b'\\'
-            && let Some(markers) = &json.markers
-        {
-            for &completing in markers.completing(thread.guard) {
-                if step(completing).is_some() {
-                    let escape = Escape {
-                        at: 1,
-                        byte: completing,
-                    };
-                    out.push(Thread {
-                        guard,
-                        extra: Escape::pack(Some(escape)),
-                        ..thread
-                    });
-                }
-            }
-        }
+        });
     }
 
     /// Adds the threads that begin where others may end.
-    pub(super) fn close(&self, x: &mut Scratch, threads: &mut Vec<Thread>) {
+    fn close(&mut self, threads: &mut Vec<Thread>) {
         let stepped = threads.len();
         for at in 0..stepped {
             let Thread { part, stack, .. } = threads[at];
-            if self.may_end(threads[at], x) {
-                self.begin(self.part(part).after, stack, x, threads);
+            if self.may_end(threads[at]) {
+                self.begin(self.graph.part(part).after, stack, threads);
             }
         }
     }
 
-    /// The config of a free text outside of a marker, and of nothing else.
-    pub(super) fn resting(&self, (part, stack): (u32, u32), count: u32, x: &mut Scratch) -> Cursor {
-        let mut threads = std::mem::take(&mut x.threads);
-        threads.clear();
+    /// Returns the cursor of a free text outside of a marker, and of nothing else.
+    pub(super) fn resting(&mut self, free: Thread, count: u32) -> Cursor {
+        let mut threads = self.x.lend();
         threads.push(Thread {
-            part,
             guard: ROOT,
             slot: 0,
             extra: count,
             tokens: 0,
-            stack,
-            inner: self.part(part).body.begin(),
+            inner: self.graph.part(free.part).body.begin(),
+            ..free
         });
-        self.close(x, &mut threads);
-        let cursor = x.intern(&mut threads);
-        x.threads = threads;
+        self.close(&mut threads);
+        let cursor = self.x.intern(&mut threads);
+        self.x.give_back(threads);
         cursor
-    }
-
-    /// The free text of a config, if there is one.
-    pub(super) fn free_thread(&self, config: &[Thread]) -> Option<Thread> {
-        let mut free = config
-            .iter()
-            .filter(|t| matches!(self.part(t.part).body, Body::Free(_) | Body::Run(_)));
-        let first = *free.next()?;
-        // A free text that has just begun inside of another one's end.
-        free.next().is_none().then_some(first)
-    }
-
-    /// The only thread of a config, if it is in JSON that is spelt so.
-    pub(super) fn only_json<'s>(&'s self, config: &[Thread]) -> Option<(Thread, &'s Json)> {
-        match config {
-            [thread] => match &self.part(thread.part).body {
-                Body::Json(json) if json.spelling == Spelling::Json => Some((*thread, json)),
-                _ => None,
-            },
-            _ => None,
-        }
-    }
-}
-
-impl fmt::Debug for Scratch {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Scratch({} configs)", self.configs.len())
     }
 }

@@ -1,13 +1,12 @@
 //! The finished graph: what may follow at each junction, and the shortest ways to the end.
 
-use std::sync::{Arc, Mutex};
-
-use fsm_index::{ByteAutomaton, ByteSet, JSON_TEXT, MAX_COMPLETION};
+use fsm_index::{ByteAutomaton, MAX_COMPLETION};
 
 use super::build::{Builder, Goal, constraint_error};
 use super::free::all_without;
-use super::machine::{Best, Graph, Junction, MAX_OPEN_RULES, Name, NameByte, TagAutomaton};
-use super::parts::{Body, Part};
+use super::graph::{Best, Graph, Junction, MAX_OPEN_RULES, Name};
+use super::machine::TagAutomaton;
+use super::parts::Body;
 use crate::Error;
 
 impl Builder<'_> {
@@ -47,11 +46,6 @@ impl Builder<'_> {
         for at in 0..junctions.len() {
             junctions[at].tail = self.tail(&junctions, at);
         }
-        let has_borders = self.parts.iter().any(|part| match &part.body {
-            Body::Run(run) => run.max_tokens.is_some(),
-            Body::Tokens(_) => true,
-            _ => false,
-        });
         let mut parts = self.parts;
         for at in 0..parts.len() {
             let mut firsts = match &parts[at].body {
@@ -70,38 +64,8 @@ impl Builder<'_> {
             firsts.dedup();
             parts[at].class = all_without(&firsts);
         }
-        let is_structure = |part: &Part| matches!(part.body, Body::Tokens(_));
-        let is_text_alone =
-            junctions.iter().all(|at| at.specials.is_empty()) && !parts.iter().any(is_structure);
-        let firsts: Vec<u8> = names
-            .iter()
-            .filter_map(|n| n.text.first().copied())
-            .collect();
-        let heads = ByteSet::of(&firsts);
-        let name_chars = chars_of(&names);
-        let is_json_text = |c: u32| JSON_TEXT.iter().any(|&(from, to)| (from..=to).contains(&c));
-        Ok(TagAutomaton(Arc::new(Graph {
-            unsure: unsure_of(&parts),
-            has_grammars: parts
-                .iter()
-                .any(|part| matches!(part.body, Body::Grammar(_))),
-            parts,
-            junctions,
-            start,
-            specials: self.specials,
-            has_borders,
-            special_heads: is_text_alone.then_some(heads),
-            name_bytes: bytes_of(&names),
-            longest_name: names.iter().map(|name| name.text.len()).max().unwrap_or(0),
-            names_are_json_text: name_chars.iter().all(|c| is_json_text(*c)),
-            name_chars,
-            names_look_like_json: names.iter().any(|name| {
-                let first = name.text.first();
-                first.is_some_and(|byte| b" \t\r\n{}[],:\"+-.0123456789eEtrufalsn".contains(byte))
-            }),
-            names,
-            pool: Mutex::default(),
-        })))
+        let graph = Graph::new(parts, junctions, start, self.specials, names);
+        Ok(TagAutomaton::of(graph))
     }
 
     /// What follows at a junction, if that is one text and then the end.
@@ -242,66 +206,6 @@ impl Builder<'_> {
         closure.calls.dedup();
         closure
     }
-}
-
-/// What tokens have in them of which only reading them tells whether they may come.
-fn unsure_of(parts: &[Part]) -> Vec<Box<[u8]>> {
-    let mut all: Vec<Box<[u8]>> = Vec::new();
-    for part in parts {
-        if let Body::Json(json) = &part.body
-            && json.is_plain()
-        {
-            all.extend(json.unsure.iter().cloned());
-        }
-    }
-    all.sort_unstable();
-    all.dedup();
-    all
-}
-
-/// The trie of some names, which are in order.
-fn bytes_of(names: &[Name]) -> Vec<NameByte> {
-    let mut out: Vec<NameByte> = Vec::new();
-    let mut before: &[u8] = &[];
-    // The bytes that lead to the last one.
-    let mut open: Vec<usize> = Vec::new();
-    for name in names {
-        let like = name.text.iter().zip(before).take_while(|(a, b)| a == b);
-        let like = like.count();
-        for closed in open.drain(like..) {
-            out[closed].skip = out.len() as u32;
-        }
-        for (depth, &byte) in name.text.iter().enumerate().skip(like) {
-            open.push(out.len());
-            out.push(NameByte {
-                byte,
-                depth: depth as u32,
-                special: None,
-                skip: 0,
-            });
-        }
-        if let Some(last) = open.last() {
-            out[*last].special = Some(name.special);
-        }
-        before = &name.text;
-    }
-    for closed in open {
-        out[closed].skip = out.len() as u32;
-    }
-    out
-}
-
-/// The characters of some names.
-fn chars_of(names: &[Name]) -> Vec<u32> {
-    let texts = names
-        .iter()
-        .map(|name| String::from_utf8_lossy(&name.text).into_owned());
-    let mut chars: Vec<u32> = texts
-        .flat_map(|text| text.chars().map(u32::from).collect::<Vec<u32>>())
-        .collect();
-    chars.sort_unstable();
-    chars.dedup();
-    chars
 }
 
 /// Junctions that a search has met.

@@ -3,8 +3,12 @@
 use fsm_index::{ByteAutomaton, TokenId, TokenKind, Vocabulary};
 use grammar::{Grammar, GrammarAutomaton};
 
-use super::format::{End, Few, Format, Mark, TagFormat, TokenName, TokenRef};
-use super::{TagLimits, at, malformed, refused, rewritten, schema, xml};
+use super::format::limits::TagLimits;
+use super::format::{
+    End, Few, Format, Mark, Style, TagFormat, TokenName, TokenRef, at, malformed, refused,
+    rewritten, schema,
+};
+use super::xml;
 use crate::Error;
 use crate::build::{Node, RunNode, build_with_rules, dfa, special_names};
 use crate::machine::TagAutomaton;
@@ -33,11 +37,11 @@ pub(super) fn compile(
     )
 }
 
-pub(super) struct Lowering<'a> {
-    pub(super) limits: &'a TagLimits,
+struct Lowering<'a> {
+    limits: &'a TagLimits,
     vocabulary: &'a Vocabulary,
     /// Values that nest in themselves.
-    pub(super) rules: Vec<Node>,
+    rules: Vec<Node>,
 }
 
 /// The nearest tag around a format.
@@ -47,21 +51,6 @@ struct Around {
     ends: Vec<String>,
     /// Its end, if that is a token.
     token: Option<String>,
-}
-
-/// Free text without some strings.
-pub(super) fn run(stops: impl IntoIterator<Item = impl Into<Vec<u8>>>) -> RunNode {
-    let stops: Vec<Vec<u8>> = stops.into_iter().map(Into::into).collect();
-    RunNode {
-        // With something to look out for, bytes are read as they come.
-        utf8: stops.is_empty(),
-        stops,
-        ..RunNode::default()
-    }
-}
-
-pub(super) fn nothing() -> Node {
-    Node::Seq(Vec::new())
 }
 
 impl Lowering<'_> {
@@ -74,7 +63,7 @@ impl Lowering<'_> {
             }
             | Format::Text {
                 max_chars: Some(0), ..
-            } => nothing(),
+            } => Node::nothing(),
             Format::Text {
                 excludes,
                 max_tokens,
@@ -82,14 +71,14 @@ impl Lowering<'_> {
             } => Node::Run(Box::new(RunNode {
                 max_tokens: *max_tokens,
                 max_chars: *max_chars,
-                ..run(excludes.iter().chain(&around.ends).cloned())
+                ..RunNode::without(excludes.iter().chain(&around.ends).cloned())
             })),
             Format::Json(json) => match json.style {
-                super::format::Style::Json => {
+                Style::Json => {
                     let automaton = schema::automaton(json, self.limits)?;
                     Node::Json(automaton, Vec::new())
                 }
-                _ => xml::node(json, self)?,
+                _ => xml::node(json, self.limits, &mut self.rules)?,
             },
             Format::Regex { pattern, at: place } => {
                 let translated = rewritten(pattern)
@@ -168,7 +157,7 @@ impl Lowering<'_> {
                     triggers,
                     again: *again,
                     utf8: false,
-                    ..run(excludes.iter().cloned())
+                    ..RunNode::without(excludes.iter().cloned())
                 }))
             }
             Format::Token(token) => Node::Special(self.token(token)?),
@@ -176,7 +165,7 @@ impl Lowering<'_> {
                 let excluded = self.excluded(excluded, around.token.as_ref())?;
                 self.tokens(excluded, 1, Some(1))
             }
-            Format::AnyTokens { most: Some(0), .. } => nothing(),
+            Format::AnyTokens { most: Some(0), .. } => Node::nothing(),
             Format::AnyTokens { excluded, most } => {
                 let excluded = self.excluded(excluded, around.token.as_ref())?;
                 self.tokens(excluded, 0, *most)
@@ -273,7 +262,7 @@ impl Lowering<'_> {
             again: !count.stop_after_first,
             begins: count.at_least_one,
             utf8: false,
-            ..run(excludes.iter().chain(&around.ends).cloned())
+            ..RunNode::without(excludes.iter().chain(&around.ends).cloned())
         })))
     }
 

@@ -7,84 +7,18 @@
 mod format;
 mod lower;
 mod presets;
-mod schema;
 mod xml;
 
 use fsm_index::Vocabulary;
 use json_tree::depth;
-use regex_dialects::Dialect;
 use serde_json::Value;
 
-use self::format::Format;
+use self::format::{Format, malformed};
 use crate::machine::TagAutomaton;
 use crate::{Error, ErrorKind};
 
+pub use self::format::limits::TagLimits;
 pub use self::presets::Preset;
-
-/// What a structural tag may cost.
-///
-/// ```
-/// use structural_tags::{StructuralTag, TagLimits};
-/// use serde_json::json;
-///
-/// # let mut vocabulary = fsm_index::VocabularyBuilder::new();
-/// # for byte in 0..=255u8 {
-/// #     vocabulary.text(fsm_index::TokenId::new(byte.into()), [byte])?;
-/// # }
-/// # let vocabulary = vocabulary.build()?;
-/// let twice = json!({"type": "structural_tag", "format": {
-///     "type": "repeat", "min": 2, "max": 2, "content": {"type": "const_string", "value": "ab"}
-/// }});
-/// let tag = StructuralTag::from_value(&twice)?;
-/// assert!(tag.compile(&vocabulary)?.is_match(b"abab"));
-/// let once = TagLimits::default().with_max_repeat(1);
-/// assert!(tag.with_limits(once).compile(&vocabulary).is_err());
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct TagLimits {
-    /// Most parts of the automaton (default: 50,000, and never more than 65,000): strings, free
-    /// texts, values of a schema, each as often as it is repeated.
-    pub max_parts: usize,
-    /// Most times that a `repeat` counts (default: 10,000).
-    pub max_repeat: u32,
-    /// Most white space that `max_whitespace_cnt` counts, in characters (default: 1,000).
-    pub max_whitespace: u32,
-}
-
-impl Default for TagLimits {
-    fn default() -> TagLimits {
-        TagLimits {
-            max_parts: 50_000,
-            max_repeat: 10_000,
-            max_whitespace: 1_000,
-        }
-    }
-}
-
-impl TagLimits {
-    /// Sets the most parts.
-    #[must_use]
-    pub fn with_max_parts(mut self, parts: usize) -> TagLimits {
-        self.max_parts = parts;
-        self
-    }
-
-    /// Sets the most times that a `repeat` counts.
-    #[must_use]
-    pub fn with_max_repeat(mut self, times: u32) -> TagLimits {
-        self.max_repeat = times;
-        self
-    }
-
-    /// Sets the most white space that is counted, in characters.
-    #[must_use]
-    pub fn with_max_whitespace(mut self, characters: u32) -> TagLimits {
-        self.max_whitespace = characters;
-        self
-    }
-}
 
 /// A structural tag in the JSON that LLM servers exchange: XGrammar's `structural_tag`, as
 /// vLLM and SGLang send it for strict tool calls and response formats.
@@ -176,14 +110,14 @@ impl StructuralTag {
         })
     }
 
-    /// The same within other limits.
+    /// Returns the same within other limits.
     #[must_use]
     pub fn with_limits(mut self, limits: TagLimits) -> StructuralTag {
         self.limits = limits;
         self
     }
 
-    /// The automaton for a vocabulary. Special tokens may stand wherever their names may as
+    /// Makes the automaton for a vocabulary. Special tokens may stand wherever their names may as
     /// text; token formats are met by the tokens alone.
     ///
     /// # Errors
@@ -193,33 +127,4 @@ impl StructuralTag {
     pub fn compile(&self, vocabulary: &Vocabulary) -> Result<TagAutomaton, Error> {
         lower::compile(&self.format, &self.limits, vocabulary)
     }
-}
-
-/// The tag does not say what it must.
-#[cold]
-fn malformed(at: &str, what: impl std::fmt::Display) -> Error {
-    Error::new(
-        ErrorKind::Constraint,
-        format!("the structural tag at {at:?}: {what}"),
-    )
-}
-
-/// A regular expression of a tag in the syntax of this project's automata, or why there is
-/// none.
-fn rewritten(pattern: &str) -> Result<String, String> {
-    let rewritten = Dialect::TAGS.rewritten(pattern);
-    rewritten.map_err(|error| format!("{} (byte {})", error.reason, error.offset))
-}
-
-/// The tag says what cannot be enforced.
-#[cold]
-fn refused(at: &str, what: impl std::fmt::Display) -> Error {
-    malformed(at, what)
-}
-
-/// The same error, with the place in the tag that it comes from.
-#[cold]
-fn at(place: &str, error: Error) -> Error {
-    let message = format!("the structural tag at {place:?}: {error}");
-    Error::with_source(error.kind(), message, error)
 }

@@ -4,7 +4,8 @@
 use families::{Begun, Must, Preset as Model, Together, Tools};
 use serde_json::{Value, json};
 
-use super::{StructuralTag, malformed};
+use super::StructuralTag;
+use super::format::malformed;
 use crate::Error;
 
 /// A structural tag that is made of a model's name and the tools of a request.

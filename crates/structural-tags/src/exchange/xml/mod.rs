@@ -15,18 +15,21 @@ use schema_regex::automaton::SchemaAutomaton;
 use serde_json::{Map, Value, json};
 
 use self::said::{type_of, unknown};
-use super::format::{JsonFormat, Style};
-use super::lower::{Lowering, nothing, run};
-use super::{at, refused, rewritten, schema};
+use super::format::limits::TagLimits;
+use super::format::{JsonFormat, Style, at, refused, rewritten, schema};
 use crate::Error;
-use crate::build::{Node, dfa};
+use crate::build::{Node, RunNode, dfa};
 use crate::quiet::Quiet;
 use crate::whole::Whole;
 
 /// The arguments that a schema admits, in one of the XML styles.
-pub(super) fn node(format: &JsonFormat, lowering: &mut Lowering<'_>) -> Result<Node, Error> {
+pub(super) fn node(
+    format: &JsonFormat,
+    limits: &TagLimits,
+    rules: &mut Vec<Node>,
+) -> Result<Node, Error> {
     check_excludes(format)?;
-    let options = schema::options(format, lowering.limits)?;
+    let options = schema::options(format, limits)?;
     let space = match format.max_space {
         None => r"[ \t\n\r]*".to_owned(),
         Some(most) => format!(r"[ \t\n\r]{{0,{most}}}"),
@@ -37,8 +40,9 @@ pub(super) fn node(format: &JsonFormat, lowering: &mut Lowering<'_>) -> Result<N
         filtered: &filtered,
         options: &options,
         space: Node::regex(&space)?,
-        lowering,
-        rules: HashMap::new(),
+        limits,
+        rules,
+        referred: HashMap::new(),
         any: None,
     };
     xml.root()
@@ -65,15 +69,17 @@ fn check_excludes(format: &JsonFormat) -> Result<(), Error> {
     }
 }
 
-struct Xml<'a, 'l> {
+struct Xml<'a> {
     format: &'a JsonFormat,
     /// The schema, in whose strings the excluded texts do not occur.
     filtered: &'a Value,
     options: &'a Options,
     space: Node,
-    lowering: &'a mut Lowering<'l>,
-    /// Rules of what references lead to, by JSON Pointer.
-    rules: HashMap<String, usize>,
+    limits: &'a TagLimits,
+    /// Values that nest in themselves.
+    rules: &'a mut Vec<Node>,
+    /// The numbers of rules of what references lead to, by JSON Pointer.
+    referred: HashMap<String, usize>,
     /// The rule of any value, where values nest in this notation.
     any: Option<usize>,
 }
@@ -110,7 +116,7 @@ const SAFE_NAME: &str = r#"[^<>"&\s]+(?: [^<>"&\s]+)*"#;
 /// Such names where they may be any text, and are escaped.
 const ESCAPED_NAME: &str = r#"(?s:[^&<>"]|&amp;|&lt;|&gt;|&quot;)+"#;
 
-impl Xml<'_, '_> {
+impl Xml<'_> {
     fn style(&self) -> Style {
         self.format.style
     }
@@ -172,12 +178,9 @@ impl Xml<'_, '_> {
     /// Any text, up to one that closes it.
     fn free(&self, close: &str) -> Node {
         let close = (!close.is_empty()).then(|| close.to_owned());
-        Node::Run(Box::new(run(self
-            .format
-            .excludes
-            .iter()
-            .cloned()
-            .chain(close))))
+        Node::Run(Box::new(RunNode::without(
+            self.format.excludes.iter().cloned().chain(close),
+        )))
     }
 
     fn spaced(&self, node: Node) -> Node {
@@ -356,7 +359,7 @@ impl Xml<'_, '_> {
         }
         if is_m3 && !matches!(object.more, More::None) {
             return match (&object.more, object.names.is_empty()) {
-                (More::Any, true) if object.least == 0 => Ok(nothing()),
+                (More::Any, true) if object.least == 0 => Ok(Node::nothing()),
                 _ => Err(self.refused(pointer, "this style takes no undeclared properties")),
             };
         }
@@ -425,7 +428,7 @@ impl Xml<'_, '_> {
                 .chain(more)
                 .collect();
             match any.is_empty() {
-                true if least == 0 => nothing(),
+                true if least == 0 => Node::nothing(),
                 true => return Err(self.refused(pointer, "nothing satisfies the schema")),
                 false => {
                     let most = object.most.filter(|most| *most >= least);
@@ -448,7 +451,7 @@ impl Xml<'_, '_> {
     }
 
     fn count(&self, pointer: &str, counted: usize) -> Result<(), Error> {
-        let most = self.lowering.limits.max_repeat as usize;
+        let most = self.limits.max_repeat as usize;
         match counted > most {
             true => Err(self.refused(
                 pointer,
@@ -515,14 +518,14 @@ impl Xml<'_, '_> {
         part: fn(&mut Self, &str, usize) -> Result<Node, Error>,
     ) -> Result<Node, Error> {
         let key = format!("{pointer} {}", part as usize);
-        if let Some(rule) = self.rules.get(&key) {
+        if let Some(rule) = self.referred.get(&key) {
             return Ok(Node::Call(*rule));
         }
-        let rule = self.lowering.rules.len();
-        self.lowering.rules.push(nothing());
-        self.rules.insert(key, rule);
+        let rule = self.rules.len();
+        self.rules.push(Node::nothing());
+        self.referred.insert(key, rule);
         let node = part(self, pointer, depth + 1)?;
-        self.lowering.rules[rule] = node;
+        self.rules[rule] = node;
         Ok(Node::Call(rule))
     }
 

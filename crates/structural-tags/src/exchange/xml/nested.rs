@@ -3,11 +3,11 @@
 use serde_json::{Value, json};
 
 use super::said::unknown;
-use super::{COHERE_CLOSE, ESCAPED_NAME, M3_MARK, MAX_DEPTH, Style, Xml, cohere_tail, nothing};
+use super::{COHERE_CLOSE, ESCAPED_NAME, M3_MARK, MAX_DEPTH, Style, Xml, cohere_tail};
 use crate::Error;
 use crate::build::Node;
 
-impl Xml<'_, '_> {
+impl Xml<'_> {
     /// The items of an array, in a notation where they are elements.
     pub(super) fn array(&mut self, pointer: &str, depth: usize) -> Result<Node, Error> {
         if depth > MAX_DEPTH {
@@ -65,7 +65,7 @@ impl Xml<'_, '_> {
         };
         match item {
             Some(item) => Ok(Node::Repeat(Box::new(item), least, most)),
-            None if least == 0 => Ok(nothing()),
+            None if least == 0 => Ok(Node::nothing()),
             None => Err(self.refused("", "no item satisfies the schema")),
         }
     }
@@ -115,8 +115,8 @@ impl Xml<'_, '_> {
         if let Some(rule) = self.any {
             return Ok(Node::Call(rule));
         }
-        let rule = self.lowering.rules.len();
-        self.lowering.rules.push(nothing());
+        let rule = self.rules.len();
+        self.rules.push(Node::nothing());
         self.any = Some(rule);
         let scalar = json!({"type": ["number", "boolean", "null"]});
         let scalar = crate::compile_schema(&scalar, self.options)?;
@@ -130,7 +130,7 @@ impl Xml<'_, '_> {
         let item = Node::Seq(vec![Node::text("<cofl:value type=\""), Node::Call(rule)]);
         let entries = Node::optional(Node::many(entry, ""));
         let dict = Node::Seq(vec![self.space.clone(), entries]);
-        self.lowering.rules[rule] = Node::Alt(vec![
+        self.rules[rule] = Node::Alt(vec![
             cohere_tail("raw", self.free(COHERE_CLOSE)),
             cohere_tail("json", self.spaced(Node::Json(scalar, Vec::new()))),
             cohere_tail("dict", dict),

@@ -7,7 +7,7 @@ use super::{Kinds, MAX_DEPTH, Strings, Xml};
 use crate::Error;
 use crate::whole::ANNOTATIONS;
 
-impl Xml<'_, '_> {
+impl Xml<'_> {
     /// Where a reference leads.
     pub(super) fn target(&self, from: &str, reference: &Value) -> Result<String, Error> {
         match reference.as_str().and_then(pointer::of_reference) {

@@ -5,8 +5,8 @@ use schema_regex::automaton::SchemaAutomaton;
 use schema_regex::{AdditionalMembers, Escapes, Options, PropertyOrder, Whitespace};
 use serde_json::{Value, json};
 
-use super::format::JsonFormat;
-use super::{TagLimits, at, refused};
+use super::limits::TagLimits;
+use super::{JsonFormat, at, refused};
 use crate::Error;
 
 /// The most white space at one place, in characters, where a tag does not say: a line break and
@@ -16,7 +16,10 @@ use crate::Error;
 const SPACE: u32 = 42;
 
 /// How values are written.
-pub(super) fn options(json: &JsonFormat, limits: &TagLimits) -> Result<Options, Error> {
+pub(in crate::exchange) fn options(
+    json: &JsonFormat,
+    limits: &TagLimits,
+) -> Result<Options, Error> {
     let space = match json.max_space {
         None => Whitespace::Bounded(SPACE),
         Some(most) if most <= limits.max_whitespace => Whitespace::Bounded(most),
@@ -43,14 +46,17 @@ pub(super) fn options(json: &JsonFormat, limits: &TagLimits) -> Result<Options, 
 }
 
 /// The automaton of a schema in the style `json`.
-pub(super) fn automaton(json: &JsonFormat, limits: &TagLimits) -> Result<SchemaAutomaton, Error> {
+pub(in crate::exchange) fn automaton(
+    json: &JsonFormat,
+    limits: &TagLimits,
+) -> Result<SchemaAutomaton, Error> {
     let options = options(json, limits)?;
     let schema = prepared(json)?;
     crate::compile_schema(&schema, &options).map_err(|error| at(&json.at, error))
 }
 
 /// The schema as it is compiled.
-pub(super) fn prepared(json: &JsonFormat) -> Result<Value, Error> {
+pub(in crate::exchange) fn prepared(json: &JsonFormat) -> Result<Value, Error> {
     match json.excludes.as_slice() {
         [] => Ok(json.schema.clone()),
         excludes => without(&json.schema, excludes, &json.at),
@@ -62,7 +68,11 @@ const ANY: &str = "urn:tokenmold:any";
 
 /// The schema of values in whose strings and names some strings do not occur. Strings with a
 /// pattern or a format may have them.
-pub(super) fn without(schema: &Value, excludes: &[String], at: &str) -> Result<Value, Error> {
+pub(in crate::exchange) fn without(
+    schema: &Value,
+    excludes: &[String],
+    at: &str,
+) -> Result<Value, Error> {
     let texts: Vec<String> = excludes.iter().map(|text| crate::escape(text)).collect();
     let with = json!({"type": "string", "pattern": texts.join("|")});
     let without = Without {

@@ -1,9 +1,14 @@
 //! The formats of a structural tag, as they are read from JSON.
+//!
+//! For example, `{"type": "const_string", "value": "ab"}` is the text `ab`.
 
+pub(super) mod limits;
+pub(super) mod schema;
+
+use regex_dialects::Dialect;
 use serde_json::{Map, Value};
 
-use super::malformed;
-use crate::Error;
+use crate::{Error, ErrorKind};
 
 /// A format, with what its fields leave out filled in.
 #[derive(Clone, Debug)]
@@ -760,4 +765,33 @@ impl Format {
             _ => false,
         }
     }
+}
+
+/// Returns the error of a tag that does not say what it must.
+#[cold]
+pub(super) fn malformed(at: &str, what: impl std::fmt::Display) -> Error {
+    Error::new(
+        ErrorKind::Constraint,
+        format!("the structural tag at {at:?}: {what}"),
+    )
+}
+
+/// Returns a regular expression of a tag in the syntax of this project's automata, or why there is
+/// none.
+pub(super) fn rewritten(pattern: &str) -> Result<String, String> {
+    let rewritten = Dialect::TAGS.rewritten(pattern);
+    rewritten.map_err(|error| format!("{} (byte {})", error.reason, error.offset))
+}
+
+/// Returns the error of a tag that says what cannot be enforced.
+#[cold]
+pub(super) fn refused(at: &str, what: impl std::fmt::Display) -> Error {
+    malformed(at, what)
+}
+
+/// Returns the same error, with the place in the tag that it comes from.
+#[cold]
+pub(super) fn at(place: &str, error: Error) -> Error {
+    let message = format!("the structural tag at {place:?}: {error}");
+    Error::with_source(error.kind(), message, error)
 }
