@@ -28,7 +28,7 @@ pub struct Config {
     /// Steps of one compilation: of a regular expression, or items of rules. Default
     /// 40,000,000.
     pub max_work: usize,
-    /// What one scratch remembers before it begins anew, in bytes. Default 64 MiB.
+    /// The memory of one scratch before it begins anew, in bytes. Default 64 MiB.
     pub max_cache_bytes: usize,
 }
 

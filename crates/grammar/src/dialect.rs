@@ -52,8 +52,8 @@ impl Dialect {
         }
     }
 
-    /// Returns the dialect that a text looks like: without `::=` it is Lark. With it, names, options or
-    /// calls that GBNF does not have make it EBNF.
+    /// Returns the dialect that a text looks like: without `::=` it is Lark. With it, names,
+    /// options or calls that GBNF does not have make it EBNF.
     ///
     /// ```
     /// use grammar::Dialect;

@@ -1,4 +1,4 @@
-//! What is wrong with a grammar.
+//! Errors of grammars: for example, a name that is not defined, with its line and column.
 
 use std::fmt;
 
@@ -25,7 +25,7 @@ struct Inner {
     rule: Option<String>,
 }
 
-/// What went wrong, coarsely.
+/// A coarse kind of error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ErrorKind {
@@ -87,7 +87,7 @@ impl Error {
         self
     }
 
-    /// What went wrong, coarsely.
+    /// Returns the coarse kind of error.
     pub fn kind(&self) -> ErrorKind {
         self.0.kind
     }

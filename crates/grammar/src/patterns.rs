@@ -7,13 +7,13 @@ use regex_syntax::ast::{
 
 use crate::error::{Error, ErrorKind};
 
-/// What a dialect means by a regular expression.
+/// The meaning of regular expressions in a dialect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Reading {
-    /// Unicode classes, and looks. Where the longest match counts, a lazy quantifier says which
+    /// Unicode classes, and looks. The longest match counts: a lazy quantifier says which
     /// match that is.
     Greedy,
-    /// Unicode classes, and looks. Where every split counts, lazy quantifiers change nothing but
+    /// Unicode classes, and looks. Every split counts: lazy quantifiers change nothing but
     /// ignored text.
     Splits,
     /// Neither looks nor lazy quantifiers, and `\d`, `\w` and `\s` are of ASCII alone.

@@ -38,11 +38,11 @@ impl ByteAutomaton for GrammarAutomaton {
 
     fn advance(&self, state: &mut State, bytes: &[u8], scratch: &mut Scratch) -> Result<(), usize> {
         let (machine, learnt) = (&*self.machine, scratch.learnt());
-        let in_walk = learnt.steps(machine).set_walk(false);
+        let before = learnt.caches().pause_walk();
         let from = learnt.load(&state.0, machine);
         let said = learnt.live(machine).advance(from, bytes);
         let said = said.map(|to| *state = State(learnt.caches().save(to, machine)));
-        learnt.steps(machine).set_walk(in_walk);
+        learnt.caches().resume_walk(before);
         said
     }
 
@@ -220,7 +220,7 @@ impl PlainText<Scratch> for GrammarAutomaton {
         if !cfg.can_do_without(chars) {
             return false;
         }
-        // Where every split counts, each lexeme of a way to the end can be another text of its
+        // If every split counts, each lexeme of a way to the end can be another text of its
         // terminal. Under greedy lexing that text must let the next one begin, too.
         let (lexer, tables) = (self.machine.lexer(), self.machine.tables());
         !cfg.is_greedy || proof::prove(cfg, lexer, tables, usable(chars)).is_whole
@@ -273,7 +273,7 @@ impl Stack<Scratch> for GrammarAutomaton {
 
 impl Overlay<State> for GrammarAutomaton {
     fn exceptions(&self, state: &State, each: &mut dyn FnMut(Exception<'_>)) {
-        // What one value may not read, something else might: then a token must be tried.
+        // Something else might read what one value may not: then a token must be tried.
         let is_alone = state.0.is_alone();
         for (terminal, value) in state.0.json() {
             let Some(automaton) = self.machine.json(terminal) else {

@@ -29,7 +29,7 @@ pub(super) struct Learnt {
     known: Known,
 }
 
-/// What scratches have learnt that were given back.
+/// The memory of scratches that were given back.
 #[derive(Default)]
 #[allow(clippy::vec_box, reason = "a scratch takes its box as it is")]
 pub(super) struct Pool(Mutex<Vec<Box<Learnt>>>);
@@ -41,8 +41,7 @@ pub struct Scratch {
 }
 
 impl Learnt {
-    /// Returns the number of a saved configuration. Where too much is remembered, all of that is
-    /// forgotten before.
+    /// Returns the number of a saved configuration. Forgets all before if too much is remembered.
     pub(super) fn load(&mut self, saved: &Arc<Saved>, machine: &Machine) -> u32 {
         if let Some(known) = self.caches.known(saved) {
             return known;

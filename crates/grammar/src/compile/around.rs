@@ -115,7 +115,7 @@ pub(crate) fn looks_around(re: &Re, edges: Edges) -> bool {
 enum Reads {
     /// The lexeme.
     Lexeme,
-    /// What a look looks for: it goes over marks.
+    /// The text that a look looks for: it goes over marks.
     Around,
 }
 
@@ -193,13 +193,13 @@ impl Part {
 type SetNumber = usize;
 
 /// Reads expressions.
-struct Reader {
+struct PartReader {
     edges: Edges,
     sets: Vec<Ranges>,
     known: HashMap<Ranges, SetNumber, FixedState>,
 }
 
-impl Reader {
+impl PartReader {
     fn char(&mut self, ranges: impl IntoIterator<Item = (u32, u32)>, reads: Reads) -> Part {
         let ranges: Ranges = ranges.into_iter().collect();
         let next = self.sets.len();
@@ -259,7 +259,7 @@ impl Reader {
             },
             HirKind::Repetition(of) => {
                 let sub = Box::new(self.expression(&of.sub, reads)?);
-                // What a look looks for is found or not: it prefers nothing.
+                // A look finds its text or not: it prefers nothing.
                 match of.greedy || reads == Reads::Around || !self.edges.prefer() {
                     true => Part::Repeat(sub, of.min, of.max),
                     false => Part::Lazy(sub, of.min, of.max),
@@ -437,7 +437,7 @@ impl Syntax<Counted> for &Symbolic {
 /// What it looks at lies where `edges` has nothing, more than the next character has to be
 /// known, or it exceeds a limit.
 pub(crate) fn table(re: &Re, limits: TableLimits, edges: Edges) -> Result<Table, Error> {
-    let mut reader = Reader {
+    let mut reader = PartReader {
         edges,
         sets: Vec::new(),
         known: HashMap::default(),
@@ -495,7 +495,7 @@ pub(crate) fn table(re: &Re, limits: TableLimits, edges: Edges) -> Result<Table,
     context.lexeme(&mut meter, edges)
 }
 
-/// What a lexeme wants of the text behind it, if that is not everything.
+/// A demand of a lexeme on the text behind it, if not every text will do.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Wants {
     /// The classes of characters that must not follow.
@@ -508,7 +508,7 @@ struct Wants {
 enum Ending {
     Nowhere,
     Anywhere,
-    /// Where what it wants comes.
+    /// Before text that it wants.
     Before(Wants),
 }
 
@@ -585,7 +585,7 @@ impl Context {
             && (0..self.classes()).all(|class| self.step(state, class) == state)
     }
 
-    /// What a lexeme wants that ends where the text behind it is read from a state.
+    /// Returns what a lexeme wants that ends where the text behind it is read from a state.
     /// Under greedy lexing a lexeme does not end before a character that it takes.
     fn end(&self, state: u32, behind: u32, edges: Edges) -> Result<Ending, Error> {
         if self.takes_all(behind) {

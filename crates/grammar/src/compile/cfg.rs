@@ -35,7 +35,7 @@ impl Symbol {
     }
 }
 
-/// What a terminal takes.
+/// The texts that a terminal takes.
 #[derive(Debug)]
 pub(crate) enum Matter {
     /// Not the empty text.
@@ -57,7 +57,7 @@ pub(crate) struct Terminal {
     pub(crate) at: usize,
 }
 
-/// What a production makes of its symbols.
+/// A nonterminal, and the symbols that it stands for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Production {
     pub(crate) left: u32,
@@ -71,7 +71,7 @@ pub(crate) struct Nonterminal {
     pub(crate) at: usize,
 }
 
-/// How far ignored text goes.
+/// The extent of ignored text.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Ignores {
     /// As far as lexemes do.
@@ -92,7 +92,7 @@ pub(crate) struct Cfg {
     pub(crate) specials: Vec<Box<str>>,
     /// The ignored terminals of each domain.
     pub(crate) ignored: Vec<Vec<u32>>,
-    /// How far ignored text goes.
+    /// The extent of ignored text.
     pub(crate) ignores: Ignores,
     pub(crate) initial_skip: bool,
     /// True if ignored text may come where no lexeme can follow.
@@ -151,7 +151,7 @@ impl Cfg {
     }
 
     fn drop_unproductive(&mut self) -> Result<(), Error> {
-        // How many symbols of each production are not known to derive a text.
+        // The number of symbols of each production that are not known to derive a text.
         let mut missing: Vec<usize> = Vec::new();
         let mut uses: Vec<Vec<usize>> = vec![Vec::new(); self.rules.len()];
         for (number, production) in self.productions.iter().enumerate() {

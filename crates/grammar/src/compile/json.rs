@@ -1,4 +1,6 @@
-//! What `%json` means.
+//! The meaning of `%json`.
+//!
+//! For example, XGrammar's `oneOf` is an `anyOf`: the first alternative that holds is enough.
 
 use json_tree::subschemas;
 use schema_regex::{AdditionalMembers, Escapes, Options, Whitespace};
@@ -62,7 +64,7 @@ fn strict(schema: &mut Value) -> bool {
             Some(before) if !before.ends_with('\\') => before,
             _ => inner,
         };
-        // Of blanks, only a space stands in a string as it is.
+        // Only a space, of all blanks, stands in a string as it is.
         *pattern = format!("^(?:{})$", inner.replace(r"\s", " "));
     }
     let raw = json!({ "pattern": r#"^[^"\\\x00-\x1F]*$"# });

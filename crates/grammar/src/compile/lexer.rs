@@ -126,7 +126,7 @@ impl Lexer {
         4 * self.next.len() + 10 * self.terminal.len()
     }
 
-    /// How many classes of bytes there are.
+    /// Returns the number of classes of bytes.
     pub(crate) fn width(&self) -> usize {
         self.bytes.len()
     }
@@ -142,12 +142,13 @@ impl Lexer {
         self.distance[state as usize] == u32::MAX
     }
 
-    /// Where a state leads, by class.
+    /// Returns the targets of a state, by class.
     pub(crate) fn row(&self, state: u32) -> &[u32] {
         &self.next[state as usize * self.width()..][..self.width()]
     }
 
-    /// Where a terminal begins under a guard, by where it begins without one; 0 if it cannot.
+    /// Returns the state in which a terminal begins under a guard, by where it begins without one;
+    /// 0 if it cannot.
     pub(crate) fn start_under(&self, start: u32, guard: u32) -> u32 {
         match guard {
             0 => start,
@@ -162,7 +163,7 @@ impl Lexer {
 
     /// Adds states behind ignored text, which goes as far as it can.
     ///
-    /// Where it has ended, it must not have a longer end. So what follows is read beside it, by a
+    /// When it has ended, it must not have a longer end. So what follows is read beside it, by a
     /// guard: states of ignored text that has ended. For example behind `//` no name begins where
     /// ignored text takes a line, since that would take the name too. A state of a terminal
     /// under a guard is dead if the guard comes to an end, and has no guard any more if that

@@ -38,14 +38,14 @@ impl Item {
     }
 }
 
-/// What a state may be left by downwards.
+/// A way down out of a state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Reduce {
     pub(crate) rule: u32,
     pub(crate) held: u16,
 }
 
-/// How what a state has begun is finished: a shortest way for each nonterminal.
+/// A shortest way to finish a nonterminal that a state has begun.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Finish {
     pub(crate) rule: u32,
@@ -149,7 +149,7 @@ pub(crate) fn build(
     };
     let mut kernels: IndexSet<Box<[Item]>, FixedState> = IndexSet::default();
     kernels.insert([Item::new(cfg.start as u32, 0, 0)].into());
-    let mut steps = Steps::new(cfg);
+    let mut steps = Moves::new(cfg);
     let mut next: Vec<Item> = Vec::new();
     let (mut shifts, mut gotos) = (Vec::new(), Vec::new());
     let mut work = 0usize;
@@ -223,13 +223,13 @@ fn begins(cfg: &Cfg, nullable: &[bool]) -> Vec<Vec<(Symbol, Item)>> {
     begins
 }
 
-/// What the items of a state alone say of it; and where they go on.
+/// Returns what the items of a state alone say of it; and where they go on.
 fn begun(
     kernel: &[Item],
     cfg: &Cfg,
     nullable: &[bool],
     tables: &Tables,
-    steps: &mut Steps,
+    steps: &mut Moves,
 ) -> State {
     let passes_units = !cfg.is_greedy;
     let least_held = u16::from(passes_units);
@@ -277,22 +277,22 @@ fn begun(
     }
 }
 
-/// Where a state goes on: items by the symbol that comes before them.
-struct Steps {
+/// The ways on from a state: items by the symbol that comes before them.
+struct Moves {
     /// Symbols that may come, those first that were met first.
     symbols: Vec<Symbol>,
     /// By symbol: which of the groups is its own, where the second number is that of the state.
     groups_of: Vec<(u32, u32)>,
     epoch: u32,
     groups: Vec<Vec<Item>>,
-    /// How many items there are.
+    /// The number of items.
     len: usize,
 }
 
-impl Steps {
-    fn new(cfg: &Cfg) -> Steps {
+impl Moves {
+    fn new(cfg: &Cfg) -> Moves {
         let symbols = 2 * cfg.terminals.len().max(cfg.rules.len());
-        Steps {
+        Moves {
             symbols: Vec::new(),
             groups_of: vec![(0, 0); symbols],
             epoch: 0,
@@ -350,7 +350,7 @@ struct Units<'a> {
 impl Units<'_> {
     /// Appends the items behind a symbol, those of all nonterminals that it may be alone
     /// included.
-    fn behind(&mut self, symbol: Symbol, steps: &Steps, next: &mut Vec<Item>) {
+    fn behind(&mut self, symbol: Symbol, steps: &Moves, next: &mut Vec<Item>) {
         self.epoch += 1;
         self.open.push(symbol);
         while let Some(symbol) = self.open.pop() {

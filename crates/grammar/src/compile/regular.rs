@@ -21,7 +21,7 @@ pub(crate) enum Re {
     Repeat(Rc<Re>, u32, Option<u32>),
     And(Rc<[Re]>),
     Not(Rc<Re>),
-    /// What it takes of which it takes no beginning.
+    /// The texts that it takes, no beginning of which it takes.
     First(Rc<Re>),
     /// The same, whose looks see nothing around it.
     Closed(Rc<Re>),
@@ -131,7 +131,7 @@ impl Re {
     }
 }
 
-/// How the parts of a language are read that is no single expression.
+/// The way in which the parts of a language are read that is no single expression.
 struct Parts(TableLimits, Edges);
 
 impl Syntax<TableLimits> for Parts {
@@ -172,12 +172,12 @@ impl Syntax<TableLimits> for Parts {
     }
 }
 
-/// What a lazy lexeme means: it ends at its first possible end.
+/// Returns the meaning of a lazy lexeme: it ends at its first possible end.
 pub(crate) fn lazy(re: Re) -> Re {
     Re::First(Rc::new(re))
 }
 
-/// What free text is up to the first of some texts, which is `tag`: or to none of them.
+/// Returns free text up to the first of some texts, which is `tag`: or to none of them.
 pub(crate) fn text_until(all: &[String], tag: Option<&str>) -> Result<Re, Error> {
     if all.is_empty() && tag.is_none() {
         return Ok(Re::pattern("(?s:.*)"));

@@ -17,7 +17,7 @@ use crate::error::{Error, ErrorKind};
 /// where nothing is accepted.
 #[derive(Clone, Debug)]
 pub(crate) struct Table {
-    /// Of all states, one behind the other: most have few.
+    /// The runs of all states, one behind the other: most have few.
     runs: Vec<Run>,
     /// By state: where its runs end.
     ends: Vec<u32>,
@@ -61,7 +61,7 @@ impl Run {
     }
 }
 
-/// What putting automata together may take.
+/// The limits of putting automata together.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct TableLimits {
     /// States of one automaton.
@@ -202,7 +202,7 @@ impl Table {
         self.goes_on.get(state).copied().unwrap_or(false)
     }
 
-    /// Where a byte leads from a state.
+    /// Returns the state behind a byte.
     pub(crate) fn step(&self, state: u32, byte: u8) -> u32 {
         let row = self.row(state as usize);
         let run = row.get(row.partition_point(|run| run.last < byte));
@@ -251,12 +251,12 @@ impl Table {
         traps
     }
 
-    /// How many states there are, the dead one included.
+    /// Returns the number of states, the dead one included.
     pub(crate) fn states(&self) -> usize {
         self.ends.len()
     }
 
-    /// Where a state leads.
+    /// Returns the runs of a state.
     pub(crate) fn row(&self, state: usize) -> &[Run] {
         let begin = state.checked_sub(1).map_or(0, |before| self.ends[before]);
         &self.runs[begin as usize..self.ends[state] as usize]
@@ -291,15 +291,15 @@ impl Table {
         self.accepting[self.start as usize]
     }
 
-    /// One text, which is not empty, by the spellings of each of its characters. Those of one
-    /// character ascend and differ in their first bytes.
+    /// One text, which is not empty, by the spellings of each of its characters. The spellings of
+    /// one character ascend and differ in their first bytes.
     fn of_text<C>(chars: impl Iterator<Item = C>, mut limits: TableLimits) -> Result<Table, Error>
     where
         C: IntoIterator<Item = char>,
     {
         let mut table = Table::nothing();
         table.start = 1;
-        // What the states between the bytes of one character take.
+        // The runs of the states between the bytes of one character.
         let mut between = Vec::new();
         for spellings in chars {
             let before = table.states() as u32;
@@ -335,7 +335,7 @@ impl Table {
         Ok(table)
     }
 
-    /// What a regular expression takes.
+    /// Makes the table of a regular expression.
     pub(crate) fn of_pattern(pattern: &str, mut limits: TableLimits) -> Result<Table, Error> {
         // Most terminals are keywords and operators.
         if let Some(text) = literal(pattern) {
@@ -396,7 +396,7 @@ impl Table {
         Ok(table)
     }
 
-    /// What both take.
+    /// Returns the texts that both take.
     pub(crate) fn both(&self, other: &Table, mut limits: TableLimits) -> Result<Table, Error> {
         let accepts = |a: Option<&bool>, b: Option<&bool>| a == Some(&true) && b == Some(&true);
         let (a, b) = (self.bytes(), other.bytes());
@@ -412,7 +412,7 @@ impl Table {
         Ok(Table::of(&others))
     }
 
-    /// What it takes of which it takes no beginning.
+    /// Returns the texts that it takes, no beginning of which it takes.
     pub(crate) fn first(&self) -> Table {
         let bytes = self.bytes();
         let rows = bytes.rows().zip(bytes.labels());
@@ -433,7 +433,7 @@ impl Table {
         let begins = states.map(|_| builder.push(State::Split(next, next)));
         let begins = begins.collect::<Result<Vec<NfaId>, Error>>()?;
         for (state, begin) in (0..).zip(&begins) {
-            // Where the state leads, each with its bytes; ending is one more way.
+            // The targets of the state, each with its bytes; ending is one more way.
             let mut ways: Vec<(u32, Vec<(u32, u32)>)> = Vec::new();
             for (byte, &to) in (0..).zip(bytes.row(state)).filter(|cell| *cell.1 != NONE) {
                 match ways.iter_mut().find(|way| way.0 == to) {
@@ -482,7 +482,7 @@ impl Table {
 /// Stands for the end of a character while its spellings are written.
 const END: u32 = u32::MAX;
 
-/// What stands in the groups that `Re::write` puts around patterns.
+/// Returns what stands in the groups that `Re::write` puts around patterns.
 fn ungrouped(mut pattern: &str) -> &str {
     while let Some(group) = pattern
         .strip_prefix("(?:")

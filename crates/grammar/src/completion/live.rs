@@ -271,7 +271,7 @@ impl<'a> Live<'a> {
                 open.push((Reverse(gone + length(&way)), gone, next));
                 ways.insert(next, way);
             };
-            // Where the way ends something else may come between.
+            // Something else may come between at the end of the way.
             offer(self.caches, furthest, done);
             for said in everything(machine) {
                 let next = self.say(at, &said);

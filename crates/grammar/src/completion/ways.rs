@@ -23,7 +23,7 @@ pub(crate) enum Said {
     Special(u32),
 }
 
-/// How a place on the way was reached.
+/// The step by which a place on the way was reached.
 #[derive(Clone, Copy)]
 enum From {
     /// By the end of a lexeme that has begun: in an automaton, or in JSON.
@@ -32,12 +32,12 @@ enum From {
     /// It stands there.
     Fresh,
     /// By what finishes a nonterminal, from another place.
-    Finish(Place, Finish),
+    Finish(StackPlace, Finish),
 }
 
 /// A state on top of a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-struct Place {
+struct StackPlace {
     state: u32,
     parent: u32,
 }
@@ -46,9 +46,9 @@ struct Place {
 struct Ways<'a> {
     machine: &'a Machine,
     caches: &'a Caches,
-    froms: HashMap<Place, From, FixedState>,
-    costs: HashMap<Place, u32, FixedState>,
-    open: BinaryHeap<Reverse<(u32, Place)>>,
+    froms: HashMap<StackPlace, From, FixedState>,
+    costs: HashMap<StackPlace, u32, FixedState>,
+    open: BinaryHeap<Reverse<(u32, StackPlace)>>,
     /// The cheapest way to the bottom, behind which the whole text comes.
     whole: Option<(u32, From)>,
 }
@@ -75,7 +75,7 @@ pub(crate) fn way(machine: &Machine, caches: &mut Caches, config: u32) -> Option
 }
 
 impl Ways<'_> {
-    fn offer(&mut self, place: Place, cost: u32, from: From) {
+    fn offer(&mut self, place: StackPlace, cost: u32, from: From) {
         let known = self.costs.entry(place).or_insert(u32::MAX);
         if cost < *known {
             *known = cost;
@@ -96,7 +96,7 @@ impl Ways<'_> {
             }
         }
         for &parent in parents {
-            self.offer(Place { state, parent }, cost, from);
+            self.offer(StackPlace { state, parent }, cost, from);
         }
     }
 
@@ -109,7 +109,7 @@ impl Ways<'_> {
                 self.stay(parent, cost, from);
             } else if let Some(state) = self.machine.tables().states[state as usize].shift(terminal)
             {
-                self.offer(Place { state, parent }, cost, from);
+                self.offer(StackPlace { state, parent }, cost, from);
             }
         }
     }
@@ -138,7 +138,7 @@ impl Ways<'_> {
 
     /// Settles places by their costs up to the end. Returns the last one, if the way does not lead
     /// by the bottom.
-    fn settle(&mut self) -> Option<Place> {
+    fn settle(&mut self) -> Option<StackPlace> {
         let tables = self.machine.tables();
         let mut bases = Vec::new();
         while let Some(Reverse((cost, place))) = self.open.pop() {
@@ -162,7 +162,11 @@ impl Ways<'_> {
                 for &parent in &bases {
                     let below = stacks.node(parent).state;
                     if let Some(state) = tables.states[below as usize].goto(finish.rule) {
-                        self.offer(Place { state, parent }, cost, From::Finish(place, finish));
+                        self.offer(
+                            StackPlace { state, parent },
+                            cost,
+                            From::Finish(place, finish),
+                        );
                     }
                 }
             }
@@ -171,7 +175,7 @@ impl Ways<'_> {
     }
 
     /// Returns the way that was found, by pieces.
-    fn told(&self, goal: Option<Place>) -> Option<Vec<Said>> {
+    fn told(&self, goal: Option<StackPlace>) -> Option<Vec<Said>> {
         let mut out = Vec::new();
         let Some(mut at) = goal else {
             // Only from the bottom, or from nowhere.

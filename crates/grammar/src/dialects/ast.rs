@@ -1,4 +1,6 @@
-//! What all dialects are read into.
+//! The tree into which all dialects are read.
+//!
+//! For example, `a ::= "x"*` is a rule whose body is a repetition of a text.
 
 use std::collections::HashMap;
 
@@ -9,7 +11,7 @@ use serde_json::Value;
 pub(crate) struct Tree {
     pub(crate) rules: Vec<Rule>,
     pub(crate) by_name: HashMap<String, usize>,
-    /// What may stand between lexemes: each of these.
+    /// The texts that may stand between lexemes.
     pub(crate) ignore: Vec<Expr>,
     /// True if ignored text may come before the first lexeme.
     pub(crate) initial_skip: bool,
@@ -19,13 +21,13 @@ pub(crate) struct Tree {
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Rule {
     pub(crate) name: String,
-    /// Where in the text it begins, in bytes.
+    /// The place in the text at which it begins, in bytes.
     pub(crate) at: usize,
     pub(crate) body: Expr,
     pub(crate) kind: RuleKind,
 }
 
-/// How a rule takes part in lexing.
+/// The part that a rule takes in lexing.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum RuleKind {
     /// A rule over lexemes.
@@ -38,7 +40,7 @@ pub(crate) enum RuleKind {
     Suffix(Expr),
 }
 
-/// What stands on the right side of a rule.
+/// The right side of a rule.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Expr {
     /// The empty text.
@@ -67,9 +69,9 @@ pub(crate) enum Expr {
         min: u32,
         max: Option<u32>,
     },
-    /// What all of them take.
+    /// The texts that all of them take.
     And(Vec<Expr>),
-    /// What it does not take, of all UTF-8 text.
+    /// All UTF-8 texts that it does not take.
     Not(Box<Expr>),
     /// A JSON value that a schema takes.
     Json {

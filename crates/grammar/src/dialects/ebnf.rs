@@ -13,7 +13,7 @@ pub(crate) enum Notation {
 }
 
 pub(crate) fn parse(text: &str, notation: Notation, config: &Config) -> Result<Tree, Error> {
-    let mut parser = Parser {
+    let mut parser = EbnfParser {
         r: Reader::new(text, config.max_depth),
         notation,
         tree: Tree::default(),
@@ -22,13 +22,13 @@ pub(crate) fn parse(text: &str, notation: Notation, config: &Config) -> Result<T
     Ok(parser.tree)
 }
 
-pub(crate) struct Parser<'t> {
+pub(crate) struct EbnfParser<'t> {
     pub(crate) r: Reader<'t>,
     notation: Notation,
     tree: Tree,
 }
 
-impl Parser<'_> {
+impl EbnfParser<'_> {
     fn is_gbnf(&self) -> bool {
         self.notation == Notation::Gbnf
     }
@@ -295,7 +295,8 @@ impl Parser<'_> {
         Ok(Some(element))
     }
 
-    /// The error about a backslash outside of a literal and a class, which elsewhere begins a class of characters.
+    /// The error about a backslash outside of a literal and a class, which elsewhere begins a class
+    /// of characters.
     #[cold]
     fn backslash(&self) -> Error {
         let class = match self.r.rest().chars().nth(1) {

@@ -12,7 +12,7 @@ use crate::error::{Error, ErrorKind};
 use crate::patterns::Reading;
 
 pub(crate) fn parse(text: &str, reading: Reading, config: &Config) -> Result<Tree, Error> {
-    let mut parser = Parser {
+    let mut parser = LarkParser {
         r: Reader::new(text, config.max_depth),
         reading,
         tree: Tree::default(),
@@ -22,7 +22,7 @@ pub(crate) fn parse(text: &str, reading: Reading, config: &Config) -> Result<Tre
     Ok(parser.tree)
 }
 
-struct Parser<'t> {
+struct LarkParser<'t> {
     r: Reader<'t>,
     reading: Reading,
     /// The grammar that is being read.
@@ -31,7 +31,7 @@ struct Parser<'t> {
     nested: usize,
 }
 
-/// What a rule's options say.
+/// The options of a rule.
 #[derive(Default)]
 struct Options {
     is_lazy: bool,
@@ -48,7 +48,7 @@ pub(crate) fn is_terminal(name: &str) -> bool {
         .starts_with(|c: char| c.is_ascii_uppercase())
 }
 
-impl Parser<'_> {
+impl LarkParser<'_> {
     /// Blanks and comments.
     fn space(&mut self, newlines: bool) {
         space(&mut self.r, newlines);
@@ -384,7 +384,7 @@ impl Parser<'_> {
         }
     }
 
-    /// What `suffix` names: a string, a regular expression or a terminal.
+    /// Reads what `suffix` names: a string, a regular expression or a terminal.
     fn marker(&mut self, at: usize) -> Result<Expr, Error> {
         let here = self.r.at;
         let marker = match self.r.peek() {

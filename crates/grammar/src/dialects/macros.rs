@@ -1,21 +1,21 @@
-//! What EBNF writes as calls: `Regex(..)`, `Substring(..)`, `TagDispatch(..)`.
+//! The calls of EBNF: for example `Regex("[a-z]+")`, `Substring(..)`, `TagDispatch(..)`.
 
 use crate::dialects::ast::Expr;
-use crate::dialects::ebnf::Parser;
+use crate::dialects::ebnf::EbnfParser;
 use crate::error::Error;
 use crate::patterns::{Reading, translate};
 
 /// An argument's value.
 #[derive(Clone, Debug)]
-enum Value {
+enum Argument {
     Text(String),
     Number,
     Bool(bool),
     Name(String),
-    Tuple(Vec<Value>),
+    Tuple(Vec<Argument>),
 }
 
-impl Parser<'_> {
+impl EbnfParser<'_> {
     /// A call, behind its name.
     pub(crate) fn call(&mut self, name: &str, at: usize) -> Result<Expr, Error> {
         let (plain, named) = self.arguments()?;
@@ -23,7 +23,7 @@ impl Parser<'_> {
             "Regex" => self.regex(&plain, &named, at),
             "Substring" => {
                 let chunks = plain.into_iter().map(|value| match value {
-                    Value::Text(text) => Ok(text),
+                    Argument::Text(text) => Ok(text),
                     _ => self.r.fail_at(at, "`Substring` takes strings"),
                 });
                 let chunks = chunks.collect::<Result<_, _>>()?;
@@ -39,7 +39,7 @@ impl Parser<'_> {
     }
 
     #[allow(clippy::type_complexity)]
-    fn arguments(&mut self) -> Result<(Vec<Value>, Vec<(String, Value)>), Error> {
+    fn arguments(&mut self) -> Result<(Vec<Argument>, Vec<(String, Argument)>), Error> {
         let (mut plain, mut named) = (Vec::new(), Vec::new());
         self.r.take("(");
         loop {
@@ -65,9 +65,9 @@ impl Parser<'_> {
         }
     }
 
-    fn value(&mut self) -> Result<Value, Error> {
+    fn value(&mut self) -> Result<Argument, Error> {
         match self.r.peek() {
-            Some('"') => self.literal().map(Value::Text),
+            Some('"') => self.literal().map(Argument::Text),
             Some('(') => {
                 self.r.enter()?;
                 self.r.next();
@@ -76,7 +76,7 @@ impl Parser<'_> {
                     self.space(true);
                     if self.r.take(")") {
                         self.r.leave();
-                        return Ok(Value::Tuple(values));
+                        return Ok(Argument::Tuple(values));
                     }
                     values.push(self.value()?);
                     self.space(true);
@@ -85,11 +85,11 @@ impl Parser<'_> {
                     }
                 }
             }
-            Some(c) if c.is_ascii_digit() => self.r.count().map(|_| Value::Number),
+            Some(c) if c.is_ascii_digit() => self.r.count().map(|_| Argument::Number),
             _ => match self.name() {
-                Some(name) if name == "true" => Ok(Value::Bool(true)),
-                Some(name) if name == "false" => Ok(Value::Bool(false)),
-                Some(name) => Ok(Value::Name(name)),
+                Some(name) if name == "true" => Ok(Argument::Bool(true)),
+                Some(name) if name == "false" => Ok(Argument::Bool(false)),
+                Some(name) => Ok(Argument::Name(name)),
                 None => self.r.expected("a value"),
             },
         }
@@ -97,19 +97,19 @@ impl Parser<'_> {
 
     fn regex(
         &mut self,
-        plain: &[Value],
-        named: &[(String, Value)],
+        plain: &[Argument],
+        named: &[(String, Argument)],
         at: usize,
     ) -> Result<Expr, Error> {
-        let [Value::Text(pattern)] = plain else {
+        let [Argument::Text(pattern)] = plain else {
             return self.r.fail_at(at, "`Regex` takes one string");
         };
         let mut flags = None;
         let mut in_json = false;
         for (name, value) in named {
             match (name.as_str(), value) {
-                ("flags", Value::Text(text)) => flags = Some(text.clone()),
-                ("json_string", Value::Bool(is)) => in_json = *is,
+                ("flags", Argument::Text(text)) => flags = Some(text.clone()),
+                ("json_string", Argument::Bool(is)) => in_json = *is,
                 _ => {
                     return self.r.fail_at(
                         at,
@@ -131,7 +131,7 @@ impl Parser<'_> {
             translate(pattern, &flags, Reading::Ascii).map_err(|error| self.r.place(error, at))?;
         let regex = Expr::Regex { pattern, at };
         Ok(match in_json {
-            // What may stand in a JSON string as it is.
+            // The characters that may stand in a JSON string as they are.
             true => {
                 let within = Expr::Regex {
                     pattern: r#"(?s:[^"\\\x00-\x1F]*)"#.to_owned(),
@@ -145,16 +145,16 @@ impl Parser<'_> {
 
     fn dispatch(
         &mut self,
-        plain: Vec<Value>,
-        named: &[(String, Value)],
+        plain: Vec<Argument>,
+        named: &[(String, Argument)],
         at: usize,
     ) -> Result<Expr, Error> {
         let wrong = "`TagDispatch` takes pairs `(\"tag\", rule)`";
         let mut tags = Vec::new();
         for value in plain {
             match value {
-                Value::Tuple(pair) => match &pair[..] {
-                    [Value::Text(tag), Value::Name(rule)] if !tag.is_empty() => {
+                Argument::Tuple(pair) => match &pair[..] {
+                    [Argument::Text(tag), Argument::Name(rule)] if !tag.is_empty() => {
                         tags.push((tag.clone(), rule.clone()));
                     }
                     _ => return self.r.fail_at(at, wrong),
@@ -165,11 +165,11 @@ impl Parser<'_> {
         let (mut loops, mut excludes) = (true, Vec::new());
         for (name, value) in named {
             match (name.as_str(), value) {
-                ("loop_after_dispatch", Value::Bool(is)) => loops = *is,
-                ("excludes", Value::Tuple(texts)) => {
+                ("loop_after_dispatch", Argument::Bool(is)) => loops = *is,
+                ("excludes", Argument::Tuple(texts)) => {
                     for text in texts {
                         match text {
-                            Value::Text(text) if !text.is_empty() => excludes.push(text.clone()),
+                            Argument::Text(text) if !text.is_empty() => excludes.push(text.clone()),
                             _ => return self.r.fail_at(at, "`excludes` takes strings"),
                         }
                     }

@@ -1,4 +1,4 @@
-//! What is written: each dialect is read into one tree.
+//! Readers of the notations, each into the same tree: for example, of GBNF's `root ::= "x"`.
 
 pub(crate) mod ast;
 pub(crate) mod common;

@@ -4,29 +4,17 @@
 //! For example, all of `à-ÿ` lead to the same inside of a name, so that `é` tells of them.
 
 use std::collections::HashMap;
-use std::sync::Arc;
 
 use foldhash::fast::FixedState;
 
-use crate::hints::known::Known;
-use crate::hints::text::{MAX_PLACES, first_byte, push};
-use crate::machine::{Machine, Ranges};
+use crate::hints::finder::{MAX_PLACES, first_byte, push};
+use crate::hints::known::{Alike, Characters, Known};
+use crate::machine::Machine;
 use crate::run::lexes::Lexes;
 
 /// Ways in which characters lead on that are told apart, because with more of them most characters
 /// would be tried anyway.
 const MAX_WAYS: usize = 32;
-
-/// Characters that lead from some places in lexemes to the same ones.
-#[derive(Debug)]
-pub(super) struct Alike {
-    /// The bytes of one of them.
-    pub(super) sample: Vec<u8>,
-    pub(super) all: Ranges,
-}
-
-/// The characters that lead on from some places, each among others that lead to the same.
-pub(super) type Characters = Arc<[Alike]>;
 
 /// Ends of characters that lead to the same.
 struct Way {

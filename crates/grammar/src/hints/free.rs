@@ -4,8 +4,9 @@
 
 use fsm_index::{Behind, ClassId, FreeText};
 
+use crate::hints::finder::{Finder, LEAST_CHARS, MAX_PLACES, most};
 use crate::hints::known::{Free, Known};
-use crate::hints::text::{Finder, Hints, LEAST_CHARS, MAX_PLACES, most};
+use crate::hints::text::Hints;
 use crate::hints::values;
 use crate::machine::Machine;
 use crate::run::configs::Thread;
@@ -74,7 +75,7 @@ pub(super) fn free_of_lex(
     }
     let members = lexes[lex].members.iter();
     let all = members.filter_map(|&state| free_from(state, machine, known));
-    // Of as many characters the first.
+    // The first of those with as many characters.
     let best = all.reduce(|best, other| {
         if other.count > best.count {
             other

@@ -73,8 +73,8 @@ impl<'a> Keys<'a> {
         let is_steady = !self.machine.is_greedy() && steps.is_steady(config);
         out.push(u32::from(steps.is_accepting(config)) + 2 * u32::from(is_steady));
         let mut parts: Vec<Vec<u32>> = Vec::new();
-        // What has begun, and then what lies below: equal lists of members are told apart by
-        // that alone.
+        // A part has what has begun, and then what lies below, by which alone equal lists of
+        // members are told apart.
         for thread in self.caches.configs().threads(config).to_vec() {
             let mut part = Vec::new();
             if thread.is_in_json() {

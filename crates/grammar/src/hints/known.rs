@@ -1,14 +1,14 @@
-//! What one scratch has found out of a grammar's texts.
+//! The memory of hints: all that one scratch has found out of a grammar's texts.
 //!
 //! For example, that letters lead on inside of names is found once, at the first name.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use foldhash::fast::FixedState;
-use fsm_index::ClassId;
+use fsm_index::{ClassId, LexemePlace};
 
-use crate::hints::characters::Characters;
-use crate::hints::lexemes::Places;
+use crate::machine::Ranges;
 
 /// A class of which any text leads on.
 #[derive(Clone, Copy, Debug)]
@@ -18,9 +18,9 @@ pub(super) struct Free {
     pub(super) count: usize,
 }
 
-/// What is known of the text at a place.
+/// The text at a place, as far as it is known.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Reading {
+pub(super) enum TextKind {
     /// Every character of a class leads back, as the topmost level tells.
     LoopOnTop(ClassId),
     /// The same, as lower levels tell, too.
@@ -30,11 +30,47 @@ pub(super) enum Reading {
     Other,
 }
 
+/// Characters that lead from some places in lexemes to the same ones.
+#[derive(Debug)]
+pub(super) struct Alike {
+    /// The bytes of one of them.
+    pub(super) sample: Vec<u8>,
+    pub(super) all: Ranges,
+}
+
+/// The characters that lead on from some places, each among others that lead to the same.
+pub(super) type Characters = Arc<[Alike]>;
+
+/// A place in a lexeme.
+#[derive(Debug)]
+pub(super) struct LexPlace {
+    pub(super) lex: u32,
+    /// The set in which the lexemes begin that may come on the same stacks; 0 where nothing that is
+    /// begun may be ignored.
+    pub(super) start: u32,
+    pub(super) told: LexemePlace,
+    pub(super) row: Box<[u32]>,
+}
+
+/// The places that a scratch knows.
+#[derive(Debug, Default)]
+pub(super) struct LexPlaces {
+    pub(super) all: Vec<LexPlace>,
+    pub(super) ids: HashMap<(u32, u32), u32, FixedState>,
+    /// Terminals by their [number](crate::run::lexes::Lexes::number_of_ends).
+    pub(super) terminals: HashMap<u32, Arc<[u32]>, FixedState>,
+    /// By terminal: whether any text of a class may come in it.
+    pub(super) free: HashMap<u32, bool, FixedState>,
+    /// By front, as far as that was asked for: the terminals behind which perhaps nothing can
+    /// follow.
+    pub(super) unsafe_at: Vec<Option<Option<Box<[u32]>>>>,
+}
+
 /// The memory of hints, which outlives walks.
 #[derive(Debug, Default)]
 pub(crate) struct Known {
     /// By configuration.
-    pub(super) readings: HashMap<u32, Reading, FixedState>,
+    pub(super) readings: HashMap<u32, TextKind, FixedState>,
     /// By the places of threads: the characters that lead back to a configuration that the
     /// topmost level tells of.
     pub(super) loops: HashMap<Box<[u32]>, ClassId, FixedState>,
@@ -46,7 +82,7 @@ pub(crate) struct Known {
     pub(super) free_of: Vec<Option<Option<Free>>>,
     /// True if no lazy lexeme ends in text of a class, by where it begins.
     pub(super) stay_open: HashMap<(u32, ClassId), bool, FixedState>,
-    pub(super) places: Places,
+    pub(super) places: LexPlaces,
     /// The height of the stacks whose topmost level is asked: of what was described last.
     pub(super) level: u32,
     pub(super) bytes: usize,

@@ -4,14 +4,12 @@
 //! lexemes begin that may come on its stacks, and goes on there. For example, from the space behind
 //! `1` of a sum a walk goes on to `+` without a look at the parser.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 
-use foldhash::fast::FixedState;
 use fsm_index::{ByteSet, FreeText, Lexeme, LexemeBehind, LexemePlace};
 
 use crate::hints::free::{any_text, free_of_lex};
-use crate::hints::known::Known;
+use crate::hints::known::{Known, LexPlace};
 use crate::machine::Machine;
 use crate::run::caches::Caches;
 use crate::run::configs::UNKNOWN;
@@ -24,31 +22,6 @@ const MAX_UNSAFE: usize = 4;
 /// Stands for terminals that were followed by what must not follow them, because no terminal has
 /// this number.
 const TRAPPED: u32 = u32::MAX;
-
-/// A place in a lexeme.
-#[derive(Debug)]
-struct LexPlace {
-    lex: u32,
-    /// The set in which the lexemes begin that may come on the same stacks; 0 where nothing that is begun
-    /// may be ignored.
-    start: u32,
-    told: LexemePlace,
-    row: Box<[u32]>,
-}
-
-/// The places that a scratch knows.
-#[derive(Debug, Default)]
-pub(super) struct Places {
-    all: Vec<LexPlace>,
-    ids: HashMap<(u32, u32), u32, FixedState>,
-    /// Terminals by their [number](crate::run::lexes::Lexes::number_of_ends).
-    terminals: HashMap<u32, Arc<[u32]>, FixedState>,
-    /// By terminal: whether any text of a class may come in it.
-    free: HashMap<u32, bool, FixedState>,
-    /// By front, as far as that was asked for: the terminals behind which perhaps nothing can
-    /// follow.
-    unsafe_at: Vec<Option<Option<Box<[u32]>>>>,
-}
 
 /// A reader of the lexemes at configurations.
 pub(crate) struct Lexemes<'a> {
@@ -135,7 +108,7 @@ impl<'a> Lexemes<'a> {
         for lex in goes_on.into_iter().chain(begins) {
             for &state in &self.lex(lex).members {
                 let ways = lives.iter_mut().zip(lexer.row(state));
-                // Where every split counts, a trap is no way on.
+                // If every split counts, a trap is no way on.
                 let ways = ways.filter(|way| self.machine.is_greedy() || !lexer.is_trap(*way.1));
                 ways.for_each(|(lives, to)| *lives |= to);
             }
@@ -168,14 +141,15 @@ impl<'a> Lexemes<'a> {
         let Lex { lazy, accepts, .. } = self.lex(lex);
         let is_told = match self.machine.is_greedy() {
             true => accepts.len() == 1,
-            // What a lazy lexeme ends would not be told apart.
+            // The texts that a lazy lexeme ends would not be told apart.
             false => !self.machine.proof().has_lazy,
         };
         let ends = accepts.iter().any(|&terminal| self.is_ignored(terminal));
         start != 0 && lazy.is_empty() && is_told && ends
     }
 
-    /// Returns the set in which the lexemes begin behind ignored text that ends at a place; 0 where none ends.
+    /// Returns the set in which the lexemes begin behind ignored text that ends at a place; 0 where
+    /// none ends.
     fn begins_behind(&mut self, lex: u32, start: u32) -> u32 {
         if !self.begins_again(lex, start) {
             return 0;
@@ -215,7 +189,8 @@ impl<'a> Lexemes<'a> {
         self.intern([one, other].concat())
     }
 
-    /// Returns the terminals that end a lexeme of which the stacks are asked, by number; 0 for none.
+    /// Returns the terminals that end a lexeme of which the stacks are asked, by number; 0 for
+    /// none.
     fn ends(&mut self, lex: u32, start: u32) -> u32 {
         let begins_again = self.begins_again(lex, start);
         let ends = self.lex(lex).ending();
@@ -224,8 +199,8 @@ impl<'a> Lexemes<'a> {
         self.number_terminals(ends)
     }
 
-    /// Returns the terminals to be asked for where a text ends in a lexeme, by number: they may all lead
-    /// to where perhaps nothing can follow. 0 for none.
+    /// Returns the terminals to be asked for where a text ends in a lexeme, by number: they may all
+    /// lead to where perhaps nothing can follow. 0 for none.
     fn asks(&mut self, lex: u32) -> u32 {
         if self.caches.lexes().is_trapped(lex, self.machine) {
             return self.number_terminals(Arc::new([TRAPPED]));
@@ -241,8 +216,8 @@ impl<'a> Lexemes<'a> {
         }
     }
 
-    /// Tells whether what was asked of is known: tokens that end where something was followed by what
-    /// must not follow it are tried, and do not come.
+    /// Tells whether what was asked of is known: tokens that end where something was followed by
+    /// what must not follow it are tried, and do not come.
     pub(crate) fn answers(&mut self, front: u32, asked: &[u32]) -> bool {
         asked != [TRAPPED] && !self.are_unsafe(front, asked)
     }
@@ -334,8 +309,8 @@ impl<'a> Lexemes<'a> {
         }
     }
 
-    /// Returns the terminals that may come on top of a front behind which perhaps nothing can follow, if
-    /// they are few and plain.
+    /// Returns the terminals that may come on top of a front behind which perhaps nothing can
+    /// follow, if they are few and plain.
     fn unsafe_at(&mut self, front: u32) -> Option<&[u32]> {
         if !self.machine.checks_live() {
             return Some(&[]);

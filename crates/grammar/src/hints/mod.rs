@@ -1,9 +1,10 @@
-//! What masks gain by: where text may come whatever it is, which characters are alike, what rows
+//! Shortcuts for masks: where text may come whatever it is, which characters are alike, what rows
 //! are remembered by, and lexemes without their stacks.
 //!
 //! For example, inside of a comment every letter leads back, so that one mask holds for all of it.
 
 mod characters;
+mod finder;
 mod free;
 pub(crate) mod keys;
 mod known;

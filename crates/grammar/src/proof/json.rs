@@ -1,5 +1,5 @@
-//! What greedy lexing may take behind a value of JSON: what prolongs the value, and what was
-//! read beside it.
+//! The bytes that greedy lexing may take behind a value of JSON: of what prolongs the value, and of
+//! what was read beside it. For example, a digit behind a number.
 
 use fsm_index::ByteAutomaton;
 use schema_regex::automaton::SchemaAutomaton;
@@ -41,7 +41,7 @@ impl Sets<'_> {
         if firsts.has(value) {
             add(firsts);
         }
-        // What ends where something ends that the value follows.
+        // The lexemes that end where something ends that the value follows.
         let is_before = |terminal: u32| follow[terminal as usize].has(value);
         let json = (0..).zip(&cfg.terminals).filter_map(|(number, terminal)| {
             matches!(terminal.matter, Matter::Json(_)).then_some(number)
@@ -61,7 +61,7 @@ impl Sets<'_> {
                 .collect();
             ended.extend(json.iter().filter(|_| self.may_be_json(set)));
             if ended.iter().any(|&terminal| is_before(terminal)) {
-                // Where ignored text ends as well, all may come that might before.
+                // If ignored text ends as well, all may come that might before.
                 if ended.iter().any(|&t| cfg.is_ignored(t)) {
                     return true;
                 }

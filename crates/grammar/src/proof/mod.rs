@@ -1,4 +1,6 @@
-//! What can be finished under greedy lexing, whatever was read before.
+//! The proof that texts can be finished under greedy lexing, whatever was read before.
+//!
+//! For example, `start: /[a-z]+/ "x"` has none, because the name takes the `x`.
 
 mod json;
 mod sets;
@@ -18,7 +20,7 @@ use self::sets::{Bits, ClassSet, Sets};
 /// Places that the proof looks at, to see whether a lexeme may follow another there.
 const MAX_PLACES: usize = 10_000_000;
 
-/// What was proved.
+/// The result of a proof.
 #[derive(Debug, Default)]
 pub(crate) struct Proof {
     /// True if every configuration can be finished.
@@ -225,7 +227,7 @@ fn troubled(sets: &Sets<'_>, firsts: &[Option<ClassSet>]) -> Option<Trouble> {
     Some((trouble, conflict))
 }
 
-/// Where a lexeme may come behind another.
+/// The places where a lexeme may come behind another.
 struct Places<'a> {
     sets: &'a Sets<'a>,
     firsts: &'a [Option<ClassSet>],
@@ -234,7 +236,7 @@ struct Places<'a> {
     /// By ignored terminal: the classes with which it begins, each with those that are free
     /// behind some end.
     ends: HashMap<u32, Vec<(usize, ClassSet)>, FixedState>,
-    /// How many were looked at.
+    /// The number of those that were looked at.
     tests: usize,
 }
 
@@ -309,7 +311,7 @@ impl Places<'_> {
             {
                 return true;
             }
-            // What goes on might be cut short.
+            // A lexeme that goes on might be cut short.
             if sets.has_cuts {
                 return false;
             }
@@ -327,7 +329,7 @@ impl Places<'_> {
 /// Proves what can be finished by some bytes, whichever came before.
 pub(crate) fn prove(cfg: &Cfg, lexer: &Lexer, tables: &Tables, usable: ByteSet) -> Proof {
     let mut proof = Proof::without(cfg);
-    // What must be followed by something may come where nothing follows.
+    // A lexeme that must be followed by something may come where nothing follows.
     let sets = match lexer.has_open_ends {
         true => None,
         false => Sets::new(cfg, lexer, usable),
@@ -500,7 +502,7 @@ fn near(ways: &[Vec<Way>], tables: &Tables, safe: &[bool]) -> Vec<bool> {
 struct Below<'a> {
     tables: &'a Tables,
     before: Sources,
-    /// Those so many levels below the state, as far as was asked.
+    /// The states a number of levels below the state, as far as was asked.
     levels: Vec<Vec<u32>>,
     known: usize,
     /// By state: when it was met last.

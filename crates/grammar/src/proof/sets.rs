@@ -1,4 +1,6 @@
-//! What may be read at once where greedy lexing reads all terminals side by side.
+//! The lexemes that may be read at once, because greedy lexing reads all terminals side by side.
+//!
+//! For example, `if` is read as the keyword and as a name at once.
 
 use std::collections::{HashMap, HashSet};
 
@@ -11,8 +13,8 @@ use super::json;
 use crate::compile::cfg::{Cfg, Matter};
 use crate::compile::lexer::Lexer;
 
-/// Where the proof's sets of states lead, in classes of bytes: some ten thousand keywords have
-/// a million.
+/// The most targets of the proof's sets of states, by classes of bytes, because some ten thousand
+/// keywords have a million.
 const MAX_CELLS: usize = 4_000_000;
 
 /// Steps of states that are taken to find them.
@@ -38,7 +40,7 @@ impl Bits {
         self.0[at as usize / 64] |= 1 << (at % 64);
     }
 
-    /// Those in the set, ascending.
+    /// Returns those in the set, ascending.
     pub(super) fn iter(&self) -> impl Iterator<Item = u32> {
         (0..).zip(&self.0).flat_map(|(at, &word)| {
             let bits = std::iter::successors(Some(word), |left| Some(left & left.wrapping_sub(1)));
@@ -259,8 +261,8 @@ impl<'a> Sets<'a> {
             .collect()
     }
 
-    /// Where a class leads from a state of a terminal and the set that it is in, on a way to the
-    /// end.
+    /// Returns where a class leads from a state of a terminal and the set that it is in, on a way
+    /// to the end.
     pub(super) fn pair_behind(&self, (state, set): (u32, u32), class: usize) -> Option<(u32, u32)> {
         let state = self.lexer.step(state, class as u8);
         (state != 0 && self.usable.has(class))

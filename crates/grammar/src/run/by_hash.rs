@@ -79,7 +79,7 @@ impl ByHash {
     }
 }
 
-/// Where the search for a slot begins.
+/// Returns the place at which the search for a slot begins.
 fn first(slot: Slot, slots: &[Slot]) -> usize {
     (slot >> 32) as usize & (slots.len() - 1)
 }

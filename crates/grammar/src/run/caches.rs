@@ -3,10 +3,10 @@
 
 use crate::machine::Machine;
 use crate::run::configs::{Configs, Least};
-use crate::run::json::JsonPlaces;
+use crate::run::json::{Before, JsonPlaces};
 use crate::run::lexes::Lexes;
 use crate::run::saved::Kept;
-use crate::run::stacks::{End, Stacks};
+use crate::run::stacks::{LexemeEnd, Stacks};
 
 /// The working memory of one walk, which outlives it.
 #[derive(Default)]
@@ -80,6 +80,16 @@ impl Caches {
         &mut self.least
     }
 
+    /// Pauses a walk for what is committed.
+    pub(crate) fn pause_walk(&mut self) -> Before {
+        self.json.pause_walk()
+    }
+
+    /// Goes on with a walk, if there was one.
+    pub(crate) fn resume_walk(&mut self, before: Before) {
+        self.json.resume_walk(before);
+    }
+
     /// Notes that all of the stacks, and of the values, are looked at.
     pub(crate) fn look_everywhere(&mut self) {
         self.least.note(0);
@@ -116,7 +126,11 @@ impl Caches {
     }
 
     /// Returns the stacks behind some lexemes that end.
-    pub(super) fn behind(&mut self, ends: impl Iterator<Item = End>, machine: &Machine) -> u32 {
+    pub(super) fn behind(
+        &mut self,
+        ends: impl Iterator<Item = LexemeEnd>,
+        machine: &Machine,
+    ) -> u32 {
         self.stacks.behind(ends, &mut self.lexes, machine)
     }
 }

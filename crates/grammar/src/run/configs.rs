@@ -48,7 +48,7 @@ impl Thread {
 
 /// All that a text can have become. Its threads are beside it.
 #[derive(Debug)]
-pub(crate) struct Config {
+pub(crate) struct Configuration {
     threads: List,
     /// The stacks between lexemes that stand here; 0 if none do.
     pub(crate) fresh: u32,
@@ -119,16 +119,16 @@ impl Least {
 /// All configurations that one scratch knows. Number 0 is the dead one.
 #[derive(Debug)]
 pub(crate) struct Configs {
-    kept: Table,
+    kept: ConfigTable,
     /// The ones of the current walk, with [`WALK`] in their numbers.
-    walk: Table,
+    walk: ConfigTable,
 }
 
 impl Default for Configs {
     fn default() -> Configs {
         let mut configs = Configs {
-            kept: Table::default(),
-            walk: Table::default(),
+            kept: ConfigTable::default(),
+            walk: ConfigTable::default(),
         };
         configs.intern(Vec::new(), 0);
         configs
@@ -137,8 +137,8 @@ impl Default for Configs {
 
 /// Configurations by number.
 #[derive(Debug, Default)]
-struct Table {
-    all: Vec<Config>,
+struct ConfigTable {
+    all: Vec<Configuration>,
     threads: Lists<Thread>,
     /// By threads and stacks.
     ids: ByHash,
@@ -192,7 +192,7 @@ impl Rows {
     }
 }
 
-impl Table {
+impl ConfigTable {
     /// Forgets all of them, and keeps their memory.
     fn clear(&mut self) {
         self.all.clear();
@@ -214,7 +214,7 @@ impl Table {
         }
         self.ids.add(hash, id);
         self.bytes += 90 + 24 * threads.len();
-        self.all.push(Config {
+        self.all.push(Configuration {
             threads: self.threads.add(&threads),
             fresh,
             ended: UNKNOWN,
@@ -246,13 +246,13 @@ impl Configs {
     pub(super) fn clear_walk(&mut self) {
         match self.walk.all.len() > FEW_CONFIGS {
             // A giant walk is rare, and need not keep its memory.
-            true => self.walk = Table::default(),
+            true => self.walk = ConfigTable::default(),
             false => self.walk.clear(),
         }
     }
 
     #[inline]
-    fn table(&self, config: u32) -> &Table {
+    fn table(&self, config: u32) -> &ConfigTable {
         match config & WALK {
             0 => &self.kept,
             _ => &self.walk,
@@ -260,7 +260,7 @@ impl Configs {
     }
 
     #[inline]
-    fn table_mut(&mut self, config: u32) -> &mut Table {
+    fn table_mut(&mut self, config: u32) -> &mut ConfigTable {
         match config & WALK {
             0 => &mut self.kept,
             _ => &mut self.walk,
@@ -322,17 +322,17 @@ impl Configs {
 }
 
 impl std::ops::Index<u32> for Configs {
-    type Output = Config;
+    type Output = Configuration;
 
     #[inline]
-    fn index(&self, config: u32) -> &Config {
+    fn index(&self, config: u32) -> &Configuration {
         &self.table(config).all[(config & !WALK) as usize]
     }
 }
 
 impl std::ops::IndexMut<u32> for Configs {
     #[inline]
-    fn index_mut(&mut self, config: u32) -> &mut Config {
+    fn index_mut(&mut self, config: u32) -> &mut Configuration {
         &mut self.table_mut(config).all[(config & !WALK) as usize]
     }
 }

@@ -17,7 +17,7 @@ use crate::run::nodes::Nodes;
 /// All that one scratch knows.
 #[derive(Debug)]
 pub(crate) struct Fronts {
-    /// Of each, the topmost nodes, ascending, and the number of what may come.
+    /// By front, the topmost nodes, ascending, and the number of what may come.
     all: Vec<(List, u32)>,
     ids: ByHash,
     nodes: Lists<u32>,

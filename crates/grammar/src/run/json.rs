@@ -41,6 +41,9 @@ pub(crate) struct JsonPlaces {
     bytes: usize,
 }
 
+/// A flag as it was, which is put back.
+pub(crate) struct Before(bool);
+
 /// The levels of a value in which a walk began that a step may look at.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Levels {
@@ -184,35 +187,39 @@ impl JsonPlaces {
         self.in_walk
     }
 
-    /// Pauses a walk, or goes on with it. Tells whether there was one.
-    pub(super) fn set_walk(&mut self, in_walk: bool) -> bool {
-        std::mem::replace(&mut self.in_walk, in_walk)
+    /// Pauses a walk for what is committed.
+    pub(super) fn pause_walk(&mut self) -> Before {
+        Before(std::mem::take(&mut self.in_walk))
     }
 
-    /// Takes a step, which [`JsonPlaces::end_step`] ends: tells whether one before it has looked
-    /// below the topmost level of a value in which the walk began.
-    pub(super) fn begin_step(&mut self) -> bool {
-        std::mem::take(&mut self.is_deep)
+    /// Goes on with a walk, if there was one.
+    pub(super) fn resume_walk(&mut self, before: Before) {
+        self.in_walk = before.0;
     }
 
-    /// Tells whether the step has looked below the topmost level.
-    pub(super) fn end_step(&mut self, was_deep: bool) -> bool {
+    /// Begins a step, which [`JsonPlaces::end_step`] ends.
+    pub(super) fn begin_step(&mut self) -> Before {
+        Before(std::mem::take(&mut self.is_deep))
+    }
+
+    /// Tells whether the step has looked below the topmost level of a value in which the walk
+    /// began.
+    pub(super) fn end_step(&mut self, before: Before) -> bool {
         let is_deep = self.is_deep;
-        self.is_deep |= was_deep;
+        self.is_deep |= before.0;
         is_deep
     }
 
-    /// Looks at the topmost level of values alone from now on. Tells whether a step before has
-    /// looked below it.
-    pub(crate) fn begin_on_top(&mut self) -> bool {
+    /// Looks at the topmost level of values alone from now on.
+    pub(crate) fn begin_on_top(&mut self) -> Before {
         self.scope = Levels::Topmost;
-        std::mem::take(&mut self.is_deep)
+        self.begin_step()
     }
 
     /// Looks at all levels again. Tells whether a lower one would have counted.
-    pub(crate) fn end_on_top(&mut self, was_deep: bool) -> bool {
+    pub(crate) fn end_on_top(&mut self, before: Before) -> bool {
         self.scope = Levels::All;
-        std::mem::replace(&mut self.is_deep, was_deep)
+        std::mem::replace(&mut self.is_deep, before.0)
     }
 
     pub(super) fn look_everywhere(&mut self) {

@@ -9,7 +9,7 @@ pub(crate) struct Lists<T> {
     chunks: Vec<Vec<T>>,
 }
 
-/// Where a list lies.
+/// The place of a list.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct List {
     /// The number of its chunk, times [`CHUNK`], and its place there.

@@ -29,8 +29,8 @@ pub(crate) struct Nodes {
     key: Vec<u32>,
 }
 
-/// Where a set of stacks stands between lexemes: its topmost nodes, each with edges to its
-/// parents, of which none are known to be missing.
+/// A set of stacks between lexemes that is being put together: its topmost nodes, each with edges
+/// to its parents, of which none are known to be missing.
 #[derive(Debug, Default)]
 pub(crate) struct Closing {
     edges: Vec<(u32, u32)>,

@@ -30,7 +30,7 @@ impl Drop for NodeRef {
 
 /// The place of a thread.
 #[derive(Debug)]
-pub(super) enum Place {
+pub(super) enum SavedPlace {
     Lex(Box<[u32]>),
     Json(u32, JsonState),
 }
@@ -39,7 +39,7 @@ pub(super) enum Place {
 #[derive(Debug)]
 pub(crate) struct Saved {
     /// Each with the number of its front.
-    pub(super) threads: Box<[(Place, u32)]>,
+    pub(super) threads: Box<[(SavedPlace, u32)]>,
     pub(super) fronts: Box<[Box<[Arc<NodeRef>]>]>,
     pub(super) fresh: Option<u32>,
     pub(super) accepting: bool,
@@ -60,8 +60,8 @@ impl Saved {
     /// Returns the values of JSON in which it stands, each with its terminal.
     pub(crate) fn json(&self) -> impl Iterator<Item = (u32, &JsonState)> {
         self.threads.iter().filter_map(|thread| match &thread.0 {
-            Place::Json(terminal, state) => Some((*terminal, state)),
-            Place::Lex(_) => None,
+            SavedPlace::Json(terminal, state) => Some((*terminal, state)),
+            SavedPlace::Lex(_) => None,
         })
     }
 
@@ -71,7 +71,7 @@ impl Saved {
     }
 }
 
-/// What one scratch knows of saved configurations.
+/// The saved configurations that one scratch knows.
 #[derive(Debug, Default)]
 pub(crate) struct Kept {
     /// Nodes by address: each is kept alive below, so that its address stays taken.

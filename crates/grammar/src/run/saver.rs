@@ -9,7 +9,7 @@ use crate::compile::cfg::Matter;
 use crate::machine::Machine;
 use crate::run::caches::Caches;
 use crate::run::configs::Thread;
-use crate::run::saved::{NodeRef, Place, Saved};
+use crate::run::saved::{NodeRef, Saved, SavedPlace};
 use crate::run::step::Steps;
 
 impl Caches {
@@ -29,8 +29,8 @@ impl Caches {
         }
         let threads = saved.threads.iter().map(|(place, front)| Thread {
             place: match place {
-                Place::Lex(members) => self.lexes.intern(members.to_vec(), machine),
-                Place::Json(terminal, state) => self.json.place(*terminal, state.clone()),
+                SavedPlace::Lex(members) => self.lexes.intern(members.to_vec(), machine),
+                SavedPlace::Json(terminal, state) => self.json.place(*terminal, state.clone()),
             },
             front: fronts[*front as usize],
         });
@@ -141,10 +141,10 @@ impl Caches {
         let fronts = fronts.collect();
         let threads = own_threads.iter().map(|thread| {
             let place = match thread.is_in_json() {
-                false => Place::Lex(self.lexes[thread.place].members.clone()),
+                false => SavedPlace::Lex(self.lexes[thread.place].members.clone()),
                 true => {
                     let (terminal, state) = self.json.kept(thread.place);
-                    Place::Json(*terminal, state.clone())
+                    SavedPlace::Json(*terminal, state.clone())
                 }
             };
             (place, place_of(thread.front))

@@ -5,7 +5,7 @@
 
 use crate::run::caches::Caches;
 use crate::run::configs::{Thread, UNKNOWN};
-use crate::run::stacks::End;
+use crate::run::stacks::LexemeEnd;
 use crate::run::step::Steps;
 
 /// The lexemes that end at a byte.
@@ -32,13 +32,13 @@ impl Steps<'_> {
     /// Takes a step that is not known.
     pub(super) fn step_splits(&mut self, config: u32, byte: u8, class: u8) -> u32 {
         let mut threads = Vec::new();
-        let mut ends: Vec<End> = Vec::new();
+        let mut ends: Vec<LexemeEnd> = Vec::new();
         // The threads behind which something begins under a guard.
         let mut guarded: Vec<Thread> = Vec::new();
         let mut ended = Ended::None;
         let caches = &mut *self.caches;
         for thread @ &Thread { place, front } in caches.configs.threads(config) {
-            let end = |terminal: u32| End { front, terminal };
+            let end = |terminal: u32| LexemeEnd { front, terminal };
             if thread.is_in_json() {
                 let next = caches.json.step(place, byte, self.machine);
                 if next != 0 {
@@ -53,7 +53,7 @@ impl Steps<'_> {
                 continue;
             }
             let lex = &caches.lexes[next];
-            // Where a lazy lexeme ends, nothing else that began with it goes on.
+            // When a lazy lexeme ends, nothing else that began with it goes on.
             if lex.lazy.is_empty() && lex.open != 0 {
                 threads.push(Thread {
                     place: lex.open,
@@ -88,13 +88,15 @@ impl Steps<'_> {
     fn begin_behind_ignored(
         &mut self,
         mut threads: Vec<Thread>,
-        mut ends: Vec<End>,
+        mut ends: Vec<LexemeEnd>,
         guarded: &[Thread],
     ) -> u32 {
-        let mut under: Vec<(u32, End)> = Vec::new();
+        let mut under: Vec<(u32, LexemeEnd)> = Vec::new();
         for &Thread { place, front } in guarded {
             for (guard, terminals) in &self.caches.lexes[place].guarded {
-                let new = terminals.iter().map(|&terminal| End { front, terminal });
+                let new = terminals
+                    .iter()
+                    .map(|&terminal| LexemeEnd { front, terminal });
                 match guard {
                     0 => ends.extend(new),
                     _ => under.extend(new.map(|end| (*guard, end))),
@@ -157,7 +159,7 @@ impl Steps<'_> {
     }
 
     /// Tells whether no other lexemes can end in a place of a front than the byte before: inside of
-    /// a name, say. What lies below has not to be looked at again then.
+    /// a name, say. The stacks below need not be looked at again then.
     fn goes_on_alike(&mut self, config: u32, lex: u32, front: u32) -> bool {
         let Caches { lexes, configs, .. } = &*self.caches;
         let ends = lexes[lex].ends;
@@ -188,7 +190,8 @@ impl Steps<'_> {
     }
 
     /// Returns the configuration of threads, one of those on the same stacks: white space that can
-    /// go on and what may come behind it, say. What a lazy lexeme ends would not be told apart then.
+    /// go on and what may come behind it, say. The texts that a lazy lexeme
+    /// ends would not be told apart then.
     fn joined(&mut self, mut threads: Vec<Thread>, fresh: u32) -> u32 {
         if threads.len() > 1 && !self.machine.proof().has_lazy {
             threads.sort_unstable_by_key(|thread| (thread.is_in_json(), thread.front));

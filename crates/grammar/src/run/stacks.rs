@@ -13,7 +13,7 @@ use crate::run::nodes::{Closing, Node, Nodes};
 
 /// A terminal that ends on top of a front.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct End {
+pub(crate) struct LexemeEnd {
     pub(crate) front: u32,
     pub(crate) terminal: u32,
 }
@@ -110,7 +110,7 @@ impl Stacks {
     }
 
     /// Puts a terminal on each stack of a front that takes it.
-    fn shift(&mut self, end: End, machine: &Machine) {
+    fn shift(&mut self, end: LexemeEnd, machine: &Machine) {
         let is_ignored = machine.cfg().is_ignored(end.terminal);
         for &node in self.fronts.nodes(end.front) {
             let state = self.nodes.get(node).state;
@@ -125,7 +125,7 @@ impl Stacks {
     /// Returns the stacks behind the lexemes that end in some places.
     pub(super) fn behind(
         &mut self,
-        ends: impl Iterator<Item = End>,
+        ends: impl Iterator<Item = LexemeEnd>,
         lexes: &mut Lexes,
         machine: &Machine,
     ) -> u32 {
@@ -178,7 +178,9 @@ impl Stacks {
             Some(step) => step,
             None => {
                 let before = self.looked.anew();
-                let ends = terminals.iter().map(|&terminal| End { front, terminal });
+                let ends = terminals
+                    .iter()
+                    .map(|&terminal| LexemeEnd { front, terminal });
                 let to = self.behind(ends, lexes, machine);
                 let looked = self.looked.back(before);
                 let step = Step { to, looked };

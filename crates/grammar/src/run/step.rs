@@ -11,10 +11,10 @@ use crate::machine::Machine;
 use crate::run::caches::Caches;
 use crate::run::configs::{Step, Thread, UNKNOWN, WALK};
 use crate::run::fronts::Next;
-use crate::run::stacks::End;
+use crate::run::stacks::LexemeEnd;
 
-/// Steps from configurations of a scratch. Whether what they lead to can be finished is not asked
-/// here.
+/// Steps from configurations of a scratch. Nobody asks here whether what they lead to can be
+/// finished.
 pub(crate) struct Steps<'a> {
     pub(super) machine: &'a Machine,
     pub(super) caches: &'a mut Caches,
@@ -49,11 +49,6 @@ impl<'a> Steps<'a> {
         self.caches.least.anew();
         self.caches.least.note(self.caches.top);
         config
-    }
-
-    /// Pauses a walk for what is committed, or goes on with it. Tells whether there was one.
-    pub(crate) fn set_walk(&mut self, in_walk: bool) -> bool {
-        self.caches.json.set_walk(in_walk)
     }
 
     /// Returns a configuration as it is in the walk, if there is one.
@@ -138,15 +133,15 @@ impl<'a> Steps<'a> {
             };
         }
         let before = self.caches.stacks.looked.anew();
-        let was_deep = self.caches.json.begin_step();
+        let before_deep = self.caches.json.begin_step();
         let to = match self.machine.is_greedy() {
             true => self.step_greedy(config, byte, class),
             false => self.step_splits(config, byte, class),
         };
         let looked = self.caches.stacks.looked.back(before);
-        let is_deep = self.caches.json.end_step(was_deep);
+        let is_deep = self.caches.json.end_step(before_deep);
         let step = Step { to, looked };
-        // What is met in JSON means something in one walk alone; and what looks below the topmost
+        // A place in JSON means something in one walk alone; and what looks below the topmost
         // level of a value is looked at anew.
         let configs = &mut self.caches.configs;
         let is_of_walk = config & WALK != 0;
@@ -157,7 +152,7 @@ impl<'a> Steps<'a> {
         step
     }
 
-    /// Lets lexemes that have begun go on. Where none of them can go on further, they end: what
+    /// Lets lexemes that have begun go on. When none of them can go on further, they end: what
     /// comes next is looked up in fewer levels then. `None` if none takes the byte.
     fn go_on(&mut self, config: u32, byte: u8, class: u8) -> Option<u32> {
         let mut next_threads = Vec::new();
@@ -256,11 +251,11 @@ impl<'a> Steps<'a> {
     }
 
     /// Returns all terminals that may end here.
-    fn ends(&mut self, config: u32) -> Vec<End> {
+    fn ends(&mut self, config: u32) -> Vec<LexemeEnd> {
         let caches = &mut *self.caches;
         let mut ends = Vec::new();
         for thread @ &Thread { place, front } in caches.configs.threads(config) {
-            let end = |terminal| End { front, terminal };
+            let end = |terminal| LexemeEnd { front, terminal };
             match thread.is_in_json() {
                 true => ends.extend(caches.json.accepts(place, self.machine).map(end)),
                 false => ends.extend(caches.lexes[place].accepts.iter().copied().map(end)),
@@ -287,7 +282,7 @@ impl<'a> Steps<'a> {
         let caches = &mut *self.caches;
         let (mut ends, mut are_all) = (Vec::new(), true);
         for thread @ &Thread { place, front } in caches.configs.threads(config) {
-            let end = |terminal| End { front, terminal };
+            let end = |terminal| LexemeEnd { front, terminal };
             if thread.is_in_json() {
                 ends.extend(caches.json.accepts(place, self.machine).map(end));
                 continue;
@@ -339,8 +334,8 @@ impl<'a> Steps<'a> {
         let specials = caches.stacks.next(front).specials.iter().copied();
         let ends = specials
             .filter(named)
-            .map(|terminal| End { front, terminal });
-        let ends: Vec<End> = ends.collect();
+            .map(|terminal| LexemeEnd { front, terminal });
+        let ends: Vec<LexemeEnd> = ends.collect();
         let before = caches.stacks.looked.anew();
         let front = caches.behind(ends.into_iter(), self.machine);
         caches.least.note(caches.stacks.looked.back(before));

@@ -18,7 +18,7 @@ use crate::dialects::ast::{Expr, RuleKind, Tree};
 use crate::error::{Error, ErrorKind};
 use crate::patterns::{self, Reading};
 
-/// How a tree is to be read.
+/// The meaning of a tree.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Meaning {
     pub(crate) reading: Reading,
@@ -29,7 +29,7 @@ pub(crate) struct Meaning {
     pub(crate) skip_at_ends: bool,
     /// True if ignored text may come behind the last lexeme.
     pub(crate) trailing_skip: bool,
-    /// How far ignored text goes.
+    /// The extent of ignored text.
     pub(crate) ignores: Ignores,
     /// The text around a terminal that its looks see.
     pub(crate) edges: Edges,
@@ -81,7 +81,7 @@ pub(crate) fn lower(
 /// A grammar, or one that is nested in it.
 struct Scope<'a> {
     tree: &'a Tree,
-    /// What each rule takes, where that is known to be regular.
+    /// The language of each rule that is known to be regular.
     regular: Vec<Option<Re>>,
     /// True if regular parts become terminals across the boundaries that were written.
     collapses: bool,
@@ -386,7 +386,7 @@ impl<'a> Lowering<'a> {
     ) -> Result<(), Error> {
         match expr {
             Expr::Empty => {}
-            // Where every split counts, a boundary inside of it changes nothing.
+            // If every split counts, a boundary inside of it changes nothing.
             Expr::Regex { pattern, at }
                 if self.meaning.reading != Reading::Greedy
                     && !looks_around(&Re::pattern(pattern.as_str()), self.meaning.edges) =>

@@ -184,7 +184,7 @@ impl Lowering<'_> {
         Ok(groups)
     }
 
-    /// What a rule takes that refers to itself at one end of its alternatives alone.
+    /// Returns the language of a rule that refers to itself at one end of its alternatives alone.
     fn linear(&self, scope: usize, rule: usize) -> Result<Option<Re>, Error> {
         let rule = &self.scopes[scope].tree.rules[rule];
         let alternatives = match &rule.body {
@@ -234,8 +234,8 @@ impl Lowering<'_> {
         })))
     }
 
-    /// What an expression takes, if that is regular and of terminals, or of rules that are
-    /// known to be regular.
+    /// Returns the language of an expression, if that is regular and of terminals, or of rules that
+    /// are known to be regular.
     pub(super) fn regular(&self, scope: usize, expr: &Expr) -> Result<Option<Re>, Error> {
         self.regular_in(scope, expr, Inside::Rule)
     }

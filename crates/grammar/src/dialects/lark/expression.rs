@@ -1,13 +1,13 @@
-//! What stands on the right side of a rule or a terminal.
+//! The right side of a rule or a terminal: for example, `"a" [b] | /c+/`.
 
 use serde_json::Value;
 
-use super::{Parser, space};
+use super::{LarkParser, space};
 use crate::dialects::ast::Expr;
 use crate::error::Error;
 use crate::patterns::{Reading, translate};
 
-impl Parser<'_> {
+impl LarkParser<'_> {
     /// Alternatives, over lines that begin with `|`.
     pub(super) fn expansions(&mut self, in_terminal: bool) -> Result<Expr, Error> {
         self.expansions_in(in_terminal, None)

@@ -1,0 +1,113 @@
+//! Ranges of characters that lead from one place to another, found byte by byte.
+//!
+//! For example, inside of a name the bytes `C3 A9` lead back, so that `é` is in its class.
+
+use std::collections::HashMap;
+use std::hash::Hash;
+
+use foldhash::fast::FixedState;
+
+use crate::machine::Ranges;
+
+/// The least number of ASCII characters of a class that is named, because shorter tokens than a
+/// class of few letters allows are as quickly tried.
+pub(super) const LEAST_CHARS: usize = 8;
+
+/// Places inside of characters of several bytes that are looked at for one class, because a class
+/// that needs more would take longer than the masks that it serves.
+pub(super) const MAX_PLACES: usize = 200;
+
+/// The code points that lead from a place to a target.
+pub(super) struct Finder<S, F> {
+    step: F,
+    target: S,
+    /// By place and missing bytes, from 0 on.
+    known: HashMap<(S, u32), Ranges, FixedState>,
+}
+
+impl<S: Copy + Eq + Hash, F: FnMut(S, u8) -> Option<S>> Finder<S, F> {
+    /// Returns the code points of all characters that lead to a target.
+    pub(super) fn class(start: S, target: S, step: F) -> Ranges {
+        let mut finder = Finder {
+            step,
+            target,
+            known: HashMap::default(),
+        };
+        let mut out = Vec::new();
+        for byte in 0..=0xF4u8 {
+            let Some((rest, base)) = first_byte(byte) else {
+                continue;
+            };
+            if let Some(next) = (finder.step)(start, byte) {
+                finder.behind(next, rest, base, &mut out);
+            }
+        }
+        out.into()
+    }
+
+    /// Appends what comes behind a place with a number of bytes missing.
+    fn behind(&mut self, at: S, rest: u32, base: u32, out: &mut Vec<(u32, u32)>) {
+        if rest == 0 {
+            if at == self.target {
+                push(out, base, base);
+            }
+            return;
+        }
+        if !self.known.contains_key(&(at, rest)) {
+            let mut own = Vec::new();
+            if self.known.len() < MAX_PLACES {
+                for byte in 0..64u32 {
+                    if let Some(next) = (self.step)(at, 0x80 | byte as u8) {
+                        self.behind(next, rest - 1, byte << (6 * (rest - 1)), &mut own);
+                    }
+                }
+            }
+            self.known.insert((at, rest), own.into());
+        }
+        for &(first, last) in &self.known[&(at, rest)] {
+            push(out, base + first, base + last);
+        }
+    }
+}
+
+/// Returns the number of bytes that follow the first byte of a character, and what it stands for;
+/// none if no character begins so.
+pub(super) fn first_byte(byte: u8) -> Option<(u32, u32)> {
+    let (rest, bits) = match byte {
+        0..=0x7F => (0, byte),
+        0xC2..=0xDF => (1, byte & 0x1F),
+        0xE0..=0xEF => (2, byte & 0x0F),
+        0xF0..=0xF4 => (3, byte & 0x07),
+        _ => return None,
+    };
+    Some((rest, u32::from(bits) << (6 * rest)))
+}
+
+/// Appends a range to ascending ones.
+pub(super) fn push(out: &mut Vec<(u32, u32)>, first: u32, last: u32) {
+    match out.last_mut() {
+        Some(before) if before.1 + 1 == first => before.1 = last,
+        _ => out.push((first, last)),
+    }
+}
+
+/// Returns ranges in order, without gaps between them that are none.
+pub(super) fn united(mut ranges: Vec<(u32, u32)>) -> Ranges {
+    ranges.sort_unstable();
+    let mut out = Vec::new();
+    ranges
+        .iter()
+        .for_each(|&(first, last)| push(&mut out, first, last));
+    out.into()
+}
+
+/// Returns what most of some places are that are not dead, and how many.
+pub(super) fn most(places: impl Iterator<Item = u32>) -> Option<(u32, usize)> {
+    let mut counts: HashMap<u32, usize, FixedState> = HashMap::default();
+    for place in places.filter(|&place| place != 0) {
+        *counts.entry(place).or_default() += 1;
+    }
+    counts
+        .into_iter()
+        .max_by_key(|&(place, count)| (count, place))
+}
