@@ -136,7 +136,7 @@ fn literal<'p>(text: &str, rest: &'p str) -> (Option<Vec<String>>, Option<&'p st
     }
 }
 
-/// What is behind the group that `inner` is the inside of.
+/// Returns what is behind the group that `inner` is the inside of.
 fn skip_group(inner: &str) -> Option<&str> {
     let mut open = 1;
     let mut in_class = false;

@@ -24,7 +24,7 @@ pub const MAX_PARTS: usize = 4_000;
 /// Most states of a regular expression that markers are taken out of.
 pub const MAX_QUIET_STATES: usize = 8_000;
 
-/// What a text is made of.
+/// A grammar of texts.
 #[derive(Clone, Debug)]
 pub(super) enum Node {
     /// Structure: the special tokens of these names where the vocabulary has
@@ -146,7 +146,7 @@ pub(super) fn dfa(pattern: &str) -> Result<ByteDfa, Error> {
     Ok(Dfa::with_config(pattern, &config)?.to_bytes(&config)?)
 }
 
-/// What may follow, before empty parts are looked through.
+/// A thing that may follow, before empty parts are looked through.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Goal {
     Part(u32),
@@ -166,7 +166,7 @@ pub(super) struct Builder<'v> {
     max_parts: usize,
     pub(super) junctions: Vec<Vec<Goal>>,
     pub(super) specials: Vec<Box<str>>,
-    /// Where rules begin.
+    /// The junctions at which rules begin.
     pub(super) rules: Vec<u32>,
 }
 
@@ -297,7 +297,7 @@ impl<'v> Builder<'v> {
     /// The junction at which `node` begins, if it is followed by `after`.
     /// Recursion is as deep as the grammar, which this crate makes.
     fn node(&mut self, node: &Node, after: u32) -> Result<u32, Error> {
-        // What has no parts is charged here.
+        // Nodes without parts are charged here.
         if self.junctions.len() > self.max_parts.saturating_mul(4) {
             return Err(self.too_large());
         }
@@ -374,7 +374,7 @@ impl<'v> Builder<'v> {
                 })
             }
             Node::Members(members, between) => {
-                // Where nothing has come yet there is no comma; what follows a
+                // Before the first member there is no comma; what follows a
                 // member is the same in both cases.
                 let (mut first, mut later) = (after, after);
                 for (member, required) in members.iter().rev() {
@@ -679,7 +679,7 @@ fn raw(automaton: &SchemaAutomaton) -> Result<Json, Error> {
     Ok(json)
 }
 
-/// What must not be spelt in JSON so that a marker is not: the marker up to its
+/// Returns what must not be spelt in JSON so that a marker is not: the marker up to its
 /// last ASCII character, which can be escaped. Nothing where no JSON has it.
 fn json_marker(marker: &str) -> Result<Option<&str>, Error> {
     let unusual = |c: char| !" \t\r\n{}[],:\"\\+-.0123456789eEtrufalsn".contains(c);

@@ -1,4 +1,4 @@
-//! How far from the end any text of structural tags can be: so far from it nothing has to be looked up.
+//! The distance from the end that any text of structural tags can have: so far from it nothing has to be looked up.
 //!
 //! For example, behind any text in free text with calls `<f>{..}</f>` no way to the end takes more tokens than an open call: the
 //! rest of its schema's longest completion, and `</f>`.

@@ -12,7 +12,7 @@ struct Inner {
     source: Option<Box<dyn std::error::Error + Send + Sync>>,
 }
 
-/// What went wrong, coarsely.
+/// Returns the coarse kind of error.
 ///
 /// ```
 /// use structural_tags::{ErrorKind, StructuralTag};
@@ -63,12 +63,12 @@ impl Error {
         error
     }
 
-    /// What went wrong, coarsely.
+    /// Returns the coarse kind of error.
     pub fn kind(&self) -> ErrorKind {
         self.0.kind
     }
 
-    /// What the error came from, taken out: for whoever wraps this error in one of their own.
+    /// Takes out what the error came from: for whoever wraps this error in one of their own.
     pub fn into_source(self) -> Option<Box<dyn std::error::Error + Send + Sync>> {
         self.0.source
     }

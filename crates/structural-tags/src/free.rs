@@ -10,7 +10,7 @@ pub(super) struct Free {
     pub(super) limit: Option<u32>,
 }
 
-/// Where a free text stands, in one number: the markers' state, and what is
+/// A place in free text, in one number: the markers' state, and what is
 /// left of a character.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Place {
@@ -88,7 +88,7 @@ impl Free {
     }
 }
 
-/// What is left of a character: 0 nothing; 1, 2 and 5 one, two and three bytes;
+/// Returns what is left of a character: 0 nothing; 1, 2 and 5 one, two and three bytes;
 /// 3, 4, 6 and 7 the same behind a byte that bounds the next (the table of
 /// well-formed sequences, The Unicode Standard, section 3.9, D92).
 pub(super) fn utf8(inside: u8, byte: u8) -> Option<u8> {

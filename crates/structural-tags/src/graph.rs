@@ -49,7 +49,7 @@ pub(super) struct Name {
 #[derive(Debug)]
 pub(super) struct NameByte {
     pub(super) byte: u8,
-    /// How many bytes are before it.
+    /// The number of bytes before it.
     pub(super) depth: u32,
     /// The special token whose name ends here.
     pub(super) special: Option<u32>,
@@ -60,7 +60,7 @@ pub(super) struct NameByte {
 /// The most rules that are open inside of each other, because threads begin by calls in calls.
 pub(super) const MAX_OPEN_RULES: u32 = 128;
 
-/// What may follow: reached through empty parts too.
+/// The parts and tokens that may follow: reached through empty parts too.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Junction {
     pub(super) parts: Vec<u32>,

@@ -28,7 +28,7 @@ pub(super) struct Held {
     pub(super) extra: u32,
     pub(super) tokens: u32,
     pub(super) stack: Stack,
-    pub(super) inner: Inner,
+    pub(super) inner: InnerState,
 }
 
 /// The rules that are open.
@@ -66,19 +66,21 @@ struct Way {
 
 /// The place of a thread inside of its part.
 #[derive(Clone, Debug)]
-pub(super) enum Inner {
+pub(super) enum InnerState {
     Number(u32),
     Json(Arc<schema::State>),
     Grammar(grammar::State),
 }
 
 /// A quick look, as that of the states of schemas.
-impl PartialEq for Inner {
-    fn eq(&self, other: &Inner) -> bool {
+impl PartialEq for InnerState {
+    fn eq(&self, other: &InnerState) -> bool {
         match (self, other) {
-            (Inner::Number(one), Inner::Number(other)) => one == other,
-            (Inner::Json(one), Inner::Json(other)) => Arc::ptr_eq(one, other) || one == other,
-            (Inner::Grammar(one), Inner::Grammar(other)) => one == other,
+            (InnerState::Number(one), InnerState::Number(other)) => one == other,
+            (InnerState::Json(one), InnerState::Json(other)) => {
+                Arc::ptr_eq(one, other) || one == other
+            }
+            (InnerState::Grammar(one), InnerState::Grammar(other)) => one == other,
             _ => false,
         }
     }
@@ -88,9 +90,9 @@ impl Held {
     /// Tells whether the part may end.
     pub(super) fn may_end(&self, graph: &Graph) -> bool {
         match (&graph.part(self.part).body, &self.inner) {
-            (Body::Json(json), Inner::Json(state)) => self.extra == 0 && json.may_end(state),
-            (Body::Grammar(automaton), Inner::Grammar(state)) => automaton.is_accepting(state),
-            (body, Inner::Number(at)) => body.may_end(*at, self.tokens),
+            (Body::Json(json), InnerState::Json(state)) => self.extra == 0 && json.may_end(state),
+            (Body::Grammar(automaton), InnerState::Grammar(state)) => automaton.is_accepting(state),
+            (body, InnerState::Number(at)) => body.may_end(*at, self.tokens),
             _ => false,
         }
     }
@@ -102,7 +104,7 @@ impl Held {
         let part = graph.part(self.part);
         let mut junction = part.after;
         match (&part.body, &self.inner) {
-            (Body::Json(json), Inner::Json(inner)) => {
+            (Body::Json(json), InnerState::Json(inner)) => {
                 let begun = Spelt {
                     guard: self.guard,
                     extra: self.extra,
@@ -110,16 +112,16 @@ impl Held {
                 let is_found = json.completion(inner, begun, most, &mut text);
                 is_found.then_some(())?;
             }
-            (Body::Grammar(automaton), Inner::Grammar(inner)) => {
+            (Body::Grammar(automaton), InnerState::Grammar(inner)) => {
                 let is_found = automaton.completion(inner, most, &mut text);
                 is_found.then_some(())?;
             }
-            (Body::Run(run), Inner::Number(at)) => {
+            (Body::Run(run), InnerState::Number(at)) => {
                 let (rest, fired) = run.rest(*at);
                 text = rest;
                 junction = fired.unwrap_or(junction);
             }
-            (body, Inner::Number(at)) => body.completion(*at, self.tokens, &mut text),
+            (body, InnerState::Number(at)) => body.completion(*at, self.tokens, &mut text),
             _ => {}
         }
         let mut distance = graph.junction(junction).distance;
@@ -251,9 +253,9 @@ impl<'a> Threads<'a> {
                 tokens: 0,
                 stack: stack.clone(),
                 inner: match body {
-                    Body::Json(json) => Inner::Json(json.start.clone()),
-                    Body::Grammar(automaton) => Inner::Grammar(automaton.start()),
-                    other => Inner::Number(other.begin()),
+                    Body::Json(json) => InnerState::Json(json.start.clone()),
+                    Body::Grammar(automaton) => InnerState::Grammar(automaton.start()),
+                    other => InnerState::Number(other.begin()),
                 },
             });
         }
@@ -288,7 +290,7 @@ impl<'a> Threads<'a> {
     /// Adds a thread that reads whole tokens and stands inside of one.
     pub(super) fn begin_token(&mut self, held: &Held) {
         self.all.push(Held {
-            inner: Inner::Number(Tokens::INSIDE),
+            inner: InnerState::Number(Tokens::INSIDE),
             ..held.clone()
         });
     }
@@ -308,7 +310,7 @@ impl<'a> Threads<'a> {
     /// Begins a token.
     pub(super) fn open_token(&mut self) {
         for held in &mut self.all {
-            if let Inner::Number(at) = &mut held.inner {
+            if let InnerState::Number(at) = &mut held.inner {
                 *at = self.graph.fresh(held.part, held.tokens, *at);
             }
         }
@@ -318,7 +320,7 @@ impl<'a> Threads<'a> {
     pub(super) fn close_token(&mut self) {
         let mut ended = Vec::new();
         for held in &mut self.all {
-            let (Body::Tokens(count), Inner::Number(at)) =
+            let (Body::Tokens(count), InnerState::Number(at)) =
                 (&self.graph.part(held.part).body, &mut held.inner)
             else {
                 continue;
@@ -379,36 +381,36 @@ impl<'a> Threads<'a> {
             inner,
         };
         match (&self.graph.part(held.part).body, &held.inner) {
-            (Body::Json(json), Inner::Json(state)) => {
+            (Body::Json(json), InnerState::Json(state)) => {
                 let scratch = x.json().scratch_of(held.part, &json.automaton);
                 let step = |byte: u8| json.commit(state, byte, scratch).map(Arc::new);
                 json.spell(held.guard, held.extra, byte, step, |spelt, next| {
-                    let inner = Inner::Json(next.unwrap_or_else(|| state.clone()));
+                    let inner = InnerState::Json(next.unwrap_or_else(|| state.clone()));
                     self.add(at(spelt.guard, spelt.extra, held.tokens, inner));
                 });
             }
-            (Body::Grammar(automaton), Inner::Grammar(state)) => {
+            (Body::Grammar(automaton), InnerState::Grammar(state)) => {
                 let mut next = state.clone();
                 let scratch = x.grammars().scratch_of(held.part, automaton);
                 if automaton.advance(&mut next, &[byte], scratch).is_ok() {
-                    let inner = Inner::Grammar(next);
+                    let inner = InnerState::Grammar(next);
                     self.add(at(held.guard, held.extra, held.tokens, inner));
                 }
             }
-            (Body::Run(run), Inner::Number(inner)) => {
+            (Body::Run(run), InnerState::Number(inner)) => {
                 let Some(step) = run.step(*inner, held.extra, held.tokens, byte) else {
                     return;
                 };
                 if let Some((inner, extra, tokens)) = step.stay {
-                    self.add(at(held.guard, extra, tokens, Inner::Number(inner)));
+                    self.add(at(held.guard, extra, tokens, InnerState::Number(inner)));
                 }
                 for &trigger in step.fires {
                     self.begin(run.fires[usize::from(trigger)], &held.stack);
                 }
             }
-            (body, Inner::Number(inner)) => {
+            (body, InnerState::Number(inner)) => {
                 if let Some((inner, extra)) = body.step(*inner, held.extra, byte) {
-                    self.add(at(ROOT, extra, held.tokens, Inner::Number(inner)));
+                    self.add(at(ROOT, extra, held.tokens, InnerState::Number(inner)));
                 }
             }
             _ => {}
@@ -420,7 +422,7 @@ impl<'a> Threads<'a> {
         let [held] = self.all.as_mut_slice() else {
             return 0;
         };
-        let (Body::Json(json), Inner::Json(state)) =
+        let (Body::Json(json), InnerState::Json(state)) =
             (&self.graph.part(held.part).body, &held.inner)
         else {
             return 0;
@@ -462,7 +464,7 @@ impl<'a> Threads<'a> {
             return 0;
         }
         held.guard = guards.get(taken - 1).copied().unwrap_or(ROOT);
-        held.inner = Inner::Json(Arc::new(next));
+        held.inner = InnerState::Json(Arc::new(next));
         self.close();
         taken
     }

@@ -1,9 +1,9 @@
 //! Values in another notation than JSON: as an object whose keys stand without quotes and whose
 //! strings stand between delimiters of their own, or as Python's literals.
 //!
-//! For example, `{city:<|"|>Ulm<|"|>,days:3}`, or `{'city': 'Ulm', 'late': True}`. Objects, arrays and
-//! strings are spelt so as far as a schema lists what is in them. What a schema says otherwise is
-//! spelt as JSON, which the same parsers read; as a literal of Python it has no `true`, `false` and
+//! For example, `{city:<|"|>Ulm<|"|>,days:3}`, or `{'city': 'Ulm', 'late': True}`. Objects, arrays
+//! and strings are spelt so as far as a schema lists what is in them. What a schema says otherwise
+//! is spelt as JSON, which the same parsers read; as a literal of Python it has no `true`, `false` and
 //! `null` then.
 
 use std::cell::Cell;
@@ -55,7 +55,7 @@ pub(super) struct Loose<'a> {
 }
 
 /// A part of the whole schema, and where it stands.
-struct Place<'a> {
+struct LoosePlace<'a> {
     schema: &'a Value,
     pointer: String,
     /// How many references and levels there are above it.
@@ -64,9 +64,9 @@ struct Place<'a> {
     copies: usize,
 }
 
-impl<'a> Place<'a> {
-    fn below(&self, schema: &'a Value, path: &str) -> Place<'a> {
-        Place {
+impl<'a> LoosePlace<'a> {
+    fn below(&self, schema: &'a Value, path: &str) -> LoosePlace<'a> {
+        LoosePlace {
             schema,
             pointer: format!("{}{path}", self.pointer),
             depth: self.depth + 1,
@@ -110,7 +110,7 @@ impl<'a> Loose<'a> {
     /// [`ErrorKind::Constraint`]: the schema is refused, or no value of it can be
     /// written so.
     pub(super) fn arguments(&self, rules: &mut Vec<Node>) -> Result<Node, Error> {
-        let whole = Place {
+        let whole = LoosePlace {
             schema: self.whole.schema,
             pointer: String::new(),
             depth: 0,
@@ -130,7 +130,7 @@ impl<'a> Loose<'a> {
         rules: &mut Vec<Node>,
     ) -> Result<Option<Node>, Error> {
         let schema = self.whole.schema;
-        let place = Place {
+        let place = LoosePlace {
             schema: schema.pointer(&pointer).unwrap_or(schema),
             pointer,
             depth: 0,
@@ -140,7 +140,7 @@ impl<'a> Loose<'a> {
     }
 
     /// A value; `None` if there is none.
-    fn value(&self, at: &Place<'_>, rules: &mut Vec<Node>) -> Result<Option<Node>, Error> {
+    fn value(&self, at: &LoosePlace<'_>, rules: &mut Vec<Node>) -> Result<Option<Node>, Error> {
         if let Some(target) = self.referred(at) {
             return self.value(&target, rules);
         }
@@ -195,13 +195,17 @@ impl<'a> Loose<'a> {
 
     /// The automaton of a part, and of what else its values must obey; `None` if
     /// there are none.
-    fn compile(&self, at: &Place<'_>, more: &[Value]) -> Result<Option<SchemaAutomaton>, Error> {
+    fn compile(
+        &self,
+        at: &LoosePlace<'_>,
+        more: &[Value],
+    ) -> Result<Option<SchemaAutomaton>, Error> {
         self.whole.compile(&at.pointer, more)
     }
 
     fn json(
         &self,
-        at: &Place<'_>,
+        at: &LoosePlace<'_>,
         more: &[Value],
         markers: Vec<String>,
     ) -> Result<Option<Node>, Error> {
@@ -210,7 +214,7 @@ impl<'a> Loose<'a> {
     }
 
     /// Tells whether there is room to spell out so many values there, which are then counted.
-    fn take(&self, at: &Place<'_>, values: usize) -> bool {
+    fn take(&self, at: &LoosePlace<'_>, values: usize) -> bool {
         let left = self
             .left
             .get()
@@ -220,7 +224,7 @@ impl<'a> Loose<'a> {
     }
 
     /// What the schema refers to, if that is all it does.
-    fn referred(&self, at: &Place<'_>) -> Option<Place<'_>> {
+    fn referred(&self, at: &LoosePlace<'_>) -> Option<LoosePlace<'_>> {
         let pointer = at.keyword("$ref")?.as_str()?.strip_prefix('#')?;
         let plain = pointer.starts_with("/$defs/") || pointer.starts_with("/definitions/");
         let found = self.whole.schema.pointer(pointer)?;
@@ -228,7 +232,7 @@ impl<'a> Loose<'a> {
             && at.depth <= DEPTH
             && !pointer.contains('%')
             && at.has_only(|key, _| key == "$ref"))
-        .then(|| Place {
+        .then(|| LoosePlace {
             schema: found,
             pointer: pointer.to_owned(),
             depth: at.depth + 1,
@@ -238,7 +242,7 @@ impl<'a> Loose<'a> {
 
     /// JSON as it is, but for what the parser would read otherwise: strings in which it would
     /// take a word for a key (`{a:` or `,a:`), or words that are none of Python's.
-    fn plain(&self, at: &Place<'_>, only: Option<&str>) -> Result<Option<Node>, Error> {
+    fn plain(&self, at: &LoosePlace<'_>, only: Option<&str>) -> Result<Option<Node>, Error> {
         // With the names of members, in every draft.
         const MISTAKEN: &str = r"[{,][^{},:\s]+:";
         let quiet = match self.notation {
@@ -260,7 +264,7 @@ impl<'a> Loose<'a> {
     }
 
     /// A string: in the notation, what it says as it is or nearly so.
-    fn string(&self, at: &Place<'_>) -> Result<Option<Node>, Error> {
+    fn string(&self, at: &LoosePlace<'_>) -> Result<Option<Node>, Error> {
         let limit = at.keyword("maxLength").and_then(Value::as_u64);
         let limit = limit.and_then(|limit| u32::try_from(limit).ok());
         let is_plain = at.has_only(|key, _| key == "type");
@@ -320,7 +324,7 @@ impl<'a> Loose<'a> {
     }
 
     /// The strings of a schema that spell nothing that is kept out.
-    fn raw(&self, at: &Place<'_>) -> Result<Option<SchemaAutomaton>, Error> {
+    fn raw(&self, at: &LoosePlace<'_>) -> Result<Option<SchemaAutomaton>, Error> {
         let kept_out = self.kept_out();
         let kept_out: Vec<String> = kept_out.iter().map(|text| escape(text)).collect();
         let quiet = json!({"type": "string", "not": {"pattern": kept_out.join("|")}});
@@ -339,7 +343,7 @@ impl<'a> Loose<'a> {
     }
 
     /// `[a,b]`; `None` if the schema says more than what items there are.
-    fn array(&self, at: &Place<'_>, rules: &mut Vec<Node>) -> Result<Option<Node>, Error> {
+    fn array(&self, at: &LoosePlace<'_>, rules: &mut Vec<Node>) -> Result<Option<Node>, Error> {
         if at.has_only(|key, _| key == "type") {
             let items = Node::Items(Box::new(self.anything(rules)?), 0, None);
             return Ok(Some(bracketed("[", items, "]")));
@@ -370,7 +374,7 @@ impl<'a> Loose<'a> {
 
     /// `{a:1,b:2}`; `None` if the schema says more than what properties there
     /// are. Others than those do not come.
-    fn object(&self, at: &Place<'_>, rules: &mut Vec<Node>) -> Result<Option<Node>, Error> {
+    fn object(&self, at: &LoosePlace<'_>, rules: &mut Vec<Node>) -> Result<Option<Node>, Error> {
         let says_nothing = |key: &str, value: &Value| match key {
             "type" => true,
             "properties" => value.as_object().is_some_and(Map::is_empty),

@@ -19,7 +19,7 @@ use schema_regex::automaton::SchemaAutomaton;
 
 use super::ending;
 use super::graph::Graph;
-use super::held::{Held, Inner, State, Threads};
+use super::held::{Held, InnerState, State, Threads};
 use super::hints::{Hints, ask_alone};
 use super::parts::Body;
 use super::scratch::Scratch;
@@ -152,8 +152,8 @@ impl ByteAutomaton for TagAutomaton {
         };
         match state.threads.as_slice() {
             [held] => match (&self.graph.part(held.part).body, &held.inner) {
-                (Body::Json(json), Inner::Json(inner)) => json.automaton.place(inner),
-                (Body::Grammar(automaton), Inner::Grammar(inner)) => automaton.place(inner),
+                (Body::Json(json), InnerState::Json(inner)) => json.automaton.place(inner),
+                (Body::Grammar(automaton), InnerState::Grammar(inner)) => automaton.place(inner),
                 _ => Some(fsm_index::Place {
                     state: words(held).to_owned(),
                     locations: Vec::new(),
@@ -220,7 +220,7 @@ impl Overlay<State> for TagAutomaton {
         // that is said is that a token must be tried.
         let alone = state.threads.len() == 1;
         for held in &state.threads {
-            if let (Body::Json(json), Inner::Json(inner)) =
+            if let (Body::Json(json), InnerState::Json(inner)) =
                 (&self.graph.part(held.part).body, &held.inner)
             {
                 json.automaton.exceptions(inner, &mut |exception| {
@@ -236,7 +236,9 @@ impl Overlay<State> for TagAutomaton {
     fn is_suspect(&self, state: &State, token: &[u8]) -> bool {
         match state.threads.as_slice() {
             [held] => match (&self.graph.part(held.part).body, &held.inner) {
-                (Body::Json(json), Inner::Json(inner)) => json.automaton.is_suspect(inner, token),
+                (Body::Json(json), InnerState::Json(inner)) => {
+                    json.automaton.is_suspect(inner, token)
+                }
                 _ => true,
             },
             _ => true,
@@ -319,7 +321,8 @@ impl Stack<Scratch> for TagAutomaton {
 }
 
 impl Ending<Scratch> for TagAutomaton {
-    /// Completions are asked for as a whole: pieces would have to pass special tokens, and escapes of markers.
+    /// Completions are asked for as a whole: pieces would have to pass special tokens, and escapes
+    /// of markers.
     fn nearer(&self, _: Cursor, _: &mut Scratch, _: &mut Vec<u8>) -> Nearer {
         Nearer::Unknown
     }

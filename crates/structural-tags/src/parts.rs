@@ -66,7 +66,7 @@ pub(super) struct Json {
     pub(super) spelling: Spelling,
 }
 
-/// How a value is spelt.
+/// The spelling of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Spelling {
     /// As JSON.
@@ -94,7 +94,7 @@ pub(super) struct Thread {
     pub(super) inner: u32,
 }
 
-/// How a thread of JSON goes on: see [`Thread`].
+/// The state of markers and escapes of a thread of JSON: see [`Thread`].
 #[derive(Clone, Copy)]
 pub(super) struct Spelt {
     pub(super) guard: u16,
@@ -143,7 +143,7 @@ impl Escape {
         })
     }
 
-    /// What is left of it.
+    /// Returns what is left of it.
     pub(super) fn rest(self) -> Vec<u8> {
         spelling(self.byte)[usize::from(self.at)..].to_vec()
     }
@@ -177,7 +177,7 @@ fn escaped(byte: u8, out: &mut [u8; 6]) -> &[u8] {
     &out[..2]
 }
 
-/// What the end of a string of JSON says, up to its quote, of which the bytes are
+/// Returns what the end of a string of JSON says, up to its quote, of which the bytes are
 /// those of a shortest completion: characters that need no escape have none.
 fn unescaped(text: &[u8]) -> Vec<u8> {
     let mut out = Vec::with_capacity(text.len());
@@ -220,7 +220,7 @@ impl Json {
         markers.is_some_and(|markers| markers.step(ROOT, byte) != Some(ROOT))
     }
 
-    /// Where a byte leads in a walk; `None` if nowhere.
+    /// Returns the cursor behind a byte in a walk; `None` if nowhere.
     pub(super) fn step(
         &self,
         cursor: Cursor,
@@ -429,7 +429,8 @@ impl Body {
         }
     }
 
-    /// Where it begins; not of JSON and grammars, whose beginnings are states of their own.
+    /// Returns the place where it begins; not of JSON and grammars, whose beginnings are states of
+    /// their own.
     pub(super) fn begin(&self) -> u32 {
         match self {
             Body::Free(_) => Place::START.pack(),
@@ -444,7 +445,7 @@ impl Body {
         }
     }
 
-    /// Where a byte leads, and the count behind it; not of JSON, grammars and runs.
+    /// Returns the place behind a byte, and the count behind it; not of JSON, grammars and runs.
     pub(super) fn step(&self, inner: u32, extra: u32, byte: u8) -> Option<(u32, u32)> {
         match self {
             Body::Nothing | Body::Json(_) | Body::Grammar(_) | Body::Run(_) => None,

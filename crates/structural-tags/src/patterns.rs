@@ -14,14 +14,14 @@ use super::markers::Search;
 #[derive(Clone, Debug)]
 pub(super) struct Patterns {
     classes: Box<[u8; 256]>,
-    table: Table<Node>,
+    table: Table<PatternNode>,
     firsts: Box<[u8]>,
     /// True if one is empty: then no text at all is without it.
     is_blocked: bool,
 }
 
 #[derive(Clone, Debug)]
-struct Node {
+struct PatternNode {
     depth: usize,
     /// True if a text that ends the run is complete.
     stops: bool,
@@ -33,7 +33,7 @@ struct Node {
     leads: bool,
 }
 
-impl Node {
+impl PatternNode {
     /// Tells whether its text is a trigger, or begins one.
     fn goes_on(&self) -> bool {
         self.leads || self.own > 0
@@ -63,7 +63,7 @@ impl Patterns {
         let nodes = table.labels().iter().zip(depths).map(|(complete, depth)| {
             let trigger = |(text, _): &(usize, usize)| triggers[*text];
             let own = complete.iter().filter(|text| text.1 == depth);
-            Node {
+            PatternNode {
                 depth,
                 stops: complete.iter().any(|text| trigger(text).is_none()),
                 fires: complete.iter().filter_map(trigger).collect(),
@@ -71,7 +71,7 @@ impl Patterns {
                 leads: false,
             }
         });
-        let mut nodes: Vec<Node> = nodes.collect();
+        let mut nodes: Vec<PatternNode> = nodes.collect();
         for node in (0..nodes.len()).rev() {
             nodes[node].leads = table.row(node as u32).iter().any(|to| {
                 let child = &nodes[*to as usize];
@@ -86,7 +86,7 @@ impl Patterns {
         })
     }
 
-    fn node(&self, node: u16) -> &Node {
+    fn node(&self, node: u16) -> &PatternNode {
         &self.table.labels()[usize::from(node)]
     }
 

@@ -725,7 +725,8 @@ pub(super) fn spell(spelling: &Spelling, known: &[(&str, &str)]) -> Result<Node,
     })
 }
 
-/// The first placeholder of a text that stands for any of its kind: where it is, and what it stands for.
+/// The first placeholder of a text that stands for any of its kind: where it is, and what it stands
+/// for.
 fn first_hole(text: &str) -> Option<(usize, &'static str, &'static str)> {
     const HOLES: [(&str, &str); 2] = [
         ("{index}", "[0-9]{1,3}"),

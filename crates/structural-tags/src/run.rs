@@ -18,7 +18,7 @@ pub(super) struct Run {
     pub(super) fires: Vec<u32>,
 }
 
-/// Where a run stands.
+/// A place in a run.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct At {
     pub(super) node: u16,
@@ -58,7 +58,7 @@ impl At {
     }
 }
 
-/// Where a byte leads.
+/// The ways that a byte leads.
 pub(super) struct Step<'r> {
     /// Further on in the run: the place, and the characters and tokens so far.
     pub(super) stay: Option<(u32, u32, u32)>,
@@ -67,7 +67,7 @@ pub(super) struct Step<'r> {
 }
 
 impl Run {
-    /// Where a byte leads from a place; `None` if nowhere.
+    /// Returns where a byte leads from a place; `None` if nowhere.
     pub(super) fn step(&self, inner: u32, chars: u32, tokens: u32, byte: u8) -> Option<Step<'_>> {
         let mut at = At::unpack(inner);
         let (mut chars, mut tokens) = (chars, tokens);

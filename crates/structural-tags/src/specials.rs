@@ -8,7 +8,7 @@ use fsm_index::{
     SpecialId, SpecialTokens, Spot,
 };
 
-use super::held::{Held, Inner, State, Threads};
+use super::held::{Held, InnerState, State, Threads};
 use super::machine::TagAutomaton;
 use super::parts::Body;
 use super::scratch::Scratch;
@@ -73,8 +73,8 @@ impl TagAutomaton {
         }
     }
 
-    /// As [`SpecialTokens::list`](fsm_index::SpecialTokens::list); `entered` is a cursor of the state, if there is
-    /// one.
+    /// As [`SpecialTokens::list`](fsm_index::SpecialTokens::list); `entered` is a cursor of the
+    /// state, if there is one.
     pub(super) fn numbered_specials(
         &self,
         state: &State,
@@ -188,7 +188,7 @@ impl TagAutomaton {
             return NamesAsText::None;
         }
         if let [held] = state.threads.as_slice()
-            && let (Body::Json(json), Inner::Json(inner)) =
+            && let (Body::Json(json), InnerState::Json(inner)) =
                 (&self.graph.part(held.part).body, &held.inner)
             && json.is_plain()
             && !json.automaton.is_in_text(inner)

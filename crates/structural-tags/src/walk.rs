@@ -8,7 +8,7 @@ use std::marker::PhantomData;
 use fsm_index::{ByteAutomaton, Cursor, Leaf, Nested, Outer, Slots};
 
 use super::graph::{Graph, MAX_OPEN_RULES};
-use super::held::{Held, Inner};
+use super::held::{Held, InnerState};
 use super::markers::ROOT;
 use super::parts::{Body, Part, Thread};
 use super::scratch::{Inside, Nestable, Scratch, Site};
@@ -79,9 +79,13 @@ impl<'a, 'x> Walk<'a, 'x> {
             let part = held.part;
             let site = Site { part, stack };
             let inside = match (&graph.part(part).body, &held.inner) {
-                (Body::Json(json), Inner::Json(state)) => json.automaton.meet(state, site, x),
-                (Body::Grammar(automaton), Inner::Grammar(state)) => automaton.meet(state, site, x),
-                (_, Inner::Number(at)) => Inside::of_number(graph.fresh(part, held.tokens, *at)),
+                (Body::Json(json), InnerState::Json(state)) => json.automaton.meet(state, site, x),
+                (Body::Grammar(automaton), InnerState::Grammar(state)) => {
+                    automaton.meet(state, site, x)
+                }
+                (_, InnerState::Number(at)) => {
+                    Inside::of_number(graph.fresh(part, held.tokens, *at))
+                }
                 _ => continue,
             };
             threads.push(Thread {

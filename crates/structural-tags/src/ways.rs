@@ -68,7 +68,7 @@ impl Builder<'_> {
         Ok(TagAutomaton::of(graph))
     }
 
-    /// What follows at a junction, if that is one text and then the end.
+    /// Returns what follows at a junction, if that is one text and then the end.
     fn tail(&self, junctions: &[Junction], at: usize) -> Option<Box<[u32]>> {
         let is_plain = |at: &Junction| at.specials.is_empty() && at.calls.is_empty() && !at.returns;
         let ends = |at: &Junction| is_plain(at) && at.end && at.parts.is_empty();
@@ -169,7 +169,7 @@ impl Builder<'_> {
         }
     }
 
-    /// What may follow at a junction.
+    /// Finds what may follow at a junction.
     fn closure(&self, junction: u32, empty: &[bool], seen: &mut Seen) -> Junction {
         let mut closure = Junction {
             distance: u64::MAX,

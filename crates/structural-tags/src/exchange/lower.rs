@@ -27,7 +27,7 @@ pub(super) fn compile(
         vocabulary,
         rules: Vec::new(),
     };
-    let node = lowering.node(format, &Around::default())?;
+    let node = lowering.node(format, &Enclosing::default())?;
     let names = special_names(vocabulary, false);
     build_with_rules(
         &node,
@@ -46,7 +46,7 @@ struct Lowering<'a> {
 
 /// The nearest tag around a format.
 #[derive(Clone, Default)]
-struct Around {
+struct Enclosing {
     /// Its ends, those that are strings and not empty.
     ends: Vec<String>,
     /// Its end, if that is a token.
@@ -54,7 +54,7 @@ struct Around {
 }
 
 impl Lowering<'_> {
-    fn node(&mut self, format: &Format, around: &Around) -> Result<Node, Error> {
+    fn node(&mut self, format: &Format, around: &Enclosing) -> Result<Node, Error> {
         Ok(match format {
             Format::Const(text) => Node::text(text.clone()),
             Format::Text {
@@ -213,7 +213,7 @@ impl Lowering<'_> {
         let (end, around) = match &tag.end {
             End::Texts(texts) => {
                 let ends = texts.iter().filter(|text| !text.is_empty());
-                let around = Around {
+                let around = Enclosing {
                     ends: ends.cloned().collect(),
                     token: None,
                 };
@@ -221,7 +221,7 @@ impl Lowering<'_> {
             }
             End::Token(token) => {
                 let name = self.token(token)?;
-                let around = Around {
+                let around = Enclosing {
                     ends: Vec::new(),
                     token: Some(name.clone()),
                 };
@@ -243,7 +243,7 @@ impl Lowering<'_> {
         tags: &[TagFormat],
         excludes: &[String],
         count: Few,
-        around: &Around,
+        around: &Enclosing,
     ) -> Result<Node, Error> {
         let mut then = Vec::new();
         for trigger in triggers {
@@ -272,7 +272,7 @@ impl Lowering<'_> {
         tags: &[TagFormat],
         excluded: &[TokenRef],
         count: Few,
-        around: &Around,
+        around: &Enclosing,
     ) -> Result<Node, Error> {
         let mut names = Vec::new();
         for trigger in triggers {
@@ -324,7 +324,7 @@ impl Lowering<'_> {
     fn tokens(&self, mut excluded: Vec<String>, least: u32, most: Option<u32>) -> Node {
         excluded.sort_unstable();
         excluded.dedup();
-        // What completes a text where one token more is needed.
+        // The text that is appended when one token more is needed.
         let texts = self.vocabulary.texts().map(|(_, bytes)| bytes);
         let filler = texts.filter(|bytes| !bytes.is_empty()).min_by_key(|bytes| {
             let is_plain = bytes.iter().all(|byte| byte.is_ascii_graphic());

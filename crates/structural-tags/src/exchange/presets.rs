@@ -31,7 +31,7 @@ pub struct Preset {
     model: &'static Model,
     tools: Vec<Tool>,
     choice: Choice,
-    reasoning: Reasoning,
+    reasoning: PresetReasoning,
     any_order: bool,
     keeps_specials_out: bool,
     max_space: Value,
@@ -55,7 +55,7 @@ enum Choice {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Reasoning {
+enum PresetReasoning {
     Enabled,
     Disabled,
     Auto,
@@ -93,12 +93,12 @@ impl Preset {
             _ => return Err(malformed("/tools", "tools are a list")),
         };
         let reasoning = match &given["reasoning"] {
-            Value::Null | Value::Bool(true) => Reasoning::Enabled,
-            Value::Bool(false) => Reasoning::Disabled,
+            Value::Null | Value::Bool(true) => PresetReasoning::Enabled,
+            Value::Bool(false) => PresetReasoning::Disabled,
             Value::String(word) => match word.as_str() {
-                "enabled" => Reasoning::Enabled,
-                "disabled" => Reasoning::Disabled,
-                "auto" => Reasoning::Auto,
+                "enabled" => PresetReasoning::Enabled,
+                "disabled" => PresetReasoning::Disabled,
+                "auto" => PresetReasoning::Auto,
                 _ => return Err(wrong_reasoning()),
             },
             _ => return Err(wrong_reasoning()),
@@ -239,11 +239,11 @@ impl Preset {
             false => sequence(vec![tag, text(behind)]),
         };
         match self.reasoning {
-            Reasoning::Disabled => {
+            PresetReasoning::Disabled => {
                 let texts = self.model.without_reasoning.iter();
                 texts.map(|given| text(given)).collect()
             }
-            Reasoning::Enabled => {
+            PresetReasoning::Enabled => {
                 let begin = match self.model.begun {
                     Begun::ByPrompt => "",
                     Begun::ByModel => begin,
@@ -251,7 +251,7 @@ impl Preset {
                 let inside = self.text(must.as_deref().unwrap_or(closed));
                 vec![spaced(tag(begin, inside, end))]
             }
-            Reasoning::Auto => {
+            PresetReasoning::Auto => {
                 let inside = self.text(may.as_deref().unwrap_or(closed));
                 let thought = spaced(tag(begin, inside, end));
                 let thought = match &self.model.in_place_of_reasoning {
@@ -349,7 +349,7 @@ impl Preset {
     fn kimi_k3(&self) -> Value {
         let mut parts = self.reasoning();
         let begin = match self.reasoning {
-            Reasoning::Disabled => "",
+            PresetReasoning::Disabled => "",
             _ => "<|open|>response<|sep|>",
         };
         let said = self.text(&self.model.closed);
@@ -405,7 +405,7 @@ impl Preset {
         if self.choice == Choice::Auto {
             messages.push(message("final"));
         }
-        if self.reasoning != Reasoning::Disabled {
+        if self.reasoning != PresetReasoning::Disabled {
             messages.push(message("analysis"));
         }
         const SEPARATOR: &str = "<|start|>assistant";

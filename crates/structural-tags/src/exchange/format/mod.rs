@@ -85,7 +85,7 @@ pub(super) struct JsonFormat {
     pub(super) at: String,
 }
 
-/// How a value is written.
+/// The notation of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Style {
     Json,

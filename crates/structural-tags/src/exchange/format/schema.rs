@@ -15,7 +15,7 @@ use crate::Error;
 /// because servers' own parsers of tags read all of them.
 const SPACE: u32 = 42;
 
-/// How values are written.
+/// Returns how values are written.
 pub(in crate::exchange) fn options(
     json: &JsonFormat,
     limits: &TagLimits,
@@ -63,7 +63,8 @@ pub(in crate::exchange) fn prepared(json: &JsonFormat) -> Result<Value, Error> {
     }
 }
 
-/// Where the schema of any value without the excluded strings is.
+/// The address of the schema of any value without the excluded strings, because it refers to
+/// itself.
 const ANY: &str = "urn:tokenmold:any";
 
 /// The schema of values in whose strings and names some strings do not occur. Strings with a

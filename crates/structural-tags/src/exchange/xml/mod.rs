@@ -1,6 +1,6 @@
 //! Arguments of a call as elements one after another: the XML styles of `json_schema`.
 //!
-//! Of a value the strings stand as they are, up to the mark that closes the element, and
+//! The strings of a value stand as they are, up to the mark that closes the element, and
 //! everything else as JSON. So a schema is taken apart by types: what it says of strings is
 //! compiled alone, and what it says of the rest.
 
@@ -84,7 +84,7 @@ struct Xml<'a> {
     any: Option<usize>,
 }
 
-/// What a schema says of strings.
+/// The strings that a schema admits.
 #[derive(Default)]
 struct Strings {
     /// Any may come.
@@ -95,7 +95,7 @@ struct Strings {
     bound: bool,
 }
 
-/// What a place in the schema can be, by its form alone.
+/// The kinds of values at a place in the schema, by its form alone.
 #[derive(Clone, Copy, Default)]
 struct Kinds {
     string: bool,
@@ -301,7 +301,7 @@ impl Xml<'_> {
         self.properties(pointer, object, depth)
     }
 
-    /// What a schema says of an object's properties.
+    /// Returns what a schema says of an object's properties.
     fn described(&self, pointer: &str, map: &Map<String, Value>) -> Result<Described, Error> {
         let number = |key: &str| -> Result<Option<usize>, Error> {
             match map.get(key) {
@@ -591,7 +591,7 @@ impl Xml<'_> {
         }
     }
 
-    /// What closes a value, and does not occur in one that is raw.
+    /// Returns what closes a value, and does not occur in one that is raw.
     fn close(&self) -> &'static str {
         match self.style() {
             Style::Qwen | Style::MiniMax => "</parameter>",
@@ -728,7 +728,7 @@ fn cohere_tail(word: &str, inside: Node) -> Node {
     ])
 }
 
-/// What a schema says of an object's properties.
+/// The properties of an object.
 struct Described {
     names: Vec<String>,
     patterns: Vec<String>,
@@ -741,8 +741,8 @@ struct Described {
 /// Properties that are not declared.
 enum More {
     None,
-    /// Of any value.
+    /// They have any value.
     Any,
-    /// Of the schema at a place.
+    /// They have the schema at a place.
     At(String),
 }

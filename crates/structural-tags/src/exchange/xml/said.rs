@@ -1,4 +1,4 @@
-//! What a schema says of the values at a place, by its form alone.
+//! The values that a schema admits at a place, by its form alone: for example, strings by `enum`.
 
 use json_tree::pointer;
 use serde_json::{Map, Value};
@@ -8,7 +8,7 @@ use crate::Error;
 use crate::whole::ANNOTATIONS;
 
 impl Xml<'_> {
-    /// Where a reference leads.
+    /// Returns the place to which a reference leads.
     pub(super) fn target(&self, from: &str, reference: &Value) -> Result<String, Error> {
         match reference.as_str().and_then(pointer::of_reference) {
             Some(target) => {
@@ -22,7 +22,7 @@ impl Xml<'_> {
         }
     }
 
-    /// What a place can be.
+    /// Returns the kinds of values at a place.
     pub(super) fn kinds(&self, pointer: &str, depth: usize) -> Result<Kinds, Error> {
         if depth > MAX_DEPTH {
             return Err(self.refused(pointer, "references lead too far"));
@@ -123,7 +123,7 @@ impl Xml<'_> {
         Ok(None)
     }
 
-    /// What a place says of strings.
+    /// Returns the strings at a place.
     pub(super) fn strings(&self, pointer: &str, depth: usize) -> Result<Strings, Error> {
         if depth > MAX_DEPTH {
             return Err(self.refused(pointer, "references lead too far"));
