@@ -26,14 +26,6 @@ use std::sync::Arc;
 use fsm_index::{Cursor, Lexicon, Place};
 use serde_json::Value;
 
-use crate::error::Error;
-use crate::ir::signed::Signed;
-use crate::ir::{ROOT, Schema};
-use crate::ledger::Entry;
-use crate::normal::normaliser::Normaliser;
-use crate::options::{AdditionalMembers, Caps, Options, Target};
-use crate::regex::Narrowed;
-
 use self::compile::unbounded::Unbounded;
 use self::explain::contradiction::{cap_at_fault, contradiction};
 use self::explain::{difference, location};
@@ -43,6 +35,14 @@ use self::machine::origin::Origin;
 use self::machine::{Machine, lexicon};
 use self::run::config::{Config, Top};
 use self::run::{state, text_runs};
+use crate::error::Error;
+use crate::ir::signed::Signed;
+use crate::ir::{ROOT, Schema};
+use crate::ledger::Entry;
+use crate::normal::locations::Complements;
+use crate::normal::normaliser::Normaliser;
+use crate::options::{AdditionalMembers, Caps, Options, Target};
+use crate::regex::Narrowed;
 
 pub use self::run::scratch::Scratch;
 pub use self::run::state::State;
@@ -188,8 +188,8 @@ impl SchemaAutomaton {
         let (mut both, root) = difference::joined(schema, other);
         both.annotate(&options);
         let cap = options.caps.depth;
-        let mut normaliser = Normaliser::new(both, options, Target::Automaton);
-        normaliser.as_enforced = true;
+        let normaliser =
+            Normaliser::with_complements(both, options, Target::Automaton, Complements::AsEnforced);
         let mut draft = Unbounded::new(normaliser, &[Signed::yes(ROOT), Signed::no(root)])?;
         draft.bound_nesting(cap)?;
         Ok(SchemaAutomaton::from(draft))

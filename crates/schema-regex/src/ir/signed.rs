@@ -1,7 +1,7 @@
 //! A location of the schema, or the complement of one. For example, `{"not": {"type": "string"}}`
 //! is the complement of the location `/not`.
 
-use crate::ir::NodeId;
+use crate::ir::{Body, NodeId, Schema};
 
 /// A location that must hold, or must not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -30,6 +30,15 @@ impl Signed {
         Signed {
             positive: !self.positive,
             ..self
+        }
+    }
+
+    /// Returns its truth, if that is the same for all values.
+    pub(crate) fn truth(self, schema: &Schema) -> Option<bool> {
+        match &schema.node(self.node).body {
+            Body::Always => Some(self.positive),
+            Body::Never => Some(!self.positive),
+            Body::Atoms(_) => None,
         }
     }
 }

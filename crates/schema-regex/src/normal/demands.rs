@@ -3,9 +3,8 @@
 use crate::ir::signed::Signed;
 use crate::ir::{Members, NEVER, NodeId, PatternId};
 use crate::normal::alternative::{ArrayShape, MemberRule, ObjectShape, Scope, Source};
-use crate::normal::conjunctions::ConjId;
-use crate::normal::conjunctions::NONE;
-use crate::normal::normaliser::Normaliser;
+use crate::normal::conjunctions::{ConjId, NONE};
+use crate::normal::locations::Locations;
 
 /// A name, or (without one) those of a class, and what is known of it.
 pub(crate) struct Asked<'a> {
@@ -16,128 +15,119 @@ pub(crate) struct Asked<'a> {
     pub(crate) holds: &'a dyn Fn(Signed) -> bool,
 }
 
-impl Normaliser {
-    /// Tells whether a name matches a pattern of the schema.
-    pub(crate) fn name_matches(&self, id: PatternId, name: &str) -> bool {
-        let entry = self.schema.pattern(id);
-        // Work over the budget is refused at the next location.
-        let states = 1 + entry.source.len() / 4;
-        self.budget.take(8 + name.len().saturating_mul(states));
-        entry.holds(name)
-    }
-
-    fn source_evaluates(
-        &self,
-        source: Source,
-        matches: &dyn Fn(PatternId) -> bool,
-        name: Option<&str>,
-    ) -> bool {
-        match source {
-            Source::All => true,
-            Source::Members(node, atom) => {
-                let m = self.members(node, atom);
-                m.additional_said
-                    || name.is_some_and(|n| m.names.has(n))
-                    || m.patterns.iter().any(|(id, _)| matches(*id))
-            }
+fn source_evaluates(
+    locations: &Locations,
+    source: Source,
+    matches: &dyn Fn(PatternId) -> bool,
+    name: Option<&str>,
+) -> bool {
+    match source {
+        Source::All => true,
+        Source::Members(node, atom) => {
+            let m = locations.members(node, atom);
+            m.additional_said
+                || name.is_some_and(|n| m.names.has(n))
+                || m.patterns.iter().any(|(id, _)| matches(*id))
         }
     }
+}
 
-    /// Adds what a rule says of the value of a member: of this name, or (with `None`) of one
-    /// that no keyword names. `matches` says which patterns the name matches, `value_of` is
-    /// its location among some members.
-    pub(crate) fn rule_says(
-        &self,
-        rule: &MemberRule,
-        name: Option<&str>,
-        matches: &dyn Fn(PatternId) -> bool,
-        value_of: impl Fn(&Members) -> Option<NodeId>,
-        parts: &mut Vec<Signed>,
-    ) {
-        match rule {
-            MemberRule::Members { node, atom, closed } => {
-                let m = self.members(*node, *atom);
-                let mut evaluated = false;
-                if let Some(value) = value_of(m) {
-                    parts.push(Signed::yes(value));
+/// Adds what a rule says of the value of a member: of this name, or (with `None`) of one
+/// that no keyword names. `matches` says which patterns the name matches, `value_of` is
+/// its location among some members.
+pub(crate) fn rule_says(
+    locations: &Locations,
+    rule: &MemberRule,
+    name: Option<&str>,
+    matches: &dyn Fn(PatternId) -> bool,
+    value_of: impl Fn(&Members) -> Option<NodeId>,
+    parts: &mut Vec<Signed>,
+) {
+    match rule {
+        MemberRule::Members { node, atom, closed } => {
+            let m = locations.members(*node, *atom);
+            let mut evaluated = false;
+            if let Some(value) = value_of(m) {
+                parts.push(Signed::yes(value));
+                evaluated = true;
+            }
+            for (id, value) in &m.patterns {
+                if matches(*id) {
+                    parts.push(Signed::yes(*value));
                     evaluated = true;
                 }
-                for (id, value) in &m.patterns {
-                    if matches(*id) {
-                        parts.push(Signed::yes(*value));
-                        evaluated = true;
-                    }
-                }
-                if !evaluated {
-                    let further = if *closed { NEVER } else { m.additional };
-                    parts.push(Signed::yes(further));
-                }
             }
-            MemberRule::Name(n, value) => {
-                if name == Some(&**n) {
-                    parts.push(*value);
-                }
-            }
-            MemberRule::Unevaluated(sources, value) => {
-                let evaluated = sources
-                    .iter()
-                    .any(|s| self.source_evaluates(*s, matches, name));
-                if !evaluated {
-                    parts.push(*value);
-                }
+            if !evaluated {
+                let further = if *closed { NEVER } else { m.additional };
+                parts.push(Signed::yes(further));
             }
         }
-    }
-
-    /// Returns the demand of a shape on the value of a member of this name.
-    pub(crate) fn member_conj_of(&mut self, o: &ObjectShape, name: &str) -> ConjId {
-        if o.forbidden.contains(name) {
-            return NONE;
-        }
-        let mut parts = std::mem::take(&mut self.parts);
-        let matches = |id| self.name_matches(id, name);
-        let value_of = |members: &Members| members.names.get(name);
-        for rule in &o.rules {
-            self.rule_says(rule, Some(name), &matches, value_of, &mut parts);
-        }
-        let conj = self.intern(&parts);
-        parts.clear();
-        self.parts = parts;
-        conj
-    }
-
-    /// Tells whether a name lies in the scope of a witness.
-    pub(crate) fn in_scope(&self, scope: &Scope, asked: &Asked<'_>) -> bool {
-        let Asked {
-            name,
-            declared,
-            matches,
-            holds,
-        } = *asked;
-        match scope {
-            Scope::Pattern(id) => matches(*id),
-            Scope::Additional(node, atom) => {
-                let m = self.members(*node, *atom);
-                declared((*node, *atom)).is_none() && !m.patterns.iter().any(|(id, _)| matches(*id))
-            }
-            Scope::Failing(names) => !holds(*names),
-            Scope::Unevaluated(sources) => !sources
-                .iter()
-                .any(|s| self.source_evaluates(*s, matches, name)),
-        }
-    }
-
-    /// Returns the demand of a shape on the item at an index.
-    pub(crate) fn item_conj(&mut self, shape: &ArrayShape, index: u64, more: &[Signed]) -> ConjId {
-        let mut parts: Vec<Signed> = more.to_vec();
-        for rule in &shape.rules {
-            parts.push(*rule.prefix.get(index as usize).unwrap_or(&rule.rest));
-        }
-        for (i, value) in &shape.single {
-            if *i == index {
+        MemberRule::Name(n, value) => {
+            if name == Some(&**n) {
                 parts.push(*value);
             }
         }
-        self.intern(&parts)
+        MemberRule::Unevaluated(sources, value) => {
+            let evaluated = sources
+                .iter()
+                .any(|s| source_evaluates(locations, *s, matches, name));
+            if !evaluated {
+                parts.push(*value);
+            }
+        }
     }
+}
+
+/// Returns the demand of a shape on the value of a member of this name.
+pub(crate) fn member_conj_of(locations: &mut Locations, o: &ObjectShape, name: &str) -> ConjId {
+    if o.forbidden.contains(name) {
+        return NONE;
+    }
+    locations.intern_from(|locations, parts| {
+        let matches = |id| locations.name_matches(id, name);
+        let value_of = |members: &Members| members.names.get(name);
+        for rule in &o.rules {
+            rule_says(locations, rule, Some(name), &matches, value_of, parts);
+        }
+    })
+}
+
+/// Tells whether a name lies in the scope of a witness.
+pub(crate) fn in_scope(locations: &Locations, scope: &Scope, asked: &Asked<'_>) -> bool {
+    let Asked {
+        name,
+        declared,
+        matches,
+        holds,
+    } = *asked;
+    match scope {
+        Scope::Pattern(id) => matches(*id),
+        Scope::Additional(node, atom) => {
+            let m = locations.members(*node, *atom);
+            declared((*node, *atom)).is_none() && !m.patterns.iter().any(|(id, _)| matches(*id))
+        }
+        Scope::Failing(names) => !holds(*names),
+        Scope::Unevaluated(sources) => !sources
+            .iter()
+            .any(|s| source_evaluates(locations, *s, matches, name)),
+    }
+}
+
+/// Returns the demand of a shape on the item at an index.
+pub(crate) fn item_conj(
+    locations: &mut Locations,
+    shape: &ArrayShape,
+    index: u64,
+    more: &[Signed],
+) -> ConjId {
+    let mut parts: Vec<Signed> = more.to_vec();
+    for rule in &shape.rules {
+        parts.push(*rule.prefix.get(index as usize).unwrap_or(&rule.rest));
+    }
+    for (i, value) in &shape.single {
+        if *i == index {
+            parts.push(*value);
+        }
+    }
+    locations.intern(&parts)
 }

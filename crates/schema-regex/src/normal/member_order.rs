@@ -6,7 +6,7 @@ use rustc_hash::FxHashSet;
 use crate::ir::{AtomKind, Name, NodeId};
 use crate::normal::alternative::{MemberRule, MembersAt, ObjectShape};
 use crate::normal::conjunctions::ConjId;
-use crate::normal::normaliser::Normaliser;
+use crate::normal::locations::Locations;
 
 /// Up to so many rules are looked through one by one.
 const FEW_RULES: usize = 8;
@@ -44,45 +44,43 @@ impl MemberOrder {
     }
 }
 
-impl Normaliser {
-    /// The order that a conjunction gives to members.
-    pub(crate) fn member_order(&self, conj: ConjId) -> MemberOrder {
-        let mut order = MemberOrder::default();
-        let mut seen: FxHashSet<NodeId> = FxHashSet::default();
-        // Locations, each from one of its keywords on.
-        let parts = self.conj(conj).iter().rev();
-        let mut todo: Vec<(NodeId, usize)> = parts.map(|s| (s.node, 0)).collect();
-        let mut inner: Vec<(NodeId, usize)> = Vec::new();
-        while let Some((node, from)) = todo.pop() {
-            if from == 0 && !seen.insert(node) {
-                continue;
+/// The order that a conjunction gives to members.
+pub(crate) fn member_order_of(locations: &Locations, conj: ConjId) -> MemberOrder {
+    let mut order = MemberOrder::default();
+    let mut seen: FxHashSet<NodeId> = FxHashSet::default();
+    // Locations, each from one of its keywords on.
+    let parts = locations.conj(conj).iter().rev();
+    let mut todo: Vec<(NodeId, usize)> = parts.map(|s| (s.node, 0)).collect();
+    let mut inner: Vec<(NodeId, usize)> = Vec::new();
+    while let Some((node, from)) = todo.pop() {
+        if from == 0 && !seen.insert(node) {
+            continue;
+        }
+        for (i, atom) in locations.schema().atoms(node).iter().enumerate().skip(from) {
+            match &atom.kind {
+                AtomKind::Members(_) => order.push((node, i as u16)),
+                AtomKind::Required(names) => order.others.extend(names.iter().cloned()),
+                AtomKind::DependentRequired(lists) => {
+                    for (name, needed) in lists {
+                        order.others.push(name.clone());
+                        order.others.extend(needed.iter().cloned());
+                    }
+                }
+                AtomKind::DependentSchemas(list) => {
+                    order
+                        .others
+                        .extend(list.iter().map(|(name, _)| name.clone()));
+                    inner.extend(list.iter().map(|(_, n)| (*n, 0)));
+                }
+                other => other.in_place(|n| inner.push((n, 0))),
             }
-            for (i, atom) in self.schema.atoms(node).iter().enumerate().skip(from) {
-                match &atom.kind {
-                    AtomKind::Members(_) => order.push((node, i as u16)),
-                    AtomKind::Required(names) => order.others.extend(names.iter().cloned()),
-                    AtomKind::DependentRequired(lists) => {
-                        for (name, needed) in lists {
-                            order.others.push(name.clone());
-                            order.others.extend(needed.iter().cloned());
-                        }
-                    }
-                    AtomKind::DependentSchemas(list) => {
-                        order
-                            .others
-                            .extend(list.iter().map(|(name, _)| name.clone()));
-                        inner.extend(list.iter().map(|(_, n)| (*n, 0)));
-                    }
-                    other => other.in_place(|n| inner.push((n, 0))),
-                }
-                if !inner.is_empty() {
-                    // The keywords behind this one come after what it applies.
-                    todo.push((node, i + 1));
-                    todo.extend(inner.drain(..).rev());
-                    break;
-                }
+            if !inner.is_empty() {
+                // The keywords behind this one come after what it applies.
+                todo.push((node, i + 1));
+                todo.extend(inner.drain(..).rev());
+                break;
             }
         }
-        order
     }
+    order
 }

@@ -1,8 +1,7 @@
 //! Which `Members` atoms an alternative of an object looks at, and the names they have.
 
-use crate::ir::{Name, PatternId};
+use crate::ir::Name;
 use crate::normal::alternative::{MemberRule, MembersAt, ObjectShape, Scope, Source};
-use crate::normal::normaliser::Normaliser;
 
 impl MemberRule {
     /// The atoms that it consists of, or that say what is evaluated.
@@ -47,18 +46,5 @@ impl ObjectShape {
             }
         }
         out
-    }
-}
-
-impl Normaliser {
-    /// The names that an atom declares, in order.
-    pub(crate) fn names_of(&self, (node, atom): MembersAt) -> impl ExactSizeIterator<Item = &Name> {
-        self.members(node, atom).names.order()
-    }
-
-    /// The patterns that an atom has, in order.
-    pub(crate) fn patterns_of(&self, (node, atom): MembersAt) -> impl Iterator<Item = PatternId> {
-        let patterns = self.members(node, atom).patterns.iter();
-        patterns.map(|(id, _)| *id)
     }
 }

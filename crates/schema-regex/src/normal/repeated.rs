@@ -4,6 +4,7 @@
 use crate::ir::{AtomKind, Body, NodeId};
 use crate::normal::alternative::Kind;
 use crate::normal::conjunctions::ConjId;
+use crate::normal::locations::Locations;
 use crate::normal::normaliser::Normaliser;
 
 /// A choice of fewer branches is quicker to settle than to compare.
@@ -13,61 +14,71 @@ const MOST_COMPARED: usize = 8;
 /// Choices nest no deeper where they are compared.
 const MOST_DEPTH: usize = 4;
 
-impl Normaliser {
-    /// A conjunction that was asked before and says of a kind, word for word, what this one
-    /// says. Arrays and objects stand for themselves: what they say of items and members
-    /// has a location.
-    pub(super) fn said_before(&mut self, conj: ConjId, kind: Kind) -> Option<ConjId> {
-        let [part] = self.conj(conj) else { return None };
-        let node = part.node;
-        if kind > Kind::String || !part.positive {
-            return None;
-        }
-        let branches = self.schema.atoms(node).iter().map(|atom| match &atom.kind {
+/// A conjunction that was asked before and says of a kind, word for word, what this one
+/// says. Arrays and objects stand for themselves: what they say of items and members
+/// has a location.
+pub(super) fn said_before(normaliser: &mut Normaliser, conj: ConjId, kind: Kind) -> Option<ConjId> {
+    let [part] = normaliser.conj(conj) else {
+        return None;
+    };
+    let node = part.node;
+    if kind > Kind::String || !part.positive {
+        return None;
+    }
+    let branches = normaliser
+        .locations
+        .schema()
+        .atoms(node)
+        .iter()
+        .map(|atom| match &atom.kind {
             AtomKind::AnyOf(nodes) | AtomKind::OneOf(nodes) => nodes.len(),
             _ => 0,
         });
-        let branches = branches.max().filter(|count| *count >= LEAST_BRANCHES)?;
-        let known = self.choices.get(&branches).map_or(&[][..], Vec::as_slice);
-        let before = known.iter().find(|(other, _)| {
-            self.budget.take(4 * branches) && self.say_the_same(*other, node, 0)
-        });
-        match before {
-            Some((other, before)) => (*other != node).then_some(*before),
-            None => {
-                let list = self.choices.entry(branches).or_default();
-                if list.len() < MOST_COMPARED {
-                    list.push((node, conj));
-                }
-                None
+    let branches = branches.max().filter(|count| *count >= LEAST_BRANCHES)?;
+    let known = normaliser
+        .choices
+        .get(&branches)
+        .map_or(&[][..], Vec::as_slice);
+    let before = known.iter().find(|(other, _)| {
+        normaliser.budget().take(4 * branches) && say_the_same(normaliser, *other, node, 0)
+    });
+    match before {
+        Some((other, before)) => (*other != node).then_some(*before),
+        None => {
+            let list = normaliser.choices.entry(branches).or_default();
+            if list.len() < MOST_COMPARED {
+                list.push((node, conj));
             }
+            None
         }
     }
+}
 
-    fn say_the_same(&self, a: NodeId, b: NodeId, depth: usize) -> bool {
-        if a == b {
-            return true;
-        }
-        let (Body::Atoms(one), Body::Atoms(other)) =
-            (&self.schema.node(a).body, &self.schema.node(b).body)
-        else {
-            return false;
-        };
-        let same = |a: &NodeId, b: &NodeId| self.say_the_same(*a, *b, depth + 1);
-        depth < MOST_DEPTH
-            && one.len() == other.len()
-            && one.iter().zip(other).all(|(one, other)| {
-                one.keyword == other.keyword
-                    && match (&one.kind, &other.kind) {
-                        (AtomKind::AllOf(a), AtomKind::AllOf(b))
-                        | (AtomKind::AnyOf(a), AtomKind::AnyOf(b))
-                        | (AtomKind::OneOf(a), AtomKind::OneOf(b)) => {
-                            a.len() == b.len() && a.iter().zip(b).all(|(a, b)| same(a, b))
-                        }
-                        (AtomKind::Ref(a), AtomKind::Ref(b))
-                        | (AtomKind::Not(a), AtomKind::Not(b)) => same(a, b),
-                        (one, other) => one == other,
-                    }
-            })
+fn say_the_same(locations: &Locations, a: NodeId, b: NodeId, depth: usize) -> bool {
+    if a == b {
+        return true;
     }
+    let (Body::Atoms(one), Body::Atoms(other)) = (
+        &locations.schema().node(a).body,
+        &locations.schema().node(b).body,
+    ) else {
+        return false;
+    };
+    let same = |a: &NodeId, b: &NodeId| say_the_same(locations, *a, *b, depth + 1);
+    depth < MOST_DEPTH
+        && one.len() == other.len()
+        && one.iter().zip(other).all(|(one, other)| {
+            one.keyword == other.keyword
+                && match (&one.kind, &other.kind) {
+                    (AtomKind::AllOf(a), AtomKind::AllOf(b))
+                    | (AtomKind::AnyOf(a), AtomKind::AnyOf(b))
+                    | (AtomKind::OneOf(a), AtomKind::OneOf(b)) => {
+                        a.len() == b.len() && a.iter().zip(b).all(|(a, b)| same(a, b))
+                    }
+                    (AtomKind::Ref(a), AtomKind::Ref(b)) | (AtomKind::Not(a), AtomKind::Not(b)) => {
+                        same(a, b)
+                    }
+                    (one, other) => one == other,
+                }
+        })
 }

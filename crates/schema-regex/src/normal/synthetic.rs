@@ -5,12 +5,10 @@ use serde_json::Value;
 
 use crate::budget::STEP;
 use crate::ir::named::Named;
-use crate::ir::signed::Signed;
 use crate::ir::{ALWAYS, Atom, AtomKind, Body, Items, Location, Members, NEVER, Name, NodeId};
-use crate::normal::conjunctions::ConjId;
-use crate::normal::normaliser::Normaliser;
+use crate::normal::locations::Locations;
 
-impl Normaliser {
+impl Locations {
     /// A location whose values are just this one.
     pub(crate) fn container(&mut self, value: &Value) -> NodeId {
         let key = value.to_string();
@@ -59,34 +57,9 @@ impl Normaliser {
         id
     }
 
-    /// The one value of no parts that a conjunction is written as.
-    pub(crate) fn constant_of(&self, conj: ConjId) -> Option<&Value> {
-        let [
-            Signed {
-                node,
-                positive: true,
-            },
-        ] = self.conj(conj)
-        else {
-            return None;
-        };
-        match self.schema.atoms(*node) {
-            [
-                Atom {
-                    kind: AtomKind::Values(values),
-                    ..
-                },
-            ] => match &values[..] {
-                [value] if !value.is_array() && !value.is_object() => Some(value),
-                _ => None,
-            },
-            _ => None,
-        }
-    }
-
     fn constant(&mut self, value: &Value) -> NodeId {
         // Work over the budget is refused when the location is met.
-        self.budget.take(6 * STEP);
+        self.budget().take(6 * STEP);
         let atom = Atom {
             keyword: "const",
             kind: AtomKind::Values(vec![value.clone()].into()),
@@ -105,7 +78,7 @@ impl Normaliser {
     }
 
     /// A location that holds where one of `nodes` does.
-    pub(crate) fn any_of_node(
+    pub(super) fn any_of_node(
         &mut self,
         at: NodeId,
         keyword: &'static str,

@@ -8,6 +8,9 @@ use crate::ir::NodeId;
 use crate::ir::signed::Signed;
 use crate::normal::alternative::{ALL_KINDS, ArrayShape, Count, Shape};
 use crate::normal::conjunctions::ConjId;
+use crate::normal::demands::item_conj;
+use crate::normal::in_place::blamed;
+use crate::normal::search::shapes::shapes_of;
 use crate::regex::spell::push_count;
 use crate::regex::{Body, Printer, Space, alternation};
 
@@ -25,9 +28,9 @@ impl Listed {
         let count = a.listed();
         let normaliser = &mut *printer.normaliser;
         let prefix = (0..count)
-            .map(|i| normaliser.item_conj(a, i, &[]))
+            .map(|i| item_conj(normaliser, a, i, &[]))
             .collect();
-        let rest = normaliser.item_conj(a, count, &[]);
+        let rest = item_conj(normaliser, a, count, &[]);
         Listed { prefix, rest }
     }
 }
@@ -173,10 +176,10 @@ fn contains(
     if from > 0 {
         let what = "the schema of items after a prefix";
         let error = printer.normaliser.not_negated(at, what);
-        return Err(printer.normaliser.blamed(conj, error));
+        return Err(blamed(printer.normaliser, conj, error));
     }
     let with = |printer: &mut Printer<'_>, more: Signed| {
-        let conj = printer.normaliser.item_conj(arrays, 0, &[more]);
+        let conj = item_conj(printer.normaliser, arrays, 0, &[more]);
         printer.value(conj)
     };
     let comma = printer.space.comma.clone();
@@ -358,7 +361,7 @@ fn finite_values(printer: &mut Printer<'_>, conj: ConjId) -> Result<Option<Vec<S
         }
     };
     for kind in ALL_KINDS {
-        for shape in printer.normaliser.shapes_of(conj, kind)?.iter() {
+        for shape in shapes_of(printer.normaliser, conj, kind)?.iter() {
             match shape {
                 Shape::Unit => push(crate::regex::unit(kind).to_owned()),
                 Shape::Number(n) => {

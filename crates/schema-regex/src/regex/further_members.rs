@@ -10,10 +10,10 @@ use crate::language::re::automata::Matcher;
 use crate::language::re::product::Product;
 use crate::normal::alternative::{Kind, ObjectShape, Scope, Shape, Witness};
 use crate::normal::conjunctions::{ANY, ConjId, NONE};
-use crate::normal::demands::Asked;
-use crate::regex::string;
+use crate::normal::demands::{Asked, in_scope, rule_says};
+use crate::normal::search::shapes::shapes_of;
 use crate::regex::string::Language;
-use crate::regex::{Printer, alternation};
+use crate::regex::{Printer, alternation, string};
 
 /// One member that no name declares: the texts of its name and value together; with a
 /// witness those that are one alone.
@@ -134,7 +134,7 @@ fn by_classes(
     // For each pattern the bits that must be set and those that must not.
     let mut bits: Vec<(u64, u64)> = Vec::new();
     for id in patterns {
-        let Ok(pattern) = &printer.normaliser.schema.pattern(*id).pattern else {
+        let Ok(pattern) = &printer.normaliser.schema().pattern(*id).pattern else {
             continue;
         };
         let (mut yes, mut no) = (0u64, 0u64);
@@ -163,7 +163,7 @@ fn by_classes(
     let declared = (!names.is_empty()).then(|| Re::alt(names.iter().map(|n| Re::literal(n))));
     let declared_bit = bit_of(declared);
     let all: Vec<&Re> = parts.iter().collect();
-    let budget = printer.normaliser.budget.clone();
+    let budget = printer.normaliser.budget().clone();
     let limit = Limit::new(printer.options.max_automaton_states, &budget);
     let product = Product::new(&all, limit).map_err(|_| too_large(printer, objects, patterns))?;
     // Names with the same conditions on their values go together.
@@ -230,7 +230,7 @@ fn too_large(printer: &Printer<'_>, objects: &ObjectShape, patterns: &[PatternId
     );
     match at {
         Some((node, _)) => {
-            let pointer = &printer.normaliser.schema.node(node).pointer;
+            let pointer = &printer.normaliser.schema().node(node).pointer;
             Error::at(ErrorKind::Refused, pointer, keyword, reason)
         }
         None => Error::new(ErrorKind::Refused, printer.here(), reason),
@@ -252,7 +252,7 @@ fn as_written(product: &Product, verdicts: &[u64], parts: &[Re]) -> Option<Re> {
 fn plain_pattern(printer: &Printer<'_>, id: PatternId) -> Option<Re> {
     printer
         .normaliser
-        .schema
+        .schema()
         .pattern(id)
         .pattern
         .as_ref()
@@ -278,15 +278,20 @@ fn further_conj(
             matches: &matches,
             holds: &|_| true,
         };
-        if !printer.normaliser.in_scope(&witness.scope, &asked) {
+        if !in_scope(printer.normaliser, &witness.scope, &asked) {
             return NONE;
         }
         parts.push(witness.value);
     }
     for rule in &objects.rules {
-        printer
-            .normaliser
-            .rule_says(rule, None, &matches, |_| None, &mut parts);
+        rule_says(
+            printer.normaliser,
+            rule,
+            None,
+            &matches,
+            |_| None,
+            &mut parts,
+        );
     }
     printer.normaliser.intern(&parts)
 }
@@ -294,14 +299,14 @@ fn further_conj(
 /// The names that `propertyNames` admits.
 fn name_language(printer: &mut Printer<'_>, objects: &ObjectShape) -> Result<Re, Error> {
     let conj = printer.normaliser.intern(&objects.names);
-    let shapes = printer.normaliser.shapes_of(conj, Kind::String)?;
+    let shapes = shapes_of(printer.normaliser, conj, Kind::String)?;
     let limit = printer.normaliser.limit();
     let mut ways = Vec::new();
     for shape in shapes.iter() {
         let Shape::String(strings) = shape else {
             continue;
         };
-        let language: Language = string::language(&printer.normaliser.schema, strings, limit)
+        let language: Language = string::language(&printer.normaliser.schema(), strings, limit)
             .map_err(|e| string::tangled(printer, e))?;
         match language.into_re(limit) {
             Some(re) => ways.push(re),

@@ -24,8 +24,11 @@ use crate::ir::{AtomKind, ROOT, Schema};
 use crate::language::re::Re;
 use crate::language::white_space;
 use crate::normal::alternative::{ALL_KINDS, KINDS, Kind, Shape};
+use crate::normal::closing::closings;
 use crate::normal::conjunctions::{ANY, ConjId, NONE};
+use crate::normal::in_place::{constant_of, refuse_cycles};
 use crate::normal::normaliser::Normaliser;
+use crate::normal::search::shapes::shapes_of;
 use crate::options::{AdditionalMembers, AnyValue, Caps, Options, Recursion, Target, Whitespace};
 
 /// Prints a schema as a regular expression over the texts of the values that
@@ -83,7 +86,7 @@ pub(crate) fn printed(schema: &Schema, options: &Options) -> Printed {
     loop {
         let mut narrowed = Narrowed::new();
         let result = print_once(&mut normaliser, &options, &mut narrowed)
-            .map_err(|e| in_steps(e, &normaliser.budget, &options));
+            .map_err(|e| in_steps(e, &normaliser.budget(), &options));
         match (result, options.any_value) {
             // Unrestricted values give way first.
             (Err(e), AnyValue::Depth(depth)) if e.kind() == ErrorKind::TooLong && depth > 0 => {
@@ -126,7 +129,7 @@ fn print_once(
     narrowed: &mut Narrowed,
 ) -> Result<String, Error> {
     let space = Space::new(&options.whitespace)?;
-    normaliser.refuse_cycles()?;
+    refuse_cycles(normaliser)?;
     let root = normaliser.intern(&[Signed::yes(ROOT)]);
     // Names are spelled as values are.
     let options = options.clone().with_escapes(options.escapes.in_values());
@@ -147,7 +150,7 @@ fn print_once(
     };
     let text = printer.value(root);
     *narrowed = std::mem::take(&mut printer.narrowed);
-    narrowed.extend(printer.normaliser.closings());
+    narrowed.extend(closings(printer.normaliser));
     for (pointer, depth) in &printer.depths {
         let how = format!("a value that is not restricted nests at most {depth} deep");
         narrowed.insert((pointer.clone(), "", how));
@@ -209,7 +212,7 @@ impl Printer<'_> {
     /// The texts of the values that satisfy a conjunction.
     pub(crate) fn value(&mut self, conj: ConjId) -> Result<Text, Error> {
         let first = self.normaliser.first_of(conj);
-        if self.normaliser.budget.is_spent() {
+        if self.normaliser.budget().is_spent() {
             return Err(self.normaliser.too_many_steps(first));
         }
         match conj {
@@ -217,7 +220,7 @@ impl Printer<'_> {
             ANY => return self.any_value().map(Some),
             _ => {}
         }
-        if let Some(value) = self.normaliser.constant_of(conj) {
+        if let Some(value) = constant_of(self.normaliser, conj) {
             let value = value.clone();
             return self.literal(&value).map(|text| Some(text.into()));
         }
@@ -293,7 +296,7 @@ impl Printer<'_> {
         let from = self.open.iter().position(|c| *c == conj).unwrap_or(0);
         for open in self.open[from..].iter().rev() {
             for part in self.normaliser.conj(*open) {
-                let node = self.normaliser.schema.node(part.node);
+                let node = self.normaliser.schema().node(part.node);
                 let mut atoms = node.atoms().iter();
                 if let Some(atom) = atoms.find(|a| matches!(a.kind, AtomKind::Ref(_))) {
                     return Error::at(
@@ -318,7 +321,7 @@ impl Printer<'_> {
     fn alternatives(&mut self, conj: ConjId) -> Result<Text, Error> {
         let mut shapes = Vec::with_capacity(KINDS);
         for kind in ALL_KINDS {
-            shapes.push((kind, self.normaliser.shapes_of(conj, kind)?));
+            shapes.push((kind, shapes_of(self.normaliser, conj, kind)?));
         }
         if shapes
             .iter()

@@ -6,9 +6,8 @@ use std::rc::Rc;
 use crate::budget::Limit;
 use crate::error::{Error, ErrorKind};
 use crate::options::Escapes;
-use crate::regex::Printer;
-use crate::regex::spell;
 use crate::regex::string::Language;
+use crate::regex::{Printer, spell};
 
 #[derive(Default)]
 struct Trie {
@@ -127,7 +126,7 @@ impl Printer<'_> {
             out.push_str(")\"");
             out
         } else {
-            let limit = Limit::new(self.options.max_automaton_states, &self.normaliser.budget);
+            let limit = Limit::new(self.options.max_automaton_states, &self.normaliser.budget());
             match Language::NotIn(key.clone()).into_re(limit) {
                 Some(re) => self.string_of(&re),
                 None => {

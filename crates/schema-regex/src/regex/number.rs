@@ -11,10 +11,10 @@ use crate::language::number_expressions::{
 use crate::language::re::Re;
 use crate::normal::alternative::NumberShape;
 use crate::normal::conjunctions::ConjId;
+use crate::normal::in_place::blamed;
 use crate::options::{IntegerSpelling, Options};
-use crate::regex::spell;
 use crate::regex::spell::Spelling;
-use crate::regex::{Printer, alternation, capped_digits};
+use crate::regex::{Printer, alternation, capped_digits, spell};
 
 /// The units of work of a byte of the expression of numbers, because it is made from automata.
 const BYTE: usize = 12;
@@ -83,7 +83,7 @@ pub(crate) fn print(
                     let (node, keyword) = n.multiple_at.unwrap_or((ROOT, "multipleOf"));
                     Error::at(
                         ErrorKind::Refused,
-                        &printer.normaliser.schema.node(node).pointer,
+                        &printer.normaliser.schema().node(node).pointer,
                         keyword,
                         format!(
                             "`multipleOf` {}: {what} needs too large an expression; list the values in an `enum` or drop the keyword",
@@ -133,7 +133,7 @@ fn divisors(
             (false, false, _) => {
                 let at = n.multiple_at.unwrap_or((ROOT, "multipleOf"));
                 let error = printer.normaliser.not_negated(at, "a divisor");
-                return Err(printer.normaliser.blamed(conj, error));
+                return Err(blamed(printer.normaliser, conj, error));
             }
         }
     }

@@ -6,6 +6,8 @@ use crate::error::Error;
 use crate::ir::Name;
 use crate::normal::alternative::{MemberRule, MembersAt, ObjectShape};
 use crate::normal::conjunctions::{ConjId, NONE};
+use crate::normal::demands::member_conj_of;
+use crate::normal::member_order::member_order_of;
 use crate::regex::further_members::further;
 use crate::regex::member_sequence::{Listed, Long, Sequence};
 use crate::regex::witnesses::with_witness;
@@ -37,7 +39,7 @@ pub(super) fn member(
     if !printer.normaliser.name_satisfies(&objects.names, name)? {
         return Ok(NONE);
     }
-    Ok(printer.normaliser.member_conj_of(objects, name))
+    Ok(member_conj_of(printer.normaliser, objects, name))
 }
 
 /// An object of which no member must be found; `last` is a further one that it has behind
@@ -123,7 +125,7 @@ fn declared(
         return Ok(Vec::new());
     }
     let normaliser = &printer.normaliser;
-    let order = normaliser.member_order(conj);
+    let order = member_order_of(normaliser, conj);
     let names = |at: MembersAt| normaliser.names_of(at);
     // Names of all that stands beside this object are looked through.
     let count: usize = order.walk.iter().map(|at| names(*at).len()).sum();

@@ -8,9 +8,7 @@ use crate::language::pattern::Pattern;
 use crate::language::re::Re;
 use crate::language::re::product::{Part, Product};
 use crate::normal::alternative::{At, StringShape, each_once};
-use crate::regex::Printer;
-use crate::regex::bounded_lengths as lengths;
-use crate::regex::spell;
+use crate::regex::{Printer, bounded_lengths as lengths, spell};
 
 /// The decoded values of some strings.
 pub(crate) enum Language {
@@ -46,7 +44,7 @@ pub(crate) fn print(
     strings: &StringShape,
 ) -> Result<Option<String>, Error> {
     let limit = printer.normaliser.limit();
-    let language = match language(&printer.normaliser.schema, strings, limit) {
+    let language = match language(&printer.normaliser.schema(), strings, limit) {
         Ok(language) => capped(printer, strings, language),
         Err(e) => return Err(tangled(printer, e)),
     };
@@ -95,7 +93,7 @@ fn capped(printer: &mut Printer<'_>, s: &StringShape, language: Language) -> Lan
 pub(crate) fn tangled(printer: &Printer<'_>, e: TooTangled) -> Error {
     match e.at {
         Some((node, keyword)) => {
-            let pointer = &printer.normaliser.schema.node(node).pointer;
+            let pointer = &printer.normaliser.schema().node(node).pointer;
             Error::at(ErrorKind::Refused, pointer, keyword, e.reason)
         }
         None => Error::new(ErrorKind::Refused, printer.here(), e.reason),

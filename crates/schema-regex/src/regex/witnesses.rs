@@ -7,7 +7,8 @@ use crate::error::Error;
 use crate::ir::Name;
 use crate::normal::alternative::{MemberRule, ObjectShape, Scope, Witness};
 use crate::normal::conjunctions::{ConjId, NONE};
-use crate::normal::demands::Asked;
+use crate::normal::demands::{Asked, in_scope};
+use crate::normal::in_place::blamed;
 use crate::regex::further_members::further;
 use crate::regex::object::{MEMBER, member, mentioned, print, without_witness};
 use crate::regex::{Printer, alternation};
@@ -90,7 +91,7 @@ fn further_witness(
             Scope::Unevaluated(_) => (witness.at, "the schema of unevaluated properties"),
         };
         let error = printer.normaliser.not_negated(at, what);
-        return Err(printer.normaliser.blamed(conj, error));
+        return Err(blamed(printer.normaliser, conj, error));
     }
     // Before it may stand all that the rest does not declare, also what is no witness.
     let declared: Vec<String> = texts(&mentioned(printer, rest));
@@ -114,5 +115,5 @@ fn is_in_scope(printer: &Printer<'_>, scope: &Scope, name: &str) -> Result<bool,
         matches: &|id| normaliser.name_matches(id, name),
         holds: &|_| holds,
     };
-    Ok(normaliser.in_scope(scope, &asked))
+    Ok(in_scope(normaliser, scope, &asked))
 }

@@ -13,9 +13,10 @@ use crate::error::{Error, ErrorKind};
 use crate::ir::NodeId;
 use crate::language::char_dfa::CharDfa;
 use crate::normal::alternative::Kind;
-use crate::normal::conjunctions::ConjId;
-use crate::normal::conjunctions::{ANY, NONE};
-use crate::normal::normaliser::{Normaliser, Shapes, room_for};
+use crate::normal::conjunctions::{ANY, ConjId, NONE};
+use crate::normal::normaliser::{Normaliser, room_for};
+use crate::normal::search::shapes::shapes_of;
+use crate::normal::shape_table::Shapes;
 use crate::options::Options;
 use crate::regex::Narrowed;
 
@@ -45,7 +46,7 @@ pub(crate) type Wanted = Vec<(u32, ConjId, u32)>;
 
 impl Builder {
     pub(super) fn new(normaliser: Normaliser) -> Builder {
-        let room = room_for(&normaliser.schema);
+        let room = room_for(&normaliser.schema());
         Builder {
             normaliser,
             leaves: LeafCache::default(),
@@ -62,7 +63,7 @@ impl Builder {
     }
 
     pub(super) fn options(&self) -> &Options {
-        &self.normaliser.options
+        &self.normaliser.options()
     }
 
     /// The number of the node with these goals, to be built later.
@@ -88,7 +89,7 @@ impl Builder {
             [one] => {
                 let at = one.0 as usize;
                 if at >= self.singles.len() {
-                    let count = self.normaliser.conjs.count();
+                    let count = self.normaliser.set_count();
                     self.singles.resize(count, UNKNOWN);
                 }
                 self.singles[at] = id;
@@ -150,7 +151,7 @@ impl Builder {
         kind: Kind,
     ) -> Result<Few<(u32, Shapes)>, Error> {
         if let &[goal] = goals {
-            let shapes = self.normaliser.shapes_of(goal, kind)?;
+            let shapes = shapes_of(&mut self.normaliser, goal, kind)?;
             return Ok(match shapes.is_empty() {
                 true => Few::default(),
                 false => Few::One((0, shapes)),
@@ -158,7 +159,7 @@ impl Builder {
         }
         let mut out = Vec::new();
         for (g, conj) in (0..).zip(goals) {
-            let shapes = self.normaliser.shapes_of(*conj, kind)?;
+            let shapes = shapes_of(&mut self.normaliser, *conj, kind)?;
             if !shapes.is_empty() {
                 out.push((g, shapes));
             }

@@ -7,6 +7,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use crate::automaton::compile::builder::Builder;
+use crate::automaton::compile::conditions::names_of_conditions;
 use crate::automaton::compile::leaves;
 use crate::error::{Error, ErrorKind};
 use crate::ir::signed::Signed;
@@ -15,6 +16,8 @@ use crate::language::length_bounds::Lengths;
 use crate::language::number_dfa::NumberDfa;
 use crate::normal::alternative::{ArrayShape, Kind, MemberRule, ObjectShape, Shape, StringShape};
 use crate::normal::conjunctions::{ConjId, NONE};
+use crate::normal::demands::rule_says;
+use crate::normal::search::shapes::shapes_of;
 use crate::regex::{capped_digits, capped_items, capped_length, capped_members, capped_names};
 
 fn narrow(builder: &mut Builder, conj: ConjId, keyword: &'static str, how: String) {
@@ -163,9 +166,14 @@ fn has_further(builder: &mut Builder, o: &ObjectShape) -> bool {
     let mut parts = Vec::new();
     for rule in &o.rules {
         let further = &mut parts;
-        builder
-            .normaliser
-            .rule_says(rule, None, &|_| false, |_| None, further);
+        rule_says(
+            &builder.normaliser,
+            rule,
+            None,
+            &|_| false,
+            |_| None,
+            further,
+        );
     }
     builder.normaliser.intern(&parts) != NONE
 }
@@ -178,7 +186,7 @@ fn named_by(builder: &Builder, o: &ObjectShape) -> BTreeSet<Name> {
     let implied = o.implies.iter();
     let implied = implied.flat_map(|(name, needed)| std::iter::once(name).chain(needed));
     let names = listed.chain(of_rules).chain(&o.required).chain(implied);
-    let kept = builder.normaliser.names_of_conditions(o);
+    let kept = names_of_conditions(&builder.normaliser, o);
     names.cloned().chain(kept).collect()
 }
 
@@ -207,7 +215,7 @@ fn cap_of_names(
     }
     let names = builder.normaliser.intern(&o.names);
     let mut is_bounded = true;
-    for shape in builder.normaliser.shapes_of(names, Kind::String)?.iter() {
+    for shape in shapes_of(&mut builder.normaliser, names, Kind::String)?.iter() {
         let Shape::String(s) = shape else { continue };
         is_bounded &= s.max.is_some() || s.allowed.is_some();
         if !s.formats.is_empty() {
@@ -228,7 +236,7 @@ fn cap_of_names(
 
 /// How long texts of a pattern are at least; at most, where that has an end.
 fn least_of_pattern(builder: &Builder, id: PatternId) -> u64 {
-    match &builder.normaliser.schema.pattern(id).pattern {
+    match &builder.normaliser.schema().pattern(id).pattern {
         Ok(pattern) => {
             let (least, most) = pattern.main.length_range();
             most.unwrap_or(least)

@@ -29,7 +29,10 @@ use crate::language::re::product::Part;
 use crate::normal::alternative::{ALL_KINDS, Kind, ObjectShape, Shape};
 use crate::normal::conditions::{Condition, ConditionId};
 use crate::normal::conjunctions::{ConjId, NONE};
+use crate::normal::known::truth_of;
+use crate::normal::locations::Locations;
 use crate::normal::normaliser::Normaliser;
+use crate::normal::search::shapes::{has_shapes, shapes_of};
 use crate::values;
 
 /// The members that the conditions of one alternative speak of.
@@ -76,50 +79,49 @@ pub(super) struct ValueKind {
     satisfies: Vec<bool>,
 }
 
-impl Normaliser {
-    /// The names that the conditions of an alternative speak of; some repeat.
-    pub(super) fn names_of_conditions(&self, o: &ObjectShape) -> Vec<Name> {
-        let mut names = Vec::new();
-        self.each_condition(o, |_, condition| {
-            match condition {
-                Condition::Member(name, _) => names.push(name.clone()),
-                // What it names is no further name.
-                Condition::Closed(node, atom) => {
-                    names.extend(self.names_of((*node, *atom)).cloned());
-                }
-                _ => {}
+/// The names that the conditions of an alternative speak of; some repeat.
+pub(super) fn names_of_conditions(normaliser: &Normaliser, o: &ObjectShape) -> Vec<Name> {
+    let mut names = Vec::new();
+    each_condition(normaliser, o, |_, condition| {
+        match condition {
+            Condition::Member(name, _) => names.push(name.clone()),
+            // What it names is no further name.
+            Condition::Closed(node, atom) => {
+                names.extend(normaliser.names_of((*node, *atom)).cloned());
             }
-        });
-        names
-    }
+            _ => {}
+        }
+    });
+    names
+}
 
-    fn source_of(&self, pattern: PatternId) -> Option<&str> {
-        let pattern = self.schema.pattern(pattern).pattern.as_ref().ok()?;
-        Some(&pattern.source)
-    }
+fn source_of(locations: &Locations, pattern: PatternId) -> Option<&str> {
+    let pattern = locations.schema().pattern(pattern).pattern.as_ref().ok()?;
+    Some(&pattern.source)
+}
 
-    /// Says whether patterns are the same ones.
-    fn are_alike(&self, some: &[PatternId], others: &[PatternId]) -> bool {
-        let is_alike = |(a, b): (&PatternId, &PatternId)| {
-            a == b
-                || self
-                    .source_of(*a)
-                    .is_some_and(|a| self.source_of(*b) == Some(a))
-        };
-        some.len() == others.len() && some.iter().zip(others).all(is_alike)
-    }
+/// Says whether patterns are the same ones.
+fn are_alike(locations: &Locations, some: &[PatternId], others: &[PatternId]) -> bool {
+    let is_alike = |(a, b): (&PatternId, &PatternId)| {
+        a == b || source_of(locations, *a).is_some_and(|a| source_of(locations, *b) == Some(a))
+    };
+    some.len() == others.len() && some.iter().zip(others).all(is_alike)
+}
 
-    /// Tells each condition that an alternative consists of once, and by how many others,
-    /// and in order of their first mention.
-    fn each_condition(&self, o: &ObjectShape, mut tell: impl FnMut(ConditionId, &Condition)) {
-        let mut met: FxHashSet<ConditionId> = FxHashSet::default();
-        let mut todo: Vec<ConditionId> = o.conditions.iter().rev().copied().collect();
-        while let Some(id) = todo.pop() {
-            if met.insert(id) {
-                let condition = self.conditions.get(id);
-                tell(id, condition);
-                todo.extend(condition.parts().iter().rev());
-            }
+/// Tells each condition that an alternative consists of once, and by how many others,
+/// and in order of their first mention.
+fn each_condition(
+    normaliser: &Normaliser,
+    o: &ObjectShape,
+    mut tell: impl FnMut(ConditionId, &Condition),
+) {
+    let mut met: FxHashSet<ConditionId> = FxHashSet::default();
+    let mut todo: Vec<ConditionId> = o.conditions.iter().rev().copied().collect();
+    while let Some(id) = todo.pop() {
+        if met.insert(id) {
+            let condition = normaliser.conditions().get(id);
+            tell(id, condition);
+            todo.extend(condition.parts().iter().rev());
         }
     }
 }
@@ -148,21 +150,21 @@ impl Kept {
         let mut are_same = true;
         let mut closed = 0;
         let mut uses: FxHashMap<ConditionId, usize> = FxHashMap::default();
-        normaliser.each_condition(o, |_, condition| {
+        each_condition(normaliser, o, |_, condition| {
             for part in condition.parts() {
                 *uses.entry(*part).or_default() += 1;
             }
         });
-        normaliser.each_condition(o, |id, condition| {
+        each_condition(normaliser, o, |id, condition| {
             let uses = uses.get(&id).copied().unwrap_or(1);
             let (name, value) = match condition {
                 Condition::Member(name, value) => (name, *value),
                 Condition::Closed(node, atom) => {
                     closed += uses;
                     let mut own: Vec<PatternId> = normaliser.patterns_of((*node, *atom)).collect();
-                    own.sort_unstable_by_key(|id| normaliser.source_of(*id));
+                    own.sort_unstable_by_key(|id| source_of(normaliser, *id));
                     match &patterns {
-                        Some(known) => are_same &= normaliser.are_alike(known, &own),
+                        Some(known) => are_same &= are_alike(normaliser, known, &own),
                         None => patterns = Some(own),
                     }
                     return;
@@ -304,12 +306,12 @@ fn verdicts(
 ) -> Result<Option<Vec<Vec<usize>>>, Error> {
     let mut all: Vec<Vec<usize>> = Vec::new();
     for kind in ALL_KINDS {
-        if kind == Kind::String || !builder.normaliser.has_shapes(base, kind)? {
+        if kind == Kind::String || !has_shapes(&mut builder.normaliser, base, kind)? {
             continue;
         }
         let mut satisfied = Vec::new();
         for i in left {
-            match builder.normaliser.truth_of(asked[*i], kind) {
+            match truth_of(&mut builder.normaliser, asked[*i], kind) {
                 Some(true) => satisfied.push(*i),
                 Some(false) => {}
                 None => return Ok(None),
@@ -336,7 +338,7 @@ fn verdicts(
 /// The strings of a location, if one automaton tells them.
 fn only_part(builder: &mut Builder, node: NodeId) -> Result<Option<Part>, Error> {
     let conj = builder.normaliser.intern(&[Signed::yes(node)]);
-    let shapes = builder.normaliser.shapes_of(conj, Kind::String)?;
+    let shapes = shapes_of(&mut builder.normaliser, conj, Kind::String)?;
     let shape = match &shapes[..] {
         [] => return Ok(Some(CharDfa::never().part())),
         [Shape::String(shape)] => shape.clone(),
@@ -487,7 +489,7 @@ fn may_be_some(builder: &mut Builder, conj: ConjId) -> Result<bool, Error> {
         return Ok(false);
     }
     for kind in ALL_KINDS {
-        if kind != Kind::String && builder.normaliser.has_shapes(conj, kind)? {
+        if kind != Kind::String && has_shapes(&mut builder.normaliser, conj, kind)? {
             return Ok(true);
         }
     }
@@ -561,7 +563,7 @@ pub(super) fn decisions(
 
 /// The members by level, and for each diagram its conditions and where its levels end.
 fn levels_of(builder: &Builder, kept: &Kept) -> (Vec<usize>, Vec<(Vec<ConditionId>, u32)>) {
-    let known = &builder.normaliser.conditions;
+    let known = builder.normaliser.conditions();
     // Members that one condition speaks of are of one diagram.
     let mut up: Vec<usize> = (0..kept.members.len()).collect();
     fn top(up: &mut [usize], mut at: usize) -> usize {
@@ -751,7 +753,7 @@ impl Made<'_> {
         if let Some(known) = self.conditions.get(&id) {
             return Ok(*known);
         }
-        let made = match self.normaliser.conditions.get(id) {
+        let made = match self.normaliser.conditions().get(id) {
             Condition::Is(is) => u32::from(*is),
             Condition::Member(name, value) => self.member(name, *value)?,
             Condition::Closed(node, atom) => self.closed(*node, *atom)?,

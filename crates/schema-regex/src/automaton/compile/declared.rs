@@ -5,9 +5,8 @@ use rustc_hash::FxHashMap;
 
 use crate::automaton::compile::member_rules::Rules;
 use crate::ir::{Name, NodeId};
-use crate::normal::alternative::MembersAt;
-use crate::normal::alternative::{ObjectShape, Scope};
-use crate::normal::normaliser::Normaliser;
+use crate::normal::alternative::{MembersAt, ObjectShape, Scope};
+use crate::normal::locations::Locations;
 
 /// Names in the order of their bytes, and the numbers they were given.
 pub(crate) struct Declared {
@@ -90,35 +89,33 @@ impl Properties {
 /// The properties of the `Members` atoms that the alternatives of an object consist of.
 pub(crate) type AllProperties = FxHashMap<MembersAt, Properties>;
 
-impl Normaliser {
-    pub(super) fn all_properties(
-        &self,
-        rules: &Rules<'_>,
-        shapes: &[(u32, &ObjectShape)],
-        names: &Declared,
-    ) -> AllProperties {
-        let mut all = AllProperties::default();
-        let of_rules = rules.list().iter().filter_map(|rule| rule.members());
-        let of_witnesses = shapes.iter().flat_map(|(_, o)| &o.some);
-        let of_witnesses = of_witnesses.filter_map(|witness| match &witness.scope {
-            Scope::Additional(node, atom) => Some((*node, *atom)),
-            _ => None,
+pub(super) fn all_properties(
+    locations: &Locations,
+    rules: &Rules<'_>,
+    shapes: &[(u32, &ObjectShape)],
+    names: &Declared,
+) -> AllProperties {
+    let mut all = AllProperties::default();
+    let of_rules = rules.list().iter().filter_map(|rule| rule.members());
+    let of_witnesses = shapes.iter().flat_map(|(_, o)| &o.some);
+    let of_witnesses = of_witnesses.filter_map(|witness| match &witness.scope {
+        Scope::Additional(node, atom) => Some((*node, *atom)),
+        _ => None,
+    });
+    for (node, atom) in of_rules.chain(of_witnesses) {
+        all.entry((node, atom)).or_insert_with(|| {
+            let members = locations.members(node, atom);
+            let order = members.names.order();
+            let order: Vec<u32> = order.filter_map(|name| names.number(name)).collect();
+            let count = order.iter().max().map_or(0, |most| *most as usize + 1);
+            let mut values = vec![None; count];
+            for ((_, node), number) in members.names.list().iter().zip(&order) {
+                values[*number as usize] = Some(*node);
+            }
+            Properties { order, values }
         });
-        for (node, atom) in of_rules.chain(of_witnesses) {
-            all.entry((node, atom)).or_insert_with(|| {
-                let members = self.members(node, atom);
-                let order = members.names.order();
-                let order: Vec<u32> = order.filter_map(|name| names.number(name)).collect();
-                let count = order.iter().max().map_or(0, |most| *most as usize + 1);
-                let mut values = vec![None; count];
-                for ((_, node), number) in members.names.list().iter().zip(&order) {
-                    values[*number as usize] = Some(*node);
-                }
-                Properties { order, values }
-            });
-        }
-        all
     }
+    all
 }
 
 /// The names of one alternative, by number.

@@ -9,7 +9,7 @@ use crate::automaton::compile::builder::{Builder, Wanted};
 use crate::automaton::compile::conditions::Kept;
 use crate::automaton::compile::leaf_cache::Asked;
 use crate::automaton::compile::leaves;
-use crate::automaton::compile::member_rules::Said;
+use crate::automaton::compile::member_rules::{Said, ask_rules, conj_said, patterns_asked};
 use crate::automaton::compile::objects::{self, Alternatives};
 use crate::automaton::machine::node::{ExtraClass, KeyMachine, NO_CLASS};
 use crate::budget::TooBig;
@@ -102,7 +102,7 @@ fn classes(
         let mut wanted: Wanted = Vec::new();
         let matches = |id: PatternId| questions.pattern(id, verdict);
         let normaliser = &builder.normaliser;
-        normaliser.ask(&all.rules, None, &matches, |_| None, &mut said);
+        ask_rules(normaliser, &all.rules, None, &matches, |_| None, &mut said);
         for (t, (_, o)) in all.shapes.iter().enumerate() {
             let test = |names: &[Signed]| {
                 tests
@@ -112,7 +112,7 @@ fn classes(
             if !o.names.is_empty() && !test(&o.names) {
                 continue;
             }
-            let conj = builder.normaliser.conj_said(&all.rules, t, &mut said);
+            let conj = conj_said(&mut builder.normaliser, &all.rules, t, &mut said);
             if let Some(kept) = &kept[t] {
                 if conj != NONE {
                     wanted.push((t as u32, conj, kept.further_take(matches)));
@@ -164,7 +164,7 @@ fn questions(
     for id in kept.iter().flatten().flat_map(|kept| kept.patterns()) {
         ask_pattern(builder, *id, &mut q)?;
     }
-    for id in builder.normaliser.patterns_asked(&all.rules, all.shapes) {
+    for id in patterns_asked(&builder.normaliser, &all.rules, all.shapes) {
         ask_pattern(builder, id, &mut q)?;
     }
     for alternatives in tests.values() {

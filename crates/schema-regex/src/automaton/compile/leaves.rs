@@ -10,18 +10,16 @@ use crate::error::Error;
 use crate::ir::PatternId;
 use crate::language::char_dfa::CharDfa;
 use crate::language::counted::{Counted, counted};
-use crate::language::formats;
 use crate::language::formats::Format;
 use crate::language::length_bounds::Lengths;
 use crate::language::number_dfa::NumberDfa;
-use crate::language::number_exponents as exponents;
-use crate::language::number_expressions as numbers;
 use crate::language::number_expressions::{Bound, Fraction};
-use crate::language::number_multiples as multiples;
-use crate::language::number_ranges as ranges;
-use crate::language::number_words as listed;
 use crate::language::re::Re;
 use crate::language::re::product::{Part, Product};
+use crate::language::{
+    formats, number_exponents as exponents, number_expressions as numbers,
+    number_multiples as multiples, number_ranges as ranges, number_words as listed,
+};
 use crate::normal::alternative::{At, NumberShape, StringShape, each_once};
 use crate::options::IntegerSpelling;
 
@@ -49,10 +47,10 @@ impl NumberShape {
 
 fn too_big(builder: &Builder, at: Option<At>, what: &str) -> Error {
     let (node, keyword) = at.unwrap_or((crate::ir::ROOT, "pattern"));
-    if builder.normaliser.budget.is_spent() {
+    if builder.normaliser.budget().is_spent() {
         return builder.normaliser.too_many_steps_of(node, keyword);
     }
-    let states = builder.normaliser.options.max_automaton_states;
+    let states = builder.normaliser.options().max_automaton_states;
     let why = format!(
         "{what} takes more than {states} states; simplify it or raise Options::max_automaton_states"
     );
@@ -148,7 +146,7 @@ pub(super) fn part(builder: &mut Builder, asked: Asked) -> Result<Rc<Part>, TooB
     }
     let limit = builder.normaliser.limit();
     let made = match &asked {
-        Asked::Pattern(id, at) => match &builder.normaliser.schema.pattern(*id).pattern {
+        Asked::Pattern(id, at) => match &builder.normaliser.schema().pattern(*id).pattern {
             Ok(pattern) => {
                 let look = at.checked_sub(1).map(|look| &pattern.looks[look].0);
                 Part::new(look.unwrap_or(&pattern.main), limit)?
@@ -166,7 +164,7 @@ pub(super) fn part(builder: &mut Builder, asked: Asked) -> Result<Rc<Part>, TooB
 
 /// What a pattern asks, each with what is wanted; nothing where it cannot be read.
 pub(super) fn asked_by(builder: &Builder, id: PatternId) -> Vec<(Asked, bool)> {
-    let Ok(pattern) = &builder.normaliser.schema.pattern(id).pattern else {
+    let Ok(pattern) = &builder.normaliser.schema().pattern(id).pattern else {
         return Vec::new();
     };
     let looks = pattern.looks.iter().map(|(_, want)| *want);
@@ -339,7 +337,7 @@ fn counted_by(builder: &Builder, asked: &Asked) -> Option<Vec<Counted>> {
     };
     let pattern = builder
         .normaliser
-        .schema
+        .schema()
         .pattern(*id)
         .pattern
         .as_ref()
@@ -372,7 +370,7 @@ fn bare_number(builder: &mut Builder, shape: &NumberShape) -> Result<Arc<NumberD
     static ANY: OnceLock<Arc<NumberDfa>> = OnceLock::new();
     static PLAIN: OnceLock<Arc<NumberDfa>> = OnceLock::new();
     static ZEROS: OnceLock<Arc<NumberDfa>> = OnceLock::new();
-    let fraction = shape.fraction(builder.normaliser.options.integers);
+    let fraction = shape.fraction(builder.normaliser.options().integers);
     let (common, cell) = match fraction {
         Fraction::Any => (0, &ANY),
         Fraction::None(IntegerSpelling::Plain) => (1, &PLAIN),
@@ -417,7 +415,7 @@ fn usual_number(builder: &Builder, shape: &NumberShape) -> Option<Arc<NumberDfa>
         return None;
     }
     let from = usize::from(low.value.is_one());
-    let fraction = shape.fraction(builder.normaliser.options.integers);
+    let fraction = shape.fraction(builder.normaliser.options().integers);
     let part = match fraction {
         Fraction::Any => 0,
         Fraction::None(IntegerSpelling::Plain) => 1,
@@ -462,7 +460,7 @@ fn make_number(builder: &Builder, shape: &NumberShape) -> Result<Arc<NumberDfa>,
     }
     let limit = builder.normaliser.limit().times(20);
     let too_big = |_| too_big(builder, shape.at, "the automaton of these numbers");
-    let integers = builder.normaliser.options.integers;
+    let integers = builder.normaliser.options().integers;
     if let Some(list) = &shape.allowed {
         if let Some(made) = listed::of(list, integers, limit).map_err(too_big)? {
             return Ok(Arc::new(made));

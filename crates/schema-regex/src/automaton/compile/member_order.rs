@@ -7,7 +7,7 @@ use crate::automaton::compile::declared::{AllProperties, Declared, OwnNames};
 use crate::automaton::machine::node::LOOSE;
 use crate::normal::alternative::ObjectShape;
 use crate::normal::conjunctions::ConjId;
-use crate::normal::member_order::MemberOrder;
+use crate::normal::member_order::{MemberOrder, member_order_of};
 
 /// The order that a goal gives to members.
 #[derive(Default)]
@@ -50,7 +50,7 @@ pub(super) fn orders(
             continue;
         }
         let order = &mut orders[goal];
-        order.members = builder.normaliser.member_order(goals[goal]);
+        order.members = member_order_of(&builder.normaliser, goals[goal]);
         for at in &order.members.walk {
             let given = builder.normaliser.names_of(*at);
             order

@@ -12,7 +12,8 @@ use crate::ir::signed::Signed;
 use crate::ir::{Name, NodeId, PatternId};
 use crate::normal::alternative::{MemberRule, MembersAt, ObjectShape, Scope};
 use crate::normal::conjunctions::ConjId;
-use crate::normal::normaliser::Normaliser;
+use crate::normal::demands::rule_says;
+use crate::normal::locations::Locations;
 
 /// The rules of some alternatives, numbered.
 pub(crate) struct Rules<'s> {
@@ -107,78 +108,86 @@ impl Said {
     }
 }
 
-impl Normaliser {
-    /// Asks all rules about a name, or (with `None`) those that no keyword names:
-    /// `value_of` is its location under a rule.
-    pub(super) fn ask(
-        &self,
-        rules: &Rules<'_>,
-        name: Option<&str>,
-        matches: &dyn Fn(PatternId) -> bool,
-        value_of: impl Fn(usize) -> Option<NodeId>,
-        said: &mut Said,
-    ) {
-        said.parts.clear();
-        said.ends.clear();
-        said.together.clear();
-        said.together.resize(rules.lists.1, None);
-        for (i, rule) in rules.list.iter().enumerate() {
-            let from = said.parts.len();
-            self.rule_says(rule, name, matches, |_| value_of(i), &mut said.parts);
-            // Most rules say nothing of most names.
-            let mut at = from;
-            while let Some(part) = said.parts.get(at) {
-                match self.says(*part) {
-                    Some(true) => {
-                        said.parts.remove(at);
-                    }
-                    _ => at += 1,
+/// Asks all rules about a name, or (with `None`) those that no keyword names:
+/// `value_of` is its location under a rule.
+pub(super) fn ask_rules(
+    locations: &Locations,
+    rules: &Rules<'_>,
+    name: Option<&str>,
+    matches: &dyn Fn(PatternId) -> bool,
+    value_of: impl Fn(usize) -> Option<NodeId>,
+    said: &mut Said,
+) {
+    said.parts.clear();
+    said.ends.clear();
+    said.together.clear();
+    said.together.resize(rules.lists.1, None);
+    for (i, rule) in rules.list.iter().enumerate() {
+        let from = said.parts.len();
+        rule_says(
+            locations,
+            rule,
+            name,
+            matches,
+            |_| value_of(i),
+            &mut said.parts,
+        );
+        // Most rules say nothing of most names.
+        let mut at = from;
+        while let Some(part) = said.parts.get(at) {
+            match locations.says(*part) {
+                Some(true) => {
+                    said.parts.remove(at);
                 }
+                _ => at += 1,
             }
-            said.ends.push(said.parts.len());
         }
+        said.ends.push(said.parts.len());
     }
+}
 
-    /// What the rules of an alternative say together.
-    pub(super) fn conj_said(&mut self, rules: &Rules<'_>, shape: usize, said: &mut Said) -> ConjId {
-        let list = rules.lists.0[shape] as usize;
-        if let Some(known) = said.together[list] {
-            return known;
-        }
-        let mut parts = std::mem::take(&mut self.parts);
+/// What the rules of an alternative say together.
+pub(super) fn conj_said(
+    locations: &mut Locations,
+    rules: &Rules<'_>,
+    shape: usize,
+    said: &mut Said,
+) -> ConjId {
+    let list = rules.lists.0[shape] as usize;
+    if let Some(known) = said.together[list] {
+        return known;
+    }
+    let conj = locations.intern_from(|_, parts| {
         for rule in rules.of(shape) {
             parts.extend_from_slice(said.by(*rule));
         }
-        let conj = self.intern(&parts);
-        parts.clear();
-        self.parts = parts;
-        said.together[list] = Some(conj);
-        conj
-    }
+    });
+    said.together[list] = Some(conj);
+    conj
+}
 
-    /// The patterns that some rules look at, and the members that alternatives need, in
-    /// order, each once.
-    pub(super) fn patterns_asked(
-        &self,
-        rules: &Rules<'_>,
-        shapes: &[(u32, &ObjectShape)],
-    ) -> Vec<PatternId> {
-        let mut ids: Vec<PatternId> = Vec::new();
-        let mut met: FxHashSet<MembersAt> = FxHashSet::default();
-        for at in rules.atoms(shapes) {
-            if met.insert(at) {
-                ids.extend(self.patterns_of(at));
-            }
+/// The patterns that some rules look at, and the members that alternatives need, in
+/// order, each once.
+pub(super) fn patterns_asked(
+    locations: &Locations,
+    rules: &Rules<'_>,
+    shapes: &[(u32, &ObjectShape)],
+) -> Vec<PatternId> {
+    let mut ids: Vec<PatternId> = Vec::new();
+    let mut met: FxHashSet<MembersAt> = FxHashSet::default();
+    for at in rules.atoms(shapes) {
+        if met.insert(at) {
+            ids.extend(locations.patterns_of(at));
         }
-        let witnesses = shapes.iter().flat_map(|(_, shape)| &shape.some);
-        ids.extend(witnesses.filter_map(|witness| match witness.scope {
-            Scope::Pattern(id) => Some(id),
-            _ => None,
-        }));
-        ids.sort_unstable();
-        ids.dedup();
-        ids
     }
+    let witnesses = shapes.iter().flat_map(|(_, shape)| &shape.some);
+    ids.extend(witnesses.filter_map(|witness| match witness.scope {
+        Scope::Pattern(id) => Some(id),
+        _ => None,
+    }));
+    ids.sort_unstable();
+    ids.dedup();
+    ids
 }
 
 /// Lists names, most of them once: those of alternatives are often the same ones, shared.

@@ -4,6 +4,8 @@
 //! For example, `{"type": ["array", "null"]}` becomes a node with the machine of an array, and a goal
 //! that `null` satisfies.
 
+use std::sync::{Arc, OnceLock};
+
 use crate::automaton::compile::builder::{Builder, Wanted, number_in};
 use crate::automaton::compile::{caps, leaves, objects, plain_objects, strings};
 use crate::automaton::machine::enough_values::Catalog;
@@ -17,8 +19,9 @@ use crate::ir::signed::Signed;
 use crate::language::number_dfa::NumberDfa;
 use crate::normal::alternative::{ArrayShape, Kind, ObjectShape, Shape};
 use crate::normal::conjunctions::ConjId;
-use crate::normal::normaliser::Shapes;
-use std::sync::{Arc, OnceLock};
+use crate::normal::demands::item_conj;
+use crate::normal::search::shapes::has_shapes;
+use crate::normal::shape_table::Shapes;
 
 /// Builds everything that can be reached from a conjunction; it is node 0.
 pub(super) fn build(builder: &mut Builder, root: ConjId) -> Result<(), Error> {
@@ -55,14 +58,14 @@ fn make(builder: &mut Builder, goals: Few<ConjId>) -> Result<Node, Error> {
 /// The goals that a value satisfies which is alone of its kind.
 fn units(builder: &mut Builder, goals: &[ConjId], kind: Kind) -> Result<Few<u32>, Error> {
     if let &[goal] = goals {
-        return Ok(match builder.normaliser.has_shapes(goal, kind)? {
+        return Ok(match has_shapes(&mut builder.normaliser, goal, kind)? {
             true => Few::One(0),
             false => Few::default(),
         });
     }
     let mut held = Vec::new();
     for (g, conj) in (0..).zip(goals) {
-        if builder.normaliser.has_shapes(*conj, kind)? {
+        if has_shapes(&mut builder.normaliser, *conj, kind)? {
             held.push(g);
         }
     }
@@ -224,7 +227,7 @@ fn item_choices(
                 });
             }
         }
-        let conj = builder.normaliser.item_conj(a, index, &more);
+        let conj = item_conj(&mut builder.normaliser, a, index, &more);
         out.push((thread, conj, take));
     }
     Ok(())

@@ -6,11 +6,13 @@ use std::sync::OnceLock;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::automaton::compile::builder::{Builder, Wanted};
-use crate::automaton::compile::conditions::{self, Kept};
-use crate::automaton::compile::declared::{AllProperties, Declared, OwnNames};
+use crate::automaton::compile::conditions::{self, Kept, names_of_conditions};
+use crate::automaton::compile::declared::{AllProperties, Declared, OwnNames, all_properties};
 use crate::automaton::compile::further_names::{self, NameTests};
 use crate::automaton::compile::member_order::{self, GoalOrder, ranks};
-use crate::automaton::compile::member_rules::{Names, Rules, Said};
+use crate::automaton::compile::member_rules::{
+    Names, Rules, Said, ask_rules, conj_said, patterns_asked,
+};
 use crate::automaton::compile::plain_objects::{cap, thread, word};
 use crate::automaton::machine::decisions::FURTHER;
 use crate::automaton::machine::few::Few;
@@ -21,8 +23,11 @@ use crate::error::Error;
 use crate::ir::signed::Signed;
 use crate::ir::{NodeId, PatternId};
 use crate::normal::alternative::{Kind, MembersAt, ObjectShape, Scope, Shape, StringShape};
+use crate::normal::closed::all_members;
 use crate::normal::conjunctions::{ConjId, NONE};
 use crate::normal::demands;
+use crate::normal::demands::in_scope;
+use crate::normal::search::shapes::shapes_of;
 use crate::options::PropertyOrder;
 
 /// The most members that have to be found in one object.
@@ -60,7 +65,7 @@ pub(super) fn object_machine(
     let all = Alternatives {
         at,
         numbers: numbers.collect(),
-        properties: builder.normaliser.all_properties(&rules, shapes, &names),
+        properties: all_properties(&builder.normaliser, &rules, shapes, &names),
         shapes,
         rules,
         names,
@@ -100,7 +105,7 @@ fn name_tests(
                 continue;
             }
             let conj = builder.normaliser.intern(&names);
-            let shapes = builder.normaliser.shapes_of(conj, Kind::String)?;
+            let shapes = shapes_of(&mut builder.normaliser, conj, Kind::String)?;
             let alternatives = shapes.iter().filter_map(|s| match s {
                 Shape::String(s) => Some(s.clone()),
                 _ => None,
@@ -138,7 +143,7 @@ fn mentioned(
         let implied = o.implies.iter();
         let implied = implied.flat_map(|(name, needed)| std::iter::once(name).chain(needed));
         listed.chain(implied).for_each(|name| named.add(name));
-        let kept = builder.normaliser.names_of_conditions(o);
+        let kept = names_of_conditions(&builder.normaliser, o);
         kept.iter().for_each(|name| named.add(name));
     }
 }
@@ -161,7 +166,7 @@ fn declared_members(
         .normaliser
         .work(all.at, order.len().saturating_mul(asked) / 2)?;
     let mut declared = Vec::with_capacity(order.len());
-    let patterns = builder.normaliser.patterns_asked(rules, shapes);
+    let patterns = patterns_asked(&builder.normaliser, rules, shapes);
     builder
         .normaliser
         .work(all.at, 8 * order.len().saturating_mul(patterns.len()))?;
@@ -177,14 +182,14 @@ fn declared_members(
         let matches = |id: PatternId| matched.binary_search(&id).is_ok();
         let value_of = |rule: usize| of_rules[rule]?.value(number);
         let normaliser = &builder.normaliser;
-        normaliser.ask(rules, Some(name), &matches, value_of, &mut said);
+        ask_rules(normaliser, rules, Some(name), &matches, value_of, &mut said);
         for (t, (_, o)) in shapes.iter().enumerate() {
             if all.numbers[t].forbidden.binary_search(&number).is_ok()
                 || !builder.normaliser.name_satisfies(&o.names, name)?
             {
                 continue;
             }
-            let conj = builder.normaliser.conj_said(rules, t, &mut said);
+            let conj = conj_said(&mut builder.normaliser, rules, t, &mut said);
             if conj == NONE {
                 continue;
             }
@@ -234,7 +239,7 @@ fn object_threads(
             _ if any_order => vec![LOOSE; names.order().len()],
             None => ranks(o, own, order, names, &all.properties),
             // Of one order for all alternatives that were not told apart.
-            Some(_) if builder.normaliser.all_members(o).is_some() => order.of_all(names),
+            Some(_) if all_members(&builder.normaliser, o).is_some() => order.of_all(names),
             Some(_) => vec![LOOSE; names.order().len()],
         };
         let required = own.required.iter();
@@ -294,30 +299,27 @@ pub(super) fn choices(
         return;
     }
     // Those behind the first eight are refused.
-    let mut in_scope = [0; MOST_WITNESSES];
+    let mut met = [0; MOST_WITNESSES];
     let mut count = 0;
     for (i, witness) in o.some.iter().enumerate() {
-        if count < in_scope.len() && builder.normaliser.in_scope(&witness.scope, asked) {
-            in_scope[count] = i;
+        if count < met.len() && in_scope(&builder.normaliser, &witness.scope, asked) {
+            met[count] = i;
             count += 1;
         }
     }
-    let mut parts = std::mem::take(&mut builder.normaliser.parts);
     for subset in 1..1u32 << count {
-        parts.clear();
-        parts.extend_from_slice(builder.normaliser.conj(conj));
         let mut take = 0;
-        for (bit, i) in in_scope[..count].iter().enumerate() {
-            if subset & (1 << bit) != 0 {
-                parts.push(o.some[*i].value);
-                take |= 1 << *i;
+        let both = builder.normaliser.intern_from(|locations, parts| {
+            parts.extend_from_slice(locations.conj(conj));
+            for (bit, i) in met[..count].iter().enumerate() {
+                if subset & (1 << bit) != 0 {
+                    parts.push(o.some[*i].value);
+                    take |= 1 << *i;
+                }
             }
-        }
-        let conj = builder.normaliser.intern(&parts);
-        out.push((thread, conj, take));
+        });
+        out.push((thread, both, take));
     }
-    parts.clear();
-    builder.normaliser.parts = parts;
 }
 
 /// The names that are remembered, as bits: those that a thread lets come at any time, and

@@ -14,8 +14,7 @@ use crate::error::Error;
 use crate::ir::signed::Signed;
 use crate::ir::{ALWAYS, Atom, AtomKind, Body, NEVER, Name, NodeId};
 use crate::normal::alternative::{MemberRule, ObjectShape};
-use crate::normal::conjunctions::ConjId;
-use crate::normal::conjunctions::NONE;
+use crate::normal::conjunctions::{ConjId, NONE};
 use crate::options::PropertyOrder;
 
 /// The most names that are required without being properties: each is compared
@@ -181,7 +180,7 @@ fn says_everything(
 /// The location to which one leads that says nothing itself, and its atoms.
 fn behind_references(builder: &Builder, mut node: NodeId) -> Option<(NodeId, &[Atom])> {
     for _ in 0..MAX_REFERENCES {
-        let Body::Atoms(atoms) = &builder.normaliser.schema.node(node).body else {
+        let Body::Atoms(atoms) = &builder.normaliser.schema().node(node).body else {
             return None;
         };
         match &atoms[..] {
@@ -205,7 +204,7 @@ fn required_in_order(
     wanted: impl Fn(&str) -> bool,
 ) -> Option<Vec<Name>> {
     let mut out: Vec<Name> = Vec::new();
-    for atom in builder.normaliser.schema.atoms(node) {
+    for atom in builder.normaliser.schema().atoms(node) {
         if let AtomKind::Required(names) = &atom.kind {
             for name in names.iter().filter(|n| wanted(n)) {
                 if out.contains(name) {

@@ -2,6 +2,10 @@
 //!
 //! For example, `{"enum": ["a", "b"]}` becomes one leaf that lists both words, without an automaton.
 
+use std::sync::Arc;
+
+use rustc_hash::FxHashSet;
+
 use crate::automaton::compile::builder::{Builder, number_in};
 use crate::automaton::compile::leaf_cache::StringLeaf;
 use crate::automaton::compile::united_strings::{self, Leaves};
@@ -13,16 +17,15 @@ use crate::ir::Name;
 use crate::language::char_dfa::CharDfa;
 use crate::normal::alternative::{Kind, Shape, StringShape};
 use crate::normal::conjunctions::ConjId;
-use crate::normal::normaliser::Shapes;
-use rustc_hash::FxHashSet;
-use std::sync::Arc;
+use crate::normal::search::shapes::is_any_string;
+use crate::normal::shape_table::Shapes;
 
 pub(super) fn strings(
     builder: &mut Builder,
     goals: &[ConjId],
 ) -> Result<Option<Arc<StringMachine>>, Error> {
     if let &[goal] = goals
-        && builder.normaliser.is_any_string(goal)?
+        && is_any_string(&mut builder.normaliser, goal)?
         && builder.options().caps.length.is_none()
     {
         return Ok(Some(builder.machines.free_string()));

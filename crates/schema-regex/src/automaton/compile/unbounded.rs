@@ -13,7 +13,10 @@ use crate::error::{Error, ErrorKind};
 use crate::ir::signed::Signed;
 use crate::ir::{NEVER, NodeId, ROOT, Schema};
 use crate::normal::alternative::{Kind, Shape};
+use crate::normal::closing::closings;
+use crate::normal::in_place::refuse_cycles;
 use crate::normal::normaliser::Normaliser;
+use crate::normal::search::shapes::known_shapes;
 
 /// A compiled schema for which it is not decided yet how deep values may nest.
 pub(crate) struct Unbounded {
@@ -24,25 +27,22 @@ pub(crate) struct Unbounded {
 impl Unbounded {
     /// Compiles what some locations demand together.
     pub(crate) fn new(mut normaliser: Normaliser, root: &[Signed]) -> Result<Unbounded, Error> {
-        let options = normaliser.options.clone();
+        let options = normaliser.options().clone();
         let space = Space::new(&options)?;
-        normaliser.refuse_cycles()?;
+        refuse_cycles(&normaliser)?;
         let root = normaliser.intern(root);
         let mut builder = Builder::new(normaliser);
         nodes::build(&mut builder, root)?;
         let mut narrowed = builder.narrowed;
-        narrowed.extend(builder.normaliser.closings());
+        narrowed.extend(closings(&builder.normaliser));
         let mut nodes = builder.nodes;
         heights::solve(&mut nodes);
         same_nodes::solve(&mut nodes);
         let unique = unique_locations(&builder.normaliser, &nodes);
         let never = empty_locations(&builder.normaliser, &nodes);
-        for pattern in &mut builder.normaliser.schema.patterns {
-            pattern.forget();
-        }
         let max_nesting = u32::try_from(options.max_nesting).unwrap_or(u32::MAX - 1);
         let escapes = options.escapes;
-        let (schema, conjs) = (builder.normaliser.schema, builder.normaliser.conjs);
+        let (schema, conjs) = builder.normaliser.into_locations().into_parts();
         let mut draft = Unbounded {
             machine: Machine::new(nodes, space, builder.loops, escapes, max_nesting),
             origin: Origin::new(schema, conjs, narrowed, never, options),
@@ -130,7 +130,7 @@ fn unique_locations(normaliser: &Normaliser, nodes: &[Node]) -> Vec<(usize, Node
         let shapes = node
             .goals
             .iter()
-            .filter_map(|g| normaliser.known_shapes(*g, Kind::Array));
+            .filter_map(|g| known_shapes(normaliser, *g, Kind::Array));
         let at = shapes.flat_map(|s| s.iter()).find_map(|s| match s {
             Shape::Array(a) => a.unique,
             _ => None,

@@ -4,10 +4,9 @@ use crate::error::Error;
 use crate::ir::signed::Signed;
 use crate::ir::{ALWAYS, Items, NodeId};
 use crate::normal::alternative::{ArrayShape, At, Count, ItemRule, Shape};
-use crate::normal::keywords::{Use, at_most, bound_count};
-use crate::normal::normaliser::Normaliser;
-use crate::normal::search::partial::{Branch, Flow, Partial, What, flow, split, term};
-use crate::normal::search::unevaluated::collect;
+use crate::normal::keywords::{at_most, bound_count};
+use crate::normal::locations::Locations;
+use crate::normal::partial::{Branch, Flow, Partial, Use, What, collect, flow, split, term};
 
 /// At least so many items, or fewer.
 pub(super) fn min_items(p: &mut Partial, positive: bool, n: u64) -> Flow {
@@ -19,127 +18,131 @@ pub(super) fn max_items(p: &mut Partial, positive: bool, n: u64) -> Flow {
     at_most(n, positive, |n, positive| min_items(p, positive, n))
 }
 
-impl Normaliser {
-    /// Demands something of each item; the complement is that some item is not so.
-    pub(super) fn items(&self, p: &mut Partial, at: At, used: Use, items: &Items) -> Flow {
-        if used.positive {
-            let rule = ItemRule {
-                prefix: items.prefix.iter().map(|n| Signed::yes(*n)).collect(),
-                rest: Signed::yes(items.rest),
-            };
-            let (count, said) = (items.prefix.len() as u64, items.rest_said);
-            collect(p, used.collector, |c| {
-                c.prefix = c.prefix.max(count);
-                c.all_items |= said;
-            });
-            if rule.prefix.is_empty() && self.says(rule.rest) == Some(true) {
-                return Flow::On;
-            }
-            return array(p, |a| {
-                a.rules.push(rule);
-                true
-            });
-        }
-        let mut branch: Branch = Vec::new();
-        for (i, n) in items.prefix.iter().enumerate() {
-            branch.push(vec![term(What::Item(i as u64, Signed::no(*n)))]);
-        }
-        if items.rest != ALWAYS {
-            branch.push(vec![term(What::Count(Count {
-                item: Signed::no(items.rest),
-                from: items.prefix.len() as u64,
-                min: 1,
-                max: None,
-                at,
-            }))]);
-        }
-        split(p, branch)
-    }
-
-    /// All items differ.
-    pub(super) fn unique_items(
-        &self,
-        p: &mut Partial,
-        at: At,
-        positive: bool,
-    ) -> Result<Flow, Error> {
-        if !positive {
-            // If items must differ anyway, there is no way out.
-            if let Shape::Array(a) = &p.shape
-                && (a.unique.is_some() || a.max.is_some_and(|m| m < 2))
-            {
-                return Ok(Flow::Dead);
-            }
-            return Err(self.not_negated(at, "uniqueness"));
-        }
-        Ok(array(p, |a| {
-            a.unique = Some(at.0);
-            true
-        }))
-    }
-
-    /// So many items are like this; the complement is that fewer or more are.
-    pub(super) fn contains(
-        &self,
-        p: &mut Partial,
-        at: At,
-        used: Use,
-        (item, min, max, evaluates): (NodeId, u64, Option<u64>, bool),
-    ) -> Flow {
-        let count = |min: u64, max: Option<u64>| Count {
-            item: Signed::yes(item),
-            from: 0,
-            min,
-            max,
-            at,
+/// Demands something of each item; the complement is that some item is not so.
+pub(super) fn items(
+    locations: &Locations,
+    p: &mut Partial,
+    at: At,
+    used: Use,
+    items: &Items,
+) -> Flow {
+    if used.positive {
+        let rule = ItemRule {
+            prefix: items.prefix.iter().map(|n| Signed::yes(*n)).collect(),
+            rest: Signed::yes(items.rest),
         };
-        if used.positive {
-            if evaluates {
-                collect(p, used.collector, |c| c.contains.push(item));
-            }
-            return self.add_count(p, count(min, max));
+        let (count, said) = (items.prefix.len() as u64, items.rest_said);
+        collect(p, used.collector, |c| {
+            c.prefix = c.prefix.max(count);
+            c.all_items |= said;
+        });
+        if rule.prefix.is_empty() && locations.says(rule.rest) == Some(true) {
+            return Flow::On;
         }
-        let mut branch: Branch = Vec::new();
-        if min > 0 {
-            branch.push(vec![term(What::Count(count(0, Some(min - 1))))]);
-        }
-        if let Some(over) = max.and_then(|m| m.checked_add(1)) {
-            branch.push(vec![term(What::Count(count(over, None)))]);
-        }
-        split(p, branch)
+        return array(p, |a| {
+            a.rules.push(rule);
+            true
+        });
     }
+    let mut branch: Branch = Vec::new();
+    for (i, n) in items.prefix.iter().enumerate() {
+        branch.push(vec![term(What::Item(i as u64, Signed::no(*n)))]);
+    }
+    if items.rest != ALWAYS {
+        branch.push(vec![term(What::Count(Count {
+            item: Signed::no(items.rest),
+            from: items.prefix.len() as u64,
+            min: 1,
+            max: None,
+            at,
+        }))]);
+    }
+    split(p, branch)
+}
 
-    /// Adds a count of items. One of items that may be any, or none, is a bound on their
-    /// number; one of no items is what all others are.
-    pub(in crate::normal) fn add_count(&self, p: &mut Partial, count: Count) -> Flow {
-        let says = self.says(count.item);
-        array(p, |a| {
-            let fits = |a: &ArrayShape| a.max.is_none_or(|m| m >= a.min);
-            match says {
-                _ if count.max.is_some_and(|m| m < count.min) => false,
-                Some(true) => {
-                    if count.min > 0 {
-                        a.min = a.min.max(count.from.saturating_add(count.min));
-                    }
-                    if let Some(most) = count.max {
-                        let most = count.from.saturating_add(most);
-                        a.max = Some(a.max.map_or(most, |m| m.min(most)));
-                    }
-                    fits(a)
-                }
-                Some(false) => count.min == 0,
-                None if count.max == Some(0) => {
-                    let any = Signed::yes(ALWAYS);
-                    a.rules.push(ItemRule {
-                        prefix: vec![any; count.from as usize],
-                        rest: count.item.flipped(),
-                    });
-                    true
-                }
-                None => meet_count(a, count),
-            }
-        })
+/// All items differ.
+pub(super) fn unique_items(
+    locations: &Locations,
+    p: &mut Partial,
+    at: At,
+    positive: bool,
+) -> Result<Flow, Error> {
+    if !positive {
+        // If items must differ anyway, there is no way out.
+        if let Shape::Array(a) = &p.shape
+            && (a.unique.is_some() || a.max.is_some_and(|m| m < 2))
+        {
+            return Ok(Flow::Dead);
+        }
+        return Err(locations.not_negated(at, "uniqueness"));
     }
+    Ok(array(p, |a| {
+        a.unique = Some(at.0);
+        true
+    }))
+}
+
+/// So many items are like this; the complement is that fewer or more are.
+pub(super) fn contains(
+    locations: &Locations,
+    p: &mut Partial,
+    at: At,
+    used: Use,
+    (item, min, max, evaluates): (NodeId, u64, Option<u64>, bool),
+) -> Flow {
+    let count = |min: u64, max: Option<u64>| Count {
+        item: Signed::yes(item),
+        from: 0,
+        min,
+        max,
+        at,
+    };
+    if used.positive {
+        if evaluates {
+            collect(p, used.collector, |c| c.contains.push(item));
+        }
+        return add_count(locations, p, count(min, max));
+    }
+    let mut branch: Branch = Vec::new();
+    if min > 0 {
+        branch.push(vec![term(What::Count(count(0, Some(min - 1))))]);
+    }
+    if let Some(over) = max.and_then(|m| m.checked_add(1)) {
+        branch.push(vec![term(What::Count(count(over, None)))]);
+    }
+    split(p, branch)
+}
+
+/// Adds a count of items. One of items that may be any, or none, is a bound on their
+/// number; one of no items is what all others are.
+pub(in crate::normal) fn add_count(locations: &Locations, p: &mut Partial, count: Count) -> Flow {
+    let says = locations.says(count.item);
+    array(p, |a| {
+        let fits = |a: &ArrayShape| a.max.is_none_or(|m| m >= a.min);
+        match says {
+            _ if count.max.is_some_and(|m| m < count.min) => false,
+            Some(true) => {
+                if count.min > 0 {
+                    a.min = a.min.max(count.from.saturating_add(count.min));
+                }
+                if let Some(most) = count.max {
+                    let most = count.from.saturating_add(most);
+                    a.max = Some(a.max.map_or(most, |m| m.min(most)));
+                }
+                fits(a)
+            }
+            Some(false) => count.min == 0,
+            None if count.max == Some(0) => {
+                let any = Signed::yes(ALWAYS);
+                a.rules.push(ItemRule {
+                    prefix: vec![any; count.from as usize],
+                    rest: count.item.flipped(),
+                });
+                true
+            }
+            None => meet_count(a, count),
+        }
+    })
 }
 
 /// Adds a count, or meets it with one of the same items.

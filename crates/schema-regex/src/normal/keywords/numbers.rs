@@ -5,7 +5,7 @@ use std::cmp::Ordering;
 use crate::decimal::Decimal;
 use crate::language::number_expressions::Bound;
 use crate::normal::alternative::{At, Shape};
-use crate::normal::search::partial::{Flow, Partial, flow};
+use crate::normal::partial::{Flow, Partial, flow};
 
 /// Which end of a range a keyword bounds.
 #[derive(Clone, Copy, PartialEq, Eq)]

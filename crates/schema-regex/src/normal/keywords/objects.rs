@@ -5,81 +5,72 @@ use crate::error::Error;
 use crate::ir::signed::Signed;
 use crate::ir::{ALWAYS, Members, Name, NodeId};
 use crate::normal::alternative::{At, MemberRule, ObjectShape, Scope, Shape, Source, Witness};
-use crate::normal::closed::Left;
-use crate::normal::keywords::{Use, at_most, bound_count};
-use crate::normal::normaliser::Normaliser;
-use crate::normal::search::partial::{Branch, Flow, Partial, What, flow, split, term};
-use crate::normal::search::unevaluated::collect;
+use crate::normal::closed::{Left, names_left};
+use crate::normal::keywords::{at_most, bound_count};
+use crate::normal::locations::Locations;
+use crate::normal::partial::{Branch, Flow, Partial, Use, What, collect, flow, split, term};
 
-impl Normaliser {
-    /// Demands something of each member, by its name; the complement is that some member is not so.
-    pub(super) fn each_member(
-        &self,
-        p: &mut Partial,
-        at: At,
-        used: Use,
-        members: &Members,
-    ) -> Flow {
-        let (node, atom) = (used.node, used.index);
-        if used.positive {
-            collect(p, used.collector, |c| {
-                c.members.push(Source::Members(node, atom));
+/// Demands something of each member, by its name; the complement is that some member is not so.
+pub(super) fn each_member(p: &mut Partial, at: At, used: Use, members: &Members) -> Flow {
+    let (node, atom) = (used.node, used.index);
+    if used.positive {
+        collect(p, used.collector, |c| {
+            c.members.push(Source::Members(node, atom));
+        });
+        return object(p, |o| {
+            o.rules.push(MemberRule::Members {
+                node,
+                atom,
+                closed: false,
             });
-            return object(p, |o| {
-                o.rules.push(MemberRule::Members {
-                    node,
-                    atom,
-                    closed: false,
-                });
-                true
-            });
-        }
-        let mut branch: Branch = Vec::new();
-        for (name, value) in members.names.list() {
-            let value = Signed::no(*value);
-            branch.push(vec![term(What::Member(name.clone(), value))]);
-        }
-        let mut witness = |scope: Scope, value: NodeId| {
-            if value != ALWAYS {
-                let value = Signed::no(value);
-                branch.push(vec![term(What::Some(Witness { scope, value, at }))]);
-            }
-        };
-        for (pattern, value) in &members.patterns {
-            witness(Scope::Pattern(*pattern), *value);
-        }
-        witness(Scope::Additional(node, atom), members.additional);
-        split(p, branch)
+            true
+        });
     }
+    let mut branch: Branch = Vec::new();
+    for (name, value) in members.names.list() {
+        let value = Signed::no(*value);
+        branch.push(vec![term(What::Member(name.clone(), value))]);
+    }
+    let mut witness = |scope: Scope, value: NodeId| {
+        if value != ALWAYS {
+            let value = Signed::no(value);
+            branch.push(vec![term(What::Some(Witness { scope, value, at }))]);
+        }
+    };
+    for (pattern, value) in &members.patterns {
+        witness(Scope::Pattern(*pattern), *value);
+    }
+    witness(Scope::Additional(node, atom), members.additional);
+    split(p, branch)
+}
 
-    /// Some member is like this. If any member is so, there must be one.
-    pub(in crate::normal) fn some_member(
-        &self,
-        p: &mut Partial,
-        witness: Witness,
-    ) -> Result<Flow, Error> {
-        let is_any_name = match &witness.scope {
-            Scope::Additional(node, atom) => {
-                let members = self.members(*node, *atom);
-                members.names.is_empty() && members.patterns.is_empty()
-            }
-            _ => false,
-        };
-        let is_any_value = self.says(witness.value) == Some(true);
-        if is_any_name && is_any_value {
-            return Ok(min_properties(p, true, 1));
+/// Some member is like this. If any member is so, there must be one.
+pub(in crate::normal) fn some_member(
+    locations: &Locations,
+    p: &mut Partial,
+    witness: Witness,
+) -> Result<Flow, Error> {
+    let is_any_name = match &witness.scope {
+        Scope::Additional(node, atom) => {
+            let members = locations.members(*node, *atom);
+            members.names.is_empty() && members.patterns.is_empty()
         }
-        let Shape::Object(o) = &mut p.shape else {
-            return Ok(Flow::Dead);
-        };
-        match self.names_left(o, &witness)? {
-            Left::None => return Ok(Flow::Dead),
-            Left::One(name) if is_any_value => p.pending.push(term(What::Require(name))),
-            Left::One(name) => p.pending.push(term(What::Member(name, witness.value))),
-            Left::Many => o.some.push(witness),
-        }
-        Ok(Flow::On)
+        _ => false,
+    };
+    let is_any_value = locations.says(witness.value) == Some(true);
+    if is_any_name && is_any_value {
+        return Ok(min_properties(p, true, 1));
     }
+    let Shape::Object(o) = &mut p.shape else {
+        return Ok(Flow::Dead);
+    };
+    match names_left(locations, o, &witness)? {
+        Left::None => return Ok(Flow::Dead),
+        Left::One(name) if is_any_value => p.pending.push(term(What::Require(name))),
+        Left::One(name) => p.pending.push(term(What::Member(name, witness.value))),
+        Left::Many => o.some.push(witness),
+    }
+    Ok(Flow::On)
 }
 
 /// Members with all of these names; the complement is that one of them is missing.

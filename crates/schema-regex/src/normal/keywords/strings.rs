@@ -5,8 +5,8 @@ use crate::ir::PatternId;
 use crate::language::formats::Format;
 use crate::normal::alternative::{At, Shape, StringShape};
 use crate::normal::keywords::{at_most, bound_count};
-use crate::normal::normaliser::Normaliser;
-use crate::normal::search::partial::{Flow, Partial, flow};
+use crate::normal::locations::{Complements, Locations};
+use crate::normal::partial::{Flow, Partial, flow};
 use crate::options::{Formats, Target};
 
 /// At least so many characters, or fewer.
@@ -18,75 +18,83 @@ pub(super) fn min_length(p: &mut Partial, at: At, positive: bool, n: u64) -> Flo
     flow(bound_count(&mut s.min, &mut s.max, n, positive))
 }
 
-impl Normaliser {
-    /// At most so many characters, or more.
-    pub(super) fn max_length(&self, p: &mut Partial, at: At, positive: bool, n: u64) -> Flow {
-        if at.1 == "format" && self.target() == Target::Expression {
-            // The expressions of formats are short by their form.
-            return flow(positive);
-        }
-        at_most(n, positive, |n, positive| min_length(p, at, positive, n))
+/// At most so many characters, or more.
+pub(super) fn max_length(
+    locations: &Locations,
+    p: &mut Partial,
+    at: At,
+    positive: bool,
+    n: u64,
+) -> Flow {
+    if at.1 == "format" && locations.target() == Target::Expression {
+        // The expressions of formats are short by their form.
+        return flow(positive);
     }
+    at_most(n, positive, |n, positive| min_length(p, at, positive, n))
+}
 
-    /// A text that has a match for the pattern, or none.
-    pub(super) fn pattern(
-        &self,
-        p: &mut Partial,
-        at: At,
-        positive: bool,
-        id: PatternId,
-    ) -> Result<Flow, Error> {
-        if let Err(e) = &self.schema.pattern(id).pattern {
-            let reason = format!("{} (byte {} of the pattern)", e.reason, e.offset);
-            return Err(self.refusal(at, &reason));
-        }
-        Ok(string(p, |s| {
-            s.patterns.push((id, positive));
-            s.at = Some(at);
-        }))
+/// A text that has a match for the pattern, or none.
+pub(super) fn pattern(
+    locations: &Locations,
+    p: &mut Partial,
+    at: At,
+    positive: bool,
+    id: PatternId,
+) -> Result<Flow, Error> {
+    if let Err(e) = &locations.schema().pattern(id).pattern {
+        let reason = format!("{} (byte {} of the pattern)", e.reason, e.offset);
+        return Err(locations.refusal(at, &reason));
     }
+    Ok(string(p, |s| {
+        s.patterns.push((id, positive));
+        s.at = Some(at);
+    }))
+}
 
-    /// A text of the format, or any other; of a narrowed one, any that is not of it for
-    /// certain.
-    pub(super) fn format(
-        &self,
-        p: &mut Partial,
-        at: At,
-        positive: bool,
-        format: Format,
-    ) -> Result<Flow, Error> {
-        if self.options.formats == Formats::Annotate
-            || (format == Format::ShortLocalPart && self.target() == Target::Expression)
-        {
-            return Ok(flow(positive));
-        }
-        let mut format = format;
-        if let (false, false, Some(what)) = (positive, self.as_enforced, self.narrowed(format)) {
-            let Some(wider) = format.wider() else {
-                let what = format!("a format that is narrowed ({what})");
-                return Err(self.not_negated(at, &what));
-            };
-            format = wider;
-        }
-        Ok(string(p, |s| {
-            s.formats.push((format, positive));
-            s.at = Some(at);
-        }))
+/// A text of the format, or any other; of a narrowed one, any that is not of it for
+/// certain.
+pub(super) fn format(
+    locations: &Locations,
+    p: &mut Partial,
+    at: At,
+    positive: bool,
+    format: Format,
+) -> Result<Flow, Error> {
+    if locations.options().formats == Formats::Annotate
+        || (format == Format::ShortLocalPart && locations.target() == Target::Expression)
+    {
+        return Ok(flow(positive));
     }
+    let mut format = format;
+    if let (false, Complements::Refused, Some(what)) = (
+        positive,
+        locations.complements(),
+        locations.narrowed(format),
+    ) {
+        let Some(wider) = format.wider() else {
+            let what = format!("a format that is narrowed ({what})");
+            return Err(locations.not_negated(at, &what));
+        };
+        format = wider;
+    }
+    Ok(string(p, |s| {
+        s.formats.push((format, positive));
+        s.at = Some(at);
+    }))
+}
 
-    /// A format that only strict mode looks at.
-    pub(super) fn unknown_format(
-        &self,
-        at: At,
-        positive: bool,
-        reason: &str,
-    ) -> Result<Flow, Error> {
-        if self.options.formats == Formats::Strict {
-            let reason = format!("{reason}; use Formats::Assert to take it as an annotation");
-            return Err(self.refusal(at, &reason));
-        }
-        Ok(flow(positive))
+/// A format that only strict mode looks at.
+pub(super) fn unknown_format(
+    locations: &Locations,
+    at: At,
+    positive: bool,
+    reason: &str,
+) -> Result<Flow, Error> {
+    if locations.options().formats == Formats::Strict {
+        let reason = format!("{reason}; use Formats::Assert to take it as an annotation");
+        return Err(locations.refusal(at, &reason));
     }
+    Ok(flow(positive))
 }
 
 fn string(p: &mut Partial, change: impl FnOnce(&mut StringShape)) -> Flow {

@@ -2,13 +2,10 @@
 //! for one kind of value at a time: a search that applies what is certain
 //! first and splits on what is left, dropping what contradicts itself.
 
-pub(crate) mod allowed;
-pub(crate) mod applied;
-pub(crate) mod distinct;
-pub(crate) mod known;
-pub(crate) mod partial;
-pub(crate) mod plain;
-pub(crate) mod unevaluated;
+mod distinct;
+mod listed;
+pub(crate) mod shapes;
+mod unevaluated;
 
 use std::rc::Rc;
 
@@ -16,200 +13,225 @@ use crate::error::{Error, ErrorKind};
 use crate::ir::signed::Signed;
 use crate::ir::{Body, NodeId, ROOT};
 use crate::normal::alternative::{Kind, MemberRule, Shape};
-use crate::normal::conditions::Choosing;
+use crate::normal::closed::all_members;
+use crate::normal::closing::{close_choices, declares};
 use crate::normal::conjunctions::ConjId;
-use crate::normal::keywords::Use;
-use crate::normal::keywords::arrays::array;
-use crate::normal::keywords::objects::object;
-use crate::normal::normaliser::{Normaliser, Shapes};
-use crate::normal::search::distinct::Distinct;
-use crate::normal::search::partial::{
-    Branch, Choices, Flow, Partial, Term, What, flow, node_term, split, term,
+use crate::normal::demands::member_conj_of;
+use crate::normal::kept::{is_one_name_of_many, keep_complement, multiplies, settle_conditions};
+use crate::normal::keywords::apply_atom;
+use crate::normal::keywords::arrays::{add_count, array};
+use crate::normal::keywords::objects::{object, some_member};
+use crate::normal::known::status_of;
+use crate::normal::locations::Locations;
+use crate::normal::normaliser::Normaliser;
+use crate::normal::partial::{
+    Branch, Choices, Choosing, Flow, Partial, Term, Use, What, flow, new_collector, node_term,
+    split, term,
 };
-use crate::normal::search::plain::{concerns, is_unevaluated};
-use crate::normal::search::unevaluated::new_collector;
+use crate::normal::plain::{concerns, is_unevaluated};
+use crate::normal::search::distinct::Distinct;
+use crate::normal::search::listed::listed_shapes;
+use crate::normal::search::unevaluated::finish;
+use crate::normal::shape_table::Shapes;
 use crate::options::{PropertyOrder, Target};
 
-impl Normaliser {
-    /// The alternatives of a conjunction for one kind; none where no value of
-    /// the kind satisfies it.
-    pub(crate) fn expand(&mut self, conj: ConjId, kind: Kind) -> Result<Shapes, Error> {
-        let before = self.budget.left();
-        if self.may_keep(kind) && self.multiplies(conj) {
-            match self.expand_by(conj, kind, Choosing::Keeping) {
-                Ok(found) => return Ok(found),
-                Err(_) => self.budget.reset(before),
-            }
-        }
-        if self.may_keep(kind) && self.is_one_name_of_many(conj) {
-            match self.expand_by(conj, kind, Choosing::Keeping) {
-                Ok(found) if self.are_in_one_order(&found) => return Ok(found),
-                _ => self.budget.reset(before),
-            }
-        }
-        let error = match self.expand_by(conj, kind, Choosing::ByCases) {
-            Err(error) if self.may_keep(kind) && is_too_much(&error) => error,
-            found => return found,
-        };
-        // The work of a search that was given up is not charged: there is one more at most.
-        self.budget.reset(before);
-        match self.expand_by(conj, kind, Choosing::Keeping) {
-            Err(e) if e.kind() == ErrorKind::TooManyAlternatives => Err(error),
-            found => found,
+/// The alternatives of a conjunction for one kind; none where no value of
+/// the kind satisfies it.
+pub(crate) fn expand(
+    normaliser: &mut Normaliser,
+    conj: ConjId,
+    kind: Kind,
+) -> Result<Shapes, Error> {
+    let before = normaliser.budget().left();
+    if may_keep(normaliser, kind) && multiplies(normaliser, conj) {
+        match expand_by(normaliser, conj, kind, Choosing::Keeping) {
+            Ok(found) => return Ok(found),
+            Err(_) => normaliser.budget().reset(before),
         }
     }
-
-    /// Says whether choices of a kind may be kept as conditions.
-    fn may_keep(&self, kind: Kind) -> bool {
-        kind == Kind::Object && self.target() == Target::Automaton
+    if may_keep(normaliser, kind) && is_one_name_of_many(normaliser, conj) {
+        match expand_by(normaliser, conj, kind, Choosing::Keeping) {
+            Ok(found) if are_in_one_order(normaliser, &found) => return Ok(found),
+            _ => normaliser.budget().reset(before),
+        }
     }
-
-    /// Says whether members come in the same order whether choices were kept or not, where
-    /// branches declare none themselves.
-    fn are_in_one_order(&self, shapes: &[Shape]) -> bool {
-        self.options.property_order == PropertyOrder::Any
-            || shapes.iter().all(|shape| match shape {
-                Shape::Object(o) => self.all_members(o).is_some(),
-                _ => false,
-            })
+    let error = match expand_by(normaliser, conj, kind, Choosing::ByCases) {
+        Err(error) if may_keep(normaliser, kind) && is_too_much(&error) => error,
+        found => return found,
+    };
+    // The work of a search that was given up is not charged: there is one more at most.
+    normaliser.budget().reset(before);
+    match expand_by(normaliser, conj, kind, Choosing::Keeping) {
+        Err(e) if e.kind() == ErrorKind::TooManyAlternatives => Err(error),
+        found => found,
     }
+}
 
-    fn expand_by(&mut self, conj: ConjId, kind: Kind, choosing: Choosing) -> Result<Shapes, Error> {
-        let at = self.first_of(conj);
-        let mut first = Partial::new(kind);
+/// Says whether choices of a kind may be kept as conditions.
+fn may_keep(locations: &Locations, kind: Kind) -> bool {
+    kind == Kind::Object && locations.target() == Target::Automaton
+}
+
+/// Says whether members come in the same order whether choices were kept or not, where
+/// branches declare none themselves.
+fn are_in_one_order(locations: &Locations, shapes: &[Shape]) -> bool {
+    locations.options().property_order == PropertyOrder::Any
+        || shapes.iter().all(|shape| match shape {
+            Shape::Object(o) => all_members(locations, o).is_some(),
+            _ => false,
+        })
+}
+
+fn expand_by(
+    normaliser: &mut Normaliser,
+    conj: ConjId,
+    kind: Kind,
+    choosing: Choosing,
+) -> Result<Shapes, Error> {
+    let mut search = Search {
+        at: normaliser.first_of(conj),
+        normaliser,
+        conj,
+        kind,
+        out: Distinct::default(),
+        todo: Vec::new(),
+    };
+    search.run(choosing)
+}
+
+/// The search for the alternatives of a set of locations for one kind.
+struct Search<'n> {
+    normaliser: &'n mut Normaliser,
+    conj: ConjId,
+    kind: Kind,
+    /// The location to which work is charged.
+    at: NodeId,
+    out: Distinct,
+    /// The partials that are to be settled.
+    todo: Vec<Partial>,
+}
+
+impl Search<'_> {
+    fn run(&mut self, choosing: Choosing) -> Result<Shapes, Error> {
+        let mut first = Partial::new(self.kind);
         first.choosing = choosing;
-        self.spend(at)?;
-        for i in 0..self.conj(conj).len() {
-            let part = self.conj(conj)[i];
+        self.normaliser.spend(self.at)?;
+        for i in 0..self.normaliser.conj(self.conj).len() {
+            let part = self.normaliser.conj(self.conj)[i];
             let part = node_term(part.node, part.positive, None);
-            if !self.settle_from(Some(part), &mut first, kind)? {
-                return Ok(Rc::clone(&self.nothing));
+            if !self.settle_from(Some(part), &mut first)? {
+                return Ok(self.normaliser.table.nothing());
             }
         }
-        let mut out = Distinct::default();
-        let mut todo: Vec<Partial> = Vec::new();
         if first.allowed.is_some() || first.is_open() {
-            self.divide(conj, kind, first, (&mut out, &mut todo))?;
+            self.divide(first)?;
         } else {
             // Mostly there is nothing to choose.
-            let holds = self.finish(&mut first, kind)?;
+            let holds = finish(self.normaliser, &mut first, self.kind)?;
             if !first.is_open() {
                 let mut out = Vec::new();
                 if holds {
                     out.push(first.shape);
                 }
-                return self.found(conj, out);
+                return self.with_conditions(out);
             }
             match holds {
-                true => {
-                    out.push(first.shape);
-                }
-                false => todo.push(first),
+                true => drop(self.out.push(first.shape)),
+                false => self.todo.push(first),
             }
         }
         loop {
-            if out.len() + todo.len() > self.options.max_alternatives {
-                return Err(self.too_many_alternatives(at));
+            if self.out.len() + self.todo.len() > self.normaliser.options().max_alternatives {
+                return Err(self.normaliser.too_many_alternatives(self.at));
             }
-            if kind < Kind::Number && out.len() > 0 {
+            if self.kind < Kind::Number && self.out.len() > 0 {
                 break;
             }
-            let Some(partial) = self.next_settled(&mut todo, (at, kind))? else {
+            let Some(partial) = self.next_settled()? else {
                 break;
             };
-            self.divide(conj, kind, partial, (&mut out, &mut todo))?;
+            self.divide(partial)?;
         }
-        self.found(conj, out.into_list())
+        let found = std::mem::take(&mut self.out);
+        self.with_conditions(found.into_list())
     }
 
     /// The alternatives, each with conditions that can be followed.
-    fn found(&mut self, conj: ConjId, mut shapes: Vec<Shape>) -> Result<Shapes, Error> {
+    fn with_conditions(&mut self, mut shapes: Vec<Shape>) -> Result<Shapes, Error> {
         for shape in &mut shapes {
-            if !self.close_choices(conj, shape)? || !self.settle_conditions(shape) {
-                return Err(self.too_many_alternatives(self.first_of(conj)));
+            if !close_choices(self.normaliser, self.conj, shape)?
+                || !settle_conditions(self.normaliser, shape)
+            {
+                return Err(self.normaliser.too_many_alternatives(self.at));
             }
         }
         Ok(match shapes.is_empty() {
-            true => Rc::clone(&self.nothing),
+            true => self.normaliser.table.nothing(),
             false => shapes.into(),
         })
     }
 
     /// Divides a settled partial into shapes, or into partials that are to be settled, one for each
     /// alternative of a choice.
-    fn divide(
-        &mut self,
-        conj: ConjId,
-        kind: Kind,
-        mut partial: Partial,
-        (out, todo): (&mut Distinct, &mut Vec<Partial>),
-    ) -> Result<(), Error> {
+    fn divide(&mut self, mut partial: Partial) -> Result<(), Error> {
         if partial.allowed.is_some()
-            && let Some(shapes) = self.listed(conj, &mut partial, kind)?
+            && let Some(shapes) =
+                listed_shapes(self.normaliser, self.conj, &mut partial, self.kind)?
         {
             for shape in shapes {
-                out.push(shape);
+                self.out.push(shape);
             }
             return Ok(());
         }
-        if let Some(branch) = self.choose(conj, &mut partial, kind)? {
+        if let Some(branch) = self.choose(&mut partial)? {
             // Nothing is pending in a settled partial.
             if let Some((first, others)) = branch.split_first() {
                 let copied = partial.weight().saturating_mul(others.len());
-                self.work(self.first_of(conj), copied)?;
+                self.normaliser.work(self.at, copied)?;
                 for alternative in others.iter().rev() {
                     let mut other = partial.clone();
                     other.pending = alternative.to_vec();
-                    todo.push(other);
+                    self.todo.push(other);
                 }
                 partial.pending.extend_from_slice(first);
-                todo.push(partial);
+                self.todo.push(partial);
             }
-        } else if !self.finish(&mut partial, kind)? {
+        } else if !finish(self.normaliser, &mut partial, self.kind)? {
             if partial.is_open() {
-                todo.push(partial);
+                self.todo.push(partial);
             }
         } else if partial.is_open() {
-            self.work(self.first_of(conj), 2 * partial.weight())?;
-            if !out.push(partial.shape.clone()) {
-                todo.push(partial);
+            self.normaliser.work(self.at, 2 * partial.weight())?;
+            if !self.out.push(partial.shape.clone()) {
+                self.todo.push(partial);
             }
         } else {
-            self.work(self.first_of(conj), partial.weight())?;
-            out.push(partial.shape);
+            self.normaliser.work(self.at, partial.weight())?;
+            self.out.push(partial.shape);
         }
         Ok(())
     }
 
     /// The last of the partials that does not contradict itself, settled.
-    fn next_settled(
-        &mut self,
-        todo: &mut Vec<Partial>,
-        (at, kind): (NodeId, Kind),
-    ) -> Result<Option<Partial>, Error> {
-        while let Some(mut partial) = todo.pop() {
-            self.spend(at)?;
-            if self.settle(&mut partial, kind)? {
+    fn next_settled(&mut self) -> Result<Option<Partial>, Error> {
+        while let Some(mut partial) = self.todo.pop() {
+            self.normaliser.spend(self.at)?;
+            if self.settle_from(None, &mut partial)? {
                 return Ok(Some(partial));
             }
         }
         Ok(None)
     }
 
-    /// Applies all that is certain; `false` where it contradicts itself.
-    fn settle(&mut self, partial: &mut Partial, kind: Kind) -> Result<bool, Error> {
-        self.settle_from(None, partial, kind)
-    }
-
-    /// The same, with something that comes before all that is pending.
+    /// Applies all that is certain: a term first, then what is pending. Returns `false` if it
+    /// contradicts itself.
     fn settle_from(
         &mut self,
         mut first: Option<Term>,
         partial: &mut Partial,
-        kind: Kind,
     ) -> Result<bool, Error> {
         while let Some(next) = first.take().or_else(|| partial.pending.pop()) {
-            self.work(ROOT, 4)?;
+            self.normaliser.work(ROOT, 4)?;
             // Atoms that hold come from their location, which is applied once; to ask
             // for a name twice, or to forbid it, is to do it once.
             let may_come_again = matches!(
@@ -225,7 +247,7 @@ impl Normaliser {
                     return Ok(false);
                 }
             }
-            if let Flow::Dead = self.apply(partial, next, kind)? {
+            if let Flow::Dead = self.apply(partial, next)? {
                 return Ok(false);
             }
         }
@@ -233,14 +255,8 @@ impl Normaliser {
     }
 
     /// The next choice to split on; settled ones are dropped on the way.
-    fn choose(
-        &mut self,
-        conj: ConjId,
-        partial: &mut Partial,
-        kind: Kind,
-    ) -> Result<Option<Choices>, Error> {
-        let at = self.first_of(conj);
-        let closes = kind == Kind::Object && self.options.closes();
+    fn choose(&mut self, partial: &mut Partial) -> Result<Option<Choices>, Error> {
+        let closes = self.kind == Kind::Object && self.normaliser.options().closes();
         let mut best: Option<(usize, usize)> = None;
         let mut i = 0;
         while i < partial.branches.len() {
@@ -251,8 +267,8 @@ impl Normaliser {
                 let mut all = true;
                 let mut dead = false;
                 for t in terms.iter() {
-                    self.work(at, 4)?;
-                    match self.status(partial, &t.what, kind, 0) {
+                    self.normaliser.work(self.at, 4)?;
+                    match status_of(self.normaliser, partial, &t.what, self.kind, 0) {
                         Some(false) => {
                             dead = true;
                             break;
@@ -272,7 +288,7 @@ impl Normaliser {
             // The other ways count too if an object is closed: in the names.
             if settled && closes {
                 let mut terms = kept.iter().flat_map(|terms| terms.iter());
-                settled = !terms.any(|term| self.declares(term));
+                settled = !terms.any(|term| declares(self.normaliser, term));
             }
             if settled {
                 partial.branches.swap_remove(i);
@@ -290,9 +306,9 @@ impl Normaliser {
         Ok(best.map(|(_, i)| partial.branches.swap_remove(i)))
     }
 
-    fn apply(&mut self, p: &mut Partial, t: Term, kind: Kind) -> Result<Flow, Error> {
+    fn apply(&mut self, p: &mut Partial, t: Term) -> Result<Flow, Error> {
         match t.what {
-            What::Node(s) => self.apply_node(p, s, t.collector, kind),
+            What::Node(s) => self.apply_node(p, s, t.collector),
             What::Atom(node, index, positive) => {
                 let collector = t.collector;
                 let used = Use {
@@ -300,13 +316,13 @@ impl Normaliser {
                     index,
                     positive,
                     collector,
-                    kind,
+                    kind: self.kind,
                 };
-                self.apply_atom(p, used)
+                apply_atom(self.normaliser, p, used)
             }
             What::AllButUnevaluated(node) => {
                 let collector = new_collector(p, node, None, true);
-                self.apply_atoms(p, node, collector, kind)
+                self.apply_atoms(p, node, collector)
             }
             What::Require(name) => Ok(object(p, |o| {
                 o.required.insert(name.clone());
@@ -322,13 +338,13 @@ impl Normaliser {
                 o.rules.push(MemberRule::Name(name, value));
                 !dead
             })),
-            What::Some(witness) => self.some_member(p, witness),
+            What::Some(witness) => some_member(self.normaliser, p, witness),
             What::Item(index, value) => Ok(array(p, |a| {
                 a.single.push((index, value));
                 a.min = a.min.max(index + 1);
                 a.max.is_none_or(|m| m >= a.min)
             })),
-            What::Count(count) => Ok(self.add_count(p, count)),
+            What::Count(count) => Ok(add_count(self.normaliser, p, count)),
         }
     }
 
@@ -340,20 +356,19 @@ impl Normaliser {
         p: &mut Partial,
         node: NodeId,
         collector: Option<u16>,
-        kind: Kind,
     ) -> Result<Flow, Error> {
         let below = p.pending.len();
         let mut index = 0;
-        while let Some(concerns) = self.atom_concerns(node, index, kind) {
+        while let Some(concerns) = atom_concerns(self.normaliser, node, index, self.kind) {
             if concerns {
                 let used = Use {
                     node,
                     index: index as u16,
                     positive: true,
                     collector,
-                    kind,
+                    kind: self.kind,
                 };
-                if let Flow::Dead = self.apply_atom(p, used)? {
+                if let Flow::Dead = apply_atom(self.normaliser, p, used)? {
                     return Ok(Flow::Dead);
                 }
                 if p.pending.len() > below {
@@ -368,7 +383,7 @@ impl Normaliser {
         let elsewhere = p.pending.split_off(below);
         let mut rest = Vec::new();
         let mut at = index + 1;
-        while let Some(concerns) = self.atom_concerns(node, at, kind) {
+        while let Some(concerns) = atom_concerns(self.normaliser, node, at, self.kind) {
             if concerns {
                 rest.push(Term {
                     what: What::Atom(node, at as u16, true),
@@ -382,44 +397,36 @@ impl Normaliser {
         Ok(Flow::On)
     }
 
-    /// Tells whether an atom, but for the unevaluated ones, says anything of a kind; `None` behind
-    /// the last one.
-    fn atom_concerns(&self, node: NodeId, index: usize, kind: Kind) -> Option<bool> {
-        let atom = &self.schema.atoms(node).get(index)?.kind;
-        Some(concerns(atom, kind) && !is_unevaluated(atom))
-    }
-
     fn apply_node(
         &mut self,
         p: &mut Partial,
         s: Signed,
         collector: Option<u16>,
-        kind: Kind,
     ) -> Result<Flow, Error> {
-        let atoms = match &self.schema.node(s.node).body {
+        let atoms = match &self.normaliser.schema().node(s.node).body {
             Body::Always => return Ok(flow(s.positive)),
             Body::Never => return Ok(flow(!s.positive)),
             Body::Atoms(atoms) => atoms,
         };
         let unevaluated = atoms
             .iter()
-            .any(|a| is_unevaluated(&a.kind) && concerns(&a.kind, kind));
+            .any(|a| is_unevaluated(&a.kind) && concerns(&a.kind, self.kind));
         if s.positive {
             let collector = if unevaluated {
                 new_collector(p, s.node, collector, false)
             } else {
                 collector
             };
-            return self.apply_atoms(p, s.node, collector, kind);
+            return self.apply_atoms(p, s.node, collector);
         }
         let count = atoms.len();
-        if let Some(flow) = self.keep_complement(p, s.node, kind)? {
+        if let Some(flow) = keep_complement(self.normaliser, p, s.node, self.kind)? {
             return Ok(flow);
         }
         let mut branch: Branch = Vec::with_capacity(count);
-        let atoms = self.schema.atoms(s.node);
+        let atoms = self.normaliser.schema().atoms(s.node);
         for (i, atom) in atoms.iter().enumerate() {
-            if concerns(&atom.kind, kind) && !is_unevaluated(&atom.kind) {
+            if concerns(&atom.kind, self.kind) && !is_unevaluated(&atom.kind) {
                 branch.push(vec![term(What::Atom(s.node, i as u16, false))]);
             }
         }
@@ -428,21 +435,28 @@ impl Normaliser {
         }
         Ok(split(p, branch))
     }
+}
 
-    /// Tells whether a shape is not plainly empty.
-    fn plausible(&mut self, shape: &Shape) -> Result<bool, Error> {
-        let Shape::Object(o) = shape else {
-            return Ok(true);
-        };
-        for name in &o.required {
-            self.work(ROOT, 2 + o.rules.len())?;
-            let conj = self.member_conj_of(o, name);
-            if self.candidates(conj).is_some_and(|c| c.is_empty()) {
-                return Ok(false);
-            }
+/// Tells whether an atom, but for the unevaluated ones, says anything of a kind; `None` behind
+/// the last one.
+fn atom_concerns(locations: &Locations, node: NodeId, index: usize, kind: Kind) -> Option<bool> {
+    let atom = &locations.schema().atoms(node).get(index)?.kind;
+    Some(concerns(atom, kind) && !is_unevaluated(atom))
+}
+
+/// Tells whether a shape is not plainly empty.
+fn plausible(normaliser: &mut Normaliser, shape: &Shape) -> Result<bool, Error> {
+    let Shape::Object(o) = shape else {
+        return Ok(true);
+    };
+    for name in &o.required {
+        normaliser.work(ROOT, 2 + o.rules.len())?;
+        let conj = member_conj_of(normaliser, o, name);
+        if normaliser.candidates(conj).is_some_and(|c| c.is_empty()) {
+            return Ok(false);
         }
-        Ok(true)
     }
+    Ok(true)
 }
 
 /// Says whether an error says that alternatives multiply.

@@ -8,7 +8,9 @@ use crate::ir::ROOT;
 use crate::ir::signed::Signed;
 use crate::normal::alternative::{Kind, Shape};
 use crate::normal::conjunctions::ConjId;
+use crate::normal::in_place::refuse_cycles;
 use crate::normal::normaliser::Normaliser;
+use crate::normal::search::shapes::known_shapes;
 use crate::options::{Options, PropertyOrder, Target};
 
 /// How many objects of a schema are plain, each compared with what is made of it as of any
@@ -20,7 +22,7 @@ fn compared(schema: &Value, options: &Options) -> usize {
     let options = read.options(options);
     read.annotate(&options);
     let mut normaliser = Normaliser::new(read, options, Target::Automaton);
-    if normaliser.refuse_cycles().is_err() {
+    if refuse_cycles(&normaliser).is_err() {
         return 0;
     }
     let root = normaliser.intern(&[Signed::yes(ROOT)]);
@@ -29,8 +31,8 @@ fn compared(schema: &Value, options: &Options) -> usize {
         return 0;
     }
     let mut count = 0;
-    for goal in (0..builder.normaliser.conjs.count() as u32).map(ConjId) {
-        let known = builder.normaliser.known_shapes(goal, Kind::Object);
+    for goal in (0..builder.normaliser.set_count() as u32).map(ConjId) {
+        let known = known_shapes(&builder.normaliser, goal, Kind::Object);
         let Some([Shape::Object(object)]) = known.map(|shapes| &shapes[..]) else {
             continue;
         };

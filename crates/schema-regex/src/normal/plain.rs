@@ -5,7 +5,7 @@ use crate::ir::signed::Signed;
 use crate::ir::{AtomKind, Body, Kinds};
 use crate::normal::alternative::Kind;
 use crate::normal::conjunctions::ConjId;
-use crate::normal::normaliser::Normaliser;
+use crate::normal::locations::Locations;
 
 /// The most locations that are looked at for what is plain of a conjunction.
 const PLAIN_LOCATIONS: usize = 64;
@@ -50,64 +50,62 @@ impl Plain {
     }
 }
 
-impl Normaliser {
-    /// Returns the facts about a conjunction that need no search. A type, or a list of values,
-    /// rules kinds out before anything is met that may be refused.
-    pub(crate) fn plain(&self, conj: ConjId) -> Plain {
-        let mut plain = Plain::default();
-        let mut room = PLAIN_LOCATIONS;
-        for part in self.conj(conj) {
-            self.look(*part, &mut plain, &mut room);
-        }
-        plain
+/// Returns the facts about a conjunction that need no search. A type, or a list of values,
+/// rules kinds out before anything is met that may be refused.
+pub(super) fn plain_of(locations: &Locations, conj: ConjId) -> Plain {
+    let mut plain = Plain::default();
+    let mut room = PLAIN_LOCATIONS;
+    for part in locations.conj(conj) {
+        look_at(locations, *part, &mut plain, &mut room);
     }
+    plain
+}
 
-    /// Adds what is plain of a location, and of so many that it leads to in place.
-    fn look(&self, part: Signed, plain: &mut Plain, room: &mut usize) {
-        let atoms = match &self.schema.node(part.node).body {
-            Body::Always if part.positive => return,
-            Body::Never if part.positive => return plain.leave(Kinds::NONE),
-            Body::Atoms(atoms) if part.positive && *room > 0 => atoms,
-            _ => return plain.give_up(),
-        };
-        *room -= 1;
-        for atom in atoms {
-            match &atom.kind {
-                AtomKind::Type { kinds, integer } => {
-                    let left = match integer {
-                        true => kinds.or(Kinds::NUMBER),
-                        false => *kinds,
-                    };
-                    plain.integers |= *integer && !kinds.has(Kinds::NUMBER);
-                    plain.leave(left);
+/// Adds what is plain of a location, and of so many that it leads to in place.
+fn look_at(locations: &Locations, part: Signed, plain: &mut Plain, room: &mut usize) {
+    let atoms = match &locations.schema().node(part.node).body {
+        Body::Always if part.positive => return,
+        Body::Never if part.positive => return plain.leave(Kinds::NONE),
+        Body::Atoms(atoms) if part.positive && *room > 0 => atoms,
+        _ => return plain.give_up(),
+    };
+    *room -= 1;
+    for atom in atoms {
+        match &atom.kind {
+            AtomKind::Type { kinds, integer } => {
+                let left = match integer {
+                    true => kinds.or(Kinds::NUMBER),
+                    false => *kinds,
+                };
+                plain.integers |= *integer && !kinds.has(Kinds::NUMBER);
+                plain.leave(left);
+            }
+            AtomKind::Values(values) => {
+                let kinds = values.iter().map(Kinds::of);
+                plain.leave(kinds.fold(Kinds::NONE, Kinds::or));
+                plain.told = Kinds::ALL;
+            }
+            AtomKind::Ref(node) => look_at(locations, Signed::yes(*node), plain, room),
+            AtomKind::AllOf(nodes) => {
+                for node in nodes {
+                    look_at(locations, Signed::yes(*node), plain, room);
                 }
-                AtomKind::Values(values) => {
-                    let kinds = values.iter().map(Kinds::of);
-                    plain.leave(kinds.fold(Kinds::NONE, Kinds::or));
-                    plain.told = Kinds::ALL;
+            }
+            AtomKind::AnyOf(nodes) | AtomKind::OneOf(nodes) => {
+                let mut left = Kinds::NONE;
+                for node in nodes {
+                    let mut one = Plain::default();
+                    look_at(locations, Signed::yes(*node), &mut one, room);
+                    left = left.or(Kinds::ALL.without(one.ruled_out));
                 }
-                AtomKind::Ref(node) => self.look(Signed::yes(*node), plain, room),
-                AtomKind::AllOf(nodes) => {
-                    for node in nodes {
-                        self.look(Signed::yes(*node), plain, room);
-                    }
-                }
-                AtomKind::AnyOf(nodes) | AtomKind::OneOf(nodes) => {
-                    let mut left = Kinds::NONE;
-                    for node in nodes {
-                        let mut one = Plain::default();
-                        self.look(Signed::yes(*node), &mut one, room);
-                        left = left.or(Kinds::ALL.without(one.ruled_out));
-                    }
-                    plain.leave(left);
-                    plain.give_up();
-                }
-                other => {
-                    let concerned = concerned(other);
-                    plain.told = plain.told.or(concerned);
-                    if !is_harmless(other) {
-                        plain.open = plain.open.without(concerned);
-                    }
+                plain.leave(left);
+                plain.give_up();
+            }
+            other => {
+                let concerned = concerned(other);
+                plain.told = plain.told.or(concerned);
+                if !is_harmless(other) {
+                    plain.open = plain.open.without(concerned);
                 }
             }
         }
@@ -154,12 +152,12 @@ fn is_harmless(kind: &AtomKind) -> bool {
 }
 
 /// Tells whether an atom says anything of values of a kind.
-pub(crate) fn concerns(atom: &AtomKind, kind: Kind) -> bool {
+pub(super) fn concerns(atom: &AtomKind, kind: Kind) -> bool {
     concerned(atom).has(bits(kind))
 }
 
 /// The kinds of values of which an atom says anything.
-pub(crate) fn concerned(atom: &AtomKind) -> Kinds {
+pub(super) fn concerned(atom: &AtomKind) -> Kinds {
     match atom {
         AtomKind::Minimum { .. } | AtomKind::Maximum { .. } | AtomKind::MultipleOf(_) => {
             Kinds::NUMBER

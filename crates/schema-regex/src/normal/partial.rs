@@ -6,10 +6,9 @@ use std::rc::Rc;
 use crate::budget::STEP;
 use crate::ir::signed::Signed;
 use crate::ir::{Name, NodeId};
+use crate::normal::allowed::Allowed;
 use crate::normal::alternative::{Count, Kind, Shape, Source, Witness};
-use crate::normal::conditions::Choosing;
-use crate::normal::search::allowed::Allowed;
-use crate::normal::search::applied::Done;
+use crate::normal::applied::Done;
 
 /// Something that must hold.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -54,6 +53,15 @@ pub(crate) struct Collector {
     pub(in crate::normal) prefix: u64,
     pub(in crate::normal) all_items: bool,
     pub(in crate::normal) contains: Vec<NodeId>,
+}
+
+/// The treatment of the choices of objects.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Choosing {
+    /// Each alternative by itself.
+    ByCases,
+    /// An alternative that can be kept as a condition is no choice.
+    Keeping,
 }
 
 #[derive(Clone)]
@@ -123,21 +131,21 @@ pub(crate) enum Flow {
     Dead,
 }
 
-pub(crate) fn term(what: What) -> Term {
+pub(super) fn term(what: What) -> Term {
     Term {
         what,
         collector: None,
     }
 }
 
-pub(crate) fn node_term(node: NodeId, positive: bool, collector: Option<u16>) -> Term {
+pub(super) fn node_term(node: NodeId, positive: bool, collector: Option<u16>) -> Term {
     Term {
         what: What::Node(Signed { node, positive }),
         collector: if positive { collector } else { None },
     }
 }
 
-pub(crate) fn flow(alive: bool) -> Flow {
+pub(super) fn flow(alive: bool) -> Flow {
     if alive { Flow::On } else { Flow::Dead }
 }
 
@@ -154,4 +162,44 @@ pub(crate) fn split(p: &mut Partial, mut branch: Branch) -> Flow {
             Flow::On
         }
     }
+}
+
+pub(super) fn new_collector(
+    p: &mut Partial,
+    node: NodeId,
+    parent: Option<u16>,
+    negated: bool,
+) -> Option<u16> {
+    p.collectors.push(Collector {
+        parent,
+        node,
+        negated,
+        members: Vec::new(),
+        prefix: 0,
+        all_items: false,
+        contains: Vec::new(),
+    });
+    Some(p.collectors.len() as u16 - 1)
+}
+
+pub(in crate::normal) fn collect(
+    p: &mut Partial,
+    collector: Option<u16>,
+    change: impl FnOnce(&mut Collector),
+) {
+    if let Some(c) = collector {
+        change(&mut p.collectors[c as usize]);
+    }
+}
+
+/// A keyword as it is applied to values of one kind: itself, or its complement.
+#[derive(Clone, Copy)]
+pub(in crate::normal) struct Use {
+    pub(in crate::normal) node: NodeId,
+    /// Which of the atoms of the location.
+    pub(in crate::normal) index: u16,
+    pub(in crate::normal) positive: bool,
+    /// Who counts what is evaluated.
+    pub(in crate::normal) collector: Option<u16>,
+    pub(in crate::normal) kind: Kind,
 }

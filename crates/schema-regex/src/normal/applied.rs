@@ -6,7 +6,7 @@ use std::rc::Rc;
 
 use rustc_hash::FxHashSet;
 
-use crate::normal::search::partial::{Term, What};
+use crate::normal::partial::{Term, What};
 
 /// A term that only consists of numbers, packed: node, atom and tag, collector.
 type Key = [u32; 3];
@@ -151,8 +151,8 @@ fn packed(term: &Term) -> Option<Key> {
 mod tests {
     use crate::ir::NodeId;
     use crate::ir::signed::Signed;
-    use crate::normal::search::applied::{Done, FEW, What};
-    use crate::normal::search::partial::{node_term, term};
+    use crate::normal::applied::{Done, FEW, What};
+    use crate::normal::partial::{node_term, term};
 
     #[test]
     fn what_parted_ways_shares_what_came_before() {

@@ -1,0 +1,54 @@
+//! The values that `enum` and `const` leave of one kind.
+
+use serde_json::Value;
+
+use crate::decimal::Decimal;
+use crate::ir::{AtomKind, NodeId};
+use crate::normal::locations::Locations;
+
+/// Some of the values that an atom lists, by their places.
+#[derive(Clone)]
+pub(in crate::normal) struct Allowed {
+    pub(in crate::normal) node: NodeId,
+    pub(in crate::normal) atom: u16,
+    pub(in crate::normal) places: Vec<u32>,
+    /// Numbers that another list, which applies too, writes with a fraction.
+    pub(in crate::normal) with_fraction: Vec<Decimal>,
+}
+
+/// The numbers that a list, or one that it was met with, writes with a fraction.
+pub(in crate::normal) fn written_with_fraction(
+    locations: &Locations,
+    allowed: &Allowed,
+) -> Vec<Decimal> {
+    let values = allowed.places.iter();
+    let values = values.map(|place| allowed_value(locations, allowed, *place));
+    let own = values.filter(|v| has_fraction(v)).filter_map(decimal_of);
+    own.chain(allowed.with_fraction.iter().cloned()).collect()
+}
+
+/// One of the values, by its place.
+pub(in crate::normal) fn allowed_value<'l>(
+    locations: &'l Locations,
+    allowed: &Allowed,
+    place: u32,
+) -> &'l Value {
+    static NULL: Value = Value::Null;
+    match &locations.schema().atoms(allowed.node)[allowed.atom as usize].kind {
+        AtomKind::Values(values) => &values[place as usize],
+        _ => &NULL,
+    }
+}
+
+pub(super) fn has_fraction(value: &Value) -> bool {
+    value
+        .as_number()
+        .is_some_and(Decimal::is_written_with_fraction)
+}
+
+pub(in crate::normal) fn decimal_of(value: &Value) -> Option<Decimal> {
+    match value {
+        Value::Number(n) => Decimal::from_number(n),
+        _ => None,
+    }
+}
