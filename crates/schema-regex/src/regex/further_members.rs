@@ -306,7 +306,7 @@ fn name_language(printer: &mut Printer<'_>, objects: &ObjectShape) -> Result<Re,
         let Shape::String(strings) = shape else {
             continue;
         };
-        let language: Language = string::language(&printer.normaliser.schema(), strings, limit)
+        let language: Language = string::language(printer.normaliser.schema(), strings, limit)
             .map_err(|e| string::tangled(printer, e))?;
         match language.into_re(limit) {
             Some(re) => ways.push(re),

@@ -86,7 +86,7 @@ pub(crate) fn printed(schema: &Schema, options: &Options) -> Printed {
     loop {
         let mut narrowed = Narrowed::new();
         let result = print_once(&mut normaliser, &options, &mut narrowed)
-            .map_err(|e| in_steps(e, &normaliser.budget(), &options));
+            .map_err(|e| in_steps(e, normaliser.budget(), &options));
         match (result, options.any_value) {
             // Unrestricted values give way first.
             (Err(e), AnyValue::Depth(depth)) if e.kind() == ErrorKind::TooLong && depth > 0 => {

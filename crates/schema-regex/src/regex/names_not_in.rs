@@ -126,7 +126,7 @@ impl Printer<'_> {
             out.push_str(")\"");
             out
         } else {
-            let limit = Limit::new(self.options.max_automaton_states, &self.normaliser.budget());
+            let limit = Limit::new(self.options.max_automaton_states, self.normaliser.budget());
             match Language::NotIn(key.clone()).into_re(limit) {
                 Some(re) => self.string_of(&re),
                 None => {

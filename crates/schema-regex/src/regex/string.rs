@@ -44,7 +44,7 @@ pub(crate) fn print(
     strings: &StringShape,
 ) -> Result<Option<String>, Error> {
     let limit = printer.normaliser.limit();
-    let language = match language(&printer.normaliser.schema(), strings, limit) {
+    let language = match language(printer.normaliser.schema(), strings, limit) {
         Ok(language) => capped(printer, strings, language),
         Err(e) => return Err(tangled(printer, e)),
     };

@@ -46,7 +46,7 @@ pub(crate) type Wanted = Vec<(u32, ConjId, u32)>;
 
 impl Builder {
     pub(super) fn new(normaliser: Normaliser) -> Builder {
-        let room = room_for(&normaliser.schema());
+        let room = room_for(normaliser.schema());
         Builder {
             normaliser,
             leaves: LeafCache::default(),
@@ -63,7 +63,7 @@ impl Builder {
     }
 
     pub(super) fn options(&self) -> &Options {
-        &self.normaliser.options()
+        self.normaliser.options()
     }
 
     /// The number of the node with these goals, to be built later.
