@@ -12,6 +12,18 @@ use crate::dialects::lark;
 use crate::error::Error;
 use crate::patterns::{self, Reading};
 
+/// The meaning of a tree of which every split of a text into lexemes counts, because GBNF and
+/// expressions have no lexer of their own.
+const SPLITS: Meaning = Meaning {
+    reading: Reading::Splits,
+    start: "root",
+    all_names: true,
+    skip_at_ends: false,
+    trailing_skip: false,
+    ignores: Ignores::AsLexemes,
+    edges: Edges::Splits,
+};
+
 /// Reads grammars and compiles them.
 ///
 /// ```
@@ -44,22 +56,13 @@ impl Grammar {
                 config.max_text_bytes,
             ));
         }
-        let splits = Meaning {
-            reading: Reading::Splits,
-            start: "root",
-            all_names: true,
-            skip_at_ends: false,
-            trailing_skip: false,
-            ignores: Ignores::AsLexemes,
-            edges: Edges::Splits,
-        };
         let (tree, meaning) = match dialect {
-            Dialect::Gbnf => (ebnf::parse(text, Notation::Gbnf, config)?, splits),
+            Dialect::Gbnf => (ebnf::parse(text, Notation::Gbnf, config)?, SPLITS),
             Dialect::Ebnf => (
                 ebnf::parse(text, Notation::Ebnf, config)?,
                 Meaning {
                     reading: Reading::Ascii,
-                    ..splits
+                    ..SPLITS
                 },
             ),
             Dialect::Lark | Dialect::LarkSplits | Dialect::LarkAscii => {
@@ -187,13 +190,8 @@ impl Grammar {
             ..Tree::default()
         };
         let meaning = Meaning {
-            reading: Reading::Splits,
-            start: "root",
-            all_names: true,
-            skip_at_ends: false,
-            trailing_skip: false,
-            ignores: Ignores::AsLexemes,
             edges: Edges::Whole,
+            ..SPLITS
         };
         let cfg = lower::lower(&tree, "", meaning, config)?;
         GrammarAutomaton::new(cfg, "", config)

@@ -133,13 +133,13 @@ impl<'a> Steps<'a> {
             };
         }
         let before = self.caches.stacks.looked.anew();
-        let before_deep = self.caches.json.begin_step();
+        let json_before = self.caches.json.begin_step();
         let to = match self.machine.is_greedy() {
             true => self.step_greedy(config, byte, class),
             false => self.step_splits(config, byte, class),
         };
         let looked = self.caches.stacks.looked.back(before);
-        let is_deep = self.caches.json.end_step(before_deep);
+        let is_deep = self.caches.json.end_step(json_before);
         let step = Step { to, looked };
         // A place in JSON means something in one walk alone; and what looks below the topmost
         // level of a value is looked at anew.

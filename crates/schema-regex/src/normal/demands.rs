@@ -120,14 +120,15 @@ pub(crate) fn item_conj(
     index: u64,
     more: &[Signed],
 ) -> ConjId {
-    let mut parts: Vec<Signed> = more.to_vec();
-    for rule in &shape.rules {
-        parts.push(*rule.prefix.get(index as usize).unwrap_or(&rule.rest));
-    }
-    for (i, value) in &shape.single {
-        if *i == index {
-            parts.push(*value);
+    locations.intern_from(|_, parts| {
+        parts.extend_from_slice(more);
+        for rule in &shape.rules {
+            parts.push(*rule.prefix.get(index as usize).unwrap_or(&rule.rest));
         }
-    }
-    locations.intern(&parts)
+        for (i, value) in &shape.single {
+            if *i == index {
+                parts.push(*value);
+            }
+        }
+    })
 }

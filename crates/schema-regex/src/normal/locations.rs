@@ -224,7 +224,7 @@ impl Locations {
         self.refusal(at, &format!("{what} {NOT_NEGATED}"))
     }
 
-    /// How many states automata may have.
+    /// Returns the number of states that automata may have, and the work that is left.
     pub(crate) fn limit(&self) -> Limit<'_> {
         Limit::new(self.options.max_automaton_states, &self.budget)
     }

@@ -146,7 +146,7 @@ pub(super) fn ask_rules(
     }
 }
 
-/// What the rules of an alternative say together.
+/// Returns the set of what the rules of an alternative say together.
 pub(super) fn conj_said(
     locations: &mut Locations,
     rules: &Rules<'_>,
