@@ -152,7 +152,7 @@ impl Scratch {
     }
 
     /// Adds a config that is not there yet.
-    fn add(&mut self, threads: &[Thread]) -> Cursor {
+    pub(super) fn add(&mut self, threads: &[Thread]) -> Cursor {
         let from = self.pool.len() as u32;
         self.pool.extend_from_slice(threads);
         self.configs.push((from, self.pool.len() as u32));

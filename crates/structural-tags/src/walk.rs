@@ -52,7 +52,7 @@ impl<'a, A: Nestable> Outer<'a> for Solo<'a, '_, A> {
         });
         walk.close(&mut threads);
         let cursor = match threads.as_slice() {
-            [alone] if is_kept => walk.x.begin_alone(*alone),
+            [_] if is_kept => walk.x.add(&threads),
             _ => walk.x.intern(&mut threads),
         };
         walk.x.give_back(threads);
