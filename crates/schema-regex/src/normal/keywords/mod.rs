@@ -111,13 +111,8 @@ pub(in crate::normal) fn apply_atom(
             then,
             otherwise,
         } => {
-            let (condition, then, otherwise) = (*condition, *then, *otherwise);
-            Ok(combined::if_then_else(
-                normaliser,
-                p,
-                used,
-                (condition, then, otherwise),
-            ))
+            let parts = (*condition, *then, *otherwise);
+            Ok(combined::if_then_else(normaliser, p, used, parts))
         }
         AtomKind::Ref(node) => {
             p.pending.push(node_term(*node, positive, used.collector));
