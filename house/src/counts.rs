@@ -100,6 +100,14 @@ fn items(crates: &[Crate], modules: &[Modules<'_>], settings: &Settings, counts:
     let mut inherent: BTreeMap<String, (usize, BTreeSet<String>)> = BTreeMap::new();
     for (krate, modules) in crates.iter().zip(modules) {
         let mut types: BTreeMap<String, Vec<String>> = BTreeMap::new();
+        let is_counted = settings.schema_crates.contains(&krate.name);
+        // What an inner crate shows is seen by the crate above it, and meant for nobody else.
+        let is_inner = settings.inner_crates.contains(&krate.name);
+        let is_open = |how| match how {
+            Openness::Module => false,
+            Openness::Crate => is_counted,
+            Openness::Public => is_counted && is_inner,
+        };
         for (at, file) in krate.files.iter().enumerate() {
             let items = Items::of(file);
             for function in &items.functions {
@@ -109,9 +117,7 @@ fn items(crates: &[Crate], modules: &[Modules<'_>], settings: &Settings, counts:
                 }
                 boolean.extend((0..function.boolean_parameters).map(|_| place.clone()));
                 tuple.extend((0..function.tuple_parameters).map(|_| place.clone()));
-                if settings.schema_crates.contains(&krate.name)
-                    && function.openness == Openness::Crate
-                {
+                if is_open(function.openness) {
                     open_functions.push(place);
                 }
                 if let Some(path) = &function.method_of {
@@ -123,9 +129,8 @@ fn items(crates: &[Crate], modules: &[Modules<'_>], settings: &Settings, counts:
                     files.insert(file.path.display().to_string());
                 }
             }
-            if settings.schema_crates.contains(&krate.name) {
-                open_fields.extend(items.open_fields);
-            }
+            let open = items.fields.into_iter().filter(|(how, _)| is_open(*how));
+            open_fields.extend(open.map(|(_, place)| place));
             if file.path.starts_with(&settings.walk_folder) {
                 for (name, methods) in items.traits {
                     asked.extend(

@@ -28,6 +28,9 @@ pub(crate) struct Settings {
     pub(crate) measuring: Vec<String>,
     /// Crates whose open functions and fields are counted.
     pub(crate) schema_crates: Vec<String>,
+    /// Crates whose public items are for another crate of the workspace.
+    #[serde(default)]
+    pub(crate) inner_crates: Vec<String>,
     /// The folder whose public traits are what a walk may ask of an automaton.
     pub(crate) walk_folder: String,
     /// Lists that should stand in one file, by name.

@@ -15,7 +15,7 @@ pub(crate) struct Items {
     /// The types that are declared, by name and place.
     pub(crate) types: Vec<(String, String)>,
     /// The fields that the whole crate sees, as places.
-    pub(crate) open_fields: Vec<String>,
+    pub(crate) fields: Vec<(Openness, String)>,
     /// The methods of each public trait.
     pub(crate) traits: Vec<(String, Vec<String>)>,
     /// The constants and statics that give no reason, as places.
@@ -37,10 +37,12 @@ pub(crate) struct Function {
 /// The reach of an item's visibility.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Openness {
+    /// Its module or the one above alone sees it.
+    Module,
     /// All of the crate sees it, or a part that is named by a path, and nobody else.
     Crate,
-    /// Its module or the one above alone sees it, or everybody.
-    Other,
+    /// Everybody sees it, if its module allows that.
+    Public,
 }
 
 impl Items {
@@ -201,9 +203,8 @@ impl<'ast> Visit<'ast> for Reader<'_> {
     }
 
     fn visit_field(&mut self, field: &'ast syn::Field) {
-        if openness(&field.vis) == Openness::Crate {
-            self.items.open_fields.push(self.file.at(field.span()));
-        }
+        let place = self.file.at(field.span());
+        self.items.fields.push((openness(&field.vis), place));
         visit::visit_field(self, field);
     }
 
@@ -225,7 +226,8 @@ fn openness(visibility: &syn::Visibility) -> Openness {
         {
             Openness::Crate
         }
-        _ => Openness::Other,
+        syn::Visibility::Public(_) => Openness::Public,
+        _ => Openness::Module,
     }
 }
 

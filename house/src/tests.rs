@@ -28,6 +28,7 @@ fn counts_of(files: &[(&str, &str)]) -> Vec<Count> {
     let words = ["\"allOf\"", "\"anyOf\""].map(str::to_owned).to_vec();
     let settings = Settings {
         schema_crates: vec!["one".to_owned()],
+        inner_crates: Vec::new(),
         walk_folder: "one/src/asked".to_owned(),
         lists: BTreeMap::from([("keywords".to_owned(), List { from: 2, words })]),
         ..Settings::default()

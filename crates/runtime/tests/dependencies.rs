@@ -40,6 +40,10 @@ const ALONE: &[(&str, &[&str])] = &[
         "response-parser",
         &["minijinja", "fsm-index", "schema-regex"],
     ),
+    (
+        "schema-normal",
+        &["minijinja", "fsm-index", "schema-regex", "response-parser"],
+    ),
     ("schema-regex", &["minijinja", "response-parser"]),
     ("structural-tags", &["minijinja", "chat-template"]),
 ];

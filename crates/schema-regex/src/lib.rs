@@ -2,30 +2,13 @@
 
 #[cfg(feature = "automaton")]
 pub mod automaton;
-mod budget;
-mod decimal;
-mod documents;
-mod error;
-mod ir;
-mod json_text;
-mod language;
 pub mod ledger;
-mod normal;
-mod options;
-mod read;
 mod regex;
-mod settings;
-mod uri;
-mod validate;
-mod values;
+mod schema;
 
-pub use crate::documents::{Documents, file_uri};
-pub use crate::error::{Error, ErrorKind, in_words_of};
-pub use crate::ir::Schema;
-pub use crate::options::Draft;
-pub use crate::options::{
-    AdditionalMembers, AnyValue, Caps, Escapes, Formats, IntegerSpelling, OneOf, Options,
+pub use crate::schema::{Schema, parse, parse_str, parse_str_with, parse_with, to_regex};
+pub use schema_normal::options::{
+    AdditionalMembers, AnyValue, Caps, Draft, Escapes, Formats, IntegerSpelling, OneOf, Options,
     ParseOptions, PropertyOrder, Recursion, Rounded, Settings, UnknownKeywords, Whitespace,
 };
-pub use crate::read::schema::{parse, parse_str, parse_str_with, parse_with};
-pub use crate::regex::to_regex;
+pub use schema_normal::{Documents, Error, ErrorKind, file_uri, in_words_of};

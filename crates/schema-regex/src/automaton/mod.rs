@@ -24,6 +24,15 @@ mod byte_automaton;
 use std::sync::Arc;
 
 use fsm_index::{Cursor, Lexicon, Place};
+use schema_normal::Error;
+use schema_normal::Schema as Read;
+use schema_normal::ir::ROOT;
+use schema_normal::ir::signed::Signed;
+use schema_normal::ledger::Entry;
+use schema_normal::ledger::{Form, Narrowed};
+use schema_normal::normal::locations::Complements;
+use schema_normal::normal::normaliser::Normaliser;
+use schema_normal::options::{AdditionalMembers, Caps, Options, Target};
 use serde_json::Value;
 
 use self::compile::unbounded::Unbounded;
@@ -35,14 +44,7 @@ use self::machine::origin::Origin;
 use self::machine::{Machine, lexicon};
 use self::run::config::{Config, Top};
 use self::run::{state, text_runs};
-use crate::error::Error;
-use crate::ir::signed::Signed;
-use crate::ir::{ROOT, Schema};
-use crate::ledger::Entry;
-use crate::normal::locations::Complements;
-use crate::normal::normaliser::Normaliser;
-use crate::options::{AdditionalMembers, Caps, Options, Target};
-use crate::regex::Narrowed;
+use crate::Schema;
 
 pub use self::run::scratch::Scratch;
 pub use self::run::state::State;
@@ -113,7 +115,7 @@ impl SchemaAutomaton {
     /// [`Cyclic`](crate::ErrorKind::Cyclic), [`Unsatisfiable`](crate::ErrorKind::Unsatisfiable), or one of
     /// the limits of [`Options`].
     pub fn compile(schema: Schema, options: &Options) -> Result<SchemaAutomaton, Error> {
-        match SchemaAutomaton::build_by(schema, options) {
+        match SchemaAutomaton::build_by(schema.into_read(), options) {
             Err(Failed::Empty(empty)) => {
                 let (schema, options) = *empty;
                 let at_fault = cap_at_fault(&schema, &options);
@@ -144,7 +146,7 @@ impl SchemaAutomaton {
         schema: Schema,
         options: &Options,
     ) -> Result<Option<SchemaAutomaton>, Error> {
-        match SchemaAutomaton::build_by(schema, options) {
+        match SchemaAutomaton::build_by(schema.into_read(), options) {
             Err(Failed::Empty(_)) => Ok(None),
             Err(Failed::Refused(error)) => Err(error),
             Ok(automaton) => Ok(Some(automaton)),
@@ -181,6 +183,7 @@ impl SchemaAutomaton {
         other: &Schema,
         options: &Options,
     ) -> Result<SchemaAutomaton, Error> {
+        let (schema, other) = (schema.read(), other.read());
         let options = schema
             .options(options)
             .with_caps(Caps::default())
@@ -196,14 +199,14 @@ impl SchemaAutomaton {
     }
 
     /// Compiles a schema by options of which it may override some.
-    fn build_by(mut schema: Schema, options: &Options) -> Result<SchemaAutomaton, Failed> {
+    fn build_by(mut schema: Read, options: &Options) -> Result<SchemaAutomaton, Failed> {
         let options = schema.options(options);
         schema.refuse_unknown(&options).map_err(Failed::Refused)?;
         schema.annotate(&options);
         SchemaAutomaton::build(schema, options)
     }
 
-    fn build(schema: Schema, mut options: Options) -> Result<SchemaAutomaton, Failed> {
+    fn build(schema: Read, mut options: Options) -> Result<SchemaAutomaton, Failed> {
         let normaliser = Normaliser::new(schema, options.clone(), Target::Automaton);
         let mut draft =
             Unbounded::new(normaliser, &[Signed::yes(ROOT)]).map_err(Failed::Refused)?;
@@ -247,14 +250,19 @@ impl SchemaAutomaton {
         schema: Schema,
         options: &Options,
     ) -> (Result<SchemaAutomaton, Error>, Vec<Entry>) {
-        let read = schema.clone();
+        let read = schema.read().clone();
         match SchemaAutomaton::compile(schema, options) {
             Ok(automaton) => {
                 let ledger = automaton.ledger();
                 (Ok(automaton), ledger)
             }
             Err(error) => {
-                let ledger = read.entries(&read.options(options), &Narrowed::new(), Some(&error));
+                let ledger = read.entries(
+                    &read.options(options),
+                    Form::Automaton,
+                    &Narrowed::new(),
+                    Some(&error),
+                );
                 (Err(error), ledger)
             }
         }
@@ -352,5 +360,5 @@ impl From<Unbounded> for SchemaAutomaton {
 enum Failed {
     Refused(Error),
     /// No value satisfies it, with these options.
-    Empty(Box<(Schema, Options)>),
+    Empty(Box<(Read, Options)>),
 }

@@ -2,15 +2,16 @@
 
 use std::rc::Rc;
 
-use crate::decimal::clamped;
-use crate::error::Error;
-use crate::ir::NodeId;
-use crate::ir::signed::Signed;
-use crate::normal::alternative::{ALL_KINDS, ArrayShape, Count, Shape};
-use crate::normal::conjunctions::ConjId;
-use crate::normal::demands::item_conj;
-use crate::normal::in_place::blamed;
-use crate::normal::search::shapes::shapes_of;
+use schema_normal::Error;
+use schema_normal::decimal::clamped;
+use schema_normal::ir::NodeId;
+use schema_normal::ir::signed::Signed;
+use schema_normal::normal::alternative::{ALL_KINDS, ArrayShape, Count, Shape};
+use schema_normal::normal::conjunctions::ConjId;
+use schema_normal::normal::demands::item_conj;
+use schema_normal::normal::in_place::blamed;
+use schema_normal::normal::search::shapes::shapes_of;
+
 use crate::regex::spell::push_count;
 use crate::regex::{Body, Printer, Space, alternation};
 

@@ -1,7 +1,7 @@
 //! Length bounds worked into an expression without building an automaton:
 //! `[a-z]+` of at most 5 characters is `[a-z]{1,5}`.
 
-use crate::language::re::Re;
+use schema_normal::language::re::Re;
 
 /// The texts of `re` with `min..=max` characters, or `None` where that takes an
 /// automaton. Exact.

@@ -2,16 +2,17 @@
 
 use std::rc::Rc;
 
-use crate::budget::Limit;
-use crate::error::{Error, ErrorKind};
-use crate::ir::PatternId;
-use crate::language::re::Re;
-use crate::language::re::automata::Matcher;
-use crate::language::re::product::Product;
-use crate::normal::alternative::{Kind, ObjectShape, Scope, Shape, Witness};
-use crate::normal::conjunctions::{ANY, ConjId, NONE};
-use crate::normal::demands::{Asked, in_scope, rule_says};
-use crate::normal::search::shapes::shapes_of;
+use schema_normal::budget::Limit;
+use schema_normal::ir::PatternId;
+use schema_normal::language::re::Re;
+use schema_normal::language::re::automata::Matcher;
+use schema_normal::language::re::product::Product;
+use schema_normal::normal::alternative::{Kind, ObjectShape, Scope, Shape, Witness};
+use schema_normal::normal::conjunctions::{ANY, ConjId, NONE};
+use schema_normal::normal::demands::{Asked, in_scope, rule_says};
+use schema_normal::normal::search::shapes::shapes_of;
+use schema_normal::{Error, ErrorKind};
+
 use crate::regex::string::Language;
 use crate::regex::{Printer, alternation, string};
 

@@ -3,7 +3,8 @@
 
 use std::collections::HashMap;
 
-use crate::decimal::clamped;
+use schema_normal::decimal::clamped;
+
 use crate::regex::Body;
 use crate::regex::spell::push_count;
 

@@ -6,58 +6,33 @@ pub(crate) mod further_members;
 pub(crate) mod member_sequence;
 pub(crate) mod names_not_in;
 pub(crate) mod number;
+#[cfg(test)]
+mod number_tests;
 pub(crate) mod object;
 pub(crate) mod spell;
 pub(crate) mod string;
 pub(crate) mod witnesses;
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::rc::Rc;
 
+use schema_normal::Schema as Read;
+use schema_normal::budget::Budget;
+use schema_normal::decimal::Decimal;
+use schema_normal::ir::signed::Signed;
+use schema_normal::ir::{AtomKind, ROOT};
+use schema_normal::language::re::Re;
+use schema_normal::language::white_space::{self, Admitted};
+use schema_normal::ledger::Narrowed;
+use schema_normal::normal::alternative::{ALL_KINDS, KINDS, Kind, Shape};
+use schema_normal::normal::closing::closings;
+use schema_normal::normal::conjunctions::{ANY, ConjId, NONE};
+use schema_normal::normal::in_place::{constant_of, refuse_cycles};
+use schema_normal::normal::normaliser::Normaliser;
+use schema_normal::normal::search::shapes::shapes_of;
+use schema_normal::options::{AdditionalMembers, AnyValue, Caps, Options, Target, Whitespace};
+use schema_normal::{Error, ErrorKind};
 use serde_json::Value;
-
-use crate::budget::Budget;
-use crate::decimal::Decimal;
-use crate::error::{Error, ErrorKind};
-use crate::ir::signed::Signed;
-use crate::ir::{AtomKind, ROOT, Schema};
-use crate::language::re::Re;
-use crate::language::white_space;
-use crate::normal::alternative::{ALL_KINDS, KINDS, Kind, Shape};
-use crate::normal::closing::closings;
-use crate::normal::conjunctions::{ANY, ConjId, NONE};
-use crate::normal::in_place::{constant_of, refuse_cycles};
-use crate::normal::normaliser::Normaliser;
-use crate::normal::search::shapes::shapes_of;
-use crate::options::{AdditionalMembers, AnyValue, Caps, Options, Recursion, Target, Whitespace};
-
-/// Prints a schema as a regular expression over the texts of the values that
-/// satisfy it.
-///
-/// The dialect is that of the `regex-syntax` crate with Unicode on; the
-/// expression matches whole texts and has neither anchors nor flags nor
-/// look-around, so that any engine that finds *all* matches (a DFA with
-/// `MatchKind::All`, not leftmost-first) reads it alike. Counts stay counts
-/// (`{0,100}`).
-///
-/// Members stand in the order of `properties`, then names that only `required`
-/// gives, then further ones.
-///
-/// Time and the length of the text are bounded by the limits in `options`; the
-/// text of a schema of *n* optional properties has O(*n* log *n*) of them.
-///
-/// # Errors
-///
-/// [`ErrorKind::Refused`] for a keyword, or a combination, that cannot be
-/// enforced exactly, [`ErrorKind::Recursive`], [`ErrorKind::Cyclic`],
-/// [`ErrorKind::Unsatisfiable`], and one kind for each limit; all with the JSON
-/// Pointer of the place.
-pub fn to_regex(schema: &Schema, options: &Options) -> Result<String, Error> {
-    printed(schema, options).result
-}
-
-/// The places at which something was narrowed: a location, a keyword, how.
-pub(crate) type Narrowed = BTreeSet<(String, &'static str, String)>;
 
 /// An expression, and what is to be said of it.
 pub(crate) struct Printed {
@@ -68,7 +43,7 @@ pub(crate) struct Printed {
     pub(crate) options: Options,
 }
 
-pub(crate) fn printed(schema: &Schema, options: &Options) -> Printed {
+pub(crate) fn printed(schema: &Read, options: &Options) -> Printed {
     let mut options = schema.options(options);
     if let (Some(levels), AnyValue::Depth(depth)) = (options.caps.depth, options.any_value) {
         options.any_value = AnyValue::Depth(depth.min(levels));
@@ -171,14 +146,14 @@ fn print_once(
 }
 
 /// The units of work of printing a value beside its parts, because a text is made for each.
-const VALUE: usize = 40 * crate::budget::STEP;
+const VALUE: usize = 40 * schema_normal::budget::STEP;
 
 /// The factor of [`Options::max_regex_bytes`] by which the texts of all locations may be longer
 /// together, because they are kept to be put into each other.
 const KEPT: usize = 32;
 
 /// The units of work of a literal beside the characters of its strings, because each is escaped.
-const LITERAL: usize = 2 * crate::budget::STEP;
+const LITERAL: usize = 2 * schema_normal::budget::STEP;
 
 /// Text that can stand in a sequence; `None` where nothing satisfies.
 pub(crate) type Text = Option<Rc<str>>;
@@ -227,16 +202,15 @@ impl Printer<'_> {
         let turns = self.open.iter().filter(|c| **c == conj).count() as u32;
         if turns > 0 {
             self.recursive.insert(conj);
-            match self.options.recursion {
-                Recursion::Unroll(depth) if turns <= depth => {}
-                Recursion::Unroll(depth) => {
-                    self.cut = true;
-                    let here = self.normaliser.pointer_of(conj);
-                    let how = format!("followed at most {depth} times below itself");
-                    self.narrowed.insert((here, "$ref", how));
-                    return Ok(None);
-                }
-                Recursion::Refuse => return Err(self.recursive_error(conj)),
+            let Some(depth) = self.options.recursion.levels() else {
+                return Err(self.recursive_error(conj));
+            };
+            if turns > depth {
+                self.cut = true;
+                let here = self.normaliser.pointer_of(conj);
+                let how = format!("followed at most {depth} times below itself");
+                self.narrowed.insert((here, "$ref", how));
+                return Ok(None);
             }
         }
         let key = (conj, self.context());
@@ -401,7 +375,7 @@ impl Printer<'_> {
         let (more_items, more_members) = (behind(items), behind(members));
         while self.any.len() <= depth as usize {
             let number = spell::print(
-                &crate::language::number_expressions::any_number(),
+                &schema_normal::language::number_expressions::any_number(),
                 spell::Spelling::Raw,
             );
             let string = self.any_string();
@@ -606,18 +580,12 @@ impl Space {
             comma: format!("{space},{space}"),
             colon: format!("{space}:{space}"),
         };
-        Ok(match policy {
-            Whitespace::Compact | Whitespace::Bounded(0) => plain(",", ":"),
-            Whitespace::SingleSpace => plain(", ?", ": ?"),
-            Whitespace::Bounded(1) => around("[ \\t\\n\\r]?"),
-            Whitespace::Bounded(n) => {
-                let most = white_space::bound(*n);
-                around(&format!("[ \\t\\n\\r]{{0,{most}}}"))
-            }
-            Whitespace::Pattern(pattern) => {
-                let space = white_space::expression(pattern)?;
-                around(&spell::print(&space, spell::Spelling::Raw))
-            }
+        Ok(match white_space::admitted(policy)? {
+            Admitted::Nothing | Admitted::UpTo(0) => plain(",", ":"),
+            Admitted::Blank => plain(", ?", ": ?"),
+            Admitted::UpTo(1) => around("[ \\t\\n\\r]?"),
+            Admitted::UpTo(most) => around(&format!("[ \\t\\n\\r]{{0,{most}}}")),
+            Admitted::All(space) => around(&spell::print(&space, spell::Spelling::Raw)),
         })
     }
 }

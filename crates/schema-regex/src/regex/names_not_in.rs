@@ -3,9 +3,10 @@
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use crate::budget::Limit;
-use crate::error::{Error, ErrorKind};
-use crate::options::Escapes;
+use schema_normal::budget::Limit;
+use schema_normal::options::Escapes;
+use schema_normal::{Error, ErrorKind};
+
 use crate::regex::string::Language;
 use crate::regex::{Printer, spell};
 

@@ -2,17 +2,18 @@
 
 use std::collections::HashSet;
 
-use crate::decimal::Decimal;
-use crate::error::{Error, ErrorKind};
-use crate::ir::ROOT;
-use crate::language::number_expressions::{
+use schema_normal::decimal::Decimal;
+use schema_normal::ir::ROOT;
+use schema_normal::language::number_expressions::{
     Bound, Fraction, any_number, intersect, listed, listed_multiples, multiples, range, scientific,
 };
-use crate::language::re::Re;
-use crate::normal::alternative::NumberShape;
-use crate::normal::conjunctions::ConjId;
-use crate::normal::in_place::blamed;
-use crate::options::{IntegerSpelling, Options};
+use schema_normal::language::re::Re;
+use schema_normal::normal::alternative::NumberShape;
+use schema_normal::normal::conjunctions::ConjId;
+use schema_normal::normal::in_place::blamed;
+use schema_normal::options::{IntegerSpelling, Options};
+use schema_normal::{Error, ErrorKind};
+
 use crate::regex::spell::Spelling;
 use crate::regex::{Printer, alternation, capped_digits, spell};
 

@@ -2,12 +2,13 @@
 
 use std::collections::{BTreeSet, HashSet};
 
-use crate::error::Error;
-use crate::ir::Name;
-use crate::normal::alternative::{MemberRule, MembersAt, ObjectShape};
-use crate::normal::conjunctions::{ConjId, NONE};
-use crate::normal::demands::member_conj_of;
-use crate::normal::member_order::member_order_of;
+use schema_normal::Error;
+use schema_normal::ir::Name;
+use schema_normal::normal::alternative::{MemberRule, MembersAt, ObjectShape};
+use schema_normal::normal::conjunctions::{ConjId, NONE};
+use schema_normal::normal::demands::member_conj_of;
+use schema_normal::normal::member_order::member_order_of;
+
 use crate::regex::further_members::further;
 use crate::regex::member_sequence::{Listed, Long, Sequence};
 use crate::regex::witnesses::with_witness;
@@ -100,7 +101,7 @@ pub(super) fn without_witness(
 }
 
 /// The units of work of a declared member beside its value, because its name is escaped.
-pub(super) const MEMBER: usize = 4 * crate::budget::STEP;
+pub(super) const MEMBER: usize = 4 * schema_normal::budget::STEP;
 
 /// The names that a shape says anything of.
 pub(super) fn mentioned(printer: &Printer<'_>, objects: &ObjectShape) -> BTreeSet<Name> {

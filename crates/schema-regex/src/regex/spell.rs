@@ -3,9 +3,9 @@
 
 use std::fmt::Write as _;
 
-use crate::language::escapes;
-use crate::language::re::{CharSet, Re, all_chars, char_set, set_contains};
-use crate::options::Escapes;
+use schema_normal::language::escapes;
+use schema_normal::language::re::{CharSet, Re, all_chars, char_set, set_contains};
+use schema_normal::options::Escapes;
 
 /// The most ranges of characters beyond ASCII that are also spelled as
 /// `\uXXXX`. Wider sets (Unicode categories) have their characters raw alone
@@ -449,10 +449,10 @@ fn hex_class(a: u32, b: u32) -> String {
 
 #[cfg(test)]
 mod tests {
-    use crate::language::re::{Re, char_set};
-    use crate::options::Escapes;
     use crate::regex::spell::{Spelling, any_char, hex_range, print};
     use regex_automata::meta::Regex;
+    use schema_normal::language::re::{Re, char_set};
+    use schema_normal::options::Escapes;
 
     fn whole(text: &str) -> Regex {
         Regex::new(&format!("^(?:{text})$")).unwrap()

@@ -1,13 +1,14 @@
 //! Strings: one language for all that is said of a string.
 
-use crate::budget::{Limit, TooBig};
-use crate::decimal::clamped;
-use crate::error::{Error, ErrorKind};
-use crate::ir::Schema;
-use crate::language::pattern::Pattern;
-use crate::language::re::Re;
-use crate::language::re::product::{Part, Product};
-use crate::normal::alternative::{At, StringShape, each_once};
+use schema_normal::budget::{Limit, TooBig};
+use schema_normal::decimal::clamped;
+use schema_normal::ir::Schema;
+use schema_normal::language::pattern::Pattern;
+use schema_normal::language::re::Re;
+use schema_normal::language::re::product::{Part, Product};
+use schema_normal::normal::alternative::{At, StringShape, each_once};
+use schema_normal::{Error, ErrorKind};
+
 use crate::regex::{Printer, bounded_lengths as lengths, spell};
 
 /// The decoded values of some strings.

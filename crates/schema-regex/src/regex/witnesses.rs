@@ -3,12 +3,13 @@
 
 use std::collections::BTreeSet;
 
-use crate::error::Error;
-use crate::ir::Name;
-use crate::normal::alternative::{MemberRule, ObjectShape, Scope, Witness};
-use crate::normal::conjunctions::{ConjId, NONE};
-use crate::normal::demands::{Asked, in_scope};
-use crate::normal::in_place::blamed;
+use schema_normal::Error;
+use schema_normal::ir::Name;
+use schema_normal::normal::alternative::{MemberRule, ObjectShape, Scope, Witness};
+use schema_normal::normal::conjunctions::{ConjId, NONE};
+use schema_normal::normal::demands::{Asked, in_scope};
+use schema_normal::normal::in_place::blamed;
+
 use crate::regex::further_members::further;
 use crate::regex::object::{MEMBER, member, mentioned, print, without_witness};
 use crate::regex::{Printer, alternation};

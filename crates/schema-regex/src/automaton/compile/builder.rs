@@ -4,21 +4,21 @@
 use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
+use schema_normal::ir::NodeId;
+use schema_normal::language::char_dfa::CharDfa;
+use schema_normal::ledger::Narrowed;
+use schema_normal::normal::alternative::Kind;
+use schema_normal::normal::conjunctions::{ANY, ConjId, NONE};
+use schema_normal::normal::normaliser::{Normaliser, room_for};
+use schema_normal::normal::search::shapes::shapes_of;
+use schema_normal::normal::shape_table::Shapes;
+use schema_normal::options::Options;
+use schema_normal::{Error, ErrorKind};
 
 use crate::automaton::compile::leaf_cache::{LeafCache, Machines};
 use crate::automaton::machine::few::Few;
 use crate::automaton::machine::loop_classes::Loops;
 use crate::automaton::machine::node::{Choice, Choices, Member, Node};
-use crate::error::{Error, ErrorKind};
-use crate::ir::NodeId;
-use crate::language::char_dfa::CharDfa;
-use crate::normal::alternative::Kind;
-use crate::normal::conjunctions::{ANY, ConjId, NONE};
-use crate::normal::normaliser::{Normaliser, room_for};
-use crate::normal::search::shapes::shapes_of;
-use crate::normal::shape_table::Shapes;
-use crate::options::Options;
-use crate::regex::Narrowed;
 
 pub(crate) struct Builder {
     pub(super) normaliser: Normaliser,

@@ -6,18 +6,21 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use schema_normal::ir::signed::Signed;
+use schema_normal::ir::{ALWAYS, Atom, AtomKind, Name, NodeId, PatternId};
+use schema_normal::language::length_bounds::Lengths;
+use schema_normal::language::number_dfa::NumberDfa;
+use schema_normal::normal::alternative::{
+    ArrayShape, Kind, MemberRule, ObjectShape, Shape, StringShape,
+};
+use schema_normal::normal::conjunctions::{ConjId, NONE};
+use schema_normal::normal::demands::rule_says;
+use schema_normal::normal::search::shapes::shapes_of;
+use schema_normal::{Error, ErrorKind};
+
 use crate::automaton::compile::builder::Builder;
 use crate::automaton::compile::conditions::names_of_conditions;
 use crate::automaton::compile::leaves;
-use crate::error::{Error, ErrorKind};
-use crate::ir::signed::Signed;
-use crate::ir::{ALWAYS, Atom, AtomKind, Name, NodeId, PatternId};
-use crate::language::length_bounds::Lengths;
-use crate::language::number_dfa::NumberDfa;
-use crate::normal::alternative::{ArrayShape, Kind, MemberRule, ObjectShape, Shape, StringShape};
-use crate::normal::conjunctions::{ConjId, NONE};
-use crate::normal::demands::rule_says;
-use crate::normal::search::shapes::shapes_of;
 use crate::regex::{capped_digits, capped_items, capped_length, capped_members, capped_names};
 
 fn narrow(builder: &mut Builder, conj: ConjId, keyword: &'static str, how: String) {

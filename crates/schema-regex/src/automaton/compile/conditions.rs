@@ -11,6 +11,20 @@ use std::collections::HashMap;
 
 use fsm_tables::{Alphabet, Keep, Table, product};
 use rustc_hash::{FxHashMap, FxHashSet};
+use schema_normal::Error;
+use schema_normal::budget::{Limit, STEP, TooBig};
+use schema_normal::ir::signed::Signed;
+use schema_normal::ir::{ALWAYS, Name, NodeId, PatternId};
+use schema_normal::language::char_dfa::CharDfa;
+use schema_normal::language::re::product::Part;
+use schema_normal::normal::alternative::{ALL_KINDS, Kind, ObjectShape, Shape};
+use schema_normal::normal::conditions::{Condition, ConditionId};
+use schema_normal::normal::conjunctions::{ConjId, NONE};
+use schema_normal::normal::known::truth_of;
+use schema_normal::normal::locations::Locations;
+use schema_normal::normal::normaliser::Normaliser;
+use schema_normal::normal::search::shapes::{has_shapes, shapes_of};
+use schema_normal::values;
 use serde_json::Value;
 
 use crate::automaton::compile::builder::Builder;
@@ -20,20 +34,6 @@ use crate::automaton::machine::decisions::{
     Decision, Decisions, Diagram, FIRST_DECISION, FURTHER, Level, Presence,
 };
 use crate::automaton::machine::node::Member;
-use crate::budget::{Limit, STEP, TooBig};
-use crate::error::Error;
-use crate::ir::signed::Signed;
-use crate::ir::{ALWAYS, Name, NodeId, PatternId};
-use crate::language::char_dfa::CharDfa;
-use crate::language::re::product::Part;
-use crate::normal::alternative::{ALL_KINDS, Kind, ObjectShape, Shape};
-use crate::normal::conditions::{Condition, ConditionId};
-use crate::normal::conjunctions::{ConjId, NONE};
-use crate::normal::known::truth_of;
-use crate::normal::locations::Locations;
-use crate::normal::normaliser::Normaliser;
-use crate::normal::search::shapes::{has_shapes, shapes_of};
-use crate::values;
 
 /// The members that the conditions of one alternative speak of.
 pub(super) struct Kept {

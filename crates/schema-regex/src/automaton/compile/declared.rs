@@ -2,11 +2,11 @@
 //! of members by number.
 
 use rustc_hash::FxHashMap;
+use schema_normal::ir::{Name, NodeId};
+use schema_normal::normal::alternative::{MembersAt, ObjectShape, Scope};
+use schema_normal::normal::locations::Locations;
 
 use crate::automaton::compile::member_rules::Rules;
-use crate::ir::{Name, NodeId};
-use crate::normal::alternative::{MembersAt, ObjectShape, Scope};
-use crate::normal::locations::Locations;
 
 /// Names in the order of their bytes, and the numbers they were given.
 pub(crate) struct Declared {

@@ -4,6 +4,19 @@
 use std::rc::Rc;
 
 use rustc_hash::FxHashMap;
+use schema_normal::Error;
+use schema_normal::budget::TooBig;
+use schema_normal::decimal::clamped;
+use schema_normal::ir::PatternId;
+use schema_normal::ir::signed::Signed;
+use schema_normal::language::char_dfa::CharDfa;
+use schema_normal::language::formats::Format;
+use schema_normal::language::re::Re;
+use schema_normal::language::re::product::Part;
+use schema_normal::normal::alternative::StringShape;
+use schema_normal::normal::conjunctions::NONE;
+use schema_normal::normal::demands;
+use schema_normal::normal::normaliser::Normaliser;
 
 use crate::automaton::compile::builder::{Builder, Wanted};
 use crate::automaton::compile::conditions::Kept;
@@ -12,19 +25,6 @@ use crate::automaton::compile::leaves;
 use crate::automaton::compile::member_rules::{Said, ask_rules, conj_said, patterns_asked};
 use crate::automaton::compile::objects::{self, Alternatives};
 use crate::automaton::machine::node::{ExtraClass, KeyMachine, NO_CLASS};
-use crate::budget::TooBig;
-use crate::decimal::clamped;
-use crate::error::Error;
-use crate::ir::PatternId;
-use crate::ir::signed::Signed;
-use crate::language::char_dfa::CharDfa;
-use crate::language::formats::Format;
-use crate::language::re::Re;
-use crate::language::re::product::Part;
-use crate::normal::alternative::StringShape;
-use crate::normal::conjunctions::NONE;
-use crate::normal::demands;
-use crate::normal::normaliser::Normaliser;
 
 /// A condition on names, for names that are not declared.
 pub(super) type NameTests = FxHashMap<Vec<Signed>, Vec<StringShape>>;

@@ -2,10 +2,11 @@
 //! fixpoint. In round `h` the goals are found that can be met with what was
 //! found in the rounds before, so a round is a level of nesting.
 
+use schema_normal::normal::alternative::Kind;
+
 use crate::automaton::machine::live::{Live, ObjectAt};
 use crate::automaton::machine::node::{EMPTY, Node};
 use crate::automaton::machine::sorted::TextSet;
-use crate::normal::alternative::Kind;
 
 pub(crate) fn solve(nodes: &mut [Node]) {
     let mut open: Vec<(u32, u32)> = Vec::new();

@@ -2,19 +2,21 @@
 //!
 //! For example, two members of type `integer` share one machine.
 
-use crate::automaton::machine::few::Few;
-use crate::automaton::machine::node::{Leaf, NumberMachine, StringMachine, Words};
-use crate::ir::{Name, PatternId};
-use crate::language::char_dfa::CharDfa;
-use crate::language::formats::Format;
-use crate::language::length_bounds::Lengths;
-use crate::language::number_dfa::NumberDfa;
-use crate::language::re::product::{Part, Product};
-use crate::normal::alternative::NumberShape;
-use rustc_hash::FxHashMap;
 use std::collections::HashMap;
 use std::rc::Rc;
 use std::sync::Arc;
+
+use rustc_hash::FxHashMap;
+use schema_normal::ir::{Name, PatternId};
+use schema_normal::language::char_dfa::CharDfa;
+use schema_normal::language::formats::Format;
+use schema_normal::language::length_bounds::Lengths;
+use schema_normal::language::number_dfa::NumberDfa;
+use schema_normal::language::re::product::{Part, Product};
+use schema_normal::normal::alternative::NumberShape;
+
+use crate::automaton::machine::few::Few;
+use crate::automaton::machine::node::{Leaf, NumberMachine, StringMachine, Words};
 
 pub(super) type StringKey = (Vec<(PatternId, bool)>, Vec<(Format, bool)>, Vec<Name>);
 

@@ -3,50 +3,49 @@
 use std::rc::Rc;
 use std::sync::{Arc, OnceLock};
 
-use crate::automaton::compile::builder::Builder;
-use crate::automaton::compile::leaf_cache::{Asked, StringKey, StringLeaf, Strings};
-use crate::budget::TooBig;
-use crate::error::Error;
-use crate::ir::PatternId;
-use crate::language::char_dfa::CharDfa;
-use crate::language::counted::{Counted, counted};
-use crate::language::formats::Format;
-use crate::language::length_bounds::Lengths;
-use crate::language::number_dfa::NumberDfa;
-use crate::language::number_expressions::{Bound, Fraction};
-use crate::language::re::Re;
-use crate::language::re::product::{Part, Product};
-use crate::language::{
+use schema_normal::Error;
+use schema_normal::budget::TooBig;
+use schema_normal::ir::PatternId;
+use schema_normal::language::char_dfa::CharDfa;
+use schema_normal::language::counted::{Counted, counted};
+use schema_normal::language::formats::Format;
+use schema_normal::language::length_bounds::Lengths;
+use schema_normal::language::number_dfa::NumberDfa;
+use schema_normal::language::number_expressions::{Bound, Fraction};
+use schema_normal::language::re::Re;
+use schema_normal::language::re::product::{Part, Product};
+use schema_normal::language::{
     formats, number_exponents as exponents, number_expressions as numbers,
     number_multiples as multiples, number_ranges as ranges, number_words as listed,
 };
-use crate::normal::alternative::{At, NumberShape, StringShape, each_once};
-use crate::options::IntegerSpelling;
+use schema_normal::normal::alternative::{At, NumberShape, StringShape, each_once};
+use schema_normal::options::IntegerSpelling;
+
+use crate::automaton::compile::builder::Builder;
+use crate::automaton::compile::leaf_cache::{Asked, StringKey, StringLeaf, Strings};
 
 /// The most automata, each with bounds of its own, that strings of one alternative are told by.
 const MOST_WAYS: usize = 4;
 
-impl NumberShape {
-    /// Tells whether all numbers of a kind are meant.
-    fn is_bare(&self) -> bool {
-        self.low.is_none()
-            && self.high.is_none()
-            && self.multiples.is_empty()
-            && self.excluded.is_empty()
-            && self.allowed.is_none()
-    }
+/// Tells whether all numbers of a kind are meant.
+fn is_bare(shape: &NumberShape) -> bool {
+    shape.low.is_none()
+        && shape.high.is_none()
+        && shape.multiples.is_empty()
+        && shape.excluded.is_empty()
+        && shape.allowed.is_none()
+}
 
-    fn fraction(&self, integers: IntegerSpelling) -> Fraction {
-        match self.integer {
-            Some(true) => Fraction::None(integers),
-            Some(false) => Fraction::Required,
-            None => Fraction::Any,
-        }
+fn fraction(shape: &NumberShape, integers: IntegerSpelling) -> Fraction {
+    match shape.integer {
+        Some(true) => Fraction::None(integers),
+        Some(false) => Fraction::Required,
+        None => Fraction::Any,
     }
 }
 
 fn too_big(builder: &Builder, at: Option<At>, what: &str) -> Error {
-    let (node, keyword) = at.unwrap_or((crate::ir::ROOT, "pattern"));
+    let (node, keyword) = at.unwrap_or((schema_normal::ir::ROOT, "pattern"));
     if builder.normaliser.budget().is_spent() {
         return builder.normaliser.too_many_steps_of(node, keyword);
     }
@@ -351,7 +350,7 @@ pub(super) fn number_dfa(
     builder: &mut Builder,
     shape: &NumberShape,
 ) -> Result<Arc<NumberDfa>, Error> {
-    if shape.is_bare() {
+    if is_bare(shape) {
         return bare_number(builder, shape);
     }
     let mut key = shape.clone();
@@ -368,13 +367,16 @@ pub(super) fn number_dfa(
 /// once in a process, but for the last one.
 fn bare_number(builder: &mut Builder, shape: &NumberShape) -> Result<Arc<NumberDfa>, Error> {
     static ANY: OnceLock<Arc<NumberDfa>> = OnceLock::new();
-    static PLAIN: OnceLock<Arc<NumberDfa>> = OnceLock::new();
-    static ZEROS: OnceLock<Arc<NumberDfa>> = OnceLock::new();
-    let fraction = shape.fraction(builder.normaliser.options().integers);
+    static INTEGERS: [OnceLock<Arc<NumberDfa>>; IntegerSpelling::NAMED.len()] =
+        [const { OnceLock::new() }; IntegerSpelling::NAMED.len()];
+    let fraction = fraction(shape, builder.normaliser.options().integers);
     let (common, cell) = match fraction {
         Fraction::Any => (0, &ANY),
-        Fraction::None(IntegerSpelling::Plain) => (1, &PLAIN),
-        Fraction::None(IntegerSpelling::ZeroFraction) => (2, &ZEROS),
+        Fraction::None(spelling) => {
+            let named = IntegerSpelling::NAMED.iter();
+            let number = named.take_while(|(_, other)| *other != spelling).count();
+            (1 + number as u32, &INTEGERS[number])
+        }
         Fraction::Required => {
             if let Some(known) = &builder.leaves.no_integers {
                 return Ok(Arc::clone(known));
@@ -415,7 +417,7 @@ fn usual_number(builder: &Builder, shape: &NumberShape) -> Option<Arc<NumberDfa>
         return None;
     }
     let from = usize::from(low.value.is_one());
-    let fraction = shape.fraction(builder.normaliser.options().integers);
+    let fraction = fraction(shape, builder.normaliser.options().integers);
     let part = match fraction {
         Fraction::Any => 0,
         Fraction::None(IntegerSpelling::Plain) => 1,
@@ -478,7 +480,7 @@ fn make_number(builder: &Builder, shape: &NumberShape) -> Result<Arc<NumberDfa>,
         }));
         return number_of_re(builder, shape, &re).map(Arc::new);
     }
-    let fraction = shape.fraction(integers);
+    let fraction = fraction(shape, integers);
     let (low, high) = (shape.low.as_ref(), shape.high.as_ref());
     let range = match (low, high) {
         (None, None) => number_of_re(builder, shape, &numbers::range(None, None, fraction))?,

@@ -3,6 +3,10 @@
 
 use std::sync::Arc;
 
+use schema_normal::ir::{NodeId, Schema};
+use schema_normal::normal::alternative::Kind;
+use schema_normal::{Error, ErrorKind};
+
 use crate::automaton::compile::endless::{self, MAX_VALUES, Plainly};
 use crate::automaton::compile::heights;
 use crate::automaton::machine::Machine;
@@ -14,9 +18,6 @@ use crate::automaton::run::equality::canonical;
 use crate::automaton::run::scratch::Scratch;
 use crate::automaton::run::ways_on::{self, Tried};
 use crate::automaton::run::{state, unique_items};
-use crate::error::{Error, ErrorKind};
-use crate::ir::{NodeId, Schema};
-use crate::normal::alternative::Kind;
 
 /// The most pieces of text to list them.
 const MAX_PIECES: usize = 100_000;

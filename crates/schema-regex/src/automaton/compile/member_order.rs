@@ -1,13 +1,13 @@
 //! The order of members: the places of names in the order of a schema.
 
 use rustc_hash::FxHashSet;
+use schema_normal::normal::alternative::ObjectShape;
+use schema_normal::normal::conjunctions::ConjId;
+use schema_normal::normal::member_order::{MemberOrder, member_order_of};
 
 use crate::automaton::compile::builder::Builder;
 use crate::automaton::compile::declared::{AllProperties, Declared, OwnNames};
 use crate::automaton::machine::node::LOOSE;
-use crate::normal::alternative::ObjectShape;
-use crate::normal::conjunctions::ConjId;
-use crate::normal::member_order::{MemberOrder, member_order_of};
 
 /// The order that a goal gives to members.
 #[derive(Default)]

@@ -6,14 +6,14 @@ use std::collections::HashMap;
 
 use foldhash::quality::RandomState;
 use rustc_hash::{FxHashMap, FxHashSet};
+use schema_normal::ir::signed::Signed;
+use schema_normal::ir::{Name, NodeId, PatternId};
+use schema_normal::normal::alternative::{MemberRule, MembersAt, ObjectShape, Scope};
+use schema_normal::normal::conjunctions::ConjId;
+use schema_normal::normal::demands::rule_says;
+use schema_normal::normal::locations::Locations;
 
 use crate::automaton::compile::declared::{AllProperties, Properties};
-use crate::ir::signed::Signed;
-use crate::ir::{Name, NodeId, PatternId};
-use crate::normal::alternative::{MemberRule, MembersAt, ObjectShape, Scope};
-use crate::normal::conjunctions::ConjId;
-use crate::normal::demands::rule_says;
-use crate::normal::locations::Locations;
 
 /// The rules of some alternatives, numbered.
 pub(crate) struct Rules<'s> {

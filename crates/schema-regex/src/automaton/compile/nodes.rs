@@ -6,6 +6,16 @@
 
 use std::sync::{Arc, OnceLock};
 
+use schema_normal::decimal::clamped;
+use schema_normal::ir::signed::Signed;
+use schema_normal::language::number_dfa::NumberDfa;
+use schema_normal::normal::alternative::{ArrayShape, Kind, ObjectShape, Shape};
+use schema_normal::normal::conjunctions::ConjId;
+use schema_normal::normal::demands::item_conj;
+use schema_normal::normal::search::shapes::has_shapes;
+use schema_normal::normal::shape_table::Shapes;
+use schema_normal::{Error, ErrorKind};
+
 use crate::automaton::compile::builder::{Builder, Wanted, number_in};
 use crate::automaton::compile::{caps, leaves, objects, plain_objects, strings};
 use crate::automaton::machine::enough_values::Catalog;
@@ -13,15 +23,6 @@ use crate::automaton::machine::few::Few;
 use crate::automaton::machine::node::{
     ArrayMachine, ArrayThread, Counter, EMPTY, Node, NumberMachine, ObjectMachine,
 };
-use crate::decimal::clamped;
-use crate::error::{Error, ErrorKind};
-use crate::ir::signed::Signed;
-use crate::language::number_dfa::NumberDfa;
-use crate::normal::alternative::{ArrayShape, Kind, ObjectShape, Shape};
-use crate::normal::conjunctions::ConjId;
-use crate::normal::demands::item_conj;
-use crate::normal::search::shapes::has_shapes;
-use crate::normal::shape_table::Shapes;
 
 /// Builds everything that can be reached from a conjunction; it is node 0.
 pub(super) fn build(builder: &mut Builder, root: ConjId) -> Result<(), Error> {

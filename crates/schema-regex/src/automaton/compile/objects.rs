@@ -4,6 +4,16 @@
 use std::sync::OnceLock;
 
 use rustc_hash::{FxHashMap, FxHashSet};
+use schema_normal::Error;
+use schema_normal::ir::signed::Signed;
+use schema_normal::ir::{NodeId, PatternId};
+use schema_normal::normal::alternative::{Kind, MembersAt, ObjectShape, Scope, Shape, StringShape};
+use schema_normal::normal::closed::all_members;
+use schema_normal::normal::conjunctions::{ConjId, NONE};
+use schema_normal::normal::demands;
+use schema_normal::normal::demands::in_scope;
+use schema_normal::normal::search::shapes::shapes_of;
+use schema_normal::options::PropertyOrder;
 
 use crate::automaton::compile::builder::{Builder, Wanted};
 use crate::automaton::compile::conditions::{self, Kept, names_of_conditions};
@@ -19,16 +29,6 @@ use crate::automaton::machine::few::Few;
 use crate::automaton::machine::node::{
     Choice, LOOSE, Member, ObjectMachine, ObjectThread, Word, Words, are_numbers,
 };
-use crate::error::Error;
-use crate::ir::signed::Signed;
-use crate::ir::{NodeId, PatternId};
-use crate::normal::alternative::{Kind, MembersAt, ObjectShape, Scope, Shape, StringShape};
-use crate::normal::closed::all_members;
-use crate::normal::conjunctions::{ConjId, NONE};
-use crate::normal::demands;
-use crate::normal::demands::in_scope;
-use crate::normal::search::shapes::shapes_of;
-use crate::options::PropertyOrder;
 
 /// The most members that have to be found in one object.
 const MOST_WITNESSES: usize = 8;

@@ -4,18 +4,19 @@
 
 use std::sync::{Arc, OnceLock};
 
+use schema_normal::Error;
+use schema_normal::decimal::clamped;
+use schema_normal::ir::signed::Signed;
+use schema_normal::ir::{ALWAYS, Atom, AtomKind, Body, NEVER, Name, NodeId};
+use schema_normal::normal::alternative::{MemberRule, ObjectShape};
+use schema_normal::normal::conjunctions::{ConjId, NONE};
+use schema_normal::options::PropertyOrder;
+
 use crate::automaton::compile::builder::Builder;
 use crate::automaton::machine::few::Few;
 use crate::automaton::machine::node::{
     Choice, Choices, ExtraClass, LOOSE, Member, ObjectMachine, ObjectThread, Word, Words,
 };
-use crate::decimal::clamped;
-use crate::error::Error;
-use crate::ir::signed::Signed;
-use crate::ir::{ALWAYS, Atom, AtomKind, Body, NEVER, Name, NodeId};
-use crate::normal::alternative::{MemberRule, ObjectShape};
-use crate::normal::conjunctions::{ConjId, NONE};
-use crate::options::PropertyOrder;
 
 /// The most names that are required without being properties: each is compared
 /// with all.

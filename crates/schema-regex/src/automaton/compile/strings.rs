@@ -5,20 +5,20 @@
 use std::sync::Arc;
 
 use rustc_hash::FxHashSet;
+use schema_normal::decimal::clamped;
+use schema_normal::ir::Name;
+use schema_normal::language::char_dfa::CharDfa;
+use schema_normal::normal::alternative::{Kind, Shape, StringShape};
+use schema_normal::normal::conjunctions::ConjId;
+use schema_normal::normal::search::shapes::is_any_string;
+use schema_normal::normal::shape_table::Shapes;
+use schema_normal::{Error, ErrorKind};
 
 use crate::automaton::compile::builder::{Builder, number_in};
 use crate::automaton::compile::leaf_cache::StringLeaf;
 use crate::automaton::compile::united_strings::{self, Leaves};
 use crate::automaton::compile::{caps, leaves};
 use crate::automaton::machine::node::{Leaf, StringMachine, Word, Words};
-use crate::decimal::clamped;
-use crate::error::{Error, ErrorKind};
-use crate::ir::Name;
-use crate::language::char_dfa::CharDfa;
-use crate::normal::alternative::{Kind, Shape, StringShape};
-use crate::normal::conjunctions::ConjId;
-use crate::normal::search::shapes::is_any_string;
-use crate::normal::shape_table::Shapes;
 
 pub(super) fn strings(
     builder: &mut Builder,

@@ -3,20 +3,21 @@
 //! For example, `{"items": {"$ref": "#"}}` nests without an end: only with the bound of the options it is
 //! decided which of its values may come.
 
+use schema_normal::ir::signed::Signed;
+use schema_normal::ir::{NEVER, NodeId, ROOT, Schema};
+use schema_normal::normal::alternative::{Kind, Shape};
+use schema_normal::normal::closing::closings;
+use schema_normal::normal::in_place::refuse_cycles;
+use schema_normal::normal::normaliser::Normaliser;
+use schema_normal::normal::search::shapes::known_shapes;
+use schema_normal::{Error, ErrorKind};
+
 use crate::automaton::compile::builder::Builder;
 use crate::automaton::compile::{heights, list_values, nodes, same_nodes};
 use crate::automaton::machine::Machine;
 use crate::automaton::machine::node::{EMPTY, Node};
 use crate::automaton::machine::origin::Origin;
 use crate::automaton::machine::white_space::Space;
-use crate::error::{Error, ErrorKind};
-use crate::ir::signed::Signed;
-use crate::ir::{NEVER, NodeId, ROOT, Schema};
-use crate::normal::alternative::{Kind, Shape};
-use crate::normal::closing::closings;
-use crate::normal::in_place::refuse_cycles;
-use crate::normal::normaliser::Normaliser;
-use crate::normal::search::shapes::known_shapes;
 
 /// A compiled schema for which it is not decided yet how deep values may nest.
 pub(crate) struct Unbounded {

@@ -3,11 +3,12 @@
 
 use std::sync::Arc;
 
+use schema_normal::Error;
+use schema_normal::ir::NodeId;
+use schema_normal::language::char_dfa::CharDfa;
+
 use crate::automaton::compile::builder::{Builder, number_in};
 use crate::automaton::machine::node::Leaf;
-use crate::error::Error;
-use crate::ir::NodeId;
-use crate::language::char_dfa::CharDfa;
 
 /// From so many automata on those of one goal are united.
 const MANY: usize = 8;
@@ -95,7 +96,7 @@ pub(super) fn united(
         }
     }
     if out.dfas.len() > MOST {
-        let at = at.unwrap_or((crate::ir::ROOT, "pattern"));
+        let at = at.unwrap_or((schema_normal::ir::ROOT, "pattern"));
         return Err(builder.normaliser.refusal(
             at,
             &format!(

@@ -2,6 +2,8 @@
 //! something has to be chosen, one thread is followed and what it lacks is
 //! written: scalars before containers, flat containers before tall ones.
 
+use schema_normal::normal::alternative::Kind;
+
 use crate::automaton::completion::{lacking, shortest};
 use crate::automaton::machine::Machine;
 use crate::automaton::machine::node::EMPTY;
@@ -9,7 +11,6 @@ use crate::automaton::machine::white_space::NO_SPACE;
 use crate::automaton::run::config::{Config, EMPTY_LIST, Gap, Top, UNITS};
 use crate::automaton::run::scratch::{Noted, Scratch};
 use crate::automaton::run::{number_bytes, step, text_runs, unique_items, ways_on};
-use crate::normal::alternative::Kind;
 
 /// Writes the rest of a text that is admitted.
 pub(crate) struct Finisher<'a> {

@@ -11,14 +11,14 @@
 use std::collections::HashMap;
 
 use fsm_index::Growth;
+use schema_normal::language::char_dfa::{CharDfa, DEAD, distances};
+use schema_normal::language::number_dfa::NumberDfa;
 
 use crate::automaton::machine::Machine;
 use crate::automaton::machine::decisions::FURTHER;
 use crate::automaton::machine::node::{
     ArrayMachine, Member, Node, NumberMachine, ObjectMachine, StringMachine, has_goal,
 };
-use crate::language::char_dfa::{CharDfa, DEAD, distances};
-use crate::language::number_dfa::NumberDfa;
 
 /// Schemas with more nodes are not summed, because that takes longer than the profiles of a text do.
 const MOST_NODES: usize = 2_000;

@@ -2,6 +2,9 @@
 
 use std::collections::{HashMap, VecDeque};
 
+use schema_normal::language::char_dfa::{CharDfa, DEAD};
+use schema_normal::language::number_dfa::NumberDfa;
+
 use crate::automaton::completion::lacking;
 use crate::automaton::machine::Machine;
 use crate::automaton::machine::node::{ObjectMachine, StringMachine};
@@ -11,8 +14,6 @@ use crate::automaton::run::scratch::{Noted, Scratch};
 use crate::automaton::run::string_bytes::Partial;
 use crate::automaton::run::string_leaves::string_goals;
 use crate::automaton::run::{step, text_runs};
-use crate::language::char_dfa::{CharDfa, DEAD};
-use crate::language::number_dfa::NumberDfa;
 
 /// The most states that are looked at for one string.
 const MAX_SEARCH: usize = 200_000;

@@ -1,6 +1,7 @@
 //! Completions end, and cost no more than they may.
 
 use fsm_index::ByteAutomaton as _;
+use schema_normal::options::Options;
 use serde_json::{Value, json};
 
 use crate::automaton::SchemaAutomaton;
@@ -9,7 +10,6 @@ use crate::automaton::completion::shortest;
 use crate::automaton::run::allowance::{Allowance, MAX_SEARCHED};
 use crate::automaton::run::config::Config;
 use crate::automaton::run::{step, text_runs};
-use crate::options::Options;
 
 /// The completion from the start that compares at most so many bytes, whether
 /// it is finished, and how many it compared.

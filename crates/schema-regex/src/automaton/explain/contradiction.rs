@@ -9,12 +9,13 @@
 
 use std::collections::HashSet;
 
+use schema_normal::ir::signed::Signed;
+use schema_normal::ir::{ALWAYS, Atom, AtomKind, Body, NodeId, ROOT, Schema};
+use schema_normal::normal::normaliser::Normaliser;
+use schema_normal::options::{Options, Target};
+use schema_normal::{Error, ErrorKind};
+
 use crate::automaton::compile::unbounded::Unbounded;
-use crate::error::{Error, ErrorKind};
-use crate::ir::signed::Signed;
-use crate::ir::{ALWAYS, Atom, AtomKind, Body, NodeId, ROOT, Schema};
-use crate::normal::normaliser::Normaliser;
-use crate::options::{Options, Target};
 
 /// Most locations of schemas that are compiled for one message: a schema of thirty locations is asked about some
 /// dozen times, and one of thousands a few times, because a message may take no longer than ordinary schemas do.

@@ -8,7 +8,7 @@
 
 use std::collections::HashMap;
 
-use crate::ir::{ALWAYS, Atom, Body, NEVER, NodeId, PatternId, ROOT, Schema};
+use schema_normal::ir::{ALWAYS, Atom, Body, NEVER, NodeId, PatternId, ROOT, Schema};
 
 /// Returns a schema with the locations of both, and the root of `other` in it; its own root is that of
 /// `schema`.

@@ -2,6 +2,9 @@
 //! cursor resembles another, and what a mask can depend on.
 
 use fsm_index::{Behind, ClassId, Cursor, Description, FreeText, Horizon, TextLoop, Texts};
+use schema_normal::decimal::clamped;
+use schema_normal::language::char_dfa::DEAD;
+use schema_normal::language::escapes::is_never_raw;
 
 use crate::automaton::machine::Machine;
 use crate::automaton::machine::live::has_bit;
@@ -12,9 +15,6 @@ use crate::automaton::run::scratch::{Noted, Scratch};
 use crate::automaton::run::string_bytes::Partial;
 use crate::automaton::run::string_leaves::{leaf_live, leaf_state, string_live};
 use crate::automaton::run::{forgotten, member_names};
-use crate::decimal::clamped;
-use crate::language::char_dfa::DEAD;
-use crate::language::escapes::is_never_raw;
 
 /// Descriptions of a cursor that make walks faster.
 pub(crate) struct Hints<'m, 'x> {

@@ -1,6 +1,7 @@
 //! Which bytes can come next: a quick look, before a step is taken.
 
 use fsm_index::{ByteSet, Cursor};
+use schema_normal::language::char_dfa::DEAD;
 
 use crate::automaton::hints::describe::Hints;
 use crate::automaton::machine::node::{Node, StringMachine};
@@ -8,7 +9,6 @@ use crate::automaton::run::config::{Gap, Key, Str, Top, UNITS};
 use crate::automaton::run::member_names;
 use crate::automaton::run::scratch::Noted;
 use crate::automaton::run::string_bytes::Partial;
-use crate::language::char_dfa::DEAD;
 
 impl Hints<'_, '_> {
     /// All bytes that do not lead to nothing at a cursor, and perhaps others.

@@ -2,6 +2,9 @@
 //! rest of the automaton: what walks take most of their steps in.
 
 use fsm_index::{Cursor, FreeText, Horizon, ReadText, TextAt, TextStep};
+use schema_normal::language::char_dfa::{CharDfa, DEAD};
+use schema_normal::language::length_bounds::Lengths;
+use schema_normal::options::Escapes;
 
 use crate::automaton::hints::describe::Hints;
 use crate::automaton::machine::loop_classes::{Loops, MANY_NAMES, text_up_to};
@@ -11,9 +14,6 @@ use crate::automaton::run::member_names;
 use crate::automaton::run::scratch::Noted;
 use crate::automaton::run::string_bytes as text;
 use crate::automaton::run::string_bytes::{LEAST, Partial, Sink};
-use crate::language::char_dfa::{CharDfa, DEAD};
-use crate::language::length_bounds::Lengths;
-use crate::options::Escapes;
 
 impl<'m> Hints<'m, '_> {
     /// Returns a reader of the text that is open which needs nothing else of the automaton, where there is one.

@@ -1,6 +1,7 @@
 //! Keys of one automaton: what the mask at a cursor can depend on.
 
 use fsm_index::{Cursor, Horizon, KeyLanguage, Scope};
+use schema_normal::decimal::clamped;
 
 use crate::automaton::keys::tag::Tag;
 use crate::automaton::machine::Machine;
@@ -10,7 +11,6 @@ use crate::automaton::run::config::{
 };
 use crate::automaton::run::member_names;
 use crate::automaton::run::scratch::{Noted, Scratch};
-use crate::decimal::clamped;
 
 /// A writer of keys: of what the mask at a cursor can depend on.
 pub(crate) struct Keys<'a> {

@@ -6,6 +6,10 @@ use std::sync::OnceLock;
 
 use foldhash::quality::{FoldHasher, RandomState};
 use fsm_tables::packed;
+use schema_normal::language::char_dfa::CharDfa;
+use schema_normal::language::length_bounds::Lengths;
+use schema_normal::language::number_dfa::NumberDfa;
+use schema_normal::options::Escapes;
 
 use crate::automaton::machine::Machine;
 use crate::automaton::machine::node::{
@@ -14,10 +18,6 @@ use crate::automaton::machine::node::{
 };
 use crate::automaton::machine::prints::{OwnPrint, Print};
 use crate::automaton::machine::white_space::Space;
-use crate::language::char_dfa::CharDfa;
-use crate::language::length_bounds::Lengths;
-use crate::language::number_dfa::NumberDfa;
-use crate::options::Escapes;
 
 /// The most numbers that a fingerprint is made of: beyond, keys are of this
 /// schema alone.

@@ -4,11 +4,11 @@
 use std::sync::OnceLock;
 
 use fsm_index::{Behind, ClassId, FreeText, JSON_TEXT};
+use schema_normal::language::char_dfa::{CharDfa, DEAD, Follows};
+use schema_normal::language::length_bounds::Lengths;
+use schema_normal::language::number_dfa::NumberDfa;
 
 use crate::automaton::machine::node::KeyMachine;
-use crate::language::char_dfa::{CharDfa, DEAD, Follows};
-use crate::language::length_bounds::Lengths;
-use crate::language::number_dfa::NumberDfa;
 
 /// The class of [`JSON_TEXT`].
 pub(crate) const ANY_TEXT: ClassId = ClassId(0);

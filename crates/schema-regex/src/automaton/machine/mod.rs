@@ -18,6 +18,9 @@ pub(crate) mod white_space;
 
 use std::sync::OnceLock;
 
+use schema_normal::language::escapes::is_never_raw;
+use schema_normal::options::Escapes;
+
 use crate::automaton::machine::enough_values::Catalog;
 use crate::automaton::machine::live::Live;
 use crate::automaton::machine::loop_classes::Loops;
@@ -26,8 +29,6 @@ use crate::automaton::machine::node::{
 };
 use crate::automaton::machine::prints::Print;
 use crate::automaton::machine::white_space::Space;
-use crate::language::escapes::is_never_raw;
-use crate::options::Escapes;
 
 /// A compiled schema: all that stepping, keys, hints, completions and explanations read, and none of
 /// them changes.

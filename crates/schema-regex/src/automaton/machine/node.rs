@@ -5,17 +5,17 @@ use std::ops::Deref;
 use std::sync::{Arc, OnceLock};
 
 use fsm_index::ByteSet;
+use schema_normal::ir::Name;
+use schema_normal::language::char_dfa::{CharDfa, DEAD};
+use schema_normal::language::length_bounds::Lengths;
+use schema_normal::language::number_dfa::NumberDfa;
+use schema_normal::normal::alternative::Kind;
+use schema_normal::normal::conjunctions::ConjId;
 
 use crate::automaton::machine::decisions::Decisions;
 use crate::automaton::machine::enough_values::Catalog;
 use crate::automaton::machine::few::Few;
 use crate::automaton::machine::prints::{OwnPrint, Print, ValueSummary};
-use crate::ir::Name;
-use crate::language::char_dfa::{CharDfa, DEAD};
-use crate::language::length_bounds::Lengths;
-use crate::language::number_dfa::NumberDfa;
-use crate::normal::alternative::Kind;
-use crate::normal::conjunctions::ConjId;
 
 /// The height of what no value satisfies.
 pub(crate) const EMPTY: u32 = u32::MAX;

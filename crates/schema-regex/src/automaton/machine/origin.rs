@@ -2,12 +2,12 @@
 //!
 //! For example, a format that is narrowed stands in the ledger with what is admitted instead.
 
+use schema_normal::ir::{NodeId, Schema};
+use schema_normal::ledger::{Entry, Form, Narrowed, Status};
+use schema_normal::normal::conjunctions::Conjs;
+use schema_normal::options::Options;
+
 use crate::automaton::machine::node::Node;
-use crate::ir::{NodeId, Schema};
-use crate::ledger::{Entry, Status};
-use crate::normal::conjunctions::Conjs;
-use crate::options::Options;
-use crate::regex::Narrowed;
 
 /// The schema of a machine, and what became of its keywords.
 #[derive(Debug)]
@@ -74,7 +74,9 @@ impl Origin {
 
     /// The whole ledger.
     pub(crate) fn ledger(&self) -> Vec<Entry> {
-        let mut entries = self.schema.entries(&self.options, &self.narrowed, None);
+        let mut entries = self
+            .schema
+            .entries(&self.options, Form::Automaton, &self.narrowed, None);
         entries.extend(self.empty_places());
         entries
     }
@@ -87,10 +89,10 @@ impl Origin {
     }
 
     fn empty_places(&self) -> impl Iterator<Item = Entry> {
-        self.never.iter().map(|node| Entry {
-            pointer: self.schema.nodes[node.0 as usize].pointer.to_string(),
-            keyword: String::new(),
-            status: Status::Ignored("no value satisfies this place, so that none comes".to_owned()),
+        self.never.iter().map(|&node| {
+            let why = "no value satisfies this place, so that none comes".to_owned();
+            let pointer = self.schema.node(node).pointer.to_string();
+            Entry::of_location(pointer, Status::Ignored(why))
         })
     }
 }

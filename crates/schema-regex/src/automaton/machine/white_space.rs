@@ -1,9 +1,9 @@
 //! The whitespace between JSON's tokens.
 
-use crate::error::Error;
-use crate::language::char_dfa::{CharDfa, DEAD};
-use crate::language::white_space::{self, WHITE};
-use crate::options::{Options, Whitespace};
+use schema_normal::Error;
+use schema_normal::language::char_dfa::{CharDfa, DEAD};
+use schema_normal::language::white_space::{self, Admitted, WHITE};
+use schema_normal::options::Options;
 
 /// All places in one table: a state says which whitespace may still come.
 #[derive(Debug)]
@@ -30,16 +30,16 @@ impl Space {
         };
         space.next.push([DEAD; 4]);
         space.accept.push(true);
-        match &options.whitespace {
-            Whitespace::Compact => {}
-            Whitespace::SingleSpace => {
+        match white_space::admitted(&options.whitespace)? {
+            Admitted::Nothing => {}
+            Admitted::Blank => {
                 space.next.push([2, DEAD, DEAD, DEAD]);
                 space.next.push([DEAD; 4]);
                 space.accept.extend([true, true]);
                 space.after_separator = 1;
             }
-            Whitespace::Bounded(n) => {
-                for i in 1..=white_space::bound(*n) {
+            Admitted::UpTo(most) => {
+                for i in 1..=most {
                     space.next.push([i + 1; 4]);
                     space.accept.push(true);
                 }
@@ -48,10 +48,9 @@ impl Space {
                 space.after_separator = 1;
                 space.elsewhere = 1;
             }
-            Whitespace::Pattern(source) => {
-                let re = white_space::expression(source)?;
+            Admitted::All(re) => {
                 let dfa = CharDfa::new(&[(&re, true)], options.max_automaton_states)
-                    .map_err(|_| white_space::bad(source, "it takes too many states"))?;
+                    .map_err(|_| white_space::too_large(&options.whitespace))?;
                 for s in 0..dfa.states() as u32 {
                     let mut row = [DEAD; 4];
                     for (slot, c) in row.iter_mut().zip(b" \t\n\r") {

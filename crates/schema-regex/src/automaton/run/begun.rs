@@ -6,6 +6,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use rustc_hash::{FxHashMap, FxHashSet};
+use schema_normal::language::escapes::is_never_raw;
 
 use crate::automaton::machine::sorted::TextSet;
 use crate::automaton::run::config::Frame;
@@ -14,7 +15,6 @@ use crate::automaton::run::equality::{
 };
 use crate::automaton::run::scratch::Scratch;
 use crate::automaton::run::seen::Seen;
-use crate::language::escapes::is_never_raw;
 
 /// What is open in a value, up to a place between two of its tokens. A value may have all that
 /// this says and differ; one that lacks any of it does.

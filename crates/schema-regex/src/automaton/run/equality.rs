@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use crate::decimal::Decimal;
+use schema_normal::decimal::Decimal;
 
 /// A spelling that two JSON texts share just if their values are equal.
 pub(crate) fn canonical(text: &[u8]) -> String {

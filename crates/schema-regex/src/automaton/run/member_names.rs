@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use schema_normal::language::char_dfa::DEAD;
+
 use crate::automaton::machine::Machine;
 use crate::automaton::machine::after_names::AfterNames;
 use crate::automaton::machine::live::{Live, ObjectAt, has_bit, threads_in};
@@ -16,7 +18,6 @@ use crate::automaton::run::scratch::{Noted, Scratch, StackNode, Texts};
 use crate::automaton::run::seen::Seen;
 use crate::automaton::run::string_bytes as text;
 use crate::automaton::run::string_bytes::{Partial, Sink};
-use crate::language::char_dfa::DEAD;
 
 /// The goals that the value of an open member may satisfy, of which the
 /// name has been read.

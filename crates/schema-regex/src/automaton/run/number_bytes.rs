@@ -2,11 +2,12 @@
 
 use std::sync::Arc;
 
+use schema_normal::language::char_dfa::DEAD;
+
 use crate::automaton::machine::Machine;
 use crate::automaton::machine::node::NumberMachine;
 use crate::automaton::run::config::{EMPTY_LIST, FIRST};
 use crate::automaton::run::scratch::Scratch;
-use crate::language::char_dfa::DEAD;
 
 /// The state of a number behind one more byte, if that may be part of it.
 pub(super) fn number_step(

@@ -1,13 +1,14 @@
 //! Objects that one thread reads which asks for nothing but required names: most there
 //! are. What may come in them is told by one name, without lists of all that may.
 
+use schema_normal::language::char_dfa::DEAD;
+
 use crate::automaton::machine::Machine;
 use crate::automaton::machine::live::Live;
 use crate::automaton::machine::node::{EMPTY, Member, ObjectMachine, ObjectThread};
 use crate::automaton::run::config::{FIRST, FIRST_THREAD, Frame, Gap, Key, Next, Top};
 use crate::automaton::run::object_steps::set_bit;
 use crate::automaton::run::scratch::{Noted, Scratch};
-use crate::language::char_dfa::DEAD;
 
 /// Such an object between two members, or inside the name of one.
 pub(crate) struct PlainObject<'a> {

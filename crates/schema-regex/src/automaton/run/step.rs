@@ -1,5 +1,7 @@
 //! One byte: from one configuration to the next, or to none.
 
+use schema_normal::language::char_dfa::DEAD;
+
 use crate::automaton::machine::Machine;
 use crate::automaton::machine::live::{Live, ObjectAt, threads_in};
 use crate::automaton::machine::node::{Span, has_goal};
@@ -17,7 +19,6 @@ use crate::automaton::run::string_leaves::{StringSink, string_goals, string_live
 use crate::automaton::run::{
     equality, forgotten, member_names, number_bytes, plain_object, unique_items,
 };
-use crate::language::char_dfa::DEAD;
 
 pub(crate) fn next(machine: &Machine, config: Config, byte: u8, x: &mut Scratch) -> Option<Config> {
     let mut item = config.item;

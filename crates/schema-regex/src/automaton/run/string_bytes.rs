@@ -3,8 +3,8 @@
 //! code points says whether one of a range can still come, so that no partial
 //! character is begun in vain.
 
-use crate::language::escapes;
-use crate::options::Escapes;
+use schema_normal::language::escapes;
+use schema_normal::options::Escapes;
 
 /// How much of a character was read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -1,10 +1,11 @@
 //! The inside of a string: which of the wanted goals it can still satisfy.
 
+use schema_normal::language::char_dfa::DEAD;
+
 use crate::automaton::machine::node::{Leaf, Span, StringMachine, has_goal};
 use crate::automaton::run::config::Str;
 use crate::automaton::run::scratch::Scratch;
 use crate::automaton::run::string_bytes::{Partial, Sink};
-use crate::language::char_dfa::DEAD;
 
 /// The beginning of a string.
 pub(crate) fn string_start(m: &StringMachine, set: u32, x: &mut Scratch) -> Str {

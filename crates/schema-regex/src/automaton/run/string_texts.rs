@@ -3,6 +3,11 @@
 
 use std::collections::{BinaryHeap, HashSet};
 
+use schema_normal::decimal::clamped;
+use schema_normal::language::char_dfa::{CharDfa, DEAD};
+use schema_normal::language::escapes;
+use schema_normal::options::Escapes;
+
 use crate::automaton::machine::Machine;
 use crate::automaton::machine::node::{Leaf, Span, StringMachine};
 use crate::automaton::machine::sorted::TextSet;
@@ -12,10 +17,6 @@ use crate::automaton::run::scratch::Scratch;
 use crate::automaton::run::string_bytes as text;
 use crate::automaton::run::string_bytes::{Partial, Sink};
 use crate::automaton::run::string_leaves::{leaf_live, leaf_state};
-use crate::decimal::clamped;
-use crate::language::char_dfa::{CharDfa, DEAD};
-use crate::language::escapes;
-use crate::options::Escapes;
 
 /// The characters that strings may have.
 const CHARACTERS: u64 = 0x11_0000 - 0x800;

@@ -1,6 +1,9 @@
 //! Characters inside a string or a name, as many at once as there are: most of what a
 //! guide commits. Walks go byte by byte, because they ask where each one leads.
 
+use schema_normal::decimal::clamped;
+use schema_normal::language::char_dfa::{CharDfa, DEAD};
+
 use crate::automaton::machine::Machine;
 use crate::automaton::machine::live::has_bit;
 use crate::automaton::machine::node::{ObjectMachine, StringMachine};
@@ -11,8 +14,6 @@ use crate::automaton::run::state::State;
 use crate::automaton::run::string_bytes::Partial;
 use crate::automaton::run::string_leaves::string_live;
 use crate::automaton::run::{member_names, step};
-use crate::decimal::clamped;
-use crate::language::char_dfa::{CharDfa, DEAD};
 
 /// Tells whether bytes are text inside a string that may be any, which they leave as it is.
 pub(crate) fn is_free_text(machine: &Machine, state: &State, bytes: &[u8]) -> bool {

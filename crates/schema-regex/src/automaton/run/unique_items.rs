@@ -4,6 +4,8 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
+use schema_normal::language::char_dfa::DEAD;
+
 use crate::automaton::machine::Machine;
 use crate::automaton::machine::live::{Live, threads_in};
 use crate::automaton::machine::sorted::TextSet;
@@ -18,7 +20,6 @@ use crate::automaton::run::string_leaves::leaf_state;
 use crate::automaton::run::string_texts::{self, Enough, LeafAt, spelt_behind};
 use crate::automaton::run::ways_on::{self, Tried};
 use crate::automaton::run::{forgotten, member_names, step};
-use crate::language::char_dfa::DEAD;
 
 /// What is to be feared for the items that are open.
 #[derive(Clone, Copy, Debug)]

@@ -3,6 +3,9 @@
 
 use std::collections::HashSet;
 
+use schema_normal::language::char_dfa::DEAD;
+use schema_normal::normal::alternative::Kind;
+
 use crate::automaton::machine::Machine;
 use crate::automaton::machine::live::{has_bit, threads_in};
 use crate::automaton::machine::node::LOOSE;
@@ -13,8 +16,6 @@ use crate::automaton::run::number_bytes::number_state;
 use crate::automaton::run::scratch::{Noted, Scratch};
 use crate::automaton::run::string_texts::{self, Enough, Words, each_text, spelt_behind};
 use crate::automaton::run::{member_names, step};
-use crate::language::char_dfa::DEAD;
-use crate::normal::alternative::Kind;
 
 /// Where a text stands that is tried.
 #[derive(Clone)]

@@ -1,22 +1,22 @@
 //! Plain objects have the machines that all objects have.
 
+use schema_normal::ir::ROOT;
+use schema_normal::ir::signed::Signed;
+use schema_normal::normal::alternative::{Kind, Shape};
+use schema_normal::normal::conjunctions::ConjId;
+use schema_normal::normal::in_place::refuse_cycles;
+use schema_normal::normal::normaliser::Normaliser;
+use schema_normal::normal::search::shapes::known_shapes;
+use schema_normal::options::{Options, PropertyOrder, Target};
 use serde_json::{Value, json};
 
 use crate::automaton::compile::builder::Builder;
 use crate::automaton::compile::{nodes, objects, plain_objects};
-use crate::ir::ROOT;
-use crate::ir::signed::Signed;
-use crate::normal::alternative::{Kind, Shape};
-use crate::normal::conjunctions::ConjId;
-use crate::normal::in_place::refuse_cycles;
-use crate::normal::normaliser::Normaliser;
-use crate::normal::search::shapes::known_shapes;
-use crate::options::{Options, PropertyOrder, Target};
 
 /// How many objects of a schema are plain, each compared with what is made of it as of any
 /// other.
 fn compared(schema: &Value, options: &Options) -> usize {
-    let Ok(mut read) = crate::parse(schema) else {
+    let Ok(mut read) = schema_normal::parse(schema) else {
         return 0;
     };
     let options = read.options(options);

@@ -1,0 +1,48 @@
+//! A location of the schema, or the complement of one. For example, `{"not": {"type": "string"}}`
+//! is the complement of the location `/not`.
+
+use crate::ir::{Body, NodeId, Schema};
+
+/// A location that must hold, or must not.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Signed {
+    /// The location.
+    pub node: NodeId,
+    /// True if values satisfy the location, false if they do not.
+    pub positive: bool,
+}
+
+impl Signed {
+    /// A location that values satisfy.
+    pub fn yes(node: NodeId) -> Self {
+        Signed {
+            node,
+            positive: true,
+        }
+    }
+
+    /// A location that values do not satisfy.
+    pub fn no(node: NodeId) -> Self {
+        Signed {
+            node,
+            positive: false,
+        }
+    }
+
+    /// The opposite.
+    pub fn flipped(self) -> Self {
+        Signed {
+            positive: !self.positive,
+            ..self
+        }
+    }
+
+    /// Returns its truth, if that is the same for all values.
+    pub(crate) fn truth(self, schema: &Schema) -> Option<bool> {
+        match &schema.node(self.node).body {
+            Body::Always => Some(self.positive),
+            Body::Never => Some(!self.positive),
+            Body::Atoms(_) => None,
+        }
+    }
+}

@@ -1,0 +1,359 @@
+//! Which text is free behind a state, and for how long. For example, behind any state of
+//! `[a-z]{0,7}` letters are free, as many as are left of the seven.
+
+use super::{CharDfa, DEAD};
+use crate::budget::TooBig;
+
+/// The number of texts that can follow a state.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Follows {
+    /// The empty text alone, or none.
+    Nothing,
+    /// Few texts.
+    Little,
+    /// Many texts.
+    Much,
+}
+
+/// The most states that are looked through for the texts behind a state: few, because this is asked
+/// of many states, and a bound that is too low is right, too.
+pub const MAX_MET: usize = 64;
+
+/// The most states over which the free text behind a state is sought, because each is stepped by
+/// all classes.
+const MAX_FREE: usize = 2_048;
+
+/// The same for text that may come alone, because sets of states are followed for it.
+const MAX_ALONE: usize = 1_024;
+
+/// The longest run that is looked for: few tokens are longer, so that nothing would be won.
+const MAX_RUN: usize = 64;
+
+impl CharDfa {
+    /// Returns the number of characters that lead at least from a state to one of some others: no
+    /// more than can be said of the first [`MAX_MET`] states that are met.
+    pub fn way_to(&self, state: u32, ends: impl Fn(u32) -> bool) -> usize {
+        let mut is_met = vec![false; self.states()];
+        is_met[state as usize] = true;
+        let mut met = vec![state];
+        let (mut from, mut steps) = (0, 0);
+        while from < met.len() {
+            let to = met.len();
+            if met[from..to].iter().any(|state| ends(*state)) {
+                return steps;
+            }
+            for at in from..to {
+                for &next in self.table.row(met[at]) {
+                    if next != DEAD && !std::mem::replace(&mut is_met[next as usize], true) {
+                        met.push(next);
+                    }
+                }
+                if met.len() > MAX_MET {
+                    return steps + 1;
+                }
+            }
+            from = to;
+            steps += 1;
+        }
+        usize::MAX
+    }
+
+    /// Tells whether no text from a state on has more than so many characters, as far as few states
+    /// are met.
+    pub fn ends_within(&self, state: u32, most: usize) -> bool {
+        let mut states = vec![state];
+        for _ in 0..=most {
+            let rows = states.iter().flat_map(|state| self.table.row(*state));
+            let mut next: Vec<u32> = rows.copied().filter(|to| *to != DEAD).collect();
+            next.sort_unstable();
+            next.dedup();
+            if next.is_empty() {
+                return true;
+            }
+            if next.len() > MAX_MET {
+                return false;
+            }
+            states = next;
+        }
+        false
+    }
+
+    /// The code points that lead from each state of `among` to another one of
+    /// them.
+    pub fn free_class(&self, among: impl Fn(u32) -> bool) -> Vec<(u32, u32)> {
+        let states: Vec<u32> = (0..self.states() as u32).filter(|s| among(*s)).collect();
+        let mut free = vec![!states.is_empty(); self.table.width()];
+        for state in states {
+            for (free, to) in free.iter_mut().zip(self.table.row(state)) {
+                *free &= *to != DEAD && among(*to);
+            }
+        }
+        self.ranges_of(|symbol| free[symbol as usize])
+    }
+
+    /// The code points of which any text may come behind `state`, and behind what
+    /// else may come there, and how many characters of all that: of any number
+    /// where that is a class of `least` code points or more, or else of `steps`.
+    pub fn free_class_from(
+        &self,
+        state: u32,
+        (least, steps): (u32, usize),
+        follows: impl Fn(u32) -> Follows,
+    ) -> (Vec<(u32, u32)>, usize) {
+        let sizes = self.symbol_sizes();
+        let within = |steps| self.free_class_within(state, steps, (least, &sizes), &follows);
+        match within(usize::MAX) {
+            Some(class) => (class, usize::MAX),
+            None => (within(steps).unwrap_or_default(), steps),
+        }
+    }
+
+    /// The code points that lead from each state within `steps` of `state`, that
+    /// one included, to one that much can follow; none if little follows one of
+    /// those states, they are many, or the code points are fewer than `least`. States that
+    /// nothing follows do not count: no text leads there. `sizes` are those of the symbols.
+    fn free_class_within(
+        &self,
+        state: u32,
+        steps: usize,
+        (least, sizes): (u32, &[u64]),
+        follows: &impl Fn(u32) -> Follows,
+    ) -> Option<Vec<(u32, u32)>> {
+        let good = |state: u32| state != DEAD && follows(state) == Follows::Much;
+        let mut free = vec![true; self.table.width()];
+        let mut size: u64 = sizes.iter().sum();
+        let mut met = vec![false; self.states()];
+        met[state as usize] = true;
+        let mut states = vec![state];
+        // The end of the states that are one step nearer than the last ones.
+        let mut nearer = 1;
+        let mut left = steps;
+        let mut at = 0;
+        // Most classes are soon too small, long before all states have been met.
+        while let Some(&here) = states.get(at) {
+            if at == nearer {
+                nearer = states.len();
+                left -= 1;
+            }
+            at += 1;
+            if !good(here) || states.len() > MAX_FREE {
+                return None;
+            }
+            for (symbol, &to) in self.table.row(here).iter().enumerate() {
+                if free[symbol] && !good(to) {
+                    free[symbol] = false;
+                    size -= sizes[symbol];
+                }
+                let is_new = left > 1 && to != DEAD && !met[to as usize];
+                if is_new && follows(to) != Follows::Nothing {
+                    met[to as usize] = true;
+                    states.push(to);
+                }
+            }
+            if size < u64::from(least) {
+                return None;
+            }
+        }
+        Some(self.ranges_of(|symbol| free[symbol as usize]))
+    }
+
+    /// The code points of which up to `steps` may come one after another from `state` on, whichever
+    /// they are, so that much can follow. If some may not come behind another one, the fewer are
+    /// left out.
+    pub fn free_class_alone(
+        &self,
+        state: u32,
+        steps: usize,
+        follows: impl Fn(u32) -> Follows,
+    ) -> Vec<(u32, u32)> {
+        let good = |state: u32| state != DEAD && follows(state) == Follows::Much;
+        let row = self.table.row(state).iter();
+        let mut class: Vec<bool> = row.map(|to| good(*to)).collect();
+        let weights = self.weights();
+        // One symbol at least is left out each time.
+        for _ in 0..=self.table.width() {
+            match self.first_conflict(state, steps, (&class, &weights), good) {
+                Ok(None) => return self.ranges_of(|symbol| class[symbol as usize]),
+                Ok(Some(symbols)) => symbols.iter().for_each(|&symbol| class[symbol] = false),
+                Err(TooBig) => break,
+            }
+        }
+        Vec::new()
+    }
+
+    /// Returns the number of characters of a class that may come one after another from `state` on,
+    /// whichever they are, so that much can follow; no more than `most`.
+    pub fn longest_alone(
+        &self,
+        state: u32,
+        (class, most): (&[(u32, u32)], usize),
+        follows: impl Fn(u32) -> Follows,
+    ) -> usize {
+        let mut symbols = vec![false; self.table.width()];
+        for &(from, to) in class {
+            self.each_symbol(from, to, |symbol, _| symbols[symbol] = true);
+        }
+        let mut states = vec![state];
+        for length in 0..most {
+            let to = states.iter().flat_map(|state| self.targets(*state));
+            let mut next: Vec<u32> = to.filter(|to| symbols[to.0]).map(|to| to.1).collect();
+            next.sort_unstable();
+            next.dedup();
+            let is_good = |to: &u32| *to != DEAD && follows(*to) == Follows::Much;
+            if next.len() > MAX_ALONE || !next.iter().all(is_good) {
+                return length;
+            }
+            states = next;
+        }
+        most
+    }
+
+    /// Returns the number of characters of a class that may come one after another from `state` on,
+    /// whichever they are, so that much can follow, if no more of them may come then, whichever
+    /// came; and the class, without those that may come then.
+    pub fn run_of(
+        &self,
+        state: u32,
+        class: &[(u32, u32)],
+        follows: impl Fn(u32) -> Follows,
+    ) -> Option<(usize, Vec<(u32, u32)>)> {
+        let mut held = vec![0u64; self.table.width()];
+        for &(from, to) in class {
+            self.each_symbol(from, to, |symbol, count| held[symbol] += count);
+        }
+        let is_in: Vec<bool> = held.iter().map(|count| *count > 0).collect();
+        let mut states = vec![state];
+        for length in 0..MAX_RUN {
+            let mut next: Vec<u32> = Vec::new();
+            let mut leads_on = vec![false; self.table.width()];
+            for state in &states {
+                let row = self.table.row(*state).iter().enumerate();
+                for (symbol, &to) in row.filter(|cell| is_in[cell.0]) {
+                    let is_dead = to == DEAD || follows(to) == Follows::Nothing;
+                    leads_on[symbol] |= !is_dead;
+                    next.push(if is_dead { DEAD } else { to });
+                }
+            }
+            next.sort_unstable();
+            next.dedup();
+            match next[..] {
+                [] => return None,
+                [.., DEAD] if length > 0 => {
+                    return Some((length, self.ranges_in(class, |symbol| !leads_on[symbol])));
+                }
+                [.., DEAD] => return None,
+                _ if next.len() > MAX_ALONE => return None,
+                _ if next.iter().any(|to| follows(*to) != Follows::Much) => return None,
+                _ => states = next,
+            }
+        }
+        None
+    }
+
+    /// Returns the characters to be left out of a class so that it may come in one state that it
+    /// leads to.
+    fn first_conflict(
+        &self,
+        state: u32,
+        steps: usize,
+        (class, weights): (&[bool], &[usize]),
+        good: impl Fn(u32) -> bool,
+    ) -> Result<Option<Vec<usize>>, TooBig> {
+        let symbols = || (0..self.table.width()).filter(|symbol| class[*symbol]);
+        let mut met = vec![false; self.states()];
+        met[state as usize] = true;
+        // Each with the symbol that led there.
+        let mut states = vec![(state, None)];
+        let mut from = 0;
+        for _ in 0..steps {
+            let to = states.len();
+            for at in from..to {
+                let (here, via) = states[at];
+                let next = |symbol: usize| self.table.next(here, symbol as u32);
+                let refused: Vec<usize> = symbols().filter(|s| !good(next(*s))).collect();
+                if !refused.is_empty() {
+                    let weight: usize = refused.iter().map(|symbol| weights[*symbol]).sum();
+                    return Ok(Some(match via {
+                        Some(via) if weights[via] < weight => vec![via],
+                        _ => refused,
+                    }));
+                }
+                for symbol in symbols() {
+                    let next = next(symbol);
+                    if !std::mem::replace(&mut met[next as usize], true) {
+                        states.push((next, Some(symbol)));
+                    }
+                }
+            }
+            if states.len() > MAX_ALONE {
+                return Err(TooBig);
+            }
+            if states.len() == to {
+                break;
+            }
+            from = to;
+        }
+        Ok(None)
+    }
+
+    /// Returns the number of one-byte characters that each symbol has, and one for all others.
+    fn weights(&self) -> Vec<usize> {
+        let mut weights = vec![1; self.table.width()];
+        for symbol in self.ascii.iter() {
+            weights[*symbol as usize] += 1;
+        }
+        weights
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::language::pattern;
+
+    /// Bytes of characters are counted in fours.
+    const COUNTED: &str = "([a-z]{4}|[\u{4E00}-\u{9FFF}]){5}";
+
+    #[test]
+    fn texts_end_within_their_length() {
+        let ends = |source: &str, most| {
+            let re = pattern::whole(source).unwrap();
+            CharDfa::new(&[(&re, true)], 10_000)
+                .unwrap()
+                .ends_within(0, most)
+        };
+        assert!(ends("", 0) && ends("[a-z]{4}-", 5) && ends("ab|c", 2));
+        assert!(!ends("[a-z]{4}-", 4) && !ends("a*", 99) && !ends("ab|c", 1));
+    }
+
+    #[test]
+    fn the_longest_text_of_a_class_is_the_last_that_goes_on() {
+        let class = [(u32::from('a'), u32::from('z')), (0x4E00, 0x9FFF)];
+        for (source, class, expected) in [
+            ("[a-z]{0,7}", &class[..1], 7),
+            ("[a-z]{0,7}", &class[..], 0),
+            ("[a-z]*", &class[..1], 32),
+            (COUNTED, &class[..1], 20),
+            (COUNTED, &class[1..], 5),
+        ] {
+            let re = pattern::whole(source).unwrap();
+            let dfa = CharDfa::new(&[(&re, true)], 10_000).unwrap();
+            let length = dfa.longest_alone(0, (class, 32), |_| Follows::Much);
+            assert_eq!(length, expected, "{source}");
+            // By trying each text of first and last characters.
+            let ends = || class.iter().flat_map(|range| [range.0, range.1]);
+            let mut states = vec![0];
+            let mut tried = 0;
+            while tried < 32 {
+                let next = states.iter().flat_map(|s| ends().map(|c| dfa.step(*s, c)));
+                states = next.collect();
+                states.dedup();
+                if states.contains(&DEAD) {
+                    break;
+                }
+                tried += 1;
+            }
+            assert_eq!(length, tried, "{source}");
+        }
+    }
+}

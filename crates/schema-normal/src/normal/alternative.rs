@@ -1,0 +1,391 @@
+//! Shapes: one alternative of what a set of schema locations demands of the
+//! values of one kind, without any choice left in it.
+
+use std::collections::BTreeSet;
+
+use crate::decimal::Decimal;
+use crate::ir::signed::Signed;
+use crate::ir::{Name, NodeId, PatternId};
+use crate::language::formats::Format;
+use crate::language::number_expressions::Bound;
+use crate::normal::conditions::ConditionId;
+
+/// A location and its keyword, for errors.
+pub type At = (NodeId, &'static str);
+
+/// A location, and which of its atoms is of `Members`.
+pub type MembersAt = (NodeId, u16);
+
+/// The kinds of values, as the first byte of a text tells them apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Kind {
+    /// `null`.
+    Null,
+    /// `false`.
+    False,
+    /// `true`.
+    True,
+    /// Numbers, integers among them.
+    Number,
+    /// Strings.
+    String,
+    /// Arrays.
+    Array,
+    /// Objects.
+    Object,
+}
+
+/// The number of kinds.
+pub const KINDS: usize = 7;
+
+/// All of them, by number.
+pub const ALL_KINDS: [Kind; KINDS] = [
+    Kind::Null,
+    Kind::False,
+    Kind::True,
+    Kind::Number,
+    Kind::String,
+    Kind::Array,
+    Kind::Object,
+];
+
+/// An alternative: the values of one kind that satisfy all of these conditions.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Shape {
+    /// `null`, `false` or `true`.
+    Unit,
+    /// Numbers.
+    Number(NumberShape),
+    /// Strings.
+    String(StringShape),
+    /// Arrays.
+    Array(ArrayShape),
+    /// Objects.
+    Object(ObjectShape),
+}
+
+impl Shape {
+    /// Returns the alternative that all values of a kind are.
+    pub fn any(kind: Kind) -> Shape {
+        match kind {
+            Kind::Null | Kind::False | Kind::True => Shape::Unit,
+            Kind::Number => Shape::Number(NumberShape::default()),
+            Kind::String => Shape::String(StringShape::default()),
+            Kind::Array => Shape::Array(ArrayShape::default()),
+            Kind::Object => Shape::Object(ObjectShape::default()),
+        }
+    }
+}
+
+/// Conditions on numbers.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct NumberShape {
+    /// The lower bound.
+    pub low: Option<Bound>,
+    /// The upper bound.
+    pub high: Option<Bound>,
+    /// `Some(true)`: integers; `Some(false)`: the others.
+    pub integer: Option<bool>,
+    /// Divisors, and whether the number is a multiple.
+    pub multiples: Vec<(Decimal, bool)>,
+    /// The place of the last divisor.
+    pub multiple_at: Option<At>,
+    /// One of these; the flag says that the schema wrote a fraction of zeros.
+    pub allowed: Option<Vec<(Decimal, bool)>>,
+    /// The numbers that are left out.
+    pub excluded: Vec<Decimal>,
+    /// The place to which an error about it points.
+    pub at: Option<At>,
+}
+
+impl NumberShape {
+    /// Says whether numbers may be written in scientific notation: multiples and integers are decided by
+    /// digits at their places, which an exponent moves, and one number needs one spelling.
+    pub fn has_exponents(&self) -> bool {
+        let is_one = |low: &Bound, high: &Bound| low.value == high.value;
+        self.integer.is_none()
+            && self.multiples.is_empty()
+            && !self
+                .low
+                .as_ref()
+                .zip(self.high.as_ref())
+                .is_some_and(|(low, high)| is_one(low, high))
+    }
+}
+
+/// Conditions on strings.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct StringShape {
+    /// The least length, in characters.
+    pub min: u64,
+    /// The greatest length.
+    pub max: Option<u64>,
+    /// Patterns, and whether each matches.
+    pub patterns: Vec<(PatternId, bool)>,
+    /// Formats, and whether the string is of each.
+    pub formats: Vec<(Format, bool)>,
+    /// The strings one of which it is.
+    pub allowed: Option<Vec<Name>>,
+    /// The strings that are left out.
+    pub excluded: BTreeSet<Name>,
+    /// The place to which an error about it points.
+    pub at: Option<At>,
+    /// The place at which the length is bounded.
+    pub length_at: Option<At>,
+}
+
+impl StringShape {
+    /// Tells whether another shape asks all that this one does, and perhaps more: whatever the
+    /// other one allows is then allowed by this one. Each pattern and format counts as a name of
+    /// its own.
+    pub fn contains(&self, other: &StringShape) -> bool {
+        self.allowed.is_none()
+            && other.allowed.is_none()
+            && self.min <= other.min
+            && self
+                .max
+                .is_none_or(|most| other.max.is_some_and(|max| max <= most))
+            && self.patterns.iter().all(|p| other.patterns.contains(p))
+            && self.formats.iter().all(|f| other.formats.contains(f))
+            && self.excluded.is_subset(&other.excluded)
+    }
+
+    /// Returns the number of conditions: a shape that contains another has no more.
+    pub fn conditions(&self) -> usize {
+        self.patterns.len() + self.formats.len() + self.excluded.len()
+    }
+}
+
+/// Conditions in order, each once.
+pub fn each_once<T: Clone + Ord>(conditions: &[T]) -> Vec<T> {
+    let mut all = conditions.to_vec();
+    all.sort_unstable();
+    all.dedup();
+    all
+}
+
+/// Conditions on arrays.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct ArrayShape {
+    /// The items of each location.
+    pub rules: Vec<ItemRule>,
+    /// Conditions on single items.
+    pub single: Vec<(u64, Signed)>,
+    /// The least number of items.
+    pub min: u64,
+    /// The most items.
+    pub max: Option<u64>,
+    /// Numbers of items like some.
+    pub counts: Vec<Count>,
+    /// The location of `uniqueItems`, if items must differ.
+    pub unique: Option<NodeId>,
+}
+
+impl ArrayShape {
+    /// Returns the number of items that are asked about by their index.
+    pub fn listed(&self) -> u64 {
+        let of_rules = self.rules.iter().map(|rule| rule.prefix.len() as u64);
+        let of_single = self.single.iter().map(|(index, _)| index + 1);
+        of_rules.chain(of_single).max().unwrap_or(0)
+    }
+
+    /// Returns the number of items that a bound leaves room for at least: what is demanded of
+    /// single items and of counts.
+    pub fn needed(&self) -> u64 {
+        let from = self.counts.iter().map(|c| c.from).max().unwrap_or(0);
+        let counted = self.counts.iter().map(|c| c.min);
+        let counted = counted.fold(from, u64::saturating_add);
+        self.min.max(self.listed()).max(counted)
+    }
+}
+
+/// `prefixItems` and `items` of one location.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct ItemRule {
+    /// The conditions of the first items.
+    pub prefix: Vec<Signed>,
+    pub(crate) rest: Signed,
+}
+
+/// The number of items that from an index on satisfy a condition.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Count {
+    /// The condition.
+    pub item: Signed,
+    /// The index of the first item that counts.
+    pub from: u64,
+    /// The least number of them.
+    pub min: u64,
+    /// The most of them.
+    pub max: Option<u64>,
+    /// The place to which an error about it points.
+    pub at: At,
+}
+
+/// Conditions on objects.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct ObjectShape {
+    /// The values that members may have: each rule holds.
+    pub rules: Vec<MemberRule>,
+    /// The names that must be there.
+    pub required: BTreeSet<Name>,
+    /// The names that must not be there.
+    pub forbidden: BTreeSet<Name>,
+    /// If the first name is present, so are the others.
+    pub implies: Vec<(Name, Vec<Name>)>,
+    /// Conditions on every name.
+    pub names: Vec<Signed>,
+    /// The least number of members.
+    pub min: u64,
+    /// The most members.
+    pub max: Option<u64>,
+    /// Members that must be there without being named.
+    pub some: Vec<Witness>,
+    /// The conditions on named members together that are no alternative.
+    pub conditions: BTreeSet<ConditionId>,
+    /// The choices among the conditions.
+    pub choices: KeptChoices,
+}
+
+/// The choices that are kept as conditions, of which it is asked what they declare where
+/// objects are closed.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum KeptChoices {
+    /// Their keywords, of an object that is not closed yet.
+    Of(Vec<MembersAt>),
+    /// It was settled which members there are.
+    Settled,
+}
+
+impl Default for KeptChoices {
+    fn default() -> KeptChoices {
+        KeptChoices::Of(Vec::new())
+    }
+}
+
+impl KeptChoices {
+    pub(crate) fn add(&mut self, at: MembersAt) {
+        if let KeptChoices::Of(all) = self {
+            all.push(at);
+        }
+    }
+
+    /// Their keywords, until it is settled which members there are.
+    pub(crate) fn list(&self) -> &[MembersAt] {
+        match self {
+            KeptChoices::Of(all) => all,
+            KeptChoices::Settled => &[],
+        }
+    }
+}
+
+/// A rule for the values of members.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum MemberRule {
+    /// The `Members` atom of a location; with `closed`, without further ones.
+    Members {
+        /// The location.
+        node: NodeId,
+        /// The index of the atom there.
+        atom: u16,
+        /// True if members that it does not name are left out.
+        closed: bool,
+    },
+    /// The member of this name.
+    Name(Name, Signed),
+    /// Members that none of the sources evaluates.
+    Unevaluated(Vec<Source>, Signed),
+}
+
+impl MemberRule {
+    /// The atom that it consists of, if it is one of a location's own.
+    pub fn members(&self) -> Option<MembersAt> {
+        match self {
+            MemberRule::Members { node, atom, .. } => Some((*node, *atom)),
+            MemberRule::Name(..) | MemberRule::Unevaluated(..) => None,
+        }
+    }
+}
+
+/// The keyword that evaluates members.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Source {
+    /// The `Members` atom of a location.
+    Members(NodeId, u16),
+    /// A keyword that evaluates all members.
+    All,
+}
+
+impl Source {
+    /// The atom that evaluates them, if not all are evaluated.
+    pub(crate) fn members(&self) -> Option<MembersAt> {
+        match self {
+            Source::Members(node, atom) => Some((*node, *atom)),
+            Source::All => None,
+        }
+    }
+}
+
+/// Some member with a name in `scope` has a value like this.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Witness {
+    /// The names that it may have.
+    pub scope: Scope,
+    /// The condition on its value.
+    pub value: Signed,
+    /// The place to which an error about it points.
+    pub at: At,
+}
+
+/// A class of names.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Scope {
+    /// Names that a pattern matches.
+    Pattern(PatternId),
+    /// Names that the `Members` atom of a location leaves over.
+    Additional(NodeId, u16),
+    /// Names that do not satisfy a location.
+    Failing(Signed),
+    /// Names that none of the sources evaluates.
+    Unevaluated(Vec<Source>),
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_string_contains_what_asks_more() {
+        let pattern = |id: u32| (PatternId(id), true);
+        let any = StringShape::default();
+        let one = StringShape {
+            patterns: vec![pattern(1)],
+            ..any.clone()
+        };
+        let two = StringShape {
+            min: 2,
+            patterns: vec![pattern(2), pattern(1), pattern(1)],
+            ..any.clone()
+        };
+        let other = StringShape {
+            patterns: vec![(PatternId(1), false)],
+            ..any.clone()
+        };
+        let short = StringShape {
+            max: Some(3),
+            excluded: BTreeSet::from(["a".into()]),
+            ..one.clone()
+        };
+        let listed = StringShape {
+            allowed: Some(Vec::new()),
+            ..any.clone()
+        };
+        assert!(any.contains(&one) && one.contains(&two) && one.contains(&short));
+        assert!(one.contains(&one.clone()) && any.contains(&other));
+        for (this, other) in [(&one, &any), (&two, &one), (&short, &two), (&two, &short)] {
+            assert!(!this.contains(other), "{this:?} {other:?}");
+        }
+        assert!(!one.contains(&other) && !other.contains(&one));
+        assert!(!any.contains(&listed) && !listed.contains(&any));
+    }
+}

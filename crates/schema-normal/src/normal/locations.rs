@@ -1,0 +1,326 @@
+//! The locations of a schema, and those that it implies; sets of them that hold together; the work
+//! that asking about them takes, and the errors about them.
+//!
+//! For example `{"type": "object", "properties": {"a": {"const": [1]}}}` has three locations, the
+//! schema, `a`, and what further members are. A fourth is implied once it is asked what the item of
+//! `a` is: the `1` in its list. Nothing is searched here: what a set of locations admits is the
+//! question of the [`Normaliser`](crate::normal::normaliser::Normaliser).
+
+use std::collections::HashMap;
+
+use rustc_hash::FxHashMap;
+use serde_json::Value;
+
+use crate::budget::{Budget, Limit, STEP};
+use crate::error::{Error, ErrorKind};
+use crate::ir::signed::Signed;
+use crate::ir::{ALWAYS, AtomKind, Members, Name, NodeId, PatternId, Schema};
+use crate::language::formats::Format;
+use crate::normal::alternative::{At, MembersAt};
+use crate::normal::conjunctions::{ConjId, Interner};
+use crate::options::{Options, Target};
+use crate::validate;
+
+/// The complement of a format that is enforced in part.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Complements {
+    /// It is refused, because texts outside of what is enforced may be of the format.
+    Refused,
+    /// It is the complement of what is enforced.
+    AsEnforced,
+}
+
+/// The locations of a schema and those made on the way, with the budget of the compilation.
+pub struct Locations {
+    pub(super) schema: Schema,
+    options: Options,
+    /// The target that the schema is compiled to: targets narrow formats in different ways.
+    target: Target,
+    complements: Complements,
+    budget: Budget,
+    sets: Interner,
+    evaluates: FxHashMap<NodeId, bool>,
+    pub(super) containers: HashMap<String, NodeId>,
+    pub(super) unions: FxHashMap<(NodeId, Vec<NodeId>), NodeId>,
+    /// Room for the parts of a set that is made.
+    parts: Vec<Signed>,
+}
+
+impl Locations {
+    /// Returns the locations of a schema, with room for some sets of them.
+    pub(super) fn new(
+        schema: Schema,
+        options: Options,
+        target: Target,
+        complements: Complements,
+        room: usize,
+    ) -> Locations {
+        let budget = Budget::new(options.max_steps);
+        Locations {
+            schema,
+            options,
+            target,
+            complements,
+            budget,
+            sets: Interner::with_room(room),
+            evaluates: FxHashMap::default(),
+            containers: HashMap::new(),
+            unions: FxHashMap::default(),
+            parts: Vec::new(),
+        }
+    }
+
+    /// Returns the schema, with the locations that were made.
+    pub fn schema(&self) -> &Schema {
+        &self.schema
+    }
+
+    /// Returns the options of the compilation.
+    pub fn options(&self) -> &Options {
+        &self.options
+    }
+
+    pub(crate) fn target(&self) -> Target {
+        self.target
+    }
+
+    /// Returns the work that is left.
+    pub fn budget(&self) -> &Budget {
+        &self.budget
+    }
+
+    /// Returns the treatment of the complement of a format that is enforced in part.
+    pub(super) fn complements(&self) -> Complements {
+        self.complements
+    }
+
+    /// Returns the schema, with what it implies, and all sets of its locations.
+    pub fn into_parts(mut self) -> (Schema, crate::normal::conjunctions::Conjs) {
+        for pattern in &mut self.schema.patterns {
+            pattern.forget();
+        }
+        (self.schema, self.sets.into_sets())
+    }
+
+    /// Returns the number of sets.
+    pub fn set_count(&self) -> usize {
+        self.sets.sets().count()
+    }
+
+    /// Returns the parts of a set, in order.
+    pub fn conj(&self, id: ConjId) -> &[Signed] {
+        self.sets.sets().of(id)
+    }
+
+    /// Returns the set of some parts: each once, without those that say nothing.
+    pub fn intern(&mut self, parts: &[Signed]) -> ConjId {
+        self.sets.intern(&self.schema, parts)
+    }
+
+    /// Returns the set of the parts that are put into an empty list, whose room is kept.
+    pub fn intern_from(&mut self, put: impl FnOnce(&Locations, &mut Vec<Signed>)) -> ConjId {
+        let mut parts = std::mem::take(&mut self.parts);
+        put(self, &mut parts);
+        let conj = self.intern(&parts);
+        parts.clear();
+        self.parts = parts;
+        conj
+    }
+
+    /// Returns the truth of a part, if that is all or nothing.
+    pub fn says(&self, part: Signed) -> Option<bool> {
+        part.truth(&self.schema)
+    }
+
+    /// Returns the JSON Pointer of a location.
+    pub fn pointer(&self, node: NodeId) -> String {
+        self.schema.node(node).pointer.to_string()
+    }
+
+    /// Returns the pointer of an error about a conjunction.
+    pub fn pointer_of(&self, conj: ConjId) -> String {
+        let parts = self.conj(conj).first();
+        parts.map_or(String::new(), |s| self.pointer(s.node))
+    }
+
+    /// The location that an error about a conjunction names.
+    pub fn first_of(&self, conj: ConjId) -> NodeId {
+        self.conj(conj).first().map_or(ALWAYS, |s| s.node)
+    }
+
+    pub(super) fn spend(&self, at: NodeId) -> Result<(), Error> {
+        self.spend_many(at, 1)
+    }
+
+    /// Charges some steps at a location. Fails where they are spent.
+    pub fn spend_many(&self, at: NodeId, steps: usize) -> Result<(), Error> {
+        self.work(at, steps.saturating_mul(STEP))
+    }
+
+    /// Charges units of work, of which [`STEP`] are a step.
+    pub fn work(&self, at: NodeId, units: usize) -> Result<(), Error> {
+        match self.budget.take(units) {
+            true => Ok(()),
+            false => Err(self.too_many_steps(at)),
+        }
+    }
+
+    /// Returns the error about the steps, at the widest keyword of a location.
+    pub fn too_many_steps(&self, at: NodeId) -> Error {
+        let steps = self.options.max_steps;
+        self.too_much(
+            ErrorKind::TooManySteps,
+            at,
+            &format!(
+                "takes more than {steps} steps to compile; simplify it or raise Options::max_steps"
+            ),
+        )
+    }
+
+    /// The error of [`Locations::too_many_steps`] about a keyword that is known.
+    pub fn too_many_steps_of(&self, at: NodeId, keyword: &str) -> Error {
+        let steps = self.options.max_steps;
+        Error::at(
+            ErrorKind::TooManySteps,
+            self.pointer(at),
+            keyword,
+            format!(
+                "`{keyword}`: it takes more than {steps} steps to compile; simplify it or raise Options::max_steps"
+            ),
+        )
+    }
+
+    /// Returns the error about the alternatives, at the widest keyword of a location.
+    pub fn too_many_alternatives(&self, at: NodeId) -> Error {
+        let most = self.options.max_alternatives;
+        self.too_much(
+            ErrorKind::TooManyAlternatives,
+            at,
+            &format!(
+                "has more than {most} alternatives; simplify it or raise Options::max_alternatives"
+            ),
+        )
+    }
+
+    fn too_much(&self, kind: ErrorKind, at: NodeId, what: &str) -> Error {
+        match self.schema.widest(at) {
+            (at, Some(keyword)) => Error::at(
+                kind,
+                self.pointer(at),
+                keyword,
+                format!("`{keyword}`: the location {what}"),
+            ),
+            (at, None) => Error::new(kind, self.pointer(at), format!("the location {what}")),
+        }
+    }
+
+    /// A keyword that cannot be enforced.
+    pub fn refusal(&self, at: At, reason: &str) -> Error {
+        Error::at(
+            ErrorKind::Refused,
+            &self.schema.node(at.0).pointer,
+            at.1,
+            format!("`{}`: {reason}", at.1),
+        )
+    }
+
+    /// A keyword whose complement cannot be enforced.
+    pub fn not_negated(&self, at: At, what: &str) -> Error {
+        self.refusal(at, &format!("{what} {NOT_NEGATED}"))
+    }
+
+    /// Returns the number of states that automata may have, and the work that is left.
+    pub fn limit(&self) -> Limit<'_> {
+        Limit::new(self.options.max_automaton_states, &self.budget)
+    }
+
+    /// Returns the part of a format that the target leaves out.
+    pub(crate) fn narrowed(&self, format: Format) -> Option<&'static str> {
+        match self.target {
+            Target::Expression => format.narrowed_in_regex(),
+            Target::Automaton => format.narrowed(),
+        }
+    }
+
+    /// Returns a `Members` atom of a location.
+    pub fn members(&self, node: NodeId, atom: u16) -> &Members {
+        match &self.schema.atoms(node)[atom as usize].kind {
+            AtomKind::Members(members) => members,
+            _ => unreachable!("a rule names the members of a location"),
+        }
+    }
+
+    /// Returns the names that an atom declares, in order.
+    pub fn names_of(&self, (node, atom): MembersAt) -> impl ExactSizeIterator<Item = &Name> {
+        self.members(node, atom).names.order()
+    }
+
+    /// Returns the patterns that an atom has, in order.
+    pub fn patterns_of(&self, (node, atom): MembersAt) -> impl Iterator<Item = PatternId> {
+        let patterns = self.members(node, atom).patterns.iter();
+        patterns.map(|(id, _)| *id)
+    }
+
+    /// Tells whether a name matches a pattern of the schema.
+    pub fn name_matches(&self, id: PatternId, name: &str) -> bool {
+        let entry = self.schema.pattern(id);
+        // Work over the budget is refused at the next location.
+        let states = 1 + entry.source.len() / 4;
+        self.budget.take(8 + name.len().saturating_mul(states));
+        entry.holds(name)
+    }
+
+    /// Tells whether a location evaluates members or items, itself or in place.
+    pub(crate) fn evaluates(&mut self, node: NodeId) -> bool {
+        if let Some(known) = self.evaluates.get(&node) {
+            return *known;
+        }
+        let mut todo = vec![node];
+        let mut seen = vec![node];
+        let mut answer = false;
+        while let Some(at) = todo.pop() {
+            for atom in self.schema.atoms(at) {
+                match &atom.kind {
+                    AtomKind::Members(_)
+                    | AtomKind::Items(_)
+                    | AtomKind::Contains { .. }
+                    | AtomKind::UnevaluatedItems(_)
+                    | AtomKind::UnevaluatedProperties(_) => answer = true,
+                    // A complement evaluates nothing.
+                    AtomKind::Not(_) => {}
+                    other => other.in_place(|n| {
+                        if !seen.contains(&n) {
+                            seen.push(n);
+                            todo.push(n);
+                        }
+                    }),
+                }
+            }
+        }
+        self.evaluates.insert(node, answer);
+        answer
+    }
+
+    /// Tells whether a value satisfies some locations together.
+    pub fn holds(&self, parts: &[Signed], value: &Value) -> Result<bool, Error> {
+        let check = validate::Check::new(&self.schema, &self.options)
+            .of_target(self.target)
+            .charged_to(&self.budget);
+        match self.complements {
+            Complements::AsEnforced => check.all(parts, value),
+            Complements::Refused => check.refusing_unsettled().all(parts, value),
+        }
+    }
+
+    /// Tells whether a name, as a string, satisfies some locations.
+    pub fn name_satisfies(&self, names: &[Signed], name: &str) -> Result<bool, Error> {
+        if names.is_empty() {
+            return Ok(true);
+        }
+        self.holds(names, &Value::String(name.to_owned()))
+    }
+}
+
+/// The end of the reason of an error that is about a complement, one text because errors are told
+/// apart by it.
+pub(super) const NOT_NEGATED: &str = "cannot be negated (by `not`, `oneOf`, `if` or the like)";

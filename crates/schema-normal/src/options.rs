@@ -1,0 +1,919 @@
+//! The choices of a caller.
+
+use crate::documents::Documents;
+
+/// Setters of the fields of some options, each by its own type or by one that it is made from.
+macro_rules! setters {
+    ($of:ident; $($(#[$doc:meta])* $setter:ident($name:ident: $type:ty)),* $(,)?) => {
+        impl $of {
+            $($(#[$doc])* #[must_use] pub fn $setter(mut self, $name: $type) -> Self { self.$name = $name.into(); self })*
+        }
+    };
+}
+
+/// Choices of [`crate::parse_with`].
+///
+/// ```
+/// use schema_regex::{Draft, ParseOptions, parse_with};
+/// use serde_json::json;
+///
+/// // In draft 4 `exclusiveMinimum` is a switch.
+/// let old = ParseOptions::default().with_draft(Draft::Draft4);
+/// let schema = json!({"minimum": 0, "exclusiveMinimum": true});
+/// assert_eq!(parse_with(&schema, &old)?.draft(), Draft::Draft4);
+/// # Ok::<(), schema_regex::Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(default))]
+pub struct ParseOptions {
+    /// The draft of a schema that has no `$schema` (default: 2020-12).
+    pub draft: Draft,
+    /// The most subschemas that are read, counted once each, references
+    /// followed (default: 200,000).
+    pub max_nodes: usize,
+    /// Other documents that references may lead to, by absolute URI (default:
+    /// none). Nothing is ever fetched.
+    pub documents: Documents,
+    /// The URI at which the schema itself was found (default: none): its relative references
+    /// begin there, as far as its `$id` does not say otherwise.
+    pub base_uri: Option<String>,
+    /// True if the schema may choose options by itself (default: it may not).
+    pub settings: Settings,
+    /// The deepest nesting of arrays and objects in the schema, in levels (default:
+    /// 512). It comes before everything else, so that no stack overflows.
+    pub max_nesting: usize,
+    /// The meaning of numbers that a `Value` may have rounded (default: they are refused).
+    pub rounded: Rounded,
+}
+
+impl Default for ParseOptions {
+    fn default() -> Self {
+        ParseOptions {
+            draft: Draft::Draft202012,
+            max_nodes: 200_000,
+            documents: Documents::default(),
+            base_uri: None,
+            settings: Settings::default(),
+            max_nesting: 512,
+            rounded: Rounded::default(),
+        }
+    }
+}
+
+setters! {
+    ParseOptions;
+    /// Sets the draft of a schema without `$schema`.
+    with_draft(draft: Draft),
+    /// Sets the other documents that references may lead to.
+    with_documents(documents: Documents),
+    /// Sets the most subschemas that are read.
+    with_max_nodes(max_nodes: usize),
+    /// Sets whether the schema may choose options by itself.
+    with_settings(settings: Settings),
+    /// Sets the deepest nesting of arrays and objects in the schema.
+    with_max_nesting(max_nesting: usize),
+    /// Sets what numbers mean that a `Value` may have rounded.
+    with_rounded(rounded: Rounded),
+}
+
+impl ParseOptions {
+    /// Adds a document that references may lead to.
+    ///
+    /// ```
+    /// use schema_regex::{Options, ParseOptions, parse_with, to_regex};
+    /// use serde_json::json;
+    ///
+    /// let reading = ParseOptions::default()
+    ///     .with_document("https://example.com/unit", json!({"enum": ["metres", "miles"]}));
+    /// let schema = parse_with(&json!({"$ref": "https://example.com/unit"}), &reading)?;
+    /// assert_eq!(to_regex(&schema, &Options::default())?, "\"(?:metres|miles)\"");
+    /// # Ok::<(), schema_regex::Error>(())
+    /// ```
+    #[must_use]
+    pub fn with_document(mut self, uri: impl Into<String>, document: serde_json::Value) -> Self {
+        self.documents.insert(uri, document);
+        self
+    }
+
+    /// Sets the URI at which the schema itself was found.
+    ///
+    /// ```
+    /// use schema_regex::{ParseOptions, parse_with};
+    /// use serde_json::json;
+    ///
+    /// let reading = ParseOptions::default()
+    ///     .with_base_uri("https://example.com/schemas/order.json")
+    ///     .with_document("https://example.com/schemas/unit.json", json!({"type": "string"}));
+    /// assert!(parse_with(&json!({"$ref": "unit.json"}), &reading).is_ok());
+    /// ```
+    #[must_use]
+    pub fn with_base_uri(mut self, uri: impl Into<String>) -> Self {
+        self.base_uri = Some(uri.into());
+        self
+    }
+}
+
+/// The meaning of a number that a [`serde_json::Value`] may have rounded: it keeps whole numbers of
+/// 64 bits as they were written, and of all others the nearest `f64`. [`crate::parse_str`] reads
+/// the digits themselves, so that this does not matter there.
+///
+/// ```
+/// use schema_regex::{ParseOptions, Rounded, parse, parse_with};
+/// use serde_json::json;
+///
+/// let schema = json!({"maximum": 1e300});
+/// assert!(parse(&schema).is_err());
+/// assert!(parse_with(&schema, &ParseOptions::default().with_rounded(Rounded::Keep)).is_ok());
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
+pub enum Rounded {
+    /// A bound, a divisor or a listed value is refused, by keyword and JSON Pointer, if
+    /// other digits may well have been written: an `f64` that is whole and 2^53 or more
+    /// (for divisors: of which the shortest decimal has more than 15 digits), and one of
+    /// which the shortest decimal has 17 digits. All others are taken as that decimal.
+    #[default]
+    Refuse,
+    /// All are taken as their shortest decimal: for values that were made in code, or of
+    /// which it is known that nothing was rounded.
+    Keep,
+}
+
+/// The effect of an object `x-tokenmold` at the root of the schema.
+///
+/// Its members override [`Options`]; the ones that there are, each optional:
+///
+/// | member | values | option |
+/// |---|---|---|
+/// | `whitespace` | `"compact"`, `"single"`, `"flexible"`, `"any:N"`, `{"pattern": R}` | [`Options::whitespace`] |
+/// | `escapes` | `"shortest"`, `"standard"`, `"all"`, `"all-in-values"` | [`Options::escapes`] |
+/// | `integers` | `"plain"`, `"zero-fraction"` | [`Options::integers`] |
+/// | `propertyOrder` | `"schema"`, `"any"` | [`Options::property_order`] |
+/// | `additionalMembers` | `"open"`, `"closed"` | [`Options::additional_members`] |
+/// | `formats` | `"assert"`, `"annotate"`, `"strict"` | [`Options::formats`] |
+/// | `oneOf` | `"exclusive"`, `"any"` | [`Options::one_of`] |
+/// | `nesting` | 0 to 1,000 | [`Options::max_nesting`] |
+/// | `recursion` | `"refuse"` or levels, 0 to 16 | [`Options::recursion`] |
+/// | `anyValue` | `"refuse"` or levels, 0 to 16 | [`Options::any_value`] |
+/// | `caps` | an object with `length`, `items`, `depth`, `digits`, `members`, `nameLength`: a number, or `null` for none | [`Options::caps`] |
+///
+/// Any other member, and any other value, is an error with its JSON Pointer.
+/// Limits on the work of a compilation are the host's and cannot be set.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
+pub enum Settings {
+    /// It overrides the options: for schemas of one's own.
+    Follow,
+    /// It is an annotation.
+    #[default]
+    Ignore,
+}
+
+/// Bounds against rambling, for what the schema leaves without a bound of its own. Each makes the
+/// language smaller, never larger: what it admits satisfies the schema, and a bound inside `not` or
+/// the like is not touched. If a capped value could not satisfy the schema at all, the cap gives
+/// way. The ledger shows each as narrowed. By default there are none.
+///
+/// ```
+/// use schema_regex::automaton::SchemaAutomaton;
+/// use schema_regex::{Caps, Options};
+/// use serde_json::json;
+///
+/// let options = Options::default().with_caps(Caps::default().with_length(3));
+/// let automaton = SchemaAutomaton::new(&json!({"type": "string"}), &options)?;
+/// assert!(automaton.is_match(b"\"abc\"") && !automaton.is_match(b"\"abcd\""));
+/// # Ok::<(), schema_regex::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(default))]
+pub struct Caps {
+    /// The most characters of a string that has no `maxLength` and whose
+    /// `pattern`, `format` or `enum` admits texts of any length.
+    pub length: Option<u64>,
+    /// The most items of an array without `maxItems`.
+    pub items: Option<u64>,
+    /// The most levels of arrays and objects in a value that may nest without
+    /// end.
+    pub depth: Option<u32>,
+    /// The most digits of a number that may have any number of them: those of
+    /// the integer part, of the fraction and of the exponent together.
+    pub digits: Option<u32>,
+    /// The most members of an object that has no `maxProperties` and may have members that no
+    /// keyword names. The members that are named always fit.
+    pub members: Option<u64>,
+    /// The most characters of the name of a member that no keyword names, where
+    /// names may be of any length.
+    pub name_length: Option<u64>,
+}
+
+setters! {
+    Caps;
+    /// Sets the most characters of a string.
+    with_length(length: u64),
+    /// Sets the most items of an array.
+    with_items(items: u64),
+    /// Sets the most levels of arrays and objects.
+    with_depth(depth: u32),
+    /// Sets the most digits of a number.
+    ///
+    /// ```
+    /// use schema_regex::automaton::SchemaAutomaton;
+    /// use schema_regex::{Caps, Options};
+    /// use serde_json::json;
+    ///
+    /// let options = Options::default().with_caps(Caps::default().with_digits(3));
+    /// let automaton = SchemaAutomaton::new(&json!({"type": "number"}), &options)?;
+    /// assert!(automaton.is_match(b"-1.25") && !automaton.is_match(b"1.125"));
+    /// # Ok::<(), schema_regex::Error>(())
+    /// ```
+    with_digits(digits: u32),
+    /// Sets the most members of an object.
+    with_members(members: u64),
+    /// Sets the most characters of the name of a member that no keyword names.
+    with_name_length(name_length: u64),
+}
+
+impl Caps {
+    /// For each cap that is set its name, and the other ones.
+    pub fn each_left_out(self) -> impl Iterator<Item = (&'static str, Caps)> {
+        let all = [
+            (
+                "length",
+                Caps {
+                    length: None,
+                    ..self
+                },
+            ),
+            (
+                "items",
+                Caps {
+                    items: None,
+                    ..self
+                },
+            ),
+            (
+                "depth",
+                Caps {
+                    depth: None,
+                    ..self
+                },
+            ),
+            (
+                "digits",
+                Caps {
+                    digits: None,
+                    ..self
+                },
+            ),
+            (
+                "members",
+                Caps {
+                    members: None,
+                    ..self
+                },
+            ),
+            (
+                "name_length",
+                Caps {
+                    name_length: None,
+                    ..self
+                },
+            ),
+        ];
+        all.into_iter().filter(move |(_, caps)| *caps != self)
+    }
+}
+
+/// Choices of `to_regex` and of the schema automaton.
+///
+/// ```
+/// use schema_regex::{Options, Whitespace, parse, to_regex};
+/// use serde_json::json;
+///
+/// let options = Options::default().with_whitespace(Whitespace::Compact);
+/// let schema = parse(&json!({"type": "array", "items": {"const": 1}, "maxItems": 2}))?;
+/// assert_eq!(to_regex(&schema, &options)?, r"\[(?:1(?:,1)?)?\]");
+/// # Ok::<(), schema_regex::Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(default))]
+pub struct Options {
+    /// Whitespace between JSON's tokens.
+    pub whitespace: Whitespace,
+    /// The treatment of a recursive `$ref`.
+    pub recursion: Recursion,
+    /// The treatment of a value that the schema does not restrict.
+    pub any_value: AnyValue,
+    /// True if an object that lists `properties` has further members of which the schema says
+    /// nothing (default: it has).
+    pub additional_members: AdditionalMembers,
+    /// True if `format` constrains.
+    pub formats: Formats,
+    /// The demand of `oneOf` (default: that exactly one of its schemas is met).
+    pub one_of: OneOf,
+    /// The treatment of keywords that no draft has (default: they are annotations).
+    pub unknown_keywords: UnknownKeywords,
+    /// The spellings of characters of strings.
+    pub escapes: Escapes,
+    /// The spellings of integers.
+    pub integers: IntegerSpelling,
+    /// The longest regular expression, in bytes (default: 4,000,000). The expressions of all
+    /// locations, which are kept to be put into each other, may have 32 times as many together.
+    pub max_regex_bytes: usize,
+    /// The deepest nesting of subschemas that is followed, counting levels of
+    /// the value and of combining keywords (default: 128).
+    pub max_depth: usize,
+    /// The most alternatives at one location, once `anyOf`, `oneOf`, `if` and
+    /// the like are distributed over their siblings (default: 2,000). The automaton
+    /// keeps those of objects as conditions, where that is possible and they are more.
+    pub max_alternatives: usize,
+    /// The most values and alternatives looked at in one compilation, a bound
+    /// on time: a step is about a microsecond (default: 500,000).
+    pub max_steps: usize,
+    /// The most states of an automaton that has to be built to read a pattern, or to intersect and
+    /// complement several, and the most decisions that the conditions of one object take (default:
+    /// 3,000, because a host of up to twenty labels of 63 characters takes 2,541). The automata of
+    /// numbers may have twenty times as many.
+    pub max_automaton_states: usize,
+    /// The orders in which the automaton admits the properties of an object.
+    /// (Regular expressions have the schema's.)
+    pub property_order: PropertyOrder,
+    /// The most levels of arrays and objects that the automaton admits in a
+    /// value (default: 127, which `serde_json` reads without changes).
+    pub max_nesting: usize,
+    /// Bounds for what the schema leaves unbounded.
+    pub caps: Caps,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Options {
+            whitespace: Whitespace::SingleSpace,
+            recursion: Recursion::Refuse,
+            any_value: AnyValue::Depth(2),
+            additional_members: AdditionalMembers::Open,
+            formats: Formats::Assert,
+            one_of: OneOf::default(),
+            unknown_keywords: UnknownKeywords::default(),
+            escapes: Escapes::Standard,
+            integers: IntegerSpelling::Plain,
+            max_regex_bytes: 4_000_000,
+            max_depth: 128,
+            max_alternatives: 2_000,
+            max_steps: 500_000,
+            max_automaton_states: 3_000,
+            property_order: PropertyOrder::Schema,
+            max_nesting: 127,
+            caps: Caps::default(),
+        }
+    }
+}
+
+setters! {
+    Options;
+    /// Sets the whitespace policy.
+    ///
+    /// ```
+    /// use schema_regex::{Options, Whitespace, parse, to_regex};
+    /// use serde_json::json;
+    ///
+    /// let schema = parse(&json!({"const": [1, 2]}))?;
+    /// let regex = |style| to_regex(&schema, &Options::default().with_whitespace(style));
+    /// assert_eq!(regex(Whitespace::Compact)?, r"\[1,2\]");
+    /// assert_eq!(regex(Whitespace::SingleSpace)?, r"\[1, ?2\]");
+    /// # Ok::<(), schema_regex::Error>(())
+    /// ```
+    with_whitespace(whitespace: Whitespace),
+    /// Sets what a recursive `$ref` becomes.
+    with_recursion(recursion: Recursion),
+    /// Sets what an unrestricted value becomes.
+    with_any_value(any_value: AnyValue),
+    /// Sets whether an object that lists `properties` has members of which nothing is said.
+    with_additional_members(additional_members: AdditionalMembers),
+    /// Sets whether `format` constrains.
+    with_formats(formats: Formats),
+    /// Sets what `oneOf` demands.
+    with_one_of(one_of: OneOf),
+    /// Sets what becomes of keywords that no draft has.
+    with_unknown_keywords(unknown_keywords: UnknownKeywords),
+    /// Sets how characters of strings may be spelled.
+    with_escapes(escapes: Escapes),
+    /// Sets how integers may be spelled.
+    with_integers(integers: IntegerSpelling),
+    /// Sets the longest regular expression, in bytes.
+    with_max_regex_bytes(max_regex_bytes: usize),
+    /// Sets the deepest nesting.
+    with_max_depth(max_depth: usize),
+    /// Sets the most alternatives at one location.
+    with_max_alternatives(max_alternatives: usize),
+    /// Sets the most steps of one compilation.
+    with_max_steps(max_steps: usize),
+    /// Sets the most states of a string or number automaton.
+    with_max_automaton_states(max_automaton_states: usize),
+    /// Sets the orders of properties that the automaton admits.
+    with_property_order(property_order: PropertyOrder),
+    /// Sets the most levels of arrays and objects that the automaton admits.
+    ///
+    /// ```
+    /// use schema_regex::Options;
+    /// use schema_regex::automaton::SchemaAutomaton;
+    /// use serde_json::json;
+    ///
+    /// let flat = Options::default().with_max_nesting(1);
+    /// let automaton = SchemaAutomaton::new(&json!({"type": "array"}), &flat)?;
+    /// assert!(automaton.is_match(b"[1]") && !automaton.is_match(b"[[]]"));
+    /// # Ok::<(), schema_regex::Error>(())
+    /// ```
+    with_max_nesting(max_nesting: usize),
+    /// Sets the bounds for what the schema leaves unbounded.
+    with_caps(caps: Caps),
+}
+
+impl Options {
+    /// Returns the options for a model that writes values, unless its user asks for something else:
+    /// the default, with objects that have no members of which the schema says nothing
+    /// ([`AdditionalMembers::Closed`]).
+    ///
+    /// ```
+    /// use schema_regex::{AdditionalMembers, Options};
+    ///
+    /// let options = Options::for_generation();
+    /// assert_eq!(options.additional_members, AdditionalMembers::Closed);
+    /// assert_eq!(Options::default().additional_members, AdditionalMembers::Open);
+    /// ```
+    #[must_use]
+    pub fn for_generation() -> Options {
+        Options::default().with_additional_members(AdditionalMembers::Closed)
+    }
+
+    /// Tells whether objects are closed that do not speak of further members.
+    pub fn closes(&self) -> bool {
+        self.additional_members == AdditionalMembers::Closed
+    }
+}
+
+/// The orders in which the properties of an object may come.
+///
+/// ```
+/// use schema_regex::automaton::SchemaAutomaton;
+/// use schema_regex::{Options, PropertyOrder};
+/// use serde_json::json;
+///
+/// let schema = json!({"properties": {"a": {}, "b": {}}, "additionalProperties": false, "type": "object"});
+/// let any = Options::default().with_property_order(PropertyOrder::Any);
+/// let text = br#"{"b": 1, "a": 2}"#;
+/// assert!(SchemaAutomaton::new(&schema, &any)?.is_match(text));
+/// assert!(!SchemaAutomaton::new(&schema, &Options::default())?.is_match(text));
+/// # Ok::<(), schema_regex::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
+pub enum PropertyOrder {
+    /// One order for each alternative of a location: `properties` as they appear,
+    /// keyword by keyword, from left to right through the keywords that apply in
+    /// place, of `anyOf` and the like through the branches that are taken; then
+    /// names that only `required` or the like has, in order of appearance; then
+    /// further ones in any order. A name that only branches mention which are not
+    /// taken may count as one of the second or of the third. Objects whose
+    /// alternatives are kept as conditions, because they multiply past
+    /// [`Options::max_alternatives`], have one order for all of them: that of all branches,
+    /// whether they are taken or not, where there are no further members, and any order where
+    /// there may be some.
+    #[default]
+    Schema,
+    /// Every order.
+    Any,
+}
+
+/// Whitespace between JSON's tokens. There is never any before the value or
+/// after it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
+pub enum Whitespace {
+    /// None: `{"a":1,"b":[1,2]}`.
+    Compact,
+    /// At most one blank after `,` and after `:`, none elsewhere. This admits
+    /// both the compact style and that of Python's `json.dumps`.
+    #[default]
+    SingleSpace,
+    /// Any JSON whitespace (blank, tab, line feed, carriage return) at every
+    /// place where JSON allows it inside the value, at most this many
+    /// characters at each place. It counts to 100,000.
+    Bounded(u32),
+    /// A regular expression of ECMA-262, as the keyword `pattern` has them, for the
+    /// whitespace at every place where JSON allows it inside the value. The
+    /// whitespace matches it as a whole; it must be without look-around, and match
+    /// something, but nothing but JSON whitespace.
+    Pattern(String),
+}
+
+impl Whitespace {
+    /// Returns the white space that people and pretty-printers write, at every place at which JSON
+    /// allows it: up to 40 blanks and tabs, or a line feed (behind one blank at most) and up to 40
+    /// of them. Enough for ten levels of four; a model cannot write whitespace without end.
+    ///
+    /// ```
+    /// use schema_regex::automaton::SchemaAutomaton;
+    /// use schema_regex::{Options, Whitespace};
+    /// use serde_json::json;
+    ///
+    /// let options = Options::default().with_whitespace(Whitespace::flexible());
+    /// let automaton = SchemaAutomaton::new(&json!({"type": "array"}), &options)?;
+    /// assert!(automaton.is_match(b"[\n    1,\n    2\n]"));
+    /// # Ok::<(), schema_regex::Error>(())
+    /// ```
+    pub fn flexible() -> Self {
+        Whitespace::Pattern(r"[ \t]{0,40}|[ \t]?\r?\n[ \t]{0,40}".to_owned())
+    }
+}
+
+/// The treatment of a recursive `$ref`: a regular expression cannot count brackets.
+///
+/// ```
+/// use schema_regex::{Options, Recursion, parse, to_regex};
+/// use serde_json::json;
+///
+/// let schema = parse(&json!({"type": "array", "items": {"$ref": "#"}, "maxItems": 1}))?;
+/// assert!(to_regex(&schema, &Options::default()).is_err());
+/// let twice = Options::default().with_recursion(Recursion::Unroll(1));
+/// assert!(to_regex(&schema, &twice).is_ok());
+/// # Ok::<(), schema_regex::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
+pub enum Recursion {
+    /// An error that names the `$ref`.
+    #[default]
+    Refuse,
+    /// The reference is followed at most this many times below itself; deeper
+    /// values are left out, so the language is a subset of the schema's. The
+    /// text grows with the power of the depth: small numbers (1 to 4) are
+    /// meant.
+    Unroll(u32),
+}
+
+impl Recursion {
+    /// Returns how often a reference is followed below itself, `None` where that is an error.
+    #[must_use]
+    pub fn levels(self) -> Option<u32> {
+        match self {
+            Recursion::Refuse => None,
+            Recursion::Unroll(levels) => Some(levels),
+        }
+    }
+}
+
+/// The treatment of a value that the schema leaves unrestricted (`{}`, `true`, the values of
+/// additional properties, the items of a bare `array`): any JSON value is recursive by itself.
+///
+/// ```
+/// use schema_regex::{AnyValue, Options, parse, to_regex};
+/// use serde_json::json;
+///
+/// let schema = parse(&json!(true))?;
+/// let flat = to_regex(&schema, &Options::default().with_any_value(AnyValue::Depth(0)))?;
+/// assert!(!flat.contains(r"\["));
+/// # Ok::<(), schema_regex::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
+pub enum AnyValue {
+    /// An error that names the location.
+    Refuse,
+    /// Any value with at most this many levels of arrays and objects: 0 admits
+    /// scalars alone. Members that an object with declared ones admits without
+    /// saying so have one level less. The text grows about fourfold with each
+    /// level; where it would pass [`Options::max_regex_bytes`], fewer levels
+    /// are printed. The default is 2.
+    Depth(u32),
+}
+
+/// Members that an object may have beside those that a schema lists, where it says nothing
+/// of them.
+///
+/// ```
+/// use schema_regex::automaton::SchemaAutomaton;
+/// use schema_regex::{AdditionalMembers, Options};
+/// use serde_json::json;
+///
+/// let schema = json!({"type": "object", "properties": {"a": {}}});
+/// let closed = Options::default().with_additional_members(AdditionalMembers::Closed);
+/// let text = br#"{"b":1}"#;
+/// assert!(SchemaAutomaton::new(&schema, &Options::default())?.is_match(text));
+/// assert!(!SchemaAutomaton::new(&schema, &closed)?.is_match(text));
+/// # Ok::<(), schema_regex::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
+pub enum AdditionalMembers {
+    /// There may be any: what the specification says.
+    #[default]
+    Open,
+    /// There are none, which is what the author of a data class means and what a model
+    /// should write: a sound subset, with a much smaller expression.
+    ///
+    /// An object is closed as a whole, over what `allOf`, `$ref`, the branch that it follows,
+    /// `dependentSchemas` and the like declare together: it has the names of all their
+    /// `properties`, and those that `required` and `dependentRequired` name. It stays open where no
+    /// `properties` are listed, and where any of these locations speaks of other members: by
+    /// `additionalProperties`, `unevaluatedProperties`, or `patternProperties`, or by a
+    /// `minProperties` that the listed names cannot satisfy. Values that an `enum` or a `const`
+    /// lists stay as they are. If a schema has values, but none that are closed so, nothing is
+    /// closed. The ledger shows each object that was closed as narrowed.
+    ///
+    /// ```
+    /// use schema_regex::automaton::SchemaAutomaton;
+    /// use schema_regex::{AdditionalMembers, Options};
+    /// use serde_json::json;
+    ///
+    /// let schema = json!({"type": "object", "properties": {"id": {"type": "integer"}},
+    ///     "anyOf": [{"properties": {"name": {"type": "string"}}, "required": ["name"]},
+    ///               {"properties": {"names": {"type": "array"}}, "required": ["names"]}]});
+    /// let closed = Options::default().with_additional_members(AdditionalMembers::Closed);
+    /// let automaton = SchemaAutomaton::new(&schema, &closed)?;
+    /// assert!(automaton.is_match(br#"{"id": 1, "name": "a"}"#));
+    /// assert!(!automaton.is_match(br#"{"id": 1, "name": "a", "names": []}"#));
+    /// # Ok::<(), schema_regex::Error>(())
+    /// ```
+    Closed,
+}
+
+/// True if `format` constrains.
+///
+/// ```
+/// use schema_regex::{Formats, Options, parse, to_regex};
+/// use serde_json::json;
+///
+/// let unknown = parse(&json!({"type": "string", "format": "friendly"}))?;
+/// assert!(to_regex(&unknown, &Options::default()).is_ok());
+/// assert!(to_regex(&unknown, &Options::default().with_formats(Formats::Strict)).is_err());
+/// # Ok::<(), schema_regex::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
+pub enum Formats {
+    /// Known formats are enforced, unknown ones are annotations.
+    #[default]
+    Assert,
+    /// All formats are annotations.
+    Annotate,
+    /// Known formats are enforced, unknown ones are refused.
+    Strict,
+}
+
+/// The number of its schemas that a value must meet for `oneOf`.
+///
+/// ```
+/// use schema_regex::automaton::SchemaAutomaton;
+/// use schema_regex::{OneOf, Options};
+/// use serde_json::json;
+///
+/// let schema = json!({"oneOf": [{"type": "integer"}, {"type": "number", "minimum": 5}]});
+/// let any = Options::default().with_one_of(OneOf::Any);
+/// assert!(!SchemaAutomaton::new(&schema, &Options::default())?.is_match(b"7"));
+/// assert!(SchemaAutomaton::new(&schema, &any)?.is_match(b"7"));
+/// # Ok::<(), schema_regex::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
+pub enum OneOf {
+    /// One: what the specification says.
+    #[default]
+    Exclusive,
+    /// One or more, as `anyOf`: for schemas that mean that, and as llguidance and XGrammar read it. The ledger
+    /// shows each `oneOf` as loosened.
+    Any,
+}
+
+impl OneOf {
+    /// Each choice by its name, as `x-tokenmold` and other languages spell it.
+    pub const NAMED: [(&str, OneOf); 2] = [("exclusive", OneOf::Exclusive), ("any", OneOf::Any)];
+}
+
+/// The treatment of a keyword that the schema's draft does not have: a misspelt one, one of a later
+/// draft, or one of OpenAPI such as `nullable`. Names that begin with `x-` are extensions, which
+/// are always annotations; unknown formats are for [`Formats`].
+///
+/// ```
+/// use schema_regex::{Options, UnknownKeywords, parse, to_regex};
+/// use serde_json::json;
+///
+/// let misspelt = parse(&json!({"type": "string", "maxLenght": 3}))?;
+/// assert!(to_regex(&misspelt, &Options::default()).is_ok());
+/// let strict = Options::default().with_unknown_keywords(UnknownKeywords::Refuse);
+/// let error = to_regex(&misspelt, &strict).unwrap_err();
+/// assert_eq!(error.pointer(), "/maxLenght");
+/// assert!(error.message().contains("did you mean `maxLength`?"));
+/// # Ok::<(), schema_regex::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
+pub enum UnknownKeywords {
+    /// It constrains nothing, as the specification says, and a notice tells of it where it looks
+    /// like a slip.
+    #[default]
+    Ignore,
+    /// The schema is refused.
+    Refuse,
+}
+
+impl UnknownKeywords {
+    /// Each choice by its name, as other languages spell it.
+    pub const NAMED: [(&str, UnknownKeywords); 2] = [
+        ("ignore", UnknownKeywords::Ignore),
+        ("refuse", UnknownKeywords::Refuse),
+    ];
+}
+
+/// The spellings of the characters of a string.
+///
+/// ```
+/// use schema_regex::automaton::SchemaAutomaton;
+/// use schema_regex::{Escapes, Options};
+/// use serde_json::json;
+///
+/// let all = Options::default().with_escapes(Escapes::All);
+/// let automaton = SchemaAutomaton::new(&json!({"const": "a/b"}), &all)?;
+/// assert!(automaton.is_match(br#""a\/b""#) && automaton.is_match(br#""\u0061/b""#));
+///
+/// let values = Options::default().with_escapes(Escapes::AllInValues);
+/// let automaton = SchemaAutomaton::new(&json!({"properties": {"a": {"const": "a"}}}), &values)?;
+/// assert!(automaton.is_match(br#"{"a": "\u0061"}"#));
+/// assert!(!automaton.is_match(br#"{"\u0061": "a"}"#));
+/// # Ok::<(), schema_regex::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
+pub enum Escapes {
+    /// One spelling a character: raw, but for `"`, `\` and the control
+    /// characters, which have their short escape or, without one, `\u00XX`
+    /// (either hex case). The smallest automata.
+    Shortest,
+    /// As `Shortest`; moreover control characters may be spelled `\u00XX` and characters beyond
+    /// ASCII `\uXXXX` (surrogate pairs for those beyond the basic plane). All that `json.dumps`
+    /// writes, with and without `ensure_ascii`, is admitted.
+    #[default]
+    Standard,
+    /// Every escape that JSON allows, for every character, `\/` included.
+    All,
+    /// As `All` in values, and as `Standard` in the names of members: a name is found by
+    /// its text, so that a model gains nothing by spelling `"tags"` as `"t\u0061gs"`. In a
+    /// regular expression names are spelled as values are.
+    AllInValues,
+}
+
+impl Escapes {
+    /// The spellings of values: never the one that names a difference.
+    pub fn in_values(self) -> Escapes {
+        match self {
+            Escapes::AllInValues => Escapes::All,
+            other => other,
+        }
+    }
+
+    /// The spellings of members' names, which are some of those of values.
+    pub fn in_names(self) -> Escapes {
+        match self {
+            Escapes::AllInValues => Escapes::Standard,
+            other => other,
+        }
+    }
+}
+
+/// The spellings of an integer.
+///
+/// ```
+/// use schema_regex::automaton::SchemaAutomaton;
+/// use schema_regex::{IntegerSpelling, Options};
+/// use serde_json::json;
+///
+/// let options = Options::default().with_integers(IntegerSpelling::ZeroFraction);
+/// let automaton = SchemaAutomaton::new(&json!({"type": "integer"}), &options)?;
+/// assert!(automaton.is_match(b"17.0") && !automaton.is_match(b"17.5"));
+/// # Ok::<(), schema_regex::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
+pub enum IntegerSpelling {
+    /// Digits only: `17`.
+    #[default]
+    Plain,
+    /// Digits, or digits and a fraction of zeros: `17` and `17.0` (JSON Schema
+    /// counts both as integers).
+    ZeroFraction,
+}
+
+impl Formats {
+    /// Each choice by its name, as `x-tokenmold` and other languages spell it.
+    pub const NAMED: [(&str, Formats); 3] = [
+        ("assert", Formats::Assert),
+        ("annotate", Formats::Annotate),
+        ("strict", Formats::Strict),
+    ];
+}
+
+impl Escapes {
+    /// Each choice by its name, as `x-tokenmold` and other languages spell it.
+    pub const NAMED: [(&str, Escapes); 4] = [
+        ("shortest", Escapes::Shortest),
+        ("standard", Escapes::Standard),
+        ("all", Escapes::All),
+        ("all-in-values", Escapes::AllInValues),
+    ];
+}
+
+impl IntegerSpelling {
+    /// Each choice by its name, as `x-tokenmold` and other languages spell it.
+    pub const NAMED: [(&str, IntegerSpelling); 2] = [
+        ("plain", IntegerSpelling::Plain),
+        ("zero-fraction", IntegerSpelling::ZeroFraction),
+    ];
+}
+
+/// The drafts of JSON Schema that are told apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
+pub enum Draft {
+    /// Draft 4.
+    Draft4,
+    /// Draft 6.
+    Draft6,
+    /// Draft 7.
+    Draft7,
+    /// Draft 2019-09.
+    Draft201909,
+    /// Draft 2020-12.
+    Draft202012,
+}
+
+impl Draft {
+    /// The name of the draft, for messages.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Draft::Draft4 => "draft 4",
+            Draft::Draft6 => "draft 6",
+            Draft::Draft7 => "draft 7",
+            Draft::Draft201909 => "draft 2019-09",
+            Draft::Draft202012 => "draft 2020-12",
+        }
+    }
+
+    /// The draft that a schema names by `$schema`.
+    pub(crate) fn declared(schema: &serde_json::Value) -> Option<Draft> {
+        Draft::by_uri(schema.get("$schema")?.as_str()?)
+    }
+
+    pub(crate) fn by_uri(uri: &str) -> Option<Draft> {
+        [
+            ("draft-04", Draft::Draft4),
+            ("draft-06", Draft::Draft6),
+            ("draft-07", Draft::Draft7),
+            ("draft/2019-09", Draft::Draft201909),
+            ("draft/2020-12", Draft::Draft202012),
+        ]
+        .into_iter()
+        .find(|(name, _)| uri.contains("json-schema.org/") && uri.contains(name))
+        .map(|(_, draft)| draft)
+    }
+}
+
+/// The target that a schema is compiled to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Target {
+    /// The text of a regular expression.
+    Expression,
+    /// A byte automaton.
+    Automaton,
+}

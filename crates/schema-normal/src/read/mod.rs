@@ -1,0 +1,11 @@
+//! From the text of a schema to its tree: keywords, references, exact numbers. For example,
+//! `{"$ref": "#/$defs/a"}` is a node that refers to the node of `/$defs/a`.
+
+mod annotations;
+mod containers;
+pub mod exact_numbers;
+mod here;
+pub mod references;
+mod scalars;
+pub mod schema;
+pub mod survey;

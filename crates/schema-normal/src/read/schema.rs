@@ -1,0 +1,523 @@
+//! Reads a JSON Schema into its intermediate form. For example, `{"type": "string", "maxLength":
+//! 3}` becomes a node with two atoms.
+
+use std::collections::{HashMap, VecDeque};
+
+use rustc_hash::FxHashMap;
+use serde_json::Value;
+
+use crate::error::{Error, ErrorKind};
+use crate::ir::pattern::PatternEntry;
+use crate::ir::pointer::{Last, Pointer};
+use crate::ir::{ALWAYS, Atom, AtomKind, Body, Kinds, Location, NodeId, PatternId, Schema, Status};
+use crate::json_text as text;
+use crate::json_text::Digits;
+use crate::ledger;
+use crate::options::{Draft, ParseOptions, Rounded, Settings};
+use crate::read::exact_numbers::Numbers;
+use crate::read::here::{Here, Notes, is_schema, name_of, no_schema};
+use crate::read::references::{Place, Resolver, ScopeId, lookup};
+use crate::read::scalars::{bound, format, multiple, types};
+use crate::read::survey;
+use crate::settings::{self, Overrides};
+
+/// Reads a schema with the default [`ParseOptions`].
+///
+/// The draft is that of `$schema`, 2020-12 where there is none. References
+/// (`$ref` to JSON Pointers, `$id`s and anchors of the same document) are
+/// followed as they are met, so that unused definitions cost nothing: time and
+/// memory are proportional to what is reached.
+///
+/// # Errors
+///
+/// [`ErrorKind::Invalid`] where the schema is not one, with the pointer of the
+/// keyword; [`ErrorKind::TooManyNodes`]. Keywords that cannot be enforced are
+/// found later, by `to_regex`.
+pub fn parse(schema: &Value) -> Result<Schema, Error> {
+    parse_with(schema, &ParseOptions::default())
+}
+
+/// Reads a schema; see [`parse`].
+///
+/// # Errors
+///
+/// As [`parse`].
+pub fn parse_with(schema: &Value, options: &ParseOptions) -> Result<Schema, Error> {
+    parse_value(schema, options, None)
+}
+
+/// Reads a schema from its text with the default [`ParseOptions`]: as [`parse`], but
+/// numbers have all the digits that were written, which a [`Value`] does not keep.
+///
+/// # Errors
+///
+/// As [`parse`], and [`ErrorKind::Invalid`] where the text is no JSON.
+pub fn parse_str(schema: &str) -> Result<Schema, Error> {
+    parse_str_with(schema, &ParseOptions::default())
+}
+
+/// Reads a schema from its text; see [`parse_str`].
+///
+/// # Errors
+///
+/// As [`parse_str`].
+pub fn parse_str_with(schema: &str, options: &ParseOptions) -> Result<Schema, Error> {
+    let read = text::read(schema, options)?;
+    parse_value(&read.value, options, Some(read.digits()))
+}
+
+/// Reads a schema; `digits` are those that were written of the numbers that the value does
+/// not keep, where its text is known.
+fn parse_value(
+    schema: &Value,
+    options: &ParseOptions,
+    digits: Option<Digits>,
+) -> Result<Schema, Error> {
+    let draft = Draft::declared(schema).unwrap_or(options.draft);
+    survey::look_at(schema, draft, options.max_nesting)?;
+    let mut numbers = Numbers {
+        rounded: match &digits {
+            // A number that is not among the digits is kept.
+            Some(_) => Rounded::Keep,
+            None => options.rounded,
+        },
+        digits: digits.unwrap_or_default(),
+    };
+    numbers.digits.extend(options.documents.digits());
+    let mut read = match read_all(schema, options, draft, false, &mut numbers)? {
+        Some(schema) => schema,
+        // A dynamic reference was met: once more, with dynamic scopes.
+        None => read_all(schema, options, draft, true, &mut numbers)?.ok_or_else(|| {
+            Error::new(
+                ErrorKind::Invalid,
+                "",
+                "the dynamic references cannot be read",
+            )
+        })?,
+    };
+    if let (Some(chosen), Settings::Follow) = (schema.get(settings::NAME), options.settings) {
+        read.overrides = Overrides::read(chosen)?;
+    }
+    Ok(read)
+}
+
+/// `None` where dynamic scopes are needed and were not followed.
+fn read_all(
+    schema: &Value,
+    options: &ParseOptions,
+    draft: Draft,
+    follow_scopes: bool,
+    numbers: &mut Numbers,
+) -> Result<Option<Schema>, Error> {
+    let mut nodes = Vec::with_capacity(ROOM);
+    nodes.extend([builtin(Body::Always), builtin(Body::Never)]);
+    let mut reader = Reader {
+        draft,
+        resolver: Resolver::new(schema, draft, numbers.rounded, options, follow_scopes),
+        needs_scopes: false,
+        nodes,
+        places: Vec::with_capacity(ROOM),
+        known: None,
+        todo: VecDeque::with_capacity(ROOM),
+        patterns: Vec::new(),
+        pattern_ids: HashMap::new(),
+        max_nodes: options.max_nodes,
+        settings: options.settings,
+        numbers,
+    };
+    let root = reader.resolver.root();
+    reader.node(root)?;
+    while let Some((id, place)) = reader.todo.pop_front() {
+        let (body, notes) = reader.read(&place)?;
+        if reader.needs_scopes {
+            return Ok(None);
+        }
+        let node = &mut reader.nodes[id.0 as usize];
+        node.body = body;
+        node.notes = notes;
+    }
+    Ok(Some(Schema {
+        nodes: reader.nodes,
+        patterns: reader.patterns,
+        draft,
+        overrides: Overrides::default(),
+    }))
+}
+
+/// Room for the locations of an ordinary schema, so that lists of them do not grow
+/// step by step.
+const ROOM: usize = 32;
+
+/// So many names in dynamic scopes count as one subschema.
+const SCOPED: usize = 8;
+
+/// The number of nodes that are at no place, because no document has them.
+const BUILTIN: usize = 2;
+
+fn builtin(body: Body) -> Location {
+    Location {
+        pointer: Pointer::default(),
+        body,
+        notes: Vec::new(),
+    }
+}
+
+pub(super) struct Reader<'a, 'n> {
+    /// The draft of the resource that is being read.
+    pub(super) draft: Draft,
+    resolver: Resolver<'a>,
+    /// A dynamic reference was met and dynamic scopes are not followed.
+    needs_scopes: bool,
+    nodes: Vec<Location>,
+    /// The address and dynamic scope of each node, behind the builtin ones.
+    places: Vec<(*const Value, ScopeId)>,
+    /// The nodes by these, once a reference was met: without one no place is met twice.
+    known: Option<FxHashMap<(*const Value, ScopeId), NodeId>>,
+    todo: VecDeque<(NodeId, Place<'a>)>,
+    pub(super) patterns: Vec<PatternEntry>,
+    pattern_ids: HashMap<String, PatternId>,
+    max_nodes: usize,
+    settings: Settings,
+    pub(super) numbers: &'n mut Numbers,
+}
+
+impl<'a> Reader<'a, '_> {
+    /// The node of a place; it is read later, so that nothing here recurses.
+    fn node(&mut self, place: Place<'a>) -> Result<NodeId, Error> {
+        let address = (std::ptr::from_ref(place.value), place.scope);
+        if let Some(&id) = self.known.as_ref().and_then(|known| known.get(&address)) {
+            return Ok(id);
+        }
+        // Names in dynamic scopes count as a part of a subschema each.
+        let scoped = self.resolver.scoped() / SCOPED;
+        if self.nodes.len() - BUILTIN + scoped >= self.max_nodes {
+            return Err(Error::new(
+                ErrorKind::TooManyNodes,
+                &place.pointer,
+                format!(
+                    "the schema reaches more than {} subschemas; raise ParseOptions::max_nodes",
+                    self.max_nodes
+                ),
+            ));
+        }
+        let id = NodeId(self.nodes.len() as u32);
+        self.places.push(address);
+        if let Some(known) = &mut self.known {
+            known.insert(address, id);
+        }
+        self.nodes.push(Location {
+            pointer: place.pointer.clone(),
+            body: Body::Always,
+            notes: Vec::new(),
+        });
+        self.todo.push_back((id, place));
+        Ok(id)
+    }
+
+    pub(super) fn child(
+        &mut self,
+        here: &Here<'a, '_>,
+        value: &'a Value,
+        keyword: &'static str,
+        last: Last,
+    ) -> Result<NodeId, Error> {
+        match value {
+            Value::Bool(true) => return Ok(ALWAYS),
+            Value::Object(map) if map.is_empty() => return Ok(ALWAYS),
+            Value::Bool(false) | Value::Object(_) => {}
+            _ => return Err(no_schema(&here.place.pointer.below(keyword, last), value)),
+        }
+        let place = self.resolver.child(here.place, value, keyword, last);
+        self.node(place)
+    }
+
+    pub(super) fn children(
+        &mut self,
+        here: &Here<'a, '_>,
+        keyword: &'static str,
+        value: &'a Value,
+    ) -> Result<Vec<NodeId>, Error> {
+        let Some(items) = value.as_array() else {
+            return Err(here.must_be(keyword, "an array of schemas", value));
+        };
+        if items.is_empty() && keyword != "items" && keyword != "prefixItems" {
+            return Err(here.invalid(keyword, "must have at least one schema"));
+        }
+        items
+            .iter()
+            .enumerate()
+            .map(|(i, v)| self.child(here, v, keyword, Last::Index(i)))
+            .collect()
+    }
+
+    pub(super) fn pattern(&mut self, source: &str) -> PatternId {
+        if let Some(&id) = self.pattern_ids.get(source) {
+            return id;
+        }
+        let id = PatternId(self.patterns.len() as u32);
+        self.patterns.push(PatternEntry::new(source));
+        self.pattern_ids.insert(source.to_owned(), id);
+        id
+    }
+
+    fn read(&mut self, place: &Place<'a>) -> Result<(Body, Notes), Error> {
+        self.draft = self.resolver.draft_at(place);
+        self.numbers.rounded = self.resolver.rounded_at(place);
+        let map = match place.value {
+            Value::Bool(true) => return Ok((Body::Always, Vec::new())),
+            Value::Bool(false) => return Ok((Body::Never, Vec::new())),
+            Value::Object(map) => map,
+            other => return Err(no_schema(&place.pointer, other)),
+        };
+        let mut here = Here {
+            place,
+            map,
+            draft: self.draft,
+            atoms: Vec::with_capacity(map.len()),
+            notes: Vec::with_capacity(map.len()),
+            members_read: false,
+            items_read: false,
+        };
+        // Up to draft 7, nothing beside `$ref` counts.
+        if self.draft < Draft::Draft201909
+            && let Some(target) = lookup(map, "$ref")
+            && target.is_string()
+        {
+            self.keyword(&mut here, "$ref", target)?;
+            for key in map.keys().filter(|k| *k != "$ref") {
+                here.note(key, Status::Annotation);
+            }
+        } else {
+            for (key, value) in map {
+                self.keyword(&mut here, key, value)?;
+            }
+        }
+        let body = if here.atoms.is_empty() {
+            Body::Always
+        } else {
+            Body::Atoms(here.atoms)
+        };
+        Ok((body, here.notes))
+    }
+
+    fn keyword(
+        &mut self,
+        here: &mut Here<'a, '_>,
+        key: &'a str,
+        value: &'a Value,
+    ) -> Result<(), Error> {
+        if ledger::is_later(key, self.draft) {
+            let reason = format!("no keyword of {}, but of later drafts", self.draft.name());
+            here.note(key, Status::Ignored(reason));
+            return Ok(());
+        }
+        let before = here.notes.len();
+        let nowhere = Last::Nothing;
+        match key {
+            "type" => types(here, value)?,
+            "enum" => self.values(here, "enum", value)?,
+            "const" => self.values(here, "const", value)?,
+            "minimum" | "maximum" | "exclusiveMinimum" | "exclusiveMaximum" => {
+                bound(here, key, value, self.numbers)?;
+            }
+            "multipleOf" => multiple(here, value, self.numbers)?,
+            "minLength" => counted(here, "minLength", value, AtomKind::MinLength)?,
+            "maxLength" => counted(here, "maxLength", value, AtomKind::MaxLength)?,
+            "pattern" => {
+                let source = here.string(key, value)?;
+                let id = self.pattern(source);
+                here.push("pattern", AtomKind::Pattern(id));
+                if let Err(e) = &self.patterns[id.0 as usize].pattern {
+                    let reason = format!("{} (byte {})", e.reason, e.offset);
+                    here.note(key, Status::Refused(reason));
+                }
+            }
+            "format" => format(here, value)?,
+            "items" | "prefixItems" | "additionalItems" | "unevaluatedItems" => {
+                self.items(here, key, value)?;
+            }
+            "minItems" => counted(here, "minItems", value, AtomKind::MinItems)?,
+            "maxItems" => counted(here, "maxItems", value, AtomKind::MaxItems)?,
+            "uniqueItems" => match value {
+                Value::Bool(true) => here.push("uniqueItems", AtomKind::UniqueItems),
+                Value::Bool(false) => {}
+                other => return Err(here.must_be(key, "a boolean", other)),
+            },
+            "contains" => self.contains(here, value)?,
+            "properties"
+            | "patternProperties"
+            | "additionalProperties"
+            | "unevaluatedProperties" => {
+                self.members(here, key, value)?;
+            }
+            "required" => {
+                let names = here.strings(key, value)?;
+                here.push("required", AtomKind::Required(names));
+            }
+            "minProperties" => counted(here, "minProperties", value, AtomKind::MinProperties)?,
+            "maxProperties" => counted(here, "maxProperties", value, AtomKind::MaxProperties)?,
+            "propertyNames" => {
+                let node = self.child(here, value, "propertyNames", nowhere)?;
+                here.push("propertyNames", AtomKind::PropertyNames(node));
+            }
+            "dependentRequired" | "dependentSchemas" | "dependencies" => {
+                self.dependent(here, key, value)?;
+            }
+            "allOf" => {
+                let nodes = self.children(here, "allOf", value)?;
+                here.push("allOf", AtomKind::AllOf(nodes));
+            }
+            "anyOf" => {
+                let nodes = self.children(here, "anyOf", value)?;
+                here.push("anyOf", AtomKind::AnyOf(nodes));
+            }
+            "oneOf" => {
+                let nodes = self.children(here, "oneOf", value)?;
+                here.push("oneOf", AtomKind::OneOf(nodes));
+            }
+            "not" => {
+                let node = self.child(here, value, "not", nowhere)?;
+                here.push("not", AtomKind::Not(node));
+            }
+            "if" => self.conditional(here)?,
+            "then" | "else" => {
+                if !here.map.contains_key("if") {
+                    here.must_be_schema(key, value)?;
+                    here.note(key, Status::Annotation);
+                }
+            }
+            "$ref" => self.reference(here, "$ref", value)?,
+            "$dynamicRef" => self.reference(here, "$dynamicRef", value)?,
+            "$recursiveRef" => self.reference(here, "$recursiveRef", value)?,
+            "minContains" | "maxContains" if here.has("contains") => {}
+            settings::NAME if self.settings == Settings::Follow => {
+                if !here.place.pointer.is_root() {
+                    return Err(here.invalid(key, "is read at the root of the schema alone"));
+                }
+            }
+            "default" => here.note(key, Status::Annotation),
+            "description" | "title" | "$schema" | "$id" | "$comment" | "examples"
+            | "definitions" | "$defs" => {
+                self.annotation(here, key, value, Status::Annotation)?;
+            }
+            _ => self.annotation(here, key, value, ledger::status_of_other(key))?,
+        }
+        if here.notes.len() == before {
+            here.note(key, Status::Enforced);
+        }
+        Ok(())
+    }
+
+    /// A location that the schema implies without writing it, at the pointer of another.
+    pub(super) fn synthetic(&mut self, here: &Here<'a, '_>, atoms: Vec<Atom>) -> NodeId {
+        let id = NodeId(self.nodes.len() as u32);
+        self.places.push((std::ptr::null(), here.place.scope));
+        self.nodes.push(Location {
+            pointer: here.place.pointer.clone(),
+            body: Body::Atoms(atoms),
+            notes: Vec::new(),
+        });
+        id
+    }
+
+    fn reference(
+        &mut self,
+        here: &mut Here<'a, '_>,
+        keyword: &'static str,
+        value: &Value,
+    ) -> Result<(), Error> {
+        let text = here.string(keyword, value)?;
+        let target = if keyword != "$ref" && self.resolver.has_dynamic_anchors() {
+            self.needs_scopes |= !self.resolver.follows_scopes();
+            self.resolver
+                .resolve_dynamic(here.place, text, keyword == "$recursiveRef")
+        } else {
+            self.resolver.resolve(here.place, text)
+        };
+        match target {
+            Ok(target) => {
+                if !is_schema(target.value) {
+                    return Err(here.invalid(
+                        keyword,
+                        &format!("leads to {}, which is not a schema", name_of(target.value)),
+                    ));
+                }
+                self.known.get_or_insert_with(|| {
+                    let ids = (BUILTIN as u32..).map(NodeId);
+                    self.places.iter().copied().zip(ids).collect()
+                });
+                let node = self.node(target)?;
+                here.push(keyword, AtomKind::Ref(node));
+                Ok(())
+            }
+            Err(reason) if text.starts_with('#') => Err(here.invalid(keyword, &reason)),
+            Err(reason) => {
+                here.refuse(keyword, Kinds::ALL, reason);
+                Ok(())
+            }
+        }
+    }
+
+    fn conditional(&mut self, here: &mut Here<'a, '_>) -> Result<(), Error> {
+        let map = here.map;
+        let mut parts = [ALWAYS; 3];
+        for (part, name) in parts.iter_mut().zip(["if", "then", "else"]) {
+            if let Some(schema) = lookup(map, name) {
+                *part = self.child(here, schema, name, Last::Nothing)?;
+            }
+        }
+        let [condition, then, otherwise] = parts;
+        let kind = AtomKind::If {
+            condition,
+            then,
+            otherwise,
+        };
+        here.push("if", kind);
+        Ok(())
+    }
+}
+
+/// A keyword whose value is a count.
+fn counted(
+    here: &mut Here<'_, '_>,
+    keyword: &'static str,
+    value: &Value,
+    kind: impl FnOnce(u64) -> AtomKind,
+) -> Result<(), Error> {
+    let count = here.count(keyword, value)?;
+    here.push(keyword, kind(count));
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use crate::ir::Status;
+    use crate::ledger::{KEYWORDS, status_of_other};
+    use crate::read::here::name_of_keyword;
+    use crate::read::schema::parse;
+
+    #[test]
+    fn keywords_keep_their_names() {
+        for keyword in KEYWORDS {
+            assert_eq!(name_of_keyword(keyword.name), keyword.name);
+        }
+        assert_eq!(name_of_keyword("x-other"), "x-other");
+    }
+
+    #[test]
+    fn what_is_an_annotation_at_once_is_one_in_the_table() {
+        let schema = json!({
+            "description": "", "title": "", "default": 0, "examples": [], "definitions": {},
+            "$defs": {}, "$schema": "", "$id": "a", "$comment": "",
+        });
+        let read = parse(&schema).unwrap();
+        let notes = &read.nodes[2].notes;
+        assert_eq!(notes.len(), 9);
+        for (keyword, status) in notes {
+            assert_eq!(*status, Status::Annotation);
+            assert_eq!(status_of_other(keyword), Status::Annotation);
+        }
+    }
+}

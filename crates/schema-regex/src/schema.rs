@@ -1,0 +1,177 @@
+//! A schema as users hold it. For example, `{"type": "string"}` is read once, and printed,
+//! compiled and asked about values many times.
+
+use schema_normal::ledger::{Entry, Form, Status};
+use schema_normal::options::{AnyValue, Draft, Options, ParseOptions};
+use schema_normal::{Error, Schema as Read};
+use serde_json::Value;
+
+use crate::regex::{Printed, printed};
+
+/// A schema that was read and checked: the input of [`to_regex`].
+///
+/// It holds what can be reached from the root (and nothing of unused
+/// definitions), with the JSON Pointer of each location.
+#[derive(Clone, Debug)]
+pub struct Schema {
+    read: Read,
+}
+
+/// Reads a schema with the default [`ParseOptions`].
+///
+/// The draft is that of `$schema`, 2020-12 where there is none. References
+/// (`$ref` to JSON Pointers, `$id`s and anchors of the same document) are
+/// followed as they are met, so that unused definitions cost nothing: time and
+/// memory are proportional to what is reached.
+///
+/// # Errors
+///
+/// [`crate::ErrorKind::Invalid`] where the schema is not one, with the pointer of the
+/// keyword; [`crate::ErrorKind::TooManyNodes`]. Keywords that cannot be enforced are
+/// found later, by [`to_regex`].
+pub fn parse(schema: &Value) -> Result<Schema, Error> {
+    parse_with(schema, &ParseOptions::default())
+}
+
+/// Reads a schema; see [`parse`].
+///
+/// # Errors
+///
+/// As [`parse`].
+pub fn parse_with(schema: &Value, options: &ParseOptions) -> Result<Schema, Error> {
+    let read = schema_normal::parse_with(schema, options)?;
+    Ok(Schema { read })
+}
+
+/// Reads a schema from its text with the default [`ParseOptions`]: as [`parse`], but
+/// numbers have all the digits that were written, which a [`Value`] does not keep.
+///
+/// # Errors
+///
+/// As [`parse`], and [`crate::ErrorKind::Invalid`] where the text is no JSON.
+pub fn parse_str(schema: &str) -> Result<Schema, Error> {
+    parse_str_with(schema, &ParseOptions::default())
+}
+
+/// Reads a schema from its text; see [`parse_str`].
+///
+/// # Errors
+///
+/// As [`parse_str`].
+pub fn parse_str_with(schema: &str, options: &ParseOptions) -> Result<Schema, Error> {
+    let read = schema_normal::parse_str_with(schema, options)?;
+    Ok(Schema { read })
+}
+
+/// Prints a schema as a regular expression over the texts of the values that
+/// satisfy it.
+///
+/// The dialect is that of the `regex-syntax` crate with Unicode on; the
+/// expression matches whole texts and has neither anchors nor flags nor
+/// look-around, so that any engine that finds *all* matches (a DFA with
+/// `MatchKind::All`, not leftmost-first) reads it alike. Counts stay counts
+/// (`{0,100}`).
+///
+/// Members stand in the order of `properties`, then names that only `required`
+/// gives, then further ones.
+///
+/// Time and the length of the text are bounded by the limits in `options`; the
+/// text of a schema of *n* optional properties has O(*n* log *n*) of them.
+///
+/// # Errors
+///
+/// [`crate::ErrorKind::Refused`] for a keyword, or a combination, that cannot be
+/// enforced exactly, [`crate::ErrorKind::Recursive`], [`crate::ErrorKind::Cyclic`],
+/// [`crate::ErrorKind::Unsatisfiable`], and one kind for each limit; all with the JSON
+/// Pointer of the place.
+pub fn to_regex(schema: &Schema, options: &Options) -> Result<String, Error> {
+    printed(&schema.read, options).result
+}
+
+impl Schema {
+    /// Returns the locations and patterns that were read.
+    pub(crate) fn read(&self) -> &Read {
+        &self.read
+    }
+
+    /// Returns what was read, and drops the rest.
+    pub(crate) fn into_read(self) -> Read {
+        self.read
+    }
+
+    /// Returns the draft whose rules were followed.
+    pub fn draft(&self) -> Draft {
+        self.read.draft()
+    }
+
+    /// Returns the number of locations that the schema reaches.
+    pub fn locations(&self) -> usize {
+        self.read.locations()
+    }
+
+    /// Tells whether `value` satisfies the schema, `format` read as `options` say.
+    ///
+    /// This is a plain validator, keyword by keyword, made for checking and
+    /// not for speed. Known formats are compared with the language that the
+    /// automaton enforces. Caps are not looked at. Each location is asked of each value
+    /// inside at most once, however many references lead to it, so that the time is at most
+    /// the product of both.
+    ///
+    /// # Errors
+    ///
+    /// [`crate::ErrorKind::Refused`] where a keyword that decides cannot be
+    /// evaluated, [`crate::ErrorKind::TooDeep`] where references or the value nest
+    /// more than 400 deep, [`crate::ErrorKind::TooManySteps`] where locations that lead to
+    /// others are asked of more than 1,048,576 values, each location for itself.
+    ///
+    /// ```
+    /// use schema_regex::{Options, parse};
+    /// use serde_json::json;
+    ///
+    /// let schema = parse(&json!({"type": "integer", "multipleOf": 3}))?;
+    /// assert!(schema.is_valid(&json!(9), &Options::default())?);
+    /// assert!(!schema.is_valid(&json!(10), &Options::default())?);
+    /// # Ok::<(), schema_regex::Error>(())
+    /// ```
+    pub fn is_valid(&self, value: &Value, options: &Options) -> Result<bool, Error> {
+        self.read.is_valid(value, options)
+    }
+
+    /// Returns the fate of each keyword that the schema reaches in the regular expression that
+    /// [`to_regex`] prints, in the order in which locations were met; then the places that
+    /// are narrowed beside the keywords. If the schema is refused, the keyword at fault is
+    /// [`Status::Refused`].
+    ///
+    /// ```
+    /// use schema_regex::ledger::Status;
+    /// use schema_regex::{Options, parse};
+    /// use serde_json::json;
+    ///
+    /// let schema = parse(&json!({"type": "array", "items": {"type": "integer"}, "uniqueItems": true}))?;
+    /// let ledger = schema.ledger(&Options::default());
+    /// let unique = ledger.iter().find(|entry| entry.pointer == "/uniqueItems").unwrap();
+    /// assert!(matches!(unique.status, Status::Refused(_)));
+    /// # Ok::<(), schema_regex::Error>(())
+    /// ```
+    pub fn ledger(&self, options: &Options) -> Vec<Entry> {
+        let Printed {
+            result,
+            narrowed,
+            options,
+        } = printed(&self.read, options);
+        let error = result.err();
+        let mut ledger = self
+            .read
+            .entries(&options, Form::Regex, &narrowed, error.as_ref());
+        if let AnyValue::Depth(depth) = options.any_value {
+            for entry in &mut ledger {
+                if entry.keyword == "additionalProperties" && entry.status == Status::Enforced {
+                    entry.status = Status::Narrowed(format!(
+                        "values that are not restricted nest at most {depth} deep, and a further name may be written twice"
+                    ));
+                }
+            }
+        }
+        ledger
+    }
+}
