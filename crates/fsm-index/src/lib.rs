@@ -17,6 +17,7 @@ mod plan;
 mod regex;
 mod rows;
 mod spelling;
+mod tokens;
 mod vocabulary;
 mod walk;
 
@@ -37,8 +38,9 @@ pub use regex::ByteDfa;
 #[cfg(feature = "regex")]
 pub use regex::{Alphabet, Config, Dfa, Step, Symbols, Trace};
 pub use rows::{Iter, MaskBuffer, TokenMask};
-pub use vocabulary::{
-    AddedTokens, Horizon, JSON_TEXT, MAX_TOKEN_BYTES, MAX_WIDTH, NameMarks, Reach, SpecialId,
-    TextRuns, TokenId, TokenKind, Vocabulary, VocabularyBuilder,
+pub use tokens::{
+    Horizon, MAX_TOKEN_BYTES, MAX_WIDTH, NameMarks, Reach, SpecialId, TextRuns, TokenId, TokenKind,
+    TokenTable,
 };
+pub use vocabulary::{AddedTokens, JSON_TEXT, Vocabulary, VocabularyBuilder};
 pub use walk::brute_force_mask;

@@ -9,9 +9,10 @@ use rand::{RngExt as _, SeedableRng as _};
 use rand_chacha::ChaCha8Rng;
 use xxhash_rust::xxh3::xxh3_128;
 
-use crate::seen::Seen;
+use crate::harness::case::Case;
+use crate::harness::seen::Seen;
+use crate::harness::walk;
 use crate::tokenizers::damaged;
-use crate::{Case, walk};
 
 /// The range of the check sum in a saved index. It covers the bytes behind it, so that a forger has
 /// to write it anew.

@@ -8,18 +8,15 @@
 //!
 //! For example, an `enum` of 200,000 integers must compile, or be refused, within a second.
 
-mod bounds;
+mod harness;
 mod indexes;
 #[cfg(feature = "models")]
 mod models;
-mod process;
 mod regexes;
 mod responses;
 mod schemas;
-mod seen;
 mod templates;
 mod tokenizers;
-mod walk;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -29,8 +26,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use clap::Parser;
 use tokenmold_benches::program;
 
-use self::process::Ended;
-use self::seen::Seen;
+use self::harness::bounds;
+use self::harness::case::{Case, MakeCases};
+use self::harness::process::{self, Ended};
 
 /// Runs hostile inputs under limits of time and memory; ends with how many stayed within
 /// their bounds.
@@ -57,30 +55,6 @@ struct Arguments {
     #[arg(long, hide = true)]
     child: Option<String>,
 }
-
-/// One input, made when it is run.
-struct Case {
-    class: &'static str,
-    name: String,
-    run: Box<dyn Fn(&mut Seen) + Send + Sync>,
-}
-
-impl Case {
-    fn new(
-        class: &'static str,
-        name: impl Into<String>,
-        run: impl Fn(&mut Seen) + Send + Sync + 'static,
-    ) -> Case {
-        Case {
-            class,
-            name: name.into(),
-            run: Box::new(run),
-        }
-    }
-}
-
-/// Makes the cases of one kind.
-type MakeCases = Box<dyn Fn() -> Vec<Case>>;
 
 fn main() -> ExitCode {
     let arguments = Arguments::parse();

@@ -5,8 +5,8 @@ use std::path::Path;
 
 use tokenmold::model::load;
 
-use crate::Case;
-use crate::seen::Seen;
+use crate::harness::case::Case;
+use crate::harness::seen::Seen;
 use crate::tokenizers::damaged;
 
 pub(crate) fn cases() -> Vec<Case> {

@@ -5,8 +5,9 @@ use std::sync::Arc;
 
 use fsm_index::{Config, Dfa, Index, IndexConfig, Symbols, Vocabulary};
 
-use crate::seen::Seen;
-use crate::{Case, walk};
+use crate::harness::case::Case;
+use crate::harness::seen::Seen;
+use crate::harness::walk;
 
 pub(crate) fn cases(tokenizer: Option<PathBuf>) -> Vec<Case> {
     let mut cases = Vec::new();

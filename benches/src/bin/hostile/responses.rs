@@ -5,8 +5,8 @@ use response_parser::agentscope::{CodeBlock, JsonDict, JsonObject, RegexTagged, 
 use response_parser::{Family, PartialJson, ResponseSchema, ResponseTemplate, Turn};
 use serde_json::{Value, json};
 
-use crate::Case;
-use crate::seen::Seen;
+use crate::harness::case::Case;
+use crate::harness::seen::Seen;
 
 pub(crate) fn cases() -> Vec<Case> {
     let mut cases = Vec::new();

@@ -4,8 +4,8 @@
 use serde_json::{Value, json};
 use tokenmold::chat::{Chat, ChatTemplate};
 
-use crate::Case;
-use crate::seen::Seen;
+use crate::harness::case::Case;
+use crate::harness::seen::Seen;
 
 pub(crate) fn cases() -> Vec<Case> {
     let mut cases = Vec::new();

@@ -7,8 +7,8 @@ use rand_chacha::ChaCha8Rng;
 use serde_json::{Map, Value, json};
 use tokenmold::tokenizer::{Surround, Tokenizer};
 
-use crate::Case;
-use crate::seen::Seen;
+use crate::harness::case::Case;
+use crate::harness::seen::Seen;
 
 /// The number of damaged copies of each file: enough to meet each section of a small file, few
 /// because each is a process of its own.

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 
 use foldhash::fast::FixedState;
 
-use crate::vocabulary::lead_byte;
+use crate::tokens::lead_byte;
 
 /// Tells whether a finite automaton over bytes can do without some characters, as
 /// [`PlainText::can_do_without`](crate::PlainText::can_do_without) asks: from each state between

@@ -7,15 +7,15 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use crate::bits::Bits;
 use crate::cache::{Cache, Generation};
-use crate::vocabulary::{CharRanges, Cut, Having, Kinds};
-use crate::{TextRuns, TokenId, Vocabulary};
+use crate::tokens::{CharRanges, Cut, Having, Kinds};
+use crate::{TextRuns, TokenId, TokenTable};
 
 /// The memory that the indexes of one vocabulary share: a handle, cheap to clone. See
-/// [`Vocabulary::shared_rows`].
+/// [`Vocabulary::shared_rows`](crate::Vocabulary::shared_rows).
 ///
 /// Rows, and parts of rows, by keys that mean the same in every automaton: those of all places
 /// of all schemas that look alike to tokens. They have a bound in bytes
-/// ([`Vocabulary::with_shared_rows`]; by default [`SharedRows::MAX_BYTES`]), at which
+/// ([`Vocabulary::with_shared_rows`](crate::Vocabulary::with_shared_rows); by default [`SharedRows::MAX_BYTES`]), at which
 /// they are begun anew. Beside them stand the vocabulary cut by up to 64 classes of
 /// characters, 4 to 20 bytes a token each, and up to 4,224 lists of tokens.
 #[derive(Clone, Debug)]
@@ -165,7 +165,7 @@ impl SharedRows {
     }
 
     /// The tokens that have something in them, looked for the first time that it is asked for.
-    pub(crate) fn having(&self, vocabulary: &Vocabulary, what: Having) -> Arc<[u32]> {
+    pub(crate) fn having(&self, vocabulary: &TokenTable, what: Having) -> Arc<[u32]> {
         let mut known = whole(&self.0.having);
         if let Some(tokens) = known.get(&what) {
             return tokens.clone();
@@ -181,7 +181,7 @@ impl SharedRows {
     /// The vocabulary cut by a class of characters, if it is, or should now be.
     pub(crate) fn cut(
         &self,
-        vocabulary: &Vocabulary,
+        vocabulary: &TokenTable,
         class: &[(u32, u32)],
         policy: TextRuns,
         cutter: Cutter,
@@ -219,7 +219,7 @@ impl SharedRows {
 
     /// Notes that walks for a class, without a cut, have visited so many
     /// nodes.
-    pub(crate) fn spend(&self, vocabulary: &Vocabulary, class: &[(u32, u32)], nodes: u64) {
+    pub(crate) fn spend(&self, vocabulary: &TokenTable, class: &[(u32, u32)], nodes: u64) {
         let class = &*vocabulary.class_of_tokens(class);
         if let Some(slot) = whole(&self.0.cuts).get_mut(class) {
             slot.spent = slot.spent.saturating_add(nodes);
@@ -229,7 +229,7 @@ impl SharedRows {
     /// The bits of the tokens that have characters of some kinds and no others, so many at most,
     /// those with the bytes of another one aside. O(such tokens) where that was not asked for
     /// lately.
-    pub(crate) fn within(&self, vocabulary: &Vocabulary, kinds: Kinds, chars: usize) -> Arc<[u32]> {
+    pub(crate) fn within(&self, vocabulary: &TokenTable, kinds: Kinds, chars: usize) -> Arc<[u32]> {
         let trie = vocabulary.trie();
         let chars = chars.min(trie.max_depth());
         if let Some(known) = whole(&self.0.within).get(&(kinds, chars)) {
@@ -245,11 +245,11 @@ impl SharedRows {
         bits
     }
 
-    /// The bits of the tokens that [`Trie::tokens_within`](crate::vocabulary::Trie) finds for
+    /// The bits of the tokens that [`Trie::tokens_within`](crate::tokens::Trie) finds for
     /// some kinds and nodes. O(such tokens) where that was not asked for lately.
     pub(crate) fn within_below(
         &self,
-        vocabulary: &Vocabulary,
+        vocabulary: &TokenTable,
         kinds: Kinds,
         nodes: Box<[u32]>,
     ) -> Arc<[u32]> {
@@ -277,14 +277,14 @@ fn whole<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-fn make_cut(vocabulary: &Vocabulary, class: &[(u32, u32)]) -> Cut {
+fn make_cut(vocabulary: &TokenTable, class: &[(u32, u32)]) -> Cut {
     let tokens = vocabulary.order().iter();
     let tokens = tokens.map(|&token| (TokenId::new(token), vocabulary.raw(token)));
     Cut::new(class, vocabulary.trie(), tokens, vocabulary.width())
 }
 
 /// Lets another thread make a cut.
-fn cut_behind(vocabulary: Vocabulary, class: CharRanges, cut: Arc<OnceLock<Arc<Cut>>>) {
+fn cut_behind(vocabulary: TokenTable, class: CharRanges, cut: Arc<OnceLock<Arc<Cut>>>) {
     let make = move || {
         cut.get_or_init(|| Arc::new(make_cut(&vocabulary, &class)));
     };

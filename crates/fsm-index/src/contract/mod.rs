@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use crate::spelling::Search;
-use crate::vocabulary::{Area, Having};
+use crate::tokens::{Area, Having};
 use crate::walk::Walker;
 use crate::{
     ByteAutomaton, ByteSet, Cursor, Guide, Index, IndexConfig, MaskBuffer, Scope, SpecialId,

@@ -3,7 +3,7 @@
 
 use crate::automaton::Parts;
 use crate::plan::Work;
-use crate::vocabulary::NO_TOKEN;
+use crate::tokens::NO_TOKEN;
 use crate::{ByteAutomaton, Guide, TokenId};
 
 impl<A: ByteAutomaton> Guide<A> {

@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 
 use crate::budget::Meter;
-use crate::vocabulary::Area;
+use crate::tokens::Area;
 use crate::walk::Walker;
 use crate::{ByteAutomaton, Cursor, Error, Guide, TokenId};
 

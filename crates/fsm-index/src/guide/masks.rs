@@ -7,7 +7,7 @@ use crate::budget::Budget;
 use crate::index::Lent;
 use crate::plan::Work;
 use crate::rows::RowView;
-use crate::vocabulary::Having;
+use crate::tokens::Having;
 use crate::{ByteAutomaton, Error, ErrorKind, Exception, Index, MaskBuffer, TokenId, TokenMask};
 
 impl<A: ByteAutomaton> Guide<A> {

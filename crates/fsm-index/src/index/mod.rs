@@ -27,7 +27,7 @@ use crate::plan::{RowMaker, Work};
 use crate::rows::Specials;
 use crate::rows::{Row, RowView};
 use crate::spelling::{Search, Spelling, whole_key};
-use crate::vocabulary::{Cut, Having};
+use crate::tokens::{Cut, Having};
 use crate::walk::Language;
 use crate::{ByteAutomaton, ByteDfa, Cursor, Error, ErrorKind, TextRuns, TokenId, Vocabulary};
 pub(crate) use endings::Endings;

@@ -10,7 +10,7 @@ use crate::bits::{Bits, HasBits};
 use crate::budget::Meter;
 use crate::index::Index;
 use crate::plan::Work;
-use crate::vocabulary::{Area, Cut};
+use crate::tokens::{Area, Cut};
 use crate::walk::Walker;
 use crate::{ByteAutomaton, Cursor, SpecialId, TokenId, TokenMask};
 

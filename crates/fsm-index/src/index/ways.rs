@@ -5,7 +5,7 @@ use foldhash::fast::FixedState;
 use std::collections::HashMap;
 
 use crate::automaton::{Ending, Nearer, Piece};
-use crate::vocabulary::{NO_TOKEN, Trie};
+use crate::tokens::{NO_TOKEN, Trie};
 use crate::{ByteAutomaton, Cursor};
 
 use super::profile::NEVER;

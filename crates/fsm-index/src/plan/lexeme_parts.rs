@@ -10,7 +10,7 @@ use super::{RowMaker, Work, clear};
 use crate::automaton::Parts as _;
 use crate::cache::{Known, Thing};
 use crate::rows::{FreeBelow, LexemeAsk, LexemeEnd, LexemePart, Part, Rests, Size, number_of_node};
-use crate::vocabulary::Area;
+use crate::tokens::Area;
 use crate::walk::{Free, Ground, LexemeTokens, LexemesMet, ListsBy};
 use crate::{ByteAutomaton, Error, Lexeme, Lexemes, Spot, TextRuns};
 

@@ -13,7 +13,7 @@ mod token_sink;
 mod top_level;
 
 use crate::automaton::Parts;
-use crate::vocabulary::Area;
+use crate::tokens::Area;
 use std::collections::HashSet;
 use std::sync::Arc;
 

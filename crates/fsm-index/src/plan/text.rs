@@ -8,7 +8,7 @@ use super::{Missed, RowMaker, Work};
 use crate::bits::Bits;
 use crate::cache::{Key, Known, Thing};
 use crate::rows::HalfOnTop;
-use crate::vocabulary::{Area, Cut};
+use crate::tokens::{Area, Cut};
 use crate::{ByteAutomaton, ClassId, Cursor, Description, Error, TextLoop};
 
 impl<A: ByteAutomaton> RowMaker<'_, A> {

@@ -11,7 +11,7 @@ use super::{RowMaker, Work, is_free};
 use crate::bits::Bits;
 use crate::cache::{Known, Thing};
 use crate::rows::{Changes, Open, OpenRest, Part};
-use crate::vocabulary::{Area, Cut, Trie};
+use crate::tokens::{Area, Cut, Trie};
 use crate::walk::{Free, Ground};
 use crate::{ByteAutomaton, Cursor, Error, FreeText, Spot, TextLoop, TextRuns};
 

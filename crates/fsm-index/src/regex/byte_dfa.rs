@@ -3,7 +3,7 @@ use std::sync::OnceLock;
 
 use crate::regex::decoder::{Decoder, Entry};
 use crate::regex::short_texts;
-use crate::vocabulary::CharRanges;
+use crate::tokens::CharRanges;
 use crate::{
     ByteAutomaton, ClassId, Cursor, Description, Ending, Growth, Horizon, KeyLanguage, Lexicon,
     Nearer, Place, PlainText, Scope, TextLoop, finite_can_do_without,

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use super::SpecialSet;
 use crate::bits::Bits;
 use crate::rows::{Row, RowView};
-use crate::{TokenMask, Vocabulary};
+use crate::{TokenMask, TokenTable};
 
 /// A buffer into which [`Guide::write_mask`](crate::Guide::write_mask) writes masks, one after
 /// another.
@@ -100,7 +100,7 @@ impl MaskBuffer {
         &mut self,
         row: RowView<'_>,
         kept: Option<&Arc<Row>>,
-        vocabulary: &Vocabulary,
+        vocabulary: &TokenTable,
     ) {
         if let (Held::Row(held), Some(kept)) = (&self.held, kept)
             && self.singles.is_empty()

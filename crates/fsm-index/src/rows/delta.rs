@@ -11,7 +11,7 @@
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
-use crate::Vocabulary;
+use crate::TokenTable;
 use crate::bits::Bits;
 use crate::rows::{Part, finish};
 
@@ -98,7 +98,7 @@ impl RowDelta {
     }
 
     /// Writes the row.
-    pub(crate) fn lay_out(&self, vocabulary: &Vocabulary, words: &mut [u32]) {
+    pub(crate) fn lay_out(&self, vocabulary: &TokenTable, words: &mut [u32]) {
         self.part.lay_out(words);
         self.apply(vocabulary, words);
     }
@@ -109,7 +109,7 @@ impl RowDelta {
         &self,
         before: &RowDelta,
         singles: &[u32],
-        vocabulary: &Vocabulary,
+        vocabulary: &TokenTable,
         words: &mut [u32],
     ) -> bool {
         if !Arc::ptr_eq(&self.part, &before.part) {
@@ -123,7 +123,7 @@ impl RowDelta {
         true
     }
 
-    fn apply(&self, vocabulary: &Vocabulary, words: &mut [u32]) {
+    fn apply(&self, vocabulary: &TokenTable, words: &mut [u32]) {
         self.changes.apply(words);
         finish(self.accepting, vocabulary, words);
     }

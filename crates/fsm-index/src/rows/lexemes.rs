@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::Part;
 use crate::ByteSet;
-use crate::vocabulary::{Kinds, Trie};
+use crate::tokens::{Kinds, Trie};
 
 /// The tokens that may come where lexemes have begun: those that end in them, and rests of tokens
 /// behind their ends, which the stacks decide.

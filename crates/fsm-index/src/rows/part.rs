@@ -13,7 +13,7 @@
 use std::sync::Arc;
 
 use crate::bits::Bits;
-use crate::vocabulary::Cut;
+use crate::tokens::Cut;
 
 /// The part that the topmost level decides, and the rest that it leaves open.
 #[derive(Debug)]

@@ -17,7 +17,7 @@ use foldhash::quality::RandomState;
 use super::RowDelta;
 use crate::bits::Bits;
 use crate::rows::Part;
-use crate::{TokenId, TokenMask, Vocabulary};
+use crate::{TokenId, TokenMask, TokenTable};
 
 /// Which tokens may come next.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -48,7 +48,7 @@ pub(crate) enum RowView<'a> {
 impl Row {
     /// A row of tokens in any order, none with the bytes of another one, and the
     /// end tokens if `accepting`.
-    pub(crate) fn from_tokens(tokens: &[u32], accepting: bool, vocabulary: &Vocabulary) -> Row {
+    pub(crate) fn from_tokens(tokens: &[u32], accepting: bool, vocabulary: &TokenTable) -> Row {
         let ranks = vocabulary.ranks();
         let mut places: Vec<u32> = tokens.iter().map(|&t| ranks[t as usize]).collect();
         if !places.is_sorted() {
@@ -97,7 +97,7 @@ impl Row {
         words: &[u32],
         accepting: bool,
         sparse: usize,
-        vocabulary: &Vocabulary,
+        vocabulary: &TokenTable,
     ) -> Row {
         let mut mask = TokenMask::from_words(words.into(), vocabulary.width());
         finish(accepting, vocabulary, mask.words_mut());
@@ -113,7 +113,7 @@ impl Row {
     }
 
     /// Writes the bits of the row.
-    pub(crate) fn lay_out(&self, vocabulary: &Vocabulary, words: &mut [u32]) {
+    pub(crate) fn lay_out(&self, vocabulary: &TokenTable, words: &mut [u32]) {
         match self {
             Row::Dense(mask) => words.copy_from_slice(mask.words()),
             Row::Packed(packed) => {
@@ -154,7 +154,7 @@ impl Row {
 impl RowView<'_> {
     /// Tells whether one of some tokens may come: O(tokens of the row) at most. Each has bytes that
     /// no token before it has, and ends no text.
-    pub(crate) fn meets(self, tokens: &[u32], vocabulary: &Vocabulary) -> bool {
+    pub(crate) fn meets(self, tokens: &[u32], vocabulary: &TokenTable) -> bool {
         let mut any = false;
         match self {
             RowView::Dense(mask) => any = tokens.iter().any(|t| mask.allows(TokenId::new(*t))),
@@ -167,7 +167,7 @@ impl RowView<'_> {
     }
 
     /// Calls `each` with every token of a packed row, in no order.
-    pub(crate) fn for_each(packed: &[u8], vocabulary: &Vocabulary, mut each: impl FnMut(u32)) {
+    pub(crate) fn for_each(packed: &[u8], vocabulary: &TokenTable, mut each: impl FnMut(u32)) {
         let mut numbers = Numbers(packed);
         let order = vocabulary.order();
         let mut at = 0;
@@ -211,7 +211,7 @@ impl RowView<'_> {
     }
 
     /// Tells whether a packed row from a file speaks only of places and tokens that there are.
-    pub(crate) fn check(packed: &[u8], vocabulary: &Vocabulary) -> bool {
+    pub(crate) fn check(packed: &[u8], vocabulary: &TokenTable) -> bool {
         let mut numbers = Numbers(packed);
         let mut at = 0u64;
         let Some(runs) = numbers.next() else {
@@ -263,7 +263,7 @@ impl Iterator for Numbers<'_> {
 
 /// Settles the tokens that a walk does not meet: those with the bytes of
 /// another one, and the ends.
-pub(crate) fn finish(accepting: bool, vocabulary: &Vocabulary, words: &mut [u32]) {
+pub(crate) fn finish(accepting: bool, vocabulary: &TokenTable, words: &mut [u32]) {
     let put = |words: &mut [u32], token: u32, bit: u32| {
         let word = &mut words[token as usize / 32];
         *word = *word & !(1 << (token % 32)) | bit << (token % 32);
@@ -323,6 +323,7 @@ impl RowPool {
 mod tests {
     use super::*;
     use crate::TokenId;
+    use crate::Vocabulary;
 
     #[test]
     fn a_packed_row_gives_its_tokens_back() {

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use crate::automaton::Parts;
-use crate::{ByteAutomaton, Cursor, SpecialId, TokenId, TokenKind, Vocabulary};
+use crate::{ByteAutomaton, Cursor, SpecialId, TokenId, TokenKind, TokenTable};
 
 /// Special tokens that may come, as words of a mask: many of them lie side by side.
 #[derive(Debug, Default)]
@@ -20,7 +20,7 @@ impl SpecialSet {
     pub(crate) fn new(
         allowed: &[SpecialId],
         symbols: &[TokenId],
-        vocabulary: &Vocabulary,
+        vocabulary: &TokenTable,
     ) -> SpecialSet {
         let mut words: Vec<(u32, u32)> = Vec::new();
         let mut ends = Vec::new();
@@ -91,7 +91,7 @@ impl Specials {
     pub(crate) fn find_leading<A: ByteAutomaton>(
         &mut self,
         automaton: &A,
-        vocabulary: &Vocabulary,
+        vocabulary: &TokenTable,
         symbols: &[TokenId],
         state: &A::State,
         leads_on: impl FnMut(&SpecialId) -> bool,
@@ -108,7 +108,7 @@ impl Specials {
     pub(crate) fn find<A: ByteAutomaton>(
         &mut self,
         automaton: &A,
-        vocabulary: &Vocabulary,
+        vocabulary: &TokenTable,
         symbols: &[TokenId],
         state: &A::State,
         cursor: Cursor,

@@ -4,7 +4,7 @@
 use std::collections::{HashMap, HashSet};
 
 use crate::budget::Meter;
-use crate::vocabulary::Area;
+use crate::tokens::Area;
 use crate::walk::Walker;
 use crate::{ByteAutomaton, ByteDfa, Cursor, Error, Vocabulary};
 

@@ -19,7 +19,7 @@ use super::cannot_spell;
 use crate::bits::Bits;
 use crate::budget::Meter;
 use crate::plan::Work;
-use crate::vocabulary::{Area, segment_ends};
+use crate::tokens::{Area, segment_ends};
 use crate::walk::Walker;
 use crate::{
     ByteAutomaton, Cursor, Error, ErrorKind, Exception, Horizon, Scope, SpecialId, TokenId,

@@ -1,22 +1,10 @@
 //! Puts a vocabulary together, token by token. For example, `builder.text(id, "ab")?` is a token of
 //! two bytes, and `builder.end(id)?` one that ends the text.
 
-use std::sync::{Arc, OnceLock};
-
-use super::having::MARKS;
-use super::tokens::Tokens;
-use super::trie::{NO_TOKEN, Trie};
-use super::{Data, TokenId, TokenKind, Vocabulary};
+use super::Vocabulary;
 use crate::cache::SharedRows;
+use crate::tokens::{MAX_TOKEN_BYTES, MAX_WIDTH, TokenId, TokenKind, TokenTable, limit};
 use crate::{Error, ErrorKind};
-
-/// The longest token that a vocabulary may have, in bytes, so that depths of the trie fit into 16
-/// bits.
-pub const MAX_TOKEN_BYTES: usize = 60_000;
-
-/// The largest token number that a vocabulary may use, plus one: many times those of published
-/// models, because masks are as wide.
-pub const MAX_WIDTH: usize = 1 << 24;
 
 /// Collects tokens for a [`Vocabulary`], when some of them are structure.
 ///
@@ -77,55 +65,8 @@ impl VocabularyBuilder {
     ///
     /// The tokens have more than 4 GiB of bytes.
     pub fn build(self) -> Result<Vocabulary, Error> {
-        let tokens = self.kinds.iter().zip(&self.tokens);
-        let tokens = Tokens::new(tokens.map(|(kind, bytes)| (*kind, bytes.as_ref())))?;
-        let mut single_bytes = [false; 256];
-        let mut fingerprint = Fnv128::default();
-        for (token, &kind) in self.tokens.iter().zip(&self.kinds) {
-            if let ([byte], TokenKind::Text) = (token.as_ref(), kind) {
-                single_bytes[*byte as usize] = true;
-            }
-            fingerprint.write(&[kind as u8]);
-            fingerprint.write(&(token.len() as u32).to_le_bytes());
-            fingerprint.write(token);
-        }
-        let text = |(t, kind): (usize, &TokenKind)| {
-            (*kind == TokenKind::Text).then(|| (TokenId::new(t as u32), self.tokens[t].as_ref()))
-        };
-        let trie = Trie::new(self.kinds.iter().enumerate().filter_map(text));
-        let mut marked: [Vec<u32>; MARKS.len()] = Default::default();
-        let texts = (0u32..).zip(self.tokens.iter().zip(&self.kinds));
-        for (token, (bytes, _)) in texts.filter(|(_, (_, kind))| **kind == TokenKind::Text) {
-            for byte in bytes.iter().filter(|byte| byte.is_ascii_punctuation()) {
-                if let Ok(at) = MARKS.binary_search(byte)
-                    && marked[at].last() != Some(&token)
-                {
-                    marked[at].push(token);
-                }
-            }
-        }
-        let mut ranks = vec![NO_TOKEN; self.kinds.len()];
-        for (&token, rank) in trie.order().iter().zip(0..) {
-            ranks[token as usize] = rank;
-        }
-        let ends = (0..self.kinds.len())
-            .filter(|&t| self.kinds[t] == TokenKind::End)
-            .map(|t| TokenId::new(t as u32))
-            .collect();
-        let data = Data {
-            tokens,
-            ends,
-            trie,
-            single_bytes,
-            fingerprint: fingerprint.0,
-            ranks: ranks.into(),
-            marked: marked.map(Vec::into),
-            chars: OnceLock::new(),
-            spellable: OnceLock::new(),
-            specials: OnceLock::new(),
-        };
         Ok(Vocabulary {
-            data: Arc::new(data),
+            table: TokenTable::new(&self.tokens, &self.kinds)?,
             shared: SharedRows::default(),
         })
     }
@@ -227,7 +168,7 @@ impl Vocabulary {
     }
 
     /// The same vocabulary with a token more for each of its
-    /// [missing bytes](Vocabulary::missing_bytes), behind all others: to measure what missing
+    /// [missing bytes](TokenTable::missing_bytes), behind all others: to measure what missing
     /// bytes cost. A model has no logits for these.
     ///
     /// # Errors
@@ -274,36 +215,12 @@ impl Vocabulary {
 
     fn to_builder(&self) -> VocabularyBuilder {
         VocabularyBuilder {
-            tokens: (0..self.width()).map(|t| self.data.raw(t).into()).collect(),
-            kinds: (0..self.width())
-                .map(|t| self.data.tokens.kind(t))
+            tokens: (0..self.width() as u32)
+                .map(|token| self.raw(token).into())
                 .collect(),
-        }
-    }
-}
-
-#[cold]
-pub(super) fn limit(what: &str) -> Error {
-    Error::new(
-        ErrorKind::LimitExceeded,
-        format!("the vocabulary exceeds the limit of {what}"),
-    )
-}
-
-/// FNV-1a with 128 bits.
-struct Fnv128(u128);
-
-impl Default for Fnv128 {
-    fn default() -> Self {
-        Fnv128(0x6c62_272e_07bb_0142_62b8_2175_6295_c58d)
-    }
-}
-
-impl Fnv128 {
-    fn write(&mut self, bytes: &[u8]) {
-        for &byte in bytes {
-            self.0 =
-                (self.0 ^ u128::from(byte)).wrapping_mul(0x0000_0000_0100_0000_0000_0000_0000_013B);
+            kinds: (0..self.width() as u32)
+                .map(|token| self.kind(TokenId::new(token)))
+                .collect(),
         }
     }
 }

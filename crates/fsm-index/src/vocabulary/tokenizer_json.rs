@@ -6,8 +6,8 @@ use std::collections::HashMap;
 
 use serde_json::Value;
 
-use super::{AddedTokens, TokenKind, VocabularyBuilder};
-use crate::{Error, ErrorKind, TokenId, Vocabulary};
+use super::{AddedTokens, VocabularyBuilder};
+use crate::{Error, ErrorKind, TokenId, TokenKind, Vocabulary};
 
 /// Names of tokens that end a text or a turn in the families that publish `tokenizer.json` files.
 /// They are listed here, because such a file does not say which of its special tokens end a text.

@@ -7,7 +7,7 @@ use super::free_subtrees::{Free, FreeChildren, Pass};
 use super::text_table::PlaceId;
 use crate::ByteSet;
 use crate::budget::{ASK_EVERY, Meter};
-use crate::vocabulary::{Child, Siblings, Trie, chars};
+use crate::tokens::{Child, Siblings, Trie, chars};
 
 /// Working memory of walks: levels by depth. Levels deeper than the current one are of walks
 /// before.

@@ -4,7 +4,7 @@
 use std::ops::Range;
 
 use super::walker::is_told;
-use crate::vocabulary::{NO_TOKEN, Trie};
+use crate::tokens::{NO_TOKEN, Trie};
 use crate::{ByteAutomaton, Cursor};
 
 /// Calls `hit` with the tokens of some nodes, all that are below another one, that may come; `path`

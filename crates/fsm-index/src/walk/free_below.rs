@@ -8,7 +8,7 @@ use super::top_level::{Ground, WORTH_ASKING};
 use super::walker::{Walker, is_told};
 use crate::automaton::Parts;
 use crate::budget::Meter;
-use crate::vocabulary::{Area, Kinds, NO_TOKEN};
+use crate::tokens::{Area, Kinds, NO_TOKEN};
 use crate::{ByteAutomaton, ClassId, Cursor, FreeText, Spot};
 
 /// The kinds of the classes that one walk has met: few, and long to look through.

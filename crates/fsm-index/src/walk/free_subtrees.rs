@@ -3,7 +3,7 @@
 
 use std::ops::Range;
 
-use crate::vocabulary::{AllBelow, Child, Kinds, Siblings};
+use crate::tokens::{AllBelow, Child, Kinds, Siblings};
 use crate::{Behind, ByteSet, FreeText, ReadText};
 
 /// Text that is free at a node of a walk: subtrees below it need not be stepped through,

@@ -16,7 +16,7 @@ use super::walker::{Walker, fresh};
 use crate::automaton::Parts;
 use crate::budget::Meter;
 use crate::rows::{RestGroup, Rests, Size};
-use crate::vocabulary::{Area, NO_TOKEN};
+use crate::tokens::{Area, NO_TOKEN};
 use crate::{ByteAutomaton, ClassId, Cursor, FreeText, LexemePlace, Lexemes, Spot};
 
 /// Lists of numbers by what they belong to.

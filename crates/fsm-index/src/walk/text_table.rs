@@ -7,7 +7,7 @@ use std::collections::HashMap;
 
 use foldhash::fast::FixedState;
 
-use crate::vocabulary::Kinds;
+use crate::tokens::Kinds;
 use crate::{ByteAutomaton, ClassId, Cursor, FreeText, Horizon, ReadText, TextAt, TextStep};
 
 /// A text, on the way to the current node of a walk.

@@ -11,7 +11,7 @@ use super::walker::{Walker, fresh, is_told};
 use crate::automaton::Parts;
 use crate::budget::Meter;
 use crate::rows::Open;
-use crate::vocabulary::{AllBelow, Area, Child, Kinds, NO_TOKEN, Trie};
+use crate::tokens::{AllBelow, Area, Child, Kinds, NO_TOKEN, Trie};
 use crate::{ByteAutomaton, ByteSet, ClassId, Cursor, Lexicon, Spot};
 
 /// The least number of children for which the next bytes are asked for: to fewer each step is

@@ -9,7 +9,7 @@ use super::top_level::Ground;
 use crate::automaton::Parts;
 use crate::bits::Bits;
 use crate::budget::{ASK_EVERY, Meter};
-use crate::vocabulary::{Area, Child, NO_TOKEN, Trie};
+use crate::tokens::{Area, Child, NO_TOKEN, Trie};
 use crate::{ByteAutomaton, ByteSet, Cursor, Texts, TokenMask, Vocabulary};
 
 /// Working memory of walks; keep it between them.

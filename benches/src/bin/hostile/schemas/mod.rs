@@ -16,8 +16,9 @@ use schema_regex::{Options, PropertyOrder, to_regex};
 use serde_json::{Map, Value, json};
 
 use self::families::Make;
-use crate::seen::Seen;
-use crate::{Case, MakeCases, walk};
+use crate::harness::case::{Case, MakeCases};
+use crate::harness::seen::Seen;
+use crate::harness::walk;
 
 /// The list that a class of schemas adds to: names and schemas.
 type Cases = Vec<(String, Value)>;

@@ -9,7 +9,7 @@ use fsm_tables::{Meter, NONE};
 use super::{Alphabet, Config, Costs, Dfa, Symbols};
 use crate::regex::byte_dfa::{Hints, MainText};
 use crate::regex::decoder::{Decoder, MAX_ENTRIES};
-use crate::vocabulary::CharRanges;
+use crate::tokens::CharRanges;
 use crate::{ByteDfa, Error};
 
 /// The spellings of an alphabet as a tree whose equal subtrees are shared, in

@@ -1,7 +1,7 @@
 //! The tokens that have something in them. For example, of `"a"`, `a,b` and `[,` the last two have
 //! a comma.
 
-use super::Vocabulary;
+use super::TokenTable;
 
 /// Texts and bytes that tokens can have in them.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -64,7 +64,7 @@ pub(super) const MARKS: [u8; 32] = {
     marks
 };
 
-impl Vocabulary {
+impl TokenTable {
     /// The tokens that have something in them: looked for in the few that have one of its
     /// [`MARKS`], where there is one, and otherwise in all.
     pub(crate) fn find_having(&self, what: &Having) -> Box<[u32]> {
@@ -80,6 +80,7 @@ impl Vocabulary {
 mod tests {
     use super::*;
     use crate::TokenId;
+    use crate::Vocabulary;
 
     #[test]
     fn tokens_are_looked_for_where_their_marks_are() {

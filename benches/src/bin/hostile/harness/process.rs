@@ -6,8 +6,9 @@ use std::process::{Child, Command, ExitCode, Stdio};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use crate::seen::Seen;
-use crate::{MakeCases, bounds};
+use crate::harness::bounds;
+use crate::harness::case::MakeCases;
+use crate::harness::seen::Seen;
 
 /// The end of an input's process.
 pub(crate) struct Ended {

@@ -2,8 +2,8 @@
 //! without a token of the byte 0xF1 the characters that begin with it are spelt only if another
 //! token has it.
 
-use super::Trie;
 use super::trie::NO_TOKEN;
+use super::trie::Trie;
 
 /// The characters that tokens cannot spell.
 #[derive(Debug)]

@@ -5,7 +5,7 @@ use std::fmt::Display;
 
 use serde::{Deserialize, Serialize};
 
-use crate::bounds;
+use crate::harness::bounds;
 
 /// The report of a process about its input.
 #[derive(Debug, Default, Deserialize, Serialize)]

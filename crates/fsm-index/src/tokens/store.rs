@@ -1,8 +1,7 @@
 //! The kind and the bytes of each token. For example, `ab` lies in its slot, and a longer token in
 //! a list behind it.
 
-use super::TokenKind;
-use super::builder::limit;
+use super::{TokenKind, limit};
 use crate::Error;
 
 /// Kinds and bytes of tokens by number.

@@ -14,8 +14,23 @@
 use crate::bits::Bits;
 use std::collections::HashMap;
 
-use super::{Area, Trie};
+use super::trie::{Area, Trie};
 use crate::TokenId;
+
+/// True if a mask may be put together from a vocabulary cut by a class of characters, instead of by
+/// a walk.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
+pub enum TextRuns {
+    /// If walks for a class have cost as much as the cut does. Default.
+    #[default]
+    Auto,
+    /// Wherever it can be.
+    Always,
+    /// Never: every mask is a walk.
+    Never,
+}
 
 /// Inclusive ranges of code points, ascending.
 pub(crate) type CharRanges = Box<[(u32, u32)]>;

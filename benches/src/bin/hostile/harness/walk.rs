@@ -10,7 +10,7 @@ use fsm_index::{
 use rand::{RngExt as _, SeedableRng as _};
 use rand_chacha::ChaCha8Rng;
 
-use crate::seen::Seen;
+use crate::harness::seen::Seen;
 
 /// The number of texts for each vocabulary: few, because every schema is walked so.
 const TEXTS: u64 = 6;

@@ -1,6 +1,6 @@
 //! The reach of tokens: for example, no token of a vocabulary has more than 128 bytes.
 
-use crate::vocabulary::Trie;
+use crate::tokens::Trie;
 use crate::{ByteSet, NameMarks};
 
 /// The bounds that no token of a vocabulary exceeds.
