@@ -317,7 +317,7 @@ fn errors_say_where_and_what() {
             "templates",
         ),
         (
-            Dialect::Lark,
+            Dialect::LarkSplits,
             "start::_ : \"a\"",
             ErrorKind::Unsupported,
             1,

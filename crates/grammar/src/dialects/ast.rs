@@ -6,11 +6,17 @@ use std::collections::HashMap;
 
 use serde_json::Value;
 
+use crate::dialects::numbers::{Condition, Number};
+
 /// A grammar as it was written.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Tree {
     pub(crate) rules: Vec<Rule>,
     pub(crate) by_name: HashMap<String, usize>,
+    /// Rules that are written out for each use, until they are.
+    pub(crate) templates: Vec<Template>,
+    /// True if a rule has arguments somewhere.
+    pub(crate) has_uses: bool,
     /// The texts that may stand between lexemes.
     pub(crate) ignore: Vec<Expr>,
     /// True if ignored text may come before the first lexeme.
@@ -25,6 +31,35 @@ pub(crate) struct Rule {
     pub(crate) at: usize,
     pub(crate) body: Expr,
     pub(crate) kind: RuleKind,
+}
+
+/// A rule that is written out for each use.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Template {
+    pub(crate) name: String,
+    /// The place in the text at which it begins, in bytes.
+    pub(crate) at: usize,
+    pub(crate) parameters: Parameters,
+    pub(crate) body: Expr,
+    pub(crate) kind: RuleKind,
+}
+
+/// The parameters of a template.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Parameters {
+    /// Parts of rules, by name.
+    Named(Vec<String>),
+    /// A number of 64 bits.
+    Number,
+}
+
+/// The arguments of a use.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Arguments {
+    /// Parts of rules.
+    Given(Vec<Expr>),
+    /// A number, from that of the rule around it.
+    Number(Number),
 }
 
 /// The part that a rule takes in lexing.
@@ -61,6 +96,17 @@ pub(crate) enum Expr {
     Name {
         name: String,
         at: usize,
+    },
+    /// A template with its arguments, until it is written out.
+    Use {
+        name: String,
+        arguments: Arguments,
+        at: usize,
+    },
+    /// Something that the number of the rule around it must allow, until that is written out.
+    If {
+        condition: Condition,
+        of: Box<Expr>,
     },
     Seq(Vec<Expr>),
     Alt(Vec<Expr>),

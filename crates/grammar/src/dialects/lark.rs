@@ -1,12 +1,14 @@
 //! Reads Lark as llguidance does, and as the `lark` package and XGrammar do where these say more.
 
 mod expression;
+mod parameters;
 
 use serde_json::Value;
 
 use crate::config::Config;
-use crate::dialects::ast::{Expr, Rule, RuleKind, Tree};
+use crate::dialects::ast::{Expr, Parameters, Rule, RuleKind, Template, Tree};
 use crate::dialects::common;
+use crate::dialects::instances::write_out;
 use crate::dialects::reader::Reader;
 use crate::error::{Error, ErrorKind};
 use crate::patterns::Reading;
@@ -17,6 +19,7 @@ pub(crate) fn parse(text: &str, reading: Reading, config: &Config) -> Result<Tre
         reading,
         tree: Tree::default(),
         nested: 0,
+        max_work: config.max_work,
     };
     parser.file(false)?;
     Ok(parser.tree)
@@ -29,6 +32,8 @@ struct LarkParser<'t> {
     tree: Tree,
     /// In how many others it is.
     nested: usize,
+    /// The steps that writing out templates may take.
+    max_work: usize,
 }
 
 /// The options of a rule.
@@ -75,10 +80,10 @@ impl LarkParser<'_> {
             self.space(true);
             match self.r.peek() {
                 None if nested => return self.r.fail("a nested grammar has no `}`"),
-                None => return Ok(()),
+                None => return write_out(&mut self.tree, self.r.text, self.max_work),
                 Some('}') if nested => {
                     self.r.next();
-                    return Ok(());
+                    return write_out(&mut self.tree, self.r.text, self.max_work);
                 }
                 Some('%') => self.directive()?,
                 Some(_) => self.definition()?,
@@ -238,13 +243,20 @@ impl LarkParser<'_> {
     }
 
     fn define(&mut self, rule: Rule) -> Result<(), Error> {
+        self.is_new(&rule.name, rule.at)?;
         let tree = &mut self.tree;
-        if tree.by_name.contains_key(&rule.name) {
-            let error = Error::new(ErrorKind::Name, format!("`{}` is defined twice", rule.name));
-            return Err(self.r.place(error, rule.at));
-        }
         tree.by_name.insert(rule.name.clone(), tree.rules.len());
         tree.rules.push(rule);
+        Ok(())
+    }
+
+    /// Refuses a name that has a rule or a template.
+    fn is_new(&self, name: &str, at: usize) -> Result<(), Error> {
+        let mut templates = self.tree.templates.iter();
+        if self.tree.by_name.contains_key(name) || templates.any(|one| one.name == name) {
+            let error = Error::new(ErrorKind::Name, format!("`{name}` is defined twice"));
+            return Err(self.r.place(error, at));
+        }
         Ok(())
     }
 
@@ -257,22 +269,19 @@ impl LarkParser<'_> {
         self.r.rule.clone_from(&name);
         let is_terminal = is_terminal(&name);
         let here = self.r.at;
-        match self.r.peek() {
-            Some('{') => {
+        let mut parameters = match self.r.peek() {
+            Some('{') => Some(Parameters::Named(self.parameters()?)),
+            _ => None,
+        };
+        if self.r.take(".") {
+            self.r.take("-");
+            self.r.take_while(|c| c.is_ascii_digit());
+            if self.reading == Reading::Greedy {
                 return self.r.refuse(
                     here,
-                    "templates are not supported: write the rule out for each argument",
+                    "priorities are not supported: greedy lexing keeps all equal matches; leave it out",
                 );
             }
-            Some('.') => {
-                self.r.next();
-                self.r.take("-");
-                self.r.take_while(|c| c.is_ascii_digit());
-                if self.reading == Reading::Greedy {
-                    return self.r.refuse(here, "priorities are not supported: greedy lexing keeps all equal matches; leave it out");
-                }
-            }
-            _ => {}
         }
         self.space(false);
         let mut options = Options::default();
@@ -286,9 +295,18 @@ impl LarkParser<'_> {
             self.space(false);
         }
         if self.r.rest().starts_with("::") {
-            return self.r.refuse(
-                self.r.at,
-                "parametric rules `::` are not supported: write each case out, or use `%json`",
+            self.own_number()?;
+            if parameters.is_some() {
+                return self
+                    .r
+                    .fail_at(here, "a rule has parts as parameters or a number, not both");
+            }
+            parameters = Some(Parameters::Number);
+        }
+        if is_terminal && parameters.is_some() {
+            return self.r.fail_at(
+                here,
+                "a terminal has no parameters: give the rule a name in small letters",
             );
         }
         self.r.need(":")?;
@@ -300,12 +318,23 @@ impl LarkParser<'_> {
             (None, false) if is_terminal => RuleKind::Terminal,
             (None, false) => RuleKind::Rule,
         };
-        self.define(Rule {
+        let Some(parameters) = parameters else {
+            return self.define(Rule {
+                name,
+                at,
+                body,
+                kind,
+            });
+        };
+        self.is_new(&name, at)?;
+        self.tree.templates.push(Template {
             name,
             at,
+            parameters,
             body,
             kind,
-        })
+        });
+        Ok(())
     }
 
     /// A rule's options, behind the bracket.

@@ -3,6 +3,8 @@
 pub(crate) mod ast;
 pub(crate) mod common;
 pub(crate) mod ebnf;
+pub(crate) mod instances;
 pub(crate) mod lark;
 pub(crate) mod macros;
+pub(crate) mod numbers;
 pub(crate) mod reader;

@@ -385,7 +385,8 @@ impl<'a> Lowering<'a> {
         out: &mut Vec<Symbol>,
     ) -> Result<(), Error> {
         match expr {
-            Expr::Empty => {}
+            // Uses of templates were written out when the text was read.
+            Expr::Empty | Expr::Use { .. } | Expr::If { .. } => {}
             // If every split counts, a boundary inside of it changes nothing.
             Expr::Regex { pattern, at }
                 if self.meaning.reading != Reading::Greedy

@@ -282,6 +282,8 @@ impl Lowering<'_> {
             Expr::Json { .. }
             | Expr::Nested { .. }
             | Expr::Special { .. }
+            | Expr::Use { .. }
+            | Expr::If { .. }
             | Expr::Dispatch { .. } => None,
         })
     }

@@ -49,13 +49,10 @@ impl LarkParser<'_> {
                     continue;
                 }
                 Some('%') if self.r.rest().starts_with("%if") => {
-                    return self.r.refuse(
-                        at,
-                        "conditions `%if` are not supported: write each case out, or use `%json`",
-                    );
-                }
-                Some(':') => {
-                    return self.r.refuse(at, "parametric rules `::` are not supported: write each case out, or use `%json`");
+                    let condition = self.condition()?;
+                    let of = Box::new(Expr::seq(parts));
+                    self.tree.has_uses = true;
+                    return Ok(Expr::If { condition, of });
                 }
                 Some('&') => {
                     if !in_terminal {
@@ -160,7 +157,7 @@ impl LarkParser<'_> {
         Ok(of.repeat(min, max))
     }
 
-    fn atom(&mut self, in_terminal: bool) -> Result<Expr, Error> {
+    pub(super) fn atom(&mut self, in_terminal: bool) -> Result<Expr, Error> {
         let at = self.r.at;
         match self.r.peek() {
             Some('(') => {
@@ -197,31 +194,38 @@ impl LarkParser<'_> {
                     _ => None,
                 };
                 match (one(&first), one(&last)) {
-                    (Some(first), Some(last)) if first <= last => Ok(Expr::Class(vec![(first, last)])),
+                    (Some(first), Some(last)) if first <= last => {
+                        Ok(Expr::Class(vec![(first, last)]))
+                    }
                     (Some(_), Some(_)) => self.r.fail_at(at, "the range is in the wrong order"),
-                    _ => self.r.fail_at(at, "a range's ends must be one character each"),
+                    _ => self
+                        .r
+                        .fail_at(at, "a range's ends must be one character each"),
                 }
             }
             Some('/') => self.regex(),
             Some('<') => self.special(in_terminal),
-            Some('@') => self.r.refuse(at, "a grammar passed beside (`@name`) is not supported: nest it by `%lark { .. }`"),
+            Some('@') => self.r.refuse(
+                at,
+                "a grammar passed beside (`@name`) is not supported: nest it by `%lark { .. }`",
+            ),
             Some('%') => self.value(in_terminal),
             _ => match self.name() {
                 Some(name) => {
-                    match self.r.peek() {
-                        Some('{') if self.r.rest()[1..].trim_start().starts_with(|c: char| c.is_ascii_alphabetic() || c == '"' || c == '_') => {
-                            self.r.refuse(at, "templates are not supported: write the rule out for each argument")
+                    let arguments = self.arguments()?;
+                    match arguments {
+                        Some(arguments) => {
+                            self.tree.has_uses = true;
+                            Ok(Expr::Use {
+                                name,
+                                arguments,
+                                at,
+                            })
                         }
-                        Some(':') if self.r.rest().starts_with("::") => self.r.refuse(
-                            at,
-                            "parametric rules `::` are not supported: write each case out, or use `%json`",
-                        ),
-                        _ => Ok(Expr::Name { name, at }),
+                        None => Ok(Expr::Name { name, at }),
                     }
                 }
-                None => {
-                    self.r.expected("an element")
-                }
+                None => self.r.expected("an element"),
             },
         }
     }
