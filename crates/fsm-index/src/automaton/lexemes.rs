@@ -72,7 +72,7 @@ pub struct LexemePlace {
     /// The same number in every walk, for places from which the same texts lead to the same
     /// ends.
     pub number: u32,
-    /// The bytes by which it goes on: these and no others.
+    /// The bytes that it takes: these and no others. One of them may lead nowhere.
     pub next_bytes: ByteSet,
     /// The ways in which it may end there, as a number of the walk; 0 for none.
     pub ends: u32,

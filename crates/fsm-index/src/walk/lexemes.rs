@@ -288,6 +288,9 @@ impl<A: ByteAutomaton> LexemeWalk<'_, A> {
                 continue;
             }
             let to = self.lexemes.step(path[depth].0, byte, self.scratch);
+            if to == 0 {
+                continue;
+            }
             let place = self.places.get(to, self.scratch);
             self.met.token(child.token, place.asks, hit);
             let children = child.children();
@@ -332,6 +335,10 @@ impl<A: ByteAutomaton> LexemeWalk<'_, A> {
                 continue;
             }
             let to = self.lexemes.step(before, node.byte, self.scratch);
+            if to == 0 {
+                start = node.end as usize;
+                continue;
+            }
             path[depth] = Cursor(to);
             let asks = self.places.get(to, self.scratch).asks;
             self.met.token(node.token, asks, hit);

@@ -148,17 +148,15 @@ impl<'a> Live<'a> {
     fn thread_lives(&mut self, thread: Thread) -> bool {
         let Thread { place, front } = thread;
         let Live { machine, caches } = self;
-        let is_safe = |caches: &Caches, terminal: u32| {
-            caches.stacks().is_safe_behind(front, terminal, machine)
-        };
         if thread.is_in_json() {
-            return is_safe(caches, caches.json().terminal(place));
+            let terminal = caches.json().terminal(place);
+            return caches.stacks().is_safe_behind(front, terminal, machine);
         }
         let lexer = machine.lexer();
         for at in 0..caches.lexes()[place].members.len() {
             let mut state = caches.lexes()[place].members[at];
             let terminal = lexer.terminal[state as usize];
-            if !is_safe(caches, terminal) {
+            if !caches.stacks().is_safe_at(front, state, machine) {
                 continue;
             }
             if !machine.proof().has_lazy {

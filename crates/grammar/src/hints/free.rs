@@ -56,9 +56,16 @@ impl Hints<'_> {
 
     /// Tells whether no lexeme that has begun in a place may end where nothing can follow.
     fn is_all_safe_behind(&self, thread: Thread) -> bool {
-        let mut terminals = self.caches.lexes()[thread.place].terminals(self.machine);
         let stacks = self.caches.stacks();
-        terminals.all(|terminal| stacks.is_safe_behind(thread.front, terminal, self.machine))
+        let Thread { place, front } = thread;
+        let is_safe = |&state: &u32| {
+            let terminal = self.machine.lexer().terminal[state as usize];
+            // Such text may become narrow.
+            let is_ignored = self.machine.cfg().is_ignored(terminal);
+            stacks.is_safe_at(front, state, self.machine)
+                && (!is_ignored || stacks.behind_narrow(front, self.machine) == Some(true))
+        };
+        self.caches.lexes()[place].members.iter().all(is_safe)
     }
 }
 
@@ -89,6 +96,28 @@ pub(super) fn free_of_lex(
     }
     known.free_of[at] = Some(best);
     best
+}
+
+/// The same, of the states of lexemes alone that are not ignored; no lexeme is lazy.
+pub(super) fn free_of_unignored(
+    lex: u32,
+    machine: &Machine,
+    lexes: &Lexes,
+    known: &mut Known,
+) -> Option<Free> {
+    let is_ignored = |state: u32| {
+        let terminal = machine.lexer().terminal[state as usize];
+        machine.cfg().is_ignored(terminal)
+    };
+    let members = lexes[lex]
+        .members
+        .iter()
+        .filter(|&&state| !is_ignored(state));
+    let all = members.filter_map(|&state| free_from(state, machine, known));
+    all.reduce(|best, other| match other.count > best.count {
+        true => other,
+        false => best,
+    })
 }
 
 /// Tells whether no lazy lexeme ends in text of a class from some states on.

@@ -41,6 +41,14 @@ pub(super) struct Alike {
 /// The characters that lead on from some places, each among others that lead to the same.
 pub(super) type Characters = Arc<[Alike]>;
 
+/// The ignored text that may come on some stacks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Reach {
+    All,
+    /// All but that behind which too little can come: see [`Narrow`](crate::proof::Narrow).
+    Wide,
+}
+
 /// A place in a lexeme.
 #[derive(Debug)]
 pub(super) struct LexPlace {
@@ -48,6 +56,7 @@ pub(super) struct LexPlace {
     /// The set in which the lexemes begin that may come on the same stacks; 0 where nothing that is
     /// begun may be ignored.
     pub(super) start: u32,
+    pub(super) reach: Reach,
     pub(super) told: LexemePlace,
     pub(super) row: Box<[u32]>,
 }
@@ -56,7 +65,7 @@ pub(super) struct LexPlace {
 #[derive(Debug, Default)]
 pub(super) struct LexPlaces {
     pub(super) all: Vec<LexPlace>,
-    pub(super) ids: HashMap<(u32, u32), u32, FixedState>,
+    pub(super) ids: HashMap<(u32, u32, Reach), u32, FixedState>,
     /// Terminals by their [number](crate::run::lexes::Lexes::number_of_ends).
     pub(super) terminals: HashMap<u32, Arc<[u32]>, FixedState>,
     /// By terminal: whether any text of a class may come in it.

@@ -8,8 +8,8 @@ use std::sync::Arc;
 
 use fsm_index::{ByteSet, FreeText, Lexeme, LexemeBehind, LexemePlace};
 
-use crate::hints::free::{any_text, free_of_lex};
-use crate::hints::known::{Known, LexPlace};
+use crate::hints::free::{any_text, free_of_lex, free_of_unignored};
+use crate::hints::known::{Known, LexPlace, Reach};
 use crate::machine::Machine;
 use crate::run::caches::Caches;
 use crate::run::configs::UNKNOWN;
@@ -80,27 +80,38 @@ impl<'a> Lexemes<'a> {
 
     fn lexeme(&mut self, lex: u32, front: u32) -> Lexeme {
         let start = self.caches.stacks().next(front).start;
+        let reach = match self.caches.stacks().behind_narrow(front, self.machine) {
+            Some(false) => Reach::Wide,
+            _ => Reach::All,
+        };
         Lexeme {
-            place: self.place(lex, start),
+            place: self.place(lex, start, reach),
             below: front,
         }
     }
 
+    /// Tells whether all that is begun is ignored text that may not come.
+    fn is_out_of(&self, reach: Reach, lex: u32) -> bool {
+        let narrow = self.machine.proof().narrow();
+        let narrow = narrow.filter(|_| reach == Reach::Wide);
+        narrow.is_some_and(|narrow| self.lex(lex).members.iter().all(|&state| narrow.has(state)))
+    }
+
     /// Returns the number of a place.
-    fn place(&mut self, lex: u32, start: u32) -> u32 {
-        if lex == 0 {
+    fn place(&mut self, lex: u32, start: u32, reach: Reach) -> u32 {
+        if lex == 0 || self.is_out_of(reach, lex) {
             return 0;
         }
         let is_ignored = |terminal| self.is_ignored(terminal);
-        let start = match self.lex(lex).terminals(self.machine).any(is_ignored) {
-            true => start,
-            false => 0,
+        let (start, reach) = match self.lex(lex).terminals(self.machine).any(is_ignored) {
+            true => (start, reach),
+            false => (0, Reach::All),
         };
-        if let Some(&id) = self.known.places.ids.get(&(lex, start)) {
+        if let Some(&id) = self.known.places.ids.get(&(lex, start, reach)) {
             return id;
         }
         let id = self.known.places.all.len() as u32 + 1;
-        self.known.places.ids.insert((lex, start), id);
+        self.known.places.ids.insert((lex, start, reach), id);
         let lexer = self.machine.lexer();
         let mut lives = vec![0; lexer.width()];
         let goes_on = Some(lex).filter(|_| self.lex(lex).lazy.is_empty());
@@ -116,7 +127,9 @@ impl<'a> Lexemes<'a> {
         let alive = lives.iter().zip(&lexer.sets).filter(|(to, _)| **to != 0);
         let next_bytes = alive.fold(ByteSet::NONE, |all, (_, set)| all.or(*set));
         let all = |lex: u32| self.lex(lex).members.iter().copied();
-        let key = all(lex).chain([UNKNOWN]).chain(all(start)).collect();
+        let is_wide = Some(UNKNOWN).filter(|_| reach == Reach::Wide);
+        let key = all(lex).chain([UNKNOWN]).chain(all(start)).chain(is_wide);
+        let key = key.collect();
         let told = LexemePlace {
             number: self.machine.numbers().number(key),
             next_bytes,
@@ -128,6 +141,7 @@ impl<'a> Lexemes<'a> {
         self.known.places.all.push(LexPlace {
             lex,
             start,
+            reach,
             told,
             row,
         });
@@ -252,8 +266,11 @@ impl<'a> Lexemes<'a> {
 
     /// Returns the class of which any text may come, where a lexeme alone tells it.
     pub(crate) fn free_text(&mut self, place: u32) -> Option<FreeText> {
-        let LexPlace { lex, .. } = self.known.places.all[place as usize - 1];
-        let free = free_of_lex(lex, self.machine, self.caches.lexes_mut(), self.known);
+        let LexPlace { lex, reach, .. } = self.known.places.all[place as usize - 1];
+        let free = match reach {
+            Reach::All => free_of_lex(lex, self.machine, self.caches.lexes_mut(), self.known),
+            Reach::Wide => free_of_unignored(lex, self.machine, self.caches.lexes(), self.known),
+        };
         free.map(|free| any_text(free.class))
     }
 
@@ -272,9 +289,11 @@ impl<'a> Lexemes<'a> {
     }
 
     fn long_step(&mut self, place: u32, class: u8) -> u32 {
-        let LexPlace { lex, start, .. } = self.known.places.all[place as usize - 1];
+        let LexPlace {
+            lex, start, reach, ..
+        } = self.known.places.all[place as usize - 1];
         let next = self.lex_behind(lex, start, class);
-        let next = self.place(next, start);
+        let next = self.place(next, start, reach);
         self.known.places.all[place as usize - 1].row[usize::from(class)] = next;
         next
     }
@@ -329,7 +348,8 @@ impl<'a> Lexemes<'a> {
         let is_unsafe = |&terminal: &u32| !stacks.is_safe_behind(front, terminal, self.machine);
         let all: Vec<u32> = terminals.filter(is_unsafe).collect();
         let count = stacks.front_count();
-        let is_plain = self.are_plain(&all);
+        let is_told = stacks.behind_narrow(front, self.machine).is_some();
+        let is_plain = is_told && self.are_plain(&all);
         let by_front = &mut self.known.places.unsafe_at;
         if by_front.len() <= front as usize {
             self.known.bytes += 24 * (count - by_front.len());

@@ -3,18 +3,21 @@
 //! For example, `start: /[a-z]+/ "x"` has none, because the name takes the `x`.
 
 mod json;
+mod narrow;
+mod safe;
 mod sets;
 
 use std::collections::{HashMap, HashSet};
 
 use foldhash::fast::FixedState;
 use fsm_index::ByteSet;
-use fsm_tables::Sources;
 
 use crate::compile::cfg::{Cfg, Matter, Symbol};
 use crate::compile::lexer::Lexer;
-use crate::compile::lr::{Finish, Tables};
+use crate::compile::lr::Tables;
 
+pub(crate) use self::narrow::Narrow;
+use self::safe::safe;
 use self::sets::{Bits, ClassSet, Sets};
 
 /// Places that the proof looks at, to see whether a lexeme may follow another there.
@@ -27,8 +30,11 @@ pub(crate) struct Proof {
     pub(crate) is_whole: bool,
     /// True if some lexemes end at their first end.
     pub(crate) has_lazy: bool,
-    /// By state of the parser: whether every stack with it on top can be finished.
+    /// By state of the parser: whether every stack with it on top can be finished, where no ignored
+    /// text is begun that is narrow.
     safe: Vec<bool>,
+    /// The ignored text behind which some lexemes cannot come, if there is such text.
+    narrow: Option<Narrow>,
     /// Two lexemes of which the second perhaps cannot come behind the first.
     pub(crate) conflict: Option<Conflict>,
 }
@@ -44,6 +50,11 @@ impl Proof {
     pub(crate) fn is_safe(&self, state: u32) -> bool {
         self.safe.get(state as usize).copied().unwrap_or(false)
     }
+
+    /// Returns the ignored text behind which some lexemes cannot come, if there is such text.
+    pub(crate) fn narrow(&self) -> Option<&Narrow> {
+        self.narrow.as_ref()
+    }
 }
 
 /// Two lexemes of which the second perhaps cannot come behind the first.
@@ -53,8 +64,25 @@ pub(crate) struct Conflict {
     pub(crate) second: u32,
 }
 
-/// By terminal: whether it perhaps cannot come where it must; and the first such place.
-type Trouble = (Vec<bool>, Option<Conflict>);
+/// Lexemes that perhaps cannot come where they must.
+struct Trouble {
+    /// By terminal: whether it perhaps cannot come behind another lexeme.
+    behind_lexemes: Vec<bool>,
+    /// The same behind ignored text.
+    behind_ignored: Vec<bool>,
+    /// The states of ignored text behind which some lexeme perhaps cannot come.
+    narrow: Vec<u32>,
+    /// The first such place.
+    conflict: Option<Conflict>,
+}
+
+impl Trouble {
+    /// By terminal: whether it perhaps cannot come where it must.
+    fn all(&self) -> Vec<bool> {
+        let both = self.behind_lexemes.iter().zip(&self.behind_ignored);
+        both.map(|(one, other)| *one || *other).collect()
+    }
+}
 
 /// With which terminals the text may begin, and by terminal which may come next, ignored text
 /// aside.
@@ -161,6 +189,8 @@ fn troubled(sets: &Sets<'_>, firsts: &[Option<ClassSet>]) -> Option<Trouble> {
         tests: 0,
     };
     let mut trouble = vec![false; count];
+    let mut behind_ignored_text = vec![false; count];
+    let mut narrow = Vec::new();
     let mut conflict = None;
     let mut found = |first: u32, second: u32, trouble: &mut Vec<bool>| {
         trouble[second as usize] = true;
@@ -192,16 +222,26 @@ fn troubled(sets: &Sets<'_>, firsts: &[Option<ClassSet>]) -> Option<Trouble> {
             if cfg.terminals[first as usize].is_lazy {
                 continue;
             }
+            let is_ignored = cfg.is_ignored(first);
+            let trouble = match is_ignored {
+                true => &mut behind_ignored_text,
+                false => &mut trouble,
+            };
             for second in behind(first).iter() {
                 places.tests += 1;
                 if places.tests > MAX_PLACES {
                     return None;
                 }
-                if !trouble[second as usize]
+                let is_known = match is_ignored {
+                    true => narrow.last() == Some(&state),
+                    false => trouble[second as usize],
+                };
+                if (!is_known || !trouble[second as usize])
                     && !places.begins(second, sets.free(set))
                     && !places.goes_on((state, set), second)
                 {
-                    found(first, second, &mut trouble);
+                    found(first, second, trouble);
+                    narrow.extend(Some(state).filter(|_| is_ignored && !is_known));
                 }
             }
         }
@@ -224,7 +264,12 @@ fn troubled(sets: &Sets<'_>, firsts: &[Option<ClassSet>]) -> Option<Trouble> {
             }
         }
     }
-    Some((trouble, conflict))
+    Some(Trouble {
+        behind_lexemes: trouble,
+        behind_ignored: behind_ignored_text,
+        narrow,
+        conflict,
+    })
 }
 
 /// The places where a lexeme may come behind another.
@@ -340,15 +385,25 @@ pub(crate) fn prove(cfg: &Cfg, lexer: &Lexer, tables: &Tables, usable: ByteSet) 
     let Some(firsts) = sets.firsts() else {
         return proof;
     };
-    let Some((trouble, conflict)) = troubled(&sets, &firsts) else {
+    let Some(trouble) = troubled(&sets, &firsts) else {
         return proof;
     };
-    proof.is_whole = !trouble.contains(&true);
-    proof.conflict = conflict;
-    if !proof.is_whole {
-        proof.safe = safe(cfg, tables, &trouble);
-        // Whatever has begun leads to a state, and each of them will do.
-        proof.is_whole = !proof.safe.contains(&false);
+    let all = trouble.all();
+    proof.is_whole = !all.contains(&true);
+    proof.conflict = trouble.conflict;
+    if proof.is_whole {
+        return proof;
+    }
+    proof.safe = safe(cfg, tables, &all);
+    // Whatever has begun leads to a state, and each of them will do.
+    proof.is_whole = !proof.safe.contains(&false);
+    if proof.is_whole {
+        return proof;
+    }
+    // A way to the end need not take ignored text behind which little can come.
+    if let Some(narrow) = Narrow::new(&sets, &firsts, &trouble.narrow) {
+        proof.safe = safe(cfg, tables, &trouble.behind_lexemes);
+        proof.narrow = Some(narrow);
     }
     proof
 }
@@ -405,163 +460,4 @@ pub(crate) fn prove_guards(cfg: &Cfg, lexer: &Lexer, tables: &Tables) -> Proof {
         proof.is_whole = !proof.safe.contains(&false);
     }
     proof
-}
-
-/// Which nonterminals derive a text without some terminals.
-fn derives_without(cfg: &Cfg, trouble: &[bool]) -> Vec<bool> {
-    let mut derives = vec![false; cfg.rules.len()];
-    let mut changed = true;
-    while std::mem::take(&mut changed) {
-        for production in &cfg.productions {
-            if !derives[production.left as usize]
-                && production.right.iter().all(|symbol| match symbol.split() {
-                    Ok(terminal) => !trouble[terminal as usize],
-                    Err(rule) => derives[rule as usize],
-                })
-            {
-                derives[production.left as usize] = true;
-                changed = true;
-            }
-        }
-    }
-    derives
-}
-
-/// By state of the parser: whether every stack with it on top can be finished without the
-/// troubled terminals, which is always open.
-///
-/// Finishing what a state has begun leads to a lower place of the stack if more than one
-/// symbol of it is held; else to a state at the same place, which must be nearer to a lower
-/// one. Where it leads to is looked up in all states that can be below.
-fn safe(cfg: &Cfg, tables: &Tables, trouble: &[bool]) -> Vec<bool> {
-    let derives = derives_without(cfg, trouble);
-    let is_open = |symbol: &Symbol| match symbol.split() {
-        Ok(terminal) => !trouble[terminal as usize],
-        Err(rule) => derives[rule as usize],
-    };
-    let mut safe = vec![true; tables.states.len()];
-    if near(&ways(tables, is_open, false), tables, &safe) == safe {
-        return safe;
-    }
-    let ways = ways(tables, is_open, true);
-    loop {
-        let good = near(&ways, tables, &safe);
-        if good == safe {
-            return safe;
-        }
-        safe = good;
-    }
-}
-
-/// True if finishing something leads lower, and where to; nowhere means the end.
-type Way = (bool, Box<[u32]>);
-
-/// By state: what can be finished there. Where it leads if it leads lower is told with
-/// `lower` alone: at first that does not matter.
-fn ways(tables: &Tables, is_open: impl Fn(&Symbol) -> bool, lower: bool) -> Vec<Vec<Way>> {
-    let mut below = Below::new(tables);
-    let mut ways = Vec::with_capacity(tables.states.len());
-    for (number, state) in (0..).zip(&tables.states) {
-        let open = state.finishes.iter().filter(|finish| {
-            let right = &tables.rights[finish.production as usize];
-            right[usize::from(finish.dot)..].iter().all(&is_open)
-        });
-        below.begin(number);
-        let way = |finish: &Finish| match (finish.rule == tables.whole, finish.held > 1) {
-            (true, _) => (true, Box::default()),
-            (false, true) if !lower => (true, Box::default()),
-            (false, is_lower) => (is_lower, below.behind(finish)),
-        };
-        ways.push(open.map(way).collect());
-    }
-    ways
-}
-
-/// By state: whether it can be finished by ways that lead to safe states alone, and come to
-/// a lower one.
-fn near(ways: &[Vec<Way>], tables: &Tables, safe: &[bool]) -> Vec<bool> {
-    let all_in = |set: &[bool], to: &[u32]| to.iter().all(|&to| set[to as usize]);
-    let is_first = |state: usize| {
-        let ends = |(lower, to): &Way| *lower && all_in(safe, to);
-        safe[state] && (tables.states[state].accepts || ways[state].iter().any(ends))
-    };
-    let mut good: Vec<bool> = (0..safe.len()).map(is_first).collect();
-    let mut changed = true;
-    while std::mem::take(&mut changed) {
-        for state in 0..safe.len() {
-            if safe[state] && !good[state] && ways[state].iter().any(|way| all_in(&good, &way.1)) {
-                good[state] = true;
-                changed = true;
-            }
-        }
-    }
-    good
-}
-
-/// Which states may be below one.
-struct Below<'a> {
-    tables: &'a Tables,
-    before: Sources,
-    /// The states a number of levels below the state, as far as was asked.
-    levels: Vec<Vec<u32>>,
-    known: usize,
-    /// By state: when it was met last.
-    seen: Vec<u32>,
-    epoch: u32,
-}
-
-impl Below<'_> {
-    fn new(tables: &Tables) -> Below<'_> {
-        let arrows = (0..).zip(&tables.states).flat_map(|(from, state)| {
-            let all = state.shifts.iter().chain(&state.gotos);
-            all.map(move |&(_, to)| (from, to))
-        });
-        Below {
-            tables,
-            before: Sources::new(tables.states.len(), arrows),
-            levels: vec![Vec::new()],
-            known: 0,
-            seen: vec![0; tables.states.len()],
-            epoch: 0,
-        }
-    }
-
-    /// From now on all is asked of a state.
-    fn begin(&mut self, state: u32) {
-        self.levels[0].clear();
-        self.levels[0].push(state);
-        self.known = 1;
-    }
-
-    /// Where finishing something that the state has begun may lead.
-    fn behind(&mut self, finish: &Finish) -> Box<[u32]> {
-        let held = usize::from(finish.held);
-        while self.known <= held {
-            self.descend();
-        }
-        self.epoch += 1;
-        let bases = self.levels[held].iter();
-        let to = bases.filter_map(|&base| self.tables.states[base as usize].goto(finish.rule));
-        let new =
-            |to: &u32| std::mem::replace(&mut self.seen[*to as usize], self.epoch) != self.epoch;
-        to.filter(new).collect()
-    }
-
-    /// Finds one level more.
-    fn descend(&mut self) {
-        if self.levels.len() == self.known {
-            self.levels.push(Vec::new());
-        }
-        self.epoch += 1;
-        let (above, below) = self.levels.split_at_mut(self.known);
-        below[0].clear();
-        for &state in &above[self.known - 1] {
-            for &from in self.before.of(state) {
-                if std::mem::replace(&mut self.seen[from as usize], self.epoch) != self.epoch {
-                    below[0].push(from);
-                }
-            }
-        }
-        self.known += 1;
-    }
 }

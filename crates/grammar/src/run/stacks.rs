@@ -99,6 +99,33 @@ impl Stacks {
         })
     }
 
+    /// Tells whether some stack of a front can be finished, whatever is below, where a lexeme has
+    /// begun that is in a state: see [`Stacks::is_safe_behind`].
+    pub(crate) fn is_safe_at(&self, front: u32, state: u32, machine: &Machine) -> bool {
+        match machine.proof().narrow() {
+            Some(narrow) if narrow.has(state) => self.behind_narrow(front, machine) == Some(true),
+            _ => self.is_safe_behind(front, machine.lexer().terminal[state as usize], machine),
+        }
+    }
+
+    /// Tells whether some stack of a front can be finished behind ignored text that is narrow; none
+    /// where the topmost nodes alone do not tell it.
+    pub(crate) fn behind_narrow(&self, front: u32, machine: &Machine) -> Option<bool> {
+        let Some(narrow) = machine.proof().narrow() else {
+            return Some(true);
+        };
+        let states = self.topmost(front).iter();
+        let states = states.map(|&node| &machine.tables().states[self.node(node).state as usize]);
+        let shifts = states.flat_map(|state| &state.shifts);
+        let mut follow = shifts.filter(|shift| narrow.can_follow(shift.0)).peekable();
+        if follow.peek().is_none() {
+            return (!self.next(front).accepts).then_some(false);
+        }
+        follow
+            .any(|shift| machine.proof().is_safe(shift.1))
+            .then_some(true)
+    }
+
     /// Returns the node of a state and its parents, which are ascending.
     pub(super) fn add_node(&mut self, state: u32, parents: impl Iterator<Item = u32>) -> u32 {
         self.nodes.intern(state, parents)
