@@ -704,3 +704,36 @@ fn places_name_rules_and_what_may_come() {
     );
     assert!(expected.contains(&"NUMBER".to_owned()), "{expected:?}");
 }
+
+#[test]
+fn literals_and_classes_are_named_by_their_text() {
+    for (dialect, text, behind, expected) in [
+        (
+            Dialect::Gbnf,
+            "root ::= \"let \" name \" = \" root \";\" | [0-9]+\nname ::= [a-z] [a-z0-9]*",
+            "let a",
+            ["name", "\" = \""],
+        ),
+        (
+            Dialect::Ebnf,
+            "root ::= \"(\" root \")\" | [0-9]+ \"!\"?",
+            "(1",
+            ["[0-9]+ \"!\"?", "\")\""],
+        ),
+    ] {
+        let automaton = compile(dialect, text);
+        let mut state = automaton.start();
+        let mut scratch = automaton.scratch();
+        automaton
+            .advance(&mut state, behind.as_bytes(), &mut scratch)
+            .unwrap();
+        let said = automaton.expected(&state);
+        assert!(!said.iter().any(|one| one == "a text"), "{said:?}");
+        for name in expected {
+            assert!(
+                said.iter().any(|said| said.contains(name)),
+                "{name}: {said:?}"
+            );
+        }
+    }
+}

@@ -115,7 +115,7 @@ impl Writer<'_> {
                 if let Values::Named(given) = values
                     && let Some(given) = given.get(name)
                 {
-                    self.work += shown(given).len();
+                    self.work += given.to_string().len();
                     return Ok(given.clone());
                 }
                 if let Some(template) = self.templates.get(name.as_str()) {
@@ -177,7 +177,7 @@ impl Writer<'_> {
                         _ => self.expr(part, values),
                     })
                     .collect::<Result<_, _>>()?;
-                let all: Vec<String> = given.iter().map(shown).collect();
+                let all: Vec<String> = given.iter().map(Expr::to_string).collect();
                 let key = format!("{name}{{{}}}", all.join(", "));
                 (
                     key,
@@ -210,17 +210,5 @@ impl Writer<'_> {
             self.open.push((key.clone(), template, values));
         }
         Ok(Expr::Name { name: key, at })
-    }
-}
-
-/// An argument as it stands in the name of an instance: two that differ are shown differently.
-fn shown(expr: &Expr) -> String {
-    match expr {
-        Expr::Name { name, .. } => name.clone(),
-        Expr::Text {
-            text, ignore_case, ..
-        } => format!("{text:?}{}", if *ignore_case { "i" } else { "" }),
-        Expr::Regex { pattern, .. } => format!("/{pattern}/"),
-        other => format!("{other:?}"),
     }
 }

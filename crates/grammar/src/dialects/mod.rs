@@ -8,3 +8,4 @@ pub(crate) mod lark;
 pub(crate) mod macros;
 pub(crate) mod numbers;
 pub(crate) mod reader;
+pub(crate) mod shown;

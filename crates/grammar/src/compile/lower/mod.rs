@@ -6,6 +6,7 @@ mod repeat;
 use regular::Inside;
 
 use std::collections::HashMap;
+use std::fmt::Display;
 
 use schema_regex::automaton::SchemaAutomaton;
 
@@ -15,6 +16,7 @@ use crate::compile::regular::Re;
 use crate::compile::table::{Table, TableLimits};
 use crate::config::Config;
 use crate::dialects::ast::{Expr, RuleKind, Tree};
+use crate::dialects::shown::{Beside, shown};
 use crate::error::{Error, ErrorKind};
 use crate::patterns::{self, Reading};
 
@@ -331,12 +333,16 @@ impl<'a> Lowering<'a> {
             return Ok(());
         }
         let all = together.iter().map(|one| one.0.clone());
-        if let Some(symbols) = self.collapsed(scope, &Re::Alt(all.collect()))? {
+        let shown = Beside {
+            all: together.iter().map(|one| one.1).collect(),
+            sign: " | ",
+        };
+        if let Some(symbols) = self.collapsed(scope, &Re::Alt(all.collect()), shown)? {
             self.push(left, symbols);
             return Ok(());
         }
         for (re, alternative) in together {
-            let right = match self.collapsed(scope, &re)? {
+            let right = match self.collapsed(scope, &re, alternative)? {
                 Some(right) => right,
                 None => {
                     let mut right = Vec::new();
@@ -350,11 +356,16 @@ impl<'a> Lowering<'a> {
     }
 
     /// A terminal of something regular, unless that would be too large.
-    fn collapsed(&mut self, scope: usize, re: &Re) -> Result<Option<Vec<Symbol>>, Error> {
+    fn collapsed(
+        &mut self,
+        scope: usize,
+        re: &Re,
+        name: impl Display,
+    ) -> Result<Option<Vec<Symbol>>, Error> {
         if re.size() > COLLAPSED_SIZE {
             return Ok(None);
         }
-        match self.terminal(re, false, scope, "", 0, COLLAPSED) {
+        match self.terminal(re, false, scope, &shown(name), 0, COLLAPSED) {
             Ok(symbol) => Ok(Some(symbol.into_iter().collect())),
             Err(error) if error.kind() == ErrorKind::LimitExceeded => Ok(None),
             Err(error) => Err(error),
@@ -369,7 +380,7 @@ impl<'a> Lowering<'a> {
     ) -> Result<(), Error> {
         if self.scopes[scope].collapses
             && let Some(re) = self.regular(scope, expr)?
-            && let Some(symbols) = self.collapsed(scope, &re)?
+            && let Some(symbols) = self.collapsed(scope, &re, expr)?
         {
             out.extend(symbols);
             return Ok(());
@@ -403,18 +414,14 @@ impl<'a> Lowering<'a> {
             }
             Expr::Text { at, .. } | Expr::Regex { at, .. } | Expr::Substring { at, .. } => {
                 let at = *at;
-                let name = match expr {
-                    Expr::Text { text, .. } => format!("{text:?}"),
-                    Expr::Regex { pattern, .. } => format!("/{pattern}/"),
-                    _ => "a substring".to_owned(),
-                };
                 if let Some(re) = self.regular(scope, expr)? {
+                    let name = shown(expr);
                     out.extend(self.terminal(&re, false, scope, &name, at, self.limits())?);
                 }
             }
             Expr::Class(_) => {
                 if let Some(re) = self.regular(scope, expr)? {
-                    out.extend(self.terminal(&re, false, scope, "a class", 0, self.limits())?);
+                    out.extend(self.terminal(&re, false, scope, &shown(expr), 0, self.limits())?);
                 }
             }
             Expr::Name { name, at } => {
@@ -438,7 +445,8 @@ impl<'a> Lowering<'a> {
                         "`&` and `~` are for terminals alone: give the rule a name in capitals",
                     ));
                 };
-                out.extend(self.terminal(&re, false, scope, "", 0, self.limits())?);
+                let name = shown(expr);
+                out.extend(self.terminal(&re, false, scope, &name, 0, self.limits())?);
             }
             Expr::Json { schema, at } => {
                 let (schema, options) = crate::compile::json::read(schema, self.meaning.reading);
@@ -512,14 +520,18 @@ impl<'a> Lowering<'a> {
     ) -> Result<(), Error> {
         if together.len() > 1 {
             let all = together.iter().map(|one| one.0.clone()).collect();
-            if let Some(symbols) = self.collapsed(scope, &Re::Seq(all))? {
+            let shown = Beside {
+                all: together.iter().map(|one| one.1).collect(),
+                sign: " ",
+            };
+            if let Some(symbols) = self.collapsed(scope, &Re::Seq(all), shown)? {
                 out.extend(symbols);
                 together.clear();
                 return Ok(());
             }
         }
         for (re, part) in together.drain(..) {
-            match self.collapsed(scope, &re)? {
+            match self.collapsed(scope, &re, part)? {
                 Some(symbols) => out.extend(symbols),
                 None => self.structure(scope, part, out)?,
             }

@@ -6,6 +6,7 @@ use super::Lowering;
 use crate::compile::cfg::Symbol;
 use crate::compile::regular::{Re, text_until};
 use crate::dialects::ast::Expr;
+use crate::dialects::shown::shown;
 use crate::error::{Error, ErrorKind};
 
 /// Counts up to this are one nonterminal each, which needs one stack at a time.
@@ -183,7 +184,8 @@ impl<'a> Lowering<'a> {
     ) -> Result<(), Error> {
         if weight(hir) <= self.config.max_terminal_states {
             let re = Re::pattern(hir.to_string());
-            match self.terminal(&re, false, scope, "", at, self.limits()) {
+            let name = shown(format_args!("/{hir}/"));
+            match self.terminal(&re, false, scope, &name, at, self.limits()) {
                 Err(error) if error.kind() == ErrorKind::LimitExceeded && has_parts(hir) => {}
                 result => {
                     out.extend(result?);
@@ -214,7 +216,8 @@ impl<'a> Lowering<'a> {
             }
             _ => {
                 let re = Re::pattern(hir.to_string());
-                out.extend(self.terminal(&re, false, scope, "", at, self.limits())?);
+                let name = shown(format_args!("/{hir}/"));
+                out.extend(self.terminal(&re, false, scope, &name, at, self.limits())?);
             }
         }
         Ok(())
