@@ -1,5 +1,7 @@
 //! Expressions, by precedence. For example, `not a and b or c` is `((not a) and b) or c`.
 
+use std::ops::{Deref, DerefMut};
+
 use super::lexer::Kind;
 use super::tree::{Argument, Comparison, Conditional, Expression, Operator};
 use super::{MAX_HEIGHT, Parsed, Parser, SyntaxError, Tall};
@@ -17,7 +19,29 @@ pub(super) const CONSTANTS: [&str; 6] = ["true", "True", "false", "False", "none
 /// Words that are no names, because they stand between or before expressions.
 const KEYWORDS: [&str; 8] = ["and", "or", "not", "is", "in", "if", "else", "elif"];
 
-impl Parser {
+/// A parser that stands before an expression.
+pub(super) struct Expressions<'p>(pub(super) &'p mut Parser);
+
+impl Deref for Expressions<'_> {
+    type Target = Parser;
+
+    fn deref(&self) -> &Parser {
+        self.0
+    }
+}
+
+impl DerefMut for Expressions<'_> {
+    fn deref_mut(&mut self) -> &mut Parser {
+        self.0
+    }
+}
+
+impl Expressions<'_> {
+    /// Counts a level down, for as long as `parse` runs.
+    fn nested<T>(&mut self, parse: impl FnOnce(&mut Expressions<'_>) -> Parsed<T>) -> Parsed<T> {
+        self.0.nested(|parser| parse(&mut Expressions(parser)))
+    }
+
     /// An expression of `levels` above a part of that height.
     fn above(&self, height: usize, levels: usize, expression: Expression) -> Parsed<Tall> {
         let height = height + levels;
@@ -72,7 +96,7 @@ impl Parser {
         while self.skip_name("if") {
             let test = self.or()?;
             let otherwise = match self.skip_name("else") {
-                true => Some(self.nested(Self::conditional)?),
+                true => Some(self.nested(|inner| inner.conditional())?),
                 false => None,
             };
             // An unknown name may stand in a branch that is never taken.
@@ -117,7 +141,7 @@ impl Parser {
 
     fn not(&mut self) -> Parsed<Tall> {
         if self.skip_name("not") {
-            let operand = self.nested(Self::not)?;
+            let operand = self.nested(|inner| inner.not())?;
             let expression = Expression::Not(Box::new(operand.expression));
             return self.above(operand.height, 1, expression);
         }
@@ -233,7 +257,7 @@ impl Parser {
             return self.postfix(value);
         }
         self.at += 1;
-        let operand = self.nested(Self::unary)?;
+        let operand = self.nested(|inner| inner.unary())?;
         let inner = Box::new(operand.expression);
         let expression = match negative {
             true => Expression::Negative(inner),

@@ -7,7 +7,7 @@ pub(crate) mod tree;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use self::expressions::{CONSTANTS, Conditions};
+use self::expressions::{CONSTANTS, Conditions, Expressions};
 use self::lexer::{Kind, Token, tokens};
 use self::tree::{
     Body, Expression, For, Macro, Name, Parameter, Statement, StatementKind, Target, Tree,
@@ -216,7 +216,7 @@ impl Parser {
             let kind = match kind {
                 Kind::Data(text) => StatementKind::Data(text.into()),
                 Kind::PrintBegin => {
-                    let value = self.tuple(Conditions::Allowed)?.expression;
+                    let value = Expressions(self).tuple(Conditions::Allowed)?.expression;
                     if self.at_end() || self.peek().kind != Kind::PrintEnd {
                         return Err(self.unexpected("end of print statement"));
                     }
@@ -287,8 +287,8 @@ impl Parser {
             "macro" => self.macro_block()?,
             "call" => self.call_block(line)?,
             "filter" => {
-                let value = self.filter(Tall::new(Expression::Captured))?;
-                let value = self.filters(value)?.expression;
+                let value = Expressions(self).filter(Tall::new(Expression::Captured))?;
+                let value = Expressions(self).filters(value)?.expression;
                 self.expect_block_end()?;
                 self.settle()?;
                 let body = self.whole_block("filter", "endfilter")?;
@@ -301,9 +301,9 @@ impl Parser {
                 StatementKind::Generation(self.whole_block("generation", "endgeneration")?)
             }
             "print" => {
-                let mut values = vec![self.expression(Conditions::Allowed)?];
+                let mut values = vec![Expressions(self).expression(Conditions::Allowed)?];
                 while self.skip_operator(",") {
-                    values.push(self.expression(Conditions::Allowed)?);
+                    values.push(Expressions(self).expression(Conditions::Allowed)?);
                 }
                 self.expect_block_end()?;
                 self.settle()?;
@@ -365,9 +365,13 @@ impl Parser {
         if !self.skip_name("in") {
             return Err(self.unexpected("in"));
         }
-        let iterated = self.tuple(Conditions::Left)?.expression;
+        let iterated = Expressions(self).tuple(Conditions::Left)?.expression;
         let condition = match self.skip_name("if") {
-            true => Some(self.expression(Conditions::Allowed)?.expression),
+            true => Some(
+                Expressions(self)
+                    .expression(Conditions::Allowed)?
+                    .expression,
+            ),
             false => None,
         };
         let recursive = self.skip_name("recursive");
@@ -397,7 +401,7 @@ impl Parser {
         let mut branches = Vec::new();
         let mut otherwise = Vec::new();
         loop {
-            let test = self.tuple(Conditions::Left)?.expression;
+            let test = Expressions(self).tuple(Conditions::Left)?.expression;
             self.expect_block_end()?;
             // An unknown name may stand in a branch that is never taken.
             self.unknown.clear();
@@ -421,12 +425,14 @@ impl Parser {
     fn set(&mut self) -> Parsed<StatementKind> {
         let target = self.target(Attributes::Allowed)?;
         if self.skip_operator("=") {
-            let value = self.tuple(Conditions::Allowed)?.expression;
+            let value = Expressions(self).tuple(Conditions::Allowed)?.expression;
             self.expect_block_end()?;
             self.settle()?;
             return Ok(StatementKind::Set(target, value));
         }
-        let value = self.filters(Tall::new(Expression::Captured))?.expression;
+        let value = Expressions(self)
+            .filters(Tall::new(Expression::Captured))?
+            .expression;
         self.expect_block_end()?;
         self.settle()?;
         let body = self.whole_block("set", "endset")?;
@@ -495,7 +501,11 @@ impl Parser {
             let line = self.line();
             let label = self.expect_name()?;
             let default = match self.skip_operator("=") {
-                true => Some(self.expression(Conditions::Allowed)?.expression),
+                true => Some(
+                    Expressions(self)
+                        .expression(Conditions::Allowed)?
+                        .expression,
+                ),
                 false => None,
             };
             if default.is_none() && parameters.iter().any(|p| p.default.is_some()) {
@@ -563,7 +573,9 @@ impl Parser {
             true => self.parameters()?,
             false => Vec::new(),
         };
-        let call = self.expression(Conditions::Allowed)?.expression;
+        let call = Expressions(self)
+            .expression(Conditions::Allowed)?
+            .expression;
         let Expression::Call(callee, arguments) = call else {
             return Err(SyntaxError::new(line, "expected call"));
         };
@@ -585,7 +597,12 @@ impl Parser {
             }
             let target = self.target_item(Attributes::Refused)?;
             self.expect_operator("=")?;
-            values.push((target, self.expression(Conditions::Allowed)?.expression));
+            values.push((
+                target,
+                Expressions(self)
+                    .expression(Conditions::Allowed)?
+                    .expression,
+            ));
         }
         self.expect_block_end()?;
         self.settle()?;

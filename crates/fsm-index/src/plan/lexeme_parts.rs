@@ -5,8 +5,9 @@
 
 use std::sync::Arc;
 
+use super::lexemes::LexemeRows;
 use super::token_sink::{TokenSink, Tokens};
-use super::{RowMaker, Work, clear};
+use super::{Work, clear};
 use crate::automaton::Parts as _;
 use crate::cache::{Known, Thing};
 use crate::rows::{FreeBelow, LexemeAsk, LexemeEnd, LexemePart, Part, Rests, Size, number_of_node};
@@ -51,7 +52,7 @@ struct Entered {
     size: u32,
 }
 
-impl<A: ByteAutomaton> RowMaker<'_, A> {
+impl<A: ByteAutomaton> LexemeRows<'_, A> {
     /// Returns the part that lexemes decide of all tokens. The lexemes that have begun are put in
     /// order.
     pub(super) fn part_of_lexemes(

@@ -39,9 +39,20 @@ impl<A: ByteAutomaton> Work<A> {
     }
 }
 
-impl<A: ByteAutomaton> RowMaker<'_, A> {
+/// Rows from the lexemes that have begun.
+pub(super) struct LexemeRows<'m, A>(pub(super) &'m RowMaker<'m, A>);
+
+impl<'m, A> std::ops::Deref for LexemeRows<'m, A> {
+    type Target = RowMaker<'m, A>;
+
+    fn deref(&self) -> &RowMaker<'m, A> {
+        self.0
+    }
+}
+
+impl<A: ByteAutomaton> LexemeRows<'_, A> {
     /// The lexemes that have begun at a cursor; none where that is not known, or not asked any more.
-    pub(super) fn begun_lexemes(&self, cursor: Cursor, work: &mut Work<A>) -> Option<Vec<Lexeme>> {
+    pub(super) fn begun(&self, cursor: Cursor, work: &mut Work<A>) -> Option<Vec<Lexeme>> {
         let lexemes = self.automaton.lexemes()?;
         if !lexemes.take_all() && !self.known.follows_splits() {
             return None;
@@ -52,7 +63,7 @@ impl<A: ByteAutomaton> RowMaker<'_, A> {
     }
 
     /// The row at a cursor by the lexemes that have begun there; none if that is not worth it.
-    pub(super) fn row_of_lexemes(
+    pub(super) fn row(
         &self,
         cursor: Cursor,
         mut begun: Vec<Lexeme>,

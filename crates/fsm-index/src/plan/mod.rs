@@ -13,21 +13,24 @@ mod token_sink;
 mod top_level;
 
 use crate::automaton::Parts;
-use crate::tokens::Area;
+use crate::tokens::{Area, Cut};
 use std::collections::HashSet;
 use std::sync::Arc;
 
+use self::lexemes::LexemeRows;
+use self::text::TextRows;
 use self::token_sink::{TokenSink, Tokens};
+use self::top_level::TopRows;
 use crate::bits::Bits;
 use crate::budget::Meter;
 use crate::cache::{
     Cutter, Generation, HashTrie, Key, Known, MAX_DEPTH, Origin, SharedRows, Thing,
 };
 use crate::rows::{Changes, Part, Row, RowDelta};
-use crate::walk::{Language, Walker};
+use crate::walk::{Free, Ground, Language, Walker};
 use crate::{
-    ByteAutomaton, Cursor, Description, Error, Horizon, Lexeme, Scope, TextLoop, TextRuns,
-    Vocabulary,
+    ByteAutomaton, Cursor, Description, Error, FreeText, Horizon, Lexeme, Scope, TextLoop,
+    TextRuns, Vocabulary,
 };
 
 /// Everything that rows are computed from.
@@ -136,6 +139,13 @@ impl<A: ByteAutomaton> Work<A> {
         self.walker.take_visited()
     }
 }
+
+/// The least number of nodes of a subtree for which the free text is asked for: a smaller one is
+/// walked as fast, because the answer comes from a reader.
+const MUCH: u32 = 256;
+
+/// The same where an automaton tells it without a reader: less, because the answer costs less.
+const LITTLE: u32 = 32;
 
 /// A row with more changes than this is kept as a mask: it would not be smaller.
 const MAX_CHANGES: usize = 2_048;
@@ -343,7 +353,7 @@ impl<A: ByteAutomaton> RowMaker<'_, A> {
         if self.text_runs == TextRuns::Never {
             return self.walk(cursor, None, accepting, work);
         }
-        let way = match self.begun_lexemes(cursor, work) {
+        let way = match LexemeRows(self).begun(cursor, work) {
             Some(begun) => Way::Lexemes(begun),
             None => Way::Described(self.describe(cursor, work)),
         };
@@ -360,19 +370,19 @@ impl<A: ByteAutomaton> RowMaker<'_, A> {
     ) -> Result<Row, Error> {
         let description = match way {
             Way::Described(description) => description,
-            Way::Lexemes(begun) => match self.row_of_lexemes(cursor, begun, accepting, work)? {
+            Way::Lexemes(begun) => match LexemeRows(self).row(cursor, begun, accepting, work)? {
                 Some(row) => return Ok(row),
                 // Following them is not worth it.
                 None => self.describe(cursor, work),
             },
         };
         match description {
-            Description::Top(text) if self.is_even(text, cursor) => {
-                let part = self.part_on_top(cursor, text, work)?;
+            Description::Top(text) if TopRows(self).is_even(text, cursor) => {
+                let part = TopRows(self).part_on_top(cursor, text, work)?;
                 Ok(self.row_on_top(part, accepting, work))
             }
             Description::Top(Some(text)) | Description::Text(text) => {
-                if self.put_together(cursor, text, work)? {
+                if TextRows(self).put_together(cursor, text, work)? {
                     return Ok(self.row_of_words(accepting, work));
                 }
                 // A loop into one that stays where it is resembles that.
@@ -392,6 +402,42 @@ impl<A: ByteAutomaton> RowMaker<'_, A> {
             Description::Top(None) | Description::Unknown => {
                 self.walk(cursor, None, accepting, work)
             }
+        }
+    }
+
+    /// The vocabulary cut by a class of characters, if it is, or should now be.
+    fn cut(&self, class: &[(u32, u32)]) -> Option<Arc<Cut>> {
+        let RowMaker {
+            vocabulary,
+            text_runs,
+            cutter,
+            ..
+        } = *self;
+        self.shared.cut(vocabulary, class, text_runs, cutter)
+    }
+
+    /// Returns the text that need not be stepped through, if text of the class of a loop or free
+    /// text may come: of two the one with more kinds of characters.
+    fn free_subtrees(&self, text: Option<TextLoop>, free: Option<FreeText>) -> Option<Free> {
+        let kinds = |class| self.language.kinds(self.automaton.text_class(class));
+        let text = text.map(|text| Free::in_loop(kinds(text.class)));
+        let free = free.map(|free| Free::at_start(kinds(free.class), free));
+        let both = text.into_iter().chain(free);
+        both.filter(|free| free.kinds().count() > 0)
+            .max_by_key(|free| free.kinds().count())
+    }
+
+    /// Returns the ground of a walk: the nodes that it goes over, and what is known of them.
+    fn ground<'t>(&'t self, area: Area<'t>) -> Ground<'t> {
+        Ground {
+            area,
+            free: None,
+            language: self.language,
+            much: match self.text_runs {
+                TextRuns::Always => 1,
+                _ if self.language.tells_free => LITTLE,
+                _ => MUCH,
+            },
         }
     }
 

@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use super::top_level::TopRows;
 use super::{Missed, RowMaker, Thing, WORTH_A_ROW, Way, Work, clear};
 use crate::bits::Bits;
 use crate::rows::{Part, Row};
@@ -25,10 +26,10 @@ impl<A: ByteAutomaton> RowMaker<'_, A> {
                 let missed = Missed::at(depth);
                 let description = self.describe(like, work);
                 if let Description::Top(text) = description
-                    && self.is_even(text, like)
+                    && TopRows(self).is_even(text, like)
                 {
                     let before = work.walker.visited();
-                    let part = self.part_on_top(like, text, work)?;
+                    let part = TopRows(self).part_on_top(like, text, work)?;
                     if work.walker.visited() - before > WORTH_A_ROW {
                         let row = self.known.pool(self.row_on_top(part.clone(), false, work));
                         self.keep(like, Thing::Likeness, &row, missed, work);

@@ -11,7 +11,18 @@ use crate::rows::HalfOnTop;
 use crate::tokens::{Area, Cut};
 use crate::{ByteAutomaton, ClassId, Cursor, Description, Error, TextLoop};
 
-impl<A: ByteAutomaton> RowMaker<'_, A> {
+/// Rows from the vocabulary cut by a class of characters.
+pub(super) struct TextRows<'m, A>(pub(super) &'m RowMaker<'m, A>);
+
+impl<'m, A> std::ops::Deref for TextRows<'m, A> {
+    type Target = RowMaker<'m, A>;
+
+    fn deref(&self) -> &RowMaker<'m, A> {
+        self.0
+    }
+}
+
+impl<A: ByteAutomaton> TextRows<'_, A> {
     /// From the vocabulary cut by the class that is read in a loop at
     /// `cursor`, into the words of the working memory.
     ///

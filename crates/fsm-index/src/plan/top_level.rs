@@ -4,7 +4,7 @@
 use crate::automaton::Parts;
 use std::sync::Arc;
 
-use super::text::{Half, stretched};
+use super::text::{Half, TextRows, stretched};
 use super::token_sink::{TokenSink, Tokens};
 use super::{RowMaker, Work, is_free};
 
@@ -12,15 +12,8 @@ use crate::bits::Bits;
 use crate::cache::{Known, Thing};
 use crate::rows::{Changes, Open, OpenRest, Part};
 use crate::tokens::{Area, Cut, Trie};
-use crate::walk::{Free, Ground};
-use crate::{ByteAutomaton, Cursor, Error, FreeText, Spot, TextLoop, TextRuns};
-
-/// The least number of nodes of a subtree for which the free text is asked for: a smaller one is
-/// walked as fast, because the answer comes from a reader.
-const MUCH: u32 = 256;
-
-/// The same where an automaton tells it without a reader: less, because the answer costs less.
-const LITTLE: u32 = 32;
+use crate::walk::Ground;
+use crate::{ByteAutomaton, Cursor, Error, Spot, TextLoop, TextRuns};
 
 /// The most tokens that are read one by one: more are met by a walk, because it reads the bytes
 /// that they have in common once.
@@ -29,7 +22,18 @@ const MOST_LONG: usize = 1 << 13;
 /// begin alike.
 const LEAST_LONG: usize = 1 << 8;
 
-impl<A: ByteAutomaton> RowMaker<'_, A> {
+/// Rows from the part that the topmost level of the stack decides.
+pub(super) struct TopRows<'m, A>(pub(super) &'m RowMaker<'m, A>);
+
+impl<'m, A> std::ops::Deref for TopRows<'m, A> {
+    type Target = RowMaker<'m, A>;
+
+    fn deref(&self) -> &RowMaker<'m, A> {
+        self.0
+    }
+}
+
+impl<A: ByteAutomaton> TopRows<'_, A> {
     /// Tells whether `text`, if any, is a loop that no token leaves by its length, or whose cursors
     /// are alike: then what the topmost level tells of it is the same for all of them.
     pub(super) fn is_even(&self, text: Option<TextLoop>, cursor: Cursor) -> bool {
@@ -221,14 +225,15 @@ impl<A: ByteAutomaton> RowMaker<'_, A> {
         work: &mut Work<A>,
     ) -> Result<Part, Error> {
         let mut stretches = Vec::new();
-        let bound = self.chain(cursor, text, &cut, work, &mut stretches, |next, work| {
-            self.half_on_top(next, Half::Rests, text.class, &cut, work)
-        })?;
+        let bound =
+            TextRows(self.0).chain(cursor, text, &cut, work, &mut stretches, |next, work| {
+                TextRows(self.0).half_on_top(next, Half::Rests, text.class, &cut, work)
+            })?;
         let Some(bound) = bound else {
             // Some characters of the class go on in another way.
             return self.part(cursor, None, work);
         };
-        let others = self.half_on_top(cursor, Half::Others, text.class, &cut, work)?;
+        let others = TextRows(self.0).half_on_top(cursor, Half::Others, text.class, &cut, work)?;
         let words = &mut work.words;
         cut.put_plain(bound, words);
         let mut open_rests: Vec<OpenRest> = Vec::new();
@@ -258,46 +263,6 @@ impl<A: ByteAutomaton> RowMaker<'_, A> {
             others.open.to_vec(),
             Some((cut, open_rests)),
         ))
-    }
-
-    /// The vocabulary cut by a class of characters, if it is, or should now be.
-    pub(super) fn cut(&self, class: &[(u32, u32)]) -> Option<Arc<Cut>> {
-        let RowMaker {
-            vocabulary,
-            text_runs,
-            cutter,
-            ..
-        } = *self;
-        self.shared.cut(vocabulary, class, text_runs, cutter)
-    }
-
-    /// Returns the text that need not be stepped through, if text of the class of a loop or free
-    /// text may come: of two the one with more kinds of characters.
-    pub(super) fn free_subtrees(
-        &self,
-        text: Option<TextLoop>,
-        free: Option<FreeText>,
-    ) -> Option<Free> {
-        let kinds = |class| self.language.kinds(self.automaton.text_class(class));
-        let text = text.map(|text| Free::in_loop(kinds(text.class)));
-        let free = free.map(|free| Free::at_start(kinds(free.class), free));
-        let both = text.into_iter().chain(free);
-        both.filter(|free| free.kinds().count() > 0)
-            .max_by_key(|free| free.kinds().count())
-    }
-
-    /// Returns the ground of a walk: the nodes that it goes over, and what is known of them.
-    pub(super) fn ground<'t>(&'t self, area: Area<'t>) -> Ground<'t> {
-        Ground {
-            area,
-            free: None,
-            language: self.language,
-            much: match self.text_runs {
-                TextRuns::Always => 1,
-                _ if self.language.tells_free => LITTLE,
-                _ => MUCH,
-            },
-        }
     }
 }
 
