@@ -1,4 +1,6 @@
-//! The inside of a string: which of the wanted goals it can still satisfy.
+//! The inside of a string and the wanted goals that it can still satisfy.
+//!
+//! For example, behind `"ab` of `{"enum": ["abc", "x"]}` the leaf has one word left.
 
 use crate::automaton::machine::node::{Leaf, Span, StringMachine, has_goal};
 use crate::automaton::run::config::Str;
