@@ -1,4 +1,7 @@
 //! A schema automaton as those see it who walk over tokens: the traits of [`fsm_index`].
+//!
+//! For example, `step` reads one byte at a cursor for the walk that makes a mask, and `advance`
+//! reads the bytes of a token that was chosen.
 
 use fsm_index::{
     ByteAutomaton, ByteSet, ClassId, Cursor, Description, Ending, Exception, FreeText, Growth,

@@ -10,6 +10,9 @@
 //!
 //! Alternatives of objects that would multiply are no threads: a thread then has *decisions*,
 //! diagrams over the members that came and the kinds of their values.
+//!
+//! For example, in `{"anyOf": [{"required": ["a"]}, {"required": ["b"]}]}` an object has two
+//! threads, and `{"a": 1}` ends since one of them has all that it requires.
 
 mod compile;
 mod completion;
@@ -63,7 +66,7 @@ pub struct SchemaAutomaton {
 }
 
 impl SchemaAutomaton {
-    /// How JSON is written.
+    /// The marks and the text with which JSON is written.
     pub const LEXICON: Lexicon = lexicon::LEXICON;
 
     /// Reads a schema with the default [`crate::ParseOptions`] and compiles it.
@@ -268,8 +271,8 @@ impl SchemaAutomaton {
         }
     }
 
-    /// What each keyword that the schema reaches has become, in the order in
-    /// which locations were met; then what is narrowed beside the keywords: by
+    /// Returns an entry for each keyword that the schema reaches, in the order in which locations
+    /// were met; then entries for bounds beside the keywords: by
     /// caps, and by the bound on nesting (an entry for the root, without a
     /// keyword); then the places that no value satisfies, so that a member never comes or a
     /// branch is never taken.
@@ -296,8 +299,8 @@ impl SchemaAutomaton {
         self.origin.notices()
     }
 
-    /// How many sets of conjunctions are asked of values: what memory is
-    /// proportional to.
+    /// The number of sets of conjunctions that are asked of values, to which memory is
+    /// proportional.
     pub fn nodes(&self) -> usize {
         self.machine.nodes().len()
     }
@@ -329,9 +332,9 @@ impl SchemaAutomaton {
         Hints::new(&self.machine, x)
     }
 
-    /// What is being read at `state`, and the JSON Pointers of the schema
-    /// locations that what comes next must satisfy: those that an alternative
-    /// which is still open asks for, each once, in the order of the schema.
+    /// Returns the token that is being read at `state`, and the JSON Pointers of the schema
+    /// locations that the text to come must satisfy: those that an alternative which is still open
+    /// asks for, each once, in the order of the schema.
     ///
     /// Between the members of an object, and in a name, they are the object's;
     /// inside a value the value's. O(size of the state).

@@ -1,5 +1,8 @@
 //! Builds the nodes that a schema reaches: for each kind the alternatives of
 //! each goal become threads and leaves of one machine.
+//!
+//! For example, the goals of `{"type": ["string", "array"]}` become one node with a leaf that reads
+//! strings and a machine that reads arrays.
 
 use std::sync::Arc;
 
@@ -23,19 +26,19 @@ use crate::automaton::machine::node::{Choice, Choices, Member, Node};
 pub(crate) struct Builder {
     pub(super) normaliser: Normaliser,
     pub(super) leaves: LeafCache,
-    /// Those that are built.
+    /// The nodes that are built.
     pub(super) nodes: Vec<Node>,
     /// The goals of all nodes, but for those that are built.
     pub(super) asked: Vec<Few<ConjId>>,
     /// The nodes of one goal, by goal.
     singles: Vec<u32>,
-    /// Those of several goals.
+    /// The nodes of several goals.
     ids: FxHashMap<Box<[ConjId]>, u32>,
     /// Machines that nodes share.
     pub(super) machines: Machines,
     pub(super) loops: Loops,
     pub(super) loops_of: FxHashMap<*const CharDfa, u32>,
-    /// Where caps were applied: a location, a keyword, how.
+    /// The caps that were applied: a location, a keyword, and the bound in words.
     pub(super) narrowed: Narrowed,
     /// Locations of strings that have so many characters at most.
     pub(super) lengths: Vec<(u64, NodeId)>,
@@ -181,5 +184,6 @@ pub(super) fn number_in<T>(list: &mut Vec<Arc<T>>, one: Arc<T>) -> u32 {
 /// The number of a node that nobody has asked for.
 const UNKNOWN: u32 = u32::MAX;
 
-/// The most nodes of one automaton.
+/// The most nodes of one automaton, because a schema may ask for a node for each combination of its
+/// goals, and each takes memory.
 const MAX_NODES: usize = 200_000;

@@ -1,6 +1,6 @@
 //! The caps of the options: bounds for strings, numbers, arrays and objects that the
-//! schema leaves without one. What is capped is the alternative of a goal, in which
-//! nothing is negated any more, so that the language only gets smaller. For example
+//! schema leaves without one. A cap bounds the alternative of a goal, in which nothing is negated
+//! any more, so that the language only gets smaller. For example
 //! `{"type": "array", "minItems": 3}` under a cap of two items has three.
 
 use std::collections::BTreeSet;
@@ -153,7 +153,7 @@ pub(super) fn cap_object(
         o.names.push(Signed::yes(location));
         narrow(builder, conj, "propertyNames", capped_names(cap));
     }
-    // Where a name implies another one, or conditions are kept, members are not counted.
+    // Members are not counted if a name implies another one or conditions are kept.
     let is_counted = o.implies.is_empty() && o.conditions.is_empty();
     if let (Some(cap), None, true) = (caps.members, o.max, is_counted) {
         let found = (o.required.len() + o.some.len()) as u64;
@@ -237,7 +237,7 @@ fn cap_of_names(
     Ok((!is_bounded).then_some(cap))
 }
 
-/// How long texts of a pattern are at least; at most, where that has an end.
+/// Returns the greatest length of a pattern's texts, or the least one if they have no greatest.
 fn least_of_pattern(builder: &Builder, id: PatternId) -> u64 {
     match &builder.normaliser.schema().pattern(id).pattern {
         Ok(pattern) => {

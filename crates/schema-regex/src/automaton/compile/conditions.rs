@@ -1,8 +1,8 @@
 //! Makes diagrams of the conditions that alternatives of an object keep.
 //!
-//! Of each member that a condition speaks of it is found out first which kinds of values
-//! conditions tell apart: of "`kind` is `a`" and "`kind` is `b`" there are three, the one, the
-//! other, and what is neither. Each is a goal of its own, so that the value tells its kind when
+//! For each member that a condition speaks of, the first step finds which kinds of values
+//! conditions tell apart: for example, "`kind` is `a`" and "`kind` is `b`" have three, the one, the
+//! other, and all further values. Each is a goal of its own, so that the value tells its kind when
 //! it ends. Conditions that have no member in common get diagrams of their own; in each diagram
 //! come first the members that most conditions speak of, and then those of branch after branch.
 
@@ -43,11 +43,11 @@ pub(super) struct Kept {
     places: FxHashMap<u32, usize>,
     /// The same by name.
     by_name: HashMap<Name, usize>,
-    /// Where among the members that is which stands for all further ones, if conditions
-    /// speak of these.
+    /// The place among the members of the one that stands for all further ones, if conditions speak
+    /// of these.
     further: Option<usize>,
-    /// What names, of further members, those that none of the conditions speaks of: the
-    /// patterns that all closed branches have.
+    /// The patterns whose names are no further members for the conditions: those that all closed
+    /// branches have.
     patterns: Vec<PatternId>,
 }
 
@@ -85,7 +85,7 @@ pub(super) fn names_of_conditions(normaliser: &Normaliser, o: &ObjectShape) -> V
     each_condition(normaliser, o, |_, condition| {
         match condition {
             Condition::Member(name, _) => names.push(name.clone()),
-            // What it names is no further name.
+            // A name that it mentions is no further name.
             Condition::Closed(node, atom) => {
                 names.extend(normaliser.names_of((*node, *atom)).cloned());
             }
@@ -254,7 +254,7 @@ fn value_kinds(
     let at = builder.normaliser.first_of(base);
     let mut out: Vec<ValueKind> = Vec::new();
     let (listed, others) = listed_kinds(builder, base, asked, &mut out)?;
-    // What is none of the listed values.
+    // The values that are not listed.
     if let Some(rest) = others {
         let left: Vec<usize> = (0..asked.len()).filter(|i| !listed[*i]).collect();
         if left.len() >= MANY_EXPRESSIONS
@@ -447,7 +447,7 @@ fn listed_kinds(
     kinds.sort_unstable();
     for (by, _) in &kinds {
         let mut parts: Vec<Signed> = by.iter().map(|i| Signed::yes(asked[*i])).collect();
-        // Of the others those that a value beside it may satisfy.
+        // Deny only those others that a value beside it may satisfy.
         let anchor = by.iter().find(|i| listed[**i]);
         let mut against: FxHashSet<usize> = others.iter().copied().collect();
         for (other, _) in &kinds {
@@ -630,7 +630,8 @@ fn levels_of(builder: &Builder, kept: &Kept) -> (Vec<usize>, Vec<(Vec<ConditionI
     (order, ends)
 }
 
-/// From so many expressions on it is asked of all at once which of them a string satisfies.
+/// From so many expressions on one search finds which of them a string satisfies together, because
+/// asking for one after the other may double the kinds each time.
 const MANY_EXPRESSIONS: usize = 4;
 
 /// Which of some automata a text satisfies at once, and no others of them, for all texts. They
@@ -683,7 +684,7 @@ fn verdicts_of(parts: Vec<(Part, usize)>, mut limit: Limit<'_>) -> Result<Vec<Ve
         return Err(TooBig);
     };
     let mut met: Vec<u32> = table.labels().to_vec();
-    // What leaves the automaton of one part alone satisfies nothing.
+    // A text that leaves the automaton of one part alone satisfies nothing.
     met.push(0);
     met.sort_unstable();
     met.dedup();
@@ -695,10 +696,11 @@ fn verdicts_of(parts: Vec<(Part, usize)>, mut limit: Limit<'_>) -> Result<Vec<Ve
     Ok(sets.collect())
 }
 
-/// How much a member is shared by conditions, of so many that speak of it, roughly: what one branch
-/// alone speaks of stays together, since a diagram that has the members of a branch far apart
+/// Roughly how much a member is shared, by the number of conditions that speak of it: members of
+/// one branch alone stay together, since a diagram that has the members of a branch far apart
 /// remembers between them which of the branches may still hold.
 fn sharing(uses: usize) -> u32 {
+    /// Counts within this factor are alike, because only the order of magnitude matters.
     const ABOUT_ALIKE: usize = 8;
     uses.max(1).ilog(ABOUT_ALIKE)
 }
@@ -711,13 +713,13 @@ const MOST_LEVELS: usize = 2_500;
 enum Op {
     All,
     Any,
-    /// How many hold, of which two are as many as more.
+    /// Counts those that hold; two stand for any greater number.
     Sum,
 }
 
-/// The number of "two hold, or more".
+/// The number of "two hold, or more", because the ends below it are "none" and "one".
 const TWO: u32 = 2;
-/// The first decision while diagrams are made.
+/// The first decision while diagrams are made, because the numbers below are ends.
 const FIRST: u32 = 3;
 
 /// Diagrams as they are made.
@@ -830,7 +832,7 @@ impl Made<'_> {
         if parts.is_empty() {
             return Ok(u32::from(op == Op::All));
         }
-        // What is decided last comes first: above, diagrams may be wide.
+        // Parts decided last come first: above, diagrams may be wide.
         parts.sort_by_key(|part| Reverse(self.level(*part)));
         while parts.len() > 1 {
             let pairs = parts.chunks(2).map(|pair| match *pair {

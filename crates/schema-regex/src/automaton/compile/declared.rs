@@ -1,5 +1,7 @@
 //! The names that an object's keywords mention, each with its number, and what is said
 //! of members by number.
+//!
+//! For example, in `{"properties": {"b": true}, "required": ["a"]}` the names are `a` and `b`.
 
 use rustc_hash::FxHashMap;
 use schema_normal::ir::{Name, NodeId};
@@ -16,6 +18,7 @@ pub(crate) struct Declared {
     order: Vec<Name>,
 }
 
+/// The number of a name that has none yet, because no object declares so many.
 const NONE: u32 = u32::MAX;
 
 impl Declared {
@@ -71,7 +74,7 @@ impl Declared {
     }
 }
 
-/// What the `Members` atom of a location says, by number.
+/// The properties that the `Members` atom of a location declares, by number.
 pub(crate) struct Properties {
     /// The numbers of its names in the order of the schema.
     pub(super) order: Vec<u32>,

@@ -1,5 +1,7 @@
-//! Goals of which it is plain that they have more values than anybody lists, so that
-//! nobody begins to.
+//! Goals that plainly have too many values to be listed, so that nobody begins to.
+//!
+//! For example, `{"type": "string"}` has no end of values, and `{"type": "integer", "minimum": 1,
+//! "maximum": 100000}` has more than are listed.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -7,17 +9,17 @@ use crate::automaton::machine::Machine;
 use crate::automaton::machine::live::ObjectAt;
 use crate::automaton::machine::node::{ArrayThread, Member};
 
-/// The most values of a goal that are listed.
+/// The most values of a goal that are listed, because each is kept as a text.
 pub(super) const MAX_VALUES: usize = 2_000;
 
-/// How deep values are looked into, and how deep those beside may nest. Less than this
-/// is never bounded by the options.
+/// The depth to which values are looked into, and to which those beside may nest, because most
+/// schemas say near the top how many values there are.
 const DEPTH: u32 = 8;
 
-/// The least bound on nesting for which that holds.
+/// The least bound on nesting for an answer, because a value may stand deep itself.
 const LEAST_NESTING: u32 = 4 * DEPTH;
 
-/// What is plain of how many values a goal has.
+/// A rough answer to how many values a goal has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Plainly {
     Endless,
@@ -29,7 +31,8 @@ pub(crate) enum Plainly {
 /// At least how many values goals have, by node and goal.
 type Known = FxHashMap<(u32, u32), u64>;
 
-/// The most members and items by which numbers of values are multiplied.
+/// The most members and items by which numbers of values are multiplied, because the product is
+/// above any limit by then.
 const MAX_FACTORS: u64 = 64;
 
 /// Tells whether a value of the goal is, or holds, a text or number of any length, one of more

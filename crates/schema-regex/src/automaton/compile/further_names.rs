@@ -1,5 +1,9 @@
 //! The classes of the names of an object that are not declared: names of which the same is
 //! said are alike.
+//!
+//! For example, with `{"patternProperties": {"^a": {"type": "string"}, "b$": {"type": "null"}}}`
+//! there are four classes: names that only begin with `a`, only end with `b`, do both, or do
+//! neither.
 
 use std::rc::Rc;
 
@@ -29,7 +33,7 @@ use crate::automaton::machine::node::{ExtraClass, KeyMachine, NO_CLASS};
 /// A condition on names, for names that are not declared.
 pub(super) type NameTests = FxHashMap<Vec<Signed>, Vec<StringShape>>;
 
-/// The most classes: each is a bit.
+/// The most classes, because the classes of a place are the bits of one word.
 const MOST_CLASSES: usize = 64;
 
 /// The classes of names that are not declared, and the automaton that tells them apart.
@@ -154,7 +158,7 @@ fn classes(
     Ok((classes, class_of))
 }
 
-/// What is asked of a further name.
+/// Collects the questions about a further name.
 fn questions(
     builder: &mut Builder,
     all: &Alternatives<'_>,
@@ -204,7 +208,7 @@ fn ask_pattern(builder: &mut Builder, id: PatternId, q: &mut Questions) -> Resul
     Ok(())
 }
 
-/// What is asked of a further name, each with the bits of its expressions.
+/// The questions about a further name, each with the bits of its expressions.
 #[derive(Default)]
 struct Questions {
     parts: Vec<Rc<Part>>,

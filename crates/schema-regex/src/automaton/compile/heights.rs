@@ -1,6 +1,9 @@
 //! Emptiness: how deep the flattest value of each goal nests, as a least
 //! fixpoint. In round `h` the goals are found that can be met with what was
 //! found in the rounds before, so a round is a level of nesting.
+//!
+//! For example, `{"type": "array", "minItems": 1, "items": {"type": "null"}}` has height one:
+//! `[null]`.
 
 use schema_normal::normal::alternative::Kind;
 
@@ -67,9 +70,11 @@ fn has_container(live: &Live<'_>, node: &Node, goal: u32) -> bool {
         })
 }
 
-/// How deep values can nest at most; `None` where there is no end.
+/// Returns the greatest depth to which values nest; `None` if there is no end.
 pub(super) fn deepest(nodes: &[Node]) -> Option<u32> {
+    /// The depth of a node that was not seen, because no schema has as many nodes.
     const NOT_SEEN: u32 = u32::MAX;
+    /// The depth of a node on the path, because it must differ from that of a node not seen.
     const OPEN: u32 = u32::MAX - 1;
     let mut depth = vec![NOT_SEEN; nodes.len()];
     // Which node, how many of its inner ones were looked at, and the deepest of them.

@@ -38,7 +38,7 @@ impl Strings {
         }
     }
 
-    /// Of those lengths alone that these bounds allow, too.
+    /// Keeps only the lengths that these bounds allow, too.
     pub(super) fn bound(&mut self, min: u64, max: Option<u64>) {
         self.min = self.min.max(min);
         self.max = [self.max, max].into_iter().flatten().min();
@@ -58,12 +58,12 @@ pub(crate) enum Asked {
 pub(crate) struct LeafCache {
     pub(super) strings: HashMap<StringKey, Vec<Strings>>,
     pub(super) parts: HashMap<Asked, Rc<Part>>,
-    /// What was met last: alternatives often ask the same and want other answers.
+    /// The last product: alternatives often ask the same and want other answers.
     pub(super) product: Option<(Vec<Asked>, Rc<Product>)>,
     pub(super) numbers: HashMap<NumberShape, Arc<NumberDfa>>,
     /// Numbers of so many digits at most, by those of any number.
     pub(super) capped: FxHashMap<(*const NumberDfa, u32), Arc<NumberDfa>>,
-    /// What is capped.
+    /// The automata that were capped, kept because `capped` knows them by their addresses.
     pub(super) whole: Vec<Arc<NumberDfa>>,
     /// All numbers that are no integers.
     pub(super) no_integers: Option<Arc<NumberDfa>>,
@@ -112,7 +112,7 @@ impl Machines {
     }
 }
 
-/// What one alternative demands of a string, but for the texts that it lists.
+/// The demands of one alternative on a string, but for the texts that it lists.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct StringLeaf {
     /// Its values are those that the shape allows; then nothing else counts.

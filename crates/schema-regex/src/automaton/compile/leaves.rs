@@ -1,4 +1,7 @@
 //! The automata of strings and numbers, made from shapes and kept.
+//!
+//! For example, `{"type": "string", "pattern": "^a", "maxLength": 3}` is one leaf: the automaton of
+//! the pattern, met with the bounds on the length.
 
 use std::rc::Rc;
 use std::sync::{Arc, OnceLock};
@@ -24,7 +27,8 @@ use schema_normal::options::IntegerSpelling;
 use crate::automaton::compile::builder::Builder;
 use crate::automaton::compile::leaf_cache::{Asked, StringKey, StringLeaf, Strings};
 
-/// The most automata, each with bounds of its own, that strings of one alternative are told by.
+/// The most automata, each with bounds of its own, that read the strings of one alternative,
+/// because each is a leaf that every byte steps.
 const MOST_WAYS: usize = 4;
 
 /// Tells whether all numbers of a kind are meant.
@@ -150,7 +154,7 @@ pub(super) fn part(builder: &mut Builder, asked: Asked) -> Result<Rc<Part>, TooB
                 let look = at.checked_sub(1).map(|look| &pattern.looks[look].0);
                 Part::new(look.unwrap_or(&pattern.main), limit)?
             }
-            // What cannot be read is refused where it is met.
+            // A pattern that cannot be read is refused where it is met.
             Err(_) => Part::new(&Re::Never, limit)?,
         },
         Asked::Format(format) => format_dfa(*format, None).part(),
@@ -161,7 +165,7 @@ pub(super) fn part(builder: &mut Builder, asked: Asked) -> Result<Rc<Part>, TooB
     Ok(made)
 }
 
-/// What a pattern asks, each with what is wanted; nothing where it cannot be read.
+/// The expressions of a pattern, each with the answer that is wanted; none if it cannot be read.
 pub(super) fn asked_by(builder: &Builder, id: PatternId) -> Vec<(Asked, bool)> {
     let Ok(pattern) = &builder.normaliser.schema().pattern(id).pattern else {
         return Vec::new();
@@ -212,7 +216,7 @@ fn dfa_of(
 ) -> Result<Vec<Strings>, TooBig> {
     let mut asked: Vec<Asked> = Vec::new();
     let mut parts: Vec<Rc<Part>> = Vec::new();
-    // What is wanted of the expressions of each condition, one after the other.
+    // The answers wanted of the expressions of each condition, one after the other.
     let mut wanted: Vec<(Vec<bool>, bool)> = Vec::new();
     for (all, positive) in conditions {
         let from = parts.len();
@@ -307,7 +311,7 @@ fn meeting(
                     left.push((both, strings));
                 }
             }
-            // Where two ways are left, each has its own bounds: rather one automaton.
+            // Two ways that are left have bounds of their own, so one automaton is tried first.
             let met = match left.len() {
                 0 | 1 => Err(TooBig),
                 _ => met.met(&part, true, limit),
@@ -329,7 +333,7 @@ fn meeting(
     Ok(of_ways.collect())
 }
 
-/// What a pattern, or one of its looks, is beside bounds on the length.
+/// The expressions with bounds on the length that a pattern, or one of its looks, consists of.
 fn counted_by(builder: &Builder, asked: &Asked) -> Option<Vec<Counted>> {
     let Asked::Pattern(id, at) = asked else {
         return None;
@@ -366,7 +370,9 @@ pub(super) fn number_dfa(
 /// The automaton of all numbers, or of all integers, or of all others: it is made
 /// once in a process, but for the last one.
 fn bare_number(builder: &mut Builder, shape: &NumberShape) -> Result<Arc<NumberDfa>, Error> {
+    /// All numbers, made once because most schemas with numbers ask for them.
     static ANY: OnceLock<Arc<NumberDfa>> = OnceLock::new();
+    /// All integers, by how they may be spelled: made once because most schemas ask for them.
     static INTEGERS: [OnceLock<Arc<NumberDfa>>; IntegerSpelling::NAMED.len()] =
         [const { OnceLock::new() }; IntegerSpelling::NAMED.len()];
     let fraction = fraction(shape, builder.normaliser.options().integers);
@@ -411,6 +417,7 @@ fn number_of_re(builder: &Builder, shape: &NumberShape, re: &Re) -> Result<Numbe
 /// The automaton of the numbers from zero on, or from one on: most bounds are these,
 /// so it is made once in a process.
 fn usual_number(builder: &Builder, shape: &NumberShape) -> Option<Arc<NumberDfa>> {
+    /// These automata by bound and fraction, made once because most bounds are these.
     static MADE: [OnceLock<Arc<NumberDfa>>; 4] = [const { OnceLock::new() }; 4];
     let low = shape.low.as_ref().filter(|low| !low.exclusive)?;
     if !low.value.is_zero() && !low.value.is_one() {
@@ -517,6 +524,7 @@ fn make_number(builder: &Builder, shape: &NumberShape) -> Result<Arc<NumberDfa>,
 
 /// The automaton of a format, alone or with its part, read once in a process.
 fn format_dfa(format: Format, part: Option<Format>) -> Arc<CharDfa> {
+    /// The automata of formats, read once because all schemas share them.
     static READ: [OnceLock<Arc<CharDfa>>; 2 * formats::COUNT] =
         [const { OnceLock::new() }; 2 * formats::COUNT];
     let with_part = part.is_some();

@@ -1,5 +1,8 @@
 //! Lists the values of items that must differ, where they are few, and refuses what could
 //! not be followed later.
+//!
+//! For example, `{"items": {"enum": [1, 2]}, "uniqueItems": true}` has two values to list, so that
+//! no third item may come.
 
 use std::sync::Arc;
 
@@ -19,7 +22,7 @@ use crate::automaton::run::scratch::Scratch;
 use crate::automaton::run::ways_on::{self, Tried};
 use crate::automaton::run::{state, unique_items};
 
-/// The most pieces of text to list them.
+/// The most pieces of text to list them, because long texts take many pieces for few values.
 const MAX_PIECES: usize = 100_000;
 
 /// The values of a goal, as far as they were listed.
@@ -39,7 +42,7 @@ pub(super) fn list_values(
     schema: &Schema,
     unique: &[(usize, NodeId)],
 ) -> Result<(), Error> {
-    // What is inside comes after what it is in.
+    // An inner array comes after the one it is in.
     for (n, at) in unique.iter().copied().rev() {
         let Some(m) = &machine.nodes()[n].array else {
             continue;

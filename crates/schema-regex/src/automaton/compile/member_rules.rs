@@ -1,6 +1,9 @@
-//! What the alternatives of an object say of members, each rule once: alternatives are
-//! often many and have few rules among them, so that a name is asked about by rule and
-//! not by alternative.
+//! The statements that the alternatives of an object make on members, each rule once: alternatives
+//! are often many and have few rules among them, so that a name is asked about by rule and not by
+//! alternative.
+//!
+//! For example, a hundred branches of an `anyOf` under one `"additionalProperties": {"type":
+//! "string"}` share the rule that members are strings.
 
 use std::collections::HashMap;
 
@@ -20,7 +23,7 @@ pub(crate) struct Rules<'s> {
     list: Vec<&'s MemberRule>,
     /// The rules of each alternative, those of one after the other.
     of: Vec<u32>,
-    /// Where those of each end.
+    /// The ends of the lists of rules, by alternative.
     ends: Vec<usize>,
     /// The number of the list of rules that each alternative has, and how many lists
     /// there are.
@@ -90,13 +93,13 @@ impl<'s> Rules<'s> {
     }
 }
 
-/// What each of some rules says of a name, or of those of a class.
+/// The demands of each of some rules on a name, or on the names of a class.
 #[derive(Default)]
 pub(crate) struct Said {
     parts: Vec<Signed>,
-    /// Where the parts of each rule end.
+    /// The ends of the lists of parts, by rule.
     ends: Vec<usize>,
-    /// What the rules of each list say together, once that was asked.
+    /// The demands of all rules of each list together, once they were asked for.
     together: Vec<Option<ConjId>>,
 }
 

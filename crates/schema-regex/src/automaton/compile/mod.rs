@@ -16,6 +16,9 @@
 //! - [`same_nodes`]: nodes that read the same texts in the same way.
 //! - [`list_values`]: the values of items that must differ, where they are few; [`endless`]
 //!   sees at once where they are not.
+//!
+//! For example, `{"items": {"type": "string"}}` becomes two nodes, one for the whole text and one
+//! for the items; the first has a machine for arrays, whose thread asks the second for each item.
 
 pub(crate) mod builder;
 pub(crate) mod caps;

@@ -197,7 +197,7 @@ fn arrays(builder: &mut Builder, goals: &[ConjId]) -> Result<Option<Box<ArrayMac
     })))
 }
 
-/// What an item may be: with each count raised or not.
+/// Adds the choices that an item has, with each count raised or not.
 fn item_choices(
     builder: &mut Builder,
     thread: u32,
@@ -285,11 +285,12 @@ fn each(shapes: &[(u32, Shapes)]) -> impl Iterator<Item = (u32, &Shape)> {
         .flat_map(|(goal, list)| list.iter().map(|shape| (*goal, shape)))
 }
 
-/// The most items with a schema of their own.
+/// The most items with a schema of their own, because each takes a member in every array machine.
 const MAX_PREFIX: u64 = 5_000;
 
-/// How much more it takes to follow several counts than one, which needs no search.
+/// The factor by which following several counts takes longer than one, because one needs no search.
 const MANY_COUNTS: u64 = 64;
 
-/// The most combinations of counts and index that are followed.
+/// The most combinations of counts and index that are followed, because each may become a state of
+/// its own.
 const MAX_COUNTS: u64 = 1 << 22;

@@ -1,5 +1,8 @@
 //! Builds the machine of objects: declared names in order, classes of further
 //! names, and for each thread what a member must be.
+//!
+//! For example, `{"properties": {"a": true}, "patternProperties": {"^x": false}}` declares `a`, and
+//! its further names are in two classes, those that begin with `x` and the others.
 
 use std::sync::OnceLock;
 
@@ -30,7 +33,7 @@ use crate::automaton::machine::node::{
     Choice, LOOSE, Member, ObjectMachine, ObjectThread, Word, Words, are_numbers,
 };
 
-/// The most members that have to be found in one object.
+/// The most members that have to be found in one object, because each subset of them is a choice.
 const MOST_WITNESSES: usize = 8;
 
 /// The alternatives of an object, with what they say of members.
@@ -40,7 +43,7 @@ pub(super) struct Alternatives<'s> {
     pub(super) rules: Rules<'s>,
     pub(super) names: Declared,
     properties: AllProperties,
-    /// Of each alternative the names it requires and forbids.
+    /// For each alternative the names it requires and forbids.
     numbers: Vec<OwnNames>,
 }
 
@@ -88,7 +91,8 @@ pub(super) fn object_machine(
     })
 }
 
-/// What alternatives ask of names as strings, each once; adds the names it mentions.
+/// Collects the demands of alternatives on names as strings, each once; adds the names they
+/// mention.
 fn name_tests(
     builder: &mut Builder,
     shapes: &[(u32, &ObjectShape)],
@@ -148,7 +152,7 @@ fn mentioned(
     }
 }
 
-/// What the member of each declared name must be.
+/// The members of declared names, by number.
 fn declared_members(
     builder: &mut Builder,
     all: &Alternatives<'_>,
@@ -156,7 +160,7 @@ fn declared_members(
 ) -> Result<Vec<Member>, Error> {
     let Alternatives { shapes, rules, .. } = all;
     let order = all.names.order();
-    // Of each name every rule is asked, and of each alternative its own.
+    // Each name asks every rule, and each alternative its own.
     let of_shapes = shapes.iter().map(|(_, o)| 1 + o.rules.len()).sum::<usize>();
     let asked = rules.list().len() + of_shapes;
     builder
@@ -238,7 +242,7 @@ fn object_threads(
         let ranks = match kept[t] {
             _ if any_order => vec![LOOSE; names.order().len()],
             None => ranks(o, own, order, names, &all.properties),
-            // Of one order for all alternatives that were not told apart.
+            // Alternatives that were not told apart share one order.
             Some(_) if all_members(&builder.normaliser, o).is_some() => order.of_all(names),
             Some(_) => vec![LOOSE; names.order().len()],
         };
@@ -282,7 +286,7 @@ fn object_threads(
     Ok(threads)
 }
 
-/// What a member may be for a thread: plainly, or as a witness too.
+/// Adds the choices that a member has for a thread: plainly, or as a witness too.
 pub(super) fn choices(
     builder: &mut Builder,
     thread: u32,
@@ -298,7 +302,7 @@ pub(super) fn choices(
     if o.some.is_empty() {
         return;
     }
-    // Those behind the first eight are refused.
+    // More than eight are refused.
     let mut met = [0; MOST_WITNESSES];
     let mut count = 0;
     for (i, witness) in o.some.iter().enumerate() {

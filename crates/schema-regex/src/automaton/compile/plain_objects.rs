@@ -1,6 +1,9 @@
 //! Objects of which one location says everything, by `properties` and `required`
 //! alone: most of them. Their machines are what [`Builder::object_machine`] makes
 //! too, without asking what is not there.
+//!
+//! For example, `{"properties": {"a": true}, "required": ["a"]}` is such an object, and one with
+//! `minProperties` beside is none.
 
 use std::sync::{Arc, OnceLock};
 
@@ -18,11 +21,10 @@ use crate::automaton::machine::node::{
     Choice, Choices, ExtraClass, LOOSE, Member, ObjectMachine, ObjectThread, Word, Words,
 };
 
-/// The most names that are required without being properties: each is compared
-/// with all.
+/// The most names that are required without being properties, because each is compared with all.
 const MAX_REQUIRED: usize = 16;
 
-/// The most references in a row that are followed.
+/// The most references in a row that are followed, because references may form a circle.
 const MAX_REFERENCES: usize = 8;
 
 /// The machine of one alternative of one goal, if it is that plain.

@@ -1,5 +1,5 @@
 //! Nodes that read the same texts in the same way, so that what is known of
-//! one holds for the other: two properties that are free strings.
+//! one holds for the other: for example, two properties that are free strings.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use crate::automaton::machine::node::{Node, NumberMachine, StringMachine};
 /// themselves. O(size of the nodes).
 pub(crate) fn solve(nodes: &mut [Node]) {
     let mut first: HashMap<Box<[u64]>, u32> = HashMap::new();
-    // Of nodes without texts and bounds that a schema chose.
+    // The nodes without texts and bounds that a schema chose.
     let mut plain: FxHashMap<Box<[u64]>, u32> = FxHashMap::default();
     let mut key: Vec<u64> = Vec::with_capacity(32);
     for (id, node) in (0..).zip(nodes) {

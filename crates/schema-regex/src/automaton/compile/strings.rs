@@ -137,7 +137,7 @@ fn each_apart(shapes: &[(u32, Shapes)]) -> impl Iterator<Item = (u32, &StringSha
             _ => None,
         });
         let strings: Vec<&StringShape> = strings.collect();
-        // Those that ask little contain others.
+        // Strings with few demands contain others.
         let mut by_size: Vec<usize> = (0..strings.len()).collect();
         by_size.sort_by_key(|at| strings[*at].conditions());
         let mut apart: Vec<usize> = Vec::with_capacity(strings.len());
@@ -152,7 +152,7 @@ fn each_apart(shapes: &[(u32, Shapes)]) -> impl Iterator<Item = (u32, &StringSha
     })
 }
 
-/// How a leaf mentions a text.
+/// The way in which a leaf mentions a text.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Mention {
     Listed,
@@ -161,7 +161,7 @@ enum Mention {
 
 /// The texts that leaves mention, in the order of their bytes.
 fn words_of(mut mentioned: Vec<(Name, u32, Mention)>) -> Vec<Word> {
-    // Those of one text stay in the order of the leaves.
+    // Mentions of one text stay in the order of the leaves.
     mentioned.sort_by(|a, b| a.0.cmp(&b.0));
     let mut list: Vec<Word> = Vec::new();
     let mut rest = mentioned.into_iter().peekable();
@@ -181,7 +181,7 @@ fn words_of(mut mentioned: Vec<(Name, u32, Mention)>) -> Vec<Word> {
     list
 }
 
-/// How many leaves, of as many goals, ask something else of a string but to be a listed one.
+/// The number of leaves, or of their goals, with a demand on a string other than to be listed.
 fn asking(leaves: &[Leaf]) -> usize {
     let asks = |l: &&Leaf| !l.listed && (l.dfa.is_some() || l.min > 0 || l.max.is_some());
     let asking = leaves.iter().filter(asks);
@@ -190,10 +190,10 @@ fn asking(leaves: &[Leaf]) -> usize {
     asked.len().min(goals.len())
 }
 
-/// Of more shapes of one goal it is not asked which others they contain: each shape is held
-/// against all of them.
+/// The most shapes of one goal that are asked whether they contain others, because each shape is
+/// held against all of them.
 const MANY_SHAPES: usize = 256;
 
-/// Most alternatives that ask something of one string but to be a listed one: each character
-/// is held against all of them.
+/// The most alternatives that ask something of one string but to be a listed one, because each
+/// character is held against all of them.
 const MAX_ASKING: usize = 200;

@@ -102,7 +102,7 @@ fn empty_locations(normaliser: &Normaliser, nodes: &[Node]) -> Vec<NodeId> {
     let mut out: Vec<NodeId> = Vec::new();
     for node in nodes {
         for (goal, height) in node.goals.iter().zip(&node.heights) {
-            // What several locations ask together is the fault of none.
+            // A demand of several locations together is the fault of none.
             if *height == EMPTY
                 && let [
                     Signed {

@@ -1,5 +1,7 @@
-//! Strings of many alternatives: what is read side by side costs each step of a mask, so
-//! automata that say yes to the same goal become one.
+//! Strings of many alternatives: automata side by side cost each step of a mask, so those that say
+//! yes to the same goal become one.
+//!
+//! For example, an `anyOf` of ten patterns of strings becomes one automaton.
 
 use std::sync::Arc;
 
@@ -10,17 +12,18 @@ use schema_normal::language::char_dfa::CharDfa;
 use crate::automaton::compile::builder::{Builder, number_in};
 use crate::automaton::machine::node::Leaf;
 
-/// From so many automata on those of one goal are united.
+/// From so many automata on those of one goal are united, because fewer are stepped sooner than a
+/// union is made.
 const MANY: usize = 8;
 
-/// The most automata of one place that are read side by side.
+/// The most automata of one place that are read side by side, because each byte steps all of them.
 const MOST: usize = 512;
 
 /// The leaves of a node and their automata.
 pub(crate) struct Leaves {
     pub(super) leaves: Vec<Leaf>,
     pub(super) dfas: Vec<Arc<CharDfa>>,
-    /// Where the leaves were before, by where they are now.
+    /// The earlier places of the leaves, by their places now.
     pub(super) places: Option<Vec<u32>>,
 }
 
@@ -64,7 +67,7 @@ pub(super) fn united(
             continue;
         }
         let parts: Vec<&CharDfa> = list.iter().map(|i| &*dfas[*i as usize]).collect();
-        // Where the union is too large its parts stay beside each other.
+        // The parts of a union that is too large stay beside each other.
         if let Ok(union) = CharDfa::union(&parts, limit) {
             made.push((goal, Arc::new(union)));
         }

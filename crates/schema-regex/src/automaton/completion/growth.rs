@@ -1,8 +1,9 @@
-//! How far from the end any text of a schema can be: so far from it nothing has to be looked up.
+//! The greatest distance from the end of any text of a schema: at that distance nothing has to be
+//! looked up.
 //!
 //! For example, of `{"name": string, "tags": [string]}` with both names required no text is further away than
-//! `"name":"","tags":[]}` is long, and a few characters more inside of a name or a string. Where values nest
-//! without end each open object or array adds the rest of one.
+//! `"name":"","tags":[]}` is long, and a few characters more inside of a name or a string. If
+//! values nest without end, each open object or array adds the rest of one.
 //!
 //! The bound follows the completions of this folder, which are not always the shortest ones: the sums are of all
 //! that some thread of a container may want, and where that cannot be summed (names by patterns, objects
@@ -29,7 +30,8 @@ const MOST_DEPTH: usize = 64;
 /// The bytes of one character in JSON at most, because `\u0000` has six.
 const CHAR: usize = 6;
 
-/// The bytes that may be lacking inside of a character: those of a second escape behind a surrogate.
+/// The bytes that may be lacking inside of a character, because a surrogate pair has two escapes of
+/// six bytes.
 const INSIDE: usize = 12;
 
 /// The tokens of a name that is not declared: its completion has few characters, and may be spelt otherwise
@@ -43,7 +45,7 @@ const DIFFERENT: usize = 8;
 /// The states of an expression, of which another text must be found, because each may be a character.
 const MOST_STATES: usize = 16;
 
-/// The tokens of `false`, the longest of the units.
+/// The tokens of `false`, because it is the longest of the units and each byte may be a token.
 const UNIT: usize = 5;
 
 /// Sums over the nodes of a schema, in tokens.
@@ -96,7 +98,7 @@ impl<'a> Sums<'a> {
                 top = top.max(self.name_and_value(m)?);
             }
             if node.array.as_ref().is_some_and(|m| m.unique) {
-                // What is open may be in any spelling.
+                // An open value may have any spelling.
                 differs = DIFFERENT * CHAR;
             }
         }
@@ -178,8 +180,8 @@ impl<'a> Sums<'a> {
         let Some(node) = self.machine.nodes().get(number as usize) else {
             return true;
         };
-        // Of finitely many texts of an expression each other one is as short as the longest, which has fewer
-        // characters than there are states.
+        // Another one of the finitely many texts of an expression is as short as the longest, which
+        // has fewer characters than there are states.
         let mut dfas = node.string.iter().flat_map(|m| m.dfas.iter());
         let is_short = |dfa: &CharDfa| {
             let mut states = 0..dfa.states() as u32;
@@ -345,6 +347,7 @@ fn nodes_in(node: &Node) -> Vec<u32> {
 /// The strongly connected components of a graph, each behind those to which it leads (Tarjan, "Depth-first
 /// search and linear graph algorithms", 1972; without recursion).
 fn components(to: &[Vec<u32>]) -> Vec<Vec<u32>> {
+    /// The order of a node that was not reached, because no graph has as many nodes.
     const NEW: u32 = u32::MAX;
     let mut order = vec![NEW; to.len()];
     let mut low = vec![0u32; to.len()];

@@ -1,5 +1,7 @@
-//! What the first thread of a container still lacks, and the item or member that brings it
-//! nearer to its end.
+//! The demands that the first thread of a container has not met yet, and the item or member that
+//! brings it nearer to its end.
+//!
+//! For example, in `{"a": 1` with `a` and `b` required the name `b` is lacking.
 
 use crate::automaton::machine::Machine;
 use crate::automaton::machine::decisions::FURTHER;
@@ -46,7 +48,7 @@ pub(super) fn narrowed(machine: &Machine, config: Config, x: &mut Scratch) -> Co
     Config { top, ..config }
 }
 
-/// Of the choices that keep a thread alive the one that brings most.
+/// Returns the choice that brings most, among those that keep a thread alive.
 pub(super) fn item_choice(machine: &Machine, stack: u32, x: &mut Scratch) -> Option<Choice> {
     let frame = x.frame(stack).frame;
     let m = machine.array(frame.node)?;
@@ -55,8 +57,8 @@ pub(super) fn item_choice(machine: &Machine, stack: u32, x: &mut Scratch) -> Opt
     let pos = m.behind(frame.pos);
     let threads = x.list(frame.threads);
     let heights = &machine.nodes().get(member.node as usize)?.heights;
-    // What lacks least, so that each item brings it nearer; of equal ones
-    // the flattest, and counts are raised only where they must be.
+    // The thread that lacks least, so that each item brings it nearer; among equal ones the
+    // flattest, and counts are raised only where they must be.
     let lack = |thread: u32, progress: u32| {
         let mut rest = progress;
         let mut lack = 0;

@@ -1,4 +1,6 @@
 //! Shortest texts to the end.
+//!
+//! For example, `{"a": [1` has the completion `]}`.
 
 pub(crate) mod another_value;
 pub(crate) mod ending;

@@ -9,7 +9,8 @@ use crate::automaton::machine::live::has_bit;
 use crate::automaton::run::config::{Config, Top};
 use crate::automaton::run::member_names;
 
-/// Behind fewer further names than this, another one is searched for.
+/// Behind fewer further names than this, another one is searched for, because a search among few is
+/// short and finds a shorter name.
 const FEW_NAMES: usize = 16;
 
 impl Finisher<'_> {

@@ -1,4 +1,6 @@
 //! The shortest numbers, strings and names, searched for breadth first.
+//!
+//! For example, a string with `"pattern": "^a+b$"` has the shortest text `"ab"`.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -15,31 +17,32 @@ use crate::automaton::run::string_bytes::Partial;
 use crate::automaton::run::string_leaves::string_goals;
 use crate::automaton::run::{step, text_runs};
 
-/// The most states that are looked at for one string.
+/// The most states that are looked at for one string, because a search must end on any pattern.
 const MAX_SEARCH: usize = 200_000;
 
-/// The bytes that numbers are made of, in the order in which they are tried.
+/// The bytes that numbers are made of, digits first because a digit ends most numbers.
 const NUMBER_BYTES: &[u8; 15] = b"0123456789.-eE+";
 
-/// The most states that are looked at for a name that is wanted, before any
-/// other one is taken.
+/// The most states that are looked at for a name that is wanted, before any other one is taken,
+/// because any name ends the search.
 const MAX_WANTED: usize = 5_000;
 
-/// Of a string that lacks more characters than this, most are written one like the other,
-/// and only the last ones are searched for.
+/// A string that lacks more characters than this is written with equal characters up to the last
+/// ones, because a search would take a state for each.
 const MANY_CHARS: u64 = 256;
 
-/// So many characters are searched for.
+/// So many characters are searched for, because the last ones must meet what an expression demands.
 const LAST_CHARS: u64 = 64;
 
-/// So many characters are tried, each in one alternative, in the time of a state.
+/// So many characters are tried, each in one alternative, in the time of a state, because each is
+/// one step of an automaton.
 const TRIED_AS_A_STATE: u64 = 1_024;
 
-/// Of so many declared names each is looked at: behind a first character few are left, and what is
-/// searched for in their place takes as long as some hundreds.
+/// Up to so many declared names are looked at one by one, because few are left behind a first
+/// character, and the search in their place takes as long as some hundreds.
 const FEW_NAMES: usize = 64;
 
-/// So many characters are tried in a name in the time of a state: each is read by itself.
+/// So many characters are tried in a name in the time of a state, because each is read by itself.
 const HEADS_AS_A_STATE: u64 = 32;
 
 /// The bytes that go on in a character (RFC 3629).
@@ -77,7 +80,7 @@ pub(super) fn shortest_number(
     let mut left = at.iter().filter_map(far).min()?;
     let mut rest = Vec::new();
     while left > 0 {
-        // What is farther away does not end in time.
+        // A farther state does not end in time.
         at.retain(|here| far(here) == Some(left));
         left -= 1;
         let behind = |byte: u8| -> Vec<(&NumberDfa, u32)> {
@@ -209,8 +212,8 @@ fn nearest_end(machine: &Machine, config: Config, x: &mut Scratch) -> Option<Vec
     (!matches!(end.top, Top::String { .. })).then_some(out)
 }
 
-/// Where as many equal characters of one byte as may come lead to, up to a number;
-/// `None` if none may come.
+/// Returns the configuration behind as many equal characters of one byte as may come, up to a
+/// number; `None` if none may come.
 fn fill(
     machine: &Machine,
     config: Config,
@@ -248,7 +251,7 @@ pub(super) fn shortest_name(
     key: Key,
     x: &mut Scratch,
 ) -> Option<Vec<u8>> {
-    // What was read so far makes no difference.
+    // The bytes read so far make no difference.
     let text = UNKNOWN;
     let config = Config {
         top: Top::Key(Key { text, ..key }),
@@ -376,7 +379,7 @@ fn characters(
         Partial::HighEscape { .. } => b"\\",
         Partial::HighU { .. } => b"u",
     };
-    // What begins a character can be ended: the first way will do.
+    // A begun character can be ended: the first way will do.
     let mut ways = bytes.iter().filter_map(|byte| {
         let next = step::next(machine, config, *byte, x)?;
         Some((vec![*byte], next))

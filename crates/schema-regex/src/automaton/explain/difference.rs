@@ -1,10 +1,12 @@
-//! What one schema admits and another does not: both in one compilation, the
-//! second one negated.
+//! The values that one schema admits and another does not: both in one compilation, the second one
+//! negated.
 //!
 //! Locations that are alike in both become one, so that what the schemas share
 //! contradicts itself at once and only their differences cost anything. Alike
 //! are locations with the same pointer and the same keywords that lead to alike
 //! locations: the greatest such relation, so that recursion does no harm.
+//!
+//! For example, `{"type": ["string", "null"]}` admits `null`, and `{"type": "string"}` does not.
 
 use std::collections::HashMap;
 
@@ -34,7 +36,7 @@ fn append(schema: &mut Schema, other: &Schema) -> NodeId {
         patterns.push(PatternId(id));
     }
     let alike = alike(schema, other, &patterns);
-    // Those that are not alike come after the locations of `schema`.
+    // Locations that are not alike come after those of `schema`.
     let mut number: Vec<NodeId> = Vec::with_capacity(other.nodes.len());
     let mut next = schema.nodes.len() as u32;
     for known in alike {

@@ -1,4 +1,6 @@
-//! Where in the schema a state stands: for traces and explanations.
+//! The place of the schema at which a state stands, for traces and explanations.
+//!
+//! For example, behind `{"a": [` a value of `/properties/a/items` comes next.
 
 use fsm_index::Place;
 
@@ -27,7 +29,7 @@ pub(crate) fn location(machine: &Machine, origin: &Origin, state: &State) -> Pla
     }
 }
 
-/// What is being read, by which node, for which of its goals.
+/// Returns the token that is being read, its node, and the goals that are wanted of it.
 fn innermost(machine: &Machine, config: Config, x: &Scratch) -> (&'static str, u32, Vec<u32>) {
     let frame = (config.stack != 0).then(|| x.peek(Noted::beside_masks(config.stack)).frame);
     let goals = |set: u32| x.list(set).to_vec();

@@ -1,5 +1,8 @@
 //! Hints for whoever walks: where text of a class is read in a loop, which
 //! cursor resembles another, and what a mask can depend on.
+//!
+//! For example, inside of a free string any text of JSON strings is read in a loop, and a name that
+//! may be `"id"` or a further one resembles a further one alone.
 
 use fsm_index::{Behind, ClassId, Cursor, Description, FreeText, Horizon, TextLoop, Texts};
 use schema_normal::decimal::clamped;
@@ -129,15 +132,14 @@ impl<'m, 'x> Hints<'m, 'x> {
             }
             _ => return None,
         };
-        // What goes on in the string but not with the class begins with an
-        // escape.
+        // A token that goes on in the string but not with the class begins with an escape.
         let escaped = horizon.behind(b'\\') as u64;
         let mut steady = u32::MAX;
         for leaf in &leaves {
             if leaf.dfa.is_some() {
                 if let Some(lengths) = &leaf.lengths {
-                    // Where the bounds can be met only a walk tells, for which
-                    // text may be free.
+                    // Near the bounds only a walk tells which text may come; text may be free
+                    // there.
                     let longest = horizon.bytes() as u64;
                     if !lengths.are_far(text.length.into(), 2 * longest) {
                         return None;
@@ -188,8 +190,8 @@ impl<'m, 'x> Hints<'m, 'x> {
                     wanted.contains(&leaf.goal) && leaf_live(m, i, state, text.words, text.length)
                 };
                 let mut live = m.leaves.iter().enumerate().filter(|leaf| live(*leaf));
-                // Where nothing but the length counts, whatever may come by other leaves
-                // may come by this one.
+                // If nothing but the length counts, text that may come by other leaves may come by
+                // this one.
                 let counted = live
                     .clone()
                     .map(|(_, leaf)| counted_text(leaf, text.length));
@@ -311,8 +313,8 @@ impl<'m, 'x> Hints<'m, 'x> {
         Some(self.x.cursor(Config { top, ..config }))
     }
 
-    /// Where a name differs from one that nobody has declared or used, which is
-    /// at its end, in any spelling of it: if a token reaches that far.
+    /// Lists the differences between a name and one that nobody has declared or used: they are at
+    /// its end, in any spelling of it, if a token reaches that far.
     fn list_differences(&mut self, cursor: Cursor, horizon: Horizon<'_>, out: &mut Texts) -> bool {
         let config = *self.x.config(cursor);
         if config.stack == 0 || is_kept(config.item) {
@@ -468,8 +470,8 @@ fn free_names(machine: &Machine, m: &ObjectMachine, state: u32, classes: u64) ->
     machine.loops().free(&keys.dfa, keys.loops, endless)
 }
 
-/// What may stand before a name up to its quotation mark, if that is not
-/// much; adds what may end the object instead.
+/// Returns the white space and quotation mark that may stand before a name, if these are not many;
+/// adds the texts that may end the object instead.
 fn openings(machine: &Machine, gap: Gap, space: u32, out: &mut Texts) -> Option<Vec<Vec<u8>>> {
     let mut before = machine.space().few(space)?;
     for white in &mut before {
@@ -492,8 +494,8 @@ fn top_tells(config: &Config) -> bool {
         }
 }
 
-/// How many bytes a name has at least that is written with an escape: one of two bytes
-/// where it has such a character, or else one of six for a character of three at most.
+/// Returns the least number of bytes of a name that is written with an escape: one of two bytes if
+/// it has such a character, or else one of six for a character of three at most.
 fn shortest_escaped(name: &[u8]) -> usize {
     let is_short = |byte: &u8| is_never_raw(*byte) || *byte == b'/';
     name.len() + if name.iter().any(is_short) { 1 } else { 3 }
@@ -504,7 +506,7 @@ fn counted_text(leaf: &Leaf, length: u32) -> Option<FreeText> {
     if leaf.dfa.is_some() || leaf.listed {
         return None;
     }
-    // Of as many characters as there may be one text may be left out.
+    // If a text may be left out, it may have as many characters as the bound allows.
     let last = u64::from(leaf.excludes);
     let max = leaf.max.map_or(u64::MAX, |max| max.saturating_sub(last));
     text_up_to(max, length)

@@ -1,4 +1,7 @@
-//! What makes masks fast: descriptions, next bytes, readers of text.
+//! The hints that make masks fast: descriptions, next bytes, readers of text.
+//!
+//! For example, inside of a free string a token of plain letters may come whatever it says, so that
+//! no walk reads it.
 
 pub(crate) mod describe;
 pub(crate) mod next_bytes;

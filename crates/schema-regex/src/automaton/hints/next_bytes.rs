@@ -1,4 +1,7 @@
 //! Which bytes can come next: a quick look, before a step is taken.
+//!
+//! For example, a value of `{"type": ["null", "number"]}` begins with white space, `n`, `-` or a
+//! digit.
 
 use fsm_index::{ByteSet, Cursor};
 use schema_normal::language::char_dfa::DEAD;
@@ -38,7 +41,7 @@ impl Hints<'_, '_> {
         if key.partial != Partial::None {
             return partial(key.partial);
         }
-        // Of further names the key of the topmost level tells all.
+        // The key of the topmost level tells all of further names.
         let top = match key.is_further() {
             true => Noted::told_by_key(stack),
             false => self.x.note(stack),
@@ -57,25 +60,31 @@ impl Hints<'_, '_> {
     }
 }
 
-/// JSON's whitespace, which may come wherever a space machine says so.
+/// JSON's whitespace, because it may come wherever a space machine says so.
 const WHITE: ByteSet = ByteSet::of(b" \t\n\r");
+/// The digits of numbers (RFC 8259).
 const DIGITS: ByteSet = ByteSet::range(b'0', b'9');
-/// Inside a number, or behind it.
+/// Inside a number, or behind it, because a byte may end the number and stand for itself.
 const NUMBER: ByteSet = DIGITS.or(ByteSet::of(b"+-.eE,]}")).or(WHITE);
-/// A character that is not written plainly, or the end of a text.
+/// A character that is not written plainly, or the end of a text, because either may come.
 const QUOTE_OR_ESCAPE: ByteSet = ByteSet::of(b"\"\\");
-/// In a text: the bytes of UTF-8 that begin a character, but control characters.
+/// In a text: the bytes of UTF-8 that begin a character, but control characters, because JSON's
+/// strings have these as escapes alone.
 const TEXT: ByteSet = ByteSet::range(0x20, 0x7F).or(ByteSet::range(0xC2, 0xF4));
+/// The further bytes of a character (RFC 3629).
 const UTF8_REST: ByteSet = ByteSet::range(0x80, 0xBF);
+/// The bytes behind a backslash (RFC 8259).
 const ESCAPED: ByteSet = ByteSet::of(b"\"\\/bfnrtu");
+/// The digits of `\u00e9`, of either case, because readers take both.
 const HEX: ByteSet = DIGITS
     .or(ByteSet::range(b'a', b'f'))
     .or(ByteSet::range(b'A', b'F'));
 
-/// Of more names than these the first bytes are not looked at.
+/// The most names whose first bytes are looked at, because more names begin with most letters.
 const FEW_NAMES: u32 = 32;
 
 fn value(node: &Node) -> ByteSet {
+    /// The first bytes of `null`, `false` and `true`, as `units` has their goals.
     const BEGINNINGS: [ByteSet; 3] = [ByteSet::of(b"n"), ByteSet::of(b"f"), ByteSet::of(b"t")];
     let units = node.units.iter().zip(BEGINNINGS);
     let units = units.filter(|(goals, _)| !goals.is_empty());
@@ -110,7 +119,7 @@ fn string(m: &StringMachine, text: &Str) -> ByteSet {
     if text.partial != Partial::None {
         return partial(text.partial);
     }
-    // Where only words may come, a character that begins none of them is none.
+    // If only words may come, a character that begins none of them may not.
     let listed = m.leaves.iter().all(|leaf| leaf.listed) && m.free.is_none();
     if !listed || text.words.hi - text.words.lo > FEW_NAMES {
         return TEXT;
@@ -119,7 +128,7 @@ fn string(m: &StringMachine, text: &Str) -> ByteSet {
     first_bytes(words.iter().map(|word| &*word.text), text.words.read)
 }
 
-/// How texts go on from some byte on, and the beginning of an escape.
+/// The bytes with which texts go on from some byte on, and the beginning of an escape.
 fn first_bytes<'t>(texts: impl Iterator<Item = &'t str>, read: u32) -> ByteSet {
     let bytes = texts.filter_map(|text| text.as_bytes().get(read as usize));
     bytes.fold(QUOTE_OR_ESCAPE, |bytes, &byte| {

@@ -1,5 +1,8 @@
 //! The inside of strings of one alternative and of further names, read without the
 //! rest of the automaton: what walks take most of their steps in.
+//!
+//! For example, behind `"ab` of a string with `"maxLength": 5` the reader is at length two, and
+//! needs no more than that and the escape that is open.
 
 use fsm_index::{Cursor, FreeText, Horizon, ReadText, TextAt, TextStep};
 use schema_normal::language::char_dfa::{CharDfa, DEAD};
@@ -108,7 +111,7 @@ struct TextState {
     length: u32,
 }
 
-/// What characters may come.
+/// The rules for the characters that may come.
 trait Rules {
     /// The state of the automaton behind a character; [`DEAD`] if there is none.
     fn next(&self, state: u32, c: u32) -> u32;
@@ -131,7 +134,7 @@ trait Rules {
     /// Tells whether it does so anywhere, be it behind the longest token.
     fn is_bounded(&self) -> bool;
 
-    /// What text may come from a place on.
+    /// Returns the text that may come from a place on, whatever it is.
     fn free_text(&self, place: TextState) -> Option<FreeText>;
 
     /// Returns the number of characters that come from a place on before a text may end, at least.
@@ -151,7 +154,7 @@ struct StringRules<'a> {
     /// With the number of its first loop.
     dfa: Option<(&'a CharDfa, u32)>,
     loops: &'a Loops,
-    /// Where the bounds are met with the automaton.
+    /// The bounds met with the automaton, if both matter.
     lengths: Option<&'a Lengths>,
     /// The least and the greatest number of characters.
     min: u64,
@@ -287,8 +290,7 @@ impl Rules for StringRules<'_> {
         self.dfa.map(|(dfa, _)| dfa.dead_class(|_| true))
     }
 
-    /// What the rules are made of lives as long as the automaton, so that its
-    /// address is a name.
+    /// The parts of the rules live as long as the automaton, so that their addresses name them.
     fn name(&self) -> [u64; 4] {
         let dfa = self
             .dfa
@@ -310,7 +312,7 @@ impl Rules for StringRules<'_> {
 struct NameRules<'a> {
     keys: Option<&'a KeyMachine>,
     loops: &'a Loops,
-    /// Of these classes.
+    /// The classes of names that may come, as bits.
     classes: u64,
     /// True if there are fewer than [`MANY_NAMES`] before them.
     are_few: bool,
@@ -517,7 +519,7 @@ fn unpack(TextAt([state, length, kind, more]): TextAt) -> (TextState, Partial) {
     (TextState { state, length }, Partial::unpacked([kind, more]))
 }
 
-/// What never comes in a string as it is.
+/// The control characters: no string has them as they are (RFC 8259, section 7).
 const CONTROLS: [(u32, u32); 1] = [(0, 0x1F)];
 
 #[cfg(test)]

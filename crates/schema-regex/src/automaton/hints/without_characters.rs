@@ -1,4 +1,7 @@
-//! Which characters values can do without, for vocabularies that cannot spell all.
+//! The characters that values can do without, for vocabularies that cannot spell all.
+//!
+//! For example, `{"enum": ["é", "e"]}` has a word with `é`, which an escape can spell if escapes are
+//! allowed, and `{"type": "null"}` can do without `é`.
 
 use schema_normal::language::char_dfa::{CharDfa, DEAD};
 use schema_normal::language::escapes;
@@ -9,8 +12,8 @@ use crate::automaton::machine::node::{ObjectMachine, StringMachine};
 /// Code points, as inclusive ranges, ascending.
 type Chars = [(u32, u32)];
 
-/// What punctuation, numbers, `true`, `false`, `null` and escapes are of. Other characters are in
-/// words and names, which are looked at one by one, or in strings.
+/// The characters of punctuation, numbers, `true`, `false`, `null` and escapes, because other
+/// characters are in words and names, which are looked at one by one, or in strings.
 const STRUCTURE: &[u8] = b"\"\\,:[]{}+-.0123456789ABCDEFabcdeflnrstu";
 
 /// Tells whether each text can be finished without some characters, whatever came before, as far as
@@ -38,7 +41,7 @@ pub(crate) fn is_fine(machine: &Machine, chars: &Chars, missed: &Chars) -> bool 
         || machine.nodes().iter().all(|node| {
             let string = node.string.as_ref();
             let object = node.object.as_ref();
-            // Of items that must differ there may be too few without the characters.
+            // Without the characters there may be too few items that must differ.
             let differ = node.array.as_ref().is_some_and(|m| m.unique);
             !differ
                 && string.is_none_or(|m| are_strings_fine(m, missed))
@@ -67,7 +70,7 @@ fn meets(chars: &Chars, from: u32, to: u32) -> bool {
     chars.iter().any(|&(a, b)| a <= to && from <= b)
 }
 
-/// Those of some code points that are not among others.
+/// Returns the code points that are not among others.
 fn without(chars: &Chars, others: &Chars) -> Vec<(u32, u32)> {
     let mut out = Vec::new();
     for &(mut from, to) in chars {

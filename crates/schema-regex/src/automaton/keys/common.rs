@@ -1,6 +1,8 @@
-//! Keys that mean the same under every schema: what is read of a value before its end
-//! depends on what is asked of the value, wherever that is written. A fingerprint tells what
-//! is asked (`printer.rs`).
+//! Keys that mean the same under every schema: the text of a value before its end depends on the
+//! demands on the value, wherever the schema makes them. A fingerprint stands for the demands
+//! (`printer.rs`).
+//!
+//! For example, the masks in a string of `{"type": "string"}` are the same in all schemas.
 
 use fsm_index::{Cursor, KeyLanguage};
 
@@ -37,7 +39,7 @@ impl Keys<'_> {
         );
         let found = match item {
             _ if depth == 1 && !is_ending => self.put_common(top, stack, cursor),
-            // Where an item differs, what it opens is not compared.
+            // The values that an item opens are not compared if the item differs.
             UNKNOWN_ITEM => None,
             _ => self.put_common_levels(top, stack, depth, cursor),
         };
@@ -51,8 +53,8 @@ impl Keys<'_> {
         })
     }
 
-    /// Of a value, or of what follows one, in arrays and objects that tokens cannot tell
-    /// from those of other schemas.
+    /// Appends the key of a value, or of the place behind one, in arrays and objects that tokens
+    /// cannot tell from those of other schemas.
     fn put_common_levels(
         &mut self,
         top: Top,
@@ -171,7 +173,7 @@ impl Keys<'_> {
         Some(())
     }
 
-    /// What a value of a node must be, of which nothing was read yet.
+    /// Appends the demands on a value of a node that was not begun.
     fn put_value(&mut self, node: u32, set: u32, stack: u32) -> Option<()> {
         let (print, near) =
             match value_summary::near(self.machine, node, stack, self.horizon, self.x) {
@@ -187,8 +189,8 @@ impl Keys<'_> {
         Some(())
     }
 
-    /// What further names may come and what their values must be; how tall the
-    /// tallest of the flattest values is.
+    /// Appends the further names that may come and the demands on their values; returns the height
+    /// of the tallest of the flattest values.
     fn put_further(&mut self, stack: u32) -> Option<u32> {
         let top = Noted::beside_masks(stack);
         let usable = member_names::usable(self.machine, top, self.x);

@@ -1,4 +1,7 @@
 //! Keys of one automaton: what the mask at a cursor can depend on.
+//!
+//! For example, two places inside of free strings have one key, since nothing but the string's end
+//! lies ahead of a token there.
 
 use fsm_index::{Cursor, Horizon, KeyLanguage, Scope};
 use schema_normal::decimal::clamped;
@@ -82,14 +85,14 @@ impl<'a> Keys<'a> {
         if is_kept(item) {
             return false;
         }
-        // Where an item differs, what it opens is not compared.
+        // The values that an item opens are not compared if the item differs.
         if item == UNKNOWN_ITEM {
             self.out.push(Tag::InItem as u32);
         }
         if !self.push_top(top, stack, depth) {
             return false;
         }
-        // What begins at the topmost level may open more.
+        // A value that begins at the topmost level may open more.
         let opens = depth > 1 || !matches!(top, Top::Number { .. } | Top::String { .. });
         if !self.machine.is_bounded() && opens {
             self.out.push(self.room_told(stack, self.machine.tallest()));
@@ -168,7 +171,7 @@ impl<'a> Keys<'a> {
                 if depth == 1 && gap == Gap::BeforeFurther {
                     self.push_further(stack);
                 }
-                // Of an object whose member is open its frame may not be told.
+                // The frame of an object whose member is open may not be told.
                 if gap == Gap::Colon {
                     let top = Noted::beside_masks(stack);
                     let frame = self.x.peek(top).frame;
@@ -292,7 +295,7 @@ impl<'a> Keys<'a> {
         self.out.extend(list.iter());
     }
 
-    /// What the values of further names must be: class, node and goals of each.
+    /// Appends the demands on the values of further names: class, node and goals of each.
     fn push_values(&mut self, id: u32) {
         let values = self.x.slice(id);
         self.out.push(values.len() as u32);
@@ -340,12 +343,11 @@ fn push_text(text: &str, out: &mut Vec<u32>) {
     }
 }
 
-/// The longest mask key, in words.
+/// The longest mask key, in words, because a longer one is seldom met again.
 const MAX_KEY: usize = 512;
 
-/// Of a string of which only the characters are counted: how many must come at
-/// least, and one more than how many may; alike where `horizon` bytes cannot
-/// tell.
+/// Returns the bounds of a string that only counts its characters: how many must come at least, and
+/// one more than how many may; alike if `horizon` bytes cannot tell.
 fn counted(m: &StringMachine, text: &Str, horizon: u32) -> Option<(u32, u32)> {
     let [leaf] = &*m.leaves else { return None };
     if leaf.listed || leaf.excludes || leaf.dfa.is_some() || leaf.lengths.is_some() {

@@ -1,6 +1,9 @@
-//! What a mask can depend on of an object of which a member's value is being read: whether
-//! the object may end behind it, and whether another name may follow. Tokens that end a
-//! value seldom reach further, so that most objects are alike.
+//! The part of an open object that a mask inside of a member's value can depend on: whether the
+//! object may end behind it, and whether another name may follow. Tokens that end a value seldom
+//! reach further, so that most objects are alike.
+//!
+//! For example, behind `{"a": ` objects that may end or go on with a declared name are alike,
+//! whichever names are left.
 
 use fsm_index::ByteSet;
 
@@ -27,7 +30,7 @@ impl Keys<'_> {
             return false;
         };
         if told.more != More::None {
-            // What was used may not come again, and what is declared is no further name.
+            // Used names may not come again, and declared ones are no further names.
             let used = &self.x.seen(frame.seen).list;
             let is_told = |name: &str| head_of(self.machine, name).meets(heads);
             if name_heads(self.machine, m).meets(heads) || used.iter().any(|name| is_told(name)) {

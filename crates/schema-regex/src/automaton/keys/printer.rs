@@ -1,5 +1,8 @@
-//! Fingerprints of what is asked of values: two nodes with one fingerprint have the same
-//! machines but for collisions of 128 bits.
+//! Fingerprints of the demands on values: two nodes with one fingerprint have the same machines but
+//! for collisions of 128 bits.
+//!
+//! For example, two schemas that contain `{"enum": ["a", "b"]}` have a node with the same
+//! fingerprint.
 
 use std::hash::{BuildHasher, Hasher};
 use std::sync::OnceLock;
@@ -19,11 +22,11 @@ use crate::automaton::machine::node::{
 use crate::automaton::machine::prints::{OwnPrint, Print};
 use crate::automaton::machine::white_space::Space;
 
-/// The most numbers that a fingerprint is made of: beyond, keys are of this
-/// schema alone.
+/// The most numbers that a fingerprint is made of, because each schema hashes them anew: beyond,
+/// keys are of this schema alone.
 const MAX_WORDS: usize = 1 << 14;
 
-/// The most nodes below one another.
+/// The most nodes below one another, because each is visited once for each path to it.
 pub(crate) const MAX_NODES: usize = 64;
 
 /// Two hashes of the same numbers, by which they are known. Each process has its
@@ -35,6 +38,7 @@ pub(crate) struct Printer {
 
 impl Printer {
     pub(super) fn new() -> Printer {
+        /// The seeds of this process, because a schema's author must not know them.
         static SEEDS: OnceLock<[RandomState; 2]> = OnceLock::new();
         let seeds = SEEDS.get_or_init(Default::default);
         Printer {
@@ -118,7 +122,7 @@ impl Printer {
     }
 
     fn lengths(&mut self, lengths: &Lengths) {
-        // What follows from the automaton need not be told.
+        // The automaton determines the rest, which need not be told.
         let (min, max) = lengths.bounds();
         self.add(min);
         self.option(max);
@@ -163,7 +167,7 @@ impl Printer {
     }
 
     fn member(&mut self, member: &Member) {
-        // What is asked of its value is told by the print of its node.
+        // The print of its node tells the demands on its value.
         let Member { node: _, options } = member;
         self.add(options.len() as u64);
         for &Choice { thread, goal, take } in options.iter() {
@@ -192,7 +196,7 @@ impl Printer {
                 min,
                 max,
                 counts,
-                // Of none, or the machine is.
+                // The same in all threads as in the machine, which is not unique here.
                 unique: _,
             } = thread;
             self.add(u64::from(*goal));
@@ -288,13 +292,13 @@ impl Printer {
         Some(())
     }
 
-    /// What a node asks of values that are no arrays and objects.
+    /// Adds the demands of a node on values that are no arrays and objects.
     fn scalars(&mut self, node: &Node) -> Option<()> {
         self.units_and_numbers(node)?;
         self.machine(node.string.as_deref(), Self::string)
     }
 
-    /// What a node asks of numbers, and of `null`, `false` and `true`.
+    /// Adds the demands of a node on numbers, and on `null`, `false` and `true`.
     pub(super) fn units_and_numbers(&mut self, node: &Node) -> Option<()> {
         for goals in &node.units {
             self.numbers(goals)?;
@@ -358,7 +362,7 @@ impl Below<'_> {
         if is_any {
             return Some(());
         }
-        // How many there are of each is told by the node's own print.
+        // The node's own print tells how many there are of each.
         let arrays = node.array.iter().flat_map(|m| &m.members);
         let classes = node.object.iter().flat_map(|m| &m.classes);
         let declared = node.object.iter().flat_map(|m| &m.declared);
@@ -402,7 +406,7 @@ impl Node {
     }
 }
 
-/// What all places between JSON's tokens have in common, and strings.
+/// Returns the fingerprint of the spelling of strings and of the space between JSON's tokens.
 pub(crate) fn dialect(space: &Space, escapes: Escapes) -> Option<Print> {
     let mut printer = Printer::new();
     let (next, accept) = space.tables();

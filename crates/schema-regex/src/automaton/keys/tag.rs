@@ -1,4 +1,7 @@
-//! What the parts of a key begin with.
+//! The first words of the parts of a key.
+//!
+//! For example, [`Tag::FreeString`] and the bytes that are left of a character are the key of a
+//! free string.
 
 /// The first word of a part of a key. Each says what the words behind it are, so that two
 /// keys that are alike mean the same.
@@ -32,9 +35,9 @@ pub(crate) enum Tag {
     End,
     /// All of an array or object that is open.
     Frame,
-    /// What an object that is open means for tokens.
+    /// The effect of an open object on tokens.
     Object,
-    /// What an array that is open means for tokens.
+    /// The effect of an open array on tokens.
     Array,
     /// No array or object is open any more.
     Bottom,

@@ -1,6 +1,9 @@
 //! Fingerprints of what a token can tell of a value that it begins: of an object in it no
 //! more than whether it may be empty and whether a name may come. Values of objects with
 //! different members are alike then, the whole values of most schemas among them.
+//!
+//! For example, `{"type": "object", "required": ["a"]}` and the same with `b` are alike for the
+//! token `{"`, and differ for `{"a`.
 
 use crate::automaton::machine::prints::ValueSummary;
 use crate::automaton::run::found::More;
@@ -83,7 +86,7 @@ impl Near<'_> {
         let is_any = node.is_any(id);
         self.printer.add(u64::from(is_any));
         self.printer.add(node.goals.len() as u64);
-        // How tall a value is does not matter where there is room.
+        // The height of a value does not matter if there is room.
         let empty = node
             .heights
             .iter()

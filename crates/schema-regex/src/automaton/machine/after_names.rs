@@ -1,6 +1,9 @@
-//! True if an object can be finished behind each of its names, for all of them at once: what
-//! [`Live::object`] answers for one name in the time that it takes to look at all, this answers
-//! from sums that are made once.
+//! The names behind which an object can be finished, for all of them at once: [`Live::object`]
+//! answers for one name in the time that it takes to look at all, and this answers from sums that
+//! are made once.
+//!
+//! For example, in an object that requires `a` and then `b`, no name behind `a` in the order may
+//! come before `a` did.
 
 use rustc_hash::FxHashMap;
 
@@ -25,13 +28,13 @@ pub(crate) struct AfterNames<'a> {
     /// The further names that may still come, by class.
     further: Vec<Option<u64>>,
     implied: Option<Implied>,
-    /// How late members may come.
+    /// The latest place in the order at which a member may come.
     latest: Option<Latest>,
-    /// What searches for witnesses said.
+    /// The answers of searches for witnesses.
     searched: FxHashMap<(u32, u32, u64, u32), bool>,
 }
 
-/// What names imply that are not there.
+/// The names that are implied and not there.
 struct Implied {
     /// True if all that must come whatever the name is has a value.
     can_come: bool,
@@ -41,7 +44,7 @@ struct Implied {
     least: Vec<u64>,
 }
 
-/// The name of no name.
+/// The number of no name, because no object declares so many.
 const NONE: u32 = u32::MAX;
 
 impl<'a> AfterNames<'a> {
@@ -114,7 +117,7 @@ impl<'a> AfterNames<'a> {
         self.live.offers(member, self.thread)
     }
 
-    /// What [`Live::object`] says behind a name that has a value.
+    /// Returns the answer of [`Live::object`] behind a name that has a value.
     pub(crate) fn object(
         &mut self,
         number: u32,
@@ -204,7 +207,7 @@ impl<'a> AfterNames<'a> {
             // It counts as not used: it implies nothing.
             return true;
         };
-        // What implies itself is asked for behind itself.
+        // A name that implies itself is asked for behind itself.
         let own = u64::from(self.t.ranks[name as usize]) + 1;
         match *least == own && own <= u64::from(floor) {
             true => self.live.implied(self.m, self.t, self.thread, after),
@@ -254,7 +257,7 @@ impl<'a> AfterNames<'a> {
                 }
             }
         }
-        // What must come whatever the name is.
+        // The names that must come whatever the name is.
         let mut todo: Vec<u32> = t.required.iter().map(|(_, name)| *name).collect();
         todo.extend(t.implies.iter().map(|(n, _)| *n).filter(|n| is_there(*n)));
         let mut met = is_root;

@@ -1,30 +1,31 @@
-//! What an object's members must be together, read as it comes: which are there, and of which
-//! kind each of their values is.
+//! The demands on the members of an object together, read as it comes: which are there, and of
+//! which kind each of their values is.
 //!
 //! For example "`a` or `b`, not both" is a diagram of two levels, one for each name: from its top
-//! either name leads to what is left to decide. True if an object can still be finished is whether
-//! some way leads from the top to what holds, by the members that are there and those that may
-//! still come. Diagrams that have no name in common stand beside each other, so that none is as
+//! either name leads to the decisions that are left. An object can still be finished if some way
+//! leads from the top to the end that holds, by the members that are there and those that may still
+//! come. Diagrams that have no name in common stand beside each other, so that none is as
 //! large as their product.
 
 use crate::automaton::machine::live::{Live, ObjectAt, has_bit};
 use crate::automaton::machine::node::{LOOSE, Member, ObjectMachine, ObjectThread};
 
-/// The number of what does not hold, and of what does, among decisions.
+/// The number of the end that fails, because it is below all decisions.
 const FAILS: u32 = 0;
+/// The number of the end that holds, because it is below all decisions.
 const HOLDS: u32 = 1;
-/// Decisions are numbered from here on.
+/// The number of the first decision, because the numbers below are ends.
 pub(crate) const FIRST_DECISION: u32 = 2;
 
-/// The number that stands for all names that are not declared.
+/// The number that stands for all names that are not declared, because no declared one has it.
 pub(crate) const FURTHER: u32 = u32::MAX;
 
-/// Behind all places in the order of members.
+/// Behind all places in the order of members, because these are numbers of 32 bits.
 const ANYWHERE: u64 = u64::MAX;
 
-/// How late in the order of members a member may come next, so that all can still hold. For
-/// example in "`a` or `c`" of an object with `a`, `b` and `c`, `b` may come next, since `c` is behind
-/// it, but of "`a` or `b`" and then `c`, which is not asked for, not.
+/// The latest place in the order at which a member may come next so that all can still hold. For
+/// example, in "`a` or `c`" of an object with `a`, `b` and `c`, `b` may come next, since `c` is
+/// behind it, but not in "`a` or `b`" and then `c`, which is not asked for.
 pub(crate) struct Latest {
     /// By the ways of levels, see [`Level::ways`].
     ways: Vec<Option<u64>>,
@@ -39,7 +40,7 @@ pub(crate) struct Decisions {
     pub(crate) levels: Box<[Level]>,
     /// The numbers of their names, ascending, with the level of each.
     pub(super) level_of: Box<[(u32, u32)]>,
-    /// Those that a decision leads to come before it.
+    /// The decisions that one leads to come before it.
     pub(super) decisions: Box<[Decision]>,
     pub(super) diagrams: Box<[Diagram]>,
     /// The number of names that are declared.
@@ -57,10 +58,10 @@ pub(crate) struct Level {
     pub(super) required: Presence,
     /// The goals of its value, one for each kind of values that is told apart.
     pub(crate) goals: Box<[u32]>,
-    /// Where in the bits of a frame those of its kinds begin.
+    /// The first bit of its kinds among the bits of a frame.
     pub(super) facts: u32,
-    /// Where its ways begin among those of all levels: one for its absence, and one for
-    /// each kind of its values.
+    /// The first of its ways among those of all levels: one for its absence, and one for each kind
+    /// of its values.
     pub(super) ways: u32,
 }
 
@@ -186,7 +187,7 @@ impl Decisions {
         self.level(name)?.fact(take.checked_sub(1)?)
     }
 
-    /// Where the bits end that begin at a place.
+    /// Returns the end of the bits that begin at a place.
     pub(crate) fn facts_end(&self, from: u32) -> u32 {
         let ends = self.levels.iter();
         let ends = ends.map(|level| level.facts + level.facts_count());
@@ -210,7 +211,7 @@ impl Decisions {
             open.push(!is_there && level.required == Presence::Free);
             let kinds = (0..).zip(&level.goals).map(|(kind, goal)| match known {
                 Some(known) => known == kind,
-                // What there is of one kind alone was read, or is.
+                // A member of only one kind was read, or is being read.
                 None if is_there && level.goals.len() == 1 => true,
                 None => may_come && live.fits(member, *goal),
             });
@@ -286,7 +287,7 @@ impl Decisions {
         let counts = Counts::up_to(most);
         let open = self.open(live, m, at);
         let (further, free) = self.further_left(live, m, at);
-        // What no condition speaks of: it is free to come, or must.
+        // Names without a condition are free to come, or must.
         let mut sums = Counts::NONE_MORE;
         for number in 0..self.names {
             let is_free = !self.has(number) && Live::is_free(t, at, number);
@@ -506,7 +507,7 @@ impl Decisions {
                 next[at] = at + 1;
             }
         }
-        // What other diagrams need must not be passed over, either.
+        // A member that other diagrams need must not be passed over, either.
         let (mut first, mut second) = ((ANYWHERE, usize::MAX), ANYWHERE);
         for (number, root) in roots.iter().enumerate() {
             if *root < first.0 {
@@ -540,7 +541,7 @@ impl Decisions {
         latest.is_some_and(|latest| u64::from(rank) <= latest)
     }
 
-    /// Where the diagram of a level ends.
+    /// Returns the end of the diagram of a level.
     fn end_of(&self, level: u32) -> u32 {
         let place = self.diagrams.partition_point(|d| d.end <= level);
         self.diagrams[place].end

@@ -1,5 +1,8 @@
-//! True if there are values enough for the items that an array still needs: a matching of places to
-//! values that were not there before, and the values that no such matching can do without.
+//! The values that are left for the items that an array still needs: a bipartite matching of places
+//! to values that were not there before, and the values that no matching can do without.
+//!
+//! For example, `{"items": {"enum": [1, 2]}, "uniqueItems": true, "minItems": 2}` has room behind
+//! `[1,` since `2` is left, and none for a second `1`.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -10,7 +13,7 @@ use crate::automaton::machine::live::{Live, counts_hold};
 use crate::automaton::machine::node::{ArrayMachine, ArrayThread};
 use crate::automaton::machine::sorted::TextSet;
 
-/// What is known of the values of items that must differ.
+/// A list of the values of items that must differ, as far as they are few.
 #[derive(Debug, Default)]
 pub(crate) struct Catalog {
     /// The values of all goals that have few: sorted, by canonical spelling.
@@ -211,8 +214,8 @@ impl Catalog {
         out
     }
 
-    /// What the places from an index on may have that must have a value, alike ones
-    /// together; those that have values without end are left out.
+    /// Returns the values that may stand at the places from an index on that must have one, alike
+    /// places together; places that have values without end are left out.
     fn places(&self, m: &ArrayMachine, thread: u32, index: u32, taken: &[bool]) -> Vec<Places> {
         let t = &m.threads[thread as usize];
         let last = m.members.len() - 1;
@@ -279,7 +282,7 @@ impl Catalog {
         }
     }
 
-    /// Where all places are alike: how many values of each kind are taken.
+    /// The same if all places are alike: it counts how many values of each kind are taken.
     fn counted_alike(
         &self,
         m: &ArrayMachine,
@@ -344,9 +347,9 @@ impl Catalog {
             .any(|(progress, items)| *items >= wanted && counts_hold(m, thread, *progress))
     }
 
-    /// Where places are not alike and one condition is counted: of the matchings with so
-    /// many items those with the most and with the fewest that satisfy it; all numbers
-    /// between are possible, since values have their colour wherever they stand.
+    /// The same if places are not alike and one condition is counted: it asks for the matchings
+    /// with the most and with the fewest items that satisfy it; all numbers between are possible,
+    /// since values have their colour wherever they stand.
     fn counted_one(
         &self,
         m: &ArrayMachine,
@@ -456,8 +459,8 @@ impl Matching {
         false
     }
 
-    /// Hands values on: the last one to the places that met it, which give up the one by
-    /// which they were met.
+    /// Hands values on along an augmenting path: the last one to the places that met it, which give
+    /// up the one by which they were met.
     fn turn(&mut self, end: u32, from: &[u32], via: &[u32], start: usize) {
         let mut value = end as usize;
         loop {
@@ -578,13 +581,13 @@ impl Board {
     }
 }
 
-/// More items than one token ends.
+/// A number of items that no token ends, because a token has fewer bytes.
 const SOME_ITEMS: u64 = 1_000;
-/// The most values of all places together between which a matching is looked for.
+/// The most values of all places together, because a matching is looked for at each item.
 const MAX_EDGES: usize = 50_000;
-/// The same where items are counted as well.
+/// The same for counted items, because these are matched once for each value.
 const MAX_BOARD: usize = 2_000;
-/// The most items that are wanted there.
+/// The most items that are wanted there, because each one is placed in turn.
 const MAX_PLACES: u64 = 200;
-/// The most combinations of counts and numbers of items that are followed.
+/// The most combinations of counts and numbers of items, because all of them are tried.
 const MAX_COUNTED: u64 = 20_000;

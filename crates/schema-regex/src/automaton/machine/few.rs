@@ -1,5 +1,7 @@
 //! Short lists that are mostly of one item, which then needs no memory of its own:
 //! a schema has thousands of them.
+//!
+//! For example, a member for one thread has one choice.
 
 use std::fmt;
 use std::ops::{Deref, DerefMut};

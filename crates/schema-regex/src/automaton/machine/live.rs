@@ -1,6 +1,9 @@
 //! Liveness: whether an array or object can still be finished such that a
 //! thread's goal holds. Everything is decided from the thread's own state, so
 //! that nothing below or above it has to be asked.
+//!
+//! For example, behind `[1, 2` an array with `"maxItems": 2` and `"contains": {"const": 3}` cannot
+//! be finished.
 
 use std::collections::BTreeSet;
 
@@ -28,7 +31,7 @@ pub(crate) fn threads_in(list: &[u32]) -> impl Iterator<Item = Thread> {
     pairs.iter().map(|&[id, progress]| Thread { id, progress })
 }
 
-/// How an object stands between two members.
+/// The place of an object between two members.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ObjectAt<'a> {
     /// The last name: 0 for none, then one more than its number; one more than
@@ -125,10 +128,12 @@ impl<'a> Live<'a> {
     }
 }
 
-/// The steps after which a search for witnesses takes the pessimistic answer.
+/// The steps after which a search for witnesses takes the pessimistic answer, because it is made at
+/// every member and its cases multiply.
 const MAX_SEARCH: usize = 20_000;
 
-/// So many further names and classes are looked at in the time of such a step.
+/// So many further names and classes are looked at in the time of such a step, because a look is
+/// short.
 const AS_A_STEP: usize = 16;
 
 /// Tells whether a number is in a set of bits.
@@ -164,7 +169,7 @@ impl Live<'_> {
         }
     }
 
-    /// How many further names of a class may still come; `None` is no end.
+    /// Returns the number of further names of a class that may still come; `None` is no end.
     pub(super) fn capacity(
         &self,
         m: &ObjectMachine,
@@ -559,7 +564,7 @@ impl Search<'_> {
             return true;
         }
         for name in 0..self.m.declared.len() as u32 {
-            // What has no value gains nothing.
+            // A name without a value gains nothing.
             if self.names.contains(&name) || !Live::is_free(self.t, self.at, name) {
                 continue;
             }
@@ -598,8 +603,8 @@ impl Search<'_> {
         u64::from(self.at.count) + self.missing + more > most
     }
 
-    /// What a member may give of the open witnesses, the first among them: without what
-    /// gives less than another choice.
+    /// Returns the sets of open witnesses that a member may give, the first among them: without
+    /// those that another set contains.
     fn gains(&self, member: &Member, open: u32) -> Vec<u32> {
         let first = open & open.wrapping_neg();
         let mut gains: Vec<u32> = Vec::new();

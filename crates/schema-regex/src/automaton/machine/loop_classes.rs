@@ -1,5 +1,8 @@
-//! The classes of characters that hints speak of, found when they are asked for:
-//! of which text is read in a loop, and which may come whatever it is.
+//! The classes of characters that hints speak of, found when they are asked for: those of which
+//! text is read in a loop, and those that may come whatever they say.
+//!
+//! For example, inside of `{"type": "string", "pattern": "^[a-z]*$"}` the class is that of the
+//! letters `a` to `z`.
 
 use std::sync::OnceLock;
 
@@ -10,12 +13,12 @@ use schema_normal::language::number_dfa::NumberDfa;
 
 use crate::automaton::machine::node::KeyMachine;
 
-/// The class of [`JSON_TEXT`].
+/// The class of [`JSON_TEXT`], the first because no automaton is needed for it.
 pub(crate) const ANY_TEXT: ClassId = ClassId(0);
 
-/// Classes smaller than this are quicker to walk.
+/// Classes smaller than this are not read in a loop, because they are quicker to walk.
 const LEAST_CLASS: u32 = 24;
-/// The same of classes by which nothing is cut.
+/// The same of classes by which nothing is cut, because these need no cut.
 const LEAST_FREE: u32 = 8;
 
 /// Ranges of code points.
@@ -31,7 +34,7 @@ pub(crate) struct Loops {
 
 #[derive(Debug)]
 struct FreeClass {
-    /// Where classes of names are told apart, those that may come, as bits.
+    /// The classes of names that may come, as bits, if these are told apart.
     classes: u64,
     /// The same where others may come.
     other: OnceLock<Box<FreeClass>>,
@@ -44,31 +47,34 @@ struct FreeClass {
 /// A class that may come behind any text is not looked beyond if it has so many characters.
 const MUCH_FREE: u32 = 128;
 
-/// How many characters are looked ahead for text that may come whatever it is:
+/// The number of characters that are looked ahead for text that may come whatever it is, because
 /// few tokens are longer.
 const FREE_STEPS: usize = 32;
-/// The same where they lead to the end of what is free.
+/// The same at which they lead to the end of free text, because shorter runs are walked as fast.
 const LEAST_STEPS: usize = 4;
 
-/// So many characters are of several scripts.
+/// So many characters are of several scripts, because the first plane of Unicode has as many.
 const ANY_SCRIPT: u32 = 1 << 16;
-/// Few tokens have more characters than these.
+/// Few tokens have more characters than these, because most are words or parts of words.
 const MOST_TOKENS: usize = 7;
 
-/// More names than an object is ever given.
+/// More names than an object is ever given, because their text would take some hundred megabytes.
 pub(crate) const MANY_NAMES: usize = 1 << 24;
 
-/// The number of the first class of free text.
+/// The number of the first class of free text, because classes of states are numbered from below.
 const FREE: u32 = 1 << 31;
 
-/// Of one state no more than these are known, one for each set of classes of names. The
-/// number of a class has its place among them above that of the state.
+/// The most classes of free text that are known of one state, one for each set of classes of names,
+/// because the number of a class has its place among them above that of the state.
 const MAX_OTHERS: u32 = 8;
+/// The distance between the numbers of two such classes of a state, because all of them share the
+/// bits.
 const OTHER: u32 = FREE / MAX_OTHERS;
 
+/// The class of the digits of numbers, just below [`FREE`] because no state has that number.
 const DIGITS: ClassId = ClassId(FREE - 1);
 
-/// Of fewer digits few tokens are made.
+/// The least run of digits that is free, because few tokens are made of fewer.
 const LEAST_DIGITS: usize = 2;
 
 impl Loops {
@@ -101,7 +107,7 @@ impl Loops {
         (size(ranges) >= LEAST_CLASS).then_some(ClassId(at + 1))
     }
 
-    /// What text may come in a string of so many characters, behind a state of its
+    /// Returns the text that may come in a string of so many characters, behind a state of its
     /// automaton, the number of whose first loop is `at.0`.
     pub(crate) fn free_within(
         &self,
@@ -128,7 +134,7 @@ impl Loops {
         })
     }
 
-    /// What text may come in a name behind a state, where names of these classes may come
+    /// Returns the text that may come in a name behind a state, if names of these classes may come
     /// and fewer than [`MANY_NAMES`] are used.
     pub(crate) fn free_name(
         &self,
@@ -153,7 +159,7 @@ impl Loops {
         self.free_from(&keys.dfa, (keys.loops, state), classes, follows)
     }
 
-    /// What text may come behind a state, where names of these classes may come.
+    /// Returns the text that may come behind a state, if names of these classes may come.
     fn free_from(
         &self,
         dfa: &CharDfa,
@@ -179,7 +185,7 @@ impl Loops {
         None
     }
 
-    /// How many code points a class has.
+    /// Returns the number of code points of a class.
     pub(crate) fn size(&self, class: ClassId) -> u32 {
         size(self.ranges(class))
     }
@@ -206,7 +212,7 @@ impl Loops {
     }
 }
 
-/// What text may come behind a state, where names of these classes may come.
+/// Returns the class that may come behind a state, if names of these classes may come.
 fn free_class(
     dfa: &CharDfa,
     state: u32,
@@ -223,7 +229,7 @@ fn free_class(
         behind: Behind::AnyText,
         ends: false,
     };
-    // Where other text leads elsewhere, the class alone may do, or be larger.
+    // If other text leads elsewhere, the class alone may do, or be larger.
     let mut chars = FREE_STEPS;
     while size(&free.ranges) < MUCH_FREE && chars >= LEAST_STEPS {
         let class = json_text(&dfa.free_class_alone(state, chars, follows));
@@ -299,7 +305,7 @@ pub(crate) fn free_digits(dfa: &NumberDfa, state: u32) -> Option<FreeText> {
     })
 }
 
-/// What of a class is text of JSON strings as it is.
+/// Returns the part of a class that strings of JSON have as it is.
 fn json_text(class: &[(u32, u32)]) -> Ranges {
     let mut out = Vec::new();
     for &(lo, hi) in class {
@@ -313,7 +319,7 @@ fn json_text(class: &[(u32, u32)]) -> Ranges {
     out.into()
 }
 
-/// How many code points a class has.
+/// Returns the number of code points of a class.
 fn size(class: &[(u32, u32)]) -> u32 {
     class.iter().map(|(a, b)| b - a + 1).sum()
 }

@@ -1,4 +1,4 @@
-//! What was compiled: nodes, their machines, and what is known of them.
+//! The compiled schema: nodes, their machines, and summaries of them.
 //!
 //! For example, `{"type": "array", "items": {"type": "integer"}}` is a [`Machine`] of two nodes: the
 //! first has an array machine whose member is the second, which has a number machine.
@@ -40,7 +40,7 @@ pub(crate) struct Machine {
     escapes: Escapes,
     value_escapes: Escapes,
     name_escapes: Escapes,
-    /// How all values are written.
+    /// The fingerprint of the spelling of all values.
     dialect: OnceLock<Option<Print>>,
     max_nesting: u32,
     /// The tallest of the flattest values.

@@ -1,5 +1,8 @@
 //! The compiled form: one node for each set of conjunctions that is asked of a
 //! value, with a small machine for each kind of value.
+//!
+//! For example, `{"type": ["string", "null"]}` is a node with a machine for strings and a goal
+//! among `units`.
 
 use std::ops::Deref;
 use std::sync::{Arc, OnceLock};
@@ -17,7 +20,7 @@ use crate::automaton::machine::enough_values::Catalog;
 use crate::automaton::machine::few::Few;
 use crate::automaton::machine::prints::{OwnPrint, Print, ValueSummary};
 
-/// The height of what no value satisfies.
+/// The height of a goal that no value satisfies, because it is above all heights.
 pub(crate) const EMPTY: u32 = u32::MAX;
 
 /// A set of conjunctions (the goals) asked of one value.
@@ -37,11 +40,11 @@ pub(crate) struct Node {
     /// The first node that reads the same texts in the same way; itself, if
     /// there is none before it.
     pub(crate) alias: u32,
-    /// What is asked of the value, once that was wanted.
+    /// The fingerprint of the demands on the value, once it was wanted.
     pub(crate) print: OnceLock<Option<Box<Print>>>,
     /// The same as far as tokens reach into a value that they begin.
     pub(crate) near_print: OnceLock<Option<Box<ValueSummary>>>,
-    /// What is asked of the value, without what is asked of the values in it.
+    /// The fingerprint without the demands on the values inside.
     pub(crate) own_print: OnceLock<Option<Box<OwnPrint>>>,
     /// The same of what tells further names apart.
     pub(crate) names_print: OnceLock<Option<Box<Print>>>,
@@ -154,7 +157,7 @@ pub(crate) struct Words {
     of_leaf: Box<[Box<[u32]>]>,
 }
 
-/// So few words are looked through.
+/// The number of words up to which all are looked through, because an index takes memory.
 const FEW_WORDS: usize = 64;
 
 impl Words {
@@ -304,7 +307,7 @@ impl Span {
         })
     }
 
-    /// What the texts of the span begin with, as far as it was read.
+    /// Returns the beginning that the texts of the span share, as far as it was read.
     pub(crate) fn begun(self, words: &Words) -> &str {
         let first = words.list.get(self.lo as usize);
         let begun = first.and_then(|word| word.text.get(..self.read as usize));
@@ -330,15 +333,15 @@ fn partition(mut lo: usize, mut hi: usize, below: impl Fn(usize) -> bool) -> usi
     lo
 }
 
-/// What a member or an item must be: a node, and for each thread of the
-/// container which goal of it.
+/// The node of a member or an item, and for each thread of the container which of its goals is
+/// wanted.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Member {
     pub(crate) node: u32,
     pub(crate) options: Choices,
 }
 
-/// What the threads of a container ask of a member, by thread, ascending.
+/// The demands of the threads of a container on a member, by thread, ascending.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Choices {
     all: Few<Choice>,
@@ -388,8 +391,8 @@ impl Choices {
         }
     }
 
-    /// Where an object ends in several ways, that is asked for all of its names behind each of
-    /// them.
+    /// Returns the choices of a thread. An object that ends in several ways asks for those of all
+    /// its names behind each of them.
     fn of(&self, thread: u32) -> &[Choice] {
         if self.from.is_empty() {
             let from = self.all.partition_point(|c| c.thread < thread);
@@ -419,7 +422,7 @@ pub(crate) struct ArrayMachine {
     /// Indexes are counted up to here; from here on they are alike.
     pub(crate) cap: u32,
     pub(crate) unique: bool,
-    /// Where items must differ, what is known of their values.
+    /// The values of items that must differ, as far as they are few.
     pub(crate) catalog: Catalog,
 }
 
@@ -471,7 +474,7 @@ pub(crate) struct ObjectMachine {
     pub(crate) declared: Box<[Member]>,
     /// True if some thread has an order.
     pub(crate) ordered: bool,
-    /// What further names can be, by class.
+    /// The further names, by class.
     pub(crate) classes: Box<[ExtraClass]>,
     pub(crate) keys: Option<KeyMachine>,
     /// The declared names of which a frame remembers whether they were used,
@@ -500,8 +503,8 @@ pub(crate) struct ObjectThread {
     pub(crate) implies: Box<[(u32, Box<[u32]>)]>,
     /// One bit for each.
     pub(crate) witnesses: u32,
-    /// What must hold of members together. Then what a choice takes is one more than the kind
-    /// of a value, or 0.
+    /// The conditions on members together. With them a choice takes one more than the kind of a
+    /// value, or 0.
     pub(crate) decisions: Option<Box<Decisions>>,
     /// Nothing but `required` to look at.
     pub(crate) simple: bool,
@@ -517,7 +520,7 @@ pub(crate) fn are_numbers(ranks: &[u32]) -> bool {
 #[derive(Debug)]
 pub(crate) struct ExtraClass {
     pub(crate) member: Member,
-    /// How many names are in it, declared ones aside; `None` is no end.
+    /// The number of its names, declared ones aside; `None` is no end.
     pub(crate) count: Option<u64>,
 }
 
@@ -533,10 +536,11 @@ pub(crate) struct KeyMachine {
     pub(crate) counts: Vec<Vec<Option<u64>>>,
 }
 
+/// The class of names that may not come, because no object has so many classes.
 pub(crate) const NO_CLASS: u32 = u32::MAX;
 
 impl KeyMachine {
-    /// How many bytes of a text, read from a state on, begin names of some classes that are
+    /// Returns how many bytes of a text, read from a state on, begin names of some classes that are
     /// more than so many others, all along; `None` if there are no such names.
     pub(crate) fn goes_on(
         &self,

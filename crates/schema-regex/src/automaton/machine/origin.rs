@@ -13,7 +13,7 @@ use crate::automaton::machine::node::Node;
 #[derive(Debug)]
 pub(crate) struct Origin {
     schema: Schema,
-    /// What the goals of nodes stand for.
+    /// The conjunctions that the goals of nodes stand for.
     conjs: Conjs,
     narrowed: Narrowed,
     /// Locations that no value satisfies, although some satisfies the schema.

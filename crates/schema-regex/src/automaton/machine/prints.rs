@@ -1,8 +1,10 @@
-//! Fingerprints of what is asked of values, as nodes keep them.
+//! Fingerprints of the demands on values, as nodes keep them.
+//!
+//! For example, two members of type `integer` have one fingerprint.
 
 use fsm_index::ByteSet;
 
-/// What is asked of a value.
+/// A fingerprint of the demands on a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Print {
     pub(crate) words: [u32; 4],
@@ -14,7 +16,7 @@ pub(crate) struct Print {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct OwnPrint(pub(crate) [u64; 2]);
 
-/// What is asked of a value, as far as tokens reach, and when that is all.
+/// A fingerprint of the demands on a value as far as tokens reach, and how far that is.
 #[derive(Debug)]
 pub(crate) struct ValueSummary {
     pub(crate) print: Print,

@@ -1,4 +1,7 @@
 //! The whitespace between JSON's tokens.
+//!
+//! For example, with [`Whitespace::SingleSpace`] a space may come behind `:` and `,`, and nowhere
+//! else.
 
 use schema_normal::Error;
 use schema_normal::language::char_dfa::{CharDfa, DEAD};
@@ -16,7 +19,7 @@ pub(crate) struct Space {
     pub(crate) elsewhere: u32,
 }
 
-/// No whitespace: the state around the whole value.
+/// No whitespace: the state around the whole value, the first because it is always there.
 pub(crate) const NO_SPACE: u32 = 0;
 
 impl Space {
@@ -69,7 +72,7 @@ impl Space {
         Ok(space)
     }
 
-    /// Where each state leads by each character, and whether it may end there.
+    /// Returns the states that each state leads to by each character, and whether each may end.
     pub(crate) fn tables(&self) -> (&[[u32; 4]], &[bool]) {
         (&self.next, &self.accept)
     }
@@ -171,5 +174,5 @@ impl Space {
     }
 }
 
-/// The most ways of whitespace that are listed.
+/// The most ways of whitespace that are listed, because each is tried before each name.
 const FEW: usize = 4;

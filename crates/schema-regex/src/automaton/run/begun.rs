@@ -1,5 +1,8 @@
-//! What a value that was begun tells of what it can become: pieces that must stand in the
-//! spelling of that.
+//! The beginning of a value and the values that it can become: pieces that must stand in the
+//! spelling of the whole.
+//!
+//! For example, `{"b":[1,{"a":"x` becomes an object whose spelling has `"b":[1,{`, so that
+//! `{"b":[2]}` is ruled out at once.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -16,8 +19,8 @@ use crate::automaton::run::equality::{
 use crate::automaton::run::scratch::Scratch;
 use crate::automaton::run::seen::Seen;
 
-/// What is open in a value, up to a place between two of its tokens. A value may have all that
-/// this says and differ; one that lacks any of it does.
+/// The arrays and objects that are open in a value, up to a place between two of its tokens. A
+/// value may have all of it and differ; one that lacks any of it does.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Open {
     /// Arrays and objects, from the outermost on.
@@ -26,18 +29,17 @@ pub(crate) struct Open {
 
 #[derive(Clone, Debug)]
 struct Within {
-    /// What it is spelled like, with what is before it: an array up to the item that comes
-    /// next, and nothing while one is open that has others in it; an object up to its first
-    /// name.
+    /// Its spelling with the text before it: an array up to the item that comes next, and nothing
+    /// while an item is open that holds others; an object up to its first name.
     text: String,
     at: Anchor,
-    /// Of an object, names and spelled members.
+    /// The names and spelled members of an object.
     members: Option<Vec<(String, String)>>,
     /// The name of the member that is open.
     name: String,
 }
 
-/// What must stand in the spelling of a value.
+/// A text that must stand in the spelling of a value.
 #[derive(Debug)]
 pub(crate) struct Piece {
     text: String,
@@ -45,7 +47,7 @@ pub(crate) struct Piece {
     then: Then,
 }
 
-/// What follows a piece.
+/// The text that follows a piece.
 #[derive(Debug)]
 enum Then {
     Anything,
@@ -55,14 +57,14 @@ enum Then {
     Char(Vec<u8>),
 }
 
-/// Where a piece stands.
+/// The place of a piece.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Anchor {
     Start,
     Anywhere,
 }
 
-/// What is met where a value comes.
+/// The token that is met in the place of a value.
 enum Met {
     /// A scalar, spelled like this.
     Scalar(String),
@@ -73,9 +75,9 @@ enum Met {
 }
 
 impl Open {
-    /// What it becomes by text that goes on as JSON, up to the last place between two tokens,
-    /// and behind how many bytes that is: nothing if there is none. And what is read behind
-    /// that, or the whole value. O(length).
+    /// Returns the beginning that text makes of it which goes on as JSON, up to the last place
+    /// between two tokens, and the bytes up to there: nothing if there is none. Also returns the
+    /// piece that is read behind that, or the whole value. O(length).
     pub(super) fn go_on(&self, text: &[u8]) -> (Option<(Open, usize)>, Piece) {
         let mut open = Cow::Borrowed(self);
         let mut reader = Reader::new(text, Members::Sorted);
@@ -237,7 +239,7 @@ impl Within {
     }
 }
 
-/// What stands before a member's value.
+/// Returns the spelling in front of a member's value.
 fn before(name: &str) -> String {
     spelled(name) + ":"
 }
@@ -321,8 +323,8 @@ impl Piece {
         }
     }
 
-    /// Tells whether one of several has it, which are sorted, where it is all that is known.
-    /// Numbers are known to have no exponents, or are not.
+    /// Tells whether one of several values has it, which are sorted, if it is all that is known of
+    /// the value. Numbers are known to have no exponents, or are not.
     fn is_in_some(&self, all: &TextSet, exponents: Exponents) -> bool {
         let before = match self.at {
             Anchor::Start => self.text.as_str(),
@@ -350,7 +352,7 @@ impl Anchor {
 /// An item that was begun.
 #[derive(Debug)]
 pub(crate) struct Begun {
-    /// What is open in it, if it is an array or object.
+    /// The arrays and objects that are open in it.
     place: Option<Arc<Open>>,
     last: Piece,
     /// Says whether a further character adds its own spelling to the last piece.
@@ -373,8 +375,8 @@ impl Begun {
         }
     }
 
-    /// Says whether it may become one of the items before it. Those are looked through that have the
-    /// piece which the fewest of them have.
+    /// Says whether it may become one of the items before it. The items that are looked through are
+    /// those of the piece which the fewest of them have.
     fn may_be_one_before(&self, seen: &Seen, exponents: Exponents) -> bool {
         let Some(open) = &self.place else {
             return match (&self.last.then, &*self.last.text, exponents) {
@@ -426,7 +428,7 @@ impl Among {
         }
     }
 
-    /// Those with a part that begins like this.
+    /// Returns the items with a part that begins like this.
     fn parts(text: &str, seen: &Seen) -> Among {
         let places = [seen.parts_beginning_with(text), 0..0];
         Among {
@@ -435,8 +437,8 @@ impl Among {
         }
     }
 
-    /// Those with a number behind a text that one which was begun may become, an exponent behind
-    /// it included; `None` where its digits say nothing yet.
+    /// Returns the items with a number behind a text that the number of a beginning may become, an
+    /// exponent behind it included; `None` if its digits say nothing yet.
     fn of_number(before: &str, begun: &str, seen: &Seen) -> Option<Among> {
         let end = begun.find(['e', 'E']).unwrap_or(begun.len());
         let digits = signed_digits(&begun[..end]);
@@ -546,7 +548,7 @@ struct Alike {
 }
 
 impl Alike {
-    /// Those that begin like this, of all.
+    /// Returns those of all items that begin like this.
     fn of(all: &Seen, of: Of, text: &str) -> Alike {
         let Range { start, end } = match of {
             Of::Texts => all.list.beginning_with(text),
@@ -561,7 +563,7 @@ impl Alike {
         }
     }
 
-    /// Those that go on with a byte.
+    /// Returns the items that go on with a byte.
     fn with(self, all: &Seen, byte: u8) -> Alike {
         let Alike { from, to, len, .. } = self;
         let next = |whole: &str| whole.as_bytes().get(len).copied();
@@ -584,7 +586,7 @@ impl Alike {
     }
 }
 
-/// The most bytes that places are kept with.
+/// The most bytes that places are kept with, because one long text has many places.
 const MAX_PLACES: usize = 1 << 22;
 
 impl Places {

@@ -13,12 +13,14 @@ use crate::automaton::machine::node::{ArrayMachine, Span};
 use crate::automaton::machine::white_space::NO_SPACE;
 use crate::automaton::run::string_bytes::Partial;
 
-/// Lists from this number on have another number in each scratch.
+/// Lists from this number on have another number in each scratch, because those below are made with
+/// it.
 pub(super) const FIXED_LISTS: u32 = 3;
+/// The list without items, the first because most frames have it.
 pub(crate) const EMPTY_LIST: u32 = 0;
-/// The list `[0]`.
+/// The list `[0]`, fixed because most nodes have one goal.
 pub(crate) const FIRST: u32 = 1;
-/// The list `[0, 0]`.
+/// The list `[0, 0]`, fixed because most objects begin with one thread.
 pub(super) const FIRST_THREAD: u32 = 2;
 
 /// An open array or object.
@@ -79,7 +81,7 @@ impl Frame {
     }
 }
 
-/// Where the text stands, above the open arrays and objects.
+/// The token that is read, above the open arrays and objects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Top {
     /// Before a value; `set` lists the goals that count.
@@ -111,7 +113,7 @@ pub(crate) enum Top {
     End,
 }
 
-/// The texts of `null`, `false` and `true`.
+/// The texts of `null`, `false` and `true`, in this order because `Node::units` has it.
 pub(crate) const UNITS: [&[u8]; 3] = [b"null", b"false", b"true"];
 
 /// The position behind a byte, and its stack; `None` if the byte may not come.
@@ -202,14 +204,17 @@ impl Key {
     }
 }
 
+/// The text of a name that began before the walk, the first because no text has it.
 pub(crate) const UNKNOWN: u32 = 0;
-/// A name that is, as far as it was read, what the declared names of its span begin with:
-/// nothing has to remember it.
+/// A name that is, as far as it was read, the common beginning of the declared names of its span: a
+/// number that no text has, because nothing has to remember it.
 pub(crate) const NAMED: u32 = u32::MAX;
+/// No open item that must differ, the first because it is no text.
 pub(crate) const NO_TEXT: u32 = 0;
+/// The text without bytes, fixed because [`Key::first`] begins with it in any scratch.
 pub(super) const EMPTY_TEXT: u32 = 1;
-/// An item that differs from those before it, or whose text is not compared for
-/// another reason: see `different`.
+/// An item that differs from those before it, or whose text is not compared for another reason (see
+/// `different`): no text has the number, because a scratch holds fewer.
 pub(crate) const UNKNOWN_ITEM: u32 = u32::MAX;
 
 /// That the text of the item of an array is not kept: see [`Frame::start`]. No text is as long.

@@ -1,4 +1,7 @@
 //! Equality of JSON values (2020-12 core, section 4.2.2) by one spelling for each value.
+//!
+//! For example, `{"b":1.0,"a":"\u0041"}` and `{ "a": "A", "b": 1 }` have the spelling
+//! `{"a":"A","b":1}`.
 
 use std::borrow::Cow;
 
@@ -11,8 +14,8 @@ pub(crate) fn canonical(text: &[u8]) -> String {
     out
 }
 
-/// What is left to tell two beginnings of texts apart once the spellings of
-/// complete values do not count.
+/// Returns a spelling that differs for beginnings of texts that still differ once complete values
+/// are spelled alike.
 pub(super) fn canonical_beginning(text: &[u8]) -> String {
     let mut out = String::new();
     let mut reader = Reader::new(text, Members::AsWritten);
@@ -159,7 +162,7 @@ impl<'t> Reader<'t> {
 /// A member of an object in its canonical spelling, with the comma behind it.
 pub(super) struct SpelledMember<'t> {
     pub(super) text: &'t str,
-    /// Where its value begins.
+    /// The place where its value begins.
     colon: usize,
 }
 
@@ -232,8 +235,8 @@ pub(super) fn begun_string(text: &[u8]) -> String {
     serde_json::from_str(&(begun + "\"")).unwrap_or_default()
 }
 
-/// How the beginning of a string is spelled, as far as that is certain, and the
-/// bytes of a character behind it that is not complete.
+/// Returns the spelling of a string's beginning, as far as that is certain, and the bytes of a
+/// character behind it that is not complete.
 pub(super) fn cut_string(begun: &[u8]) -> (String, &[u8]) {
     let end = match std::str::from_utf8(begun) {
         Ok(_) => begun.len(),
@@ -275,7 +278,7 @@ pub(crate) fn word_spelled(word: &str) -> String {
     Decimal::parse(word).map_or_else(|| word.to_owned(), |d| d.plain())
 }
 
-/// The deepest nesting that is compared.
+/// The deepest nesting that is compared, because the reader calls itself at each level.
 pub(super) const MAX_DEPTH: usize = 2_000;
 
 #[cfg(test)]

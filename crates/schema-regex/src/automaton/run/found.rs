@@ -19,7 +19,7 @@ pub(super) struct Found {
     pub(super) objects: ObjectSteps,
     /// Says whether items that must differ can still do so.
     pub(super) fresh: FxHashMap<Config, bool>,
-    /// What was found of open items.
+    /// The beginnings of open items.
     pub(super) places: Places,
     /// By stack, what the item on top may be, where it must differ.
     pub(super) item_choices: FxHashMap<u32, Arc<ItemChoices>>,
@@ -64,7 +64,7 @@ pub(crate) struct Usable {
     pub(crate) values: u32,
 }
 
-/// Where an object stands behind the value of a member.
+/// The state of an object behind the value of a member.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum ObjectSummary {
     /// It takes more to tell.
@@ -93,7 +93,7 @@ pub(crate) enum More {
     OfClasses = 3,
 }
 
-/// What was asked in a scratch. All that the answers depend on is in the keys: a stack has its
+/// The answers that were found in a scratch. They depend on nothing but their keys: a stack has its
 /// frames.
 #[derive(Debug, Default)]
 pub(crate) struct ObjectSteps {
@@ -107,7 +107,7 @@ pub(crate) struct ObjectSteps {
     pub(super) closed: FxHashMap<(u32, u32), Behind>,
 }
 
-/// What an object becomes behind a member, as lists.
+/// The object behind a member, as lists.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Behind {
     /// The threads that go on; empty if there are none.
@@ -122,12 +122,12 @@ impl ObjectSteps {
     }
 }
 
-/// What an item may be, and which values are barred then beside those before it.
+/// A goal that an item may satisfy, and the values that are barred then beside those before it.
 #[derive(Clone, Debug)]
 pub(crate) struct ItemChoice {
     pub(crate) goal: u32,
     pub(super) unique: bool,
-    /// What the items to come cannot do without: sorted.
+    /// The values that the items to come cannot do without: sorted.
     pub(crate) critical: TextSet,
 }
 

@@ -1,6 +1,6 @@
 //! Items that must differ, where their texts need not be known: once an item
 //! cannot become equal to one before it, it is read on as any other, and its
-//! masks are those of all such items. What can go wrong then is a further item,
+//! masks are those of all such items. Only a further item can go wrong then,
 //! within one token: such tokens are exceptions.
 //!
 //! An array inside of such an item whose values are listed is followed from its own bracket on, as if it
@@ -94,7 +94,8 @@ pub(crate) fn item_exceptions(
     if !state.below.iter().any(|level| must_differ(&level)) {
         return;
     }
-    // What must be closed first, and then the comma before the next item.
+    // The bytes that must come first, closing what is open, and then the comma before the next
+    // item.
     let mut order: Vec<u8> = Vec::new();
     for level in state.below.iter().take_while(|level| !must_differ(level)) {
         order.push(if level.frame.is_object { b'}' } else { b']' });
@@ -149,7 +150,7 @@ pub(crate) fn may_double(machine: &Machine, state: &State, token: &[u8]) -> bool
     comma.is_some_and(goes_on)
 }
 
-/// Where a string that is open ends: its quote that is not escaped.
+/// Returns the end of a string that is open: its quote that is not escaped.
 fn string_end(token: &[u8]) -> Option<usize> {
     let mut at = 0;
     while *token.get(at)? != b'"' {

@@ -1,5 +1,8 @@
 //! The arrays and objects that are open in a state: shared between states, because a token
 //! leaves most of them as they are.
+//!
+//! For example, behind `[[1,` a token `2` leaves both arrays as they are, so that the states before
+//! and behind it share them.
 
 use std::fmt;
 use std::sync::Arc;
@@ -22,7 +25,7 @@ pub(crate) struct Level {
     below: Levels,
 }
 
-/// What a frame refers to that has another number in each scratch.
+/// The lists of a frame that have another number in each scratch.
 struct Kept {
     threads: Option<Arc<[u32]>>,
     used: Option<Arc<[u32]>>,

@@ -1,4 +1,7 @@
-//! The names of members: which ones may come in an object, and reading one.
+//! The names of members: those that may come in an object, and reading one.
+//!
+//! For example, behind `{"a": 1, "` of an object with the properties `a`, `b` and `c`, in any
+//! order, the names `b` and `c` may come.
 
 use std::sync::Arc;
 
@@ -59,7 +62,7 @@ fn fresh_member_goals(machine: &Machine, top: Noted, number: u32, x: &mut Scratc
     let mut goals: Vec<u32> = Vec::new();
     for thread in threads_in(&threads) {
         let t = &m.threads[thread.id as usize];
-        // Of many kinds of values all are asked for at once.
+        // A search through all kinds of values answers for them at once.
         let decisions = t.decisions.as_ref();
         let decisions = decisions.filter(|d| d.has(number) && !t.counts_members());
         let ways = decisions.map(|d| d.ways(&live, m, &at));
@@ -218,7 +221,7 @@ fn usable_names(machine: &Machine, m: &ObjectMachine, top: Noted, x: &mut Scratc
 }
 
 pub(super) fn key_step(machine: &Machine, key: Key, stack: u32, byte: u8, x: &mut Scratch) -> Next {
-    // Of further names the key of the topmost level tells all.
+    // The key of the topmost level tells all of further names.
     let noted = match key.is_further() {
         true => Noted::told_by_key(stack),
         false => x.note(stack),
@@ -263,7 +266,7 @@ pub(super) fn key_step(machine: &Machine, key: Key, stack: u32, byte: u8, x: &mu
                 .into_iter()
                 .filter_map(char::from_u32)
                 .collect();
-            // True if it is the name that began before the walk, nobody can tell: see `exceptions`.
+            // Nobody can tell whether it is the name that began before the walk: see `exceptions`.
             next = next.with_name(&name).unwrap_or(next);
         }
         frame.seen = x.add_seen(next);
@@ -305,7 +308,7 @@ pub(super) fn spelt(machine: &Machine, mut key: Key, top: Noted, x: &mut Scratch
     key
 }
 
-/// So many names are asked for one by one.
+/// So many names are asked for one by one, because the way that asks for all has lists to make.
 const FEW_NAMES: u32 = 32;
 
 /// An object before a name, to see which ones may come.

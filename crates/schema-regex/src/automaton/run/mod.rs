@@ -1,4 +1,4 @@
-//! At a byte, or when bytes are committed.
+//! The automaton at work: at a byte, or when bytes are committed.
 //!
 //! - [`config`]: where a text stands, and [`scratch`]: the working memory of a walk, with all that a cursor
 //!   stands for. [`found`] has what was found out in it, [`allowance`] what it may still do.
@@ -16,6 +16,9 @@
 //!   tells of it, [`string_texts`] which strings it can become, [`ways_on`] how it goes on;
 //!   [`item_told_apart`] reads on items that differ already, [`forgotten`] without their texts.
 //! - [`seen`]: the names and items that may not come again, in sets that grow.
+//!
+//! For example, `[` leads from "before a value" to "at the start of an array", with a new frame on
+//! the stack, and `]` from there to the end.
 
 pub(crate) mod allowance;
 pub(crate) mod begun;

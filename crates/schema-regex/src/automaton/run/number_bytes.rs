@@ -1,4 +1,6 @@
 //! The inside of a number.
+//!
+//! For example, behind `1` of `{"type": "integer"}` a digit may come, and by default no `.`.
 
 use std::sync::Arc;
 

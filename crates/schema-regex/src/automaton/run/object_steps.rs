@@ -1,5 +1,8 @@
 //! Steps of objects that several threads read: each thread is asked whether it can go on, which
 //! takes long, while many texts lead to the same.
+//!
+//! For example, in an `anyOf` of objects one thread may go on behind `"kind": "a"` and another be
+//! dropped.
 
 use crate::automaton::machine::Machine;
 use crate::automaton::machine::live::threads_in;
@@ -20,8 +23,8 @@ pub(super) fn are_several(threads: &[u32]) -> bool {
     threads.len() > 2
 }
 
-/// What the object on top of a stack becomes behind its open member, whose value
-/// satisfies the goals `set`.
+/// Returns the threads that go on behind the open member of the object on top of a stack, if its
+/// value satisfies the goals `set`.
 pub(super) fn behind_member(machine: &Machine, set: u32, top: Noted, x: &mut Scratch) -> Behind {
     let threads = x.peek(top).frame.threads;
     if !are_several(x.slice(threads)) {
@@ -74,7 +77,7 @@ fn fresh_behind_member(machine: &Machine, set: u32, top: Noted, x: &mut Scratch)
     next.dedup();
     if next.windows(2).any(|pair| pair[0].0 == pair[1].0) {
         let all = next.clone();
-        // Of two that differ in what they have found, more is better.
+        // If two differ in what they have found, more is better.
         next.retain(|(t, e)| {
             let from = all.partition_point(|(u, _)| u < t);
             let mut same = all[from..].iter().take_while(|(u, _)| u == t);

@@ -1,5 +1,7 @@
-//! Objects that one thread reads which asks for nothing but required names: most there
-//! are. What may come in them is told by one name, without lists of all that may.
+//! Objects that one thread reads which asks for nothing but required names: most there are. One
+//! look at a name tells whether it may come, without lists of all that may.
+//!
+//! For example, `{"properties": {"a": true}, "required": ["a"]}` has such objects.
 
 use schema_normal::language::char_dfa::DEAD;
 
@@ -116,8 +118,8 @@ impl<'a> PlainObject<'a> {
         goals.any(|choice| self.live.fits(member, choice.goal))
     }
 
-    /// Tells whether a declared name may come. What is required can come, or the thread would be
-    /// gone; so it may if it has a value and passes nothing required over.
+    /// Tells whether a declared name may come. Required names can come, or the thread would be
+    /// gone; so this may if it has a value and passes nothing required over.
     pub(super) fn may_come(&self, name: u32, x: &Scratch) -> bool {
         self.in_order(name, x) && self.has_value(&self.m.declared[name as usize])
     }
@@ -195,7 +197,7 @@ pub(super) fn name_lives(
             Some(_) if key.state == DEAD => Some(0),
             Some(keys) => keys.counts[at][key.state as usize],
         };
-        // Of finitely many names some were declared, or used.
+        // Some of finitely many names were declared, or used.
         match (left, class(at)) {
             (Some(0), _) | (_, Some(false)) => {}
             (None, Some(true)) => return Some(true),

@@ -1,5 +1,7 @@
-//! The working memory of one walk: everything that a cursor stands for, each
-//! thing once and by number.
+//! The working memory of one walk: everything that a cursor stands for, each once and by number.
+//!
+//! For example, the stack behind `[[` is one node above that of `[`, however many cursors stand on
+//! it.
 
 use std::collections::hash_map::Entry;
 use std::hash::{Hash, Hasher};
@@ -42,7 +44,7 @@ impl<T: Eq + Hash> Interner<T> {
 /// Texts by number: each is another one and a value behind it.
 #[derive(Debug)]
 pub(crate) struct Texts {
-    /// What comes before, the last value, and how many there are.
+    /// The text before, the last value, and the length.
     nodes: Vec<(u32, u32, u32)>,
     ids: FxHashMap<(u32, u32), u32>,
 }
@@ -84,7 +86,7 @@ pub(crate) struct Configs {
     places: Box<[u32]>,
 }
 
-/// Places of configurations.
+/// The places of configurations, few because a walk clears none and mostly meets what it met last.
 const PLACES: usize = 1 << 12;
 
 impl Configs {
@@ -102,7 +104,7 @@ impl Configs {
 
     /// Forgets all but the dead one: a new walk begins.
     pub(super) fn clear(&mut self) {
-        // What stands in a place is compared before it is believed.
+        // The number in a place is compared before it is believed.
         self.items.truncate(1);
     }
 
@@ -145,6 +147,7 @@ impl Tag {
     pub(super) const NONE: Tag = Tag(0);
 
     fn new() -> Tag {
+        /// The next tag, from one on because [`Tag::NONE`] is zero.
         static NEXT: AtomicU64 = AtomicU64::new(1);
         Tag(NEXT.fetch_add(1, Ordering::Relaxed))
     }
@@ -157,10 +160,9 @@ pub(crate) struct StackNode {
     pub(super) depth: u32,
 }
 
-/// A stack of which the topmost frame may be looked at: a mask that is remembered by its
-/// key depends on nothing that was not noted or that the key tells anyway. What looks at a
-/// frame without noting it takes one of these, so that whoever calls it must have settled
-/// that.
+/// A stack of which the topmost frame may be looked at: a mask that is remembered by its key
+/// depends on nothing that was not noted or that the key tells anyway. Functions that look at a
+/// frame without noting it take one of these, so that their callers must have settled that.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Noted(u32);
 
@@ -211,7 +213,8 @@ pub struct Scratch {
     least_depth: u32,
 }
 
-/// A scratch that holds more things than this is emptied at the next walk.
+/// A scratch that holds more than this is emptied at the next walk, because as many
+/// take some hundred megabytes.
 const MAX_KEPT: usize = 2_000_000;
 
 impl Scratch {

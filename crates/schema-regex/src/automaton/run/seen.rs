@@ -1,5 +1,5 @@
-//! What may not come again: the further names of an open object, or the items of an open array
-//! that must differ.
+//! The texts that may not come again: the further names of an open object, or the items of an open
+//! array that must differ.
 //!
 //! For example, behind `[{"id":1},{"id":25}` an item that begins `{"id":2` may become the second
 //! one: its member is found among the members of all items, without a walk over the items.

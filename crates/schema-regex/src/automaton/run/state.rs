@@ -1,4 +1,7 @@
-//! What a guide remembers, and how it becomes a configuration and back.
+//! The memory of a guide, and how it becomes a configuration and back.
+//!
+//! For example, behind `{"a": [1` it has the number that is open and two levels, and nothing of the
+//! text before.
 
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
@@ -14,11 +17,11 @@ use crate::automaton::run::scratch::{Scratch, Tag};
 use crate::automaton::run::string_bytes::Partial;
 use crate::automaton::run::{forgotten, number_bytes, unique_items};
 
-/// Where a text stands: self-contained, and as large as the text is nested,
-/// plus the names used in open objects.
+/// The state of a text: self-contained, and as large as the text is nested, plus the names used in
+/// open objects.
 ///
-/// Small, because a guide keeps one for each token: what most texts do not have at most
-/// of their places is kept apart.
+/// Small, because a guide keeps one for each token: parts that most texts have at few of their
+/// places, or at none, are kept apart.
 #[derive(Clone, Debug)]
 pub struct State {
     pub(crate) top: Top,
@@ -31,7 +34,7 @@ pub struct State {
     pub(crate) accepting: bool,
 }
 
-/// What else there may be to a state.
+/// The parts of a state that few states have.
 #[derive(Clone, Debug)]
 struct More {
     /// Lists that the top refers to, by number from [`FIXED_LISTS`] on.
@@ -65,7 +68,7 @@ pub(crate) struct Item {
     pub(super) differs: bool,
 }
 
-/// How a state is to be read on.
+/// The way in which a state is to be read on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Load {
     /// As a text that goes on.
@@ -104,7 +107,7 @@ impl State {
         self.more.as_ref()?.item.as_ref()
     }
 
-    /// How many arrays and objects are open.
+    /// Returns the number of open arrays and objects.
     pub fn depth(&self) -> usize {
         self.below.depth() as usize
     }
@@ -119,7 +122,7 @@ impl PartialEq for State {
     }
 }
 
-/// Of what one scratch has: states that are equal have the same.
+/// Hashes the parts that one scratch has: states that are equal have the same.
 impl Hash for State {
     fn hash<H: Hasher>(&self, hasher: &mut H) {
         (self.tag, self.stack, self.top).hash(hasher);
@@ -280,8 +283,7 @@ pub(crate) fn may_come_again(machine: &Machine, state: &State, token: &[u8]) -> 
     })
 }
 
-/// What follows the name that is open, as far as it was read, if a text begins with
-/// that.
+/// Returns the text behind the open name, as far as the name was read, if a text begins with that.
 fn behind_name<'t>(machine: &Machine, state: &State, text: &'t [u8]) -> Option<&'t [u8]> {
     match (state.top, state.below.iter().next()) {
         (Top::Key(key), Some(level)) if key.text == NAMED => {

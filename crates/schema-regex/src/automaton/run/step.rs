@@ -1,4 +1,7 @@
 //! One byte: from one configuration to the next, or to none.
+//!
+//! For example, in a value of `{"type": ["integer", "array"]}` the byte `4` leads into a number,
+//! `[` into an array, and `"` nowhere.
 
 use schema_normal::language::char_dfa::DEAD;
 
@@ -26,8 +29,7 @@ pub(crate) fn next(machine: &Machine, config: Config, byte: u8, x: &mut Scratch)
         item = x.add_text(item, u32::from(byte));
     }
     let (top, stack) = dispatch(machine, config.top, config.stack, byte, item, x)?;
-    // True if an item that must differ is open has only changed where an array was opened or
-    // closed.
+    // Only at brackets the open item may be another one, or be none that must differ.
     if x.depth(stack) != x.depth(config.stack) {
         item = item_after(machine, config.stack, stack, item, x);
     } else if is_kept(item) && byte == b',' && is_outermost(machine, top, stack, x) {

@@ -1,12 +1,14 @@
 //! The inside of a JSON string, byte by byte: UTF-8 (RFC 3629), escapes and
-//! surrogate pairs (RFC 8259, section 7) become code points. What reads the
-//! code points says whether one of a range can still come, so that no partial
-//! character is begun in vain.
+//! surrogate pairs (RFC 8259, section 7) become code points. The sink of the code points says
+//! whether one of a range can still come, so that no partial character is begun in vain.
+//!
+//! For example, behind `\ud83d` only the escape of a low surrogate may come, and only if the string
+//! may have one of their characters.
 
 use schema_normal::language::escapes;
 use schema_normal::options::Escapes;
 
-/// How much of a character was read.
+/// The part of a character that was read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Partial {
     None,
@@ -34,7 +36,7 @@ pub(crate) enum Partial {
     },
 }
 
-/// The least code points that take one, two, three and four bytes.
+/// The least code points that take one, two, three and four bytes (RFC 3629).
 pub(crate) const LEAST: [u32; 4] = [0, 0x80, 0x800, 0x1_0000];
 
 impl Partial {
@@ -58,7 +60,7 @@ impl Partial {
         }
     }
 
-    /// What was packed.
+    /// Returns the character that was packed.
     pub(crate) fn unpacked([kind, more]: [u32; 2]) -> Partial {
         match kind & 0xFF {
             0 => Partial::None,
@@ -79,7 +81,7 @@ impl Partial {
     }
 }
 
-/// What reads code points.
+/// A reader of code points.
 pub(crate) trait Sink {
     type State: Copy;
 
@@ -244,7 +246,7 @@ fn scalars<S: Sink>(sink: &mut S, state: S::State, lo: u32, hi: u32) -> bool {
         || (high_lo <= hi && sink.some(state, high_lo, hi))
 }
 
-/// What a first `\uXXXX` in a range of units can begin.
+/// Tells whether a first `\uXXXX` in a range of units can begin a character that may come.
 fn units<S: Sink>(sink: &mut S, escapes: Escapes, state: S::State, lo: u32, hi: u32) -> bool {
     for (a, b) in escapes::by_number(escapes) {
         let (a, b) = (u32::from(*a), u32::from(*b));

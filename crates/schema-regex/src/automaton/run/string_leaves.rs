@@ -1,4 +1,6 @@
-//! The inside of a string: which of the wanted goals it can still satisfy.
+//! The inside of a string and the wanted goals that it can still satisfy.
+//!
+//! For example, behind `"ab` of `{"enum": ["abc", "x"]}` the leaf has one word left.
 
 use schema_normal::language::char_dfa::DEAD;
 

@@ -1,5 +1,7 @@
-//! How many strings, and which, come of one that was begun, for each alternative of what
-//! is asked of it.
+//! The strings that a beginning can become, and their number, for each alternative of the demands
+//! on it.
+//!
+//! For example, `"a` of `{"enum": ["a", "ab", "b"]}` can become two strings.
 
 use std::collections::{BinaryHeap, HashSet};
 
@@ -18,7 +20,8 @@ use crate::automaton::run::string_bytes as text;
 use crate::automaton::run::string_bytes::{Partial, Sink};
 use crate::automaton::run::string_leaves::{leaf_live, leaf_state};
 
-/// The characters that strings may have.
+/// The characters that strings may have: all code points but surrogates, because UTF-8 has none of
+/// these (RFC 3629).
 const CHARACTERS: u64 = 0x11_0000 - 0x800;
 
 /// Collects the ranges that a partial character is asked about.
@@ -38,7 +41,7 @@ impl Sink for Ranges {
     }
 }
 
-/// Where a leaf stands in a string that was begun.
+/// The place of a leaf in a string that was begun.
 #[derive(Clone, Copy)]
 pub(crate) struct LeafAt<'a> {
     m: &'a StringMachine,
@@ -71,8 +74,8 @@ impl<'a> LeafAt<'a> {
         }
     }
 
-    /// At least how many strings come of it; `None` is no end. Those that are left out
-    /// by name are counted.
+    /// Returns the least number of strings that come of it; `None` is no end. Strings that are left
+    /// out by name are counted.
     pub(super) fn least(&self, next: Option<&[(u32, u32)]>) -> Option<u64> {
         let leaf = self.leaf();
         if leaf.listed {
@@ -360,7 +363,7 @@ pub(crate) enum Enough {
     Yes,
 }
 
-/// All characters: letters come first, which is what anybody writes.
+/// All characters, letters first because people mostly write these.
 const ALL: &[(u32, u32)] = &[
     (0x61, 0x7A),
     (0x41, 0x5A),
@@ -372,13 +375,14 @@ const ALL: &[(u32, u32)] = &[
     (0, 0x1F),
 ];
 
-/// The most characters that lead to one state of which each is looked at.
+/// The most characters that lead to one state and are looked at each, because more values are
+/// seldom barred.
 const MAX_ALTERNATIVES: usize = 4_096;
 
-/// The longest text of which nothing but the length is asked.
+/// The longest text of which only the length is asked, because it is written out.
 const MAX_FILLED: usize = 1 << 20;
 
-/// The most beginnings of texts that are gone on from.
+/// The most beginnings of texts that are gone on from, because their texts take memory.
 const MAX_BEGUN: usize = 1_000_000;
 
 fn chars_of(ranges: &[(u32, u32)]) -> impl Iterator<Item = char> {
@@ -479,7 +483,7 @@ pub(crate) fn spelt_behind(partial: Partial, rest: &str) -> Vec<u8> {
                 out.extend(&bytes[bytes.len().saturating_sub(usize::from(left))..]);
             }
             Partial::Escape => {
-                // What all options have.
+                // These escapes exist under all options.
                 match escapes::letter(c, Escapes::Standard) {
                     Some(letter) => out.push(letter),
                     None => {

@@ -1,5 +1,8 @@
 //! Characters inside a string or a name, as many at once as there are: most of what a
 //! guide commits. Walks go byte by byte, because they ask where each one leads.
+//!
+//! For example, of `"abc def"` inside of a free string all letters are read at once, and the
+//! quotation mark alone.
 
 use schema_normal::decimal::clamped;
 use schema_normal::language::char_dfa::{CharDfa, DEAD};
@@ -27,7 +30,7 @@ pub(crate) fn is_free_text(machine: &Machine, state: &State, bytes: &[u8]) -> bo
         && run(bytes).len() == bytes.len()
 }
 
-/// Where bytes lead to.
+/// Reads bytes and returns the configuration behind them.
 ///
 /// # Errors
 ///
@@ -59,10 +62,9 @@ pub(crate) fn read_on(
     Ok(config)
 }
 
-/// Where the characters of a run lead to, from between two characters of a string or
-/// a name: the same as one after another, because what lives behind the last of them
-/// lived behind those before it. `None` where they may not come or where it takes
-/// more to tell.
+/// Returns the place behind the characters of a run, from between two characters of a string or a
+/// name: the same as one after another, because a place that lives behind the last of them lived
+/// behind those before it. `None` if they may not come or if it takes more to tell.
 fn behind_run(machine: &Machine, config: &Config, run: &str, x: &mut Scratch) -> Option<Top> {
     match config.top {
         Top::String { node, set, text } => {

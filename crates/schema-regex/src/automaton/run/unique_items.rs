@@ -1,5 +1,8 @@
 //! Arrays whose items must differ: whether an item that was begun can still become one
 //! that was not there before and that the items to come can do without.
+//!
+//! For example, behind `["a","a` of strings that must differ the item can still become `"ab"`, so
+//! that its quotation mark alone may not come.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -21,7 +24,7 @@ use crate::automaton::run::string_texts::{self, Enough, LeafAt, spelt_behind};
 use crate::automaton::run::ways_on::{self, Tried};
 use crate::automaton::run::{forgotten, member_names, step};
 
-/// What is to be feared for the items that are open.
+/// The danger that an open item becomes one that is barred.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Threat {
     /// The depth of the outermost array whose items must differ.
@@ -32,11 +35,11 @@ pub(crate) struct Threat {
     below: bool,
     /// The number of values that the open items may still become that are barred, at most.
     pub(crate) barred: usize,
-    /// Where the outermost item begins that is open.
+    /// The start of the outermost open item.
     start: u32,
 }
 
-/// What is asked of a way to another item.
+/// The question about a way to another item.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Sought {
     /// Says whether there is one.
@@ -51,8 +54,8 @@ enum Sought {
 /// are barred up to a second.
 const FEW_VALUES: usize = 8;
 
-/// The most pieces of text that are tried for one answer, beside [`TRIED_A_VALUE`] for each value that is
-/// barred.
+/// The most pieces of text that are tried for one answer, beside [`TRIED_A_VALUE`] for each value
+/// that is barred, because some schemas have no end of places without another item.
 const MAX_TRIED: usize = 100_000;
 
 /// So many pieces more are tried for each value that is barred, because each place that is searched
@@ -135,7 +138,7 @@ pub(crate) fn can_differ(
     answer
 }
 
-/// What the items that are open may become.
+/// Returns the items that the open ones may become and must not.
 pub(crate) fn threat_to(machine: &Machine, config: &Config, x: &mut Scratch) -> Threat {
     let mut at = config.stack;
     let mut threat = Threat {
@@ -422,7 +425,7 @@ fn search_out(
             let to = &to.config;
             is_after(to, threat.outermost, x)
                 || is_endless(machine, to, x)
-                // What is open now is open there, too, and differs.
+                // The open items are open there, too, and differ.
                 || (x.depth(to.stack) >= x.depth(config.stack) && !threat_to(machine, to, x).exists)
         });
         if let Some(out) = out {
@@ -441,7 +444,7 @@ fn begun(config: &Config, from: u32, x: &mut Scratch) -> String {
     canonical_beginning(&x.open_bytes(config.item, from))
 }
 
-/// Bytes to try where nothing better is known. What ends things comes first.
+/// Returns the bytes to try if nothing better is known: those that end things come first.
 pub(crate) fn bytes_to_try(config: &Config) -> Vec<u8> {
     match config.top {
         Top::String { .. } | Top::Key(_) => b"\"".iter().copied().chain(0x20..=0xFF).collect(),

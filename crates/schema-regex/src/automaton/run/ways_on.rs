@@ -1,5 +1,8 @@
 //! The ways on from where a text stands, in pieces: scalars and names as a whole, one
 //! spelling for each value, and members that may come in any order in one order.
+//!
+//! For example, the ways on from `{` of an object with the booleans `a` and `b` are the names
+//! `"a":` and `"b":`, and `}`.
 
 use std::collections::HashSet;
 
@@ -17,11 +20,11 @@ use crate::automaton::run::scratch::{Noted, Scratch};
 use crate::automaton::run::string_texts::{self, Enough, Words, each_text, spelt_behind};
 use crate::automaton::run::{member_names, step};
 
-/// Where a text stands that is tried.
+/// The place of a text that is tried.
 #[derive(Clone)]
 pub(crate) struct Tried {
     pub(crate) config: Config,
-    /// What was added.
+    /// The text that was added.
     pub(crate) text: Vec<u8>,
     /// By depth of objects the least number of a declared name that may come, of those
     /// that may come at any time.
@@ -43,8 +46,8 @@ impl Tried {
     }
 }
 
-/// All ways on, or of those that differ in one scalar or name `most` at least. What
-/// ends things comes first. Steps are taken as a search takes them.
+/// Returns all ways on, or `most` at least of those that differ in one scalar or name: those that
+/// end things come first. Steps are taken as a search takes them.
 pub(crate) fn ways(machine: &Machine, from: &Tried, most: usize, x: &mut Scratch) -> Vec<Tried> {
     let mut out = Vec::new();
     let config = from.config;
