@@ -737,3 +737,18 @@ fn literals_and_classes_are_named_by_their_text() {
         }
     }
 }
+
+#[test]
+fn errors_of_gbnf_and_ebnf_say_what_to_write() {
+    for (dialect, grammar, said) in [
+        (Dialect::Gbnf, "root ::= [\\d]+", "is `[0-9]`"),
+        (Dialect::Ebnf, "root ::= [^\\w]", "is `[A-Za-z0-9_]`"),
+        (Dialect::Ebnf, "root ::= \\s", "write `[ \\t\\n\\r]`"),
+        (Dialect::Gbnf, "root ::= 'a'", "double quotes"),
+        (Dialect::Ebnf, "root ::= | \"a\"", "leave the `|` out"),
+        (Dialect::Ebnf, "root ::= \"a\" |", "write `\"\"`"),
+    ] {
+        let error = error(dialect, grammar).to_string();
+        assert!(error.contains(said), "{grammar}: {error}");
+    }
+}

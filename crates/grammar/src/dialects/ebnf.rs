@@ -214,10 +214,13 @@ impl EbnfParser<'_> {
             parts.push(element);
         }
         if parts.is_empty() && !self.is_gbnf() && !(nested && self.r.peek() == Some(')')) {
-            return self.r.fail_at(
-                at,
-                "an alternative is empty: write `\"\"` for the empty text",
-            );
+            let message = match self.r.peek() {
+                Some('|') => {
+                    "an alternative is empty: leave the `|` out, or write `\"\"` for the empty text"
+                }
+                _ => "an alternative is empty: write `\"\"` for the empty text",
+            };
+            return self.r.fail_at(at, message);
         }
         Ok(Expr::seq(parts))
     }
@@ -283,6 +286,9 @@ impl EbnfParser<'_> {
                     return match c {
                         '|' | ')' | '\n' | '\r' => Ok(None),
                         '\\' => Err(self.backslash()),
+                        '\'' => self
+                            .r
+                            .fail("expected an element, found '\\'': texts stand in double quotes"),
                         _ => self.r.fail(format!("expected an element, found {c:?}")),
                     };
                 };
@@ -299,18 +305,10 @@ impl EbnfParser<'_> {
     /// of characters.
     #[cold]
     fn backslash(&self) -> Error {
-        let class = match self.r.rest().chars().nth(1) {
-            Some('d') => "[0-9]",
-            Some('D') => "[^0-9]",
-            Some('w') => "[A-Za-z0-9_]",
-            Some('W') => "[^A-Za-z0-9_]",
-            Some('s') => r"[ \t\n\r]",
-            Some('S') => r"[^ \t\n\r]",
-            _ => {
-                return self
-                    .r
-                    .error("expected an element, found '\\\\': characters stand in quotes");
-            }
+        let Some(class) = self.r.rest().chars().nth(1).and_then(class_of_escape) else {
+            return self
+                .r
+                .error("expected an element, found '\\\\': characters stand in quotes");
         };
         let short: String = self.r.rest().chars().take(2).collect();
         self.r
@@ -394,7 +392,13 @@ impl EbnfParser<'_> {
             Some('e') if !self.is_gbnf() => Some(27),
             Some('0') if !self.is_gbnf() => Some(0),
             Some(c) if in_class && !self.is_gbnf() && "^$.*+(){}|".contains(c) => Some(c as u32),
-            Some(c) => return bad(self, &format!("unknown escape `\\{c}`")),
+            Some(c) => {
+                let class = class_of_escape(c).filter(|_| in_class);
+                let instead = class.map_or(String::new(), |class| {
+                    format!(": a class of its own in this notation is `{class}`")
+                });
+                return bad(self, &format!("unknown escape `\\{c}`{instead}"));
+            }
             None => return bad(self, "an escape has no end"),
         };
         match code.and_then(char::from_u32) {
@@ -456,4 +460,17 @@ fn space(r: &mut Reader<'_>, newlines: bool) {
         }
         r.skip_line();
     }
+}
+
+/// Returns the class that an escape of regular expressions stands for, as this notation writes it.
+fn class_of_escape(c: char) -> Option<&'static str> {
+    Some(match c {
+        'd' => "[0-9]",
+        'D' => "[^0-9]",
+        'w' => "[A-Za-z0-9_]",
+        'W' => "[^A-Za-z0-9_]",
+        's' => r"[ \t\n\r]",
+        'S' => r"[^ \t\n\r]",
+        _ => return None,
+    })
 }
