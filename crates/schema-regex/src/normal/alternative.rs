@@ -1,5 +1,8 @@
 //! Shapes: one alternative of what a set of schema locations demands of the
 //! values of one kind, without any choice left in it.
+//!
+//! For example, `{"anyOf": [{"minLength": 2}, {"const": ""}]}` has two shapes of strings: those of
+//! length two and more, and the empty one.
 
 use std::collections::BTreeSet;
 
@@ -28,10 +31,10 @@ pub(crate) enum Kind {
     Object,
 }
 
-/// The number of kinds.
+/// The number of kinds, because lists by kind have a fixed length.
 pub(crate) const KINDS: usize = 7;
 
-/// All of them, by number.
+/// All kinds by number, because `Kind` cannot be listed otherwise.
 pub(crate) const ALL_KINDS: [Kind; KINDS] = [
     Kind::Null,
     Kind::False,

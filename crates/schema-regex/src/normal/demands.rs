@@ -1,4 +1,7 @@
 //! The demands of the alternatives of a conjunction on members and items.
+//!
+//! For example, `{"properties": {"a": {"type": "string"}}, "patternProperties": {"^a":
+//! {"minLength": 1}}}` demands of the member `a` both locations.
 
 use crate::ir::signed::Signed;
 use crate::ir::{Members, NEVER, NodeId, PatternId};
