@@ -17,7 +17,8 @@ use crate::compile::lr::{Finish, Tables};
 
 use self::sets::{Bits, ClassSet, Sets};
 
-/// Places that the proof looks at, to see whether a lexeme may follow another there.
+/// The places that the proof looks at, because there may be as many as pairs of terminals and
+/// states.
 const MAX_PLACES: usize = 10_000_000;
 
 /// The result of a proof.
@@ -166,7 +167,7 @@ fn troubled(sets: &Sets<'_>, firsts: &[Option<ClassSet>]) -> Option<Trouble> {
         trouble[second as usize] = true;
         conflict = conflict.or(Some(Conflict { first, second }));
     };
-    // What can come nowhere without being cut short.
+    // A terminal that can come nowhere without being cut short is in trouble.
     for (terminal, classes) in (0..).zip(firsts) {
         if classes.is_some_and(|classes| classes.is_empty()) {
             found(terminal, terminal, &mut trouble);
@@ -432,7 +433,7 @@ fn derives_without(cfg: &Cfg, trouble: &[bool]) -> Vec<bool> {
 ///
 /// Finishing what a state has begun leads to a lower place of the stack if more than one
 /// symbol of it is held; else to a state at the same place, which must be nearer to a lower
-/// one. Where it leads to is looked up in all states that can be below.
+/// one. The next states are looked up in all states that can be below.
 fn safe(cfg: &Cfg, tables: &Tables, trouble: &[bool]) -> Vec<bool> {
     let derives = derives_without(cfg, trouble);
     let is_open = |symbol: &Symbol| match symbol.split() {
@@ -456,8 +457,8 @@ fn safe(cfg: &Cfg, tables: &Tables, trouble: &[bool]) -> Vec<bool> {
 /// True if finishing something leads lower, and where to; nowhere means the end.
 type Way = (bool, Box<[u32]>);
 
-/// By state: what can be finished there. Where it leads if it leads lower is told with
-/// `lower` alone: at first that does not matter.
+/// By state: the items that can be finished there. Their next states, if these are lower, are told
+/// with `lower` alone: at first they do not matter.
 fn ways(tables: &Tables, is_open: impl Fn(&Symbol) -> bool, lower: bool) -> Vec<Vec<Way>> {
     let mut below = Below::new(tables);
     let mut ways = Vec::with_capacity(tables.states.len());
@@ -533,7 +534,7 @@ impl Below<'_> {
         self.known = 1;
     }
 
-    /// Where finishing something that the state has begun may lead.
+    /// Returns the states to which finishing something that the state has begun may lead.
     fn behind(&mut self, finish: &Finish) -> Box<[u32]> {
         let held = usize::from(finish.held);
         while self.known <= held {
