@@ -19,8 +19,8 @@ use super::{Content, Count, Reasoning, TagAutomaton, compile_schema, escape, rea
 use crate::{Error, ErrorKind};
 use json_tree::depth;
 
-/// How a model family writes an answer, with tools and an answer's schema
-/// bound in it: what is generated is what the format's parser reads.
+/// The format in which a model family writes an answer, with tools and an answer's schema bound in
+/// it: what is generated is what the format's parser reads.
 ///
 /// Reasoning, content and calls come in the order and the spelling in which
 /// the family's models write them; every call is of a tool on offer, and its

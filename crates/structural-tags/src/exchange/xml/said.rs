@@ -161,7 +161,7 @@ impl Xml<'_> {
             }
             return Ok(strings);
         }
-        // Keywords of other types, which say nothing of strings.
+        // Keywords of other types, left aside because they say nothing of strings.
         const OF_OTHERS: [&str; 16] = [
             "type",
             "properties",
