@@ -1,3 +1,5 @@
+//! Errors of templates: for example, of `{% if %}`, with the line that it stands in.
+
 use std::fmt;
 
 /// Why a chat could not be written out.

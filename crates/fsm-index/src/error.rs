@@ -1,3 +1,6 @@
+//! Errors of expressions, indexes and guides: for example, of `(a`, with the place where it ends
+//! too early.
+
 use std::borrow::Cow;
 use std::fmt;
 

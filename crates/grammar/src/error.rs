@@ -42,7 +42,7 @@ pub enum ErrorKind {
     LimitExceeded,
 }
 
-/// The longest message, in bytes, whatever of a grammar it quotes.
+/// The longest message, in bytes, because a grammar that it quotes may have any length.
 const MAX_MESSAGE: usize = 1_000;
 
 impl Error {

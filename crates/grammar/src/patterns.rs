@@ -1,4 +1,6 @@
 //! Regular expressions of grammars, as `regex-syntax` reads them.
+//!
+//! For example, `/a+/i` of Lark becomes a group with the flag `i`.
 
 use regex_dialects::{Classes, native, reason};
 use regex_syntax::ast::{
@@ -83,7 +85,7 @@ pub(crate) fn translate(pattern: &str, flags: &str, reading: Reading) -> Result<
     }
 }
 
-/// Levels of groups in a regular expression.
+/// The levels of groups in a regular expression, because reading them calls itself.
 pub(crate) const MAX_NEST: u32 = 500;
 
 /// A well-formed pattern, with each ASCII letter in both cases: what no flag says.

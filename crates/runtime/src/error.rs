@@ -1,3 +1,5 @@
+//! Errors of files, models and devices: for example, of a folder that is not there.
+
 use std::fmt;
 
 /// Why something could not be loaded, sampled or generated.

@@ -1,4 +1,7 @@
 //! The budget of one compilation: steps, which are charged at the place at which the work arises.
+//!
+//! For example, the automaton of a `pattern` takes steps for its states, and the error about spent
+//! steps names the pattern's place.
 
 use std::cell::Cell;
 use std::rc::Rc;
@@ -110,7 +113,8 @@ impl<'b> Limit<'b> {
 /// beside each other.
 const VISITS: usize = 4;
 
-/// An automaton before its determinisation may have so many times the states.
+/// An automaton before its determinisation may have so many times the states, because most of them
+/// become one in the result.
 const NFA_STATES: usize = 10;
 
 impl Meter for Limit<'_> {

@@ -1,8 +1,11 @@
 //! Decimal numbers of any length, compared exactly.
+//!
+//! For example, `1.50` and `15e-1` are equal, and `1e400` is above every `f64`.
 
 use std::cmp::Ordering;
 
-/// The longest integer or fraction part, in digits. Every finite `f64` fits.
+/// The longest integer or fraction part, in digits, because a longer one takes memory that a short
+/// exponent asks for: every finite `f64` fits.
 const MAX_DIGITS: i64 = 1_100;
 
 /// A decimal number: `0.d1 d2 ... dn * 10^exponent`, `d1` and `dn` not zero;

@@ -1,4 +1,6 @@
 //! The one error type of the crate.
+//!
+//! For example, the error `at #/properties/a/type: ..` has the pointer `/properties/a/type`.
 
 use std::fmt;
 
@@ -149,6 +151,7 @@ impl Error {
 /// # Ok::<(), schema_regex::Error>(())
 /// ```
 pub fn in_words_of(message: &str, switch: impl Fn(&str) -> String) -> String {
+    /// The text before an option's name, because messages name options as fields of a type.
     const TYPE: &str = "Options::";
     let mut out = String::with_capacity(message.len());
     let mut rest = message;

@@ -1,5 +1,8 @@
 //! Reads JSON text without losing digits: a `Value` keeps what fits a machine's numbers,
 //! and beside it stands what was written of the others.
+//!
+//! For example, `{"const": 123456789012345678901}` has a number beyond 64 bits: the `Value` rounds
+//! it, and its digits stand beside.
 
 use rustc_hash::FxHashMap;
 use serde_json::{Map, Number, Value};
@@ -61,7 +64,7 @@ enum Open {
     Object(Map<String, Value>, String),
 }
 
-/// The character that some editors put before a text.
+/// The character that some editors put before a text (RFC 8259, section 8.1).
 const BYTE_ORDER_MARK: char = '\u{FEFF}';
 
 /// Reads a text that is one JSON value. The last one counts of a name that comes twice. A byte

@@ -1,4 +1,7 @@
 //! The choices of a caller.
+//!
+//! For example, with [`Whitespace::Compact`] the text `{"a": 1}` is refused and `{"a":1}` is
+//! admitted.
 
 use crate::documents::Documents;
 

@@ -1,5 +1,8 @@
 //! The object `x-tokenmold` at the root of a schema: options that the schema
 //! chooses by itself.
+//!
+//! For example, `{"x-tokenmold": {"whitespace": "compact"}, "type": "array"}` overrides the
+//! whitespace of the caller.
 
 use serde_json::Value;
 
@@ -9,19 +12,22 @@ use crate::options::{
     PropertyOrder, Recursion, Whitespace,
 };
 
-/// The keyword.
+/// The keyword, named after the project because no vocabulary of JSON Schema has it.
 pub(crate) const NAME: &str = "x-tokenmold";
 
+/// The place of the keyword, at the root because it holds for the whole schema.
 const POINTER: &str = "/x-tokenmold";
 
-/// The deepest nesting that a schema may ask for.
+/// The deepest nesting that a schema may ask for, because its author is not the one who pays for
+/// it.
 const MAX_NESTING: u64 = 1_000;
-/// The most levels that a schema may ask to unroll.
+/// The most levels that a schema may ask to unroll, because each multiplies the expression.
 const MAX_UNROLLED: u64 = 16;
 /// The most digits of numbers that a schema may ask for: each takes as many states as the
 /// automaton of the numbers has.
 const MAX_DIGITS: u64 = 1_000;
 
+/// The options that a schema may choose: no bounds on work, because these protect from the schema.
 const MEMBERS: &[&str] = &[
     "whitespace",
     "escapes",
@@ -36,6 +42,7 @@ const MEMBERS: &[&str] = &[
     "caps",
 ];
 
+/// The caps that a schema may choose, as `Caps` has them.
 const MEMBERS_OF_CAPS: &[&str] = &[
     "length",
     "items",

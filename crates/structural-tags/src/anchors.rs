@@ -1,4 +1,6 @@
 //! The texts that the anchors of a response template stand for.
+//!
+//! For example, the pattern `(?:<a>|<b>)\s*` stands for the texts `<a>` and `<b>`.
 
 use serde_json::Value;
 
@@ -30,7 +32,7 @@ pub(super) fn anchors(
     }
 }
 
-/// Most texts that a pattern may stand for.
+/// The most texts that a pattern may stand for, because each becomes a marker.
 const MAX_SPELT: usize = 64;
 
 /// The texts that a pattern stands for, white space that may be there left out:
@@ -69,8 +71,8 @@ fn sequence(pattern: &str, depth: usize) -> Option<(Vec<String>, &str)> {
         rest = behind?;
         if let Some(behind) = rest.strip_prefix('?') {
             rest = behind;
-            // What may be missing is missing first; what cannot be spelt out
-            // is missing always.
+            // First without the optional item, and then with it; an item that cannot be spelt out
+            // is left out always.
             let mut with_nothing = vec![String::new()];
             with_nothing.extend(items.take().unwrap_or_default());
             items = Some(with_nothing);

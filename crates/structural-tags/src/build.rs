@@ -1,4 +1,6 @@
 //! From a grammar of tags to an automaton.
+//!
+//! For example, a tag `<a>` with JSON becomes a part for each of its markers and one for the JSON.
 
 use std::sync::Arc;
 
@@ -18,10 +20,11 @@ use super::quiet::Quiet;
 use super::run::{Run, Tokens};
 use crate::{Error, ErrorKind};
 
-/// Most parts of one automaton.
+/// The most parts of one automaton, because each may hold an automaton of its own.
 pub const MAX_PARTS: usize = 4_000;
 
-/// Most states of a regular expression that markers are taken out of.
+/// The most states of a regular expression that markers are taken out of, because each state is met
+/// with each state of the markers.
 pub const MAX_QUIET_STATES: usize = 8_000;
 
 /// A grammar of texts.

@@ -17,7 +17,7 @@ use super::parts::{Body, Json, Part, Spelling};
 /// The tokens of a character that is open in free text, because it has so many bytes more at most.
 const CHARACTER: usize = 3;
 
-/// The tokens of a character that is spelt by its escape, `\u003e`.
+/// The tokens of a character that is spelt by its escape, because `\u003e` has six bytes.
 const ESCAPE: usize = 6;
 
 /// Returns how far from the end any text can be; `None` where there is no bound.

@@ -1,3 +1,5 @@
+//! Errors of tags: for example, of a marker that is empty.
+
 use std::fmt;
 
 /// Why tags, a response format or a structural tag cannot be a constraint.
@@ -32,7 +34,7 @@ pub enum ErrorKind {
     InvalidParameter,
 }
 
-/// The longest message, in bytes.
+/// The longest message, in bytes, because it may quote a schema of any length.
 const MAX_MESSAGE: usize = 2_000;
 
 impl Error {

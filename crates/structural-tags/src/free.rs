@@ -1,4 +1,6 @@
 //! Free text: any characters, but for some markers.
+//!
+//! For example, with the marker `<call>` the text `a <b` is free, and `a <call>` ends it.
 
 use super::markers::{Markers, ROOT};
 
@@ -108,7 +110,7 @@ pub(super) fn utf8(inside: u8, byte: u8) -> Option<u8> {
     })
 }
 
-/// Every character.
+/// Every character: all code points but surrogates, because UTF-8 has none of these (RFC 3629).
 const ALL: &[(u32, u32)] = &[(0, 0xD7FF), (0xE000, 0x10_FFFF)];
 
 /// The characters of `ranges` whose spelling begins with none of `bytes`.

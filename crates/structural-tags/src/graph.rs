@@ -72,8 +72,7 @@ pub(super) struct Junction {
     pub(super) returns: bool,
     /// The number of rules that must be opened from here on, inside of each other, at least.
     pub(super) needs: u32,
-    /// What follows in words that mean the same in every automaton, where that is one text and
-    /// then the end.
+    /// The rest in words that mean the same in every automaton, if it is one text and then the end.
     pub(super) tail: Option<Box<[u32]>>,
     /// True if the text may end here.
     pub(super) end: bool,

@@ -191,7 +191,7 @@ impl Graph {
         let (_, way) = ways.min_by_key(|(distance, _)| *distance)?;
         out.extend_from_slice(&way.text);
         let (mut junction, mut stack) = (way.junction, way.stack);
-        // Where the rules go on that were opened on the way.
+        // The junctions at which the rules go on that were opened on the way.
         let mut opened = Vec::new();
         loop {
             let at = self.junction(junction);

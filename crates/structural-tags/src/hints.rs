@@ -1,5 +1,5 @@
-//! What makes masks fast: where a text of an inner automaton stands alone, what that automaton
-//! says of it holds. Markers that are kept out of JSON change nothing where none has begun,
+//! The hints that make masks fast: if a text of an inner automaton stands alone, the hints of that
+//! automaton hold. Markers that are kept out of JSON change nothing where none has begun,
 //! tokens aside that have one in them: those are [unsure](fsm_index::Overlay::unsure_texts).
 //!
 //! For example, inside of a string of `<call>{"city": "Ulm"}</call>` the mask is that of any JSON
@@ -116,8 +116,8 @@ impl<'a, 'x> Hints<'a, 'x> {
         let inner = json
             .automaton
             .describe(Cursor(thread.inner), self.horizon, scratch);
-        // Of the classes only that of free strings is known without the
-        // characters that begin markers.
+        // The class of free strings is the only one that is known without the characters that begin
+        // markers.
         let inner = inner
             .text()
             .filter(|text| json.automaton.class(text.class) == JSON_TEXT)?;

@@ -48,7 +48,7 @@
 //!   (or otherwise added) token, that token is the marker, and the same
 //!   characters spelt by text tokens are not: they are refused in free text and
 //!   inside of bound text, where a parser of the text would take them for it.
-//!   Where it has none, the bytes are the marker.
+//!   Otherwise the bytes are the marker.
 //! - **Free text** is any UTF-8 in which no marker occurs, by the automaton of
 //!   Aho and Corasick; a marker begins a bound part the moment it is complete.
 //! - **JSON** between markers never has one inside of a string: the character
@@ -128,10 +128,10 @@ use self::build::{Node, dfa};
 pub use self::error::{Error, ErrorKind};
 use self::quiet::Quiet;
 
-/// Most repetitions that a [`Count`] may tell apart.
+/// The most repetitions that a [`Count`] may tell apart, because each has parts of its own.
 pub const MAX_COUNT: usize = 64;
 
-/// What stands between two markers, or is the whole answer.
+/// The content between two markers, or of the whole answer.
 ///
 /// ```
 /// use structural_tags::{Content, Tags};
@@ -337,7 +337,7 @@ impl Tag {
     }
 }
 
-/// How often something comes.
+/// The number of times that something comes.
 ///
 /// ```
 /// use structural_tags::{Content, Count, Tag, Tags};
@@ -500,7 +500,7 @@ pub struct Tags {
     behind: Around,
 }
 
-/// What stands before the first tag, or behind the last.
+/// The text before the first tag, or behind the last.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Around {
     #[default]
@@ -654,7 +654,7 @@ impl Tags {
                 "a marker is empty, so that it is not known where it begins; name it",
             ));
         }
-        // What free text may not spell: it would be a marker to who reads it.
+        // The texts that free text may not spell, because a reader would take them for markers.
         let mut closed: Vec<String> = self.forbidden.clone();
         closed.extend(reasoning.chain(begins).cloned());
         let mut nodes = Vec::new();

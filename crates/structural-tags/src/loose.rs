@@ -2,9 +2,9 @@
 //! strings stand between delimiters of their own, or as Python's literals.
 //!
 //! For example, `{city:<|"|>Ulm<|"|>,days:3}`, or `{'city': 'Ulm', 'late': True}`. Objects, arrays
-//! and strings are spelt so as far as a schema lists what is in them. What a schema says otherwise
-//! is spelt as JSON, which the same parsers read; as a literal of Python it has no `true`, `false` and
-//! `null` then.
+//! and strings are spelt so as far as a schema lists what is in them. Values that it describes
+//! otherwise are spelt as JSON, which the same parsers read; as a literal of Python these have no
+//! `true`, `false` and `null` then.
 
 use std::cell::Cell;
 use std::collections::BTreeSet;
@@ -19,14 +19,16 @@ use super::orders::Orders;
 use super::whole::{ANNOTATIONS, Whole, types};
 use crate::{Error, ErrorKind};
 
-/// How many references and levels are spelt out before the rest is JSON.
+/// The number of references and levels that are spelt out before the rest is JSON, because
+/// references may form a circle.
 const DEPTH: usize = 8;
 
-/// How many values of one schema are spelt out before the rest is JSON: definitions
-/// that refer to each other are spelt out once for each way to them.
+/// The number of values of one schema that are spelt out before the rest is JSON, because
+/// definitions that refer to each other are spelt out once for each way to them.
 const VALUES: usize = 300;
 
-/// Most repetitions of an array's items that are spelt out one by one.
+/// The most repetitions of an array's items that are spelt out one by one, because each is a copy
+/// of the items' parts.
 const ITEMS: u64 = 32;
 
 /// A notation of values.
@@ -38,17 +40,17 @@ pub(super) enum Notation<'a> {
     Python,
 }
 
-/// What values are written with.
+/// The notation of values and the schema that they obey.
 #[derive(Debug)]
 pub(super) struct Loose<'a> {
     notation: Notation<'a>,
-    /// What ends the arguments for the parser.
+    /// The texts that end the arguments for the parser.
     pub(super) closes: &'a [String],
     /// The whole schema.
     pub(super) whole: Whole<'a>,
     /// The orders in which members come.
     orders: &'a Orders,
-    /// How many more values are spelt out.
+    /// The number of values that may still be spelt out.
     left: Cell<usize>,
     /// The rule of any value, once there is one.
     any: Cell<Option<usize>>,
@@ -58,9 +60,9 @@ pub(super) struct Loose<'a> {
 struct LoosePlace<'a> {
     schema: &'a Value,
     pointer: String,
-    /// How many references and levels there are above it.
+    /// The number of references and levels above it.
     depth: usize,
-    /// How often it is spelt out.
+    /// The number of times that it is spelt out.
     copies: usize,
 }
 
@@ -223,7 +225,7 @@ impl<'a> Loose<'a> {
         left.is_some() && at.depth <= DEPTH
     }
 
-    /// What the schema refers to, if that is all it does.
+    /// Returns the part that the schema refers to, if that is all it does.
     fn referred(&self, at: &LoosePlace<'_>) -> Option<LoosePlace<'_>> {
         let pointer = at.keyword("$ref")?.as_str()?.strip_prefix('#')?;
         let plain = pointer.starts_with("/$defs/") || pointer.starts_with("/definitions/");
@@ -243,7 +245,8 @@ impl<'a> Loose<'a> {
     /// JSON as it is, but for what the parser would read otherwise: strings in which it would
     /// take a word for a key (`{a:` or `,a:`), or words that are none of Python's.
     fn plain(&self, at: &LoosePlace<'_>, only: Option<&str>) -> Result<Option<Node>, Error> {
-        // With the names of members, in every draft.
+        // A text that the parser takes for a key, because it looks for a word before a colon; in
+        // names of members, too, in every draft.
         const MISTAKEN: &str = r"[{,][^{},:\s]+:";
         let quiet = match self.notation {
             Notation::Bare(..) => json!({
@@ -331,8 +334,8 @@ impl<'a> Loose<'a> {
         self.compile(at, &[quiet])
     }
 
-    /// What strings between delimiters may not spell: what ends them or the arguments, and what
-    /// the parser marks strings with, or reads otherwise.
+    /// Returns the texts that strings between delimiters may not spell: the ends of strings and
+    /// arguments, the parser's own marks for strings, and texts that it reads otherwise.
     fn kept_out(&self) -> Vec<String> {
         let own: &[&str] = match self.notation {
             Notation::Bare(open, close) => &[open, close, "\u{1}", "\u{2}"],
@@ -519,10 +522,11 @@ fn is_bare(key: &str) -> bool {
     !key.contains("  ") && key.starts_with(word) && key.ends_with(word) && key.chars().all(inner)
 }
 
-/// Keys that no schema knows, with the colon: such words without blanks.
+/// Keys that no schema knows, with the colon: words without blanks, because the parser takes no
+/// others.
 const ANY_KEY: &str = "[A-Za-z0-9_]+(?:[.-][A-Za-z0-9_]+)*:";
 
-/// A colon behind a key of Python's.
+/// A colon behind a key of Python's, with a space because `str` of a dictionary writes one.
 const COLON: &str = ": ?";
 
 /// The constants that Python names otherwise than JSON.

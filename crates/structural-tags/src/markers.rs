@@ -10,7 +10,7 @@ use aho_corasick::nfa::noncontiguous::NFA;
 use aho_corasick::{Anchored, PatternID};
 use fsm_tables::{NONE, Table, Unlimited, explore};
 
-/// Between two markers: no end of the text begins one.
+/// Between two markers: no end of the text begins one, as the automaton begins there.
 pub(super) const ROOT: u16 = 0;
 
 /// Most bytes of all markers of one place together, so that states are numbers of 16 bits.

@@ -274,8 +274,8 @@ impl<'a> Alone<'a> {
         }
     }
 
-    /// A string as it is; `None` if there is none. Where nobody tells the reader that it is
-    /// one, it looks like no value of another type.
+    /// A string as it is; `None` if there is none. If nobody tells the reader that it is one, it
+    /// looks like no value of another type.
     fn string(&self, is_told: bool) -> Result<Option<Node>, Error> {
         let is_plain = self.has_only(&["type"])
             || self.property.get("type").is_none() && self.has_only(&["anyOf"]) && {
@@ -304,8 +304,8 @@ impl<'a> Alone<'a> {
         let quiet = json!({"type": "string", "not": {"pattern": kept_out}});
         let compiled = self.whole.compile(&self.pointer, &[quiet])?;
         Ok(compiled.map(|automaton| {
-            // What is bound has its padding in any case: whatever a value begins with, the
-            // reader takes that away and no more.
+            // Bound text has its padding in any case: whatever a value begins with, the reader
+            // takes that away and no more.
             let padding = || Node::text(&self.argument.padding);
             Node::Seq(vec![padding(), Node::Raw(automaton), padding()])
         }))

@@ -10,11 +10,11 @@ use super::build::{Between, Node};
 /// Most members that come in any order: the junctions are as many as their sets.
 const ANY_ORDER: usize = 6;
 
-/// The junctions that all sets of a format may have: some thousand stay far below what a
-/// graph may have, [`MAX_PARTS`](crate::MAX_PARTS).
+/// The junctions that all sets of a format may have: some thousand, because a graph may have no
+/// more than [`MAX_PARTS`](crate::MAX_PARTS).
 const JUNCTIONS: usize = 4_000;
 
-/// How many more orders are spelt out.
+/// The number of orders that may still be spelt out.
 #[derive(Debug)]
 pub(super) struct Orders {
     left: Cell<usize>,

@@ -1,5 +1,7 @@
-//! The parts that a text under structural tags is put together from, and what
-//! a byte does inside of one.
+//! The parts that a text under structural tags is put together from, and the effect of a byte
+//! inside of one.
+//!
+//! For example, `<a>{"b":1}</a>` consists of a marker, JSON, and another marker.
 
 use std::sync::Arc;
 
@@ -48,9 +50,8 @@ pub(super) enum Body {
 
 /// JSON of a schema, spelt such that no marker occurs in it.
 ///
-/// Where the next character would complete one, it may be spelt by its escape,
-/// `\u003e` for `>`: so every value can be said, and every text that is begun
-/// can be finished.
+/// If the next character would complete one, it may be spelt by its escape, `\u003e` for `>`: so
+/// every value can be said, and every text that is begun can be finished.
 #[derive(Clone, Debug)]
 pub(super) struct Json {
     pub(super) automaton: SchemaAutomaton,
@@ -80,14 +81,13 @@ pub(super) enum Spelling {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(super) struct Thread {
     pub(super) part: u32,
-    /// Of JSON, the state of its markers.
+    /// The state of the markers, in JSON.
     pub(super) guard: u16,
-    /// Of JSON and grammars, the scratch that `inner` is a cursor of.
+    /// The scratch that `inner` is a cursor of, in JSON and grammars.
     pub(super) slot: u32,
-    /// Of free text with a limit, its characters; of JSON, an [`Escape`] that
-    /// is begun.
+    /// The characters of free text with a limit; in JSON, an [`Escape`] that is begun.
     pub(super) extra: u32,
-    /// Of what counts tokens, how many have come.
+    /// The number of tokens so far, if they count.
     pub(super) tokens: u32,
     /// The rules that are open, see [`Scratch`](super::scratch::Scratch).
     pub(super) stack: u32,

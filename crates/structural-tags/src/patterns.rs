@@ -27,7 +27,7 @@ struct PatternNode {
     stops: bool,
     /// The triggers that are complete, the longest first.
     fires: Vec<u16>,
-    /// How many of them are this node's text as a whole.
+    /// The number of them that are this node's text as a whole.
     own: usize,
     /// True if a longer trigger goes on from here.
     leads: bool,

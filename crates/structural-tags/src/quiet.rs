@@ -67,7 +67,7 @@ impl Quiet {
         )
     }
 
-    /// What is of two regular languages.
+    /// The texts that two regular languages have in common.
     pub(super) fn both(one: &ByteDfa, other: &ByteDfa) -> Result<Quiet, Error> {
         Quiet::explore(
             (one.start(), other.start()),

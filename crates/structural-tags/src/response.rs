@@ -1,4 +1,7 @@
 //! A whole answer in a family's format as a constraint.
+//!
+//! For example, an answer in the format of Hermes is text with calls
+//! `<tool_call>{"name": "weather", "arguments": {"city": "Ulm"}}</tool_call>`.
 
 use families::{Body, CallObject, Calls, Choice, Content as Said, Each, Form, Order, Spelling};
 use fsm_index::Vocabulary;
@@ -16,8 +19,8 @@ use super::{Content, Count, Reasoning, TagAutomaton, compile_schema, escape, rea
 use crate::{Error, ErrorKind};
 use json_tree::depth;
 
-/// How a model family writes an answer, with tools and an answer's schema
-/// bound in it: what is generated is what the format's parser reads.
+/// The format in which a model family writes an answer, with tools and an answer's schema bound in
+/// it: what is generated is what the format's parser reads.
 ///
 /// Reasoning, content and calls come in the order and the spelling in which
 /// the family's models write them; every call is of a tool on offer, and its
@@ -25,21 +28,20 @@ use json_tree::depth;
 ///
 /// The member `writes` of the family's data file says which: calls one after another with
 /// marks around each, or in one list; a call as an object, or its name in the mark before the
-/// arguments; these as JSON, one by one as text, or with bare keys. Where the file says why
-/// masks are refused, so does the error.
+/// arguments; these as JSON, one by one as text, or with bare keys. If the file says why masks are
+/// refused, so does the error.
 ///
-/// Where arguments stand one by one as text, a tool's schema must be an object
-/// of `properties` with `required` and nothing else, and further properties do
-/// not come. A value of which the schema says that it is a string stands as it is,
+/// If arguments stand one by one as text, a tool's schema must be an object of `properties` with
+/// `required` and nothing else, and further properties do not come. A value of which the schema
+/// says that it is a string stands as it is,
 /// whatever it looks like; another one is JSON. Arguments come in any order where there are
 /// few, and in the order of the schema otherwise.
 ///
 /// With bare keys (`gemma4`), objects, arrays and strings are spelt as the family spells them as
 /// far as a schema lists what is in them by `properties`, `required`, `items`, their
-/// counts, `anyOf` and references; further properties do not come there. Where a schema
-/// says nothing of an object or array, whatever may be in it is spelt so, too. What it
-/// says otherwise stands as JSON, in whose strings nothing like `,word:` comes: the
-/// parser would take it for a key.
+/// counts, `anyOf` and references; further properties do not come there. An object or array of
+/// which a schema says nothing is spelt so with whatever is in it, too. Other values stand as JSON,
+/// in whose strings nothing like `,word:` comes: the parser would take it for a key.
 ///
 /// ```
 /// use fsm_index::{TokenId, VocabularyBuilder};
@@ -82,11 +84,11 @@ pub struct ResponseFormat {
     answer: Option<Content>,
     opening: Opening,
     pub(super) options: Options,
-    /// What the shape was derived from; none for ready-made formats.
+    /// The template that the shape was derived from; none for ready-made formats.
     template: Option<ResponseTemplate>,
 }
 
-/// What the prompt has begun already.
+/// The text that the prompt has begun already.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Opening {
     /// Nothing.
@@ -118,10 +120,9 @@ impl ResponseFormat {
 
     /// The format that a response template describes, without tools.
     ///
-    /// A template with the fields of a ready-made format is that format. Of
-    /// others the anchors must be texts, or patterns that are texts with white
-    /// space around them, alternatives, parts that may be missing and a group
-    /// `name`; calls are JSON.
+    /// A template with the fields of a ready-made format is that format. In others the anchors must
+    /// be texts, or patterns that are texts with white space around them, alternatives, parts that
+    /// may be missing and a group `name`; calls are JSON.
     ///
     /// # Errors
     ///
@@ -229,8 +230,7 @@ impl ResponseFormat {
         self
     }
 
-    /// The same with content that is bound as a whole. Where calls may come
-    /// they come instead of it.
+    /// The same with content that is bound as a whole. Calls come instead of it, if they may come.
     ///
     /// ```
     /// use response_parser::{Family, ResponseTemplate};
@@ -302,7 +302,7 @@ impl ResponseFormat {
     #[must_use]
     pub fn with_prompt(self, prompt: &str) -> ResponseFormat {
         let begun = match &self.template {
-            // What cannot be searched has begun nothing that is known.
+            // A prompt that cannot be searched has begun nothing that is known.
             Some(template) => template.behind_anchor(prompt).ok().flatten(),
             None => {
                 let anchors = self.shape.anchors.iter();
@@ -728,6 +728,7 @@ pub(super) fn spell(spelling: &Spelling, known: &[(&str, &str)]) -> Result<Node,
 /// The first placeholder of a text that stands for any of its kind: where it is, and what it stands
 /// for.
 fn first_hole(text: &str) -> Option<(usize, &'static str, &'static str)> {
+    /// The placeholders and their texts: few digits, because no answer has a thousand calls.
     const HOLES: [(&str, &str); 2] = [
         ("{index}", "[0-9]{1,3}"),
         ("{key}", "[A-Za-z_][A-Za-z0-9_]*"),

@@ -1,5 +1,8 @@
 //! Free text of structural tags: runs that stop strings end, that triggers leave, and that
 //! may be of so many characters or tokens.
+//!
+//! For example, a text up to the stop string `END` is a run, and `EN` at its end may be the
+//! beginning of that.
 
 use super::free::utf8;
 use super::patterns::Patterns;
@@ -22,7 +25,7 @@ pub(super) struct Run {
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct At {
     pub(super) node: u16,
-    /// What is left of a character, see [`utf8`].
+    /// The rest of a character, see [`utf8`].
     pub(super) inside: u8,
     /// True if only the rest of a trigger may come: a shorter one has been completed, and this is
     /// the reading in which it is the longer one.

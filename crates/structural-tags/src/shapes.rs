@@ -1,5 +1,5 @@
-//! How formats write reasoning, content and calls: what the family's data file says,
-//! or what can be derived of a response template.
+//! The ways in which formats write reasoning, content and calls: by the family's data file, or
+//! derived from a response template.
 //!
 //! For example, a template whose calls open with `<call>` and are JSON with `name` and
 //! `arguments` is the way to write that the file of such a family would have.
@@ -20,7 +20,7 @@ use crate::{Error, ErrorKind};
 pub(super) struct Shape {
     /// For messages.
     pub(super) name: String,
-    /// What ends the prompt.
+    /// The texts that end the prompt.
     pub(super) anchors: Vec<String>,
     pub(super) writes: Writes,
 }
@@ -152,7 +152,8 @@ impl Shape {
     }
 }
 
-/// Names of fields for reasoning.
+/// The names of fields for reasoning, because templates name them by the chat interface that they
+/// serve.
 const REASONING: [&str; 5] = [
     "thinking",
     "reasoning_content",
@@ -165,7 +166,7 @@ fn before_name(open: &str) -> String {
     open.split("{name}").next().unwrap_or_default().to_owned()
 }
 
-/// How a template that is no ready-made one writes calls.
+/// Returns the way in which a template that is no ready-made one writes calls.
 fn read_calls(
     name: &str,
     place: &str,

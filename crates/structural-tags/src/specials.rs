@@ -196,7 +196,7 @@ impl TagAutomaton {
         {
             return NamesAsText::None;
         }
-        // What reads whole tokens does not read their names.
+        // A reader of whole tokens does not read their names.
         let is_text = |held: &&Held| !self.is_of_tokens(held);
         if let Some((cursor, x)) = entered
             && state.threads.iter().all(|held| is_text(&held))
@@ -216,7 +216,7 @@ impl TagAutomaton {
         }
         let bytes = &self.graph.names().bytes;
         let mut out = Vec::new();
-        // Where the bytes lead that come before.
+        // The cursors behind the bytes that come before.
         let mut along = vec![start];
         // By byte, where it was met last and where it led: text is mostly read in loops.
         let mut known: Vec<(Cursor, Cursor)> = Vec::new();

@@ -1,4 +1,6 @@
 //! The finished graph: what may follow at each junction, and the shortest ways to the end.
+//!
+//! For example, behind `<a>` the shortest way to the end has the shortest JSON value, and `</a>`.
 
 use fsm_index::{ByteAutomaton, MAX_COMPLETION};
 

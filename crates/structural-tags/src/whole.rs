@@ -1,4 +1,7 @@
 //! A tool's schema, and parts of it compiled alone.
+//!
+//! For example, the part `/properties/city` of a tool's schema is compiled with the whole beside it
+//! if it has a reference `#/$defs/city`.
 
 use std::collections::BTreeSet;
 
@@ -10,7 +13,7 @@ use serde_json::{Value, json};
 use super::compile_if_any;
 use crate::Error;
 
-/// Keywords that say nothing about which values are right.
+/// Keywords that say nothing about which values are right, as drafts of JSON Schema list them.
 pub(super) const ANNOTATIONS: [&str; 9] = [
     "title",
     "description",
@@ -30,7 +33,8 @@ pub(super) struct Whole<'a> {
     pub(super) options: &'a Options,
 }
 
-/// The name under which parts find the whole.
+/// The name under which parts find the whole: an absolute one, because a schema's own may be
+/// relative.
 const NAME: &str = "urn:tokenmold:whole";
 
 impl Whole<'_> {
@@ -81,8 +85,8 @@ pub(super) fn types(whole: &Value, schema: &Value) -> BTreeSet<&'static str> {
     types_at(whole, schema, MAX_LINKS)
 }
 
-/// Most alternatives and references in one another that are looked through: behind them any
-/// type may come.
+/// The most alternatives and references in one another that are looked through, because references
+/// may form a circle: behind them any type may come.
 const MAX_LINKS: usize = 16;
 
 fn types_at(whole: &Value, schema: &Value, links: usize) -> BTreeSet<&'static str> {

@@ -1,4 +1,4 @@
-//! The way to the end of a text, piece by piece.
+//! The way to the end of a text, piece by piece: for example, `"` and then `}` behind `{"a": "x`.
 
 use crate::Cursor;
 

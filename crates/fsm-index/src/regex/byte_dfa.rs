@@ -1,3 +1,5 @@
+//! Expressions as automata over bytes: for example, `é` is read in two steps, `0xC3` and `0xA9`.
+
 use std::collections::{HashSet, VecDeque};
 use std::sync::OnceLock;
 

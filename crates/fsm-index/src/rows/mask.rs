@@ -1,3 +1,5 @@
+//! Masks of tokens: for example, token 33 is bit 1 of word 1.
+
 use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;

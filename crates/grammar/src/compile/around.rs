@@ -51,10 +51,10 @@ impl Edges {
     }
 }
 
-/// The characters of a line.
+/// The characters of a line, because `^` and `$` of one line look at these.
 const IN_LINE: &str = r"[^\n]";
 
-/// The characters that `\b` tells from others.
+/// The characters that `\b` tells from others (`\w`, as Python's `re` has them).
 const WORD: &str = r"\w";
 
 fn parsed(pattern: &str) -> Result<Hir, Error> {
@@ -88,6 +88,8 @@ fn is_plain(hir: &Hir, edges: Edges) -> bool {
 pub(crate) fn looks_around(re: &Re, edges: Edges) -> bool {
     match re {
         Re::Pattern(pattern) => {
+            /// The signs of patterns that may look around themselves, because most have none and
+            /// need not be parsed.
             const SIGNS: [&str; 9] = [
                 "(?P<look.",
                 r"\b",
@@ -146,6 +148,8 @@ impl Part {
     /// The lengths of its texts in characters, the least and the greatest one, as Python's
     /// compiler of expressions finds them.
     fn width(&self) -> (u64, u64) {
+        /// The greatest width, because Python's compiler clamps widths to its greatest count of
+        /// repetitions.
         const MANY: u64 = u32::MAX as u64;
         match self {
             Part::Char(..) => (1, 1),
@@ -434,7 +438,7 @@ impl Syntax<Counted> for &Symbolic {
 ///
 /// # Errors
 ///
-/// What it looks at lies where `edges` has nothing, more than the next character has to be
+/// The text that it looks at lies where `edges` has nothing, more than the next character has to be
 /// known, or it exceeds a limit.
 pub(crate) fn table(re: &Re, limits: TableLimits, edges: Edges) -> Result<Table, Error> {
     let mut reader = PartReader {
@@ -523,13 +527,14 @@ struct Context {
 /// wants. No text in UTF-8 has this byte.
 const END: u8 = 0xFF;
 
-/// The number of those that want nothing.
+/// The number of those that want nothing, zero because the others are counted above it.
 const NOTHING: u8 = 0;
 
-/// The number of those that are followed by what must not follow.
+/// The number of those that are followed by text that must not follow, because a text with such an
+/// end is no lexeme.
 const TRAP: u8 = 1;
 
-/// The first number of those that want something.
+/// The first number of those that want something, because the two below are taken.
 const FIRST: u8 = 2;
 
 impl Context {
@@ -788,5 +793,6 @@ impl Context {
     }
 }
 
-/// Ways in which terminals look at what follows them: so many bytes stand in no text.
+/// The most ways in which terminals look at the text behind them, because each has a
+/// byte as its number.
 const MAX_WANTS: usize = 200;

@@ -1,4 +1,6 @@
 //! A grammar in normal form: productions over terminals that take no empty text.
+//!
+//! For example, `root ::= "(" root ")" | "x"` has a production of three symbols, and one of one.
 
 use std::collections::HashMap;
 
@@ -218,7 +220,7 @@ impl Cfg {
         for (left, own) in by_left.iter().enumerate() {
             let symbol = Symbol::rule(left as u32);
             let turns = |p: &Production| p.right.len() > 1 && p.right.last() == Some(&symbol);
-            // What is alone on its right side adds nothing.
+            // A production that is its own right side adds nothing.
             let is_itself = |p: &Production| *p.right == [symbol];
             if !own.iter().any(|&p| turns(&productions[p])) {
                 continue;

@@ -1,4 +1,6 @@
 //! The automata of all terminals side by side.
+//!
+//! For example, the terminals `"if"` and `/[a-z]+/` have a state each behind the byte `i`.
 
 use std::collections::HashMap;
 
@@ -232,7 +234,7 @@ impl Lexer {
                 self.next[own * width + class] = to;
             }
         }
-        // What cannot end is dead; what has a guard that forbids nothing has none.
+        // A state that cannot end is dead; one with a guard that forbids nothing has none.
         self.measure();
         let dead: Vec<bool> = self.distance.iter().map(|far| *far == u32::MAX).collect();
         let is_dead = |to: u32| to >= count && dead[to as usize];

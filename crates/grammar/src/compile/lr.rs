@@ -4,10 +4,13 @@
 //! ever put on a stack: an item counts the symbols that it has there. So the nodes of a
 //! stack have their parents at earlier places in the text, and stacks have no cycles.
 //!
-//! Where every split counts, what is complete with one symbol held is passed by, too: behind a
+//! If every split counts, items that are complete with one symbol held are passed by, too: behind a
 //! name stands at once what may come behind a term, a sum and an expression. So there is one
 //! node where a chain of reductions would leave one for each level of operators, at each byte
 //! of the name. Under greedy lexing a lexeme ends once: there more states cost more than that.
+//!
+//! For example, behind `1` of `root ::= root "+" [0-9] | [0-9]` a `root` is complete, and behind it
+//! `+` or the end may come.
 
 use foldhash::fast::FixedState;
 use indexmap::IndexSet;

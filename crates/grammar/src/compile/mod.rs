@@ -1,5 +1,8 @@
 //! From the tree to tables: productions over terminals, an automaton a terminal, and what a stack's
 //! topmost state says.
+//!
+//! For example, `root ::= "(" root ")" | "x"` has two productions over the terminals `(`, `)` and
+//! `x`.
 
 pub(crate) mod around;
 pub(crate) mod cfg;

@@ -1,4 +1,7 @@
 //! Regular languages as trees, and their automata.
+//!
+//! For example, `"a" | /b+/` is a choice of a text and a pattern, and has an automaton of three
+//! states.
 
 use std::rc::Rc;
 

@@ -1,4 +1,6 @@
-//! Small deterministic automata over bytes, and how they are put together.
+//! Small deterministic automata over bytes, and the ways to put them together.
+//!
+//! For example, the automata of `"a"` and of `/b+/` one after the other make that of `ab+`.
 
 use std::collections::HashMap;
 
@@ -39,7 +41,7 @@ pub(crate) enum End {
     GoesOn,
 }
 
-/// The last byte that may stand in a text: those behind it are marks.
+/// The last byte that may stand in a text (RFC 3629): those behind it are marks.
 const LAST_BYTE: u8 = 0xF4;
 
 /// Bytes that lead from one state to another: a row has them ascending, without those that
@@ -76,7 +78,8 @@ impl TableLimits {
     }
 }
 
-/// A nondeterministic automaton may have so many times the states of a deterministic one.
+/// A nondeterministic automaton may have so many times the states of a deterministic one, because
+/// determinisation merges most of them.
 const NFA_STATES: usize = 32;
 
 /// Work is that of regular expressions, which `fsm-index` counts; here states are.
@@ -479,7 +482,8 @@ impl Table {
     }
 }
 
-/// Stands for the end of a character while its spellings are written.
+/// Stands for the end of a character while its spellings are written, because its number is not
+/// known yet.
 const END: u32 = u32::MAX;
 
 /// Returns what stands in the groups that `Re::write` puts around patterns.

@@ -1,4 +1,6 @@
 //! The terminals of `%import common`.
+//!
+//! For example, `%import common.INT` makes `INT` the pattern `[0-9]+`.
 
 /// A terminal's pattern.
 pub(crate) fn terminal(name: &str) -> Option<&'static str> {
@@ -14,6 +16,7 @@ pub(crate) fn names() -> String {
     names.join(", ")
 }
 
+/// The terminals and their patterns, named as in the `lark` package.
 const TERMINALS: [(&str, &str); 25] = [
     ("DIGIT", "[0-9]"),
     ("HEXDIGIT", "[0-9a-fA-F]"),

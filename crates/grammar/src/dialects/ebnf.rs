@@ -1,4 +1,6 @@
 //! Reads GBNF as llama.cpp does, and EBNF as XGrammar does.
+//!
+//! For example, `root ::= "yes" | "no"` is read alike in both, and `[^\n]` as well.
 
 use crate::config::Config;
 use crate::dialects::ast::{Expr, Rule, RuleKind, Tree, negated, normal_ranges};

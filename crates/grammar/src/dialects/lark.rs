@@ -1,4 +1,6 @@
 //! Reads Lark as llguidance does, and as the `lark` package and XGrammar do where these say more.
+//!
+//! For example, `start: "a" NAME` with `NAME: /[a-z]+/` has a rule and a terminal.
 
 mod expression;
 mod parameters;

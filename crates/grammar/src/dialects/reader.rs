@@ -1,4 +1,6 @@
 //! A place in a grammar's text, with what all dialects read alike.
+//!
+//! For example, the bounds `{2,5}` of a repetition are read here, and an error has its line and column.
 
 use crate::error::{Error, ErrorKind};
 

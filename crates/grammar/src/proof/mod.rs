@@ -20,7 +20,8 @@ pub(crate) use self::narrow::Narrow;
 use self::safe::safe;
 use self::sets::{Bits, ClassSet, Sets};
 
-/// Places that the proof looks at, to see whether a lexeme may follow another there.
+/// The places that the proof looks at, because there may be as many as pairs of terminals and
+/// states.
 const MAX_PLACES: usize = 10_000_000;
 
 /// The result of a proof.
@@ -196,7 +197,7 @@ fn troubled(sets: &Sets<'_>, firsts: &[Option<ClassSet>]) -> Option<Trouble> {
         trouble[second as usize] = true;
         conflict = conflict.or(Some(Conflict { first, second }));
     };
-    // What can come nowhere without being cut short.
+    // A terminal that can come nowhere without being cut short is in trouble.
     for (terminal, classes) in (0..).zip(firsts) {
         if classes.is_some_and(|classes| classes.is_empty()) {
             found(terminal, terminal, &mut trouble);

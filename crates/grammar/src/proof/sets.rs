@@ -17,10 +17,12 @@ use crate::compile::lexer::Lexer;
 /// keywords have a million.
 const MAX_CELLS: usize = 4_000_000;
 
-/// Steps of states that are taken to find them.
+/// The steps of states that are taken to find them, because the proof may not take longer than some
+/// seconds.
 const MAX_STEPS: usize = 50_000_000;
 
-/// Pairs of states that the proof looks at for lexemes that may be cut short.
+/// The pairs of states that the proof looks at for lexemes that may be cut short, because each
+/// terminal begins such a search.
 const MAX_PAIRS: usize = 200_000;
 
 /// A set of terminals.
@@ -115,9 +117,10 @@ pub(super) struct Sets<'a> {
     pub(super) has_cuts: bool,
 }
 
+/// The number of no set, because there are fewer.
 const NOWHERE: u32 = u32::MAX;
 
-/// Stands for a JSON value in a set.
+/// Stands for a JSON value in a set, as the number of the dead state, which no set has.
 const JSON: u32 = 0;
 
 impl<'a> Sets<'a> {

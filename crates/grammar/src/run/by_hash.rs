@@ -1,5 +1,8 @@
 //! Numbers of things by a hash of their content. A map with the contents as keys holds them once
 //! more, and moves all of its entries when it grows: in the middle of a mask.
+//!
+//! For example, a stack's node is found by the hash of its state and parents, and compared with the
+//! node of that number.
 
 use std::hash::{BuildHasher as _, Hash};
 
@@ -21,7 +24,7 @@ pub(crate) struct ByHash {
 /// The upper half of a hash, and one more than a number; 0 is free.
 type Slot = u64;
 
-/// Slots of the least table.
+/// The slots of the least table, because a smaller one would grow at once.
 const LEAST: usize = 16;
 
 /// Slots that move with each number that is added: twice as many would be free by then.

@@ -1,5 +1,7 @@
 //! All that one scratch knows of a grammar: numbers for contents, the steps between them, and how
 //! far down a walk has looked.
+//!
+//! For example, it numbers each set of stacks, and remembers which one a byte leads to.
 
 use crate::machine::Machine;
 use crate::run::configs::{Configs, Least};

@@ -153,7 +153,7 @@ struct Rows {
     count: u32,
 }
 
-/// Rows of one chunk.
+/// The rows of one chunk, because a small grammar has few rows and a chunk is made as a whole.
 const CHUNK: u32 = 64;
 
 impl Rows {

@@ -1,5 +1,7 @@
 //! Lists that are only ever added. They lie in chunks, so that none is moved when there are more:
 //! one long list of all would be copied in the middle of a mask.
+//!
+//! For example, the parents of a node are a [`List`] of two numbers that stays where it was put.
 
 /// Entries of a chunk; a longer list has one of its own.
 const CHUNK: usize = 1 << 14;

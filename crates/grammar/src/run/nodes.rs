@@ -1,5 +1,7 @@
 //! Stacks that share their lower parts: nodes and sets of them, each with one number for
 //! one content.
+//!
+//! For example, behind `((` the topmost node has the one behind `(` as its only parent.
 
 use std::collections::HashSet;
 

@@ -46,16 +46,27 @@ type Result<T> = std::result::Result<T, Error>;
 const PROJECTION_STOP: u8 = 10;
 /// The binding powers from here on are as jmespath.py has them: a pipe binds weakest.
 const PIPE: u8 = 1;
+/// `||`, as jmespath.py binds it.
 const OR: u8 = 2;
+/// `&&`, as jmespath.py binds it.
 const AND: u8 = 3;
+/// `==` and its like, as jmespath.py binds them.
 const COMPARE: u8 = 5;
+/// `[]`, as jmespath.py binds it.
 const FLATTEN: u8 = 9;
+/// `*`, as jmespath.py binds it.
 const STAR: u8 = 20;
+/// `[?`, as jmespath.py binds it.
 const FILTER: u8 = 21;
+/// `.`, as jmespath.py binds it.
 const DOT: u8 = 40;
+/// `!`, as jmespath.py binds it.
 const NOT: u8 = 45;
+/// `{`, as jmespath.py binds it.
 const LEFT_BRACE: u8 = 50;
+/// `[`, as jmespath.py binds it.
 const LEFT_BRACKET: u8 = 55;
+/// `(`, as jmespath.py binds it.
 const LEFT_PAREN: u8 = 60;
 
 fn power(token: &Token) -> u8 {

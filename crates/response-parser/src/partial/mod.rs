@@ -482,6 +482,8 @@ impl PartialJson {
     }
 
     fn word(&mut self, c: char) -> usize {
+        /// The words that are no strings, with those that Python's `json` reads as numbers and JSON
+        /// lacks.
         const WORDS: [(&str, Json); 6] = [
             ("true", Json::Bool(true)),
             ("false", Json::Bool(false)),

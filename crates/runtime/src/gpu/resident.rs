@@ -30,37 +30,65 @@ const DEAD: u32 = 0;
 
 /// The sections of an index, in the order of the header (`IndexHeader` there).
 mod index {
+    /// `Tables::shift`, numbered as in `IndexHeader`.
     pub(super) const SHIFT: usize = 0;
+    /// `Tables::classes`, numbered as in `IndexHeader`.
     pub(super) const CLASSES: usize = 1;
+    /// One if cells have 32 bits and not 16, numbered as in `IndexHeader`.
     pub(super) const WIDE_CELLS: usize = 2;
+    /// The words of a set of classes, numbered as in `IndexHeader`.
     pub(super) const SET_WORDS: usize = 3;
+    /// The words of a mask, numbered as in `IndexHeader`.
     pub(super) const MASK_WORDS: usize = 4;
+    /// The number of cursors that have a row, numbered as in `IndexHeader`.
     pub(super) const CURSOR_COUNT: usize = 5;
+    /// The number of dense rows, numbered as in `IndexHeader`.
     pub(super) const DENSE_COUNT: usize = 6;
+    /// `Tables::first`, numbered as in `IndexHeader`.
     pub(super) const FIRST: usize = 7;
+    /// `Tables::nodes`, numbered as in `IndexHeader`.
     pub(super) const NODES: usize = 8;
+    /// The last byte and the code of each range, numbered as in `IndexHeader`.
     pub(super) const RANGES: usize = 9;
+    /// `Tables::cells`, numbered as in `IndexHeader`.
     pub(super) const CELLS: usize = 10;
+    /// `Tables::live`, numbered as in `IndexHeader`.
     pub(super) const LIVE: usize = 11;
+    /// `Tables::reach`, numbered as in `IndexHeader`.
     pub(super) const REACH: usize = 12;
+    /// `Tables::alike`, numbered as in `IndexHeader`.
     pub(super) const ALIKE: usize = 13;
+    /// `Tables::row_cursors`, numbered as in `IndexHeader`.
     pub(super) const CURSORS: usize = 14;
+    /// `Tables::row_places`, numbered as in `IndexHeader`.
     pub(super) const PLACES: usize = 15;
+    /// `Tables::dense`, numbered as in `IndexHeader`.
     pub(super) const DENSE: usize = 16;
+    /// The start of each packed row's runs, numbered as in `IndexHeader`.
     pub(super) const RUN_STARTS: usize = 17;
+    /// The runs of packed rows, numbered as in `IndexHeader`.
     pub(super) const RUNS: usize = 18;
+    /// The start of each packed row's other tokens, numbered as in `IndexHeader`.
     pub(super) const OTHER_STARTS: usize = 19;
+    /// The other tokens of packed rows, numbered as in `IndexHeader`.
     pub(super) const OTHERS: usize = 20;
+    /// The words of the header, as many as keep what lies behind it in place if a section is added.
     pub(super) const HEADER: usize = 24;
 }
 
 /// The sections of a vocabulary (`VocabularyHeader` there).
 mod words {
+    /// The number of tokens, numbered as in `VocabularyHeader`.
     pub(super) const WIDTH: usize = 0;
+    /// The start of each token's bytes, numbered as in `VocabularyHeader`.
     pub(super) const OFFSETS: usize = 1;
+    /// The bytes of all tokens, numbered as in `VocabularyHeader`.
     pub(super) const BYTES: usize = 2;
+    /// The kind of each token, numbered as in `VocabularyHeader`.
     pub(super) const KINDS: usize = 3;
+    /// The tokens in the order of their bytes, numbered as in `VocabularyHeader`.
     pub(super) const ORDER: usize = 4;
+    /// The words of the header, as many as keep what lies behind it in place if a section is added.
     pub(super) const HEADER: usize = 8;
 }
 

@@ -1,4 +1,6 @@
 //! The values that `enum` and `const` leave of one kind.
+//!
+//! For example, of `{"enum": [1, "a", "b"]}` two values are left of the strings.
 
 use serde_json::Value;
 
@@ -33,6 +35,7 @@ pub(in crate::normal) fn allowed_value<'l>(
     allowed: &Allowed,
     place: u32,
 ) -> &'l Value {
+    /// The value of an atom that lists none, because an answer must live as long as the schema.
     static NULL: Value = Value::Null;
     match &locations.schema().atoms(allowed.node)[allowed.atom as usize].kind {
         AtomKind::Values(values) => &values[place as usize],

@@ -1,5 +1,8 @@
 //! Shapes: one alternative of what a set of schema locations demands of the
 //! values of one kind, without any choice left in it.
+//!
+//! For example, `{"anyOf": [{"minLength": 2}, {"const": ""}]}` has two shapes of strings: those of
+//! length two and more, and the empty one.
 
 use std::collections::BTreeSet;
 
@@ -35,10 +38,10 @@ pub enum Kind {
     Object,
 }
 
-/// The number of kinds.
+/// The number of kinds, because lists by kind have a fixed length.
 pub const KINDS: usize = 7;
 
-/// All of them, by number.
+/// All kinds by number, because `Kind` cannot be listed otherwise.
 pub const ALL_KINDS: [Kind; KINDS] = [
     Kind::Null,
     Kind::False,

@@ -1,5 +1,7 @@
 //! The terms that a partial has applied, so that each is applied once. Partials part
 //! ways at every choice: what they have applied before is shared by them, not copied.
+//!
+//! For example, `{"allOf": [{"$ref": "#/a"}, {"$ref": "#/a"}]}` applies `/a` once.
 
 use std::collections::HashSet;
 use std::rc::Rc;
@@ -11,11 +13,11 @@ use crate::normal::partial::{Term, What};
 /// A term that only consists of numbers, packed: node, atom and tag, collector.
 type Key = [u32; 3];
 
-/// The number of terms that are kept, and shared, together.
+/// The number of terms that are kept, and shared, together, because most partials apply few.
 const FEW: usize = 6;
 
-/// Up to so many lists of packed terms are looked through, or terms with names: more
-/// become one set.
+/// Up to so many lists of packed terms are looked through, or terms with names, because a set is
+/// found faster only beyond: more become one set.
 const MANY: u32 = 12;
 
 /// A set of terms. Most of them only have numbers: they are kept apart from those with

@@ -18,7 +18,8 @@ use crate::normal::conditions::{ConditionId, FALSE, TRUE};
 use crate::normal::kept::condition_of;
 use crate::normal::normaliser::Normaliser;
 
-/// Locations that apply to the same value nest no deeper where their names are looked for.
+/// Locations that apply to the same value nest no deeper where their names are looked for, because
+/// the search calls itself.
 const MOST_DEPTH: usize = 64;
 
 /// The names that some locations declare, together.

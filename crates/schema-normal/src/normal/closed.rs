@@ -1,5 +1,8 @@
-//! Objects of which a location says which members they have, and no others: what else is
-//! asked of their members is settled by name, without a choice.
+//! Objects of which a location lists the members, and no others: the other demands on their members
+//! are settled by name, without a choice.
+//!
+//! For example, `{"properties": {"a": true}, "additionalProperties": false, "minProperties": 1}`
+//! requires `a`.
 
 use crate::error::Error;
 use crate::ir::{Body, Members, Name, NodeId};

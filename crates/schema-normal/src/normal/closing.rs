@@ -26,7 +26,7 @@ use crate::normal::normaliser::Normaliser;
 use crate::normal::partial::{Term, What};
 use crate::normal::shape_table::Shapes;
 
-/// The keyword that lists members.
+/// The keyword that lists members, because the option speaks of what `properties` lists.
 pub(super) const LISTS: &str = "properties";
 
 /// The objects that were closed.

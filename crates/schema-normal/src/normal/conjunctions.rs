@@ -1,4 +1,6 @@
 //! Sets of locations that hold together: each is kept once, and has a number.
+//!
+//! For example, `{"allOf": [{"$ref": "#/a"}, {"$ref": "#/b"}]}` leads to the set of `/a` and `/b`.
 
 use rustc_hash::FxHashMap;
 
@@ -9,9 +11,9 @@ use crate::ir::{NEVER, Schema};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ConjId(pub u32);
 
-/// Any value.
+/// Any value: the first set, because the empty set demands nothing.
 pub const ANY: ConjId = ConjId(0);
-/// No value.
+/// No value: the second set, because contradictions of all kinds are one.
 pub const NONE: ConjId = ConjId(1);
 
 /// Conjunctions by number.

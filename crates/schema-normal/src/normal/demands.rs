@@ -1,4 +1,7 @@
 //! The demands of the alternatives of a conjunction on members and items.
+//!
+//! For example, `{"properties": {"a": true}, "patternProperties": {"^a": {"minLength": 1}}}` demands
+//! both locations of the member `a`.
 
 use crate::ir::signed::Signed;
 use crate::ir::{Members, NEVER, NodeId, PatternId};

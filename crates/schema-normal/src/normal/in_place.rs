@@ -1,5 +1,7 @@
 //! The locations that apply to the same value: what they evaluate, and whether they come back to
 //! themselves.
+//!
+//! For example, `{"$ref": "#"}` applies itself to the same value and is refused.
 
 use rustc_hash::FxHashSet;
 use serde_json::Value;

@@ -1,4 +1,7 @@
 //! The choices of objects that are kept as conditions.
+//!
+//! For example, a `oneOf` of forty branches, each of which requires one name, is kept as a
+//! condition and not as forty alternatives, each of which forbids all other names.
 
 use std::collections::{HashMap, HashSet};
 
@@ -15,17 +18,20 @@ use crate::normal::partial::{Choosing, Flow, Partial, Use, What, term};
 use crate::normal::plain::{bits, concerns};
 use crate::normal::tagged::{all_tagged_apart, certain_atoms};
 
-/// Up to so many members are counted beside conditions: the counts that an object can reach are
-/// the bits of one number.
+/// The most members that are counted beside conditions, because the counts that an object can reach
+/// are the bits of one number.
 pub(crate) const MOST_COUNTED: u64 = 120;
 
-/// Fewer branches than this have no more than 2^10 alternatives where each fails in two ways.
+/// Fewer branches than this are not kept, because they have no more than 2^10 alternatives where
+/// each fails in two ways.
 const FEWEST_BRANCHES: usize = 9;
 
-/// So many branches of one name each are told apart faster by conditions than by cases.
+/// So many branches of one name each are kept, because conditions tell them apart faster than
+/// cases.
 const MANY_NAMES: usize = 32;
 
-/// Locations that apply to the same value nest no deeper where they are made a condition.
+/// Locations that apply to the same value nest no deeper where they are made a condition, because
+/// the search calls itself.
 const MOST_DEPTH: usize = 64;
 
 /// Returns the condition that a location demands of objects.

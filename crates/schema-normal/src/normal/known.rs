@@ -1,4 +1,7 @@
 //! The facts about a term without splitting.
+//!
+//! For example, once a string is known to be at least three characters long, `{"minLength": 2}`
+//! holds.
 
 use crate::ir::signed::Signed;
 use crate::ir::{AtomKind, Body, Name, NodeId};

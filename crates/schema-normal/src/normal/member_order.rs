@@ -1,5 +1,8 @@
 //! The order of members: that of `properties` as they appear, then names that only other
 //! keywords have.
+//!
+//! For example, `{"required": ["c"], "properties": {"b": true, "a": true}}` has the order `b`, `a`,
+//! `c`.
 
 use rustc_hash::FxHashSet;
 
@@ -8,7 +11,7 @@ use crate::normal::alternative::{MemberRule, MembersAt, ObjectShape};
 use crate::normal::conjunctions::ConjId;
 use crate::normal::locations::Locations;
 
-/// Up to so many rules are looked through one by one.
+/// Up to so many rules are looked through one by one, because making a set takes longer.
 const FEW_RULES: usize = 8;
 
 /// The order that a conjunction gives to members.

@@ -1,4 +1,7 @@
 //! Which `Members` atoms an alternative of an object looks at, and the names they have.
+//!
+//! For example, `{"allOf": [{"properties": {"a": true}}, {"properties": {"b": true}}]}` has two of
+//! them.
 
 use crate::ir::Name;
 use crate::normal::alternative::{MemberRule, MembersAt, ObjectShape, Scope, Source};

@@ -5,7 +5,7 @@
 //! This folder is the ground: what is known of locations without a search. Above it stand two folders:
 //!
 //! - [`keywords`]: the effect of each keyword, and that of its complement, a file a family.
-//! - [`search`]: how alternatives are found. What is certain is applied, and what is left is split
+//! - [`search`]: finds the alternatives. Certain terms are applied, and the rest is split
 //!   on; [`search::shapes`] asks for them, once for each set and kind.
 //!
 //! On the ground:

@@ -24,7 +24,9 @@ use crate::options::{Options, Target};
 /// Returns the room that lists have from the beginning: as much as an ordinary schema needs, so
 /// that they do not grow step by step.
 pub fn room_for(schema: &Schema) -> usize {
+    /// The most places, because large schemas are seldom reached in whole.
     const MOST: usize = 64;
+    /// The places beside the schema's own, because each kind may have a location.
     const BESIDE: usize = KINDS + 2;
     (schema.nodes.len() + BESIDE).min(MOST)
 }

@@ -1,5 +1,8 @@
 //! An alternative on its way: what is known of it, what is still to be applied, and the
 //! choices that are left.
+//!
+//! For example, behind `{"minLength": 1, "anyOf": [..]}` a partial has the bound on the length, and
+//! one choice left.
 
 use std::rc::Rc;
 

@@ -1,5 +1,7 @@
 //! The facts about a conjunction that need no search, and the kinds of values that keywords
 //! concern.
+//!
+//! For example, `{"type": "string", "anyOf": [..]}` plainly has no numbers.
 
 use crate::ir::signed::Signed;
 use crate::ir::{AtomKind, Body, Kinds};
@@ -7,7 +9,8 @@ use crate::normal::alternative::Kind;
 use crate::normal::conjunctions::ConjId;
 use crate::normal::locations::Locations;
 
-/// The most locations that are looked at for what is plain of a conjunction.
+/// The most locations that are looked at for what is plain of a conjunction, because each
+/// conjunction is asked for it.
 const PLAIN_LOCATIONS: usize = 64;
 
 /// The facts about a conjunction that need no search.

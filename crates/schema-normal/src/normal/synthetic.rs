@@ -1,5 +1,8 @@
 //! Locations that a schema implies without writing them: those of one value, and of
 //! several locations of which one must hold.
+//!
+//! For example, `{"const": [1]}` becomes a location of arrays with one item, and that item a
+//! location of `1`.
 
 use serde_json::Value;
 

@@ -1,5 +1,8 @@
 //! Objects that a member tells apart, and values that are listed: alternatives that exclude
 //! each other need no complements.
+//!
+//! For example, objects with `"kind": {"const": "a"}` and with `"kind": {"const": "b"}` exclude
+//! each other if both require `kind`.
 
 use std::collections::HashSet;
 use std::rc::Rc;

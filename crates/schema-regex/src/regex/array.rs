@@ -1,4 +1,7 @@
 //! Arrays.
+//!
+//! For example, `{"type": "array", "items": {"type": "null"}, "maxItems": 2}` becomes a group for
+//! nothing, `null`, or `null,null` in brackets.
 
 use std::rc::Rc;
 
@@ -15,7 +18,7 @@ use schema_normal::normal::search::shapes::shapes_of;
 use crate::regex::spell::push_count;
 use crate::regex::{Body, Printer, Space, alternation};
 
-/// The most items whose orders are written out for `uniqueItems`.
+/// The most items whose orders are written out for `uniqueItems`, because six have 720 orders.
 const MAX_UNIQUE: usize = 5;
 
 /// The items of a shape that have a demand of their own, and what all behind them are.

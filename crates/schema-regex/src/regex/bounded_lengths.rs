@@ -1,5 +1,5 @@
 //! Length bounds worked into an expression without building an automaton:
-//! `[a-z]+` of at most 5 characters is `[a-z]{1,5}`.
+//! for example, `[a-z]+` of at most 5 characters is `[a-z]{1,5}`.
 
 use schema_normal::language::re::Re;
 

@@ -1,4 +1,7 @@
-//! Members that no name declares: what their names are told apart by, and their values.
+//! Members that no name declares: the patterns that tell their names apart, and their values.
+//!
+//! For example, `{"patternProperties": {"^x": {"type": "null"}}}` has names with `x` in front, of
+//! value `null`, and all others, of any value.
 
 use std::rc::Rc;
 

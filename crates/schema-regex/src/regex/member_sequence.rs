@@ -1,5 +1,7 @@
 //! The members of an object one after the other: declared ones in order, then further
 //! ones, with bounds on their number.
+//!
+//! For example, with `a` required and `b` not, the sequence is `a` and perhaps `b` behind it.
 
 use std::collections::HashMap;
 
@@ -8,7 +10,7 @@ use schema_normal::decimal::clamped;
 use crate::regex::Body;
 use crate::regex::spell::push_count;
 
-/// The most declared members of an object that also counts them: each is a level of the
+/// The most declared members of an object that also counts them, because each is a level of the
 /// search.
 const MAX_COUNTED: usize = 1_000;
 

@@ -1,4 +1,6 @@
 //! From shapes to the text of a regular expression.
+//!
+//! For example, `{"const": "a"}` becomes the text of the string `"a"` in all its spellings.
 
 pub(crate) mod array;
 pub(crate) mod bounded_lengths;
@@ -366,7 +368,7 @@ impl Printer<'_> {
         let least = self.depths.entry(here).or_insert(depth);
         *least = depth.min(*least);
         self.narrow_any();
-        // How many come behind the first one.
+        // The number of those behind the first one.
         let behind = |cap: Option<u64>| match cap {
             None => "*".to_owned(),
             Some(n) => format!("{{0,{}}}", n.saturating_sub(1)),

@@ -1,4 +1,7 @@
 //! The names of members that are not declared.
+//!
+//! For example, of the declared names `a` and `ab` the names that begin with `b`, and `ac`, are
+//! left.
 
 use std::collections::BTreeMap;
 use std::rc::Rc;

@@ -1,4 +1,6 @@
 //! Numbers.
+//!
+//! For example, `{"type": "integer", "minimum": 0, "maximum": 9}` becomes one digit.
 
 use std::collections::HashSet;
 

@@ -1,4 +1,7 @@
 //! Objects: their declared members, in order, and what frames them.
+//!
+//! For example, `{"properties": {"a": {"type": "null"}}, "additionalProperties": false}` has the
+//! texts `{}` and `{"a":null}`.
 
 use std::collections::{BTreeSet, HashSet};
 

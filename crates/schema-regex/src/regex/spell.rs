@@ -1,5 +1,7 @@
 //! The spelling of characters and texts in the printed expression: raw, or as the content of a JSON
 //! string.
+//!
+//! For example, the character `é` in a JSON string may be written as itself or as `\u00e9`.
 
 use std::fmt::Write as _;
 

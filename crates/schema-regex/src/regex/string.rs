@@ -1,4 +1,7 @@
 //! Strings: one language for all that is said of a string.
+//!
+//! For example, `{"pattern": "^a", "maxLength": 2}` is the language of `a` and of `a` with a
+//! character behind it.
 
 use schema_normal::budget::{Limit, TooBig};
 use schema_normal::decimal::clamped;
@@ -101,7 +104,8 @@ pub(crate) fn tangled(printer: &Printer<'_>, e: TooTangled) -> Error {
     }
 }
 
-/// The units of work that a pattern or format takes beside its automaton.
+/// The units of work that a pattern or format takes beside its automaton, because its expression is
+/// copied and looked through.
 const PATTERN: usize = 16;
 
 /// All that is said of a string, as one language.

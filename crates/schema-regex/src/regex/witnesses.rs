@@ -1,5 +1,8 @@
 //! Objects in which some member must be found without being named: complements ask for
 //! them.
+//!
+//! For example, `{"not": {"additionalProperties": {"type": "string"}}}` needs a member that is no
+//! string.
 
 use std::collections::BTreeSet;
 

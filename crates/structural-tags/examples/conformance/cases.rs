@@ -1,5 +1,8 @@
 //! Golden cases of structural tags: texts, next bytes, tokens, errors and presets, against
 //! XGrammar 0.2.8. The tests of this crate run them, too, and the benches' `conformance`.
+//!
+//! For example, a case has the tag `{"type": "const_string", "value": "ab"}` and the text `ab`,
+//! which it admits.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::Path;
@@ -16,22 +19,22 @@ use structural_tags::{Preset, StructuralTag, TagAutomaton};
 pub struct Difference {
     /// Which.
     pub id: String,
-    /// What the reference says.
+    /// The reference's answer.
     pub expected: String,
-    /// What we say.
+    /// Our answer.
     pub got: String,
     /// Why the reference's answer is disputed, if it is.
     pub disputed: Option<String>,
 }
 
-/// How many passed and failed.
+/// The number of cases that passed and failed.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Outcome {
     /// Cases that came out the same.
     pub passed: usize,
     /// Cases that did not.
     pub failed: usize,
-    /// Of the failed ones, those whose recorded answer is disputed.
+    /// The number of failed ones whose recorded answer is disputed.
     pub disputed: usize,
 }
 
@@ -70,7 +73,7 @@ pub fn run(
     Ok(groups)
 }
 
-/// What cases share.
+/// The parts that cases share.
 pub struct Cases {
     tokens: Vec<Vec<u8>>,
     stops: BTreeSet<u32>,
@@ -140,7 +143,7 @@ impl Cases {
         compiled
     }
 
-    /// How a case differs, if it does.
+    /// Returns the difference of a case, if there is one.
     pub fn case(&mut self, record: &Value) -> Option<Difference> {
         let (expected, got) = match self.answer(record) {
             Ok(pair) => pair,

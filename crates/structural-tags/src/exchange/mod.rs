@@ -3,6 +3,9 @@
 //! The JSON is a tree of formats, one inside another. All matching is over all parses: a text
 //! is admitted if some way of cutting it along the tree is. So the tree becomes a graph of
 //! parts, which the machine of this crate runs with a thread for each way.
+//!
+//! For example, `{"type": "structural_tag", "format": {"type": "const_string", "value": "ab"}}`
+//! admits `ab` alone.
 
 mod format;
 mod lower;

@@ -1,5 +1,8 @@
 //! The structural tags that servers build for the tools of a request, by the model's name:
 //! XGrammar's `get_model_structural_tag`.
+//!
+//! For example, for `llama` and the tool `weather` the tag begins with
+//! `{"name": "weather", "parameters": `.
 
 use families::{Begun, Must, Preset as Model, Together, Tools};
 use serde_json::{Value, json};
@@ -40,7 +43,7 @@ pub struct Preset {
 
 #[derive(Clone, Debug)]
 struct Tool {
-    /// Of which type, if it is the provider's own.
+    /// The provider's type of the tool, if it is one of its own.
     provider: Option<String>,
     name: String,
     schema: Value,
@@ -50,7 +53,7 @@ struct Tool {
 enum Choice {
     Auto,
     Required,
-    /// Of the only tool that is left.
+    /// The only tool that is left.
     Forced,
 }
 
@@ -408,6 +411,7 @@ impl Preset {
         if self.reasoning != PresetReasoning::Disabled {
             messages.push(message("analysis"));
         }
+        /// The text between two messages, as the format Harmony writes it.
         const SEPARATOR: &str = "<|start|>assistant";
         if self.parallel || calls.is_empty() {
             calls.extend(messages);

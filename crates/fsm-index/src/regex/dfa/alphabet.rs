@@ -1,3 +1,6 @@
+//! The classes of symbols of an expression: for example, `[a-c]x` has one for `a` to `c` and one
+//! for `x`.
+
 use std::fmt::Write as _;
 
 use fsm_tables::{Ranges, Rest};

@@ -1,4 +1,6 @@
-//! From what was written to the normal form.
+//! From the tree of a grammar to the normal form.
+//!
+//! For example, `root ::= "a" | "b"` becomes one terminal, since the rule is regular.
 
 mod regular;
 mod repeat;
@@ -37,14 +39,15 @@ pub(crate) struct Meaning {
     pub(crate) edges: Edges,
 }
 
-/// States of terminals that are put together here, and not by the grammar's author: more
-/// are not worth it.
+/// States of terminals that are put together here, and not by the grammar's author: more are not
+/// worth it, because the parser can read the parts as well.
 const COLLAPSED: TableLimits = TableLimits {
     states: 1_500,
     work: 2_000_000,
 };
 
-/// The longest pattern that is put together, in bytes.
+/// The longest pattern that is put together, in bytes, because a longer one mostly has too
+/// many states.
 const COLLAPSED_SIZE: usize = 100_000;
 
 pub(crate) fn lower(

@@ -1,4 +1,7 @@
-//! Which rules are regular, and what they take.
+//! The rules that are regular, and the texts that they take.
+//!
+//! For example, `number ::= "-"? [0-9]+` is regular, and so is `digits ::= [0-9] digits | [0-9]`,
+//! which calls itself at its end; `root ::= "(" root ")" | "x"` is not.
 
 use super::{COLLAPSED_SIZE, Lowering};
 use crate::compile::around::looks_around;

@@ -1,4 +1,6 @@
 //! Repetitions of what is no terminal, and free text with tags.
+//!
+//! For example, `item{2,3}` of a rule becomes a chain: two items, and one more.
 
 use regex_syntax::hir::{Hir, HirKind};
 
@@ -9,7 +11,8 @@ use crate::dialects::ast::Expr;
 use crate::dialects::shown::shown;
 use crate::error::{Error, ErrorKind};
 
-/// Counts up to this are one nonterminal each, which needs one stack at a time.
+/// Counts up to this are one nonterminal each, which needs one stack at a time, because more would
+/// fill the tables.
 const CHAIN: usize = 2_000;
 
 /// The largest number of times.

@@ -155,6 +155,7 @@ pub(crate) fn is_word(c: char) -> bool {
 /// Characters that are `\w` for exactly one of Python and Rust: where a text has none of
 /// them, a word boundary is the same for both.
 fn disputed_word() -> &'static CharSet {
+    /// Made once, because it is the difference of two large sets.
     static SET: OnceLock<CharSet> = OnceLock::new();
     SET.get_or_init(|| {
         let mut rust = named(r"\w");

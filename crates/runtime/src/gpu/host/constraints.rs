@@ -205,7 +205,7 @@ fn any_token(
         twin.advance(text, token);
         let id = TokenId::new(token);
         if vocabulary.kind(id) == TokenKind::End {
-            // True if the text may end is the mask's to say.
+            // The mask says whether the text may end.
             assert_eq!(twin.states[text], ENDED);
             continue;
         }

@@ -1,4 +1,6 @@
 //! `prefixItems`, `items`, `minItems`, `maxItems`, `uniqueItems`, `contains` and its counts.
+//!
+//! For example, the complement of `{"items": {"type": "string"}}` is that some item is no string.
 
 use crate::error::Error;
 use crate::ir::signed::Signed;

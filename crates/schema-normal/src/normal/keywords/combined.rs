@@ -1,5 +1,7 @@
 //! Keywords that apply locations to the same value: `allOf`, `anyOf`, `oneOf`, `if`, and
 //! `dependentSchemas`. (`not` and references are one term each.)
+//!
+//! For example, the complement of `allOf` is a choice: one of the locations does not hold.
 
 use crate::budget::STEP;
 use crate::error::Error;
@@ -197,5 +199,6 @@ fn branches_of_any(
     Ok(branch)
 }
 
-/// The most branches of an `anyOf` of which each may evaluate or not.
+/// The most branches of an `anyOf` of which each may evaluate or not, because each doubles the
+/// alternatives.
 const MAX_EVALUATING: usize = 8;

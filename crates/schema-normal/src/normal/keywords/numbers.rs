@@ -1,4 +1,6 @@
 //! `minimum`, `maximum`, their exclusive ones, and `multipleOf`.
+//!
+//! For example, the complement of `{"minimum": 3}` is `{"exclusiveMaximum": 3}`.
 
 use std::cmp::Ordering;
 

@@ -1,5 +1,7 @@
 //! `properties` and its like, `required`, `propertyNames`, the bounds on the number of
 //! members, and `dependentRequired`.
+//!
+//! For example, the complement of `{"required": ["a", "b"]}` is that `a` or `b` is missing.
 
 use crate::error::Error;
 use crate::ir::signed::Signed;

@@ -1,4 +1,6 @@
 //! `minLength`, `maxLength`, `pattern` and `format`.
+//!
+//! For example, the complement of `{"minLength": 3}` is `{"maxLength": 2}`.
 
 use crate::error::Error;
 use crate::ir::PatternId;

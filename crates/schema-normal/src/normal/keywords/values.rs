@@ -1,4 +1,6 @@
 //! `type`, `enum` and `const`.
+//!
+//! For example, the complement of `{"enum": [1, 2]}` leaves out both numbers.
 
 use std::collections::HashSet;
 

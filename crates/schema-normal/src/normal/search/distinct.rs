@@ -1,4 +1,7 @@
 //! The alternatives that were found, each once.
+//!
+//! For example, both branches of `{"anyOf": [{"type": "string"}, {"type": ["string", "null"]}]}`
+//! have one and the same alternative of strings.
 
 use std::hash::BuildHasher as _;
 
@@ -6,7 +9,7 @@ use rustc_hash::{FxBuildHasher, FxHashMap};
 
 use crate::normal::alternative::Shape;
 
-/// Up to so many are compared one by one.
+/// Up to so many are compared one by one, because hashing a shape takes longer.
 const FEW: usize = 4;
 
 /// Shapes in the order in which they came, without those that came before.

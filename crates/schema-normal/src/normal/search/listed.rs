@@ -1,4 +1,7 @@
 //! The alternatives of values that are listed.
+//!
+//! For example, `{"enum": ["a", "bcd"], "maxLength": 2}` has one shape of strings, which allows
+//! `a`.
 
 use std::collections::HashSet;
 

@@ -1,6 +1,9 @@
 //! Turns a conjunction of signed locations into alternatives without choice,
-//! for one kind of value at a time: a search that applies what is certain
+//! for one kind of value at a time: a search that applies certain terms
 //! first and splits on what is left, dropping what contradicts itself.
+//!
+//! For example, `{"minLength": 1, "anyOf": [{"pattern": "a"}, {"maxLength": 4}]}` has two
+//! alternatives of strings, both with `minLength`.
 
 mod distinct;
 mod listed;

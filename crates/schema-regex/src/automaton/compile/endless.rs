@@ -1,7 +1,7 @@
 //! Goals that plainly have too many values to be listed, so that nobody begins to.
 //!
-//! For example, `{"type": "string"}` has no end of values, and `{"type": "integer", "minimum": 1,
-//! "maximum": 100000}` has more than are listed.
+//! For example, `{"type": "string"}` has no end of values, and
+//! `{"type": "integer", "minimum": 1, "maximum": 100000}` has more than are listed.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 

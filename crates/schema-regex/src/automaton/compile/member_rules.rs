@@ -2,8 +2,8 @@
 //! are often many and have few rules among them, so that a name is asked about by rule and not by
 //! alternative.
 //!
-//! For example, a hundred branches of an `anyOf` under one `"additionalProperties": {"type":
-//! "string"}` share the rule that members are strings.
+//! For example, a hundred branches of an `anyOf` under one
+//! `"additionalProperties": {"type": "string"}` share the rule that members are strings.
 
 use std::collections::HashMap;
 

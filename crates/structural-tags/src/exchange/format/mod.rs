@@ -537,7 +537,7 @@ impl<'v> Object<'v> {
         })
     }
 
-    /// A format without a type: the first whose fields are there. What is inside is read once,
+    /// A format without a type: the first whose fields are there. The format inside is read once,
     /// whichever it is.
     fn untyped(&self) -> Result<Format, Error> {
         let has = |key: &str| self.get(key).is_some();

@@ -1,4 +1,6 @@
-//! JSON of a schema, as structural tags write it.
+//! JSON of a schema in the spelling of structural tags.
+//!
+//! For example, with `"max_whitespace_cnt": 1` one space may come behind a colon.
 
 use json_tree::subschemas;
 use schema_regex::automaton::SchemaAutomaton;

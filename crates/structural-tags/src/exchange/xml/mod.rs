@@ -3,6 +3,9 @@
 //! The strings of a value stand as they are, up to the mark that closes the element, and
 //! everything else as JSON. So a schema is taken apart by types: what it says of strings is
 //! compiled alone, and what it says of the rest.
+//!
+//! For example, `<parameter=city>Ulm</parameter>` has a string as it is, and
+//! `<parameter=days>3</parameter>` a number.
 
 mod nested;
 mod said;
@@ -104,16 +107,17 @@ struct Kinds {
     array: bool,
 }
 
-/// Levels of references and alternatives that are looked through.
+/// The levels of references and alternatives that are looked through, because references may form a
+/// circle.
 const MAX_DEPTH: usize = 64;
 
-/// Names of arguments that no schema declares.
+/// The names of arguments that no schema declares: identifiers, as XGrammar has them.
 const FREE_NAME: &str = "[a-zA-Z_][a-zA-Z0-9_]*";
 
-/// Names that no mark of a style ends.
+/// The names that no mark of a style ends, because none of their characters belongs to a mark.
 const SAFE_NAME: &str = r#"[^<>"&\s]+(?: [^<>"&\s]+)*"#;
 
-/// Such names where they may be any text, and are escaped.
+/// The names that may be any text, escaped as XML has them.
 const ESCAPED_NAME: &str = r#"(?s:[^&<>"]|&amp;|&lt;|&gt;|&quot;)+"#;
 
 impl Xml<'_> {
@@ -280,6 +284,7 @@ impl Xml<'_> {
             let ways = branches.iter().map(|branch| self.object(branch, depth + 1));
             return Ok(Node::Alt(ways.collect::<Result<_, Error>>()?));
         }
+        /// The keywords that this style can enforce, as the others have no place in elements.
         const KNOWN: [&str; 9] = [
             "type",
             "properties",
@@ -562,7 +567,7 @@ impl Xml<'_> {
         known: &[String],
         value: Option<&str>,
     ) -> Result<Option<Node>, Error> {
-        // What would end the name has no place in it.
+        // A text that would end the name has no place in it.
         let safe = match self.style() {
             Style::Cohere => ESCAPED_NAME,
             _ => SAFE_NAME,
@@ -689,6 +694,7 @@ impl Xml<'_> {
 
     /// The words for the type of a value.
     fn kimi_types(&self, value: Option<&str>) -> Vec<&'static str> {
+        /// The types that the style names, as JSON Schema has them.
         const ALL: [&str; 7] = [
             "string", "number", "integer", "boolean", "object", "array", "null",
         ];
@@ -717,7 +723,9 @@ impl Xml<'_> {
     }
 }
 
+/// The end of a value, as Cohere's models write it.
 const COHERE_CLOSE: &str = "</cofl:value>";
+/// The mark before each tag, as MiniMax's models write it.
 const M3_MARK: &str = "]<]minimax[>[";
 
 fn cohere_tail(word: &str, inside: Node) -> Node {

@@ -1,4 +1,7 @@
 //! Styles in which values nest: objects and arrays are elements, too.
+//!
+//! For example, `<cofl:value name="a" type="dict">` holds an element for each member of the object
+//! `a`.
 
 use serde_json::{Value, json};
 
@@ -24,6 +27,7 @@ impl Xml<'_> {
             let ways = branches.iter().map(|branch| self.array(branch, depth + 1));
             return Ok(Node::Alt(ways.collect::<Result<_, Error>>()?));
         }
+        /// The keywords that this style can enforce, as the others have no place in elements.
         const KNOWN: [&str; 4] = ["type", "items", "minItems", "maxItems"];
         if let Some(other) = unknown(&map, &KNOWN) {
             return Err(self.refused(

@@ -91,8 +91,8 @@ impl Xml<'_> {
         Ok(kinds)
     }
 
-    /// The branches of alternatives that can be of a kind, where these are all that a schema
-    /// says, `beside` aside: then it is any one of them. Of `oneOf` there may be one, and
+    /// The branches of alternatives that can be of a kind, if these are all that a schema says,
+    /// `beside` aside: then it is any one of them. A `oneOf` may have one such branch, and an
     /// `allOf` has one.
     pub(super) fn branches(
         &self,
@@ -161,7 +161,7 @@ impl Xml<'_> {
             }
             return Ok(strings);
         }
-        // What other types must obey says nothing of strings.
+        // Keywords of other types, left aside because they say nothing of strings.
         const OF_OTHERS: [&str; 16] = [
             "type",
             "properties",
