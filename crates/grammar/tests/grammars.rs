@@ -752,3 +752,33 @@ fn errors_of_gbnf_and_ebnf_say_what_to_write() {
         assert!(error.contains(said), "{grammar}: {error}");
     }
 }
+
+#[test]
+fn rules_that_double_end_or_are_refused() {
+    let doubling = |times: usize, first: &str| {
+        let mut grammar =
+            format!("root ::= \"(\" r{times} \")\" | \"(\" root \")\"\nr0 ::= {first}\n");
+        for at in 1..=times {
+            let _ = writeln!(grammar, "r{at} ::= r{0} r{0}", at - 1);
+        }
+        grammar
+    };
+    let shortest = |dialect: Dialect, grammar: &str| {
+        let automaton = compile(dialect, grammar);
+        let mut text = Vec::new();
+        let is_complete =
+            automaton.completion(&automaton.start(), fsm_index::MAX_COMPLETION, &mut text);
+        is_complete.then_some(text.len())
+    };
+    for dialect in [Dialect::Gbnf, Dialect::Ebnf] {
+        assert_eq!(
+            shortest(dialect, &doubling(12, "\"x\"")),
+            Some((1 << 12) + 2)
+        );
+        assert_eq!(shortest(dialect, &doubling(30, "\"\" | \"x\" r0")), Some(2));
+        let said = error(dialect, &doubling(30, "\"x\" | \"y\" r0"));
+        assert_eq!(said.kind(), ErrorKind::LimitExceeded, "{said}");
+        assert_eq!(said.rule(), Some("r23"), "{said}");
+        assert_eq!(said.line(), 25, "{said}");
+    }
+}

@@ -226,6 +226,8 @@ impl Ways<'_> {
         let mut open: Vec<Symbol> = symbols.iter().rev().copied().collect();
         while let Some(symbol) = open.pop() {
             match symbol.split() {
+                // A rule that may be empty is left out, however many use it.
+                Err(rule) if tables.least[rule as usize] == 0 => {}
                 Err(rule) => {
                     let production = tables.best[rule as usize];
                     open.extend(tables.rights[production as usize].iter().rev());

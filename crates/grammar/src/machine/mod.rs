@@ -8,14 +8,14 @@ mod numbers;
 
 use std::sync::{Mutex, PoisonError};
 
-use fsm_index::{ByteAutomaton as _, ByteSet};
+use fsm_index::{ByteAutomaton as _, ByteSet, MAX_COMPLETION};
 use schema_regex::automaton::{SchemaAutomaton, Scratch as JsonScratch, State as JsonState};
 
 use crate::compile::cfg::{Cfg, Matter, Nonterminal};
 use crate::compile::lexer::Lexer;
 use crate::compile::lr::{self, Tables};
 use crate::config::Config;
-use crate::error::Error;
+use crate::error::{Error, ErrorKind};
 use crate::proof::{self, Proof};
 
 pub(crate) use self::classes::{Classes, Ranges};
@@ -41,6 +41,32 @@ pub(crate) struct Machine {
     json_scratches: Mutex<Vec<(u32, JsonScratch)>>,
 }
 
+/// Tells whether nobody completes a text of so many bytes: a guide that has begun one could not end.
+fn is_too_long(bytes: u32) -> bool {
+    bytes as usize > MAX_COMPLETION
+}
+
+/// Returns the error of a grammar whose shortest text is too long, about the rule that is closest to the
+/// limit: the innermost one.
+#[cold]
+fn too_long(cfg: &Cfg, tables: &Tables, text: &str) -> Error {
+    let rules = cfg.rules.iter().zip(&tables.least);
+    let named = rules.filter(|(rule, least)| !rule.name.is_empty() && is_too_long(**least));
+    let message = |name: &str| {
+        format!(
+            "the shortest text of {name} has more than {MAX_COMPLETION} bytes, and no text so long is completed: repeat less"
+        )
+    };
+    match named.min_by_key(|(_, least)| **least) {
+        Some((rule, _)) => {
+            let message = message(&format!("`{}`", rule.name));
+            let error = Error::new(ErrorKind::LimitExceeded, message);
+            error.at(text, rule.at).in_rule(&rule.name)
+        }
+        None => Error::new(ErrorKind::LimitExceeded, message("the grammar")),
+    }
+}
+
 impl Machine {
     /// Makes the tables of a grammar.
     ///
@@ -51,6 +77,9 @@ impl Machine {
         let lexer = Lexer::new(&cfg, config.max_states)?;
         let least = lexer.least(&cfg);
         let tables = lr::build(&cfg, least, config.max_parser_states, config.max_work)?;
+        if is_too_long(tables.least[tables.whole as usize]) {
+            return Err(too_long(&cfg, &tables, text));
+        }
         let proof = match cfg.is_greedy {
             true => proof::prove(&cfg, &lexer, &tables, ByteSet::ALL),
             false => proof::prove_guards(&cfg, &lexer, &tables),
