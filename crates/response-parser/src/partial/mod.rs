@@ -35,10 +35,10 @@ pub enum Unfinished {
 
 /// The value so far of a JSON text that arrives piece by piece, always a valid value.
 ///
-/// A string shows the characters it has, a number the longest number it starts with (null
-/// before its first digit); a key is shown once its value starts, `true`, `false` and `null` once they are complete. Python's
-/// `NaN` and infinities show as null, integers beyond 64 bits as the nearest double. Each call
-/// costs the length of its piece, and the depth of the value for each element in it.
+/// A string shows its characters, a number the longest number it starts with (null before its first
+/// digit), a key is shown once its value starts, a word once it is complete. Python's `NaN` and
+/// infinities are null, integers beyond 64 bits the nearest double. Each call takes the length
+/// of its piece, and the depth of the value for each element in it.
 ///
 /// ```
 /// use response_parser::{PartialJson, Unfinished};
@@ -206,8 +206,7 @@ impl PartialJson {
         }
     }
 
-    /// Takes what it can from the front of `text`, which is not empty: nothing only where the
-    /// state changes.
+    /// Takes what it can from the front of `text`: nothing only where the state changes.
     fn step(&mut self, text: &str) -> usize {
         let Some(c) = text.chars().next() else {
             return 0;
@@ -482,8 +481,7 @@ impl PartialJson {
     }
 
     fn word(&mut self, c: char) -> usize {
-        /// The words that are no strings, with those that Python's `json` reads as numbers and JSON
-        /// lacks.
+        /// The words of JSON, and of Python's numbers as its `json` writes them.
         const WORDS: [(&str, Json); 6] = [
             ("true", Json::Bool(true)),
             ("false", Json::Bool(false)),
