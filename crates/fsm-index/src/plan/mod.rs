@@ -17,7 +17,7 @@ use crate::vocabulary::Area;
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use self::token_sink::{TokenSink, Tokens};
+use self::token_sink::{MetTokens, TokenSink};
 use crate::bits::Bits;
 use crate::budget::Meter;
 use crate::cache::{
@@ -71,7 +71,7 @@ impl Missed {
 }
 
 /// The way in which a row is made.
-enum Way {
+enum RowPlan {
     /// These lexemes have begun.
     Lexemes(Vec<Lexeme>),
     Described(Description),
@@ -344,8 +344,8 @@ impl<A: ByteAutomaton> RowMaker<'_, A> {
             return self.walk(cursor, None, accepting, work);
         }
         let way = match self.begun_lexemes(cursor, work) {
-            Some(begun) => Way::Lexemes(begun),
-            None => Way::Described(self.describe(cursor, work)),
+            Some(begun) => RowPlan::Lexemes(begun),
+            None => RowPlan::Described(self.describe(cursor, work)),
         };
         self.make(cursor, way, accepting, work)
     }
@@ -354,13 +354,13 @@ impl<A: ByteAutomaton> RowMaker<'_, A> {
     fn make(
         &self,
         cursor: Cursor,
-        way: Way,
+        way: RowPlan,
         accepting: bool,
         work: &mut Work<A>,
     ) -> Result<Row, Error> {
         let description = match way {
-            Way::Described(description) => description,
-            Way::Lexemes(begun) => match self.row_of_lexemes(cursor, begun, accepting, work)? {
+            RowPlan::Described(description) => description,
+            RowPlan::Lexemes(begun) => match self.row_of_lexemes(cursor, begun, accepting, work)? {
                 Some(row) => return Ok(row),
                 // Following them is not worth it.
                 None => self.describe(cursor, work),
@@ -459,8 +459,10 @@ impl<A: ByteAutomaton> RowMaker<'_, A> {
             self.shared.spend(self.vocabulary, class, visited);
         }
         Ok(match met.all() {
-            Tokens::Many(words) => Row::from_words(words, accepting, self.sparse, self.vocabulary),
-            Tokens::Few(tokens) => Row::from_tokens(tokens, accepting, self.vocabulary),
+            MetTokens::Many(words) => {
+                Row::from_words(words, accepting, self.sparse, self.vocabulary)
+            }
+            MetTokens::Few(tokens) => Row::from_tokens(tokens, accepting, self.vocabulary),
         })
     }
 
