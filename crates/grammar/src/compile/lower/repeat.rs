@@ -10,8 +10,7 @@ use crate::compile::regular::{Re, text_until};
 use crate::dialects::ast::Expr;
 use crate::error::{Error, ErrorKind};
 
-/// Counts up to this are one nonterminal each, which needs one stack at a time, because more would
-/// fill the tables.
+/// Counts up to this are one nonterminal each, with one stack at a time, because more fill tables.
 const CHAIN: usize = 2_000;
 
 /// The largest number of times.

@@ -11,8 +11,7 @@ use crate::error::Error;
 use crate::ir::NodeId;
 use crate::language::char_dfa::CharDfa;
 
-/// From so many automata on those of one goal are united, because fewer are stepped sooner than a
-/// union is made.
+/// From so many automata on those of one goal are united, because fewer are quickly stepped.
 const MANY: usize = 8;
 
 /// The most automata of one place that are read side by side, because each byte steps all of them.
