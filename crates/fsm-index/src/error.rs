@@ -1,5 +1,4 @@
-//! Errors of expressions, indexes and guides: for example, of `(a`, with the place where it ends
-//! too early.
+//! Errors of expressions, indexes and guides: for example, of `(a`, with the place of its end.
 
 use std::borrow::Cow;
 use std::fmt;

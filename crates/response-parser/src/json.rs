@@ -61,7 +61,7 @@ type Result<T> = std::result::Result<T, JsonError>;
 
 /// Decodes the whole of `text`. Linear.
 pub(crate) fn decode(text: &str) -> Result<Value<'_>> {
-    let mut reader = Reader {
+    let mut reader = JsonReader {
         text,
         bytes: text.as_bytes(),
         at: 0,
@@ -94,7 +94,7 @@ pub(crate) fn decode_text<'t>(text: &Text<'t>) -> Result<Value<'t>> {
 /// Decodes the whole of `text` straight to JSON, if it is JSON that JSON can hold and not
 /// nested too deeply; the same as [`decode`] in half the time.
 pub(crate) fn decode_plain(text: &str) -> Option<Json> {
-    let mut reader = Reader {
+    let mut reader = JsonReader {
         text,
         bytes: text.as_bytes(),
         at: 0,
@@ -105,13 +105,13 @@ pub(crate) fn decode_plain(text: &str) -> Option<Json> {
     (reader.at == text.len()).then_some(value)
 }
 
-struct Reader<'t> {
+struct JsonReader<'t> {
     text: &'t str,
     bytes: &'t [u8],
     at: usize,
 }
 
-impl<'t> Reader<'t> {
+impl<'t> JsonReader<'t> {
     #[cold]
     fn error(&self, problem: Problem, offset: usize) -> JsonError {
         JsonError { problem, offset }

@@ -1,7 +1,6 @@
 //! The choices of a caller.
 //!
-//! For example, with [`Whitespace::Compact`] the text `{"a": 1}` is refused and `{"a":1}` is
-//! admitted.
+//! For example, [`Whitespace::Compact`] refuses the text `{"a": 1}` and admits `{"a":1}`.
 
 use crate::documents::Documents;
 

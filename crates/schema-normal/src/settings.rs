@@ -18,8 +18,7 @@ pub(crate) const NAME: &str = "x-tokenmold";
 /// The place of the keyword, at the root because it holds for the whole schema.
 const POINTER: &str = "/x-tokenmold";
 
-/// The deepest nesting that a schema may ask for, because its author is not the one who pays for
-/// it.
+/// The deepest nesting that a schema may ask for, because others than its author pay for it.
 const MAX_NESTING: u64 = 1_000;
 /// The most levels that a schema may ask to unroll, because each multiplies the expression.
 const MAX_UNROLLED: u64 = 16;

@@ -71,8 +71,7 @@ fn sequence(pattern: &str, depth: usize) -> Option<(Vec<String>, &str)> {
         rest = behind?;
         if let Some(behind) = rest.strip_prefix('?') {
             rest = behind;
-            // First without the optional item, and then with it; an item that cannot be spelt out
-            // is left out always.
+            // First without the optional item; one that cannot be spelt out is left out always.
             let mut with_nothing = vec![String::new()];
             with_nothing.extend(items.take().unwrap_or_default());
             items = Some(with_nothing);

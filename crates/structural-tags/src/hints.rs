@@ -116,8 +116,7 @@ impl<'a, 'x> Hints<'a, 'x> {
         let inner = json
             .automaton
             .describe(Cursor(thread.inner), self.horizon, scratch);
-        // The class of free strings is the only one that is known without the characters that begin
-        // markers.
+        // Only the class of free strings is known without the characters that begin markers.
         let inner = inner
             .text()
             .filter(|text| json.automaton.class(text.class) == JSON_TEXT)?;

@@ -27,8 +27,7 @@ const DEPTH: usize = 8;
 /// definitions that refer to each other are spelt out once for each way to them.
 const VALUES: usize = 300;
 
-/// The most repetitions of an array's items that are spelt out one by one, because each is a copy
-/// of the items' parts.
+/// The most items of an array that are spelt out one by one, because each is a copy of parts.
 const ITEMS: u64 = 32;
 
 /// A notation of values.
@@ -522,8 +521,7 @@ fn is_bare(key: &str) -> bool {
     !key.contains("  ") && key.starts_with(word) && key.ends_with(word) && key.chars().all(inner)
 }
 
-/// Keys that no schema knows, with the colon: words without blanks, because the parser takes no
-/// others.
+/// Keys that no schema knows, with the colon: words without blanks, as the parser takes them.
 const ANY_KEY: &str = "[A-Za-z0-9_]+(?:[.-][A-Za-z0-9_]+)*:";
 
 /// A colon behind a key of Python's, with a space because `str` of a dictionary writes one.

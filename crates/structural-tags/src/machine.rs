@@ -7,8 +7,7 @@
 //! to the end. Mostly there is one thread, or a free text's with those that
 //! wait for the marker that ends it.
 //!
-//! For example, in `hi <` one thread reads free text, and one waits for the rest of the marker
-//! `<call>`.
+//! For example, in `hi <` one thread reads free text, and one waits for the rest of `<call>`.
 
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};

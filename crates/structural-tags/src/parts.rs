@@ -1,5 +1,4 @@
-//! The parts that a text under structural tags is put together from, and the effect of a byte
-//! inside of one.
+//! The parts that a text under structural tags consists of, and the effect of a byte inside.
 //!
 //! For example, `<a>{"b":1}</a>` consists of a marker, JSON, and another marker.
 

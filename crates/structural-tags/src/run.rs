@@ -1,8 +1,7 @@
 //! Free text of structural tags: runs that stop strings end, that triggers leave, and that
 //! may be of so many characters or tokens.
 //!
-//! For example, a text up to the stop string `END` is a run, and `EN` at its end may be the
-//! beginning of that.
+//! For example, of a run with the stop string `END` the end `EN` may be the beginning of that.
 
 use super::free::utf8;
 use super::patterns::Patterns;

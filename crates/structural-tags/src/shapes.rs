@@ -152,8 +152,7 @@ impl Shape {
     }
 }
 
-/// The names of fields for reasoning, because templates name them by the chat interface that they
-/// serve.
+/// The names of fields for reasoning, because templates name them as chat interfaces do.
 const REASONING: [&str; 5] = [
     "thinking",
     "reasoning_content",

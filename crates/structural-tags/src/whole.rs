@@ -33,8 +33,7 @@ pub(super) struct Whole<'a> {
     pub(super) options: &'a Options,
 }
 
-/// The name under which parts find the whole: an absolute one, because a schema's own may be
-/// relative.
+/// The name under which parts find the whole, absolute because a schema's own may be relative.
 const NAME: &str = "urn:tokenmold:whole";
 
 impl Whole<'_> {

@@ -21,20 +21,20 @@ pub(crate) const MAX_DEPTH: usize = 64;
 #[derive(Debug)]
 pub(crate) struct HashTrie<V> {
     /// By the lowest bits of a hash.
-    roots: Box<[OnceLock<Box<Node<V>>>; ROOTS]>,
+    roots: Box<[OnceLock<Box<HashNode<V>>>; ROOTS]>,
     hasher: RandomState,
     bytes: AtomicUsize,
 }
 
 #[derive(Debug)]
-struct Node<V> {
+struct HashNode<V> {
     hash: u64,
     key: Box<[u32]>,
     /// `None`: it depends on more levels than this key tells.
     value: Option<V>,
     /// On how many at least; what was added later may depend on fewer.
     least: AtomicUsize,
-    children: [OnceLock<Box<Node<V>>>; 4],
+    children: [OnceLock<Box<HashNode<V>>>; 4],
 }
 
 /// The number of nodes at which a look-up begins, because with one root it would follow three nodes
@@ -93,7 +93,7 @@ impl<V: Clone> HashTrie<V> {
 
     fn insert(&self, key: &[u32], value: Option<V>, least: usize) {
         let hash = self.hasher.hash_one(key);
-        let mut node = Box::new(Node {
+        let mut node = Box::new(HashNode {
             hash,
             key: key.into(),
             value,
@@ -104,7 +104,7 @@ impl<V: Clone> HashTrie<V> {
         let mut path = hash / ROOTS as u64;
         loop {
             let Err(back) = slot.set(node) else {
-                let bytes = size_of::<Node<V>>() + key.len() * 4;
+                let bytes = size_of::<HashNode<V>>() + key.len() * 4;
                 self.bytes.fetch_add(bytes, Ordering::Relaxed);
                 return;
             };
@@ -166,6 +166,6 @@ mod tests {
                 });
             }
         });
-        assert_eq!(table.memory(), 1_000 * (size_of::<Node<u32>>() + 4));
+        assert_eq!(table.memory(), 1_000 * (size_of::<HashNode<u32>>() + 4));
     }
 }

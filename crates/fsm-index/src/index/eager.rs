@@ -20,7 +20,7 @@ pub(crate) struct Built {
     /// Ascending.
     cursors: Box<[u32]>,
     /// The place of each cursor's row: first the dense ones, then the packed.
-    places: Places,
+    places: RowPlaces,
     dense: Box<[TokenMask]>,
     /// The packed rows, one after another.
     packed: Box<[u8]>,
@@ -30,7 +30,7 @@ pub(crate) struct Built {
 
 /// Places as narrow numbers.
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Places {
+enum RowPlaces {
     Narrow(Box<[u16]>),
     Wide(Box<[u32]>),
 }
@@ -88,7 +88,7 @@ impl Built {
             (false, place) => behind + place,
         });
         Built {
-            places: Places::new(places, known.len()),
+            places: RowPlaces::new(places, known.len()),
             cursors,
             dense: dense.into(),
             packed: packed.into(),
@@ -112,7 +112,7 @@ impl Built {
             && starts.is_sorted()
             && starts.last().copied() == Some(packed.len() as u32);
         whole.then(|| Built {
-            places: Places::new(places.iter().copied(), rows),
+            places: RowPlaces::new(places.iter().copied(), rows),
             cursors,
             dense,
             packed,
@@ -183,8 +183,8 @@ impl Built {
             .iter()
             .map(|mask| size_of::<TokenMask>() + mask.memory());
         let places = match &self.places {
-            Places::Narrow(places) => places.len() * 2,
-            Places::Wide(places) => places.len() * 4,
+            RowPlaces::Narrow(places) => places.len() * 2,
+            RowPlaces::Wide(places) => places.len() * 4,
         };
         self.cursors.len() * 4
             + places
@@ -194,18 +194,18 @@ impl Built {
     }
 }
 
-impl Places {
-    fn new(places: impl Iterator<Item = u32>, rows: usize) -> Places {
+impl RowPlaces {
+    fn new(places: impl Iterator<Item = u32>, rows: usize) -> RowPlaces {
         match rows <= 1 << 16 {
-            true => Places::Narrow(places.map(|place| place as u16).collect()),
-            false => Places::Wide(places.collect()),
+            true => RowPlaces::Narrow(places.map(|place| place as u16).collect()),
+            false => RowPlaces::Wide(places.collect()),
         }
     }
 
     fn get(&self, at: usize) -> u32 {
         match self {
-            Places::Narrow(places) => u32::from(places[at]),
-            Places::Wide(places) => places[at],
+            RowPlaces::Narrow(places) => u32::from(places[at]),
+            RowPlaces::Wide(places) => places[at],
         }
     }
 }

@@ -29,13 +29,13 @@ const MAX_BYTES: usize = 16 << 20;
 /// The distances of states from the end that the guides of an index found.
 #[derive(Debug, Default)]
 pub(crate) struct Endings {
-    known: Mutex<Known>,
+    known: Mutex<ProfileCache>,
     blanks: OnceLock<Box<[u32]>>,
     growth: OnceLock<Growth>,
 }
 
 #[derive(Debug, Default)]
-struct Known {
+struct ProfileCache {
     /// By the full key of a state.
     profiles: HashMap<Box<[u32]>, Arc<Profile>, foldhash::fast::RandomState>,
     bytes: usize,
@@ -63,7 +63,7 @@ impl Endings {
             let mut known = self.lock();
             let bytes = profile.memory() + size_of_val(&*key);
             if known.bytes + bytes > MAX_BYTES {
-                *known = Known::default();
+                *known = ProfileCache::default();
             }
             known.bytes += bytes;
             known.profiles.insert(key, profile.clone());
@@ -71,7 +71,7 @@ impl Endings {
         profile
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, Known> {
+    fn lock(&self) -> std::sync::MutexGuard<'_, ProfileCache> {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

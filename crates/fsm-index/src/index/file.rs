@@ -243,7 +243,7 @@ fn open(file: Arc<dyn FileWords>, vocabulary: &Vocabulary) -> Result<Index, Erro
 
 /// Reads what follows the header.
 fn read(file: &Arc<dyn FileWords>, vocabulary: &Vocabulary) -> Result<Index, Error> {
-    let mut from = Reader {
+    let mut from = WordReader {
         words: file.words(),
         at: HEADER / 4,
     };
@@ -348,12 +348,12 @@ fn read(file: &Arc<dyn FileWords>, vocabulary: &Vocabulary) -> Result<Index, Err
     })
 }
 
-struct Reader<'a> {
+struct WordReader<'a> {
     words: &'a [u32],
     at: usize,
 }
 
-impl<'a> Reader<'a> {
+impl<'a> WordReader<'a> {
     fn take(&mut self, n: usize) -> Result<&'a [u32], Error> {
         let end = self.at.checked_add(n);
         let end = end.filter(|&end| end <= self.words.len());

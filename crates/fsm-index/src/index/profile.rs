@@ -29,7 +29,7 @@ struct Doing {
 
 /// Tokens that are alike for a budget.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-struct Group {
+struct BudgetGroup {
     /// The number of tokens that the end is away behind each of them.
     tokens: u32,
     doing: Doing,
@@ -45,9 +45,9 @@ pub(crate) struct Profile {
     /// True if the state is between two characters of free text.
     is_in_text: bool,
     /// The tokens that are in no list.
-    rest: Group,
+    rest: BudgetGroup,
     /// All others, each in one list, ascending.
-    listed: Box<[(Group, Box<[u32]>)]>,
+    listed: Box<[(BudgetGroup, Box<[u32]>)]>,
     /// The farthest that a token leads from the end.
     farthest: u32,
     /// True if no token begins anything.
@@ -119,11 +119,11 @@ impl Profile {
             _ => self.nearest().saturating_add(1),
         };
         let before = left.max(nearest);
-        let fits = |group: &Group| group.tokens < before;
+        let fits = |group: &BudgetGroup| group.tokens < before;
         let mut rule = rule;
         loop {
-            let begins_nothing = |group: &Group| rule == Rule::Free || !group.doing.begins;
-            let goes = |group: &Group| fits(group) && begins_nothing(group);
+            let begins_nothing = |group: &BudgetGroup| rule == Rule::Free || !group.doing.begins;
+            let goes = |group: &BudgetGroup| fits(group) && begins_nothing(group);
             let some = goes(&self.rest) || self.listed.iter().any(|(group, _)| goes(group));
             let leaves = || {
                 let mut listed = self.listed.iter().map(|(group, _)| group);
@@ -137,8 +137,8 @@ impl Profile {
                 _ => break,
             }
         }
-        let goes = |group: &Group| fits(group) && (rule == Rule::Free || !group.doing.begins);
-        let no_words = |group: &Group| rule == Rule::NoFurtherWords && group.doing.stays;
+        let goes = |group: &BudgetGroup| fits(group) && (rule == Rule::Free || !group.doing.begins);
+        let no_words = |group: &BudgetGroup| rule == Rule::NoFurtherWords && group.doing.stays;
         if !goes(&self.rest) {
             let before: Vec<u32> = words.to_vec();
             words.fill(0);
@@ -194,7 +194,7 @@ impl Profile {
 }
 
 /// Tokens of a mask by the cursors to which they lead.
-struct Places<'m> {
+struct TokensByCursor<'m> {
     mask: &'m TokenMask,
     found: Vec<(Cursor, Vec<u32>)>,
     /// By cursor its place in the list.
@@ -202,9 +202,9 @@ struct Places<'m> {
     last: (Cursor, usize),
 }
 
-impl<'m> Places<'m> {
-    fn new(mask: &'m TokenMask) -> Places<'m> {
-        Places {
+impl<'m> TokensByCursor<'m> {
+    fn new(mask: &'m TokenMask) -> TokensByCursor<'m> {
+        TokensByCursor {
             mask,
             found: Vec::new(),
             numbers: HashMap::default(),
@@ -259,7 +259,7 @@ impl<'m> Places<'m> {
 
 /// The tokens that lead to one cursor.
 struct At<'p, 'm> {
-    places: &'p mut Places<'m>,
+    places: &'p mut TokensByCursor<'m>,
     cursor: Cursor,
 }
 
@@ -292,7 +292,7 @@ impl<A: ByteAutomaton> Maker<'_, A> {
         let ending = automaton.ending();
         let is_in_text = ending.is_some_and(|e| e.is_in_text(self.start, scratch));
         let (places, text) = self.places(mask, scratch, walker);
-        let mut groups: HashMap<Group, Vec<u32>> = HashMap::new();
+        let mut groups: HashMap<BudgetGroup, Vec<u32>> = HashMap::new();
         let mut visits = self.index.search_nodes();
         for (cursor, tokens) in places {
             let group = self.group(cursor, &tokens, &mut visits, scratch, walker);
@@ -318,11 +318,11 @@ impl<A: ByteAutomaton> Maker<'_, A> {
     /// `plain` is the group of tokens that are not listed, where most are not.
     fn sorted(
         &self,
-        groups: HashMap<Group, Vec<u32>>,
-        plain: Option<Group>,
+        groups: HashMap<BudgetGroup, Vec<u32>>,
+        plain: Option<BudgetGroup>,
         is_in_text: bool,
     ) -> Profile {
-        let mut groups: Vec<(Group, Vec<u32>)> = groups.into_iter().collect();
+        let mut groups: Vec<(BudgetGroup, Vec<u32>)> = groups.into_iter().collect();
         // Equal lengths in a fixed order, so that the same state has the same profile.
         groups.sort_unstable_by_key(|(group, tokens)| {
             (std::cmp::Reverse(tokens.len()), group.tokens, group.doing)
@@ -349,7 +349,7 @@ impl<A: ByteAutomaton> Maker<'_, A> {
             tokens,
             first,
             is_in_text,
-            rest: rest.unwrap_or(Group {
+            rest: rest.unwrap_or(BudgetGroup {
                 tokens: NEVER,
                 doing: Doing::default(),
             }),
@@ -370,7 +370,7 @@ impl<A: ByteAutomaton> Maker<'_, A> {
     ) -> (Vec<(Cursor, Vec<u32>)>, Option<Cursor>) {
         let automaton = self.index.automaton();
         let trie = self.index.vocabulary().trie();
-        let mut places = Places::new(mask);
+        let mut places = TokensByCursor::new(mask);
         let mut meter = Meter::default();
         walker.begin::<A>();
         let text = self.plain_text(scratch);
@@ -452,10 +452,10 @@ impl<A: ByteAutomaton> Maker<'_, A> {
         visits: &mut u64,
         scratch: &mut A::Scratch,
         walker: &mut Walker,
-    ) -> Group {
+    ) -> BudgetGroup {
         let token = tokens.first().copied();
         let ending = self.index.automaton().ending();
-        let far = |tokens| Group {
+        let far = |tokens| BudgetGroup {
             tokens,
             doing: Doing::default(),
         };
@@ -469,7 +469,7 @@ impl<A: ByteAutomaton> Maker<'_, A> {
         };
         let tokens = self.searched(ending, cursor, way.tokens, visits, scratch, walker);
         let begun = token.map_or(0, |token| self.begun(ending, token, scratch));
-        Group {
+        BudgetGroup {
             tokens,
             doing: Doing {
                 begins: way.parts.saturating_add(begun) > self.here.parts,
@@ -516,9 +516,9 @@ impl<A: ByteAutomaton> Maker<'_, A> {
     }
 
     /// The special tokens of the mask, each with its group. Tokens that end the text are in none.
-    fn specials(&self, mask: &TokenMask) -> Vec<(Group, u32)> {
+    fn specials(&self, mask: &TokenMask) -> Vec<(BudgetGroup, u32)> {
         let automaton = self.index.automaton();
-        let none = |tokens| Group {
+        let none = |tokens| BudgetGroup {
             tokens,
             doing: Doing::default(),
         };

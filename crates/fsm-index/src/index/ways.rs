@@ -28,7 +28,7 @@ const END: u32 = 0;
 
 /// A piece of a completion.
 #[derive(Clone, Copy, Debug)]
-struct Step {
+struct CompletionPiece {
     /// Its bytes among all.
     from: u32,
     to: u32,
@@ -49,7 +49,7 @@ struct Step {
 pub(crate) struct Ways {
     /// By cursor its piece; `None` where no completion is known.
     known: HashMap<Cursor, Option<u32>, FixedState>,
-    steps: Vec<Step>,
+    steps: Vec<CompletionPiece>,
     bytes: Vec<u8>,
     /// By byte, how many tokens the end is away from before it.
     tokens: Vec<u32>,
@@ -57,7 +57,7 @@ pub(crate) struct Ways {
 
 impl Default for Ways {
     fn default() -> Ways {
-        let end = Step {
+        let end = CompletionPiece {
             from: 0,
             to: 0,
             next: END,
@@ -108,7 +108,7 @@ impl Ways {
             Some(known) => *known,
             None => self.follow::<A>(ending, trie, cursor, scratch),
         }?;
-        let Step { parts, varies, .. } = self.steps[step as usize];
+        let CompletionPiece { parts, varies, .. } = self.steps[step as usize];
         Some(Way {
             tokens: self.before(step).saturating_add(varies),
             parts,
@@ -129,7 +129,7 @@ impl Ways {
             let way = self.way_along::<A>(ending, trie, at, scratch)?;
             (way == best).then(|| self.known.get(&at).copied().flatten())?
         })?;
-        let Step { varies, .. } = self.steps[found as usize];
+        let CompletionPiece { varies, .. } = self.steps[found as usize];
         (varies == 0 && best.tokens != NEVER).then(|| self.tokens_from(trie, found))
     }
 
@@ -183,7 +183,7 @@ impl Ways {
             // Until it is known, whoever comes by goes round in a circle.
             self.known.insert(at, None);
             let parts = ending.begun(at, next, scratch);
-            self.steps.push(Step {
+            self.steps.push(CompletionPiece {
                 from: from as u32,
                 to: self.bytes.len() as u32,
                 next: END,
@@ -215,7 +215,7 @@ impl Ways {
             at.parts += behind.parts;
             at.varies += behind.varies;
             next = step as u32;
-            let Step { from, to, .. } = self.steps[step];
+            let CompletionPiece { from, to, .. } = self.steps[step];
             for byte in (from..to).rev() {
                 self.tokens[byte as usize] = self.least(trie, next, byte);
             }
@@ -227,7 +227,7 @@ impl Ways {
     /// The tokens from the beginning of a piece to the end.
     fn before(&self, mut step: u32) -> u32 {
         while step != END {
-            let Step { from, to, next, .. } = self.steps[step as usize];
+            let CompletionPiece { from, to, next, .. } = self.steps[step as usize];
             if from < to {
                 return self.tokens[from as usize];
             }

@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use super::lexemes::LexemeRows;
-use super::token_sink::{TokenSink, Tokens};
+use super::token_sink::{MetTokens, TokenSink};
 use super::{Work, clear};
 use crate::automaton::Parts as _;
 use crate::cache::{Known, Thing};
@@ -201,13 +201,13 @@ impl<A: ByteAutomaton> LexemeRows<'_, A> {
         }
         parts.iter().for_each(|part| met.put_part(&part.sure));
         let sure = match met.all() {
-            Tokens::Few(tokens) => {
+            MetTokens::Few(tokens) => {
                 let mut all = tokens.to_vec();
                 all.sort_unstable();
                 all.dedup();
                 Part::of_few(&mut all, Vec::new())
             }
-            Tokens::Many(words) => Part::new(words, Vec::new(), None),
+            MetTokens::Many(words) => Part::new(words, Vec::new(), None),
         };
         let told = |number| lexemes.told(number, scratch);
         let part = Arc::new(self.part_with(&parts, (sure, known), left, told));

@@ -19,7 +19,7 @@ use std::sync::Arc;
 
 use self::lexemes::LexemeRows;
 use self::text::TextRows;
-use self::token_sink::{TokenSink, Tokens};
+use self::token_sink::{MetTokens, TokenSink};
 use self::top_level::TopRows;
 use crate::bits::Bits;
 use crate::budget::Meter;
@@ -74,7 +74,7 @@ impl Missed {
 }
 
 /// The way in which a row is made.
-enum Way {
+enum RowPlan {
     /// These lexemes have begun.
     Lexemes(Vec<Lexeme>),
     Described(Description),
@@ -354,8 +354,8 @@ impl<A: ByteAutomaton> RowMaker<'_, A> {
             return self.walk(cursor, None, accepting, work);
         }
         let way = match LexemeRows(self).begun(cursor, work) {
-            Some(begun) => Way::Lexemes(begun),
-            None => Way::Described(self.describe(cursor, work)),
+            Some(begun) => RowPlan::Lexemes(begun),
+            None => RowPlan::Described(self.describe(cursor, work)),
         };
         self.make(cursor, way, accepting, work)
     }
@@ -364,17 +364,19 @@ impl<A: ByteAutomaton> RowMaker<'_, A> {
     fn make(
         &self,
         cursor: Cursor,
-        way: Way,
+        way: RowPlan,
         accepting: bool,
         work: &mut Work<A>,
     ) -> Result<Row, Error> {
         let description = match way {
-            Way::Described(description) => description,
-            Way::Lexemes(begun) => match LexemeRows(self).row(cursor, begun, accepting, work)? {
-                Some(row) => return Ok(row),
-                // Following them is not worth it.
-                None => self.describe(cursor, work),
-            },
+            RowPlan::Described(description) => description,
+            RowPlan::Lexemes(begun) => {
+                match LexemeRows(self).row(cursor, begun, accepting, work)? {
+                    Some(row) => return Ok(row),
+                    // Following them is not worth it.
+                    None => self.describe(cursor, work),
+                }
+            }
         };
         match description {
             Description::Top(text) if TopRows(self).is_even(text, cursor) => {
@@ -505,8 +507,10 @@ impl<A: ByteAutomaton> RowMaker<'_, A> {
             self.shared.spend(self.vocabulary, class, visited);
         }
         Ok(match met.all() {
-            Tokens::Many(words) => Row::from_words(words, accepting, self.sparse, self.vocabulary),
-            Tokens::Few(tokens) => Row::from_tokens(tokens, accepting, self.vocabulary),
+            MetTokens::Many(words) => {
+                Row::from_words(words, accepting, self.sparse, self.vocabulary)
+            }
+            MetTokens::Few(tokens) => Row::from_tokens(tokens, accepting, self.vocabulary),
         })
     }
 

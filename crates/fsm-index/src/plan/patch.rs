@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use super::top_level::TopRows;
-use super::{Missed, RowMaker, Thing, WORTH_A_ROW, Way, Work, clear};
+use super::{Missed, RowMaker, RowPlan, Thing, WORTH_A_ROW, Work, clear};
 use crate::bits::Bits;
 use crate::rows::{Part, Row};
 use crate::{ByteAutomaton, Cursor, Description, Error, Texts};
@@ -37,7 +37,7 @@ impl<A: ByteAutomaton> RowMaker<'_, A> {
                     return self.patch_on_top([cursor, like], apart, part, accepting, work);
                 }
                 // That one may in turn be patched from another.
-                let row = self.make(like, Way::Described(description), false, work)?;
+                let row = self.make(like, RowPlan::Described(description), false, work)?;
                 let row = self.known.pool(row);
                 self.keep(like, Thing::Likeness, &row, missed, work);
                 row

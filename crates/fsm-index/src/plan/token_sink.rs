@@ -87,16 +87,16 @@ impl<'a> TokenSink<'a> {
         }
     }
 
-    pub(super) fn all(self) -> Tokens<'a> {
+    pub(super) fn all(self) -> MetTokens<'a> {
         match self.are_many {
-            true => Tokens::Many(self.words),
-            false => Tokens::Few(self.tokens),
+            true => MetTokens::Many(self.words),
+            false => MetTokens::Few(self.tokens),
         }
     }
 }
 
 /// All tokens that were met.
-pub(super) enum Tokens<'a> {
+pub(super) enum MetTokens<'a> {
     /// In the order in which they were met.
     Few(&'a mut [u32]),
     /// As the words of a mask.

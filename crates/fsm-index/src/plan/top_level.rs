@@ -5,7 +5,7 @@ use crate::automaton::Parts;
 use std::sync::Arc;
 
 use super::text::{Half, TextRows, stretched};
-use super::token_sink::{TokenSink, Tokens};
+use super::token_sink::{MetTokens, TokenSink};
 use super::{RowMaker, Work, is_free};
 
 use crate::bits::Bits;
@@ -66,7 +66,7 @@ impl<A: ByteAutomaton> TopRows<'_, A> {
             Some((cut, _)) => cut.others(all).trie,
             None => all,
         };
-        let mut way = Way::new(cursor);
+        let mut way = CursorPath::new(cursor);
         for open in &part.open {
             self.open_below(own, open, &mut way, work, |token, to| {
                 to.allow(token);
@@ -78,7 +78,7 @@ impl<A: ByteAutomaton> TopRows<'_, A> {
                 let Work {
                     scratch, walker, ..
                 } = work;
-                let mut way = Way::new(walker.lead(self.automaton, cursor, scratch, lead));
+                let mut way = CursorPath::new(walker.lead(self.automaton, cursor, scratch, lead));
                 self.open_below(cut.rests(), &rest.open, &mut way, work, |id, to| {
                     cut.put_rest(id, rest.from, rest.to, to);
                 });
@@ -94,7 +94,7 @@ impl<A: ByteAutomaton> TopRows<'_, A> {
         &self,
         trie: &Trie,
         open: &Open,
-        way: &mut Way,
+        way: &mut CursorPath,
         work: &mut Work<A>,
         mut put: impl FnMut(u32, &mut Changes),
     ) {
@@ -210,8 +210,8 @@ impl<A: ByteAutomaton> TopRows<'_, A> {
             self.shared.spend(self.vocabulary, class, visited);
         }
         Ok(match met.all() {
-            Tokens::Many(words) => Part::new(words, open, None),
-            Tokens::Few(tokens) => Part::of_few(tokens, open),
+            MetTokens::Many(words) => Part::new(words, open, None),
+            MetTokens::Few(tokens) => Part::of_few(tokens, open),
         })
     }
 
@@ -268,15 +268,15 @@ impl<A: ByteAutomaton> TopRows<'_, A> {
 
 /// The way to a place behind a cursor: places come in the order of the trie, so that
 /// most of it is the way to the one before.
-struct Way {
+struct CursorPath {
     bytes: Vec<u8>,
     /// Before the first byte and behind each.
     cursors: Vec<Cursor>,
 }
 
-impl Way {
-    fn new(cursor: Cursor) -> Way {
-        Way {
+impl CursorPath {
+    fn new(cursor: Cursor) -> CursorPath {
+        CursorPath {
             bytes: Vec::new(),
             cursors: vec![cursor],
         }

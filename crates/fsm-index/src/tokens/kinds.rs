@@ -213,11 +213,13 @@ impl AllBelow {
         let mut ends = Vec::with_capacity(nodes.len());
         let mut chars_of_tokens = Vec::new();
         // The nodes on the way, and how much of their last character is open.
-        let mut way: Vec<(u32, Open, u16)> = Vec::new();
+        let mut way: Vec<(u32, BegunChar, u16)> = Vec::new();
         for (at, node) in (0..).zip(nodes) {
             way.truncate(usize::from(node.depth) - 1);
             let (parent, open, before_it) =
-                way.last().copied().unwrap_or((u32::MAX, Open::NOTHING, 0));
+                way.last()
+                    .copied()
+                    .unwrap_or((u32::MAX, BegunChar::NOTHING, 0));
             let (kind, open) = open.step(node.byte);
             ends.push(match kind {
                 Kinds::NONE => INSIDE,
@@ -299,11 +301,13 @@ impl ByKinds {
     pub(super) fn new(nodes: &[Node]) -> ByKinds {
         let mut all: Vec<(u128, u16, u32, u32)> = Vec::new();
         // The nodes on the way, with the open part of their last character.
-        let mut way: Vec<(Kinds, Open, u16)> = Vec::new();
+        let mut way: Vec<(Kinds, BegunChar, u16)> = Vec::new();
         for (at, node) in (0..).zip(nodes) {
             way.truncate(usize::from(node.depth) - 1);
             let (before, open, length) =
-                way.last().copied().unwrap_or((Kinds(0), Open::NOTHING, 0));
+                way.last()
+                    .copied()
+                    .unwrap_or((Kinds(0), BegunChar::NOTHING, 0));
             let (kind, open) = open.step(node.byte);
             let length = length + chars([node.byte]) as u16;
             let kinds = Kinds(before.0 | kind.0);
@@ -422,13 +426,13 @@ pub(crate) fn chars(bytes: impl IntoIterator<Item = u8>) -> usize {
 
 /// The bytes of a character that has begun.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Open {
+struct BegunChar {
     bytes: [u8; 4],
     len: usize,
 }
 
-impl Open {
-    const NOTHING: Open = Open {
+impl BegunChar {
+    const NOTHING: BegunChar = BegunChar {
         bytes: [0; 4],
         len: 0,
     };
@@ -449,9 +453,9 @@ impl Open {
     }
 
     /// The kind of the character that ends with a byte, and what is then open.
-    fn step(mut self, byte: u8) -> (Kinds, Open) {
+    fn step(mut self, byte: u8) -> (Kinds, BegunChar) {
         if self.len == 0 && byte.is_ascii() {
-            return (Kinds(ASCII[usize::from(byte)]), Open::NOTHING);
+            return (Kinds(ASCII[usize::from(byte)]), BegunChar::NOTHING);
         }
         if self.len < 4 {
             self.bytes[self.len] = byte;
@@ -460,11 +464,11 @@ impl Open {
         match std::str::from_utf8(&self.bytes[..self.len]) {
             Ok(text) => {
                 let kinds = text.chars().fold(0, |kinds, c| kinds | Kinds::of(c).0);
-                (Kinds(kinds), Open::NOTHING)
+                (Kinds(kinds), BegunChar::NOTHING)
             }
             Err(e) if e.error_len().is_none() => (Kinds(0), self),
             // No character at all, here or further on.
-            Err(_) => (Kinds(OTHER), Open::NOTHING),
+            Err(_) => (Kinds(OTHER), BegunChar::NOTHING),
         }
     }
 }
@@ -589,7 +593,7 @@ mod tests {
             // Of any character that begins so, a class of all its block has the beginning.
             for len in 1..bytes.len() {
                 let open = bytes[..len].iter();
-                let open = open.fold(Open::NOTHING, |open, byte| open.step(*byte).1);
+                let open = open.fold(BegunChar::NOTHING, |open, byte| open.step(*byte).1);
                 let within = |class| open.kinds().are_within(Kinds::within(class));
                 assert!(within(&[(0x80, 0x10_FFFF)]) && !within(&[(0, 0x7F)]), "{c}");
                 let block = u32::from(c) / BEGIN_ALIKE * BEGIN_ALIKE;
@@ -597,7 +601,7 @@ mod tests {
                 assert!(len + 1 < bytes.len() || !within(&others), "{c} {len}");
             }
         }
-        assert_eq!(Open::NOTHING.kinds(), Kinds::NONE);
+        assert_eq!(BegunChar::NOTHING.kinds(), Kinds::NONE);
     }
 
     #[test]

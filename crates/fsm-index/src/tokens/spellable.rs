@@ -32,7 +32,7 @@ impl Spellable {
         tokens: impl Iterator<Item = (u32, &'a [u8])>,
     ) -> Spellable {
         let continues = (0x80..=0xBF).all(|byte: usize| single_bytes[byte]);
-        let mut search = Search {
+        let mut search = CharSearch {
             trie,
             continues,
             out: Vec::new(),
@@ -94,14 +94,14 @@ fn may_end_inside(token: &[u8]) -> bool {
 /// (RFC 3629).
 const LEAST: [u32; 5] = [0, 0, 0x80, 0x800, 0x1_0000];
 
-struct Search<'t> {
+struct CharSearch<'t> {
     trie: &'t Trie,
     /// True if each byte that goes on a character is a token.
     continues: bool,
     out: Vec<(u32, u32)>,
 }
 
-impl Search<'_> {
+impl CharSearch<'_> {
     /// Removes those characters of `length` bytes that begin with `bytes`, which say `bits`, that
     /// no tokens spell.
     fn visit(&mut self, bytes: &mut Vec<u8>, length: usize, bits: u32) {

@@ -10,13 +10,13 @@ use crate::Error;
 /// with other things. So a token's kind and, if they are few, its bytes lie in one line of
 /// a cache.
 pub(super) struct Tokens {
-    slots: Box<[Slot]>,
+    slots: Box<[TokenSlot]>,
     /// The bytes of tokens that have more of them.
     long: Box<[u8]>,
 }
 
 #[derive(Clone, Copy)]
-struct Slot {
+struct TokenSlot {
     kind: TokenKind,
     /// The number of bytes ; [`LONG`] where `bytes` says at which place of the long ones they begin
     /// and how many they are.
@@ -40,7 +40,7 @@ impl Tokens {
         let mut long: Vec<u8> = Vec::new();
         let mut slots = Vec::with_capacity(tokens.size_hint().0);
         for (kind, bytes) in tokens {
-            let mut slot = Slot {
+            let mut slot = TokenSlot {
                 kind,
                 len: LONG,
                 bytes: [0; SHORT],
@@ -127,6 +127,6 @@ mod tests {
             (tokens.kind(301), tokens.bytes(301)),
             (TokenKind::Absent, &[][..])
         );
-        assert_eq!(size_of::<Slot>(), 16);
+        assert_eq!(size_of::<TokenSlot>(), 16);
     }
 }

@@ -42,7 +42,7 @@ pub(super) fn read(json: &[u8], added: AddedTokens) -> Result<Vocabulary, Error>
             "the file has no `model`: it is not the `tokenizer.json` of a Hugging Face tokenizer",
         ));
     };
-    let spelling = Spelling::of(&file, model)?;
+    let spelling = PieceSpelling::of(&file, model)?;
 
     let mut specials: HashMap<u32, (&str, TokenKind)> = HashMap::new();
     let mut texts: HashMap<u32, &str> = HashMap::new();
@@ -108,7 +108,7 @@ pub(super) fn read(json: &[u8], added: AddedTokens) -> Result<Vocabulary, Error>
 }
 
 /// The spelling of the pieces of the file.
-enum Spelling {
+enum PieceSpelling {
     /// Each character stands for a byte, as GPT-2's `bytes_to_unicode` lays
     /// them out.
     ByteLevel(HashMap<char, u8>),
@@ -117,8 +117,8 @@ enum Spelling {
     Metaspace { blank: char, byte_fallback: bool },
 }
 
-impl Spelling {
-    fn of(file: &Value, model: &Value) -> Result<Spelling, Error> {
+impl PieceSpelling {
+    fn of(file: &Value, model: &Value) -> Result<PieceSpelling, Error> {
         let kind = model.get("type").and_then(Value::as_str);
         // Files of the first versions leave the type out; only BPE has merges.
         let kind = kind.unwrap_or(if model.get("merges").is_some() {
@@ -136,7 +136,7 @@ impl Spelling {
         if find(decoder, "ByteLevel").is_some()
             || find(&file["pre_tokenizer"], "ByteLevel").is_some()
         {
-            return Ok(Spelling::ByteLevel(byte_level_table()));
+            return Ok(PieceSpelling::ByteLevel(byte_level_table()));
         }
         let byte_fallback = find(decoder, "ByteFallback").is_some()
             || model.get("byte_fallback").and_then(Value::as_bool) == Some(true);
@@ -158,7 +158,7 @@ impl Spelling {
                 )));
             }
         };
-        Ok(Spelling::Metaspace {
+        Ok(PieceSpelling::Metaspace {
             blank,
             byte_fallback,
         })
@@ -168,13 +168,13 @@ impl Spelling {
         match self {
             // A character outside the table is not a byte: such tokens are
             // there only in files with tokens that were added by hand.
-            Spelling::ByteLevel(table) => {
+            PieceSpelling::ByteLevel(table) => {
                 match token.chars().map(|c| table.get(&c).copied()).collect() {
                     Some(bytes) => Ok(bytes),
                     None => Ok(token.as_bytes().to_vec()),
                 }
             }
-            Spelling::Metaspace {
+            PieceSpelling::Metaspace {
                 blank,
                 byte_fallback,
             } => {

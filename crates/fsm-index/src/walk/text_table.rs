@@ -37,9 +37,9 @@ pub(crate) enum Read {
 #[derive(Debug, Default)]
 pub(crate) struct TextTable {
     /// By number.
-    places: Vec<Place>,
+    places: Vec<TextPlace>,
     numbers: HashMap<TextAt, u32, FixedState>,
-    rows: Vec<Row>,
+    rows: Vec<StepRow>,
     /// Text that is free somewhere, and the kinds that its class has.
     frees: Vec<(Kinds, FreeText)>,
     /// Whose steps these are, if others take the same.
@@ -48,9 +48,9 @@ pub(crate) struct TextTable {
 
 /// The steps from one place.
 #[derive(Debug)]
-pub(crate) struct Row([u32; 256]);
+pub(crate) struct StepRow([u32; 256]);
 
-impl Row {
+impl StepRow {
     #[inline]
     pub(crate) fn is_dead(&self, byte: u8) -> bool {
         self.0[usize::from(byte)] == DEAD
@@ -64,7 +64,7 @@ impl Row {
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Place {
+struct TextPlace {
     at: TextAt,
     /// The number of its row, [`NO_ROW`] if it has none.
     row: u32,
@@ -184,7 +184,7 @@ impl TextTable {
 
     /// The steps from a place that were taken before, if they are kept.
     #[inline]
-    pub(crate) fn row(&self, place: PlaceId) -> Option<&Row> {
+    pub(crate) fn row(&self, place: PlaceId) -> Option<&StepRow> {
         let row = self.places[place.0 as usize].row;
         self.rows.get(row as usize)
     }
@@ -204,7 +204,7 @@ impl TextTable {
         };
         if place.row == NO_ROW && place.steps > few && self.rows.len() < MAX_ROWS {
             place.row = self.rows.len() as u32;
-            let mut row = Row([UNKNOWN; 256]);
+            let mut row = StepRow([UNKNOWN; 256]);
             if reader.is_ascii_next(at) {
                 row.0[0x80..].fill(DEAD);
             }
@@ -227,7 +227,7 @@ impl TextTable {
         let fresh = self.places.len() as u32;
         let number = *self.numbers.entry(at).or_insert(fresh);
         if number == fresh {
-            self.places.push(Place {
+            self.places.push(TextPlace {
                 at,
                 row: NO_ROW,
                 steps: 0,

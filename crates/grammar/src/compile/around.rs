@@ -88,8 +88,8 @@ fn is_plain(hir: &Hir, edges: Edges) -> bool {
 pub(crate) fn looks_around(re: &Re, edges: Edges) -> bool {
     match re {
         Re::Pattern(pattern) => {
-            /// The signs of patterns that may look around themselves, because most have none and
-            /// need not be parsed.
+            /// The signs of looks and lazy quantifiers, because patterns without them need not be
+            /// read.
             const SIGNS: [&str; 9] = [
                 "(?P<look.",
                 r"\b",
@@ -148,8 +148,7 @@ impl Part {
     /// The lengths of its texts in characters, the least and the greatest one, as Python's
     /// compiler of expressions finds them.
     fn width(&self) -> (u64, u64) {
-        /// The greatest width, because Python's compiler clamps widths to its greatest count of
-        /// repetitions.
+        /// The greatest width, because Python's compiler clamps widths to its greatest count.
         const MANY: u64 = u32::MAX as u64;
         match self {
             Part::Char(..) => (1, 1),
@@ -530,8 +529,7 @@ const END: u8 = 0xFF;
 /// The number of those that want nothing, zero because the others are counted above it.
 const NOTHING: u8 = 0;
 
-/// The number of those that are followed by text that must not follow, because a text with such an
-/// end is no lexeme.
+/// The number of those before text that must not follow, because such an end is no lexeme.
 const TRAP: u8 = 1;
 
 /// The first number of those that want something, because the two below are taken.
@@ -793,6 +791,5 @@ impl Context {
     }
 }
 
-/// The most ways in which terminals look at the text behind them, because each has a
-/// byte as its number.
+/// The most ways in which terminals look at the text behind them, because each is one byte.
 const MAX_WANTS: usize = 200;

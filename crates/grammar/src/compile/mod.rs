@@ -1,8 +1,7 @@
 //! From the tree to tables: productions over terminals, an automaton a terminal, and what a stack's
 //! topmost state says.
 //!
-//! For example, `root ::= "(" root ")" | "x"` has two productions over the terminals `(`, `)` and
-//! `x`.
+//! For example, `root ::= "(" root ")" | "x"` has two productions over three terminals.
 
 pub(crate) mod around;
 pub(crate) mod cfg;

@@ -1,7 +1,6 @@
 //! Regular languages as trees, and their automata.
 //!
-//! For example, `"a" | /b+/` is a choice of a text and a pattern, and has an automaton of three
-//! states.
+//! For example, `"a" | /b+/` is a choice of a text and a pattern; its automaton has three states.
 
 use std::rc::Rc;
 

@@ -482,8 +482,7 @@ impl Table {
     }
 }
 
-/// Stands for the end of a character while its spellings are written, because its number is not
-/// known yet.
+/// Stands for the end of a character while it is spelt, because its number is not known yet.
 const END: u32 = u32::MAX;
 
 /// Returns what stands in the groups that `Re::write` puts around patterns.

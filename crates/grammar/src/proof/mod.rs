@@ -20,8 +20,7 @@ pub(crate) use self::narrow::Narrow;
 use self::safe::safe;
 use self::sets::{Bits, ClassSet, Sets};
 
-/// The places that the proof looks at, because there may be as many as pairs of terminals and
-/// states.
+/// The places that the proof looks at, because there may be one for each pair of terminals.
 const MAX_PLACES: usize = 10_000_000;
 
 /// The result of a proof.

@@ -17,8 +17,7 @@ use crate::compile::lexer::Lexer;
 /// keywords have a million.
 const MAX_CELLS: usize = 4_000_000;
 
-/// The steps of states that are taken to find them, because the proof may not take longer than some
-/// seconds.
+/// The steps of states that are taken to find them, because more take longer than some seconds.
 const MAX_STEPS: usize = 50_000_000;
 
 /// The pairs of states that the proof looks at for lexemes that may be cut short, because each

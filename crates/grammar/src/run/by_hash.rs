@@ -1,8 +1,7 @@
 //! Numbers of things by a hash of their content. A map with the contents as keys holds them once
 //! more, and moves all of its entries when it grows: in the middle of a mask.
 //!
-//! For example, a stack's node is found by the hash of its state and parents, and compared with the
-//! node of that number.
+//! For example, a stack's node is found by the hash of its state and parents, and then compared.
 
 use std::hash::{BuildHasher as _, Hash};
 

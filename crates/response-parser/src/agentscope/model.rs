@@ -55,7 +55,7 @@ pub struct DataModel {
 }
 
 /// One thing that is wrong with a value.
-struct Problem {
+struct Violation {
     place: Vec<String>,
     message: String,
     code: &'static str,
@@ -93,7 +93,7 @@ impl DataModel {
 
     /// The value as the model reads it, or what is wrong with it as pydantic would print it.
     pub(super) fn validate<'t>(&self, value: Value<'t>) -> Result<Value<'t>, String> {
-        let mut run = Run {
+        let mut run = Validation {
             root: &self.schema,
             place: Vec::new(),
             problems: Vec::new(),
@@ -106,7 +106,7 @@ impl DataModel {
         let plural = if count == 1 { "" } else { "s" };
         let mut out = format!("{count} validation error{plural} for {}", self.name);
         for problem in run.problems {
-            let Problem {
+            let Violation {
                 place,
                 message,
                 code,
@@ -122,15 +122,15 @@ impl DataModel {
     }
 }
 
-struct Run<'m> {
+struct Validation<'m> {
     root: &'m Json,
     place: Vec<String>,
-    problems: Vec<Problem>,
+    problems: Vec<Violation>,
 }
 
-impl<'m> Run<'m> {
+impl<'m> Validation<'m> {
     fn fail(&mut self, code: &'static str, message: impl Into<String>, value: &Value<'_>) {
-        self.problems.push(Problem {
+        self.problems.push(Violation {
             place: self.place.clone(),
             message: message.into(),
             code,
@@ -470,7 +470,7 @@ impl<'m> Run<'m> {
                 (None, Some(default)) if !is_required(name) => {
                     read.insert(key, Value::from_json(default).into_owned());
                 }
-                (None, _) if is_required(name) => self.problems.push(Problem {
+                (None, _) if is_required(name) => self.problems.push(Violation {
                     place: self.place.clone(),
                     message: "Field required".to_owned(),
                     code: "missing",

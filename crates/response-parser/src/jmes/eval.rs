@@ -6,7 +6,7 @@ use std::cell::Cell;
 use std::cmp::Ordering;
 
 use super::lexer::Comparator;
-use super::parser::Node;
+use super::parser::Expr;
 use super::{Error, functions};
 use crate::scalar::Int;
 use crate::text::Text;
@@ -21,19 +21,19 @@ pub(super) type Result<T> = std::result::Result<T, Error>;
 /// A result that borrows from the value or from the expression where it can.
 pub(super) type Found<'v, 't> = Cow<'v, Value<'t>>;
 
-pub(super) fn search<'t>(root: &Node, value: &Value<'t>) -> Result<Value<'t>> {
-    let machine = Machine {
+pub(super) fn search<'t>(root: &Expr, value: &Value<'t>) -> Result<Value<'t>> {
+    let machine = Evaluator {
         left: Cell::new(MAX_NODES),
     };
     let found = machine.eval(root, value)?;
     machine.own(found)
 }
 
-pub(super) struct Machine {
+pub(super) struct Evaluator {
     left: Cell<usize>,
 }
 
-impl Machine {
+impl Evaluator {
     fn spend(&self, nodes: usize) -> Result<()> {
         let left = self.left.get().checked_sub(nodes).ok_or(Error::Size)?;
         self.left.set(left);
@@ -52,23 +52,23 @@ impl Machine {
     }
 
     /// Recursion is bounded by the parser's nesting limit.
-    pub(super) fn eval<'v, 't>(&self, node: &Node, value: &'v Value<'t>) -> Result<Found<'v, 't>> {
+    pub(super) fn eval<'v, 't>(&self, node: &Expr, value: &'v Value<'t>) -> Result<Found<'v, 't>> {
         self.spend(1)?;
         Ok(match node {
-            Node::Current => Cow::Borrowed(value),
-            Node::Field(name) => match value {
+            Expr::Current => Cow::Borrowed(value),
+            Expr::Field(name) => match value {
                 Value::Object(object) => {
                     let name: &Text<'t> = name;
                     object.get(name).map_or_else(null, Cow::Borrowed)
                 }
                 _ => null(),
             },
-            Node::Literal(literal) => {
+            Expr::Literal(literal) => {
                 self.spend(count(literal))?;
                 let literal: Value<'t> = literal.clone();
                 Cow::Owned(literal)
             }
-            Node::Index(index) => match value {
+            Expr::Index(index) => match value {
                 Value::Array(items) => {
                     let length = items.len() as i64;
                     let at = if *index < 0 {
@@ -81,27 +81,27 @@ impl Machine {
                 }
                 _ => null(),
             },
-            Node::Slice(parts) => match value {
+            Expr::Slice(parts) => match value {
                 Value::Array(items) => Cow::Owned(self.slice(items, *parts)?),
                 _ => null(),
             },
-            Node::Chain(nodes) => {
+            Expr::Chain(nodes) => {
                 let mut found = Cow::Borrowed(value);
                 for node in nodes {
                     found = self.then(found, node)?;
                 }
                 found
             }
-            Node::Pipe(left, right) => {
+            Expr::Pipe(left, right) => {
                 let found = self.eval(left, value)?;
                 self.then(found, right)?
             }
-            Node::Compare(comparator, left, right) => {
+            Expr::Compare(comparator, left, right) => {
                 let (left, right) = (self.eval(left, value)?, self.eval(right, value)?);
                 self.spend(count(&left))?;
                 Cow::Owned(compare(*comparator, &left, &right)?)
             }
-            Node::Or(left, right) => {
+            Expr::Or(left, right) => {
                 let found = self.eval(left, value)?;
                 if is_true(&found) {
                     found
@@ -109,7 +109,7 @@ impl Machine {
                     self.eval(right, value)?
                 }
             }
-            Node::And(left, right) => {
+            Expr::And(left, right) => {
                 let found = self.eval(left, value)?;
                 if is_true(&found) {
                     self.eval(right, value)?
@@ -117,8 +117,8 @@ impl Machine {
                     found
                 }
             }
-            Node::Not(node) => Cow::Owned(Value::Bool(!is_true(&*self.eval(node, value)?))),
-            Node::Flatten(node) => {
+            Expr::Not(node) => Cow::Owned(Value::Bool(!is_true(&*self.eval(node, value)?))),
+            Expr::Flatten(node) => {
                 let found = self.eval(node, value)?;
                 let Value::Array(items) = &*found else {
                     return Ok(null());
@@ -136,28 +136,28 @@ impl Machine {
                 }
                 Cow::Owned(Value::Array(flat))
             }
-            Node::Projection(left, right) => {
+            Expr::Projection(left, right) => {
                 let found = self.eval(left, value)?;
                 let Value::Array(items) = &*found else {
                     return Ok(null());
                 };
                 self.project(items.iter(), right, None)?
             }
-            Node::ValueProjection(left, right) => {
+            Expr::ValueProjection(left, right) => {
                 let found = self.eval(left, value)?;
                 let Value::Object(object) = &*found else {
                     return Ok(null());
                 };
                 self.project(object.values(), right, None)?
             }
-            Node::FilterProjection(left, right, condition) => {
+            Expr::FilterProjection(left, right, condition) => {
                 let found = self.eval(left, value)?;
                 let Value::Array(items) = &*found else {
                     return Ok(null());
                 };
                 self.project(items.iter(), right, Some(condition))?
             }
-            Node::List(nodes) => {
+            Expr::List(nodes) => {
                 if *value == Value::Null {
                     return Ok(null());
                 }
@@ -167,7 +167,7 @@ impl Machine {
                 }
                 Cow::Owned(Value::Array(items))
             }
-            Node::Hash(pairs) => {
+            Expr::Hash(pairs) => {
                 if *value == Value::Null {
                     return Ok(null());
                 }
@@ -177,8 +177,8 @@ impl Machine {
                 }
                 Cow::Owned(Value::Object(object))
             }
-            Node::Call(name, arguments) => functions::call(self, name, arguments, value)?,
-            Node::Reference(_) => {
+            Expr::Call(name, arguments) => functions::call(self, name, arguments, value)?,
+            Expr::Reference(_) => {
                 return Err(Error::Python(
                     "an expression reference is not a value".into(),
                 ));
@@ -186,7 +186,7 @@ impl Machine {
         })
     }
 
-    fn then<'v, 't>(&self, found: Found<'v, 't>, node: &Node) -> Result<Found<'v, 't>> {
+    fn then<'v, 't>(&self, found: Found<'v, 't>, node: &Expr) -> Result<Found<'v, 't>> {
         match found {
             Cow::Borrowed(value) => self.eval(node, value),
             Cow::Owned(value) => Ok(Cow::Owned(self.own(self.eval(node, &value)?)?)),
@@ -196,8 +196,8 @@ impl Machine {
     fn project<'v, 't: 'v, 'w>(
         &self,
         items: impl Iterator<Item = &'v Value<'t>>,
-        right: &Node,
-        condition: Option<&Node>,
+        right: &Expr,
+        condition: Option<&Expr>,
     ) -> Result<Found<'w, 't>> {
         let mut collected = Vec::new();
         for item in items {

@@ -5,15 +5,15 @@ use std::borrow::Cow;
 use std::cmp::Ordering;
 
 use super::Error;
-use super::eval::{Found, Machine, Result, number_order, python_equal, text_order};
-use super::parser::Node;
+use super::eval::{Evaluator, Found, Result, number_order, python_equal, text_order};
+use super::parser::Expr;
 use crate::scalar::{self, Int};
 use crate::text::Text;
 use crate::value::Value;
 
 /// The type of an argument.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kind {
+enum ArgumentKind {
     Any,
     Number,
     String,
@@ -29,8 +29,8 @@ enum Kind {
 
 /// The functions with the kinds of their arguments, and whether more of the last kind may follow,
 /// as the specification lists them.
-const FUNCTIONS: &[(&str, &[Kind], bool)] = {
-    use Kind::{
+const FUNCTIONS: &[(&str, &[ArgumentKind], bool)] = {
+    use ArgumentKind::{
         Any, Array, Number, Numbers, NumbersOrStrings, Object, Reference, String,
         StringArrayOrObject, StringOrArray, Strings,
     };
@@ -67,7 +67,7 @@ const FUNCTIONS: &[(&str, &[Kind], bool)] = {
 /// An evaluated argument.
 enum Argument<'n, 'v, 't> {
     Value(Found<'v, 't>),
-    Reference(&'n Node),
+    Reference(&'n Expr),
 }
 
 impl<'v, 't> Argument<'_, 'v, 't> {
@@ -85,22 +85,22 @@ impl<'v, 't> Argument<'_, 'v, 't> {
         }
     }
 
-    fn is(&self, kind: Kind) -> bool {
+    fn is(&self, kind: ArgumentKind) -> bool {
         let Argument::Value(value) = self else {
-            return matches!(kind, Kind::Any | Kind::Reference);
+            return matches!(kind, ArgumentKind::Any | ArgumentKind::Reference);
         };
         match kind {
-            Kind::Any => true,
-            Kind::Reference => false,
-            Kind::Number => is_number(value),
-            Kind::String => is_text(value),
-            Kind::Array => matches!(**value, Value::Array(_)),
-            Kind::Object => matches!(**value, Value::Object(_)),
-            Kind::Numbers => all(value, is_number),
-            Kind::Strings => all(value, is_text),
-            Kind::NumbersOrStrings => all(value, is_number) || all(value, is_text),
-            Kind::StringOrArray => matches!(**value, Value::Text(_) | Value::Array(_)),
-            Kind::StringArrayOrObject => {
+            ArgumentKind::Any => true,
+            ArgumentKind::Reference => false,
+            ArgumentKind::Number => is_number(value),
+            ArgumentKind::String => is_text(value),
+            ArgumentKind::Array => matches!(**value, Value::Array(_)),
+            ArgumentKind::Object => matches!(**value, Value::Object(_)),
+            ArgumentKind::Numbers => all(value, is_number),
+            ArgumentKind::Strings => all(value, is_text),
+            ArgumentKind::NumbersOrStrings => all(value, is_number) || all(value, is_text),
+            ArgumentKind::StringOrArray => matches!(**value, Value::Text(_) | Value::Array(_)),
+            ArgumentKind::StringArrayOrObject => {
                 matches!(**value, Value::Text(_) | Value::Array(_) | Value::Object(_))
             }
         }
@@ -121,15 +121,15 @@ fn all<'t>(value: &Value<'t>, test: fn(&Value<'t>) -> bool) -> bool {
 
 /// Calls the function `name` on `value`.
 pub(super) fn call<'v, 't>(
-    machine: &Machine,
+    machine: &Evaluator,
     name: &str,
-    nodes: &[Node],
+    nodes: &[Expr],
     value: &'v Value<'t>,
 ) -> Result<Found<'v, 't>> {
     let mut arguments = Vec::with_capacity(nodes.len());
     for node in nodes {
         arguments.push(match node {
-            Node::Reference(node) => Argument::Reference(node),
+            Expr::Reference(node) => Argument::Reference(node),
             node => Argument::Value(machine.eval(node, value)?),
         });
     }
@@ -154,7 +154,7 @@ pub(super) fn call<'v, 't>(
 }
 
 fn run<'v, 't>(
-    machine: &Machine,
+    machine: &Evaluator,
     name: &str,
     arguments: Vec<Argument<'_, 'v, 't>>,
 ) -> Result<Found<'v, 't>> {
@@ -333,7 +333,7 @@ fn join<'t>(separator: &Text<'t>, items: &[Value<'t>]) -> Result<Value<'t>> {
         .ok_or_else(|| Error::Runtime("join() mixes lone surrogates with their stand-ins".into()))
 }
 
-fn merge<'v, 't>(machine: &Machine, arguments: &[Argument<'_, 'v, 't>]) -> Result<Found<'v, 't>> {
+fn merge<'v, 't>(machine: &Evaluator, arguments: &[Argument<'_, 'v, 't>]) -> Result<Found<'v, 't>> {
     let mut merged = crate::value::Object::default();
     for argument in arguments {
         let Value::Object(object) = argument.value() else {
@@ -357,7 +357,7 @@ fn order(a: &Value<'_>, b: &Value<'_>) -> Ordering {
 
 /// The first item whose key is the largest or the smallest.
 fn pick<'t>(
-    machine: &Machine,
+    machine: &Evaluator,
     items: &[Value<'t>],
     keys: &[Value<'t>],
     wanted: Ordering,
@@ -375,7 +375,7 @@ fn pick<'t>(
 }
 
 /// The items in the order of their keys; equal ones stay as they are.
-fn sort<'t>(machine: &Machine, items: &[Value<'t>], keys: &[Value<'t>]) -> Result<Value<'t>> {
+fn sort<'t>(machine: &Evaluator, items: &[Value<'t>], keys: &[Value<'t>]) -> Result<Value<'t>> {
     let mut places: Vec<usize> = (0..items.len()).collect();
     // A merge sort by hand-written order would do for NaN too; the standard one may panic
     // when the order is not total, so NaN sorts last.
@@ -394,9 +394,9 @@ fn sort<'t>(machine: &Machine, items: &[Value<'t>], keys: &[Value<'t>]) -> Resul
 
 /// The keys by which `items` are ordered: all numbers or all strings.
 fn keys<'t>(
-    machine: &Machine,
+    machine: &Evaluator,
     name: &str,
-    node: &Node,
+    node: &Expr,
     items: &[Value<'t>],
 ) -> Result<Vec<Value<'t>>> {
     let mut keys: Vec<Value<'t>> = Vec::with_capacity(items.len());

@@ -40,7 +40,7 @@ pub(crate) enum Error {
 /// A compiled expression.
 #[derive(Debug)]
 pub(crate) struct Expression {
-    root: parser::Node,
+    root: parser::Expr,
 }
 
 impl Expression {

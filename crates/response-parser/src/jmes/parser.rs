@@ -12,7 +12,7 @@ use crate::value::Value;
 pub(crate) const MAX_NESTING: usize = 200;
 
 #[derive(Debug)]
-pub(super) enum Node {
+pub(super) enum Expr {
     /// The value itself.
     Current,
     Field(Text<'static>),
@@ -20,24 +20,24 @@ pub(super) enum Node {
     Index(i64),
     Slice([Option<i64>; 3]),
     /// One after the other, each on the result of the one before.
-    Chain(Vec<Node>),
-    Pipe(Box<Node>, Box<Node>),
-    Compare(Comparator, Box<Node>, Box<Node>),
-    Or(Box<Node>, Box<Node>),
-    And(Box<Node>, Box<Node>),
-    Not(Box<Node>),
+    Chain(Vec<Expr>),
+    Pipe(Box<Expr>, Box<Expr>),
+    Compare(Comparator, Box<Expr>, Box<Expr>),
+    Or(Box<Expr>, Box<Expr>),
+    And(Box<Expr>, Box<Expr>),
+    Not(Box<Expr>),
     /// The right side on each element of the list on the left; nulls are left out.
-    Projection(Box<Node>, Box<Node>),
+    Projection(Box<Expr>, Box<Expr>),
     /// The same on the values of an object.
-    ValueProjection(Box<Node>, Box<Node>),
+    ValueProjection(Box<Expr>, Box<Expr>),
     /// The same on the elements for which the condition holds.
-    FilterProjection(Box<Node>, Box<Node>, Box<Node>),
-    Flatten(Box<Node>),
-    List(Vec<Node>),
-    Hash(Vec<(Text<'static>, Node)>),
-    Call(String, Vec<Node>),
+    FilterProjection(Box<Expr>, Box<Expr>, Box<Expr>),
+    Flatten(Box<Expr>),
+    List(Vec<Expr>),
+    Hash(Vec<(Text<'static>, Expr)>),
+    Call(String, Vec<Expr>),
     /// `&expression`, an argument that is not evaluated.
-    Reference(Box<Node>),
+    Reference(Box<Expr>),
 }
 
 type Result<T> = std::result::Result<T, Error>;
@@ -88,8 +88,8 @@ fn power(token: &Token) -> u8 {
 }
 
 /// Reads an expression. Linear in its length.
-pub(super) fn parse(text: &str) -> Result<Node> {
-    let mut parser = Parser {
+pub(super) fn parse(text: &str) -> Result<Expr> {
+    let mut parser = ExpressionParser {
         tokens: tokenize(text)?,
         at: 0,
         depth: 0,
@@ -101,7 +101,7 @@ pub(super) fn parse(text: &str) -> Result<Node> {
     }
 }
 
-struct Parser {
+struct ExpressionParser {
     tokens: Vec<(Token, usize)>,
     at: usize,
     depth: usize,
@@ -109,15 +109,15 @@ struct Parser {
 
 /// A node and what the grammar asks about it.
 struct Left {
-    node: Node,
+    node: Expr,
     /// The name, if the node is a plain field and so may be a function's.
     name: Option<String>,
     /// The node is a chain of indexes, to which a further one is appended.
     indexes: bool,
 }
 
-impl From<Node> for Left {
-    fn from(node: Node) -> Left {
+impl From<Expr> for Left {
+    fn from(node: Expr) -> Left {
         Left {
             node,
             name: None,
@@ -126,7 +126,7 @@ impl From<Node> for Left {
     }
 }
 
-impl Parser {
+impl ExpressionParser {
     fn peek(&self) -> &Token {
         &self.tokens[self.at.min(self.tokens.len() - 1)].0
     }
@@ -165,7 +165,7 @@ impl Parser {
         Error::Syntax(message.into(), *offset)
     }
 
-    fn expression(&mut self, power_before: u8) -> Result<Node> {
+    fn expression(&mut self, power_before: u8) -> Result<Expr> {
         Ok(self.left(power_before)?.node)
     }
 
@@ -194,7 +194,7 @@ impl Parser {
         let start = self.at;
         let node = match self.next() {
             Token::Identifier(name) => {
-                let node = Node::Field(Text::plain(name.clone()));
+                let node = Expr::Field(Text::plain(name.clone()));
                 return Ok(Left {
                     node,
                     name: Some(name),
@@ -205,33 +205,33 @@ impl Parser {
                 if *self.peek() == Token::LeftParen {
                     return Err(self.unexpected());
                 }
-                Node::Field(name)
+                Expr::Field(name)
             }
-            Token::Literal(value) => Node::Literal(value),
-            Token::At => Node::Current,
+            Token::Literal(value) => Expr::Literal(value),
+            Token::At => Expr::Current,
             Token::Star => {
                 let right = match self.peek() {
-                    Token::RightBracket => Node::Current,
+                    Token::RightBracket => Expr::Current,
                     _ => self.projected(STAR)?,
                 };
-                Node::ValueProjection(Box::new(Node::Current), Box::new(right))
+                Expr::ValueProjection(Box::new(Expr::Current), Box::new(right))
             }
-            Token::Filter => self.filter(Node::Current)?,
-            Token::Flatten => self.flatten(Node::Current)?,
+            Token::Filter => self.filter(Expr::Current)?,
+            Token::Flatten => self.flatten(Expr::Current)?,
             Token::LeftBrace => self.hash()?,
             Token::LeftParen => {
                 let left = self.left(0)?;
                 self.expect(&Token::RightParen)?;
                 return Ok(left);
             }
-            Token::Not => Node::Not(Box::new(self.expression(NOT)?)),
-            Token::Ampersand => Node::Reference(Box::new(self.expression(0)?)),
+            Token::Not => Expr::Not(Box::new(self.expression(NOT)?)),
+            Token::Ampersand => Expr::Reference(Box::new(self.expression(0)?)),
             Token::LeftBracket => match self.peek() {
-                Token::Number(_) | Token::Colon => return self.index(Node::Current.into()),
+                Token::Number(_) | Token::Colon => return self.index(Expr::Current.into()),
                 Token::Star if *self.peek_second() == Token::RightBracket => {
                     self.at += 2;
                     let right = self.projected(STAR)?;
-                    Node::Projection(Box::new(Node::Current), Box::new(right))
+                    Expr::Projection(Box::new(Expr::Current), Box::new(right))
                 }
                 _ => self.list()?,
             },
@@ -250,7 +250,7 @@ impl Parser {
         Ok(match token {
             Token::Dot if self.eat(&Token::Star) => {
                 let right = self.projected(DOT)?;
-                Node::ValueProjection(first(left), Box::new(right)).into()
+                Expr::ValueProjection(first(left), Box::new(right)).into()
             }
             Token::Dot => {
                 let right = self.after_dot(DOT)?;
@@ -258,19 +258,19 @@ impl Parser {
             }
             Token::Pipe => {
                 let right = self.expression(PIPE)?;
-                Node::Pipe(first(left), Box::new(right)).into()
+                Expr::Pipe(first(left), Box::new(right)).into()
             }
             Token::Or => {
                 let right = self.expression(OR)?;
-                Node::Or(first(left), Box::new(right)).into()
+                Expr::Or(first(left), Box::new(right)).into()
             }
             Token::And => {
                 let right = self.expression(AND)?;
-                Node::And(first(left), Box::new(right)).into()
+                Expr::And(first(left), Box::new(right)).into()
             }
             Token::Compare(comparator) => {
                 let right = self.expression(COMPARE)?;
-                Node::Compare(comparator, first(left), Box::new(right)).into()
+                Expr::Compare(comparator, first(left), Box::new(right)).into()
             }
             Token::Flatten => self.flatten(left.node)?.into(),
             Token::Filter => self.filter(left.node)?.into(),
@@ -280,11 +280,11 @@ impl Parser {
                     self.expect(&Token::Star)?;
                     self.expect(&Token::RightBracket)?;
                     let right = self.projected(STAR)?;
-                    Node::Projection(first(left), Box::new(right)).into()
+                    Expr::Projection(first(left), Box::new(right)).into()
                 }
             },
             Token::LeftParen => match left.name {
-                Some(name) => Node::Call(name, self.arguments()?).into(),
+                Some(name) => Expr::Call(name, self.arguments()?).into(),
                 None => {
                     self.at = start;
                     return Err(self.unexpected());
@@ -297,22 +297,22 @@ impl Parser {
         })
     }
 
-    fn flatten(&mut self, left: Node) -> Result<Node> {
+    fn flatten(&mut self, left: Expr) -> Result<Expr> {
         let right = self.projected(FLATTEN)?;
-        Ok(Node::Projection(
-            Box::new(Node::Flatten(Box::new(left))),
+        Ok(Expr::Projection(
+            Box::new(Expr::Flatten(Box::new(left))),
             Box::new(right),
         ))
     }
 
-    fn filter(&mut self, left: Node) -> Result<Node> {
+    fn filter(&mut self, left: Expr) -> Result<Expr> {
         let condition = self.expression(0)?;
         self.expect(&Token::RightBracket)?;
         let right = match self.peek() {
-            Token::Flatten => Node::Current,
+            Token::Flatten => Expr::Current,
             _ => self.projected(FILTER)?,
         };
-        Ok(Node::FilterProjection(
+        Ok(Expr::FilterProjection(
             Box::new(left),
             Box::new(right),
             Box::new(condition),
@@ -320,9 +320,9 @@ impl Parser {
     }
 
     /// The right side of a projection.
-    fn projected(&mut self, power_before: u8) -> Result<Node> {
+    fn projected(&mut self, power_before: u8) -> Result<Expr> {
         match self.peek() {
-            token if power(token) < PROJECTION_STOP => Ok(Node::Current),
+            token if power(token) < PROJECTION_STOP => Ok(Expr::Current),
             Token::LeftBracket | Token::Filter => self.expression(power_before),
             Token::Dot => {
                 self.at += 1;
@@ -332,7 +332,7 @@ impl Parser {
         }
     }
 
-    fn after_dot(&mut self, power_before: u8) -> Result<Node> {
+    fn after_dot(&mut self, power_before: u8) -> Result<Expr> {
         match self.peek() {
             Token::Identifier(_) | Token::Quoted(_) | Token::Star => self.expression(power_before),
             Token::LeftBracket => {
@@ -366,7 +366,7 @@ impl Parser {
         let node = chain(left.node, right);
         if sliced {
             let right = self.projected(STAR)?;
-            return Ok(Node::Projection(Box::new(node), Box::new(right)).into());
+            return Ok(Expr::Projection(Box::new(node), Box::new(right)).into());
         }
         Ok(Left {
             node,
@@ -375,15 +375,15 @@ impl Parser {
         })
     }
 
-    fn plain_index(&mut self) -> Result<Node> {
+    fn plain_index(&mut self) -> Result<Expr> {
         let Token::Number(index) = self.next() else {
             return Err(self.unexpected());
         };
         self.expect(&Token::RightBracket)?;
-        Ok(Node::Index(index))
+        Ok(Expr::Index(index))
     }
 
-    fn slice(&mut self) -> Result<Node> {
+    fn slice(&mut self) -> Result<Expr> {
         let mut parts = [None; 3];
         let mut part = 0;
         loop {
@@ -396,21 +396,21 @@ impl Parser {
             self.at += 1;
         }
         self.at += 1;
-        Ok(Node::Slice(parts))
+        Ok(Expr::Slice(parts))
     }
 
-    fn list(&mut self) -> Result<Node> {
+    fn list(&mut self) -> Result<Expr> {
         let mut nodes = Vec::new();
         loop {
             nodes.push(self.expression(0)?);
             if self.eat(&Token::RightBracket) {
-                return Ok(Node::List(nodes));
+                return Ok(Expr::List(nodes));
             }
             self.expect(&Token::Comma)?;
         }
     }
 
-    fn hash(&mut self) -> Result<Node> {
+    fn hash(&mut self) -> Result<Expr> {
         let mut pairs = Vec::new();
         loop {
             let key = match self.next() {
@@ -425,13 +425,13 @@ impl Parser {
             pairs.push((key, self.expression(0)?));
             // As in the reference, the comma may be missing.
             if !self.eat(&Token::Comma) && self.eat(&Token::RightBrace) {
-                return Ok(Node::Hash(pairs));
+                return Ok(Expr::Hash(pairs));
             }
         }
     }
 
     /// The arguments of a call whose parenthesis is eaten.
-    fn arguments(&mut self) -> Result<Vec<Node>> {
+    fn arguments(&mut self) -> Result<Vec<Expr>> {
         let mut arguments = Vec::new();
         while !self.eat(&Token::RightParen) {
             arguments.push(self.expression(0)?);
@@ -442,12 +442,12 @@ impl Parser {
     }
 }
 
-fn chain(left: Node, right: Node) -> Node {
+fn chain(left: Expr, right: Expr) -> Expr {
     match left {
-        Node::Chain(mut nodes) => {
+        Expr::Chain(mut nodes) => {
             nodes.push(right);
-            Node::Chain(nodes)
+            Expr::Chain(nodes)
         }
-        left => Node::Chain(vec![left, right]),
+        left => Expr::Chain(vec![left, right]),
     }
 }

@@ -60,7 +60,7 @@ pub struct PartialJson {
     root: Option<Json>,
     /// The containers that are open, from the outside.
     frames: Vec<Frame>,
-    state: State,
+    state: Awaited,
     /// The unfinished key, number, word or delimiter.
     pending: String,
     /// The unfinished escape, without its backslash.
@@ -87,7 +87,7 @@ enum Frame {
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum State {
+enum Awaited {
     /// A value must come.
     #[default]
     Value,
@@ -144,12 +144,12 @@ impl PartialJson {
     #[must_use]
     pub fn unfinished(&self) -> Option<Unfinished> {
         match self.state {
-            State::Done => None,
-            State::Text { key: false } | State::Escape { key: false } | State::Delimited => {
+            Awaited::Done => None,
+            Awaited::Text { key: false } | Awaited::Escape { key: false } | Awaited::Delimited => {
                 Some(Unfinished::String)
             }
-            State::Number if self.frames.is_empty() && self.root.is_none() => None,
-            State::Number => Some(Unfinished::Number),
+            Awaited::Number if self.frames.is_empty() && self.root.is_none() => None,
+            Awaited::Number => Some(Unfinished::Number),
             _ if self.frames.is_empty() => None,
             _ => Some(Unfinished::Container),
         }
@@ -158,14 +158,14 @@ impl PartialJson {
     /// Tells whether the value is complete.
     #[must_use]
     pub fn is_complete(&self) -> bool {
-        self.state == State::Done
+        self.state == Awaited::Done
     }
 
     /// Tells whether the text turned out not to be JSON, or to be nested deeper than 128. The value
     /// stays what it was then.
     #[must_use]
     pub fn is_broken(&self) -> bool {
-        self.state == State::Broken
+        self.state == Awaited::Broken
     }
 
     /// The JSON Pointer (RFC 6901) of the innermost part at work.
@@ -200,7 +200,7 @@ impl PartialJson {
     /// Takes the next piece of the text.
     pub fn feed(&mut self, text: &str) {
         let mut rest = text;
-        while !rest.is_empty() && self.state != State::Broken {
+        while !rest.is_empty() && self.state != Awaited::Broken {
             let used = self.step(rest);
             rest = &rest[used..];
         }
@@ -212,12 +212,12 @@ impl PartialJson {
             return 0;
         };
         match self.state {
-            State::Text { key } => return self.text(text, key),
-            State::Escape { key } => return self.escape(c, key),
-            State::Delimited => return self.delimited(text),
-            State::Opening => return self.opening(c),
-            State::BareKey => return self.bare_key(text, c),
-            State::Number => {
+            Awaited::Text { key } => return self.text(text, key),
+            Awaited::Escape { key } => return self.escape(c, key),
+            Awaited::Delimited => return self.delimited(text),
+            Awaited::Opening => return self.opening(c),
+            Awaited::BareKey => return self.bare_key(text, c),
+            Awaited::Number => {
                 if c.is_ascii_digit() || matches!(c, '-' | '+' | '.' | 'e' | 'E') {
                     let length = text
                         .find(|c: char| {
@@ -231,7 +231,7 @@ impl PartialJson {
                     return length;
                 }
                 if self.pending == "-" && c == 'I' {
-                    self.state = State::Word;
+                    self.state = Awaited::Word;
                     return 0;
                 }
                 self.show_number();
@@ -239,71 +239,71 @@ impl PartialJson {
                 self.after_value();
                 return 0;
             }
-            State::Word => return self.word(c),
+            Awaited::Word => return self.word(c),
             _ => {}
         }
         if matches!(c, ' ' | '\t' | '\n' | '\r') {
             return 1;
         }
         match (self.state, c) {
-            (State::Value | State::FirstItem, '"') => {
+            (Awaited::Value | Awaited::FirstItem, '"') => {
                 self.add(Json::String(String::new()));
-                self.state = State::Text { key: false };
+                self.state = Awaited::Text { key: false };
             }
-            (State::Value | State::FirstItem, '{' | '[') => {
+            (Awaited::Value | Awaited::FirstItem, '{' | '[') => {
                 if self.frames.len() >= MAX_DEPTH {
-                    self.state = State::Broken;
+                    self.state = Awaited::Broken;
                     return 0;
                 }
                 let (value, frame, state) = match c {
                     '{' => (
                         Json::Object(Map::new()),
                         Frame::Object(String::new()),
-                        State::FirstKey,
+                        Awaited::FirstKey,
                     ),
-                    _ => (Json::Array(Vec::new()), Frame::Array, State::FirstItem),
+                    _ => (Json::Array(Vec::new()), Frame::Array, Awaited::FirstItem),
                 };
                 self.add(value);
                 self.frames.push(frame);
                 self.state = state;
             }
-            (State::FirstItem, ']') | (State::FirstKey, '}') => self.close_container(),
-            (State::After, ']') if matches!(self.frames.last(), Some(Frame::Array)) => {
+            (Awaited::FirstItem, ']') | (Awaited::FirstKey, '}') => self.close_container(),
+            (Awaited::After, ']') if matches!(self.frames.last(), Some(Frame::Array)) => {
                 self.close_container();
             }
-            (State::After, '}') if matches!(self.frames.last(), Some(Frame::Object(_))) => {
+            (Awaited::After, '}') if matches!(self.frames.last(), Some(Frame::Object(_))) => {
                 self.close_container();
             }
-            (State::After, ',') => {
+            (Awaited::After, ',') => {
                 self.state = match self.frames.last() {
-                    Some(Frame::Array) => State::Value,
-                    _ => State::Key,
+                    Some(Frame::Array) => Awaited::Value,
+                    _ => Awaited::Key,
                 };
             }
-            (State::Value | State::FirstItem, '-' | '0'..='9') => {
+            (Awaited::Value | Awaited::FirstItem, '-' | '0'..='9') => {
                 self.pending.clear();
                 self.add(Json::Null);
-                self.state = State::Number;
+                self.state = Awaited::Number;
                 return 0;
             }
-            (State::Value | State::FirstItem, 't' | 'f' | 'n' | 'N' | 'I') => {
+            (Awaited::Value | Awaited::FirstItem, 't' | 'f' | 'n' | 'N' | 'I') => {
                 self.pending.clear();
-                self.state = State::Word;
+                self.state = Awaited::Word;
                 return 0;
             }
-            (State::Key | State::FirstKey, '"') => {
+            (Awaited::Key | Awaited::FirstKey, '"') => {
                 self.pending.clear();
-                self.state = State::Text { key: true };
+                self.state = Awaited::Text { key: true };
             }
-            (State::Key | State::FirstKey, c)
+            (Awaited::Key | Awaited::FirstKey, c)
                 if self.dialect.unquoted_keys && crate::pyre::is_word(c) =>
             {
                 self.pending.clear();
-                self.state = State::BareKey;
+                self.state = Awaited::BareKey;
                 return 0;
             }
-            (State::Colon, ':') => self.state = State::Value,
-            (State::Value | State::FirstItem, c)
+            (Awaited::Colon, ':') => self.state = Awaited::Value,
+            (Awaited::Value | Awaited::FirstItem, c)
                 if self
                     .dialect
                     .string_delims
@@ -311,10 +311,10 @@ impl PartialJson {
                     .any(|(open, _)| open.starts_with(c)) =>
             {
                 self.pending.clear();
-                self.state = State::Opening;
+                self.state = Awaited::Opening;
                 return 0;
             }
-            _ => self.state = State::Broken,
+            _ => self.state = Awaited::Broken,
         }
         c.len_utf8()
     }
@@ -324,7 +324,7 @@ impl PartialJson {
         let length = memchr::memchr2(b'"', b'\\', text.as_bytes()).unwrap_or(text.len());
         if let Some(control) = text[..length].find(|c| c < ' ') {
             self.push_text(&text[..control], key);
-            self.state = State::Broken;
+            self.state = Awaited::Broken;
             return control;
         }
         if length > 0 {
@@ -333,7 +333,7 @@ impl PartialJson {
         }
         if text.starts_with('\\') {
             self.escape.clear();
-            self.state = State::Escape { key };
+            self.state = Awaited::Escape { key };
             return 1;
         }
         self.flush_high(key);
@@ -341,7 +341,7 @@ impl PartialJson {
             if let Some(Frame::Object(name)) = self.frames.last_mut() {
                 *name = std::mem::take(&mut self.pending);
             }
-            self.state = State::Colon;
+            self.state = Awaited::Colon;
         } else {
             self.after_value();
         }
@@ -364,17 +364,17 @@ impl PartialJson {
                 self.escape.push(c);
                 if self.escape.len() == 5 {
                     let unit = u32::from_str_radix(&self.escape[1..], 16).unwrap_or(0xFFFD);
-                    self.state = State::Text { key };
+                    self.state = Awaited::Text { key };
                     self.unit(unit, key);
                 }
                 return 1;
             }
             _ => {
-                self.state = State::Broken;
+                self.state = Awaited::Broken;
                 return 0;
             }
         };
-        self.state = State::Text { key };
+        self.state = Awaited::Text { key };
         self.push_text(plain.encode_utf8(&mut [0; 4]), key);
         1
     }
@@ -429,7 +429,7 @@ impl PartialJson {
         if let Some(Frame::Object(name)) = self.frames.last_mut() {
             *name = std::mem::take(&mut self.pending);
         }
-        self.state = State::Colon;
+        self.state = Awaited::Colon;
         0
     }
 
@@ -441,12 +441,12 @@ impl PartialJson {
             self.close = Some(which);
             self.pending.clear();
             self.add(Json::String(String::new()));
-            self.state = State::Delimited;
+            self.state = Awaited::Delimited;
         } else if !delims
             .iter()
             .any(|(open, _)| open.starts_with(&self.pending))
         {
-            self.state = State::Broken;
+            self.state = Awaited::Broken;
             return 0;
         }
         c.len_utf8()
@@ -456,7 +456,7 @@ impl PartialJson {
     fn delimited(&mut self, text: &str) -> usize {
         let delims = &self.dialect.string_delims;
         let Some((_, close)) = self.close.and_then(|which| delims.get(which)) else {
-            self.state = State::Broken;
+            self.state = Awaited::Broken;
             return 0;
         };
         let close = close.clone();
@@ -502,7 +502,7 @@ impl PartialJson {
             .iter()
             .any(|(word, _)| word.starts_with(&self.pending))
         {
-            self.state = State::Broken;
+            self.state = Awaited::Broken;
             return 0;
         }
         c.len_utf8()
@@ -523,8 +523,8 @@ impl PartialJson {
 
     fn after_value(&mut self) {
         self.state = match self.frames.is_empty() {
-            true => State::Done,
-            false => State::After,
+            true => Awaited::Done,
+            false => Awaited::After,
         };
     }
 

@@ -7,11 +7,11 @@ use super::syntax::tree::SyntaxError;
 /// A replacement text, read against the groups of its pattern.
 #[derive(Debug)]
 pub(crate) struct Template {
-    parts: Vec<Part>,
+    parts: Vec<ReplacementPart>,
 }
 
 #[derive(Debug)]
-enum Part {
+enum ReplacementPart {
     Literal(String),
     Group(usize),
 }
@@ -29,7 +29,7 @@ fn error(message: impl Into<String>, offset: usize) -> SyntaxError {
 impl Template {
     /// Reads `text`; `names` are the pattern's groups, the whole match first.
     pub(crate) fn new(text: &str, names: &[Option<String>]) -> Result<Template> {
-        let mut reader = Reader {
+        let mut reader = ReplacementReader {
             text,
             at: 0,
             names,
@@ -47,8 +47,8 @@ impl Template {
     pub(crate) fn expand(&self, text: &str, groups: &[Option<(usize, usize)>], out: &mut String) {
         for part in &self.parts {
             match part {
-                Part::Literal(literal) => out.push_str(literal),
-                Part::Group(group) => {
+                ReplacementPart::Literal(literal) => out.push_str(literal),
+                ReplacementPart::Group(group) => {
                     if let Some(Some((from, to))) = groups.get(*group) {
                         out.push_str(&text[*from..*to]);
                     }
@@ -58,15 +58,15 @@ impl Template {
     }
 }
 
-struct Reader<'a> {
+struct ReplacementReader<'a> {
     text: &'a str,
     at: usize,
     names: &'a [Option<String>],
-    parts: Vec<Part>,
+    parts: Vec<ReplacementPart>,
     literal: String,
 }
 
-impl Reader<'_> {
+impl ReplacementReader<'_> {
     fn peek(&self) -> Option<char> {
         self.text[self.at..].chars().next()
     }
@@ -80,7 +80,7 @@ impl Reader<'_> {
     fn flush(&mut self) {
         if !self.literal.is_empty() {
             self.parts
-                .push(Part::Literal(std::mem::take(&mut self.literal)));
+                .push(ReplacementPart::Literal(std::mem::take(&mut self.literal)));
         }
     }
 
@@ -89,7 +89,7 @@ impl Reader<'_> {
             return Err(error(format!("invalid group reference {group}"), start));
         }
         self.flush();
-        self.parts.push(Part::Group(group));
+        self.parts.push(ReplacementPart::Group(group));
         Ok(())
     }
 

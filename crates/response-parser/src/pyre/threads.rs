@@ -26,7 +26,7 @@ pub(super) enum Scanned {
 }
 
 #[derive(Debug)]
-enum Inst {
+enum ThreadInst {
     Char(char),
     Set(CharSet),
     Assert(Anchor),
@@ -39,7 +39,7 @@ enum Inst {
 /// A compiled pattern.
 #[derive(Debug)]
 pub(super) struct Threads {
-    insts: Vec<Inst>,
+    insts: Vec<ThreadInst>,
     start: Start,
     word: CharSet,
     ascii_word: CharSet,
@@ -106,8 +106,8 @@ impl Threads {
     pub(super) fn new(tree: &Tree) -> Option<Threads> {
         let mut insts = Vec::new();
         compile(&tree.root, &mut insts)?;
-        insts.push(Inst::Match);
-        let start = if matches!(insts[0], Inst::Assert(Anchor::Start)) {
+        insts.push(ThreadInst::Match);
+        let start = if matches!(insts[0], ThreadInst::Assert(Anchor::Start)) {
             Start::Text
         } else {
             starts(&tree.root)
@@ -222,18 +222,18 @@ impl Threads {
             state.seen[pc] = state.round;
             *steps = steps.saturating_sub(1);
             let taken = match &self.insts[pc] {
-                Inst::Char(wanted) => c.is_none_or(|c| c == *wanted),
-                Inst::Set(set) => c.is_none_or(|c| set.contains(c)),
-                Inst::Jump(target) => {
+                ThreadInst::Char(wanted) => c.is_none_or(|c| c == *wanted),
+                ThreadInst::Set(set) => c.is_none_or(|c| set.contains(c)),
+                ThreadInst::Jump(target) => {
                     state.stack.push(*target);
                     continue;
                 }
-                Inst::Split(prefer, other) => {
+                ThreadInst::Split(prefer, other) => {
                     state.stack.push(*other);
                     state.stack.push(*prefer);
                     continue;
                 }
-                Inst::Assert(anchor) => {
+                ThreadInst::Assert(anchor) => {
                     if super::backtrack::depends_on_end(*anchor, text.as_bytes(), state.at) {
                         return Reached::Unknown;
                     }
@@ -242,7 +242,7 @@ impl Threads {
                     }
                     continue;
                 }
-                Inst::Match => return Reached::Match,
+                ThreadInst::Match => return Reached::Match,
             };
             if taken {
                 state.next.push((pc + 1, start));
@@ -321,14 +321,14 @@ fn starts(root: &Node) -> Start {
 }
 
 /// Appends the node's instructions. Recursion is bounded by the parser's nesting limit.
-fn compile(node: &Node, insts: &mut Vec<Inst>) -> Option<()> {
+fn compile(node: &Node, insts: &mut Vec<ThreadInst>) -> Option<()> {
     if insts.len() > MAX_INSTS {
         return None;
     }
     match node {
-        Node::Char(c) => insts.push(Inst::Char(*c)),
-        Node::Set(class) => insts.push(Inst::Set(CharSet::new(class))),
-        Node::Anchor(anchor) => insts.push(Inst::Assert(*anchor)),
+        Node::Char(c) => insts.push(ThreadInst::Char(*c)),
+        Node::Set(class) => insts.push(ThreadInst::Set(CharSet::new(class))),
+        Node::Anchor(anchor) => insts.push(ThreadInst::Assert(*anchor)),
         Node::Group(_, node) => compile(node, insts)?,
         Node::Concat(nodes) => {
             for node in nodes {
@@ -343,15 +343,15 @@ fn compile(node: &Node, insts: &mut Vec<Inst>) -> Option<()> {
                     break;
                 }
                 let split = insts.len();
-                insts.push(Inst::Match);
+                insts.push(ThreadInst::Match);
                 compile(node, insts)?;
                 jumps.push(insts.len());
-                insts.push(Inst::Match);
-                insts[split] = Inst::Split(split + 1, insts.len());
+                insts.push(ThreadInst::Match);
+                insts[split] = ThreadInst::Split(split + 1, insts.len());
             }
             let end = insts.len();
             for jump in jumps {
-                insts[jump] = Inst::Jump(end);
+                insts[jump] = ThreadInst::Jump(end);
             }
         }
         Node::Repeat(repeat) => {
@@ -361,8 +361,8 @@ fn compile(node: &Node, insts: &mut Vec<Inst>) -> Option<()> {
             }
             let greedy = repeat.kind == RepeatKind::Greedy;
             let split = |stay: usize, leave: usize| match greedy {
-                true => Inst::Split(stay, leave),
-                false => Inst::Split(leave, stay),
+                true => ThreadInst::Split(stay, leave),
+                false => ThreadInst::Split(leave, stay),
             };
             for _ in 0..repeat.min {
                 compile(&repeat.node, insts)?;
@@ -370,16 +370,16 @@ fn compile(node: &Node, insts: &mut Vec<Inst>) -> Option<()> {
             match repeat.max {
                 None => {
                     let again = insts.len();
-                    insts.push(Inst::Match);
+                    insts.push(ThreadInst::Match);
                     compile(&repeat.node, insts)?;
-                    insts.push(Inst::Jump(again));
+                    insts.push(ThreadInst::Jump(again));
                     insts[again] = split(again + 1, insts.len());
                 }
                 Some(max) => {
                     let mut exits = Vec::new();
                     for _ in repeat.min..max {
                         exits.push(insts.len());
-                        insts.push(Inst::Match);
+                        insts.push(ThreadInst::Match);
                         compile(&repeat.node, insts)?;
                     }
                     let end = insts.len();

@@ -20,16 +20,16 @@ pub(super) struct Writing {
     /// Something was written: the tool's name and what came since it was asked for.
     pub(super) name: Option<String>,
     members: usize,
-    state: State,
+    state: ArgumentState,
     /// Parameters that were written whole.
     written: usize,
     /// The parameter at work was written up to here.
     grown: Option<usize>,
-    reader: Reader,
+    reader: ArgumentReader,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum State {
+enum ArgumentState {
     #[default]
     Nothing,
     Open,
@@ -38,13 +38,13 @@ enum State {
 
 /// Reads the call's JSON for the places of its arguments.
 #[derive(Debug, Default)]
-struct Reader {
+struct ArgumentReader {
     /// Bytes of the body that were read.
     read: usize,
     depth: usize,
     /// Depth of the members of the arguments; 0 before they begin.
     level: usize,
-    string: Option<Quoted>,
+    string: Option<QuotedText>,
     /// The member's key at the root and within the arguments.
     root_key: String,
     key: String,
@@ -56,7 +56,7 @@ struct Reader {
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Quoted {
+struct QuotedText {
     from: usize,
     escaped: bool,
 }
@@ -99,21 +99,21 @@ impl Writing {
     /// Appends what is left of the arguments of the finished call.
     pub(super) fn finish(&mut self, arguments: &Value<'_>, out: &mut String) {
         match self.state {
-            State::Nothing => encode(arguments, out),
-            State::Open => out.push('}'),
-            State::Closed => {}
+            ArgumentState::Nothing => encode(arguments, out),
+            ArgumentState::Open => out.push('}'),
+            ArgumentState::Closed => {}
         }
-        self.state = State::Closed;
+        self.state = ArgumentState::Closed;
     }
 
     /// Begins a member.
     fn member(&mut self, key: &str, out: &mut String) {
         out.push_str(match (self.state, self.members) {
-            (State::Nothing, _) => "{",
+            (ArgumentState::Nothing, _) => "{",
             (_, 0) => "",
             _ => ", ",
         });
-        self.state = State::Open;
+        self.state = ArgumentState::Open;
         self.members += 1;
         string(key, out);
         out.push_str(": ");
@@ -126,9 +126,9 @@ impl Writing {
         name: &str,
         out: &mut String,
     ) {
-        if self.state == State::Nothing {
+        if self.state == ArgumentState::Nothing {
             out.push('{');
-            self.state = State::Open;
+            self.state = ArgumentState::Open;
         }
         while let Some(parameter) = growing.parameters.get(self.written) {
             let ended = self.written + 1 < growing.parameters.len() || !growing.open;
@@ -221,11 +221,14 @@ impl Writing {
             }
             match byte {
                 b'"' => {
-                    reader.string = Some(Quoted {
+                    reader.string = Some(QuotedText {
                         from: at,
                         escaped: false,
                     });
-                    if in_arguments && reader.value == Some(at) && self.state != State::Closed {
+                    if in_arguments
+                        && reader.value == Some(at)
+                        && self.state != ArgumentState::Closed
+                    {
                         let name = self.reader.name.clone().unwrap_or_default();
                         if growing.tools.keeps_text(&name, &self.reader.key) {
                             let key = self.reader.key.clone();
@@ -249,14 +252,14 @@ impl Writing {
                         let Some(name) = reader.name.clone().filter(|name| (growing.may)(name))
                         else {
                             // Nothing is given before the call's end.
-                            self.state = State::Nothing;
+                            self.state = ArgumentState::Nothing;
                             self.reader.level = usize::MAX;
                             continue;
                         };
                         reader.level = reader.depth;
                         reader.value = None;
-                        if self.state == State::Nothing {
-                            self.state = State::Open;
+                        if self.state == ArgumentState::Nothing {
+                            self.state = ArgumentState::Open;
                             self.name = Some(name);
                             out.push('{');
                         }
@@ -267,9 +270,9 @@ impl Writing {
                 b'}' | b']' => {
                     if in_arguments {
                         self.value_ends(growing, body, at, out);
-                        if self.state == State::Open {
+                        if self.state == ArgumentState::Open {
                             out.push('}');
-                            self.state = State::Closed;
+                            self.state = ArgumentState::Closed;
                         }
                         self.reader.level = usize::MAX;
                     }
@@ -320,7 +323,7 @@ impl Writing {
         let Some(from) = self.reader.value.take() else {
             return;
         };
-        if self.state != State::Open {
+        if self.state != ArgumentState::Open {
             return;
         }
         let raw = body[from..at].trim();

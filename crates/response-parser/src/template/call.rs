@@ -89,7 +89,7 @@ pub(super) struct Parameter {
 pub(super) struct Scan {
     body: usize,
     at: usize,
-    state: State,
+    state: CallState,
     /// White space that is known: from here to there.
     blank: (usize, usize),
     pub(super) parameters: Vec<Parameter>,
@@ -98,7 +98,7 @@ pub(super) struct Scan {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum State {
+enum CallState {
     /// Nothing but white space came.
     Start,
     Open {
@@ -166,11 +166,11 @@ impl Scan {
             body,
             at: body,
             state: match call.body {
-                Body::Parameters(_) => State::Between,
+                Body::Parameters(_) => CallState::Between,
                 // No bracket is around the lines, and a mark ends them.
-                Body::JsonLines | Body::Python(Rows::Lines) => State::Open { depth: 1 },
+                Body::JsonLines | Body::Python(Rows::Lines) => CallState::Open { depth: 1 },
                 Body::Json(_) | Body::Keyed | Body::Python(_) | Body::PythonArguments => {
-                    State::Start
+                    CallState::Start
                 }
             },
             blank: (body, body),
@@ -181,17 +181,20 @@ impl Scan {
 
     /// Tells whether what came is no call already.
     pub(super) fn is_junk(&self) -> bool {
-        self.state == State::Junk
+        self.state == CallState::Junk
     }
 
     /// Tells whether the last parameter's value has not ended.
     pub(super) fn in_value(&self) -> bool {
-        matches!(self.state, State::InValue { .. })
+        matches!(self.state, CallState::InValue { .. })
     }
 
     /// Tells whether an end that was passed over is looked for again.
     pub(super) fn second_look(&self) -> bool {
-        matches!(self.state, State::Quoted { .. } | State::InValue { .. })
+        matches!(
+            self.state,
+            CallState::Quoted { .. } | CallState::InValue { .. }
+        )
     }
 
     /// Reads on.
@@ -204,8 +207,8 @@ impl Scan {
     ) -> Step {
         loop {
             let step = match (&call.body, self.state) {
-                (_, State::Junk) => Some(self.junk(call, text, ahead)),
-                (_, State::Done { end }) => self.done(call, text, end, ahead),
+                (_, CallState::Junk) => Some(self.junk(call, text, ahead)),
+                (_, CallState::Done { end }) => self.done(call, text, end, ahead),
                 (Body::Parameters(parameters), _) => {
                     self.parameters(call, parameters, text, ahead, asked)
                 }
@@ -250,11 +253,11 @@ impl Scan {
             _ => None,
         };
         match self.state {
-            State::Done { end } if call.ends == Ends::Value && stopped => {
+            CallState::Done { end } if call.ends == Ends::Value && stopped => {
                 Some(Step::End { to: end, end })
             }
             // The string never ended: the mark in it is the call's end if another call or nothing follows.
-            State::Quoted { .. } => {
+            CallState::Quoted { .. } => {
                 let (to, end) = candidates(&call.close, text, self.body).find_map(shape)?;
                 let rest = text[end..].trim_start();
                 let next = call
@@ -264,7 +267,7 @@ impl Scan {
                 (next || rest.is_empty()).then_some(Step::End { to, end })
             }
             // The mark of a value's end is missing: the call's end is the last thing there is.
-            State::InValue { from } if stopped => {
+            CallState::InValue { from } if stopped => {
                 let mut ends = candidates(&call.close, text, from).filter_map(shape);
                 let (to, end) = ends.find(|&(_, end)| text[end..].trim().is_empty())?;
                 Some(Step::End { to, end })
@@ -275,9 +278,9 @@ impl Scan {
 
     /// Takes a value whose end mark is missing for ended at `to`.
     pub(super) fn close_value(&mut self, to: usize) {
-        if let (State::InValue { .. }, Some(last)) = (self.state, self.parameters.last_mut()) {
+        if let (CallState::InValue { .. }, Some(last)) = (self.state, self.parameters.last_mut()) {
             last.to = to;
-            self.state = State::Between;
+            self.state = CallState::Between;
         }
     }
 
@@ -318,7 +321,7 @@ impl Scan {
             Fit::Maybe => Some(Step::More { safe: end }),
             Fit::No if call.ends == Ends::Value => Some(Step::End { to: end, end }),
             Fit::No => {
-                self.state = State::Junk;
+                self.state = CallState::Junk;
                 self.at = next;
                 None
             }
@@ -341,7 +344,7 @@ impl Scan {
             pairs,
         } = *marks;
         let mut depth = match self.state {
-            State::Quoted { depth, by } => {
+            CallState::Quoted { depth, by } => {
                 let from = self.at;
                 let ended = self.quoted(text, by, pairs);
                 // A mark that is a token of its own is one in a string too.
@@ -368,10 +371,10 @@ impl Scan {
                 if !ended {
                     return Some(Step::More { safe: self.at });
                 }
-                self.state = State::Open { depth };
+                self.state = CallState::Open { depth };
                 depth
             }
-            State::Open { depth } => depth,
+            CallState::Open { depth } => depth,
             _ => {
                 let next = self.skip(text, self.at);
                 match bytes.get(next) {
@@ -380,7 +383,7 @@ impl Scan {
                     Some(_) => return Some(Step::Never { to: self.body }),
                 }
                 self.at = next + 1;
-                self.state = State::Open { depth: 1 };
+                self.state = CallState::Open { depth: 1 };
                 1
             }
         };
@@ -389,7 +392,7 @@ impl Scan {
             if quotes.contains(&byte) {
                 self.at += 1;
                 let by = Quote::Byte(byte);
-                self.state = State::Quoted { depth, by };
+                self.state = CallState::Quoted { depth, by };
                 return None;
             }
             for (i, (open, _)) in pairs.iter().enumerate() {
@@ -397,11 +400,11 @@ impl Scan {
                 if rest.starts_with(open.as_bytes()) {
                     self.at += open.len();
                     let by = Quote::Pair(i);
-                    self.state = State::Quoted { depth, by };
+                    self.state = CallState::Quoted { depth, by };
                     return None;
                 }
                 if ahead == Ahead::More && open.as_bytes().starts_with(rest) {
-                    self.state = State::Open { depth };
+                    self.state = CallState::Open { depth };
                     return Some(Step::More { safe: at });
                 }
             }
@@ -409,7 +412,7 @@ impl Scan {
                 match first(&call.close, text, at, ahead) {
                     Fit::Yes { end, .. } => return Some(Step::End { to: at, end }),
                     Fit::Maybe => {
-                        self.state = State::Open { depth };
+                        self.state = CallState::Open { depth };
                         return Some(Step::More { safe: at });
                     }
                     Fit::No => {}
@@ -422,7 +425,7 @@ impl Scan {
                 _ => {}
             }
             if depth == 0 {
-                self.state = State::Done { end: self.at };
+                self.state = CallState::Done { end: self.at };
                 return None;
             }
             let closes_item = match call.body {
@@ -433,7 +436,7 @@ impl Scan {
                 self.item = Some(self.at);
             }
         }
-        self.state = State::Open { depth };
+        self.state = CallState::Open { depth };
         Some(Step::More {
             safe: boundary(text, self.at),
         })
@@ -487,7 +490,7 @@ impl Scan {
         ahead: Ahead,
         asked: &Asked<'_>,
     ) -> Option<Step> {
-        let State::InValue { from } = self.state else {
+        let CallState::InValue { from } = self.state else {
             let next = self.skip(text, self.at);
             let more = Some(Step::More { safe: self.at });
             if next == text.len() {
@@ -506,7 +509,7 @@ impl Scan {
                 Fit::Yes { end, .. } => Some(Step::End { to: next, end }),
                 Fit::No if self.parameters.is_empty() => Some(Step::Never { to: self.body }),
                 Fit::No => {
-                    self.state = State::Junk;
+                    self.state = CallState::Junk;
                     None
                 }
             };
@@ -522,7 +525,7 @@ impl Scan {
                             Fit::Maybe => return Some(Step::More { safe: at }),
                             Fit::Yes { .. } => {
                                 self.end_value(at);
-                                self.state = State::Between;
+                                self.state = CallState::Between;
                                 self.at = end;
                                 return None;
                             }
@@ -606,7 +609,7 @@ impl Scan {
             from,
             to: from,
         });
-        self.state = State::InValue { from };
+        self.state = CallState::InValue { from };
         self.at = from;
     }
 

@@ -4,7 +4,7 @@
 //! For example `[f(a='x', b=[1, None])]` is a list of one call, while `[f(1)]`, `[f(a=1,)]` and `[f(a=1, a=2)]` are
 //! none. Families' calls are read by [`loose`](super::loose), which takes more.
 
-use super::loose::Problem;
+use super::loose::LooseProblem;
 use crate::scalar::Int;
 use crate::text::Text;
 use crate::value::{Object, Value};
@@ -16,16 +16,16 @@ const MAX_DEPTH: usize = 100;
 /// these apart.
 const MAX_INTEGER: u64 = (1 << 53) - 1;
 
-type Result<T> = std::result::Result<T, Problem>;
+type Result<T> = std::result::Result<T, LooseProblem>;
 
-struct Reader<'r> {
+struct CallListReader<'r> {
     text: &'r str,
     at: usize,
 }
 
 /// Reads a list of calls: objects with `name` and `arguments`. Linear.
 pub(super) fn calls(text: &str) -> Result<Value<'static>> {
-    let mut reader = Reader { text, at: 0 };
+    let mut reader = CallListReader { text, at: 0 };
     reader.expect('[', "expected a list of calls")?;
     let mut calls = Vec::new();
     reader.items(']', |reader| {
@@ -38,9 +38,9 @@ pub(super) fn calls(text: &str) -> Result<Value<'static>> {
     }
 }
 
-impl<'r> Reader<'r> {
-    fn error(&self, message: &'static str) -> Problem {
-        Problem {
+impl<'r> CallListReader<'r> {
+    fn error(&self, message: &'static str) -> LooseProblem {
+        LooseProblem {
             offset: self.at,
             message,
         }

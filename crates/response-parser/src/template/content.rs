@@ -138,7 +138,7 @@ pub(super) fn call(
     let body = &found.text[found.from..found.to];
     let pointer = &field.parser.pointer;
     let at = |offset: usize| Some(found.from + offset);
-    let wrong = |problem: loose::Problem| {
+    let wrong = |problem: loose::LooseProblem| {
         let message = format!("no call: {}", problem.message);
         let error = Error::new(ErrorKind::CallInvalid, pointer, message);
         error.at_offset(at(problem.offset))

@@ -13,12 +13,12 @@ pub(super) const MAX_DEPTH: usize = 128;
 
 /// The place at which a text is no such value, and the reason.
 #[derive(Debug)]
-pub(super) struct Problem {
+pub(super) struct LooseProblem {
     pub(super) offset: usize,
     pub(super) message: &'static str,
 }
 
-type Result<T> = std::result::Result<T, Problem>;
+type Result<T> = std::result::Result<T, LooseProblem>;
 
 /// Makes a value of a word without quotes that is a member of the outermost object: its key and the word.
 pub(super) type Word<'w> = &'w dyn Fn(&str, &str) -> Option<Value<'static>>;
@@ -32,7 +32,7 @@ enum Words {
     Literals,
 }
 
-struct Reader<'r> {
+struct LooseReader<'r> {
     text: &'r str,
     at: usize,
     pairs: &'r [(String, String)],
@@ -47,7 +47,7 @@ pub(super) fn value(
     pairs: &[(String, String)],
     word: Word<'_>,
 ) -> Result<Value<'static>> {
-    let mut reader = Reader {
+    let mut reader = LooseReader {
         text,
         at: 0,
         pairs,
@@ -107,8 +107,8 @@ pub(super) fn lines(text: &str) -> Result<Value<'static>> {
     Ok(Value::Array(calls))
 }
 
-fn python(text: &str) -> Reader<'_> {
-    Reader {
+fn python(text: &str) -> LooseReader<'_> {
+    LooseReader {
         text,
         at: 0,
         pairs: &[],
@@ -121,9 +121,9 @@ fn owned(text: &str) -> Text<'static> {
     Text::plain(text.to_owned())
 }
 
-impl<'r> Reader<'r> {
-    fn error(&self, message: &'static str) -> Problem {
-        Problem {
+impl<'r> LooseReader<'r> {
+    fn error(&self, message: &'static str) -> LooseProblem {
+        LooseProblem {
             offset: self.at,
             message,
         }

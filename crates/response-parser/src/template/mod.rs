@@ -67,10 +67,10 @@ pub use tools::Names;
 /// ```
 #[derive(Clone)]
 pub struct ResponseTemplate {
-    inner: Arc<Inner>,
+    inner: Arc<TemplateInner>,
 }
 
-struct Inner {
+struct TemplateInner {
     template: Template,
     json: Json,
     beyond: Beyond,
@@ -266,7 +266,7 @@ impl ResponseTemplateBuilder {
         // It is as deep as a template may be, or was refused.
         let json = json.clone();
         let beyond = self.unrepresentable.beyond();
-        let inner = Arc::new(Inner {
+        let inner = Arc::new(TemplateInner {
             template,
             json,
             beyond,
@@ -488,7 +488,7 @@ impl ResponseTemplate {
     /// As [`TemplateStream::feed`] and [`TemplateStream::finish`].
     pub fn parse_turn(&self, turn: &Turn<'_>, text: &str) -> Result<Json, Error> {
         let prefix = turn.prefix.ok_or_else(prefix_required)?;
-        let Inner {
+        let TemplateInner {
             template, beyond, ..
         } = &*self.inner;
         if template.language == Language::Extended {

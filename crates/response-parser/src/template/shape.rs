@@ -14,11 +14,11 @@ const MAX_BLANK: usize = 64;
 /// A mark.
 #[derive(Debug)]
 pub(super) struct Shape {
-    parts: Vec<Part>,
+    parts: Vec<ShapePart>,
 }
 
 #[derive(Debug)]
-enum Part {
+enum ShapePart {
     Text(String),
     Blank,
     Hole(String),
@@ -51,31 +51,34 @@ impl Shape {
         let mut rest = source;
         while let Some(first) = rest.chars().next() {
             let (part, length) = match first {
-                ' ' => (Part::Blank, 1),
+                ' ' => (ShapePart::Blank, 1),
                 '{' => {
                     let end = rest.find('}')?;
-                    (Part::Hole(rest[1..end].to_owned()), end + 1)
+                    (ShapePart::Hole(rest[1..end].to_owned()), end + 1)
                 }
                 _ => {
                     let end = rest.find([' ', '{']).unwrap_or(rest.len());
-                    (Part::Text(rest[..end].to_owned()), end)
+                    (ShapePart::Text(rest[..end].to_owned()), end)
                 }
             };
             parts.push(part);
             rest = &rest[length..];
         }
-        let lone = parts
-            .windows(2)
-            .any(|pair| matches!(pair, [Part::Hole(_), Part::Blank | Part::Hole(_)]));
-        let starts = matches!(parts.first(), Some(Part::Text(_)));
-        let ends = matches!(parts.last(), Some(Part::Text(_)));
+        let lone = parts.windows(2).any(|pair| {
+            matches!(
+                pair,
+                [ShapePart::Hole(_), ShapePart::Blank | ShapePart::Hole(_)]
+            )
+        });
+        let starts = matches!(parts.first(), Some(ShapePart::Text(_)));
+        let ends = matches!(parts.last(), Some(ShapePart::Text(_)));
         (starts && ends && !lone).then_some(Shape { parts })
     }
 
     /// The text that the shape starts with.
     pub(super) fn head(&self) -> &str {
         match self.parts.first() {
-            Some(Part::Text(text)) => text,
+            Some(ShapePart::Text(text)) => text,
             _ => "",
         }
     }
@@ -90,7 +93,7 @@ impl Shape {
     /// The names of the holes.
     pub(super) fn holes(&self) -> impl Iterator<Item = &str> {
         self.parts.iter().filter_map(|part| match part {
-            Part::Hole(name) => Some(name.as_str()),
+            ShapePart::Hole(name) => Some(name.as_str()),
             _ => None,
         })
     }
@@ -106,7 +109,7 @@ impl Shape {
         for (i, part) in self.parts.iter().enumerate() {
             let rest = &text[at..];
             match part {
-                Part::Text(wanted) => {
+                ShapePart::Text(wanted) => {
                     if rest.starts_with(wanted.as_str()) {
                         at += wanted.len();
                     } else if wanted.starts_with(rest) {
@@ -115,7 +118,7 @@ impl Shape {
                         return Fit::No;
                     }
                 }
-                Part::Blank => {
+                ShapePart::Blank => {
                     let window = floor(rest, MAX_BLANK);
                     let blank = window.len() - window.trim_start().len();
                     at += blank;
@@ -123,8 +126,8 @@ impl Shape {
                         return maybe;
                     }
                 }
-                Part::Hole(name) => {
-                    let Some(Part::Text(next)) = self.parts.get(i + 1) else {
+                ShapePart::Hole(name) => {
+                    let Some(ShapePart::Text(next)) = self.parts.get(i + 1) else {
                         return Fit::No;
                     };
                     let window = floor(rest, MAX_HOLE);

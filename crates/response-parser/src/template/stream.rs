@@ -11,7 +11,7 @@ use super::content;
 use super::load::{Anchor, Field, Kind, Template, key, named};
 use super::machine::{End, Machine, NoCall, Phase, Regions, Rest, Span};
 use super::tools::{Names, Tools};
-use super::{Broken, Inner, Language, Piece, Pieces};
+use super::{Broken, Language, Piece, Pieces, TemplateInner};
 use crate::error::{Error, ErrorKind};
 use crate::partial::{self, PartialJson};
 use crate::text::Text;
@@ -193,7 +193,7 @@ pub struct Finished {
 /// The events, once merged ([`Event::merge`]), and the message do not depend on how the text
 /// is cut into pieces. Memory is linear in the text.
 pub struct TemplateStream {
-    inner: Arc<Inner>,
+    inner: Arc<TemplateInner>,
     tools: Tools,
     machine: Machine,
     /// The prefix that is left after the start anchor, and all text that was fed.
@@ -280,7 +280,7 @@ impl<'s> PartialValue<'s> {
 
 impl TemplateStream {
     pub(super) fn new(
-        inner: Arc<Inner>,
+        inner: Arc<TemplateInner>,
         tools: Tools,
         specials: &[&str],
         prefix: &str,
@@ -572,7 +572,7 @@ pub(super) fn behind_anchor<'p>(
 /// Makes events, and values that outlive the text.
 struct Streamed<'a> {
     template: &'a Template,
-    inner: &'a Inner,
+    inner: &'a TemplateInner,
     tools: &'a Tools,
     text: &'a str,
     output: &'a mut Object<'static>,

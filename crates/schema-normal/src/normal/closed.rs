@@ -1,8 +1,8 @@
 //! Objects of which a location lists the members, and no others: the other demands on their members
 //! are settled by name, without a choice.
 //!
-//! For example, `{"properties": {"a": true}, "additionalProperties": false, "minProperties": 1}`
-//! requires `a`.
+//! For example, `{"properties": {"a": {}}, "additionalProperties": false, "minProperties": 1}`
+//! needs `a`.
 
 use crate::error::Error;
 use crate::ir::{Body, Members, Name, NodeId};

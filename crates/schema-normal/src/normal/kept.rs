@@ -26,8 +26,7 @@ pub(crate) const MOST_COUNTED: u64 = 120;
 /// each fails in two ways.
 const FEWEST_BRANCHES: usize = 9;
 
-/// So many branches of one name each are kept, because conditions tell them apart faster than
-/// cases.
+/// So many branches of one name each are kept, because conditions are faster than cases there.
 const MANY_NAMES: usize = 32;
 
 /// Locations that apply to the same value nest no deeper where they are made a condition, because

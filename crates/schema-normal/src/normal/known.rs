@@ -1,7 +1,6 @@
 //! The facts about a term without splitting.
 //!
-//! For example, once a string is known to be at least three characters long, `{"minLength": 2}`
-//! holds.
+//! For example, `{"minLength": 2}` holds of a string that has three characters at least.
 
 use crate::ir::signed::Signed;
 use crate::ir::{AtomKind, Body, Name, NodeId};

@@ -1,7 +1,7 @@
 //! The order of members: that of `properties` as they appear, then names that only other
 //! keywords have.
 //!
-//! For example, `{"required": ["c"], "properties": {"b": true, "a": true}}` has the order `b`, `a`,
+//! For example, `{"required": ["c"], "properties": {"b": {}, "a": {}}}` has the order `b`, `a`,
 //! `c`.
 
 use rustc_hash::FxHashSet;

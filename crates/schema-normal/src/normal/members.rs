@@ -1,7 +1,6 @@
 //! Which `Members` atoms an alternative of an object looks at, and the names they have.
 //!
-//! For example, `{"allOf": [{"properties": {"a": true}}, {"properties": {"b": true}}]}` has two of
-//! them.
+//! For example, an `allOf` of two locations with `properties` has two of them.
 
 use crate::ir::Name;
 use crate::normal::alternative::{MemberRule, MembersAt, ObjectShape, Scope, Source};

@@ -1,8 +1,7 @@
 //! An alternative on its way: what is known of it, what is still to be applied, and the
 //! choices that are left.
 //!
-//! For example, behind `{"minLength": 1, "anyOf": [..]}` a partial has the bound on the length, and
-//! one choice left.
+//! For example, `{"minLength": 1, "anyOf": [..]}` has a bound on the length and one choice left.
 
 use std::rc::Rc;
 

@@ -1,8 +1,7 @@
 //! Locations that a schema implies without writing them: those of one value, and of
 //! several locations of which one must hold.
 //!
-//! For example, `{"const": [1]}` becomes a location of arrays with one item, and that item a
-//! location of `1`.
+//! For example, `{"const": [1]}` becomes a location of arrays, with one of `1` for the item.
 
 use serde_json::Value;
 

@@ -299,8 +299,7 @@ impl SchemaAutomaton {
         self.origin.notices()
     }
 
-    /// The number of sets of conjunctions that are asked of values, to which memory is
-    /// proportional.
+    /// The number of sets of conjunctions that are asked of values; memory is proportional to it.
     pub fn nodes(&self) -> usize {
         self.machine.nodes().len()
     }

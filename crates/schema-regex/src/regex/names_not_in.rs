@@ -1,7 +1,6 @@
 //! The names of members that are not declared.
 //!
-//! For example, of the declared names `a` and `ab` the names that begin with `b`, and `ac`, are
-//! left.
+//! For example, of the declared names `a` and `ab` the names `b` and `ac` are left, and more.
 
 use std::collections::BTreeMap;
 use std::rc::Rc;

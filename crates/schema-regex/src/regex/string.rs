@@ -1,7 +1,6 @@
 //! Strings: one language for all that is said of a string.
 //!
-//! For example, `{"pattern": "^a", "maxLength": 2}` is the language of `a` and of `a` with a
-//! character behind it.
+//! For example, `{"pattern": "^a", "maxLength": 2}` is `a`, perhaps with a character behind it.
 
 use schema_normal::budget::{Limit, TooBig};
 use schema_normal::decimal::clamped;

@@ -1,8 +1,8 @@
 //! Objects in which some member must be found without being named: complements ask for
 //! them.
 //!
-//! For example, `{"not": {"additionalProperties": {"type": "string"}}}` needs a member that is no
-//! string.
+//! For example, the complement of `{"additionalProperties": {"type": "string"}}` asks for a member
+//! that is none.
 
 use std::collections::BTreeSet;
 

@@ -1,8 +1,7 @@
 //! Golden cases of structural tags: texts, next bytes, tokens, errors and presets, against
 //! XGrammar 0.2.8. The tests of this crate run them, too, and the benches' `conformance`.
 //!
-//! For example, a case has the tag `{"type": "const_string", "value": "ab"}` and the text `ab`,
-//! which it admits.
+//! For example, the tag `{"type": "const_string", "value": "ab"}` admits the text `ab`.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::Path;

@@ -1,7 +1,6 @@
 //! From formats to the graph of parts.
 //!
-//! For example, `{"type": "tag", "begin": "<a>", "content": .., "end": "</a>"}` becomes a sequence
-//! of three nodes.
+//! For example, `{"type": "tag", "begin": "<a>", ..}` becomes a sequence of three nodes.
 
 use fsm_index::{ByteAutomaton, TokenId, TokenKind, Vocabulary};
 use grammar::{Grammar, GrammarAutomaton};
@@ -16,8 +15,7 @@ use crate::Error;
 use crate::build::{Node, RunNode, build_with_rules, dfa, special_names};
 use crate::machine::TagAutomaton;
 
-/// The most parts, whatever the limits say, because classes of characters are numbered by parts in
-/// 16 bits.
+/// The most parts, because classes of characters are numbered by parts in 16 bits.
 const MOST_PARTS: usize = 65_000;
 
 /// The automaton of a format.

@@ -4,8 +4,7 @@
 //! is admitted if some way of cutting it along the tree is. So the tree becomes a graph of
 //! parts, which the machine of this crate runs with a thread for each way.
 //!
-//! For example, `{"type": "structural_tag", "format": {"type": "const_string", "value": "ab"}}`
-//! admits `ab` alone.
+//! For example, `{"format": {"type": "const_string", "value": "ab"}, ..}` admits `ab` alone.
 
 mod format;
 mod lower;

@@ -1,5 +1,4 @@
-//! The classes of symbols of an expression: for example, `[a-c]x` has one for `a` to `c` and one
-//! for `x`.
+//! The classes of symbols of an expression: for example, `[a-c]x` has one of `a` to `c`.
 
 use std::fmt::Write as _;
 

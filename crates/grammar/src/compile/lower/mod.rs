@@ -46,8 +46,7 @@ const COLLAPSED: TableLimits = TableLimits {
     work: 2_000_000,
 };
 
-/// The longest pattern that is put together, in bytes, because a longer one mostly has too
-/// many states.
+/// The longest pattern that is put together, in bytes, because longer ones have too many states.
 const COLLAPSED_SIZE: usize = 100_000;
 
 pub(crate) fn lower(

@@ -11,8 +11,7 @@ use crate::dialects::ast::Expr;
 use crate::dialects::shown::shown;
 use crate::error::{Error, ErrorKind};
 
-/// Counts up to this are one nonterminal each, which needs one stack at a time, because more would
-/// fill the tables.
+/// Counts up to this are one nonterminal each, with one stack at a time, because more fill tables.
 const CHAIN: usize = 2_000;
 
 /// The largest number of times.

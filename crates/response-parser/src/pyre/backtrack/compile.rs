@@ -9,7 +9,7 @@ use crate::pyre::syntax::tree::{Anchor, Behind, Node, Repeat, RepeatKind, Tree};
 
 impl Program {
     pub(in crate::pyre) fn new(tree: &Tree) -> Program {
-        let mut compiler = Compiler {
+        let mut compiler = InstCompiler {
             insts: Vec::new(),
             sets: Vec::new(),
             loops: 0,
@@ -70,7 +70,7 @@ pub(in crate::pyre) fn first_set(node: &Node) -> Option<ClassUnicode> {
     }
 }
 
-struct Compiler {
+struct InstCompiler {
     insts: Vec<Inst>,
     sets: Vec<CharSet>,
     loops: usize,
@@ -80,7 +80,7 @@ struct Compiler {
     quiet: Vec<bool>,
 }
 
-impl Compiler {
+impl InstCompiler {
     fn set(&mut self, class: &ClassUnicode) -> usize {
         let set = CharSet::new(class);
         if let Some(known) = self.sets.iter().position(|known| *known == set) {

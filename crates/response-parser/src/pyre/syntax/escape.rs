@@ -3,11 +3,11 @@
 
 use regex_syntax::hir::ClassUnicode;
 
-use super::{Flags, Item, Parser, Result, Token};
+use super::{Flags, Item, PatternParser, PatternToken, Result};
 use crate::pyre::syntax::class::{self, Category, Dialect};
 use crate::pyre::syntax::tree::{Anchor, Behind, Node};
 
-impl Parser<'_> {
+impl PatternParser<'_> {
     /// The escape of `c`, whose backslash is at `start`, outside a class.
     pub(super) fn escape(&mut self, c: char, start: usize, flags: Flags) -> Result<Node> {
         if self.dialect == Dialect::Regex
@@ -245,12 +245,12 @@ impl Parser<'_> {
             let Some(token) = self.next_token()? else {
                 return Err(unterminated(self));
             };
-            if token == Token::Char(']') && !empty {
+            if token == PatternToken::Char(']') && !empty {
                 break;
             }
             empty = false;
             let low = match (token, self.dialect) {
-                (Token::Char('['), Dialect::Regex) => self.posix(item_start)?,
+                (PatternToken::Char('['), Dialect::Regex) => self.posix(item_start)?,
                 _ => self.class_item(token, item_start)?,
             };
             let mut high = None;
@@ -259,7 +259,7 @@ impl Parser<'_> {
                 let high_start = self.at;
                 match self.next_token()? {
                     None => return Err(unterminated(self)),
-                    Some(Token::Char(']')) => {
+                    Some(PatternToken::Char(']')) => {
                         closed = true;
                         class::add_code_points(&mut points, '-' as u32, '-' as u32);
                     }
@@ -332,11 +332,11 @@ impl Parser<'_> {
         item
     }
 
-    fn class_item(&mut self, token: Token, start: usize) -> Result<Item> {
+    fn class_item(&mut self, token: PatternToken, start: usize) -> Result<Item> {
         match token {
-            Token::Char(c) => Ok(Item::Point(c as u32)),
-            Token::Escape('b') => Ok(Item::Point(8)),
-            Token::Escape(c @ '1'..='7') => {
+            PatternToken::Char(c) => Ok(Item::Point(c as u32)),
+            PatternToken::Escape('b') => Ok(Item::Point(8)),
+            PatternToken::Escape(c @ '1'..='7') => {
                 self.at = start + 1;
                 let digits = self.eat_while(3, |c| matches!(c, '0'..='7'));
                 match u32::from_str_radix(digits, 8) {
@@ -346,7 +346,7 @@ impl Parser<'_> {
                     _ => Err(self.error(format!("bad octal escape \\{c}"), start)),
                 }
             }
-            Token::Escape(c) => self.common_escape(c, start),
+            PatternToken::Escape(c) => self.common_escape(c, start),
         }
     }
 }

@@ -1,11 +1,11 @@
 //! The constructs between parentheses: groups, look-around, conditionals, flags. For example,
 //! `(?P<name>a)` is a group, `(?<!a)` looks behind, and `(?(1)a|b)` is a conditional.
 
-use super::{Flags, MAX_GROUPS, MAX_NESTING, Parser, Result, Token};
+use super::{Flags, MAX_GROUPS, MAX_NESTING, PatternParser, PatternToken, Result};
 use crate::pyre::syntax::class::{self, Dialect};
 use crate::pyre::syntax::tree::{Behind, Node};
 
-impl Parser<'_> {
+impl PatternParser<'_> {
     /// A group, whose parenthesis at `start` is eaten; `None` for what leaves no node.
     pub(super) fn group(
         &mut self,
@@ -51,7 +51,7 @@ impl Parser<'_> {
             '#' => loop {
                 match self.next_token()? {
                     None => return Err(self.error("missing ), unterminated comment", start)),
-                    Some(Token::Char(')')) => return Ok(None),
+                    Some(PatternToken::Char(')')) => return Ok(None),
                     Some(_) => {}
                 }
             },

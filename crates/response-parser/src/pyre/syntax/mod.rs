@@ -51,7 +51,7 @@ impl Flags {
 
 /// A character of the pattern, or a backslash with the character after it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Token {
+enum PatternToken {
     Char(char),
     Escape(char),
 }
@@ -75,7 +75,7 @@ pub(super) fn parse(pattern: &str, dialect: Dialect) -> Result<Tree> {
             unsupported: true,
         });
     }
-    let mut parser = Parser {
+    let mut parser = PatternParser {
         dialect,
         pattern,
         at: 0,
@@ -108,7 +108,7 @@ pub(super) fn parse(pattern: &str, dialect: Dialect) -> Result<Tree> {
     })
 }
 
-struct Parser<'p> {
+struct PatternParser<'p> {
     dialect: Dialect,
     pattern: &'p str,
     at: usize,
@@ -128,7 +128,7 @@ struct Parser<'p> {
     shared_names: bool,
 }
 
-impl Parser<'_> {
+impl PatternParser<'_> {
     #[cold]
     fn error(&self, message: impl Into<String>, offset: usize) -> SyntaxError {
         SyntaxError {
@@ -165,15 +165,15 @@ impl Parser<'_> {
         found
     }
 
-    fn next_token(&mut self) -> Result<Option<Token>> {
+    fn next_token(&mut self) -> Result<Option<PatternToken>> {
         let start = self.at;
         match self.next_char() {
             None => Ok(None),
             Some('\\') => match self.next_char() {
-                Some(c) => Ok(Some(Token::Escape(c))),
+                Some(c) => Ok(Some(PatternToken::Escape(c))),
                 None => Err(self.error("bad escape (end of pattern)", start)),
             },
-            Some(c) => Ok(Some(Token::Char(c))),
+            Some(c) => Ok(Some(PatternToken::Char(c))),
         }
     }
 
@@ -239,23 +239,24 @@ impl Parser<'_> {
             };
             if flags.verbose {
                 match token {
-                    Token::Char(' ' | '\t' | '\n' | '\r' | '\x0B' | '\x0C') => continue,
-                    Token::Char('#') => {
-                        while !matches!(self.next_token()?, None | Some(Token::Char('\n'))) {}
+                    PatternToken::Char(' ' | '\t' | '\n' | '\r' | '\x0B' | '\x0C') => continue,
+                    PatternToken::Char('#') => {
+                        while !matches!(self.next_token()?, None | Some(PatternToken::Char('\n'))) {
+                        }
                         continue;
                     }
                     _ => {}
                 }
             }
             let node = match token {
-                Token::Escape(c) => self.escape(c, start, *flags)?,
-                Token::Char('[') => self.class(start, *flags)?,
-                Token::Char('.') => dot(*flags),
-                Token::Char('^') if flags.multi_line => Node::Anchor(Anchor::LineStart),
-                Token::Char('^') => Node::Anchor(Anchor::Start),
-                Token::Char('$') if flags.multi_line => Node::Anchor(Anchor::LineEnd),
-                Token::Char('$') => Node::Anchor(Anchor::EndOrFinalNewline),
-                Token::Char('(') => {
+                PatternToken::Escape(c) => self.escape(c, start, *flags)?,
+                PatternToken::Char('[') => self.class(start, *flags)?,
+                PatternToken::Char('.') => dot(*flags),
+                PatternToken::Char('^') if flags.multi_line => Node::Anchor(Anchor::LineStart),
+                PatternToken::Char('^') => Node::Anchor(Anchor::Start),
+                PatternToken::Char('$') if flags.multi_line => Node::Anchor(Anchor::LineEnd),
+                PatternToken::Char('$') => Node::Anchor(Anchor::EndOrFinalNewline),
+                PatternToken::Char('(') => {
                     match self.group(start, *flags, depth, first && nodes.is_empty())? {
                         Some(node) => node,
                         None => {
@@ -265,7 +266,7 @@ impl Parser<'_> {
                         }
                     }
                 }
-                Token::Char(c @ ('?' | '*' | '+' | '{')) => match self.quantifier(c)? {
+                PatternToken::Char(c @ ('?' | '*' | '+' | '{')) => match self.quantifier(c)? {
                     None => {
                         if !nodes.is_empty() {
                             self.check_fuzzy(start)?;
@@ -278,9 +279,9 @@ impl Parser<'_> {
                         continue;
                     }
                 },
-                Token::Char(c) => self.literal(c as u32, *flags),
+                PatternToken::Char(c) => self.literal(c as u32, *flags),
             };
-            grouped = token == Token::Char('(');
+            grouped = token == PatternToken::Char('(');
             nodes.push(node);
         }
         Ok(match nodes.len() {

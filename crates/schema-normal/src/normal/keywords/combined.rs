@@ -199,6 +199,5 @@ fn branches_of_any(
     Ok(branch)
 }
 
-/// The most branches of an `anyOf` of which each may evaluate or not, because each doubles the
-/// alternatives.
+/// The most branches of an `anyOf` that may evaluate, because each doubles the alternatives.
 const MAX_EVALUATING: usize = 8;

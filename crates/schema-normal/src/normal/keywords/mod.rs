@@ -1,8 +1,7 @@
 //! The effect of one keyword on a partial alternative, and beside it that of its complement: a file
 //! for each family of keywords.
 //!
-//! For example, `{"minLength": 3}` raises a bound, and `{"not": {"minLength": 3}}` lowers the other
-//! one to two.
+//! For example, `{"minLength": 3}` raises a bound, and its complement lowers the other one to two.
 
 pub mod arrays;
 pub mod combined;

@@ -1,7 +1,6 @@
 //! The alternatives of values that are listed.
 //!
-//! For example, `{"enum": ["a", "bcd"], "maxLength": 2}` has one shape of strings, which allows
-//! `a`.
+//! For example, `{"enum": ["a", "bcd"], "maxLength": 2}` has one shape of strings: that of `a`.
 
 use std::collections::HashSet;
 

@@ -1,7 +1,7 @@
 //! The names and items that `unevaluatedProperties` and `unevaluatedItems` collect, and their
 //! demand on the rest once a shape is settled.
 //!
-//! For example, `{"allOf": [{"properties": {"a": true}}], "unevaluatedProperties": false}` collects
+//! For example, `{"allOf": [{"properties": {"a": {}}}], "unevaluatedProperties": false}` collects
 //! `a`.
 
 use crate::error::Error;

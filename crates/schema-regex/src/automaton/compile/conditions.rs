@@ -43,11 +43,9 @@ pub(super) struct Kept {
     places: FxHashMap<u32, usize>,
     /// The same by name.
     by_name: HashMap<Name, usize>,
-    /// The place among the members of the one that stands for all further ones, if conditions speak
-    /// of these.
+    /// The place of the member that stands for all further ones, if conditions speak of these.
     further: Option<usize>,
-    /// The patterns whose names are no further members for the conditions: those that all closed
-    /// branches have.
+    /// The patterns whose names are no further members: those that all closed branches have.
     patterns: Vec<PatternId>,
 }
 

@@ -2,8 +2,7 @@
 //! said are alike.
 //!
 //! For example, with `{"patternProperties": {"^a": {"type": "string"}, "b$": {"type": "null"}}}`
-//! there are four classes: names that only begin with `a`, only end with `b`, do both, or do
-//! neither.
+//! names are in four classes: only begin with `a`, only end with `b`, do both, or do neither.
 
 use std::rc::Rc;
 

@@ -2,8 +2,7 @@
 //! fixpoint. In round `h` the goals are found that can be met with what was
 //! found in the rounds before, so a round is a level of nesting.
 //!
-//! For example, `{"type": "array", "minItems": 1, "items": {"type": "null"}}` has height one:
-//! `[null]`.
+//! For example, `{"type": "array", "minItems": 1, "items": {"const": 0}}` has height one: `[0]`.
 
 use schema_normal::normal::alternative::Kind;
 

@@ -1,7 +1,7 @@
 //! The order of members: the places of names in the order of a schema.
 //!
-//! For example, `{"properties": {"b": true, "a": true}, "required": ["c"]}` gives the order `b`,
-//! `a`, `c`.
+//! For example, `{"properties": {"b": {}, "a": {}}, "required": ["c"]}` has the order `b`, `a`,
+//! `c`.
 
 use rustc_hash::FxHashSet;
 use schema_normal::normal::alternative::ObjectShape;

@@ -1,6 +1,5 @@
-//! The statements that the alternatives of an object make on members, each rule once: alternatives
-//! are often many and have few rules among them, so that a name is asked about by rule and not by
-//! alternative.
+//! The statements that the alternatives of an object make on members, each rule once: there are
+//! often many alternatives and few rules, so that a name is asked about by rule.
 //!
 //! For example, a hundred branches of an `anyOf` under one
 //! `"additionalProperties": {"type": "string"}` share the rule that members are strings.

@@ -291,6 +291,5 @@ const MAX_PREFIX: u64 = 5_000;
 /// The factor by which following several counts takes longer than one, because one needs no search.
 const MANY_COUNTS: u64 = 64;
 
-/// The most combinations of counts and index that are followed, because each may become a state of
-/// its own.
+/// The most combinations of counts and index that are followed, because each may be a state.
 const MAX_COUNTS: u64 = 1 << 22;

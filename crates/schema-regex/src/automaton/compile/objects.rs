@@ -91,8 +91,7 @@ pub(super) fn object_machine(
     })
 }
 
-/// Collects the demands of alternatives on names as strings, each once; adds the names they
-/// mention.
+/// Collects the demands on names as strings, each once; adds the names that they mention.
 fn name_tests(
     builder: &mut Builder,
     shapes: &[(u32, &ObjectShape)],

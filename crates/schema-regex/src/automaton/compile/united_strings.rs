@@ -12,8 +12,7 @@ use schema_normal::language::char_dfa::CharDfa;
 use crate::automaton::compile::builder::{Builder, number_in};
 use crate::automaton::machine::node::Leaf;
 
-/// From so many automata on those of one goal are united, because fewer are stepped sooner than a
-/// union is made.
+/// From so many automata on those of one goal are united, because fewer are quickly stepped.
 const MANY: usize = 8;
 
 /// The most automata of one place that are read side by side, because each byte steps all of them.

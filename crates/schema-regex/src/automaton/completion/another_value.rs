@@ -1,8 +1,7 @@
 //! Completions of items that must differ: a value that is none of those before it, and
 //! that no item to come needs.
 //!
-//! For example, behind `[1, ` of an array of unique integers the value may be `0` or `10`, and no
-//! `1`.
+//! For example, behind `[1, ` of an array of unique integers the value may be `0` and not `1`.
 
 use crate::automaton::completion::finish::Finisher;
 use crate::automaton::machine::Machine;

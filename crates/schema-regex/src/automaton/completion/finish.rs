@@ -224,8 +224,7 @@ impl<'a> Finisher<'a> {
 /// one comparison of a few bytes.
 pub(super) const AS_A_STATE: u64 = 64;
 
-/// So many steps of a completion take the time of a state that is searched, because no step tries
-/// more than one way.
+/// So many steps of a completion take the time of a searched state, because each tries one way.
 const STEPS_A_STATE: u64 = 4;
 
 /// So many bytes of a text that is known are read in the time of a state, because each is one step.

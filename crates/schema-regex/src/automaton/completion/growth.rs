@@ -1,5 +1,4 @@
-//! The greatest distance from the end of any text of a schema: at that distance nothing has to be
-//! looked up.
+//! The greatest distance from the end of any text of a schema: there nothing has to be looked up.
 //!
 //! For example, of `{"name": string, "tags": [string]}` with both names required no text is further away than
 //! `"name":"","tags":[]}` is long, and a few characters more inside of a name or a string. If
@@ -30,8 +29,7 @@ const MOST_DEPTH: usize = 64;
 /// The bytes of one character in JSON at most, because `\u0000` has six.
 const CHAR: usize = 6;
 
-/// The bytes that may be lacking inside of a character, because a surrogate pair has two escapes of
-/// six bytes.
+/// The bytes that may be lacking inside of a character, because a pair has two escapes of six.
 const INSIDE: usize = 12;
 
 /// The tokens of a name that is not declared: its completion has few characters, and may be spelt otherwise

@@ -1,5 +1,4 @@
-//! The values that one schema admits and another does not: both in one compilation, the second one
-//! negated.
+//! The values that one schema admits and another does not: both in one compilation, one negated.
 //!
 //! Locations that are alike in both become one, so that what the schemas share
 //! contradicts itself at once and only their differences cost anything. Alike

@@ -138,8 +138,7 @@ impl<'m, 'x> Hints<'m, 'x> {
         for leaf in &leaves {
             if leaf.dfa.is_some() {
                 if let Some(lengths) = &leaf.lengths {
-                    // Near the bounds only a walk tells which text may come; text may be free
-                    // there.
+                    // Near the bounds only a walk tells which text may come.
                     let longest = horizon.bytes() as u64;
                     if !lengths.are_far(text.length.into(), 2 * longest) {
                         return None;
@@ -190,8 +189,7 @@ impl<'m, 'x> Hints<'m, 'x> {
                     wanted.contains(&leaf.goal) && leaf_live(m, i, state, text.words, text.length)
                 };
                 let mut live = m.leaves.iter().enumerate().filter(|leaf| live(*leaf));
-                // If nothing but the length counts, text that may come by other leaves may come by
-                // this one.
+                // If nothing but the length counts, text of other leaves may come by this one.
                 let counted = live
                     .clone()
                     .map(|(_, leaf)| counted_text(leaf, text.length));

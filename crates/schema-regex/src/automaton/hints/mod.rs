@@ -1,7 +1,6 @@
 //! The hints that make masks fast: descriptions, next bytes, readers of text.
 //!
-//! For example, inside of a free string a token of plain letters may come whatever it says, so that
-//! no walk reads it.
+//! For example, inside of a free string a token of plain letters may come: no walk reads it.
 
 pub(crate) mod describe;
 pub(crate) mod next_bytes;

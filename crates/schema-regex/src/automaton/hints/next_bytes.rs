@@ -1,7 +1,6 @@
 //! Which bytes can come next: a quick look, before a step is taken.
 //!
-//! For example, a value of `{"type": ["null", "number"]}` begins with white space, `n`, `-` or a
-//! digit.
+//! For example, a value of `{"type": ["null", "number"]}` begins with a space, `n`, `-` or a digit.
 
 use fsm_index::{ByteSet, Cursor};
 use schema_normal::language::char_dfa::DEAD;

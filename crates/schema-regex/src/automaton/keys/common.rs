@@ -1,6 +1,5 @@
-//! Keys that mean the same under every schema: the text of a value before its end depends on the
-//! demands on the value, wherever the schema makes them. A fingerprint stands for the demands
-//! (`printer.rs`).
+//! Keys that mean the same under every schema: a value before its end depends on the demands on it,
+//! wherever the schema makes them. A fingerprint stands for these (`printer.rs`).
 //!
 //! For example, the masks in a string of `{"type": "string"}` are the same in all schemas.
 

@@ -1,8 +1,7 @@
 //! Fingerprints of the demands on values: two nodes with one fingerprint have the same machines but
 //! for collisions of 128 bits.
 //!
-//! For example, two schemas that contain `{"enum": ["a", "b"]}` have a node with the same
-//! fingerprint.
+//! For example, two schemas with `{"enum": ["a", "b"]}` have a node with the same fingerprint.
 
 use std::hash::{BuildHasher, Hasher};
 use std::sync::OnceLock;

@@ -1,7 +1,6 @@
 //! The first words of the parts of a key.
 //!
-//! For example, [`Tag::FreeString`] and the bytes that are left of a character are the key of a
-//! free string.
+//! For example, [`Tag::FreeString`] begins the key of a place inside of a free string.
 
 /// The first word of a part of a key. Each says what the words behind it are, so that two
 /// keys that are alike mean the same.

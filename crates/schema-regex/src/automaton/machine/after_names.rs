@@ -1,9 +1,7 @@
 //! The names behind which an object can be finished, for all of them at once: [`Live::object`]
-//! answers for one name in the time that it takes to look at all, and this answers from sums that
-//! are made once.
+//! looks at everything for one name, and this answers from sums that are made once.
 //!
-//! For example, in an object that requires `a` and then `b`, no name behind `a` in the order may
-//! come before `a` did.
+//! For example, in an object that requires `a` and then `b`, the name `b` cannot come first.
 
 use rustc_hash::FxHashMap;
 

@@ -60,8 +60,7 @@ pub(crate) struct Level {
     pub(crate) goals: Box<[u32]>,
     /// The first bit of its kinds among the bits of a frame.
     pub(super) facts: u32,
-    /// The first of its ways among those of all levels: one for its absence, and one for each kind
-    /// of its values.
+    /// The first of its ways among those of all levels: one for its absence, one for each kind.
     pub(super) ways: u32,
 }
 

@@ -2,8 +2,7 @@
 //! thread's goal holds. Everything is decided from the thread's own state, so
 //! that nothing below or above it has to be asked.
 //!
-//! For example, behind `[1, 2` an array with `"maxItems": 2` and `"contains": {"const": 3}` cannot
-//! be finished.
+//! For example, behind `[1, 2` no array with `"maxItems": 2` and `"contains": {"const": 3}` ends.
 
 use std::collections::BTreeSet;
 
@@ -132,8 +131,7 @@ impl<'a> Live<'a> {
 /// every member and its cases multiply.
 const MAX_SEARCH: usize = 20_000;
 
-/// So many further names and classes are looked at in the time of such a step, because a look is
-/// short.
+/// So many further names and classes take the time of such a step, because a look is short.
 const AS_A_STEP: usize = 16;
 
 /// Tells whether a number is in a set of bits.

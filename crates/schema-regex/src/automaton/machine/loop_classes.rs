@@ -1,8 +1,7 @@
 //! The classes of characters that hints speak of, found when they are asked for: those of which
 //! text is read in a loop, and those that may come whatever they say.
 //!
-//! For example, inside of `{"type": "string", "pattern": "^[a-z]*$"}` the class is that of the
-//! letters `a` to `z`.
+//! For example, inside of a string with `"pattern": "^[a-z]*$"` the class is that of `a` to `z`.
 
 use std::sync::OnceLock;
 
@@ -67,8 +66,7 @@ const FREE: u32 = 1 << 31;
 /// The most classes of free text that are known of one state, one for each set of classes of names,
 /// because the number of a class has its place among them above that of the state.
 const MAX_OTHERS: u32 = 8;
-/// The distance between the numbers of two such classes of a state, because all of them share the
-/// bits.
+/// The distance between the numbers of two such classes, because all share the bits of a number.
 const OTHER: u32 = FREE / MAX_OTHERS;
 
 /// The class of the digits of numbers, just below [`FREE`] because no state has that number.

@@ -1,8 +1,7 @@
 //! The compiled form: one node for each set of conjunctions that is asked of a
 //! value, with a small machine for each kind of value.
 //!
-//! For example, `{"type": ["string", "null"]}` is a node with a machine for strings and a goal
-//! among `units`.
+//! For example, `{"type": ["string", "null"]}` is a node with strings and a goal among `units`.
 
 use std::ops::Deref;
 use std::sync::{Arc, OnceLock};
@@ -333,8 +332,7 @@ fn partition(mut lo: usize, mut hi: usize, below: impl Fn(usize) -> bool) -> usi
     lo
 }
 
-/// The node of a member or an item, and for each thread of the container which of its goals is
-/// wanted.
+/// The node of a member or an item, and which of its goals each thread of the container wants.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Member {
     pub(crate) node: u32,
@@ -503,8 +501,7 @@ pub(crate) struct ObjectThread {
     pub(crate) implies: Box<[(u32, Box<[u32]>)]>,
     /// One bit for each.
     pub(crate) witnesses: u32,
-    /// The conditions on members together. With them a choice takes one more than the kind of a
-    /// value, or 0.
+    /// The conditions on members together: a choice takes one more than the kind of a value, or 0.
     pub(crate) decisions: Option<Box<Decisions>>,
     /// Nothing but `required` to look at.
     pub(crate) simple: bool,

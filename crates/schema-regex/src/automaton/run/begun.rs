@@ -1,5 +1,4 @@
-//! The beginning of a value and the values that it can become: pieces that must stand in the
-//! spelling of the whole.
+//! The beginning of a value as pieces that must stand in the spelling of the whole.
 //!
 //! For example, `{"b":[1,{"a":"x` becomes an object whose spelling has `"b":[1,{`, so that
 //! `{"b":[2]}` is ruled out at once.

@@ -13,8 +13,7 @@ use crate::automaton::machine::node::{ArrayMachine, Span};
 use crate::automaton::machine::white_space::NO_SPACE;
 use crate::automaton::run::string_bytes::Partial;
 
-/// Lists from this number on have another number in each scratch, because those below are made with
-/// it.
+/// Lists from this number on differ between scratches, because those below are made with each.
 pub(super) const FIXED_LISTS: u32 = 3;
 /// The list without items, the first because most frames have it.
 pub(crate) const EMPTY_LIST: u32 = 0;

@@ -1,7 +1,6 @@
 //! Equality of JSON values (2020-12 core, section 4.2.2) by one spelling for each value.
 //!
-//! For example, `{"b":1.0,"a":"\u0041"}` and `{ "a": "A", "b": 1 }` have the spelling
-//! `{"a":"A","b":1}`.
+//! For example, `{"b":1.0,"a":"\u0041"}` has the spelling `{"a":"A","b":1}`.
 
 use std::borrow::Cow;
 

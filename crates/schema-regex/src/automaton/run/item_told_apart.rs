@@ -94,8 +94,7 @@ pub(crate) fn item_exceptions(
     if !state.below.iter().any(|level| must_differ(&level)) {
         return;
     }
-    // The bytes that must come first, closing what is open, and then the comma before the next
-    // item.
+    // The bytes that close what is open, and then the comma before the next item.
     let mut order: Vec<u8> = Vec::new();
     for level in state.below.iter().take_while(|level| !must_differ(level)) {
         order.push(if level.frame.is_object { b'}' } else { b']' });

@@ -1,8 +1,7 @@
 //! Steps of objects that several threads read: each thread is asked whether it can go on, which
 //! takes long, while many texts lead to the same.
 //!
-//! For example, in an `anyOf` of objects one thread may go on behind `"kind": "a"` and another be
-//! dropped.
+//! For example, behind `"kind": "a"` one thread of an `anyOf` goes on and another is dropped.
 
 use crate::automaton::machine::Machine;
 use crate::automaton::machine::live::threads_in;

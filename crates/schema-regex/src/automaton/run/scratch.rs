@@ -1,7 +1,6 @@
 //! The working memory of one walk: everything that a cursor stands for, each once and by number.
 //!
-//! For example, the stack behind `[[` is one node above that of `[`, however many cursors stand on
-//! it.
+//! For example, the stack behind `[[` is one node above that of `[`, for all cursors on it.
 
 use std::collections::hash_map::Entry;
 use std::hash::{Hash, Hasher};

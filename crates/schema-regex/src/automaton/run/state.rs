@@ -1,7 +1,6 @@
 //! The memory of a guide, and how it becomes a configuration and back.
 //!
-//! For example, behind `{"a": [1` it has the number that is open and two levels, and nothing of the
-//! text before.
+//! For example, behind `{"a": [1` it has the open number and two levels, and no text before.
 
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
@@ -17,8 +16,7 @@ use crate::automaton::run::scratch::{Scratch, Tag};
 use crate::automaton::run::string_bytes::Partial;
 use crate::automaton::run::{forgotten, number_bytes, unique_items};
 
-/// The state of a text: self-contained, and as large as the text is nested, plus the names used in
-/// open objects.
+/// The state of a text: self-contained, as large as its nesting and the names of open objects.
 ///
 /// Small, because a guide keeps one for each token: parts that most texts have at few of their
 /// places, or at none, are kept apart.

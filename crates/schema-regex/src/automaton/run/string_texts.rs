@@ -1,5 +1,4 @@
-//! The strings that a beginning can become, and their number, for each alternative of the demands
-//! on it.
+//! The strings that a beginning can become, and their number, for each alternative.
 //!
 //! For example, `"a` of `{"enum": ["a", "ab", "b"]}` can become two strings.
 
@@ -20,8 +19,7 @@ use crate::automaton::run::string_bytes as text;
 use crate::automaton::run::string_bytes::{Partial, Sink};
 use crate::automaton::run::string_leaves::{leaf_live, leaf_state};
 
-/// The characters that strings may have: all code points but surrogates, because UTF-8 has none of
-/// these (RFC 3629).
+/// The characters that strings may have: no surrogates, because UTF-8 has none (RFC 3629).
 const CHARACTERS: u64 = 0x11_0000 - 0x800;
 
 /// Collects the ranges that a partial character is asked about.
@@ -375,8 +373,7 @@ const ALL: &[(u32, u32)] = &[
     (0, 0x1F),
 ];
 
-/// The most characters that lead to one state and are looked at each, because more values are
-/// seldom barred.
+/// The most characters to one state that are looked at, because more values are seldom barred.
 const MAX_ALTERNATIVES: usize = 4_096;
 
 /// The longest text of which only the length is asked, because it is written out.

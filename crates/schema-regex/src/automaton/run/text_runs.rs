@@ -1,8 +1,7 @@
 //! Characters inside a string or a name, as many at once as there are: most of what a
 //! guide commits. Walks go byte by byte, because they ask where each one leads.
 //!
-//! For example, of `"abc def"` inside of a free string all letters are read at once, and the
-//! quotation mark alone.
+//! For example, all letters of `"abc def"` inside of a free string are read at once.
 
 use schema_normal::decimal::clamped;
 use schema_normal::language::char_dfa::{CharDfa, DEAD};

@@ -107,8 +107,7 @@ struct Kinds {
     array: bool,
 }
 
-/// The levels of references and alternatives that are looked through, because references may form a
-/// circle.
+/// The levels of references and alternatives that are followed, because they may form a circle.
 const MAX_DEPTH: usize = 64;
 
 /// The names of arguments that no schema declares: identifiers, as XGrammar has them.

@@ -1,7 +1,6 @@
 //! Styles in which values nest: objects and arrays are elements, too.
 //!
-//! For example, `<cofl:value name="a" type="dict">` holds an element for each member of the object
-//! `a`.
+//! For example, `<cofl:value name="a" type="dict">` holds an element for each member of `a`.
 
 use serde_json::{Value, json};
 
