@@ -101,7 +101,7 @@ fn items(crates: &[Crate], modules: &[Modules<'_>], settings: &Settings, counts:
     for (krate, modules) in crates.iter().zip(modules) {
         let mut types: BTreeMap<String, Vec<String>> = BTreeMap::new();
         let is_counted = settings.schema_crates.contains(&krate.name);
-        // What an inner crate shows is seen by the crate above it, and meant for nobody else.
+        // The items that an inner crate shows are seen by the crate above it, and meant for nobody else.
         let is_inner = settings.inner_crates.contains(&krate.name);
         let is_open = |how| match how {
             Openness::Module => false,

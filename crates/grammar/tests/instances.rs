@@ -116,6 +116,16 @@ fn templates_are_written_out_for_each_argument() {
 }
 
 #[test]
+fn values_as_arguments_are_told_apart() {
+    takes(
+        Dialect::LarkSplits,
+        "start: two{\"a\", %json {\"type\": \"boolean\"}} two{\"a\", (%json {\"type\": \"null\"})}\ntwo{x, y}: x y",
+        &["atrueanull"],
+        &["atrueatrue", "anullanull"],
+    );
+}
+
+#[test]
 fn what_does_not_fit_is_refused_by_name() {
     for (dialect, grammar, said) in [
         (

@@ -123,7 +123,7 @@ const LINES: &[&str] = &[
     "start: (_NL | NAME \"(\" [NAME] \")\" _NL)*\nNAME: /[^\\W\\d]\\w*/\n_NL: /\\n+/\n%ignore /[ ]+/\n%ignore /#[^\\n]*/",
     // The text may end in a comment.
     "start: NAME (_NL NAME)*\nNAME: /[a-z]+/\n_NL: /\\n/\n%ignore /#[^\\n]*/\n%ignore / +/",
-    // What follows one comment does not follow the other.
+    // The lexemes behind one comment do not follow the other.
     "start: (NAME \"+\" NAME (_NL | \";\"))*\nNAME: /[a-z]+/\n_NL: /\\n/\n%ignore /#[^\\n]*/\n%ignore /%[^;]*/",
     // A comment of several lines lets all follow.
     "start: (NAME \"/\" NAME _NL)*\nNAME: /[a-z]+/\n_NL: /\\n/\n%ignore /\\/\\/[^\\n]*/\n%ignore /\\/\\*([^*]|\\*+[^*\\/])*\\*+\\// \n%ignore / /",

@@ -174,6 +174,22 @@ impl Expr {
         }
     }
 
+    /// Returns the places of the values in it that are written in JSON or as grammars, which no short text
+    /// tells apart.
+    pub(crate) fn values(&self) -> Vec<usize> {
+        match self {
+            Expr::Json { at, .. }
+            | Expr::Nested { at, .. }
+            | Expr::Substring { at, .. }
+            | Expr::Dispatch { at, .. } => vec![*at],
+            Expr::Seq(parts) | Expr::Alt(parts) | Expr::And(parts) => {
+                parts.iter().flat_map(Expr::values).collect()
+            }
+            Expr::Repeat { of, .. } | Expr::Not(of) | Expr::If { of, .. } => of.values(),
+            _ => Vec::new(),
+        }
+    }
+
     pub(crate) fn repeat(self, min: u32, max: Option<u32>) -> Expr {
         Expr::Repeat {
             of: Box::new(self),

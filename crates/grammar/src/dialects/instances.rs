@@ -115,7 +115,7 @@ impl Writer<'_> {
                 if let Values::Named(given) = values
                     && let Some(given) = given.get(name)
                 {
-                    self.work += given.to_string().len();
+                    self.work += format!("{given:?}").len();
                     return Ok(given.clone());
                 }
                 if let Some(template) = self.templates.get(name.as_str()) {
@@ -178,7 +178,11 @@ impl Writer<'_> {
                     })
                     .collect::<Result<_, _>>()?;
                 let all: Vec<String> = given.iter().map(Expr::to_string).collect();
-                let key = format!("{name}{{{}}}", all.join(", "));
+                let mut key = format!("{name}{{{}}}", all.join(", "));
+                // Two schemas are shown alike.
+                for place in given.iter().flat_map(Expr::values) {
+                    key.push_str(&format!("@{place}"));
+                }
                 (
                     key,
                     Values::Named(names.iter().cloned().zip(given).collect()),

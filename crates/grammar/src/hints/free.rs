@@ -80,16 +80,8 @@ pub(super) fn free_of_lex(
     if let Some(Some(free)) = known.free_of.get(at) {
         return *free;
     }
-    let members = lexes[lex].members.iter();
-    let all = members.filter_map(|&state| free_from(state, machine, known));
-    // The first of those with as many characters.
-    let best = all.reduce(|best, other| {
-        if other.count > best.count {
-            other
-        } else {
-            best
-        }
-    });
+    let members = lexes[lex].members.iter().copied();
+    let best = freest(members, machine, known);
     let best = best.filter(|free| stays_open(lex, free.class, machine, lexes, known));
     if known.free_of.len() <= at {
         known.free_of.resize(at + 1, None);
@@ -109,11 +101,13 @@ pub(super) fn free_of_unignored(
         let terminal = machine.lexer().terminal[state as usize];
         machine.cfg().is_ignored(terminal)
     };
-    let members = lexes[lex]
-        .members
-        .iter()
-        .filter(|&&state| !is_ignored(state));
-    let all = members.filter_map(|&state| free_from(state, machine, known));
+    let members = lexes[lex].members.iter().copied();
+    freest(members.filter(|&state| !is_ignored(state)), machine, known)
+}
+
+/// Returns the class with the most characters that lead on from a state: the first of several.
+fn freest(states: impl Iterator<Item = u32>, machine: &Machine, known: &mut Known) -> Option<Free> {
+    let all = states.filter_map(|state| free_from(state, machine, known));
     all.reduce(|best, other| match other.count > best.count {
         true => other,
         false => best,

@@ -134,7 +134,7 @@ impl Below<'_> {
         self.known = 1;
     }
 
-    /// Where finishing something that the state has begun may lead.
+    /// Returns the states to which finishing something that the state has begun may lead.
     fn behind(&mut self, finish: &Finish) -> Box<[u32]> {
         let held = usize::from(finish.held);
         while self.known <= held {
