@@ -172,20 +172,14 @@ impl Constraint {
                 status,
                 ..
             } = entry;
-            let (status, why) = match status {
-                Status::Enforced => ("enforced", String::new()),
-                Status::Annotation | Status::Ignored(_) => {
-                    ("annotation", notice.unwrap_or_default())
-                }
-                Status::Narrowed(why) => ("narrowed", why),
-                Status::Loosened(why) => ("loosened", why),
-                Status::Refused(why) => ("refused", why),
-                _ => ("other", String::new()),
+            let why = match &status {
+                Status::Annotation | Status::Ignored(_) => notice.unwrap_or_default(),
+                told => told.reason().unwrap_or_default().to_owned(),
             };
             let line = PyDict::new(py);
             line.set_item("pointer", pointer)?;
             line.set_item("keyword", keyword)?;
-            line.set_item("status", status)?;
+            line.set_item("status", status.name())?;
             let why = schema_regex::in_words_of(&why, crate::error::argument);
             line.set_item("why", why)?;
             list.append(line)?;

@@ -68,20 +68,8 @@ fn place(entry: &Entry) -> String {
 }
 
 fn status(status: &Status) -> String {
-    match parts(status) {
+    match (status.name(), status.reason()) {
         (name, Some(reason)) => format!("{name}: {}", told(reason)),
         (name, None) => name.to_owned(),
-    }
-}
-
-fn parts(status: &Status) -> (&'static str, Option<&str>) {
-    match status {
-        Status::Enforced => ("enforced", None),
-        Status::Annotation => ("annotation", None),
-        Status::Ignored(reason) => ("annotation", Some(reason)),
-        Status::Narrowed(reason) => ("narrowed", Some(reason)),
-        Status::Loosened(reason) => ("loosened", Some(reason)),
-        Status::Refused(reason) => ("refused", Some(reason)),
-        _ => ("unknown", None),
     }
 }

@@ -510,3 +510,30 @@ pub enum Status {
     /// keyword matters is refused as a whole.
     Refused(String),
 }
+
+impl Status {
+    /// Returns the word for it: `enforced`, `annotation` (what is ignored is one), `narrowed`, `loosened`
+    /// or `refused`.
+    #[must_use]
+    pub fn name(&self) -> &'static str {
+        match self {
+            Status::Enforced => "enforced",
+            Status::Annotation | Status::Ignored(_) => "annotation",
+            Status::Narrowed(_) => "narrowed",
+            Status::Loosened(_) => "loosened",
+            Status::Refused(_) => "refused",
+        }
+    }
+
+    /// Returns the text that says why, if there is one.
+    #[must_use]
+    pub fn reason(&self) -> Option<&str> {
+        match self {
+            Status::Enforced | Status::Annotation => None,
+            Status::Ignored(reason)
+            | Status::Narrowed(reason)
+            | Status::Loosened(reason)
+            | Status::Refused(reason) => Some(reason),
+        }
+    }
+}

@@ -31,14 +31,7 @@ impl serde::Serialize for Entry {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         use serde::ser::SerializeStruct as _;
 
-        let (status, reason) = match &self.status {
-            Status::Enforced => ("enforced", None),
-            Status::Annotation => ("annotation", None),
-            Status::Ignored(reason) => ("annotation", Some(reason)),
-            Status::Narrowed(reason) => ("narrowed", Some(reason)),
-            Status::Loosened(reason) => ("loosened", Some(reason)),
-            Status::Refused(reason) => ("refused", Some(reason)),
-        };
+        let (status, reason) = (self.status.name(), self.status.reason());
         let suggestion = self.suggestion();
         let fields = 3 + usize::from(reason.is_some()) + usize::from(suggestion.is_some());
         let mut entry = serializer.serialize_struct("Entry", fields)?;
