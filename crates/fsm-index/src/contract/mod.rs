@@ -98,10 +98,8 @@ pub fn check<A: ByteAutomaton + Clone>(
             at => beginnings[at - 1],
         };
         let mut text = beginning.as_bytes().to_vec();
-        let mut guides: Vec<Guide<A>> = indexes.iter().map(|i| Guide::new(i.1.clone())).collect();
-        for guide in &mut guides {
-            guide.begin(&text)?;
-        }
+        let guides = indexes.iter().map(|(_, index)| begun(index, &text));
+        let mut guides: Vec<Guide<A>> = guides.collect::<Result<_, _>>()?;
         for _ in 0..effort.tokens {
             let shown = || format!("after {:?}", String::from_utf8_lossy(&text));
             let state = guides[0].state().clone();
@@ -195,8 +193,7 @@ pub fn check_spelling<A: ByteAutomaton + Clone>(
             at => beginnings[at - 1],
         };
         let mut text = beginning.as_bytes().to_vec();
-        let mut guide = Guide::new(index.clone());
-        guide.begin(&text)?;
+        let mut guide = begun(&index, &text)?;
         // A beginning is no token, and may lead to where none goes on.
         if !Search::default().is_live(automaton, vocabulary, guide.state()) {
             continue;
@@ -257,6 +254,19 @@ pub fn check_spelling<A: ByteAutomaton + Clone>(
         }
     }
     Ok(())
+}
+
+/// Returns a guide behind a text that is not cut into tokens.
+fn begun<A: ByteAutomaton>(index: &Arc<Index<A>>, text: &[u8]) -> Result<Guide<A>, String> {
+    let automaton = index.automaton();
+    let mut state = automaton.start();
+    automaton
+        .advance(&mut state, text, &mut automaton.scratch())
+        .map_err(|at| {
+            let text = String::from_utf8_lossy(text);
+            format!("byte {at} of the beginning {text:?} is refused")
+        })?;
+    Ok(Guide::at(index.clone(), state))
 }
 
 /// The next number by chance.

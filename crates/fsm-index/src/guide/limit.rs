@@ -6,8 +6,9 @@ use std::sync::Arc;
 use super::Guide;
 use crate::automaton::Growth;
 use crate::bits::{Bits, HasBits};
-use crate::index::{Endings, NEVER, Profile, Rule};
-use crate::{ByteAutomaton, Error, ErrorKind, MaskBuffer, TokenId};
+use crate::index::{Endings, NEVER, Profile, Rule, Ways};
+use crate::plan::Work;
+use crate::{ByteAutomaton, Error, ErrorKind, Index, MaskBuffer, TokenId};
 
 /// The end of a text with a token budget.
 ///
@@ -116,9 +117,120 @@ impl Limit {
         (self.witness, self.last) = (None, None);
     }
 
+    /// Tells whether no token can lead too far from the end, or into the margin of the landing.
+    /// Mostly a comparison: see [`Limit::far_until`].
+    fn is_far<A: ByteAutomaton>(
+        &mut self,
+        index: &Index<A>,
+        state: &A::State,
+        taken: usize,
+        work: &mut Work<A>,
+    ) -> bool {
+        if taken < self.far_until {
+            return true;
+        }
+        let left = self.left(taken);
+        let margin = self.margin;
+        let steps = match index.endings().growth(index) {
+            Growth::Unknown => 0,
+            Growth::AtMost(tokens) => left.saturating_sub(tokens.saturating_add(margin)),
+            Growth::ByLevel {
+                flat,
+                level,
+                openers,
+            } => {
+                let opened = index.vocabulary().trie().most_of(openers);
+                let open = levels(index.automaton(), state, work).saturating_add(opened);
+                let far = flat.saturating_add(open.saturating_mul(level));
+                let slack = left.saturating_sub(far.saturating_add(margin));
+                slack / opened.saturating_mul(level).saturating_add(1)
+            }
+        };
+        if steps < 2 {
+            return false;
+        }
+        self.far_until = taken + steps - 1;
+        true
+    }
+
+    /// Tells whether a text can be completed from a state behind `taken` tokens.
+    pub(super) fn fits<A: ByteAutomaton>(
+        &self,
+        index: &Index<A>,
+        state: &A::State,
+        taken: usize,
+        ways: &mut Ways,
+        work: &mut Work<A>,
+    ) -> bool {
+        if taken < self.far_until {
+            return true;
+        }
+        let Some(left) = self.end.checked_sub(taken) else {
+            return false;
+        };
+        index.automaton().is_accepting(state)
+            || Endings::tokens(index, state, ways, work).is_some_and(|tokens| tokens.len() <= left)
+    }
+
+    /// Returns the first token of a way that fits into the tokens that are left, where the state's own does not: that
+    /// which was promised when the last token was allowed, by a walk from the state before it.
+    fn witness<A: ByteAutomaton>(
+        &mut self,
+        index: &Index<A>,
+        before: &A::State,
+        left: usize,
+        ways: &mut Ways,
+        work: &mut Work<A>,
+    ) -> Option<u32> {
+        let fits = |tokens: &Vec<u32>| tokens.len() <= left;
+        if let Some(kept) = self.witness.as_ref().filter(|tokens| fits(tokens)) {
+            return kept.first().copied();
+        }
+        let last = self.last?;
+        let own = Endings::tokens(index, before, ways, work);
+        let own = own.filter(|tokens| tokens.first() == Some(&last.get()));
+        let own = own.map(|mut tokens| {
+            tokens.remove(0);
+            tokens
+        });
+        let bytes = index.vocabulary().token_bytes(last).unwrap_or_default();
+        let found = own
+            .filter(fits)
+            .or_else(|| Endings::tokens_behind(index, before, bytes, ways, work).filter(fits))?;
+        let first = found.first().copied();
+        self.witness = Some(found);
+        first
+    }
+
     fn ends_sentence(&self) -> bool {
         self.lasts.last().is_some_and(|last| b".!?".contains(last))
     }
+}
+
+impl Narrowing {
+    /// Takes what may not come out of the words of a mask, but for the tokens that end the text.
+    pub(super) fn narrow<A: ByteAutomaton>(
+        &self,
+        index: &Index<A>,
+        ends: &[TokenId],
+        words: &mut [u32],
+    ) {
+        if let Some(first) = self.first.filter(|first| words.has(*first)) {
+            words.fill(0);
+            words.allow(first);
+            return;
+        }
+        let blanks = index.endings().blanks(index.vocabulary());
+        self.profile.narrow(self.left, self.rule, blanks, words);
+        ends.iter().for_each(|end| words.allow(end.get()));
+    }
+}
+
+/// Returns the number of levels that are open at a state.
+fn levels<A: ByteAutomaton>(automaton: &A, state: &A::State, work: &mut Work<A>) -> usize {
+    let at = automaton.enter(state, &mut work.scratch);
+    let ending = automaton.ending();
+    ending.map_or(0, |ending| ending.levels(at, &mut work.scratch))
 }
 
 impl<A: ByteAutomaton> Guide<A> {
@@ -283,15 +395,21 @@ impl<A: ByteAutomaton> Guide<A> {
     pub(super) fn narrowing(&mut self) -> Option<Narrowing> {
         let taken = self.len();
         let left = self.limit.as_ref()?.left(taken);
-        if self.has_ended() || self.is_far(left) {
+        if self.has_ended() {
+            return None;
+        }
+        let (index, limit) = (&*self.index, self.limit.as_mut()?);
+        if limit.is_far(index, &self.state, taken, &mut self.work) {
             return None;
         }
         let profile = self.profile();
-        let first = match profile.tokens as usize > left {
-            true => self.witness(left),
-            false => None,
+        let (index, limit) = (&*self.index, self.limit.as_mut()?);
+        let first = match (profile.tokens as usize > left, self.history.last()) {
+            (true, Some(before)) => {
+                limit.witness(index, before, left, &mut self.ways, &mut self.work)
+            }
+            _ => None,
         };
-        let limit = self.limit.as_mut()?;
         limit.profile = Some(profile.clone());
         let slack = left.saturating_sub(profile.tokens as usize);
         let rule = match slack.checked_sub(limit.margin) {
@@ -307,96 +425,6 @@ impl<A: ByteAutomaton> Guide<A> {
             left,
             first,
         })
-    }
-
-    /// Takes what may not come out of the mask of this state.
-    pub(super) fn narrow(&self, narrowing: &Narrowing, words: &mut [u32]) {
-        let Narrowing {
-            profile,
-            rule,
-            left,
-            first,
-        } = narrowing;
-        if let Some(first) = first.filter(|first| words.has(*first)) {
-            words.fill(0);
-            words.allow(first);
-            return;
-        }
-        let blanks = self.index.endings().blanks(self.index.vocabulary());
-        profile.narrow(*left, *rule, blanks, words);
-        let ends = self.ends_here();
-        ends.iter().for_each(|end| words.allow(end.get()));
-    }
-
-    /// The first token of a way that fits into the tokens that are left, where the state's own does not: that which
-    /// was promised when the last token was allowed, by a walk from the state before it.
-    fn witness(&mut self, left: usize) -> Option<u32> {
-        let fits = |tokens: &Vec<u32>| tokens.len() <= left;
-        let limit = self.limit.as_ref()?;
-        if let Some(kept) = limit.witness.as_ref().filter(|tokens| fits(tokens)) {
-            return kept.first().copied();
-        }
-        let last = limit.last?;
-        let before = self.history.last()?.clone();
-        let index = self.index.clone();
-        let (ways, work) = (&mut self.ways, &mut self.work);
-        let own = Endings::tokens(&index, &before, ways, work);
-        let own = own.filter(|tokens| tokens.first() == Some(&last.get()));
-        let own = own.map(|mut tokens| {
-            tokens.remove(0);
-            tokens
-        });
-        let bytes = index.vocabulary().token_bytes(last).unwrap_or_default();
-        let found = own
-            .filter(fits)
-            .or_else(|| Endings::tokens_behind(&index, &before, bytes, ways, work).filter(fits))?;
-        let first = found.first().copied();
-        self.limit.as_mut()?.witness = Some(found);
-        first
-    }
-
-    /// Tells whether no token can lead too far from the end, or into the margin of the landing.
-    /// Mostly a comparison: see [`Limit::far_until`].
-    fn is_far(&mut self, left: usize) -> bool {
-        let taken = self.len();
-        let Some(limit) = &self.limit else {
-            return true;
-        };
-        if taken < limit.far_until {
-            return true;
-        }
-        let margin = limit.margin;
-        let steps = match self.index.endings().growth(&self.index) {
-            Growth::Unknown => 0,
-            Growth::AtMost(tokens) => left.saturating_sub(tokens.saturating_add(margin)),
-            Growth::ByLevel {
-                flat,
-                level,
-                openers,
-            } => {
-                let opened = self.index.vocabulary().trie().most_of(openers);
-                let open = self.levels().saturating_add(opened);
-                let far = flat.saturating_add(open.saturating_mul(level));
-                let slack = left.saturating_sub(far.saturating_add(margin));
-                slack / opened.saturating_mul(level).saturating_add(1)
-            }
-        };
-        if steps < 2 {
-            return false;
-        }
-        if let Some(limit) = &mut self.limit {
-            limit.far_until = taken + steps - 1;
-        }
-        true
-    }
-
-    /// Returns the number of levels that are open here.
-    fn levels(&mut self) -> usize {
-        let automaton = self.index.automaton();
-        let scratch = &mut self.work.scratch;
-        let at = automaton.enter(&self.state, scratch);
-        let ending = automaton.ending();
-        ending.map_or(0, |ending| ending.levels(at, scratch))
     }
 
     fn profile(&mut self) -> Arc<Profile> {
@@ -415,33 +443,5 @@ impl<A: ByteAutomaton> Guide<A> {
         let made = Profile::new(&index, state, buffer.mask(), &mut self.ways, &mut self.work);
         self.buffer = buffer;
         index.endings().keep(key, made)
-    }
-
-    /// Tells whether a text can be completed from a state, so many drafted tokens behind this one.
-    pub(super) fn fits(&mut self, state: &A::State, left: usize, drafted: usize) -> bool {
-        let far_until = self
-            .limit
-            .as_ref()
-            .map_or(usize::MAX, |limit| limit.far_until);
-        if self.len() + drafted < far_until {
-            return true;
-        }
-        let Some(left) = left.checked_sub(drafted) else {
-            return false;
-        };
-        let is_accepting = self.index.automaton().is_accepting(state);
-        is_accepting || {
-            let tokens = Endings::tokens(&self.index, state, &mut self.ways, &mut self.work);
-            tokens.is_some_and(|tokens| tokens.len() <= left)
-        }
-    }
-
-    /// The tokens that end the text here.
-    fn ends_here(&self) -> Vec<TokenId> {
-        match (self.is_accepting(), &self.end_tokens) {
-            (false, _) => Vec::new(),
-            (true, Some(ends)) => ends.to_vec(),
-            (true, None) => self.index.vocabulary().ends().to_vec(),
-        }
     }
 }

@@ -1,6 +1,8 @@
 //! The masks of a guide: the row of its state, with what is not in any row. For example, the row of
 //! a state in a string, without the tokens that would repeat an item.
 
+use super::landings::landings;
+use super::limit::Narrowing;
 use super::{Guide, MaskWord};
 use crate::automaton::Parts;
 use crate::budget::Budget;
@@ -133,6 +135,44 @@ impl<A: ByteAutomaton> Guide<A> {
         Ok(self.clone().mask()?.iter().collect())
     }
 
+    /// The tokens of [`Guide::mask`] in groups: after any two tokens of a group
+    /// a walk cannot tell the automaton's cursors apart, so that the same texts
+    /// may follow, but for what [`Overlay::exceptions`](crate::Overlay::exceptions) tells aside. End
+    /// tokens and special tokens are groups of their own. Each token is in one
+    /// group.
+    ///
+    /// For who has to judge every token by where it leads, as a token budget
+    /// must: there are few places. O(nodes of the vocabulary visited), as a mask
+    /// that is not remembered.
+    ///
+    /// # Errors
+    ///
+    /// As [`Guide::mask`].
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    ///
+    /// use fsm_index::{Guide, Index, TokenId, Vocabulary};
+    ///
+    /// # let tokens = ["0", "1", "x"];
+    /// # let tokens = tokens.iter().zip(0..).map(|(s, id)| (s.as_bytes(), TokenId::new(id)));
+    /// # let vocabulary = Vocabulary::new(tokens, [TokenId::new(3)])?;
+    /// let mut guide = Guide::new(Arc::new(Index::new("[01]y?|x{2}|[01]", &Vocabulary::new(
+    ///     [(b"0", TokenId::new(0)), (b"1", TokenId::new(1)), (b"x", TokenId::new(2))],
+    ///     [TokenId::new(3)],
+    /// )?)?));
+    /// // After `0` and `1` the same may come, after `x` something else.
+    /// assert_eq!(guide.landings()?.len(), 2);
+    /// # Ok::<(), fsm_index::Error>(())
+    /// ```
+    pub fn landings(&mut self) -> Result<Vec<Vec<TokenId>>, Error> {
+        if self.has_ended() {
+            return Ok(Vec::new());
+        }
+        let mask = self.mask()?.clone();
+        Ok(landings(&self.index, &self.state, &mask))
+    }
+
     /// Sees to it that the row of this state is lent, within a budget or else that of the
     /// index.
     fn find(&mut self, budget: Option<&Budget>) -> Result<(), Error> {
@@ -152,10 +192,18 @@ impl<A: ByteAutomaton> Guide<A> {
     /// Writes the mask of the row that was found, within the budget of the text.
     fn fill(&mut self, buffer: &mut MaskBuffer) {
         let narrowing = self.narrowing();
+        self.fill_narrowed(buffer, narrowing.as_ref());
+    }
+
+    /// Writes the mask of the row that was found, less what the budget of the text forbids.
+    fn fill_narrowed(&mut self, buffer: &mut MaskBuffer, narrowing: Option<&Narrowing>) {
         self.fill_all(buffer);
-        if let Some(narrowing) = narrowing {
-            self.narrow(&narrowing, buffer.words_mut());
-        }
+        let Some(narrowing) = narrowing else { return };
+        let ends = match self.is_accepting() {
+            true => self.ends.tokens(self.index.vocabulary()),
+            false => &[],
+        };
+        narrowing.narrow(&self.index, ends, buffer.words_mut());
     }
 
     /// Writes the mask of the row that was found, whatever the budget.
@@ -179,13 +227,12 @@ impl<A: ByteAutomaton> Guide<A> {
                 false => buffer.forbid(token),
             }
         }
-        if let Some(ends) = &self.end_tokens {
-            vocabulary
-                .ends()
-                .iter()
-                .for_each(|end| buffer.forbid(end.get()));
+        if self.ends.are_own() {
+            let usual = vocabulary.ends().iter();
+            usual.for_each(|end| buffer.forbid(end.get()));
             if self.is_accepting() {
-                ends.iter().for_each(|end| buffer.allow(end.get()));
+                let own = self.ends.tokens(vocabulary).iter();
+                own.for_each(|end| buffer.allow(end.get()));
             }
         }
         let specials = self.specials.here();
@@ -203,10 +250,7 @@ impl<A: ByteAutomaton> Guide<A> {
                 true => Shown::Row,
                 false => {
                     let mut buffer = std::mem::replace(&mut self.buffer, MaskBuffer::new(0));
-                    self.fill_all(&mut buffer);
-                    if let Some(narrowing) = narrowing {
-                        self.narrow(&narrowing, buffer.words_mut());
-                    }
+                    self.fill_narrowed(&mut buffer, narrowing.as_ref());
                     self.buffer = buffer;
                     Shown::Buffer
                 }
@@ -227,7 +271,7 @@ impl<A: ByteAutomaton> Guide<A> {
         let Some(RowView::Dense(mask)) = row.map(|row| self.index.view(row)) else {
             return false;
         };
-        self.end_tokens.is_none()
+        !self.ends.are_own()
             && refused_tokens(&self.index, &self.state, mask, &mut self.work).is_empty()
             && self.index.unsure().is_empty()
             && self.specials.here().is_none()

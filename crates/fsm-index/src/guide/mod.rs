@@ -3,6 +3,7 @@
 
 mod any;
 mod batch;
+mod commit;
 mod forced;
 mod history;
 mod landings;
@@ -15,20 +16,19 @@ use std::sync::Arc;
 use crate::automaton::{MAX_COMPLETION, Parts, Piece, pieces};
 pub use any::{AnyGuide, AnyIndex};
 pub use batch::{MaskWord, mask_batch};
+use commit::{Ends, commit};
+use forced::Forced;
 use history::History;
 pub use limit::Landing;
 use limit::Limit;
 use masks::Shown;
-use refusal::{refused, refused_byte};
 
 use crate::cache::Generation;
 use crate::index::Lent;
 use crate::index::Ways;
 use crate::plan::Work;
 use crate::rows::Specials;
-use crate::{
-    ByteAutomaton, ByteDfa, Error, ErrorKind, Index, MaskBuffer, SpecialId, TokenId, TokenKind,
-};
+use crate::{ByteAutomaton, ByteDfa, Error, ErrorKind, Index, MaskBuffer, SpecialId, TokenId};
 
 /// Leads one text through an [`Index`], token by token.
 ///
@@ -60,8 +60,7 @@ pub struct Guide<A: ByteAutomaton = ByteDfa> {
     history: History<A::State>,
     /// The number of tokens that were taken when an end token was, that one counted.
     ended_at: Option<usize>,
-    /// The tokens that end this text, ascending, where they are not the vocabulary's.
-    end_tokens: Option<Arc<[TokenId]>>,
+    ends: Ends,
     after_end: AfterEnd,
     /// The rows that the index remembers, as this guide last saw them.
     generation: Option<Arc<Generation>>,
@@ -114,7 +113,7 @@ impl<A: ByteAutomaton> Guide<A> {
             state: index.automaton().start(),
             history: History::new(),
             ended_at: None,
-            end_tokens: None,
+            ends: Ends::default(),
             after_end: AfterEnd::default(),
             generation: None,
             row: None,
@@ -165,22 +164,7 @@ impl<A: ByteAutomaton> Guide<A> {
         mut self,
         tokens: impl IntoIterator<Item = TokenId>,
     ) -> Result<Guide<A>, Error> {
-        let vocabulary = self.index.vocabulary();
-        let mut tokens: Vec<TokenId> = tokens.into_iter().collect();
-        tokens.sort_unstable();
-        tokens.dedup();
-        for &token in &tokens {
-            let why = match vocabulary.kind(token) {
-                TokenKind::Text => "is text: only a token that spells nothing can end a text",
-                _ if token.get() as usize >= vocabulary.width() => "is beyond the vocabulary",
-                _ => continue,
-            };
-            return Err(Error::new(
-                ErrorKind::Vocabulary,
-                format!("end token {token} {why}"),
-            ));
-        }
-        self.end_tokens = (tokens != vocabulary.ends()).then(|| tokens.into());
+        self.ends = Ends::new(tokens, self.index.vocabulary())?;
         self.shown = None;
         Ok(self)
     }
@@ -242,7 +226,7 @@ impl<A: ByteAutomaton> Guide<A> {
             ));
         }
         let mut after = self.state.clone();
-        let ends = self.step(&mut after, token)?;
+        let ends = commit(&self.index, &self.ends, &mut after, token, &mut self.work)?;
         let same = !ends && self.state == after;
         let before = std::mem::replace(&mut self.state, after);
         self.history.push(before);
@@ -302,14 +286,18 @@ impl<A: ByteAutomaton> Guide<A> {
                     AfterEnd::Ignore => tokens.len(),
                 };
             }
-            match self.step(&mut state, token) {
+            match commit(&self.index, &self.ends, &mut state, token, &mut self.work) {
                 Ok(ends) => ended = ends,
                 Err(_) => return taken,
             }
             // The mask at hand promises more of the first one than its state tells.
             let is_late = match taken {
                 0 => left.is_some() && self.mask().is_ok_and(|mask| !mask.allows(token)),
-                _ => left.is_some_and(|left| !ended && !self.fits(&state, left, taken + 1)),
+                _ => self.limit.as_ref().is_some_and(|limit| {
+                    let behind = self.history.len() + taken + 1;
+                    let (ways, work) = (&mut self.ways, &mut self.work);
+                    !ended && !limit.fits(&self.index, &state, behind, ways, work)
+                }),
             };
             if is_late {
                 return taken;
@@ -381,7 +369,7 @@ impl<A: ByteAutomaton> Guide<A> {
         self.has_ended()
             || (self.is_accepting()
                 && self.allowed_bytes().is_empty()
-                && self.allowed_specials().is_empty())
+                && has_no_specials(&self.index, &self.state))
     }
 
     /// A shortest text, in bytes, that completes this one; nothing where it may end. Special tokens
@@ -434,89 +422,68 @@ impl<A: ByteAutomaton> Guide<A> {
         (spelt.len() <= max_bytes).then_some(spelt)
     }
 
-    /// Commits text that is no token's.
-    pub(crate) fn begin(&mut self, text: &[u8]) -> Result<(), String> {
-        let automaton = self.index.automaton();
-        automaton
-            .advance(&mut self.state, text, &mut self.work.scratch)
-            .map_err(|at| {
-                format!(
-                    "byte {at} of the beginning {:?} is refused",
-                    String::from_utf8_lossy(text)
-                )
-            })
+    /// The longest run of bytes that must come next, whatever is chosen. It
+    /// stops where the text may end, and before special tokens.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    ///
+    /// use fsm_index::{Guide, Index, TokenId, Vocabulary};
+    ///
+    /// # let tokens = ["a", "b", "c"];
+    /// # let tokens = tokens.iter().zip(0..).map(|(s, id)| (s.as_bytes(), TokenId::new(id)));
+    /// # let vocabulary = Vocabulary::new(tokens, [TokenId::new(3)])?;
+    /// let guide = Guide::new(Arc::new(Index::new("ab(c|a)", &vocabulary)?));
+    /// assert_eq!(guide.forced_bytes(), b"ab");
+    /// # Ok::<(), fsm_index::Error>(())
+    /// ```
+    pub fn forced_bytes(&self) -> Vec<u8> {
+        match self.has_ended() {
+            true => Vec::new(),
+            false => Forced::new(self.index.automaton(), &self.state).into_bytes(),
+        }
+    }
+
+    /// The tokens for the bytes that must come next, as the tokenizer itself
+    /// would cut them.
+    ///
+    /// `encode` is the tokenizer: it gets the forced bytes and returns their
+    /// tokens. Tokens are kept only up to where no allowed token could span
+    /// the end of the forced run (as it would if the text that follows merged
+    /// with it), and only if they spell the forced bytes; otherwise nothing is
+    /// forced. The tokens are not taken yet: pass them to [`Guide::advance`].
+    ///
+    /// The forced *bytes* are certain. A model may have cut them into other
+    /// tokens, so texts generated with and without forced tokens can differ
+    /// after them.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    ///
+    /// use fsm_index::{Guide, Index, TokenId, Vocabulary};
+    ///
+    /// # let tokens = ["a", "b", "c", "ab"];
+    /// # let tokens = tokens.iter().zip(0..).map(|(s, id)| (s.as_bytes(), TokenId::new(id)));
+    /// # let vocabulary = Vocabulary::new(tokens, [TokenId::new(4)])?;
+    /// let guide = Guide::new(Arc::new(Index::new("ab(c|a)", &vocabulary)?));
+    /// // The tokenizer says how it cuts the bytes.
+    /// let forced = guide.forced_tokens(|bytes| match bytes {
+    ///     b"ab" => vec![TokenId::new(3)],
+    ///     _ => Vec::new(),
+    /// });
+    /// assert!(forced.iter().all(|token| *token == TokenId::new(3)));
+    /// # Ok::<(), fsm_index::Error>(())
+    /// ```
+    pub fn forced_tokens(&self, encode: impl FnOnce(&[u8]) -> Vec<TokenId>) -> Vec<TokenId> {
+        match self.has_ended() {
+            true => Vec::new(),
+            false => Forced::new(self.index.automaton(), &self.state).tokens(&self.index, encode),
+        }
     }
 
     /// Tells whether the text has ended: an end token was taken, and not taken back.
     pub fn has_ended(&self) -> bool {
         self.ended_at.is_some()
-    }
-
-    /// Returns the kind of a token to this text.
-    fn kind(&self, token: TokenId) -> TokenKind {
-        let kind = self.index.vocabulary().kind(token);
-        match &self.end_tokens {
-            Some(ends) if ends.binary_search(&token).is_ok() => TokenKind::End,
-            Some(_) if kind == TokenKind::End => TokenKind::Special,
-            _ => kind,
-        }
-    }
-
-    fn allowed_specials(&self) -> Vec<SpecialId> {
-        let mut specials = Vec::new();
-        if self.index.specials().is_empty() {
-            return specials;
-        }
-        self.index
-            .automaton()
-            .allowed_specials(&self.state, &mut specials);
-        specials
-    }
-
-    /// Commits a token to a state; whether it ends the text.
-    fn step(&mut self, state: &mut A::State, token: TokenId) -> Result<bool, Error> {
-        let vocabulary = self.index.vocabulary();
-        let automaton = self.index.automaton();
-        let kind = self.kind(token);
-        match kind {
-            TokenKind::Text => {
-                let bytes = vocabulary.token_bytes(token).unwrap_or_default();
-                if bytes.is_empty() {
-                    return Err(refused(token, 0, "has no bytes and is never allowed"));
-                }
-                automaton
-                    .advance(state, bytes, &mut self.work.scratch)
-                    .map_err(|offset| refused_byte(automaton, state, token, bytes, offset))?;
-                match self.index.is_spellable(state, &mut self.work) {
-                    true => Ok(false),
-                    false => Err(refused(
-                        token,
-                        bytes.len(),
-                        "leads to where the vocabulary cannot spell any way on",
-                    )),
-                }
-            }
-            TokenKind::End if automaton.is_accepting(state) => Ok(true),
-            TokenKind::End | TokenKind::Special => {
-                let mut specials = self.index.specials().iter();
-                match specials.position(|&special| special == token) {
-                    Some(at)
-                        if automaton.advance_special(state, SpecialId(at as u32))
-                            && self.index.is_spellable(state, &mut self.work) =>
-                    {
-                        Ok(false)
-                    }
-                    Some(_) => Err(refused(token, 0, "may not come here")),
-                    None if kind == TokenKind::End => Err(refused(
-                        token,
-                        0,
-                        "ends the text, which is not complete yet",
-                    )),
-                    None => Err(refused(token, 0, "is structure, not text")),
-                }
-            }
-            TokenKind::Absent => Err(refused(token, 0, "is not in the vocabulary")),
-        }
     }
 }
 
@@ -527,7 +494,7 @@ impl<A: ByteAutomaton> Clone for Guide<A> {
             state: self.state.clone(),
             history: self.history.clone(),
             ended_at: self.ended_at,
-            end_tokens: self.end_tokens.clone(),
+            ends: self.ends.clone(),
             after_end: self.after_end,
             generation: self.generation.clone(),
             row: None,
@@ -555,4 +522,13 @@ pub(crate) fn allowed_bytes<A: ByteAutomaton>(automaton: &A, state: &A::State) -
     (0..=255u8)
         .filter(|&byte| !automaton.step(cursor, byte, &mut scratch).is_dead())
         .collect()
+}
+
+/// Tells whether no special token may come at a state.
+fn has_no_specials<A: ByteAutomaton>(index: &Index<A>, state: &A::State) -> bool {
+    let mut specials: Vec<SpecialId> = Vec::new();
+    if !index.specials().is_empty() {
+        index.automaton().allowed_specials(state, &mut specials);
+    }
+    specials.is_empty()
 }
