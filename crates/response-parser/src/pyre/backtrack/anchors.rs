@@ -1,6 +1,6 @@
 //! The assertions about a place. For example, `\b` holds between the `a` and the dot of `a.`.
 
-use super::Program;
+use super::program::Program;
 use crate::pyre::syntax::class::CharSet;
 use crate::pyre::syntax::tree::Anchor;
 

@@ -8,14 +8,28 @@
 //! quarter slower.
 
 use super::anchors::depends_on_end;
-use super::instruction::{Inst, Repetition, SetRun};
-use super::{Exhausted, MAX_STACK, Memory, NONE, Program};
+use super::program::{Inst, NONE, Program, Repetition, SetRun};
 use crate::pyre::syntax::class::{self, Fold};
 use crate::pyre::syntax::tree::Anchor;
 
+/// The most entries on the stack, 16 bytes each: 128 MiB, because a long text under nested loops
+/// needs an entry for each character.
+const MAX_STACK: usize = 8 << 20;
+
+/// The budget that a search hit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Exhausted {
+    /// Steps of the machine.
+    Steps,
+    /// Entries on its stack.
+    Stack,
+    /// The text is longer than the machine can address.
+    Text,
+}
+
 /// The instruction that comes next, and the place in the text.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Thread {
+struct Thread {
     pc: u32,
     at: u32,
 }
@@ -41,7 +55,7 @@ impl Thread {
 
 /// A choice left, or something to undo on the way back to one.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Entry {
+enum Entry {
     Choice(Thread),
     /// A greedy run that may give back characters down to `low`.
     Greedy {
@@ -67,6 +81,42 @@ pub(super) enum Entry {
         count: u32,
         last: u32,
     },
+}
+
+/// The machine's memory, kept between searches.
+#[derive(Debug, Default)]
+pub(in crate::pyre) struct Memory {
+    stack: Vec<Entry>,
+    pub(super) slots: Vec<u32>,
+    loops: Vec<(u32, u32)>,
+    marks: Vec<(usize, u32)>,
+    /// The last attempt looked at the end of the text, so that more text might have led to
+    /// another answer.
+    pub(super) touched: bool,
+}
+
+impl Memory {
+    /// Makes the memory ready for an attempt at `start`.
+    fn prepare(&mut self, program: &Program, start: u32) {
+        self.touched = false;
+        self.stack.clear();
+        self.slots.clear();
+        self.slots.resize(program.groups * 2, NONE);
+        self.loops.clear();
+        self.loops.resize(program.loops, (0, NONE));
+        self.marks.clear();
+        self.marks.resize(program.marks, (0, 0));
+        self.slots[0] = start;
+    }
+
+    /// The groups of the match that was found.
+    pub(super) fn groups(&self, slots: &mut Vec<Option<(usize, usize)>>) {
+        slots.clear();
+        slots.extend(self.slots.chunks_exact(2).map(|pair| {
+            let taken = pair[0] != NONE && pair[1] != NONE;
+            taken.then_some((pair[0] as usize, pair[1] as usize))
+        }));
+    }
 }
 
 /// The machine in one attempt.

@@ -3,8 +3,7 @@
 
 use regex_syntax::hir::ClassUnicode;
 
-use super::instruction::{Inst, Repetition, SetRun};
-use super::{NONE, Program};
+use super::program::{Inst, NONE, Program, Repetition, SetRun};
 use crate::pyre::syntax::class::{self, Category, CharSet, Dialect};
 use crate::pyre::syntax::tree::{Anchor, Behind, Node, Repeat, RepeatKind, Tree};
 

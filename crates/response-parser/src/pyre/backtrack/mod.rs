@@ -11,88 +11,17 @@
 mod anchors;
 mod attempt;
 mod compile;
-mod instruction;
+mod program;
 
-use super::syntax::class::CharSet;
-use attempt::{Attempt, Entry};
-use instruction::Inst;
+use attempt::Attempt;
+use program::NONE;
+
+pub(crate) use attempt::Exhausted;
 
 pub(super) use anchors::depends_on_end;
+pub(super) use attempt::Memory;
 pub(super) use compile::first_set;
-
-/// The most entries on the stack, 16 bytes each: 128 MiB, because a long text under nested loops
-/// needs an entry for each character.
-pub(super) const MAX_STACK: usize = 8 << 20;
-
-/// The budget that a search hit.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Exhausted {
-    /// Steps of the machine.
-    Steps,
-    /// Entries on its stack.
-    Stack,
-    /// The text is longer than the machine can address.
-    Text,
-}
-
-/// No position: the largest number, because texts of that length are refused.
-const NONE: u32 = u32::MAX;
-
-/// A compiled pattern.
-#[derive(Debug)]
-pub(super) struct Program {
-    insts: Vec<Inst>,
-    sets: Vec<CharSet>,
-    groups: usize,
-    loops: usize,
-    marks: usize,
-    /// A match can only start at the start of the text.
-    anchored: bool,
-    /// The first character of a match, where that is known and no match is empty.
-    first: Option<CharSet>,
-    word: CharSet,
-    ascii_word: CharSet,
-    /// In an empty text `\B` holds.
-    empty_is_no_edge: bool,
-    /// Instructions that read only what lies before the place that is asked about.
-    quiet: Vec<bool>,
-}
-
-/// The machine's memory, kept between searches.
-#[derive(Debug, Default)]
-pub(super) struct Memory {
-    stack: Vec<Entry>,
-    slots: Vec<u32>,
-    loops: Vec<(u32, u32)>,
-    marks: Vec<(usize, u32)>,
-    /// The last attempt looked at the end of the text, so that more text might have led to
-    /// another answer.
-    touched: bool,
-}
-
-impl Memory {
-    /// Makes the memory ready for an attempt at `start`.
-    fn prepare(&mut self, program: &Program, start: u32) {
-        self.touched = false;
-        self.stack.clear();
-        self.slots.clear();
-        self.slots.resize(program.groups * 2, NONE);
-        self.loops.clear();
-        self.loops.resize(program.loops, (0, NONE));
-        self.marks.clear();
-        self.marks.resize(program.marks, (0, 0));
-        self.slots[0] = start;
-    }
-
-    /// The groups of the match that was found.
-    fn groups(&self, slots: &mut Vec<Option<(usize, usize)>>) {
-        slots.clear();
-        slots.extend(self.slots.chunks_exact(2).map(|pair| {
-            let taken = pair[0] != NONE && pair[1] != NONE;
-            taken.then_some((pair[0] as usize, pair[1] as usize))
-        }));
-    }
-}
+pub(super) use program::Program;
 
 /// The result of a search in an unfinished text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,8 +1,31 @@
-//! The instructions of the machine. For example, `a*` is one [`Inst::Run`], and `(a)*` a
+//! A pattern as a program: the instructions of the machine. For example, `a*` is one [`Inst::Run`], and `(a)*` a
 //! [`Inst::Loop`] around two [`Inst::Save`] with an [`Inst::Char`] between them.
 
-use crate::pyre::syntax::class::Fold;
+use crate::pyre::syntax::class::{CharSet, Fold};
 use crate::pyre::syntax::tree::Anchor;
+
+/// No position: the largest number, because texts of that length are refused.
+pub(super) const NONE: u32 = u32::MAX;
+
+/// A compiled pattern.
+#[derive(Debug)]
+pub(in crate::pyre) struct Program {
+    pub(super) insts: Vec<Inst>,
+    pub(super) sets: Vec<CharSet>,
+    pub(super) groups: usize,
+    pub(super) loops: usize,
+    pub(super) marks: usize,
+    /// A match can only start at the start of the text.
+    pub(super) anchored: bool,
+    /// The first character of a match, where that is known and no match is empty.
+    pub(super) first: Option<CharSet>,
+    pub(super) word: CharSet,
+    pub(super) ascii_word: CharSet,
+    /// In an empty text `\B` holds.
+    pub(super) empty_is_no_edge: bool,
+    /// Instructions that read only what lies before the place that is asked about.
+    pub(super) quiet: Vec<bool>,
+}
 
 #[derive(Debug)]
 pub(super) enum Inst {
