@@ -5,9 +5,10 @@ use std::borrow::Cow;
 use std::cell::Cell;
 use std::cmp::Ordering;
 
+use super::error::Error;
+use super::functions;
 use super::lexer::Comparator;
 use super::parser::Expr;
-use super::{Error, functions};
 use crate::scalar::Int;
 use crate::text::Text;
 use crate::value::{Object, Value};

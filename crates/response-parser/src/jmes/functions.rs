@@ -4,7 +4,7 @@
 use std::borrow::Cow;
 use std::cmp::Ordering;
 
-use super::Error;
+use super::error::Error;
 use super::eval::{Evaluator, Found, Result, number_order, python_equal, text_order};
 use super::parser::Expr;
 use crate::scalar::{self, Int};
