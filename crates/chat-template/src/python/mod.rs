@@ -218,6 +218,12 @@ fn made_of(render: &mut Render, kind: TextKind, text: impl Into<String>) -> Resu
     Ok(kind.of(text))
 }
 
+/// A generator of the items, paid for.
+fn generator(render: &mut Render, items: Vec<Value>) -> Result<Value, Fault> {
+    charge(render, items.len() * ITEM)?;
+    value::sequence(value::SequenceKind::Generator, items)
+}
+
 /// A list that was made.
 fn made_list(render: &mut Render, items: Vec<Value>) -> Result<Value, Fault> {
     charge(render, LIST + items.len() * ITEM)?;
