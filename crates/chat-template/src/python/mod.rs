@@ -17,6 +17,7 @@ pub(crate) mod methods;
 pub(crate) mod numbers;
 pub(crate) mod operators;
 pub(crate) mod scope;
+pub(crate) mod text_methods;
 pub(crate) mod time;
 pub(crate) mod value;
 

@@ -9,7 +9,7 @@ use super::super::markup::{self, escape};
 use super::super::value::{Entries, Key, TextKind, Value, dict, tuple};
 use super::super::{
     Fault, ITEM, Render, charge, charge_printing, defined, format, items_of, made, made_of,
-    methods, operators, type_error,
+    operators, text_methods, type_error,
 };
 use crate::syntax::tree::Operator;
 
@@ -93,7 +93,7 @@ pub(crate) fn percent(render: &mut Render, value: &Value, args: Arguments) -> Re
 pub(crate) fn trim(render: &mut Render, value: &Value, args: Arguments) -> Result<Value, Fault> {
     let [characters] = args.bind(["chars"])?;
     let text = plain(render, value)?;
-    let text = methods::strip_both(&text, characters.as_ref())?;
+    let text = text_methods::strip_both(&text, characters.as_ref())?;
     made_of(render, value.text_kind(), text)
 }
 
@@ -106,7 +106,7 @@ pub(crate) fn replace(render: &mut Render, value: &Value, args: Arguments) -> Re
         Some(count) => usize::try_from(whole("replace", &count)?).ok(),
         None => None,
     };
-    methods::replace(render, &text, &old, &new, count)
+    text_methods::replace(render, &text, &old, &new, count)
 }
 
 pub(crate) fn center(render: &mut Render, value: &Value, args: Arguments) -> Result<Value, Fault> {
@@ -117,7 +117,7 @@ pub(crate) fn center(render: &mut Render, value: &Value, args: Arguments) -> Res
     };
     let text = plain(render, value)?;
     let share = |missing: usize, width: usize| missing / 2 + (missing & width & 1);
-    let padded = methods::pad(render, &text, width, ' ', share)?;
+    let padded = text_methods::pad(render, &text, width, ' ', share)?;
     Ok(match padded {
         Value::Text(text) => value.text_kind().of(text.shared().clone()),
         other => other,
