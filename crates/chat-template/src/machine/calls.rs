@@ -4,7 +4,7 @@
 use super::*;
 use crate::python::callable::Arguments;
 use crate::python::value::{Entries, Key, SequenceKind};
-use crate::python::{methods, numbers};
+use crate::python::{methods, numbers, text_methods};
 use crate::syntax::tree::{Argument, Expression};
 
 impl Machine<'_> {
@@ -110,7 +110,7 @@ impl Machine<'_> {
             }
             Value::Callable(Callable::Loop(own)) => {
                 let [items] = arguments.bind_all(["iterable"])?;
-                self.nested(|machine| machine.loop_again(own, items))
+                self.nested(|machine| own.repeat(machine, items))
             }
             Value::Callable(Callable::Joiner(joiner)) => {
                 arguments.bind::<0>([])?;
@@ -142,7 +142,7 @@ impl Machine<'_> {
         }
         let entry = match receiver {
             Value::Text(text) if methods::has(receiver.type_name(), &name) => {
-                return methods::text(render, text, arguments).map(Some);
+                return text_methods::text(render, text, arguments).map(Some);
             }
             Value::Sequence(sequence) => {
                 // Items are compared, or copied.

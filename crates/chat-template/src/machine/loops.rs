@@ -21,72 +21,64 @@ impl Items {
     }
 }
 
-impl Machine<'_> {
-    pub(super) fn for_loop(&mut self, node: &Arc<For>) -> Result<Flow, Fault> {
-        let iterated = self.evaluate(&node.iterated)?;
-        self.iterate(node, iterated, 0)?;
-        Ok(Flow::Next)
-    }
-
+impl Loop {
     /// `loop(items)` in the body of a recursive loop: what the loop prints for them.
-    pub(super) fn loop_again(&mut self, own: &Loop, items: Value) -> Result<Value, Fault> {
-        let Some((node, scope)) = own.again.clone() else {
+    pub(super) fn repeat(&self, machine: &mut Machine<'_>, items: Value) -> Result<Value, Fault> {
+        let Some((node, scope)) = self.again.clone() else {
             return Err(type_error(
                 "Tried to call non recursive loop. Maybe you forgot the 'recursive' modifier.",
             ));
         };
-        let before = std::mem::replace(&mut self.scope, scope);
-        let done = self.capture(|machine| machine.iterate(&node, items, own.depth + 1));
-        self.scope = before;
+        let before = std::mem::replace(&mut machine.scope, scope);
+        let done = machine.capture(|machine| node.iterate(machine, items, self.depth + 1));
+        machine.scope = before;
         Ok(Value::from(done?))
     }
+}
 
-    fn iterate(&mut self, node: &Arc<For>, iterated: Value, depth: usize) -> Result<(), Fault> {
+impl For {
+    /// Runs the loop on the machine.
+    pub(super) fn run(self: &Arc<Self>, machine: &mut Machine<'_>) -> Result<Flow, Fault> {
+        let iterated = machine.evaluate(&self.iterated)?;
+        self.iterate(machine, iterated, 0)?;
+        Ok(Flow::Next)
+    }
+
+    fn iterate(
+        self: &Arc<Self>,
+        machine: &mut Machine<'_>,
+        iterated: Value,
+        depth: usize,
+    ) -> Result<(), Fault> {
         let items = match iterated {
             Value::Sequence(sequence) => Items::Shared(sequence),
-            other => Items::Own(items_of(&mut self.render, &other)?),
+            other => Items::Own(items_of(&mut machine.render, &other)?),
         };
-        let completed = match node.says_loop {
-            true => self.telling(node, items, depth)?,
-            false => self.plainly(node, &items)?,
+        let completed = match self.says_loop {
+            true => self.telling(machine, items, depth)?,
+            false => self.plainly(machine, &items)?,
         };
         if !completed {
-            self.inside(|machine| machine.whole(&node.otherwise))?;
+            machine.inside(|machine| machine.whole(&self.otherwise))?;
         }
         Ok(())
     }
 
-    /// A scope for an item. That of the item before is taken again, unless a macro keeps it.
-    fn next_scope(&mut self) {
-        match Rc::get_mut(&mut self.scope) {
-            Some(scope) => scope.clear(),
-            None => self.scope = Rc::new(self.scope.beside()),
-        }
-    }
-
-    /// Tells whether the item of the scope at hand is visited.
-    fn passes(&mut self, condition: Option<&Expression>) -> Result<bool, Fault> {
-        match condition {
-            Some(condition) => Ok(self.evaluate(condition)?.is_true()),
-            None => Ok(true),
-        }
-    }
-
     /// A loop whose body does not ask where it is: items are looked at one by one.
     /// Says whether the body was completed for any item.
-    fn plainly(&mut self, node: &For, items: &Items) -> Result<bool, Fault> {
+    fn plainly(&self, machine: &mut Machine<'_>, items: &Items) -> Result<bool, Fault> {
         let mut completed = false;
-        self.inside(|machine| {
+        machine.inside(|machine| {
             let mut at = 0;
             while let Some(item) = items.get(at) {
                 at += 1;
                 machine.burn()?;
-                machine.next_scope();
-                machine.assign(&node.target, item.clone())?;
-                if !machine.passes(node.condition.as_ref())? {
+                next_scope(machine);
+                machine.assign(&self.target, item.clone())?;
+                if !passes(machine, self.condition.as_ref())? {
                     continue;
                 }
-                match machine.body(&node.body)? {
+                match machine.body(&self.body)? {
                     Flow::Next => completed = true,
                     Flow::Continue => {}
                     Flow::Break => break,
@@ -97,26 +89,31 @@ impl Machine<'_> {
     }
 
     /// A loop whose body has `loop`.
-    fn telling(&mut self, node: &Arc<For>, items: Items, depth: usize) -> Result<bool, Fault> {
-        let Some(name) = self.loop_name else {
-            return self.plainly(node, &items);
+    fn telling(
+        self: &Arc<Self>,
+        machine: &mut Machine<'_>,
+        items: Items,
+        depth: usize,
+    ) -> Result<bool, Fault> {
+        let Some(name) = machine.loop_name else {
+            return self.plainly(machine, &items);
         };
-        if node.recursive {
+        if self.recursive {
             // The loop may be kept somewhere, and speaks of the scope.
-            self.keep_scope()?;
+            machine.keep_scope()?;
         }
-        let outer = self.scope.clone();
+        let outer = machine.scope.clone();
         let mut completed = false;
-        self.inside(|machine| {
+        machine.inside(|machine| {
             let mut visited = Vec::new();
             let mut at = 0;
             while let Some(item) = items.get(at) {
                 at += 1;
-                if node.condition.is_some() {
+                if self.condition.is_some() {
                     machine.burn()?;
-                    machine.next_scope();
-                    machine.assign(&node.target, item.clone())?;
-                    if !machine.passes(node.condition.as_ref())? {
+                    next_scope(machine);
+                    machine.assign(&self.target, item.clone())?;
+                    if !passes(machine, self.condition.as_ref())? {
                         continue;
                     }
                 }
@@ -126,15 +123,15 @@ impl Machine<'_> {
                 &mut machine.render,
                 visited.len() * std::mem::size_of::<Value>(),
             )?;
-            let again = node.recursive.then(|| (node.clone(), outer));
+            let again = self.recursive.then(|| (self.clone(), outer));
             let own = Rc::new(Loop::new(visited, depth, again));
             for (at, item) in own.items.iter().enumerate() {
                 machine.burn()?;
                 own.at.set(at);
-                machine.next_scope();
+                next_scope(machine);
                 machine.define(name, Value::Callable(Callable::Loop(own.clone())));
-                machine.assign(&node.target, item.clone())?;
-                match machine.body(&node.body)? {
+                machine.assign(&self.target, item.clone())?;
+                match machine.body(&self.body)? {
                     Flow::Next => completed = true,
                     Flow::Continue => {}
                     Flow::Break => break,
@@ -142,5 +139,21 @@ impl Machine<'_> {
             }
             Ok(completed)
         })
+    }
+}
+
+/// A scope for an item. That of the item before is taken again, unless a macro keeps it.
+fn next_scope(machine: &mut Machine<'_>) {
+    match Rc::get_mut(&mut machine.scope) {
+        Some(scope) => scope.clear(),
+        None => machine.scope = Rc::new(machine.scope.beside()),
+    }
+}
+
+/// Tells whether the item of the scope at hand is visited.
+fn passes(machine: &mut Machine<'_>, condition: Option<&Expression>) -> Result<bool, Fault> {
+    match condition {
+        Some(condition) => Ok(machine.evaluate(condition)?.is_true()),
+        None => Ok(true),
     }
 }

@@ -266,7 +266,7 @@ impl Machine<'_> {
                 }
                 return self.body(otherwise);
             }
-            StatementKind::For(node) => return self.for_loop(node),
+            StatementKind::For(node) => return node.run(self),
             StatementKind::Set(target, expression) => {
                 let value = self.evaluate(expression)?;
                 self.assign(target, value)?;

@@ -6,7 +6,7 @@
 
 use super::callable::Arguments;
 use super::value::{self, SequenceKind, Text, TextKind, Value};
-use super::{Fault, ITEM, Render, charge, format, items_of, made, made_of, methods};
+use super::{Fault, ITEM, Render, charge, format, items_of, made, made_of, text_methods};
 use python_compat::text::{self, split_space};
 
 /// `markupsafe.escape`: the text of a value, escaped unless it is markup.
@@ -93,7 +93,7 @@ pub(crate) fn method(
         }
         _ => {}
     }
-    let made = methods::plain_text(render, receiver, args)?;
+    let made = text_methods::plain_text(render, receiver, args)?;
     marked(made)
 }
 

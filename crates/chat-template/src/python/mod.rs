@@ -17,6 +17,7 @@ pub(crate) mod methods;
 pub(crate) mod numbers;
 pub(crate) mod operators;
 pub(crate) mod scope;
+pub(crate) mod text_methods;
 pub(crate) mod time;
 pub(crate) mod value;
 
@@ -216,6 +217,12 @@ fn made_of(render: &mut Render, kind: TextKind, text: impl Into<String>) -> Resu
     let text = text.into();
     charge(render, text.len())?;
     Ok(kind.of(text))
+}
+
+/// A generator of the items, paid for.
+fn generator(render: &mut Render, items: Vec<Value>) -> Result<Value, Fault> {
+    charge(render, items.len() * ITEM)?;
+    value::sequence(value::SequenceKind::Generator, items)
 }
 
 /// A list that was made.

@@ -5,9 +5,10 @@ use std::borrow::Cow;
 use std::cell::Cell;
 use std::cmp::Ordering;
 
+use super::error::Error;
+use super::functions;
 use super::lexer::Comparator;
 use super::parser::Expr;
-use super::{Error, functions};
 use crate::scalar::Int;
 use crate::text::Text;
 use crate::value::{Object, Value};
@@ -54,136 +55,99 @@ impl Evaluator {
     /// Recursion is bounded by the parser's nesting limit.
     pub(super) fn eval<'v, 't>(&self, node: &Expr, value: &'v Value<'t>) -> Result<Found<'v, 't>> {
         self.spend(1)?;
-        Ok(match node {
-            Expr::Current => Cow::Borrowed(value),
-            Expr::Field(name) => match value {
-                Value::Object(object) => {
-                    let name: &Text<'t> = name;
-                    object.get(name).map_or_else(null, Cow::Borrowed)
-                }
-                _ => null(),
-            },
+        match node {
+            Expr::Current => Ok(Cow::Borrowed(value)),
+            Expr::Field(name) => Ok(field(value, name)),
             Expr::Literal(literal) => {
                 self.spend(count(literal))?;
                 let literal: Value<'t> = literal.clone();
-                Cow::Owned(literal)
+                Ok(Cow::Owned(literal))
             }
-            Expr::Index(index) => match value {
-                Value::Array(items) => {
-                    let length = items.len() as i64;
-                    let at = if *index < 0 {
-                        index.saturating_add(length)
-                    } else {
-                        *index
-                    };
-                    let item = usize::try_from(at).ok().and_then(|at| items.get(at));
-                    item.map_or_else(null, Cow::Borrowed)
-                }
-                _ => null(),
-            },
+            Expr::Index(index) => Ok(item(value, *index)),
             Expr::Slice(parts) => match value {
-                Value::Array(items) => Cow::Owned(self.slice(items, *parts)?),
-                _ => null(),
+                Value::Array(items) => Ok(Cow::Owned(self.slice(items, *parts)?)),
+                _ => Ok(null()),
             },
-            Expr::Chain(nodes) => {
-                let mut found = Cow::Borrowed(value);
-                for node in nodes {
-                    found = self.then(found, node)?;
-                }
-                found
-            }
-            Expr::Pipe(left, right) => {
-                let found = self.eval(left, value)?;
-                self.then(found, right)?
-            }
+            Expr::Chain(nodes) => nodes
+                .iter()
+                .try_fold(Cow::Borrowed(value), |found, node| self.then(found, node)),
+            Expr::Pipe(left, right) => self.then(self.eval(left, value)?, right),
             Expr::Compare(comparator, left, right) => {
                 let (left, right) = (self.eval(left, value)?, self.eval(right, value)?);
                 self.spend(count(&left))?;
-                Cow::Owned(compare(*comparator, &left, &right)?)
+                Ok(Cow::Owned(compare(*comparator, &left, &right)?))
             }
-            Expr::Or(left, right) => {
-                let found = self.eval(left, value)?;
-                if is_true(&found) {
-                    found
-                } else {
-                    self.eval(right, value)?
-                }
+            Expr::Or(left, right) => match self.eval(left, value)? {
+                found if is_true(&found) => Ok(found),
+                _ => self.eval(right, value),
+            },
+            Expr::And(left, right) => match self.eval(left, value)? {
+                found if is_true(&found) => self.eval(right, value),
+                found => Ok(found),
+            },
+            Expr::Not(node) => {
+                let truth = is_true(&*self.eval(node, value)?);
+                Ok(Cow::Owned(Value::Bool(!truth)))
             }
-            Expr::And(left, right) => {
-                let found = self.eval(left, value)?;
-                if is_true(&found) {
-                    self.eval(right, value)?
-                } else {
-                    found
-                }
+            Expr::Flatten(node) => self.flatten(&*self.eval(node, value)?),
+            Expr::Projection(left, right) => match &*self.eval(left, value)? {
+                Value::Array(items) => self.project(items.iter(), right, None),
+                _ => Ok(null()),
+            },
+            Expr::ValueProjection(left, right) => match &*self.eval(left, value)? {
+                Value::Object(object) => self.project(object.values(), right, None),
+                _ => Ok(null()),
+            },
+            Expr::FilterProjection(left, right, condition) => match &*self.eval(left, value)? {
+                Value::Array(items) => self.project(items.iter(), right, Some(condition)),
+                _ => Ok(null()),
+            },
+            Expr::List(_) | Expr::Hash(_) if *value == Value::Null => Ok(null()),
+            Expr::List(nodes) => self.list(nodes, value),
+            Expr::Hash(pairs) => self.hash(pairs, value),
+            Expr::Call(name, arguments) => functions::call(self, name, arguments, value),
+            Expr::Reference(_) => Err(Error::Python(
+                "an expression reference is not a value".into(),
+            )),
+        }
+    }
+
+    /// The elements of a list, those that are lists one by one.
+    fn flatten<'w, 't>(&self, found: &Value<'t>) -> Result<Found<'w, 't>> {
+        let Value::Array(items) = found else {
+            return Ok(null());
+        };
+        let mut flat = Vec::new();
+        for item in items {
+            let inner = match item {
+                Value::Array(inner) => inner.as_slice(),
+                item => std::slice::from_ref(item),
+            };
+            for item in inner {
+                flat.push(self.own(Cow::Borrowed(item))?);
             }
-            Expr::Not(node) => Cow::Owned(Value::Bool(!is_true(&*self.eval(node, value)?))),
-            Expr::Flatten(node) => {
-                let found = self.eval(node, value)?;
-                let Value::Array(items) = &*found else {
-                    return Ok(null());
-                };
-                let mut flat = Vec::new();
-                for item in items {
-                    match item {
-                        Value::Array(inner) => {
-                            for item in inner {
-                                flat.push(self.own(Cow::Borrowed(item))?);
-                            }
-                        }
-                        item => flat.push(self.own(Cow::Borrowed(item))?),
-                    }
-                }
-                Cow::Owned(Value::Array(flat))
-            }
-            Expr::Projection(left, right) => {
-                let found = self.eval(left, value)?;
-                let Value::Array(items) = &*found else {
-                    return Ok(null());
-                };
-                self.project(items.iter(), right, None)?
-            }
-            Expr::ValueProjection(left, right) => {
-                let found = self.eval(left, value)?;
-                let Value::Object(object) = &*found else {
-                    return Ok(null());
-                };
-                self.project(object.values(), right, None)?
-            }
-            Expr::FilterProjection(left, right, condition) => {
-                let found = self.eval(left, value)?;
-                let Value::Array(items) = &*found else {
-                    return Ok(null());
-                };
-                self.project(items.iter(), right, Some(condition))?
-            }
-            Expr::List(nodes) => {
-                if *value == Value::Null {
-                    return Ok(null());
-                }
-                let mut items = Vec::with_capacity(nodes.len());
-                for node in nodes {
-                    items.push(self.own(self.eval(node, value)?)?);
-                }
-                Cow::Owned(Value::Array(items))
-            }
-            Expr::Hash(pairs) => {
-                if *value == Value::Null {
-                    return Ok(null());
-                }
-                let mut object = Object::default();
-                for (key, node) in pairs {
-                    object.insert(key.clone(), self.own(self.eval(node, value)?)?);
-                }
-                Cow::Owned(Value::Object(object))
-            }
-            Expr::Call(name, arguments) => functions::call(self, name, arguments, value)?,
-            Expr::Reference(_) => {
-                return Err(Error::Python(
-                    "an expression reference is not a value".into(),
-                ));
-            }
-        })
+        }
+        Ok(Cow::Owned(Value::Array(flat)))
+    }
+
+    fn list<'w, 't>(&self, nodes: &[Expr], value: &Value<'t>) -> Result<Found<'w, 't>> {
+        let mut items = Vec::with_capacity(nodes.len());
+        for node in nodes {
+            items.push(self.own(self.eval(node, value)?)?);
+        }
+        Ok(Cow::Owned(Value::Array(items)))
+    }
+
+    fn hash<'w, 't>(
+        &self,
+        pairs: &[(Text<'static>, Expr)],
+        value: &Value<'t>,
+    ) -> Result<Found<'w, 't>> {
+        let mut object = Object::default();
+        for (key, node) in pairs {
+            object.insert(key.clone(), self.own(self.eval(node, value)?)?);
+        }
+        Ok(Cow::Owned(Value::Object(object)))
     }
 
     fn then<'v, 't>(&self, found: Found<'v, 't>, node: &Expr) -> Result<Found<'v, 't>> {
@@ -251,6 +215,27 @@ impl Evaluator {
 
 fn null<'v, 't>() -> Found<'v, 't> {
     Cow::Owned(Value::Null)
+}
+
+/// The member of that name.
+fn field<'v, 't>(value: &'v Value<'t>, name: &Text<'t>) -> Found<'v, 't> {
+    match value {
+        Value::Object(object) => object.get(name).map_or_else(null, Cow::Borrowed),
+        _ => null(),
+    }
+}
+
+/// The element at `index`, from the end where that is negative.
+fn item<'v, 't>(value: &'v Value<'t>, index: i64) -> Found<'v, 't> {
+    let Value::Array(items) = value else {
+        return null();
+    };
+    let at = match index {
+        ..0 => index.saturating_add(items.len() as i64),
+        _ => index,
+    };
+    let item = usize::try_from(at).ok().and_then(|at| items.get(at));
+    item.map_or_else(null, Cow::Borrowed)
 }
 
 /// Returns the number of values that a value is made of.

@@ -4,12 +4,12 @@
 use std::borrow::Cow;
 use std::cmp::Ordering;
 
-use super::Error;
+use super::error::Error;
 use super::eval::{Evaluator, Found, Result, number_order, python_equal, text_order};
 use super::parser::Expr;
 use crate::scalar::{self, Int};
 use crate::text::Text;
-use crate::value::Value;
+use crate::value::{Object, Value};
 
 /// The type of an argument.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -153,124 +153,188 @@ pub(super) fn call<'v, 't>(
     run(machine, name, arguments)
 }
 
+/// Runs a function whose arguments are of the right kinds.
 fn run<'v, 't>(
     machine: &Evaluator,
     name: &str,
     arguments: Vec<Argument<'_, 'v, 't>>,
 ) -> Result<Found<'v, 't>> {
-    if name == "merge" {
-        return merge(machine, &arguments);
-    }
-    if name == "not_null" {
-        let found = arguments.into_iter().find(|a| match a {
-            Argument::Value(value) => **value != Value::Null,
-            Argument::Reference(_) => true,
-        });
-        return Ok(found.map_or(Cow::Owned(Value::Null), Argument::into_value));
+    match name {
+        "merge" => return merge(machine, &arguments),
+        "not_null" => return Ok(not_null(arguments)),
+        _ => {}
     }
     let mut arguments = arguments.into_iter();
     let null = || Argument::Value(Cow::Owned(Value::Null));
     let (first, second) = (arguments.next().unwrap_or_else(null), arguments.next());
     let second = second.unwrap_or_else(null);
-    Ok(Cow::Owned(match (name, first.value(), second.value()) {
-        ("abs", Value::Int(n), _) => Value::Int(n.abs()),
-        ("abs", Value::Float(n), _) => Value::Float(n.abs()),
-        ("ceil" | "floor", Value::Int(n), _) => Value::Int(n.clone()),
-        ("ceil", Value::Float(n), _) => whole(n.ceil())?,
-        ("floor", Value::Float(n), _) => whole(n.floor())?,
-        ("avg", Value::Array(items), _) => match sum(items) {
+    match name {
+        "to_array" | "to_number" | "to_string" | "type" => convert(machine, name, first),
+        "map" | "sort_by" | "max_by" | "min_by" => {
+            by_expression(machine, name, &first, &second).map(Cow::Owned)
+        }
+        "reverse" => reverse(machine, first),
+        _ => match first.value() {
+            Value::Text(text) => of_text(name, text, second.value()),
+            Value::Array(items) => of_array(machine, name, items, second.value()),
+            Value::Object(object) => of_object(machine, name, object),
+            number => of_number(name, number),
+        }
+        .map(Cow::Owned),
+    }
+}
+
+/// The first argument that is not null.
+fn not_null<'v, 't>(arguments: Vec<Argument<'_, 'v, 't>>) -> Found<'v, 't> {
+    let found = arguments.into_iter().find(|a| match a {
+        Argument::Value(value) => **value != Value::Null,
+        Argument::Reference(_) => true,
+    });
+    found.map_or(Cow::Owned(Value::Null), Argument::into_value)
+}
+
+/// A string or a list from its end to its start.
+fn reverse<'v, 't>(machine: &Evaluator, argument: Argument<'_, 'v, 't>) -> Result<Found<'v, 't>> {
+    if let Value::Text(text) = argument.value() {
+        let reversed = text.as_str().chars().rev().collect();
+        return Ok(Cow::Owned(Value::Text(text.rebuilt(reversed))));
+    }
+    let Value::Array(mut items) = machine.own(argument.into_value())? else {
+        return Ok(Cow::Owned(Value::Null));
+    };
+    items.reverse();
+    Ok(Cow::Owned(Value::Array(items)))
+}
+
+/// The functions of numbers.
+fn of_number<'t>(name: &str, number: &Value<'t>) -> Result<Value<'t>> {
+    Ok(match (name, number) {
+        ("abs", Value::Int(n)) => Value::Int(n.abs()),
+        ("abs", Value::Float(n)) => Value::Float(n.abs()),
+        ("ceil" | "floor", Value::Int(n)) => Value::Int(n.clone()),
+        ("ceil", Value::Float(n)) => whole(n.ceil())?,
+        ("floor", Value::Float(n)) => whole(n.floor())?,
+        _ => Value::Null,
+    })
+}
+
+/// The functions of strings; `join` is one, because it starts with the separator.
+fn of_text<'t>(name: &str, text: &Text<'t>, second: &Value<'t>) -> Result<Value<'t>> {
+    Ok(match (name, second) {
+        ("contains", Value::Text(search)) => Value::Bool(
+            (text.is_lone() || !search.is_lone()) && text.as_str().contains(search.as_str()),
+        ),
+        ("contains", _) => {
+            return Err(Error::Python("a string contains only strings".into()));
+        }
+        ("starts_with", Value::Text(part)) => Value::Bool(text.as_str().starts_with(part.as_str())),
+        ("ends_with", Value::Text(part)) => Value::Bool(text.as_str().ends_with(part.as_str())),
+        ("join", Value::Array(items)) => join(text, items)?,
+        ("length", _) => length(text.as_str().chars().count()),
+        _ => Value::Null,
+    })
+}
+
+/// The functions of lists.
+fn of_array<'t>(
+    machine: &Evaluator,
+    name: &str,
+    items: &[Value<'t>],
+    second: &Value<'t>,
+) -> Result<Value<'t>> {
+    Ok(match name {
+        "avg" => match sum(items) {
             _ if items.is_empty() => Value::Null,
             Value::Int(n) => Value::Float(n.to_f64() / items.len() as f64),
             Value::Float(n) => Value::Float(n / items.len() as f64),
             other => other,
         },
-        ("sum", Value::Array(items), _) => sum(items),
-        ("contains", Value::Array(items), search) => {
-            Value::Bool(items.iter().any(|item| python_equal(item, search)))
-        }
-        ("contains", Value::Text(text), Value::Text(search)) => Value::Bool(
-            (text.is_lone() || !search.is_lone()) && text.as_str().contains(search.as_str()),
-        ),
-        ("contains", Value::Text(_), _) => {
-            return Err(Error::Python("a string contains only strings".into()));
-        }
-        ("starts_with", Value::Text(text), Value::Text(part)) => {
-            Value::Bool(text.as_str().starts_with(part.as_str()))
-        }
-        ("ends_with", Value::Text(text), Value::Text(part)) => {
-            Value::Bool(text.as_str().ends_with(part.as_str()))
-        }
-        ("join", Value::Text(separator), Value::Array(items)) => join(separator, items)?,
-        ("keys", Value::Object(object), _) => {
-            Value::Array(object.keys().cloned().map(Value::Text).collect())
-        }
-        ("values", Value::Object(object), _) => {
+        "sum" => sum(items),
+        "contains" => Value::Bool(items.iter().any(|item| python_equal(item, second))),
+        "length" => length(items.len()),
+        "max" => pick(machine, items, items, Ordering::Greater)?,
+        "min" => pick(machine, items, items, Ordering::Less)?,
+        "sort" => sort(machine, items, items)?,
+        _ => Value::Null,
+    })
+}
+
+/// The functions of objects.
+fn of_object<'t>(machine: &Evaluator, name: &str, object: &Object<'t>) -> Result<Value<'t>> {
+    Ok(match name {
+        "keys" => Value::Array(object.keys().cloned().map(Value::Text).collect()),
+        "values" => {
             let mut values = Vec::with_capacity(object.len());
             for value in object.values() {
                 values.push(machine.own(Cow::Borrowed(value))?);
             }
             Value::Array(values)
         }
-        ("length", Value::Text(text), _) => length(text.as_str().chars().count()),
-        ("length", Value::Array(items), _) => length(items.len()),
-        ("length", Value::Object(object), _) => length(object.len()),
-        ("reverse", Value::Text(text), _) => {
-            Value::Text(text.rebuilt(text.as_str().chars().rev().collect()))
-        }
-        ("reverse", Value::Array(_), _) => {
-            let Value::Array(mut items) = machine.own(first.into_value())? else {
-                return Ok(Cow::Owned(Value::Null));
-            };
-            items.reverse();
-            Value::Array(items)
-        }
-        ("to_array", Value::Array(_), _) => return Ok(first.into_value()),
-        ("to_array", _, _) => Value::Array(vec![machine.own(first.into_value())?]),
-        ("to_string", Value::Text(_), _) => return Ok(first.into_value()),
-        ("to_string", value, _) => {
+        "length" => length(object.len()),
+        _ => Value::Null,
+    })
+}
+
+/// The functions that convert a value of any kind, and that which names its type.
+fn convert<'v, 't>(
+    machine: &Evaluator,
+    name: &str,
+    argument: Argument<'_, 'v, 't>,
+) -> Result<Found<'v, 't>> {
+    Ok(Cow::Owned(match (name, argument.value()) {
+        ("to_array", Value::Array(_))
+        | ("to_string", Value::Text(_))
+        | ("to_number", Value::Int(_) | Value::Float(_)) => return Ok(argument.into_value()),
+        ("to_array", _) => Value::Array(vec![machine.own(argument.into_value())?]),
+        ("to_string", value) => {
             let mut out = String::new();
             crate::json::encode(value, &mut out);
             Value::Text(Text::plain(out))
         }
-        ("to_number", Value::Int(_) | Value::Float(_), _) => return Ok(first.into_value()),
-        ("to_number", Value::Text(text), _) => {
+        ("to_number", Value::Text(text)) => {
             let text = text.as_str();
             let integer = scalar::integer(text).map(Value::Int);
             integer
                 .or_else(|| scalar::float(text).map(Value::Float))
                 .unwrap_or(Value::Null)
         }
-        ("type", value, _) => match (&first, type_name(value)) {
-            (Argument::Value(_), name) => Value::Text(Text::plain(name)),
-            (Argument::Reference(_), _) => Value::Null,
-        },
-        ("max", Value::Array(items), _) => pick(machine, items, items, Ordering::Greater)?,
-        ("min", Value::Array(items), _) => pick(machine, items, items, Ordering::Less)?,
-        ("sort", Value::Array(items), _) => sort(machine, items, items)?,
-        ("map", ..) => {
-            let (Argument::Reference(node), Value::Array(items)) = (&first, second.value()) else {
-                return Ok(Cow::Owned(Value::Null));
-            };
-            let mut mapped = Vec::with_capacity(items.len());
-            for item in items {
-                mapped.push(machine.own(machine.eval(node, item)?)?);
-            }
-            Value::Array(mapped)
+        ("type", value) if matches!(argument, Argument::Value(_)) => {
+            Value::Text(Text::plain(type_name(value)))
         }
-        ("sort_by" | "max_by" | "min_by", Value::Array(items), _) => {
-            let Argument::Reference(node) = second else {
-                return Ok(Cow::Owned(Value::Null));
-            };
-            let keys = keys(machine, name, node, items)?;
-            match name {
-                "sort_by" => sort(machine, items, &keys)?,
-                "max_by" => pick(machine, items, &keys, Ordering::Greater)?,
-                _ => pick(machine, items, &keys, Ordering::Less)?,
-            }
-        }
-        // `to_number` of anything else; the kinds of the others are checked.
+        // `to_number` of anything else, and the type of a reference.
         _ => Value::Null,
     }))
+}
+
+/// The functions that evaluate an expression on each element of a list.
+fn by_expression<'t>(
+    machine: &Evaluator,
+    name: &str,
+    first: &Argument<'_, '_, 't>,
+    second: &Argument<'_, '_, 't>,
+) -> Result<Value<'t>> {
+    let (node, items) = match (first, second) {
+        (Argument::Reference(node), other) | (other, Argument::Reference(node)) => {
+            (*node, other.value())
+        }
+        _ => return Ok(Value::Null),
+    };
+    let Value::Array(items) = items else {
+        return Ok(Value::Null);
+    };
+    if name == "map" {
+        let mut mapped = Vec::with_capacity(items.len());
+        for item in items {
+            mapped.push(machine.own(machine.eval(node, item)?)?);
+        }
+        return Ok(Value::Array(mapped));
+    }
+    let keys = keys(machine, name, node, items)?;
+    match name {
+        "sort_by" => sort(machine, items, &keys),
+        "max_by" => pick(machine, items, &keys, Ordering::Greater),
+        _ => pick(machine, items, &keys, Ordering::Less),
+    }
 }
 
 fn length(length: usize) -> Value<'static> {
@@ -334,7 +398,7 @@ fn join<'t>(separator: &Text<'t>, items: &[Value<'t>]) -> Result<Value<'t>> {
 }
 
 fn merge<'v, 't>(machine: &Evaluator, arguments: &[Argument<'_, 'v, 't>]) -> Result<Found<'v, 't>> {
-    let mut merged = crate::value::Object::default();
+    let mut merged = Object::default();
     for argument in arguments {
         let Value::Object(object) = argument.value() else {
             // Python's `dict.update` takes some other values too, by accident.

@@ -1,7 +1,7 @@
 //! The tokens of a JMESPath expression. For example, `a.b[0]` is the tokens `a`, `.`, `b`, `[`, `0`
 //! and `]`.
 
-use super::Error;
+use super::error::Error;
 use crate::json;
 use crate::text::Text;
 use crate::value::Value;

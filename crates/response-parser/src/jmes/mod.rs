@@ -10,6 +10,7 @@
 //!
 //! For example, `{name: function.name}` makes an object of a part of a call.
 
+mod error;
 mod eval;
 mod functions;
 mod lexer;
@@ -19,23 +20,9 @@ mod tests;
 
 use crate::value::Value;
 
+pub(crate) use error::Error;
 pub(crate) use eval::MAX_NODES;
 pub(crate) use parser::MAX_NESTING;
-
-/// Why an expression cannot be read or applied.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Error {
-    /// The expression does not parse; the byte offset in it.
-    Syntax(String, usize),
-    /// A function or comparison does not take these values.
-    Runtime(String),
-    /// The Python implementation fails with an error that is not its own.
-    Python(String),
-    /// The expression nests deeper than [`MAX_NESTING`].
-    Nesting,
-    /// The result would have more than [`MAX_NODES`] values.
-    Size,
-}
 
 /// A compiled expression.
 #[derive(Debug)]

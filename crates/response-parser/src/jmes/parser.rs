@@ -2,7 +2,7 @@
 //! the binding powers of the specification's reference implementation. For example, `a || b && c`
 //! is `a || (b && c)`, because `&&` binds stronger.
 
-use super::Error;
+use super::error::Error;
 use super::lexer::{Comparator, Token, tokenize};
 use crate::text::Text;
 use crate::value::Value;

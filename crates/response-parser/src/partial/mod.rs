@@ -1,9 +1,10 @@
 //! JSON that is still being written: its value so far, for example `{"a": [2]}` of `{"a": [2`.
 
+mod number;
 #[cfg(test)]
 mod tests;
 
-use serde_json::{Map, Number, Value as Json};
+use serde_json::{Map, Value as Json};
 
 /// The deepest nesting that is followed, because values are dropped by calls as deep.
 pub(crate) const MAX_DEPTH: usize = 128;
@@ -212,111 +213,119 @@ impl PartialJson {
             return 0;
         };
         match self.state {
-            Awaited::Text { key } => return self.text(text, key),
-            Awaited::Escape { key } => return self.escape(c, key),
-            Awaited::Delimited => return self.delimited(text),
-            Awaited::Opening => return self.opening(c),
-            Awaited::BareKey => return self.bare_key(text, c),
-            Awaited::Number => {
-                if c.is_ascii_digit() || matches!(c, '-' | '+' | '.' | 'e' | 'E') {
-                    let length = text
-                        .find(|c: char| {
-                            !c.is_ascii_digit() && !matches!(c, '-' | '+' | '.' | 'e' | 'E')
-                        })
-                        .unwrap_or(text.len());
-                    self.pending.push_str(&text[..length]);
-                    if self.pending.len() <= MAX_OPEN_NUMBER || length < text.len() {
-                        self.show_number();
-                    }
-                    return length;
-                }
-                if self.pending == "-" && c == 'I' {
-                    self.state = Awaited::Word;
-                    return 0;
-                }
-                self.show_number();
-                self.pending.clear();
-                self.after_value();
-                return 0;
-            }
-            Awaited::Word => return self.word(c),
-            _ => {}
+            Awaited::Text { key } => self.text(text, key),
+            Awaited::Escape { key } => self.escape(c, key),
+            Awaited::Delimited => self.delimited(text),
+            Awaited::Opening => self.opening(c),
+            Awaited::BareKey => self.bare_key(text, c),
+            Awaited::Number => self.number(text, c),
+            Awaited::Word => self.word(c),
+            _ if matches!(c, ' ' | '\t' | '\n' | '\r') => 1,
+            Awaited::Value | Awaited::FirstItem => self.start_value(c),
+            Awaited::Key | Awaited::FirstKey => self.start_key(c),
+            Awaited::Colon | Awaited::After | Awaited::Done | Awaited::Broken => self.delimiter(c),
         }
-        if matches!(c, ' ' | '\t' | '\n' | '\r') {
-            return 1;
-        }
-        match (self.state, c) {
-            (Awaited::Value | Awaited::FirstItem, '"') => {
+    }
+
+    /// Reads a value's first character, or the end of an array without items.
+    fn start_value(&mut self, c: char) -> usize {
+        match c {
+            '"' => {
                 self.add(Json::String(String::new()));
                 self.state = Awaited::Text { key: false };
             }
-            (Awaited::Value | Awaited::FirstItem, '{' | '[') => {
-                if self.frames.len() >= MAX_DEPTH {
-                    self.state = Awaited::Broken;
-                    return 0;
-                }
-                let (value, frame, state) = match c {
-                    '{' => (
-                        Json::Object(Map::new()),
-                        Frame::Object(String::new()),
-                        Awaited::FirstKey,
-                    ),
-                    _ => (Json::Array(Vec::new()), Frame::Array, Awaited::FirstItem),
-                };
-                self.add(value);
-                self.frames.push(frame);
-                self.state = state;
+            '{' => {
+                let object = Json::Object(Map::new());
+                let frame = Frame::Object(String::new());
+                return self.open_container(object, frame, Awaited::FirstKey);
             }
-            (Awaited::FirstItem, ']') | (Awaited::FirstKey, '}') => self.close_container(),
-            (Awaited::After, ']') if matches!(self.frames.last(), Some(Frame::Array)) => {
-                self.close_container();
+            '[' => {
+                let array = Json::Array(Vec::new());
+                return self.open_container(array, Frame::Array, Awaited::FirstItem);
             }
-            (Awaited::After, '}') if matches!(self.frames.last(), Some(Frame::Object(_))) => {
-                self.close_container();
-            }
-            (Awaited::After, ',') => {
-                self.state = match self.frames.last() {
-                    Some(Frame::Array) => Awaited::Value,
-                    _ => Awaited::Key,
-                };
-            }
-            (Awaited::Value | Awaited::FirstItem, '-' | '0'..='9') => {
-                self.pending.clear();
+            ']' if self.state == Awaited::FirstItem => self.close_container(),
+            '-' | '0'..='9' => {
                 self.add(Json::Null);
-                self.state = Awaited::Number;
-                return 0;
+                return self.read_again(Awaited::Number);
             }
-            (Awaited::Value | Awaited::FirstItem, 't' | 'f' | 'n' | 'N' | 'I') => {
-                self.pending.clear();
-                self.state = Awaited::Word;
-                return 0;
+            't' | 'f' | 'n' | 'N' | 'I' => return self.read_again(Awaited::Word),
+            c => {
+                let mut delims = self.dialect.string_delims.iter();
+                if delims.any(|(open, _)| open.starts_with(c)) {
+                    return self.read_again(Awaited::Opening);
+                }
+                self.state = Awaited::Broken;
             }
-            (Awaited::Key | Awaited::FirstKey, '"') => {
+        }
+        c.len_utf8()
+    }
+
+    /// Opens a container, unless it is nested too deep.
+    fn open_container(&mut self, container: Json, frame: Frame, state: Awaited) -> usize {
+        if self.frames.len() >= MAX_DEPTH {
+            self.state = Awaited::Broken;
+            return 0;
+        }
+        self.add(container);
+        self.frames.push(frame);
+        self.state = state;
+        1
+    }
+
+    /// Reads a key's first character, or the end of an object without members.
+    fn start_key(&mut self, c: char) -> usize {
+        match c {
+            '"' => {
                 self.pending.clear();
                 self.state = Awaited::Text { key: true };
             }
-            (Awaited::Key | Awaited::FirstKey, c)
-                if self.dialect.unquoted_keys && crate::pyre::is_word(c) =>
-            {
-                self.pending.clear();
-                self.state = Awaited::BareKey;
-                return 0;
-            }
-            (Awaited::Colon, ':') => self.state = Awaited::Value,
-            (Awaited::Value | Awaited::FirstItem, c)
-                if self
-                    .dialect
-                    .string_delims
-                    .iter()
-                    .any(|(open, _)| open.starts_with(c)) =>
-            {
-                self.pending.clear();
-                self.state = Awaited::Opening;
-                return 0;
+            '}' if self.state == Awaited::FirstKey => self.close_container(),
+            c if self.dialect.unquoted_keys && crate::pyre::is_word(c) => {
+                return self.read_again(Awaited::BareKey);
             }
             _ => self.state = Awaited::Broken,
         }
         c.len_utf8()
+    }
+
+    /// Reads what comes behind a key or a value.
+    fn delimiter(&mut self, c: char) -> usize {
+        match (self.state, self.frames.last(), c) {
+            (Awaited::Colon, _, ':') => self.state = Awaited::Value,
+            (Awaited::After, Some(Frame::Array), ',') => self.state = Awaited::Value,
+            (Awaited::After, _, ',') => self.state = Awaited::Key,
+            (Awaited::After, Some(Frame::Array), ']')
+            | (Awaited::After, Some(Frame::Object(_)), '}') => self.close_container(),
+            _ => self.state = Awaited::Broken,
+        }
+        c.len_utf8()
+    }
+
+    /// Reads the character once more, as the first of what `state` says.
+    fn read_again(&mut self, state: Awaited) -> usize {
+        self.pending.clear();
+        self.state = state;
+        0
+    }
+
+    /// Reads on in a number.
+    fn number(&mut self, text: &str, c: char) -> usize {
+        if number::may_hold(c) {
+            let length = text.find(|c| !number::may_hold(c)).unwrap_or(text.len());
+            self.pending.push_str(&text[..length]);
+            if self.pending.len() <= MAX_OPEN_NUMBER || length < text.len() {
+                self.show_number();
+            }
+            return length;
+        }
+        if self.pending == "-" && c == 'I' {
+            self.state = Awaited::Word;
+            return 0;
+        }
+        self.show_number();
+        self.pending.clear();
+        self.after_value();
+        0
     }
 
     /// Reads on in a string.
@@ -510,7 +519,7 @@ impl PartialJson {
 
     /// Shows the longest number that the digits so far start with.
     fn show_number(&mut self) {
-        let number = number_so_far(&self.pending);
+        let number = number::so_far(&self.pending);
         if let Some(place) = self.last_mut() {
             *place = number;
         }
@@ -560,43 +569,4 @@ fn descend<'v>(root: &'v mut Option<Json>, frames: &[Frame]) -> Option<&'v mut J
         };
     }
     Some(node)
-}
-
-/// The longest number that `text` starts with.
-fn number_so_far(text: &str) -> Json {
-    let bytes = text.as_bytes();
-    let digits = |from: usize| {
-        let more = bytes[from..].iter().take_while(|b| b.is_ascii_digit());
-        from + more.count()
-    };
-    let start = usize::from(bytes.first() == Some(&b'-'));
-    let whole = match bytes.get(start) {
-        Some(b'0') => start + 1,
-        _ => digits(start),
-    };
-    if whole == start {
-        return Json::Null;
-    }
-    let mut end = whole;
-    if bytes.get(end) == Some(&b'.') && digits(end + 1) > end + 1 {
-        end = digits(end + 1);
-    }
-    if let Some(b'e' | b'E') = bytes.get(end) {
-        let sign = usize::from(matches!(bytes.get(end + 1), Some(b'+' | b'-')));
-        let from = end + 1 + sign;
-        if from <= bytes.len() && digits(from) > from {
-            end = digits(from);
-        }
-    }
-    let text = &text[..end];
-    if end == whole {
-        if let Ok(n) = text.parse::<i64>() {
-            return n.into();
-        }
-        if let Ok(n) = text.parse::<u64>() {
-            return n.into();
-        }
-    }
-    let number = text.parse().ok().and_then(Number::from_f64);
-    number.map_or(Json::Null, Json::Number)
 }

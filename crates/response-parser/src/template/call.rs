@@ -3,8 +3,9 @@
 //! A closing mark within a JSON string, or within a parameter behind which neither another one nor the
 //! call's end comes, ends nothing. For example, the call `{"a": "</tool_call>"}</tool_call>` ends at the second mark.
 
+use super::brackets::{Blank, Bracketed, Marks, ValueEnd};
 use super::load::JsonDialect;
-use super::shape::{Ahead, Fit, Shape, first};
+use super::shape::{Ahead, Fit, Shape, Step, boundary, candidates, first, starts_one};
 
 /// The form of a call between its opening and its end.
 pub(super) struct Call {
@@ -90,24 +91,15 @@ pub(super) struct Scan {
     body: usize,
     at: usize,
     state: CallState,
-    /// White space that is known: from here to there.
-    blank: (usize, usize),
+    value: Bracketed,
+    blank: Blank,
     pub(super) parameters: Vec<Parameter>,
-    /// The value is a list, whose last complete item ends here.
-    pub(super) item: Option<usize>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum CallState {
-    /// Nothing but white space came.
-    Start,
-    Open {
-        depth: usize,
-    },
-    Quoted {
-        depth: usize,
-        by: Quote,
-    },
+    /// The value goes on.
+    Value,
     /// The value is complete.
     Done {
         end: usize,
@@ -118,25 +110,6 @@ enum CallState {
     InValue {
         from: usize,
     },
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Quote {
-    /// A character, with escapes.
-    Byte(u8),
-    /// The dialect's pair of that number, without escapes.
-    Pair(usize),
-}
-
-/// The knowledge after a step.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Step {
-    /// It goes on; its text is settled up to here.
-    More { safe: usize },
-    /// Its text ends, and so does what ends it.
-    End { to: usize, end: usize },
-    /// It is no call, whatever follows; it was text up to here.
-    Never { to: usize },
 }
 
 /// A value without the text that is taken off once at either end.
@@ -153,13 +126,6 @@ pub(super) struct Asked<'e> {
     pub(super) specials: &'e [String],
 }
 
-/// The marks that open values and strings.
-struct Marks<'m> {
-    opens: &'m [u8],
-    quotes: &'m [u8],
-    pairs: &'m [(String, String)],
-}
-
 impl Scan {
     pub(super) fn new(call: &Call, body: usize) -> Scan {
         Scan {
@@ -167,15 +133,15 @@ impl Scan {
             at: body,
             state: match call.body {
                 Body::Parameters(_) => CallState::Between,
-                // No bracket is around the lines, and a mark ends them.
-                Body::JsonLines | Body::Python(Rows::Lines) => CallState::Open { depth: 1 },
-                Body::Json(_) | Body::Keyed | Body::Python(_) | Body::PythonArguments => {
-                    CallState::Start
-                }
+                _ => CallState::Value,
             },
-            blank: (body, body),
+            value: match call.body {
+                // No bracket is around the lines, and a mark ends them.
+                Body::JsonLines | Body::Python(Rows::Lines) => Bracketed::opened(body),
+                _ => Bracketed::new(body),
+            },
+            blank: Blank::new(body),
             parameters: Vec::new(),
-            item: None,
         }
     }
 
@@ -191,10 +157,16 @@ impl Scan {
 
     /// Tells whether an end that was passed over is looked for again.
     pub(super) fn second_look(&self) -> bool {
-        matches!(
-            self.state,
-            CallState::Quoted { .. } | CallState::InValue { .. }
-        )
+        self.in_value() || self.in_string()
+    }
+
+    fn in_string(&self) -> bool {
+        self.state == CallState::Value && self.value.in_string()
+    }
+
+    /// Returns the end of the last complete item, where the value is a list.
+    pub(super) fn item(&self) -> Option<usize> {
+        self.value.item()
     }
 
     /// Reads on.
@@ -213,31 +185,21 @@ impl Scan {
                     self.parameters(call, parameters, text, ahead, asked)
                 }
                 (Body::Json(dialect), _) => {
-                    let marks = Marks {
-                        opens: b"{[",
-                        quotes: b"\"",
-                        pairs: &dialect.string_delims,
-                    };
-                    self.value(call, text, ahead, &marks, asked)
+                    let marks = Marks::json(b"{[", &dialect.string_delims);
+                    self.value(call, &marks, text, ahead, asked)
                 }
                 (Body::Keyed | Body::JsonLines, _) => {
-                    let marks = Marks {
-                        opens: b"[",
-                        quotes: b"\"",
-                        pairs: &[],
-                    };
-                    self.value(call, text, ahead, &marks, asked)
+                    self.value(call, &Marks::json(b"[", &[]), text, ahead, asked)
                 }
-                (Body::Python(_) | Body::PythonArguments, _) => {
-                    let marks = Marks {
-                        opens: match call.body {
-                            Body::PythonArguments => b"(",
-                            _ => b"[",
-                        },
-                        quotes: b"'\"",
-                        pairs: &[],
-                    };
-                    self.value(call, text, ahead, &marks, asked)
+                (Body::Python(Rows::List), _) => {
+                    self.value(call, &Marks::python(b"["), text, ahead, asked)
+                }
+                (Body::Python(Rows::Lines), _) => {
+                    let marks = Marks::python(b"[").with_items_to(b')');
+                    self.value(call, &marks, text, ahead, asked)
+                }
+                (Body::PythonArguments, _) => {
+                    self.value(call, &Marks::python(b"("), text, ahead, asked)
                 }
             };
             if let Some(step) = step {
@@ -257,7 +219,7 @@ impl Scan {
                 Some(Step::End { to: end, end })
             }
             // The string never ended: the mark in it is the call's end if another call or nothing follows.
-            CallState::Quoted { .. } => {
+            CallState::Value if self.value.in_string() => {
                 let (to, end) = candidates(&call.close, text, self.body).find_map(shape)?;
                 let rest = text[end..].trim_start();
                 let next = call
@@ -284,16 +246,6 @@ impl Scan {
         }
     }
 
-    /// Returns the end of the white space from `from` on.
-    fn skip(&mut self, text: &str, from: usize) -> usize {
-        if self.blank.0 != from {
-            self.blank = (from, from);
-        }
-        let rest = &text[self.blank.1..];
-        self.blank.1 += rest.len() - rest.trim_start().len();
-        self.blank.1
-    }
-
     /// Looks for what ends a call that is none.
     fn junk(&mut self, call: &Call, text: &str, ahead: Ahead) -> Step {
         for to in candidates(&call.close, text, self.at) {
@@ -312,7 +264,7 @@ impl Scan {
 
     /// Behind a complete value.
     fn done(&mut self, call: &Call, text: &str, end: usize, ahead: Ahead) -> Option<Step> {
-        let next = self.skip(text, end);
+        let next = self.blank.skip(text, end);
         if next == text.len() {
             return Some(Step::More { safe: end });
         }
@@ -332,152 +284,18 @@ impl Scan {
     fn value(
         &mut self,
         call: &Call,
+        marks: &Marks<'_>,
         text: &str,
         ahead: Ahead,
-        marks: &Marks<'_>,
         asked: &Asked<'_>,
     ) -> Option<Step> {
-        let bytes = text.as_bytes();
-        let Marks {
-            opens,
-            quotes,
-            pairs,
-        } = *marks;
-        let mut depth = match self.state {
-            CallState::Quoted { depth, by } => {
-                let from = self.at;
-                let ended = self.quoted(text, by, pairs);
-                // A mark that is a token of its own is one in a string too.
-                if !asked.specials.is_empty() {
-                    let hard = |to: &usize| {
-                        call.close.iter().any(|shape| {
-                            shape.is_of(asked.specials) && text[*to..].starts_with(shape.head())
-                        })
-                    };
-                    for to in candidates(&call.close, text, from)
-                        .take_while(|to| *to < self.at)
-                        .filter(hard)
-                    {
-                        match first(&call.close, text, to, ahead) {
-                            Fit::Yes { end, .. } => return Some(Step::End { to, end }),
-                            Fit::Maybe => {
-                                self.at = to;
-                                return Some(Step::More { safe: to });
-                            }
-                            Fit::No => {}
-                        }
-                    }
-                }
-                if !ended {
-                    return Some(Step::More { safe: self.at });
-                }
-                self.state = CallState::Open { depth };
-                depth
+        let specials = asked.specials;
+        match self.value.step(marks, &call.close, specials, text, ahead) {
+            ValueEnd::Complete(end) => {
+                self.state = CallState::Done { end };
+                None
             }
-            CallState::Open { depth } => depth,
-            _ => {
-                let next = self.skip(text, self.at);
-                match bytes.get(next) {
-                    None => return Some(Step::More { safe: self.at }),
-                    Some(byte) if opens.contains(byte) => {}
-                    Some(_) => return Some(Step::Never { to: self.body }),
-                }
-                self.at = next + 1;
-                self.state = CallState::Open { depth: 1 };
-                1
-            }
-        };
-        while let Some(&byte) = bytes.get(self.at) {
-            let at = self.at;
-            if quotes.contains(&byte) {
-                self.at += 1;
-                let by = Quote::Byte(byte);
-                self.state = CallState::Quoted { depth, by };
-                return None;
-            }
-            for (i, (open, _)) in pairs.iter().enumerate() {
-                let rest = &bytes[at..];
-                if rest.starts_with(open.as_bytes()) {
-                    self.at += open.len();
-                    let by = Quote::Pair(i);
-                    self.state = CallState::Quoted { depth, by };
-                    return None;
-                }
-                if ahead == Ahead::More && open.as_bytes().starts_with(rest) {
-                    self.state = CallState::Open { depth };
-                    return Some(Step::More { safe: at });
-                }
-            }
-            if starts_one(&call.close, byte) && text.is_char_boundary(at) {
-                match first(&call.close, text, at, ahead) {
-                    Fit::Yes { end, .. } => return Some(Step::End { to: at, end }),
-                    Fit::Maybe => {
-                        self.state = CallState::Open { depth };
-                        return Some(Step::More { safe: at });
-                    }
-                    Fit::No => {}
-                }
-            }
-            self.at += 1;
-            match byte {
-                b'{' | b'[' | b'(' => depth += 1,
-                b'}' | b']' | b')' => depth -= 1,
-                _ => {}
-            }
-            if depth == 0 {
-                self.state = CallState::Done { end: self.at };
-                return None;
-            }
-            let closes_item = match call.body {
-                Body::Python(Rows::Lines) => b')',
-                _ => b'}',
-            };
-            if depth == 1 && byte == closes_item {
-                self.item = Some(self.at);
-            }
-        }
-        self.state = CallState::Open { depth };
-        Some(Step::More {
-            safe: boundary(text, self.at),
-        })
-    }
-
-    /// Reads on in a string; whether it ends.
-    fn quoted(&mut self, text: &str, by: Quote, pairs: &[(String, String)]) -> bool {
-        match by {
-            Quote::Pair(pair) => {
-                let close = pairs.get(pair).map_or("", |(_, close)| close.as_str());
-                match text[self.at..].find(close) {
-                    Some(length) => {
-                        self.at += length + close.len();
-                        true
-                    }
-                    None => {
-                        let kept = text.len().saturating_sub(close.len().saturating_sub(1));
-                        self.at = boundary(text, kept.max(self.at));
-                        false
-                    }
-                }
-            }
-            Quote::Byte(quote) => {
-                let bytes = text.as_bytes();
-                loop {
-                    let Some(length) = memchr::memchr2(quote, b'\\', &bytes[self.at..]) else {
-                        self.at = text.len();
-                        return false;
-                    };
-                    let at = self.at + length;
-                    if bytes[at] == quote {
-                        self.at = at + 1;
-                        return true;
-                    }
-                    let Some(escaped) = text[at + 1..].chars().next() else {
-                        self.at = at;
-                        return false;
-                    };
-                    self.at = at + 1 + escaped.len_utf8();
-                }
-            }
+            ValueEnd::Call(step) => Some(step),
         }
     }
 
@@ -491,7 +309,7 @@ impl Scan {
         asked: &Asked<'_>,
     ) -> Option<Step> {
         let CallState::InValue { from } = self.state else {
-            let next = self.skip(text, self.at);
+            let next = self.blank.skip(text, self.at);
             let more = Some(Step::More { safe: self.at });
             if next == text.len() {
                 return more;
@@ -579,7 +397,7 @@ impl Scan {
                 holes: Vec::new(),
             };
         }
-        let next = self.skip(text, end);
+        let next = self.blank.skip(text, end);
         if next == text.len() {
             return match ahead {
                 Ahead::More => Fit::Maybe,
@@ -618,31 +436,4 @@ impl Scan {
             last.to = to;
         }
     }
-}
-
-fn starts_one(shapes: &[Shape], byte: u8) -> bool {
-    shapes
-        .iter()
-        .any(|shape| shape.head().as_bytes().first() == Some(&byte))
-}
-
-/// Places from `from` on where one of the shapes may begin.
-fn candidates<'t>(
-    shapes: &'t [Shape],
-    text: &'t str,
-    from: usize,
-) -> impl Iterator<Item = usize> + 't {
-    let bytes = text.as_bytes().iter().enumerate().skip(from);
-    bytes
-        .filter(|(at, byte)| starts_one(shapes, **byte) && text.is_char_boundary(*at))
-        .map(|(at, _)| at)
-}
-
-/// The last end of a character at `at` or before.
-fn boundary(text: &str, at: usize) -> usize {
-    let mut at = at.min(text.len());
-    while !text.is_char_boundary(at) {
-        at -= 1;
-    }
-    at
 }

@@ -3,33 +3,16 @@
 //! because the mark may go on.
 
 use super::TemplateRelease;
-use super::call::{Asked, Parameter, Scan, Step};
-use super::load::{Anchor, Template, named};
-use super::shape::Ahead;
+use super::call::{Asked, Scan};
+use super::cuts::{Cut, Edge, Nearest, Phase, Searches, Side, begun, nothing_else};
+use super::load::Template;
+use super::regions::{NoCall, Regions, Rest, Span};
+use super::shape::{Ahead, Step};
 use crate::error::{Error, ErrorKind};
-use crate::pyre::{Found, STEPS, STEPS_PER_BYTE, Scanner};
-use crate::schema::exhausted;
-
-/// Work that searches in a finished text may do, in bytes looked at, before they are given up. One
-/// search is linear; a sequence of them need not be. There is a limit because each search may look
-/// at the whole rest.
-const SEARCH_WORK: u64 = 1 << 30;
 
 /// Calls of a text that may turn out to be none and are read a second time as something else: each costs up
 /// to the whole text, and a hostile one could be all openings.
 const SECOND_LOOKS: usize = 16;
-
-/// The knowledge about the text.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Phase {
-    /// It is the end of the prompt. Cuts are made as the reference makes them, which takes
-    /// the text so far for the whole where an anchor fits it.
-    Prefix,
-    /// More may come. A cut is made only where no further text can change it.
-    Growing,
-    /// This is all.
-    Whole,
-}
 
 /// Why a text is over.
 ///
@@ -56,85 +39,6 @@ pub enum End {
     Length,
 }
 
-/// A call in the text: what opened it, its body, and what ended it.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Span {
-    pub(super) open: usize,
-    pub(super) from: usize,
-    pub(super) to: usize,
-    pub(super) end: usize,
-}
-
-/// The treatment of the text of a region that turned out to be no call.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Rest {
-    /// It was a call, or is thrown away.
-    None,
-    /// It is content, from here on.
-    Content { from: usize },
-}
-
-/// Why a region is no call.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum NoCall {
-    /// The text is no call.
-    Broken,
-    /// It may have become one.
-    Unfinished,
-}
-
-/// Takes the regions as they are cut.
-pub(super) trait Regions {
-    fn open(&mut self, field: usize);
-    /// Text of the open region of `field`, from here to there.
-    fn text(&mut self, field: usize, from: usize, to: usize);
-    /// The open region ends; all its text is from here to there. `captures` are groups of the match that opened
-    /// it, and behind them of the one that closed it: number (see [`Field::named`](super::load::Field::named)), start, end.
-    fn close(
-        &mut self,
-        field: usize,
-        from: usize,
-        to: usize,
-        captures: &[(usize, usize, usize)],
-    ) -> Result<(), Error>;
-    /// Tells whether the tool that the captures name has that parameter.
-    fn expects(&self, field: usize, captures: &[(usize, usize, usize)], key: &str) -> bool;
-    /// Tells whether a call can be read, which does not have to be one.
-    fn reads(
-        &self,
-        field: usize,
-        span: Span,
-        captures: &[(usize, usize, usize)],
-        parameters: &[Parameter],
-    ) -> bool;
-    /// More of the call that is open has settled.
-    fn grows(
-        &mut self,
-        field: usize,
-        body: (usize, usize),
-        captures: &[(usize, usize, usize)],
-        scan: &Scan,
-    );
-    /// A call ends.
-    fn call(
-        &mut self,
-        field: usize,
-        span: Span,
-        captures: &[(usize, usize, usize)],
-        parameters: &[Parameter],
-    ) -> Result<Rest, Error>;
-    /// A list of calls was cut off behind the item that ends at `to`.
-    fn part(
-        &mut self,
-        field: usize,
-        from: usize,
-        to: usize,
-        captures: &[(usize, usize, usize)],
-    ) -> Result<(), Error>;
-    /// The open region is no call.
-    fn no_call(&mut self, field: usize, span: Span, why: NoCall) -> Result<Rest, Error>;
-}
-
 pub(super) struct Machine {
     /// The text before is dealt with.
     pos: usize,
@@ -142,12 +46,9 @@ pub(super) struct Machine {
     /// The start of the region's text.
     body: usize,
     captures: Vec<(usize, usize, usize)>,
-    /// For each field what is known about its opening and its closing anchor.
-    slots: Vec<[Slot; 2]>,
-    phase: Phase,
+    searches: Searches,
     /// The region was opened by a zero-width match here.
     opened_at: Option<usize>,
-    work: u64,
     /// The call that is open, with the place of what opened it.
     call: Option<(usize, Scan)>,
     /// The region that may be a call within another region, with the opening's match.
@@ -177,43 +78,15 @@ enum Region {
     Explicit(usize),
 }
 
-#[derive(Default)]
-struct Slot {
-    scanner: Scanner,
-    /// Bytes of text for which the scanner has been given steps.
-    paid: usize,
-    steps: u64,
-    /// In a finished text: the leftmost match from some earlier place on.
-    found: Option<Option<(usize, usize)>>,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Side {
-    Open,
-    Close,
-}
-
-/// A match at which the text may be cut.
-#[derive(Clone, Copy, Debug)]
-struct Cut {
-    start: usize,
-    end: usize,
-    side: Side,
-    field: usize,
-}
-
 impl Machine {
     pub(super) fn new(template: &Template) -> Machine {
-        let slots = template.fields.iter().map(|_| Default::default()).collect();
         Machine {
             pos: 0,
             region: outside(template),
             body: 0,
             captures: Vec::new(),
-            slots,
-            phase: Phase::Prefix,
+            searches: Searches::new(template),
             opened_at: None,
-            work: 0,
             call: None,
             quoted: None,
             second_looks: SECOND_LOOKS,
@@ -262,252 +135,148 @@ impl Machine {
         phase: Phase,
         regions: &mut impl Regions,
     ) -> Result<(), Error> {
-        if self.phase != phase {
-            self.phase = phase;
-            for slot in self.slots.iter_mut().flatten() {
-                slot.found = None;
-            }
-        }
-        loop {
-            if self.call.is_some() {
-                match self.read_call(template, text, regions)? {
-                    Next::GoOn => continue,
-                    Next::Wait => return Ok(()),
-                }
-            }
-            if self.quoted.is_some() {
-                match self.read_quoted(template, text, regions)? {
-                    Next::GoOn => continue,
-                    Next::Wait => return Ok(()),
-                }
-            }
-            let mut hold = text.len();
-            let best = self.best(template, text, &mut hold)?;
-            let best = best.filter(|cut| cut.start < hold);
-            let last = best.is_none_or(|cut| template.fields[cut.field].discard);
-            if phase == Phase::Whole
-                && last
-                && !matches!(self.region, Region::Explicit(_))
-                && let Some((field, start)) = self.begun(template, text)?
-                && best.is_none_or(|cut| start <= cut.start)
-            {
-                self.take(template, start, regions);
-                self.leave(template, start, regions)?;
-                let end = text.len();
-                let span = Span {
-                    open: start,
-                    from: end,
-                    to: end,
-                    end,
-                };
-                let rest = regions.no_call(field, span, NoCall::Unfinished)?;
-                self.give(template, span, rest, regions);
-                continue;
-            }
-            let Some(cut) = best else {
-                let to = if phase == Phase::Whole {
-                    text.len()
-                } else {
-                    hold
-                };
-                self.take(template, to, regions);
-                if phase == Phase::Whole {
-                    self.leave(template, to, regions)?;
-                }
-                return Ok(());
-            };
-            self.take(template, cut.start, regions);
-            if cut.side == Side::Open
-                && let Region::Explicit(_) = self.region
-            {
-                let captures = captures_of(template, text, cut)?;
-                if let Some(call) = &template.fields[cut.field].call {
-                    let scan = Scan::new(call, cut.end);
-                    self.quoted = Some(Quoted {
-                        cut,
-                        captures,
-                        scan,
-                    });
-                }
-                continue;
-            }
-            self.pos = cut.end;
-            match cut.side {
-                Side::Open if template.fields[cut.field].discard => {
-                    self.leave(template, cut.start, regions)?;
-                    // The text that is thrown away is not empty, or it would come again.
-                    if cut.start == cut.end {
-                        return Ok(());
-                    }
-                }
-                Side::Open => {
-                    self.leave(template, cut.start, regions)?;
-                    self.enter(template, text, cut, regions)?;
-                }
-                Side::Close => {
-                    let open = self.open_region(template).is_some();
-                    if self.opened_at == Some(cut.end) {
-                        let message = "the region opens and closes at one place for ever, at zero-width matches";
-                        let pointer = &template.fields[cut.field].pointer;
-                        return Err(Error::new(ErrorKind::NoProgress, pointer, message)
-                            .at_offset(Some(cut.end)));
-                    }
-                    if open && template.release != TemplateRelease::V5_23 {
-                        self.captures.extend(captures_of(template, text, cut)?);
-                    }
-                    self.leave(template, cut.start, regions)?;
-                    // No further than a zero-width close outside of a region, in this call:
-                    // the next one would find it again, unless it depended on the end.
-                    if !open && cut.start == cut.end {
-                        return Ok(());
-                    }
-                }
-            }
-        }
+        self.searches.enter(phase);
+        while let Next::GoOn = self.advance(template, text, regions)? {}
+        Ok(())
     }
 
-    /// The first cut that is wanted, and in `hold` the first place that is not settled.
-    fn best(
+    /// Makes the next cut, or reads on in the call that is open.
+    fn advance(
         &mut self,
         template: &Template,
         text: &str,
-        hold: &mut usize,
-    ) -> Result<Option<Cut>, Error> {
-        let mut best: Option<Cut> = None;
-        let mut look = |machine: &mut Machine, field: usize, side: Side| {
-            let spec = &template.fields[field];
-            let anchor = match side {
-                Side::Open => &spec.open,
-                Side::Close => &spec.close,
-            };
-            let Some(anchor) = anchor else { return Ok(()) };
-            match machine.look(anchor, text, field, side)? {
-                Found::Nothing => {}
-                Found::Open { start } => *hold = start.min(*hold),
-                Found::Settled { start, end } => {
-                    let may_grow = machine.phase != Phase::Whole
-                        && end == text.len()
-                        && (start == end || anchor.may_grow);
-                    if may_grow {
-                        *hold = start.min(*hold);
-                        return Ok(());
-                    }
-                    let cut = Cut {
-                        start,
-                        end,
-                        side,
-                        field,
-                    };
-                    if best.is_none_or(|best| cut.rank(template) < best.rank(template)) {
-                        best = Some(cut);
-                    }
-                }
-            }
-            Ok(())
+        regions: &mut impl Regions,
+    ) -> Result<Next, Error> {
+        if self.call.is_some() {
+            return self.read_call(template, text, regions);
+        }
+        if self.quoted.is_some() {
+            return self.read_quoted(template, text, regions);
+        }
+        let edges = edges(template, self.region, self.second_looks);
+        let Nearest { cut: best, hold } = self.searches.nearest(template, text, self.pos, edges)?;
+        if let Some((field, start)) = self.begun_before(template, text, best)? {
+            self.give_up(template, text, field, start, regions)?;
+            return Ok(Next::GoOn);
+        }
+        let Some(cut) = best else {
+            self.settle(template, text, hold, regions)?;
+            return Ok(Next::Wait);
         };
-        match self.region {
-            Region::Explicit(field) => {
-                look(self, field, Side::Close)?;
-                for (other, spec) in template.fields.iter().enumerate() {
-                    if self.second_looks > 0
-                        && let Some(call) = &spec.call
-                        && call.interrupts.contains(&field)
-                    {
-                        look(self, other, Side::Open)?;
-                    }
-                }
-            }
-            Region::None | Region::Implicit { .. } => {
-                for field in 0..template.fields.len() {
-                    look(self, field, Side::Open)?;
-                }
-                if let Some(field) = template.implicit {
-                    look(self, field, Side::Close)?;
-                }
-            }
+        self.take(template, cut.start, regions);
+        match (cut.side, self.region) {
+            (Side::Open, Region::Explicit(_)) => self.quote(template, text, cut),
+            (Side::Open, _) => self.open(template, text, cut, regions),
+            (Side::Close, _) => self.close(template, text, cut, regions),
         }
-        Ok(best)
     }
 
-    /// The first call whose opening has begun at the end of the text, and may have become one: its field and place.
-    fn begun(&self, template: &Template, text: &str) -> Result<Option<(usize, usize)>, Error> {
-        let mut first: Option<(usize, usize)> = None;
-        for (field, spec) in template.fields.iter().enumerate() {
-            let (Some(call), Some(anchor)) = (&spec.call, &spec.open) else {
-                continue;
-            };
-            for mark in &call.begins {
-                let Some(place) = text[self.pos..].rfind(mark.as_str()) else {
-                    continue;
-                };
-                // Openings take blanks before their marks.
-                let from = text[..self.pos + place].trim_end().len().max(self.pos);
-                let mut steps = STEPS + STEPS_PER_BYTE * text.len() as u64;
-                let mut scanner = Scanner::default();
-                let found = anchor.pattern.scan(&mut scanner, text, from, &mut steps);
-                let found = found.map_err(|e| exhausted(e, anchor.pointer.clone()))?;
-                if let Found::Open { start } = found
-                    && start <= self.pos + place
-                    && first.is_none_or(|(_, known)| start < known)
-                {
-                    first = Some((field, start));
-                }
-            }
+    /// The call that has begun at the text's end, if no more may come and no other region opens or
+    /// closes before it.
+    fn begun_before(
+        &self,
+        template: &Template,
+        text: &str,
+        best: Option<Cut>,
+    ) -> Result<Option<(usize, usize)>, Error> {
+        let last = best.is_none_or(|cut| template.fields[cut.field].discard);
+        if self.searches.phase() != Phase::Whole
+            || !last
+            || matches!(self.region, Region::Explicit(_))
+        {
+            return Ok(None);
         }
-        Ok(first)
+        let begun = begun(template, text, self.pos)?;
+        Ok(begun.filter(|&(_, start)| best.is_none_or(|cut| start <= cut.start)))
     }
 
-    /// Looks for the leftmost match of an anchor from `pos` on.
-    fn look(
+    /// Ends the text at `start`, where a call has begun that never opened.
+    fn give_up(
         &mut self,
-        anchor: &Anchor,
+        template: &Template,
         text: &str,
         field: usize,
-        side: Side,
-    ) -> Result<Found, Error> {
-        let from = self.pos;
-        let slot = &mut self.slots[field][usize::from(side == Side::Close)];
-        if self.phase != Phase::Growing {
-            let known = slot
-                .found
-                .filter(|found| found.is_none_or(|(start, _)| start >= from));
-            let found = match known {
-                Some(found) => found,
-                None => {
-                    let found = anchor.pattern.find_from(text, from);
-                    let found = found.map_err(|e| exhausted(e, anchor.pointer.clone()))?;
-                    self.work += (found.map_or(text.len(), |(_, end)| end) - from) as u64;
-                    if self.work > SEARCH_WORK + STEPS_PER_BYTE * text.len() as u64 {
-                        let message = format!(
-                            "the searches looked at more than {SEARCH_WORK} bytes and {STEPS_PER_BYTE} times the text"
-                        );
-                        let kind = ErrorKind::RegexBudget;
-                        return Err(Error::new(kind, &anchor.pointer, message));
-                    }
-                    slot.found = Some(found);
-                    found
-                }
-            };
-            if let Some((start, end)) = found {
-                return Ok(Found::Settled { start, end });
-            }
-            if self.phase == Phase::Whole {
-                return Ok(Found::Nothing);
-            }
+        start: usize,
+        regions: &mut impl Regions,
+    ) -> Result<(), Error> {
+        self.take(template, start, regions);
+        self.leave(template, start, regions)?;
+        let end = text.len();
+        let span = Span {
+            open: start,
+            from: end,
+            to: end,
+            end,
+        };
+        let rest = regions.no_call(field, span, NoCall::Unfinished)?;
+        self.give(template, span, rest, regions);
+        Ok(())
+    }
+
+    /// Gives the region the text without a cut: that up to `hold`, or all of it if no more may come.
+    fn settle(
+        &mut self,
+        template: &Template,
+        text: &str,
+        hold: usize,
+        regions: &mut impl Regions,
+    ) -> Result<(), Error> {
+        if self.searches.phase() != Phase::Whole {
+            self.take(template, hold, regions);
+            return Ok(());
         }
-        if slot.paid == 0 {
-            slot.steps = STEPS;
+        self.take(template, text.len(), regions);
+        self.leave(template, text.len(), regions)
+    }
+
+    /// Opens the region of a cut.
+    fn open(
+        &mut self,
+        template: &Template,
+        text: &str,
+        cut: Cut,
+        regions: &mut impl Regions,
+    ) -> Result<Next, Error> {
+        self.pos = cut.end;
+        self.leave(template, cut.start, regions)?;
+        if !template.fields[cut.field].discard {
+            self.enter(template, text, cut, regions)?;
+            return Ok(Next::GoOn);
         }
-        slot.steps += STEPS_PER_BYTE * (text.len() - slot.paid) as u64;
-        slot.paid = text.len();
-        let found = anchor
-            .pattern
-            .scan(&mut slot.scanner, text, from, &mut slot.steps);
-        let found = found.map_err(|e| exhausted(e, anchor.pointer.clone()))?;
-        Ok(match (found, self.phase) {
-            // In a prefix a match that is settled has been found above.
-            (Found::Settled { start, .. }, Phase::Prefix) => Found::Open { start },
-            (found, _) => found,
+        // The text that is thrown away is not empty, or it would come again.
+        Ok(match cut.start == cut.end {
+            true => Next::Wait,
+            false => Next::GoOn,
+        })
+    }
+
+    /// Closes the region at a cut.
+    fn close(
+        &mut self,
+        template: &Template,
+        text: &str,
+        cut: Cut,
+        regions: &mut impl Regions,
+    ) -> Result<Next, Error> {
+        self.pos = cut.end;
+        let open = self.open_region(template).is_some();
+        if self.opened_at == Some(cut.end) {
+            let message =
+                "the region opens and closes at one place for ever, at zero-width matches";
+            let pointer = &template.fields[cut.field].pointer;
+            return Err(
+                Error::new(ErrorKind::NoProgress, pointer, message).at_offset(Some(cut.end))
+            );
+        }
+        if open && template.release != TemplateRelease::V5_23 {
+            self.captures.extend(cut.captures(template, text)?);
+        }
+        self.leave(template, cut.start, regions)?;
+        // No further than a zero-width close outside of a region, in this call:
+        // the next one would find it again, unless it depended on the end.
+        Ok(match !open && cut.start == cut.end {
+            true => Next::Wait,
+            false => Next::GoOn,
         })
     }
 
@@ -546,7 +315,7 @@ impl Machine {
         self.region = Region::Explicit(cut.field);
         self.body = cut.end;
         self.opened_at = (cut.start == cut.end).then_some(cut.end);
-        self.captures = captures_of(template, text, cut)?;
+        self.captures = cut.captures(template, text)?;
         if let Some(call) = &template.fields[cut.field].call {
             self.call = Some((cut.start, Scan::new(call, cut.end)));
         }
@@ -555,7 +324,7 @@ impl Machine {
     }
 
     fn ahead(&self) -> Ahead {
-        match self.phase {
+        match self.searches.phase() {
             Phase::Whole => Ahead::Nothing,
             Phase::Prefix | Phase::Growing => Ahead::More,
         }
@@ -624,7 +393,7 @@ impl Machine {
                     true => NoCall::Broken,
                     false => NoCall::Unfinished,
                 };
-                if let (NoCall::Unfinished, true, Some(to)) = (why, call.lists, scan.item) {
+                if let (NoCall::Unfinished, true, Some(to)) = (why, call.lists, scan.item()) {
                     regions.part(field, from, to, &captures)?;
                 }
                 (span, regions.no_call(field, span, why)?)
@@ -655,6 +424,20 @@ impl Machine {
             self.take(template, span.end, regions);
         }
         self.pos = span.end;
+    }
+
+    /// Starts to read what may be a call within the open region.
+    fn quote(&mut self, template: &Template, text: &str, cut: Cut) -> Result<Next, Error> {
+        let captures = cut.captures(template, text)?;
+        if let Some(call) = &template.fields[cut.field].call {
+            let scan = Scan::new(call, cut.end);
+            self.quoted = Some(Quoted {
+                cut,
+                captures,
+                scan,
+            });
+        }
+        Ok(Next::GoOn)
     }
 
     /// Reads on in what may be a call within the open region. It is one if it can be read, and another call
@@ -696,7 +479,7 @@ impl Machine {
                 };
                 match regions.reads(field, span, captures, &scan.parameters) {
                     false => Some(false),
-                    true => self.nothing_else(template, text, field, end, ahead)?,
+                    true => nothing_else(template, text, field, end, ahead)?,
                 }
             }
         };
@@ -724,42 +507,6 @@ impl Machine {
         }
     }
 
-    /// Tells whether nothing but white space, another call of the field or the turn's end follows
-    /// at `at`.
-    fn nothing_else(
-        &self,
-        template: &Template,
-        text: &str,
-        field: usize,
-        at: usize,
-        ahead: Ahead,
-    ) -> Result<Option<bool>, Error> {
-        let rest = &text[at..];
-        let next = at + rest.len() - rest.trim_start().len();
-        if next == text.len() {
-            return Ok((ahead == Ahead::Nothing).then_some(true));
-        }
-        let call = template.fields[field].open.as_ref();
-        let turn = template
-            .implicit
-            .and_then(|field| template.fields[field].close.as_ref());
-        let mut open = false;
-        for anchor in [call, turn].into_iter().flatten() {
-            let mut steps = STEPS + STEPS_PER_BYTE * text.len() as u64;
-            let mut scanner = Scanner::default();
-            let found = anchor.pattern.scan(&mut scanner, text, at, &mut steps);
-            match found.map_err(|e| exhausted(e, anchor.pointer.clone()))? {
-                Found::Settled { start, .. } if start <= next => return Ok(Some(true)),
-                Found::Open { start } if start <= next && ahead == Ahead::More => open = true,
-                _ => {}
-            }
-        }
-        Ok(match open {
-            true => None,
-            false => Some(false),
-        })
-    }
-
     /// Closes the open region, if there is one, at `to`.
     fn leave(
         &mut self,
@@ -778,49 +525,10 @@ impl Machine {
     }
 }
 
-impl Cut {
-    /// The first in the text, then the longest, then an opening, then what is not thrown away, then by name.
-    fn rank(&self, template: &Template) -> impl Ord + use<> {
-        let close = self.side == Side::Close;
-        let length = std::cmp::Reverse(self.end - self.start);
-        let field = &template.fields[self.field];
-        (self.start, length, close, field.discard, field.rank)
-    }
-}
-
 /// True if the machine goes on, or has to wait for more text.
 enum Next {
     GoOn,
     Wait,
-}
-
-/// The named groups of the match that is a cut: number, start, end.
-fn captures_of(
-    template: &Template,
-    text: &str,
-    cut: Cut,
-) -> Result<Vec<(usize, usize, usize)>, Error> {
-    let mut captures = Vec::new();
-    let field = &template.fields[cut.field];
-    let (anchor, behind) = match cut.side {
-        Side::Open => (&field.open, 0),
-        Side::Close => (&field.close, field.groups_of_opening()),
-    };
-    if let Some(anchor) = anchor
-        && anchor.pattern.names().iter().any(Option::is_some)
-    {
-        let groups = anchor.pattern.match_at(text, cut.start);
-        let groups = groups.map_err(|e| exhausted(e, anchor.pointer.clone()))?;
-        for (group, _) in named(anchor) {
-            let part = groups
-                .as_ref()
-                .and_then(|groups| groups.get(group).copied());
-            if let Some(Some((from, to))) = part {
-                captures.push((behind + group, from, to));
-            }
-        }
-    }
-    Ok(captures)
 }
 
 fn outside(template: &Template) -> Region {
@@ -828,4 +536,29 @@ fn outside(template: &Template) -> Region {
         Some(_) => Region::Implicit { entered: false },
         None => Region::None,
     }
+}
+
+/// The edges at which a region may be left, or another be opened.
+fn edges(template: &Template, region: Region, second_looks: usize) -> impl Iterator<Item = Edge> {
+    let open = match region {
+        Region::Explicit(field) => Some(field),
+        Region::None | Region::Implicit { .. } => None,
+    };
+    let closing = |field| Edge {
+        field,
+        side: Side::Close,
+    };
+    let fields = template.fields.iter().enumerate();
+    let opens = fields.filter(move |(_, spec)| match (open, &spec.call) {
+        (None, _) => true,
+        (Some(open), Some(call)) => second_looks > 0 && call.interrupts.contains(&open),
+        (Some(_), None) => false,
+    });
+    let opens = opens.map(|(field, _)| Edge {
+        field,
+        side: Side::Open,
+    });
+    let implicit = template.implicit.filter(|_| open.is_none());
+    let own = open.into_iter().map(closing);
+    own.chain(opens).chain(implicit.map(closing))
 }

@@ -3,13 +3,16 @@
 //! `reasoning_content` and the region `Hi.` of the field `content`.
 
 mod arguments;
+mod brackets;
 mod call;
 mod call_list;
 mod content;
+mod cuts;
 mod load;
 mod loose;
 mod machine;
 mod model_dir;
+mod regions;
 mod shape;
 mod stream;
 mod tools;
@@ -25,8 +28,9 @@ use crate::error::{Error, ErrorKind};
 use crate::schema::Mode;
 use crate::value::Unrepresentable;
 use crate::value::{Beyond, Object, Value};
+use cuts::Phase;
 use load::Template;
-use machine::{Machine, Phase};
+use machine::Machine;
 use stream::{OneShot, finish, to_json};
 use tools::Tools;
 

@@ -44,6 +44,17 @@ pub(super) enum Ahead {
     Nothing,
 }
 
+/// The knowledge after a step.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Step {
+    /// It goes on; its text is settled up to here.
+    More { safe: usize },
+    /// Its text ends, and so does what ends it.
+    End { to: usize, end: usize },
+    /// It is no call, whatever follows; it was text up to here.
+    Never { to: usize },
+}
+
 impl Shape {
     /// Reads a shape; `None` if it does not start with a text, or a hole has no text behind it.
     pub(super) fn new(source: &str) -> Option<Shape> {
@@ -159,13 +170,37 @@ pub(super) fn first<'t>(shapes: &'t [Shape], text: &'t str, at: usize, ahead: Ah
     Fit::No
 }
 
+/// Tells whether one of the shapes may start with that byte.
+pub(super) fn starts_one(shapes: &[Shape], byte: u8) -> bool {
+    shapes
+        .iter()
+        .any(|shape| shape.head().as_bytes().first() == Some(&byte))
+}
+
+/// Places from `from` on where one of the shapes may begin.
+pub(super) fn candidates<'t>(
+    shapes: &'t [Shape],
+    text: &'t str,
+    from: usize,
+) -> impl Iterator<Item = usize> + 't {
+    let bytes = text.as_bytes().iter().enumerate().skip(from);
+    bytes
+        .filter(|(at, byte)| starts_one(shapes, **byte) && text.is_char_boundary(*at))
+        .map(|(at, _)| at)
+}
+
+/// The last end of a character at `at` or before.
+pub(super) fn boundary(text: &str, at: usize) -> usize {
+    let mut at = at.min(text.len());
+    while !text.is_char_boundary(at) {
+        at -= 1;
+    }
+    at
+}
+
 /// The first `most` bytes of a text, or fewer where that would cut a character.
 fn floor(text: &str, most: usize) -> &str {
-    let mut end = most.min(text.len());
-    while !text.is_char_boundary(end) {
-        end -= 1;
-    }
-    &text[..end]
+    &text[..boundary(text, most)]
 }
 
 #[cfg(test)]

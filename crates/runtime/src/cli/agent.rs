@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Map, Value, json};
 use tokenmold::Error;
-use tokenmold::agent::{Agent, ChatModel, Ended, LocalModel, ModelRequest, PlainText};
+use tokenmold::agent::{Agent, ChatModel, Ended, LocalModel, ModelRequest, PlainText, Reply};
 use tokenmold::generate::{Prompt, Request};
 use tokenmold::response_parser::Family;
 use tokenmold::tools::{Tool, ToolCall, Tools};
@@ -100,19 +100,8 @@ pub(crate) fn run(args: &Args, format: Format, notes: Notes) -> Result<Output, F
         Some(file) => Some(args.options.read_schema(file)?.1),
         None => None,
     };
-    let mut memory = match &args.messages {
-        Some(file) => read_chat(file)?.messages,
-        None => Vec::new(),
-    };
-    if let Some(system) = &args.system {
-        memory.insert(0, json!({"role": "system", "content": system}));
-    }
-    let prompt = match args.prompt.as_str() {
-        "-" => String::from_utf8_lossy(&read_stdin()?)
-            .trim_end()
-            .to_owned(),
-        prompt => prompt.to_owned(),
-    };
+    let memory = memory_of(args)?;
+    let message = json!({"role": "user", "content": prompt_of(args)?});
     let failed = |error: Error| Failure::new(error.to_string());
     let mut loaded = args.model.load(notes)?;
     let model = match args.format {
@@ -144,12 +133,37 @@ pub(crate) fn run(args: &Args, format: Format, notes: Notes) -> Result<Output, F
             true => PlainText::Finish,
             false => PlainText::Reply,
         });
-    let message = json!({"role": "user", "content": prompt});
     let reply = match &schema {
         Some(schema) => agent.reply_structured(message, schema),
         None => agent.reply(message),
     };
     let reply = reply.map_err(failed)?;
+    Ok(output(args, &reply, agent.memory()))
+}
+
+/// The messages that were there before the task.
+fn memory_of(args: &Args) -> Result<Vec<Value>, Failure> {
+    let mut memory = match &args.messages {
+        Some(file) => read_chat(file)?.messages,
+        None => Vec::new(),
+    };
+    if let Some(system) = &args.system {
+        memory.insert(0, json!({"role": "system", "content": system}));
+    }
+    Ok(memory)
+}
+
+fn prompt_of(args: &Args) -> Result<String, Failure> {
+    Ok(match args.prompt.as_str() {
+        "-" => String::from_utf8_lossy(&read_stdin()?)
+            .trim_end()
+            .to_owned(),
+        prompt => prompt.to_owned(),
+    })
+}
+
+/// A reply as it is printed, with all messages behind it.
+fn output(args: &Args, reply: &Reply, memory: &[Value]) -> Output {
     let mut text = format!("{}\n", reply.content);
     if let Some(metadata) = &reply.metadata {
         text += &format!("{metadata:#}\n");
@@ -170,7 +184,7 @@ pub(crate) fn run(args: &Args, format: Format, notes: Notes) -> Result<Output, F
         ),
         _ => (Verdict::Good, String::new()),
     };
-    Ok(Output {
+    Output {
         text,
         notes: match reply.ended {
             // The sum is no step.
@@ -183,11 +197,11 @@ pub(crate) fn run(args: &Args, format: Format, notes: Notes) -> Result<Output, F
             "metadata": reply.metadata,
             "ended": ended,
             "steps": reply.steps,
-            "messages": agent.memory(),
+            "messages": memory,
         }),
         verdict,
         ..Output::default()
-    })
+    }
 }
 
 /// True if steps are told on standard error as they come.

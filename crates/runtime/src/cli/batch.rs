@@ -7,6 +7,7 @@ use std::io::{self, BufWriter, Write as _};
 use std::path::Path;
 use std::sync::Arc;
 
+use indicatif::ProgressBar;
 use serde_json::{Map, Value, json};
 use tokenmold::generate::{Batch, BatchRequest, Event, Flow, Generation};
 use tokenmold::model::LoadedModel;
@@ -31,6 +32,9 @@ struct Line {
     seed: Option<u64>,
 }
 
+/// A line, or the name of one that is no request with the reason.
+type LineRead = Result<Line, (Value, String)>;
+
 /// A rule of a line's own.
 #[derive(Clone, PartialEq, Eq, Hash)]
 enum Own {
@@ -52,7 +56,7 @@ const KEYS: [&str; 9] = [
 ];
 
 impl Line {
-    fn read(text: &str, number: usize) -> Result<Line, (Value, String)> {
+    fn read(text: &str, number: usize) -> LineRead {
         let mut id = json!(number);
         let parsed = serde_json::from_str(text);
         let mut line: Map<String, Value> = match parsed {
@@ -138,14 +142,107 @@ struct Counts {
     failed: usize,
 }
 
-pub(crate) fn run(args: &Args, file: &Path, notes: Notes) -> Result<Output, Failure> {
+/// The lines of a file that are not empty.
+fn read_lines(file: &Path) -> Result<Vec<LineRead>, Failure> {
     let text = String::from_utf8(read(file)?)
         .map_err(|_| Failure::new(format!("{} is not UTF-8", file.display())))?;
     let numbered = (1..).zip(text.lines());
-    let lines: Vec<_> = numbered
+    Ok(numbered
         .filter(|(_, line)| !line.trim().is_empty())
         .map(|(number, line)| Line::read(line, number))
-        .collect();
+        .collect())
+}
+
+/// The place of the results: a file or standard output.
+struct Results<'a> {
+    out: Box<dyn io::Write>,
+    file: Option<&'a Path>,
+}
+
+impl<'a> Results<'a> {
+    fn new(file: Option<&'a Path>) -> Result<Results<'a>, Failure> {
+        let out: Box<dyn io::Write> = match file {
+            Some(path) => {
+                let file = File::create(path).map_err(|e| Failure::of(path.display(), e))?;
+                Box::new(BufWriter::new(file))
+            }
+            None => Box::new(io::stdout().lock()),
+        };
+        Ok(Results { out, file })
+    }
+
+    fn failure(&self, error: &io::Error) -> Failure {
+        match self.file {
+            Some(path) => Failure::of(path.display(), error),
+            None => Failure::of_output(error),
+        }
+    }
+
+    fn write(&mut self, result: &Value) -> Result<(), Failure> {
+        let written = writeln!(self.out, "{result}");
+        written.map_err(|e| self.failure(&e))
+    }
+
+    fn flush(&mut self) -> Result<(), Failure> {
+        let flushed = self.out.flush();
+        flushed.map_err(|e| self.failure(&e))
+    }
+}
+
+/// The bar that tells how far the lines have come.
+struct LaneProgress {
+    bar: ProgressBar,
+    lanes: u64,
+    /// Lines of the parts that are done.
+    done: u64,
+    /// Lines of the part at work that have begun.
+    begun: u64,
+    tokens: u64,
+}
+
+impl LaneProgress {
+    fn new(lines: u64, lanes: u64, notes: Notes) -> LaneProgress {
+        let bar = bar(
+            "0 tokens".to_owned(),
+            "{wide_bar} {pos}/{len} texts, {msg} {elapsed}",
+            notes,
+        );
+        bar.set_length(lines);
+        LaneProgress {
+            bar,
+            lanes,
+            done: 0,
+            begun: 0,
+            tokens: 0,
+        }
+    }
+
+    fn hear(&mut self, event: &Event<'_>) {
+        match event {
+            Event::Prompt { .. } => {
+                self.begun += 1;
+                // As many as there are lanes are not done yet.
+                let done = self.done + self.begun.saturating_sub(self.lanes);
+                self.bar.set_position(done);
+            }
+            Event::Token(_) => {
+                self.tokens += 1;
+                self.bar.set_message(format!("{} tokens", self.tokens));
+            }
+            _ => {}
+        }
+    }
+
+    /// A part of that many lines is done.
+    fn end_part(&mut self, lines: u64) {
+        self.begun = 0;
+        self.done += lines;
+        self.bar.set_position(self.done);
+    }
+}
+
+pub(crate) fn run(args: &Args, file: &Path, notes: Notes) -> Result<Output, Failure> {
+    let lines = read_lines(file)?;
     let mut means = args.means()?;
     let loaded = args.model.load(notes)?;
     let shared = match (&means.rule, args.shares_rule()) {
@@ -155,24 +252,11 @@ pub(crate) fn run(args: &Args, file: &Path, notes: Notes) -> Result<Output, Fail
         )?)),
         _ => None,
     };
-    let mut out: Box<dyn io::Write> = match &args.out {
-        Some(path) => {
-            let file = File::create(path).map_err(|e| Failure::of(path.display(), e))?;
-            Box::new(BufWriter::new(file))
-        }
-        None => Box::new(io::stdout().lock()),
-    };
+    let mut results = Results::new(args.out.as_deref())?;
     let lanes = args.lanes.clamp(1, lines.len().max(1));
     let mut models: Vec<_> = (0..lanes).map(|_| loaded.model.fork()).collect();
     let mut batch = Batch::new(&mut models, &loaded.tokenizer);
-    let progress = bar(
-        "0 tokens".to_owned(),
-        "{wide_bar} {pos}/{len} texts, {msg} {elapsed}",
-        notes,
-    );
-    progress.set_length(lines.len() as u64);
-    let mut tokens = 0_u64;
-    let mut done = 0;
+    let mut progress = LaneProgress::new(lines.len() as u64, lanes as u64, notes);
     let mut counts = Counts::default();
     let mut compiled = HashMap::new();
     for part in lines.chunks(lanes * LINES_A_LANE) {
@@ -197,20 +281,8 @@ pub(crate) fn run(args: &Args, file: &Path, notes: Notes) -> Result<Output, Fail
                 ready
             }));
         }
-        let mut begun = 0;
         let generated = batch.generate(requests, &mut |_, event| {
-            match event {
-                Event::Prompt { .. } => {
-                    begun += 1;
-                    // As many as there are lanes are not done yet.
-                    progress.set_position(done + u64::saturating_sub(begun, lanes as u64));
-                }
-                Event::Token(_) => {
-                    tokens += 1;
-                    progress.set_message(format!("{tokens} tokens"));
-                }
-                _ => {}
-            }
+            progress.hear(event);
             Flow::Continue
         });
         let mut generated = generated.into_iter();
@@ -225,22 +297,12 @@ pub(crate) fn run(args: &Args, file: &Path, notes: Notes) -> Result<Output, Fail
                 let message = ready.message(&means, &loaded.tokenizer, &generation);
                 Ok((generation, message.map_err(|e| e.to_string())?))
             });
-            let result = counts.line(id, outcome);
-            let written = writeln!(out, "{result}");
-            written.map_err(|e| match &args.out {
-                Some(path) => Failure::of(path.display(), e),
-                None => Failure::of_output(&e),
-            })?;
+            results.write(&counts.line(id, outcome))?;
         }
-        let flushed = out.flush();
-        flushed.map_err(|e| match &args.out {
-            Some(path) => Failure::of(path.display(), e),
-            None => Failure::of_output(&e),
-        })?;
-        done += part.len() as u64;
-        progress.set_position(done);
+        results.flush()?;
+        progress.end_part(part.len() as u64);
     }
-    progress.finish_and_clear();
+    progress.bar.finish_and_clear();
     Ok(counts.output(means.rule.as_ref()))
 }
 

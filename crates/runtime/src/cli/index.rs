@@ -6,7 +6,9 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use serde_json::json;
-use tokenmold::fsm_index::{BuildProgress, Config, Dfa, Index, IndexConfig};
+use tokenmold::fsm_index::{
+    BuildProgress, ByteDfa, Config, Dfa, Error, Index, IndexConfig, Vocabulary,
+};
 
 use super::model::bar;
 use super::schema::Language;
@@ -50,27 +52,10 @@ pub(crate) fn run(args: &Args, notes: Notes) -> Result<Output, Failure> {
         .map_err(|e| Failure::of("the automaton", e))?;
     let to_automaton = start.elapsed();
     begun.finish_and_clear();
-    let rows = bar(
-        "building the index".to_owned(),
-        "{msg} {wide_bar} {pos}/{len} rows {elapsed}",
-        notes,
-    );
     let start = Instant::now();
-    let config = IndexConfig::default();
-    let tenths = args.progress && notes == Notes::Show && rows.is_hidden();
-    let index = Index::build_watched(automaton, &vocabulary, &config, &|progress| {
-        let BuildProgress { done, total, .. } = progress;
-        // Threads tell in any order.
-        rows.set_length(total as u64);
-        rows.inc(1);
-        let tenth = |rows: usize| rows * 10 / total.max(1);
-        if tenths && tenth(done) > tenth(done - 1) {
-            say(&format!("building the index: {done} of {total} rows\n"));
-        }
-    });
+    let index = build(args, automaton, &vocabulary, notes);
     let index = index.map_err(|e| Failure::of(file.display(), e))?;
     let to_index = start.elapsed();
-    rows.finish_and_clear();
     let stats = index.stats();
     let bytes = stats.row_bytes + index.automaton().memory();
 
@@ -133,4 +118,32 @@ pub(crate) fn run(args: &Args, notes: Notes) -> Result<Output, Failure> {
         verdict: Verdict::Good,
         ..Output::default()
     })
+}
+
+/// Builds the index of an automaton's bytes, and tells how far it has come.
+fn build(
+    args: &Args,
+    automaton: ByteDfa,
+    vocabulary: &Vocabulary,
+    notes: Notes,
+) -> Result<Index, Error> {
+    let rows = bar(
+        "building the index".to_owned(),
+        "{msg} {wide_bar} {pos}/{len} rows {elapsed}",
+        notes,
+    );
+    let config = IndexConfig::default();
+    let tenths = args.progress && notes == Notes::Show && rows.is_hidden();
+    let index = Index::build_watched(automaton, vocabulary, &config, &|progress| {
+        let BuildProgress { done, total, .. } = progress;
+        // Threads tell in any order.
+        rows.set_length(total as u64);
+        rows.inc(1);
+        let tenth = |rows: usize| rows * 10 / total.max(1);
+        if tenths && tenth(done) > tenth(done - 1) {
+            say(&format!("building the index: {done} of {total} rows\n"));
+        }
+    });
+    rows.finish_and_clear();
+    index
 }

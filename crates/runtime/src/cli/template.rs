@@ -351,50 +351,10 @@ fn render(args: &RenderArgs) -> Result<Output, Failure> {
     };
     let (templates, own) = args.source.read(wanted)?;
     let templates = templates.with_limits(limits_of(&args.limit));
-    let ChatFile {
-        messages,
-        mut tools,
-        mut documents,
-    } = chat_of(&args.messages, read_exact(&args.messages)?)?;
-    if let Some(file) = &args.tools {
-        tools = Some(list_of(file, "tools")?);
-    }
-    if let Some(file) = &args.documents {
-        documents = Some(list_of(file, "documents")?);
-    }
-    let ending = match () {
-        () if args.generation_prompt => Ending::GenerationPrompt,
-        () if args.continue_last => Ending::Continue("content"),
-        () => Ending::Closed,
-    };
-    let mut chat = Chat::new(&messages)
-        .with_numbers(Numbers::Exact)
-        .with_ending(ending);
-    if let Some(tools) = &tools {
-        chat = chat.with_tools(tools);
-    }
-    if let Some(documents) = &documents {
-        chat = chat.with_documents(documents);
-    }
-    for (name, value) in &args.var {
-        let value = exact::read(value).unwrap_or_else(|_| json!(value));
-        chat = chat.with_variable(name, value);
-    }
-    if let Some(now) = args.now {
-        chat = chat.with_now(now);
-    }
+    let file = chat_of_args(args)?;
+    let mut chat = prepared(args, &file);
     if let Some(name) = &args.name {
-        // Without this a name that is not there would be taken for a template.
-        let names = templates.names();
-        if !names.contains(&name.as_str()) {
-            return Err(Failure::new(match names.as_slice() {
-                [] => format!("there is no template {name:?}, but one without a name"),
-                names => format!(
-                    "there is no template {name:?}; there are {}",
-                    names.join(", ")
-                ),
-            }));
-        }
+        check_name(&templates, name)?;
         chat = chat.with_template(name);
     }
     let controls = match args.sanitize {
@@ -405,25 +365,7 @@ fn render(args: &RenderArgs) -> Result<Output, Failure> {
         chat = chat.with_control_tokens(controls);
     }
     if !args.tokens {
-        let rendered = templates.apply(&chat).map_err(failed)?;
-        let generated = rendered.generated().ok();
-        let mut json = json!({ "text": rendered.text });
-        if let Some(spans) = generated.filter(|spans| !spans.is_empty()) {
-            let spans: Vec<Value> = spans.iter().map(|s| json!([s.start, s.end])).collect();
-            json["generated"] = spans.into();
-            let spans = rendered.spans.iter().map(|s| json!([s.start, s.end]));
-            json["generated_characters"] = spans.collect();
-        }
-        let mut text = rendered.text;
-        // To the byte, but for the prompt of a shell that would stand behind it.
-        if io::stdout().is_terminal() && !text.ends_with('\n') {
-            text.push('\n');
-        }
-        return Ok(Output {
-            text,
-            json,
-            ..Output::default()
-        });
+        return text_of(&templates, &chat);
     }
     let given = match &args.tokenizer {
         Some(path) => Some(read_tokenizer(path)?),
@@ -432,7 +374,92 @@ fn render(args: &RenderArgs) -> Result<Output, Failure> {
     let tokenizer = given.ok_or_else(|| {
         Failure::new("a template in a file has no tokenizer: name one by --tokenizer")
     })?;
-    let encoded = templates.encode(&chat, &tokenizer).map_err(failed)?;
+    tokens_of(&templates, &chat, &tokenizer)
+}
+
+/// The chat of the arguments' files.
+fn chat_of_args(args: &RenderArgs) -> Result<ChatFile, Failure> {
+    let mut file = chat_of(&args.messages, read_exact(&args.messages)?)?;
+    if let Some(tools) = &args.tools {
+        file.tools = Some(list_of(tools, "tools")?);
+    }
+    if let Some(documents) = &args.documents {
+        file.documents = Some(list_of(documents, "documents")?);
+    }
+    Ok(file)
+}
+
+/// The chat with what the arguments say about it.
+fn prepared<'a>(args: &'a RenderArgs, file: &'a ChatFile) -> Chat<'a> {
+    let ending = match () {
+        () if args.generation_prompt => Ending::GenerationPrompt,
+        () if args.continue_last => Ending::Continue("content"),
+        () => Ending::Closed,
+    };
+    let mut chat = Chat::new(&file.messages)
+        .with_numbers(Numbers::Exact)
+        .with_ending(ending);
+    if let Some(tools) = &file.tools {
+        chat = chat.with_tools(tools);
+    }
+    if let Some(documents) = &file.documents {
+        chat = chat.with_documents(documents);
+    }
+    for (name, value) in &args.var {
+        let value = exact::read(value).unwrap_or_else(|_| json!(value));
+        chat = chat.with_variable(name, value);
+    }
+    if let Some(now) = args.now {
+        chat = chat.with_now(now);
+    }
+    chat
+}
+
+/// Refuses the name of a template that is not there: it would be taken for a template.
+fn check_name(templates: &ChatTemplates, name: &str) -> Result<(), Failure> {
+    let names = templates.names();
+    if names.contains(&name) {
+        return Ok(());
+    }
+    Err(Failure::new(match names.as_slice() {
+        [] => format!("there is no template {name:?}, but one without a name"),
+        names => format!(
+            "there is no template {name:?}; there are {}",
+            names.join(", ")
+        ),
+    }))
+}
+
+/// The text that the model is given.
+fn text_of(templates: &ChatTemplates, chat: &Chat<'_>) -> Result<Output, Failure> {
+    let rendered = templates.apply(chat).map_err(failed)?;
+    let generated = rendered.generated().ok();
+    let mut json = json!({ "text": rendered.text });
+    if let Some(spans) = generated.filter(|spans| !spans.is_empty()) {
+        let spans: Vec<Value> = spans.iter().map(|s| json!([s.start, s.end])).collect();
+        json["generated"] = spans.into();
+        let spans = rendered.spans.iter().map(|s| json!([s.start, s.end]));
+        json["generated_characters"] = spans.collect();
+    }
+    let mut text = rendered.text;
+    // To the byte, but for the prompt of a shell that would stand behind it.
+    if io::stdout().is_terminal() && !text.ends_with('\n') {
+        text.push('\n');
+    }
+    Ok(Output {
+        text,
+        json,
+        ..Output::default()
+    })
+}
+
+/// The tokens of that text, one on each line.
+fn tokens_of(
+    templates: &ChatTemplates,
+    chat: &Chat<'_>,
+    tokenizer: &Tokenizer,
+) -> Result<Output, Failure> {
+    let encoded = templates.encode(chat, tokenizer).map_err(failed)?;
     let mut text = String::new();
     for token in &encoded.tokens {
         let _ = writeln!(text, "{token:>7}  {:?}", tokenizer.describe(*token));

@@ -96,75 +96,30 @@ impl Header {
         }
     }
 
+    fn size_or(&self, key: &str, default: usize) -> Result<usize, Error> {
+        match self.whole(key) {
+            Some(_) => self.size(key),
+            None => Ok(default),
+        }
+    }
+
     /// The shape of the model, and how it pairs dimensions.
     pub(super) fn config(&mut self) -> Result<(ModelConfig, Pairing), Error> {
         let rope_factors = self.rope_factors()?;
-        let name = self
-            .text("general.architecture")
-            .ok_or_else(|| self.error("`general.architecture` is missing"))?;
-        let known = KNOWN.iter().find(|(known, ..)| *known == name);
-        let Some(&(_, architecture, pairing)) = known else {
-            let names: Vec<&str> = KNOWN.iter().map(|(name, ..)| *name).collect();
-            return Err(self.error(format!(
-                "architecture `{name}` is not known; known are {}",
-                names.join(", ")
-            )));
-        };
+        let (name, architecture, pairing) = self.architecture()?;
         let key = |part: &str| format!("{name}.{part}");
-        if self.whole(&key("expert_count")).unwrap_or(0) > 0 {
-            return Err(self.error(format!(
-                "`{name}.expert_count` is set; mixtures of experts are not implemented"
-            )));
-        }
-        let rope_scaling = match self.text(&key("rope.scaling.type")) {
-            None | Some("none") => RopeScaling::None,
-            Some("linear") => RopeScaling::Linear {
-                factor: self.number(&key("rope.scaling.factor")).unwrap_or(1.0),
-            },
-            Some(other) => {
-                return Err(self.error(format!(
-                    "`{name}.rope.scaling.type` is `{other}`; implemented are none and linear"
-                )));
-            }
-        };
-        if self
-            .content
-            .tensor_infos
-            .contains_key("rope_factors_long.weight")
-        {
-            return Err(self.error(
-                "rotary frequencies depend on the length (`rope_factors_long.weight`), which is not implemented",
-            ));
-        }
+        let rope_scaling = self.rope_scaling(name)?;
         let hidden_size = self.size(&key("embedding_length"))?;
         let heads = self.size(&key("attention.head_count"))?;
-        let head_dim = match self.whole(&key("attention.key_length")) {
-            Some(_) => self.size(&key("attention.key_length"))?,
-            None => hidden_size / heads,
-        };
-        let rotary_dim = match self.whole(&key("rope.dimension_count")) {
-            Some(_) => self.size(&key("rope.dimension_count"))?,
-            None => head_dim,
-        };
+        let head_dim = self.size_or(&key("attention.key_length"), hidden_size / heads)?;
+        let rotary_dim = self.size_or(&key("rope.dimension_count"), head_dim)?;
         if rotary_dim != head_dim && architecture != Architecture::Phi3 {
             return Err(self.error(format!(
                 "`{name}.rope.dimension_count` is {rotary_dim} of {head_dim}; partial rotation is implemented for phi3 alone"
             )));
         }
-        let embedding = self.content.tensor_infos.get("token_embd.weight");
-        let Some(&[vocabulary_width, _]) = embedding.map(|info| info.shape.dims()) else {
-            return Err(Error::new(
-                ErrorKind::Weights,
-                format!(
-                    "{}: tensor `token_embd.weight` is missing or not a matrix",
-                    self.place
-                ),
-            ));
-        };
-        let key_value_heads = match self.whole(&key("attention.head_count_kv")) {
-            Some(_) => self.size(&key("attention.head_count_kv"))?,
-            None => heads,
-        };
+        let vocabulary_width = self.vocabulary_width()?;
+        let key_value_heads = self.size_or(&key("attention.head_count_kv"), heads)?;
         let layers = self.size(&key("block_count"))?;
         let window = key("attention.sliding_window");
         let config = ModelConfig {
@@ -226,6 +181,68 @@ impl Header {
         };
         config.check(&self.place)?;
         Ok((config, pairing))
+    }
+
+    /// Returns the architecture by its name in the file, if models of it are implemented.
+    fn architecture(&self) -> Result<(&'static str, Architecture, Pairing), Error> {
+        let name = self
+            .text("general.architecture")
+            .ok_or_else(|| self.error("`general.architecture` is missing"))?;
+        let known = KNOWN.iter().find(|(known, ..)| *known == name);
+        let Some(&known) = known else {
+            let names: Vec<&str> = KNOWN.iter().map(|(name, ..)| *name).collect();
+            return Err(self.error(format!(
+                "architecture `{name}` is not known; known are {}",
+                names.join(", ")
+            )));
+        };
+        let experts = self.whole(&format!("{name}.expert_count"));
+        match experts.unwrap_or(0) {
+            0 => Ok(known),
+            _ => Err(self.error(format!(
+                "`{name}.expert_count` is set; mixtures of experts are not implemented"
+            ))),
+        }
+    }
+
+    /// Returns how rotary frequencies are scaled, whatever the length.
+    fn rope_scaling(&self, name: &str) -> Result<RopeScaling, Error> {
+        let scaling = match self.text(&format!("{name}.rope.scaling.type")) {
+            None | Some("none") => RopeScaling::None,
+            Some("linear") => {
+                let factor = self.number(&format!("{name}.rope.scaling.factor"));
+                RopeScaling::Linear {
+                    factor: factor.unwrap_or(1.0),
+                }
+            }
+            Some(other) => {
+                return Err(self.error(format!(
+                    "`{name}.rope.scaling.type` is `{other}`; implemented are none and linear"
+                )));
+            }
+        };
+        let tensors = &self.content.tensor_infos;
+        if tensors.contains_key("rope_factors_long.weight") {
+            return Err(self.error(
+                "rotary frequencies depend on the length (`rope_factors_long.weight`), which is not implemented",
+            ));
+        }
+        Ok(scaling)
+    }
+
+    /// Returns the number of rows of the embedding.
+    fn vocabulary_width(&self) -> Result<usize, Error> {
+        let embedding = self.content.tensor_infos.get("token_embd.weight");
+        match embedding.map(|info| info.shape.dims()) {
+            Some(&[width, _]) => Ok(width),
+            _ => Err(Error::new(
+                ErrorKind::Weights,
+                format!(
+                    "{}: tensor `token_embd.weight` is missing or not a matrix",
+                    self.place
+                ),
+            )),
+        }
     }
 
     /// Returns the divisors of the frequencies, if a tensor has them: files of Llama 3.1 and later.

@@ -111,6 +111,108 @@ impl Gates {
     }
 }
 
+/// The weights of one layer, as they are read.
+struct LayerSource<'a> {
+    config: &'a ModelConfig,
+    source: &'a mut dyn Source,
+    index: usize,
+    /// Norms are stored as one less than what is multiplied by.
+    less_one: bool,
+}
+
+impl LayerSource<'_> {
+    fn layer(&mut self) -> std::result::Result<Layer, Error> {
+        let config = self.config;
+        let hidden = config.hidden_size;
+        let input_norm = self.norm("input_layernorm", hidden)?;
+        let (attended_norm, inner_norm, outer_norm) = match config.architecture.has_four_norms() {
+            true => (
+                Some(self.norm("post_attention_layernorm", hidden)?),
+                self.norm("pre_feedforward_layernorm", hidden)?,
+                Some(self.norm("post_feedforward_layernorm", hidden)?),
+            ),
+            false => (None, self.norm("post_attention_layernorm", hidden)?, None),
+        };
+        let (query_norm, key_norm) = match config.architecture.has_head_norms() {
+            true => (
+                Some(self.norm("self_attn.q_norm", config.head_dim)?),
+                Some(self.norm("self_attn.k_norm", config.head_dim)?),
+            ),
+            false => (None, None),
+        };
+        Ok(Layer {
+            input_norm,
+            attended_norm,
+            inner_norm,
+            outer_norm,
+            query_norm,
+            key_norm,
+            queries: self.queries()?,
+            gates: self.gates()?,
+            output: self.linear("self_attn.o_proj", [hidden, config.heads * config.head_dim])?,
+            down: self.linear("mlp.down_proj", [hidden, config.intermediate_size])?,
+            windowed: config.is_windowed(self.index),
+        })
+    }
+
+    fn queries(&mut self) -> std::result::Result<Queries, Error> {
+        let config = self.config;
+        let hidden = config.hidden_size;
+        let query = config.heads * config.head_dim;
+        let key = config.key_value_heads * config.head_dim;
+        if config.architecture == Architecture::Phi3 {
+            let all = self.linear("self_attn.qkv_proj", [query + 2 * key, hidden])?;
+            return Ok(Queries::Together(all));
+        }
+        let mut part = |name: &str, width: usize| match config.attention_bias {
+            true => self.biased(name, [width, hidden]),
+            false => self.linear(name, [width, hidden]),
+        };
+        Ok(Queries::Apart([
+            part("self_attn.q_proj", query)?,
+            part("self_attn.k_proj", key)?,
+            part("self_attn.v_proj", key)?,
+        ]))
+    }
+
+    fn gates(&mut self) -> std::result::Result<Gates, Error> {
+        let (hidden, inner) = (self.config.hidden_size, self.config.intermediate_size);
+        if self.config.architecture == Architecture::Phi3 {
+            let both = self.linear("mlp.gate_up_proj", [2 * inner, hidden])?;
+            return Ok(Gates::Together(both));
+        }
+        Ok(Gates::Apart {
+            gate: self.linear("mlp.gate_proj", [inner, hidden])?,
+            up: self.linear("mlp.up_proj", [inner, hidden])?,
+        })
+    }
+
+    /// The name of a part of the layer.
+    fn name(&self, part: &str) -> String {
+        format!("model.layers.{}.{part}", self.index)
+    }
+
+    fn norm(&mut self, part: &str, width: usize) -> std::result::Result<Norm, Error> {
+        let name = format!("{}.weight", self.name(part));
+        let weight = self.source.vector(&name, width)?;
+        Norm::new(weight, self.config.norm_epsilon as f32, self.less_one)
+    }
+
+    fn linear(&mut self, part: &str, shape: [usize; 2]) -> std::result::Result<Linear, Error> {
+        let weight = self.source.matrix(&self.name(part), shape)?;
+        Ok(Linear { weight, bias: None })
+    }
+
+    fn biased(&mut self, part: &str, shape: [usize; 2]) -> std::result::Result<Linear, Error> {
+        let linear = self.linear(part, shape)?;
+        let name = format!("{}.bias", self.name(part));
+        Ok(Linear {
+            bias: Some(self.source.vector(&name, shape[0])?),
+            ..linear
+        })
+    }
+}
+
 impl Transformer {
     /// Builds a model of this shape from weights. Weights have the names and
     /// shapes that Hugging Face gives them. `built` is told how many layers
@@ -120,80 +222,21 @@ impl Transformer {
         source: &mut dyn Source,
         built: &mut dyn FnMut(usize),
     ) -> std::result::Result<Self, Error> {
-        let (hidden, inner) = (config.hidden_size, config.intermediate_size);
-        let query_width = config.heads * config.head_dim;
-        let key_width = config.key_value_heads * config.head_dim;
+        let hidden = config.hidden_size;
         let epsilon = config.norm_epsilon as f32;
         let vocabulary = [config.vocabulary_width, hidden];
         let embedding = source.embedding("model.embed_tokens", vocabulary)?;
-        let family = config.architecture;
         // Files of Hugging Face hold one less than what Gemma multiplies by.
-        let less_one = family.is_gemma() && source.stores_norms_less_one();
+        let less_one = config.architecture.is_gemma() && source.stores_norms_less_one();
         let mut layers = Vec::new();
         for index in 0..config.layers {
-            let at = |part: &str| format!("model.layers.{index}.{part}");
-            let mut norm = |part: &str, width: usize| {
-                let weight = source.vector(&format!("{}.weight", at(part)), width)?;
-                Norm::new(weight, epsilon, less_one)
+            let mut weights = LayerSource {
+                config: &config,
+                source,
+                index,
+                less_one,
             };
-            let input_norm = norm("input_layernorm", hidden)?;
-            let (attended_norm, inner_norm, outer_norm) = match family.has_four_norms() {
-                true => (
-                    Some(norm("post_attention_layernorm", hidden)?),
-                    norm("pre_feedforward_layernorm", hidden)?,
-                    Some(norm("post_feedforward_layernorm", hidden)?),
-                ),
-                false => (None, norm("post_attention_layernorm", hidden)?, None),
-            };
-            let (query_norm, key_norm) = match family.has_head_norms() {
-                true => (
-                    Some(norm("self_attn.q_norm", config.head_dim)?),
-                    Some(norm("self_attn.k_norm", config.head_dim)?),
-                ),
-                false => (None, None),
-            };
-            let mut linear = |part: &str, shape: [usize; 2], with_bias: bool| {
-                let weight = source.matrix(&at(part), shape)?;
-                let bias = match with_bias {
-                    true => Some(source.vector(&format!("{}.bias", at(part)), shape[0])?),
-                    false => None,
-                };
-                Ok::<_, Error>(Linear { weight, bias })
-            };
-            let bias = config.attention_bias;
-            let (queries, gates) = match family {
-                Architecture::Phi3 => {
-                    let all = [query_width + 2 * key_width, hidden];
-                    (
-                        Queries::Together(linear("self_attn.qkv_proj", all, false)?),
-                        Gates::Together(linear("mlp.gate_up_proj", [2 * inner, hidden], false)?),
-                    )
-                }
-                _ => (
-                    Queries::Apart([
-                        linear("self_attn.q_proj", [query_width, hidden], bias)?,
-                        linear("self_attn.k_proj", [key_width, hidden], bias)?,
-                        linear("self_attn.v_proj", [key_width, hidden], bias)?,
-                    ]),
-                    Gates::Apart {
-                        gate: linear("mlp.gate_proj", [inner, hidden], false)?,
-                        up: linear("mlp.up_proj", [inner, hidden], false)?,
-                    },
-                ),
-            };
-            layers.push(Layer {
-                input_norm,
-                attended_norm,
-                inner_norm,
-                outer_norm,
-                query_norm,
-                key_norm,
-                queries,
-                gates,
-                output: linear("self_attn.o_proj", [hidden, query_width], false)?,
-                down: linear("mlp.down_proj", [hidden, inner], false)?,
-                windowed: config.is_windowed(index),
-            });
+            layers.push(weights.layer()?);
             built(layers.len());
         }
         let norm = Norm::new(

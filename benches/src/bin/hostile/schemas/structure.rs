@@ -37,6 +37,12 @@ pub(crate) fn dependencies(out: &mut Cases) {
 }
 
 pub(crate) fn references(out: &mut Cases) {
+    many_definitions(out);
+    references_to_themselves(out);
+    references_that_multiply(out);
+}
+
+fn many_definitions(out: &mut Cases) {
     for n in [100, 120, 1_000, 20_000] {
         let chain = |i: usize| {
             let next = match i + 1 < n {
@@ -106,6 +112,9 @@ pub(crate) fn references(out: &mut Cases) {
             json!({"$ref": format!("#{}", "/$defs/a".repeat(n))}),
         );
     }
+}
+
+fn references_to_themselves(out: &mut Cases) {
     add(out, "a reference to itself", json!({"$ref": "#"}));
     add(
         out,
@@ -142,6 +151,10 @@ pub(crate) fn references(out: &mut Cases) {
         "a list of what is not one of its lists",
         json!({"type": "array", "items": {"anyOf": [{"not": {"$ref": "#"}}, {"items": {"$ref": "#"}}]}}),
     );
+}
+
+/// References whose ways, or whose conjunctions of locations, are far more than the locations.
+fn references_that_multiply(out: &mut Cases) {
     // Doubles with each level: 2^n ways, n locations.
     for n in [10, 20, 60] {
         let both = |i: usize| {

@@ -1,13 +1,13 @@
 //! Patterns, formats, names and lengths. For example, the pattern `^(a{1,1000}){1,1000}$`, whose
 //! counts multiply.
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::{Cases, add, list, map, name};
 
-pub(crate) fn patterns(out: &mut Cases) {
-    let text = |p: &str| json!({"type": "string", "pattern": p});
-    for (what, pattern) in [
+/// Patterns that are costly to compile, or of a kind that may not be implemented.
+fn difficult_patterns() -> Vec<(&'static str, String)> {
+    vec![
         ("nested counts", "^(a{1,1000}){1,1000}$".to_owned()),
         (
             "deeply nested counts",
@@ -82,8 +82,16 @@ pub(crate) fn patterns(out: &mut Cases) {
         ),
         ("word boundaries", r"\bfoo\b".to_owned()),
         ("a count of a class", "^[^\\x00-\\x1f]{0,4000}$".to_owned()),
-    ] {
-        add(out, format!("pattern: {what}"), text(&pattern));
+    ]
+}
+
+fn of_pattern(pattern: &str) -> Value {
+    json!({"type": "string", "pattern": pattern})
+}
+
+pub(crate) fn patterns(out: &mut Cases) {
+    for (what, pattern) in difficult_patterns() {
+        add(out, format!("pattern: {what}"), of_pattern(&pattern));
         add(
             out,
             format!("not a pattern: {what}"),
@@ -95,41 +103,45 @@ pub(crate) fn patterns(out: &mut Cases) {
             json!({"type": "string", "pattern": pattern, "minLength": 3, "maxLength": 900}),
         );
     }
+    many_patterns(out);
+}
+
+fn many_patterns(out: &mut Cases) {
     for n in [3, 10, 40, 300, 2_000] {
         add(
             out,
             format!("allOf of {n} patterns"),
-            json!({"type": "string", "allOf": list(n, |i| text(&format!("[a-f]{{{}}}x?{}", i % 3 + 1, i)))}),
+            json!({"type": "string", "allOf": list(n, |i| of_pattern(&format!("[a-f]{{{}}}x?{}", i % 3 + 1, i)))}),
         );
         add(
             out,
             format!("allOf of {n} patterns that loop"),
-            json!({"type": "string", "allOf": list(n, |i| text(&format!("^(a{{{}}}|b)*$", i + 2)))}),
+            json!({"type": "string", "allOf": list(n, |i| of_pattern(&format!("^(a{{{}}}|b)*$", i + 2)))}),
         );
         add(
             out,
             format!("anyOf of {n} patterns"),
-            json!({"anyOf": list(n, |i| text(&format!("^[a-z]{{{}}}-[0-9]+x{i}$", i % 5 + 1)))}),
+            json!({"anyOf": list(n, |i| of_pattern(&format!("^[a-z]{{{}}}-[0-9]+x{i}$", i % 5 + 1)))}),
         );
         add(
             out,
             format!("anyOf of {n} patterns anywhere"),
-            json!({"anyOf": list(n, |i| text(&format!("k{i}[a-z]*v")))}),
+            json!({"anyOf": list(n, |i| of_pattern(&format!("k{i}[a-z]*v")))}),
         );
         add(
             out,
             format!("oneOf of {n} patterns anywhere"),
-            json!({"oneOf": list(n, |i| text(&format!("k{i}[a-z]*v")))}),
+            json!({"oneOf": list(n, |i| of_pattern(&format!("k{i}[a-z]*v")))}),
         );
         add(
             out,
             format!("anyOf of {n} patterns with look back"),
-            json!({"anyOf": list(n, |i| text(&format!("^[ab]*a[ab]{{{}}}$", i % 9)))}),
+            json!({"anyOf": list(n, |i| of_pattern(&format!("^[ab]*a[ab]{{{}}}$", i % 9)))}),
         );
         add(
             out,
             format!("items of {n} patterns each its own"),
-            json!({"type": "object", "properties": map((0..n).map(|i| (name(i), text(&format!("^[a-z]{{1,{}}}@[a-z]+$", i % 50 + 1)))))}),
+            json!({"type": "object", "properties": map((0..n).map(|i| (name(i), of_pattern(&format!("^[a-z]{{1,{}}}@[a-z]+$", i % 50 + 1)))))}),
         );
     }
 }

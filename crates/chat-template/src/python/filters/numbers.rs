@@ -33,6 +33,33 @@ pub(crate) fn int(value: &Value, args: Arguments) -> Result<Value, Fault> {
     }
 }
 
+/// `abs`, of whole numbers and of floats.
+pub(crate) fn abs(value: &Value) -> Result<Value, Fault> {
+    match (value.integer(), value.float()) {
+        (Some(number), _) => fits(number.checked_abs()),
+        (None, Some(number)) => Ok(Value::from(number.abs())),
+        _ => {
+            defined(value)?;
+            Err(type_error(format!(
+                "bad operand type for abs(): '{}'",
+                value.type_name()
+            )))
+        }
+    }
+}
+
+pub(crate) fn float(value: &Value, args: Arguments) -> Result<Value, Fault> {
+    let [default] = args.bind(["default"])?;
+    let parsed = match defined(value)? {
+        Value::Text(text) => number::float(text),
+        _ => value.float(),
+    };
+    Ok(match parsed {
+        Some(number) => Value::from(number),
+        None => default.unwrap_or_else(|| Value::from(0.0)),
+    })
+}
+
 #[cold]
 fn too_long() -> Fault {
     limit_error("a number has more than 127 bits")

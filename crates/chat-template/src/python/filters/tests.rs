@@ -5,6 +5,7 @@ use std::rc::Rc;
 
 use python_compat::text::all_cased;
 
+use super::names;
 use crate::python::callable::{Arguments, Callable, whole};
 use crate::python::value::{Key, SequenceKind, Value, equal};
 use crate::python::{
@@ -140,7 +141,7 @@ pub(crate) fn apply(render: &mut Render, value: &Value, args: Arguments) -> Resu
             let exists = if &*name == "test" {
                 exists
             } else {
-                super::exists
+                names::exists
             };
             key.value().as_str().is_some_and(exists)
         }

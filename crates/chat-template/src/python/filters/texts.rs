@@ -2,20 +2,130 @@
 //! `Hello World`.
 
 use python_compat::number;
-use python_compat::text::{LineEnds, is_space, line_count, lines};
+use python_compat::text::{LineEnds, capitalize, is_alphanumeric, is_space, line_count, lines};
 
 use super::super::callable::{Arguments, whole};
-use super::super::markup::{escape, escaped};
-use super::super::value::{TextKind, Value};
+use super::super::markup::{self, escape};
+use super::super::value::{Entries, Key, TextKind, Value, dict, tuple};
 use super::super::{
-    Fault, ITEM, Render, charge, charge_printing, defined, items_of, made, made_of, operators,
-    type_error,
+    Fault, ITEM, Render, charge, charge_printing, defined, format, items_of, made, made_of,
+    operators, text_methods, type_error,
 };
-use super::plain;
 use crate::syntax::tree::Operator;
 
+/// The value as text, paid for.
+fn plain(render: &mut Render, value: &Value) -> Result<String, Fault> {
+    charge_printing(render, value)?;
+    Ok(value.str())
+}
+
+/// `lower`, `upper`, `capitalize` and `title`.
+pub(crate) fn cased(render: &mut Render, name: &str, value: &Value) -> Result<Value, Fault> {
+    let text = rewritten(render, value)?;
+    let (kind, text) = match name {
+        "capitalize" => (value.text_kind(), capitalize(&text)),
+        "lower" => (value.text_kind(), text.to_lowercase()),
+        "upper" => (value.text_kind(), text.to_uppercase()),
+        _ => (TextKind::Plain, title(&text)),
+    };
+    made_of(render, kind, text)
+}
+
+/// `striptags`.
+pub(crate) fn strip_tags(render: &mut Render, value: &Value) -> Result<Value, Fault> {
+    let text = rewritten(render, value)?;
+    markup::striptags(render, &text)
+}
+
+/// `escape`, whatever the value is.
+pub(crate) fn escaped(render: &mut Render, value: &Value) -> Result<Value, Fault> {
+    let text = rewritten(render, value)?;
+    made_of(render, TextKind::Markup, escape(&text))
+}
+
+/// The value as text that is written anew, paid for.
+fn rewritten(render: &mut Render, value: &Value) -> Result<String, Fault> {
+    let text = plain(render, value)?;
+    charge(render, text.len() * 2)?;
+    Ok(text)
+}
+
+/// `safe`: markup, as it is.
+pub(crate) fn safe(render: &mut Render, value: &Value) -> Result<Value, Fault> {
+    if let Value::Text(text) = value {
+        return Ok(TextKind::Markup.of(text.shared().clone()));
+    }
+    let text = plain(render, value)?;
+    made_of(render, TextKind::Markup, text)
+}
+
+pub(crate) fn string(render: &mut Render, value: &Value) -> Result<Value, Fault> {
+    if let Value::Text(_) = value {
+        return Ok(value.clone());
+    }
+    let text = plain(render, value)?;
+    made(render, text)
+}
+
+pub(crate) fn word_count(render: &mut Render, value: &Value) -> Result<Value, Fault> {
+    let text = plain(render, value)?;
+    let words = text.split(|c: char| !(is_alphanumeric(c) || c == '_'));
+    Ok(Value::from(words.filter(|word| !word.is_empty()).count()))
+}
+
+/// `format`: the arguments in place of what starts with `%`.
+pub(crate) fn percent(render: &mut Render, value: &Value, args: Arguments) -> Result<Value, Fault> {
+    charge_printing(render, value)?;
+    let text = value.str();
+    let arguments = match args.named.is_empty() {
+        true => tuple(args.positional)?,
+        false => {
+            let named = args.named.into_iter();
+            let entries: Entries = named.map(|(k, v)| (Key::from(&*k), v)).collect();
+            dict(entries)?
+        }
+    };
+    let kind = value.text_kind();
+    let text = format::percent(render, &text, kind, &arguments)?;
+    made_of(render, kind, text)
+}
+
+pub(crate) fn trim(render: &mut Render, value: &Value, args: Arguments) -> Result<Value, Fault> {
+    let [characters] = args.bind(["chars"])?;
+    let text = plain(render, value)?;
+    let text = text_methods::strip_both(&text, characters.as_ref())?;
+    made_of(render, value.text_kind(), text)
+}
+
+pub(crate) fn replace(render: &mut Render, value: &Value, args: Arguments) -> Result<Value, Fault> {
+    let [old, new, count] = args.bind(["old", "new", "count"])?;
+    let text = plain(render, value)?;
+    let (old, new) = (old.unwrap_or_default(), new.unwrap_or_default());
+    let (old, new) = (plain(render, &old)?, plain(render, &new)?);
+    let count = match count.filter(|c| !c.is_none()) {
+        Some(count) => usize::try_from(whole("replace", &count)?).ok(),
+        None => None,
+    };
+    text_methods::replace(render, &text, &old, &new, count)
+}
+
+pub(crate) fn center(render: &mut Render, value: &Value, args: Arguments) -> Result<Value, Fault> {
+    let [width] = args.bind(["width"])?;
+    let width = match width {
+        Some(width) => whole("center", &width)?,
+        None => 80,
+    };
+    let text = plain(render, value)?;
+    let share = |missing: usize, width: usize| missing / 2 + (missing & width & 1);
+    let padded = text_methods::pad(render, &text, width, ' ', share)?;
+    Ok(match padded {
+        Value::Text(text) => value.text_kind().of(text.shared().clone()),
+        other => other,
+    })
+}
+
 /// Jinja's `title`, which knows words by blanks, hyphens and brackets.
-pub(crate) fn title(text: &str) -> String {
+fn title(text: &str) -> String {
     let separates = |c: char| is_space(c) || "-({[<".contains(c);
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
@@ -370,7 +480,11 @@ pub(crate) fn xmlattr(render: &mut Render, value: &Value, space: bool) -> Result
                 "Invalid character in attribute name: '{name}'"
             )));
         }
-        parts.push(format!("{}=\"{}\"", escaped(key), escaped(value)));
+        parts.push(format!(
+            "{}=\"{}\"",
+            markup::escaped(key),
+            markup::escaped(value)
+        ));
     }
     let joined = parts.join(" ");
     match space && !joined.is_empty() {

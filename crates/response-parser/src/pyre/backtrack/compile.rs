@@ -3,7 +3,7 @@
 
 use regex_syntax::hir::ClassUnicode;
 
-use super::{Inst, NONE, Program};
+use super::program::{Inst, NONE, Program, Repetition, SetRun};
 use crate::pyre::syntax::class::{self, Category, CharSet, Dialect};
 use crate::pyre::syntax::tree::{Anchor, Behind, Node, Repeat, RepeatKind, Tree};
 
@@ -213,42 +213,41 @@ impl InstCompiler {
             }
             _ => None,
         };
-        if let (Some(set), RepeatKind::Greedy | RepeatKind::Lazy) = (one, repeat.kind) {
-            self.push(Inst::Run {
-                set,
-                min,
-                max,
-                lazy: repeat.kind == RepeatKind::Lazy,
-            });
+        let run = one.map(|set| SetRun { set, min, max });
+        let run = match repeat.kind {
+            RepeatKind::Greedy => run.map(Inst::Run),
+            RepeatKind::Lazy => run.map(Inst::LazyRun),
+            RepeatKind::Possessive => None,
+        };
+        if let Some(run) = run {
+            self.push(run);
             return;
         }
         let register = self.loops;
         self.loops += 1;
         self.push(Inst::LoopEnter(register));
         let again = self.insts.len();
+        let bounds = |exit| Repetition {
+            register,
+            min,
+            max,
+            exit,
+        };
         match repeat.kind {
             RepeatKind::Greedy => {
                 let test = self.push(Inst::Jump(0));
                 self.node(&repeat.node);
                 self.push(Inst::Jump(again));
-                self.insts[test] = Inst::Loop {
-                    register,
-                    min,
-                    max,
-                    exit: self.insts.len(),
-                };
+                let exit = self.insts.len();
+                self.insts[test] = Inst::Loop(bounds(exit));
             }
             RepeatKind::Lazy => {
                 let test = self.push(Inst::Jump(0));
                 self.push(Inst::LoopTake(register));
                 self.node(&repeat.node);
                 self.push(Inst::Jump(again));
-                self.insts[test] = Inst::LazyLoop {
-                    register,
-                    min,
-                    max,
-                    exit: self.insts.len(),
-                };
+                let exit = self.insts.len();
+                self.insts[test] = Inst::LazyLoop(bounds(exit));
             }
             RepeatKind::Possessive => {
                 // Each iteration is atomic, and drops the choice of leaving before it.
@@ -258,12 +257,8 @@ impl InstCompiler {
                 self.node(&repeat.node);
                 self.push(Inst::Commit(mark));
                 self.push(Inst::Jump(again));
-                self.insts[test] = Inst::Loop {
-                    register,
-                    min,
-                    max,
-                    exit: self.insts.len(),
-                };
+                let exit = self.insts.len();
+                self.insts[test] = Inst::Loop(bounds(exit));
             }
         }
     }

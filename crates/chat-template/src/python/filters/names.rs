@@ -1,0 +1,63 @@
+//! The names of Jinja's filters. For example, `tojson` is one, and `to_json` is none.
+
+/// The filters. They are listed once, because a template with any other name is refused when it is
+/// read.
+const NAMES: [&str; 52] = [
+    "abs",
+    "attr",
+    "batch",
+    "capitalize",
+    "center",
+    "count",
+    "d",
+    "default",
+    "dictsort",
+    "e",
+    "escape",
+    "filesizeformat",
+    "first",
+    "float",
+    "forceescape",
+    "format",
+    "groupby",
+    "indent",
+    "int",
+    "items",
+    "join",
+    "last",
+    "length",
+    "list",
+    "lower",
+    "map",
+    "max",
+    "min",
+    "pprint",
+    "reject",
+    "rejectattr",
+    "replace",
+    "reverse",
+    "round",
+    "safe",
+    "select",
+    "selectattr",
+    "slice",
+    "sort",
+    "string",
+    "striptags",
+    "sum",
+    "title",
+    "tojson",
+    "trim",
+    "truncate",
+    "unique",
+    "upper",
+    "urlencode",
+    "wordcount",
+    "wordwrap",
+    "xmlattr",
+];
+
+/// Tells whether there is a filter of that name.
+pub(crate) fn exists(name: &str) -> bool {
+    NAMES.contains(&name)
+}
