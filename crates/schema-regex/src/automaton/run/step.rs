@@ -190,19 +190,26 @@ fn begin(
     x: &mut Scratch,
 ) -> Next {
     match byte {
-        b'n' => begin_unit(machine, node, set, 0, x).map(|top| (top, stack)),
-        b'f' => begin_unit(machine, node, set, 1, x).map(|top| (top, stack)),
-        b't' => begin_unit(machine, node, set, 2, x).map(|top| (top, stack)),
-        b'"' => begin_string(machine, node, set, x).map(|top| (top, stack)),
+        b'n' => begin_unit(machine, node, set, stack, 0, x),
+        b'f' => begin_unit(machine, node, set, stack, 1, x),
+        b't' => begin_unit(machine, node, set, stack, 2, x),
+        b'"' => begin_string(machine, node, set, stack, x),
         b'{' => begin_object(machine, node, set, stack, x),
         b'[' => begin_array(machine, node, set, stack, item, x),
-        _ => begin_number(machine, node, set, byte, x).map(|top| (top, stack)),
+        _ => begin_number(machine, node, set, stack, byte, x),
     }
 }
 
 /// The first byte of one of the words of [`UNITS`].
 #[inline]
-fn begin_unit(machine: &Machine, node: u32, set: u32, word: u8, x: &mut Scratch) -> Option<Top> {
+fn begin_unit(
+    machine: &Machine,
+    node: u32,
+    set: u32,
+    stack: u32,
+    word: u8,
+    x: &mut Scratch,
+) -> Next {
     let goals = &machine.node(node).units[word as usize];
     let set = if set == FIRST && **goals == [0] {
         FIRST
@@ -215,11 +222,11 @@ fn begin_unit(machine: &Machine, node: u32, set: u32, word: u8, x: &mut Scratch)
             .collect();
         x.add_list(&held)
     };
-    (set != EMPTY_LIST).then_some(Top::Unit { word, at: 1, set })
+    (set != EMPTY_LIST).then_some((Top::Unit { word, at: 1, set }, stack))
 }
 
 #[inline]
-fn begin_string(machine: &Machine, node: u32, set: u32, x: &mut Scratch) -> Option<Top> {
+fn begin_string(machine: &Machine, node: u32, set: u32, stack: u32, x: &mut Scratch) -> Next {
     let m = machine.string(node)?;
     let set = match m.free {
         Some(leaf) => {
@@ -232,7 +239,7 @@ fn begin_string(machine: &Machine, node: u32, set: u32, x: &mut Scratch) -> Opti
         None => set,
     };
     let text = string_start(m, set, x);
-    string_live(m, set, &text, x).then_some(Top::String { node, set, text })
+    string_live(m, set, &text, x).then_some((Top::String { node, set, text }, stack))
 }
 
 #[inline]
@@ -308,7 +315,14 @@ fn begin_array(
 }
 
 #[inline]
-fn begin_number(machine: &Machine, node: u32, set: u32, byte: u8, x: &mut Scratch) -> Option<Top> {
+fn begin_number(
+    machine: &Machine,
+    node: u32,
+    set: u32,
+    stack: u32,
+    byte: u8,
+    x: &mut Scratch,
+) -> Next {
     let m = machine.number(node)?;
     let wanted = x.list(set);
     let start: Vec<u32> = (0..m.dfas.len() as u32)
@@ -323,7 +337,7 @@ fn begin_number(machine: &Machine, node: u32, set: u32, byte: u8, x: &mut Scratc
         _ => x.add_list(&start),
     };
     let state = number_bytes::number_step(machine, node, state, byte, x)?;
-    Some(Top::Number { node, set, state })
+    Some((Top::Number { node, set, state }, stack))
 }
 
 /// A value has ended and satisfies the goals `set`.

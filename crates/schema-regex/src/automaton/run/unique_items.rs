@@ -297,8 +297,8 @@ impl OpenItem<'_> {
         all.filter(move |choice| choice.goal == goal)
     }
 
-    /// Says whether so many values, without end if it is `None`, are more than so many that are
-    /// barred, if any are.
+    /// Says whether one of so many values, without end for `None`, is left of a choice that bars
+    /// this many at most.
     fn is_enough(choice: &ItemChoice, values: Option<u64>, barred: usize) -> bool {
         !choice.unique || values.is_none_or(|n| n > barred as u64)
     }
