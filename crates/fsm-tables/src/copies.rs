@@ -59,6 +59,44 @@ impl Family {
             rank: 1 << 30,
         }
     }
+
+    /// Gives the states of a copy that was built the places of those of the copy before it, if
+    /// both are the same.
+    pub(crate) fn copied<M: Meter>(
+        &mut self,
+        copy: Block,
+        builder: &mut Builder<'_, M>,
+    ) -> Result<(), M::Error> {
+        let Some(before) = self.before.replace(copy) else {
+            return Ok(());
+        };
+        let length = (copy.end - copy.begin) as usize;
+        if self.most == Most::None || length == 0 {
+            return Ok(());
+        }
+        builder.meter().work(length)?;
+        let states = |block: Block| &builder.states[block.begin as usize..block.end as usize];
+        let mut pairs = states(before).iter().zip(states(copy));
+        let is_same =
+            states(before).len() == length && pairs.all(|(a, b)| before.is_alike(*a, &copy, *b));
+        if !is_same {
+            self.first = 0;
+            return Ok(());
+        }
+        builder.meter().hold(length * PLACE_BYTES)?;
+        let places = &mut builder.places;
+        if self.first == 0 {
+            self.first = places.more(length, self.weight);
+            places.give(before, (self.first, self.rank));
+        }
+        match self.most {
+            Most::BuiltLast => self.rank += 1,
+            Most::BuiltFirst => self.rank -= 1,
+            Most::None => {}
+        }
+        places.give(copy, (self.first, self.rank));
+        Ok(())
+    }
 }
 
 /// The memory that a place takes: twice its size, because lists grow to twice their length.
@@ -131,41 +169,6 @@ impl Block {
             // A look in a copy may see what comes behind it, which differs.
             _ => false,
         }
-    }
-}
-
-impl<M: Meter> Builder<'_, M> {
-    /// Gives the states of a copy that was built the places of those of the copy before it, if
-    /// both are the same.
-    pub(crate) fn copied(&mut self, family: &mut Family, copy: Block) -> Result<(), M::Error> {
-        let Some(before) = family.before.replace(copy) else {
-            return Ok(());
-        };
-        let length = (copy.end - copy.begin) as usize;
-        if family.most == Most::None || length == 0 {
-            return Ok(());
-        }
-        self.meter().work(length)?;
-        let states = |block: Block| &self.states[block.begin as usize..block.end as usize];
-        let mut pairs = states(before).iter().zip(states(copy));
-        let is_same =
-            states(before).len() == length && pairs.all(|(a, b)| before.is_alike(*a, &copy, *b));
-        if !is_same {
-            family.first = 0;
-            return Ok(());
-        }
-        self.meter().hold(length * PLACE_BYTES)?;
-        if family.first == 0 {
-            family.first = self.places.more(length, family.weight);
-            self.places.give(before, (family.first, family.rank));
-        }
-        match family.most {
-            Most::BuiltLast => family.rank += 1,
-            Most::BuiltFirst => family.rank -= 1,
-            Most::None => {}
-        }
-        self.places.give(copy, (family.first, family.rank));
-        Ok(())
     }
 }
 

@@ -331,7 +331,7 @@ impl<M: Meter> Builder<'_, M> {
                     end,
                     next: split,
                 };
-                self.copied(&mut copies.family, body)?;
+                copies.family.copied(body, self)?;
                 copies.from = end;
                 self.set_state(split, copies.prefers.split(built, copies.next));
                 Ok(copies.begin(open))
@@ -345,7 +345,7 @@ impl<M: Meter> Builder<'_, M> {
                     end: self.states.len() as NfaId,
                     next: copies.at,
                 };
-                self.copied(&mut copies.family, copy)?;
+                copies.family.copied(copy, self)?;
                 if copies.optional > 0 {
                     copies.optional = if empty { 0 } else { copies.optional - 1 };
                     if !empty {

@@ -2,30 +2,23 @@
 //!
 //! For example, a tag `<a>` with JSON becomes a part for each of its markers and one for the JSON.
 
-use std::sync::Arc;
-
-use fsm_index::{
-    ByteAutomaton, ByteDfa, Config, Dfa, JSON_TEXT, MAX_COMPLETION, TokenKind, Vocabulary,
-};
+use fsm_index::{ByteAutomaton, ByteDfa, Config, Dfa, MAX_COMPLETION, TokenKind, Vocabulary};
 use grammar::GrammarAutomaton;
 use schema_regex::automaton::SchemaAutomaton;
 
-use super::free::{Free, without};
+use super::error::{Error, constraint_error};
+use super::free::Free;
 use super::graph::Name;
+use super::json_parts::{json, raw};
 use super::machine::TagAutomaton;
-use super::markers::{MAX_MARKER_BYTES, Markers};
-use super::parts::{Body, Json, Part, Spelling};
+use super::markers::{too_many_markers, watch};
+use super::parts::{Body, Part};
 use super::patterns::Patterns;
 use super::quiet::Quiet;
 use super::run::{Run, Tokens};
-use crate::{Error, ErrorKind};
 
 /// The most parts of one automaton, because each may hold an automaton of its own.
 pub const MAX_PARTS: usize = 4_000;
-
-/// The most states of a regular expression that markers are taken out of, because each state is met
-/// with each state of the markers.
-pub const MAX_QUIET_STATES: usize = 8_000;
 
 /// A grammar of texts.
 #[derive(Clone, Debug)]
@@ -137,11 +130,6 @@ impl RunNode {
             ..RunNode::default()
         }
     }
-}
-
-#[cold]
-pub(super) fn constraint_error(message: impl Into<String>) -> Error {
-    Error::new(ErrorKind::Constraint, message)
 }
 
 pub(super) fn dfa(pattern: &str) -> Result<ByteDfa, Error> {
@@ -270,7 +258,7 @@ impl<'v> Builder<'v> {
         self.finish(start, sorted.into_iter().map(name).collect())
     }
 
-    fn junction(&mut self, goals: Vec<Goal>) -> u32 {
+    pub(super) fn junction(&mut self, goals: Vec<Goal>) -> u32 {
         self.junctions.push(goals);
         (self.junctions.len() - 1) as u32
     }
@@ -284,7 +272,7 @@ impl<'v> Builder<'v> {
     }
 
     /// A junction from which a part leads to another.
-    fn part(&mut self, body: Body, after: u32) -> Result<u32, Error> {
+    pub(super) fn part(&mut self, body: Body, after: u32) -> Result<u32, Error> {
         if self.parts.len() >= self.max_parts {
             return Err(self.too_large());
         }
@@ -299,7 +287,7 @@ impl<'v> Builder<'v> {
 
     /// The junction at which `node` begins, if it is followed by `after`.
     /// Recursion is as deep as the grammar, which this crate makes.
-    fn node(&mut self, node: &Node, after: u32) -> Result<u32, Error> {
+    pub(super) fn node(&mut self, node: &Node, after: u32) -> Result<u32, Error> {
         // Nodes without parts are charged here.
         if self.junctions.len() > self.max_parts.saturating_mul(4) {
             return Err(self.too_large());
@@ -314,14 +302,7 @@ impl<'v> Builder<'v> {
                 let json = json(automaton, markers)?;
                 self.part(Body::Json(Box::new(json)), after)
             }
-            Node::Grammar(automaton) => {
-                if !automaton.completion(&automaton.start(), MAX_COMPLETION, &mut Vec::new()) {
-                    return Err(constraint_error(format!(
-                        "the shortest text of the grammar has more than {MAX_COMPLETION} bytes"
-                    )));
-                }
-                self.part(Body::Grammar(automaton.clone()), after)
-            }
+            Node::Grammar(automaton) => self.grammar(automaton, after),
             Node::Raw(automaton) => {
                 let json = raw(automaton)?;
                 self.part(Body::Json(Box::new(json)), after)
@@ -348,51 +329,9 @@ impl<'v> Builder<'v> {
                 let inner = self.node(node, after)?;
                 Ok(self.junction(vec![Goal::Jump(inner), Goal::Jump(after)]))
             }
-            Node::Repeat(node, least, most) => {
-                let mut at = after;
-                match most {
-                    None => {
-                        let again = self.junction(Vec::new());
-                        let inner = self.node(node, again)?;
-                        self.junctions[again as usize] = vec![Goal::Jump(inner), Goal::Jump(after)];
-                        at = again;
-                    }
-                    Some(most) => {
-                        for _ in *least..*most {
-                            let inner = self.node(node, at)?;
-                            at = self.junction(vec![Goal::Jump(inner), Goal::Jump(after)]);
-                        }
-                    }
-                }
-                for _ in 0..*least {
-                    at = self.node(node, at)?;
-                }
-                Ok(at)
-            }
-            Node::Items(node, least, most) => {
-                let first = self.items(node, *least, *most, after)?;
-                Ok(match least {
-                    0 => self.junction(vec![Goal::Jump(first), Goal::Jump(after)]),
-                    _ => first,
-                })
-            }
-            Node::Members(members, between) => {
-                // Before the first member there is no comma; what follows a
-                // member is the same in both cases.
-                let (mut first, mut later) = (after, after);
-                for (member, required) in members.iter().rev() {
-                    let inner = self.node(member, later)?;
-                    let comma = self.between(*between, inner)?;
-                    (first, later) = match required {
-                        true => (inner, comma),
-                        false => (
-                            self.junction(vec![Goal::Jump(inner), Goal::Jump(first)]),
-                            self.junction(vec![Goal::Jump(comma), Goal::Jump(later)]),
-                        ),
-                    };
-                }
-                Ok(first)
-            }
+            Node::Repeat(node, least, most) => self.repeat(node, *least, *most, after),
+            Node::Items(node, least, most) => self.items(node, *least, *most, after),
+            Node::Members(members, between) => self.in_order(members, *between, after),
             Node::AnyOrder(members, between) => self.any_order(members, *between, after),
             Node::Run(run) => self.run(run, after),
             Node::Special(name) => {
@@ -417,18 +356,18 @@ impl<'v> Builder<'v> {
                 };
                 self.part(Body::Tokens(tokens), after)
             }
-            Node::Many(node, separator) => {
-                let again = self.junction(Vec::new());
-                let item = self.node(node, again)?;
-                let more = match separator.as_str() {
-                    "" => item,
-                    text => self.part(Body::Literal(text.as_bytes().into()), item)?,
-                };
-                self.junctions[again as usize] = vec![Goal::Jump(more), Goal::Jump(after)];
-                Ok(item)
-            }
+            Node::Many(node, separator) => self.many(node, separator, after),
             Node::Call(rule) => Ok(self.junction(vec![Goal::Call(*rule, after)])),
         }
+    }
+
+    fn grammar(&mut self, automaton: &GrammarAutomaton, after: u32) -> Result<u32, Error> {
+        if !automaton.completion(&automaton.start(), MAX_COMPLETION, &mut Vec::new()) {
+            return Err(constraint_error(format!(
+                "the shortest text of the grammar has more than {MAX_COMPLETION} bytes"
+            )));
+        }
+        self.part(Body::Grammar(automaton.clone()), after)
     }
 
     fn run(&mut self, run: &RunNode, after: u32) -> Result<u32, Error> {
@@ -471,86 +410,6 @@ impl<'v> Builder<'v> {
             true => self.junction(first),
             false => again,
         })
-    }
-
-    fn comma(&mut self, after: u32) -> Result<u32, Error> {
-        let blank = self.part(Body::Literal(b" ".as_slice().into()), after)?;
-        let after = self.junction(vec![Goal::Jump(after), Goal::Jump(blank)]);
-        self.part(Body::Literal(b",".as_slice().into()), after)
-    }
-
-    fn between(&mut self, between: Between, after: u32) -> Result<u32, Error> {
-        match between {
-            Between::Nothing => Ok(after),
-            Between::Commas => self.part(Body::Literal(b",".as_slice().into()), after),
-            Between::SpacedCommas => self.comma(after),
-        }
-    }
-
-    /// A junction for each set of the members that have come.
-    fn any_order(
-        &mut self,
-        members: &[(Node, bool)],
-        between: Between,
-        after: u32,
-    ) -> Result<u32, Error> {
-        let bits = members.iter().enumerate();
-        let required = bits.filter(|(_, (_, must))| *must).map(|(at, _)| 1 << at);
-        let required: usize = required.sum();
-        let sets = 1usize << members.len();
-        // From the set of all to that of none.
-        let mut begins = vec![after; sets];
-        for come in (0..sets).rev() {
-            let mut goals = Vec::new();
-            for (at, (member, _)) in members.iter().enumerate() {
-                if come & 1 << at == 0 {
-                    let inner = self.node(member, begins[come | 1 << at])?;
-                    goals.push(Goal::Jump(inner));
-                }
-            }
-            let mut next = Vec::new();
-            if come == 0 || between == Between::Nothing {
-                next = goals;
-            } else if !goals.is_empty() {
-                let more = self.junction(goals);
-                next.push(Goal::Jump(self.between(between, more)?));
-            }
-            if come & required == required {
-                next.push(Goal::Jump(after));
-            }
-            begins[come] = self.junction(next);
-        }
-        Ok(begins[0])
-    }
-
-    /// One item or more, from the last to the first.
-    fn items(
-        &mut self,
-        node: &Node,
-        least: usize,
-        most: Option<usize>,
-        after: u32,
-    ) -> Result<u32, Error> {
-        let mut at = match most {
-            Some(_) => self.node(node, after)?,
-            None => {
-                let again = self.junction(Vec::new());
-                let item = self.node(node, again)?;
-                let comma = self.comma(item)?;
-                self.junctions[again as usize] = vec![Goal::Jump(comma), Goal::Jump(after)];
-                item
-            }
-        };
-        let last = most.unwrap_or(least.max(1));
-        for count in (1..last).rev() {
-            let comma = self.comma(at)?;
-            let follows = match count >= least {
-                true => self.junction(vec![Goal::Jump(comma), Goal::Jump(after)]),
-                false => comma,
-            };
-            at = self.node(node, follows)?;
-        }
-        Ok(at)
     }
 
     /// A marker as the vocabulary has it: names of special tokens in it are
@@ -599,108 +458,5 @@ impl<'v> Builder<'v> {
             self.specials.len() - 1
         });
         at as u32
-    }
-}
-
-pub(super) fn watch<'m>(markers: impl IntoIterator<Item = &'m str>) -> Result<Markers, Error> {
-    Markers::new(markers).ok_or_else(too_many_markers)
-}
-
-#[cold]
-fn too_many_markers() -> Error {
-    constraint_error(format!(
-        "the markers of one place have more than {MAX_MARKER_BYTES} bytes"
-    ))
-}
-
-fn json(automaton: &SchemaAutomaton, markers: &[String]) -> Result<Json, Error> {
-    let mut kept_out = Vec::new();
-    for marker in markers {
-        kept_out.extend(json_marker(marker)?);
-    }
-    let all_but_last = |marker: &&str| marker.as_bytes()[..marker.len().saturating_sub(1)].into();
-    let unsure = kept_out.iter().map(all_but_last).collect();
-    let markers = match kept_out.is_empty() {
-        true => None,
-        false => Some(watch(kept_out)?),
-    };
-    let goes_on = goes_on(automaton)?;
-    let start = automaton.start();
-    let firsts = markers.as_ref().map_or(&[][..], |m| m.firsts());
-    Ok(Json {
-        automaton: automaton.clone(),
-        text: without(JSON_TEXT, firsts),
-        start: Arc::new(start),
-        markers,
-        unsure,
-        goes_on,
-        spelling: Spelling::Json,
-    })
-}
-
-/// Tells whether a value may be complete and yet go on, as numbers do.
-///
-/// # Errors
-///
-/// The shortest value is too long to be waited for.
-fn goes_on(automaton: &SchemaAutomaton) -> Result<bool, Error> {
-    let start = automaton.start();
-    let mut scratch = automaton.scratch();
-    let cursor = automaton.enter(&start, &mut scratch);
-    let mut goes_on = b"-0123456789"
-        .iter()
-        .any(|&byte| !automaton.step(cursor, byte, &mut scratch).is_dead());
-    let mut end = start.clone();
-    let mut text = Vec::new();
-    if !automaton.completion(&start, MAX_COMPLETION, &mut text) {
-        return Err(constraint_error(format!(
-            "the shortest value of a schema has more than {MAX_COMPLETION} bytes, and no text so \
-             long is waited for"
-        )));
-    }
-    if automaton.advance(&mut end, &text, &mut scratch).is_ok() {
-        let cursor = automaton.enter(&end, &mut scratch);
-        goes_on |= (0..=255u8).any(|byte| !automaton.step(cursor, byte, &mut scratch).is_dead());
-    }
-    Ok(goes_on)
-}
-
-/// Tells whether the end of a tag with JSON in it must be kept out of that: not where it cannot be,
-/// if the value itself then tells where it ends.
-pub(super) fn is_kept_out(end: &str, automaton: &SchemaAutomaton) -> Result<bool, Error> {
-    let may_go_on = end.starts_with(|c: char| "+-.0123456789eE".contains(c));
-    Ok(json_marker(end).is_ok() || may_go_on && goes_on(automaton)?)
-}
-
-/// Behind the quote that begins a string.
-fn raw(automaton: &SchemaAutomaton) -> Result<Json, Error> {
-    let mut json = json(automaton, &[])?;
-    json.spelling = Spelling::Raw;
-    let mut scratch = automaton.scratch();
-    let begun = automaton.advance(Arc::make_mut(&mut json.start), b"\"", &mut scratch);
-    begun.map_err(|_| constraint_error("the schema admits no string"))?;
-    Ok(json)
-}
-
-/// Returns what must not be spelt in JSON so that a marker is not: the marker up to its
-/// last ASCII character, which can be escaped. Nothing where no JSON has it.
-fn json_marker(marker: &str) -> Result<Option<&str>, Error> {
-    let unusual = |c: char| !" \t\r\n{}[],:\"\\+-.0123456789eEtrufalsn".contains(c);
-    // Between tokens there are line feeds, and in strings there are none.
-    if marker.contains(|c: char| c < ' ') && marker.contains(unusual) {
-        return Ok(None);
-    }
-    let end = marker
-        .char_indices()
-        .rev()
-        .find(|(_, c)| c.is_ascii())
-        .map_or(0, |(at, _)| at + 1);
-    let text = &marker[..end];
-    match text.contains(unusual) && !text.contains(['"', '\\']) {
-        true => Ok(Some(text)),
-        false => Err(constraint_error(format!(
-            "the marker {marker:?} cannot be kept out of JSON: it needs an ASCII character that \
-             stands in strings only, and neither quotes nor backslashes"
-        ))),
     }
 }

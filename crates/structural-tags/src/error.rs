@@ -105,3 +105,9 @@ impl From<fsm_index::Error> for Error {
         Error::with_source(ErrorKind::Constraint, error.to_string(), error)
     }
 }
+
+/// An error of a constraint that could not be built.
+#[cold]
+pub(super) fn constraint_error(message: impl Into<String>) -> Error {
+    Error::new(ErrorKind::Constraint, message)
+}

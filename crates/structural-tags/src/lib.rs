@@ -95,6 +95,7 @@ mod free;
 mod graph;
 mod held;
 mod hints;
+mod json_parts;
 mod loose;
 mod machine;
 mod markers;
@@ -104,6 +105,7 @@ mod parts;
 mod patterns;
 mod quiet;
 mod response;
+mod rows;
 mod run;
 mod scratch;
 mod shapes;
@@ -117,10 +119,11 @@ use schema_regex::automaton::SchemaAutomaton;
 use schema_regex::{Options, parse};
 use serde_json::Value;
 
-pub use self::build::{MAX_PARTS, MAX_QUIET_STATES};
+pub use self::build::MAX_PARTS;
 pub use self::exchange::{Preset, StructuralTag, TagLimits};
 pub use self::held::State;
 pub use self::machine::TagAutomaton;
+pub use self::quiet::MAX_QUIET_STATES;
 pub use self::response::{Opening, ResponseFormat};
 pub use self::scratch::Scratch;
 
@@ -243,7 +246,7 @@ impl Content {
     fn inside(&self, forbidden: &[String], end: &str) -> Result<Node, Error> {
         let mut markers = forbidden.to_vec();
         let is_kept_out = match &self.0 {
-            Bound::Json(automaton) => build::is_kept_out(end, automaton)?,
+            Bound::Json(automaton) => json_parts::is_kept_out(end, automaton)?,
             Bound::Dfa(_) | Bound::Text(_) => true,
         };
         if is_kept_out {

@@ -10,6 +10,8 @@ use aho_corasick::nfa::noncontiguous::NFA;
 use aho_corasick::{Anchored, PatternID};
 use fsm_tables::{NONE, Table, Unlimited, explore};
 
+use super::error::{Error, constraint_error};
+
 /// Between two markers: no end of the text begins one, as the automaton begins there.
 pub(super) const ROOT: u16 = 0;
 
@@ -139,6 +141,22 @@ impl Markers {
     pub(super) fn firsts(&self) -> &[u8] {
         &self.firsts
     }
+}
+
+/// Returns the automaton of some markers.
+///
+/// # Errors
+///
+/// They have more than [`MAX_MARKER_BYTES`] bytes.
+pub(super) fn watch<'m>(markers: impl IntoIterator<Item = &'m str>) -> Result<Markers, Error> {
+    Markers::new(markers).ok_or_else(too_many_markers)
+}
+
+#[cold]
+pub(super) fn too_many_markers() -> Error {
+    constraint_error(format!(
+        "the markers of one place have more than {MAX_MARKER_BYTES} bytes"
+    ))
 }
 
 #[cfg(test)]

@@ -15,6 +15,80 @@ use super::response::{ResponseFormat, ToolSpec, of_tool, spell};
 use super::whole::{ANNOTATIONS, Whole, types};
 use crate::{Error, ErrorKind, compile_schema};
 
+/// The arguments that a tool declares.
+struct Declared<'t> {
+    properties: Option<&'t Map<String, Value>>,
+    required: Vec<&'t str>,
+    /// Says that others may come.
+    is_open: bool,
+}
+
+impl<'t> Declared<'t> {
+    /// Reads them from the schema of a tool, which may say nothing else.
+    fn of(tool: &'t ToolSpec) -> Result<Declared<'t>, String> {
+        let Value::Object(schema) = &tool.parameters else {
+            return Err("the schema is no object".to_owned());
+        };
+        for (keyword, value) in schema {
+            let fits = match keyword.as_str() {
+                "type" => value == "object",
+                "additionalProperties" => value.is_boolean(),
+                "properties" | "required" | "$defs" | "definitions" => true,
+                _ => ANNOTATIONS.contains(&keyword.as_str()),
+            };
+            if !fits {
+                return Err(format!("`{keyword}` at \"/{keyword}\" cannot be kept so"));
+            }
+        }
+        let required = schema.get("required").and_then(Value::as_array);
+        let required = required.into_iter().flatten().filter_map(Value::as_str);
+        let declared = Declared {
+            properties: schema.get("properties").and_then(Value::as_object),
+            required: required.collect(),
+            is_open: schema.get("additionalProperties") != Some(&json!(false)),
+        };
+        let is_known = |name: &str| {
+            declared
+                .properties
+                .is_some_and(|all| all.contains_key(name))
+        };
+        if let Some(unknown) = declared.required.iter().find(|name| !is_known(name)) {
+            return Err(format!(
+                "`required` at \"/required\" names {unknown:?}, which is not in `properties`"
+            ));
+        }
+        Ok(declared)
+    }
+
+    /// The names of the arguments.
+    fn names(&self) -> impl Iterator<Item = &'t str> + use<'t> {
+        self.properties
+            .into_iter()
+            .flat_map(Map::keys)
+            .map(String::as_str)
+    }
+}
+
+/// The place of an argument in the schema of a tool.
+fn place_of(key: &str) -> String {
+    format!("/properties/{}", pointer::escape(key))
+}
+
+/// Tells whether a name of an argument is read as one, and not as a part of the notation.
+fn is_name(key: &str, notation: Values) -> bool {
+    match notation {
+        Values::Text => {
+            !key.is_empty() && !key.contains(['<', '>', '"', '\n', '\r']) && key.trim() == key
+        }
+        Values::Python => {
+            let word = |c: char| c.is_ascii_alphanumeric() || c == '_';
+            !key.is_empty()
+                && key.chars().all(word)
+                && !key.starts_with(|c: char| c.is_ascii_digit())
+        }
+    }
+}
+
 impl ResponseFormat {
     /// The arguments of a call, one by one.
     pub(super) fn one_by_one(
@@ -39,43 +113,8 @@ impl ResponseFormat {
                 ),
             )
         };
-        let empty = Map::new();
-        let Value::Object(schema) = &tool.parameters else {
-            return Err(wrong("the schema is no object".to_owned()));
-        };
-        for (keyword, value) in schema {
-            let fits = match keyword.as_str() {
-                "type" => value == "object",
-                "additionalProperties" => value.is_boolean(),
-                "properties" | "required" | "$defs" | "definitions" => true,
-                _ => ANNOTATIONS.contains(&keyword.as_str()),
-            };
-            if !fits {
-                return Err(wrong(format!(
-                    "`{keyword}` at \"/{keyword}\" cannot be kept so"
-                )));
-            }
-        }
-        let properties = schema
-            .get("properties")
-            .and_then(Value::as_object)
-            .unwrap_or(&empty);
-        let required: Vec<&str> = schema
-            .get("required")
-            .and_then(Value::as_array)
-            .into_iter()
-            .flatten()
-            .filter_map(Value::as_str)
-            .collect();
-        if let Some(unknown) = required
-            .iter()
-            .find(|name| !properties.contains_key(**name))
-        {
-            return Err(wrong(format!(
-                "`required` at \"/required\" names {unknown:?}, which is not in `properties`"
-            )));
-        }
-        if properties.is_empty() && schema.get("additionalProperties") != Some(&json!(false)) {
+        let declared = Declared::of(tool).map_err(wrong)?;
+        if declared.names().next().is_none() && declared.is_open {
             return match argument.notation {
                 Values::Text => self.anything(argument, &markers),
                 Values::Python => {
@@ -86,40 +125,25 @@ impl ResponseFormat {
             };
         }
         let mut members = Vec::new();
-        for key in properties.keys() {
-            let is_name = match argument.notation {
-                Values::Text => {
-                    !key.is_empty()
-                        && !key.contains(['<', '>', '"', '\n', '\r'])
-                        && key.trim() == key
-                }
-                Values::Python => {
-                    let word = |c: char| c.is_ascii_alphanumeric() || c == '_';
-                    !key.is_empty()
-                        && key.chars().all(word)
-                        && !key.starts_with(|c: char| c.is_ascii_digit())
-                }
-            };
-            if !is_name {
+        for key in declared.names() {
+            if !is_name(key, argument.notation) {
                 return Err(wrong(format!(
                     "the name {key:?} would be taken for a marker"
                 )));
             }
-            let is_required = required.contains(&key.as_str());
+            let is_required = declared.required.contains(&key);
             let node = match argument.notation {
                 Values::Text => self.argument(tool, key, argument, &markers)?,
                 Values::Python => {
-                    let place = format!("/properties/{}", pointer::escape(key));
                     let loose = self.python(tool, &markers, orders);
-                    let value = loose
-                        .part(place, rules)
-                        .map_err(|error| of_tool(tool, error))?;
+                    let value = loose.part(place_of(key), rules);
+                    let value = value.map_err(|error| of_tool(tool, error))?;
                     let open = spell(&argument.open, &[("{key}", key)])?;
                     value.map(|value| Node::Seq(vec![open, value]))
                 }
             };
             match node {
-                Some(node) => members.push((key.as_str(), node, is_required)),
+                Some(node) => members.push((key, node, is_required)),
                 None if is_required => {
                     return Err(wrong(format!("no value of {key:?} can be written")));
                 }
@@ -185,7 +209,7 @@ impl ResponseFormat {
                 schema: &tool.parameters,
                 options: &self.options,
             },
-            pointer: format!("/properties/{}", pointer::escape(key)),
+            pointer: place_of(key),
             property,
             argument,
             markers,

@@ -7,9 +7,13 @@ use std::hash::Hash;
 use fsm_index::{ByteAutomaton, ByteDfa};
 use fsm_tables::{Meter, NONE, Table, explore};
 
-use super::build::{MAX_QUIET_STATES, constraint_error, watch};
+use super::error::{Error, constraint_error};
 use super::free::{Free, Place};
-use crate::Error;
+use super::markers::watch;
+
+/// The most states of a regular expression that markers are taken out of, because each state is met
+/// with each state of the markers.
+pub const MAX_QUIET_STATES: usize = 8_000;
 
 /// A finite automaton over bytes, every state alive. It begins in state 0.
 #[derive(Clone, Debug)]

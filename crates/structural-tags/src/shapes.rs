@@ -173,105 +173,144 @@ fn read_calls(
     opens: &[String],
     closes: &[String],
 ) -> Result<Calls, Error> {
-    let wrong = |what: &str| Err(refused(name, format!("{place}{what}")));
-    let read_as = spec.get("content").or(spec.get("body"));
-    let quotes = match read_as {
-        // The extended language reads calls as JSON unless told.
-        None => None,
-        Some(Value::String(name)) if name == "json" => None,
-        Some(body @ Value::Object(_)) if body.get("string_delims").is_some() => pair_of(body),
-        Some(_) => return wrong("/content is not \"json\""),
-    };
-    let quotes = match spec.get("content_args").map(quotes_of) {
-        None => quotes,
-        Some(Some(quotes)) => Some(quotes),
-        Some(None) => {
-            return wrong(
-                "/content_args: only plain JSON can be bound, and such with `unquoted_keys` and \
-                 `string_delims`",
-            );
+    let transform = Transform::of(spec);
+    let calls = transform.and_then(|transform| match flag(spec, "transform_each") {
+        true => transform.list(opens, closes),
+        false => {
+            let mut each = transform.each(opens, closes)?;
+            each.most = (!flag(spec, "repeats")).then_some(1);
+            Ok(Calls::Each(Box::new(each)))
         }
-    };
-    let function = &spec["transform"]["function"];
-    let (Some(called), Some(arguments)) =
-        (function["name"].as_str(), function["arguments"].as_str())
-    else {
-        return wrong("/transform does not say where name and arguments come from");
-    };
-    let inner = |path: &str| {
-        let path = path.strip_prefix('{')?.strip_suffix('}')?;
-        let plain = !path.is_empty() && path.chars().all(|c| c.is_alphanumeric() || c == '_');
-        plain.then(|| path.to_owned())
-    };
-    // `{content.name}`, or the first of several that there is.
-    let in_content = |path: &str| {
-        let path = path.strip_prefix('{')?.strip_suffix('}')?;
-        let ways = path.split('|').filter(|way| !way.is_empty());
-        let keys: Option<Vec<String>> = ways
-            .map(|way| inner(&format!("{{{}}}", way.strip_prefix("content.")?)))
-            .collect();
-        keys.filter(|keys| !keys.is_empty())
-    };
-    let Some(open) = opens.first().cloned() else {
-        return wrong(" has no opening");
-    };
-    let repeats = spec
-        .get("repeats")
-        .and_then(Value::as_bool)
-        .unwrap_or(false);
-    let each = spec
-        .get("transform_each")
-        .and_then(Value::as_bool)
-        .unwrap_or(false);
-    let close = closes.first().cloned().unwrap_or_default();
-    if each {
-        if quotes.is_some() {
-            return wrong("/content_args: only plain JSON can be bound in a list of calls");
+    });
+    calls.map_err(|what| refused(name, format!("{place}{what}")))
+}
+
+fn flag(spec: &serde_json::Map<String, Value>, name: &str) -> bool {
+    spec.get(name).and_then(Value::as_bool).unwrap_or(false)
+}
+
+/// The key that a path in braces names.
+fn inner(path: &str) -> Option<String> {
+    let path = path.strip_prefix('{')?.strip_suffix('}')?;
+    let plain = !path.is_empty() && path.chars().all(|c| c.is_alphanumeric() || c == '_');
+    plain.then(|| path.to_owned())
+}
+
+/// The keys of `{content.name}`, or of the first of several that there is.
+fn in_content(path: &str) -> Option<Vec<String>> {
+    let path = path.strip_prefix('{')?.strip_suffix('}')?;
+    let ways = path.split('|').filter(|way| !way.is_empty());
+    let keys: Option<Vec<String>> = ways
+        .map(|way| inner(&format!("{{{}}}", way.strip_prefix("content.")?)))
+        .collect();
+    keys.filter(|keys| !keys.is_empty())
+}
+
+/// The places from which a template takes calls. Its functions say what is wrong, behind the place
+/// of the field.
+struct Transform<'t> {
+    /// The paths of the tool's name and of its arguments.
+    called: &'t str,
+    arguments: &'t str,
+    /// The delimiters of strings where arguments are no plain JSON.
+    quotes: Option<(String, String)>,
+}
+
+impl<'t> Transform<'t> {
+    fn of(spec: &'t serde_json::Map<String, Value>) -> Result<Transform<'t>, &'static str> {
+        let read_as = spec.get("content").or(spec.get("body"));
+        let quotes = match read_as {
+            // The extended language reads calls as JSON unless told.
+            None => None,
+            Some(Value::String(name)) if name == "json" => None,
+            Some(body @ Value::Object(_)) if body.get("string_delims").is_some() => pair_of(body),
+            Some(_) => return Err("/content is not \"json\""),
+        };
+        let quotes = match spec.get("content_args").map(quotes_of) {
+            None => quotes,
+            Some(Some(quotes)) => Some(quotes),
+            Some(None) => {
+                return Err(
+                    "/content_args: only plain JSON can be bound, and such with `unquoted_keys` \
+                     and `string_delims`",
+                );
+            }
+        };
+        let function = &spec["transform"]["function"];
+        match (function["name"].as_str(), function["arguments"].as_str()) {
+            (Some(called), Some(arguments)) => Ok(Transform {
+                called,
+                arguments,
+                quotes,
+            }),
+            _ => Err("/transform does not say where name and arguments come from"),
         }
-        let (Some(name), Some(arguments)) = (inner(called), inner(arguments)) else {
-            return wrong("/transform takes name and arguments from elsewhere than the list");
+    }
+
+    /// A list of calls between two marks.
+    fn list(self, opens: &[String], closes: &[String]) -> Result<Calls, &'static str> {
+        let open = opens.first().cloned().ok_or(" has no opening")?;
+        if self.quotes.is_some() {
+            return Err("/content_args: only plain JSON can be bound in a list of calls");
+        }
+        let (Some(name), Some(arguments)) = (inner(self.called), inner(self.arguments)) else {
+            return Err("/transform takes name and arguments from elsewhere than the list");
         };
         if open.contains("{name}") {
-            return wrong("/open_pattern names a tool before a list of calls");
+            return Err("/open_pattern names a tool before a list of calls");
         }
-        let call = call_object(name, arguments);
-        return Ok(Calls::List { open, close, call });
+        Ok(Calls::List {
+            open,
+            close: closes.first().cloned().unwrap_or_default(),
+            call: call_object(name, arguments),
+        })
     }
-    let body = match (called, arguments) {
-        ("{name}", "{content}") if open.contains("{name}") => match quotes {
-            Some((open, close)) => Body::Loose(open, close),
-            None => Body::Arguments,
-        },
-        _ if quotes.is_some() => {
-            return wrong("/content_args: the tool's name is in the call, not before it");
+
+    /// Calls with marks around each.
+    fn each(self, opens: &[String], closes: &[String]) -> Result<Each, &'static str> {
+        let open = opens.first().cloned().ok_or(" has no opening")?;
+        let body = self.body(&open)?;
+        let close = closes.first().cloned().unwrap_or_default();
+        if close.is_empty() {
+            return Err(" has no end");
         }
-        _ => match (in_content(called), in_content(arguments)) {
-            (Some(name), Some(arguments)) if !open.contains("{name}") => Body::Object(CallObject {
-                arguments,
-                ..call_object(name[0].clone(), String::new())
+        // Around an object on a line of its own.
+        let line = match body {
+            Body::Object(_) => Spelling::Choice(Choice::Maybe(Box::new("\n".into()))),
+            _ => Spelling::default(),
+        };
+        let form = Form {
+            open: Spelling::Row(vec![Spelling::Text(open), line.clone()]),
+            body,
+            close: Spelling::Row(vec![line, Spelling::Text(close)]),
+        };
+        Ok(Each {
+            forms: vec![form],
+            closes: closes.to_vec(),
+            ..Each::default()
+        })
+    }
+
+    /// The body of a call behind its opening.
+    fn body(self, open: &str) -> Result<Body, &'static str> {
+        let is_named = open.contains("{name}");
+        match (self.called, self.arguments) {
+            ("{name}", "{content}") if is_named => Ok(match self.quotes {
+                Some((open, close)) => Body::Loose(open, close),
+                None => Body::Arguments,
             }),
-            _ => return wrong("/transform takes name and arguments from elsewhere"),
-        },
-    };
-    if close.is_empty() {
-        return wrong(" has no end");
+            _ if self.quotes.is_some() => {
+                Err("/content_args: the tool's name is in the call, not before it")
+            }
+            _ => match (in_content(self.called), in_content(self.arguments)) {
+                (Some(name), Some(arguments)) if !is_named => Ok(Body::Object(CallObject {
+                    arguments,
+                    ..call_object(name[0].clone(), String::new())
+                })),
+                _ => Err("/transform takes name and arguments from elsewhere"),
+            },
+        }
     }
-    // Around an object on a line of its own.
-    let line = match body {
-        Body::Object(_) => Spelling::Choice(Choice::Maybe(Box::new("\n".into()))),
-        _ => Spelling::default(),
-    };
-    let form = Form {
-        open: Spelling::Row(vec![Spelling::Text(open), line.clone()]),
-        body,
-        close: Spelling::Row(vec![line, Spelling::Text(close)]),
-    };
-    Ok(Calls::Each(Box::new(Each {
-        forms: vec![form],
-        closes: closes.to_vec(),
-        most: (!repeats).then_some(1),
-        ..Each::default()
-    })))
 }
 
 fn call_object(name: String, arguments: String) -> CallObject {

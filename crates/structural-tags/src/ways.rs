@@ -4,12 +4,12 @@
 
 use fsm_index::{ByteAutomaton, MAX_COMPLETION};
 
-use super::build::{Builder, Goal, constraint_error};
+use super::build::{Builder, Goal};
+use super::error::{Error, constraint_error};
 use super::free::all_without;
 use super::graph::{Best, Graph, Junction, MAX_OPEN_RULES, Name};
 use super::machine::TagAutomaton;
 use super::parts::Body;
-use crate::Error;
 
 impl Builder<'_> {
     pub(super) fn finish(self, start: u32, names: Vec<Name>) -> Result<TagAutomaton, Error> {

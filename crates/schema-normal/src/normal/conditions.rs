@@ -94,6 +94,11 @@ impl Conditions {
         self.add(Condition::Member(name.clone(), ALWAYS))
     }
 
+    pub(super) fn all_there(&mut self, names: &[Name]) -> ConditionId {
+        let there = names.iter().map(|name| self.there(name)).collect();
+        self.all(there)
+    }
+
     pub(super) fn not(&mut self, id: ConditionId) -> ConditionId {
         match *self.get(id) {
             Condition::Is(is) => ConditionId(u32::from(!is)),

@@ -8,9 +8,9 @@ use std::collections::{HashMap, HashSet};
 use crate::budget::STEP;
 use crate::error::Error;
 use crate::ir::signed::Signed;
-use crate::ir::{ALWAYS, AtomKind, Body, Name, NodeId};
+use crate::ir::{ALWAYS, AtomKind, Body, Members, Name, NodeId};
 use crate::normal::alternative::{Kind, MemberRule, Shape};
-use crate::normal::conditions::{Condition, ConditionId, FALSE, TRUE};
+use crate::normal::conditions::{Condition, ConditionId, Conditions, FALSE, TRUE};
 use crate::normal::conjunctions::ConjId;
 use crate::normal::locations::Locations;
 use crate::normal::normaliser::Normaliser;
@@ -94,56 +94,22 @@ fn condition_of_atom(
             true => TRUE,
             false => FALSE,
         }),
-        AtomKind::Required(names) => {
-            let there = names.iter().map(|name| known.there(name)).collect();
-            Some(known.all(there))
-        }
+        AtomKind::Required(names) => Some(known.all_there(names)),
         AtomKind::DependentRequired(lists) => {
             let mut parts = Vec::with_capacity(lists.len());
             for (name, needed) in lists {
                 let there = known.there(name);
-                let needed = needed.iter().map(|name| known.there(name)).collect();
-                let needed = known.all(needed);
+                let needed = known.all_there(needed);
                 parts.push(known.implied(there, needed));
             }
             Some(known.all(parts))
         }
         AtomKind::Members(members) => {
-            // A pattern that says nothing of values still says of names that they are named.
-            if members.patterns.iter().any(|(_, value)| *value != ALWAYS) {
-                return Ok(None);
-            }
-            let mut parts = Vec::with_capacity(members.names.list().len() + 1);
-            match &normaliser.locations.schema().node(members.additional).body {
-                Body::Always => {}
-                Body::Never => parts.push(known.add(Condition::Closed(node, index))),
-                Body::Atoms(_) => return Ok(None),
-            }
-            for (name, value) in members.names.list() {
-                let there = known.there(name);
-                let fits = match &normaliser.locations.schema().node(*value).body {
-                    Body::Always => TRUE,
-                    Body::Never => FALSE,
-                    Body::Atoms(_) => known.add(Condition::Member(name.clone(), *value)),
-                };
-                parts.push(known.implied(there, fits));
-            }
-            let count = parts.len();
-            let all = known.all(parts);
-            normaliser.locations.work(node, STEP * count)?;
-            Some(all)
+            condition_of_members(&normaliser.locations, known, node, index, members)?
         }
         AtomKind::DependentSchemas(list) => {
             let list = list.clone();
-            let mut parts = Vec::with_capacity(list.len());
-            for (name, then) in list {
-                let Some(then) = condition_of(normaliser, then, depth + 1)? else {
-                    return Ok(None);
-                };
-                let there = normaliser.conditions.there(&name);
-                parts.push(normaliser.conditions.implied(there, then));
-            }
-            Some(normaliser.conditions.all(parts))
+            dependent_schemas(normaliser, list, depth)?
         }
         AtomKind::AllOf(nodes) => {
             let nodes = nodes.clone();
@@ -189,6 +155,57 @@ fn condition_of_atom(
         AtomKind::UnevaluatedProperties(_) => nothing_unevaluated(normaliser, node, index),
         _ => None,
     })
+}
+
+/// Returns the condition that members have their values; `None` where patterns, or a schema of the
+/// others, say something of values.
+fn condition_of_members(
+    locations: &Locations,
+    known: &mut Conditions,
+    node: NodeId,
+    index: u16,
+    members: &Members,
+) -> Result<Option<ConditionId>, Error> {
+    // A pattern that says nothing of values still says of names that they are named.
+    if members.patterns.iter().any(|(_, value)| *value != ALWAYS) {
+        return Ok(None);
+    }
+    let mut parts = Vec::with_capacity(members.names.list().len() + 1);
+    match &locations.schema().node(members.additional).body {
+        Body::Always => {}
+        Body::Never => parts.push(known.add(Condition::Closed(node, index))),
+        Body::Atoms(_) => return Ok(None),
+    }
+    for (name, value) in members.names.list() {
+        let there = known.there(name);
+        let fits = match &locations.schema().node(*value).body {
+            Body::Always => TRUE,
+            Body::Never => FALSE,
+            Body::Atoms(_) => known.add(Condition::Member(name.clone(), *value)),
+        };
+        parts.push(known.implied(there, fits));
+    }
+    let count = parts.len();
+    let all = known.all(parts);
+    locations.work(node, STEP * count)?;
+    Ok(Some(all))
+}
+
+/// Returns the condition that each name is followed by what it demands of the object.
+fn dependent_schemas(
+    normaliser: &mut Normaliser,
+    list: Vec<(Name, NodeId)>,
+    depth: usize,
+) -> Result<Option<ConditionId>, Error> {
+    let mut parts = Vec::with_capacity(list.len());
+    for (name, then) in list {
+        let Some(then) = condition_of(normaliser, then, depth + 1)? else {
+            return Ok(None);
+        };
+        let there = normaliser.conditions.there(&name);
+        parts.push(normaliser.conditions.implied(there, then));
+    }
+    Ok(Some(normaliser.conditions.all(parts)))
 }
 
 /// Returns the demand on members that nothing evaluates, if these are all that the location

@@ -17,69 +17,70 @@ use crate::read::schema::Reader;
 /// The deepest nesting of a listed value, because it is compared and printed by calls as deep.
 const MAX_VALUE_DEPTH: usize = 200;
 
-impl<'a> Reader<'a, '_> {
-    /// The values of `enum` or `const`. A number with more digits than a value keeps is
-    /// the range from it to it.
-    pub(super) fn values(
-        &mut self,
-        here: &mut Here<'a, '_>,
-        keyword: &'static str,
-        value: &'a Value,
-    ) -> Result<(), Error> {
-        if !depth::at_most(value, MAX_VALUE_DEPTH) {
-            return Err(Error::at(
-                ErrorKind::TooDeep,
-                &here.place.pointer,
-                keyword,
-                format!("`{keyword}` has a value nested more than {MAX_VALUE_DEPTH} deep"),
-            ));
-        }
-        let values = match value {
-            one if keyword == "const" => std::slice::from_ref(one),
-            Value::Array(values) => values,
-            other => return Err(here.must_be(keyword, "an array", other)),
-        };
-        let mut listed = Vec::with_capacity(values.len());
-        let mut beyond: Vec<Decimal> = Vec::new();
-        for value in values {
-            let is_beyond = self.numbers.digits.contains_key(&std::ptr::from_ref(value));
-            if is_beyond {
-                let exact = self.numbers.exact(value, Role::Value);
-                beyond.push(exact.map_err(|reason| here.refused(keyword, &reason))?);
-                continue;
-            }
-            let inside = self.numbers.inside(value);
-            inside.map_err(|reason| here.refused(keyword, &reason))?;
-            listed.push(value.clone());
-        }
-        if beyond.is_empty() {
-            here.push(keyword, AtomKind::Values(listed.into()));
-            return Ok(());
-        }
-        let mut ways = Vec::with_capacity(beyond.len() + 1);
-        if !listed.is_empty() {
-            ways.push(vec![AtomKind::Values(listed.into())]);
-        }
-        ways.extend(beyond.into_iter().map(|value| {
-            let (kinds, integer) = (Kinds::NUMBER, false);
-            let (least, exclusive) = (value.clone(), false);
-            vec![
-                AtomKind::Type { kinds, integer },
-                AtomKind::Minimum {
-                    value: least,
-                    exclusive,
-                },
-                AtomKind::Maximum { value, exclusive },
-            ]
-        }));
-        let nodes = ways.into_iter().map(|kinds| {
-            let atoms = kinds.into_iter().map(|kind| Atom { keyword, kind });
-            self.synthetic(here, atoms.collect())
-        });
-        let nodes = nodes.collect();
-        here.push(keyword, AtomKind::AnyOf(nodes));
-        Ok(())
+/// Reads the values of `enum` or `const`. A number with more digits than a value keeps is
+/// the range from it to it.
+pub(super) fn values<'a>(
+    reader: &mut Reader<'a, '_>,
+    here: &mut Here<'a, '_>,
+    keyword: &'static str,
+    value: &'a Value,
+) -> Result<(), Error> {
+    if !depth::at_most(value, MAX_VALUE_DEPTH) {
+        return Err(Error::at(
+            ErrorKind::TooDeep,
+            &here.place.pointer,
+            keyword,
+            format!("`{keyword}` has a value nested more than {MAX_VALUE_DEPTH} deep"),
+        ));
     }
+    let values = match value {
+        one if keyword == "const" => std::slice::from_ref(one),
+        Value::Array(values) => values,
+        other => return Err(here.must_be(keyword, "an array", other)),
+    };
+    let mut listed = Vec::with_capacity(values.len());
+    let mut beyond: Vec<Decimal> = Vec::new();
+    for value in values {
+        let is_beyond = reader
+            .numbers
+            .digits
+            .contains_key(&std::ptr::from_ref(value));
+        if is_beyond {
+            let exact = reader.numbers.exact(value, Role::Value);
+            beyond.push(exact.map_err(|reason| here.refused(keyword, &reason))?);
+            continue;
+        }
+        let inside = reader.numbers.inside(value);
+        inside.map_err(|reason| here.refused(keyword, &reason))?;
+        listed.push(value.clone());
+    }
+    if beyond.is_empty() {
+        here.push(keyword, AtomKind::Values(listed.into()));
+        return Ok(());
+    }
+    let mut ways = Vec::with_capacity(beyond.len() + 1);
+    if !listed.is_empty() {
+        ways.push(vec![AtomKind::Values(listed.into())]);
+    }
+    ways.extend(beyond.into_iter().map(|value| {
+        let (kinds, integer) = (Kinds::NUMBER, false);
+        let (least, exclusive) = (value.clone(), false);
+        vec![
+            AtomKind::Type { kinds, integer },
+            AtomKind::Minimum {
+                value: least,
+                exclusive,
+            },
+            AtomKind::Maximum { value, exclusive },
+        ]
+    }));
+    let nodes = ways.into_iter().map(|kinds| {
+        let atoms = kinds.into_iter().map(|kind| Atom { keyword, kind });
+        reader.synthetic(here, atoms.collect())
+    });
+    let nodes = nodes.collect();
+    here.push(keyword, AtomKind::AnyOf(nodes));
+    Ok(())
 }
 
 pub(super) fn types(here: &mut Here<'_, '_>, value: &Value) -> Result<(), Error> {

@@ -17,7 +17,7 @@ use crate::options::{Draft, ParseOptions, Rounded, Settings};
 use crate::read::exact_numbers::Numbers;
 use crate::read::here::{Here, Notes, is_schema, name_of, no_schema};
 use crate::read::references::{Place, Resolver, ScopeId, lookup};
-use crate::read::scalars::{bound, format, multiple, types};
+use crate::read::scalars::{bound, format, multiple, types, values};
 use crate::read::survey;
 use crate::settings::{self, Overrides};
 
@@ -312,26 +312,33 @@ impl<'a> Reader<'a, '_> {
             return Ok(());
         }
         let before = here.notes.len();
+        self.known_keyword(here, key, value)?;
+        if here.notes.len() == before {
+            here.note(key, Status::Enforced);
+        }
+        Ok(())
+    }
+
+    /// Reads a keyword that the draft knows, or an annotation; notes what is said of it, but for
+    /// one that is enforced.
+    fn known_keyword(
+        &mut self,
+        here: &mut Here<'a, '_>,
+        key: &'a str,
+        value: &'a Value,
+    ) -> Result<(), Error> {
         let nowhere = Last::Nothing;
         match key {
             "type" => types(here, value)?,
-            "enum" => self.values(here, "enum", value)?,
-            "const" => self.values(here, "const", value)?,
+            "enum" => values(self, here, "enum", value)?,
+            "const" => values(self, here, "const", value)?,
             "minimum" | "maximum" | "exclusiveMinimum" | "exclusiveMaximum" => {
                 bound(here, key, value, self.numbers)?;
             }
             "multipleOf" => multiple(here, value, self.numbers)?,
             "minLength" => counted(here, "minLength", value, AtomKind::MinLength)?,
             "maxLength" => counted(here, "maxLength", value, AtomKind::MaxLength)?,
-            "pattern" => {
-                let source = here.string(key, value)?;
-                let id = self.pattern(source);
-                here.push("pattern", AtomKind::Pattern(id));
-                if let Err(e) = &self.patterns[id.0 as usize].pattern {
-                    let reason = format!("{} (byte {})", e.reason, e.offset);
-                    here.note(key, Status::Refused(reason));
-                }
-            }
+            "pattern" => self.pattern_of_text(here, value)?,
             "format" => format(here, value)?,
             "items" | "prefixItems" | "additionalItems" | "unevaluatedItems" => {
                 self.items(here, key, value)?;
@@ -402,9 +409,6 @@ impl<'a> Reader<'a, '_> {
             }
             _ => self.annotation(here, key, value, ledger::status_of_other(key))?,
         }
-        if here.notes.len() == before {
-            here.note(key, Status::Enforced);
-        }
         Ok(())
     }
 
@@ -456,6 +460,17 @@ impl<'a> Reader<'a, '_> {
                 Ok(())
             }
         }
+    }
+
+    fn pattern_of_text(&mut self, here: &mut Here<'a, '_>, value: &Value) -> Result<(), Error> {
+        let source = here.string("pattern", value)?;
+        let id = self.pattern(source);
+        here.push("pattern", AtomKind::Pattern(id));
+        if let Err(e) = &self.patterns[id.0 as usize].pattern {
+            let reason = format!("{} (byte {})", e.reason, e.offset);
+            here.note("pattern", Status::Refused(reason));
+        }
+        Ok(())
     }
 
     fn conditional(&mut self, here: &mut Here<'a, '_>) -> Result<(), Error> {

@@ -13,7 +13,9 @@ use crate::budget::Budget;
 use crate::decimal::Decimal;
 use crate::error::{Error, ErrorKind};
 use crate::ir::signed::Signed;
-use crate::ir::{Atom, AtomKind, Body, Kinds, Location, Members, NodeId, ROOT, Schema};
+use crate::ir::{
+    Atom, AtomKind, Body, Items, Kinds, Location, Members, Name, NodeId, PatternId, ROOT, Schema,
+};
 use crate::language::formats;
 use crate::language::formats::Format;
 use crate::language::re::automata::Matcher;
@@ -189,7 +191,7 @@ impl<'s> Check<'s> {
                 }
                 let mut holds = true;
                 for atom in atoms {
-                    if !self.atom(&atom.kind, atom.keyword, id, value, depth + 1)? {
+                    if !self.atom(atom, id, value, depth + 1)? {
                         holds = false;
                         break;
                     }
@@ -212,175 +214,155 @@ impl<'s> Check<'s> {
         }
     }
 
-    fn atom(
-        &self,
-        kind: &AtomKind,
-        keyword: &str,
-        at: NodeId,
-        value: &Value,
-        depth: usize,
-    ) -> Result<bool, Error> {
-        if keyword == "format" && self.options.formats == Formats::Annotate {
+    fn atom(&self, atom: &Atom, at: NodeId, value: &Value, depth: usize) -> Result<bool, Error> {
+        if atom.keyword == "format" && self.options.formats == Formats::Annotate {
             return Ok(true);
         }
         let refused = |reason: &str| {
-            Err(Error::at(
+            Error::at(
                 ErrorKind::Refused,
                 &self.schema.node(at).pointer,
-                keyword,
-                format!("`{keyword}`: {reason}"),
-            ))
+                atom.keyword,
+                format!("`{}`: {reason}", atom.keyword),
+            )
         };
-        let number = || match value {
-            Value::Number(n) => Decimal::from_number(n),
-            _ => None,
-        };
+        let number = || number_of(value);
         let length = || value.as_str().map(|s| s.chars().count() as u64);
-        let items = || value.as_array();
-        let count = |c: usize| c as u64;
-        Ok(match kind {
-            AtomKind::Type { kinds, integer } => {
-                kinds.has(Kinds::of(value))
-                    || (*integer && number().is_some_and(|n| n.is_integer()))
-            }
-            AtomKind::Values(values) => values.has(value),
+        let items = || value.as_array().map(|items| items.len() as u64);
+        let members = || value.as_object().map(|members| members.len() as u64);
+        match &atom.kind {
+            AtomKind::Type { kinds, integer } => Ok(kinds.has(Kinds::of(value))
+                || (*integer && number().is_some_and(|n| n.is_integer()))),
+            AtomKind::Values(values) => Ok(values.has(value)),
             AtomKind::Minimum {
                 value: low,
                 exclusive,
-            } => number().is_none_or(|n| n > *low || (n == *low && !exclusive)),
+            } => Ok(number().is_none_or(|n| n > *low || (n == *low && !exclusive))),
             AtomKind::Maximum {
                 value: high,
                 exclusive,
-            } => number().is_none_or(|n| n < *high || (n == *high && !exclusive)),
-            AtomKind::MultipleOf(divisor) => match number().map(|n| n.is_multiple_of(divisor)) {
-                Some(Some(yes)) => yes,
-                Some(None) => return refused("the divisor is too large"),
-                None => true,
-            },
-            AtomKind::MinLength(min) => length().is_none_or(|n| n >= *min),
-            AtomKind::MaxLength(max) => length().is_none_or(|n| n <= *max),
-            AtomKind::Pattern(id) => {
-                let entry = self.schema.pattern(*id);
-                match (value.as_str(), &entry.pattern) {
-                    (Some(text), Ok(_)) => {
-                        self.charge(text.len(), entry.source.len());
-                        entry.holds(text)
-                    }
-                    (Some(_), Err(e)) => return refused(&e.reason),
-                    (None, _) => true,
-                }
-            }
-            AtomKind::Format(format) => match value.as_str() {
-                Some(text) => {
-                    self.charge(text.len(), MANY_STATES);
-                    let holds = format_holds(*format, self.target, text);
-                    if !holds && self.settles && self.is_unsettled(*format, text) {
-                        return refused(
-                            "whether a listed text is of a format that is narrowed is not settled; list others, or none beside it",
-                        );
-                    }
-                    holds
-                }
-                None => true,
-            },
+            } => Ok(number().is_none_or(|n| n < *high || (n == *high && !exclusive))),
+            AtomKind::MultipleOf(divisor) => is_multiple(value, divisor).map_err(refused),
+            AtomKind::MinLength(min) => Ok(length().is_none_or(|n| n >= *min)),
+            AtomKind::MaxLength(max) => Ok(length().is_none_or(|n| n <= *max)),
+            AtomKind::Pattern(id) => self.pattern(*id, value).map_err(refused),
+            AtomKind::Format(format) => self.format(*format, value).map_err(refused),
             AtomKind::UnknownFormat(reason) => match (value, self.options.formats) {
-                (Value::String(_), Formats::Strict) => return refused(reason),
-                _ => true,
+                (Value::String(_), Formats::Strict) => Err(refused(reason)),
+                _ => Ok(true),
             },
-            AtomKind::Items(rule) => {
-                for (i, item) in items().into_iter().flatten().enumerate() {
-                    if !self.node(*rule.prefix.get(i).unwrap_or(&rule.rest), item, depth)? {
-                        return Ok(false);
-                    }
-                }
-                true
+            AtomKind::Items(rule) => self.items(rule, value, depth),
+            AtomKind::MinItems(min) => Ok(items().is_none_or(|n| n >= *min)),
+            AtomKind::MaxItems(max) => Ok(items().is_none_or(|n| n <= *max)),
+            AtomKind::UniqueItems => Ok(value.as_array().is_none_or(|a| all_different(a))),
+            AtomKind::Contains { node, min, max, .. } => {
+                let found = self.contained(*node, value, depth)?;
+                let is_enough = |n: u64| n >= *min && max.is_none_or(|max| n <= max);
+                Ok(found.is_none_or(is_enough))
             }
-            AtomKind::MinItems(min) => items().is_none_or(|a| count(a.len()) >= *min),
-            AtomKind::MaxItems(max) => items().is_none_or(|a| count(a.len()) <= *max),
-            AtomKind::UniqueItems => items().is_none_or(|a| all_different(a)),
-            AtomKind::Contains { node, min, max, .. } => match items() {
-                Some(list) => {
-                    let mut found = 0;
-                    for item in list {
-                        found += u64::from(self.node(*node, item, depth)?);
-                    }
-                    found >= *min && max.is_none_or(|m| found <= m)
-                }
-                None => true,
-            },
-            AtomKind::Members(members) => return self.members(members, value, depth),
-            AtomKind::Required(names) => value
-                .as_object()
-                .is_none_or(|o| names.iter().all(|n| o.contains_key(&**n))),
-            AtomKind::MinProperties(min) => {
-                value.as_object().is_none_or(|o| count(o.len()) >= *min)
-            }
-            AtomKind::MaxProperties(max) => {
-                value.as_object().is_none_or(|o| count(o.len()) <= *max)
-            }
-            AtomKind::PropertyNames(node) => {
-                for name in value.as_object().into_iter().flat_map(|o| o.keys()) {
-                    // An answer about a name ends with the value that is made of it.
-                    let name = Value::String(name.clone());
-                    let check = Check {
-                        known: RefCell::default(),
-                        ..*self
-                    };
-                    if !check.node(*node, &name, depth)? {
-                        return Ok(false);
-                    }
-                }
-                true
-            }
-            AtomKind::DependentRequired(lists) => value.as_object().is_none_or(|o| {
-                lists.iter().all(|(name, needed)| {
-                    !o.contains_key(&**name) || needed.iter().all(|n| o.contains_key(&**n))
-                })
-            }),
+            AtomKind::Members(rule) => self.members(rule, value, depth),
+            AtomKind::Required(names) => Ok(has_all(value, names)),
+            AtomKind::MinProperties(min) => Ok(members().is_none_or(|n| n >= *min)),
+            AtomKind::MaxProperties(max) => Ok(members().is_none_or(|n| n <= *max)),
+            AtomKind::PropertyNames(node) => self.names(*node, value, depth),
+            AtomKind::DependentRequired(lists) => Ok(lists
+                .iter()
+                .all(|(name, needed)| !has_name(value, name) || has_all(value, needed))),
             AtomKind::DependentSchemas(list) => {
-                for (name, node) in list {
-                    if value.as_object().is_some_and(|o| o.contains_key(&**name))
-                        && !self.node(*node, value, depth)?
-                    {
-                        return Ok(false);
-                    }
-                }
-                true
+                let mut there = list.iter().filter(|(name, _)| has_name(value, name));
+                let holds = |(_, node): &(_, NodeId)| self.node(*node, value, depth);
+                there.try_fold(true, |all, one| Ok(all && holds(one)?))
             }
-            AtomKind::AllOf(nodes) => {
-                return self.matching(nodes, value, depth).map(|n| n == nodes.len());
-            }
-            AtomKind::AnyOf(nodes) => return self.matching(nodes, value, depth).map(|n| n > 0),
-            AtomKind::OneOf(nodes) => return self.matching(nodes, value, depth).map(|n| n == 1),
-            AtomKind::Not(node) => return self.node(*node, value, depth).map(|yes| !yes),
+            AtomKind::AllOf(nodes) => Ok(self.matching(nodes, value, depth)? == nodes.len()),
+            AtomKind::AnyOf(nodes) => Ok(self.matching(nodes, value, depth)? > 0),
+            AtomKind::OneOf(nodes) => Ok(self.matching(nodes, value, depth)? == 1),
+            AtomKind::Not(node) => Ok(!self.node(*node, value, depth)?),
             AtomKind::If {
                 condition,
                 then,
                 otherwise,
-            } => {
-                let branch = if self.node(*condition, value, depth)? {
-                    then
-                } else {
-                    otherwise
-                };
-                return self.node(*branch, value, depth);
-            }
-            AtomKind::Ref(node) => return self.node(*node, value, depth),
-            AtomKind::UnevaluatedItems(_) => match value {
-                Value::Array(_) => return refused("it is not evaluated here"),
-                _ => true,
+            } => match self.node(*condition, value, depth)? {
+                true => self.node(*then, value, depth),
+                false => self.node(*otherwise, value, depth),
             },
-            AtomKind::UnevaluatedProperties(_) => match value {
-                Value::Object(_) => return refused("it is not evaluated here"),
-                _ => true,
-            },
-            AtomKind::Refused { kinds, reason } => {
-                if kinds.has(Kinds::of(value)) {
-                    return refused(reason);
-                }
-                true
+            AtomKind::Ref(node) => self.node(*node, value, depth),
+            AtomKind::UnevaluatedItems(_) if value.is_array() => {
+                Err(refused("it is not evaluated here"))
             }
-        })
+            AtomKind::UnevaluatedProperties(_) if value.is_object() => {
+                Err(refused("it is not evaluated here"))
+            }
+            AtomKind::UnevaluatedItems(_) | AtomKind::UnevaluatedProperties(_) => Ok(true),
+            AtomKind::Refused { kinds, reason } => match kinds.has(Kinds::of(value)) {
+                true => Err(refused(reason)),
+                false => Ok(true),
+            },
+        }
+    }
+
+    /// Tells whether a pattern matches a text; or why that cannot be told.
+    fn pattern(&self, id: PatternId, value: &Value) -> Result<bool, &str> {
+        let entry = self.schema.pattern(id);
+        match (value.as_str(), &entry.pattern) {
+            (Some(text), Ok(_)) => {
+                self.charge(text.len(), entry.source.len());
+                Ok(entry.holds(text))
+            }
+            (Some(_), Err(e)) => Err(&e.reason),
+            (None, _) => Ok(true),
+        }
+    }
+
+    /// Tells whether a text is of a format; or why that cannot be told.
+    fn format(&self, format: Format, value: &Value) -> Result<bool, &str> {
+        let Some(text) = value.as_str() else {
+            return Ok(true);
+        };
+        self.charge(text.len(), MANY_STATES);
+        let holds = format_holds(format, self.target, text);
+        if !holds && self.settles && self.is_unsettled(format, text) {
+            return Err(
+                "whether a listed text is of a format that is narrowed is not settled; list others, or none beside it",
+            );
+        }
+        Ok(holds)
+    }
+
+    fn items(&self, rule: &Items, value: &Value, depth: usize) -> Result<bool, Error> {
+        for (i, item) in value.as_array().into_iter().flatten().enumerate() {
+            if !self.node(*rule.prefix.get(i).unwrap_or(&rule.rest), item, depth)? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    /// Returns the number of items that satisfy a location, `None` of what is no array.
+    fn contained(&self, node: NodeId, value: &Value, depth: usize) -> Result<Option<u64>, Error> {
+        let Some(items) = value.as_array() else {
+            return Ok(None);
+        };
+        let mut found = 0;
+        for item in items {
+            found += u64::from(self.node(node, item, depth)?);
+        }
+        Ok(Some(found))
+    }
+
+    /// Tells whether all names of an object satisfy a location.
+    fn names(&self, node: NodeId, value: &Value, depth: usize) -> Result<bool, Error> {
+        for name in value.as_object().into_iter().flat_map(|o| o.keys()) {
+            // An answer about a name ends with the value that is made of it.
+            let name = Value::String(name.clone());
+            let check = Check {
+                known: RefCell::default(),
+                ..*self
+            };
+            if !check.node(node, &name, depth)? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
     }
 
     fn matching(&self, nodes: &[NodeId], value: &Value, depth: usize) -> Result<usize, Error> {
@@ -428,6 +410,36 @@ impl<'s> Check<'s> {
         }
         Ok(true)
     }
+}
+
+fn number_of(value: &Value) -> Option<Decimal> {
+    match value {
+        Value::Number(n) => Decimal::from_number(n),
+        _ => None,
+    }
+}
+
+/// Tells whether a number is a multiple of another one; or why that cannot be told.
+fn is_multiple(value: &Value, divisor: &Decimal) -> Result<bool, &'static str> {
+    match number_of(value) {
+        Some(number) => number
+            .is_multiple_of(divisor)
+            .ok_or("the divisor is too large"),
+        None => Ok(true),
+    }
+}
+
+/// Tells whether an object has a member of a name.
+fn has_name(value: &Value, name: &str) -> bool {
+    value.as_object().is_some_and(|o| o.contains_key(name))
+}
+
+/// Tells whether an object, if it is one, has members of all names.
+fn has_all(value: &Value, names: &[Name]) -> bool {
+    let mut names = names.iter();
+    value
+        .as_object()
+        .is_none_or(|o| names.all(|name| o.contains_key(&**name)))
 }
 
 /// Tells whether a text is of a format, as a target has it.

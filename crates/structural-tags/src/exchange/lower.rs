@@ -60,21 +60,10 @@ impl Lowering<'_> {
         Ok(match format {
             Format::Const(text) => Node::text(text.clone()),
             Format::Text {
-                max_tokens: Some(0),
-                ..
-            }
-            | Format::Text {
-                max_chars: Some(0), ..
-            } => Node::nothing(),
-            Format::Text {
                 excludes,
                 max_tokens,
                 max_chars,
-            } => Node::Run(Box::new(RunNode {
-                max_tokens: *max_tokens,
-                max_chars: *max_chars,
-                ..RunNode::without(excludes.iter().chain(&around.ends).cloned())
-            })),
+            } => text(excludes.iter().chain(&around.ends), *max_tokens, *max_chars),
             Format::Json(json) => match json.style {
                 Style::Json => {
                     let automaton = schema::automaton(json, self.limits)?;
@@ -82,11 +71,7 @@ impl Lowering<'_> {
                 }
                 _ => xml::node(json, self.limits, &mut self.rules)?,
             },
-            Format::Regex { pattern, at: place } => {
-                let translated = rewritten(pattern)
-                    .map_err(|what| malformed(place, format!("the regex {pattern:?}: {what}")))?;
-                Node::Dfa(dfa(&translated).map_err(|error| at(place, error))?)
-            }
+            Format::Regex { pattern, at } => regex(pattern, at)?,
             Format::Grammar { text, at } => Node::Grammar(grammar(text, at)?),
             Format::Sequence(all) => {
                 let all = all.iter().map(|one| self.node(one, around));
@@ -104,16 +89,7 @@ impl Lowering<'_> {
                 most,
                 content,
             } => {
-                let counted = (*least).max(most.unwrap_or(0));
-                if counted > self.limits.max_repeat {
-                    return Err(Error::new(
-                        crate::ErrorKind::Constraint,
-                        format!(
-                            "a repeat counts to {counted}; the limit is {} (TagLimits::max_repeat)",
-                            self.limits.max_repeat
-                        ),
-                    ));
-                }
+                self.check_count((*least).max(most.unwrap_or(0)))?;
                 let content = Box::new(self.node(content, around)?);
                 Node::Repeat(content, *least as usize, most.map(|most| most as usize))
             }
@@ -122,17 +98,7 @@ impl Lowering<'_> {
                 tags,
                 separator,
                 count,
-            } => {
-                let tags = self.tags(tags.iter())?;
-                let tags = match count.stop_after_first {
-                    true => tags,
-                    false => Node::many(tags, separator.as_str()),
-                };
-                match count.at_least_one {
-                    true => tags,
-                    false => Node::optional(tags),
-                }
-            }
+            } => self.separated(tags, separator, *count)?,
             Format::Triggered {
                 triggers,
                 tags,
@@ -144,17 +110,7 @@ impl Lowering<'_> {
                 again,
                 excludes,
             } => {
-                let mut triggers: Vec<(Vec<u8>, Node)> = Vec::new();
-                for (pattern, then) in rules {
-                    let node = self.node(then, around)?;
-                    match triggers
-                        .iter_mut()
-                        .find(|(known, _)| *known == pattern.as_bytes())
-                    {
-                        Some((_, Node::Alt(all))) => all.push(node),
-                        _ => triggers.push((pattern.as_bytes().to_vec(), Node::Alt(vec![node]))),
-                    }
-                }
+                let triggers = self.text_rules(rules, around)?;
                 Node::Run(Box::new(RunNode {
                     triggers,
                     again: *again,
@@ -184,14 +140,7 @@ impl Lowering<'_> {
                 excluded,
             } => {
                 let mut out = self.excluded(excluded, None)?;
-                let mut then = Vec::new();
-                for (token, rule) in rules {
-                    let name = self.token(token)?;
-                    let node = self.node(rule, around)?;
-                    if !out.contains(&name) {
-                        then.push((name.clone(), node));
-                    }
-                }
+                let then = self.token_rules(rules, &out, around)?;
                 out.extend(then.iter().map(|(name, _)| name.clone()));
                 let free = self.tokens(out, 0, None);
                 let then = then
@@ -201,6 +150,74 @@ impl Lowering<'_> {
                 around_tokens(free, then, Few::default(), *again)
             }
         })
+    }
+
+    fn check_count(&self, counted: u32) -> Result<(), Error> {
+        let most = self.limits.max_repeat;
+        if counted > most {
+            return Err(Error::new(
+                crate::ErrorKind::Constraint,
+                format!(
+                    "a repeat counts to {counted}; the limit is {most} (TagLimits::max_repeat)"
+                ),
+            ));
+        }
+        Ok(())
+    }
+
+    /// Tags one after another, with a text between them.
+    fn separated(
+        &mut self,
+        tags: &[TagFormat],
+        separator: &str,
+        count: Few,
+    ) -> Result<Node, Error> {
+        let tags = self.tags(tags.iter())?;
+        let tags = match count.stop_after_first {
+            true => tags,
+            false => Node::many(tags, separator),
+        };
+        Ok(match count.at_least_one {
+            true => tags,
+            false => Node::optional(tags),
+        })
+    }
+
+    /// The texts that begin a rule of a dispatch, each with what may follow it.
+    fn text_rules(
+        &mut self,
+        rules: &[(String, Format)],
+        around: &Enclosing,
+    ) -> Result<Vec<(Vec<u8>, Node)>, Error> {
+        let mut triggers: Vec<(Vec<u8>, Node)> = Vec::new();
+        for (pattern, then) in rules {
+            let node = self.node(then, around)?;
+            let mut known = triggers.iter_mut();
+            match known.find(|(known, _)| *known == pattern.as_bytes()) {
+                Some((_, Node::Alt(all))) => all.push(node),
+                _ => triggers.push((pattern.as_bytes().to_vec(), Node::Alt(vec![node]))),
+            }
+        }
+        Ok(triggers)
+    }
+
+    /// The tokens that begin a rule of a dispatch, each with what follows it; those that may not
+    /// come are left out.
+    fn token_rules(
+        &mut self,
+        rules: &[(TokenRef, Format)],
+        excluded: &[String],
+        around: &Enclosing,
+    ) -> Result<Vec<(String, Node)>, Error> {
+        let mut then = Vec::new();
+        for (token, rule) in rules {
+            let name = self.token(token)?;
+            let node = self.node(rule, around)?;
+            if !excluded.contains(&name) {
+                then.push((name, node));
+            }
+        }
+        Ok(then)
     }
 
     /// A tag; without what a trigger has spelt already of its beginning, if there is one.
@@ -389,6 +406,31 @@ impl Lowering<'_> {
             )),
         }
     }
+}
+
+/// Free text without some strings, of so many tokens and characters at most.
+fn text<'t>(
+    excludes: impl Iterator<Item = &'t String>,
+    max_tokens: Option<u32>,
+    max_chars: Option<u32>,
+) -> Node {
+    if max_tokens == Some(0) || max_chars == Some(0) {
+        return Node::nothing();
+    }
+    Node::Run(Box::new(RunNode {
+        max_tokens,
+        max_chars,
+        ..RunNode::without(excludes.cloned())
+    }))
+}
+
+/// A text that matches a regular expression as formats write it.
+fn regex(pattern: &str, place: &str) -> Result<Node, Error> {
+    let translated = rewritten(pattern)
+        .map_err(|what| malformed(place, format!("the regex {pattern:?}: {what}")))?;
+    Ok(Node::Dfa(
+        dfa(&translated).map_err(|error| at(place, error))?,
+    ))
 }
 
 /// The automaton of a grammar in XGrammar's EBNF. In a tag special tokens are the tag's own.

@@ -16,11 +16,6 @@ const LONGEST_COUNTED: u64 = 64;
 const MAX_COUNTED: usize = 1 << 14;
 
 impl CharDfa {
-    /// Tells whether endlessly many texts are accepted from a state.
-    pub fn is_endless(&self, state: u32) -> bool {
-        (state as usize) < self.states() && self.amount(state).is_none()
-    }
-
     /// Returns the number of texts that are accepted from a state; `None` is no end.
     pub fn amount(&self, state: u32) -> Option<u64> {
         let amounts = self

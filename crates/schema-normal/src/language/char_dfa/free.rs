@@ -29,13 +29,25 @@ const MAX_ALONE: usize = 1_024;
 /// The longest run that is looked for: few tokens are longer, so that nothing would be won.
 const MAX_RUN: usize = 64;
 
-impl CharDfa {
-    /// Returns the number of characters that lead at least from a state to one of some others: no
-    /// more than can be said of the first [`MAX_MET`] states that are met.
-    pub fn way_to(&self, state: u32, ends: impl Fn(u32) -> bool) -> usize {
-        let mut is_met = vec![false; self.states()];
-        is_met[state as usize] = true;
-        let mut met = vec![state];
+/// The texts from a state of an automaton on, and those of them that are free.
+#[derive(Clone, Copy, Debug)]
+pub struct TextsFrom<'d> {
+    dfa: &'d CharDfa,
+    state: u32,
+}
+
+impl<'d> TextsFrom<'d> {
+    /// Returns the texts of an automaton from a state on.
+    pub fn new(dfa: &'d CharDfa, state: u32) -> TextsFrom<'d> {
+        TextsFrom { dfa, state }
+    }
+
+    /// Returns the number of characters that lead at least to one of some states: no more
+    /// than can be said of the first [`MAX_MET`] states that are met.
+    pub fn way_to(&self, ends: impl Fn(u32) -> bool) -> usize {
+        let mut is_met = vec![false; self.dfa.states()];
+        is_met[self.state as usize] = true;
+        let mut met = vec![self.state];
         let (mut from, mut steps) = (0, 0);
         while from < met.len() {
             let to = met.len();
@@ -43,7 +55,7 @@ impl CharDfa {
                 return steps;
             }
             for at in from..to {
-                for &next in self.table.row(met[at]) {
+                for &next in self.dfa.table.row(met[at]) {
                     if next != DEAD && !std::mem::replace(&mut is_met[next as usize], true) {
                         met.push(next);
                     }
@@ -58,12 +70,12 @@ impl CharDfa {
         usize::MAX
     }
 
-    /// Tells whether no text from a state on has more than so many characters, as far as few states
+    /// Tells whether no text has more than so many characters, as far as few states
     /// are met.
-    pub fn ends_within(&self, state: u32, most: usize) -> bool {
-        let mut states = vec![state];
+    pub fn ends_within(&self, most: usize) -> bool {
+        let mut states = vec![self.state];
         for _ in 0..=most {
-            let rows = states.iter().flat_map(|state| self.table.row(*state));
+            let rows = states.iter().flat_map(|state| self.dfa.table.row(*state));
             let mut next: Vec<u32> = rows.copied().filter(|to| *to != DEAD).collect();
             next.sort_unstable();
             next.dedup();
@@ -78,53 +90,38 @@ impl CharDfa {
         false
     }
 
-    /// The code points that lead from each state of `among` to another one of
-    /// them.
-    pub fn free_class(&self, among: impl Fn(u32) -> bool) -> Vec<(u32, u32)> {
-        let states: Vec<u32> = (0..self.states() as u32).filter(|s| among(*s)).collect();
-        let mut free = vec![!states.is_empty(); self.table.width()];
-        for state in states {
-            for (free, to) in free.iter_mut().zip(self.table.row(state)) {
-                *free &= *to != DEAD && among(*to);
-            }
-        }
-        self.ranges_of(|symbol| free[symbol as usize])
-    }
-
-    /// The code points of which any text may come behind `state`, and behind what
-    /// else may come there, and how many characters of all that: of any number
+    /// The code points of which any text may come at once, and behind what
+    /// else may come, and how many characters of all that: of any number
     /// where that is a class of `least` code points or more, or else of `steps`.
     pub fn free_class_from(
         &self,
-        state: u32,
         (least, steps): (u32, usize),
         follows: impl Fn(u32) -> Follows,
     ) -> (Vec<(u32, u32)>, usize) {
-        let sizes = self.symbol_sizes();
-        let within = |steps| self.free_class_within(state, steps, (least, &sizes), &follows);
+        let sizes = self.dfa.symbol_sizes();
+        let within = |steps| self.free_class_within(steps, (least, &sizes), &follows);
         match within(usize::MAX) {
             Some(class) => (class, usize::MAX),
             None => (within(steps).unwrap_or_default(), steps),
         }
     }
 
-    /// The code points that lead from each state within `steps` of `state`, that
+    /// The code points that lead from each state within `steps` of the first one, that
     /// one included, to one that much can follow; none if little follows one of
     /// those states, they are many, or the code points are fewer than `least`. States that
     /// nothing follows do not count: no text leads there. `sizes` are those of the symbols.
     fn free_class_within(
         &self,
-        state: u32,
         steps: usize,
         (least, sizes): (u32, &[u64]),
         follows: &impl Fn(u32) -> Follows,
     ) -> Option<Vec<(u32, u32)>> {
         let good = |state: u32| state != DEAD && follows(state) == Follows::Much;
-        let mut free = vec![true; self.table.width()];
+        let mut free = vec![true; self.dfa.table.width()];
         let mut size: u64 = sizes.iter().sum();
-        let mut met = vec![false; self.states()];
-        met[state as usize] = true;
-        let mut states = vec![state];
+        let mut met = vec![false; self.dfa.states()];
+        met[self.state as usize] = true;
+        let mut states = vec![self.state];
         // The end of the states that are one step nearer than the last ones.
         let mut nearer = 1;
         let mut left = steps;
@@ -139,7 +136,7 @@ impl CharDfa {
             if !good(here) || states.len() > MAX_FREE {
                 return None;
             }
-            for (symbol, &to) in self.table.row(here).iter().enumerate() {
+            for (symbol, &to) in self.dfa.table.row(here).iter().enumerate() {
                 if free[symbol] && !good(to) {
                     free[symbol] = false;
                     size -= sizes[symbol];
@@ -154,26 +151,25 @@ impl CharDfa {
                 return None;
             }
         }
-        Some(self.ranges_of(|symbol| free[symbol as usize]))
+        Some(self.dfa.ranges_of(|symbol| free[symbol as usize]))
     }
 
-    /// The code points of which up to `steps` may come one after another from `state` on, whichever
+    /// The code points of which up to `steps` may come one after another, whichever
     /// they are, so that much can follow. If some may not come behind another one, the fewer are
     /// left out.
     pub fn free_class_alone(
         &self,
-        state: u32,
         steps: usize,
         follows: impl Fn(u32) -> Follows,
     ) -> Vec<(u32, u32)> {
         let good = |state: u32| state != DEAD && follows(state) == Follows::Much;
-        let row = self.table.row(state).iter();
+        let row = self.dfa.table.row(self.state).iter();
         let mut class: Vec<bool> = row.map(|to| good(*to)).collect();
-        let weights = self.weights();
+        let weights = weights(self.dfa);
         // One symbol at least is left out each time.
-        for _ in 0..=self.table.width() {
-            match self.first_conflict(state, steps, (&class, &weights), good) {
-                Ok(None) => return self.ranges_of(|symbol| class[symbol as usize]),
+        for _ in 0..=self.dfa.table.width() {
+            match self.first_conflict(steps, (&class, &weights), good) {
+                Ok(None) => return self.dfa.ranges_of(|symbol| class[symbol as usize]),
                 Ok(Some(symbols)) => symbols.iter().for_each(|&symbol| class[symbol] = false),
                 Err(TooBig) => break,
             }
@@ -181,21 +177,21 @@ impl CharDfa {
         Vec::new()
     }
 
-    /// Returns the number of characters of a class that may come one after another from `state` on,
+    /// Returns the number of characters of a class that may come one after another,
     /// whichever they are, so that much can follow; no more than `most`.
     pub fn longest_alone(
         &self,
-        state: u32,
         (class, most): (&[(u32, u32)], usize),
         follows: impl Fn(u32) -> Follows,
     ) -> usize {
-        let mut symbols = vec![false; self.table.width()];
+        let mut symbols = vec![false; self.dfa.table.width()];
         for &(from, to) in class {
-            self.each_symbol(from, to, |symbol, _| symbols[symbol] = true);
+            self.dfa
+                .each_symbol(from, to, |symbol, _| symbols[symbol] = true);
         }
-        let mut states = vec![state];
+        let mut states = vec![self.state];
         for length in 0..most {
-            let to = states.iter().flat_map(|state| self.targets(*state));
+            let to = states.iter().flat_map(|state| self.dfa.targets(*state));
             let mut next: Vec<u32> = to.filter(|to| symbols[to.0]).map(|to| to.1).collect();
             next.sort_unstable();
             next.dedup();
@@ -208,26 +204,26 @@ impl CharDfa {
         most
     }
 
-    /// Returns the number of characters of a class that may come one after another from `state` on,
+    /// Returns the number of characters of a class that may come one after another,
     /// whichever they are, so that much can follow, if no more of them may come then, whichever
     /// came; and the class, without those that may come then.
     pub fn run_of(
         &self,
-        state: u32,
         class: &[(u32, u32)],
         follows: impl Fn(u32) -> Follows,
     ) -> Option<(usize, Vec<(u32, u32)>)> {
-        let mut held = vec![0u64; self.table.width()];
+        let mut held = vec![0u64; self.dfa.table.width()];
         for &(from, to) in class {
-            self.each_symbol(from, to, |symbol, count| held[symbol] += count);
+            self.dfa
+                .each_symbol(from, to, |symbol, count| held[symbol] += count);
         }
         let is_in: Vec<bool> = held.iter().map(|count| *count > 0).collect();
-        let mut states = vec![state];
+        let mut states = vec![self.state];
         for length in 0..MAX_RUN {
             let mut next: Vec<u32> = Vec::new();
-            let mut leads_on = vec![false; self.table.width()];
+            let mut leads_on = vec![false; self.dfa.table.width()];
             for state in &states {
-                let row = self.table.row(*state).iter().enumerate();
+                let row = self.dfa.table.row(*state).iter().enumerate();
                 for (symbol, &to) in row.filter(|cell| is_in[cell.0]) {
                     let is_dead = to == DEAD || follows(to) == Follows::Nothing;
                     leads_on[symbol] |= !is_dead;
@@ -239,7 +235,10 @@ impl CharDfa {
             match next[..] {
                 [] => return None,
                 [.., DEAD] if length > 0 => {
-                    return Some((length, self.ranges_in(class, |symbol| !leads_on[symbol])));
+                    return Some((
+                        length,
+                        self.dfa.ranges_in(class, |symbol| !leads_on[symbol]),
+                    ));
                 }
                 [.., DEAD] => return None,
                 _ if next.len() > MAX_ALONE => return None,
@@ -254,22 +253,21 @@ impl CharDfa {
     /// leads to.
     fn first_conflict(
         &self,
-        state: u32,
         steps: usize,
         (class, weights): (&[bool], &[usize]),
         good: impl Fn(u32) -> bool,
     ) -> Result<Option<Vec<usize>>, TooBig> {
-        let symbols = || (0..self.table.width()).filter(|symbol| class[*symbol]);
-        let mut met = vec![false; self.states()];
-        met[state as usize] = true;
+        let symbols = || (0..self.dfa.table.width()).filter(|symbol| class[*symbol]);
+        let mut met = vec![false; self.dfa.states()];
+        met[self.state as usize] = true;
         // Each with the symbol that led there.
-        let mut states = vec![(state, None)];
+        let mut states = vec![(self.state, None)];
         let mut from = 0;
         for _ in 0..steps {
             let to = states.len();
             for at in from..to {
                 let (here, via) = states[at];
-                let next = |symbol: usize| self.table.next(here, symbol as u32);
+                let next = |symbol: usize| self.dfa.table.next(here, symbol as u32);
                 let refused: Vec<usize> = symbols().filter(|s| !good(next(*s))).collect();
                 if !refused.is_empty() {
                     let weight: usize = refused.iter().map(|symbol| weights[*symbol]).sum();
@@ -295,15 +293,15 @@ impl CharDfa {
         }
         Ok(None)
     }
+}
 
-    /// Returns the number of one-byte characters that each symbol has, and one for all others.
-    fn weights(&self) -> Vec<usize> {
-        let mut weights = vec![1; self.table.width()];
-        for symbol in self.ascii.iter() {
-            weights[*symbol as usize] += 1;
-        }
-        weights
+/// Returns the number of one-byte characters that each symbol has, and one for all others.
+fn weights(dfa: &CharDfa) -> Vec<usize> {
+    let mut weights = vec![1; dfa.table.width()];
+    for symbol in dfa.ascii.iter() {
+        weights[*symbol as usize] += 1;
     }
+    weights
 }
 
 #[cfg(test)]
@@ -315,12 +313,28 @@ mod tests {
     const COUNTED: &str = "([a-z]{4}|[\u{4E00}-\u{9FFF}]){5}";
 
     #[test]
+    fn the_way_to_an_end_is_the_shortest() {
+        let way = |source: &str| {
+            let re = pattern::whole(source).unwrap();
+            let dfa = CharDfa::new(&[(&re, true)], 10_000).unwrap();
+            TextsFrom::new(&dfa, 0).way_to(|state| dfa.accepts(state))
+        };
+        assert_eq!(["a*", "abc|de", "x{30}"].map(way), [0, 2, 30]);
+        assert!(
+            (MAX_MET - 1..=MAX_MET).contains(&way("x{500}")),
+            "as far as is looked"
+        );
+        let re = pattern::whole("a").unwrap();
+        let dfa = CharDfa::new(&[(&re, true)], 10_000).unwrap();
+        assert_eq!(TextsFrom::new(&dfa, 0).way_to(|_| false), usize::MAX);
+    }
+
+    #[test]
     fn texts_end_within_their_length() {
         let ends = |source: &str, most| {
             let re = pattern::whole(source).unwrap();
-            CharDfa::new(&[(&re, true)], 10_000)
-                .unwrap()
-                .ends_within(0, most)
+            let dfa = CharDfa::new(&[(&re, true)], 10_000).unwrap();
+            TextsFrom::new(&dfa, 0).ends_within(most)
         };
         assert!(ends("", 0) && ends("[a-z]{4}-", 5) && ends("ab|c", 2));
         assert!(!ends("[a-z]{4}-", 4) && !ends("a*", 99) && !ends("ab|c", 1));
@@ -338,7 +352,8 @@ mod tests {
         ] {
             let re = pattern::whole(source).unwrap();
             let dfa = CharDfa::new(&[(&re, true)], 10_000).unwrap();
-            let length = dfa.longest_alone(0, (class, 32), |_| Follows::Much);
+            let texts = TextsFrom::new(&dfa, 0);
+            let length = texts.longest_alone((class, 32), |_| Follows::Much);
             assert_eq!(length, expected, "{source}");
             // By trying each text of first and last characters.
             let ends = || class.iter().flat_map(|range| [range.0, range.1]);

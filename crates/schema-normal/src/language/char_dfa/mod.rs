@@ -17,7 +17,7 @@ use crate::language::re::Re;
 use crate::language::re::product::{Part, Product};
 
 pub use counts::distances;
-pub use free::{Follows, MAX_MET};
+pub use free::{Follows, MAX_MET, TextsFrom};
 pub use fsm_tables::NONE as DEAD;
 
 /// A deterministic automaton over code points of which every state can still
@@ -247,6 +247,19 @@ impl CharDfa {
         out
     }
 
+    /// The code points that lead from each state of `among` to another one of
+    /// them.
+    pub fn free_class(&self, among: impl Fn(u32) -> bool) -> Vec<(u32, u32)> {
+        let states: Vec<u32> = (0..self.states() as u32).filter(|s| among(*s)).collect();
+        let mut free = vec![!states.is_empty(); self.table.width()];
+        for state in states {
+            for (free, to) in free.iter_mut().zip(self.table.row(state)) {
+                *free &= *to != DEAD && among(*to);
+            }
+        }
+        self.ranges_of(|symbol| free[symbol as usize])
+    }
+
     /// For each state the next states, each once.
     pub(crate) fn successors(&self) -> Successors {
         let mut all = Successors {
@@ -329,20 +342,6 @@ mod tests {
     fn dfa(source: &str) -> CharDfa {
         let re = pattern::whole(source).unwrap();
         CharDfa::new(&[(&re, true)], 10_000).unwrap()
-    }
-
-    #[test]
-    fn the_way_to_an_end_is_the_shortest() {
-        let way = |source: &str| {
-            let dfa = dfa(source);
-            dfa.way_to(0, |state| dfa.accepts(state))
-        };
-        assert_eq!(["a*", "abc|de", "x{30}"].map(way), [0, 2, 30]);
-        assert!(
-            (MAX_MET - 1..=MAX_MET).contains(&way("x{500}")),
-            "as far as is looked"
-        );
-        assert_eq!(dfa("a").way_to(0, |_| false), usize::MAX);
     }
 
     #[test]

@@ -29,42 +29,80 @@ pub(crate) fn eliminate(
     if n == 0 {
         return Ok(Re::Never);
     }
-    // States 0..n, then a new start n and a new end n + 1.
-    let mut out: Vec<HashMap<usize, Re>> = vec![HashMap::new(); n + 2];
-    let mut sources: Vec<Vec<usize>> = vec![Vec::new(); n + 2];
-    for (s, out) in out.iter_mut().enumerate().take(n) {
-        let mut classes: HashMap<usize, CharSet> = HashMap::new();
-        for (&t, set) in table.row(s as u32).iter().zip(sets) {
-            if t != NONE {
-                classes
-                    .entry(t as usize)
-                    .or_insert_with(CharSet::empty)
-                    .union(set);
+    let mut edges = Edges::of(table, sets);
+    let mut left: Vec<usize> = (0..n).collect();
+    while !left.is_empty() {
+        limit.charge(left.iter().map(|s| edges.around(*s)).sum())?;
+        let (cost, next) = edges.cheapest(&left);
+        if cost > MAX_RE_SIZE * 4 {
+            return Err(TooBig);
+        }
+        edges.take_out(left.swap_remove(next), limit)?;
+    }
+    Ok(edges.out[n].remove(&(n + 1)).unwrap_or(Re::Never))
+}
+
+/// An automaton whose transitions are expressions.
+struct Edges {
+    /// By state where it leads, and by which expression. Behind the states of the table there are
+    /// a new start and a new end.
+    out: Vec<HashMap<usize, Re>>,
+    /// The sizes of these expressions.
+    sizes: Vec<HashMap<usize, usize>>,
+    /// By state those that lead there.
+    sources: Vec<Vec<usize>>,
+}
+
+impl Edges {
+    /// The transitions of a table, and those of a new start and to a new end.
+    fn of(table: &Table<bool>, sets: &[CharSet]) -> Edges {
+        let n = table.states();
+        let mut out: Vec<HashMap<usize, Re>> = vec![HashMap::new(); n + 2];
+        let mut sources: Vec<Vec<usize>> = vec![Vec::new(); n + 2];
+        for (s, out) in out.iter_mut().enumerate().take(n) {
+            let mut classes: HashMap<usize, CharSet> = HashMap::new();
+            for (&t, set) in table.row(s as u32).iter().zip(sets) {
+                if t != NONE {
+                    classes
+                        .entry(t as usize)
+                        .or_insert_with(CharSet::empty)
+                        .union(set);
+                }
+            }
+            let mut classes: Vec<(usize, CharSet)> = classes.into_iter().collect();
+            classes.sort_by_key(|(t, _)| *t);
+            for (t, set) in classes {
+                out.insert(t, Re::class(set));
+                sources[t].push(s);
+            }
+            if table.labels()[s] {
+                out.insert(n + 1, Re::Empty);
+                sources[n + 1].push(s);
             }
         }
-        let mut classes: Vec<(usize, CharSet)> = classes.into_iter().collect();
-        classes.sort_by_key(|(t, _)| *t);
-        for (t, set) in classes {
-            out.insert(t, Re::class(set));
-            sources[t].push(s);
-        }
-        if table.labels()[s] {
-            out.insert(n + 1, Re::Empty);
-            sources[n + 1].push(s);
+        out[n].insert(0, Re::Empty);
+        sources[0].push(n);
+        let sizes = out
+            .iter()
+            .map(|edges| edges.iter().map(|(&t, re)| (t, re.size())).collect())
+            .collect();
+        Edges {
+            out,
+            sizes,
+            sources,
         }
     }
-    out[n].insert(0, Re::Empty);
-    sources[0].push(n);
-    let mut left: Vec<usize> = (0..n).collect();
-    let mut sizes: Vec<HashMap<usize, usize>> = out
-        .iter()
-        .map(|edges| edges.iter().map(|(&t, re)| (t, re.size())).collect())
-        .collect();
-    while !left.is_empty() {
-        // The state whose elimination copies least goes first.
+
+    /// Returns the number of steps to look at a state and its transitions.
+    fn around(&self, state: usize) -> usize {
+        2 + self.sources[state].len() + self.sizes[state].len()
+    }
+
+    /// Returns the cost of the state whose elimination copies least, and where it is among those
+    /// that are left.
+    fn cheapest(&self, left: &[usize]) -> (usize, usize) {
+        let (sources, sizes) = (&self.sources, &self.sizes);
         let mut best = (usize::MAX, 0);
-        let edges = left.iter().map(|s| 2 + sources[*s].len() + sizes[*s].len());
-        limit.charge(edges.sum())?;
         for (i, &s) in left.iter().enumerate() {
             let ins: Vec<usize> = sources[s].iter().copied().filter(|&p| p != s).collect();
             let in_size: usize = ins.iter().map(|&p| sizes[p][&s]).sum();
@@ -78,30 +116,31 @@ pub(crate) fn eliminate(
                 best = (cost, i);
             }
         }
-        if best.0 > MAX_RE_SIZE * 4 {
-            return Err(TooBig);
-        }
-        let s = left.swap_remove(best.1);
-        let mut edges: Vec<(usize, Re)> = out[s].drain().collect();
+        best
+    }
+
+    /// Takes a state out: the ways through it become expressions.
+    fn take_out(&mut self, s: usize, limit: Limit<'_>) -> Result<(), TooBig> {
+        let mut edges: Vec<(usize, Re)> = self.out[s].drain().collect();
         edges.sort_by_key(|(t, _)| *t);
         let around = match edges.iter().position(|(t, _)| *t == s) {
             Some(i) => edges.remove(i).1.repeat(0, None),
             None => Re::Empty,
         };
-        let mut before = std::mem::take(&mut sources[s]);
+        let mut before = std::mem::take(&mut self.sources[s]);
         before.sort_unstable();
         before.retain(|&p| p != s);
         for p in before {
-            let Some(head) = out[p].remove(&s) else {
+            let Some(head) = self.out[p].remove(&s) else {
                 continue;
             };
-            sizes[p].remove(&s);
+            self.sizes[p].remove(&s);
             for (t, tail) in &edges {
                 let path = Re::concat([head.clone(), around.clone(), tail.clone()]);
-                let joined = match out[p].remove(t) {
+                let joined = match self.out[p].remove(t) {
                     Some(old) => Re::alt([old, path]),
                     None => {
-                        sources[*t].push(p);
+                        self.sources[*t].push(p);
                         path
                     }
                 };
@@ -111,13 +150,13 @@ pub(crate) fn eliminate(
                 if size > MAX_RE_SIZE || joined.depth() > MAX_RE_DEPTH {
                     return Err(TooBig);
                 }
-                sizes[p].insert(*t, size);
-                out[p].insert(*t, joined);
+                self.sizes[p].insert(*t, size);
+                self.out[p].insert(*t, joined);
             }
         }
         for (t, _) in &edges {
-            sources[*t].retain(|&p| p != s);
+            self.sources[*t].retain(|&p| p != s);
         }
+        Ok(())
     }
-    Ok(out[n].remove(&(n + 1)).unwrap_or(Re::Never))
 }

@@ -19,29 +19,39 @@ use crate::normal::normaliser::Normaliser;
 use crate::normal::partial::{Flow, Partial, Use, flow, node_term};
 use crate::normal::plain::concerns;
 
+/// Applies a keyword, unless it says nothing of this kind of value or is kept as a condition.
 pub(in crate::normal) fn apply_atom(
     normaliser: &mut Normaliser,
     p: &mut Partial,
     used: Use,
 ) -> Result<Flow, Error> {
+    let Some(atom) = normaliser
+        .schema()
+        .atoms(used.node)
+        .get(used.index as usize)
+    else {
+        return Ok(Flow::On);
+    };
+    normaliser.work(used.node, 8)?;
+    if !concerns(&atom.kind, used.kind) {
+        return Ok(flow(used.positive));
+    }
+    match keep_choice(normaliser, p, used)? {
+        Some(flow) => Ok(flow),
+        None => apply(normaliser, p, used),
+    }
+}
+
+/// Narrows an alternative by what a keyword, or its complement, says.
+fn apply(normaliser: &mut Normaliser, p: &mut Partial, used: Use) -> Result<Flow, Error> {
     let Use {
         node,
         positive,
         kind,
         ..
     } = used;
-    let Some(atom) = normaliser.schema().atoms(node).get(used.index as usize) else {
-        return Ok(Flow::On);
-    };
-    let at: At = (node, atom.keyword);
-    normaliser.work(node, 8)?;
-    if !concerns(&atom.kind, kind) {
-        return Ok(flow(positive));
-    }
-    if let Some(flow) = keep_choice(normaliser, p, used)? {
-        return Ok(flow);
-    }
     let atom = &normaliser.schema().atoms(node)[used.index as usize];
+    let at: At = (node, atom.keyword);
     match &atom.kind {
         AtomKind::Type { kinds, integer } => Ok(values::of_type(p, used, *kinds, *integer)),
         AtomKind::Values(listed) if positive => values::one_of_values(normaliser, p, used, listed),

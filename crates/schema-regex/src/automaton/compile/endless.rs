@@ -114,7 +114,7 @@ pub(super) fn plainly(machine: &Machine, node: u32, goal: u32) -> Plainly {
     }
     if patterns
         .iter()
-        .any(|(dfa, bounds)| bounds.is_none() && dfa.is_endless(0))
+        .any(|(dfa, bounds)| bounds.is_none() && dfa.amount(0).is_none())
     {
         return Plainly::Endless;
     }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashSet;
 use schema_normal::decimal::clamped;
-use schema_normal::ir::Name;
+use schema_normal::ir::{Name, NodeId};
 use schema_normal::language::char_dfa::CharDfa;
 use schema_normal::normal::alternative::{Kind, Shape, StringShape};
 use schema_normal::normal::conjunctions::ConjId;
@@ -34,71 +34,26 @@ pub(super) fn strings(
     if shapes.is_empty() {
         return Ok(None);
     }
-    let mut dfas: Vec<Arc<CharDfa>> = Vec::new();
-    let mut leaves: Vec<Leaf> = Vec::new();
-    let mut words: Vec<(Name, u32, Mention)> = Vec::new();
-    let mut cap = 0u64;
-    let mut free = None;
-    // The last keyword that asked for an automaton.
-    let mut last = None;
+    let mut gathered = Gathered::default();
     for (goal, shape) in each_apart(&shapes) {
         let capped = caps::cap_string(builder, goals[goal as usize], shape)?;
         let shape = capped.as_ref().unwrap_or(shape);
         for leaf in leaves::string_leaves(builder, shape)? {
-            let id = leaves.len() as u32;
-            let StringLeaf {
-                listed,
-                dfa,
-                min,
-                max,
-                lengths,
-                excludes,
-            } = leaf;
-            if listed {
-                let texts = shape.allowed.iter().flatten();
-                words.extend(texts.map(|text| (text.clone(), id, Mention::Listed)));
-            }
-            if excludes {
-                let texts = shape.excluded.iter();
-                words.extend(texts.map(|text| (text.clone(), id, Mention::Excluded)));
-            }
-            match (&dfa, &lengths) {
-                (None, _) => cap = cap.max(max.map_or(min, |m| m.saturating_add(1))),
-                (Some(_), Some(l)) => cap = cap.max(l.cap()),
-                _ => {}
-            }
-            if !listed && dfa.is_none() && min == 0 && max.is_none() && !excludes {
-                free = Some(id);
-            }
-            if dfa.is_some() {
-                last = shape.at.or(last);
-            }
-            let dfa = dfa.map(|dfa| number_in(&mut dfas, dfa));
-            leaves.push(Leaf {
-                goal,
-                listed,
-                dfa,
-                min,
-                max,
-                lengths,
-                excludes,
-            });
+            gathered.add(goal, shape, leaf);
         }
     }
-    if leaves.is_empty() {
+    if gathered.leaves.is_empty() {
         return Ok(None);
     }
-    if leaves.len() > MAX_ASKING && asking(&leaves) > MAX_ASKING {
-        let at = builder.normaliser.first_of(goals[0]);
-        return Err(Error::new(
-            ErrorKind::TooManyAlternatives,
-            builder.normaliser.pointer(at),
-            format!(
-                "more than {MAX_ASKING} alternatives around this string ask each something \
-                 else of it; simplify them"
-            ),
-        ));
-    }
+    check_asking(builder, goals, &gathered.leaves)?;
+    let Gathered {
+        leaves,
+        dfas,
+        mut words,
+        cap,
+        mut free,
+        last,
+    } = gathered;
     let Leaves {
         leaves,
         dfas,
@@ -126,6 +81,83 @@ pub(super) fn strings(
         leaves: leaves.into(),
         dfas: dfas.into(),
     })))
+}
+
+/// The leaves of a machine, as they are gathered.
+#[derive(Default)]
+struct Gathered {
+    leaves: Vec<Leaf>,
+    dfas: Vec<Arc<CharDfa>>,
+    words: Vec<(Name, u32, Mention)>,
+    /// The length from which on all are alike.
+    cap: u64,
+    /// The leaf that asks nothing.
+    free: Option<u32>,
+    /// The last keyword that asked for an automaton.
+    last: Option<(NodeId, &'static str)>,
+}
+
+impl Gathered {
+    /// Adds a leaf of a goal, with the texts of its shape that it lists or excludes.
+    fn add(&mut self, goal: u32, shape: &StringShape, leaf: StringLeaf) {
+        let id = self.leaves.len() as u32;
+        let StringLeaf {
+            listed,
+            dfa,
+            min,
+            max,
+            lengths,
+            excludes,
+        } = leaf;
+        if listed {
+            let texts = shape.allowed.iter().flatten();
+            let words = texts.map(|text| (text.clone(), id, Mention::Listed));
+            self.words.extend(words);
+        }
+        if excludes {
+            let texts = shape.excluded.iter();
+            let words = texts.map(|text| (text.clone(), id, Mention::Excluded));
+            self.words.extend(words);
+        }
+        let cap = match (&dfa, &lengths) {
+            (None, _) => max.map_or(min, |m| m.saturating_add(1)),
+            (Some(_), Some(lengths)) => lengths.cap(),
+            (Some(_), None) => 0,
+        };
+        self.cap = self.cap.max(cap);
+        if !listed && dfa.is_none() && min == 0 && max.is_none() && !excludes {
+            self.free = Some(id);
+        }
+        if dfa.is_some() {
+            self.last = shape.at.or(self.last);
+        }
+        let dfa = dfa.map(|dfa| number_in(&mut self.dfas, dfa));
+        self.leaves.push(Leaf {
+            goal,
+            listed,
+            dfa,
+            min,
+            max,
+            lengths,
+            excludes,
+        });
+    }
+}
+
+/// Refuses more leaves than a character can be held against.
+fn check_asking(builder: &Builder, goals: &[ConjId], leaves: &[Leaf]) -> Result<(), Error> {
+    if leaves.len() <= MAX_ASKING || asking(leaves) <= MAX_ASKING {
+        return Ok(());
+    }
+    let at = builder.normaliser.first_of(goals[0]);
+    Err(Error::new(
+        ErrorKind::TooManyAlternatives,
+        builder.normaliser.pointer(at),
+        format!(
+            "more than {MAX_ASKING} alternatives around this string ask each something \
+             else of it; simplify them"
+        ),
+    ))
 }
 
 /// The strings that goals allow, without those that another shape of the same goal contains:

@@ -183,7 +183,7 @@ impl<'a> Sums<'a> {
         let mut dfas = node.string.iter().flat_map(|m| m.dfas.iter());
         let is_short = |dfa: &CharDfa| {
             let mut states = 0..dfa.states() as u32;
-            dfa.states() <= MOST_STATES && !states.any(|state| dfa.is_endless(state))
+            dfa.states() <= MOST_STATES && !states.any(|state| dfa.amount(state).is_none())
         };
         node.array.is_none() && node.object.is_none() && dfas.all(|dfa| is_short(dfa))
     }

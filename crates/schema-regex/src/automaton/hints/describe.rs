@@ -6,7 +6,7 @@
 
 use fsm_index::{Behind, ClassId, Cursor, Description, FreeText, Horizon, TextLoop, Texts};
 use schema_normal::decimal::clamped;
-use schema_normal::language::char_dfa::DEAD;
+use schema_normal::language::char_dfa::{DEAD, TextsFrom};
 use schema_normal::language::escapes::is_never_raw;
 
 use crate::automaton::machine::Machine;
@@ -215,7 +215,7 @@ impl<'m, 'x> Hints<'m, 'x> {
                     _ if leaf.listed => words.is_some_and(|bytes| bytes <= chars),
                     Some(d) => {
                         let state = leaf_state(m, leaf, text.state, self.x);
-                        m.dfas[d as usize].ends_within(state, chars)
+                        TextsFrom::new(&m.dfas[d as usize], state).ends_within(chars)
                     }
                     None => false,
                 };

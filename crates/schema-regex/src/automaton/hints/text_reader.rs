@@ -5,7 +5,7 @@
 //! needs no more than that and the escape that is open.
 
 use fsm_index::{Cursor, FreeText, Horizon, ReadText, TextAt, TextStep};
-use schema_normal::language::char_dfa::{CharDfa, DEAD};
+use schema_normal::language::char_dfa::{CharDfa, DEAD, TextsFrom};
 use schema_normal::language::length_bounds::Lengths;
 use schema_normal::options::Escapes;
 
@@ -281,7 +281,7 @@ impl Rules for StringRules<'_> {
             false => 0,
         };
         let way = self.dfa.map_or(0, |(dfa, _)| {
-            dfa.way_to(place.state, |state| dfa.accepts(state))
+            TextsFrom::new(dfa, place.state).way_to(|state| dfa.accepts(state))
         });
         way.max(missing)
     }
@@ -373,7 +373,7 @@ impl Rules for NameRules<'_> {
     fn least(&self, place: TextState) -> usize {
         self.keys.map_or(0, |keys| {
             let ends = |state| self.ends(TextState { state, ..place });
-            keys.dfa.way_to(place.state, ends)
+            TextsFrom::new(&keys.dfa, place.state).way_to(ends)
         })
     }
 

@@ -5,7 +5,7 @@
 
 use rustc_hash::FxHashMap;
 
-use crate::automaton::machine::decisions::Latest;
+use crate::automaton::machine::latest::Latest;
 use crate::automaton::machine::live::{Live, ObjectAt, Thread, has_bit};
 use crate::automaton::machine::node::{Choice, LOOSE, ObjectMachine, ObjectThread};
 

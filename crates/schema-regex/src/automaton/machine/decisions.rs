@@ -11,27 +11,14 @@ use crate::automaton::machine::live::{Live, ObjectAt, has_bit};
 use crate::automaton::machine::node::{LOOSE, Member, ObjectMachine, ObjectThread};
 
 /// The number of the end that fails, because it is below all decisions.
-const FAILS: u32 = 0;
+pub(super) const FAILS: u32 = 0;
 /// The number of the end that holds, because it is below all decisions.
-const HOLDS: u32 = 1;
+pub(super) const HOLDS: u32 = 1;
 /// The number of the first decision, because the numbers below are ends.
 pub(crate) const FIRST_DECISION: u32 = 2;
 
 /// The number that stands for all names that are not declared, because no declared one has it.
 pub(crate) const FURTHER: u32 = u32::MAX;
-
-/// Behind all places in the order of members, because these are numbers of 32 bits.
-const ANYWHERE: u64 = u64::MAX;
-
-/// The latest place in the order at which a member may come next so that all can still hold. For
-/// example, in "`a` or `c`" of an object with `a`, `b` and `c`, `b` may come next, since `c` is
-/// behind it, but not in "`a` or `b`" and then `c`, which is not asked for.
-pub(crate) struct Latest {
-    /// By the ways of levels, see [`Level::ways`].
-    ways: Vec<Option<u64>>,
-    /// The same of members that nothing depends on.
-    others: Option<u64>,
-}
 
 /// Diagrams over the members of an object, for one thread.
 #[derive(Debug)]
@@ -131,7 +118,7 @@ impl Level {
     }
 
     /// Says whether such a member is there.
-    fn is_there(&self, at: &ObjectAt<'_>) -> bool {
+    pub(super) fn is_there(&self, at: &ObjectAt<'_>) -> bool {
         at.has(self.name) || self.kind(at).is_some()
     }
 
@@ -169,7 +156,7 @@ impl Decisions {
     }
 
     /// The level of a name.
-    fn level(&self, name: u32) -> Option<&Level> {
+    pub(super) fn level(&self, name: u32) -> Option<&Level> {
         let name = if name < self.names { name } else { FURTHER };
         let place = self.level_of.binary_search_by_key(&name, |(n, _)| *n);
         Some(&self.levels[self.level_of[place.ok()?].1 as usize])
@@ -194,7 +181,7 @@ impl Decisions {
     }
 
     /// The ways that are open to each level: those that were gone, and those that may be.
-    fn open(&self, live: &Live<'_>, m: &ObjectMachine, at: &ObjectAt<'_>) -> Vec<bool> {
+    pub(super) fn open(&self, live: &Live<'_>, m: &ObjectMachine, at: &ObjectAt<'_>) -> Vec<bool> {
         let ways = self.levels.iter().map(|level| 1 + level.goals.len());
         let mut open = Vec::with_capacity(ways.sum());
         let t = &m.threads[self.thread as usize];
@@ -384,12 +371,8 @@ impl Decisions {
                 passes[to as usize] -= 1;
             }
         };
-        let level_of = |place: u32, end: u32| match place.checked_sub(FIRST_DECISION) {
-            Some(decision) => self.decisions[decision as usize].level,
-            None => end,
-        };
         for diagram in &self.diagrams {
-            pass(diagram.from, level_of(diagram.root, diagram.end));
+            pass(diagram.from, self.level_at(diagram.root, diagram.end));
         }
         for (number, decision) in self.decisions.iter().enumerate().rev() {
             if !reached[number] {
@@ -400,7 +383,7 @@ impl Decisions {
             for (way, to) in decision.to.iter().enumerate() {
                 if open[from + way] && can_hold(*to, &hopes) {
                     ways[from + way] = true;
-                    pass(decision.level + 1, level_of(*to, end));
+                    pass(decision.level + 1, self.level_at(*to, end));
                     if let Some(to) = to.checked_sub(FIRST_DECISION) {
                         reached[to as usize] = true;
                     }
@@ -419,129 +402,16 @@ impl Decisions {
         ways
     }
 
-    /// For each way of the levels the greatest place in the order of members that the member of the
-    /// level may have to go it next, see [`Latest`]: of the members that must come to hold all, none
-    /// is passed over.
-    pub(super) fn latest(&self, live: &Live<'_>, m: &ObjectMachine, at: &ObjectAt<'_>) -> Latest {
-        let open = self.open(live, m, at);
-        let ranks = &m.threads[self.thread as usize].ranks;
-        // The place of a member that a way needs and that is not there.
-        let needs = |level: &Level, way: usize| match way > 0 && !level.is_there(at) {
-            true => u64::from(ranks.get(level.name as usize).copied().unwrap_or(LOOSE)),
-            false => ANYWHERE,
-        };
-        // By decision the first place that is needed from it on, of the way where that is last.
-        let mut behind: Vec<Option<u64>> = Vec::with_capacity(self.decisions.len());
-        let from = |place: u32, behind: &[Option<u64>]| match place {
-            FAILS => None,
-            HOLDS => Some(ANYWHERE),
-            decision => behind[(decision - FIRST_DECISION) as usize],
-        };
-        for decision in &self.decisions {
-            let level = &self.levels[decision.level as usize];
-            let to = decision.to.iter().enumerate();
-            let to = to.filter(|(way, _)| open[level.ways as usize + way]);
-            let to = to.filter_map(|(way, to)| Some(from(*to, &behind)?.min(needs(level, way))));
-            behind.push(to.max());
-        }
-        let roots = self.diagrams.iter().map(|d| from(d.root, &behind));
-        let Some(roots) = roots.collect::<Option<Vec<u64>>>() else {
-            return Latest {
-                ways: vec![None; open.len()],
-                others: None,
-            };
-        };
-        // The same of the ways that lead to a decision.
-        let mut before: Vec<Option<u64>> = vec![None; self.decisions.len()];
-        let mut ways: Vec<Option<u64>> = vec![None; open.len()];
-        // Steps that pass levels over: of each how late it may be gone, and the levels.
-        let mut passes: Vec<(u64, u32, u32)> = Vec::new();
-        let level_of = |place: u32, end: u32| match place.checked_sub(FIRST_DECISION) {
+    /// Returns the level of a decision, and of an end that of the end of its diagram.
+    pub(super) fn level_at(&self, place: u32, end: u32) -> u32 {
+        match place.checked_sub(FIRST_DECISION) {
             Some(decision) => self.decisions[decision as usize].level,
             None => end,
-        };
-        for (diagram, root) in self.diagrams.iter().zip(&roots) {
-            if let Some(decision) = diagram.root.checked_sub(FIRST_DECISION) {
-                before[decision as usize] = Some(ANYWHERE);
-            }
-            passes.push((*root, diagram.from, level_of(diagram.root, diagram.end)));
         }
-        for (number, decision) in self.decisions.iter().enumerate().rev() {
-            let Some(own) = before[number] else {
-                continue;
-            };
-            let level = &self.levels[decision.level as usize];
-            let end = self.end_of(decision.level);
-            for (way, to) in decision.to.iter().enumerate() {
-                let place = level.ways as usize + way;
-                let Some(rest) = from(*to, &behind).filter(|_| open[place]) else {
-                    continue;
-                };
-                let others = own.min(rest);
-                ways[place] = ways[place].max(Some(others));
-                let needs = needs(level, way);
-                passes.push((others.min(needs), decision.level + 1, level_of(*to, end)));
-                if let Some(to) = to.checked_sub(FIRST_DECISION) {
-                    let to = &mut before[to as usize];
-                    *to = (*to).max(Some(own.min(needs)));
-                }
-            }
-        }
-        // The latest pass of each level comes first; behind a level the next one without any.
-        passes.sort_unstable_by_key(|(latest, ..)| std::cmp::Reverse(*latest));
-        let mut next: Vec<usize> = (0..=self.levels.len()).collect();
-        for (latest, from, to) in passes {
-            let mut at = from as usize;
-            while at < to as usize {
-                if next[at] != at {
-                    next[at] = next[next[at]];
-                    at = next[at];
-                    continue;
-                }
-                let level = &self.levels[at];
-                let own = level.ways as usize;
-                for place in (own..=own + level.goals.len()).filter(|place| open[*place]) {
-                    ways[place] = ways[place].max(Some(latest));
-                }
-                next[at] = at + 1;
-            }
-        }
-        // A member that other diagrams need must not be passed over, either.
-        let (mut first, mut second) = ((ANYWHERE, usize::MAX), ANYWHERE);
-        for (number, root) in roots.iter().enumerate() {
-            if *root < first.0 {
-                second = first.0;
-                first = (*root, number);
-            } else {
-                second = second.min(*root);
-            }
-        }
-        for (number, diagram) in self.diagrams.iter().enumerate() {
-            let others = if number == first.1 { second } else { first.0 };
-            for level in &self.levels[diagram.from as usize..diagram.end as usize] {
-                let own = level.ways as usize;
-                for way in &mut ways[own..=own + level.goals.len()] {
-                    *way = way.map(|way| way.min(others));
-                }
-            }
-        }
-        Latest {
-            ways,
-            others: Some(first.0),
-        }
-    }
-
-    /// Says whether the member of a name may come next, with a value of the kind that `take` tells.
-    pub(super) fn may_come(&self, name: u32, take: u32, rank: u32, latest: &Latest) -> bool {
-        let latest = match self.level(name) {
-            Some(level) if take > 0 => latest.ways[(level.ways + take) as usize],
-            _ => latest.others,
-        };
-        latest.is_some_and(|latest| u64::from(rank) <= latest)
     }
 
     /// Returns the end of the diagram of a level.
-    fn end_of(&self, level: u32) -> u32 {
+    pub(super) fn end_of(&self, level: u32) -> u32 {
         let place = self.diagrams.partition_point(|d| d.end <= level);
         self.diagrams[place].end
     }

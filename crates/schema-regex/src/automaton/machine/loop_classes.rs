@@ -6,7 +6,7 @@
 use std::sync::OnceLock;
 
 use fsm_index::{Behind, ClassId, FreeText, JSON_TEXT};
-use schema_normal::language::char_dfa::{CharDfa, DEAD, Follows};
+use schema_normal::language::char_dfa::{CharDfa, DEAD, Follows, TextsFrom};
 use schema_normal::language::length_bounds::Lengths;
 use schema_normal::language::number_dfa::NumberDfa;
 
@@ -217,8 +217,9 @@ fn free_class(
     classes: u64,
     follows: &impl Fn(u32) -> Follows,
 ) -> FreeClass {
+    let texts = TextsFrom::new(dfa, state);
     let limits = (LEAST_FREE, FREE_STEPS);
-    let (class, chars) = dfa.free_class_from(state, limits, follows);
+    let (class, chars) = texts.free_class_from(limits, follows);
     let mut free = FreeClass {
         classes,
         other: OnceLock::new(),
@@ -230,7 +231,7 @@ fn free_class(
     // If other text leads elsewhere, the class alone may do, or be larger.
     let mut chars = FREE_STEPS;
     while size(&free.ranges) < MUCH_FREE && chars >= LEAST_STEPS {
-        let class = json_text(&dfa.free_class_alone(state, chars, follows));
+        let class = json_text(&texts.free_class_alone(chars, follows));
         if size(&class) > size(&free.ranges) {
             free = FreeClass {
                 ranges: class,
@@ -248,9 +249,9 @@ fn free_class(
     // tokens there is enough.
     let is_long = free.behind == Behind::ItsClass && free.chars == FREE_STEPS;
     if is_long && size(&free.ranges) < MUCH_FREE {
-        let class = json_text(&dfa.free_class_alone(state, LEAST_STEPS, follows));
+        let class = json_text(&texts.free_class_alone(LEAST_STEPS, follows));
         if size(&class) >= ANY_SCRIPT {
-            let chars = dfa.longest_alone(state, (&class, FREE_STEPS), follows);
+            let chars = texts.longest_alone((&class, FREE_STEPS), follows);
             if chars >= MOST_TOKENS {
                 return FreeClass {
                     ranges: class,
@@ -264,9 +265,9 @@ fn free_class(
     if free.behind == Behind::ItsClass || size(&free.ranges) < LEAST_FREE {
         let class = match size(&free.ranges) >= LEAST_FREE {
             true => free.ranges.to_vec(),
-            false => json_text(&dfa.free_class_alone(state, 1, follows)).to_vec(),
+            false => json_text(&texts.free_class_alone(1, follows)).to_vec(),
         };
-        let run = dfa.run_of(state, &class, follows);
+        let run = texts.run_of(&class, follows);
         let run = run.filter(|(_, most)| size(most) >= size(&class) / 2);
         if let Some((chars, class)) = run {
             free = FreeClass {

@@ -7,6 +7,7 @@ pub(crate) mod after_names;
 pub(crate) mod decisions;
 pub(crate) mod enough_values;
 pub(crate) mod few;
+pub(crate) mod latest;
 pub(crate) mod lexicon;
 pub(crate) mod live;
 pub(crate) mod loop_classes;

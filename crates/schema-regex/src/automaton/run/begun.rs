@@ -634,8 +634,8 @@ pub(super) fn may_be_one_before(
         return false;
     }
     let key = (text, start, seen);
-    let before = (x.text_before(text), start, seen);
-    if x.text_length(text) > start && x.found().places.apart.contains(&before) {
+    let before = (x.texts().before(text), start, seen);
+    if x.texts().length(text) > start && x.found().places.apart.contains(&before) {
         x.found_mut().places.add_apart(key);
         return false;
     }
@@ -662,8 +662,8 @@ fn string_may_be_one_before(x: &mut Scratch, text: u32, array: &Frame) -> Option
     }
     // It is a character, and spelled as it is.
     let is_spelled = |byte: &u8| byte.is_ascii() && !is_never_raw(*byte);
-    let byte = x.last_byte(text).filter(is_spelled)?;
-    let before = (x.text_before(text), start, seen);
+    let byte = x.texts().last_byte(text).filter(is_spelled)?;
+    let before = (x.texts().before(text), start, seen);
     let before = x.found().places.strings.get(&before)?;
     let alike = before.with(x.seen(seen), byte);
     x.allowance().compare(1);
@@ -679,8 +679,8 @@ pub(crate) fn begun(x: &mut Scratch, text: u32, array: &Frame) -> Begun {
     let mut texts = Vec::new();
     let mut place = None;
     let mut at = text;
-    while x.text_length(at) > start {
-        let byte = x.last_byte(at).unwrap_or_default();
+    while x.texts().length(at) > start {
+        let byte = x.texts().last_byte(at).unwrap_or_default();
         if is_last(byte) {
             place = x.found().places.known.get(&(at, start)).map(Arc::clone);
             if place.is_some() {
@@ -689,7 +689,7 @@ pub(crate) fn begun(x: &mut Scratch, text: u32, array: &Frame) -> Begun {
         }
         bytes.push(byte);
         texts.push(at);
-        at = x.text_before(at);
+        at = x.texts().before(at);
     }
     bytes.reverse();
     x.allowance().compare(bytes.len() as u64);
@@ -858,7 +858,7 @@ mod tests {
             };
             let mut at = crate::automaton::run::config::EMPTY_TEXT;
             for (end, byte) in (1..).zip(text) {
-                at = x.add_text(at, u32::from(*byte));
+                at = x.texts_mut().add(at, u32::from(*byte));
                 let step = may_be_one_before(&mut x, at, &array, Exponents::Some);
                 let mut other = Scratch::new();
                 let array = Frame {
@@ -867,7 +867,7 @@ mod tests {
                 };
                 let bytes = text[..end].iter();
                 let whole = bytes.fold(crate::automaton::run::config::EMPTY_TEXT, |t, b| {
-                    other.add_text(t, u32::from(*b))
+                    other.texts_mut().add(t, u32::from(*b))
                 });
                 let at_once = may_be_one_before(&mut other, whole, &array, Exponents::Some);
                 assert_eq!(step, at_once, "{}", text[..end].escape_ascii());

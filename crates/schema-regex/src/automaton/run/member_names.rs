@@ -17,10 +17,11 @@ use crate::automaton::run::config::{
 use crate::automaton::run::found::Usable;
 use crate::automaton::run::object_steps::{self, are_several, set_bit};
 use crate::automaton::run::plain_object;
-use crate::automaton::run::scratch::{Noted, Scratch, StackNode, Texts};
+use crate::automaton::run::scratch::{Noted, Scratch, StackNode};
 use crate::automaton::run::seen::Seen;
 use crate::automaton::run::string_bytes as text;
 use crate::automaton::run::string_bytes::{Partial, Sink};
+use crate::automaton::run::texts::Texts;
 
 /// The goals that the value of an open member may satisfy, of which the
 /// name has been read.
@@ -262,7 +263,8 @@ pub(super) fn key_step(machine: &Machine, key: Key, stack: u32, byte: u8, x: &mu
             next.unknown = true;
         } else {
             let name: String = x
-                .text(key.text, 0)
+                .texts()
+                .values(key.text, 0)
                 .into_iter()
                 .filter_map(char::from_u32)
                 .collect();
@@ -303,7 +305,7 @@ pub(super) fn spelt(machine: &Machine, mut key: Key, top: Noted, x: &mut Scratch
         && let Some(m) = machine.object(x.peek(top).frame.node)
     {
         let begun = key.names.begun(&m.names).chars();
-        key.text = begun.fold(EMPTY_TEXT, |t, c| x.append_text(t, u32::from(c)));
+        key.text = begun.fold(EMPTY_TEXT, |t, c| x.texts_mut().append(t, u32::from(c)));
     }
     key
 }

@@ -1,7 +1,8 @@
 //! The automaton at work: at a byte, or when bytes are committed.
 //!
 //! - [`config`]: where a text stands, and [`scratch`]: the working memory of a walk, with all that a cursor
-//!   stands for. [`found`] has what was found out in it, [`allowance`] what it may still do.
+//!   stands for. [`found`] has what was found out in it, [`allowance`] what it may still do,
+//!   [`texts`] the texts that it keeps.
 //! - [`state`]: what a guide remembers, and how it becomes a configuration and back;
 //!   [`levels`] has the arrays and objects that are open in it.
 //! - [`step`]: one byte, from a configuration to the next.
@@ -40,5 +41,6 @@ pub(crate) mod string_bytes;
 pub(crate) mod string_leaves;
 pub(crate) mod string_texts;
 pub(crate) mod text_runs;
+pub(crate) mod texts;
 pub(crate) mod unique_items;
 pub(crate) mod ways_on;

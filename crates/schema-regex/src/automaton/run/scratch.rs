@@ -2,19 +2,19 @@
 //!
 //! For example, the stack behind `[[` is one node above that of `[`, for all cursors on it.
 
-use std::collections::hash_map::Entry;
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use fsm_index::Cursor;
 use indexmap::IndexSet;
-use rustc_hash::{FxBuildHasher, FxHashMap, FxHasher};
+use rustc_hash::{FxBuildHasher, FxHasher};
 
 use crate::automaton::run::allowance::Allowance;
-use crate::automaton::run::config::{Config, EMPTY_LIST, FIRST, FIRST_THREAD, Frame, Top, is_kept};
+use crate::automaton::run::config::{Config, EMPTY_LIST, FIRST, FIRST_THREAD, Frame, Top};
 use crate::automaton::run::found::{Found, ObjectSummary, Usable};
 use crate::automaton::run::seen::Seen;
+use crate::automaton::run::texts::Texts;
 
 /// Things with numbers, each once.
 #[derive(Debug)]
@@ -37,42 +37,6 @@ impl<T: Eq + Hash> Interner<T> {
 
     fn len(&self) -> usize {
         self.0.len()
-    }
-}
-
-/// Texts by number: each is another one and a value behind it.
-#[derive(Debug)]
-pub(crate) struct Texts {
-    /// The text before, the last value, and the length.
-    nodes: Vec<(u32, u32, u32)>,
-    ids: FxHashMap<(u32, u32), u32>,
-}
-
-impl Texts {
-    /// With [`NO_TEXT`] and [`EMPTY_TEXT`].
-    fn new() -> Texts {
-        Texts {
-            nodes: vec![(0, 0, 0), (0, 0, 0)],
-            ids: FxHashMap::default(),
-        }
-    }
-
-    pub(super) fn add(&mut self, text: u32, value: u32) -> u32 {
-        let fresh = self.nodes.len() as u32;
-        match self.ids.entry((text, value)) {
-            Entry::Occupied(known) => *known.get(),
-            Entry::Vacant(place) => {
-                let length = self.nodes[text as usize].2 + 1;
-                self.nodes.push((text, value, length));
-                *place.insert(fresh)
-            }
-        }
-    }
-
-    fn append(&mut self, text: u32, value: u32) -> u32 {
-        let length = self.nodes[text as usize].2 + 1;
-        self.nodes.push((text, value, length));
-        self.nodes.len() as u32 - 1
     }
 }
 
@@ -253,11 +217,7 @@ impl Scratch {
     /// Forgets what grew too large.
     pub(crate) fn tidy(&mut self) {
         let objects = self.found.objects.len();
-        if self.configs.len()
-            + self.stacks.len()
-            + self.lists.len()
-            + self.texts.nodes.len()
-            + objects
+        if self.configs.len() + self.stacks.len() + self.lists.len() + self.texts.len() + objects
             > MAX_KEPT
         {
             *self = Scratch::new();
@@ -293,6 +253,17 @@ impl Scratch {
 
     pub(super) fn found_mut(&mut self) -> &mut Found {
         &mut self.found
+    }
+
+    /// Returns the texts of items and names.
+    #[inline]
+    pub(super) fn texts(&self) -> &Texts {
+        &self.texts
+    }
+
+    #[inline]
+    pub(super) fn texts_mut(&mut self) -> &mut Texts {
+        &mut self.texts
     }
 
     pub(crate) fn object_summary(&self, stack: u32) -> Option<ObjectSummary> {
@@ -445,53 +416,12 @@ impl Scratch {
         self.stacks.get(stack).depth
     }
 
-    pub(super) fn add_text(&mut self, text: u32, value: u32) -> u32 {
-        self.texts.add(text, value)
-    }
-
-    /// As [`Scratch::add_text`] without looking whether the text is there already: for texts
-    /// that no cursor is told apart by.
-    pub(super) fn append_text(&mut self, text: u32, value: u32) -> u32 {
-        self.texts.append(text, value)
-    }
-
-    pub(super) fn text_length(&self, text: u32) -> u32 {
-        self.texts.nodes[text as usize].2
-    }
-
-    pub(super) fn text_before(&self, text: u32) -> u32 {
-        self.texts.nodes[text as usize].0
-    }
-
-    /// The last value of a text that is kept and not empty, as a byte.
-    pub(super) fn last_byte(&self, text: u32) -> Option<u8> {
-        let (_, value, length) = *self.texts.nodes.get(text as usize)?;
-        (is_kept(text) && length > 0).then_some(value as u8)
-    }
-
-    /// The values of a text from `start` on.
-    pub(super) fn text(&self, text: u32, start: u32) -> Vec<u32> {
-        let length = self.texts.nodes[text as usize].2.saturating_sub(start);
-        let mut out = vec![0; length as usize];
-        let mut at = text;
-        for place in out.iter_mut().rev() {
-            (at, *place, _) = self.texts.nodes[at as usize];
-        }
-        out
-    }
-
     /// The bytes from `start` on of the items that are open, to compare them: they are
     /// counted.
     pub(super) fn open_bytes(&mut self, item: u32, start: u32) -> Vec<u8> {
-        let bytes = self.bytes(item, start);
+        let bytes = self.texts.bytes(item, start);
         self.allowance.compare(bytes.len() as u64);
         bytes
-    }
-
-    /// The same of a text whose values are bytes: an item's.
-    pub(super) fn bytes(&self, text: u32, start: u32) -> Vec<u8> {
-        let values = self.text(text, start).into_iter();
-        values.map(|byte| byte as u8).collect()
     }
 }
 

@@ -160,7 +160,7 @@ pub(crate) fn load(machine: &Machine, state: &State, x: &mut Scratch, how: Load)
         Load::Walk if item.differs || open_item(machine, state).is_some() => UNKNOWN_ITEM,
         Load::Walk | Load::Text => {
             let bytes = item.text.iter();
-            bytes.fold(EMPTY_TEXT, |t, b| x.add_text(t, u32::from(*b)))
+            bytes.fold(EMPTY_TEXT, |t, b| x.texts_mut().add(t, u32::from(*b)))
         }
     };
     match how == Load::Walk && config.item == UNKNOWN_ITEM {
@@ -185,7 +185,10 @@ fn read(machine: &Machine, state: &State, x: &mut Scratch) -> Config {
     if let Top::Key(key) = &mut top
         && key.text != NAMED
     {
-        key.text = more.key.iter().fold(EMPTY_TEXT, |t, c| x.add_text(t, *c));
+        key.text = more
+            .key
+            .iter()
+            .fold(EMPTY_TEXT, |t, c| x.texts_mut().add(t, *c));
     }
     Config {
         top,
@@ -227,11 +230,11 @@ fn store_more(machine: &Machine, config: Config, state: &mut State, x: &mut Scra
     if let Top::Key(k) = &mut top
         && k.text != NAMED
     {
-        key = x.text(k.text, 0);
+        key = x.texts().values(k.text, 0);
         k.text = EMPTY_TEXT;
     }
     let item = is_kept(config.item).then(|| Item {
-        text: x.bytes(config.item, 0),
+        text: x.texts().bytes(config.item, 0),
         differs: unique_items::is_different(machine, &config, x),
     });
     state.top = top;

@@ -26,7 +26,7 @@ use crate::automaton::run::{
 pub(crate) fn next(machine: &Machine, config: Config, byte: u8, x: &mut Scratch) -> Option<Config> {
     let mut item = config.item;
     if is_kept(item) {
-        item = x.add_text(item, u32::from(byte));
+        item = x.texts_mut().add(item, u32::from(byte));
     }
     let (top, stack) = dispatch(machine, config.top, config.stack, byte, item, x)?;
     // Only at brackets the open item may be another one, or be none that must differ.
@@ -126,7 +126,7 @@ fn dispatch(machine: &Machine, top: Top, stack: u32, byte: u8, item: u32, x: &mu
                 return None;
             }
             let before = if is_kept(item) {
-                x.text_before(item)
+                x.texts().before(item)
             } else {
                 item
             };
@@ -179,6 +179,7 @@ fn dispatch(machine: &Machine, top: Top, stack: u32, byte: u8, item: u32, x: &mu
     }
 }
 
+/// The first byte of a value.
 fn begin(
     machine: &Machine,
     node: u32,
@@ -188,126 +189,155 @@ fn begin(
     item: u32,
     x: &mut Scratch,
 ) -> Next {
-    let n = machine.node(node);
     match byte {
-        b'n' | b'f' | b't' => {
-            let word = match byte {
-                b'n' => 0,
-                b'f' => 1,
-                _ => 2,
-            };
-            let goals = &n.units[word as usize];
-            let set = if set == FIRST && **goals == [0] {
-                FIRST
-            } else {
-                let wanted = x.list(set);
-                let held: Vec<u32> = goals
-                    .iter()
-                    .copied()
-                    .filter(|g| wanted.contains(g))
-                    .collect();
-                x.add_list(&held)
-            };
-            (set != EMPTY_LIST).then_some((Top::Unit { word, at: 1, set }, stack))
-        }
-        b'"' => {
-            let m = n.string.as_ref()?;
-            let set = match m.free {
-                Some(leaf) => {
-                    let goal = m.leaves[leaf as usize].goal;
-                    if !x.slice(set).contains(&goal) {
-                        return None;
-                    }
-                    x.add_list(&[goal])
-                }
-                None => set,
-            };
-            let text = string_start(m, set, x);
-            string_live(m, set, &text, x).then_some((Top::String { node, set, text }, stack))
-        }
-        b'{' => {
-            let m = n.object.as_ref()?;
-            let room = machine.room(x.depth(stack));
-            if room == 0 {
+        b'n' => begin_unit(machine, node, set, stack, 0, x),
+        b'f' => begin_unit(machine, node, set, stack, 1, x),
+        b't' => begin_unit(machine, node, set, stack, 2, x),
+        b'"' => begin_string(machine, node, set, stack, x),
+        b'{' => begin_object(machine, node, set, stack, x),
+        b'[' => begin_array(machine, node, set, stack, item, x),
+        _ => begin_number(machine, node, set, stack, byte, x),
+    }
+}
+
+/// The first byte of one of the words of [`UNITS`].
+#[inline]
+fn begin_unit(
+    machine: &Machine,
+    node: u32,
+    set: u32,
+    stack: u32,
+    word: u8,
+    x: &mut Scratch,
+) -> Next {
+    let goals = &machine.node(node).units[word as usize];
+    let set = if set == FIRST && **goals == [0] {
+        FIRST
+    } else {
+        let wanted = x.list(set);
+        let held: Vec<u32> = goals
+            .iter()
+            .copied()
+            .filter(|g| wanted.contains(g))
+            .collect();
+        x.add_list(&held)
+    };
+    (set != EMPTY_LIST).then_some((Top::Unit { word, at: 1, set }, stack))
+}
+
+#[inline]
+fn begin_string(machine: &Machine, node: u32, set: u32, stack: u32, x: &mut Scratch) -> Next {
+    let m = machine.string(node)?;
+    let set = match m.free {
+        Some(leaf) => {
+            let goal = m.leaves[leaf as usize].goal;
+            if !x.slice(set).contains(&goal) {
                 return None;
             }
-            let key = (node, set, room);
-            let known = x.found().objects.begun.get(&key).copied();
-            let threads = known.unwrap_or_else(|| {
-                let live = machine.live(room - 1);
-                let at = ObjectAt::START;
-                let wanted = x.list(set);
-                let mut threads = Vec::new();
-                for (t, thread) in m.threads.iter().enumerate() {
-                    if has_goal(&wanted, thread.goal) && live.object(m, t as u32, 0, &at) {
-                        threads.extend([t as u32, 0]);
-                    }
-                }
-                let list = x.add_list(&threads);
-                if are_several(&threads) {
-                    x.found_mut().objects.begun.insert(key, list);
-                }
-                list
-            });
-            if threads == EMPTY_LIST {
-                return None;
-            }
-            let frame = Frame::first(node, threads);
-            let stack = x.push(frame, stack);
-            Some((Top::between(machine, Gap::ObjectStart), stack))
+            x.add_list(&[goal])
         }
-        b'[' => {
-            let m = n.array.as_ref()?;
-            let room = machine.room(x.depth(stack));
-            if room == 0 {
-                return None;
+        None => set,
+    };
+    let text = string_start(m, set, x);
+    string_live(m, set, &text, x).then_some((Top::String { node, set, text }, stack))
+}
+
+#[inline]
+fn begin_object(machine: &Machine, node: u32, set: u32, stack: u32, x: &mut Scratch) -> Next {
+    let m = machine.object(node)?;
+    let room = machine.room(x.depth(stack));
+    if room == 0 {
+        return None;
+    }
+    let key = (node, set, room);
+    let known = x.found().objects.begun.get(&key).copied();
+    let threads = known.unwrap_or_else(|| {
+        let live = machine.live(room - 1);
+        let at = ObjectAt::START;
+        let wanted = x.list(set);
+        let mut threads = Vec::new();
+        for (t, thread) in m.threads.iter().enumerate() {
+            if has_goal(&wanted, thread.goal) && live.object(m, t as u32, 0, &at) {
+                threads.extend([t as u32, 0]);
             }
-            let live = machine.live(room - 1);
-            let wanted = x.list(set);
-            let mut threads = Vec::new();
-            let nothing = TextSet::default();
-            for (t, thread) in m.threads.iter().enumerate() {
-                if has_goal(&wanted, thread.goal)
-                    && live.array(m, t as u32, 0, 0)
-                    && m.catalog.has_room(m, (t as u32, 0), 0, &nothing)
-                {
-                    threads.extend([t as u32, 0]);
-                }
-            }
-            if threads.is_empty() {
-                return None;
-            }
-            let mut frame = Frame::first(node, x.add_list(&threads));
-            frame.is_object = false;
-            if is_kept(item) {
-                frame.start = x.text_length(item);
-            } else if item == UNKNOWN_ITEM && m.unique && !m.catalog.is_listed() {
-                frame.start = FORGOTTEN;
-            }
-            let stack = x.push(frame, stack);
-            Some((Top::between(machine, Gap::ArrayStart), stack))
         }
-        _ => {
-            let m = n.number.as_ref()?;
-            let wanted = x.list(set);
-            let start: Vec<u32> = (0..m.dfas.len() as u32)
-                .map(|d| {
-                    let used = m
-                        .leaves
-                        .iter()
-                        .any(|(g, at)| *at == d && wanted.contains(g));
-                    if used { 0 } else { DEAD }
-                })
-                .collect();
-            let state = if let [one] = *start {
-                one
-            } else {
-                x.add_list(&start)
-            };
-            let state = number_bytes::number_step(machine, node, state, byte, x)?;
-            Some((Top::Number { node, set, state }, stack))
+        let list = x.add_list(&threads);
+        if are_several(&threads) {
+            x.found_mut().objects.begun.insert(key, list);
+        }
+        list
+    });
+    if threads == EMPTY_LIST {
+        return None;
+    }
+    let stack = x.push(Frame::first(node, threads), stack);
+    Some((Top::between(machine, Gap::ObjectStart), stack))
+}
+
+#[inline]
+fn begin_array(
+    machine: &Machine,
+    node: u32,
+    set: u32,
+    stack: u32,
+    item: u32,
+    x: &mut Scratch,
+) -> Next {
+    let m = machine.array(node)?;
+    let room = machine.room(x.depth(stack));
+    if room == 0 {
+        return None;
+    }
+    let live = machine.live(room - 1);
+    let wanted = x.list(set);
+    let mut threads = Vec::new();
+    let nothing = TextSet::default();
+    for (t, thread) in m.threads.iter().enumerate() {
+        if has_goal(&wanted, thread.goal)
+            && live.array(m, t as u32, 0, 0)
+            && m.catalog.has_room(m, (t as u32, 0), 0, &nothing)
+        {
+            threads.extend([t as u32, 0]);
         }
     }
+    if threads.is_empty() {
+        return None;
+    }
+    let mut frame = Frame::first(node, x.add_list(&threads));
+    frame.is_object = false;
+    if is_kept(item) {
+        frame.start = x.texts().length(item);
+    } else if item == UNKNOWN_ITEM && m.unique && !m.catalog.is_listed() {
+        frame.start = FORGOTTEN;
+    }
+    let stack = x.push(frame, stack);
+    Some((Top::between(machine, Gap::ArrayStart), stack))
+}
+
+#[inline]
+fn begin_number(
+    machine: &Machine,
+    node: u32,
+    set: u32,
+    stack: u32,
+    byte: u8,
+    x: &mut Scratch,
+) -> Next {
+    let m = machine.number(node)?;
+    let wanted = x.list(set);
+    let start: Vec<u32> = (0..m.dfas.len() as u32)
+        .map(|d| {
+            let mut leaves = m.leaves.iter();
+            let used = leaves.any(|(g, at)| *at == d && wanted.contains(g));
+            if used { 0 } else { DEAD }
+        })
+        .collect();
+    let state = match *start {
+        [one] => one,
+        _ => x.add_list(&start),
+    };
+    let state = number_bytes::number_step(machine, node, state, byte, x)?;
+    Some((Top::Number { node, set, state }, stack))
 }
 
 /// A value has ended and satisfies the goals `set`.
@@ -348,7 +378,7 @@ fn close(machine: &Machine, set: u32, stack: u32, item: u32, x: &mut Scratch) ->
     let member = m.member(frame.pos);
     let mut doubled = false;
     if m.unique && item != UNKNOWN_ITEM && frame.start != FORGOTTEN {
-        let text = equality::canonical(&x.bytes(item, frame.start));
+        let text = equality::canonical(&x.texts().bytes(item, frame.start));
         match x.seen(frame.seen).with_item(text) {
             Some(seen) => frame.seen = x.add_seen(seen),
             None => doubled = true,
@@ -435,7 +465,7 @@ fn gap_step(machine: &Machine, gap: Gap, stack: u32, byte: u8, item: u32, x: &mu
             // The text begins anew with an item of the outermost array.
             let start = match x.frame(stack).frame.start {
                 kept @ (0 | FORGOTTEN) => kept,
-                _ if is_kept(item) => x.text_length(item),
+                _ if is_kept(item) => x.texts().length(item),
                 _ => 0,
             };
             next_item(machine, stack, start, machine.space().after_separator, x)

@@ -102,7 +102,7 @@ fn behind_run(machine: &Machine, config: &Config, run: &str, x: &mut Scratch) ->
                 (_, true) => {
                     let text = member_names::spelt(machine, key, top, x).text;
                     run.chars()
-                        .fold(text, |t, c| x.append_text(t, u32::from(c)))
+                        .fold(text, |t, c| x.texts_mut().append(t, u32::from(c)))
                 }
             };
             Some(Top::Key(Key { text, ..next }))

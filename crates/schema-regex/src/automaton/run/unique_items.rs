@@ -11,9 +11,10 @@ use schema_normal::language::char_dfa::DEAD;
 
 use crate::automaton::machine::Machine;
 use crate::automaton::machine::live::{Live, threads_in};
+use crate::automaton::machine::node::{ArrayMachine, NumberMachine, StringMachine};
 use crate::automaton::machine::sorted::TextSet;
 use crate::automaton::run::begun::{self, Exponents};
-use crate::automaton::run::config::{Config, FORGOTTEN, Gap, Top};
+use crate::automaton::run::config::{Config, FORGOTTEN, Frame, Gap, Str, Top};
 use crate::automaton::run::equality::{begun_string, canonical_beginning, spelled, word_spelled};
 use crate::automaton::run::found::{ItemChoice, ItemChoices};
 use crate::automaton::run::number_bytes::number_state;
@@ -103,7 +104,10 @@ pub(crate) fn is_endless(machine: &Machine, config: &Config, x: &mut Scratch) ->
                 match l.dfa {
                     None => l.max.is_none_or(|max| u64::from(text.length) + begun < max),
                     Some(_) if begun != 0 || l.lengths.is_some() => false,
-                    Some(d) => m.dfas[d as usize].is_endless(leaf_state(m, l, text.state, x)),
+                    Some(d) => {
+                        let state = leaf_state(m, l, text.state, x);
+                        m.dfas[d as usize].amount(state).is_none()
+                    }
                 }
             })
         }
@@ -256,114 +260,163 @@ fn made_item_choices(machine: &Machine, stack: u32, x: &mut Scratch) -> ItemChoi
 /// barred: `None` where that is not plain.
 fn scalar_differs(machine: &Machine, config: &Config, x: &mut Scratch) -> Option<bool> {
     let frame = x.peek(Noted::beside_masks(config.stack)).frame;
-    let m = frame.unique_array(machine)?;
-    let choices = item_choices(machine, config.stack, x);
-    let seen = x.seen(frame.seen).list.clone();
-    let is_barred = |choice: &ItemChoice, value: &str| choice.bars(value, &seen);
+    let open = OpenItem {
+        machine,
+        config,
+        m: frame.unique_array(machine)?,
+        frame,
+        choices: item_choices(machine, config.stack, x),
+        seen: x.seen(frame.seen).list.clone(),
+    };
     match config.top {
-        Top::Value { set, .. } => {
-            let wanted = x.list(set);
-            let at = m.place(frame.pos.into());
-            let mut is_plain = true;
-            for choice in choices.all.iter().filter(|c| wanted.contains(&c.goal)) {
-                let barred = seen.len() + choice.critical.len();
-                if !choice.unique || m.catalog.least(at, choice.goal) > barred as u64 {
-                    return Some(true);
-                }
-                match m.catalog.values(at, choice.goal) {
-                    Some(mut values) => {
-                        if values.any(|value| !is_barred(choice, value)) {
-                            return Some(true);
-                        }
-                    }
-                    None => is_plain = false,
-                }
-            }
-            is_plain.then_some(false)
-        }
+        Top::Value { set, .. } => open.value_differs(&x.list(set)),
         Top::String { node, set, text } => {
-            let strings = machine.string(node)?;
-            let wanted = x.list(set);
-            let begun = begun_string(&x.open_bytes(config.item, frame.start));
-            let before = spelled(&begun);
-            let before = before.strip_suffix('"').unwrap_or_default();
-            let alike = seen.beginning_with(before).len();
-            let next = string_texts::may_become(machine, text.partial);
-            for (id, leaf) in strings.leaves.iter().enumerate() {
-                if !wanted.contains(&leaf.goal) {
-                    continue;
-                }
-                let at = LeafAt::new(strings, id, text, x);
-                if !at.is_live() {
-                    continue;
-                }
-                for choice in choices.all.iter().filter(|c| c.goal == leaf.goal) {
-                    let barred = alike + choice.critical.len() + at.excluded();
-                    let least = at.least(next.as_deref());
-                    if !choice.unique || least.is_none_or(|n| n > barred as u64) {
-                        return Some(true);
-                    }
-                    let found = at.each(next.as_deref(), barred + 1, &mut |rest| {
-                        let value = spelled(&(begun.clone() + rest));
-                        if is_barred(choice, &value) {
-                            return Enough::No;
-                        }
-                        let bytes = spelt_behind(text.partial, rest);
-                        let mut bytes = bytes.iter();
-                        let end = bytes.try_fold(*config, |at, b| step::next(machine, at, *b, x));
-                        match end {
-                            Some(_) => Enough::Yes,
-                            None => Enough::No,
-                        }
-                    });
-                    if found == Enough::Yes {
-                        return Some(true);
-                    }
-                }
-            }
-            Some(false)
+            open.string_differs(machine.string(node)?, &x.list(set), text, x)
         }
         Top::Number { node, set, state } => {
-            let numbers = machine.number(node)?;
-            let wanted = x.list(set);
-            let begun = ways_on::open_number(config, x);
-            if begun.contains(['e', 'E']) {
-                return None;
-            }
-            let white = machine.space().finish(machine.space().elsewhere);
-            for (goal, dfa) in &*numbers.leaves {
-                let here = number_state(numbers, *dfa, state, x);
-                if !wanted.contains(goal) || here == DEAD {
-                    continue;
-                }
-                let dfa = &numbers.dfas[*dfa as usize];
-                for choice in choices.all.iter().filter(|c| c.goal == *goal) {
-                    let barred = seen.len() + choice.critical.len();
-                    let amount = dfa.amount(here, &begun);
-                    if !choice.unique || amount.is_none_or(|n| n > barred as u64) {
-                        return Some(true);
-                    }
-                    for text in dfa.texts_after(here, &begun, barred + 1) {
-                        let value = word_spelled(&(begun.clone() + &text));
-                        if is_barred(choice, &value) {
-                            continue;
-                        }
-                        let mut bytes = text.as_bytes().iter().chain(&white);
-                        let end = bytes.try_fold(*config, |at, b| step::next(machine, at, *b, x));
-                        let ends = |at: Config, x: &mut Scratch| {
-                            b"],"
-                                .iter()
-                                .any(|b| step::next(machine, at, *b, x).is_some())
-                        };
-                        if end.is_some_and(|at| ends(at, x)) {
-                            return Some(true);
-                        }
-                    }
-                }
-            }
-            Some(false)
+            open.number_differs(machine.number(node)?, &x.list(set), state, x)
         }
         _ => None,
+    }
+}
+
+/// An item that is open, or comes next, in an array whose items must differ.
+struct OpenItem<'a> {
+    machine: &'a Machine,
+    config: &'a Config,
+    m: &'a ArrayMachine,
+    frame: Frame,
+    choices: Arc<ItemChoices>,
+    seen: TextSet,
+}
+
+impl OpenItem<'_> {
+    /// Returns the choices for a goal.
+    fn of(&self, goal: u32) -> impl Iterator<Item = &ItemChoice> {
+        let all = self.choices.all.iter();
+        all.filter(move |choice| choice.goal == goal)
+    }
+
+    /// Says whether one of so many values, without end for `None`, is left of a choice that bars
+    /// this many at most.
+    fn is_enough(choice: &ItemChoice, values: Option<u64>, barred: usize) -> bool {
+        !choice.unique || values.is_none_or(|n| n > barred as u64)
+    }
+
+    /// Tells whether a value that comes next can differ.
+    fn value_differs(&self, wanted: &[u32]) -> Option<bool> {
+        let catalog = &self.m.catalog;
+        let at = self.m.place(self.frame.pos.into());
+        let mut is_plain = true;
+        let choices = self.choices.all.iter();
+        for choice in choices.filter(|c| wanted.contains(&c.goal)) {
+            let barred = self.seen.len() + choice.critical.len();
+            if Self::is_enough(choice, Some(catalog.least(at, choice.goal)), barred) {
+                return Some(true);
+            }
+            match catalog.values(at, choice.goal) {
+                Some(mut values) => {
+                    if values.any(|value| !choice.bars(value, &self.seen)) {
+                        return Some(true);
+                    }
+                }
+                None => is_plain = false,
+            }
+        }
+        is_plain.then_some(false)
+    }
+
+    /// Tells whether a string that was begun can end as one that differs.
+    fn string_differs(
+        &self,
+        strings: &StringMachine,
+        wanted: &[u32],
+        text: Str,
+        x: &mut Scratch,
+    ) -> Option<bool> {
+        let (machine, config) = (self.machine, self.config);
+        let begun = begun_string(&x.open_bytes(config.item, self.frame.start));
+        let before = spelled(&begun);
+        let before = before.strip_suffix('"').unwrap_or_default();
+        let alike = self.seen.beginning_with(before).len();
+        let next = string_texts::may_become(machine, text.partial);
+        for (id, leaf) in strings.leaves.iter().enumerate() {
+            if !wanted.contains(&leaf.goal) {
+                continue;
+            }
+            let at = LeafAt::new(strings, id, text, x);
+            if !at.is_live() {
+                continue;
+            }
+            for choice in self.of(leaf.goal) {
+                let barred = alike + choice.critical.len() + at.excluded();
+                if Self::is_enough(choice, at.least(next.as_deref()), barred) {
+                    return Some(true);
+                }
+                let found = at.each(next.as_deref(), barred + 1, &mut |rest| {
+                    let value = spelled(&(begun.clone() + rest));
+                    if choice.bars(&value, &self.seen) {
+                        return Enough::No;
+                    }
+                    let bytes = spelt_behind(text.partial, rest);
+                    let mut bytes = bytes.iter();
+                    let end = bytes.try_fold(*config, |at, b| step::next(machine, at, *b, x));
+                    match end {
+                        Some(_) => Enough::Yes,
+                        None => Enough::No,
+                    }
+                });
+                if found == Enough::Yes {
+                    return Some(true);
+                }
+            }
+        }
+        Some(false)
+    }
+
+    /// Tells whether a number that was begun can end as one that differs.
+    fn number_differs(
+        &self,
+        numbers: &NumberMachine,
+        wanted: &[u32],
+        state: u32,
+        x: &mut Scratch,
+    ) -> Option<bool> {
+        let (machine, config) = (self.machine, self.config);
+        let begun = ways_on::open_number(config, x);
+        if begun.contains(['e', 'E']) {
+            return None;
+        }
+        let white = machine.space().finish(machine.space().elsewhere);
+        for (goal, dfa) in &*numbers.leaves {
+            let here = number_state(numbers, *dfa, state, x);
+            if !wanted.contains(goal) || here == DEAD {
+                continue;
+            }
+            let dfa = &numbers.dfas[*dfa as usize];
+            for choice in self.of(*goal) {
+                let barred = self.seen.len() + choice.critical.len();
+                if Self::is_enough(choice, dfa.amount(here, &begun), barred) {
+                    return Some(true);
+                }
+                for text in dfa.texts_after(here, &begun, barred + 1) {
+                    let value = word_spelled(&(begun.clone() + &text));
+                    if choice.bars(&value, &self.seen) {
+                        continue;
+                    }
+                    let mut bytes = text.as_bytes().iter().chain(&white);
+                    let end = bytes.try_fold(*config, |at, b| step::next(machine, at, *b, x));
+                    let mut ends = |at| {
+                        let mut ends = b"],".iter();
+                        ends.any(|b| step::next(machine, at, *b, x).is_some())
+                    };
+                    if end.is_some_and(&mut ends) {
+                        return Some(true);
+                    }
+                }
+            }
+        }
+        Some(false)
     }
 }
 

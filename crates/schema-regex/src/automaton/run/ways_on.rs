@@ -5,16 +5,18 @@
 //! `"a":` and `"b":`, and `}`.
 
 use std::collections::HashSet;
+use std::sync::Arc;
 
 use schema_normal::language::char_dfa::DEAD;
 use schema_normal::normal::alternative::Kind;
 
 use crate::automaton::machine::Machine;
 use crate::automaton::machine::live::{has_bit, threads_in};
-use crate::automaton::machine::node::LOOSE;
+use crate::automaton::machine::node::{KeyMachine, LOOSE, ObjectMachine};
 use crate::automaton::machine::white_space::NO_SPACE;
 use crate::automaton::run::config::{Config, Gap, Key, Top, UNITS};
 use crate::automaton::run::equality::canonical;
+use crate::automaton::run::found::Usable;
 use crate::automaton::run::number_bytes::number_state;
 use crate::automaton::run::scratch::{Noted, Scratch};
 use crate::automaton::run::string_texts::{self, Enough, Words, each_text, spelt_behind};
@@ -205,11 +207,11 @@ fn value_ways(
 pub(super) fn open_number(config: &Config, x: &Scratch) -> String {
     let mut at = config.item;
     let mut bytes = Vec::new();
-    while let Some(byte) = x.last_byte(at)
+    while let Some(byte) = x.texts().last_byte(at)
         && b"0123456789+-.eE".contains(&byte)
     {
         bytes.push(byte);
-        at = x.text_before(at);
+        at = x.texts().before(at);
     }
     bytes.reverse();
     String::from_utf8(bytes).unwrap_or_default()
@@ -327,95 +329,135 @@ fn names_on(
     out: &mut Vec<Tried>,
     x: &mut Scratch,
 ) {
-    let stack = from.config.stack;
-    let top = x.note(stack);
+    let top = x.note(from.config.stack);
     let frame = x.peek(top).frame;
     let Some(m) = machine.object(frame.node) else {
         return;
     };
-    let usable = member_names::usable(machine, top, x);
-    let next = string_texts::name_may_become(machine, key.partial);
-    let depth = x.depth(stack);
-    let threads = x.list(frame.threads);
-    let is_loose = |name: u32| {
-        threads_in(&threads)
-            .all(|thread| m.threads[thread.id as usize].ranks.get(name as usize) == Some(&LOOSE))
+    let begun = BegunName {
+        machine,
+        m,
+        from,
+        before,
+        key,
+        next: string_texts::name_may_become(machine, key.partial),
+        usable: member_names::usable(machine, top, x),
     };
-    let span = key.names.lo as usize..key.names.hi as usize;
-    for word in m.names.list.get(span).unwrap_or_default() {
-        let name = word.listed[0];
-        let may = has_bit(&usable.names, name);
-        let loose = is_loose(name);
-        if !may || (loose && name < from.floor(depth)) {
-            continue;
+    begun.declared(&x.list(frame.threads), out, x);
+    match &m.keys {
+        _ if begun.usable.classes == 0 => {}
+        None => begun.any(out, x),
+        Some(keys) => {
+            let used = x.seen(frame.seen).list.len();
+            begun.further(keys, most.saturating_add(used), out, x);
         }
-        let rest = &word.text[key.names.read as usize..];
-        let fits = match (&next, rest.chars().next()) {
-            (None, _) => true,
-            (Some(ranges), Some(c)) => {
-                let c = u32::from(c);
-                ranges.iter().any(|(lo, hi)| (*lo..=*hi).contains(&c))
-            }
-            (Some(_), None) => false,
+    }
+}
+
+/// A name that was begun, to see how it goes on.
+struct BegunName<'a> {
+    machine: &'a Machine,
+    m: &'a ObjectMachine,
+    from: &'a Tried,
+    /// The bytes that come before what is added to the name.
+    before: &'a [u8],
+    key: Key,
+    /// The characters that a spelling which was begun may become, if one was.
+    next: Option<Vec<(u32, u32)>>,
+    usable: Arc<Usable>,
+}
+
+impl BegunName<'_> {
+    /// Returns the bytes to a rest of the name, and its end.
+    fn piece(&self, rest: &str) -> Vec<u8> {
+        [self.before, &spelt_behind(self.key.partial, rest)].concat()
+    }
+
+    /// Says whether a rest of the name goes on with what was begun of a character.
+    fn fits(&self, rest: &str) -> bool {
+        let Some(ranges) = &self.next else {
+            return true;
         };
-        if !fits {
-            continue;
-        }
-        let found = out.len();
-        let piece = [before, &spelt_behind(key.partial, rest)].concat();
-        way(machine, from, &piece, out, x);
-        if let Some(to) = out.get_mut(found)
-            && loose
-        {
-            to.floors.retain(|(at, _)| *at != depth);
-            to.floors.push((depth, name + 1));
+        let first = rest.chars().next().map(u32::from);
+        first.is_some_and(|c| ranges.iter().any(|(lo, hi)| (*lo..=*hi).contains(&c)))
+    }
+
+    /// Finds the ways to declared names: among those that may come at any time, to the ones that
+    /// are behind the last that came.
+    fn declared(&self, threads: &[u32], out: &mut Vec<Tried>, x: &mut Scratch) {
+        let Self { m, key, .. } = self;
+        let depth = x.depth(self.from.config.stack);
+        let is_loose = |name: u32| {
+            threads_in(threads).all(|thread| {
+                m.threads[thread.id as usize].ranks.get(name as usize) == Some(&LOOSE)
+            })
+        };
+        let span = key.names.lo as usize..key.names.hi as usize;
+        for word in m.names.list.get(span).unwrap_or_default() {
+            let name = word.listed[0];
+            let may = has_bit(&self.usable.names, name);
+            let loose = is_loose(name);
+            if !may || (loose && name < self.from.floor(depth)) {
+                continue;
+            }
+            let rest = &word.text[key.names.read as usize..];
+            if !self.fits(rest) {
+                continue;
+            }
+            let found = out.len();
+            way(self.machine, self.from, &self.piece(rest), out, x);
+            if let Some(to) = out.get_mut(found)
+                && loose
+            {
+                to.floors.retain(|(at, _)| *at != depth);
+                to.floors.push((depth, name + 1));
+            }
         }
     }
-    if usable.classes == 0 {
-        return;
-    }
-    let Some(keys) = &m.keys else {
-        // Any name may come: that is found out as soon as none is begun.
-        match &next {
-            None if before.is_empty() => {}
-            None => way(machine, from, before, out, x),
+
+    /// Finds ways where any name may come: that is found out as soon as none is begun.
+    fn any(&self, out: &mut Vec<Tried>, x: &mut Scratch) {
+        match &self.next {
+            None if self.before.is_empty() => {}
+            None => way(self.machine, self.from, self.before, out, x),
             Some(ranges) => {
                 let chars = ranges.iter().flat_map(|(lo, hi)| *lo..=*hi);
                 for c in chars.filter_map(char::from_u32).take(8) {
-                    let mut piece = spelt_behind(key.partial, c.encode_utf8(&mut [0; 4]));
+                    let mut piece = self.piece(c.encode_utf8(&mut [0; 4]));
                     piece.pop();
-                    way(machine, from, &[before, &piece].concat(), out, x);
+                    way(self.machine, self.from, &piece, out, x);
                 }
             }
         }
-        return;
-    };
-    let class = |state: u32| keys.class.get(state as usize).copied().unwrap_or(u32::MAX);
-    let is_usable = |class: u32| class < 64 && usable.classes & (1 << class) != 0;
-    let words = Words {
-        dfa: &keys.dfa,
-        ends: &|state, _| is_usable(class(state)),
-        live: &|state, _| {
-            let mut counts = keys.counts.iter().enumerate();
-            counts
-                .any(|(class, counts)| is_usable(class as u32) && counts[state as usize] != Some(0))
-        },
-        min: 0,
-    };
-    if key.state == DEAD {
-        return;
     }
-    let used = x.seen(frame.seen).list.len();
-    let enough = most.saturating_add(used);
-    let mut pieces: Vec<Vec<u8>> = Vec::new();
-    words.each((key.state, 0), next.as_deref(), enough, &mut |rest| {
-        pieces.push([before, &spelt_behind(key.partial, rest)].concat());
-        match pieces.len() < enough {
-            true => Enough::No,
-            false => Enough::Yes,
+
+    /// Finds the ways to names that are not declared, `enough` at most.
+    fn further(&self, keys: &KeyMachine, enough: usize, out: &mut Vec<Tried>, x: &mut Scratch) {
+        if self.key.state == DEAD {
+            return;
         }
-    });
-    for piece in pieces {
-        way(machine, from, &piece, out, x);
+        let class = |state: u32| keys.class.get(state as usize).copied().unwrap_or(u32::MAX);
+        let is_usable = |class: u32| class < 64 && self.usable.classes & (1 << class) != 0;
+        let words = Words {
+            dfa: &keys.dfa,
+            ends: &|state, _| is_usable(class(state)),
+            live: &|state, _| {
+                let mut counts = (0..).zip(&keys.counts);
+                counts.any(|(class, counts)| is_usable(class) && counts[state as usize] != Some(0))
+            },
+            min: 0,
+        };
+        let mut pieces: Vec<Vec<u8>> = Vec::new();
+        let start = (self.key.state, 0);
+        words.each(start, self.next.as_deref(), enough, &mut |rest| {
+            pieces.push(self.piece(rest));
+            match pieces.len() < enough {
+                true => Enough::No,
+                false => Enough::Yes,
+            }
+        });
+        for piece in pieces {
+            way(self.machine, self.from, &piece, out, x);
+        }
     }
 }

@@ -8,18 +8,19 @@
 //! `<parameter=days>3</parameter>` a number.
 
 mod nested;
+mod properties;
 mod said;
 
 use std::collections::HashMap;
 
-use json_tree::pointer::escape;
 use schema_regex::Options;
 use schema_regex::automaton::SchemaAutomaton;
 use serde_json::{Map, Value, json};
 
+use self::properties::Properties;
 use self::said::{type_of, unknown};
 use super::format::limits::TagLimits;
-use super::format::{JsonFormat, Style, at, refused, rewritten, schema};
+use super::format::{JsonFormat, Style, at, refused, schema};
 use crate::Error;
 use crate::build::{Node, RunNode, dfa};
 use crate::quiet::Quiet;
@@ -301,157 +302,7 @@ impl Xml<'_> {
                 format!("the keyword {other:?} is not supported in this style"),
             ));
         }
-        let object = self.described(pointer, &map)?;
-        self.properties(pointer, object, depth)
-    }
-
-    /// Returns what a schema says of an object's properties.
-    fn described(&self, pointer: &str, map: &Map<String, Value>) -> Result<Described, Error> {
-        let number = |key: &str| -> Result<Option<usize>, Error> {
-            match map.get(key) {
-                None => Ok(None),
-                Some(given) => {
-                    let whole = given.as_f64().filter(|n| *n >= 0.0 && n.fract() == 0.0);
-                    let whole = whole.filter(|n| *n <= f64::from(u32::MAX));
-                    let wrong = || self.refused(&format!("{pointer}/{key}"), "no count");
-                    whole.map(|n| Some(n as usize)).ok_or_else(wrong)
-                }
-            }
-        };
-        let declared = map.get("properties").and_then(Value::as_object);
-        let others = map
-            .get("additionalProperties")
-            .map(|_| "additionalProperties")
-            .or_else(|| {
-                map.get("unevaluatedProperties")
-                    .map(|_| "unevaluatedProperties")
-            });
-        let patterns = map.get("patternProperties").and_then(Value::as_object);
-        let more = match others {
-            Some(key) if map[key] == Value::Bool(false) => More::None,
-            Some(key) => More::At(format!("{pointer}/{key}")),
-            None if declared.is_some() || patterns.is_some() => More::None,
-            None => More::Any,
-        };
-        let required = map.get("required").and_then(Value::as_array);
-        let required = required.into_iter().flatten().filter_map(Value::as_str);
-        Ok(Described {
-            names: declared
-                .into_iter()
-                .flat_map(|d| d.keys().cloned())
-                .collect(),
-            patterns: patterns
-                .into_iter()
-                .flat_map(|p| p.keys().cloned())
-                .collect(),
-            required: required.map(str::to_owned).collect(),
-            more,
-            least: number("minProperties")?.unwrap_or(0),
-            most: number("maxProperties")?,
-        })
-    }
-
-    fn properties(
-        &mut self,
-        pointer: &str,
-        object: Described,
-        depth: usize,
-    ) -> Result<Node, Error> {
-        let is_m3 = self.style() == Style::MiniMaxM3;
-        if is_m3 && !object.patterns.is_empty() {
-            return Err(self.refused(pointer, "this style takes no patterns of names"));
-        }
-        if is_m3 && !matches!(object.more, More::None) {
-            return match (&object.more, object.names.is_empty()) {
-                (More::Any, true) if object.least == 0 => Ok(Node::nothing()),
-                _ => Err(self.refused(pointer, "this style takes no undeclared properties")),
-            };
-        }
-        let mut members = Vec::new();
-        for name in &object.names {
-            let value = format!("{pointer}/properties/{}", escape(name));
-            let is_required = object.required.contains(name);
-            match self.entry(name, &value, depth)? {
-                Some(entry) => {
-                    members.push((Node::Seq(vec![entry, self.space.clone()]), is_required));
-                }
-                None if is_required => {
-                    return Err(self.refused(&value, "no value satisfies what is required"));
-                }
-                None => {}
-            }
-        }
-        let more_at = match &object.more {
-            More::None => None,
-            More::Any => Some(None),
-            More::At(place) => Some(Some(place.clone())),
-        };
-        for name in &object.required {
-            if object.names.contains(name) {
-                continue;
-            }
-            let entry = match &more_at {
-                None => None,
-                Some(None) => Some(self.any_entry(name)?),
-                Some(Some(place)) => self.entry(name, place, depth)?,
-            };
-            let entry = entry.ok_or_else(|| {
-                self.refused(pointer, format!("{name:?} is required and not allowed"))
-            })?;
-            members.push((Node::Seq(vec![entry, self.space.clone()]), true));
-        }
-        let mut known: Vec<String> = object.names.clone();
-        known.extend(object.required.iter().cloned());
-        let known = known.iter().map(|name| crate::escape(&self.written(name)));
-        let mut known: Vec<String> = known.collect();
-        let mut free = Vec::new();
-        for pattern in &object.patterns {
-            let place = format!("{pointer}/patternProperties/{}", escape(pattern));
-            let name = rewritten(pattern).map_err(|what| self.refused(&place, what))?;
-            free.extend(self.entry_of(&name, &known, Some(&place))?);
-            // A name with two patterns would have to obey both.
-            let met = dfa(&format!("(?:{})", known.join("|")));
-            if let (Ok(met), Ok(name)) = (met, dfa(&name))
-                && Quiet::both(&met, &name).is_ok()
-            {
-                return Err(self.refused(&place, "names that are described twice"));
-            }
-            known.push(name);
-        }
-        if let Some(place) = more_at {
-            free.push(self.free_entry(place.as_deref(), &known)?);
-        }
-        let more = (!free.is_empty()).then(|| Node::Seq(vec![Node::Alt(free), self.space.clone()]));
-        let required = members.iter().filter(|(_, required)| *required).count();
-        let least = object.least.max(required);
-        let body = if self.format.any_order {
-            // Presence and uniqueness are not looked at, only how many there are.
-            let any: Vec<Node> = members
-                .into_iter()
-                .map(|(node, _)| node)
-                .chain(more)
-                .collect();
-            match any.is_empty() {
-                true if least == 0 => Node::nothing(),
-                true => return Err(self.refused(pointer, "nothing satisfies the schema")),
-                false => {
-                    let most = object.most.filter(|most| *most >= least);
-                    if object.most.is_some() && most.is_none() {
-                        return Err(self.refused(pointer, "nothing satisfies the schema"));
-                    }
-                    self.count(pointer, least.max(most.unwrap_or(0)))?;
-                    Node::Repeat(Box::new(Node::Alt(any)), least, most)
-                }
-            }
-        } else {
-            self.in_order(pointer, members, more, (least, object.most))?
-        };
-        // In that style an object without properties is no text at all.
-        if is_m3 && matches!(&body, Node::Seq(all) if all.is_empty()) {
-            return Ok(body);
-        }
-        // White space behind each: so it is read once, whatever may come next.
-        Ok(Node::Seq(vec![self.space.clone(), body]))
+        Properties::read(self, pointer, &map)?.node(depth)
     }
 
     fn count(&self, pointer: &str, counted: usize) -> Result<(), Error> {
@@ -463,55 +314,6 @@ impl Xml<'_> {
             )),
             false => Ok(()),
         }
-    }
-
-    fn in_order(
-        &self,
-        pointer: &str,
-        members: Vec<(Node, bool)>,
-        more: Option<Node>,
-        (least, most): (usize, Option<usize>),
-    ) -> Result<Node, Error> {
-        let required = members.iter().filter(|(_, required)| *required).count();
-        let is_fixed = required == members.len();
-        let is_counted =
-            least > required || most.is_some_and(|most| more.is_some() || most < members.len());
-        if most.is_some_and(|most| most < least) {
-            return Err(self.refused(pointer, "nothing satisfies the schema"));
-        }
-        if is_counted && !is_fixed {
-            return Err(self.refused(
-                pointer,
-                "minProperties and maxProperties beside properties that may be left out are not \
-                 supported in this style",
-            ));
-        }
-        let declared = members.len();
-        let mut all: Vec<Node> = members
-            .into_iter()
-            .map(|(node, required)| match required {
-                true => node,
-                false => Node::optional(node),
-            })
-            .collect();
-        match more {
-            Some(more) => {
-                let (least, most) = match is_fixed {
-                    true => (
-                        least.saturating_sub(declared),
-                        most.map(|most| most.saturating_sub(declared)),
-                    ),
-                    false => (0, None),
-                };
-                self.count(pointer, least.max(most.unwrap_or(0)))?;
-                all.push(Node::Repeat(Box::new(more), least, most));
-            }
-            None if least > declared || most.is_some_and(|most| most < required) => {
-                return Err(self.refused(pointer, "nothing satisfies the schema"));
-            }
-            None => {}
-        }
-        Ok(Node::Seq(all))
     }
 
     /// A part of the schema as a rule, which may lead to itself.
@@ -733,23 +535,4 @@ fn cohere_tail(word: &str, inside: Node) -> Node {
         inside,
         Node::text(COHERE_CLOSE),
     ])
-}
-
-/// The properties of an object.
-struct Described {
-    names: Vec<String>,
-    patterns: Vec<String>,
-    required: Vec<String>,
-    more: More,
-    least: usize,
-    most: Option<usize>,
-}
-
-/// Properties that are not declared.
-enum More {
-    None,
-    /// They have any value.
-    Any,
-    /// They have the schema at a place.
-    At(String),
 }
