@@ -1,13 +1,14 @@
 //! Runs inputs that mean harm, each in a process of its own, and says what each costs.
 //!
 //! Inputs are made by the generators of this program, a file a class: schemas, regular expressions,
-//! chat templates, tokenizer files, saved indexes, responses, model files. An input must end within
+//! grammars, structural tags, chat templates, tokenizer files, saved indexes, responses, model files. An input must end within
 //! the bounds below, by a result or by an error. A panic, an abort, a text that was begun under
 //! masks and cannot be finished, a finished text that is not valid, or a message longer than anyone
 //! reads is over whatever it cost.
 //!
 //! For example, an `enum` of 200,000 integers must compile, or be refused, within a second.
 
+mod grammars;
 mod harness;
 mod indexes;
 #[cfg(feature = "models")]
@@ -15,6 +16,7 @@ mod models;
 mod regexes;
 mod responses;
 mod schemas;
+mod tags;
 mod templates;
 mod tokenizers;
 
@@ -67,7 +69,12 @@ fn main() -> ExitCode {
 
 fn makers(tokenizer: Option<PathBuf>) -> Vec<MakeCases> {
     let mut makers = schemas::makers(tokenizer.clone());
-    makers.push(Box::new(move || regexes::cases(tokenizer.clone())));
+    let walked: [fn(Option<PathBuf>) -> Vec<Case>; 3] =
+        [regexes::cases, grammars::cases, tags::cases];
+    for cases in walked {
+        let tokenizer = tokenizer.clone();
+        makers.push(Box::new(move || cases(tokenizer.clone())));
+    }
     makers.push(Box::new(templates::cases));
     makers.push(Box::new(tokenizers::cases));
     makers.push(Box::new(indexes::cases));

@@ -1,0 +1,166 @@
+//! Structural tags. For example, thousands of free texts in a row, or alternatives that double.
+
+use std::path::{Path, PathBuf};
+
+use fsm_index::{ByteAutomaton, Index};
+use serde_json::{Value, json};
+use structural_tags::StructuralTag;
+
+use crate::harness::case::Case;
+use crate::harness::seen::Seen;
+use crate::harness::walk;
+
+pub(crate) fn cases(tokenizer: Option<PathBuf>) -> Vec<Case> {
+    let mut cases = Vec::new();
+    for n in [4usize, 30, 300, 3_000] {
+        for (kind, make) in SIZED {
+            let tokenizer = tokenizer.clone();
+            cases.push(Case::new("tag", format!("{kind} x {n}"), move |seen| {
+                run(&make(n), tokenizer.as_deref(), seen);
+            }));
+        }
+    }
+    cases
+}
+
+fn run(format: &Value, real: Option<&Path>, seen: &mut Seen) {
+    let vocabularies = walk::vocabularies(real, seen);
+    let tag = json!({"type": "structural_tag", "format": format});
+    seen.begin();
+    for vocabulary in vocabularies {
+        let compiled = seen.call(|| StructuralTag::from_value(&tag)?.compile(&vocabulary));
+        let Some(automaton) = compiled else { return };
+        let is_right = |text: &[u8]| {
+            let mut state = automaton.start();
+            let read = automaton.advance(&mut state, text, &mut automaton.scratch());
+            match read.is_ok() && automaton.is_accepting(&state) {
+                true => Ok(()),
+                false => Err("a finished text is not accepted".to_owned()),
+            }
+        };
+        let index = |vocabulary: &_, config: &_| Index::lazy(automaton.clone(), vocabulary, config);
+        walk::texts(&index, std::slice::from_ref(&vocabulary), seen, &is_right);
+    }
+}
+
+fn text(value: impl Into<String>) -> Value {
+    json!({"type": "const_string", "value": value.into()})
+}
+
+fn any() -> Value {
+    json!({"type": "any_text"})
+}
+
+fn sequence(n: usize, of: impl Fn(usize) -> Value) -> Value {
+    json!({"type": "sequence", "elements": (0..n).map(of).collect::<Vec<_>>()})
+}
+
+fn either(n: usize, of: impl Fn(usize) -> Value) -> Value {
+    json!({"type": "or", "elements": (0..n).map(of).collect::<Vec<_>>()})
+}
+
+fn around(kind: &str, content: Value) -> Value {
+    json!({"type": kind, "content": content})
+}
+
+fn tag(begin: String, content: Value, end: String) -> Value {
+    json!({"type": "tag", "begin": begin, "content": content, "end": end})
+}
+
+/// A format in itself, `n` times.
+fn nested(n: usize, inner: Value, outer: impl Fn(Value) -> Value) -> Value {
+    (0..n).fold(inner, |inner, _| outer(inner))
+}
+
+/// Tags that come in sizes, because a cost that grows too fast shows only between sizes.
+const SIZED: &[(&str, fn(usize) -> Value)] = &[
+    ("free texts", |n| sequence(n, |_| any())),
+    ("free texts with an end", |n| {
+        sequence(n, |i| tag(String::new(), any(), format!("</{i}>")))
+    }),
+    ("free texts, each maybe", |n| {
+        sequence(n, |_| around("optional", any()))
+    }),
+    ("tags of free text", |n| {
+        sequence(n, |_| tag("<a>".into(), any(), "</a>".into()))
+    }),
+    ("maybes", |n| sequence(n, |_| around("optional", text("a")))),
+    ("stars", |n| sequence(n, |_| around("star", text("a")))),
+    ("stars of stars", |n| {
+        nested(n.min(90), text("a"), |inner| around("star", inner))
+    }),
+    ("pluses of pluses", |n| {
+        nested(n.min(90), any(), |inner| around("plus", inner))
+    }),
+    ("repeats of repeats", |n| {
+        nested(
+            n.min(90),
+            text("a"),
+            |inner| json!({"type": "repeat", "min": 0, "max": 9, "content": inner}),
+        )
+    }),
+    ("alternatives that double", |n| {
+        // Written out, it doubles: 2^12 at most, because a request has no more.
+        nested(n.min(12), text("c"), |inner| {
+            let side = |end: &str| sequence(2, |i| if i == 0 { inner.clone() } else { text(end) });
+            json!({"type": "or", "elements": [side("a"), side("b")]})
+        })
+    }),
+    ("alternatives of one language", |n| either(n, |_| any())),
+    ("alternatives of one beginning", |n| {
+        either(n, |i| text(format!("{}{i}", "a".repeat(i % 40))))
+    }),
+    ("triggers", |n| {
+        let tags: Vec<Value> = (0..n)
+            .map(|i| {
+                tag(
+                    format!("<f{i}>"),
+                    json!({"type": "json_schema", "json_schema": {"type": "object"}}),
+                    "</f>".into(),
+                )
+            })
+            .collect();
+        json!({"type": "triggered_tags", "triggers": ["<f"], "tags": tags})
+    }),
+    ("tags in each other", |n| {
+        nested(n.min(90), any(), |inner| {
+            tag("<a>".into(), inner, "</a>".into())
+        })
+    }),
+    ("dispatches in each other", |n| {
+        nested(
+            n.min(90),
+            text("x"),
+            |inner| json!({"type": "dispatch", "rules": [["!a", inner]], "loop": true}),
+        )
+    }),
+    ("grammars", |n| {
+        sequence(
+            n,
+            |_| json!({"type": "grammar", "grammar": "root ::= s\ns ::= s s | \"a\""}),
+        )
+    }),
+    ("schemas", |n| {
+        either(
+            n,
+            |i| json!({"type": "json_schema", "json_schema": {"type": "object", "properties": {format!("p{i}"): {"type": "string"}}}}),
+        )
+    }),
+    ("schemas in a row", |n| {
+        sequence(n, |_| {
+            around(
+                "optional",
+                json!({"type": "json_schema", "json_schema": {"type": "array"}}),
+            )
+        })
+    }),
+    ("expressions in a row", |n| {
+        sequence(n, |_| json!({"type": "regex", "pattern": "[a-z]*a?"}))
+    }),
+    ("tags with a separator", |n| {
+        let tags: Vec<Value> = (0..n)
+            .map(|i| tag(format!("<{i}>"), any(), format!("</{i}>")))
+            .collect();
+        json!({"type": "tags_with_separator", "tags": tags, "separator": "", "at_least_one": true})
+    }),
+];
