@@ -2,20 +2,23 @@
 //!
 //! For example, a tag `<a>` with JSON becomes a part for each of its markers and one for the JSON.
 
+use std::sync::Arc;
+
+use foldhash::HashSet;
 use fsm_index::{ByteAutomaton, ByteDfa, Config, Dfa, MAX_COMPLETION, TokenKind, Vocabulary};
 use grammar::GrammarAutomaton;
 use schema_regex::automaton::SchemaAutomaton;
 
-use super::error::{Error, constraint_error};
+use super::error::{Error, constraint_error, placed};
 use super::free::Free;
 use super::graph::Name;
 use super::json_parts::{json, raw};
 use super::machine::TagAutomaton;
-use super::markers::{too_many_markers, watch};
+use super::known::{Known, RunKey};
+use super::markers::watch;
 use super::parts::{Body, Part};
-use super::patterns::Patterns;
 use super::quiet::Quiet;
-use super::run::{Run, Tokens};
+use super::run::Tokens;
 
 /// The most parts of one automaton, because each may hold an automaton of its own.
 pub const MAX_PARTS: usize = 4_000;
@@ -29,13 +32,13 @@ pub(super) enum Node {
     /// These bytes.
     Text(String),
     /// A text of a regular language.
-    Dfa(ByteDfa),
+    Dfa(Arc<ByteDfa>),
     /// The same without markers.
     Quiet(Quiet),
     /// JSON, spelt without these markers.
-    Json(SchemaAutomaton, Vec<String>),
+    Json(Arc<SchemaAutomaton>, Vec<String>),
     /// A text of a context-free grammar, which has no special tokens.
-    Grammar(GrammarAutomaton),
+    Grammar(Arc<GrammarAutomaton>),
     /// A string of a schema of strings, without quotes and escapes.
     Raw(SchemaAutomaton),
     /// Any text without these markers, of at most so many characters.
@@ -67,6 +70,8 @@ pub(super) enum Node {
     Call(usize),
     /// Once or more, with a text between.
     Many(Box<Node>, String),
+    /// A node, and its place in what was written, for errors.
+    At(String, Box<Node>),
 }
 
 /// The text between members.
@@ -115,7 +120,7 @@ impl Node {
 
     /// A text that matches a regular expression.
     pub(super) fn regex(pattern: &str) -> Result<Node, Error> {
-        Ok(Node::Dfa(dfa(pattern)?))
+        Ok(Node::Dfa(Arc::new(dfa(pattern)?)))
     }
 }
 
@@ -138,7 +143,7 @@ pub(super) fn dfa(pattern: &str) -> Result<ByteDfa, Error> {
 }
 
 /// A thing that may follow, before empty parts are looked through.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Goal {
     Part(u32),
     Special(u32, u32),
@@ -155,7 +160,17 @@ pub(super) struct Builder<'v> {
     names: Vec<&'v str>,
     pub(super) parts: Vec<Part>,
     max_parts: usize,
+    /// The nodes that were built, each as often as it is repeated.
+    visits: usize,
     pub(super) junctions: Vec<Vec<Goal>>,
+    /// Bodies, parts and junctions that are there already.
+    known: Known,
+    /// The places of nodes, and for each part the number of the innermost around it.
+    pub(super) places: Vec<String>,
+    pub(super) part_places: Vec<u32>,
+    place: u32,
+    /// By kind of part, true if it may be empty.
+    pub(super) nullable: Vec<bool>,
     pub(super) specials: Vec<Box<str>>,
     /// The junctions at which rules begin.
     pub(super) rules: Vec<u32>,
@@ -216,7 +231,13 @@ impl<'v> Builder<'v> {
             names,
             parts: Vec::new(),
             max_parts,
+            visits: 0,
             junctions: vec![vec![Goal::End]],
+            known: Known::default(),
+            places: vec![String::new()],
+            part_places: Vec::new(),
+            place: 0,
+            nullable: Vec::new(),
             specials: Vec::new(),
             rules: Vec::new(),
         }
@@ -234,7 +255,7 @@ impl<'v> Builder<'v> {
         }
         let behind = self.junction(vec![Goal::Return]);
         for _ in rules {
-            let rule = self.junction(Vec::new());
+            let rule = self.open_junction();
             self.rules.push(rule);
         }
         for (at, rule) in rules.iter().enumerate() {
@@ -258,38 +279,72 @@ impl<'v> Builder<'v> {
         self.finish(start, sorted.into_iter().map(name).collect())
     }
 
-    pub(super) fn junction(&mut self, goals: Vec<Goal>) -> u32 {
-        self.junctions.push(goals);
+    /// A junction of which the goals are set later.
+    pub(super) fn open_junction(&mut self) -> u32 {
+        self.junctions.push(Vec::new());
         (self.junctions.len() - 1) as u32
+    }
+
+    /// A junction with these goals, equal ones once: the same one where it is there already.
+    pub(super) fn junction(&mut self, mut goals: Vec<Goal>) -> u32 {
+        let mut seen = HashSet::default();
+        goals.retain(|goal| seen.insert(*goal));
+        if let [Goal::Jump(only)] = goals.as_slice() {
+            return *only;
+        }
+        if let Some(known) = self.known.junctions.get(&goals) {
+            return *known;
+        }
+        let junction = self.open_junction();
+        self.junctions[junction as usize] = goals.clone();
+        self.known.junctions.insert(goals, junction);
+        junction
     }
 
     #[cold]
     fn too_large(&self) -> Error {
-        constraint_error(format!(
-            "the tags have more than {} parts; ask for fewer repetitions or tools",
-            self.max_parts
-        ))
+        placed(
+            &self.places[self.place as usize],
+            format!(
+                "the tags have more than {} parts; ask for fewer repetitions or tools",
+                self.max_parts
+            ),
+        )
     }
 
-    /// A junction from which a part leads to another.
+    /// A junction from which a part leads to another: the same one where an equal part does.
     pub(super) fn part(&mut self, body: Body, after: u32) -> Result<u32, Error> {
+        let kind = self.known.kind(&body);
+        if let Some(known) = self.known.parts.get(&(kind, after)) {
+            return Ok(*known);
+        }
         if self.parts.len() >= self.max_parts {
             return Err(self.too_large());
         }
+        let is_nullable = body.is_nullable();
         self.parts.push(Part {
             body,
+            kind,
             after,
             class: Vec::new(),
         });
+        self.part_places.push(self.place);
+        if kind as usize >= self.nullable.len() {
+            self.nullable.resize(kind as usize + 1, false);
+        }
+        self.nullable[kind as usize] = is_nullable;
         let part = (self.parts.len() - 1) as u32;
-        Ok(self.junction(vec![Goal::Part(part)]))
+        let junction = self.junction(vec![Goal::Part(part)]);
+        self.known.parts.insert((kind, after), junction);
+        Ok(junction)
     }
 
     /// The junction at which `node` begins, if it is followed by `after`.
     /// Recursion is as deep as the grammar, which this crate makes.
     pub(super) fn node(&mut self, node: &Node, after: u32) -> Result<u32, Error> {
-        // Nodes without parts are charged here.
-        if self.junctions.len() > self.max_parts.saturating_mul(4) {
+        // Nodes without parts are charged here, and those that are there already.
+        self.visits += 1;
+        if self.visits > self.max_parts.saturating_mul(4) {
             return Err(self.too_large());
         }
         match node {
@@ -299,13 +354,18 @@ impl<'v> Builder<'v> {
             Node::Dfa(dfa) => self.part(Body::Dfa(dfa.clone()), after),
             Node::Quiet(quiet) => self.part(Body::Quiet(quiet.clone()), after),
             Node::Json(automaton, markers) => {
-                let json = json(automaton, markers)?;
-                self.part(Body::Json(Box::new(json)), after)
+                let key = (Arc::as_ptr(automaton) as usize, markers.clone());
+                let json = match self.known.json.get(&key) {
+                    Some(known) => known.clone(),
+                    None => Arc::new(json(automaton, markers)?),
+                };
+                self.known.json.insert(key, json.clone());
+                self.part(Body::Json(json), after)
             }
             Node::Grammar(automaton) => self.grammar(automaton, after),
             Node::Raw(automaton) => {
                 let json = raw(automaton)?;
-                self.part(Body::Json(Box::new(json)), after)
+                self.part(Body::Json(Arc::new(json)), after)
             }
             Node::Free(markers, limit) => {
                 let free = Free {
@@ -358,20 +418,32 @@ impl<'v> Builder<'v> {
             }
             Node::Many(node, separator) => self.many(node, separator, after),
             Node::Call(rule) => Ok(self.junction(vec![Goal::Call(*rule, after)])),
+            Node::At(place, node) => {
+                let number = self.places.len() as u32;
+                self.places.push(place.clone());
+                let around = std::mem::replace(&mut self.place, number);
+                let begin = self.node(node, after)?;
+                self.place = around;
+                Ok(begin)
+            }
         }
     }
 
-    fn grammar(&mut self, automaton: &GrammarAutomaton, after: u32) -> Result<u32, Error> {
+    fn grammar(&mut self, automaton: &Arc<GrammarAutomaton>, after: u32) -> Result<u32, Error> {
+        let body = Body::Grammar(automaton.clone());
+        if self.known.is_known(&body) {
+            return self.part(body, after);
+        }
         if !automaton.completion(&automaton.start(), MAX_COMPLETION, &mut Vec::new()) {
             return Err(constraint_error(format!(
                 "the shortest text of the grammar has more than {MAX_COMPLETION} bytes"
             )));
         }
-        self.part(Body::Grammar(automaton.clone()), after)
+        self.part(body, after)
     }
 
     fn run(&mut self, run: &RunNode, after: u32) -> Result<u32, Error> {
-        let again = self.junction(Vec::new());
+        let again = self.open_junction();
         let behind = match run.again {
             true => again,
             false => after,
@@ -385,18 +457,22 @@ impl<'v> Builder<'v> {
             fires.push(self.part(Body::Nothing, fire)?);
             triggers.push(text.clone());
         }
-        let patterns = Patterns::new(&run.stops, &triggers).ok_or_else(too_many_markers)?;
-        let body = Run {
-            patterns,
+        let key = RunKey {
+            stops: run.stops.clone(),
+            triggers,
+            fires,
             utf8: run.utf8,
             max_chars: run.max_chars,
             max_tokens: run.max_tokens,
-            triggers: triggers.clone(),
-            fires,
         };
+        let body = match self.known.runs.get(&key) {
+            Some(known) => known.clone(),
+            None => Arc::new(key.run()?),
+        };
+        self.known.runs.insert(key, body.clone());
         let mut first = Vec::new();
         if run.begins {
-            for (trigger, &fire) in triggers.iter().zip(&body.fires) {
+            for (trigger, &fire) in body.triggers.iter().zip(&body.fires) {
                 let begin = self.part(Body::Literal(trigger.as_slice().into()), fire)?;
                 first.push(Goal::Jump(begin));
             }
@@ -404,7 +480,7 @@ impl<'v> Builder<'v> {
                 return Ok(self.junction(first));
             }
         }
-        let begin = self.part(Body::Run(Box::new(body)), after)?;
+        let begin = self.part(Body::Run(body), after)?;
         self.junctions[again as usize] = vec![Goal::Jump(begin)];
         Ok(match run.begins {
             true => self.junction(first),

@@ -106,6 +106,15 @@ impl From<fsm_index::Error> for Error {
     }
 }
 
+/// Returns the error of what stands at a place, by its JSON Pointer; an empty one says nothing.
+#[cold]
+pub(super) fn placed(place: &str, what: String) -> Error {
+    constraint_error(match place {
+        "" => what,
+        place => format!("the structural tag at {place:?}: {what}"),
+    })
+}
+
 /// An error of a constraint that could not be built.
 #[cold]
 pub(super) fn constraint_error(message: impl Into<String>) -> Error {

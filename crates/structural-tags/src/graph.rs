@@ -5,6 +5,7 @@
 
 use fsm_index::{ByteSet, JSON_TEXT};
 
+use super::covers::Covers;
 use super::markers::ROOT;
 use super::parts::{Body, Part, Thread};
 
@@ -19,6 +20,9 @@ pub(super) struct Graph {
     has_borders: bool,
     has_grammars: bool,
     unsure: Vec<Box<[u8]>>,
+    covers: Covers,
+    /// By kind, the first part of it.
+    likes: Vec<u32>,
 }
 
 /// The names of special tokens that may stand as text.
@@ -99,7 +103,16 @@ impl Graph {
         start: u32,
         specials: Vec<Box<str>>,
         names: Vec<Name>,
+        covers: Covers,
     ) -> Graph {
+        let mut likes = Vec::new();
+        for (number, part) in (0..).zip(&parts) {
+            let kind = part.kind as usize;
+            if kind >= likes.len() {
+                likes.resize(kind + 1, u32::MAX);
+            }
+            likes[kind] = number.min(likes[kind]);
+        }
         let has_borders = |part: &Part| match &part.body {
             Body::Run(run) => run.max_tokens.is_some(),
             Body::Tokens(_) => true,
@@ -120,12 +133,25 @@ impl Graph {
             start,
             specials,
             names,
+            covers,
+            likes,
         }
     }
 
     #[inline]
     pub(super) fn part(&self, part: u32) -> &Part {
         &self.parts[part as usize]
+    }
+
+    /// Returns the first part that is equal to one, what follows it aside.
+    pub(super) fn like(&self, part: u32) -> u32 {
+        self.likes[self.part(part).kind as usize]
+    }
+
+    /// Returns the parts that cover others.
+    #[inline]
+    pub(super) fn covers(&self) -> &Covers {
+        &self.covers
     }
 
     pub(super) fn parts(&self) -> &[Part] {

@@ -350,6 +350,7 @@ impl<'a> Threads<'a> {
                 return Err(at);
             }
             self.close();
+            self.prune();
             at += 1;
         }
         Ok(())
@@ -366,6 +367,31 @@ impl<'a> Threads<'a> {
                 let stack = held.stack.clone();
                 self.begin(after, &stack);
                 begun.push((after, stack));
+            }
+        }
+    }
+
+    /// Leaves out the threads that others cover.
+    fn prune(&mut self) {
+        let covers = self.graph.covers();
+        if self.all.len() < 2 || covers.is_empty() {
+            return;
+        }
+        let is_in = |held: &Held| covers.is_in(held.part);
+        let mut at = 0;
+        while at < self.all.len() {
+            let here = &self.all[at];
+            let is_covered = is_in(here)
+                && self.all.iter().any(|by| {
+                    covers.can_drop(here.part, by.part)
+                        && (here.guard, here.extra, here.tokens)
+                            == (by.guard, by.extra, by.tokens)
+                        && here.stack == by.stack
+                        && here.inner == by.inner
+                });
+            match is_covered {
+                true => drop(self.all.swap_remove(at)),
+                false => at += 1,
             }
         }
     }
@@ -466,6 +492,7 @@ impl<'a> Threads<'a> {
         held.guard = guards.get(taken - 1).copied().unwrap_or(ROOT);
         held.inner = InnerState::Json(Arc::new(next));
         self.close();
+        self.prune();
         taken
     }
 }

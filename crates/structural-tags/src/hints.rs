@@ -25,7 +25,7 @@ macro_rules! ask_alone {
                 Some($ask)
             }
             Some((thread, Body::Grammar(automaton))) => {
-                let $solo = &mut $walk.alone(thread, automaton);
+                let $solo = &mut $walk.alone(thread, &**automaton);
                 Some($ask)
             }
             _ => None,
@@ -126,7 +126,7 @@ impl<'a, 'x> Hints<'a, 'x> {
         }];
         Some(TextLoop {
             class: ClassId::own(thread.part)?,
-            next: self.walk.x.intern(&mut next),
+            next: self.walk.intern(&mut next),
             steady: inner.steady,
             alike: false,
         })
@@ -155,7 +155,7 @@ impl<'a, 'x> Hints<'a, 'x> {
             inner: inner.0,
             ..like
         }];
-        Some(self.walk.x.intern(&mut like))
+        Some(self.walk.intern(&mut like))
     }
 
     /// Returns free text that is read in a loop.
@@ -243,7 +243,7 @@ impl<'a, 'x> Hints<'a, 'x> {
                     text.key(scope, depth, self.horizon, out)
                 }
                 Body::Grammar(automaton) => {
-                    let mut text = self.walk.alone(thread, automaton);
+                    let mut text = self.walk.alone(thread, &**automaton);
                     text.key(scope, depth, self.horizon, out)
                 }
                 _ => {
@@ -315,7 +315,7 @@ impl Walk<'_, '_> {
         let of_grammar = (0..self.x.config(cursor).len()).find_map(|at| {
             let thread = self.x.config(cursor)[at];
             match &self.graph.part(thread.part).body {
-                Body::Grammar(automaton) => self.alone(thread, automaton).free_text(),
+                Body::Grammar(automaton) => self.alone(thread, &**automaton).free_text(),
                 _ => None,
             }
         });

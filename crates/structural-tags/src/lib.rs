@@ -88,6 +88,7 @@ struct Readme;
 
 mod anchors;
 mod build;
+mod covers;
 mod ending;
 mod error;
 mod exchange;
@@ -96,6 +97,7 @@ mod graph;
 mod held;
 mod hints;
 mod json_parts;
+mod known;
 mod loose;
 mod machine;
 mod markers;
@@ -110,6 +112,7 @@ mod run;
 mod scratch;
 mod shapes;
 mod specials;
+mod times;
 mod walk;
 mod ways;
 mod whole;
@@ -258,7 +261,7 @@ impl Content {
     /// The content without these markers.
     fn node(&self, markers: &[String]) -> Result<Node, Error> {
         Ok(match &self.0 {
-            Bound::Json(automaton) => Node::Json(automaton.clone(), markers.to_vec()),
+            Bound::Json(automaton) => Node::Json(automaton.clone().into(), markers.to_vec()),
             Bound::Dfa(dfa) => Node::Quiet(Quiet::without(dfa, markers)?),
             Bound::Text(limit) => Node::Free(markers.to_vec(), *limit),
         })

@@ -211,7 +211,7 @@ impl<'a> Loose<'a> {
         markers: Vec<String>,
     ) -> Result<Option<Node>, Error> {
         let automaton = self.compile(at, more)?;
-        Ok(automaton.map(|automaton| Node::Json(automaton, markers)))
+        Ok(automaton.map(|automaton| Node::Json(automaton.into(), markers)))
     }
 
     /// Tells whether there is room to spell out so many values there, which are then counted.
@@ -299,7 +299,7 @@ impl<'a> Loose<'a> {
     /// Any string as JSON has it.
     fn json_string(&self) -> Result<Node, Error> {
         let any = super::compile_schema(&json!({"type": "string"}), self.whole.options)?;
-        Ok(Node::Json(any, self.closes.to_vec()))
+        Ok(Node::Json(any.into(), self.closes.to_vec()))
     }
 
     /// Any text that may stand between the delimiters, with escapes where the notation has them.
@@ -453,7 +453,7 @@ impl<'a> Loose<'a> {
         let scalar = super::compile_schema(&scalar, self.whole.options)?;
         let mut ways = vec![
             self.any_string()?,
-            Node::Json(scalar, Vec::new()),
+            Node::Json(scalar.into(), Vec::new()),
             bracketed("[", Node::Items(Box::new(Node::Call(rule)), 0, None), "]"),
             self.any_object(rules)?,
         ];

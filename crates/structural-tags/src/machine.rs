@@ -266,7 +266,7 @@ impl PlainText<Scratch> for TagAutomaton {
         match (&part.body, inner) {
             (Body::Json(json), None) => &json.text,
             (Body::Json(json), Some(class)) => json.automaton.class(class),
-            (Body::Grammar(automaton), Some(class)) => PlainText::class(automaton, class),
+            (Body::Grammar(automaton), Some(class)) => PlainText::class(&**automaton, class),
             _ => &part.class,
         }
     }

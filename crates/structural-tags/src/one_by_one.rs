@@ -185,7 +185,7 @@ impl ResponseFormat {
                 "string" => way(word, text())?,
                 name => {
                     let value = compile_schema(&json!({"type": name}), &self.options)?;
-                    way(word, Node::Json(value, markers.to_vec()))?
+                    way(word, Node::Json(value.into(), markers.to_vec()))?
                 }
             });
         }
@@ -286,7 +286,7 @@ impl<'a> Alone<'a> {
             return Ok(None);
         }
         let compiled = self.whole.compile(&self.pointer, &[json!({"type": types})]);
-        Ok(compiled?.map(|automaton| self.padded(Node::Json(automaton, self.markers.to_vec()))))
+        Ok(compiled?.map(|automaton| self.padded(Node::Json(automaton.into(), self.markers.to_vec()))))
     }
 
     /// With or without what the reader takes away around a value.

@@ -19,6 +19,8 @@ use super::run::{At, Run, Tokens};
 #[derive(Clone, Debug)]
 pub(super) struct Part {
     pub(super) body: Body,
+    /// The number of its body, which equal ones share.
+    pub(super) kind: u32,
     /// The junction behind it.
     pub(super) after: u32,
     /// The characters that a free text reads in a loop.
@@ -32,17 +34,17 @@ pub(super) enum Body {
     /// These bytes.
     Literal(Box<[u8]>),
     /// A text of a regular language.
-    Dfa(ByteDfa),
+    Dfa(Arc<ByteDfa>),
     /// A text of a regular language in which no marker occurs.
     Quiet(Quiet),
     /// JSON of a schema.
-    Json(Box<Json>),
+    Json(Arc<Json>),
     /// A text of a context-free grammar.
-    Grammar(GrammarAutomaton),
+    Grammar(Arc<GrammarAutomaton>),
     /// Any text but for markers.
     Free(Free),
     /// Any text up to a stop string, which triggers leave.
-    Run(Box<Run>),
+    Run(Arc<Run>),
     /// Tokens, whatever their texts.
     Tokens(Tokens),
 }
@@ -415,12 +417,12 @@ impl Body {
             Body::Run(run) => run.triggers.iter().all(|trigger| is_spelt(trigger)),
             Body::Tokens(tokens) => tokens.least == 0,
             Body::Literal(text) => is_spelt(text),
-            Body::Dfa(dfa) => PlainText::can_do_without(dfa, chars),
+            Body::Dfa(dfa) => PlainText::can_do_without(&**dfa, chars),
             Body::Quiet(quiet) => {
                 let step = |at, byte| quiet.step(at, byte);
                 finite_can_do_without(0, chars, step, |at| quiet.accepts(at))
             }
-            Body::Grammar(automaton) => PlainText::can_do_without(automaton, chars),
+            Body::Grammar(automaton) => PlainText::can_do_without(&**automaton, chars),
             Body::Json(json) => match json.spelling {
                 Spelling::Json => json.automaton.can_do_without(chars),
                 Spelling::Raw => json.automaton.can_do_without_unescaped(chars),

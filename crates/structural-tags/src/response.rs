@@ -689,7 +689,7 @@ impl ResponseFormat {
     fn arguments(&self, tool: &ToolSpec, markers: &[String]) -> Result<Node, Error> {
         let automaton = compile_schema(&tool.parameters, &self.options)
             .map_err(|error| of_tool(tool, error))?;
-        Ok(Node::Json(automaton, markers.to_vec()))
+        Ok(Node::Json(automaton.into(), markers.to_vec()))
     }
 }
 

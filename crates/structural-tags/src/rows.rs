@@ -18,7 +18,7 @@ impl Builder<'_> {
         let mut at = after;
         match most {
             None => {
-                let again = self.junction(Vec::new());
+                let again = self.open_junction();
                 let inner = self.node(node, again)?;
                 self.junctions[again as usize] = vec![Goal::Jump(inner), Goal::Jump(after)];
                 at = again;
@@ -38,7 +38,7 @@ impl Builder<'_> {
 
     /// A part once or more, with a text between.
     pub(super) fn many(&mut self, node: &Node, separator: &str, after: u32) -> Result<u32, Error> {
-        let again = self.junction(Vec::new());
+        let again = self.open_junction();
         let item = self.node(node, again)?;
         let more = match separator {
             "" => item,
@@ -59,7 +59,7 @@ impl Builder<'_> {
         let mut at = match most {
             Some(_) => self.node(node, after)?,
             None => {
-                let again = self.junction(Vec::new());
+                let again = self.open_junction();
                 let item = self.node(node, again)?;
                 let comma = self.comma(item)?;
                 self.junctions[again as usize] = vec![Goal::Jump(comma), Goal::Jump(after)];

@@ -143,7 +143,7 @@ impl Run {
 }
 
 /// One token after another, whatever their texts.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Tokens {
     /// Special tokens that may not come, ascending.
     pub(super) excluded: Vec<u32>,

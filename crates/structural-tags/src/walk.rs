@@ -41,7 +41,10 @@ impl<'a, A: Nestable> Outer<'a> for Solo<'a, '_, A> {
             return Some(Cursor::DEAD);
         }
         let slots = A::slots(walk.x);
-        let is_kept = A::CURSORS_ARE_DENSE && *slots.around(thread.slot) == thread.stack;
+        // The slot of a text that began is one of all equal parts.
+        let is_its = slots.owner(thread.slot) == thread.part;
+        let is_kept =
+            A::CURSORS_ARE_DENSE && is_its && *slots.around(thread.slot) == thread.stack;
         if is_kept && let Some(known) = slots.known(thread.slot, inner) {
             return Some(Cursor(known));
         }
@@ -51,9 +54,10 @@ impl<'a, A: Nestable> Outer<'a> for Solo<'a, '_, A> {
             ..*thread
         });
         walk.close(&mut threads);
+        walk.prune(&mut threads);
         let cursor = match threads.as_slice() {
             [_] if is_kept => walk.x.add(&threads),
-            _ => walk.x.intern(&mut threads),
+            _ => walk.intern(&mut threads),
         };
         walk.x.give_back(threads);
         if is_kept {
@@ -101,10 +105,23 @@ impl<'a, 'x> Walk<'a, 'x> {
         let cursor = match self.graph.solo_of(&threads) {
             // The slot remembers it: it need not be found by what it is.
             Some((thread, Body::Json(_))) => self.x.begin_alone(thread),
-            _ => self.x.intern(&mut threads),
+            _ => self.intern(&mut threads),
         };
         self.x.give_back(threads);
         cursor
+    }
+
+    /// Returns the cursor of some threads, without those that others cover.
+    pub(super) fn intern(&mut self, threads: &mut Vec<Thread>) -> Cursor {
+        self.prune(threads);
+        self.x.intern(threads)
+    }
+
+    fn prune(&self, threads: &mut Vec<Thread>) {
+        let graph = self.graph;
+        if threads.len() > 1 && !graph.covers().is_empty() {
+            graph.covers().prune(|part| graph.part(part).kind, threads);
+        }
     }
 
     /// Returns the cursor behind a byte.
@@ -134,7 +151,7 @@ impl<'a, 'x> Walk<'a, 'x> {
         match self.solo(cursor)? {
             (_, Body::Json(json)) if json.begins_marker(byte) => None,
             (thread, Body::Json(json)) => Some(self.alone(thread, &json.automaton).step(byte)),
-            (thread, Body::Grammar(automaton)) => Some(self.alone(thread, automaton).step(byte)),
+            (thread, Body::Grammar(automaton)) => Some(self.alone(thread, &**automaton).step(byte)),
             _ => None,
         }
     }
@@ -163,11 +180,13 @@ impl<'a, 'x> Walk<'a, 'x> {
 
     /// Returns the cursor of some threads, which are all that stand there.
     fn cursor_of(&mut self, threads: &mut Vec<Thread>) -> Cursor {
+        self.prune(threads);
         threads.sort_unstable();
         threads.dedup();
         let x = &mut *self.x;
         if let Some((thread, Body::Json(_))) = self.graph.solo_of(threads)
             && *x.json().around(thread.slot) == thread.stack
+            && x.json().owner(thread.slot) == thread.part
         {
             let known = x.json().known(thread.slot, Cursor(thread.inner));
             return known.map_or_else(|| x.begin_alone(thread), Cursor);
@@ -186,7 +205,12 @@ impl<'a, 'x> Walk<'a, 'x> {
             if depth + graph.junction(*after).needs > MAX_OPEN_RULES {
                 continue;
             }
-            let site = Site { part, stack };
+            // Equal parts have one memory, so that their places can be compared.
+            let part_like = graph.like(part);
+            let site = Site {
+                part: part_like,
+                stack,
+            };
             let inside = match body {
                 Body::Json(json) => json.automaton.begin(&json.start, site, x),
                 Body::Grammar(automaton) => automaton.begin(&automaton.start(), site, x),
@@ -304,7 +328,7 @@ impl<'a, 'x> Walk<'a, 'x> {
             ..free
         });
         self.close(&mut threads);
-        let cursor = self.x.intern(&mut threads);
+        let cursor = self.intern(&mut threads);
         self.x.give_back(threads);
         cursor
     }

@@ -2,23 +2,43 @@
 //!
 //! For example, behind `<a>` the shortest way to the end has the shortest JSON value, and `</a>`.
 
+use foldhash::HashMap;
 use fsm_index::{ByteAutomaton, MAX_COMPLETION};
 
 use super::build::{Builder, Goal};
-use super::error::{Error, constraint_error};
+use super::covers::Covers;
+use super::error::{Error, constraint_error, placed};
 use super::free::all_without;
 use super::graph::{Best, Graph, Junction, MAX_OPEN_RULES, Name};
 use super::machine::TagAutomaton;
 use super::parts::Body;
 
+/// The most steps of the search for what may follow at all junctions, because each junction lists
+/// what may follow: a row of thousands of parts that may all be left out has millions of them.
+const MAX_FOLLOWING: usize = 1 << 25;
+
+/// The most values of JSON, texts of grammars and of regular expressions that may begin at one
+/// place, because each is read by itself, byte by byte.
+const MAX_BESIDE: usize = 1_000;
+
 impl Builder<'_> {
     pub(super) fn finish(self, start: u32, names: Vec<Name>) -> Result<TagAutomaton, Error> {
-        let costs: Vec<u64> = self.parts.iter().map(|part| cost(&part.body)).collect();
-        let empty = self.empty_rules();
-        let mut seen = Seen::new(self.junctions.len());
-        let mut junctions: Vec<Junction> = (0..self.junctions.len() as u32)
-            .map(|at| self.closure(at, &empty, &mut seen))
+        let mut costs: HashMap<u32, u64> = HashMap::default();
+        let costs: Vec<u64> = self
+            .parts
+            .iter()
+            .map(|part| *costs.entry(part.kind).or_insert_with(|| cost(&part.body)))
             .collect();
+        let mut seen = Seen::new(self.junctions.len());
+        let empty = self.empty_rules(&mut seen)?;
+        let covers = self.covers(&empty, &mut seen)?;
+        let mut junctions = Vec::with_capacity(self.junctions.len());
+        for at in 0..self.junctions.len() as u32 {
+            let mut junction = self.closure(at, &empty, &mut seen)?;
+            self.prune(&mut junction.parts, &covers, &mut seen);
+            self.refuse_many(&junction)?;
+            junctions.push(junction);
+        }
         self.refuse_left_recursion(&junctions)?;
         // Bellman's iteration: at most as many rounds as a shortest text has
         // parts.
@@ -49,6 +69,7 @@ impl Builder<'_> {
             junctions[at].tail = self.tail(&junctions, at);
         }
         let mut parts = self.parts;
+        let mut first_bytes_of: HashMap<u32, Vec<u8>> = HashMap::default();
         for at in 0..parts.len() {
             let mut firsts = match &parts[at].body {
                 Body::Free(free) => free.markers.firsts().to_vec(),
@@ -59,14 +80,23 @@ impl Builder<'_> {
             if after.returns || !after.calls.is_empty() {
                 continue;
             }
+            let mut is_first = [false; 256];
             for &next in &after.parts {
-                firsts.extend(first_bytes(&parts[next as usize].body));
+                if covers.can_drop(next, at as u32) {
+                    continue;
+                }
+                let next = &parts[next as usize];
+                let bytes = first_bytes_of.entry(next.kind);
+                for &byte in bytes.or_insert_with(|| first_bytes(&next.body)).iter() {
+                    is_first[usize::from(byte)] = true;
+                }
             }
+            firsts.extend((0..=255u8).filter(|byte| is_first[usize::from(*byte)]));
             firsts.sort_unstable();
             firsts.dedup();
             parts[at].class = all_without(&firsts);
         }
-        let graph = Graph::new(parts, junctions, start, self.specials, names);
+        let graph = Graph::new(parts, junctions, start, self.specials, names, covers);
         Ok(TagAutomaton::of(graph))
     }
 
@@ -131,17 +161,16 @@ impl Builder<'_> {
     }
 
     /// The rules that admit the empty text.
-    fn empty_rules(&self) -> Vec<bool> {
+    fn empty_rules(&self, seen: &mut Seen) -> Result<Vec<bool>, Error> {
         let mut empty = vec![false; self.rules.len()];
-        let mut seen = Seen::new(self.junctions.len());
         loop {
             let mut changed = false;
             for at in 0..self.rules.len() {
-                let closure = self.closure(self.rules[at], &empty, &mut seen);
+                let closure = self.closure(self.rules[at], &empty, seen)?;
                 changed |= closure.returns && !std::mem::replace(&mut empty[at], true);
             }
             if !changed {
-                return empty;
+                return Ok(empty);
             }
         }
     }
@@ -171,8 +200,115 @@ impl Builder<'_> {
         }
     }
 
+    /// Finds what each part covers.
+    fn covers(&self, empty: &[bool], seen: &mut Seen) -> Result<Covers, Error> {
+        let mut sizes: HashMap<u32, u32> = HashMap::default();
+        for part in &self.parts {
+            *sizes.entry(part.kind).or_default() += 1;
+        }
+        // The parts that are not the only ones of their kinds, by the junctions behind them.
+        let mut arrivals: HashMap<u32, Vec<u32>> = HashMap::default();
+        for (number, part) in (0..).zip(&self.parts) {
+            if sizes[&part.kind] > 1 {
+                arrivals.entry(part.after).or_default().push(number);
+            }
+        }
+        let mut covered = vec![Vec::new(); self.parts.len()];
+        for (&after, parts) in &arrivals {
+            let here: HashMap<u32, u32> = parts
+                .iter()
+                .map(|&part| (self.parts[part as usize].kind, part))
+                .collect();
+            self.closure(after, empty, seen)?;
+            for at in 0..seen.met.len() {
+                let met = seen.met[at];
+                if met == after {
+                    continue;
+                }
+                let others = arrivals.get(&met).into_iter().flatten();
+                for &other in others {
+                    self.take(seen)?;
+                    if let Some(part) = here.get(&self.parts[other as usize].kind) {
+                        covered[*part as usize].push(other);
+                    }
+                }
+            }
+        }
+        Ok(Covers::new(covered))
+    }
+
+    /// Leaves out the parts that others cover.
+    fn prune(&self, parts: &mut Vec<u32>, covers: &Covers, seen: &mut Seen) {
+        let in_doubt = parts.iter().filter(|part| covers.is_in(**part));
+        if in_doubt.take(2).count() < 2 {
+            return;
+        }
+        seen.dropped.resize(self.parts.len(), 0);
+        let round = seen.round;
+        // Parts are made from the last to the first, and the first ones cover most.
+        for &part in parts.iter().rev() {
+            if seen.dropped[part as usize] == round {
+                continue;
+            }
+            for &other in covers.of(part) {
+                if covers.can_drop(other, part) {
+                    seen.dropped[other as usize] = round;
+                }
+            }
+        }
+        parts.retain(|part| seen.dropped[*part as usize] != round);
+    }
+
+    /// Refuses more values beside each other than a mask can read in time.
+    fn refuse_many(&self, junction: &Junction) -> Result<(), Error> {
+        let is_read = |part: &&u32| {
+            let body = &self.parts[**part as usize].body;
+            matches!(body, Body::Json(_) | Body::Grammar(_) | Body::Dfa(_))
+        };
+        let mut read = junction.parts.iter().filter(is_read);
+        match read.nth(MAX_BESIDE) {
+            None => Ok(()),
+            Some(part) => Err(placed(
+                self.place_of(*part),
+                format!(
+                    "more than {MAX_BESIDE} schemas, grammars and regular expressions may begin at \
+                     one place of a text; put a string before each that tells them apart"
+                ),
+            )),
+        }
+    }
+
+    fn place_of(&self, part: u32) -> &str {
+        &self.places[self.part_places[part as usize] as usize]
+    }
+
+    /// Takes one step of those that are left to a search.
+    fn take(&self, seen: &mut Seen) -> Result<(), Error> {
+        match seen.left.checked_sub(1) {
+            Some(left) => seen.left = left,
+            None => return Err(self.too_many(seen)),
+        }
+        Ok(())
+    }
+
+    #[cold]
+    fn too_many(&self, seen: &Seen) -> Error {
+        let met = seen.met.iter().flat_map(|at| &self.junctions[*at as usize]);
+        let part = met.filter_map(|goal| match goal {
+            Goal::Part(part) => Some(*part),
+            _ => None,
+        });
+        // The first one that is met stands nearest to the place that all may follow.
+        let place = part.max().map_or("", |part| self.place_of(part));
+        placed(
+            place,
+            "too many parts in a row may all be left out, or end where they begin; ask for fewer"
+                .to_owned(),
+        )
+    }
+
     /// Finds what may follow at a junction.
-    fn closure(&self, junction: u32, empty: &[bool], seen: &mut Seen) -> Junction {
+    fn closure(&self, junction: u32, empty: &[bool], seen: &mut Seen) -> Result<Junction, Error> {
         let mut closure = Junction {
             distance: u64::MAX,
             needs: u32::MAX,
@@ -181,6 +317,7 @@ impl Builder<'_> {
         seen.begin(junction);
         while let Some(here) = seen.open.pop() {
             for goal in &self.junctions[here as usize] {
+                self.take(seen)?;
                 match *goal {
                     Goal::End => closure.end = true,
                     Goal::Return => closure.returns = true,
@@ -195,7 +332,7 @@ impl Builder<'_> {
                     Goal::Part(part) => {
                         closure.parts.push(part);
                         let part = &self.parts[part as usize];
-                        if part.body.is_nullable() {
+                        if self.nullable[part.kind as usize] {
                             seen.meet(part.after);
                         }
                     }
@@ -206,7 +343,7 @@ impl Builder<'_> {
         closure.parts.dedup();
         closure.calls.sort_unstable();
         closure.calls.dedup();
-        closure
+        Ok(closure)
     }
 }
 
@@ -216,6 +353,12 @@ struct Seen {
     rounds: Vec<u32>,
     round: u32,
     open: Vec<u32>,
+    /// Those that the last search met.
+    met: Vec<u32>,
+    /// By part, the last search of which it was left out.
+    dropped: Vec<u32>,
+    /// The steps that are left to all searches.
+    left: usize,
 }
 
 impl Seen {
@@ -224,12 +367,16 @@ impl Seen {
             rounds: vec![0; junctions],
             round: 0,
             open: Vec::new(),
+            met: Vec::new(),
+            dropped: Vec::new(),
+            left: MAX_FOLLOWING,
         }
     }
 
     fn begin(&mut self, junction: u32) {
         self.round += 1;
         self.open.clear();
+        self.met.clear();
         self.meet(junction);
     }
 
@@ -237,6 +384,7 @@ impl Seen {
         let round = std::mem::replace(&mut self.rounds[junction as usize], self.round);
         if round != self.round {
             self.open.push(junction);
+            self.met.push(junction);
         }
     }
 }

@@ -99,6 +99,76 @@ const SIZED: &[(&str, fn(usize) -> Value)] = &[
             |inner| json!({"type": "repeat", "min": 0, "max": 9, "content": inner}),
         )
     }),
+    ("rows of repeats", |n| {
+        let times = n.min(90);
+        sequence(
+            times,
+            |_| json!({"type": "repeat", "min": 0, "max": times, "content": text("a")}),
+        )
+    }),
+    ("maybes of two kinds", |n| {
+        sequence(n, |i| around("optional", text(["a", "b"][i % 2])))
+    }),
+    ("expressions that may be empty", |n| {
+        sequence(
+            n,
+            |i| json!({"type": "regex", "pattern": format!("[a-z]{{0,{i}}}")}),
+        )
+    }),
+    ("free texts of some characters", |n| {
+        sequence(n, |i| json!({"type": "any_text", "max_chars": 3 + i % 5}))
+    }),
+    ("free texts of some tokens", |n| {
+        sequence(n, |i| json!({"type": "any_text", "max_tokens": 3 + i % 5}))
+    }),
+    ("free texts without a string", |n| {
+        sequence(
+            n,
+            |i| json!({"type": "any_text", "excludes": [format!("{}", i % 7)]}),
+        )
+    }),
+    ("texts behind free text", |n| {
+        sequence(2, |i| match i {
+            0 => any(),
+            _ => either(n, |i| text(format!("{i}"))),
+        })
+    }),
+    ("schemas behind free text", |n| {
+        sequence(2, |i| match i {
+            0 => any(),
+            _ => either(
+                n,
+                |i| json!({"type": "json_schema", "json_schema": {"const": i}}),
+            ),
+        })
+    }),
+    ("any values in a row", |n| {
+        sequence(n, |_| json!({"type": "json_schema", "json_schema": true}))
+    }),
+    ("alternatives of repeats", |n| {
+        either(
+            n,
+            |i| json!({"type": "repeat", "min": i, "max": 2 * i + 1, "content": text("ab")}),
+        )
+    }),
+    ("repeats with gaps", |n| {
+        nested(
+            n.min(40),
+            text("a"),
+            |inner| json!({"type": "repeat", "min": 2, "max": 3, "content": around("optional", inner)}),
+        )
+    }),
+    ("stars of alternatives of stars", |n| {
+        nested(n.min(60), text("a"), |inner| {
+            around("star", either(2, |i| if i == 0 { inner.clone() } else { text("b") }))
+        })
+    }),
+    ("calls in each other", |n| {
+        nested(n.min(40), any(), |inner| {
+            json!({"type": "triggered_tags", "triggers": ["<f"],
+                "tags": [tag("<f>".into(), inner, "</f>".into())]})
+        })
+    }),
     ("alternatives that double", |n| {
         // Written out, it doubles: 2^12 at most, because a request has no more.
         nested(n.min(12), text("c"), |inner| {

@@ -2,12 +2,16 @@
 //!
 //! For example, `{"type": "tag", "begin": "<a>", ..}` becomes a sequence of three nodes.
 
-use fsm_index::{ByteAutomaton, TokenId, TokenKind, Vocabulary};
+use std::sync::Arc;
+
+use foldhash::HashMap;
+use fsm_index::{ByteAutomaton, ByteDfa, TokenId, TokenKind, Vocabulary};
 use grammar::{Grammar, GrammarAutomaton};
+use schema_regex::automaton::SchemaAutomaton;
 
 use super::format::limits::TagLimits;
 use super::format::{
-    End, Few, Format, Mark, Style, TagFormat, TokenName, TokenRef, at, malformed, refused,
+    End, Few, Format, JsonFormat, Mark, Style, TagFormat, TokenName, TokenRef, at, malformed, refused,
     rewritten, schema,
 };
 use super::xml;
@@ -28,6 +32,7 @@ pub(super) fn compile(
         limits,
         vocabulary,
         rules: Vec::new(),
+        known: Known::default(),
     };
     let node = lowering.node(format, &Enclosing::default())?;
     let names = special_names(vocabulary, false);
@@ -44,6 +49,16 @@ struct Lowering<'a> {
     vocabulary: &'a Vocabulary,
     /// Values that nest in themselves.
     rules: Vec<Node>,
+    known: Known,
+}
+
+/// What was compiled for formats, so that equal ones share it: their parts then are equal, too.
+#[derive(Default)]
+struct Known {
+    /// By schema and how it is written.
+    json: HashMap<String, Arc<SchemaAutomaton>>,
+    regexes: HashMap<String, Arc<ByteDfa>>,
+    grammars: HashMap<String, Arc<GrammarAutomaton>>,
 }
 
 /// The nearest tag around a format.
@@ -65,33 +80,34 @@ impl Lowering<'_> {
                 max_chars,
             } => text(excludes.iter().chain(&around.ends), *max_tokens, *max_chars),
             Format::Json(json) => match json.style {
-                Style::Json => {
-                    let automaton = schema::automaton(json, self.limits)?;
-                    Node::Json(automaton, Vec::new())
-                }
+                Style::Json => self.json(json)?,
                 _ => xml::node(json, self.limits, &mut self.rules)?,
             },
-            Format::Regex { pattern, at } => regex(pattern, at)?,
-            Format::Grammar { text, at } => Node::Grammar(grammar(text, at)?),
+            Format::Regex { pattern, at } => self.regex(pattern, at)?,
+            Format::Grammar { text, at } => self.grammar(text, at)?,
             Format::Sequence(all) => {
                 let all = all.iter().map(|one| self.node(one, around));
-                Node::Seq(all.collect::<Result<_, Error>>()?)
+                let mut all: Vec<Node> = all.collect::<Result<_, Error>>()?;
+                // Any text behind any text is any text.
+                all.dedup_by(|next, one| next.is_any_text() && one.is_any_text());
+                Node::Seq(all)
             }
             Format::Or(all) => {
                 let all = all.iter().map(|one| self.node(one, around));
                 Node::Alt(all.collect::<Result<_, Error>>()?)
             }
-            Format::Optional(one) => Node::optional(self.node(one, around)?),
-            Format::Plus(one) => Node::many(self.node(one, around)?, ""),
-            Format::Star(one) => Node::optional(Node::many(self.node(one, around)?, "")),
+            Format::Optional(one) => self.node(one, around)?.times(0, Some(1)),
+            Format::Plus(one) => self.node(one, around)?.times(1, None),
+            Format::Star(one) => self.node(one, around)?.times(0, None),
+            Format::At(at, one) => Node::At(at.clone(), Box::new(self.node(one, around)?)),
             Format::Repeat {
                 least,
                 most,
                 content,
             } => {
                 self.check_count((*least).max(most.unwrap_or(0)))?;
-                let content = Box::new(self.node(content, around)?);
-                Node::Repeat(content, *least as usize, most.map(|most| most as usize))
+                let content = self.node(content, around)?;
+                content.times(*least as usize, most.map(|most| most as usize))
             }
             Format::Tag(tag) => self.tag(tag, None)?,
             Format::Separated {
@@ -150,6 +166,42 @@ impl Lowering<'_> {
                 around_tokens(free, then, Few::default(), *again)
             }
         })
+    }
+
+    fn json(&mut self, json: &JsonFormat) -> Result<Node, Error> {
+        let JsonFormat {
+            schema,
+            style: _,
+            any_order,
+            max_space,
+            excludes,
+            at: _,
+        } = json;
+        let key = format!("{any_order} {max_space:?} {excludes:?} {schema}");
+        let automaton = match self.known.json.get(&key) {
+            Some(known) => known.clone(),
+            None => Arc::new(schema::automaton(json, self.limits)?),
+        };
+        self.known.json.insert(key, automaton.clone());
+        Ok(Node::Json(automaton, Vec::new()))
+    }
+
+    fn regex(&mut self, pattern: &str, at: &str) -> Result<Node, Error> {
+        let dfa = match self.known.regexes.get(pattern) {
+            Some(known) => known.clone(),
+            None => Arc::new(regex(pattern, at)?),
+        };
+        self.known.regexes.insert(pattern.to_owned(), dfa.clone());
+        Ok(Node::Dfa(dfa))
+    }
+
+    fn grammar(&mut self, text: &str, at: &str) -> Result<Node, Error> {
+        let automaton = match self.known.grammars.get(text) {
+            Some(known) => known.clone(),
+            None => Arc::new(grammar(text, at)?),
+        };
+        self.known.grammars.insert(text.to_owned(), automaton.clone());
+        Ok(Node::Grammar(automaton))
     }
 
     fn check_count(&self, counted: u32) -> Result<(), Error> {
@@ -425,12 +477,10 @@ fn text<'t>(
 }
 
 /// A text that matches a regular expression as formats write it.
-fn regex(pattern: &str, place: &str) -> Result<Node, Error> {
+fn regex(pattern: &str, place: &str) -> Result<ByteDfa, Error> {
     let translated = rewritten(pattern)
         .map_err(|what| malformed(place, format!("the regex {pattern:?}: {what}")))?;
-    Ok(Node::Dfa(
-        dfa(&translated).map_err(|error| at(place, error))?,
-    ))
+    dfa(&translated).map_err(|error| at(place, error))
 }
 
 /// The automaton of a grammar in XGrammar's EBNF. In a tag special tokens are the tag's own.

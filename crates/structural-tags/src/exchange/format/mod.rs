@@ -31,6 +31,8 @@ pub(super) enum Format {
     Sequence(Vec<Format>),
     Or(Vec<Format>),
     Optional(Box<Format>),
+    /// A format with others inside of it, and its place.
+    At(String, Box<Format>),
     Star(Box<Format>),
     Plus(Box<Format>),
     Repeat {
@@ -635,6 +637,15 @@ pub(super) fn format(given: &Value, at: &str) -> Result<Format, Error> {
         Some(Value::String(name)) => object.of_type(name),
         Some(_) => Err(object.wrong("type", "a string")),
     }
+    .map(|format| match format {
+        Format::Sequence(_)
+        | Format::Or(_)
+        | Format::Optional(_)
+        | Format::Star(_)
+        | Format::Plus(_)
+        | Format::Repeat { .. } => Format::At(at.to_owned(), Box::new(format)),
+        other => other,
+    })
 }
 
 /// The legacy form: triggers, and structures with their schemas.
@@ -740,7 +751,7 @@ impl Format {
                 Some(0) => false,
                 Some(_) => content.is_unlimited(),
             },
-            Format::Optional(content) => content.is_unlimited(),
+            Format::Optional(content) | Format::At(_, content) => content.is_unlimited(),
             Format::Sequence(all) | Format::Or(all) => all
                 .iter()
                 .any(|one| one.is_unlimited() && !one.is_free_with_excludes()),

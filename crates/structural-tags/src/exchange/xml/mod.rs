@@ -197,7 +197,7 @@ impl Xml<'_> {
         let Some(automaton) = self.compiled(pointer, &more)? else {
             return Ok(None);
         };
-        let node = Node::Json(automaton, Vec::new());
+        let node = Node::Json(automaton.into(), Vec::new());
         Ok(Some(match self.style() {
             Style::MiniMaxM3 => node,
             _ => self.spaced(node),

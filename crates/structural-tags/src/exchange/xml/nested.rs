@@ -135,7 +135,7 @@ impl Xml<'_> {
         let dict = Node::Seq(vec![self.space.clone(), entries]);
         self.rules[rule] = Node::Alt(vec![
             cohere_tail("raw", self.free(COHERE_CLOSE)),
-            cohere_tail("json", self.spaced(Node::Json(scalar, Vec::new()))),
+            cohere_tail("json", self.spaced(Node::Json(scalar.into(), Vec::new()))),
             cohere_tail("dict", dict),
             cohere_tail("list", Node::optional(Node::many(item, ""))),
         ]);
