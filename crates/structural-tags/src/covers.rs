@@ -29,7 +29,9 @@ impl Covers {
         for (part, others) in covered.iter_mut().enumerate() {
             others.sort_unstable();
             is_in[part] |= !others.is_empty();
-            others.iter().for_each(|&other| is_in[other as usize] = true);
+            others
+                .iter()
+                .for_each(|&other| is_in[other as usize] = true);
         }
         Covers {
             by_part: covered.into_iter().map(Vec::into_boxed_slice).collect(),
@@ -68,7 +70,15 @@ impl Covers {
             return;
         }
         let place = |t: &Thread| {
-            let Thread { part, guard, slot, extra, tokens, stack, inner } = *t;
+            let Thread {
+                part,
+                guard,
+                slot,
+                extra,
+                tokens,
+                stack,
+                inner,
+            } = *t;
             (kinds(part), guard, slot, extra, tokens, stack, inner)
         };
         threads.sort_unstable_by_key(|thread| (place(thread), thread.part));
@@ -79,13 +89,20 @@ impl Covers {
             let begin = kept;
             while let Some(&thread) = threads.get(at).filter(|thread| place(thread) == here) {
                 at += 1;
-                let is_covered = |by: &Thread| by.part == thread.part || self.can_drop(thread.part, by.part);
-                if threads[begin..kept].iter().any(is_covered) {
+                let is_in = self.is_in(thread.part);
+                let is_out = match threads[begin..kept].last() {
+                    Some(last) if last.part == thread.part => true,
+                    _ => {
+                        let mut others = threads[begin..kept].iter();
+                        is_in && others.any(|by| self.can_drop(thread.part, by.part))
+                    }
+                };
+                if is_out {
                     continue;
                 }
                 // Those before that this one covers.
-                let mut to = begin;
-                for from in begin..kept {
+                let mut to = if is_in { begin } else { kept };
+                for from in to..kept {
                     if !self.can_drop(threads[from].part, thread.part) {
                         threads[to] = threads[from];
                         to += 1;

@@ -5,6 +5,7 @@
 
 use std::sync::Arc;
 
+use foldhash::HashMap;
 use fsm_index::ByteAutomaton;
 use schema_regex::automaton as schema;
 
@@ -233,7 +234,8 @@ impl<'a> Threads<'a> {
     }
 
     /// Returns the state that was put together.
-    pub(super) fn state(self) -> State {
+    pub(super) fn state(mut self) -> State {
+        self.settle();
         State { threads: self.all }
     }
 
@@ -271,11 +273,9 @@ impl<'a> Threads<'a> {
         }
     }
 
-    /// Adds a thread, if it is not there.
+    /// Adds a thread. One that is there already is left out when all are settled.
     fn add(&mut self, held: Held) {
-        if !self.all.contains(&held) {
-            self.all.push(held);
-        }
+        self.all.push(held);
     }
 
     pub(super) fn is_empty(&self) -> bool {
@@ -350,50 +350,84 @@ impl<'a> Threads<'a> {
                 return Err(at);
             }
             self.close();
-            self.prune();
             at += 1;
         }
         Ok(())
     }
 
-    /// Adds the threads that begin where others may end.
+    /// Adds the threads that begin where others may end, and settles all.
     fn close(&mut self) {
-        let mut begun: Vec<(u32, Stack)> = Vec::new();
+        let mut begun: HashMap<u32, Vec<Stack>> = HashMap::default();
         for at in 0..self.all.len() {
             let held = &self.all[at];
             let after = self.graph.part(held.part).after;
-            let is_known = |known: &(u32, Stack)| known.0 == after && known.1 == held.stack;
-            if !begun.iter().any(is_known) && held.may_end(self.graph) {
-                let stack = held.stack.clone();
+            if !held.may_end(self.graph) {
+                continue;
+            }
+            let stack = held.stack.clone();
+            let known = begun.entry(after).or_default();
+            if !known.contains(&stack) {
                 self.begin(after, &stack);
-                begun.push((after, stack));
+                known.push(stack);
             }
         }
+        self.settle();
     }
 
-    /// Leaves out the threads that others cover.
-    fn prune(&mut self) {
-        let covers = self.graph.covers();
-        if self.all.len() < 2 || covers.is_empty() {
+    /// Puts threads in order, and leaves out those that are there twice or that others cover.
+    fn settle(&mut self) {
+        if self.all.len() < 2 {
             return;
         }
-        let is_in = |held: &Held| covers.is_in(held.part);
-        let mut at = 0;
-        while at < self.all.len() {
-            let here = &self.all[at];
-            let is_covered = is_in(here)
-                && self.all.iter().any(|by| {
-                    covers.can_drop(here.part, by.part)
-                        && (here.guard, here.extra, here.tokens)
-                            == (by.guard, by.extra, by.tokens)
-                        && here.stack == by.stack
-                        && here.inner == by.inner
-                });
-            match is_covered {
-                true => drop(self.all.swap_remove(at)),
-                false => at += 1,
+        let graph = self.graph;
+        let covers = graph.covers();
+        let place = |held: &Held| {
+            let inner = match held.inner {
+                InnerState::Number(at) => at,
+                InnerState::Json(_) | InnerState::Grammar(_) => 0,
+            };
+            let kind = graph.part(held.part).kind;
+            (kind, held.guard, held.extra, held.tokens, inner)
+        };
+        self.all.sort_by_key(|held| (place(held), held.part));
+        let mut kept: Vec<Held> = Vec::with_capacity(self.all.len());
+        // The first that is kept of those at one place.
+        let mut begin = 0;
+        for held in self.all.drain(..) {
+            if kept
+                .get(begin)
+                .is_some_and(|first| place(first) != place(&held))
+            {
+                begin = kept.len();
             }
+            let is_same = |by: &Held| held.stack == by.stack && held.inner == by.inner;
+            let here = kept[begin..].iter();
+            let is_out = match covers.is_in(held.part) {
+                true => here.rev().any(|by| {
+                    (by.part == held.part || covers.can_drop(held.part, by.part)) && is_same(by)
+                }),
+                // Equal parts follow each other.
+                false => here
+                    .rev()
+                    .take_while(|by| by.part == held.part)
+                    .any(is_same),
+            };
+            if is_out {
+                continue;
+            }
+            if covers.is_in(held.part) && begin < kept.len() {
+                let mut at = 0;
+                kept.retain(|other| {
+                    at += 1;
+                    at <= begin
+                        || !(covers.can_drop(other.part, held.part)
+                            && held.stack == other.stack
+                            && held.inner == other.inner)
+                });
+            }
+            kept.push(held);
         }
+        self.all = kept;
     }
 
     /// Adds the threads that a byte leads one to.
@@ -492,7 +526,6 @@ impl<'a> Threads<'a> {
         held.guard = guards.get(taken - 1).copied().unwrap_or(ROOT);
         held.inner = InnerState::Json(Arc::new(next));
         self.close();
-        self.prune();
         taken
     }
 }

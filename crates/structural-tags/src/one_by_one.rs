@@ -286,7 +286,8 @@ impl<'a> Alone<'a> {
             return Ok(None);
         }
         let compiled = self.whole.compile(&self.pointer, &[json!({"type": types})]);
-        Ok(compiled?.map(|automaton| self.padded(Node::Json(automaton.into(), self.markers.to_vec()))))
+        Ok(compiled?
+            .map(|automaton| self.padded(Node::Json(automaton.into(), self.markers.to_vec()))))
     }
 
     /// With or without what the reader takes away around a value.

@@ -29,6 +29,14 @@ pub struct Scratch {
     /// Room that is lent to whoever puts threads together.
     room: Vec<Thread>,
     frames: Frames,
+    begun: Begun,
+}
+
+/// The parts at which threads began since the last round, each with the rules around it.
+#[derive(Default)]
+struct Begun {
+    by_part: Vec<(u32, u32)>,
+    round: u32,
 }
 
 /// A part, and the stack of rules that are open around it.
@@ -196,6 +204,26 @@ impl Scratch {
             _ => 1,
         });
         json.chain(grammars).max().unwrap_or(1)
+    }
+
+    /// Forgets which threads began.
+    pub(super) fn begin_round(&mut self) {
+        self.begun.round = self.begun.round.wrapping_add(1);
+        if self.begun.round == 0 {
+            // No thread began in round 0.
+            self.begun.by_part.clear();
+            self.begun.round = 1;
+        }
+    }
+
+    /// Tells whether a thread begins in a part for the first time in a round, as far as is known.
+    pub(super) fn begins(&mut self, part: u32, stack: u32) -> bool {
+        let Begun { by_part, round } = &mut self.begun;
+        if by_part.len() <= part as usize {
+            by_part.resize(part as usize + 1, (0, 0));
+        }
+        let now = (*round, stack);
+        std::mem::replace(&mut by_part[part as usize], now) != now
     }
 
     /// Returns the topmost open rule of a stack.

@@ -4,6 +4,8 @@
 //! times. A repeat from 2 to 2 times of one from 0 to 1 times is one from 0 to 2 times, but a repeat
 //! from 0 to 1 times of one from 2 to 2 times is none: 0 times and 2 times are right, and 1 is not.
 
+use std::sync::Arc;
+
 use super::build::{Node, RunNode};
 
 /// The numbers of times that something comes; any number from the first on if there is no last.
@@ -14,6 +16,11 @@ struct Times {
 }
 
 impl Times {
+    const ONCE: Times = Times {
+        least: 1,
+        most: Some(1),
+    };
+
     /// The times of something that comes so often, and that comes `outer` times; `None` if that
     /// leaves numbers out between others.
     fn times(self, outer: Times) -> Option<Times> {
@@ -45,40 +52,117 @@ impl Times {
 
 impl Node {
     /// The node so many times.
-    pub(super) fn times(self, least: usize, most: Option<usize>) -> Node {
+    pub(super) fn times(&self, least: usize, most: Option<usize>) -> Node {
         let outer = Times { least, most };
-        let (mut place, mut node) = (None, self);
-        while let Node::At(at, inner) = node {
-            place = place.or(Some(at));
-            node = *inner;
-        }
-        let (node, inner) = node.once();
+        let (place, node) = self.bare();
+        let (node, inner) = node.seen_once();
+        let node = node.clone();
         let node = match inner.times(outer) {
             Some(all) => node.repeated(all),
-            None => Node::Repeat(
-                Box::new(node.repeated(inner)),
-                outer.least,
-                outer.most,
-            ),
+            None => Node::Repeat(Box::new(node.repeated(inner)), outer.least, outer.most),
         };
         match place {
-            Some(place) => Node::At(place, Box::new(node)),
+            Some(place) => Node::At(place.clone(), Box::new(node)),
             None => node,
         }
     }
 
-    /// The node that comes several times, and how often.
-    fn once(self) -> (Node, Times) {
-        let (node, least, most) = match self {
-            Node::Optional(node) => match *node {
-                Node::Many(node, separator) if separator.is_empty() => (node, 0, None),
-                node => (Box::new(node), 0, Some(1)),
+    /// Nodes one after another; several of one that come several times are one that comes as often
+    /// as they do together.
+    pub(super) fn sequence(nodes: Vec<Node>) -> Node {
+        let mut all: Vec<Node> = Vec::with_capacity(nodes.len());
+        for next in nodes {
+            let joined = all.last().and_then(|before| before.joined(&next));
+            match (joined, all.last_mut()) {
+                (Some(joined), Some(before)) => *before = joined,
+                _ => all.push(next),
+            }
+        }
+        Node::Seq(all)
+    }
+
+    /// Returns the node behind which `next` comes as one node, if one of them comes several times
+    /// and they are else equal.
+    fn joined(&self, next: &Node) -> Option<Node> {
+        let (place, one) = self.bare();
+        let (_, other) = next.bare();
+        let ((one, first), (other, second)) = (one.seen_once(), other.seen_once());
+        if first == Times::ONCE && second == Times::ONCE && !one.is_any_text() {
+            return None;
+        }
+        if !one.is_same(other) {
+            return None;
+        }
+        let all = Times {
+            least: first.least.saturating_add(second.least),
+            most: match (first.most, second.most) {
+                (Some(first), Some(second)) => Some(first.saturating_add(second)),
+                _ => None,
             },
-            Node::Many(node, separator) if separator.is_empty() => (node, 1, None),
-            Node::Repeat(node, least, most) => (node, least, most),
-            node => (Box::new(node), 1, Some(1)),
         };
-        (*node, Times { least, most })
+        let node = one.clone().repeated(all);
+        Some(match place {
+            Some(place) => Node::At(place.clone(), Box::new(node)),
+            None => node,
+        })
+    }
+
+    /// Returns the node without its places, and the outermost of these.
+    fn bare(&self) -> (Option<&String>, &Node) {
+        let (mut place, mut node) = (None, self);
+        while let Node::At(at, inner) = node {
+            place = place.or(Some(at));
+            node = inner;
+        }
+        (place, node)
+    }
+
+    /// Tells whether two nodes are equal, as far as that is plain; places aside.
+    fn is_same(&self, other: &Node) -> bool {
+        let all = |all: &[Node], other: &[Node]| {
+            all.len() == other.len() && all.iter().zip(other).all(|(a, b)| a.is_same(b))
+        };
+        match (self.bare().1, other.bare().1) {
+            (Node::Text(one), Node::Text(other)) => one == other,
+            (Node::Dfa(one), Node::Dfa(other)) => Arc::ptr_eq(one, other),
+            (Node::Grammar(one), Node::Grammar(other)) => Arc::ptr_eq(one, other),
+            (Node::Json(one, out), Node::Json(other, others)) => {
+                Arc::ptr_eq(one, other) && out == others
+            }
+            (Node::Seq(one), Node::Seq(other)) | (Node::Alt(one), Node::Alt(other)) => {
+                all(one, other)
+            }
+            (Node::Optional(one), Node::Optional(other)) => one.is_same(other),
+            (Node::Many(one, text), Node::Many(other, texts)) => {
+                text == texts && one.is_same(other)
+            }
+            (Node::Repeat(one, least, most), Node::Repeat(other, leasts, mosts)) => {
+                (least, most) == (leasts, mosts) && one.is_same(other)
+            }
+            (Node::Run(one), Node::Run(other)) => {
+                one.triggers.is_empty()
+                    && other.triggers.is_empty()
+                    && one.stops == other.stops
+                    && (one.utf8, one.max_chars, one.max_tokens)
+                        == (other.utf8, other.max_chars, other.max_tokens)
+            }
+            (Node::Special(one), Node::Special(other)) => one == other,
+            _ => false,
+        }
+    }
+
+    /// Returns the node that comes several times, and how often.
+    fn seen_once(&self) -> (&Node, Times) {
+        let (node, least, most) = match self {
+            Node::Optional(node) => match node.bare().1 {
+                Node::Many(node, separator) if separator.is_empty() => (&**node, 0, None),
+                _ => (&**node, 0, Some(1)),
+            },
+            Node::Many(node, separator) if separator.is_empty() => (&**node, 1, None),
+            Node::Repeat(node, least, most) => (&**node, *least, *most),
+            node => (node, 1, Some(1)),
+        };
+        (node, Times { least, most })
     }
 
     fn repeated(self, times: Times) -> Node {
@@ -144,7 +228,11 @@ mod tests {
                         right.extend(sums.iter().copied());
                     }
                     let more = |sum: &usize| all(inner).map(move |n| sum + n).collect::<Vec<_>>();
-                    sums = sums.iter().flat_map(more).filter(|sum| *sum <= 12).collect();
+                    sums = sums
+                        .iter()
+                        .flat_map(more)
+                        .filter(|sum| *sum <= 12)
+                        .collect();
                 }
                 let right: Vec<usize> = right.into_iter().filter(|sum| *sum <= 12).collect();
                 let is_range = right.windows(2).all(|two| two[1] == two[0] + 1);

@@ -43,8 +43,7 @@ impl<'a, A: Nestable> Outer<'a> for Solo<'a, '_, A> {
         let slots = A::slots(walk.x);
         // The slot of a text that began is one of all equal parts.
         let is_its = slots.owner(thread.slot) == thread.part;
-        let is_kept =
-            A::CURSORS_ARE_DENSE && is_its && *slots.around(thread.slot) == thread.stack;
+        let is_kept = A::CURSORS_ARE_DENSE && is_its && *slots.around(thread.slot) == thread.stack;
         if is_kept && let Some(known) = slots.known(thread.slot, inner) {
             return Some(Cursor(known));
         }
@@ -53,6 +52,7 @@ impl<'a, A: Nestable> Outer<'a> for Solo<'a, '_, A> {
             inner: inner.0,
             ..*thread
         });
+        walk.x.begin_round();
         walk.close(&mut threads);
         walk.prune(&mut threads);
         let cursor = match threads.as_slice() {
@@ -134,6 +134,7 @@ impl<'a, 'x> Walk<'a, 'x> {
             return next;
         }
         let mut next = self.x.lend();
+        self.x.begin_round();
         for at in 0..self.x.config(cursor).len() {
             let thread = self.x.config(cursor)[at];
             self.step_thread(thread, byte, &mut next);
@@ -202,6 +203,9 @@ impl<'a, 'x> Walk<'a, 'x> {
         let depth = x.open_rules(stack);
         for &part in &at.parts {
             let Part { body, after, .. } = graph.part(part);
+            if !x.begins(part, stack) {
+                continue;
+            }
             if depth + graph.junction(*after).needs > MAX_OPEN_RULES {
                 continue;
             }
@@ -327,6 +331,7 @@ impl<'a, 'x> Walk<'a, 'x> {
             inner: self.graph.part(free.part).body.begin(),
             ..free
         });
+        self.x.begin_round();
         self.close(&mut threads);
         let cursor = self.intern(&mut threads);
         self.x.give_back(threads);

@@ -11,8 +11,8 @@ use schema_regex::automaton::SchemaAutomaton;
 
 use super::format::limits::TagLimits;
 use super::format::{
-    End, Few, Format, JsonFormat, Mark, Style, TagFormat, TokenName, TokenRef, at, malformed, refused,
-    rewritten, schema,
+    End, Few, Format, JsonFormat, Mark, Style, TagFormat, TokenName, TokenRef, at, malformed,
+    refused, rewritten, schema,
 };
 use super::xml;
 use crate::Error;
@@ -87,10 +87,7 @@ impl Lowering<'_> {
             Format::Grammar { text, at } => self.grammar(text, at)?,
             Format::Sequence(all) => {
                 let all = all.iter().map(|one| self.node(one, around));
-                let mut all: Vec<Node> = all.collect::<Result<_, Error>>()?;
-                // Any text behind any text is any text.
-                all.dedup_by(|next, one| next.is_any_text() && one.is_any_text());
-                Node::Seq(all)
+                Node::sequence(all.collect::<Result<_, Error>>()?)
             }
             Format::Or(all) => {
                 let all = all.iter().map(|one| self.node(one, around));
@@ -200,7 +197,9 @@ impl Lowering<'_> {
             Some(known) => known.clone(),
             None => Arc::new(grammar(text, at)?),
         };
-        self.known.grammars.insert(text.to_owned(), automaton.clone());
+        self.known
+            .grammars
+            .insert(text.to_owned(), automaton.clone());
         Ok(Node::Grammar(automaton))
     }
 
