@@ -94,6 +94,7 @@ mod error;
 mod exchange;
 mod free;
 mod graph;
+mod heads;
 mod held;
 mod hints;
 mod json_parts;

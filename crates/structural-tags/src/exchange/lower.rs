@@ -22,6 +22,10 @@ use crate::machine::TagAutomaton;
 /// The most parts, because classes of characters are numbered by parts in 16 bits.
 const MOST_PARTS: usize = 65_000;
 
+/// The bytes of automata of regular expressions behind which no further one is made, because a
+/// second makes some four times as many.
+const REGEX_BYTES: usize = 32 << 20;
+
 /// The automaton of a format.
 pub(super) fn compile(
     format: &Format,
@@ -58,6 +62,8 @@ struct Known {
     /// By schema and how it is written.
     json: HashMap<String, Arc<SchemaAutomaton>>,
     regexes: HashMap<String, Arc<ByteDfa>>,
+    /// The bytes of their automata.
+    regex_bytes: usize,
     grammars: HashMap<String, Arc<GrammarAutomaton>>,
 }
 
@@ -91,7 +97,7 @@ impl Lowering<'_> {
             }
             Format::Or(all) => {
                 let all = all.iter().map(|one| self.node(one, around));
-                Node::Alt(all.collect::<Result<_, Error>>()?)
+                Node::one_of(all.collect::<Result<_, Error>>()?)
             }
             Format::Optional(one) => self.node(one, around)?.times(0, Some(1)),
             Format::Plus(one) => self.node(one, around)?.times(1, None),
@@ -186,7 +192,20 @@ impl Lowering<'_> {
     fn regex(&mut self, pattern: &str, at: &str) -> Result<Node, Error> {
         let dfa = match self.known.regexes.get(pattern) {
             Some(known) => known.clone(),
+            None if self.known.regex_bytes > REGEX_BYTES => {
+                let most = REGEX_BYTES >> 20;
+                return Err(refused(
+                    at,
+                    format!(
+                        "the regular expressions before it have more than {most} MiB of states"
+                    ),
+                ));
+            }
             None => Arc::new(regex(pattern, at)?),
+        };
+        self.known.regex_bytes += match self.known.regexes.contains_key(pattern) {
+            true => 0,
+            false => dfa.memory(),
         };
         self.known.regexes.insert(pattern.to_owned(), dfa.clone());
         Ok(Node::Dfa(dfa))
@@ -304,7 +323,7 @@ impl Lowering<'_> {
 
     fn tags<'t>(&mut self, tags: impl Iterator<Item = &'t TagFormat>) -> Result<Node, Error> {
         let tags: Result<Vec<Node>, Error> = tags.map(|tag| self.tag(tag, None)).collect();
-        Ok(Node::Alt(tags?))
+        Ok(Node::one_of(tags?))
     }
 
     fn triggered(
@@ -324,7 +343,7 @@ impl Lowering<'_> {
                 }
             }
             if !mine.is_empty() {
-                then.push((trigger.as_bytes().to_vec(), Node::Alt(mine)));
+                then.push((trigger.as_bytes().to_vec(), Node::one_of(mine)));
             }
         }
         Ok(Node::Run(Box::new(RunNode {

@@ -1,5 +1,6 @@
 //! The structural-tag JSON that servers exchange.
 
+mod bounded;
 mod cases;
 mod goldens;
 mod grammars;
