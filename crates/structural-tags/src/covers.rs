@@ -101,8 +101,9 @@ impl Covers {
                     continue;
                 }
                 // Those before that this one covers.
-                let mut to = if is_in { begin } else { kept };
-                for from in to..kept {
+                let in_doubt = if is_in { begin } else { kept };
+                let mut to = in_doubt;
+                for from in in_doubt..kept {
                     if !self.can_drop(threads[from].part, thread.part) {
                         threads[to] = threads[from];
                         to += 1;

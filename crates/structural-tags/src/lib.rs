@@ -74,6 +74,7 @@
 //! | bytes of the markers of one place | 16,384 |
 //! | states of a regular expression without the markers | [`MAX_QUIET_STATES`] |
 //! | repetitions that are counted ([`Count`]) | [`MAX_COUNT`] |
+//! | values, grammars and regular expressions that may begin at one place | 1,000, or 100 beside free text |
 //!
 //! # The JSON that servers exchange
 //!

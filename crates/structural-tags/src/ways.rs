@@ -21,6 +21,13 @@ const MAX_FOLLOWING: usize = 1 << 25;
 /// place, because each is read by itself, byte by byte.
 const MAX_BESIDE: usize = 1_000;
 
+/// The same where free text goes on beside them, because they then begin at every byte.
+const MAX_BESIDE_FREE: usize = 100;
+
+/// The most states of regular expressions that may all be empty and stand in a row, because a text
+/// may be at each of them at once.
+const MAX_EMPTY_STATES: usize = 2_000;
+
 impl Builder<'_> {
     pub(super) fn finish(self, start: u32, names: Vec<Name>) -> Result<TagAutomaton, Error> {
         let mut costs: HashMap<u32, u64> = HashMap::default();
@@ -261,21 +268,43 @@ impl Builder<'_> {
 
     /// Refuses more values beside each other than a mask can read in time.
     fn refuse_many(&self, junction: &Junction) -> Result<(), Error> {
-        let is_read = |part: &&u32| {
-            let body = &self.parts[**part as usize].body;
-            matches!(body, Body::Json(_) | Body::Grammar(_) | Body::Dfa(_))
+        let body = |part: &u32| &self.parts[*part as usize].body;
+        let is_free = |part| matches!(body(part), Body::Free(_) | Body::Run(_) | Body::Tokens(_));
+        let most = match junction.parts.iter().any(is_free) {
+            true => MAX_BESIDE_FREE,
+            false => MAX_BESIDE,
         };
-        let mut read = junction.parts.iter().filter(is_read);
-        match read.nth(MAX_BESIDE) {
-            None => Ok(()),
-            Some(part) => Err(placed(
+        let is_read =
+            |part: &&u32| matches!(body(part), Body::Json(_) | Body::Grammar(_) | Body::Dfa(_));
+        if let Some(part) = junction.parts.iter().filter(is_read).nth(most) {
+            return Err(placed(
                 self.place_of(*part),
                 format!(
-                    "more than {MAX_BESIDE} schemas, grammars and regular expressions may begin at \
-                     one place of a text; put a string before each that tells them apart"
+                    "more than {most} schemas, grammars and regular expressions may begin at one \
+                     place of a text; put a string before each that tells them apart"
                 ),
-            )),
+            ));
         }
+        let (mut row, mut states) = (0, 0);
+        for part in &junction.parts {
+            if let Body::Dfa(dfa) = body(part)
+                && self.nullable[self.parts[*part as usize].kind as usize]
+            {
+                row += 1;
+                states += dfa.state_count();
+            }
+            // One alone, and two, are read at few places at once.
+            if row > 2 && states > MAX_EMPTY_STATES {
+                return Err(placed(
+                    self.place_of(*part),
+                    format!(
+                        "regular expressions in a row that may all be empty have more than \
+                         {MAX_EMPTY_STATES} states together; put a string between them"
+                    ),
+                ));
+            }
+        }
+        Ok(())
     }
 
     fn place_of(&self, part: u32) -> &str {

@@ -1,7 +1,9 @@
 //! Tags that would have a thread for each way to read a text: they mean what the same tag in plain
 //! words means, and large ones compile, or are refused, in bounded work.
 
-use fsm_index::ByteAutomaton;
+use std::sync::Arc;
+
+use fsm_index::{ByteAutomaton, Fill, Guide, Index, IndexConfig, TokenId, TokenKind};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
@@ -58,6 +60,13 @@ fn alike(one: &Value, other: &Value, longest: usize) {
             let cursor = automaton.enter(&state, &mut scratch);
             let goes_on = |byte| !automaton.step(cursor, byte, &mut scratch).is_dead();
             let next: Vec<bool> = (0..=255u8).map(goes_on).collect();
+            // A walk over all bytes stands where committing them does.
+            let start = automaton.enter(&automaton.start(), &mut scratch);
+            let step = |at, byte: &u8| automaton.step(at, *byte, &mut scratch);
+            let cursor = text.iter().fold(start, step);
+            let goes_on = |byte| !automaton.step(cursor, byte, &mut scratch).is_dead();
+            let walked: Vec<bool> = (0..=255u8).map(goes_on).collect();
+            assert_eq!(walked, next, "{one} or {other} walked over {text:?}");
             Some((automaton.is_accepting(&state), next))
         });
         let shown = String::from_utf8_lossy(&text);
@@ -169,11 +178,13 @@ fn large_ones_are_compiled() {
 #[test]
 fn what_remains_is_refused_by_its_place() {
     let vocabulary = vocabulary(&[], &[]);
-    let schemas = either(
-        1_100,
-        |i| json!({"type": "json_schema", "json_schema": {"const": i}}),
-    );
-    let format = sequence(2, |i| if i == 0 { text("<") } else { schemas.clone() });
+    let schemas = |n| {
+        either(
+            n,
+            |i| json!({"type": "json_schema", "json_schema": {"const": i}}),
+        )
+    };
+    let format = sequence(2, |i| if i == 0 { text("<") } else { schemas(1_100) });
     let said = refusal(&format, &vocabulary);
     assert!(
         said.contains("\"/format/elements/1\"") && said.contains("more than 1000"),
@@ -185,6 +196,21 @@ fn what_remains_is_refused_by_its_place() {
     );
     assert!(
         said.contains("\"/format/elements/") && said.contains("left out"),
+        "{said}"
+    );
+    let behind = sequence(2, |i| {
+        if i == 0 {
+            json!({"type": "any_text"})
+        } else {
+            schemas(300)
+        }
+    });
+    let said = refusal(&behind, &vocabulary);
+    assert!(said.contains("more than 100 "), "{said}");
+    let row = sequence(100, |i| regex(&format!("[a-z]{{0,{i}}}")));
+    let said = refusal(&row, &vocabulary);
+    assert!(
+        said.contains("\"/format\"") && said.contains("2000 states"),
         "{said}"
     );
     let repeats = (0..9).fold(
@@ -248,6 +274,38 @@ fn ambiguous() -> impl Strategy<Value = (Value, String)> {
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
+
+    /// A mask has the tokens that can be committed, and no others.
+    #[test]
+    fn masks_of_ambiguous_formats_are_exact(
+        (format, _) in ambiguous(),
+        takes in prop::collection::vec(0usize..1_000, 6),
+    ) {
+        let vocabulary = vocabulary(&["ab", "aab", "ba", "<a", "aaaa", "bb<", "é"], &["<s>"]);
+        let automaton = compile(&format, &vocabulary);
+        let config = IndexConfig { fill: Fill::Lazy, ..IndexConfig::default() };
+        let index = Index::lazy(automaton.clone(), &vocabulary, &config).unwrap();
+        let mut guide = Guide::new(Arc::new(index));
+        for take in takes {
+            let allowed = guide.allowed_tokens().unwrap();
+            let mut right = Vec::new();
+            for (token, bytes) in vocabulary.texts() {
+                let mut state = guide.state().clone();
+                let mut scratch = automaton.scratch();
+                let read = automaton.advance(&mut state, bytes, &mut scratch);
+                right.extend(read.is_ok().then_some(token));
+            }
+            let is_text = |token: &TokenId| vocabulary.kind(*token) == TokenKind::Text;
+            let allowed: Vec<TokenId> = allowed.into_iter().filter(is_text).collect();
+            prop_assert_eq!(&allowed, &right, "{}", format);
+            let few: Vec<TokenId> = allowed
+                .into_iter()
+                .filter(|token| vocabulary.token_bytes(*token).unwrap().iter().all(|b| b"ab<".contains(b)))
+                .collect();
+            let Some(token) = few.get(take % few.len().max(1)) else { break };
+            guide.advance(*token).unwrap();
+        }
+    }
 
     /// The same tag in one regular expression admits the same texts.
     #[test]
