@@ -13,7 +13,7 @@ use super::error::{Error, constraint_error, placed};
 use super::free::Free;
 use super::graph::Name;
 use super::json_parts::{json, raw};
-use super::known::{Known, RunKey};
+use super::known::{Goal, Known, RunKey};
 use super::machine::TagAutomaton;
 use super::markers::watch;
 use super::parts::{Body, Part};
@@ -140,18 +140,6 @@ impl RunNode {
 pub(super) fn dfa(pattern: &str) -> Result<ByteDfa, Error> {
     let config = Config::default();
     Ok(Dfa::with_config(pattern, &config)?.to_bytes(&config)?)
-}
-
-/// A thing that may follow, before empty parts are looked through.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) enum Goal {
-    Part(u32),
-    Special(u32, u32),
-    Jump(u32),
-    /// A rule, and the junction behind it.
-    Call(usize, u32),
-    Return,
-    End,
 }
 
 /// Builds a graph from its end to its beginning.

@@ -100,7 +100,7 @@ impl Covers {
                 if is_out {
                     continue;
                 }
-                // Those before that this one covers.
+                // This one may cover some that stand before it.
                 let in_doubt = if is_in { begin } else { kept };
                 let mut to = in_doubt;
                 for from in in_doubt..kept {

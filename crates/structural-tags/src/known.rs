@@ -6,12 +6,23 @@ use std::sync::Arc;
 
 use foldhash::HashMap;
 
-use super::build::Goal;
 use super::error::Error;
 use super::markers::too_many_markers;
 use super::parts::{Body, Json};
 use super::patterns::Patterns;
 use super::run::{Run, Tokens};
+
+/// A thing that may follow, before empty parts are looked through.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Goal {
+    Part(u32),
+    Special(u32, u32),
+    Jump(u32),
+    /// A rule, and the junction behind it.
+    Call(usize, u32),
+    Return,
+    End,
+}
 
 /// The tables of a builder, by what tells things apart.
 #[derive(Default)]

@@ -2,8 +2,9 @@
 //!
 //! For example, behind an item of `[1, 2]` there comes a comma and a further item, or the end.
 
-use super::build::{Between, Builder, Goal, Node};
+use super::build::{Between, Builder, Node};
 use super::error::Error;
+use super::known::Goal;
 use super::parts::Body;
 
 impl Builder<'_> {

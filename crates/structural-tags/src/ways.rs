@@ -5,11 +5,12 @@
 use foldhash::HashMap;
 use fsm_index::{ByteAutomaton, MAX_COMPLETION};
 
-use super::build::{Builder, Goal};
+use super::build::Builder;
 use super::covers::Covers;
 use super::error::{Error, constraint_error, placed};
 use super::free::all_without;
 use super::graph::{Best, Graph, Junction, MAX_OPEN_RULES, Name};
+use super::known::Goal;
 use super::machine::TagAutomaton;
 use super::parts::Body;
 
@@ -382,7 +383,7 @@ struct Seen {
     rounds: Vec<u32>,
     round: u32,
     open: Vec<u32>,
-    /// Those that the last search met.
+    /// The junctions that the last search met.
     met: Vec<u32>,
     /// By part, the last search of which it was left out.
     dropped: Vec<u32>,

@@ -160,7 +160,10 @@ const SIZED: &[(&str, fn(usize) -> Value)] = &[
     }),
     ("stars of alternatives of stars", |n| {
         nested(n.min(60), text("a"), |inner| {
-            around("star", either(2, |i| if i == 0 { inner.clone() } else { text("b") }))
+            around(
+                "star",
+                either(2, |i| if i == 0 { inner.clone() } else { text("b") }),
+            )
         })
     }),
     ("calls in each other", |n| {

@@ -36,7 +36,7 @@ pub(super) fn compile(
         limits,
         vocabulary,
         rules: Vec::new(),
-        known: Known::default(),
+        known: Compiled::default(),
     };
     let node = lowering.node(format, &Enclosing::default())?;
     let names = special_names(vocabulary, false);
@@ -53,12 +53,12 @@ struct Lowering<'a> {
     vocabulary: &'a Vocabulary,
     /// Values that nest in themselves.
     rules: Vec<Node>,
-    known: Known,
+    known: Compiled,
 }
 
-/// What was compiled for formats, so that equal ones share it: their parts then are equal, too.
+/// The automata that were compiled for formats, so that equal ones share it: their parts then are equal, too.
 #[derive(Default)]
-struct Known {
+struct Compiled {
     /// By schema and how it is written.
     json: HashMap<String, Arc<SchemaAutomaton>>,
     regexes: HashMap<String, Arc<ByteDfa>>,
