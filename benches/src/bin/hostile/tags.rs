@@ -3,6 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use fsm_index::{ByteAutomaton, Index};
+use rand::{RngExt as _, SeedableRng as _};
+use rand_chacha::ChaCha8Rng;
 use serde_json::{Value, json};
 use structural_tags::StructuralTag;
 
@@ -20,7 +22,53 @@ pub(crate) fn cases(tokenizer: Option<PathBuf>) -> Vec<Case> {
             }));
         }
     }
+    for seed in 0..RANDOM {
+        let tokenizer = tokenizer.clone();
+        cases.push(Case::new(
+            "tag",
+            format!("random formats {seed}"),
+            move |seen| {
+                let mut random = ChaCha8Rng::seed_from_u64(seed);
+                run(&anything(&mut random, 5), tokenizer.as_deref(), seen);
+            },
+        ));
+    }
     cases
+}
+
+/// The number of random tags: each takes less than a second where nothing is wrong.
+const RANDOM: u64 = 40;
+
+/// A format of few texts, so that much of it can be read in several ways.
+fn anything(random: &mut ChaCha8Rng, depth: usize) -> Value {
+    let leaf = depth == 0 || random.random_range(0..5) == 0;
+    if leaf {
+        return match random.random_range(0..7) {
+            0 => any(),
+            1 => json!({"type": "any_text", "max_chars": random.random_range(1..9)}),
+            2 => json!({"type": "any_text", "excludes": ["ab"]}),
+            3 => json!({"type": "regex", "pattern": "[a-z]*a?"}),
+            4 => json!({"type": "json_schema", "json_schema": {"type": ["array", "null"]}}),
+            _ => text(["a", "b", "ab", "aab"][random.random_range(0..4)]),
+        };
+    }
+    let n = random.random_range(1..9);
+    let mut each =
+        |n: usize| -> Vec<Value> { (0..n).map(|_| anything(random, depth - 1)).collect() };
+    let mut all = each(n);
+    let first = all[0].take();
+    match random.random_range(0..8) {
+        0 => around("optional", first),
+        1 => around("star", first),
+        2 => json!({"type": "repeat", "min": n / 2, "max": n, "content": first}),
+        3 => tag("<a>".into(), first, "</a>".into()),
+        4 => json!({"type": "dispatch", "rules": [["!a", first]], "loop": n % 2 == 0}),
+        kind => {
+            all[0] = first;
+            let kind = if kind < 6 { "or" } else { "sequence" };
+            json!({"type": kind, "elements": all})
+        }
+    }
 }
 
 fn run(format: &Value, real: Option<&Path>, seen: &mut Seen) {
