@@ -130,21 +130,23 @@ impl Cfg {
             })
     }
 
-    /// Leaves out what derives no text or is not reached, and rewrites right recursion to
-    /// left recursion, which needs no stack.
+    /// Leaves out what derives no text, is not reached or says the same twice, and rewrites
+    /// recursion to left recursion, which needs no stack and has one way to read each text.
     ///
     /// # Errors
     ///
     /// The start derives no text.
     pub(crate) fn tidy(&mut self) -> Result<(), Error> {
         self.drop_unproductive()?;
-        self.turn_right_recursion();
+        self.merge_equal();
+        self.turn_recursion();
+        self.join_stars();
         self.drop_unreached();
         self.cut_long();
         Ok(())
     }
 
-    fn by_left(&self) -> Vec<Vec<usize>> {
+    pub(super) fn by_left(&self) -> Vec<Vec<usize>> {
         let mut by_left = vec![Vec::new(); self.rules.len()];
         for (number, production) in self.productions.iter().enumerate() {
             by_left[production.left as usize].push(number);
@@ -210,54 +212,6 @@ impl Cfg {
             .position(|p| *p == start)
             .unwrap_or(0);
         Ok(())
-    }
-
-    /// `A: x A | y` becomes `A: R y`, `R: | R x`.
-    fn turn_right_recursion(&mut self) {
-        let by_left = self.by_left();
-        let mut productions = std::mem::take(&mut self.productions);
-        let start = productions[self.start].clone();
-        for (left, own) in by_left.iter().enumerate() {
-            let symbol = Symbol::rule(left as u32);
-            let turns = |p: &Production| p.right.len() > 1 && p.right.last() == Some(&symbol);
-            // A production that is its own right side adds nothing.
-            let is_itself = |p: &Production| *p.right == [symbol];
-            if !own.iter().any(|&p| turns(&productions[p])) {
-                continue;
-            }
-            let again = self.rules.len() as u32;
-            let rule = self.rules[left].clone();
-            self.rules.push(rule);
-            let mut more = vec![Production {
-                left: again,
-                right: Box::default(),
-            }];
-            for &number in own {
-                let production = &mut productions[number];
-                if is_itself(production) {
-                    continue;
-                }
-                let mut right = vec![Symbol::rule(again)];
-                match turns(production) {
-                    true => {
-                        right.extend(&production.right[..production.right.len() - 1]);
-                        more.push(Production {
-                            left: again,
-                            right: right.into(),
-                        });
-                        production.right = Box::new([symbol]);
-                    }
-                    false => {
-                        right.extend(&production.right);
-                        production.right = right.into();
-                    }
-                }
-            }
-            productions.extend(more);
-        }
-        productions.retain(|p| *p.right != [Symbol::rule(p.left)]);
-        self.start = productions.iter().position(|p| *p == start).unwrap_or(0);
-        self.productions = productions;
     }
 
     fn drop_unreached(&mut self) {

@@ -5,6 +5,7 @@
 
 pub(crate) mod around;
 pub(crate) mod cfg;
+mod fewer_ways;
 pub(crate) mod json;
 pub(crate) mod lexer;
 pub(crate) mod lower;

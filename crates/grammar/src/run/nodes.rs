@@ -29,7 +29,26 @@ pub(crate) struct Nodes {
     ids: ByHash,
     /// The parents of a node that is looked up.
     key: Vec<u32>,
+    deep: Deep,
+    bytes: usize,
 }
+
+/// The nodes that lie some levels below a node, where there are several ways down: they are asked
+/// for again whenever a lexeme is read on top of the node, and without this each question would
+/// walk all ways.
+#[derive(Debug, Default)]
+struct Deep {
+    ids: ByHash,
+    all: Vec<((u32, u16), List)>,
+}
+
+/// The bytes of a node beside its parents, because the node has 16, its slots by hash 16, and the
+/// steps on top of it about the rest.
+const NODE_BYTES: usize = 120;
+
+/// The bytes of an entry of [`Deep`] beside its list, because it has 16 and its slots by hash 16 or
+/// more.
+const DEEP_BYTES: usize = 40;
 
 /// A set of stacks between lexemes that is being put together: its topmost nodes, each with edges
 /// to its parents, of which none are known to be missing.
@@ -49,8 +68,9 @@ impl Nodes {
         &self.all[node as usize]
     }
 
-    pub(crate) fn len(&self) -> usize {
-        self.all.len()
+    /// Returns the bytes that all of them take, about.
+    pub(crate) fn bytes(&self) -> usize {
+        self.bytes
     }
 
     /// Ascending; none for the bottom.
@@ -71,6 +91,7 @@ impl Nodes {
             self.ids.add(hash, id);
             let heights = key.iter().map(|&parent| self.get(parent).height);
             let height = heights.max().map_or(0, |height| height + 1);
+            self.bytes += NODE_BYTES + 4 * key.len();
             self.all.push(Node {
                 state,
                 height,
@@ -81,8 +102,10 @@ impl Nodes {
         known
     }
 
-    /// The nodes `levels` below `node`.
+    /// Finds the nodes `levels` below `node`, ascending, where nothing can be remembered:
+    /// O(nodes on the ways).
     pub(crate) fn below(&self, node: u32, levels: u16, out: &mut Vec<u32>) {
+        let (node, levels) = self.down(node, levels);
         out.clear();
         out.push(node);
         let mut next = Vec::new();
@@ -95,6 +118,54 @@ impl Nodes {
             next.dedup();
             std::mem::swap(out, &mut next);
         }
+    }
+
+    /// Finds the nodes `levels` below `node`, ascending, and remembers them: O(nodes found) the
+    /// second time.
+    fn below_again(&mut self, node: u32, levels: u16, out: &mut Vec<u32>) {
+        out.clear();
+        let (node, levels) = self.down(node, levels);
+        match levels {
+            0 => out.push(node),
+            1 => out.extend_from_slice(self.parents(node)),
+            _ => {
+                let list = self.deep(node, levels);
+                out.extend_from_slice(self.parents.get(list));
+            }
+        }
+    }
+
+    /// Goes down as long as there is one way, and returns the levels that are left.
+    fn down(&self, mut node: u32, mut levels: u16) -> (u32, u16) {
+        while levels > 0
+            && let &[parent] = self.parents(node)
+        {
+            (node, levels) = (parent, levels - 1);
+        }
+        (node, levels)
+    }
+
+    /// Returns the nodes two or more levels below a node with several parents.
+    fn deep(&mut self, node: u32, levels: u16) -> List {
+        let key = (node, levels);
+        let hash = self.deep.ids.hash(key);
+        let is = |id: u32| self.deep.all[id as usize].0 == key;
+        if let Some(known) = self.deep.ids.find(hash, is) {
+            return self.deep.all[known as usize].1;
+        }
+        let mut all = Vec::new();
+        let mut some = Vec::new();
+        for parent in self.parents(node).to_vec() {
+            self.below_again(parent, levels - 1, &mut some);
+            all.extend_from_slice(&some);
+        }
+        all.sort_unstable();
+        all.dedup();
+        let list = self.parents.add(&all);
+        self.bytes += DEEP_BYTES + 4 * all.len();
+        self.deep.ids.add(hash, self.deep.all.len() as u32);
+        self.deep.all.push((key, list));
+        list
     }
 }
 
@@ -133,7 +204,7 @@ impl Closing {
             let (state, parent) = self.edges[at];
             at += 1;
             for reduce in &tables.states[state as usize].reduces {
-                nodes.below(parent, reduce.held - 1, &mut bases);
+                nodes.below_again(parent, reduce.held - 1, &mut bases);
                 for &base in &bases {
                     let own = nodes.get(base);
                     self.least = self.least.min(own.height);

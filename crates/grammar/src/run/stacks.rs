@@ -161,9 +161,7 @@ impl Stacks {
         if self.closing.is_empty() {
             return 0;
         }
-        let before = self.nodes.len();
         let top = self.closing.close(machine.tables(), &mut self.nodes);
-        self.bytes += 120 * (self.nodes.len() - before);
         self.looked.note(self.closing.least);
         self.front(&top, lexes, machine)
     }
@@ -222,6 +220,6 @@ impl Stacks {
 
     /// Returns the bytes that all of this takes, about.
     pub(super) fn bytes(&self) -> usize {
-        self.bytes + self.fronts.bytes()
+        self.bytes + self.nodes.bytes() + self.fronts.bytes()
     }
 }
