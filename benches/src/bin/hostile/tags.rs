@@ -36,7 +36,7 @@ pub(crate) fn cases(tokenizer: Option<PathBuf>) -> Vec<Case> {
     cases
 }
 
-/// The number of random tags: each takes less than a second where nothing is wrong.
+/// The number of random tags, because each takes about a second and more found nothing new.
 const RANDOM: u64 = 40;
 
 /// A format of few texts, so that much of it can be read in several ways.
