@@ -1,6 +1,6 @@
 //! Grammars, in each dialect. For example, rules that double: `r1 ::= r0 r0` thirty times.
 //!
-//! A rule here is [`Rule`], written out as GBNF, EBNF or Lark: the same grammar meets every way of
+//! The rules are [`Rules`], written out as GBNF, EBNF or Lark: the same grammar meets every way of
 //! reading it.
 
 use std::fmt::Write as _;
@@ -23,6 +23,9 @@ const RANDOM: u64 = 40;
 /// A grammar without its notation: names of rules and right sides, the first one the beginning.
 /// Right sides are written alike in all dialects.
 type Rules = Vec<(String, String)>;
+
+/// A kind of inputs that comes in sizes: its name, and its maker.
+type Sized<T> = (&'static str, fn(usize) -> T);
 
 pub(crate) fn cases(tokenizer: Option<PathBuf>) -> Vec<Case> {
     let mut cases = Vec::new();
@@ -163,7 +166,7 @@ fn random_sides(random: &mut ChaCha8Rng, rules: usize, texts: &[&str]) -> String
 }
 
 /// Grammars that come in sizes, because a cost that grows too fast shows only between sizes.
-const SIZED: &[(&str, fn(usize) -> Rules)] = &[
+const SIZED: &[Sized<Rules>] = &[
     ("rules that double", |n| {
         let mut rules = each(n, |i| format!("r{} r{}", i + 1, i + 1));
         rules.push((format!("r{n}"), "\"a\"".to_owned()));
@@ -277,7 +280,7 @@ const SIZED: &[(&str, fn(usize) -> Rules)] = &[
 
 /// Grammars of Lark alone, in sizes, because the other dialects have no schemas, ignored text or
 /// differences.
-const LARK: &[(&str, fn(usize) -> String)] = &[
+const LARK: &[Sized<String>] = &[
     ("schemas side by side", |n| {
         let schemas = joined(n, " | ", |i| {
             format!(

@@ -120,8 +120,11 @@ fn nested(n: usize, inner: Value, outer: impl Fn(Value) -> Value) -> Value {
     (0..n).fold(inner, |inner, _| outer(inner))
 }
 
+/// A kind of tags that comes in sizes: its name, and its maker.
+type Sized = (&'static str, fn(usize) -> Value);
+
 /// Tags that come in sizes, because a cost that grows too fast shows only between sizes.
-const SIZED: &[(&str, fn(usize) -> Value)] = &[
+const SIZED: &[Sized] = &[
     ("free texts", |n| sequence(n, |_| any())),
     ("free texts with an end", |n| {
         sequence(n, |i| tag(String::new(), any(), format!("</{i}>")))
