@@ -146,6 +146,13 @@ impl Cfg {
         Ok(())
     }
 
+    /// Finds the production of the start again, which has no other one, after productions were
+    /// left out or moved.
+    pub(super) fn find_start(&mut self, start: u32) {
+        let mut lefts = self.productions.iter().map(|production| production.left);
+        self.start = lefts.position(|left| left == start).unwrap_or(0);
+    }
+
     pub(super) fn by_left(&self) -> Vec<Vec<usize>> {
         let mut by_left = vec![Vec::new(); self.rules.len()];
         for (number, production) in self.productions.iter().enumerate() {
@@ -196,7 +203,7 @@ impl Cfg {
                 None => error,
             });
         }
-        let start = self.productions[self.start].clone();
+        let start = self.productions[self.start].left;
         self.productions.retain(|production| {
             let mut right = production.right.iter();
             right.all(|symbol| {
@@ -206,20 +213,16 @@ impl Cfg {
                     .is_none_or(|rule| is_productive[rule as usize])
             })
         });
-        self.start = self
-            .productions
-            .iter()
-            .position(|p| *p == start)
-            .unwrap_or(0);
+        self.find_start(start);
         Ok(())
     }
 
     fn drop_unreached(&mut self) {
         let by_left = self.by_left();
-        let start = self.productions[self.start].clone();
+        let start = self.productions[self.start].left;
         let mut reached = vec![false; self.rules.len()];
-        let mut open = vec![start.left];
-        reached[start.left as usize] = true;
+        let mut open = vec![start];
+        reached[start as usize] = true;
         while let Some(left) = open.pop() {
             for &production in &by_left[left as usize] {
                 for symbol in &self.productions[production].right {
@@ -234,11 +237,7 @@ impl Cfg {
         let mut seen = std::collections::HashSet::new();
         self.productions
             .retain(|p| reached[p.left as usize] && seen.insert((p.left, p.right.clone())));
-        self.start = self
-            .productions
-            .iter()
-            .position(|p| *p == start)
-            .unwrap_or(0);
+        self.find_start(start);
     }
 
     fn cut_long(&mut self) {
