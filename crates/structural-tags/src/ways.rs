@@ -2,6 +2,8 @@
 //!
 //! For example, behind `<a>` the shortest way to the end has the shortest JSON value, and `</a>`.
 
+use std::collections::BTreeMap;
+
 use foldhash::HashMap;
 use fsm_index::{ByteAutomaton, MAX_COMPLETION};
 
@@ -214,8 +216,9 @@ impl Builder<'_> {
         for part in &self.parts {
             *sizes.entry(part.kind).or_default() += 1;
         }
-        // The parts that are not the only ones of their kinds, by the junctions behind them.
-        let mut arrivals: HashMap<u32, Vec<u32>> = HashMap::default();
+        // The parts that are not the only ones of their kinds, by the junctions behind them: in
+        // order, so that the same part is named each time where the steps do not suffice.
+        let mut arrivals: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
         for (number, part) in (0..).zip(&self.parts) {
             if sizes[&part.kind] > 1 {
                 arrivals.entry(part.after).or_default().push(number);
