@@ -7,12 +7,12 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use fsm_index::{ByteAutomaton, Index};
+use fsm_index::Index;
 use grammar::{Config, Dialect, Grammar};
 use rand::{RngExt as _, SeedableRng as _};
 use rand_chacha::ChaCha8Rng;
 
-use crate::harness::case::Case;
+use crate::harness::case::{Case, Sized};
 use crate::harness::seen::Seen;
 use crate::harness::walk;
 
@@ -23,9 +23,6 @@ const RANDOM: u64 = 40;
 /// A grammar without its notation: names of rules and right sides, the first one the beginning.
 /// Right sides are written alike in all dialects.
 type Rules = Vec<(String, String)>;
-
-/// A kind of inputs that comes in sizes: its name, and its maker.
-type Sized<T> = (&'static str, fn(usize) -> T);
 
 pub(crate) fn cases(tokenizer: Option<PathBuf>) -> Vec<Case> {
     let mut cases = Vec::new();
@@ -102,20 +99,13 @@ fn run(text: &str, dialect: Dialect, real: Option<&Path>, seen: &mut Seen) {
     let Some(automaton) = seen.call(|| Grammar::compile(text, dialect, &Config::default())) else {
         return;
     };
-    let is_right = |text: &[u8]| {
-        let mut state = automaton.start();
-        let read = automaton.advance(&mut state, text, &mut automaton.scratch());
-        match read.is_ok() && automaton.is_accepting(&state) {
-            true => Ok(()),
-            false => Err("a finished text is not accepted".to_owned()),
-        }
-    };
+    let is_right = walk::takes(&automaton);
     let index = |vocabulary: &_, config: &_| Index::lazy(automaton.clone(), vocabulary, config);
     walk::texts(&index, &vocabularies, seen, &is_right);
 }
 
 /// Rules by number, joined.
-fn each(n: usize, of: impl Fn(usize) -> String) -> Vec<(String, String)> {
+fn each(n: usize, of: impl Fn(usize) -> String) -> Rules {
     (0..n).map(|i| (format!("r{i}"), of(i))).collect()
 }
 

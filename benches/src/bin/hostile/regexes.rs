@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use fsm_index::{Config, Dfa, Index, IndexConfig, Symbols, Vocabulary};
 
-use crate::harness::case::Case;
+use crate::harness::case::{Case, Sized};
 use crate::harness::seen::Seen;
 use crate::harness::walk;
 
@@ -75,14 +75,12 @@ fn eager(automaton: fsm_index::ByteDfa, vocabulary: &Vocabulary, seen: &mut Seen
     }
 }
 
-type Sized = (&'static str, fn(usize) -> String);
-
 fn letter(i: usize) -> char {
     char::from_u32(0x4E00 + (i % 20_000) as u32).unwrap_or('x')
 }
 
 /// Expressions that come in sizes, because a cost that grows too fast shows only between sizes.
-const SIZED: &[Sized] = &[
+const SIZED: &[Sized<String>] = &[
     ("a?", |n| "a?".repeat(n)),
     ("a*b", |n| "a*b".repeat(n)),
     ("(a|b)?", |n| "(a|b)?".repeat(n)),

@@ -2,13 +2,13 @@
 
 use std::path::{Path, PathBuf};
 
-use fsm_index::{ByteAutomaton, Index};
+use fsm_index::Index;
 use rand::{RngExt as _, SeedableRng as _};
 use rand_chacha::ChaCha8Rng;
 use serde_json::{Value, json};
 use structural_tags::StructuralTag;
 
-use crate::harness::case::Case;
+use crate::harness::case::{Case, Sized};
 use crate::harness::seen::Seen;
 use crate::harness::walk;
 
@@ -78,14 +78,7 @@ fn run(format: &Value, real: Option<&Path>, seen: &mut Seen) {
     for vocabulary in vocabularies {
         let compiled = seen.call(|| StructuralTag::from_value(&tag)?.compile(&vocabulary));
         let Some(automaton) = compiled else { return };
-        let is_right = |text: &[u8]| {
-            let mut state = automaton.start();
-            let read = automaton.advance(&mut state, text, &mut automaton.scratch());
-            match read.is_ok() && automaton.is_accepting(&state) {
-                true => Ok(()),
-                false => Err("a finished text is not accepted".to_owned()),
-            }
-        };
+        let is_right = walk::takes(&automaton);
         let index = |vocabulary: &_, config: &_| Index::lazy(automaton.clone(), vocabulary, config);
         walk::texts(&index, std::slice::from_ref(&vocabulary), seen, &is_right);
     }
@@ -120,11 +113,8 @@ fn nested(n: usize, inner: Value, outer: impl Fn(Value) -> Value) -> Value {
     (0..n).fold(inner, |inner, _| outer(inner))
 }
 
-/// A kind of tags that comes in sizes: its name, and its maker.
-type Sized = (&'static str, fn(usize) -> Value);
-
 /// Tags that come in sizes, because a cost that grows too fast shows only between sizes.
-const SIZED: &[Sized] = &[
+const SIZED: &[Sized<Value>] = &[
     ("free texts", |n| sequence(n, |_| any())),
     ("free texts with an end", |n| {
         sequence(n, |i| tag(String::new(), any(), format!("</{i}>")))

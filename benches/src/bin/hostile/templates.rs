@@ -4,7 +4,7 @@
 use serde_json::{Value, json};
 use tokenmold::chat::{Chat, ChatTemplate};
 
-use crate::harness::case::Case;
+use crate::harness::case::{Case, Sized};
 use crate::harness::seen::Seen;
 
 pub(crate) fn cases() -> Vec<Case> {
@@ -199,10 +199,8 @@ const WHOLE: &[&str] = &[
     "{{ 'a' 'b' }}{{ \"\u{0}\" }}{{ '\\ud800' }}",
 ];
 
-type Sized = (&'static str, fn(usize) -> String);
-
 /// Templates that come in sizes, because a cost that grows too fast shows only between sizes.
-const SIZED: &[Sized] = &[
+const SIZED: &[Sized<String>] = &[
     ("captures that double", |n| {
         format!(
             "{{% set a = 'xxxxxxxx' %}}{}",

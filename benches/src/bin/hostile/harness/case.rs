@@ -26,3 +26,6 @@ impl Case {
 
 /// Makes the cases of one kind.
 pub(crate) type MakeCases = Box<dyn Fn() -> Vec<Case>>;
+
+/// A kind of inputs that comes in sizes: its name, and its maker.
+pub(crate) type Sized<T> = (&'static str, fn(usize) -> T);

@@ -91,6 +91,15 @@ pub(crate) fn vocabularies(real: Option<&Path>, seen: &mut Seen) -> Vec<Vocabula
     vocabularies
 }
 
+/// Returns the judge that asks an automaton itself for a finished text as a whole, which masks do not
+/// see.
+pub(crate) fn takes<A: ByteAutomaton>(automaton: &A) -> impl Fn(&[u8]) -> Result<(), String> {
+    |text| match fsm_index::is_match(automaton, text) {
+        true => Ok(()),
+        false => Err("a finished text is not accepted".to_owned()),
+    }
+}
+
 /// Makes the index that is walked.
 type MakeIndex<'i, A> =
     dyn Fn(&Vocabulary, &IndexConfig) -> Result<Index<A>, fsm_index::Error> + 'i;

@@ -3,6 +3,8 @@
 
 use serde_json::{Map, Value, json};
 
+use crate::harness::case::Sized;
+
 /// Makes a schema.
 pub(crate) type Make = std::sync::Arc<dyn Fn() -> Value + Send + Sync>;
 
@@ -36,8 +38,6 @@ pub(crate) fn all() -> Vec<(String, Make)> {
     all
 }
 
-type Sized = (&'static str, fn(usize) -> Value);
-
 fn properties(names: impl Iterator<Item = String>, schema: &Value) -> Value {
     Value::Object(
         names
@@ -48,7 +48,7 @@ fn properties(names: impl Iterator<Item = String>, schema: &Value) -> Value {
 
 /// Alternatives that are hard to tell apart, because their states multiply where texts can be of
 /// several.
-const ALTERNATIVES: &[Sized] = &[
+const ALTERNATIVES: &[Sized<Value>] = &[
     ("oneOf of overlapping objects", |n| {
         let one = |i: usize| {
             let names = (i..i + 4).map(|j| format!("k{}", j % n.max(5)));
@@ -126,7 +126,7 @@ const ALTERNATIVES: &[Sized] = &[
 ];
 
 /// Long lists, because each value of an `enum` can become states of its own.
-const LISTED: &[Sized] = &[
+const LISTED: &[Sized<Value>] = &[
     (
         "enum of words",
         |n| json!({"enum": (0..n).map(|i| format!("word{}", i * 7919)).collect::<Vec<_>>()}),
@@ -198,7 +198,7 @@ const LISTED: &[Sized] = &[
 ];
 
 /// Schemas one in another, because readers that call themselves can overflow the stack.
-const NESTED: &[Sized] = &[
+const NESTED: &[Sized<Value>] = &[
     ("items", |n| {
         (0..n).fold(
             json!({"type": "integer"}),
