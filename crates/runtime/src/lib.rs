@@ -30,6 +30,8 @@ pub mod constraint;
 #[cfg(any(feature = "chat", feature = "tokenizers"))]
 mod error;
 #[cfg(feature = "models")]
+pub mod follow;
+#[cfg(feature = "models")]
 pub mod generate;
 #[cfg(feature = "models")]
 pub mod gpu;
@@ -40,6 +42,8 @@ pub mod model;
 pub mod prelude;
 #[cfg(feature = "models")]
 pub mod sampling;
+#[cfg(feature = "serve")]
+pub mod serve;
 #[cfg(feature = "tokenizers")]
 pub mod tokenizer;
 #[cfg(feature = "tools")]

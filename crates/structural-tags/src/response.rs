@@ -283,6 +283,11 @@ impl ResponseFormat {
         self
     }
 
+    /// Returns the part of the answer that the prompt has begun already.
+    pub fn opening(&self) -> Opening {
+        self.opening
+    }
+
     /// The same behind that prompt: some chat templates open the reasoning, or
     /// open and close it.
     ///

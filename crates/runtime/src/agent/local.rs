@@ -7,10 +7,10 @@ use std::sync::Arc;
 use fsm_index::{Fill, Guide, Index, IndexConfig};
 use response_parser::{Family, ResponseTemplate};
 use schema_regex::Options;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::{ChatModel, ModelRequest, ToolChoice};
-use crate::chat::{Chat, ChatTemplates, Ending, chatml};
+use crate::chat::{Chat, ChatTemplates};
 use crate::generate::{Flow, Prompt, Request, Session};
 use crate::model::{LoadedModel, Model, Transformer};
 use crate::tags::{Count, Reasoning, ResponseFormat};
@@ -129,56 +129,6 @@ impl<'m, M: Model> LocalModel<'m, M> {
         self.request = request;
         self
     }
-
-    /// Tells whether the chat template writes tools and calls itself.
-    fn shows_tools(&self, chat: &Chat<'_>) -> Result<bool, Error> {
-        Ok(self.chat.source_for(chat)?.contains("tools"))
-    }
-
-    /// The conversation as the model is given it.
-    fn prompt(&self, request: &ModelRequest<'_>) -> Result<String, Error> {
-        let chat = |messages| {
-            Chat::new(messages)
-                .with_tools(request.tools)
-                .with_ending(Ending::GenerationPrompt)
-        };
-        let plain = chat(request.messages);
-        if request.tools.is_empty() || self.shows_tools(&plain)? {
-            return Ok(self.chat.apply(&plain)?.text);
-        }
-        let shown = |tool: &Value| {
-            let function = tool.get("function").unwrap_or(tool);
-            json!({"name": function["name"], "parameters": function["parameters"]})
-        };
-        let tools: Vec<Value> = request.tools.iter().map(shown).collect();
-        let mut system = chatml::tools_system(&tools);
-        let mut messages = request.messages;
-        if let Some((first, rest)) = messages.split_first()
-            && first["role"] == "system"
-        {
-            system = format!(
-                "{system}\n{}",
-                first["content"].as_str().unwrap_or_default()
-            );
-            messages = rest;
-        }
-        let mut all = vec![json!({"role": "system", "content": system.as_str()})];
-        all.extend(messages.iter().cloned());
-        let told = messages.split_first().and_then(|(first, rest)| {
-            let said = first["content"].as_str()?;
-            let mut first = first.clone();
-            first["content"] = format!("{system}\n\n{said}").into();
-            Some([&[first], rest].concat())
-        });
-        match (self.chat.apply(&chat(&all)), &told) {
-            // Some models know no system's turn; what it says goes before the first
-            // request then.
-            (Err(error), Some(told)) if error.kind() == ErrorKind::TemplateRaised => {
-                Ok(self.chat.apply(&chat(told))?.text)
-            }
-            (written, _) => Ok(written?.text),
-        }
-    }
 }
 
 impl<M: Model> ChatModel for LocalModel<'_, M> {
@@ -188,7 +138,9 @@ impl<M: Model> ChatModel for LocalModel<'_, M> {
     /// the keyword and its place), the tokens do not suffice for a shortest answer,
     /// or the model fails.
     fn answer(&mut self, request: &ModelRequest<'_>) -> Result<Value, Error> {
-        let prompt = self.prompt(request)?;
+        let prompt = self
+            .chat
+            .prompt_with_tools(None, request.tools, request.messages)?;
         let named = |tool: &Value, name: &str| {
             let function = tool.get("function").unwrap_or(tool);
             function["name"] == name
@@ -223,8 +175,8 @@ impl<M: Model> ChatModel for LocalModel<'_, M> {
         let text = self.tokenizer.decode_with_structure(&said.tokens);
         let read = read_response(&self.template, &prompt, &bound, &text);
         let mut message = read.map_err(unreadable)?;
-        let chat = Chat::new(request.messages).with_tools(request.tools);
-        if !request.tools.is_empty() && !self.shows_tools(&chat)? {
+        let tools = request.tools;
+        if !tools.is_empty() && !self.chat.shows_tools(tools, request.messages)? {
             // The template writes nothing but content.
             message["content"] = text.into();
         }

@@ -26,7 +26,11 @@
 use std::ops::Deref;
 use std::path::Path;
 
+#[cfg(feature = "models")]
+use response_parser::Family;
 use serde_json::{Map, Value as Json, json};
+#[cfg(feature = "models")]
+use structural_tags::ResponseFormat;
 
 use crate::{Error, ErrorKind};
 
@@ -258,6 +262,76 @@ impl ChatTemplates {
             }
             _ => written,
         }
+    }
+}
+
+impl ChatTemplates {
+    /// As [`ChatTemplates::prompt`], with tools on offer, as chat templates take them: as the
+    /// template shows them, or, if it does not, in the system's turn as the embedded model knows
+    /// them.
+    ///
+    /// ```
+    /// use serde_json::json;
+    /// use tokenmold::prelude::*;
+    ///
+    /// let templates = ChatTemplates::from_source("{% for m in messages %}<{{ m.role }}>{{ m.content }}{% endfor %}");
+    /// let turns = [json!({"role": "user", "content": "Hi"})];
+    /// let tool = json!({"type": "function", "function": {"name": "wait", "parameters": {"type": "object"}}});
+    /// let prompt = templates.prompt_with_tools(None, &[tool], &turns)?;
+    /// assert!(prompt.contains("<system>") && prompt.contains("wait"));
+    /// # Ok::<(), Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// As of [`ChatTemplates::apply`].
+    pub fn prompt_with_tools(
+        &self,
+        system: Option<&str>,
+        tools: &[Json],
+        turns: &[Json],
+    ) -> Result<String, Error> {
+        if tools.is_empty() || self.shows_tools(tools, turns)? {
+            return self.prompt(system, tools, turns);
+        }
+        let shown = |tool: &Json| {
+            let function = tool.get("function").unwrap_or(tool);
+            json!({"name": function["name"], "parameters": function["parameters"]})
+        };
+        let shown: Vec<Json> = tools.iter().map(shown).collect();
+        let mut said = vec![chatml::tools_system(&shown)];
+        said.extend(system.map(str::to_owned));
+        let mut turns = turns;
+        if let Some((first, rest)) = turns.split_first()
+            && first["role"] == "system"
+        {
+            said.extend(first["content"].as_str().map(str::to_owned));
+            turns = rest;
+        }
+        self.prompt(Some(&said.join("\n")), tools, turns)
+    }
+
+    /// Tells whether the template writes tools and calls itself.
+    ///
+    /// # Errors
+    ///
+    /// As of [`ChatTemplates::source_for`].
+    pub fn shows_tools(&self, tools: &[Json], messages: &[Json]) -> Result<bool, Error> {
+        let chat = Chat::new(messages).with_tools(tools);
+        Ok(self.source_for(&chat)?.contains("tools"))
+    }
+}
+
+#[cfg(feature = "models")]
+impl ChatTemplates {
+    /// Tells whether the model reasons between markers before it answers, as its chat template
+    /// tells by naming them.
+    pub fn reasons(&self, messages: &[Json]) -> bool {
+        let source = self.source_for(&Chat::new(messages)).unwrap_or_default();
+        let format = Family::of_chat_template(source).map(ResponseFormat::named);
+        let format = format.ok().and_then(Result::ok);
+        let markers = format.and_then(|format| Some(format.reasoning_markers()?.0.to_owned()));
+        markers.is_some_and(|open| source.contains(open.trim()))
     }
 }
 

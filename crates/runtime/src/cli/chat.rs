@@ -18,7 +18,7 @@ use super::model::{ModelArgs, SamplingArgs};
 use super::rule::{Rule, read_rule};
 use super::schema::{SchemaOptions, Use};
 use super::screen::{Marks, Screen};
-use super::speech::{Form, Speech, read_tools, reasons, shows_tools, write_chat_with_tools};
+use super::speech::{Form, Speech, read_tools};
 use super::style::{Paint, Style};
 use super::{Failure, Format as Reader, Notes, Output, Verdict, say, write_out};
 
@@ -343,7 +343,9 @@ impl Conversation<'_> {
         };
         if !self.tools.is_empty() {
             let (tools, messages) = (&self.tools, &self.messages);
-            let written = write_chat_with_tools(self.templates, tools, system.as_deref(), messages);
+            let written = self
+                .templates
+                .prompt_with_tools(system.as_deref(), tools, messages);
             return written.map_err(|error| Failure::new(error.to_string()));
         }
         let written = self
@@ -365,7 +367,7 @@ impl Conversation<'_> {
     fn go_on(&mut self) -> Result<(), Failure> {
         let has_form = !self.tools.is_empty()
             || self.args.format.is_some()
-            || reasons(self.templates, &self.messages);
+            || self.templates.reasons(&self.messages);
         let message = match has_form {
             false => json!({"role": "assistant", "content": self.answer()?.text}),
             true => self.answer_in_form()?,
@@ -394,7 +396,7 @@ impl Conversation<'_> {
             }
             Err(error) => return Err(Failure::of("the answer", error)),
         };
-        let shown = shows_tools(self.templates, &self.tools, &self.messages);
+        let shown = self.templates.shows_tools(&self.tools, &self.messages);
         let shown = shown.map_err(|error| Failure::new(error.to_string()))?;
         if !shown && !self.tools.is_empty() {
             // The template writes nothing but content.

@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 
 use clap::ArgGroup;
 use serde_json::{Value, json};
-use tokenmold::fsm_index::{AnyGuide, TokenId, TokenMask, Vocabulary};
+use tokenmold::follow::{self, Refusal};
+use tokenmold::fsm_index::{AnyGuide, TokenId, Vocabulary};
 use tokenmold::schema_regex::ledger::{Entry, Status};
 use tokenmold::tokenizer::{Surround, Tokenizer};
 
@@ -65,35 +66,19 @@ pub(crate) fn run(args: &Args) -> Result<Output, Failure> {
 fn tokenise(file: &Path, vocabulary: &Vocabulary, text: &[u8]) -> Result<Vec<TokenId>, Failure> {
     let tokenizer =
         Tokenizer::from_json(&read(file)?).map_err(|e| Failure::of(file.display(), e))?;
-    if let Ok(text) = std::str::from_utf8(text) {
-        let tokens = tokenizer
-            .encode(text, Surround::Omit)
-            .map_err(|e| Failure::of("standard input", e))?;
-        let tokens: Vec<TokenId> = tokens.into_iter().map(TokenId::new).collect();
-        let spelt = tokens
-            .iter()
-            .flat_map(|&t| bytes_of(vocabulary, t))
-            .copied();
-        if spelt.eq(text.bytes()) {
-            return Ok(tokens);
+    let cut = match std::str::from_utf8(text) {
+        Ok(text) => {
+            let tokens = tokenizer.encode(text, Surround::Omit);
+            let tokens = tokens.map_err(|e| Failure::of("standard input", e))?;
+            Some(tokens.into_iter().map(TokenId::new).collect::<Vec<_>>())
         }
-    }
-    let single = |byte: u8| {
-        let token = vocabulary.texts().find(|(_, bytes)| *bytes == [byte]);
-        token.map(|(id, _)| id).ok_or_else(|| {
-            Failure::new(format!(
-                "the vocabulary has no token for the byte 0x{byte:02X}"
-            ))
-        })
+        Err(_) => None,
     };
-    text.iter().map(|&byte| single(byte)).collect()
-}
-
-fn bytes_of(vocabulary: &Vocabulary, token: TokenId) -> &[u8] {
-    let bytes = vocabulary.token_bytes(token);
-    bytes
-        .or_else(|| vocabulary.token_name(token))
-        .unwrap_or_default()
+    follow::tokens_of(vocabulary, cut.as_deref(), text).map_err(|byte| {
+        Failure::new(format!(
+            "the vocabulary has no token for the byte 0x{byte:02X}"
+        ))
+    })
 }
 
 struct Report {
@@ -127,57 +112,44 @@ impl Report {
             self.style
                 .paint(Paint::Heading, "   byte  token    allowed  text")
         );
-        let mut at = 0;
-        for &token in tokens {
-            let bytes = bytes_of(guide.vocabulary(), token).to_vec();
-            let allowed = guide.mask().ok().map(TokenMask::count);
-            let shown = format!("{:?}", String::from_utf8_lossy(&bytes));
-            let taken = guide.advance(token);
-            let paint = if taken.is_ok() {
-                Paint::Good
-            } else {
-                Paint::Bad
+        let followed = follow::follow(guide, text, tokens, &mut |step| {
+            let shown = format!("{:?}", String::from_utf8_lossy(&step.bytes));
+            let paint = match step.accepted {
+                true => Paint::Good,
+                false => Paint::Bad,
             };
+            let allowed = step
+                .allowed
+                .map_or_else(|| "-".to_owned(), |count| count.to_string());
             let _ = writeln!(
                 self.text,
-                "{at:>7}  {:<8} {:>7}  {}",
-                token.get(),
-                allowed.map_or_else(|| "-".to_owned(), |count| count.to_string()),
+                "{:>7}  {:<8} {allowed:>7}  {}",
+                step.offset,
+                step.token,
                 self.style.paint(paint, shown)
             );
-            self.steps.push(json!({
-                "offset": at,
-                "token": token.get(),
-                "bytes": bytes,
-                "allowed": allowed,
-                "accepted": taken.is_ok(),
-            }));
-            if let Err(error) = taken {
-                let offset = at + error.offset().unwrap_or(0);
-                return self.refused(text, offset, &error.to_string());
+            self.steps.push(json!(step));
+        });
+        match followed {
+            Ok(()) => {
+                self.verdict = Verdict::Good;
+                self.outcome = json!({ "accepted": true });
+                let _ = writeln!(self.text, "{}", self.style.paint(Paint::Good, "accepted"));
             }
-            at += bytes.len();
-        }
-        if guide.is_accepting() {
-            self.verdict = Verdict::Good;
-            self.outcome = json!({ "accepted": true });
-            let _ = writeln!(self.text, "{}", self.style.paint(Paint::Good, "accepted"));
-        } else {
-            let next = guide.allowed_bytes();
-            let next = String::from_utf8_lossy(&next[..next.len().min(16)]).into_owned();
-            self.refused(
-                text,
-                text.len(),
-                &format!("the text ends too early; one of {next:?} must follow"),
-            );
+            Err(refusal) => self.refused(refusal),
         }
     }
 
-    fn refused(&mut self, text: &[u8], offset: usize, why: &str) {
-        let before = &text[..offset.min(text.len())];
-        let line = before.iter().filter(|&&b| b == b'\n').count() + 1;
-        let column = before.iter().rev().take_while(|&&b| b != b'\n').count() + 1;
-        let pointer = self.is_json.then(|| instance_pointer(before));
+    fn refused(&mut self, refusal: Refusal) {
+        let Refusal {
+            offset,
+            line,
+            column,
+            pointer,
+            why,
+            ..
+        } = refusal;
+        let pointer = self.is_json.then_some(pointer);
         let place = match &pointer {
             Some(pointer) => {
                 format!("byte {offset} (line {line}, column {column}), at {pointer:?} of the value")
@@ -219,80 +191,6 @@ impl Report {
             json,
             verdict: self.verdict,
             ..Output::default()
-        }
-    }
-}
-
-/// The JSON Pointer (RFC 6901) of the value that the end of `prefix`, the
-/// beginning of a JSON text, lies in. Not JSON: as far as it can be told.
-fn instance_pointer(prefix: &[u8]) -> String {
-    enum Level {
-        Array(usize),
-        Object(Option<String>),
-    }
-    let mut levels: Vec<Level> = Vec::new();
-    let mut at = 0;
-    while at < prefix.len() {
-        match prefix[at] {
-            b'[' => levels.push(Level::Array(0)),
-            b'{' => levels.push(Level::Object(None)),
-            b']' | b'}' => {
-                levels.pop();
-            }
-            b',' => match levels.last_mut() {
-                Some(Level::Array(n)) => *n += 1,
-                Some(Level::Object(key)) => *key = None,
-                None => {}
-            },
-            b'"' => {
-                let from = at;
-                at += 1;
-                while at < prefix.len() && prefix[at] != b'"' {
-                    at += 1 + usize::from(prefix[at] == b'\\');
-                }
-                if let Some(Level::Object(key @ None)) = levels.last_mut()
-                    && at < prefix.len()
-                {
-                    let text = serde_json::from_slice(&prefix[from..=at]);
-                    *key = Some(text.unwrap_or_default());
-                }
-            }
-            _ => {}
-        }
-        at += 1;
-    }
-    let mut pointer = String::new();
-    for level in levels {
-        match level {
-            Level::Array(n) => {
-                let _ = write!(pointer, "/{n}");
-            }
-            Level::Object(Some(key)) => {
-                let _ = write!(pointer, "/{}", json_tree::pointer::escape(&key));
-            }
-            Level::Object(None) => {}
-        }
-    }
-    pointer
-}
-
-#[cfg(test)]
-mod tests {
-    use super::instance_pointer;
-
-    #[test]
-    fn pointers_name_the_value_that_a_text_breaks_off_in() {
-        let cases = [
-            ("", ""),
-            ("{\"a", ""),
-            ("{\"a\": ", "/a"),
-            ("{\"a\": [1, {\"b/c\": \"x,{", "/a/1/b~1c"),
-            ("{\"a\": [1], \"b\": {\"c\": 1}", "/b"),
-            ("[[], [\"\\\"]\", ", "/1/1"),
-            ("{\"k\\u0041\": ", "/kA"),
-        ];
-        for (prefix, pointer) in cases {
-            assert_eq!(instance_pointer(prefix.as_bytes()), pointer, "{prefix}");
         }
     }
 }

@@ -25,7 +25,7 @@ use super::parse::read_schema;
 use super::rule::{Rule, RuleArgs};
 use super::schema::{SchemaOptions, Use};
 use super::screen::{Marks, Screen};
-use super::speech::{Form, Speech, read_tools, wrapped, write_chat_with_tools};
+use super::speech::{Form, Speech, read_tools, wrapped};
 use super::template::read_chat;
 use super::{Failure, Format, Notes, Output, Verdict, batch, read_stdin, trace};
 
@@ -263,14 +263,12 @@ impl Args {
                     (None, None) => None,
                 };
                 let (system, turns) = with_own_system(system, messages);
-                let written = match tools.is_empty() {
-                    true => loaded.chat.prompt(system.as_deref(), &[], turns),
-                    false => write_chat_with_tools(&loaded.chat, tools, system.as_deref(), turns),
-                };
+                let chat = &loaded.chat;
                 Prompt::Chat(
-                    written.map_err(|error| {
-                        Failure::new(format!("{error}; `--raw` goes without it"))
-                    })?,
+                    chat.prompt_with_tools(system.as_deref(), tools, turns)
+                        .map_err(|error| {
+                            Failure::new(format!("{error}; `--raw` goes without it"))
+                        })?,
                 )
             }
         };

@@ -23,6 +23,7 @@ mod regex;
 mod rule;
 mod schema;
 mod screen;
+mod serve;
 mod speech;
 mod style;
 mod template;
@@ -65,6 +66,7 @@ Examples:
   tokenmold generate --schema person.json --prompt 'Ada, 36, from London'
   tokenmold generate --schema person.json --batch lines.jsonl --out answers.jsonl
   tokenmold agent --tools tools.json --schema answer.json --prompt 'Weather in Oslo?'
+  tokenmold serve                                  an OpenAI-compatible server, and a page
   tokenmold regex --schema person.json             what the schema is as a regular expression
   tokenmold explain --schema person.json           what becomes of each of its keywords
   tokenmold explain --grammar sums.gbnf --input '1+'   which alternatives have begun, what may come
@@ -85,6 +87,8 @@ enum Command {
     Agent(Box<agent::Args>),
     /// Chat with a model, bound by a schema where wanted.
     Chat(Box<chat::Args>),
+    /// Answer requests over HTTP in the ways of OpenAI's API, with a page to play with.
+    Serve(Box<serve::Args>),
     /// Print the regular expression of a schema.
     Regex(regex::Args),
     /// Say what becomes of each keyword of a schema, or where a text comes to in a grammar.
@@ -127,6 +131,7 @@ pub(crate) fn main() -> ExitCode {
         Some(Command::Template(command)) => template::run(command),
         Some(Command::Completions(args)) => pages::completions(args, Cli::command()),
         Some(Command::Man(args)) => pages::man(args, Cli::command()),
+        Some(Command::Serve(args)) => serve::run(args, format, notes),
         Some(Command::Regex(args)) => regex::run(args),
         Some(Command::Explain(args)) => explain::run(args),
         Some(Command::Index(args)) => index::run(args, notes),
@@ -211,6 +216,8 @@ impl Output {
     fn print(&self, format: Format, notes: Notes) -> Result<Verdict, Failure> {
         let result = match format {
             Format::Text => self.text.clone(),
+            // The document was printed already.
+            Format::Json if self.json.is_null() => String::new(),
             Format::Json => format!("{:#}\n", self.json),
         };
         let printed = match &self.out {

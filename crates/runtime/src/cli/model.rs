@@ -127,6 +127,21 @@ impl ModelArgs {
         }
     }
 
+    /// The model by its name, for programs.
+    pub(crate) fn short_name(&self) -> String {
+        match (&self.hub, &self.model) {
+            (Some(name), _) => name.clone(),
+            (None, Some(path)) => {
+                let last = path.file_stem().filter(|_| path.is_file());
+                let last = last.or_else(|| path.file_name());
+                last.map_or("model".to_owned(), |last| {
+                    last.to_string_lossy().into_owned()
+                })
+            }
+            (None, None) => "tokenmold".to_owned(),
+        }
+    }
+
     pub(crate) fn load(&self, notes: Notes) -> Result<LoadedModel, Failure> {
         if let Some(name) = &self.hub {
             return load_from_hub(name, self.options(), notes);

@@ -304,6 +304,16 @@ impl SchemaOptions {
 
     /// Reads a schema that was found in a file, or stands in other JSON.
     pub(crate) fn parse(&self, text: &str, found: Option<&Path>) -> Result<Schema, String> {
+        let mut reading = self.reading()?;
+        if !self.documents.is_empty() {
+            let place = found.and_then(|path| path.canonicalize().ok());
+            reading.base_uri = place.map(|path| schema_regex::file_uri(&path));
+        }
+        schema_regex::parse_str_with(text, &reading).map_err(|e| e.to_string())
+    }
+
+    /// Returns the options by which schemas are read.
+    pub(crate) fn reading(&self) -> Result<ParseOptions, String> {
         let settings = match self.schema_settings {
             true => Settings::Follow,
             false => Settings::Ignore,
@@ -312,10 +322,8 @@ impl SchemaOptions {
         reading.max_nodes = self.limits.max_nodes.unwrap_or(reading.max_nodes);
         if !self.documents.is_empty() {
             reading = reading.with_documents(self.documents()?.clone());
-            let place = found.and_then(|path| path.canonicalize().ok());
-            reading.base_uri = place.map(|path| schema_regex::file_uri(&path));
         }
-        schema_regex::parse_str_with(text, &reading).map_err(|e| e.to_string())
+        Ok(reading)
     }
 
     pub(crate) fn options(&self, used: Use) -> schema_regex::Options {

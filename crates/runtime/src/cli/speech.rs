@@ -6,7 +6,7 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 use tokenmold::Error;
-use tokenmold::chat::{Chat, ChatTemplates, chatml};
+use tokenmold::chat::{Chat, ChatTemplates};
 use tokenmold::response_parser::{Family, ResponseTemplate};
 use tokenmold::tags::{self, ResponseFormat};
 
@@ -117,48 +117,4 @@ impl Speech {
         };
         Ok(Speech { format, template })
     }
-}
-
-/// Tells whether the model reasons between markers before it answers, as its chat template tells by
-/// naming them.
-pub(crate) fn reasons(templates: &ChatTemplates, messages: &[Value]) -> bool {
-    let source = templates
-        .source_for(&Chat::new(messages))
-        .unwrap_or_default();
-    let format = Family::of_chat_template(source).map(ResponseFormat::named);
-    let format = format.ok().and_then(Result::ok);
-    let markers = format.and_then(|format| Some(format.reasoning_markers()?.0.to_owned()));
-    markers.is_some_and(|open| source.contains(open.trim()))
-}
-
-/// A chat up to the opening of the model's answer, with tools on offer: as the
-/// template shows them, or, if it does not, in the system's turn as the embedded
-/// model knows them.
-pub(crate) fn write_chat_with_tools(
-    templates: &ChatTemplates,
-    tools: &[Value],
-    system: Option<&str>,
-    messages: &[Value],
-) -> Result<String, Error> {
-    let shown = |tool: &Value| {
-        let function = &tool["function"];
-        json!({"name": function["name"], "parameters": function["parameters"]})
-    };
-    let own = (!shows_tools(templates, tools, messages)?).then(|| {
-        let tools: Vec<Value> = tools.iter().map(shown).collect();
-        chatml::tools_system(&tools)
-    });
-    let system: Vec<&str> = own.as_deref().into_iter().chain(system).collect();
-    let system = (!system.is_empty()).then(|| system.join("\n"));
-    templates.prompt(system.as_deref(), tools, messages)
-}
-
-/// Tells whether the template writes tools and calls itself.
-pub(crate) fn shows_tools(
-    templates: &ChatTemplates,
-    tools: &[Value],
-    messages: &[Value],
-) -> Result<bool, Error> {
-    let chat = Chat::new(messages).with_tools(tools);
-    Ok(templates.source_for(&chat)?.contains("tools"))
 }

@@ -7,6 +7,7 @@ pub(crate) mod answers;
 mod batch;
 mod outcome;
 mod overlap;
+mod probabilities;
 mod request;
 mod run;
 mod speculative;
@@ -17,6 +18,7 @@ pub use self::outcome::{
     AllowedKinds, Event, Explanation, Finish, Flow, Generation, Probabilities, Timings, TokenEvent,
     TokenProbability,
 };
+pub use self::probabilities::{Distribution, ProbabilityLimits, ValueProbability};
 pub use self::request::{
     Explanations, ForcedTokens, LogProbabilities, Prompt, Request, TokenBudget,
 };
@@ -102,6 +104,12 @@ impl<'m, M: Model + ?Sized> Session<'m, M> {
     pub fn with_drafter(mut self, drafter: &'m mut dyn Drafter, count: usize) -> Self {
         self.ahead = Ahead::new(drafter, count);
         self
+    }
+
+    /// Returns the tokens that the model remembers: what a prompt shares with them at its beginning
+    /// is not read again.
+    pub fn seen(&self) -> &[u32] {
+        &self.seen
     }
 
     /// Generates a text and tells `on_event` of each token.

@@ -64,6 +64,13 @@ pub struct TokenEvent<'a> {
     pub explanation: Option<Box<Explanation>>,
     /// The place of the constraint before the token, if explanations are asked for and it says so.
     pub place: Option<Place>,
+    /// The token's own probability, if [`Request::log_probabilities`](super::Request::log_probabilities)
+    /// asks for it.
+    #[serde(skip)]
+    pub own: Option<TokenProbability>,
+    /// The time that the text waited for the token's mask, if it was drawn under one.
+    #[serde(skip)]
+    pub mask: Option<Duration>,
 }
 
 /// The explanation of a step.

@@ -265,6 +265,7 @@ impl<'c, 's, 'm, M: Model + ?Sized> Run<'_, 'c, 's, 'm, M> {
             Some(proposal) => self.sampler.sample_beside(logits, mask, seen, proposal),
             None => self.sampler.sample(logits, mask, seen),
         };
+        let waited = mask.is_some().then_some(masked - began);
         self.generation.timings.mask += masked - began;
         self.generation.timings.sampling += masked.elapsed();
         let token = match (token, request.budget) {
@@ -312,6 +313,7 @@ impl<'c, 's, 'm, M: Model + ?Sized> Run<'_, 'c, 's, 'm, M> {
             probabilities,
             explanation,
             own: own_probability,
+            waited,
         };
         Ok(Drawn::Token(token, origin))
     }
@@ -448,7 +450,7 @@ impl<'c, 's, 'm, M: Model + ?Sized> Run<'_, 'c, 's, 'm, M> {
         self.generation.tokens.push(token);
         let forced = matches!(origin, Origin::Forced);
         self.generation.forced.push(forced);
-        let (probabilities, explanation, own) = match origin {
+        let (probabilities, explanation, own, mask) = match origin {
             Origin::Forced => (
                 None,
                 None,
@@ -458,12 +460,14 @@ impl<'c, 's, 'm, M: Model + ?Sized> Run<'_, 'c, 's, 'm, M> {
                         allowed: 0.0,
                     },
                 ),
+                None,
             ),
             Origin::Drawn {
                 probabilities,
                 explanation,
                 own,
-            } => (probabilities, explanation, own),
+                waited,
+            } => (probabilities, explanation, own, waited),
         };
         self.generation.log_probabilities.extend(own);
         let (text, stopped) = match self.generation.tokens.len() < self.request.min_tokens {
@@ -486,6 +490,8 @@ impl<'c, 's, 'm, M: Model + ?Sized> Run<'_, 'c, 's, 'm, M> {
             probabilities,
             explanation,
             place,
+            own,
+            mask,
         });
         let flow = self.tell(&event);
         match (stopped, flow) {
@@ -527,6 +533,7 @@ enum Origin {
         probabilities: Option<Probabilities>,
         explanation: Option<Box<Explanation>>,
         own: Option<TokenProbability>,
+        waited: Option<Duration>,
     },
 }
 

@@ -1,0 +1,106 @@
+//! The answers of a request that are on their way. For example, the updates of three texts arrive
+//! one by one, and the numbers of their tokens are counted.
+
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use rand::RngExt as _;
+use rand::distr::Alphanumeric;
+use serde_json::{Value, json};
+use tokio::sync::mpsc::UnboundedReceiver;
+use tokio::time::Instant;
+
+use super::error::ApiError;
+use super::pool::Update;
+
+/// The updates of a request's texts.
+pub(super) struct Answers {
+    news: UnboundedReceiver<(usize, Update)>,
+    /// The first of them, which was looked at.
+    first: Option<(usize, Update)>,
+    until: Instant,
+    /// The server's limit, in seconds.
+    limit: f64,
+    usage: Usage,
+}
+
+/// The numbers of a request's tokens.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Usage {
+    pub(super) prompt: usize,
+    pub(super) answers: usize,
+}
+
+impl Usage {
+    pub(super) fn json(self) -> Value {
+        let Usage { prompt, answers } = self;
+        json!({"prompt_tokens": prompt, "completion_tokens": answers, "total_tokens": prompt + answers})
+    }
+}
+
+impl Answers {
+    /// Waits for the first of the updates.
+    ///
+    /// # Errors
+    ///
+    /// A text failed before it had a token: the request can still be refused.
+    pub(super) async fn begin(
+        news: UnboundedReceiver<(usize, Update)>,
+        until: Instant,
+        limit: f64,
+    ) -> Result<Answers, ApiError> {
+        let mut answers = Answers {
+            news,
+            first: None,
+            until,
+            limit,
+            usage: Usage::default(),
+        };
+        let first = answers.receive().await?;
+        if let Some((_, Update::Done(Err(error)))) = &first {
+            return Err(ApiError::of_generation(error));
+        }
+        answers.first = first;
+        Ok(answers)
+    }
+
+    /// Returns the next update, with the number of its text; none after the last.
+    ///
+    /// # Errors
+    ///
+    /// The request has taken longer than it may.
+    pub(super) async fn next(&mut self) -> Result<Option<(usize, Update)>, ApiError> {
+        let next = match self.first.take() {
+            Some(first) => Some(first),
+            None => self.receive().await?,
+        };
+        if let Some((_, Update::Done(Ok(generation)))) = &next {
+            self.usage.prompt = self.usage.prompt.max(generation.prompt_tokens);
+            self.usage.answers += generation.tokens.len();
+        }
+        Ok(next)
+    }
+
+    async fn receive(&mut self) -> Result<Option<(usize, Update)>, ApiError> {
+        let received = tokio::time::timeout_at(self.until, self.news.recv()).await;
+        received.map_err(|_| ApiError::late(self.limit))
+    }
+
+    pub(super) fn usage(&self) -> Usage {
+        self.usage
+    }
+}
+
+/// The letters of an identifier behind its beginning: 62 to the 24th are never met twice.
+const LETTERS: usize = 24;
+
+/// A name for an answer or a call.
+pub(super) fn identifier(beginning: &str) -> String {
+    let letters = rand::rng().sample_iter(Alphanumeric).take(LETTERS);
+    beginning.chars().chain(letters.map(char::from)).collect()
+}
+
+/// The seconds since 1970.
+pub(super) fn now() -> u64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH);
+    since.map_or(0, |since| since.as_secs())
+}

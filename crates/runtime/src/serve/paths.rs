@@ -1,0 +1,271 @@
+//! The paths of the server, and what all of them have in common. For example, `GET /health` is
+//! answered without a key, and `GET /v1/models` lists the one model.
+
+use std::sync::Arc;
+
+use axum::body::Bytes;
+use axum::extract::{DefaultBodyLimit, MatchedPath, Request, State};
+use axum::http::{Method, StatusCode, Uri, header};
+use axum::middleware::{self, Next};
+use axum::response::{IntoResponse, Response};
+use axum::routing::{get, post};
+use axum::{Json, Router};
+use serde::Deserialize;
+use serde_json::{Value, json};
+use tower_http::cors::CorsLayer;
+use utoipa::{OpenApi, ToSchema};
+
+use super::error::ApiError;
+use super::{Inner, Shared, chat, completions, decisions, play, responses, wire};
+use crate::tokenizer::Surround;
+
+/// The description of the server for programs.
+#[derive(OpenApi)]
+#[openapi(
+    info(
+        title = "Tokenmold",
+        description = "Structured generation in the ways of OpenAI's API."
+    ),
+    paths(
+        chat::complete,
+        completions::complete,
+        responses::respond,
+        decisions::decide,
+        models,
+        model,
+        tokenize,
+        detokenize,
+        health,
+        metrics,
+        description,
+        play::explain,
+    )
+)]
+struct Description;
+
+pub(super) fn router(server: &Arc<Inner>) -> Router {
+    let keyed = Router::new()
+        .route("/v1/chat/completions", post(chat::complete))
+        .route("/v1/completions", post(completions::complete))
+        .route("/v1/responses", post(responses::respond))
+        .route("/v1/decisions", post(decisions::decide))
+        .route("/play/steps", post(play::steps))
+        .route("/play/explain", post(play::explain))
+        .route("/v1/models", get(models))
+        .route("/v1/models/{*name}", get(model))
+        .route("/tokenize", post(tokenize))
+        .route("/detokenize", post(detokenize))
+        .route_layer(middleware::from_fn_with_state(server.clone(), check_key));
+    let mut router = Router::new()
+        .route("/", get(play::page))
+        .route("/health", get(health))
+        .route("/metrics", get(metrics))
+        .route("/openapi.json", get(description))
+        .merge(keyed)
+        .fallback(unknown)
+        .method_not_allowed_fallback(wrong_method)
+        .layer(DefaultBodyLimit::max(server.config.max_body))
+        .layer(middleware::from_fn_with_state(server.clone(), count));
+    if server.config.cors {
+        router = router.layer(CorsLayer::permissive());
+    }
+    router.with_state(server.clone())
+}
+
+/// Refuses requests without the key, if there is one.
+async fn check_key(State(server): Shared, request: Request, next: Next) -> Response {
+    if let Some(key) = &server.config.api_key {
+        let given = request.headers().get(header::AUTHORIZATION);
+        let given = given.and_then(|given| given.as_bytes().strip_prefix(b"Bearer "));
+        if !given.is_some_and(|given| is_same(given, key.as_bytes())) {
+            return ApiError::unauthorised().into_response();
+        }
+    }
+    next.run(request).await
+}
+
+/// Compares two keys in a time that does not tell how much of them is alike.
+fn is_same(one: &[u8], other: &[u8]) -> bool {
+    let differing = one.iter().zip(other).fold(0, |all, (a, b)| all | (a ^ b));
+    one.len() == other.len() && differing == 0
+}
+
+/// Counts requests, and gives errors of the framework the form of all others.
+async fn count(
+    State(server): Shared,
+    matched: Option<MatchedPath>,
+    request: Request,
+    next: Next,
+) -> Response {
+    let response = next.run(request).await;
+    // Paths that nobody has are counted as one: there are any number of them.
+    let path = matched.as_ref().map_or("other", MatchedPath::as_str);
+    let status = response.status();
+    server.metrics.answered(path, status.as_u16());
+    if status == StatusCode::PAYLOAD_TOO_LARGE {
+        let most = server.config.max_body;
+        let message = format!("the body has more than {most} bytes, the server's limit");
+        return ApiError::unknown_path(status, message).into_response();
+    }
+    response
+}
+
+async fn unknown(uri: Uri) -> ApiError {
+    let message = format!(
+        "there is no path {}; /openapi.json lists those that there are",
+        uri.path()
+    );
+    ApiError::unknown_path(StatusCode::NOT_FOUND, message)
+}
+
+async fn wrong_method(method: Method, uri: Uri) -> ApiError {
+    let message = format!(
+        "{} is not asked by {method}; /openapi.json says how",
+        uri.path()
+    );
+    ApiError::unknown_path(StatusCode::METHOD_NOT_ALLOWED, message)
+}
+
+fn described(server: &Inner) -> Value {
+    json!({
+        "id": server.config.model_name,
+        "object": "model",
+        "created": server.began,
+        "owned_by": "tokenmold",
+        "max_model_len": server.context,
+    })
+}
+
+/// Lists the model.
+#[utoipa::path(get, path = "/v1/models", responses((status = 200, description = "The one model")))]
+async fn models(State(server): Shared) -> Json<Value> {
+    Json(json!({"object": "list", "data": [described(&server)]}))
+}
+
+/// Describes a model.
+#[utoipa::path(get, path = "/v1/models/{name}", params(("name" = String, Path, description = "The model's name")), responses(
+    (status = 200, description = "The model"),
+    (status = 404, description = "There is no such model", body = super::error::ErrorBody),
+))]
+async fn model(
+    State(server): Shared,
+    axum::extract::Path(name): axum::extract::Path<String>,
+) -> Result<Json<Value>, ApiError> {
+    server.check_model(Some(&name))?;
+    Ok(Json(described(&server)))
+}
+
+/// A text to cut into tokens.
+#[derive(Debug, Deserialize, ToSchema)]
+pub(super) struct Tokenize {
+    /// The model's name.
+    #[serde(default)]
+    model: Option<String>,
+    /// The text; or `messages`.
+    #[serde(default)]
+    prompt: Option<String>,
+    /// A chat, written out by the model's template.
+    #[serde(default)]
+    #[schema(value_type = Option<Vec<Object>>)]
+    messages: Option<Vec<Value>>,
+    /// False for the tokens of the text alone, without those that the tokenizer puts around one.
+    #[serde(default)]
+    add_special_tokens: Option<bool>,
+}
+
+/// Cuts a text into tokens.
+#[utoipa::path(post, path = "/tokenize", request_body = Tokenize, responses(
+    (status = 200, description = "The numbers of the tokens"),
+    (status = 400, description = "The request is wrong", body = super::error::ErrorBody),
+))]
+async fn tokenize(State(server): Shared, body: Bytes) -> Result<Json<Value>, ApiError> {
+    let asked: Tokenize = wire::read_alone(&body)?;
+    server.check_model(asked.model.as_deref())?;
+    let (text, surround) = match (asked.prompt, asked.messages) {
+        (Some(text), None) => (
+            text,
+            match asked.add_special_tokens {
+                Some(false) => Surround::Omit,
+                _ => Surround::Add,
+            },
+        ),
+        (None, Some(messages)) => {
+            let messages = chat::messages(messages)?;
+            let written = server.chat.prompt(None, &[], &messages);
+            let written = written.map_err(|error| ApiError::of_generation(&error))?;
+            (written, Surround::Omit)
+        }
+        _ => {
+            return Err(ApiError::invalid(
+                "prompt",
+                "give `prompt` or `messages`, one of them",
+            ));
+        }
+    };
+    let tokens = server.tokenizer.encode(&text, surround);
+    let tokens = tokens.map_err(|error| ApiError::invalid("prompt", error.to_string()))?;
+    let texts: Vec<String> = tokens
+        .iter()
+        .map(|token| server.tokenizer.describe(*token))
+        .collect();
+    let count = tokens.len();
+    Ok(Json(
+        json!({"count": count, "max_model_len": server.context, "tokens": tokens, "token_strs": texts}),
+    ))
+}
+
+/// Tokens to write out.
+#[derive(Debug, Deserialize, ToSchema)]
+pub(super) struct Detokenize {
+    /// The model's name.
+    #[serde(default)]
+    model: Option<String>,
+    /// The numbers of the tokens.
+    tokens: Vec<u32>,
+}
+
+/// Writes tokens out.
+#[utoipa::path(post, path = "/detokenize", request_body = Detokenize, responses(
+    (status = 200, description = "The text, with the names of tokens that are structure"),
+    (status = 400, description = "The request is wrong", body = super::error::ErrorBody),
+))]
+async fn detokenize(State(server): Shared, body: Bytes) -> Result<Json<Value>, ApiError> {
+    let asked: Detokenize = wire::read_alone(&body)?;
+    server.check_model(asked.model.as_deref())?;
+    let unknown = asked
+        .tokens
+        .iter()
+        .position(|token| *token as usize >= server.width);
+    if let Some(at) = unknown {
+        let message = format!(
+            "the model has {} tokens, and none of the number {}",
+            server.width, asked.tokens[at]
+        );
+        return Err(ApiError::invalid(format!("tokens[{at}]"), message));
+    }
+    Ok(Json(
+        json!({"prompt": server.tokenizer.decode_with_structure(&asked.tokens)}),
+    ))
+}
+
+/// Says that the server answers, and how much it has to do.
+#[utoipa::path(get, path = "/health", responses((status = 200, description = "The numbers of texts that wait and run")))]
+async fn health(State(server): Shared) -> Json<Value> {
+    let (waiting, running) = server.pool.load();
+    Json(
+        json!({"status": "ok", "model": server.config.model_name, "waiting": waiting, "running": running}),
+    )
+}
+
+/// Tells the server's figures to Prometheus.
+#[utoipa::path(get, path = "/metrics", responses((status = 200, description = "Figures in Prometheus' text format", content_type = "text/plain")))]
+async fn metrics(State(server): Shared) -> impl IntoResponse {
+    let kind = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+    ([(header::CONTENT_TYPE, kind)], server.metrics.text())
+}
+
+/// Describes the server's paths.
+#[utoipa::path(get, path = "/openapi.json", responses((status = 200, description = "The description, as OpenAPI has it")))]
+async fn description() -> impl IntoResponse {
+    Json(Description::openapi())
+}

@@ -1,0 +1,255 @@
+//! The page to play with, and what it asks: the steps of an answer, and what becomes of a
+//! constraint. For example, `/play/explain` says that the text `{"a": tru}` breaks off at byte 9.
+
+use std::convert::Infallible;
+use std::sync::Arc;
+
+use async_stream::stream;
+use axum::Json;
+use axum::body::Bytes;
+use axum::extract::State;
+use axum::http::header;
+use axum::response::sse::{Event, KeepAlive, Sse};
+use axum::response::{IntoResponse, Response};
+use constraint::{Automaton, Description};
+use fsm_index::TokenId;
+use schema_regex::automaton::SchemaAutomaton;
+use schema_regex::{Options, parse_str_with};
+use serde::Deserialize;
+use serde_json::{Value, json};
+use tokio::time::Instant;
+use utoipa::ToSchema;
+
+use super::answers::Answers;
+use super::chat;
+use super::error::ApiError;
+use super::pool::{Token, Update};
+use super::reply::{Delta, Reader};
+use super::wire::{self, ChatRequest, Common, StructuredOutputs};
+use super::{Inner, Shared};
+use crate::follow::{follow, tokens_of};
+use crate::sampling::Probability;
+use crate::tokenizer::Surround;
+
+/// The page. It is one file without others, so that it works where nothing can be fetched.
+const PAGE: &str = include_str!("page.html");
+
+/// Shows the page.
+pub(super) async fn page() -> impl IntoResponse {
+    let kind = "text/html; charset=utf-8";
+    // It runs what it brings, and asks this server alone.
+    let policy = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; \
+                  connect-src 'self'; img-src data:; base-uri 'none'; form-action 'none'";
+    let headers = [
+        (header::CONTENT_TYPE, kind),
+        (header::CONTENT_SECURITY_POLICY, policy),
+        (header::CACHE_CONTROL, "no-cache"),
+    ];
+    (headers, PAGE)
+}
+
+/// Answers a chat as `/v1/chat/completions` does, and tells of each step.
+pub(super) async fn steps(State(server): Shared, body: Bytes) -> Result<Response, ApiError> {
+    let (request, common): (ChatRequest, Common) = wire::read(&body)?;
+    server.check_model(request.model.as_deref())?;
+    let mut ask = chat::ask(request, &common, &server)?;
+    ask.settings.texts = 1;
+    ask.settings.steps = true;
+    ask.settings.log_probabilities = None;
+    let (answers, reading) = server.answers(ask).await?;
+    let reader = Reader::new(&reading, &server.tokenizer);
+    let told = told(server, answers, reader);
+    Ok(Sse::new(told)
+        .keep_alive(KeepAlive::default())
+        .into_response())
+}
+
+/// The events of the steps.
+fn told(
+    server: Arc<Inner>,
+    mut answers: Answers,
+    mut reader: Reader,
+) -> impl futures_core::Stream<Item = Result<Event, Infallible>> {
+    stream! {
+        let event = |name: &str, data: Value| Ok(Event::default().event(name).data(data.to_string()));
+        loop {
+            let update = match answers.next().await {
+                Ok(Some((_, update))) => update,
+                Ok(None) => break,
+                Err(error) => {
+                    yield event("error", error.json());
+                    return;
+                }
+            };
+            let deltas = match update {
+                Update::Token(token) => {
+                    yield event("step", step(&token, &server));
+                    reader.token(&token)
+                }
+                Update::Rest(text) => reader.text(&text, response_parser::Piece::Text),
+                Update::Done(Ok(generation)) => {
+                    let cut = reader.is_cut(&generation);
+                    let deltas = reader.finish(&generation);
+                    for delta in deltas {
+                        yield event("message", message(delta));
+                    }
+                    yield event("end", json!({
+                        "finish": format!("{:?}", generation.finish),
+                        "complete": generation.complete,
+                        "cut": cut,
+                        "prompt_tokens": generation.prompt_tokens,
+                        "tokens": generation.tokens.len(),
+                        "forced": generation.forced.iter().filter(|forced| **forced).count(),
+                        "steps": generation.steps,
+                        "seconds": generation.timings.total.as_secs_f64(),
+                        "mask_seconds": generation.timings.mask.as_secs_f64(),
+                    }));
+                    continue;
+                }
+                Update::Done(Err(error)) => {
+                    yield event("error", ApiError::of_generation(&error).json());
+                    return;
+                }
+                Update::Decided(_) | Update::AllDecided => Vec::new(),
+            };
+            for delta in deltas {
+                yield event("message", message(delta));
+            }
+        }
+    }
+}
+
+fn message(delta: Delta) -> Value {
+    match delta {
+        Delta::Content(text) => json!({"kind": "content", "text": text}),
+        Delta::Reasoning(text) => json!({"kind": "reasoning", "text": text}),
+        Delta::Call { name, .. } => json!({"kind": "call", "text": name}),
+        Delta::Arguments { text, .. } => json!({"kind": "arguments", "text": text}),
+    }
+}
+
+/// A step as the page shows it.
+fn step(token: &Token, server: &Inner) -> Value {
+    let listed = |all: &[Probability]| -> Vec<Value> {
+        let one = |one: &Probability| {
+            let text = server.tokenizer.describe(one.token);
+            json!({"token": one.token, "text": text, "probability": one.probability})
+        };
+        all.iter().map(one).collect()
+    };
+    let mut step = json!({
+        "token": token.token,
+        "text": server.tokenizer.describe(token.token),
+        "forced": token.forced,
+    });
+    if let Some(probabilities) = &token.probabilities {
+        step["before"] = listed(&probabilities.before).into();
+        step["after"] = listed(&probabilities.after).into();
+    }
+    if let Some(free) = token.own.and_then(|own| Some(own.free? - own.allowed)) {
+        // The share of the model's own probability that lies on allowed tokens.
+        step["mass"] = f64::from(free).exp().min(1.0).into();
+    }
+    if let Some(explanation) = &token.explanation {
+        step["allowed"] = json!(explanation.allowed);
+        step["width"] = json!(explanation.width);
+        step["kinds"] = json!(explanation.kinds);
+        step["likeliest"] = server
+            .tokenizer
+            .describe(explanation.likeliest.token)
+            .into();
+        step["refused"] = json!(explanation.refused);
+        let completion = explanation.completion.as_deref();
+        step["completion"] = json!(completion.map(String::from_utf8_lossy));
+    }
+    if let Some(place) = &token.place {
+        step["at"] = json!(place.locations);
+        step["reading"] = place.state.as_str().into();
+    }
+    step
+}
+
+/// A constraint to explain, and a text to follow under it.
+#[derive(Debug, Deserialize, ToSchema)]
+pub(super) struct ExplainRequest {
+    /// The constraint, as of `/v1/chat/completions`.
+    structured_outputs: StructuredOutputs,
+    /// A text that is followed.
+    #[serde(default)]
+    text: Option<String>,
+}
+
+/// Says what becomes of each keyword of a schema, and where a text is refused.
+#[utoipa::path(post, path = "/play/explain", request_body = ExplainRequest, responses(
+    (status = 200, description = "`accepted`, `error`, `ledger`, and `text` for a text that was followed"),
+    (status = 400, description = "The request is wrong", body = super::error::ErrorBody),
+))]
+pub(super) async fn explain(State(server): Shared, body: Bytes) -> Result<Json<Value>, ApiError> {
+    let request: ExplainRequest = wire::read_alone(&body)?;
+    let bound = request.structured_outputs.bound()?;
+    let until = Instant::now() + server.config.timeout;
+    let explained = server.prepare(until, move |server| {
+        let mut told = json!({"accepted": true, "error": null, "ledger": []});
+        // The ledger speaks of the letter of JSON Schema, as `tokenmold explain` does.
+        if let Description::JsonSchema { schema, .. } = &bound.description
+            && let Ok(schema) = parse_str_with(schema, &server.config.reading)
+        {
+            let (_, entries) = SchemaAutomaton::explain(schema, &Options::default());
+            told["ledger"] = json!(entries);
+        }
+        let automaton = match server.compile(&bound.description) {
+            Ok(automaton) => automaton,
+            Err(error) => {
+                told["accepted"] = false.into();
+                told["error"] = error.to_string().into();
+                return Ok(told);
+            }
+        };
+        if let Some(text) = &request.text {
+            told["text"] = followed(server, &bound.description, automaton, text)?;
+        }
+        Ok(told)
+    });
+    Ok(Json(explained.await?))
+}
+
+/// Follows a text under a constraint.
+fn followed(
+    server: &Inner,
+    description: &Description,
+    automaton: Automaton,
+    text: &str,
+) -> Result<Value, ApiError> {
+    let vocabulary = server.tokenizer.vocabulary();
+    let key = json!({ "whole": description }).to_string();
+    let constraint = server.cache.get(&key, vocabulary, || Ok(automaton));
+    let constraint = match constraint {
+        Ok(constraint) => constraint,
+        Err(error) => return Ok(json!({"accepted": false, "why": error.to_string()})),
+    };
+    let cut = server.tokenizer.encode(text, Surround::Omit);
+    let cut = cut.map_err(|error| ApiError::invalid("text", error.to_string()))?;
+    let cut: Vec<TokenId> = cut.into_iter().map(TokenId::new).collect();
+    let tokens = tokens_of(vocabulary, Some(&cut), text.as_bytes());
+    let tokens = tokens.map_err(|byte| {
+        ApiError::invalid(
+            "text",
+            format!("the vocabulary has no token for the byte {byte:#04x}"),
+        )
+    })?;
+    let mut steps = Vec::new();
+    let mut guide = constraint.guide();
+    let end = follow(&mut *guide, text.as_bytes(), &tokens, &mut |step| {
+        steps.push(json!(step));
+    });
+    let mut told = match end {
+        Ok(()) => json!({"accepted": true}),
+        Err(refusal) => {
+            let mut told = json!(refusal);
+            told["accepted"] = false.into();
+            told
+        }
+    };
+    told["steps"] = steps.into();
+    Ok(told)
+}
