@@ -70,7 +70,7 @@ pub fn bytes_of(vocabulary: &Vocabulary, token: TokenId) -> &[u8] {
 ///
 /// # Errors
 ///
-/// Where it is refused, or that it ends too early.
+/// The place at which it is refused, or ends too early.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -118,7 +118,7 @@ pub fn follow(
     Err(refusal(text, text.len(), why))
 }
 
-/// The most bytes that could follow and are named: more than a line of them are not read.
+/// The most bytes that could follow and are named, because nobody reads more than a line of them.
 const SHOWN: usize = 16;
 
 fn refusal(text: &[u8], offset: usize, why: String) -> Refusal {

@@ -72,8 +72,8 @@ impl<M: Model + ?Sized> Session<'_, M> {
     /// Returns the model's probability of each value that the constraint accepts, given that it is
     /// one of them: summed over all rows of tokens that spell it.
     ///
-    /// A value ends where nothing else can follow. Where another value goes on from it, as `north`
-    /// goes on from `no`, it ends by the probability of the model's end tokens.
+    /// A value ends where nothing else can follow. If another value goes on from it, as `north` goes
+    /// on from `no`, it ends by the probability of the model's end tokens.
     ///
     /// The prompt is read once. Every further row costs a step of the model; values of a few letters
     /// take about as many steps as they have tokens.

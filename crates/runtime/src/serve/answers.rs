@@ -1,6 +1,7 @@
 //! The answers of a request that are on their way. For example, the updates of three texts arrive
 //! one by one, and the numbers of their tokens are counted.
 
+use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use rand::RngExt as _;
@@ -9,8 +10,48 @@ use serde_json::{Value, json};
 use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::time::Instant;
 
+use super::ask::Ask;
 use super::error::ApiError;
-use super::pool::Update;
+use super::pool::{Job, Update};
+use super::reply::AnswerForm;
+use super::server::ServerState;
+
+/// Queues a request, and waits for the first of its answers.
+pub(super) async fn answer(
+    server: &Arc<ServerState>,
+    ask: Ask,
+) -> Result<(Answers, Arc<AnswerForm>), ApiError> {
+    answer_all(server, vec![ask]).await
+}
+
+/// The same for several prompts at once, which have one constraint.
+pub(super) async fn answer_all(
+    server: &Arc<ServerState>,
+    asks: Vec<Ask>,
+) -> Result<(Answers, Arc<AnswerForm>), ApiError> {
+    let until = Instant::now() + server.config.timeout;
+    let prepared = server.prepare(until, move |server| {
+        let prepared = asks.iter().map(|ask| ask.prepare(server));
+        prepared.collect::<Result<Vec<_>, _>>()
+    });
+    let prepared = prepared.await?;
+    let Some(reading) = prepared.first().map(|first| first.reading.clone()) else {
+        return Err(ApiError::invalid("prompt", "there is no prompt"));
+    };
+    let jobs = prepared.into_iter().flat_map(|prepared| prepared.jobs);
+    Ok((queue(server, jobs.collect(), until).await?, reading))
+}
+
+/// Queues jobs that are prepared.
+pub(super) async fn queue(
+    server: &ServerState,
+    jobs: Vec<Job>,
+    until: Instant,
+) -> Result<Answers, ApiError> {
+    let news = server.pool.submit(jobs).map_err(ApiError::refused)?;
+    let limit = server.config.timeout.as_secs_f64();
+    Answers::begin(news, until, limit).await
+}
 
 /// The updates of a request's texts.
 pub(super) struct Answers {
@@ -43,7 +84,7 @@ impl Answers {
     /// # Errors
     ///
     /// A text failed before it had a token: the request can still be refused.
-    pub(super) async fn begin(
+    async fn begin(
         news: UnboundedReceiver<(usize, Update)>,
         until: Instant,
         limit: f64,
@@ -90,7 +131,8 @@ impl Answers {
     }
 }
 
-/// The letters of an identifier behind its beginning: 62 to the 24th are never met twice.
+/// The letters of an identifier behind its beginning: so many because, of 62 to the 24th, none is
+/// met twice.
 const LETTERS: usize = 24;
 
 /// A name for an answer or a call.

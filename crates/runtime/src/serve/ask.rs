@@ -7,34 +7,20 @@ use constraint::{Automaton, Description};
 use response_parser::{Family, Names, Pieces, ResponseTemplate};
 use serde_json::{Map, Value, json};
 
-use super::Inner;
 use super::error::ApiError;
 use super::pool::Job;
-use super::reply::{Reading, Rule, Spoken};
-use super::tool::{Tool, ToolKind};
+use super::reply::{AnswerForm, ContentRule, FamilyForm};
+use super::server::ServerState;
+use super::tool::{CallChoice, OfferedTool, ToolKind};
 use crate::chat::{Chat, chatml};
 use crate::generate::{Explanations, ForcedTokens, LogProbabilities, Prompt, Request};
 use crate::sampling::SamplingConfig;
 use crate::tags::{Count, Reasoning, ResponseFormat};
 use crate::tokenizer::Surround;
 
-/// The tools that an answer calls.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) enum Choice {
-    /// As the model likes.
-    #[default]
-    Auto,
-    /// None.
-    None,
-    /// One at least.
-    Required,
-    /// This one, once.
-    Named(String),
-}
-
 /// The text that a model continues.
 #[derive(Clone, Debug)]
-pub(super) enum Asked {
+pub(super) enum AskedPrompt {
     /// Messages, as chat templates take them.
     Chat(Vec<Value>),
     Text(String),
@@ -68,9 +54,9 @@ pub(super) struct Settings {
 /// A request.
 #[derive(Clone, Debug)]
 pub(super) struct Ask {
-    pub(super) asked: Asked,
-    pub(super) tools: Vec<Tool>,
-    pub(super) choice: Choice,
+    pub(super) asked: AskedPrompt,
+    pub(super) tools: Vec<OfferedTool>,
+    pub(super) choice: CallChoice,
     pub(super) parallel: bool,
     /// False for a model that shall not reason.
     pub(super) reasons: bool,
@@ -81,7 +67,7 @@ pub(super) struct Ask {
 /// Texts that can be queued, and the way in which they are read.
 pub(super) struct Prepared {
     pub(super) jobs: Vec<Job>,
-    pub(super) reading: Arc<Reading>,
+    pub(super) reading: Arc<AnswerForm>,
 }
 
 /// The number of alternatives that the page shows for each token: as many as fit beside the text.
@@ -90,7 +76,7 @@ const SHOWN: usize = 8;
 impl Ask {
     /// Writes the prompt and compiles the constraint. It may take long, and sleeps if another
     /// request compiles the same.
-    pub(super) fn prepare(&self, server: &Inner) -> Result<Prepared, ApiError> {
+    pub(super) fn prepare(&self, server: &ServerState) -> Result<Prepared, ApiError> {
         let (prompt, written) = self.prompt(server)?;
         let context = server.context;
         if prompt.len() >= context {
@@ -145,15 +131,15 @@ impl Ask {
     }
 
     /// The prompt's tokens, and its text.
-    fn prompt(&self, server: &Inner) -> Result<(Vec<u32>, String), ApiError> {
+    fn prompt(&self, server: &ServerState) -> Result<(Vec<u32>, String), ApiError> {
         let encode = |text: &str, surround| {
             let tokens = server.tokenizer.encode(text, surround);
             tokens.map_err(|error| ApiError::invalid(self.asked.param(), error.to_string()))
         };
         let messages = match &self.asked {
-            Asked::Tokens(tokens) => return Ok((tokens.clone(), String::new())),
-            Asked::Text(text) => return Ok((encode(text, Surround::Add)?, text.clone())),
-            Asked::Chat(messages) => messages,
+            AskedPrompt::Tokens(tokens) => return Ok((tokens.clone(), String::new())),
+            AskedPrompt::Text(text) => return Ok((encode(text, Surround::Add)?, text.clone())),
+            AskedPrompt::Chat(messages) => messages,
         };
         if server.chat.is_empty() {
             return Err(ApiError::invalid(
@@ -179,7 +165,7 @@ impl Ask {
 
     fn chat(
         &self,
-        server: &Inner,
+        server: &ServerState,
         messages: &[Value],
         system: Option<&str>,
     ) -> Result<String, ApiError> {
@@ -192,7 +178,7 @@ impl Ask {
             system = Some(format!("{own}\n{schema}"));
             messages = rest;
         }
-        let tools: Vec<Value> = self.tools.iter().map(Tool::shown).collect();
+        let tools: Vec<Value> = self.tools.iter().map(OfferedTool::shown).collect();
         let written = server
             .chat
             .prompt_with_tools(system.as_deref(), &tools, messages);
@@ -206,7 +192,7 @@ impl Ask {
     )]
     fn bind<'a>(
         &'a self,
-        server: &'a Inner,
+        server: &'a ServerState,
         prompt: &str,
     ) -> Result<
         (
@@ -215,24 +201,24 @@ impl Ask {
                 &'static str,
                 Box<dyn FnOnce() -> Result<Automaton, constraint::Error> + 'a>,
             )>,
-            Reading,
+            AnswerForm,
         ),
         ApiError,
     > {
-        let Asked::Chat(messages) = &self.asked else {
-            return Ok((self.whole(server), Reading::Plain(self.rule())));
+        let AskedPrompt::Chat(messages) = &self.asked else {
+            return Ok((self.whole(server), AnswerForm::Plain(self.rule())));
         };
         if let Some((tool, description)) = self.forced_input() {
             let key = json!({ "input": description }).to_string();
             let compile = Box::new(move || description.compile());
-            return Ok((Some((key, "tools", compile)), Reading::Input(tool)));
+            return Ok((Some((key, "tools", compile)), AnswerForm::Input(tool)));
         }
         let speaks = !self.tools.is_empty() || server.chat.reasons(messages);
         if !speaks {
-            return Ok((self.whole(server), Reading::Plain(self.rule())));
+            return Ok((self.whole(server), AnswerForm::Plain(self.rule())));
         }
         let mut chat = Chat::new(messages);
-        let shown: Vec<Value> = self.tools.iter().map(Tool::shown).collect();
+        let shown: Vec<Value> = self.tools.iter().map(OfferedTool::shown).collect();
         if !shown.is_empty() {
             chat = chat.with_tools(&shown);
         }
@@ -241,7 +227,7 @@ impl Ask {
         let family = match Family::of_chat_template(source) {
             Ok(family) => family,
             Err(_) if self.tools.is_empty() => {
-                return Ok((self.whole(server), Reading::Plain(self.rule())));
+                return Ok((self.whole(server), AnswerForm::Plain(self.rule())));
             }
             Err(unknown) => return Err(ApiError::invalid("tools", unknown.to_string())),
         };
@@ -251,7 +237,7 @@ impl Ask {
             .with_pieces(Pieces::Arguments)
             .family(family);
         let template = template.map_err(|error| ApiError::server(error.to_string()))?;
-        let reading = Reading::Spoken(Box::new(Spoken {
+        let reading = AnswerForm::Spoken(Box::new(FamilyForm {
             template,
             prompt: prompt.to_owned(),
             offered: Value::from(bound),
@@ -297,10 +283,10 @@ impl Ask {
     }
 
     /// The rule for an answer without calls.
-    fn rule(&self) -> Rule {
+    fn rule(&self) -> ContentRule {
         match self.bound {
-            Some(_) => Rule::Bound,
-            None => Rule::None,
+            Some(_) => ContentRule::Bound,
+            None => ContentRule::None,
         }
     }
 
@@ -308,17 +294,17 @@ impl Ask {
     fn calls(&self) -> Count {
         let most = (!self.parallel).then_some(1);
         match &self.choice {
-            Choice::None => Count::NONE,
-            Choice::Named(_) => Count::ONE,
-            Choice::Required => Count { least: 1, most },
-            Choice::Auto => Count { least: 0, most },
+            CallChoice::None => Count::NONE,
+            CallChoice::Named(_) => Count::ONE,
+            CallChoice::Required => Count { least: 1, most },
+            CallChoice::Auto => Count { least: 0, most },
         }
     }
 
     /// The format of an answer with calls, and the tools that it may call.
     fn format(
         &self,
-        server: &Inner,
+        server: &ServerState,
         family: Family,
         prompt: &str,
     ) -> Result<(ResponseFormat, Vec<Value>), ApiError> {
@@ -327,11 +313,11 @@ impl Ask {
             .tools
             .iter()
             .filter(|tool| match &self.choice {
-                Choice::None => false,
-                Choice::Named(name) => *name == tool.name,
-                Choice::Auto | Choice::Required => true,
+                CallChoice::None => false,
+                CallChoice::Named(name) => *name == tool.name,
+                CallChoice::Auto | CallChoice::Required => true,
             })
-            .map(Tool::bound)
+            .map(OfferedTool::bound)
             .collect::<Result<_, ApiError>>()?;
         let format = ResponseFormat::named(family).map_err(refused)?;
         let reasoning = match self.reasons {
@@ -356,7 +342,7 @@ impl Ask {
     #[expect(clippy::type_complexity, reason = "as of `bind`")]
     fn whole<'a>(
         &'a self,
-        server: &'a Inner,
+        server: &'a ServerState,
     ) -> Option<(
         String,
         &'static str,
@@ -371,8 +357,8 @@ impl Ask {
     /// The tool with a text as its input that the answer must be, and the rule for the text.
     fn forced_input(&self) -> Option<(String, Description)> {
         let tool = match (&self.choice, self.tools.as_slice()) {
-            (Choice::Named(name), tools) => tools.iter().find(|tool| tool.name == *name)?,
-            (Choice::Required, [only]) => only,
+            (CallChoice::Named(name), tools) => tools.iter().find(|tool| tool.name == *name)?,
+            (CallChoice::Required, [only]) => only,
             _ => return None,
         };
         match &tool.kind {
@@ -382,12 +368,12 @@ impl Ask {
     }
 }
 
-impl Asked {
+impl AskedPrompt {
     /// The member of the request that holds it.
     pub(super) fn param(&self) -> &'static str {
         match self {
-            Asked::Chat(_) => "messages",
-            Asked::Text(_) | Asked::Tokens(_) => "prompt",
+            AskedPrompt::Chat(_) => "messages",
+            AskedPrompt::Text(_) | AskedPrompt::Tokens(_) => "prompt",
         }
     }
 }

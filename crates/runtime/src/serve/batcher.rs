@@ -1,7 +1,7 @@
 //! One model for several texts at once. For example, while two texts wait for their next token, a
 //! third one's prompt is read in the same step.
 //!
-//! Each text has a [`Lane`], which is a model for [`Session`](crate::generate::Session): what it is
+//! Each text has a [`SharedModel`], which is a model for [`Session`](crate::generate::Session): what it is
 //! asked to read, it hands to the thread that runs the model, which reads what all lanes have
 //! handed in together. So requests join and leave between two steps, and their masks are computed
 //! on their own threads.
@@ -25,19 +25,19 @@ const BLOCK: usize = 128;
 const PATIENCE: Duration = Duration::from_millis(2);
 
 /// Tokens that a lane's model is to read.
-struct Asked<M> {
+struct ReadRequest<M> {
     model: M,
     tokens: Vec<u32>,
     position: usize,
-    answer: Sender<Answer<M>>,
+    answer: Sender<ReadAnswer<M>>,
 }
 
 /// The model, and what it said.
-type Answer<M> = (M, Result<Vec<f32>, Error>);
+type ReadAnswer<M> = (M, Result<Vec<f32>, Error>);
 
 /// The thread that runs the model for all lanes. It ends when the last of them is gone.
 pub(super) struct Batcher<M> {
-    lanes: Sender<Asked<M>>,
+    lanes: Sender<ReadRequest<M>>,
     at_work: Arc<AtomicUsize>,
 }
 
@@ -52,8 +52,8 @@ impl<M: Model + Send + 'static> Batcher<M> {
     }
 
     /// A lane with a model of its own, which must share its weights with those of the others.
-    pub(super) fn lane(&self, model: M) -> Lane<M> {
-        Lane {
+    pub(super) fn lane(&self, model: M) -> SharedModel<M> {
+        SharedModel {
             context: model.context_length(),
             width: model.vocabulary_width(),
             cached: model.cached(),
@@ -65,7 +65,7 @@ impl<M: Model + Send + 'static> Batcher<M> {
 }
 
 /// Reads what is handed in, together, until no lane is left.
-fn run<M: Model>(asked: &Receiver<Asked<M>>, at_work: &AtomicUsize) {
+fn run<M: Model>(asked: &Receiver<ReadRequest<M>>, at_work: &AtomicUsize) {
     while let Ok(first) = asked.recv() {
         let mut together = vec![first];
         let until = Instant::now() + PATIENCE;
@@ -101,17 +101,17 @@ fn run<M: Model>(asked: &Receiver<Asked<M>>, at_work: &AtomicUsize) {
 }
 
 /// A model whose steps are taken together with those of other lanes.
-pub(super) struct Lane<M> {
+pub(super) struct SharedModel<M> {
     /// None while it is away, and after the thread that runs it has died.
     model: Option<M>,
-    batcher: Sender<Asked<M>>,
+    batcher: Sender<ReadRequest<M>>,
     at_work: Arc<AtomicUsize>,
     context: usize,
     width: usize,
     cached: usize,
 }
 
-/// A lane that has a text: steps wait for it. See [`Lane::at_work`].
+/// A lane that has a text: steps wait for it. See [`SharedModel::at_work`].
 pub(super) struct AtWork(Arc<AtomicUsize>);
 
 impl Drop for AtWork {
@@ -120,7 +120,7 @@ impl Drop for AtWork {
     }
 }
 
-impl<M> Lane<M> {
+impl<M> SharedModel<M> {
     /// Returns the counter by which steps know of a lane that has a text.
     pub(super) fn counter(&self) -> Arc<AtomicUsize> {
         self.at_work.clone()
@@ -133,14 +133,14 @@ impl<M> Lane<M> {
     }
 }
 
-impl<M: Model> Model for Lane<M> {
+impl<M: Model> Model for SharedModel<M> {
     fn forward(&mut self, tokens: &[u32], position: usize) -> Result<Vec<f32>, Error> {
         let gone = || Error::new(ErrorKind::Model, "the model's thread has ended");
         let mut position = position;
         let mut last = Err(Error::new(ErrorKind::Model, "no tokens were given"));
         for tokens in tokens.chunks(BLOCK) {
             let (answer, answered) = mpsc::channel();
-            let asked = Asked {
+            let asked = ReadRequest {
                 model: self.model.take().ok_or_else(gone)?,
                 tokens: tokens.to_vec(),
                 position,

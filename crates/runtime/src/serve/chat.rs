@@ -12,14 +12,14 @@ use axum::response::sse::{Event, KeepAlive, Sse};
 use axum::response::{IntoResponse, Response};
 use serde_json::{Map, Value, json};
 
-use super::answers::{Answers, identifier, now};
-use super::ask::{Ask, Asked, arguments};
+use super::answers::{Answers, answer, identifier, now};
+use super::ask::{Ask, AskedPrompt, arguments};
 use super::error::ApiError;
 use super::pool::{Token, Update};
-use super::reply::{Delta, Message, Reader};
-use super::tool::{Tool, read_choice};
-use super::wire::{self, ChatRequest, Common};
-use super::{Inner, Shared};
+use super::reply::{AnswerReader, Delta, Ending, Message};
+use super::server::{ServerState, Shared};
+use super::tool::{OfferedTool, read_choice};
+use super::wire::{self, ChatRequest, Common, Number, StreamUsage};
 
 /// Answers a chat.
 #[utoipa::path(post, path = "/v1/chat/completions", request_body = super::wire::ChatBody, responses(
@@ -33,24 +33,21 @@ pub(super) async fn complete(State(server): Shared, body: Bytes) -> Result<Respo
     let ask = ask(request, &common, &server)?;
     let listed = ask.settings.log_probabilities;
     let texts = ask.settings.texts;
-    let (mut answers, reading) = server.answers(ask).await?;
-    let replies = (0..texts).map(|_| Reply {
-        reader: Reader::new(&reading, &server.tokenizer),
+    let (mut answers, reading) = answer(&server, ask).await?;
+    let replies = (0..texts).map(|_| ChatReply {
+        reader: AnswerReader::new(&reading, &server.tokenizer),
         message: Message::default(),
         log_probabilities: listed.map(|_| Vec::new()),
         finish: "stop",
     });
-    let mut replies: Vec<Reply> = replies.collect();
+    let mut replies: Vec<ChatReply> = replies.collect();
     let head = Head {
         id: identifier("chatcmpl-"),
         created: now(),
         model: server.config.model_name.clone(),
     };
-    if common.stream == Some(true) {
-        let usage = common
-            .stream_options
-            .and_then(|options| options.include_usage);
-        let pieces = pieces(server, answers, replies, head, usage == Some(true));
+    if let Some(usage) = common.stream_usage() {
+        let pieces = pieces(server, answers, replies, head, usage);
         let pieces = Sse::new(pieces).keep_alive(KeepAlive::default());
         return Ok(pieces.into_response());
     }
@@ -68,7 +65,7 @@ pub(super) async fn complete(State(server): Shared, body: Bytes) -> Result<Respo
     Ok(Json(body).into_response())
 }
 
-/// What all pieces of an answer begin with.
+/// The members with which all pieces of an answer begin.
 struct Head {
     id: String,
     created: u64,
@@ -83,17 +80,17 @@ impl Head {
 }
 
 /// One of a request's answers, as far as it has come.
-struct Reply {
-    reader: Reader,
+struct ChatReply {
+    reader: AnswerReader,
     message: Message,
     /// The probabilities that are to be told; none if none are asked for.
     log_probabilities: Option<Vec<Value>>,
     finish: &'static str,
 }
 
-impl Reply {
+impl ChatReply {
     /// Takes the next news, and returns what is new in the message.
-    fn take(&mut self, update: Update, server: &Inner) -> Result<Vec<Delta>, ApiError> {
+    fn take(&mut self, update: Update, server: &ServerState) -> Result<Vec<Delta>, ApiError> {
         let deltas = match update {
             Update::Token(token) => {
                 if let Some(told) = &mut self.log_probabilities {
@@ -107,13 +104,14 @@ impl Reply {
                 return Err(ApiError::server("no text was generated"));
             }
             Update::Done(Ok(generation)) => {
-                let cut = self.reader.is_cut(&generation);
+                let ending = self.reader.ending(&generation);
                 let deltas = self.reader.finish(&generation);
-                let calls = !self.message.calls.is_empty()
-                    || deltas
-                        .iter()
-                        .any(|delta| matches!(delta, Delta::Call { .. }));
-                self.finish = finish_reason(cut, calls);
+                self.finish = finish_reason(ending);
+                let is_call = |delta: &Delta| matches!(delta, Delta::Call { .. });
+                let calls = !self.message.calls.is_empty() || deltas.iter().any(is_call);
+                if calls && ending == Ending::Whole {
+                    self.finish = "tool_calls";
+                }
                 deltas
             }
         };
@@ -153,17 +151,16 @@ impl Reply {
     }
 }
 
-/// Why an answer ended, as OpenAI's API says it.
-pub(super) fn finish_reason(cut: bool, calls: bool) -> &'static str {
-    match (cut, calls) {
-        (true, _) => "length",
-        (false, true) => "tool_calls",
-        (false, false) => "stop",
+/// Returns why an answer without calls ended, as OpenAI's API says it.
+pub(super) fn finish_reason(ending: Ending) -> &'static str {
+    match ending {
+        Ending::Cut => "length",
+        Ending::Whole => "stop",
     }
 }
 
 /// A token with its probability and those of its alternatives.
-fn log_probability(token: &Token, server: &Inner) -> Value {
+fn log_probability(token: &Token, server: &ServerState) -> Value {
     let told = |number: u32, probability: f32| {
         let bytes = server.token_bytes(number);
         // JSON has no infinity; the API's own stand-in for it.
@@ -180,17 +177,17 @@ fn log_probability(token: &Token, server: &Inner) -> Value {
 
 /// The pieces of a stream.
 fn pieces(
-    server: Arc<Inner>,
+    server: Arc<ServerState>,
     mut answers: Answers,
-    mut replies: Vec<Reply>,
+    mut replies: Vec<ChatReply>,
     head: Head,
-    with_usage: bool,
+    usage: StreamUsage,
 ) -> impl futures_core::Stream<Item = Result<Event, Infallible>> {
     stream! {
         let piece = |at: usize, delta: Value, told: Option<Value>, finish: Option<&str>| {
             let mut piece = head.json("chat.completion.chunk");
             piece["choices"] = json!([{"index": at, "delta": delta, "logprobs": told, "finish_reason": finish}]);
-            if with_usage {
+            if usage == StreamUsage::Tell {
                 piece["usage"] = Value::Null;
             }
             Ok(Event::default().data(piece.to_string()))
@@ -226,7 +223,7 @@ fn pieces(
                 yield piece(at, json!({}), None, Some(reply.finish));
             }
         }
-        if with_usage {
+        if usage == StreamUsage::Tell {
             let mut last = head.json("chat.completion.chunk");
             last["choices"] = json!([]);
             last["usage"] = answers.usage().json();
@@ -255,16 +252,20 @@ fn delta_json(delta: Delta) -> Value {
 }
 
 /// Reads a request.
-pub(super) fn ask(request: ChatRequest, common: &Common, server: &Inner) -> Result<Ask, ApiError> {
-    let mut tools = Tool::read(request.tools.unwrap_or_default())?;
+pub(super) fn ask(
+    request: ChatRequest,
+    common: &Common,
+    server: &ServerState,
+) -> Result<Ask, ApiError> {
+    let mut tools = OfferedTool::read(request.tools.unwrap_or_default())?;
     let choice = read_choice(request.tool_choice, &mut tools)?;
     let bound = wire::bound(
         request.response_format.as_deref(),
         request.structured_outputs.as_ref(),
     )?;
     let max_tokens = match (request.max_completion_tokens, request.max_tokens) {
-        (Some(most), _) => (Some(most), "max_completion_tokens"),
-        (None, most) => (most, "max_tokens"),
+        (Some(most), _) => Number::new("max_completion_tokens", Some(most)),
+        (None, most) => Number::new("max_tokens", most),
     };
     let listed = match (request.logprobs, request.top_logprobs) {
         (Some(true), listed) => Some(listed.unwrap_or(0)),
@@ -275,13 +276,13 @@ pub(super) fn ask(request: ChatRequest, common: &Common, server: &Inner) -> Resu
         _ => None,
     };
     Ok(Ask {
-        asked: Asked::Chat(messages(request.messages)?),
+        asked: AskedPrompt::Chat(messages(request.messages)?),
         tools,
         choice,
         parallel: request.parallel_tool_calls.unwrap_or(true),
         reasons: request.reasoning_effort.as_deref() != Some("none"),
         bound,
-        settings: common.settings(max_tokens, (listed, "top_logprobs"), server)?,
+        settings: common.settings(max_tokens, Number::new("top_logprobs", listed), server)?,
     })
 }
 

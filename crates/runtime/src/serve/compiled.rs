@@ -22,14 +22,14 @@ struct Kept {
 }
 
 #[derive(Default)]
-struct State {
+struct CacheState {
     kept: HashMap<Arc<str>, Kept>,
     requests: u64,
 }
 
 /// The constraints of a server.
 pub(super) struct Cache {
-    state: Mutex<State>,
+    state: Mutex<CacheState>,
     max_bytes: usize,
     metrics: Arc<Metrics>,
 }
@@ -45,12 +45,12 @@ impl Cache {
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, CacheState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Returns the constraint that `key` names, compiled by one caller while others wait for it. What
-    /// cannot be compiled is not kept.
+    /// Returns the constraint that `key` names, compiled by one caller while others wait for it. A
+    /// failure is not kept.
     pub(super) fn get(
         &self,
         key: &str,
@@ -84,7 +84,7 @@ impl Cache {
     }
 }
 
-impl State {
+impl CacheState {
     /// Drops those that were not used for longest, until the others fit. Their masks are counted
     /// anew, because they grow as they are used.
     fn shrink(&mut self, max_bytes: usize, metrics: &Metrics) {

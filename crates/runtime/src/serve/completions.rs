@@ -12,14 +12,15 @@ use axum::response::sse::{Event, KeepAlive, Sse};
 use axum::response::{IntoResponse, Response};
 use serde_json::{Map, Value, json};
 
-use super::answers::{Answers, identifier, now};
-use super::ask::{Ask, Asked, Choice};
+use super::answers::{Answers, answer_all, identifier, now};
+use super::ask::{Ask, AskedPrompt};
 use super::chat::finish_reason;
 use super::error::ApiError;
 use super::pool::{Token, Update};
-use super::reply::Reader;
-use super::wire::{self, Common, Prompts, TextRequest};
-use super::{Inner, Shared};
+use super::reply::AnswerReader;
+use super::server::{ServerState, Shared};
+use super::tool::CallChoice;
+use super::wire::{self, Common, Number, Prompts, StreamUsage, TextRequest};
 
 /// The most tokens of a text whose request does not say, as OpenAI's API has it.
 const MAX_TOKENS: usize = 16;
@@ -43,8 +44,8 @@ pub(super) async fn complete(State(server): Shared, body: Bytes) -> Result<Respo
     )?;
     let most = request.max_tokens.or(Some(MAX_TOKENS));
     let settings = common.settings(
-        (most, "max_tokens"),
-        (request.logprobs, "logprobs"),
+        Number::new("max_tokens", most),
+        Number::new("logprobs", request.logprobs),
         &server,
     )?;
     let echo = request.echo == Some(true);
@@ -54,28 +55,28 @@ pub(super) async fn complete(State(server): Shared, body: Bytes) -> Result<Respo
     for asked in prompts {
         let beginning = match (&asked, echo) {
             (_, false) => String::new(),
-            (Asked::Tokens(tokens), true) => server.tokenizer.decode(tokens),
-            (Asked::Text(text), true) => text.clone(),
-            (Asked::Chat(_), true) => String::new(),
+            (AskedPrompt::Tokens(tokens), true) => server.tokenizer.decode(tokens),
+            (AskedPrompt::Text(text), true) => text.clone(),
+            (AskedPrompt::Chat(_), true) => String::new(),
         };
         beginnings.extend(std::iter::repeat_n(beginning, each));
         asks.push(Ask {
             asked,
             tools: Vec::new(),
-            choice: Choice::None,
+            choice: CallChoice::None,
             parallel: true,
             reasons: false,
             bound: bound.clone(),
             settings: settings.clone(),
         });
     }
-    let (mut answers, reading) = server.all_answers(asks).await?;
-    let mut texts: Vec<Text> = beginnings
+    let (mut answers, reading) = answer_all(&server, asks).await?;
+    let mut texts: Vec<Continuation> = beginnings
         .into_iter()
-        .map(|text| Text {
-            reader: Reader::new(&reading, &server.tokenizer),
+        .map(|text| Continuation {
+            reader: AnswerReader::new(&reading, &server.tokenizer),
             text,
-            told: settings.log_probabilities.map(|_| Told::default()),
+            told: settings.log_probabilities.map(|_| TokenTable::default()),
             finish: None,
         })
         .collect();
@@ -85,11 +86,8 @@ pub(super) async fn complete(State(server): Shared, body: Bytes) -> Result<Respo
         "created": now(),
         "model": server.config.model_name,
     });
-    if common.stream == Some(true) {
-        let usage = common
-            .stream_options
-            .and_then(|options| options.include_usage);
-        let pieces = pieces(server, answers, texts, head, usage == Some(true));
+    if let Some(usage) = common.stream_usage() {
+        let pieces = pieces(server, answers, texts, head, usage);
         return Ok(Sse::new(pieces)
             .keep_alive(KeepAlive::default())
             .into_response());
@@ -108,12 +106,12 @@ pub(super) async fn complete(State(server): Shared, body: Bytes) -> Result<Respo
 }
 
 /// The prompts of a request.
-fn prompts(given: Prompts, server: &Inner) -> Result<Vec<Asked>, ApiError> {
-    let prompts: Vec<Asked> = match given {
-        Prompts::Text(text) => vec![Asked::Text(text)],
-        Prompts::Texts(texts) => texts.into_iter().map(Asked::Text).collect(),
-        Prompts::Tokens(tokens) => vec![Asked::Tokens(tokens)],
-        Prompts::Lists(lists) => lists.into_iter().map(Asked::Tokens).collect(),
+fn prompts(given: Prompts, server: &ServerState) -> Result<Vec<AskedPrompt>, ApiError> {
+    let prompts: Vec<AskedPrompt> = match given {
+        Prompts::Text(text) => vec![AskedPrompt::Text(text)],
+        Prompts::Texts(texts) => texts.into_iter().map(AskedPrompt::Text).collect(),
+        Prompts::Tokens(tokens) => vec![AskedPrompt::Tokens(tokens)],
+        Prompts::Lists(lists) => lists.into_iter().map(AskedPrompt::Tokens).collect(),
     };
     if prompts.is_empty() || prompts.len() > MAX_PROMPTS {
         let message = format!(
@@ -123,7 +121,7 @@ fn prompts(given: Prompts, server: &Inner) -> Result<Vec<Asked>, ApiError> {
         return Err(ApiError::invalid("prompt", message));
     }
     for prompt in &prompts {
-        if let Asked::Tokens(tokens) = prompt {
+        if let AskedPrompt::Tokens(tokens) = prompt {
             if tokens.is_empty() {
                 return Err(ApiError::invalid("prompt", "a prompt has no tokens"));
             }
@@ -140,16 +138,16 @@ fn prompts(given: Prompts, server: &Inner) -> Result<Vec<Asked>, ApiError> {
 }
 
 /// One of a request's texts, as far as it has come.
-struct Text {
-    reader: Reader,
+struct Continuation {
+    reader: AnswerReader,
     text: String,
-    told: Option<Told>,
+    told: Option<TokenTable>,
     finish: Option<&'static str>,
 }
 
 /// The probabilities of a text's tokens, as this API lists them.
 #[derive(Default)]
-struct Told {
+struct TokenTable {
     tokens: Vec<Value>,
     own: Vec<Value>,
     alternatives: Vec<Value>,
@@ -157,8 +155,8 @@ struct Told {
     length: usize,
 }
 
-impl Text {
-    fn take(&mut self, update: Update, server: &Inner) -> Result<(), ApiError> {
+impl Continuation {
+    fn take(&mut self, update: Update, server: &ServerState) -> Result<(), ApiError> {
         match update {
             Update::Token(token) => {
                 self.text.push_str(&token.text);
@@ -172,23 +170,22 @@ impl Text {
                 return Err(ApiError::server("no text was generated"));
             }
             Update::Done(Ok(generation)) => {
-                let cut = self.reader.is_cut(&generation);
-                self.finish = Some(finish_reason(cut, false));
+                self.finish = Some(finish_reason(self.reader.ending(&generation)));
             }
         }
         Ok(())
     }
 
-    /// What has come since the last time.
+    /// Takes out the text that has come since the last time.
     fn choice(&mut self, at: usize) -> Value {
         let text = std::mem::take(&mut self.text);
-        let told = self.told.as_mut().map(Told::json);
+        let told = self.told.as_mut().map(TokenTable::json);
         json!({"index": at, "text": text, "logprobs": told, "finish_reason": self.finish})
     }
 }
 
-impl Told {
-    fn push(&mut self, token: &Token, server: &Inner) {
+impl TokenTable {
+    fn push(&mut self, token: &Token, server: &ServerState) {
         let name = server.tokenizer.describe(token.token);
         // JSON has no infinity; the API's own stand-in for it.
         let finite = |probability: f32| Value::from(probability.max(-9999.0));
@@ -206,7 +203,7 @@ impl Told {
     }
 
     fn json(&mut self) -> Value {
-        let Told {
+        let TokenTable {
             tokens,
             own,
             alternatives,
@@ -224,11 +221,11 @@ impl Told {
 
 /// The pieces of a stream.
 fn pieces(
-    server: Arc<Inner>,
+    server: Arc<ServerState>,
     mut answers: Answers,
-    mut texts: Vec<Text>,
+    mut texts: Vec<Continuation>,
     head: Value,
-    with_usage: bool,
+    usage: StreamUsage,
 ) -> impl futures_core::Stream<Item = Result<Event, Infallible>> {
     stream! {
         loop {
@@ -252,7 +249,7 @@ fn pieces(
             piece["choices"] = json!([text.choice(at)]);
             yield Ok(Event::default().data(piece.to_string()));
         }
-        if with_usage {
+        if usage == StreamUsage::Tell {
             let mut last = head.clone();
             last["choices"] = json!([]);
             last["usage"] = answers.usage().json();

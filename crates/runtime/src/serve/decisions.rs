@@ -18,12 +18,13 @@ use serde_json::{Value, json};
 use tokio::time::Instant;
 use utoipa::ToSchema;
 
-use super::answers::Answers;
+use super::answers::{Answers, queue};
 use super::chat::{messages, text_of};
 use super::error::ApiError;
 use super::pool::{Job, Update};
 use super::responses::read_items;
-use super::{Inner, Shared, wire};
+use super::server::{ServerState, Shared};
+use super::wire;
 use crate::generate::{Distribution, ProbabilityLimits};
 use crate::tokenizer::Surround;
 
@@ -57,10 +58,10 @@ struct Question {
     name: Option<String>,
     /// The words that ask it.
     words: String,
-    kind: Kind,
+    kind: QuestionKind,
 }
 
-enum Kind {
+enum QuestionKind {
     Predicate,
     /// The options, as values and as texts that the model writes.
     Choice(Vec<(Value, String)>),
@@ -68,31 +69,31 @@ enum Kind {
     Score(Vec<String>),
 }
 
-/// The answers to a predicate.
+/// The answers to a predicate, in two spellings each because models begin answers with either.
 const ANSWERS: [&str; 4] = ["yes", "Yes", "no", "No"];
 
 #[derive(Deserialize)]
-struct Written {
+struct QuestionBody {
     #[serde(rename = "type")]
     kind: String,
     #[serde(default)]
     name: Option<String>,
     instructions: Value,
     #[serde(default)]
-    choices: Vec<Choice>,
+    choices: Vec<ChoiceOption>,
     #[serde(default)]
-    levels: Vec<Level>,
+    levels: Vec<ScoreLevel>,
 }
 
 #[derive(Deserialize)]
-struct Choice {
+struct ChoiceOption {
     value: Value,
     #[serde(default)]
     description: Option<String>,
 }
 
 #[derive(Deserialize)]
-struct Level {
+struct ScoreLevel {
     label: String,
     #[serde(default)]
     description: Option<String>,
@@ -145,7 +146,7 @@ pub(super) async fn decide(State(server): Shared, body: Bytes) -> Result<Json<Va
         questions: asked,
         limits: ProbabilityLimits::default(),
     };
-    let mut answers: Answers = server.queue(vec![job], until).await?;
+    let mut answers: Answers = queue(&server, vec![job], until).await?;
     let mut decided: Vec<Distribution> = Vec::new();
     while let Some((_, update)) = answers.next().await? {
         match update {
@@ -180,20 +181,20 @@ pub(super) async fn decide(State(server): Shared, body: Bytes) -> Result<Json<Va
 
 impl Question {
     fn read(question: Value, place: &str) -> Result<Question, ApiError> {
-        let written: Written = serde_json::from_value(question)
+        let written: QuestionBody = serde_json::from_value(question)
             .map_err(|error| ApiError::invalid(place, error.to_string()))?;
         let mut words = text_of(written.instructions, &format!("{place}.instructions"))?;
         let kind = match written.kind.as_str() {
             "predicate" => {
                 words = format!("Statement: {words}\nIs the statement true? Answer yes or no.");
-                Kind::Predicate
+                QuestionKind::Predicate
             }
             "choice" => {
                 let (options, listed) = options(written.choices, place)?;
                 words = format!(
                     "{words}\nAnswer with one of these options and nothing else:\n{listed}"
                 );
-                Kind::Choice(options)
+                QuestionKind::Choice(options)
             }
             "score" => {
                 let levels = written.levels;
@@ -214,7 +215,7 @@ impl Question {
                 words = format!(
                     "{words}\nAnswer with one of these levels, from the lowest to the highest, and nothing else:\n{listed}"
                 );
-                Kind::Score(labels)
+                QuestionKind::Score(labels)
             }
             other => {
                 let message =
@@ -230,9 +231,9 @@ impl Question {
     }
 
     /// The prompt's tokens.
-    fn prompt(&self, about: &[Value], server: &Inner) -> Result<Vec<u32>, ApiError> {
+    fn prompt(&self, about: &[Value], server: &ServerState) -> Result<Vec<u32>, ApiError> {
         let mut turns = about.to_vec();
-        // What the questions are about comes first, so that it is read once.
+        // The text that the questions are about comes first, so that it is read once.
         match turns.last_mut() {
             Some(last) if last["role"] == "user" => {
                 let said = last["content"].as_str().unwrap_or_default();
@@ -261,9 +262,9 @@ impl Question {
     /// The texts that the model may answer with.
     fn texts(&self) -> Vec<String> {
         match &self.kind {
-            Kind::Predicate => ANSWERS.map(str::to_owned).to_vec(),
-            Kind::Choice(options) => options.iter().map(|(_, text)| text.clone()).collect(),
-            Kind::Score(labels) => labels.clone(),
+            QuestionKind::Predicate => ANSWERS.map(str::to_owned).to_vec(),
+            QuestionKind::Choice(options) => options.iter().map(|(_, text)| text.clone()).collect(),
+            QuestionKind::Score(labels) => labels.clone(),
         }
     }
 
@@ -274,11 +275,11 @@ impl Question {
         };
         let name = &self.name;
         match &self.kind {
-            Kind::Predicate => {
+            QuestionKind::Predicate => {
                 let probability = of(ANSWERS[0]) + of(ANSWERS[1]);
                 json!({"type": "predicate", "name": name, "probability": probability})
             }
-            Kind::Choice(options) => {
+            QuestionKind::Choice(options) => {
                 let likelier = |a: &&(Value, String), b: &&(Value, String)| {
                     let order = of(&a.1).total_cmp(&of(&b.1));
                     order.then_with(|| b.1.cmp(&a.1))
@@ -295,7 +296,7 @@ impl Question {
                     "probabilities": listed.collect::<Vec<_>>(),
                 })
             }
-            Kind::Score(labels) => {
+            QuestionKind::Score(labels) => {
                 let score: f64 = (0u32..)
                     .zip(labels)
                     .map(|(at, label)| f64::from(at) * of(label))
@@ -325,7 +326,10 @@ fn line(text: &str, description: Option<&str>) -> String {
 }
 
 /// The options of a choice with the texts that stand for them, and the list of them in a prompt.
-fn options(choices: Vec<Choice>, place: &str) -> Result<(Vec<(Value, String)>, String), ApiError> {
+fn options(
+    choices: Vec<ChoiceOption>,
+    place: &str,
+) -> Result<(Vec<(Value, String)>, String), ApiError> {
     let wrong = |message: String| ApiError::invalid(format!("{place}.choices"), message);
     if !CHOICES.contains(&choices.len()) {
         let count = choices.len();

@@ -17,7 +17,7 @@ pub(super) struct ApiError {
     #[serde(skip)]
     #[schema(ignore)]
     pub(super) status: StatusCode,
-    /// What is wrong, and what to do.
+    /// The mistake, and the way out.
     message: String,
     /// The kind: `invalid_request_error`, `rate_limit_error`, `server_error` ..
     #[serde(rename = "type")]

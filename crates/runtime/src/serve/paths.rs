@@ -16,7 +16,8 @@ use tower_http::cors::CorsLayer;
 use utoipa::{OpenApi, ToSchema};
 
 use super::error::ApiError;
-use super::{Inner, Shared, chat, completions, decisions, play, responses, wire};
+use super::server::{ServerState, Shared};
+use super::{chat, completions, decisions, play, responses, wire};
 use crate::tokenizer::Surround;
 
 /// The description of the server for programs.
@@ -43,7 +44,7 @@ use crate::tokenizer::Surround;
 )]
 struct Description;
 
-pub(super) fn router(server: &Arc<Inner>) -> Router {
+pub(super) fn router(server: &Arc<ServerState>) -> Router {
     let keyed = Router::new()
         .route("/v1/chat/completions", post(chat::complete))
         .route("/v1/completions", post(completions::complete))
@@ -126,7 +127,7 @@ async fn wrong_method(method: Method, uri: Uri) -> ApiError {
     ApiError::unknown_path(StatusCode::METHOD_NOT_ALLOWED, message)
 }
 
-fn described(server: &Inner) -> Value {
+fn described(server: &ServerState) -> Value {
     json!({
         "id": server.config.model_name,
         "object": "model",

@@ -20,13 +20,13 @@ use serde_json::{Value, json};
 use tokio::time::Instant;
 use utoipa::ToSchema;
 
-use super::answers::Answers;
+use super::answers::{Answers, answer};
 use super::chat;
 use super::error::ApiError;
 use super::pool::{Token, Update};
-use super::reply::{Delta, Reader};
+use super::reply::{AnswerReader, Delta, Ending};
+use super::server::{ServerState, Shared};
 use super::wire::{self, ChatRequest, Common, StructuredOutputs};
-use super::{Inner, Shared};
 use crate::follow::{follow, tokens_of};
 use crate::sampling::Probability;
 use crate::tokenizer::Surround;
@@ -56,8 +56,8 @@ pub(super) async fn steps(State(server): Shared, body: Bytes) -> Result<Response
     ask.settings.texts = 1;
     ask.settings.steps = true;
     ask.settings.log_probabilities = None;
-    let (answers, reading) = server.answers(ask).await?;
-    let reader = Reader::new(&reading, &server.tokenizer);
+    let (answers, reading) = answer(&server, ask).await?;
+    let reader = AnswerReader::new(&reading, &server.tokenizer);
     let told = told(server, answers, reader);
     Ok(Sse::new(told)
         .keep_alive(KeepAlive::default())
@@ -66,9 +66,9 @@ pub(super) async fn steps(State(server): Shared, body: Bytes) -> Result<Response
 
 /// The events of the steps.
 fn told(
-    server: Arc<Inner>,
+    server: Arc<ServerState>,
     mut answers: Answers,
-    mut reader: Reader,
+    mut reader: AnswerReader,
 ) -> impl futures_core::Stream<Item = Result<Event, Infallible>> {
     stream! {
         let event = |name: &str, data: Value| Ok(Event::default().event(name).data(data.to_string()));
@@ -88,7 +88,7 @@ fn told(
                 }
                 Update::Rest(text) => reader.text(&text, response_parser::Piece::Text),
                 Update::Done(Ok(generation)) => {
-                    let cut = reader.is_cut(&generation);
+                    let cut = reader.ending(&generation) == Ending::Cut;
                     let deltas = reader.finish(&generation);
                     for delta in deltas {
                         yield event("message", message(delta));
@@ -129,7 +129,7 @@ fn message(delta: Delta) -> Value {
 }
 
 /// A step as the page shows it.
-fn step(token: &Token, server: &Inner) -> Value {
+fn step(token: &Token, server: &ServerState) -> Value {
     let listed = |all: &[Probability]| -> Vec<Value> {
         let one = |one: &Probability| {
             let text = server.tokenizer.describe(one.token);
@@ -215,7 +215,7 @@ pub(super) async fn explain(State(server): Shared, body: Bytes) -> Result<Json<V
 
 /// Follows a text under a constraint.
 fn followed(
-    server: &Inner,
+    server: &ServerState,
     description: &Description,
     automaton: Automaton,
     text: &str,

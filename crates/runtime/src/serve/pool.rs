@@ -11,7 +11,7 @@ use constraint::Constraint;
 use fsm_index::Place;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
-use super::batcher::{Batcher, Lane};
+use super::batcher::{Batcher, SharedModel};
 use super::metrics::Metrics;
 use crate::generate::{
     Distribution, Event, Explanation, Flow, Generation, Probabilities, ProbabilityLimits, Prompt,
@@ -103,7 +103,7 @@ struct Idle {
 }
 
 #[derive(Default)]
-struct State {
+struct PoolState {
     idle: Vec<Idle>,
     /// Requests that wait take turns, a text each, because one with many would hold up all others.
     waiting: VecDeque<Group>,
@@ -113,7 +113,7 @@ struct State {
 
 /// The lanes, and the queue before them.
 pub(super) struct Pool {
-    state: Mutex<State>,
+    state: Mutex<PoolState>,
     max_waiting: usize,
     metrics: Arc<Metrics>,
 }
@@ -148,7 +148,7 @@ impl Pool {
         pool
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, PoolState> {
         // Nothing that may panic runs under the lock.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -199,7 +199,7 @@ impl Pool {
         Ok(news)
     }
 
-    fn report(&self, state: &State) {
+    fn report(&self, state: &PoolState) {
         let waiting: usize = state.waiting.iter().map(VecDeque::len).sum();
         let running = state.lanes - state.idle.len();
         self.metrics.queue(waiting, running);
@@ -240,7 +240,7 @@ impl Pool {
     /// A lane's thread.
     fn lead<M: Model + Send>(
         &self,
-        mut lane: Lane<M>,
+        mut lane: SharedModel<M>,
         tokenizer: &Tokenizer,
         queue: &Receiver<Queued>,
         own: &Sender<Queued>,
@@ -251,7 +251,7 @@ impl Pool {
             // After a panic it is not known what the session's model remembers.
             let mut session = Session::new(&mut lane, tokenizer);
             while let Some(queued) = given.take() {
-                let at_work = Lane::<M>::at_work(&counter);
+                let at_work = SharedModel::<M>::at_work(&counter);
                 let whole = self.answer(&mut session, &queued);
                 drop(at_work);
                 // Who waits for the request's end sees it when its last sender goes.

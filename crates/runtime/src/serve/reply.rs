@@ -14,18 +14,18 @@ use crate::generate::{Finish, Generation};
 use crate::tokenizer::Tokenizer;
 
 /// The way in which an answer is read.
-pub(super) enum Reading {
+pub(super) enum AnswerForm {
     /// It is content, which a rule binds or not.
-    Plain(Rule),
+    Plain(ContentRule),
     /// It is the input of this tool.
     Input(String),
     /// As the model's family writes.
-    Spoken(Box<Spoken>),
+    Spoken(Box<FamilyForm>),
 }
 
 /// The rule for the content of an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Rule {
+pub(super) enum ContentRule {
     /// It is free, and can end anywhere.
     None,
     /// It is bound: where it may end, it is whole.
@@ -33,7 +33,7 @@ pub(super) enum Rule {
 }
 
 /// The way in which a family writes answers to one prompt.
-pub(super) struct Spoken {
+pub(super) struct FamilyForm {
     pub(super) template: ResponseTemplate,
     pub(super) prompt: String,
     /// The tools that may be called.
@@ -41,7 +41,7 @@ pub(super) struct Spoken {
     /// The names of the tokens that are structure.
     pub(super) specials: Arc<[String]>,
     /// The rule for content without calls.
-    pub(super) rule: Rule,
+    pub(super) rule: ContentRule,
     /// The tools whose input is a text.
     pub(super) custom: HashSet<String>,
 }
@@ -85,11 +85,11 @@ pub(super) struct Message {
     pub(super) calls: Vec<Call>,
 }
 
-impl Reading {
+impl AnswerForm {
     /// The tools that may be called.
     pub(super) fn offered(&self) -> Option<&Value> {
         match self {
-            Reading::Spoken(spoken) => Some(&spoken.offered),
+            AnswerForm::Spoken(spoken) => Some(&spoken.offered),
             _ => None,
         }
     }
@@ -115,9 +115,18 @@ impl Message {
     }
 }
 
+/// The way in which an answer ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Ending {
+    /// It is whole.
+    Whole,
+    /// It was cut off.
+    Cut,
+}
+
 /// Reads one answer.
-pub(super) struct Reader {
-    reading: Arc<Reading>,
+pub(super) struct AnswerReader {
+    reading: Arc<AnswerForm>,
     tokenizer: Arc<Tokenizer>,
     /// None if the answer is content, also after an error of reading.
     stream: Option<TemplateStream>,
@@ -127,13 +136,13 @@ pub(super) struct Reader {
     held: Vec<(usize, String)>,
 }
 
-impl Reader {
-    pub(super) fn new(reading: &Arc<Reading>, tokenizer: &Arc<Tokenizer>) -> Reader {
+impl AnswerReader {
+    pub(super) fn new(reading: &Arc<AnswerForm>, tokenizer: &Arc<Tokenizer>) -> AnswerReader {
         let stream = match &**reading {
-            Reading::Spoken(spoken) => spoken.stream(),
+            AnswerForm::Spoken(spoken) => spoken.stream(),
             _ => None,
         };
-        Reader {
+        AnswerReader {
             reading: reading.clone(),
             tokenizer: tokenizer.clone(),
             stream,
@@ -168,7 +177,7 @@ impl Reader {
             return self.deltas(events);
         }
         match &*self.reading {
-            Reading::Input(tool) => {
+            AnswerForm::Input(tool) => {
                 let mut deltas = Vec::new();
                 if self.begun.is_empty() {
                     self.begun.push(("".into(), 0));
@@ -195,9 +204,9 @@ impl Reader {
         let mut deltas = match self.stream.take() {
             None => Vec::new(),
             Some(stream) => {
-                let end = match self.is_cut(generation) {
-                    true => End::Length,
-                    false => End::Stop,
+                let end = match self.ending(generation) {
+                    Ending::Cut => End::Length,
+                    Ending::Whole => End::Stop,
                 };
                 match stream.finish_by(end) {
                     Ok(finished) => self.deltas(finished.events),
@@ -218,18 +227,20 @@ impl Reader {
         deltas
     }
 
-    /// Tells whether an answer was cut off: it came to its most tokens, and is not a whole one that
-    /// its constraint landed within them. Free text is never whole there.
-    pub(super) fn is_cut(&self, generation: &Generation) -> bool {
+    /// Returns the way in which an answer ended. It was cut off if it came to its most tokens and is
+    /// not a whole one that its constraint landed within them. Free text is never whole there.
+    pub(super) fn ending(&self, generation: &Generation) -> Ending {
         let bound = match &*self.reading {
-            Reading::Plain(rule) => *rule == Rule::Bound,
-            Reading::Input(_) => true,
-            Reading::Spoken(spoken) => spoken.rule == Rule::Bound || !self.begun.is_empty(),
+            AnswerForm::Plain(rule) => *rule == ContentRule::Bound,
+            AnswerForm::Input(_) => true,
+            AnswerForm::Spoken(spoken) => {
+                spoken.rule == ContentRule::Bound || !self.begun.is_empty()
+            }
         };
         match generation.finish {
-            Finish::Length | Finish::Context => !(bound && generation.complete),
-            Finish::Stopped => true,
-            _ => false,
+            Finish::Length | Finish::Context if bound && generation.complete => Ending::Whole,
+            Finish::Length | Finish::Context | Finish::Stopped => Ending::Cut,
+            _ => Ending::Whole,
         }
     }
 
@@ -256,7 +267,7 @@ impl Reader {
                         .begun
                         .iter()
                         .position(|known| *known == (field.clone(), call));
-                    let Reading::Spoken(spoken) = &*self.reading else {
+                    let AnswerForm::Spoken(spoken) = &*self.reading else {
                         continue;
                     };
                     let custom = spoken.custom.contains(&name);
@@ -281,7 +292,7 @@ impl Reader {
     }
 }
 
-impl Spoken {
+impl FamilyForm {
     /// A stream of the answer; none if the prompt cannot be read, in which case the answer is content.
     fn stream(&self) -> Option<TemplateStream> {
         let begun = self.template.behind_anchor(&self.prompt).ok()?;

@@ -4,7 +4,6 @@
 //! Nothing is stored: a conversation is sent as a whole each time.
 
 use std::convert::Infallible;
-use std::sync::Arc;
 
 use async_stream::stream;
 use axum::Json;
@@ -18,15 +17,15 @@ use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use utoipa::ToSchema;
 
-use super::answers::{Answers, Usage, identifier, now};
-use super::ask::{Ask, Asked};
+use super::answers::{Answers, Usage, answer, identifier, now};
+use super::ask::{Ask, AskedPrompt};
 use super::chat::messages;
 use super::error::ApiError;
 use super::pool::Update;
-use super::reply::{Delta, Reader};
-use super::tool::{Tool, read_choice};
-use super::wire::{self, Common};
-use super::{Inner, Shared};
+use super::reply::{AnswerReader, Delta, Ending};
+use super::server::{ServerState, Shared};
+use super::tool::{OfferedTool, read_choice};
+use super::wire::{self, Common, Number};
 
 /// A request for a response.
 #[derive(Debug, Deserialize, ToSchema)]
@@ -53,7 +52,7 @@ pub(super) struct ResponseRequest {
     parallel_tool_calls: Option<bool>,
     /// `format`: `{"type": "text"}`, `json_object` or `json_schema`.
     #[serde(default)]
-    text: Option<Text>,
+    text: Option<TextOptions>,
     /// The most tokens of the response: it is whole within them if it is bound by a constraint.
     #[serde(default)]
     max_output_tokens: Option<usize>,
@@ -81,7 +80,7 @@ pub(super) struct ResponseRequest {
 }
 
 #[derive(Debug, Deserialize, ToSchema)]
-struct Text {
+struct TextOptions {
     #[serde(default)]
     #[schema(value_type = Option<Object>)]
     format: Option<Box<RawValue>>,
@@ -122,15 +121,15 @@ pub(super) async fn respond(State(server): Shared, body: Bytes) -> Result<Respon
     server.check_model(request.model.as_deref())?;
     let frame = frame(&request, &common, &server);
     let ask = ask(request, &common, &server)?;
-    let (mut answers, reading) = server.answers(ask).await?;
-    let mut output = Output {
-        reader: Reader::new(&reading, &server.tokenizer),
+    let (mut answers, reading) = answer(&server, ask).await?;
+    let mut output = ResponseOutput {
+        reader: AnswerReader::new(&reading, &server.tokenizer),
         items: Vec::new(),
         open: None,
         cut: false,
     };
-    if common.stream == Some(true) {
-        let events = events(server, answers, output, frame);
+    if common.stream_usage().is_some() {
+        let events = events(answers, output, frame);
         return Ok(Sse::new(events)
             .keep_alive(KeepAlive::default())
             .into_response());
@@ -141,8 +140,8 @@ pub(super) async fn respond(State(server): Shared, body: Bytes) -> Result<Respon
     Ok(Json(output.whole(frame, answers.usage())).into_response())
 }
 
-/// What a response repeats of its request.
-fn frame(request: &ResponseRequest, common: &Common, server: &Inner) -> Value {
+/// The members in which a response repeats its request.
+fn frame(request: &ResponseRequest, common: &Common, server: &ServerState) -> Value {
     let format = request
         .text
         .as_ref()
@@ -175,7 +174,7 @@ fn frame(request: &ResponseRequest, common: &Common, server: &Inner) -> Value {
 }
 
 /// Reads a request.
-fn ask(request: ResponseRequest, common: &Common, server: &Inner) -> Result<Ask, ApiError> {
+fn ask(request: ResponseRequest, common: &Common, server: &ServerState) -> Result<Ask, ApiError> {
     let stored = [
         (
             "previous_response_id",
@@ -203,7 +202,7 @@ fn ask(request: ResponseRequest, common: &Common, server: &Inner) -> Result<Ask,
     if common.n.is_some_and(|texts| texts != 1) {
         return Err(ApiError::invalid("n", "a response has one answer"));
     }
-    let mut tools = Tool::read(request.tools.unwrap_or_default())?;
+    let mut tools = OfferedTool::read(request.tools.unwrap_or_default())?;
     let choice = read_choice(request.tool_choice, &mut tools)?;
     let format = request.text.and_then(|text| text.format);
     let bound = match &format {
@@ -217,16 +216,16 @@ fn ask(request: ResponseRequest, common: &Common, server: &Inner) -> Result<Ask,
     if let Some(instructions) = request.instructions {
         given.insert(0, json!({"role": "system", "content": instructions}));
     }
-    let most = (request.max_output_tokens, "max_output_tokens");
+    let most = Number::new("max_output_tokens", request.max_output_tokens);
     let effort = request.reasoning.and_then(|reasoning| reasoning.effort);
     Ok(Ask {
-        asked: Asked::Chat(messages(given)?),
+        asked: AskedPrompt::Chat(messages(given)?),
         tools,
         choice,
         parallel: request.parallel_tool_calls.unwrap_or(true),
         reasons: effort.as_deref() != Some("none"),
         bound,
-        settings: common.settings(most, (None, "top_logprobs"), server)?,
+        settings: common.settings(most, Number::new("top_logprobs", None), server)?,
     })
 }
 
@@ -284,16 +283,16 @@ pub(super) fn read_items(input: Value, place: &str) -> Result<Vec<Value>, ApiErr
 }
 
 /// The output of a response, as far as it has come.
-struct Output {
-    reader: Reader,
-    items: Vec<Item>,
+struct ResponseOutput {
+    reader: AnswerReader,
+    items: Vec<OutputItem>,
     /// The item that goes on.
     open: Option<usize>,
     cut: bool,
 }
 
 /// A part of the output.
-struct Item {
+struct OutputItem {
     id: String,
     call_id: String,
     kind: ItemKind,
@@ -327,7 +326,7 @@ impl ItemKind {
     }
 }
 
-impl Item {
+impl OutputItem {
     fn part(&self) -> Value {
         match self.kind {
             ItemKind::Reasoning => json!({"type": "reasoning_text", "text": self.text}),
@@ -338,7 +337,7 @@ impl Item {
     }
 
     fn json(&self) -> Value {
-        let Item {
+        let OutputItem {
             id,
             call_id,
             kind,
@@ -370,7 +369,7 @@ impl Item {
     }
 }
 
-impl Output {
+impl ResponseOutput {
     /// Takes the next news, and returns the events that it gives.
     fn take(&mut self, update: Update) -> Result<Vec<Value>, ApiError> {
         let mut events = Vec::new();
@@ -382,7 +381,7 @@ impl Output {
                 return Err(ApiError::server("no text was generated"));
             }
             Update::Done(Ok(generation)) => {
-                self.cut = self.reader.is_cut(&generation);
+                self.cut = self.reader.ending(&generation) == Ending::Cut;
                 self.reader.finish(&generation)
             }
         };
@@ -421,7 +420,7 @@ impl Output {
             ItemKind::Custom(_) => "ctc_",
         };
         let at = self.items.len();
-        let item = Item {
+        let item = OutputItem {
             id: identifier(beginning),
             call_id: identifier("call_"),
             kind,
@@ -498,7 +497,7 @@ impl Output {
         if self.cut {
             frame["incomplete_details"] = json!({"reason": "max_output_tokens"});
         }
-        frame["output"] = self.items.iter().map(Item::json).collect();
+        frame["output"] = self.items.iter().map(OutputItem::json).collect();
         let Usage { prompt, answers } = usage;
         frame["usage"] = json!({
             "input_tokens": prompt,
@@ -513,9 +512,8 @@ impl Output {
 
 /// The events of a stream.
 fn events(
-    _server: Arc<Inner>,
     mut answers: Answers,
-    mut output: Output,
+    mut output: ResponseOutput,
     frame: Value,
 ) -> impl futures_core::Stream<Item = Result<Event, Infallible>> {
     stream! {

@@ -5,13 +5,26 @@ use constraint::Description;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::ask::Choice;
 use super::error::ApiError;
 use crate::grammar::Dialect;
 
+/// The tools that an answer calls.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) enum CallChoice {
+    /// As the model likes.
+    #[default]
+    Auto,
+    /// None.
+    None,
+    /// One at least.
+    Required,
+    /// This one, once.
+    Named(String),
+}
+
 /// A tool.
 #[derive(Clone, Debug)]
-pub(super) struct Tool {
+pub(super) struct OfferedTool {
     pub(super) name: String,
     pub(super) description: String,
     pub(super) kind: ToolKind,
@@ -28,7 +41,7 @@ pub(super) enum ToolKind {
 
 /// A tool as a request has it: of `/v1/chat/completions` with a wrapping, of `/v1/responses` without.
 #[derive(Deserialize)]
-struct Written {
+struct ToolBody {
     #[serde(rename = "type", default)]
     kind: Option<String>,
     #[serde(default)]
@@ -54,13 +67,13 @@ struct Inside {
 /// The one member of a custom tool's arguments, as the model writes them.
 pub(super) const INPUT: &str = "input";
 
-impl Tool {
+impl OfferedTool {
     /// Reads the tools of a request.
-    pub(super) fn read(tools: Vec<Value>) -> Result<Vec<Tool>, ApiError> {
-        let mut read: Vec<Tool> = Vec::new();
+    pub(super) fn read(tools: Vec<Value>) -> Result<Vec<OfferedTool>, ApiError> {
+        let mut read: Vec<OfferedTool> = Vec::new();
         for (at, tool) in tools.into_iter().enumerate() {
             let place = format!("tools[{at}]");
-            let written: Written = serde_json::from_value(tool)
+            let written: ToolBody = serde_json::from_value(tool)
                 .map_err(|error| ApiError::invalid(&place, error.to_string()))?;
             let (inside, is_custom) = match (
                 written.kind.as_deref(),
@@ -93,7 +106,7 @@ impl Tool {
                 let message = format!("there are two tools of the name {name:?}");
                 return Err(ApiError::invalid(place, message));
             }
-            read.push(Tool {
+            read.push(OfferedTool {
                 name,
                 description: inside.description.unwrap_or_default(),
                 kind,
@@ -177,10 +190,13 @@ fn custom_format(format: Option<Value>, place: &str) -> Result<Option<Descriptio
 }
 
 /// Reads `tool_choice`. Tools that it does not allow are taken out.
-pub(super) fn read_choice(given: Option<Value>, tools: &mut Vec<Tool>) -> Result<Choice, ApiError> {
+pub(super) fn read_choice(
+    given: Option<Value>,
+    tools: &mut Vec<OfferedTool>,
+) -> Result<CallChoice, ApiError> {
     let wrong = |message: String| ApiError::invalid("tool_choice", message);
     let choice = match given {
-        None | Some(Value::Null) => return Ok(Choice::Auto),
+        None | Some(Value::Null) => return Ok(CallChoice::Auto),
         Some(Value::String(word)) => by_word(&word).ok_or_else(|| {
             wrong(format!(
                 "{word:?} is none of \"none\", \"auto\", \"required\""
@@ -201,8 +217,8 @@ pub(super) fn read_choice(given: Option<Value>, tools: &mut Vec<Tool>) -> Result
             }
             tools.retain(|tool| names.contains(&tool.name));
             match inside["mode"].as_str() {
-                None | Some("auto") => Choice::Auto,
-                Some("required") => Choice::Required,
+                None | Some("auto") => CallChoice::Auto,
+                Some("required") => CallChoice::Required,
                 Some(mode) => {
                     return Err(wrong(format!(
                         "the mode {mode:?} is none of \"auto\", \"required\""
@@ -211,7 +227,7 @@ pub(super) fn read_choice(given: Option<Value>, tools: &mut Vec<Tool>) -> Result
             }
         }
         Some(given) => match named(&given) {
-            Some(name) if tools.iter().any(|tool| tool.name == name) => Choice::Named(name),
+            Some(name) if tools.iter().any(|tool| tool.name == name) => CallChoice::Named(name),
             Some(name) => return Err(wrong(format!("there is no tool {name:?}"))),
             None => {
                 let message =
@@ -221,18 +237,18 @@ pub(super) fn read_choice(given: Option<Value>, tools: &mut Vec<Tool>) -> Result
         },
     };
     match choice {
-        Choice::Required if tools.is_empty() => Err(wrong(
+        CallChoice::Required if tools.is_empty() => Err(wrong(
             "a call is required, and there are no `tools`".to_owned(),
         )),
         choice => Ok(choice),
     }
 }
 
-fn by_word(word: &str) -> Option<Choice> {
+fn by_word(word: &str) -> Option<CallChoice> {
     match word {
-        "auto" => Some(Choice::Auto),
-        "none" => Some(Choice::None),
-        "required" => Some(Choice::Required),
+        "auto" => Some(CallChoice::Auto),
+        "none" => Some(CallChoice::None),
+        "required" => Some(CallChoice::Required),
         _ => None,
     }
 }

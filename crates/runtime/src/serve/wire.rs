@@ -13,9 +13,9 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 use utoipa::ToSchema;
 
-use super::Inner;
 use super::ask::{Bound, Settings};
 use super::error::ApiError;
+use super::server::ServerState;
 use crate::grammar::Dialect;
 use crate::sampling::SamplingConfig;
 
@@ -156,6 +156,28 @@ pub(super) struct StreamOptions {
     pub(super) include_usage: Option<bool>,
 }
 
+/// True if a stream ends with the numbers of tokens.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum StreamUsage {
+    /// It does not.
+    Omit,
+    /// It does.
+    Tell,
+}
+
+/// A number that may be left out, and the member of the request that holds it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Number {
+    pub(super) value: Option<usize>,
+    pub(super) param: &'static str,
+}
+
+impl Number {
+    pub(super) fn new(param: &'static str, value: Option<usize>) -> Number {
+        Number { value, param }
+    }
+}
+
 /// One text or several.
 #[derive(Debug, Deserialize)]
 #[serde(untagged)]
@@ -261,7 +283,7 @@ fn read_part<T: DeserializeOwned>(body: &[u8]) -> Result<(T, HashSet<String>), A
     }
 }
 
-/// Members of requests that change nothing here.
+/// Members of requests that change nothing here, and are taken because clients send them unasked.
 const IGNORED: [&str; 8] = [
     "user",
     "metadata",
@@ -296,22 +318,22 @@ pub(super) fn bound(
 }
 
 #[derive(Deserialize)]
-struct Kind {
+struct FormatType {
     #[serde(rename = "type")]
     kind: String,
 }
 
 #[derive(Deserialize)]
 struct Wrapped {
-    json_schema: Format,
+    json_schema: SchemaFormat,
 }
 
 #[derive(Deserialize)]
-struct Format {
+struct SchemaFormat {
     schema: Option<Box<RawValue>>,
 }
 
-/// The schema of any object.
+/// The schema of any object, because `json_object` promises no more.
 const OBJECT: &str = r#"{"type": "object"}"#;
 
 /// A schema, by its text.
@@ -324,19 +346,20 @@ fn schema(text: impl Into<String>) -> Description {
 
 /// Reads `response_format`, or the `format` of a text of `/v1/responses`, which has no wrapping.
 pub(super) fn response_format(format: &RawValue) -> Result<Option<Bound>, ApiError> {
+    /// It is named twice because most kinds have no member of their own.
     const PARAM: &str = "response_format";
     let wrong = |error: serde_json::Error| ApiError::invalid(PARAM, error.to_string());
     if format.get() == "null" {
         return Ok(None);
     }
-    let Kind { kind } = serde_json::from_str(format.get()).map_err(wrong)?;
+    let FormatType { kind } = serde_json::from_str(format.get()).map_err(wrong)?;
     let (param, description) = match kind.as_str() {
         "text" => return Ok(None),
         "json_object" => (PARAM, schema(OBJECT)),
         "json_schema" => {
             let wrapped: Result<Wrapped, _> = serde_json::from_str(format.get());
             let bare = || serde_json::from_str(format.get());
-            let inner: Format = match wrapped {
+            let inner: SchemaFormat = match wrapped {
                 Ok(wrapped) => wrapped.json_schema,
                 Err(_) => bare().map_err(wrong)?,
             };
@@ -423,12 +446,12 @@ const MAX_ALTERNATIVES: usize = 20;
 const MAX_STOP: usize = 64;
 
 impl Common {
-    /// Reads the settings. `max_tokens` and `alternatives` come with the member that holds each.
+    /// Reads the settings.
     pub(super) fn settings(
         &self,
-        max_tokens: (Option<usize>, &'static str),
-        alternatives: (Option<usize>, &'static str),
-        server: &Inner,
+        max_tokens: Number,
+        alternatives: Number,
+        server: &ServerState,
     ) -> Result<Settings, ApiError> {
         for (name, penalty) in [
             ("frequency_penalty", self.frequency_penalty),
@@ -444,14 +467,20 @@ impl Common {
             let message = format!("it is {texts}, and must be from 1 to {MAX_TEXTS}");
             return Err(ApiError::invalid("n", message));
         }
-        let (max_tokens, param) = max_tokens;
+        let Number {
+            value: max_tokens,
+            param,
+        } = max_tokens;
         if max_tokens == Some(0) {
             return Err(ApiError::invalid(
                 param,
                 "it is 0; an answer has a token at least",
             ));
         }
-        let (listed, param) = alternatives;
+        let Number {
+            value: listed,
+            param,
+        } = alternatives;
         if let Some(listed) = listed.filter(|listed| *listed > MAX_ALTERNATIVES) {
             let message = format!("it is {listed}, and must be at most {MAX_ALTERNATIVES}");
             return Err(ApiError::invalid(param, message));
@@ -474,6 +503,18 @@ impl Common {
             logit_bias: self.bias(server)?,
             log_probabilities: listed,
             steps: false,
+        })
+    }
+
+    /// Returns the numbers that a stream ends with; none if the answer is no stream.
+    pub(super) fn stream_usage(&self) -> Option<StreamUsage> {
+        let usage = self
+            .stream_options
+            .as_ref()
+            .and_then(|options| options.include_usage);
+        self.stream.unwrap_or_default().then_some(match usage {
+            Some(true) => StreamUsage::Tell,
+            _ => StreamUsage::Omit,
         })
     }
 
@@ -504,7 +545,7 @@ impl Common {
         }
     }
 
-    fn bias(&self, server: &Inner) -> Result<Vec<(u32, f32)>, ApiError> {
+    fn bias(&self, server: &ServerState) -> Result<Vec<(u32, f32)>, ApiError> {
         let wrong = |message: String| ApiError::invalid("logit_bias", message);
         let mut bias = Vec::new();
         for (token, value) in self.logit_bias.iter().flatten() {
