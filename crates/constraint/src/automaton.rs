@@ -128,7 +128,7 @@ fn of_tags(
     vocabulary: &Vocabulary,
     config: &IndexConfig,
 ) -> Result<Constraint, Error> {
-    let parts = automaton.parts();
+    let parts = automaton.part_count();
     let index = lazy(automaton, vocabulary, config)?;
     let made = Constraint::new(index, Size::new(parts, "parts"), parts * NODE_BYTES);
     Ok(made.with_bytes_of_text(TEXT_BYTES))

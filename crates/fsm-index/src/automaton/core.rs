@@ -1,9 +1,7 @@
 //! The automaton itself. For example, the automaton of `[0-9]+` has two states: it accepts behind a
 //! digit, and goes on by digits.
 
-use super::{
-    Description, Ending, KeyLanguage, Lexemes, Overlay, PlainText, Scope, SpecialTokens, Stack,
-};
+use super::{Description, KeyLanguage, Parts, Scope};
 use crate::{ByteSet, Horizon};
 
 /// A deterministic machine over bytes: what every mask is computed from.
@@ -19,7 +17,7 @@ use crate::{ByteSet, Horizon};
 ///
 /// [`step`](Self::step) is exact: it gives [`Cursor::DEAD`] if and only if no
 /// continuation of the bytes so far is accepted, texts that an
-/// [`overlay`](Self::overlay) forbids aside. A token may therefore be
+/// [overlay](super::Overlay) forbids aside. A token may therefore be
 /// allowed as soon as its last byte leaves the cursor alive. The language may
 /// not be empty: the start can always be finished.
 ///
@@ -27,8 +25,8 @@ use crate::{ByteSet, Horizon};
 /// slower. Two of them make masks fast: [`key`](Self::key), by which masks are remembered, and
 /// [`describe`](Self::describe), which says how a mask that is not known can be had for less
 /// than a walk. Who says too much there makes masks wrong;
-/// [`contract::check`](crate::contract::check) compares them with plain stepping. The rest are
-/// parts that few automata have.
+/// [`contract::check`](crate::contract::check) compares them with plain stepping. The rest is
+/// in [`parts`](Self::parts) that few automata have.
 ///
 /// # Example
 ///
@@ -149,7 +147,7 @@ pub trait ByteAutomaton: Send + Sync {
     /// nothing where the text may end; and whether there is one of at most `max_bytes`. If
     /// not, nothing is appended, and finding out should cost no more than what fits. An
     /// automaton that reads special tokens goes as far as the first of them on its way, which
-    /// [`SpecialTokens::completion`] names.
+    /// [`SpecialTokens::completion`](super::SpecialTokens::completion) names.
     ///
     /// Nobody asks for more than [`MAX_COMPLETION`](crate::MAX_COMPLETION) bytes.
     fn completion(&self, state: &Self::State, max_bytes: usize, out: &mut Vec<u8>) -> bool;
@@ -168,35 +166,10 @@ pub trait ByteAutomaton: Send + Sync {
         None
     }
 
-    /// Returns the part that reads special tokens, if this automaton has one.
-    fn specials(&self) -> Option<&dyn SpecialTokens<Self::State, Self::Scratch>> {
-        None
-    }
-
-    /// Returns the part that forbids texts because of what was said before, if this automaton has
-    /// one.
-    fn overlay(&self) -> Option<&dyn Overlay<Self::State>> {
-        None
-    }
-
-    /// Returns the part that knows its strings, or other plain text, if this automaton has one.
-    fn plain_text(&self) -> Option<&dyn PlainText<Self::Scratch>> {
-        None
-    }
-
-    /// Its stack, if it has one whose levels are counted.
-    fn stack(&self) -> Option<&dyn Stack<Self::Scratch>> {
-        None
-    }
-
-    /// Its way to the end of texts, if it finds that piece by piece.
-    fn ending(&self) -> Option<&dyn Ending<Self::Scratch>> {
-        None
-    }
-
-    /// Returns the part that reads lexemes, if its texts are of them.
-    fn lexemes(&self) -> Option<&dyn Lexemes<Self::Scratch>> {
-        None
+    /// Returns the parts of this automaton that few others have. Asked often: it should do no more
+    /// than name them.
+    fn parts(&self) -> Parts<'_, Self::State, Self::Scratch> {
+        Parts::default()
     }
 
     /// Describes the texts that may come at `cursor`, as far as tokens within `horizon` reach: the
@@ -215,7 +188,7 @@ pub trait ByteAutomaton: Send + Sync {
     /// is within `horizon` and a walk looks at no more than the
     /// `depth` topmost levels of the automaton's stack (1 is the top alone, and all of an
     /// automaton without one). Cursors with equal keys must have equal masks as long as
-    /// [`depth_used`](Stack::depth_used) stays within `depth`, exceptions aside,
+    /// [`depth_used`](super::Stack::depth_used) stays within `depth`, exceptions aside,
     /// and [`is_accepting`](Self::is_accepting) must be equal too. `None` (and
     /// `out` left as it was) means: do not keep this mask.
     ///
@@ -235,14 +208,14 @@ pub trait ByteAutomaton: Send + Sync {
 
     /// The bytes with which a text can go on at `cursor`, and perhaps others: what is
     /// not among them leads to [`Cursor::DEAD`]. For walks, which then need not take
-    /// all steps. [`depth_used`](Stack::depth_used) changes as by a step.
+    /// all steps. [`depth_used`](super::Stack::depth_used) changes as by a step.
     fn next_bytes(&self, _cursor: Cursor, _scratch: &mut Self::Scratch) -> ByteSet {
         ByteSet::ALL
     }
 
     /// Tells whether a byte leads on from `cursor`, where that is told for less than a
     /// [`step`](Self::step) and without a look at the stack: walks then need not take the last step
-    /// of a token. [`depth_used`](Stack::depth_used) does not change.
+    /// of a token. [`depth_used`](super::Stack::depth_used) does not change.
     fn goes_on(&self, _cursor: Cursor, _byte: u8, _scratch: &mut Self::Scratch) -> Option<bool> {
         None
     }

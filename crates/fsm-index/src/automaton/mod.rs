@@ -27,7 +27,11 @@ pub use ending::{Ending, Growth, Nearer};
 pub use finite::finite_can_do_without;
 pub use lexemes::{Lexeme, LexemeBehind, LexemePlace, Lexemes};
 pub use overlay::{Exception, Overlay};
-pub(crate) use parts::Parts;
-pub use special_tokens::SpecialTokens;
+pub(crate) use parts::AskParts;
+pub use parts::Parts;
+pub use special_tokens::{SpecialNames, SpecialTokens};
 pub use stack::Stack;
-pub use text::{Behind, ClassId, FreeText, Lexicon, PlainText, ReadText, Spot, TextAt, TextStep};
+pub use text::{
+    Behind, ClassId, FreeText, Lexicon, PlainText, ReadText, Spot, TextAt, TextBounds, TextStart,
+    TextStep,
+};

@@ -229,7 +229,7 @@ impl Narrowing {
 /// Returns the number of levels that are open at a state.
 fn levels<A: ByteAutomaton>(automaton: &A, state: &A::State, work: &mut Work<A>) -> usize {
     let at = automaton.enter(state, &mut work.scratch);
-    let ending = automaton.ending();
+    let ending = automaton.parts().ending;
     ending.map_or(0, |ending| ending.levels(at, &mut work.scratch))
 }
 

@@ -4,7 +4,7 @@
 use super::landings::landings;
 use super::limit::Narrowing;
 use super::{Guide, MaskWord};
-use crate::automaton::Parts;
+use crate::automaton::AskParts;
 use crate::budget::Budget;
 use crate::index::Lent;
 use crate::plan::Work;

@@ -13,7 +13,7 @@ mod refusal;
 
 use std::sync::Arc;
 
-use crate::automaton::{MAX_COMPLETION, Parts, Piece, pieces};
+use crate::automaton::{AskParts, MAX_COMPLETION, Piece, pieces};
 pub use any::{AnyGuide, AnyIndex};
 pub use batch::{MaskWord, mask_batch};
 use commit::{Ends, commit};

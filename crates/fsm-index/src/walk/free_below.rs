@@ -6,7 +6,7 @@ use super::few::read_few;
 use super::free_subtrees::{Free, FreeChildren};
 use super::top_level::{Ground, WORTH_ASKING};
 use super::walker::{Walker, is_told};
-use crate::automaton::Parts;
+use crate::automaton::AskParts;
 use crate::budget::Meter;
 use crate::tokens::{Area, Kinds, NO_TOKEN};
 use crate::{ByteAutomaton, ClassId, Cursor, FreeText, Spot};

@@ -7,7 +7,7 @@ use super::free_below::walk_free_below;
 use super::step_memo::StepMemo;
 use super::text_table::TextTable;
 use super::top_level::Ground;
-use crate::automaton::Parts;
+use crate::automaton::AskParts;
 use crate::bits::Bits;
 use crate::budget::{ASK_EVERY, Meter};
 use crate::tokens::{Area, Child, NO_TOKEN, Trie};

@@ -4,7 +4,7 @@
 //! For example, behind `"ab` of a string with `"maxLength": 5` the reader is at length two, and
 //! needs no more than that and the escape that is open.
 
-use fsm_index::{Cursor, FreeText, Horizon, ReadText, TextAt, TextStep};
+use fsm_index::{Cursor, FreeText, Horizon, ReadText, TextAt, TextBounds, TextStart, TextStep};
 use schema_normal::language::char_dfa::{CharDfa, DEAD, TextsFrom};
 use schema_normal::language::length_bounds::Lengths;
 use schema_normal::options::Escapes;
@@ -425,8 +425,15 @@ impl<R: Rules> Sink for Follow<'_, R> {
 }
 
 impl<R: Rules> ReadText for Reader<R> {
-    fn start(&self) -> TextAt {
-        pack(self.start, Partial::None)
+    fn start(&self) -> TextStart {
+        let [first, others @ ..] = self.rules.name();
+        // No address goes as far as that.
+        let escapes = (self.escapes as u64) << 60;
+        let [a, b, c] = others;
+        TextStart {
+            at: pack(self.start, Partial::None),
+            language: Some([first ^ escapes, a, b, c]),
+        }
     }
 
     #[inline]
@@ -447,14 +454,6 @@ impl<R: Rules> ReadText for Reader<R> {
         }
     }
 
-    fn language(&self) -> Option<[u64; 4]> {
-        let [first, others @ ..] = self.rules.name();
-        // No address goes as far as that.
-        let escapes = (self.escapes as u64) << 60;
-        let [a, b, c] = others;
-        Some([first ^ escapes, a, b, c])
-    }
-
     fn is_ascii_next(&self, at: TextAt) -> bool {
         let (place, partial) = unpack(at);
         let beyond = [(0x80, 0xD7FF), (0xE000, 0x10_FFFF)];
@@ -468,12 +467,11 @@ impl<R: Rules> ReadText for Reader<R> {
         is_between.then(|| self.rules.free_text(place))?
     }
 
-    fn dead_class(&self) -> &[(u32, u32)] {
-        self.rules.dead().unwrap_or(&CONTROLS)
-    }
-
-    fn least_chars(&self) -> usize {
-        self.rules.least(self.start)
+    fn bounds(&self) -> TextBounds<'_> {
+        TextBounds {
+            dead: self.rules.dead().unwrap_or(&CONTROLS),
+            least_chars: self.rules.least(self.start),
+        }
     }
 
     fn is_back(&self, at: TextAt) -> bool {
