@@ -1,7 +1,9 @@
 //! The automaton itself. For example, the automaton of `[0-9]+` has two states: it accepts behind a
 //! digit, and goes on by digits.
 
-use super::{Description, KeyLanguage, Parts, Scope};
+use super::{
+    Description, Ending, KeyLanguage, Lexemes, Overlay, PlainText, Scope, SpecialTokens, Stack,
+};
 use crate::{ByteSet, Horizon};
 
 /// A deterministic machine over bytes: what every mask is computed from.
@@ -17,7 +19,7 @@ use crate::{ByteSet, Horizon};
 ///
 /// [`step`](Self::step) is exact: it gives [`Cursor::DEAD`] if and only if no
 /// continuation of the bytes so far is accepted, texts that an
-/// [overlay](super::Overlay) forbids aside. A token may therefore be
+/// [overlay](Overlay) forbids aside. A token may therefore be
 /// allowed as soon as its last byte leaves the cursor alive. The language may
 /// not be empty: the start can always be finished.
 ///
@@ -147,7 +149,7 @@ pub trait ByteAutomaton: Send + Sync {
     /// nothing where the text may end; and whether there is one of at most `max_bytes`. If
     /// not, nothing is appended, and finding out should cost no more than what fits. An
     /// automaton that reads special tokens goes as far as the first of them on its way, which
-    /// [`SpecialTokens::completion`](super::SpecialTokens::completion) names.
+    /// [`SpecialTokens::completion`] names.
     ///
     /// Nobody asks for more than [`MAX_COMPLETION`](crate::MAX_COMPLETION) bytes.
     fn completion(&self, state: &Self::State, max_bytes: usize, out: &mut Vec<u8>) -> bool;
@@ -188,7 +190,7 @@ pub trait ByteAutomaton: Send + Sync {
     /// is within `horizon` and a walk looks at no more than the
     /// `depth` topmost levels of the automaton's stack (1 is the top alone, and all of an
     /// automaton without one). Cursors with equal keys must have equal masks as long as
-    /// [`depth_used`](super::Stack::depth_used) stays within `depth`, exceptions aside,
+    /// [`depth_used`](Stack::depth_used) stays within `depth`, exceptions aside,
     /// and [`is_accepting`](Self::is_accepting) must be equal too. `None` (and
     /// `out` left as it was) means: do not keep this mask.
     ///
@@ -208,16 +210,58 @@ pub trait ByteAutomaton: Send + Sync {
 
     /// The bytes with which a text can go on at `cursor`, and perhaps others: what is
     /// not among them leads to [`Cursor::DEAD`]. For walks, which then need not take
-    /// all steps. [`depth_used`](super::Stack::depth_used) changes as by a step.
+    /// all steps. [`depth_used`](Stack::depth_used) changes as by a step.
     fn next_bytes(&self, _cursor: Cursor, _scratch: &mut Self::Scratch) -> ByteSet {
         ByteSet::ALL
     }
 
     /// Tells whether a byte leads on from `cursor`, where that is told for less than a
     /// [`step`](Self::step) and without a look at the stack: walks then need not take the last step
-    /// of a token. [`depth_used`](super::Stack::depth_used) does not change.
+    /// of a token. [`depth_used`](Stack::depth_used) does not change.
     fn goes_on(&self, _cursor: Cursor, _byte: u8, _scratch: &mut Self::Scratch) -> Option<bool> {
         None
+    }
+}
+
+/// The parts of an automaton: see [`ByteAutomaton::parts`]. Few automata have any, and the default
+/// is none. `S` and `X` are the automaton's [`State`](ByteAutomaton::State) and
+/// [`Scratch`](ByteAutomaton::Scratch).
+///
+/// ```
+/// use fsm_index::{ByteAutomaton, Config, Dfa};
+///
+/// // A regular expression knows its text and the way to its end, and has no stack.
+/// let automaton = Dfa::new("a*")?.to_bytes(&Config::default())?;
+/// let parts = automaton.parts();
+/// assert!(parts.plain_text.is_some() && parts.ending.is_some() && parts.stack.is_none());
+/// # Ok::<(), fsm_index::Error>(())
+/// ```
+pub struct Parts<'a, S, X> {
+    /// The part that reads special tokens.
+    pub specials: Option<&'a dyn SpecialTokens<S, X>>,
+    /// The part that forbids texts because of what was said before.
+    pub overlay: Option<&'a dyn Overlay<S>>,
+    /// The part that knows its strings, or other plain text.
+    pub plain_text: Option<&'a dyn PlainText<X>>,
+    /// The stack whose levels are counted.
+    pub stack: Option<&'a dyn Stack<X>>,
+    /// The part that finds the end of texts piece by piece.
+    pub ending: Option<&'a dyn Ending<X>>,
+    /// The part that reads lexemes.
+    pub lexemes: Option<&'a dyn Lexemes<X>>,
+}
+
+impl<S, X> Default for Parts<'_, S, X> {
+    #[inline]
+    fn default() -> Self {
+        Parts {
+            specials: None,
+            overlay: None,
+            plain_text: None,
+            stack: None,
+            ending: None,
+            lexemes: None,
+        }
     }
 }
 

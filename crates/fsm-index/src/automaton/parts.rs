@@ -3,53 +3,8 @@
 
 use crate::SpecialId;
 
-use super::{
-    ByteAutomaton, ClassId, Cursor, Ending, Exception, FreeText, Lexemes, Lexicon, Overlay,
-    PlainText, ReadText, SpecialTokens, Spot, Stack, TextAt,
-};
+use super::{ByteAutomaton, ClassId, Cursor, Exception, FreeText, Lexicon, ReadText, Spot, TextAt};
 use crate::{ByteSet, Horizon};
-
-/// The parts of an automaton: see [`ByteAutomaton::parts`]. Few automata have any, and the default
-/// is none. `S` and `X` are the automaton's [`State`](ByteAutomaton::State) and
-/// [`Scratch`](ByteAutomaton::Scratch).
-///
-/// ```
-/// use fsm_index::{ByteAutomaton, Config, Dfa};
-///
-/// // A regular expression knows its text and the way to its end, and has no stack.
-/// let automaton = Dfa::new("a*")?.to_bytes(&Config::default())?;
-/// let parts = automaton.parts();
-/// assert!(parts.plain_text.is_some() && parts.ending.is_some() && parts.stack.is_none());
-/// # Ok::<(), fsm_index::Error>(())
-/// ```
-pub struct Parts<'a, S, X> {
-    /// The part that reads special tokens.
-    pub specials: Option<&'a dyn SpecialTokens<S, X>>,
-    /// The part that forbids texts because of what was said before.
-    pub overlay: Option<&'a dyn Overlay<S>>,
-    /// The part that knows its strings, or other plain text.
-    pub plain_text: Option<&'a dyn PlainText<X>>,
-    /// The stack whose levels are counted.
-    pub stack: Option<&'a dyn Stack<X>>,
-    /// The part that finds the end of texts piece by piece.
-    pub ending: Option<&'a dyn Ending<X>>,
-    /// The part that reads lexemes.
-    pub lexemes: Option<&'a dyn Lexemes<X>>,
-}
-
-impl<S, X> Default for Parts<'_, S, X> {
-    #[inline]
-    fn default() -> Self {
-        Parts {
-            specials: None,
-            overlay: None,
-            plain_text: None,
-            stack: None,
-            ending: None,
-            lexemes: None,
-        }
-    }
-}
 
 /// The engine's questions to an automaton's parts.
 pub(crate) trait AskParts: ByteAutomaton {

@@ -6,7 +6,7 @@ use std::collections::{HashMap, VecDeque};
 use rustc_hash::FxHashMap;
 use serde_json::Value;
 
-use crate::error::{Error, ErrorKind};
+use crate::error::{Error, ErrorKind, name_of};
 use crate::ir::pattern::PatternEntry;
 use crate::ir::pointer::{Last, Pointer};
 use crate::ir::{ALWAYS, Atom, AtomKind, Body, Kinds, Location, NodeId, PatternId, Schema, Status};
@@ -15,10 +15,11 @@ use crate::json_text::Digits;
 use crate::ledger;
 use crate::options::{Draft, ParseOptions, Rounded, Settings};
 use crate::read::exact_numbers::Numbers;
-use crate::read::here::{Here, Notes, is_schema, name_of, no_schema};
+use crate::read::here::{Here, Notes, is_schema, no_schema};
 use crate::read::references::{Place, Resolver, ScopeId, lookup};
 use crate::read::scalars::{bound, format, multiple, types, values};
 use crate::read::survey;
+use crate::read::{items, members};
 use crate::settings::{self, Overrides};
 
 /// Reads a schema with the default [`ParseOptions`].
@@ -341,7 +342,7 @@ impl<'a> Reader<'a, '_> {
             "pattern" => self.pattern_of_text(here, value)?,
             "format" => format(here, value)?,
             "items" | "prefixItems" | "additionalItems" | "unevaluatedItems" => {
-                self.items(here, key, value)?;
+                items::items(self, here, key, value)?;
             }
             "minItems" => counted(here, "minItems", value, AtomKind::MinItems)?,
             "maxItems" => counted(here, "maxItems", value, AtomKind::MaxItems)?,
@@ -350,12 +351,12 @@ impl<'a> Reader<'a, '_> {
                 Value::Bool(false) => {}
                 other => return Err(here.must_be(key, "a boolean", other)),
             },
-            "contains" => self.contains(here, value)?,
+            "contains" => items::contains(self, here, value)?,
             "properties"
             | "patternProperties"
             | "additionalProperties"
             | "unevaluatedProperties" => {
-                self.members(here, key, value)?;
+                members::members(self, here, key, value)?;
             }
             "required" => {
                 let names = here.strings(key, value)?;
@@ -368,7 +369,7 @@ impl<'a> Reader<'a, '_> {
                 here.push("propertyNames", AtomKind::PropertyNames(node));
             }
             "dependentRequired" | "dependentSchemas" | "dependencies" => {
-                self.dependent(here, key, value)?;
+                members::dependent(self, here, key, value)?;
             }
             "allOf" => {
                 let nodes = self.children(here, "allOf", value)?;
