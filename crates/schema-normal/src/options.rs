@@ -897,7 +897,7 @@ impl Draft {
         Draft::by_uri(schema.get("$schema")?.as_str()?)
     }
 
-    pub(crate) fn by_uri(uri: &str) -> Option<Draft> {
+    fn by_uri(uri: &str) -> Option<Draft> {
         [
             ("draft-04", Draft::Draft4),
             ("draft-06", Draft::Draft6),
