@@ -7,8 +7,8 @@ use schema_regex::automaton::SchemaAutomaton;
 use schema_regex::{AdditionalMembers, Escapes, Options, PropertyOrder, Whitespace};
 use serde_json::{Value, json};
 
+use super::kinds::{JsonFormat, at, refused};
 use super::limits::TagLimits;
-use super::{JsonFormat, at, refused};
 use crate::Error;
 
 /// The most white space at one place, in characters, where a tag does not say: a line break and
