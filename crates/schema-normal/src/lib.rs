@@ -12,6 +12,7 @@ pub mod normal;
 pub mod options;
 pub mod read;
 mod settings;
+mod text_options;
 mod uri;
 pub mod validate;
 pub mod values;
