@@ -41,7 +41,7 @@ impl<'m> Hints<'m, '_> {
                 };
                 let rules =
                     string_rules(m, self.machine.loops(), &self.x.list(set), text, horizon)?;
-                Some(Box::new(Reader {
+                Some(Box::new(RuleReader {
                     escapes: self.machine.value_escapes(),
                     start,
                     rules,
@@ -67,7 +67,7 @@ impl<'m> Hints<'m, '_> {
                     classes,
                     are_few: self.x.seen(frame.seen).list.len() < MANY_NAMES,
                 };
-                Some(Box::new(Reader {
+                Some(Box::new(RuleReader {
                     escapes: self.machine.name_escapes(),
                     start,
                     rules,
@@ -112,7 +112,7 @@ struct TextState {
 }
 
 /// The rules for the characters that may come.
-trait Rules {
+trait TextRules {
     /// The state of the automaton behind a character; [`DEAD`] if there is none.
     fn next(&self, state: u32, c: u32) -> u32;
 
@@ -206,7 +206,7 @@ fn string_rules<'m>(
     })
 }
 
-impl Rules for StringRules<'_> {
+impl TextRules for StringRules<'_> {
     #[inline]
     fn next(&self, state: u32, c: u32) -> u32 {
         self.dfa.map_or(0, |(dfa, _)| dfa.step(state, c))
@@ -318,7 +318,7 @@ struct NameRules<'a> {
     are_few: bool,
 }
 
-impl Rules for NameRules<'_> {
+impl TextRules for NameRules<'_> {
     #[inline]
     fn next(&self, state: u32, c: u32) -> u32 {
         self.keys.map_or(0, |keys| keys.dfa.step(state, c))
@@ -397,7 +397,7 @@ impl Rules for NameRules<'_> {
     }
 }
 
-struct Reader<R> {
+struct RuleReader<R> {
     escapes: Escapes,
     start: TextState,
     rules: R,
@@ -406,7 +406,7 @@ struct Reader<R> {
 /// Reads characters by the rules.
 struct Follow<'r, R>(&'r R);
 
-impl<R: Rules> Sink for Follow<'_, R> {
+impl<R: TextRules> Sink for Follow<'_, R> {
     type State = TextState;
 
     #[inline]
@@ -424,7 +424,7 @@ impl<R: Rules> Sink for Follow<'_, R> {
     }
 }
 
-impl<R: Rules> ReadText for Reader<R> {
+impl<R: TextRules> ReadText for RuleReader<R> {
     fn start(&self) -> TextStart {
         let [first, others @ ..] = self.rules.name();
         // No address goes as far as that.
