@@ -20,4 +20,4 @@ pub mod values;
 pub use crate::documents::{Documents, file_uri};
 pub use crate::error::{Error, ErrorKind, in_words_of};
 pub use crate::ir::Schema;
-pub use crate::read::schema::{parse, parse_str, parse_str_with, parse_with};
+pub use crate::read::schema::{parse_str_with, parse_with};
