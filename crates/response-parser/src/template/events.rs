@@ -49,7 +49,7 @@ pub enum Event {
         /// The value of the region's text.
         value: Json,
     },
-    /// A piece of the JSON of a call's arguments, as servers stream them. Only if asked for, see [`Pieces`].
+    /// A piece of the JSON of a call's arguments, as servers stream them. Only if asked for, see [`Pieces`](crate::Pieces).
     Arguments {
         /// The field's name.
         field: Arc<str>,
@@ -67,7 +67,7 @@ pub enum Event {
         field: Arc<str>,
         /// The text, with its marks. If it counts as content, chunks of that follow.
         text: String,
-        /// The kind of the error, as [`ErrorKind::as_str`] has it.
+        /// The kind of the error, as [`ErrorKind::as_str`](crate::ErrorKind::as_str) has it.
         kind: String,
         /// The message of the error.
         message: String,

@@ -247,8 +247,8 @@ impl TemplateStream {
     ///
     /// # Errors
     ///
-    /// As [`TemplateStream::feed`]; [`ErrorKind::RequiredMissing`] for a field that is
-    /// not optional and got no value; [`ErrorKind::NotJson`] where the message holds what JSON
+    /// As [`TemplateStream::feed`]; [`ErrorKind::RequiredMissing`](crate::ErrorKind::RequiredMissing) for a field that is
+    /// not optional and got no value; [`ErrorKind::NotJson`](crate::ErrorKind::NotJson) where the message holds what JSON
     /// cannot.
     pub fn finish(self) -> Result<Finished, Error> {
         self.finish_by(End::Stop)
