@@ -122,7 +122,7 @@ impl ParseOptions {
 }
 
 /// The meaning of a number that a [`serde_json::Value`] may have rounded: it keeps whole numbers of
-/// 64 bits as they were written, and of all others the nearest `f64`. [`crate::parse_str`] reads
+/// 64 bits as they were written, and of all others the nearest `f64`. [`crate::parse_str_with`] reads
 /// the digits themselves, so that this does not matter there.
 ///
 /// ```

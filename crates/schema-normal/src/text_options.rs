@@ -27,7 +27,7 @@ pub enum PropertyOrder {
     /// further ones in any order. A name that only branches mention which are not
     /// taken may count as one of the second or of the third. Objects whose
     /// alternatives are kept as conditions, because they multiply past
-    /// [`Options::max_alternatives`], have one order for all of them: that of all branches,
+    /// [`Options::max_alternatives`](crate::options::Options::max_alternatives), have one order for all of them: that of all branches,
     /// whether they are taken or not, where there are no further members, and any order where
     /// there may be some.
     #[default]
@@ -140,7 +140,7 @@ pub enum AnyValue {
     /// Any value with at most this many levels of arrays and objects: 0 admits
     /// scalars alone. Members that an object with declared ones admits without
     /// saying so have one level less. The text grows about fourfold with each
-    /// level; where it would pass [`Options::max_regex_bytes`], fewer levels
+    /// level; where it would pass [`Options::max_regex_bytes`](crate::options::Options::max_regex_bytes), fewer levels
     /// are printed. The default is 2.
     Depth(u32),
 }
