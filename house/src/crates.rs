@@ -30,6 +30,8 @@ pub(crate) struct File {
     pub(crate) items: Vec<syn::Item>,
     pub(crate) tokens: Vec<Token>,
     pub(crate) lines: Vec<Line>,
+    /// The text of the pages that are the module's documentation, such as the README of a crate.
+    pub(crate) pages: String,
 }
 
 /// A line of a file.
@@ -142,6 +144,11 @@ impl Reader<'_> {
             }
             ModuleAt::Root | ModuleAt::Below => beside.clone(),
         };
+        let mut pages = String::new();
+        for page in texts.iter().filter_map(|line| included_page(line)) {
+            let page = beside.join(page);
+            pages.push_str(&fs::read_to_string(&page).with_context(|| page.display().to_string())?);
+        }
         let declared: Vec<_> = items.iter().filter_map(declared_module).collect();
         self.files.insert(
             path.to_owned(),
@@ -152,6 +159,7 @@ impl Reader<'_> {
                 items,
                 tokens: tokens::of(&text, &texts),
                 lines,
+                pages,
             },
         );
         for (name, given) in declared {
@@ -167,6 +175,13 @@ impl Reader<'_> {
         }
         Ok(())
     }
+}
+
+/// Returns the path of the page that a line takes in as the documentation of its module.
+fn included_page(line: &str) -> Option<&str> {
+    let attribute = line.trim_start().strip_prefix("#![")?;
+    let (_, page) = attribute.split_once("doc = include_str!(\"")?;
+    Some(page.split_once('"')?.0)
 }
 
 /// Returns the items that are built without tests, and marks the lines of the others.

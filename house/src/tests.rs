@@ -161,6 +161,19 @@ const U: u8 = 1;
 }
 
 #[test]
+fn a_page_is_documentation() {
+    let text = "#![doc = include_str!(\"page.rs\")]\n";
+    let with = |page| {
+        figure(
+            &counts_of(&[("lib.rs", text), ("page.rs", page)]),
+            "modules without an example",
+        )
+    };
+    assert_eq!(with("// ```\n"), 0.0);
+    assert_eq!(with("// Nothing.\n"), 1.0);
+}
+
+#[test]
 fn counts_that_get_worse_are_told() {
     let counts = counts_of(&[("lib.rs", "fn f(flag: bool) {}\n")]);
     let file = tempfile::NamedTempFile::new().unwrap();

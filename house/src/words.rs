@@ -34,7 +34,7 @@ pub(crate) struct Words {
 
 impl Words {
     pub(crate) fn add(&mut self, file: &File) {
-        let mut of_module = String::new();
+        let mut of_module = file.pages.to_lowercase();
         for (line, kind, block) in blocks(file) {
             if kind == Comment::Module {
                 of_module.push_str(&block.to_lowercase());

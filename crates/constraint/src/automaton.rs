@@ -10,6 +10,7 @@ use fsm_index::{ByteAutomaton, Config, Fill, Index, IndexConfig, Vocabulary};
 use grammar::GrammarAutomaton;
 use schema_regex::automaton::SchemaAutomaton;
 use schema_regex::ledger::Entry;
+use schema_regex::{Options, Schema};
 use structural_tags::{Content, ResponseFormat, StructuralTag, TagAutomaton};
 
 use crate::compiled::{Constraint, Size};
@@ -54,6 +55,13 @@ const NODE_BYTES: usize = 1_000;
 const TEXT_BYTES: usize = 12;
 
 impl Automaton {
+    /// Compiles a JSON Schema.
+    pub(crate) fn of_schema(schema: Schema, options: &Options) -> Result<Automaton, Error> {
+        Ok(Automaton::Schema(SchemaAutomaton::compile(
+            schema, options,
+        )?))
+    }
+
     /// Returns what each keyword of a JSON Schema has become; nothing for other constraints.
     pub fn ledger(&self) -> Vec<Entry> {
         match self {
@@ -128,7 +136,7 @@ fn of_tags(
     vocabulary: &Vocabulary,
     config: &IndexConfig,
 ) -> Result<Constraint, Error> {
-    let parts = automaton.parts();
+    let parts = automaton.part_count();
     let index = lazy(automaton, vocabulary, config)?;
     let made = Constraint::new(index, Size::new(parts, "parts"), parts * NODE_BYTES);
     Ok(made.with_bytes_of_text(TEXT_BYTES))

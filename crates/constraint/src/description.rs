@@ -4,7 +4,6 @@
 
 use grammar::Grammar;
 use response_parser::{Family, ResponseTemplate};
-use schema_regex::automaton::SchemaAutomaton;
 use schema_regex::parse_str_with;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -111,7 +110,7 @@ impl Description {
             Description::JsonSchema { schema, options } => {
                 let compiling = options.options()?;
                 let schema = parse_str_with(schema, &options.reading()?)?;
-                Ok(SchemaAutomaton::compile(schema, &compiling)?.into())
+                Automaton::of_schema(schema, &compiling)
             }
             Description::Regex { pattern } => Ok(Automaton::Regex(pattern.clone())),
             Description::Choice { texts } if texts.is_empty() => Err(Error::Description(

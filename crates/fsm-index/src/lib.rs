@@ -24,8 +24,8 @@ mod walk;
 pub use automaton::{
     Behind, ByteAutomaton, ClassId, Cursor, Description, Ending, Exception, FreeText, Growth,
     KeyLanguage, Lexeme, LexemeBehind, LexemePlace, Lexemes, Lexicon, MAX_COMPLETION, Nearer,
-    Overlay, Place, PlainText, ReadText, Scope, SpecialTokens, Spot, Stack, TextAt, TextLoop,
-    TextStep, Texts, finite_can_do_without, is_match,
+    Overlay, Parts, Place, PlainText, ReadText, Scope, SpecialNames, SpecialTokens, Spot, Stack,
+    TextAt, TextBounds, TextLoop, TextStart, TextStep, Texts, finite_can_do_without, is_match,
 };
 pub use budget::Budget;
 pub use bytes::ByteSet;

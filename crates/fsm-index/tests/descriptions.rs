@@ -8,8 +8,8 @@ use std::sync::Arc;
 use fsm_index::contract::{Effort, check};
 use fsm_index::{
     Behind, ByteAutomaton, ByteSet, ClassId, Cursor, Description, FreeText, Guide, Horizon, Index,
-    IndexConfig, KeyLanguage, Lexicon, PlainText, ReadText, Scope, Spot, TextAt, TextLoop,
-    TextStep, Texts, TokenId, Vocabulary,
+    IndexConfig, KeyLanguage, Lexicon, Parts, PlainText, ReadText, Scope, Spot, TextAt, TextLoop,
+    TextStart, TextStep, Texts, TokenId, Vocabulary,
 };
 
 /// What an automaton says that is not so.
@@ -115,8 +115,11 @@ struct Letters {
 }
 
 impl ReadText for Letters {
-    fn start(&self) -> TextAt {
-        TextAt([0; 4])
+    fn start(&self) -> TextStart {
+        TextStart {
+            at: TextAt([0; 4]),
+            language: None,
+        }
     }
 
     fn step(&self, at: TextAt, byte: u8) -> TextStep {
@@ -260,8 +263,12 @@ impl ByteAutomaton for Sample {
         }
     }
 
-    fn plain_text(&self) -> Option<&dyn PlainText<()>> {
-        Some(self)
+    #[inline]
+    fn parts(&self) -> Parts<'_, Self::State, ()> {
+        Parts {
+            plain_text: Some(self),
+            ..Parts::default()
+        }
     }
 
     fn key(

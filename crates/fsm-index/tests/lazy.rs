@@ -8,8 +8,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use fsm_index::contract::{Effort, check, check_spelling};
 use fsm_index::{
-    Budget, ByteAutomaton, ErrorKind, Fill, Guide, Index, IndexConfig, SpecialId, TokenId,
-    Vocabulary, VocabularyBuilder, brute_force_mask, mask_batch,
+    Budget, ByteAutomaton, ErrorKind, Fill, Guide, Index, IndexConfig, Parts, SpecialId,
+    SpecialNames, TokenId, Vocabulary, VocabularyBuilder, brute_force_mask, mask_batch,
 };
 use json_like::JsonLike;
 use proptest::prelude::*;
@@ -308,14 +308,21 @@ impl ByteAutomaton for Marked {
         })
     }
 
-    fn specials(&self) -> Option<&dyn fsm_index::SpecialTokens<u32, ()>> {
-        Some(self)
+    #[inline]
+    fn parts(&self) -> Parts<'_, u32, ()> {
+        Parts {
+            specials: Some(self),
+            ..Parts::default()
+        }
     }
 }
 
 impl fsm_index::SpecialTokens<u32, ()> for Marked {
-    fn names(&self) -> &[Box<str>] {
-        &self.0
+    fn symbols(&self) -> SpecialNames<'_> {
+        SpecialNames {
+            names: &self.0,
+            heads: None,
+        }
     }
 
     fn allowed(&self, state: &u32, out: &mut Vec<SpecialId>) {

@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use fsm_index::contract::{Effort, check};
 use fsm_index::{
-    ByteAutomaton, ByteSet, Cursor, Lexeme, LexemeBehind, LexemePlace, Lexemes, TokenId, Vocabulary,
+    ByteAutomaton, ByteSet, Cursor, Lexeme, LexemeBehind, LexemePlace, Lexemes, Parts, TokenId,
+    Vocabulary,
 };
 
 /// What an automaton says of lexemes that is not so.
@@ -204,8 +205,12 @@ impl ByteAutomaton for Sample {
         }
     }
 
-    fn lexemes(&self) -> Option<&dyn Lexemes<()>> {
-        Some(self)
+    #[inline]
+    fn parts(&self) -> Parts<'_, Self::State, ()> {
+        Parts {
+            lexemes: Some(self),
+            ..Parts::default()
+        }
     }
 }
 

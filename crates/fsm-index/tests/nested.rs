@@ -8,7 +8,7 @@ use std::sync::Arc;
 use fsm_index::contract::{Effort, check};
 use fsm_index::{
     ByteAutomaton, ByteSet, ClassId, Cursor, Description, Exception, Horizon, KeyLanguage, Leaf,
-    Lexicon, Met, Nested, Outer, Overlay, PlainText, ReadText, Scope, Slots, Stack, TextAt,
+    Lexicon, Met, Nested, Outer, Overlay, Parts, PlainText, ReadText, Scope, Slots, Stack, TextAt,
     TokenId, Vocabulary,
 };
 use json_like::{JsonLike, State as LeafState};
@@ -221,22 +221,20 @@ impl ByteAutomaton for Marked {
         value.map_or(ByteSet::ALL, |mut value| value.next_bytes())
     }
 
-    fn overlay(&self) -> Option<&dyn Overlay<State>> {
-        Some(self)
-    }
-
-    fn plain_text(&self) -> Option<&dyn PlainText<Scratch>> {
-        Some(self)
-    }
-
-    fn stack(&self) -> Option<&dyn Stack<Scratch>> {
-        Some(self)
+    #[inline]
+    fn parts(&self) -> Parts<'_, State, Scratch> {
+        Parts {
+            overlay: Some(self),
+            plain_text: Some(self),
+            stack: Some(self),
+            ..Parts::default()
+        }
     }
 }
 
 impl Overlay<State> for Marked {
     fn exceptions(&self, state: &State, each: &mut dyn FnMut(Exception<'_>)) {
-        if let (State::Inside(inner), Some(overlay)) = (state, self.0.overlay()) {
+        if let (State::Inside(inner), Some(overlay)) = (state, self.0.parts().overlay) {
             overlay.exceptions(inner, each);
         }
     }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use fsm_index::contract::{Effort, check};
 use fsm_index::{
     ByteAutomaton, ByteSet, Cursor, Guide, Horizon, Index, IndexConfig, KeyLanguage, MaskBuffer,
-    Scope, SpecialId, TokenId, Vocabulary, VocabularyBuilder,
+    Parts, Scope, SpecialId, SpecialNames, TokenId, Vocabulary, VocabularyBuilder,
 };
 
 /// Texts of `a`, `b` and `c` without `abc` in them; where none is begun, a special token may
@@ -84,12 +84,13 @@ impl ByteAutomaton for Quiet {
         }
     }
 
-    fn specials(&self) -> Option<&dyn fsm_index::SpecialTokens<u32, ()>> {
-        Some(self)
-    }
-
-    fn overlay(&self) -> Option<&dyn fsm_index::Overlay<u32>> {
-        Some(self)
+    #[inline]
+    fn parts(&self) -> Parts<'_, u32, ()> {
+        Parts {
+            specials: Some(self),
+            overlay: Some(self),
+            ..Parts::default()
+        }
     }
 
     fn key(
@@ -116,8 +117,11 @@ impl fsm_index::Overlay<u32> for Quiet {
 }
 
 impl fsm_index::SpecialTokens<u32, ()> for Quiet {
-    fn names(&self) -> &[Box<str>] {
-        &self.specials
+    fn symbols(&self) -> SpecialNames<'_> {
+        SpecialNames {
+            names: &self.specials,
+            heads: self.heads,
+        }
     }
 
     fn allowed(&self, state: &u32, out: &mut Vec<SpecialId>) {
@@ -135,10 +139,6 @@ impl fsm_index::SpecialTokens<u32, ()> for Quiet {
             self.allowed(state, out);
         }
         number
-    }
-
-    fn heads(&self) -> Option<ByteSet> {
-        self.heads
     }
 
     fn advance(&self, state: &mut u32, special: SpecialId) -> bool {

@@ -55,6 +55,25 @@ pub const KEYWORDS: [(&str, Form); 22] = [
     ("unevaluatedProperties", Form::One),
 ];
 
+/// The keywords that combine schemas of one value, in the order in which they are looked for, because
+/// a schema that is a choice is mostly one of `anyOf`.
+pub const COMBINATIONS: [&str; 3] = ["anyOf", "oneOf", "allOf"];
+
+/// The keywords that apply schemas to the value that they stand for, and not to a part of it. `then`
+/// and `else` are not among them, because they say nothing without `if`.
+pub const IN_PLACE: [&str; 5] = ["allOf", "anyOf", "oneOf", "if", "not"];
+
+/// Tells whether a keyword says nothing of a value: it keeps schemas for references.
+///
+/// ```
+/// assert!(json_tree::subschemas::is_of_definitions("$defs"));
+/// assert!(!json_tree::subschemas::is_of_definitions("properties"));
+/// ```
+#[must_use]
+pub fn is_of_definitions(keyword: &str) -> bool {
+    matches!(keyword, "$defs" | "definitions")
+}
+
 /// Returns the form in which a keyword holds schemas; `None` for one that holds none.
 ///
 /// ```

@@ -307,7 +307,7 @@ fn a_text_lands_softly() {
 /// The bytes to the end of a text, piece by piece, as a way counts them, and how many levels are open.
 fn bytes_to_the_end(automaton: &SchemaAutomaton, state: &State) -> (usize, usize) {
     let mut scratch = automaton.scratch();
-    let ending = automaton.ending().unwrap();
+    let ending = automaton.parts().ending.unwrap();
     let mut at = automaton.enter(state, &mut scratch);
     let levels = ending.levels(at, &mut scratch);
     let (mut bytes, mut more) = (Vec::new(), 0);
@@ -367,7 +367,7 @@ fn no_place_is_further_from_the_end_than_the_bound() {
             continue;
         };
         all += 1;
-        let ending = automaton.ending().unwrap();
+        let ending = automaton.parts().ending.unwrap();
         let (flat, level) = match ending.growth(&|text| text.len()) {
             Growth::AtMost(flat) => (flat, 0),
             Growth::ByLevel { flat, level, .. } => (flat, level),

@@ -116,7 +116,7 @@ fn rest(part: &Part, cost: &dyn Fn(&[u8]) -> usize) -> Option<(usize, usize)> {
     let flat = match &part.body {
         Body::Nothing => 0,
         Body::Literal(text) => cost(text),
-        Body::Dfa(dfa) => match dfa.ending()?.growth(cost) {
+        Body::Dfa(dfa) => match dfa.parts().ending?.growth(cost) {
             Growth::AtMost(tokens) => tokens,
             Growth::ByLevel { .. } | Growth::Unknown => return None,
         },
@@ -144,7 +144,7 @@ fn json_rest(json: &Json, cost: &dyn Fn(&[u8]) -> usize) -> Option<(usize, usize
         // Other text than that of the pieces: a token has a byte at least.
         Spelling::Raw => text.len(),
     };
-    match json.automaton.ending()?.growth(&cost) {
+    match json.automaton.parts().ending?.growth(&cost) {
         Growth::AtMost(flat) => Some((flat + ESCAPE, 0)),
         Growth::ByLevel { flat, level, .. } => Some((flat + ESCAPE, level)),
         Growth::Unknown => None,

@@ -9,7 +9,7 @@
 use std::cell::Cell;
 use std::collections::BTreeSet;
 
-use json_tree::pointer;
+use json_tree::{pointer, subschemas};
 use schema_regex::automaton::SchemaAutomaton;
 use serde_json::{Map, Value, json};
 
@@ -387,9 +387,9 @@ impl<'a> Loose<'a> {
             return Ok(Some(self.any_object(rules)?));
         }
         let listed = at.has_only(|key, value| match key {
-            "type" | "properties" | "required" | "$defs" | "definitions" => true,
+            "type" | "properties" | "required" => true,
             "additionalProperties" => value.is_boolean(),
-            _ => false,
+            key => subschemas::is_of_definitions(key),
         });
         let properties = at.keyword("properties").and_then(Value::as_object);
         if properties.is_none() && at.keyword("additionalProperties") != Some(&json!(false)) {

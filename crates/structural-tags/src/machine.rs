@@ -14,7 +14,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use fsm_index::{
     ByteAutomaton, ByteSet, ClassId, Cursor, Description, Ending, Exception, FreeText, Growth,
-    Horizon, KeyLanguage, Lexicon, Nearer, Overlay, PlainText, ReadText, Scope, Spot, Stack,
+    Horizon, KeyLanguage, Lexicon, Nearer, Overlay, Parts, PlainText, ReadText, Scope, Spot, Stack,
     TextAt,
 };
 use schema_regex::automaton::SchemaAutomaton;
@@ -67,7 +67,7 @@ impl TagAutomaton {
     }
 
     /// Returns the number of parts: what memory is proportional to, the schemas' own aside.
-    pub fn parts(&self) -> usize {
+    pub fn part_count(&self) -> usize {
         self.graph.parts().len()
     }
 
@@ -133,12 +133,16 @@ impl ByteAutomaton for TagAutomaton {
         fits
     }
 
-    fn ending(&self) -> Option<&dyn Ending<Scratch>> {
-        Some(self)
-    }
-
-    fn specials(&self) -> Option<&dyn fsm_index::SpecialTokens<State, Scratch>> {
-        (!self.graph.specials().is_empty()).then_some(self)
+    #[inline]
+    fn parts(&self) -> Parts<'_, State, Scratch> {
+        Parts {
+            ending: Some(self),
+            specials: (!self.graph.specials().is_empty()).then_some(self),
+            overlay: Some(self),
+            plain_text: Some(self),
+            stack: Some(self),
+            ..Parts::default()
+        }
     }
 
     /// Returns the place in the only part, or says that several may come.
@@ -201,18 +205,6 @@ impl ByteAutomaton for TagAutomaton {
         out: &mut Vec<u32>,
     ) -> Option<KeyLanguage> {
         Hints::new(self.walk(x), horizon).key(cursor, scope, depth, out)
-    }
-
-    fn overlay(&self) -> Option<&dyn Overlay<State>> {
-        Some(self)
-    }
-
-    fn plain_text(&self) -> Option<&dyn PlainText<Scratch>> {
-        Some(self)
-    }
-
-    fn stack(&self) -> Option<&dyn Stack<Scratch>> {
-        Some(self)
     }
 }
 
@@ -349,7 +341,7 @@ impl Ending<Scratch> for TagAutomaton {
 
 impl fmt::Debug for TagAutomaton {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (parts, specials) = (self.parts(), self.graph.specials());
+        let (parts, specials) = (self.part_count(), self.graph.specials());
         write!(f, "TagAutomaton({parts} parts, specials {specials:?})")
     }
 }

@@ -4,7 +4,7 @@
 //! string, so that the reader takes `Ulm`, or `10115`, as it is.
 
 use families::{Argument, Between as Separated, Notation as Values};
-use json_tree::pointer;
+use json_tree::{pointer, subschemas};
 use serde_json::{Map, Value, json};
 
 use super::build::{Between, Node, dfa};
@@ -33,7 +33,8 @@ impl<'t> Declared<'t> {
             let fits = match keyword.as_str() {
                 "type" => value == "object",
                 "additionalProperties" => value.is_boolean(),
-                "properties" | "required" | "$defs" | "definitions" => true,
+                "properties" | "required" => true,
+                keyword if subschemas::is_of_definitions(keyword) => true,
                 _ => ANNOTATIONS.contains(&keyword.as_str()),
             };
             if !fits {

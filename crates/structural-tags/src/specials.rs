@@ -4,8 +4,8 @@
 //! For example, in a string of JSON the special token `<|im_end|>` may come as its ten characters.
 
 use fsm_index::{
-    ByteAutomaton, ByteSet, ClassId, Cursor, Horizon, JSON_TEXT, MAX_COMPLETION, PlainText,
-    SpecialId, SpecialTokens, Spot,
+    ByteAutomaton, ClassId, Cursor, Horizon, JSON_TEXT, MAX_COMPLETION, PlainText, SpecialId,
+    SpecialNames, SpecialTokens, Spot,
 };
 
 use super::held::{Held, InnerState, State, Threads};
@@ -32,8 +32,11 @@ const ALL: u32 = 1;
 const MANY_BYTES: usize = 8;
 
 impl SpecialTokens<State, Scratch> for TagAutomaton {
-    fn names(&self) -> &[Box<str>] {
-        self.graph.specials()
+    fn symbols(&self) -> SpecialNames<'_> {
+        SpecialNames {
+            names: self.graph.specials(),
+            heads: self.graph.names().heads,
+        }
     }
 
     fn allowed(&self, state: &State, out: &mut Vec<SpecialId>) {
@@ -52,10 +55,6 @@ impl SpecialTokens<State, Scratch> for TagAutomaton {
 
     fn advance(&self, state: &mut State, special: SpecialId) -> bool {
         self.take_special(state, special)
-    }
-
-    fn heads(&self) -> Option<ByteSet> {
-        self.graph.names().heads
     }
 
     fn completion(&self, state: &State) -> Option<SpecialId> {

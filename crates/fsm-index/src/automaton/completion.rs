@@ -38,7 +38,7 @@ pub(crate) fn pieces<'a, A: ByteAutomaton>(
         automaton.completion(state, left, text).then_some(())
     };
     fits(state, max_bytes, &mut text)?;
-    let Some(specials) = automaton.specials() else {
+    let Some(specials) = automaton.parts().specials else {
         return Some(vec![Piece::Text(text)]);
     };
     let mut state = state.clone();
@@ -52,7 +52,7 @@ pub(crate) fn pieces<'a, A: ByteAutomaton>(
             return Some(out);
         }
         let special = specials.completion(&state)?;
-        let name = specials.names().get(special.0 as usize)?;
+        let name = specials.symbols().names.get(special.0 as usize)?;
         if !specials.advance(&mut state, special) {
             return None;
         }

@@ -19,7 +19,7 @@ use crate::{ByteSet, Horizon};
 ///
 /// [`step`](Self::step) is exact: it gives [`Cursor::DEAD`] if and only if no
 /// continuation of the bytes so far is accepted, texts that an
-/// [`overlay`](Self::overlay) forbids aside. A token may therefore be
+/// [overlay](Overlay) forbids aside. A token may therefore be
 /// allowed as soon as its last byte leaves the cursor alive. The language may
 /// not be empty: the start can always be finished.
 ///
@@ -27,8 +27,8 @@ use crate::{ByteSet, Horizon};
 /// slower. Two of them make masks fast: [`key`](Self::key), by which masks are remembered, and
 /// [`describe`](Self::describe), which says how a mask that is not known can be had for less
 /// than a walk. Who says too much there makes masks wrong;
-/// [`contract::check`](crate::contract::check) compares them with plain stepping. The rest are
-/// parts that few automata have.
+/// [`contract::check`](crate::contract::check) compares them with plain stepping. The rest is
+/// in [`parts`](Self::parts) that few automata have.
 ///
 /// # Example
 ///
@@ -168,35 +168,10 @@ pub trait ByteAutomaton: Send + Sync {
         None
     }
 
-    /// Returns the part that reads special tokens, if this automaton has one.
-    fn specials(&self) -> Option<&dyn SpecialTokens<Self::State, Self::Scratch>> {
-        None
-    }
-
-    /// Returns the part that forbids texts because of what was said before, if this automaton has
-    /// one.
-    fn overlay(&self) -> Option<&dyn Overlay<Self::State>> {
-        None
-    }
-
-    /// Returns the part that knows its strings, or other plain text, if this automaton has one.
-    fn plain_text(&self) -> Option<&dyn PlainText<Self::Scratch>> {
-        None
-    }
-
-    /// Its stack, if it has one whose levels are counted.
-    fn stack(&self) -> Option<&dyn Stack<Self::Scratch>> {
-        None
-    }
-
-    /// Its way to the end of texts, if it finds that piece by piece.
-    fn ending(&self) -> Option<&dyn Ending<Self::Scratch>> {
-        None
-    }
-
-    /// Returns the part that reads lexemes, if its texts are of them.
-    fn lexemes(&self) -> Option<&dyn Lexemes<Self::Scratch>> {
-        None
+    /// Returns the parts of this automaton that few others have. Asked often: it should do no more
+    /// than name them.
+    fn parts(&self) -> Parts<'_, Self::State, Self::Scratch> {
+        Parts::default()
     }
 
     /// Describes the texts that may come at `cursor`, as far as tokens within `horizon` reach: the
@@ -245,6 +220,48 @@ pub trait ByteAutomaton: Send + Sync {
     /// of a token. [`depth_used`](Stack::depth_used) does not change.
     fn goes_on(&self, _cursor: Cursor, _byte: u8, _scratch: &mut Self::Scratch) -> Option<bool> {
         None
+    }
+}
+
+/// The parts of an automaton: see [`ByteAutomaton::parts`]. Few automata have any, and the default
+/// is none. `S` and `X` are the automaton's [`State`](ByteAutomaton::State) and
+/// [`Scratch`](ByteAutomaton::Scratch).
+///
+/// ```
+/// use fsm_index::{ByteAutomaton, Config, Dfa};
+///
+/// // A regular expression knows its text and the way to its end, and has no stack.
+/// let automaton = Dfa::new("a*")?.to_bytes(&Config::default())?;
+/// let parts = automaton.parts();
+/// assert!(parts.plain_text.is_some() && parts.ending.is_some() && parts.stack.is_none());
+/// # Ok::<(), fsm_index::Error>(())
+/// ```
+pub struct Parts<'a, S, X> {
+    /// The part that reads special tokens.
+    pub specials: Option<&'a dyn SpecialTokens<S, X>>,
+    /// The part that forbids texts because of what was said before.
+    pub overlay: Option<&'a dyn Overlay<S>>,
+    /// The part that knows its strings, or other plain text.
+    pub plain_text: Option<&'a dyn PlainText<X>>,
+    /// The stack whose levels are counted.
+    pub stack: Option<&'a dyn Stack<X>>,
+    /// The part that finds the end of texts piece by piece.
+    pub ending: Option<&'a dyn Ending<X>>,
+    /// The part that reads lexemes.
+    pub lexemes: Option<&'a dyn Lexemes<X>>,
+}
+
+impl<S, X> Default for Parts<'_, S, X> {
+    #[inline]
+    fn default() -> Self {
+        Parts {
+            specials: None,
+            overlay: None,
+            plain_text: None,
+            stack: None,
+            ending: None,
+            lexemes: None,
+        }
     }
 }
 

@@ -7,46 +7,54 @@ use super::{ByteAutomaton, ClassId, Cursor, Exception, FreeText, Lexicon, ReadTe
 use crate::{ByteSet, Horizon};
 
 /// The engine's questions to an automaton's parts.
-pub(crate) trait Parts: ByteAutomaton {
+pub(crate) trait AskParts: ByteAutomaton {
     fn special_names(&self) -> &[Box<str>] {
-        self.specials().map_or(&[], |specials| specials.names())
+        self.parts()
+            .specials
+            .map_or(&[], |specials| specials.symbols().names)
     }
 
     /// Appends the special tokens that may come at a state.
     fn allowed_specials(&self, state: &Self::State, out: &mut Vec<SpecialId>) {
-        if let Some(specials) = self.specials() {
+        if let Some(specials) = self.parts().specials {
             specials.allowed(state, out);
         }
     }
 
     /// Commits a special token, if it may come.
     fn advance_special(&self, state: &mut Self::State, special: SpecialId) -> bool {
-        let specials = self.specials();
+        let specials = self.parts().specials;
         specials.is_some_and(|specials| specials.advance(state, special))
     }
 
     fn exceptions(&self, state: &Self::State, each: &mut dyn FnMut(Exception<'_>)) {
-        if let Some(overlay) = self.overlay() {
+        if let Some(overlay) = self.parts().overlay {
             overlay.exceptions(state, each);
         }
     }
 
     fn is_suspect(&self, state: &Self::State, token: &[u8]) -> bool {
-        self.overlay()
+        self.parts()
+            .overlay
             .is_none_or(|overlay| overlay.is_suspect(state, token))
     }
 
     fn unsure_texts(&self) -> &[Box<[u8]>] {
-        self.overlay().map_or(&[], |overlay| overlay.unsure_texts())
+        self.parts()
+            .overlay
+            .map_or(&[], |overlay| overlay.unsure_texts())
     }
 
     fn lexicon(&self) -> Lexicon {
-        self.plain_text()
+        self.parts()
+            .plain_text
             .map_or_else(Lexicon::default, |text| text.lexicon())
     }
 
     fn text_class(&self, class: ClassId) -> &[(u32, u32)] {
-        self.plain_text().map_or(&[], |text| text.class(class))
+        self.parts()
+            .plain_text
+            .map_or(&[], |text| text.class(class))
     }
 
     fn text_reader(
@@ -55,40 +63,46 @@ pub(crate) trait Parts: ByteAutomaton {
         horizon: Horizon<'_>,
         scratch: &mut Self::Scratch,
     ) -> Option<Box<dyn ReadText + '_>> {
-        self.plain_text()?.reader(cursor, horizon, scratch)
+        self.parts().plain_text?.reader(cursor, horizon, scratch)
     }
 
     fn text_cursor(&self, cursor: Cursor, at: TextAt, scratch: &mut Self::Scratch) -> Cursor {
-        self.plain_text()
+        self.parts()
+            .plain_text
             .map_or(cursor, |text| text.cursor_at(cursor, at, scratch))
     }
 
     fn free_text(&self, at: Spot, scratch: &mut Self::Scratch) -> Option<FreeText> {
-        self.plain_text()?.free_text(at, scratch)
+        self.parts().plain_text?.free_text(at, scratch)
     }
 
     fn can_do_without(&self, chars: &[(u32, u32)]) -> bool {
-        self.plain_text()
+        self.parts()
+            .plain_text
             .is_some_and(|text| text.can_do_without(chars))
     }
 
     fn depth_used(&self, scratch: &Self::Scratch) -> usize {
-        self.stack().map_or(1, |stack| stack.depth_used(scratch))
+        self.parts()
+            .stack
+            .map_or(1, |stack| stack.depth_used(scratch))
     }
 
     fn least_depth(&self, cursor: Cursor, scratch: &mut Self::Scratch) -> usize {
-        self.stack()
+        self.parts()
+            .stack
             .map_or(1, |stack| stack.least_depth(cursor, scratch))
     }
 
     fn levels(&self, cursor: Cursor, scratch: &mut Self::Scratch) -> usize {
-        self.ending()
+        self.parts()
+            .ending
             .map_or(0, |ending| ending.levels(cursor, scratch))
     }
 
     #[inline]
     fn step_on_top(&self, cursor: Cursor, byte: u8, scratch: &mut Self::Scratch) -> Option<Cursor> {
-        match self.stack() {
+        match self.parts().stack {
             Some(stack) => stack.step_on_top(cursor, byte, scratch),
             None => Some(self.step(cursor, byte, scratch)),
         }
@@ -96,11 +110,11 @@ pub(crate) trait Parts: ByteAutomaton {
 
     #[inline]
     fn next_bytes_on_top(&self, cursor: Cursor, scratch: &mut Self::Scratch) -> ByteSet {
-        match self.stack() {
+        match self.parts().stack {
             Some(stack) => stack.next_bytes_on_top(cursor, scratch),
             None => self.next_bytes(cursor, scratch),
         }
     }
 }
 
-impl<A: ByteAutomaton> Parts for A {}
+impl<A: ByteAutomaton> AskParts for A {}

@@ -8,14 +8,17 @@ use crate::{ByteSet, Cursor, SpecialId};
 /// the automaton's [`State`](crate::ByteAutomaton::State) and [`Scratch`](crate::ByteAutomaton::Scratch).
 ///
 /// ```
-/// use fsm_index::{SpecialId, SpecialTokens};
+/// use fsm_index::{SpecialId, SpecialTokens, SpecialNames};
 ///
 /// /// Reads the marker once.
 /// struct Once([Box<str>; 1]);
 ///
 /// impl SpecialTokens<bool, ()> for Once {
-///     fn names(&self) -> &[Box<str>] {
-///         &self.0
+///     fn symbols(&self) -> SpecialNames<'_> {
+///         SpecialNames {
+///             names: &self.0,
+///             heads: None,
+///         }
 ///     }
 ///     fn allowed(&self, read: &bool, out: &mut Vec<SpecialId>) {
 ///         out.extend((!read).then_some(SpecialId(0)));
@@ -30,8 +33,8 @@ use crate::{ByteSet, Cursor, SpecialId};
 /// assert!(once.advance(&mut read, SpecialId(0)) && !once.advance(&mut read, SpecialId(0)));
 /// ```
 pub trait SpecialTokens<S, X> {
-    /// Their names in the vocabulary. A [`SpecialId`] is a place in this list.
-    fn names(&self) -> &[Box<str>];
+    /// Returns their names: the same at every time.
+    fn symbols(&self) -> SpecialNames<'_>;
 
     /// Appends those that may come at `state`.
     fn allowed(&self, state: &S, out: &mut Vec<SpecialId>);
@@ -59,10 +62,14 @@ pub trait SpecialTokens<S, X> {
         self.allowed(state, out);
         None
     }
+}
 
+/// The special tokens that an automaton reads. See [`SpecialTokens::symbols`].
+#[derive(Clone, Copy, Debug)]
+pub struct SpecialNames<'a> {
+    /// Their names in the vocabulary. A [`SpecialId`] is a place in this list.
+    pub names: &'a [Box<str>],
     /// Bytes of which one may come wherever a special token may: where none may, none is
     /// asked for. `None` promises nothing.
-    fn heads(&self) -> Option<ByteSet> {
-        None
-    }
+    pub heads: Option<ByteSet>,
 }

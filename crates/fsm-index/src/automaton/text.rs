@@ -127,17 +127,10 @@ pub enum Behind {
 /// goes on without cursors until it is left. See [`PlainText::reader`].
 pub trait ReadText {
     /// Returns the beginning of the text.
-    fn start(&self) -> TextAt;
+    fn start(&self) -> TextStart;
 
     /// Reads one byte more.
     fn step(&self, at: TextAt, byte: u8) -> TextStep;
-
-    /// Readers of one automaton with equal numbers take the same steps from equal
-    /// places, so that what one has read need not be read again. `None` where nothing
-    /// is promised.
-    fn language(&self) -> Option<[u64; 4]> {
-        None
-    }
 
     /// Tells whether no byte beyond ASCII leads on from a place: then none is tried. Saying `false`
     /// is always right.
@@ -152,20 +145,35 @@ pub trait ReadText {
         None
     }
 
-    /// Code points that, as they are, lead nowhere from any place: inclusive ranges,
-    /// ascending. Leaving some out is always right.
-    fn dead_class(&self) -> &[(u32, u32)] {
-        &[]
-    }
-
-    /// Returns the number of characters that come before the text may be left, at least, from where
-    /// it begins. Saying 0 is always right.
-    fn least_chars(&self) -> usize {
-        0
+    /// Returns bounds on the text. Saying nothing is always right.
+    fn bounds(&self) -> TextBounds<'_> {
+        TextBounds::default()
     }
 
     /// Tells whether the same may come as at the beginning.
     fn is_back(&self, at: TextAt) -> bool;
+}
+
+/// The beginning of a text. See [`ReadText::start`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TextStart {
+    /// The place.
+    pub at: TextAt,
+    /// The number of the text's language: readers of one automaton with equal numbers take the
+    /// same steps from equal places, so that what one has read need not be read again. `None`
+    /// where nothing is promised.
+    pub language: Option<[u64; 4]>,
+}
+
+/// Bounds on a text. See [`ReadText::bounds`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct TextBounds<'a> {
+    /// Code points that, as they are, lead nowhere from any place: inclusive ranges,
+    /// ascending. Leaving some out is always right.
+    pub dead: &'a [(u32, u32)],
+    /// The number of characters that come before the text may be left, at least, from where it
+    /// begins. Saying 0 is always right.
+    pub least_chars: usize,
 }
 
 /// A place in a text: whatever its reader means by it.

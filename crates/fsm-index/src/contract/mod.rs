@@ -1,7 +1,7 @@
 //! A check of the promises of a [`ByteAutomaton`], for the tests of those who write one. For
 //! example, an automaton whose key is the same at two states with different masks fails the check.
 
-use crate::automaton::{MAX_COMPLETION, Parts};
+use crate::automaton::{AskParts, MAX_COMPLETION};
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -354,7 +354,7 @@ fn same_list<A: ByteAutomaton>(
     state: &A::State,
     lists: &mut HashMap<u32, Vec<SpecialId>>,
 ) -> Result<(), String> {
-    let Some(specials) = automaton.specials() else {
+    let Some(specials) = automaton.parts().specials else {
         return Ok(());
     };
     let (mut expected, mut listed) = (Vec::new(), Vec::new());
@@ -362,9 +362,9 @@ fn same_list<A: ByteAutomaton>(
     let mut scratch = automaton.scratch();
     let cursor = automaton.enter(state, &mut scratch);
     let number = specials.list(state, cursor, &mut scratch, &mut listed);
-    let heads = specials.heads().unwrap_or(ByteSet::ALL);
+    let heads = specials.symbols().heads.unwrap_or(ByteSet::ALL);
     let mut bytes = (0..=u8::MAX).filter(|byte| heads.has(*byte));
-    let is_promised = specials.heads().is_some() && !expected.is_empty();
+    let is_promised = specials.symbols().heads.is_some() && !expected.is_empty();
     if is_promised && bytes.all(|byte| automaton.step(cursor, byte, &mut scratch).is_dead()) {
         return Err(format!(
             "the special tokens {expected:?} may come, and none of their heads"
@@ -404,7 +404,10 @@ fn completes<A: ByteAutomaton>(automaton: &A, state: &A::State) -> Result<(), St
         if automaton.is_accepting(&after) {
             return Ok(());
         }
-        let special = automaton.specials().and_then(|s| s.completion(&after));
+        let special = automaton
+            .parts()
+            .specials
+            .and_then(|s| s.completion(&after));
         let Some(special) = special else {
             return Err(format!(
                 "the completion {shown:?} does not end in acceptance"

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use super::refusal::{refused, refused_byte};
-use crate::automaton::Parts;
+use crate::automaton::AskParts;
 use crate::plan::Work;
 use crate::{ByteAutomaton, Error, ErrorKind, Index, SpecialId, TokenId, TokenKind, Vocabulary};
 

@@ -1,7 +1,7 @@
 //! The tokens that must come next, whatever the model would choose. For example, under `abc|abd`
 //! the bytes `ab` must come.
 
-use crate::automaton::Parts;
+use crate::automaton::AskParts;
 use crate::plan::Work;
 use crate::tokens::NO_TOKEN;
 use crate::{ByteAutomaton, Index, TokenId};

@@ -229,7 +229,7 @@ impl Narrowing {
 /// Returns the number of levels that are open at a state.
 fn levels<A: ByteAutomaton>(automaton: &A, state: &A::State, work: &mut Work<A>) -> usize {
     let at = automaton.enter(state, &mut work.scratch);
-    let ending = automaton.ending();
+    let ending = automaton.parts().ending;
     ending.map_or(0, |ending| ending.levels(at, &mut work.scratch))
 }
 
@@ -287,13 +287,13 @@ impl<A: ByteAutomaton> Guide<A> {
     pub fn set_budget(&mut self, tokens: Option<usize>) -> Result<(), Error> {
         let Some(tokens) = tokens else {
             self.limit = None;
-            self.shown = None;
+            self.current.hide();
             return Ok(());
         };
         let why = match self.tokens_needed() {
             Some(needed) if needed <= tokens => {
                 self.limit = Some(Limit::new(self.len(), tokens));
-                self.shown = None;
+                self.current.hide();
                 return Ok(());
             }
             Some(needed) => format!(
@@ -332,7 +332,7 @@ impl<A: ByteAutomaton> Guide<A> {
         if let Some(limit) = &mut self.limit {
             limit.margin = Limit::margin(landing, limit.left(taken));
             limit.far_until = 0;
-            self.shown = None;
+            self.current.hide();
         }
     }
 
@@ -363,7 +363,7 @@ impl<A: ByteAutomaton> Guide<A> {
             Some(limit) => (limit.end, limit.far_until) = (end, 0),
             None => self.limit = Some(Limit::new(taken, tokens)),
         }
-        self.shown = None;
+        self.current.hide();
     }
 
     /// Returns the number of tokens that lead to the end, at least as far as is known: see

@@ -4,11 +4,11 @@
 use super::landings::landings;
 use super::limit::Narrowing;
 use super::{Guide, MaskWord};
-use crate::automaton::Parts;
+use crate::automaton::AskParts;
 use crate::budget::Budget;
 use crate::index::Lent;
 use crate::plan::Work;
-use crate::rows::RowView;
+use crate::rows::{RowView, Specials};
 use crate::tokens::Having;
 use crate::{ByteAutomaton, Error, ErrorKind, Exception, Index, MaskBuffer, TokenId, TokenMask};
 
@@ -176,16 +176,16 @@ impl<A: ByteAutomaton> Guide<A> {
     /// Sees to it that the row of this state is lent, within a budget or else that of the
     /// index.
     fn find(&mut self, budget: Option<&Budget>) -> Result<(), Error> {
-        if self.has_ended() || self.row.is_some() {
+        if self.has_ended() || self.current.row.is_some() {
             return Ok(());
         }
         let budget = budget.unwrap_or(self.index.mask_budget());
         let generation = &mut self.generation;
-        let (state, specials) = (&self.state, &mut self.specials);
+        let (state, specials) = (&self.state, &mut self.current.specials);
         let row = self
             .index
             .lend(state, specials, &mut self.work, generation, budget)?;
-        self.row = Some(row);
+        self.current.row = Some(row);
         Ok(())
     }
 
@@ -210,7 +210,7 @@ impl<A: ByteAutomaton> Guide<A> {
     pub(super) fn fill_all(&mut self, buffer: &mut MaskBuffer) {
         let vocabulary = self.index.vocabulary();
         buffer.fit(vocabulary.width());
-        let Some(row) = self.row.as_ref().filter(|_| !self.has_ended()) else {
+        let Some(row) = self.current.row.as_ref().filter(|_| !self.has_ended()) else {
             buffer.clear();
             return;
         };
@@ -235,7 +235,7 @@ impl<A: ByteAutomaton> Guide<A> {
                 own.for_each(|end| buffer.allow(end.get()));
             }
         }
-        let specials = self.specials.here();
+        let specials = self.current.specials.here();
         if let Some(specials) = specials {
             specials.ends().iter().for_each(|&end| buffer.allow(end));
         }
@@ -244,9 +244,18 @@ impl<A: ByteAutomaton> Guide<A> {
 
     /// The mask of the row that was found: the row itself, if that is it.
     fn show(&mut self) -> &TokenMask {
-        if self.shown.is_none() {
+        if self.current.shown.is_none() {
             let narrowing = self.narrowing();
-            self.shown = Some(match narrowing.is_none() && self.is_mask_a_row() {
+            let row = self.current.row.as_ref().filter(|_| !self.has_ended());
+            let is_row = match row.map(|row| self.index.view(row)) {
+                Some(RowView::Dense(mask)) if narrowing.is_none() => {
+                    !self.ends.are_own()
+                        && !has_exceptions(&self.index, &self.state, mask, &mut self.work)
+                        && self.current.specials.here().is_none()
+                }
+                _ => false,
+            };
+            self.current.shown = Some(match is_row {
                 true => Shown::Row,
                 false => {
                     let mut buffer = std::mem::replace(&mut self.buffer, MaskBuffer::new(0));
@@ -256,7 +265,7 @@ impl<A: ByteAutomaton> Guide<A> {
                 }
             });
         }
-        match (&self.row, self.shown) {
+        match (&self.current.row, self.current.shown) {
             (Some(row), Some(Shown::Row)) => match self.index.view(row) {
                 RowView::Dense(mask) => mask,
                 RowView::Packed(_) | RowView::Delta(_) => self.buffer.mask(),
@@ -264,27 +273,58 @@ impl<A: ByteAutomaton> Guide<A> {
             _ => self.buffer.mask(),
         }
     }
+}
 
-    /// Tells whether the row that was found is a mask of its own, without exceptions.
-    fn is_mask_a_row(&mut self) -> bool {
-        let row = self.row.as_ref().filter(|_| !self.has_ended());
-        let Some(RowView::Dense(mask)) = row.map(|row| self.index.view(row)) else {
-            return false;
-        };
-        !self.ends.are_own()
-            && refused_tokens(&self.index, &self.state, mask, &mut self.work).is_empty()
-            && self.index.unsure().is_empty()
-            && self.specials.here().is_none()
+/// The mask of a guide's state, as far as it was asked for.
+#[derive(Default)]
+pub(super) struct Current {
+    row: Option<Lent>,
+    /// The place of the mask.
+    shown: Option<Shown>,
+    /// The special tokens that may come, beside those of which the row speaks.
+    specials: Specials,
+}
+
+impl Current {
+    /// Forgets everything, because the state is another one.
+    pub(super) fn forget(&mut self) {
+        self.hide();
+        self.row = None;
+        self.specials.forget();
+    }
+
+    /// Forgets the mask and not its row, because another budget or another end holds.
+    pub(super) fn hide(&mut self) {
+        self.shown = None;
+    }
+
+    /// Returns the knowledge that a clone of the guide begins with: the row is lent again.
+    pub(super) fn of_clone(&self) -> Current {
+        Current {
+            row: None,
+            shown: None,
+            specials: self.specials.clone(),
+        }
     }
 }
 
 /// The place of the mask of a guide's state.
 #[derive(Clone, Copy)]
-pub(super) enum Shown {
+enum Shown {
     /// The row itself is lent.
     Row,
     /// In [`Guide::buffer`].
     Buffer,
+}
+
+/// Tells whether the mask at a state may be another one than its row.
+fn has_exceptions<A: ByteAutomaton>(
+    index: &Index<A>,
+    state: &A::State,
+    row: &TokenMask,
+    work: &mut Work<A>,
+) -> bool {
+    !index.unsure().is_empty() || !refused_tokens(index, state, row, work).is_empty()
 }
 
 /// The tokens that a row allows and the state's exceptions do not.

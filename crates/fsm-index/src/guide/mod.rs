@@ -13,7 +13,7 @@ mod refusal;
 
 use std::sync::Arc;
 
-use crate::automaton::{MAX_COMPLETION, Parts, Piece, pieces};
+use crate::automaton::{AskParts, MAX_COMPLETION, Piece, pieces};
 pub use any::{AnyGuide, AnyIndex};
 pub use batch::{MaskWord, mask_batch};
 use commit::{Ends, commit};
@@ -21,13 +21,11 @@ use forced::Forced;
 use history::History;
 pub use limit::Landing;
 use limit::Limit;
-use masks::Shown;
+use masks::Current;
 
 use crate::cache::Generation;
-use crate::index::Lent;
 use crate::index::Ways;
 use crate::plan::Work;
-use crate::rows::Specials;
 use crate::{ByteAutomaton, ByteDfa, Error, ErrorKind, Index, MaskBuffer, SpecialId, TokenId};
 
 /// Leads one text through an [`Index`], token by token.
@@ -64,15 +62,10 @@ pub struct Guide<A: ByteAutomaton = ByteDfa> {
     after_end: AfterEnd,
     /// The rows that the index remembers, as this guide last saw them.
     generation: Option<Arc<Generation>>,
-    /// The row of this state, if it was asked for.
-    row: Option<Lent>,
+    current: Current,
     work: Work<A>,
     /// For masks that are no row that could be lent.
     buffer: MaskBuffer,
-    /// The place of the mask of this state, if it was asked for.
-    shown: Option<Shown>,
-    /// The special tokens that may come at this state, if its row was asked for.
-    specials: Specials,
     /// The tokens that the text may have.
     limit: Option<Limit>,
     ways: Ways,
@@ -116,11 +109,9 @@ impl<A: ByteAutomaton> Guide<A> {
             ends: Ends::default(),
             after_end: AfterEnd::default(),
             generation: None,
-            row: None,
+            current: Current::default(),
             work: Work::new(index.automaton()),
             buffer: MaskBuffer::new(0),
-            shown: None,
-            specials: Specials::default(),
             limit: None,
             ways: Ways::default(),
             index,
@@ -165,7 +156,7 @@ impl<A: ByteAutomaton> Guide<A> {
         tokens: impl IntoIterator<Item = TokenId>,
     ) -> Result<Guide<A>, Error> {
         self.ends = Ends::new(tokens, self.index.vocabulary())?;
-        self.shown = None;
+        self.current.hide();
         Ok(self)
     }
 
@@ -232,9 +223,12 @@ impl<A: ByteAutomaton> Guide<A> {
         self.history.push(before);
         self.ended_at = ends.then(|| self.history.len());
         if !same {
-            self.forget();
+            self.current.forget();
         }
         if let Some(limit) = &mut self.limit {
+            if !same {
+                limit.forget();
+            }
             let bytes = self.index.vocabulary().token_bytes(token);
             limit.take(
                 token,
@@ -243,19 +237,9 @@ impl<A: ByteAutomaton> Guide<A> {
                     .unwrap_or_default(),
             );
             // Fewer tokens are left.
-            self.shown = None;
+            self.current.hide();
         }
         Ok(())
-    }
-
-    /// The state is another one.
-    fn forget(&mut self) {
-        if let Some(limit) = &mut self.limit {
-            limit.forget();
-        }
-        self.row = None;
-        self.shown = None;
-        self.specials.forget();
     }
 
     /// Returns the number of `tokens` that could be taken one after another, as a draft model
@@ -342,8 +326,9 @@ impl<A: ByteAutomaton> Guide<A> {
             self.ended_at = self.ended_at.filter(|&at| at <= taken);
             if let Some(limit) = &mut self.limit {
                 limit.go_back(taken);
+                limit.forget();
             }
-            self.forget();
+            self.current.forget();
         }
         Ok(())
     }
@@ -497,11 +482,9 @@ impl<A: ByteAutomaton> Clone for Guide<A> {
             ends: self.ends.clone(),
             after_end: self.after_end,
             generation: self.generation.clone(),
-            row: None,
+            current: self.current.of_clone(),
             work: Work::new(self.index.automaton()),
             buffer: MaskBuffer::new(0),
-            shown: None,
-            specials: self.specials.clone(),
             limit: self.limit.clone(),
             ways: Ways::default(),
         }

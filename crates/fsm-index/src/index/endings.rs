@@ -91,7 +91,7 @@ impl Endings {
     /// Returns the greatest distance of the end, in tokens.
     pub(crate) fn growth<A: ByteAutomaton>(&self, index: &Index<A>) -> Growth {
         *self.growth.get_or_init(|| {
-            let ending = index.automaton().ending();
+            let ending = index.automaton().parts().ending;
             let trie = index.vocabulary().trie();
             // Bytes bound tokens where each byte is one.
             match ending.filter(|_| index.spells_what_it_needs()) {
@@ -122,7 +122,7 @@ impl Endings {
         work: &mut Work<A>,
     ) -> Option<Vec<u32>> {
         let automaton = index.automaton();
-        let ending = automaton.ending()?;
+        let ending = automaton.parts().ending?;
         let scratch = &mut work.scratch;
         let start = automaton.enter(state, scratch);
         ways.begin();

@@ -14,7 +14,7 @@ use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
 
-use crate::automaton::{MAX_COMPLETION, Parts, Piece, pieces};
+use crate::automaton::{AskParts, MAX_COMPLETION, Piece, pieces};
 use crate::budget::{Budget, Meter};
 pub(crate) use config::Watch;
 pub use config::{BuildProgress, Fill, IndexConfig, IndexStats};
@@ -463,7 +463,10 @@ impl<A: ByteAutomaton> Index<A> {
                 .shared_rows()
                 .having(vocabulary, Having::OneOf(texts.into())),
         };
-        let heads = automaton.specials().and_then(|specials| specials.heads());
+        let heads = automaton
+            .parts()
+            .specials
+            .and_then(|specials| specials.symbols().heads);
         let special_heads = heads.and_then(|heads| {
             let heads = (0..=u8::MAX).filter(|byte| heads.has(*byte));
             heads.map(|byte| vocabulary.token_of(&[byte])).collect()

@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::Arc;
 
 use super::ways::{Way, Ways};
-use crate::automaton::{Ending, Parts};
+use crate::automaton::{AskParts, Ending};
 use crate::bits::{Bits, HasBits};
 use crate::budget::Meter;
 use crate::index::Index;
@@ -289,7 +289,7 @@ impl<A: ByteAutomaton> Maker<'_, A> {
         self.start = automaton.enter(self.state, scratch);
         self.ways.begin();
         self.find_own_way(scratch);
-        let ending = automaton.ending();
+        let ending = automaton.parts().ending;
         let is_in_text = ending.is_some_and(|e| e.is_in_text(self.start, scratch));
         let (places, text) = self.places(mask, scratch, walker);
         let mut groups: HashMap<BudgetGroup, Vec<u32>> = HashMap::new();
@@ -417,7 +417,7 @@ impl<A: ByteAutomaton> Maker<'_, A> {
     fn plain_text(&mut self, scratch: &mut A::Scratch) -> Option<(Cursor, Arc<Cut>)> {
         let automaton = self.index.automaton();
         let trie = self.index.vocabulary().trie();
-        let ending = automaton.ending()?;
+        let ending = automaton.parts().ending?;
         let text = automaton
             .describe(self.start, trie.horizon(), scratch)
             .text()?;
@@ -454,7 +454,7 @@ impl<A: ByteAutomaton> Maker<'_, A> {
         walker: &mut Walker,
     ) -> BudgetGroup {
         let token = tokens.first().copied();
-        let ending = self.index.automaton().ending();
+        let ending = self.index.automaton().parts().ending;
         let far = |tokens| BudgetGroup {
             tokens,
             doing: Doing::default(),
@@ -492,7 +492,7 @@ impl<A: ByteAutomaton> Maker<'_, A> {
     fn find_own_way(&mut self, scratch: &mut A::Scratch) {
         let automaton = self.index.automaton();
         let trie = self.index.vocabulary().trie();
-        let ending = automaton.ending();
+        let ending = automaton.parts().ending;
         let known = ending.and_then(|e| self.ways.way::<A>(e, trie, self.start, scratch));
         let spelt = ending.and_then(|e| self.ways.spelt::<A>(e, trie, self.start, scratch));
         let spelt = spelt.or_else(|| self.index.tokens_to_the_end(self.state));

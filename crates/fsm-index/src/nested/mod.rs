@@ -16,10 +16,10 @@
 //! The outer automaton itself knows what may stand beside an inner text, and what may follow its
 //! end: [`Outer::cursor`] adds that.
 
-use crate::automaton::Parts;
+use crate::automaton::AskParts;
 use crate::{
     ByteAutomaton, ByteSet, ClassId, Cursor, Description, FreeText, Horizon, KeyLanguage, ReadText,
-    Scope, Spot, TextAt, TextLoop, TextStep,
+    Scope, Spot, TextAt, TextBounds, TextLoop, TextStart, TextStep,
 };
 
 /// An automaton that can be read inside of another one. See [`Nested`].
@@ -361,16 +361,12 @@ struct Reader<'a> {
 }
 
 impl ReadText for Reader<'_> {
-    fn start(&self) -> TextAt {
+    fn start(&self) -> TextStart {
         self.inner.start()
     }
 
     fn step(&self, at: TextAt, byte: u8) -> TextStep {
         self.inner.step(at, byte)
-    }
-
-    fn language(&self) -> Option<[u64; 4]> {
-        self.inner.language()
     }
 
     fn is_ascii_next(&self, at: TextAt) -> bool {
@@ -383,12 +379,8 @@ impl ReadText for Reader<'_> {
         Some(FreeText { class, ..free })
     }
 
-    fn dead_class(&self) -> &[(u32, u32)] {
-        self.inner.dead_class()
-    }
-
-    fn least_chars(&self) -> usize {
-        self.inner.least_chars()
+    fn bounds(&self) -> TextBounds<'_> {
+        self.inner.bounds()
     }
 
     fn is_back(&self, at: TextAt) -> bool {

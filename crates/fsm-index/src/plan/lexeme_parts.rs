@@ -8,7 +8,7 @@ use std::sync::Arc;
 use super::lexemes::LexemeRows;
 use super::token_sink::{MetTokens, TokenSink};
 use super::{Work, clear};
-use crate::automaton::Parts as _;
+use crate::automaton::AskParts as _;
 use crate::cache::{Known, Thing};
 use crate::rows::{FreeBelow, LexemeAsk, LexemeEnd, LexemePart, Part, Rests, Size, number_of_node};
 use crate::tokens::Area;

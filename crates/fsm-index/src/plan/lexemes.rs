@@ -53,7 +53,7 @@ impl<'m, A> std::ops::Deref for LexemeRows<'m, A> {
 impl<A: ByteAutomaton> LexemeRows<'_, A> {
     /// The lexemes that have begun at a cursor; none where that is not known, or not asked any more.
     pub(super) fn begun(&self, cursor: Cursor, work: &mut Work<A>) -> Option<Vec<Lexeme>> {
-        let lexemes = self.automaton.lexemes()?;
+        let lexemes = self.automaton.parts().lexemes?;
         if !lexemes.take_all() && !self.known.follows_splits() {
             return None;
         }
@@ -70,7 +70,7 @@ impl<A: ByteAutomaton> LexemeRows<'_, A> {
         accepting: bool,
         work: &mut Work<A>,
     ) -> Result<Option<Row>, Error> {
-        let Some(lexemes) = self.automaton.lexemes() else {
+        let Some(lexemes) = self.automaton.parts().lexemes else {
             return Ok(None);
         };
         let counts_splits = !lexemes.take_all();

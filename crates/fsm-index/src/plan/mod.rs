@@ -12,7 +12,7 @@ mod text;
 mod token_sink;
 mod top_level;
 
-use crate::automaton::Parts;
+use crate::automaton::AskParts;
 use crate::tokens::{Area, Cut};
 use std::collections::HashSet;
 use std::sync::Arc;

@@ -1,7 +1,7 @@
 //! Rows inside text: from the vocabulary cut by a class of characters. For example, inside of a
 //! JSON string `abc` is plain, and `abc",` is plain text and the rest `",`.
 
-use crate::automaton::Parts;
+use crate::automaton::AskParts;
 use std::sync::Arc;
 
 use super::{Missed, RowMaker, Work};

@@ -1,7 +1,7 @@
 //! The part of a row that the topmost level of the stack decides, and the rest that it leaves open.
 //! For example, inside of a string the level decides `abc`, and leaves `"}` open.
 
-use crate::automaton::Parts;
+use crate::automaton::AskParts;
 use std::sync::Arc;
 
 use super::text::{Half, TextRows, stretched};

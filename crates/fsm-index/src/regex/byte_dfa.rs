@@ -8,7 +8,7 @@ use crate::regex::short_texts;
 use crate::tokens::CharRanges;
 use crate::{
     ByteAutomaton, ClassId, Cursor, Description, Ending, Growth, Horizon, KeyLanguage, Lexicon,
-    Nearer, Place, PlainText, Scope, TextLoop, finite_can_do_without,
+    Nearer, Parts, Place, PlainText, Scope, TextLoop, finite_can_do_without,
 };
 
 /// A deterministic automaton over bytes: what an index over a vocabulary is
@@ -515,12 +515,13 @@ impl ByteAutomaton for ByteDfa {
         })
     }
 
-    fn plain_text(&self) -> Option<&dyn PlainText<()>> {
-        Some(self)
-    }
-
-    fn ending(&self) -> Option<&dyn Ending<()>> {
-        Some(self)
+    #[inline]
+    fn parts(&self) -> Parts<'_, Cursor, ()> {
+        Parts {
+            plain_text: Some(self),
+            ending: Some(self),
+            ..Parts::default()
+        }
     }
 
     fn key(

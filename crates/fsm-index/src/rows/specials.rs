@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use crate::automaton::Parts;
+use crate::automaton::AskParts;
 use crate::{ByteAutomaton, Cursor, SpecialId, TokenId, TokenKind, TokenTable};
 
 /// Special tokens that may come, as words of a mask: many of them lie side by side.
@@ -120,7 +120,7 @@ impl Specials {
             (!set.is_empty()).then(|| Arc::new(set))
         };
         list.clear();
-        let Some(reader) = automaton.specials() else {
+        let Some(reader) = automaton.parts().specials else {
             self.here = None;
             return;
         };

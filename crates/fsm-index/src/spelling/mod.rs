@@ -16,7 +16,7 @@
 mod dead_ends;
 mod search;
 
-use crate::automaton::Parts;
+use crate::automaton::AskParts;
 use std::collections::HashSet;
 
 pub(crate) use dead_ends::dead_ends;

@@ -9,7 +9,7 @@
 //! is live. Both verdicts are remembered by the [keys](whole_key) of states, because the same
 //! states are met for mask after mask.
 
-use crate::automaton::{MAX_COMPLETION, Parts, Piece, pieces};
+use crate::automaton::{AskParts, MAX_COMPLETION, Piece, pieces};
 use foldhash::HashMap;
 use std::collections::{HashSet, VecDeque};
 use std::sync::atomic::{AtomicU64, Ordering};

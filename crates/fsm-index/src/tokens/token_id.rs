@@ -57,6 +57,6 @@ impl fmt::Display for TokenId {
 }
 
 /// A special token as an automaton knows it: a place in
-/// [`ByteAutomaton::specials`](crate::ByteAutomaton::specials).
+/// [`SpecialTokens`](crate::SpecialTokens).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct SpecialId(pub u32);

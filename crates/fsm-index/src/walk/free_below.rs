@@ -6,7 +6,7 @@ use super::few::read_few;
 use super::free_subtrees::{Free, FreeChildren};
 use super::top_level::{Ground, WORTH_ASKING};
 use super::walker::{Walker, is_told};
-use crate::automaton::Parts;
+use crate::automaton::AskParts;
 use crate::budget::Meter;
 use crate::tokens::{Area, Kinds, NO_TOKEN};
 use crate::{ByteAutomaton, ClassId, Cursor, FreeText, Spot};
@@ -26,99 +26,97 @@ impl ClassKinds {
     }
 }
 
-impl Walker {
-    /// Walks below a node, or over the whole trie for `None`, whose cursor and next bytes are in
-    /// their place: subtrees whose text is free are taken as a whole. Returns the number of nodes
-    /// that were visited.
-    pub(super) fn walk_free_below<A: ByteAutomaton>(
-        &mut self,
-        automaton: &A,
-        scratch: &mut A::Scratch,
-        ground: Ground<'_>,
-        node: Option<usize>,
-        meter: &mut Meter,
-        hit: &mut impl FnMut(u32),
-    ) -> u64 {
-        let Area { trie, skip } = ground.area;
-        let Walker {
-            path,
-            next,
-            memo,
-            levels,
-            ..
-        } = self;
-        let top = node.map_or(0, |node| usize::from(trie.nodes()[node].depth));
-        let mut classes = ClassKinds::default();
-        let mut free_at = |cursor: Cursor, depth: usize, scratch: &mut A::Scratch| {
-            let free = automaton.free_text(Spot::Cursor(cursor), scratch)?;
-            let class = |class| ground.language.kinds(automaton.text_class(class));
-            let kinds = classes.kinds(free.class, class);
-            // The number of characters that lead here is not known: none has more than four bytes.
-            let least = depth / 4;
-            let free = FreeText {
-                ends: false,
-                ..free
-            };
-            Some(Free::on_the_way(kinds, free, least))
+/// Walks below a node, or over the whole trie for `None`, whose cursor and next bytes are in
+/// their place: subtrees whose text is free are taken as a whole. Returns the number of nodes
+/// that were visited.
+pub(super) fn walk_free_below<A: ByteAutomaton>(
+    walker: &mut Walker,
+    automaton: &A,
+    scratch: &mut A::Scratch,
+    ground: Ground<'_>,
+    node: Option<usize>,
+    meter: &mut Meter,
+    hit: &mut impl FnMut(u32),
+) -> u64 {
+    let Area { trie, skip } = ground.area;
+    let Walker {
+        path,
+        next,
+        memo,
+        levels,
+        ..
+    } = walker;
+    let top = node.map_or(0, |node| usize::from(trie.nodes()[node].depth));
+    let mut classes = ClassKinds::default();
+    let mut free_at = |cursor: Cursor, depth: usize, scratch: &mut A::Scratch| {
+        let free = automaton.free_text(Spot::Cursor(cursor), scratch)?;
+        let class = |class| ground.language.kinds(automaton.text_class(class));
+        let kinds = classes.kinds(free.class, class);
+        // The number of characters that lead here is not known: none has more than four bytes.
+        let least = depth / 4;
+        let free = FreeText {
+            ends: false,
+            ..free
         };
-        let children = trie.siblings().of(node);
-        let size = node.map_or(u32::MAX, |node| trie.nodes()[node].end - node as u32);
-        let free = match size > ground.much {
-            true => free_at(path[top], top, scratch),
-            false => None,
+        Some(Free::on_the_way(kinds, free, least))
+    };
+    let children = trie.siblings().of(node);
+    let size = node.map_or(u32::MAX, |node| trie.nodes()[node].end - node as u32);
+    let free = match size > ground.much {
+        true => free_at(path[top], top, scratch),
+        false => None,
+    };
+    let first = Level::of(children).with(free);
+    let mut descent = Descent::below(top, trie, levels, first, skip);
+    loop {
+        let depth = descent.depth;
+        let free = descent.level().free;
+        // Such text leads back to no beginning.
+        let free_children = free.map_or(FreeChildren::NONE, |free| free.among(|| false));
+        let bytes = next.0[depth];
+        let met = descent.next(&free_children, |byte| bytes.has(byte), meter, hit);
+        let Some((child, byte)) = met else {
+            if !descent.go_up() {
+                break;
+            }
+            continue;
         };
-        let first = Level::of(children).with(free);
-        let mut descent = Descent::below(top, trie, levels, first, skip);
-        loop {
-            let depth = descent.depth;
-            let free = descent.level().free;
-            // Such text leads back to no beginning.
-            let free_children = free.map_or(FreeChildren::NONE, |free| free.among(|| false));
-            let bytes = next.0[depth];
-            let met = descent.next(&free_children, |byte| bytes.has(byte), meter, hit);
-            let Some((child, byte)) = met else {
-                if !descent.go_up() {
-                    break;
-                }
-                continue;
-            };
-            let children = child.children();
-            let last = children.is_empty().then_some(child.token);
-            if is_told(automaton, (path[depth], byte), last, scratch, hit) {
-                continue;
-            }
-            let cursor = memo.step(automaton, path[depth], byte, scratch);
-            if cursor.is_dead() {
-                continue;
-            }
-            if child.token != NO_TOKEN {
-                hit(child.token);
-            }
-            if children.is_empty() {
-                continue;
-            }
-            path[depth + 1] = cursor;
-            let at = (ground.below(), child.node);
-            let mut free = free.and_then(|free| free.behind(byte, ground.language.plain(), at));
-            if free.is_none() && descent.has_below(&child, ground.much) {
-                free = free_at(cursor, depth + 1, scratch);
-            }
-            let is_worth = children.len() >= WORTH_ASKING;
-            next.put(depth + 1, is_worth, || {
-                automaton.next_bytes(cursor, scratch)
-            });
-            let back = (cursor == path[depth]).then_some(&next.0[depth + 1]);
-            let few = descent.few_below(&child, free, back);
-            let Some(few) = few else {
-                descent.go_down(Level::of(children).with(free));
-                continue;
-            };
-            let step = |cursor, byte, scratch: &mut A::Scratch| {
-                Some(memo.step(automaton, cursor, byte, scratch))
-            };
-            let few = (automaton, trie, few);
-            read_few(few, path, scratch, step, hit, |_, _| {});
+        let children = child.children();
+        let last = children.is_empty().then_some(child.token);
+        if is_told(automaton, (path[depth], byte), last, scratch, hit) {
+            continue;
         }
-        descent.visited
+        let cursor = memo.step(automaton, path[depth], byte, scratch);
+        if cursor.is_dead() {
+            continue;
+        }
+        if child.token != NO_TOKEN {
+            hit(child.token);
+        }
+        if children.is_empty() {
+            continue;
+        }
+        path[depth + 1] = cursor;
+        let at = (ground.below(), child.node);
+        let mut free = free.and_then(|free| free.behind(byte, ground.language.plain(), at));
+        if free.is_none() && descent.has_below(&child, ground.much) {
+            free = free_at(cursor, depth + 1, scratch);
+        }
+        let is_worth = children.len() >= WORTH_ASKING;
+        next.put(depth + 1, is_worth, || {
+            automaton.next_bytes(cursor, scratch)
+        });
+        let back = (cursor == path[depth]).then_some(&next.0[depth + 1]);
+        let few = descent.few_below(&child, free, back);
+        let Some(few) = few else {
+            descent.go_down(Level::of(children).with(free));
+            continue;
+        };
+        let step = |cursor, byte, scratch: &mut A::Scratch| {
+            Some(memo.step(automaton, cursor, byte, scratch))
+        };
+        let few = (automaton, trie, few);
+        read_few(few, path, scratch, step, hit, |_, _| {});
     }
+    descent.visited
 }

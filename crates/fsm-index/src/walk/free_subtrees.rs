@@ -118,10 +118,11 @@ impl Free {
     /// The same, where that is the text of a reader, which begins there and ends with a
     /// character of a kind.
     pub(crate) fn read_by(self, reader: &dyn ReadText, end: Kinds) -> Free {
+        let bounds = reader.bounds();
         let dead = Dead {
-            kinds: Kinds::without(reader.dead_class()).less(end),
+            kinds: Kinds::without(bounds.dead).less(end),
             end,
-            least: reader.least_chars(),
+            least: bounds.least_chars,
         };
         Free { dead, ..self }
     }

@@ -13,7 +13,7 @@ use super::free_below::ClassKinds;
 use super::free_subtrees::{Free, FreeChildren};
 use super::top_level::Ground;
 use super::walker::{Walker, fresh};
-use crate::automaton::Parts;
+use crate::automaton::AskParts;
 use crate::budget::Meter;
 use crate::rows::{RestGroup, Rests, Size};
 use crate::tokens::{Area, NO_TOKEN};

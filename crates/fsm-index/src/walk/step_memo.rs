@@ -1,7 +1,7 @@
 //! Steps of an automaton that one walk takes oftener than once. For example, from the cursor inside
 //! of a string `a` leads back there, which is asked once and not for each token.
 
-use crate::automaton::Parts;
+use crate::automaton::AskParts;
 use crate::{ByteAutomaton, Cursor};
 
 /// Steps of the automaton that were taken since it was last entered: a table

@@ -2,7 +2,7 @@
 //! steps, as a lazy automaton does. For example, inside of a string the place behind `a` is the
 //! place before it, so that a row of 256 bytes answers for most tokens.
 
-use crate::automaton::Parts;
+use crate::automaton::AskParts;
 use std::collections::HashMap;
 
 use foldhash::fast::FixedState;
@@ -118,11 +118,12 @@ impl<'a> Text<'a> {
         readings: &mut TextTable,
     ) -> Option<Self> {
         let reader = automaton.text_reader(cursor, horizon, scratch)?;
-        readings.begin(reader.language());
+        let start = reader.start();
+        readings.begin(start.language);
         Some(Text {
             cursor,
             depth,
-            start: readings.number(reader.start()),
+            start: readings.number(start.at),
             reader,
         })
     }

@@ -8,7 +8,7 @@ use super::free_below::ClassKinds;
 use super::free_subtrees::{Free, FreeChildren};
 use super::text_table::{PlaceId, Read, Text, TextTable};
 use super::walker::{Walker, fresh, is_told};
-use crate::automaton::Parts;
+use crate::automaton::AskParts;
 use crate::budget::Meter;
 use crate::rows::Open;
 use crate::tokens::{AllBelow, Area, Child, Kinds, NO_TOKEN, Trie};

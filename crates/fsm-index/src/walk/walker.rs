@@ -3,10 +3,11 @@
 //! dies, and with it all tokens that begin with it.
 
 use super::descent::{Levels, Skips};
+use super::free_below::walk_free_below;
 use super::step_memo::StepMemo;
 use super::text_table::TextTable;
 use super::top_level::Ground;
-use crate::automaton::Parts;
+use crate::automaton::AskParts;
 use crate::bits::Bits;
 use crate::budget::{ASK_EVERY, Meter};
 use crate::tokens::{Area, Child, NO_TOKEN, Trie};
@@ -113,7 +114,7 @@ impl Walker {
         }
         fresh(&mut self.path, ground.area.trie, start);
         self.next.fresh(ground.area.trie).0[0] = automaton.next_bytes(start, scratch);
-        let visited = self.walk_free_below(automaton, scratch, ground, None, meter, &mut hit);
+        let visited = walk_free_below(self, automaton, scratch, ground, None, meter, &mut hit);
         self.visited += visited;
         visited
     }
@@ -157,7 +158,7 @@ impl Walker {
         if ground.language.tells_free {
             let (top, mut meter) = (Some(node), Meter::default());
             let visited =
-                self.walk_free_below(automaton, scratch, ground, top, &mut meter, &mut hit);
+                walk_free_below(self, automaton, scratch, ground, top, &mut meter, &mut hit);
             self.visited += visited;
             return 1 + visited;
         }

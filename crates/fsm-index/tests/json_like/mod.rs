@@ -15,7 +15,7 @@ use std::sync::Arc;
 
 use fsm_index::{
     ByteAutomaton, ClassId, Cursor, Description, Exception, Horizon, KeyLanguage, Leaf, Lexicon,
-    Overlay, PlainText, Scope, TextLoop,
+    Overlay, Parts, PlainText, Scope, TextLoop,
 };
 
 /// The names that say what their value is: few, because each has a way of its own to be described.
@@ -746,16 +746,14 @@ impl ByteAutomaton for JsonLike {
         Some(KeyLanguage::OWN)
     }
 
-    fn overlay(&self) -> Option<&dyn Overlay<State>> {
-        Some(self)
-    }
-
-    fn plain_text(&self) -> Option<&dyn PlainText<Scratch>> {
-        Some(self)
-    }
-
-    fn stack(&self) -> Option<&dyn fsm_index::Stack<Scratch>> {
-        Some(self)
+    #[inline]
+    fn parts(&self) -> Parts<'_, State, Scratch> {
+        Parts {
+            overlay: Some(self),
+            plain_text: Some(self),
+            stack: Some(self),
+            ..Parts::default()
+        }
     }
 }
 

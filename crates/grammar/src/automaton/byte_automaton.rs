@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use fsm_index::{
     ByteAutomaton, ByteSet, ClassId, Cursor, Description, Exception, FreeText, Horizon,
-    KeyLanguage, Leaf, Lexeme, LexemeBehind, LexemePlace, Lexemes, Lexicon, Overlay, Place,
-    PlainText, ReadText, Scope, SpecialId, SpecialTokens, Spot, Stack, TextAt,
+    KeyLanguage, Leaf, Lexeme, LexemeBehind, LexemePlace, Lexemes, Lexicon, Overlay, Parts, Place,
+    PlainText, ReadText, Scope, SpecialId, SpecialNames, SpecialTokens, Spot, Stack, TextAt,
 };
 use schema_regex::automaton::{SchemaAutomaton, State as JsonState};
 
@@ -74,8 +74,16 @@ impl ByteAutomaton for GrammarAutomaton {
         is_told.then(|| scratch.learnt().steps(machine).goes_on(cursor.0, byte))
     }
 
-    fn specials(&self) -> Option<&dyn SpecialTokens<State, Scratch>> {
-        (!self.machine.cfg().specials.is_empty()).then_some(self)
+    #[inline]
+    fn parts(&self) -> Parts<'_, State, Scratch> {
+        Parts {
+            specials: (!self.machine.cfg().specials.is_empty()).then_some(self),
+            overlay: self.machine.has_json().then_some(self),
+            plain_text: Some(self),
+            stack: Some(self),
+            lexemes: tell_masks(&self.machine).then_some(self),
+            ..Parts::default()
+        }
     }
 
     fn key(
@@ -102,26 +110,10 @@ impl ByteAutomaton for GrammarAutomaton {
         value.map_or(ByteSet::ALL, |mut value| value.next_bytes())
     }
 
-    fn overlay(&self) -> Option<&dyn Overlay<State>> {
-        self.machine.has_json().then_some(self)
-    }
-
-    fn plain_text(&self) -> Option<&dyn PlainText<Scratch>> {
-        Some(self)
-    }
-
     fn place(&self, state: &State) -> Option<Place> {
         Some(self.at(state, |learnt, config| {
             explain::place(&self.machine, learnt.caches(), config)
         }))
-    }
-
-    fn stack(&self) -> Option<&dyn Stack<Scratch>> {
-        Some(self)
-    }
-
-    fn lexemes(&self) -> Option<&dyn Lexemes<Scratch>> {
-        tell_masks(&self.machine).then_some(self)
     }
 }
 
@@ -298,8 +290,11 @@ impl Overlay<State> for GrammarAutomaton {
 }
 
 impl SpecialTokens<State, Scratch> for GrammarAutomaton {
-    fn names(&self) -> &[Box<str>] {
-        &self.machine.cfg().specials
+    fn symbols(&self) -> SpecialNames<'_> {
+        SpecialNames {
+            names: &self.machine.cfg().specials,
+            heads: None,
+        }
     }
 
     fn allowed(&self, state: &State, out: &mut Vec<SpecialId>) {

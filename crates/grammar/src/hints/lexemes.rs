@@ -32,6 +32,7 @@ pub(crate) struct Lexemes<'a> {
 
 /// Tells whether lexemes tell masks: where something may have to be searched for a way to the end,
 /// a lazy lexeme could cut others short.
+#[inline]
 pub(crate) fn tell_masks(machine: &Machine) -> bool {
     let is_searched = machine.checks_live() && (machine.proof().has_lazy || !machine.is_greedy());
     !(machine.has_json() || is_searched || machine.lexer().carries_guards)

@@ -33,7 +33,7 @@ fn derives_without(cfg: &Cfg, trouble: &[bool]) -> Vec<bool> {
 ///
 /// Finishing what a state has begun leads to a lower place of the stack if more than one
 /// symbol of it is held; else to a state at the same place, which must be nearer to a lower
-/// one. Where it leads to is looked up in all states that can be below.
+/// one. The places that it leads to are looked up in all states that can be below.
 pub(super) fn safe(cfg: &Cfg, tables: &Tables, trouble: &[bool]) -> Vec<bool> {
     let derives = derives_without(cfg, trouble);
     let is_open = |symbol: &Symbol| match symbol.split() {
@@ -57,7 +57,7 @@ pub(super) fn safe(cfg: &Cfg, tables: &Tables, trouble: &[bool]) -> Vec<bool> {
 /// True if finishing something leads lower, and where to; nowhere means the end.
 type Way = (bool, Box<[u32]>);
 
-/// By state: what can be finished there. Where it leads if it leads lower is told with
+/// By state: what can be finished there. A way that leads lower is told with
 /// `lower` alone: at first that does not matter.
 fn ways(tables: &Tables, is_open: impl Fn(&Symbol) -> bool, lower: bool) -> Vec<Vec<Way>> {
     let mut below = Below::new(tables);

@@ -4,9 +4,9 @@
 use std::borrow::Cow;
 use std::collections::HashSet;
 
-use super::TemplateRelease;
 use super::call::{Body, Call, Parameter, Parameters, Rows, trimmed};
 use super::call_list;
+use super::choices::TemplateRelease;
 use super::load::{Field, JsonDialect, Kind, KvLines, Parser, XmlInline, empty_separator};
 use super::loose;
 use super::tools::{Names, Tools};

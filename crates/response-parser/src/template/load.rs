@@ -5,9 +5,9 @@ use json_tree::pointer::escape;
 use serde_json::{Map, Value as Json};
 
 use super::call::{Body, Call, Ends, Parameters, Plain, Rows};
+use super::choices::{Language, TemplateRelease};
 use super::shape::Shape;
 use super::transform::Structure;
-use super::{Language, TemplateRelease};
 use crate::error::{Error, ErrorKind};
 use crate::pyre::{Dialect, Pattern, SyntaxError};
 use crate::schema::{Mode, is_truthy, shorten};

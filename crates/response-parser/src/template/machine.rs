@@ -2,8 +2,8 @@
 //! field between `<think>` and `</think>`, the text `<think>Hm.</th` is settled up to `Hm.`,
 //! because the mark may go on.
 
-use super::TemplateRelease;
 use super::call::{Asked, Scan};
+use super::choices::TemplateRelease;
 use super::cuts::{Cut, Edge, Nearest, Phase, Searches, Side, begun, nothing_else};
 use super::load::Template;
 use super::regions::{NoCall, Regions, Rest, Span};

@@ -3,7 +3,7 @@
 
 use serde_json::Value as Json;
 
-use super::Language;
+use super::choices::Language;
 use crate::error::{Error, ErrorKind};
 use crate::pyre::is_word;
 use crate::text::Text;

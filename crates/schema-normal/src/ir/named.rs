@@ -55,7 +55,7 @@ impl Named {
         self.place(name).is_some()
     }
 
-    pub(crate) fn nodes_mut(&mut self) -> impl Iterator<Item = &mut NodeId> {
+    pub(super) fn nodes_mut(&mut self) -> impl Iterator<Item = &mut NodeId> {
         self.list.iter_mut().map(|(_, node)| node)
     }
 }

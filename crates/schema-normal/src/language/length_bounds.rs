@@ -232,7 +232,7 @@ impl Lengths {
     }
 
     /// Texts of fewer characters may go on, whatever state they have led to.
-    pub(crate) fn open(&self) -> u64 {
+    fn open(&self) -> u64 {
         *self.open.get_or_init(|| {
             let Some(max) = self.max else {
                 return if self.longest.iter().all(Option::is_none) {

@@ -89,7 +89,7 @@ fn sums(states: usize, arrows: &[(u32, u32)], own: &[Option<u64>]) -> Box<[Optio
 }
 
 impl Amounts {
-    pub(crate) fn new(dfa: &NumberDfa) -> Amounts {
+    pub(super) fn new(dfa: &NumberDfa) -> Amounts {
         let (next, accept) = dfa.tables();
         let states = next.len();
         let mut digits: Vec<(u32, u32)> = Vec::new();

@@ -89,7 +89,7 @@ impl NumberDfa {
 
     /// Makes an automaton of the target of each state by each symbol, and whether it accepts; texts
     /// of which no number comes lead nowhere.
-    pub(crate) fn of_rows(next: Vec<[u32; 16]>, accept: Vec<bool>) -> NumberDfa {
+    pub(super) fn of_rows(next: Vec<[u32; 16]>, accept: Vec<bool>) -> NumberDfa {
         NumberDfa {
             next,
             accept,
@@ -99,7 +99,7 @@ impl NumberDfa {
     }
 
     /// An automaton of which the dead states are cut off.
-    pub(crate) fn trimmed(next: Vec<[u32; 16]>, accept: Vec<bool>) -> NumberDfa {
+    pub(super) fn trimmed(next: Vec<[u32; 16]>, accept: Vec<bool>) -> NumberDfa {
         NumberDfa::of_table(Table::new(16, next.into_flattened(), accept).trimmed())
     }
 

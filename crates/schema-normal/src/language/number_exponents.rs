@@ -12,16 +12,16 @@ use crate::language::number_dfa::NumberDfa;
 use crate::language::number_expressions::{Bound, MAX_POWER};
 
 /// A bound above zero: the digits of its mantissa, and its power of ten.
-struct Edge {
+struct MantissaEdge {
     digits: Vec<u8>,
     power: i64,
     exclusive: bool,
 }
 
 /// The magnitudes that one sign may have.
-struct Magnitudes {
-    low: Option<Edge>,
-    high: Option<Edge>,
+struct MantissaMagnitudes {
+    low: Option<MantissaEdge>,
+    high: Option<MantissaEdge>,
 }
 
 /// The order of the mantissa so far and that of a bound: it begins like it, or the exponent that
@@ -34,7 +34,7 @@ enum Side {
 
 /// The part of a mantissa that was read last.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
-enum Place {
+enum MantissaPlace {
     Whole,
     Point,
     Part,
@@ -42,7 +42,7 @@ enum Place {
 
 /// The text so far, as far as it matters.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
-enum Read {
+enum ExponentRead {
     Start,
     Minus,
     Mantissa {
@@ -50,7 +50,7 @@ enum Read {
         places: usize,
         least: Side,
         most: Side,
-        place: Place,
+        place: MantissaPlace,
     },
     /// Behind the `e`: the least and the greatest exponent.
     Exponent(i64, i64),
@@ -63,9 +63,9 @@ enum Read {
     End,
 }
 
-struct Range {
-    plus: Option<Magnitudes>,
-    minus: Option<Magnitudes>,
+struct ExponentRange {
+    plus: Option<MantissaMagnitudes>,
+    minus: Option<MantissaMagnitudes>,
 }
 
 /// The symbol of the sign: the digits come first, so that a digit is its own symbol.
@@ -95,24 +95,24 @@ pub fn scientific(
         let (mut digits, part) = mantissa.parts();
         digits.extend(part);
         let exclusive = bound.exclusive;
-        Some(Edge {
+        Some(MantissaEdge {
             digits,
             power,
             exclusive,
         })
     };
-    let range = Range {
-        plus: (!high.is_some_and(is_below)).then(|| Magnitudes {
+    let range = ExponentRange {
+        plus: (!high.is_some_and(is_below)).then(|| MantissaMagnitudes {
             low: edge(low, false),
             high: edge(high, false),
         }),
-        minus: (!low.is_some_and(is_above)).then(|| Magnitudes {
+        minus: (!low.is_some_and(is_above)).then(|| MantissaMagnitudes {
             low: edge(high, true),
             high: edge(low, true),
         }),
     };
-    let step = |at: &Read, symbol: usize| range.step(*at, symbol);
-    let all = explore(WIDTH, Read::Start, step, accepts, &mut limit)?;
+    let step = |at: &ExponentRead, symbol: usize| range.step(*at, symbol);
+    let all = explore(WIDTH, ExponentRead::Start, step, accepts, &mut limit)?;
     let least = all.minimized(&mut limit)?;
     let mut rows = vec![[DEAD; 16]; least.states()];
     for (row, next) in rows.iter_mut().zip(least.rows()) {
@@ -123,29 +123,29 @@ pub fn scientific(
     Ok(NumberDfa::of_rows(rows, least.labels().to_vec()))
 }
 
-impl Range {
-    fn of(&self, minus: bool) -> Option<&Magnitudes> {
+impl ExponentRange {
+    fn of(&self, minus: bool) -> Option<&MantissaMagnitudes> {
         match minus {
             true => self.minus.as_ref(),
             false => self.plus.as_ref(),
         }
     }
 
-    fn step(&self, at: Read, symbol: usize) -> Option<Read> {
+    fn step(&self, at: ExponentRead, symbol: usize) -> Option<ExponentRead> {
         match (at, symbol) {
-            (Read::Start, MINUS) => self.minus.is_some().then_some(Read::Minus),
-            (Read::Start | Read::Minus, 1..10) => {
-                let minus = at == Read::Minus;
+            (ExponentRead::Start, MINUS) => self.minus.is_some().then_some(ExponentRead::Minus),
+            (ExponentRead::Start | ExponentRead::Minus, 1..10) => {
+                let minus = at == ExponentRead::Minus;
                 let m = self.of(minus)?;
-                let side = |edge: &Option<Edge>, free: i64| match edge {
+                let side = |edge: &Option<MantissaEdge>, free: i64| match edge {
                     Some(_) => Side::Alike,
                     None => Side::Known(free),
                 };
                 let (least, most) = (side(&m.low, -MAX_POWER), side(&m.high, MAX_POWER));
-                self.digit(symbol as u8, minus, 0, (least, most), Place::Whole)
+                self.digit(symbol as u8, minus, 0, (least, most), MantissaPlace::Whole)
             }
             (
-                Read::Mantissa {
+                ExponentRead::Mantissa {
                     minus,
                     places,
                     least,
@@ -154,34 +154,46 @@ impl Range {
                 },
                 _,
             ) => match (place, symbol) {
-                (Place::Whole, POINT) => Some(Read::Mantissa {
+                (MantissaPlace::Whole, POINT) => Some(ExponentRead::Mantissa {
                     minus,
                     places,
                     least,
                     most,
-                    place: Place::Point,
+                    place: MantissaPlace::Point,
                 }),
-                (Place::Point | Place::Part, 0..10) => {
-                    self.digit(symbol as u8, minus, places, (least, most), Place::Part)
+                (MantissaPlace::Point | MantissaPlace::Part, 0..10) => self.digit(
+                    symbol as u8,
+                    minus,
+                    places,
+                    (least, most),
+                    MantissaPlace::Part,
+                ),
+                (MantissaPlace::Whole | MantissaPlace::Part, EXPONENT) => {
+                    self.exponent(minus, places, least, most)
                 }
-                (Place::Whole | Place::Part, EXPONENT) => self.exponent(minus, places, least, most),
                 _ => None,
             },
-            (Read::Exponent(least, most), PLUS) => signed(least.max(0), most),
-            (Read::Exponent(least, most), MINUS) => signed((-most).max(1), -least),
-            (Read::Exponent(least, most), 0..10) => self.step(signed(least.max(0), most)?, symbol),
-            (Read::Signed(least, most), 0) => (least < 10).then_some(Read::Zero(least, most)),
-            (Read::Signed(least, most), 1..10) => {
+            (ExponentRead::Exponent(least, most), PLUS) => signed(least.max(0), most),
+            (ExponentRead::Exponent(least, most), MINUS) => signed((-most).max(1), -least),
+            (ExponentRead::Exponent(least, most), 0..10) => {
+                self.step(signed(least.max(0), most)?, symbol)
+            }
+            (ExponentRead::Signed(least, most), 0) => {
+                (least < 10).then_some(ExponentRead::Zero(least, most))
+            }
+            (ExponentRead::Signed(least, most), 1..10) => {
                 let is_in = |power: i64| (least..=most).contains(&power);
                 let digit = symbol as i64;
                 let follow = (0..10).filter(|next| is_in(10 * digit + next));
                 let follow = follow.fold(0, |bits, next| bits | 1u16 << next);
-                (is_in(digit) || follow != 0).then_some(Read::Digit(is_in(digit), follow))
+                (is_in(digit) || follow != 0).then_some(ExponentRead::Digit(is_in(digit), follow))
             }
-            (Read::Zero(least, most), 0..10) => (least..=most)
+            (ExponentRead::Zero(least, most), 0..10) => (least..=most)
                 .contains(&(symbol as i64))
-                .then_some(Read::End),
-            (Read::Digit(_, follow), 0..10) => (follow & 1 << symbol != 0).then_some(Read::End),
+                .then_some(ExponentRead::End),
+            (ExponentRead::Digit(_, follow), 0..10) => {
+                (follow & 1 << symbol != 0).then_some(ExponentRead::End)
+            }
             _ => None,
         }
     }
@@ -193,11 +205,11 @@ impl Range {
         minus: bool,
         places: usize,
         (least, most): (Side, Side),
-        place: Place,
-    ) -> Option<Read> {
-        if let (Side::Known(_), Side::Known(_), Place::Part) = (least, most, place) {
+        place: MantissaPlace,
+    ) -> Option<ExponentRead> {
+        if let (Side::Known(_), Side::Known(_), MantissaPlace::Part) = (least, most, place) {
             // Whose bounds they were is forgotten.
-            return Some(Read::Mantissa {
+            return Some(ExponentRead::Mantissa {
                 minus,
                 places,
                 least,
@@ -206,7 +218,7 @@ impl Range {
             });
         }
         let m = self.of(minus)?;
-        let compare = |edge: &Edge| digit.cmp(edge.digits.get(places).unwrap_or(&0));
+        let compare = |edge: &MantissaEdge| digit.cmp(edge.digits.get(places).unwrap_or(&0));
         let least = match (least, &m.low) {
             (Side::Alike, Some(low)) => match compare(low) {
                 Ordering::Less => Side::Known(low.power + 1),
@@ -231,7 +243,7 @@ impl Range {
         }
         let longest = [&m.low, &m.high].into_iter().flatten();
         let longest = longest.map(|edge| edge.digits.len()).max().unwrap_or(0);
-        Some(Read::Mantissa {
+        Some(ExponentRead::Mantissa {
             // Once both are known it matters no more where they came from.
             minus: minus && is_open,
             places: match is_open {
@@ -244,9 +256,15 @@ impl Range {
         })
     }
 
-    fn exponent(&self, minus: bool, places: usize, least: Side, most: Side) -> Option<Read> {
+    fn exponent(
+        &self,
+        minus: bool,
+        places: usize,
+        least: Side,
+        most: Side,
+    ) -> Option<ExponentRead> {
         // The rest of the digits of a bound is not zero.
-        let is_all = |edge: &Edge| places >= edge.digits.len();
+        let is_all = |edge: &MantissaEdge| places >= edge.digits.len();
         let least = match (least, self.of(minus).and_then(|m| m.low.as_ref())) {
             (Side::Known(power), _) => power,
             (Side::Alike, Some(low)) => low.power + i64::from(!is_all(low) || low.exclusive),
@@ -258,19 +276,19 @@ impl Range {
             (Side::Alike, None) => return None,
         };
         let (least, most) = (least.max(-MAX_POWER), most.min(MAX_POWER));
-        (least <= most).then_some(Read::Exponent(least, most))
+        (least <= most).then_some(ExponentRead::Exponent(least, most))
     }
 }
 
-fn signed(least: i64, most: i64) -> Option<Read> {
-    (least <= most).then_some(Read::Signed(least, most))
+fn signed(least: i64, most: i64) -> Option<ExponentRead> {
+    (least <= most).then_some(ExponentRead::Signed(least, most))
 }
 
-fn accepts(at: &Read) -> bool {
+fn accepts(at: &ExponentRead) -> bool {
     match at {
-        Read::Zero(least, most) => (*least..=*most).contains(&0),
-        Read::Digit(is_enough, _) => *is_enough,
-        Read::End => true,
+        ExponentRead::Zero(least, most) => (*least..=*most).contains(&0),
+        ExponentRead::Digit(is_enough, _) => *is_enough,
+        ExponentRead::End => true,
         _ => false,
     }
 }

@@ -120,7 +120,7 @@ fn of_zeros(divisor: &Decimal, fraction: Fraction, limit: Limit<'_>) -> Result<N
 
 /// The part of a number that is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Read {
+enum MultipleRead {
     Start,
     Sign,
     Zero,
@@ -240,32 +240,34 @@ impl Residues {
         u32::try_from(places.checked_add(FIRST_RESIDUE)?).ok()
     }
 
-    fn number(&self, at: Read) -> u32 {
+    fn number(&self, at: MultipleRead) -> u32 {
         let number = match at {
-            Read::Start => 0,
-            Read::Sign => 1,
-            Read::Zero => 2,
-            Read::Other => 3,
-            Read::Zeros(content, some) => 4 + u64::from(content) + 2 * u64::from(some),
-            Read::Whole(residue) => FIRST_RESIDUE + residue,
-            Read::Place(place, residue) => FIRST_RESIDUE + (place + 1) * self.modulus + residue,
+            MultipleRead::Start => 0,
+            MultipleRead::Sign => 1,
+            MultipleRead::Zero => 2,
+            MultipleRead::Other => 3,
+            MultipleRead::Zeros(content, some) => 4 + u64::from(content) + 2 * u64::from(some),
+            MultipleRead::Whole(residue) => FIRST_RESIDUE + residue,
+            MultipleRead::Place(place, residue) => {
+                FIRST_RESIDUE + (place + 1) * self.modulus + residue
+            }
         };
         // All states have a number: `count` says so.
         number as u32
     }
 
-    fn state(&self, number: u32) -> Read {
+    fn state(&self, number: u32) -> MultipleRead {
         match number {
-            0 => Read::Start,
-            1 => Read::Sign,
-            2 => Read::Zero,
-            3 => Read::Other,
-            4..8 => Read::Zeros(number & 1 != 0, number & 2 != 0),
+            0 => MultipleRead::Start,
+            1 => MultipleRead::Sign,
+            2 => MultipleRead::Zero,
+            3 => MultipleRead::Other,
+            4..8 => MultipleRead::Zeros(number & 1 != 0, number & 2 != 0),
             _ => {
                 let residue = u64::from(number) - FIRST_RESIDUE;
                 match residue / self.modulus {
-                    0 => Read::Whole(residue),
-                    place => Read::Place(place - 1, residue % self.modulus),
+                    0 => MultipleRead::Whole(residue),
+                    place => MultipleRead::Place(place - 1, residue % self.modulus),
                 }
             }
         }
@@ -278,56 +280,58 @@ impl Residues {
             && self.unwanted.iter().all(|bar| filled % bar != 0)
     }
 
-    fn accepts(&self, at: Read) -> bool {
+    fn accepts(&self, at: MultipleRead) -> bool {
         match at {
-            Read::Start | Read::Sign => false,
-            Read::Zero => self.is_content(self.scale, 0),
-            Read::Whole(residue) => self.is_content(0, residue),
-            Read::Place(place, residue) => place > 0 && self.is_content(place as usize, residue),
-            Read::Zeros(content, some) => content && some,
-            Read::Other => self.wanted.is_none(),
+            MultipleRead::Start | MultipleRead::Sign => false,
+            MultipleRead::Zero => self.is_content(self.scale, 0),
+            MultipleRead::Whole(residue) => self.is_content(0, residue),
+            MultipleRead::Place(place, residue) => {
+                place > 0 && self.is_content(place as usize, residue)
+            }
+            MultipleRead::Zeros(content, some) => content && some,
+            MultipleRead::Other => self.wanted.is_none(),
         }
     }
 
     /// After so many places behind the point.
-    fn place(&self, places: u64, residue: u64) -> Option<Read> {
+    fn place(&self, places: u64, residue: u64) -> Option<MultipleRead> {
         if places < self.scale as u64 {
-            return Some(Read::Place(places, residue));
+            return Some(MultipleRead::Place(places, residue));
         }
         let content = self.is_content(self.scale, residue);
         // Digits that are not zero may still follow if nothing is wanted.
-        (content || self.wanted.is_none()).then_some(Read::Zeros(content, places > 0))
+        (content || self.wanted.is_none()).then_some(MultipleRead::Zeros(content, places > 0))
     }
 
     /// Returns the target of each symbol of [`NumberDfa`].
-    fn row(&self, at: Read) -> [Option<Read>; 16] {
-        let other = self.wanted.is_none().then_some(Read::Other);
+    fn row(&self, at: MultipleRead) -> [Option<MultipleRead>; 16] {
+        let other = self.wanted.is_none().then_some(MultipleRead::Other);
         let mut row = [other; 16];
-        let whole = |row: &mut [Option<Read>; 16], from: u64, least: usize| {
+        let whole = |row: &mut [Option<MultipleRead>; 16], from: u64, least: usize| {
             for (digit, slot) in row[..10].iter_mut().enumerate().skip(least) {
-                *slot = Some(Read::Whole((from + digit as u64) % self.modulus));
+                *slot = Some(MultipleRead::Whole((from + digit as u64) % self.modulus));
             }
         };
         match at {
-            Read::Start | Read::Sign => {
+            MultipleRead::Start | MultipleRead::Sign => {
                 whole(&mut row, 0, 1);
-                row[0] = Some(Read::Zero);
-                if at == Read::Start {
-                    row[10] = Some(Read::Sign);
+                row[0] = Some(MultipleRead::Zero);
+                if at == MultipleRead::Start {
+                    row[10] = Some(MultipleRead::Sign);
                 }
             }
-            Read::Zero => row[12] = self.place(0, 0),
-            Read::Whole(residue) => {
+            MultipleRead::Zero => row[12] = self.place(0, 0),
+            MultipleRead::Whole(residue) => {
                 whole(&mut row, residue * 10, 0);
                 row[12] = self.place(0, residue);
             }
-            Read::Place(place, residue) => {
+            MultipleRead::Place(place, residue) => {
                 for (digit, slot) in (0..).zip(&mut row[..10]) {
                     *slot = self.place(place + 1, (residue * 10 + digit) % self.modulus);
                 }
             }
-            Read::Zeros(content, _) => row[0] = Some(Read::Zeros(content, true)),
-            Read::Other => {}
+            MultipleRead::Zeros(content, _) => row[0] = Some(MultipleRead::Zeros(content, true)),
+            MultipleRead::Other => {}
         }
         row
     }
@@ -344,7 +348,7 @@ impl Residues {
             return Ok(NumberDfa::of_rows(Vec::new(), Vec::new()));
         }
         let mut pairs = Pairs::with_places(from.len(), count as usize, MANY);
-        pairs.number((0, self.number(Read::Start)));
+        pairs.number((0, self.number(MultipleRead::Start)));
         let mut next: Vec<[u32; 16]> = Vec::new();
         let mut accepts = Vec::new();
         while next.len() < pairs.len() {

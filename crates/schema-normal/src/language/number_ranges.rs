@@ -19,16 +19,16 @@ use crate::language::number_expressions::{Bound, Fraction};
 use crate::options::IntegerSpelling;
 
 /// A bound by its digits before and after the point.
-struct Edge {
+struct DecimalEdge {
     whole: Vec<u8>,
     part: Vec<u8>,
     exclusive: bool,
 }
 
-impl Edge {
-    fn new(value: &Decimal, exclusive: bool) -> Edge {
+impl DecimalEdge {
+    fn new(value: &Decimal, exclusive: bool) -> DecimalEdge {
         let (whole, part) = value.parts();
-        Edge {
+        DecimalEdge {
             whole,
             part,
             exclusive,
@@ -44,13 +44,13 @@ impl Edge {
 
 /// The magnitudes that one sign may have.
 struct Magnitudes {
-    low: Edge,
-    high: Option<Edge>,
+    low: DecimalEdge,
+    high: Option<DecimalEdge>,
 }
 
 /// The text so far, as far as it matters.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
-enum Read {
+enum RangeRead {
     Start,
     Minus,
     /// A zero, which no digit follows.
@@ -74,7 +74,7 @@ enum Read {
     },
 }
 
-struct Range {
+struct DecimalRange {
     plus: Option<Magnitudes>,
     minus: Option<Magnitudes>,
     fraction: Fraction,
@@ -87,9 +87,9 @@ pub fn range(
     fraction: Fraction,
     limit: Limit<'_>,
 ) -> Result<NumberDfa, TooBig> {
-    let edge = |b: &Bound| Edge::new(&b.value, b.exclusive);
+    let edge = |b: &Bound| DecimalEdge::new(&b.value, b.exclusive);
     let is_negative = |b: &Bound| b.value.is_negative();
-    let from_zero = |exclusive| Edge::new(&Decimal::zero(), exclusive);
+    let from_zero = |exclusive| DecimalEdge::new(&Decimal::zero(), exclusive);
     let plus = (!high.is_some_and(is_negative)).then(|| Magnitudes {
         low: low
             .filter(|b| !is_negative(b))
@@ -103,7 +103,7 @@ pub fn range(
             .map_or_else(|| from_zero(true), edge),
         high: low.map(edge),
     });
-    let range = Range {
+    let range = DecimalRange {
         plus,
         minus,
         fraction,
@@ -119,7 +119,7 @@ struct Column {
     symbol: u8,
 }
 
-impl Range {
+impl DecimalRange {
     /// The symbols in the order of their bytes: states are numbered breadth first, as
     /// those of an expression are. Digits beside each other that no bound has, and that
     /// are no zeros, are alike.
@@ -153,9 +153,9 @@ impl Range {
 
     fn automaton(&self, mut limit: Limit<'_>) -> Result<NumberDfa, TooBig> {
         let columns = self.columns();
-        let step = |at: &Read, column: usize| self.step(*at, columns[column].symbol);
-        let accepts = |at: &Read| self.accepts(*at);
-        let all = explore(columns.len(), Read::Start, step, accepts, &mut limit)?;
+        let step = |at: &RangeRead, column: usize| self.step(*at, columns[column].symbol);
+        let accepts = |at: &RangeRead| self.accepts(*at);
+        let all = explore(columns.len(), RangeRead::Start, step, accepts, &mut limit)?;
         let least = all.minimized(&mut limit)?;
         let mut rows = vec![[DEAD; 16]; least.states()];
         for (row, next) in rows.iter_mut().zip(least.rows()) {
@@ -173,24 +173,24 @@ impl Range {
         }
     }
 
-    fn step(&self, at: Read, symbol: u8) -> Option<Read> {
+    fn step(&self, at: RangeRead, symbol: u8) -> Option<RangeRead> {
         let digit = symbol.wrapping_sub(b'0');
         match (at, symbol) {
-            (Read::Start, b'-') => self.minus.is_some().then_some(Read::Minus),
-            (Read::Start | Read::Minus, b'0'..=b'9') => {
-                let minus = at == Read::Minus;
+            (RangeRead::Start, b'-') => self.minus.is_some().then_some(RangeRead::Minus),
+            (RangeRead::Start | RangeRead::Minus, b'0'..=b'9') => {
+                let minus = at == RangeRead::Minus;
                 let m = self.of(minus)?;
                 if digit == 0 {
-                    return Some(Read::Zero(minus));
+                    return Some(RangeRead::Zero(minus));
                 }
                 let low = digit.cmp(&m.low.whole[0]);
                 let high = m.high.as_ref();
                 let high = high.map_or(Ordering::Less, |h| digit.cmp(&h.whole[0]));
                 Some(self.whole(minus, 1, low, high))
             }
-            (Read::Whole(minus, count, low, high), b'0'..=b'9') => {
+            (RangeRead::Whole(minus, count, low, high), b'0'..=b'9') => {
                 let m = self.of(minus)?;
-                let then = |before: Ordering, edge: &Edge| match edge.whole.get(count) {
+                let then = |before: Ordering, edge: &DecimalEdge| match edge.whole.get(count) {
                     Some(d) => before.then(digit.cmp(d)),
                     None => before,
                 };
@@ -198,10 +198,10 @@ impl Range {
                 let high = m.high.as_ref().map_or(Ordering::Less, |h| then(high, h));
                 Some(self.whole(minus, count + 1, low, high))
             }
-            (Read::Zero(..) | Read::Whole(..), b'.') => self.point(at),
-            (Read::Zeros { .. }, b'0') => Some(Read::Zeros { is_empty: false }),
+            (RangeRead::Zero(..) | RangeRead::Whole(..), b'.') => self.point(at),
+            (RangeRead::Zeros { .. }, b'0') => Some(RangeRead::Zeros { is_empty: false }),
             (
-                Read::Part {
+                RangeRead::Part {
                     minus,
                     places,
                     is_low,
@@ -212,7 +212,7 @@ impl Range {
                 b'0'..=b'9',
             ) => {
                 let m = self.of(minus)?;
-                let place = |edge: &Edge| digit.cmp(edge.part.get(places).unwrap_or(&0));
+                let place = |edge: &DecimalEdge| digit.cmp(edge.part.get(places).unwrap_or(&0));
                 let low = if is_low {
                     place(&m.low)
                 } else {
@@ -228,7 +228,7 @@ impl Range {
                 let (is_low, is_high) = (low == Ordering::Equal, high == Ordering::Equal);
                 let most = m.high.as_ref().map_or(0, |h| h.part.len());
                 let most = most.max(m.low.part.len());
-                Some(Read::Part {
+                Some(RangeRead::Part {
                     minus,
                     places: match is_low || is_high {
                         true => (places + 1).min(most),
@@ -246,12 +246,12 @@ impl Range {
 
     /// Digits before the point; from one more than those of the bounds on their number
     /// does not matter.
-    fn whole(&self, minus: bool, count: usize, low: Ordering, high: Ordering) -> Read {
+    fn whole(&self, minus: bool, count: usize, low: Ordering, high: Ordering) -> RangeRead {
         let Some(m) = self.of(minus) else {
-            return Read::Whole(minus, count, low, high);
+            return RangeRead::Whole(minus, count, low, high);
         };
         match &m.high {
-            None if count > m.low.whole.len() => Read::Whole(
+            None if count > m.low.whole.len() => RangeRead::Whole(
                 minus,
                 m.low.whole.len() + 1,
                 Ordering::Equal,
@@ -259,22 +259,22 @@ impl Range {
             ),
             Some(h) if count > h.whole.len() => {
                 // Too much already.
-                Read::Whole(minus, h.whole.len() + 1, Ordering::Equal, Ordering::Equal)
+                RangeRead::Whole(minus, h.whole.len() + 1, Ordering::Equal, Ordering::Equal)
             }
-            _ => Read::Whole(minus, count, low, high),
+            _ => RangeRead::Whole(minus, count, low, high),
         }
     }
 
     /// Compares the digits that were read before the point with the bounds.
-    fn compare(&self, at: Read) -> Option<(&Magnitudes, bool, Ordering, Ordering)> {
+    fn compare(&self, at: RangeRead) -> Option<(&Magnitudes, bool, Ordering, Ordering)> {
         let (minus, low, high) = match at {
-            Read::Zero(minus) => {
+            RangeRead::Zero(minus) => {
                 let m = self.of(minus)?;
-                let zero = |edge: &Edge| edge.whole(1, 0.cmp(&edge.whole[0]));
+                let zero = |edge: &DecimalEdge| edge.whole(1, 0.cmp(&edge.whole[0]));
                 let high = m.high.as_ref().map_or(Ordering::Less, zero);
                 (minus, zero(&m.low), high)
             }
-            Read::Whole(minus, count, low, digits) => {
+            RangeRead::Whole(minus, count, low, digits) => {
                 let m = self.of(minus)?;
                 let high = m.high.as_ref();
                 let high = high.map_or(Ordering::Less, |h| h.whole(count, digits));
@@ -285,16 +285,16 @@ impl Range {
         Some((self.of(minus)?, minus, low, high))
     }
 
-    fn point(&self, at: Read) -> Option<Read> {
+    fn point(&self, at: RangeRead) -> Option<RangeRead> {
         match self.fraction {
             Fraction::None(IntegerSpelling::Plain) => None,
             Fraction::None(IntegerSpelling::ZeroFraction) => self
                 .is_integer(at)
-                .then_some(Read::Zeros { is_empty: true }),
+                .then_some(RangeRead::Zeros { is_empty: true }),
             Fraction::Any | Fraction::Required => {
                 let (_, minus, low, high) = self.compare(at)?;
                 let is_between = low != Ordering::Less && high != Ordering::Greater;
-                is_between.then_some(Read::Part {
+                is_between.then_some(RangeRead::Part {
                     minus,
                     places: 0,
                     is_low: low == Ordering::Equal,
@@ -307,7 +307,7 @@ impl Range {
     }
 
     /// Tells whether what was read before the point is in the range by itself.
-    fn is_integer(&self, at: Read) -> bool {
+    fn is_integer(&self, at: RangeRead) -> bool {
         self.compare(at).is_some_and(|(m, _, low, high)| {
             let above = match low {
                 Ordering::Less => false,
@@ -323,14 +323,14 @@ impl Range {
         })
     }
 
-    fn accepts(&self, at: Read) -> bool {
+    fn accepts(&self, at: RangeRead) -> bool {
         match at {
-            Read::Start | Read::Minus => false,
-            Read::Zero(..) | Read::Whole(..) => {
+            RangeRead::Start | RangeRead::Minus => false,
+            RangeRead::Zero(..) | RangeRead::Whole(..) => {
                 self.fraction != Fraction::Required && self.is_integer(at)
             }
-            Read::Zeros { is_empty } => !is_empty,
-            Read::Part {
+            RangeRead::Zeros { is_empty } => !is_empty,
+            RangeRead::Part {
                 minus,
                 places,
                 is_low,

@@ -50,7 +50,7 @@ pub struct Keyword {
 
 impl Keyword {
     /// Says whether it says which values are right.
-    pub(crate) fn constrains(&self) -> bool {
+    pub(super) fn constrains(&self) -> bool {
         matches!(
             self.general,
             General::Enforced | General::EnforcedWhere | General::Refused
@@ -58,7 +58,7 @@ impl Keyword {
     }
 
     /// The first draft that has it.
-    pub(crate) fn first(&self) -> Option<Draft> {
+    pub(super) fn first(&self) -> Option<Draft> {
         let (first, _) = self.drafts.split_once('-').unwrap_or((self.drafts, ""));
         Some(match first {
             "4" => Draft::Draft4,

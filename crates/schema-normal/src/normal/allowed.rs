@@ -11,18 +11,15 @@ use crate::normal::locations::Locations;
 /// Some of the values that an atom lists, by their places.
 #[derive(Clone)]
 pub(in crate::normal) struct Allowed {
-    pub(in crate::normal) node: NodeId,
-    pub(in crate::normal) atom: u16,
-    pub(in crate::normal) places: Vec<u32>,
+    pub(super) node: NodeId,
+    pub(super) atom: u16,
+    pub(super) places: Vec<u32>,
     /// Numbers that another list, which applies too, writes with a fraction.
-    pub(in crate::normal) with_fraction: Vec<Decimal>,
+    pub(super) with_fraction: Vec<Decimal>,
 }
 
 /// The numbers that a list, or one that it was met with, writes with a fraction.
-pub(in crate::normal) fn written_with_fraction(
-    locations: &Locations,
-    allowed: &Allowed,
-) -> Vec<Decimal> {
+pub(super) fn written_with_fraction(locations: &Locations, allowed: &Allowed) -> Vec<Decimal> {
     let values = allowed.places.iter();
     let values = values.map(|place| allowed_value(locations, allowed, *place));
     let own = values.filter(|v| has_fraction(v)).filter_map(decimal_of);
@@ -30,7 +27,7 @@ pub(in crate::normal) fn written_with_fraction(
 }
 
 /// One of the values, by its place.
-pub(in crate::normal) fn allowed_value<'l>(
+pub(super) fn allowed_value<'l>(
     locations: &'l Locations,
     allowed: &Allowed,
     place: u32,
@@ -49,7 +46,7 @@ pub(super) fn has_fraction(value: &Value) -> bool {
         .is_some_and(Decimal::is_written_with_fraction)
 }
 
-pub(in crate::normal) fn decimal_of(value: &Value) -> Option<Decimal> {
+pub(super) fn decimal_of(value: &Value) -> Option<Decimal> {
     match value {
         Value::Number(n) => Decimal::from_number(n),
         _ => None,

@@ -207,7 +207,7 @@ impl ArrayShape {
 pub struct ItemRule {
     /// The conditions of the first items.
     pub prefix: Vec<Signed>,
-    pub(crate) rest: Signed,
+    pub(super) rest: Signed,
 }
 
 /// The number of items that from an index on satisfy a condition.
@@ -267,14 +267,14 @@ impl Default for KeptChoices {
 }
 
 impl KeptChoices {
-    pub(crate) fn add(&mut self, at: MembersAt) {
+    pub(super) fn add(&mut self, at: MembersAt) {
         if let KeptChoices::Of(all) = self {
             all.push(at);
         }
     }
 
     /// Their keywords, until it is settled which members there are.
-    pub(crate) fn list(&self) -> &[MembersAt] {
+    pub(super) fn list(&self) -> &[MembersAt] {
         match self {
             KeptChoices::Of(all) => all,
             KeptChoices::Settled => &[],
@@ -321,7 +321,7 @@ pub enum Source {
 
 impl Source {
     /// The atom that evaluates them, if not all are evaluated.
-    pub(crate) fn members(&self) -> Option<MembersAt> {
+    pub(super) fn members(&self) -> Option<MembersAt> {
         match self {
             Source::Members(node, atom) => Some((*node, *atom)),
             Source::All => None,

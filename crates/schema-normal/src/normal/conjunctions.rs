@@ -34,7 +34,7 @@ impl Conjs {
     }
 
     /// Returns the number of conjunctions.
-    pub(crate) fn count(&self) -> usize {
+    pub(super) fn count(&self) -> usize {
         self.ends.len()
     }
 

@@ -80,7 +80,7 @@ impl Locations {
         &self.options
     }
 
-    pub(crate) fn target(&self) -> Target {
+    pub(super) fn target(&self) -> Target {
         self.target
     }
 
@@ -235,7 +235,7 @@ impl Locations {
     }
 
     /// Returns the part of a format that the target leaves out.
-    pub(crate) fn narrowed(&self, format: Format) -> Option<&'static str> {
+    pub(super) fn narrowed(&self, format: Format) -> Option<&'static str> {
         match self.target {
             Target::Expression => format.narrowed_in_regex(),
             Target::Automaton => format.narrowed(),
@@ -271,7 +271,7 @@ impl Locations {
     }
 
     /// Tells whether a location evaluates members or items, itself or in place.
-    pub(crate) fn evaluates(&mut self, node: NodeId) -> bool {
+    pub(super) fn evaluates(&mut self, node: NodeId) -> bool {
         if let Some(known) = self.evaluates.get(&node) {
             return *known;
         }

@@ -31,7 +31,7 @@ pub(crate) enum What {
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Term {
-    pub(in crate::normal) what: What,
+    pub(super) what: What,
     /// Which collector of evaluated members and items it reports to.
     pub(super) collector: Option<u16>,
 }
@@ -41,20 +41,20 @@ pub(crate) type Branch = Vec<Vec<Term>>;
 /// The same once it is made: partials share it.
 pub(crate) type Choices = Rc<[Rc<[Term]>]>;
 
-pub(crate) fn choices(branch: Branch) -> Choices {
+pub(super) fn choices(branch: Branch) -> Choices {
     branch.into_iter().map(Into::into).collect()
 }
 
 /// A location with `unevaluatedProperties` or `unevaluatedItems`.
 #[derive(Clone)]
 pub(crate) struct Collector {
-    pub(in crate::normal) parent: Option<u16>,
-    pub(in crate::normal) node: NodeId,
-    pub(in crate::normal) negated: bool,
-    pub(in crate::normal) members: Vec<Source>,
-    pub(in crate::normal) prefix: u64,
-    pub(in crate::normal) all_items: bool,
-    pub(in crate::normal) contains: Vec<NodeId>,
+    pub(super) parent: Option<u16>,
+    pub(super) node: NodeId,
+    pub(super) negated: bool,
+    pub(super) members: Vec<Source>,
+    pub(super) prefix: u64,
+    pub(super) all_items: bool,
+    pub(super) contains: Vec<NodeId>,
 }
 
 /// The treatment of the choices of objects.
@@ -68,14 +68,14 @@ pub(crate) enum Choosing {
 
 #[derive(Clone)]
 pub(crate) struct Partial {
-    pub(in crate::normal) shape: Shape,
+    pub(super) shape: Shape,
     /// The values that `enum` leaves.
-    pub(in crate::normal) allowed: Option<Allowed>,
-    pub(in crate::normal) pending: Vec<Term>,
-    pub(in crate::normal) branches: Vec<Choices>,
-    pub(in crate::normal) done: Done,
-    pub(in crate::normal) collectors: Vec<Collector>,
-    pub(in crate::normal) choosing: Choosing,
+    pub(super) allowed: Option<Allowed>,
+    pub(super) pending: Vec<Term>,
+    pub(super) branches: Vec<Choices>,
+    pub(super) done: Done,
+    pub(super) collectors: Vec<Collector>,
+    pub(super) choosing: Choosing,
 }
 
 impl Partial {
@@ -152,7 +152,7 @@ pub(super) fn flow(alive: bool) -> Flow {
 }
 
 /// A choice; of one alternative it is none.
-pub(crate) fn split(p: &mut Partial, mut branch: Branch) -> Flow {
+pub(super) fn split(p: &mut Partial, mut branch: Branch) -> Flow {
     match branch.len() {
         0 => Flow::Dead,
         1 => {
@@ -184,7 +184,7 @@ pub(super) fn new_collector(
     Some(p.collectors.len() as u16 - 1)
 }
 
-pub(in crate::normal) fn collect(
+pub(super) fn collect(
     p: &mut Partial,
     collector: Option<u16>,
     change: impl FnOnce(&mut Collector),
@@ -197,11 +197,11 @@ pub(in crate::normal) fn collect(
 /// A keyword as it is applied to values of one kind: itself, or its complement.
 #[derive(Clone, Copy)]
 pub(in crate::normal) struct Use {
-    pub(in crate::normal) node: NodeId,
+    pub(super) node: NodeId,
     /// Which of the atoms of the location.
-    pub(in crate::normal) index: u16,
-    pub(in crate::normal) positive: bool,
+    pub(super) index: u16,
+    pub(super) positive: bool,
     /// Who counts what is evaluated.
-    pub(in crate::normal) collector: Option<u16>,
-    pub(in crate::normal) kind: Kind,
+    pub(super) collector: Option<u16>,
+    pub(super) kind: Kind,
 }

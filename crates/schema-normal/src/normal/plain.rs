@@ -17,11 +17,11 @@ const PLAIN_LOCATIONS: usize = 64;
 #[derive(Clone, Copy)]
 pub(crate) struct Plain {
     /// The kinds of which no value satisfies it.
-    pub(crate) ruled_out: Kinds,
+    pub(super) ruled_out: Kinds,
     /// The kinds of which it says more than that they may be.
-    pub(crate) told: Kinds,
+    pub(super) told: Kinds,
     /// True if numbers are integers.
-    pub(crate) integers: bool,
+    pub(super) integers: bool,
     /// The kinds that may still be ruled out.
     open: Kinds,
 }
@@ -115,7 +115,7 @@ fn look_at(locations: &Locations, part: Signed, plain: &mut Plain, room: &mut us
     }
 }
 
-pub(crate) fn bits(kind: Kind) -> Kinds {
+pub(super) fn bits(kind: Kind) -> Kinds {
     match kind {
         Kind::Null => Kinds::NULL,
         Kind::False => Kinds::FALSE,

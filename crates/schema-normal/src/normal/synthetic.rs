@@ -12,7 +12,7 @@ use crate::normal::locations::Locations;
 
 impl Locations {
     /// A location whose values are just this one.
-    pub(crate) fn container(&mut self, value: &Value) -> NodeId {
+    pub(super) fn container(&mut self, value: &Value) -> NodeId {
         let key = value.to_string();
         if let Some(id) = self.containers.get(&key) {
             return *id;

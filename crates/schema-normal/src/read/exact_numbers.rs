@@ -5,19 +5,19 @@
 use serde_json::Value;
 
 use crate::decimal::Decimal;
+use crate::error::name_of;
 use crate::json_text::Digits;
 use crate::options::Rounded;
-use crate::read::here::name_of;
 
 /// The reader of the numbers of a document.
 pub(crate) struct Numbers {
-    pub(crate) rounded: Rounded,
-    pub(crate) digits: Digits,
+    pub(super) rounded: Rounded,
+    pub(super) digits: Digits,
 }
 
 impl Numbers {
     /// A number of the document, exactly; an error is a reason.
-    pub(crate) fn exact(&self, value: &Value, role: Role) -> Result<Decimal, String> {
+    pub(super) fn exact(&self, value: &Value, role: Role) -> Result<Decimal, String> {
         let Value::Number(n) = value else {
             return Err(format!("must be a number, not {}", name_of(value)));
         };
@@ -34,7 +34,7 @@ impl Numbers {
     }
 
     /// Looks at the numbers inside a listed value: an error is a reason.
-    pub(crate) fn inside(&self, value: &Value) -> Result<(), String> {
+    pub(super) fn inside(&self, value: &Value) -> Result<(), String> {
         let mut todo = vec![value];
         while let Some(value) = todo.pop() {
             match value {

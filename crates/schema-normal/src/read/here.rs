@@ -4,13 +4,14 @@
 
 use std::borrow::Cow;
 
+use json_tree::subschemas::IN_PLACE;
 use serde_json::{Map, Value};
 
 use crate::decimal::Decimal;
-use crate::error::{Error, ErrorKind};
+use crate::error::{Error, ErrorKind, name_of};
 use crate::ir::pointer::Pointer;
 use crate::ir::{Atom, AtomKind, Kinds, Name, Status};
-use crate::ledger;
+use crate::ledger::{self, KEYWORDS};
 use crate::options::Draft;
 use crate::read::exact_numbers::{Numbers, Role};
 use crate::read::references::{Place, lookup};
@@ -70,6 +71,20 @@ impl<'a> Here<'a, '_> {
 
     pub(super) fn has(&self, keyword: &str) -> bool {
         self.get(keyword).is_some()
+    }
+
+    /// Returns the first of some keywords that is there, or else the last one.
+    pub(super) fn first_of(&self, keywords: &[&'static str]) -> &'static str {
+        let there = keywords.iter().find(|keyword| self.has(keyword));
+        there.or(keywords.last()).copied().unwrap_or_default()
+    }
+
+    /// Tells whether keywords stand beside that apply schemas in place, or some further ones, so
+    /// that these may evaluate members or items.
+    pub(super) fn applies(&self, more: &[&str]) -> bool {
+        let references = ["$ref", "$dynamicRef", "$recursiveRef"];
+        let mut all = references.iter().chain(&IN_PLACE).chain(more);
+        all.any(|keyword| self.has(keyword))
     }
 
     /// For a keyword whose schema is not read.
@@ -135,25 +150,16 @@ impl<'a> Here<'a, '_> {
     }
 }
 
-/// The name of a keyword; the usual ones are not copied.
+/// Returns the name of a keyword; those of the ledger are not copied.
 pub(super) fn name_of_keyword(keyword: &str) -> Cow<'static, str> {
-    macro_rules! usual {
-        ($($name:literal)*) => {
-            match keyword {
-                $($name => $name.into(),)*
-                other => other.to_owned().into(),
-            }
-        };
+    match KEYWORDS.iter().find(|known| known.name == keyword) {
+        Some(known) => Cow::Borrowed(known.name),
+        None => Cow::Owned(keyword.to_owned()),
     }
-    usual! {
-        "type" "description" "properties" "required" "title" "items" "additionalProperties"
-        "enum" "const" "$ref" "default" "examples" "format" "pattern" "minLength" "maxLength"
-        "minimum" "maximum" "exclusiveMinimum" "exclusiveMaximum" "multipleOf" "minItems"
-        "maxItems" "uniqueItems" "anyOf" "oneOf" "allOf" "not" "if" "then" "else"
-        "patternProperties" "propertyNames" "minProperties" "maxProperties" "dependencies"
-        "contains" "prefixItems" "additionalItems" "$schema" "$id" "id" "$comment" "definitions"
-        "$defs" "nullable" "example" "readOnly" "writeOnly" "deprecated"
-    }
+}
+
+pub(super) fn is_true(value: &Value) -> bool {
+    value == &Value::Bool(true)
 }
 
 pub(super) fn is_schema(value: &Value) -> bool {
@@ -166,15 +172,4 @@ pub(super) fn no_schema(pointer: &Pointer, value: &Value) -> Error {
     let found = name_of(value);
     let message = format!("a schema is an object or a boolean, not {found}");
     Error::new(ErrorKind::Invalid, pointer, message)
-}
-
-pub(crate) fn name_of(value: &Value) -> &'static str {
-    match value {
-        Value::Null => "null",
-        Value::Bool(_) => "a boolean",
-        Value::Number(_) => "a number",
-        Value::String(_) => "a string",
-        Value::Array(_) => "an array",
-        Value::Object(_) => "an object",
-    }
 }

@@ -2,9 +2,10 @@
 //! `{"$ref": "#/$defs/a"}` is a node that refers to the node of `/$defs/a`.
 
 mod annotations;
-mod containers;
 pub mod exact_numbers;
 mod here;
+mod items;
+mod members;
 pub mod references;
 mod scalars;
 pub mod schema;

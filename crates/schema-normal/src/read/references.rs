@@ -21,8 +21,8 @@ use crate::uri::{address, join_uri, without_fragment};
 pub(crate) struct ResourceId(pub(crate) u32);
 
 pub(crate) struct Resource<'a> {
-    pub(crate) value: &'a Value,
-    pub(crate) pointer: Pointer,
+    value: &'a Value,
+    pointer: Pointer,
     uri: String,
     /// Its own, by `$schema`, or that of what it stands in.
     draft: Draft,
@@ -33,11 +33,11 @@ pub(crate) struct Resource<'a> {
 /// A place in the document.
 #[derive(Clone)]
 pub(crate) struct Place<'a> {
-    pub(crate) value: &'a Value,
-    pub(crate) pointer: Pointer,
-    pub(crate) resource: ResourceId,
+    pub(super) value: &'a Value,
+    pub(super) pointer: Pointer,
+    resource: ResourceId,
     /// Which dynamic anchors are bound here, and to what.
-    pub(crate) scope: ScopeId,
+    pub(super) scope: ScopeId,
 }
 
 /// A dynamic scope, as far as dynamic references can see it: for each name of
@@ -49,7 +49,7 @@ pub(crate) struct ScopeId(pub(crate) u32);
 pub(crate) const NO_SCOPE: ScopeId = ScopeId(0);
 
 pub(crate) struct Resolver<'a> {
-    pub(crate) resources: Vec<Resource<'a>>,
+    resources: Vec<Resource<'a>>,
     /// By address of the value that has the `$id`, but for the root.
     by_address: FxHashMap<*const Value, ResourceId>,
     /// Names in the schema, and in the documents that were opened.
@@ -87,7 +87,7 @@ struct Index<'a> {
 
 impl<'a> Resolver<'a> {
     /// Dynamic scopes cost an index of the whole document, so they are followed on demand.
-    pub(crate) fn new(
+    pub(super) fn new(
         root: &'a Value,
         draft: Draft,
         rounded: Rounded,
@@ -120,16 +120,16 @@ impl<'a> Resolver<'a> {
     }
 
     /// The draft by which a place is read.
-    pub(crate) fn draft_at(&self, place: &Place<'_>) -> Draft {
+    pub(super) fn draft_at(&self, place: &Place<'_>) -> Draft {
         self.resources[place.resource.0 as usize].draft
     }
 
     /// Returns the meaning of the numbers at a place that a value may have rounded.
-    pub(crate) fn rounded_at(&self, place: &Place<'_>) -> Rounded {
+    pub(super) fn rounded_at(&self, place: &Place<'_>) -> Rounded {
         self.resources[place.resource.0 as usize].rounded
     }
 
-    pub(crate) fn root(&mut self) -> Place<'a> {
+    pub(super) fn root(&mut self) -> Place<'a> {
         let scope = self.enter(NO_SCOPE, ResourceId(0));
         self.plain_root(scope)
     }
@@ -180,12 +180,12 @@ impl<'a> Resolver<'a> {
 
     /// Returns the number of names that all dynamic scopes have together, which is the memory that
     /// they take.
-    pub(crate) fn scoped(&self) -> usize {
+    pub(super) fn scoped(&self) -> usize {
         self.scoped
     }
 
     /// The child of a place, in a new resource where it has an `$id`.
-    pub(crate) fn child(
+    pub(super) fn child(
         &mut self,
         parent: &Place<'a>,
         value: &'a Value,
@@ -250,18 +250,18 @@ impl<'a> Resolver<'a> {
     }
 
     /// Says whether the schema, or a document, has a dynamic anchor anywhere.
-    pub(crate) fn has_dynamic_anchors(&mut self) -> bool {
+    pub(super) fn has_dynamic_anchors(&mut self) -> bool {
         self.build_index();
         self.open_all();
         self.index.as_ref().is_some_and(|i| !i.dynamic.is_empty())
     }
 
-    pub(crate) fn follows_scopes(&self) -> bool {
+    pub(super) fn follows_scopes(&self) -> bool {
         self.follows_scopes
     }
 
     /// Returns the place to which `reference` leads from `from`; an error is a reason.
-    pub(crate) fn resolve(
+    pub(super) fn resolve(
         &mut self,
         from: &Place<'a>,
         reference: &str,
@@ -273,7 +273,7 @@ impl<'a> Resolver<'a> {
 
     /// Returns the place to which `$dynamicRef` leads (2020-12, section 8.2.3.2), or
     /// `$recursiveRef` (2019-09, section 8.2.4.2.2).
-    pub(crate) fn resolve_dynamic(
+    pub(super) fn resolve_dynamic(
         &mut self,
         from: &Place<'a>,
         reference: &str,
@@ -532,7 +532,7 @@ impl<'a> Resolver<'a> {
     }
 }
 
-pub(crate) fn id_of(value: &Value, draft: Draft) -> Option<&str> {
+pub(super) fn id_of(value: &Value, draft: Draft) -> Option<&str> {
     let id = own_id(value, draft)?;
     // Beside `$ref`, the older drafts ignore it.
     let is_alone = || {
@@ -544,7 +544,7 @@ pub(crate) fn id_of(value: &Value, draft: Draft) -> Option<&str> {
 }
 
 /// The value of a keyword. Comparing all of them is quicker than a hash if there are few.
-pub(crate) fn lookup<'v>(map: &'v Map<String, Value>, keyword: &str) -> Option<&'v Value> {
+pub(super) fn lookup<'v>(map: &'v Map<String, Value>, keyword: &str) -> Option<&'v Value> {
     /// The most keywords that are compared one by one, because that is quicker than a hash of the
     /// keyword.
     const FEW: usize = 12;

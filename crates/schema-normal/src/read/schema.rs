@@ -6,7 +6,7 @@ use std::collections::{HashMap, VecDeque};
 use rustc_hash::FxHashMap;
 use serde_json::Value;
 
-use crate::error::{Error, ErrorKind};
+use crate::error::{Error, ErrorKind, name_of};
 use crate::ir::pattern::PatternEntry;
 use crate::ir::pointer::{Last, Pointer};
 use crate::ir::{ALWAYS, Atom, AtomKind, Body, Kinds, Location, NodeId, PatternId, Schema, Status};
@@ -15,52 +15,27 @@ use crate::json_text::Digits;
 use crate::ledger;
 use crate::options::{Draft, ParseOptions, Rounded, Settings};
 use crate::read::exact_numbers::Numbers;
-use crate::read::here::{Here, Notes, is_schema, name_of, no_schema};
+use crate::read::here::{Here, Notes, is_schema, no_schema};
 use crate::read::references::{Place, Resolver, ScopeId, lookup};
 use crate::read::scalars::{bound, format, multiple, types, values};
 use crate::read::survey;
+use crate::read::{items, members};
 use crate::settings::{self, Overrides};
 
-/// Reads a schema with the default [`ParseOptions`].
-///
-/// The draft is that of `$schema`, 2020-12 where there is none. References
-/// (`$ref` to JSON Pointers, `$id`s and anchors of the same document) are
-/// followed as they are met, so that unused definitions cost nothing: time and
-/// memory are proportional to what is reached.
+/// Reads a schema: what `schema_regex::parse_with` says of it.
 ///
 /// # Errors
 ///
-/// [`ErrorKind::Invalid`] where the schema is not one, with the pointer of the
-/// keyword; [`ErrorKind::TooManyNodes`]. Keywords that cannot be enforced are
-/// found later, by `to_regex`.
-pub fn parse(schema: &Value) -> Result<Schema, Error> {
-    parse_with(schema, &ParseOptions::default())
-}
-
-/// Reads a schema; see [`parse`].
-///
-/// # Errors
-///
-/// As [`parse`].
+/// [`ErrorKind::Invalid`] where the schema is not one, [`ErrorKind::TooManyNodes`].
 pub fn parse_with(schema: &Value, options: &ParseOptions) -> Result<Schema, Error> {
     parse_value(schema, options, None)
 }
 
-/// Reads a schema from its text with the default [`ParseOptions`]: as [`parse`], but
-/// numbers have all the digits that were written, which a [`Value`] does not keep.
+/// Reads a schema from its text, whose numbers have all their digits.
 ///
 /// # Errors
 ///
-/// As [`parse`], and [`ErrorKind::Invalid`] where the text is no JSON.
-pub fn parse_str(schema: &str) -> Result<Schema, Error> {
-    parse_str_with(schema, &ParseOptions::default())
-}
-
-/// Reads a schema from its text; see [`parse_str`].
-///
-/// # Errors
-///
-/// As [`parse_str`].
+/// As [`parse_with`], and [`ErrorKind::Invalid`] where the text is no JSON.
 pub fn parse_str_with(schema: &str, options: &ParseOptions) -> Result<Schema, Error> {
     let read = text::read(schema, options)?;
     parse_value(&read.value, options, Some(read.digits()))
@@ -341,7 +316,7 @@ impl<'a> Reader<'a, '_> {
             "pattern" => self.pattern_of_text(here, value)?,
             "format" => format(here, value)?,
             "items" | "prefixItems" | "additionalItems" | "unevaluatedItems" => {
-                self.items(here, key, value)?;
+                items::items(self, here, key, value)?;
             }
             "minItems" => counted(here, "minItems", value, AtomKind::MinItems)?,
             "maxItems" => counted(here, "maxItems", value, AtomKind::MaxItems)?,
@@ -350,12 +325,12 @@ impl<'a> Reader<'a, '_> {
                 Value::Bool(false) => {}
                 other => return Err(here.must_be(key, "a boolean", other)),
             },
-            "contains" => self.contains(here, value)?,
+            "contains" => items::contains(self, here, value)?,
             "properties"
             | "patternProperties"
             | "additionalProperties"
             | "unevaluatedProperties" => {
-                self.members(here, key, value)?;
+                members::members(self, here, key, value)?;
             }
             "required" => {
                 let names = here.strings(key, value)?;
@@ -368,7 +343,7 @@ impl<'a> Reader<'a, '_> {
                 here.push("propertyNames", AtomKind::PropertyNames(node));
             }
             "dependentRequired" | "dependentSchemas" | "dependencies" => {
-                self.dependent(here, key, value)?;
+                members::dependent(self, here, key, value)?;
             }
             "allOf" => {
                 let nodes = self.children(here, "allOf", value)?;
@@ -510,8 +485,9 @@ mod tests {
 
     use crate::ir::Status;
     use crate::ledger::{KEYWORDS, status_of_other};
+    use crate::options::ParseOptions;
     use crate::read::here::name_of_keyword;
-    use crate::read::schema::parse;
+    use crate::read::schema::parse_with;
 
     #[test]
     fn keywords_keep_their_names() {
@@ -527,7 +503,7 @@ mod tests {
             "description": "", "title": "", "default": 0, "examples": [], "definitions": {},
             "$defs": {}, "$schema": "", "$id": "a", "$comment": "",
         });
-        let read = parse(&schema).unwrap();
+        let read = parse_with(&schema, &ParseOptions::default()).unwrap();
         let notes = &read.nodes[2].notes;
         assert_eq!(notes.len(), 9);
         for (keyword, status) in notes {

@@ -15,7 +15,7 @@ use crate::read::references::id_of;
 use crate::uri::{join_uri, without_fragment};
 
 /// Looks at a document: that it nests at most so deep, and that its names are different.
-pub(crate) fn look_at(root: &Value, draft: Draft, most: usize) -> Result<(), Error> {
+pub(super) fn look_at(root: &Value, draft: Draft, most: usize) -> Result<(), Error> {
     if names(root, most)? > 1 {
         identifiers(root, draft)?;
     }

@@ -5,8 +5,8 @@
 
 use fsm_index::{
     ByteAutomaton, ByteSet, ClassId, Cursor, Description, Ending, Exception, FreeText, Growth,
-    Horizon, KeyLanguage, Leaf, Lexicon, Nearer, Overlay, Place, PlainText, ReadText, Scope, Spot,
-    Stack, TextAt,
+    Horizon, KeyLanguage, Leaf, Lexicon, Nearer, Overlay, Parts, Place, PlainText, ReadText, Scope,
+    Spot, Stack, TextAt,
 };
 
 use crate::automaton::SchemaAutomaton;
@@ -106,20 +106,15 @@ impl ByteAutomaton for SchemaAutomaton {
         self.hints(x).next_bytes(cursor)
     }
 
-    fn overlay(&self) -> Option<&dyn Overlay<State>> {
-        Some(self)
-    }
-
-    fn plain_text(&self) -> Option<&dyn PlainText<Scratch>> {
-        Some(self)
-    }
-
-    fn stack(&self) -> Option<&dyn Stack<Scratch>> {
-        Some(self)
-    }
-
-    fn ending(&self) -> Option<&dyn Ending<Scratch>> {
-        Some(self)
+    #[inline]
+    fn parts(&self) -> Parts<'_, State, Scratch> {
+        Parts {
+            overlay: Some(self),
+            plain_text: Some(self),
+            stack: Some(self),
+            ending: Some(self),
+            ..Parts::default()
+        }
     }
 }
 

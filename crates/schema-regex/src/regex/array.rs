@@ -39,7 +39,7 @@ impl Listed {
     }
 }
 
-pub(crate) fn print(
+pub(super) fn print(
     printer: &mut Printer<'_>,
     conj: ConjId,
     arrays: &ArrayShape,

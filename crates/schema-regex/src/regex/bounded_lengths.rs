@@ -5,7 +5,7 @@ use schema_normal::language::re::Re;
 
 /// The texts of `re` with `min..=max` characters, or `None` where that takes an
 /// automaton. Exact.
-pub(crate) fn bound(re: &Re, min: u64, max: Option<u64>) -> Option<Re> {
+pub(super) fn bound(re: &Re, min: u64, max: Option<u64>) -> Option<Re> {
     let (lo, hi) = re.length_range();
     if *re == Re::Never || hi.is_some_and(|h| h < min) || max.is_some_and(|m| m < lo) {
         return Some(Re::Never);

@@ -89,7 +89,7 @@ impl Printer<'_> {
     /// trie), or ends inside. Saying the three apart keeps the text small: the
     /// long class of characters beyond ASCII and escapes stands there once, and
     /// not at each node of the trie.
-    pub(crate) fn name_not_in(&mut self, names: &[String]) -> Result<Rc<str>, Error> {
+    pub(super) fn name_not_in(&mut self, names: &[String]) -> Result<Rc<str>, Error> {
         if names.is_empty() {
             return Ok(self.any_string().into());
         }

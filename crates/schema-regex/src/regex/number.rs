@@ -22,7 +22,7 @@ use crate::regex::{Printer, alternation, capped_digits, spell};
 /// The units of work of a byte of the expression of numbers, because it is made from automata.
 const BYTE: usize = 12;
 
-pub(crate) fn print(
+pub(super) fn print(
     printer: &mut Printer<'_>,
     conj: ConjId,
     n: &NumberShape,
@@ -197,7 +197,7 @@ fn minus_zero(n: &NumberShape, fraction: Fraction) -> Re {
 
 /// A number of an `enum`: its plain spelling, and a fraction of zeros where the
 /// schema wrote one or integers may have it.
-pub(crate) fn spelled(d: &Decimal, zeros: bool, options: &Options) -> String {
+pub(super) fn spelled(d: &Decimal, zeros: bool, options: &Options) -> String {
     let text = spell::print(&Re::literal(&d.plain()), Spelling::Raw);
     if d.is_integer() && options.integers == IntegerSpelling::ZeroFraction {
         format!("{text}(?:\\.0+)?")

@@ -17,7 +17,7 @@ use crate::regex::member_sequence::{Listed, Long, Sequence};
 use crate::regex::witnesses::with_witness;
 use crate::regex::{Printer, Space, capped_members};
 
-pub(crate) fn print(
+pub(super) fn print(
     printer: &mut Printer<'_>,
     conj: ConjId,
     objects: &ObjectShape,

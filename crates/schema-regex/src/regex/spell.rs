@@ -32,7 +32,7 @@ enum Level {
 }
 
 /// Prints `re` so that the text can stand in a sequence.
-pub(crate) fn print(re: &Re, place: Spelling) -> String {
+pub(super) fn print(re: &Re, place: Spelling) -> String {
     let mut printer = Printer {
         place,
         out: String::new(),
@@ -126,7 +126,7 @@ fn group_parts(parts: &[(String, bool)]) -> String {
 }
 
 /// Appends the quantifier for `min..=max` turns.
-pub(crate) fn push_count(out: &mut String, min: u32, max: Option<u32>) {
+pub(super) fn push_count(out: &mut String, min: u32, max: Option<u32>) {
     match (min, max) {
         (1, Some(1)) => {}
         (0, None) => out.push('*'),
@@ -145,12 +145,12 @@ pub(crate) fn push_count(out: &mut String, min: u32, max: Option<u32>) {
 }
 
 /// Any character of a JSON string, spelled: for the places that say it often.
-pub(crate) fn any_char(escapes: Escapes) -> String {
+pub(super) fn any_char(escapes: Escapes) -> String {
     group_parts(&class_parts(&all_chars(), Spelling::InString(escapes)))
 }
 
 /// Returns the part of [`any_char`] that is not a raw ASCII character, without a group.
-pub(crate) fn beyond_raw_ascii(escapes: Escapes) -> String {
+pub(super) fn beyond_raw_ascii(escapes: Escapes) -> String {
     let mut set = all_chars();
     set.difference(&char_set(&[(' ', '!'), ('#', '['), (']', '\x7F')]));
     let parts = class_parts(&set, Spelling::InString(escapes));
@@ -162,13 +162,13 @@ pub(crate) fn beyond_raw_ascii(escapes: Escapes) -> String {
 }
 
 /// The content of a JSON string with this value.
-pub(crate) fn string_content(text: &str, escapes: Escapes) -> String {
+pub(super) fn string_content(text: &str, escapes: Escapes) -> String {
     print(&Re::literal(text), Spelling::InString(escapes))
 }
 
 /// Returns the units of work of spelling a text. Characters that have several spellings take the
 /// most.
-pub(crate) fn cost(text: &str) -> usize {
+pub(super) fn cost(text: &str) -> usize {
     let has_several = |c: char| c < ' ' || matches!(c, '"' | '\\' | '\u{7F}'..);
     let several = text.chars().filter(|c| has_several(*c)).count();
     text.len() * 12 + several * 90

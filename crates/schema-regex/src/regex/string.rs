@@ -22,7 +22,7 @@ pub(crate) enum Language {
 
 impl Language {
     /// As an expression, where something must be done with it.
-    pub(crate) fn into_re(self, limit: Limit<'_>) -> Option<Re> {
+    pub(super) fn into_re(self, limit: Limit<'_>) -> Option<Re> {
         match self {
             Language::Re(re) => Some(re),
             Language::NotIn(names) => {
@@ -38,11 +38,11 @@ impl Language {
 /// Why a string language cannot be said: the place, and the keywords that do
 /// not meet.
 pub(crate) struct TooTangled {
-    pub(crate) at: Option<At>,
-    pub(crate) reason: String,
+    at: Option<At>,
+    reason: String,
 }
 
-pub(crate) fn print(
+pub(super) fn print(
     printer: &mut Printer<'_>,
     strings: &StringShape,
 ) -> Result<Option<String>, Error> {
@@ -93,7 +93,7 @@ fn capped(printer: &mut Printer<'_>, s: &StringShape, language: Language) -> Lan
     }
 }
 
-pub(crate) fn tangled(printer: &Printer<'_>, e: TooTangled) -> Error {
+pub(super) fn tangled(printer: &Printer<'_>, e: TooTangled) -> Error {
     match e.at {
         Some((node, keyword)) => {
             let pointer = &printer.normaliser.schema().node(node).pointer;
@@ -108,7 +108,7 @@ pub(crate) fn tangled(printer: &Printer<'_>, e: TooTangled) -> Error {
 const PATTERN: usize = 16;
 
 /// All that is said of a string, as one language.
-pub(crate) fn language(
+pub(super) fn language(
     schema: &Schema,
     s: &StringShape,
     limit: Limit<'_>,

@@ -50,7 +50,7 @@ fn check(
     vocabulary: &Vocabulary,
     chance: &mut Chance,
 ) -> usize {
-    let ending = automaton.ending().unwrap();
+    let ending = automaton.parts().ending.unwrap();
     let growth = ending.growth(&|text| text.len());
     let Growth::ByLevel { flat, level, .. } = growth else {
         // Of the rest of their values, JSON of rules that open each other, there is no bound.

@@ -517,8 +517,9 @@ fn real_vocabularies() {
         assert!(calls >= 4, "{what}: {calls}");
         let automaton = some.compile(&vocabulary).unwrap();
         let specials = automaton
-            .specials()
-            .map_or(&[][..], |specials| specials.names());
+            .parts()
+            .specials
+            .map_or(&[][..], |specials| specials.symbols().names);
         assert!(!specials.is_empty() || format == Family::LLAMA3, "{what}");
         // Free text: the row is known after the first time.
         let mut guide = guide(&automaton, &vocabulary);

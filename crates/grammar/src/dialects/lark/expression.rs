@@ -4,6 +4,7 @@ use serde_json::Value;
 
 use super::{LarkParser, space};
 use crate::dialects::ast::Expr;
+use crate::dialects::reader::Reader;
 use crate::error::Error;
 use crate::patterns::{Reading, translate};
 
@@ -243,7 +244,7 @@ impl LarkParser<'_> {
                 Some('\n' | '\r') => {
                     return self.r.fail_at(at, "a string has a line break: write `\\n`");
                 }
-                Some('\\') => text.push(self.escape()?),
+                Some('\\') => text.push(escape(&mut self.r, self.reading)?),
                 Some(c) => text.push(c),
             }
         }
@@ -253,63 +254,6 @@ impl LarkParser<'_> {
             ignore_case,
             at,
         })
-    }
-
-    fn escape(&mut self) -> Result<char, Error> {
-        let at = self.r.at - 1;
-        let wrong = |this: &Self| {
-            this.r.fail_at(
-                at,
-                "the escape is no character: JSON's are known, as `\\n` and `\\u00e9`",
-            )
-        };
-        let code = match self.r.next() {
-            Some('"') => 34,
-            Some('\\') => 92,
-            Some('/') => 47,
-            Some('\'') => 39,
-            Some('b') => 8,
-            Some('f') => 12,
-            Some('n') => 10,
-            Some('r') => 13,
-            Some('t') => 9,
-            Some('v') if self.reading != Reading::Greedy => 11,
-            Some('x') => {
-                let before = self.r.at;
-                match self.r.hex(2) {
-                    Some(code) if self.r.at == before + 2 => code,
-                    _ => return wrong(self),
-                }
-            }
-            Some('u') => {
-                let before = self.r.at;
-                let code = match self.r.hex(4) {
-                    Some(code) if self.r.at == before + 4 => code,
-                    _ => return wrong(self),
-                };
-                // A pair of surrogates is one character.
-                if (0xD800..0xDC00).contains(&code) && self.r.take("\\u") {
-                    match self.r.hex(4) {
-                        Some(low) if (0xDC00..0xE000).contains(&low) => {
-                            0x10000 + ((code - 0xD800) << 10) + (low - 0xDC00)
-                        }
-                        _ => return wrong(self),
-                    }
-                } else {
-                    code
-                }
-            }
-            // Python keeps the backslash of an escape that it does not know.
-            Some(c) if self.reading == Reading::Splits => {
-                self.r.at -= c.len_utf8();
-                92
-            }
-            _ => return wrong(self),
-        };
-        match char::from_u32(code) {
-            Some(c) => Ok(c),
-            None => wrong(self),
-        }
     }
 
     pub(super) fn regex(&mut self) -> Result<Expr, Error> {
@@ -454,6 +398,64 @@ impl LarkParser<'_> {
             _ => return wrong(&format!("has no `{name}`")),
         };
         Ok(Expr::Substring { chunks, at })
+    }
+}
+
+/// Reads an escape of a string behind its backslash.
+fn escape(r: &mut Reader<'_>, reading: Reading) -> Result<char, Error> {
+    let at = r.at - 1;
+    let wrong = |r: &Reader<'_>| {
+        r.fail_at(
+            at,
+            "the escape is no character: JSON's are known, as `\\n` and `\\u00e9`",
+        )
+    };
+    let code = match r.next() {
+        Some('"') => 34,
+        Some('\\') => 92,
+        Some('/') => 47,
+        Some('\'') => 39,
+        Some('b') => 8,
+        Some('f') => 12,
+        Some('n') => 10,
+        Some('r') => 13,
+        Some('t') => 9,
+        Some('v') if reading != Reading::Greedy => 11,
+        Some('x') => {
+            let before = r.at;
+            match r.hex(2) {
+                Some(code) if r.at == before + 2 => code,
+                _ => return wrong(r),
+            }
+        }
+        Some('u') => {
+            let before = r.at;
+            let code = match r.hex(4) {
+                Some(code) if r.at == before + 4 => code,
+                _ => return wrong(r),
+            };
+            // A pair of surrogates is one character.
+            if (0xD800..0xDC00).contains(&code) && r.take("\\u") {
+                match r.hex(4) {
+                    Some(low) if (0xDC00..0xE000).contains(&low) => {
+                        0x10000 + ((code - 0xD800) << 10) + (low - 0xDC00)
+                    }
+                    _ => return wrong(r),
+                }
+            } else {
+                code
+            }
+        }
+        // Python keeps the backslash of an escape that it does not know.
+        Some(c) if reading == Reading::Splits => {
+            r.at -= c.len_utf8();
+            92
+        }
+        _ => return wrong(r),
+    };
+    match char::from_u32(code) {
+        Some(c) => Ok(c),
+        None => wrong(r),
     }
 }
 

@@ -120,7 +120,7 @@ impl CharDfa {
 
     /// As [`CharDfa::tables`] gives it, but for labels, of a smallest automaton; `None` if
     /// they are of none.
-    pub(crate) fn of_tables(
+    pub(super) fn of_tables(
         (starts, classes): (Vec<u32>, Vec<u32>),
         next: Vec<u32>,
         accepts: &[bool],
@@ -261,7 +261,7 @@ impl CharDfa {
     }
 
     /// For each state the next states, each once.
-    pub(crate) fn successors(&self) -> Successors {
+    pub(super) fn successors(&self) -> Successors {
         let mut all = Successors {
             begin: Vec::with_capacity(self.states() + 1),
             to: Vec::new(),

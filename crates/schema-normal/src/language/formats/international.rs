@@ -19,14 +19,14 @@ fn label(most: usize) -> String {
 
 /// RFC 5890, section 2.3.2.3, at most three labels, so that the name is never
 /// longer than 253.
-pub(crate) fn hostname() -> String {
+pub(super) fn hostname() -> String {
     // Both parts together: one letter and five on each side.
     let label = label(6);
     format!("{label}(?:\\.{label}){{0,2}}")
 }
 
 /// RFC 6531, section 3.3: the mailbox of RFC 5321 with characters beyond ASCII.
-pub(crate) fn email() -> String {
+pub(super) fn email() -> String {
     let more = r"[0-9A-Za-z!#$%&'*+/=?^_`{|}~\u{80}-\u{10FFFF}-]";
     // Labels in ASCII that are short, so that nine of them with the longest local part are
     // never longer than a path may be.

@@ -59,14 +59,14 @@ impl<M: Meter> Syntax<M> for Parts {
 }
 
 /// The nondeterministic automaton of an expression.
-pub(crate) fn nfa(re: &Re, mut limit: Limit<'_>) -> Result<Nfa, TooBig> {
+pub(super) fn nfa(re: &Re, mut limit: Limit<'_>) -> Result<Nfa, TooBig> {
     let mut builder = Builder::new(&mut limit);
     let start = builder.expression(&mut Parts::default(), re, MATCH)?;
     Ok(builder.finish(start))
 }
 
 /// The characters of each class.
-pub(crate) fn char_sets(alphabet: &Alphabet) -> Vec<CharSet> {
+pub(super) fn char_sets(alphabet: &Alphabet) -> Vec<CharSet> {
     let mut ranges: Vec<Vec<ClassUnicodeRange>> = vec![Vec::new(); alphabet.len()];
     for (first, last, class) in alphabet.runs() {
         if let (Some(first), Some(last)) = (char::from_u32(first), char::from_u32(last)) {

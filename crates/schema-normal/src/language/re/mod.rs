@@ -60,11 +60,11 @@ impl Re {
     }
 
     /// Any text.
-    pub(crate) fn any() -> Re {
+    pub(super) fn any() -> Re {
         Re::any_char().repeat(0, None)
     }
 
-    pub(crate) fn class(set: CharSet) -> Re {
+    pub(super) fn class(set: CharSet) -> Re {
         if set.ranges().is_empty() {
             Re::Never
         } else {
@@ -72,7 +72,7 @@ impl Re {
         }
     }
 
-    pub(crate) fn chars(ranges: &[(char, char)]) -> Re {
+    pub(super) fn chars(ranges: &[(char, char)]) -> Re {
         Re::Class(char_set(ranges))
     }
 
@@ -233,7 +233,7 @@ impl Re {
     }
 
     /// Says whether the empty text is matched, whatever is around it.
-    pub(crate) fn nullable(&self) -> bool {
+    pub(super) fn nullable(&self) -> bool {
         match self {
             Re::Never | Re::Class(_) | Re::Look(..) => false,
             Re::Empty => true,
@@ -245,7 +245,7 @@ impl Re {
 
     /// Returns the number of characters that the expression spells once counts are written out:
     /// what an automaton of it is proportional to. Saturates.
-    pub(crate) fn expanded_size(&self) -> usize {
+    pub(super) fn expanded_size(&self) -> usize {
         match self {
             Re::Never | Re::Empty => 1,
             Re::Class(_) => 1,
@@ -264,7 +264,7 @@ impl Re {
     }
 
     /// The deepest nesting of nodes.
-    pub(crate) fn depth(&self) -> usize {
+    fn depth(&self) -> usize {
         match self {
             Re::Never | Re::Empty | Re::Class(_) => 1,
             Re::Concat(parts) | Re::Alt(parts) => {
@@ -276,7 +276,7 @@ impl Re {
     }
 
     /// The number of nodes, a measure of size.
-    pub(crate) fn size(&self) -> usize {
+    fn size(&self) -> usize {
         match self {
             Re::Never | Re::Empty => 1,
             Re::Class(set) => 1 + set.ranges().len() / 4,

@@ -20,7 +20,7 @@ use crate::normal::partial::{Flow, Partial, Use, flow, node_term};
 use crate::normal::plain::concerns;
 
 /// Applies a keyword, unless it says nothing of this kind of value or is kept as a condition.
-pub(in crate::normal) fn apply_atom(
+pub(super) fn apply_atom(
     normaliser: &mut Normaliser,
     p: &mut Partial,
     used: Use,

@@ -40,11 +40,7 @@ use crate::options::{PropertyOrder, Target};
 
 /// The alternatives of a conjunction for one kind; none where no value of
 /// the kind satisfies it.
-pub(crate) fn expand(
-    normaliser: &mut Normaliser,
-    conj: ConjId,
-    kind: Kind,
-) -> Result<Shapes, Error> {
+fn expand(normaliser: &mut Normaliser, conj: ConjId, kind: Kind) -> Result<Shapes, Error> {
     let before = normaliser.budget().left();
     if may_keep(normaliser, kind) && multiplies(normaliser, conj) {
         match expand_by(normaliser, conj, kind, Choosing::Keeping) {

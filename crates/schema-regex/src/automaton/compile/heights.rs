@@ -10,7 +10,7 @@ use crate::automaton::machine::live::{Live, ObjectAt};
 use crate::automaton::machine::node::{EMPTY, Node};
 use crate::automaton::machine::sorted::TextSet;
 
-pub(crate) fn solve(nodes: &mut [Node]) {
+pub(super) fn solve(nodes: &mut [Node]) {
     let mut open: Vec<(u32, u32)> = Vec::new();
     for node in nodes.iter_mut() {
         node.heights.fill(EMPTY);
@@ -108,7 +108,7 @@ pub(super) fn deepest(nodes: &[Node]) -> Option<u32> {
 }
 
 /// The node of an item or of a member, by its number among them.
-pub(crate) fn inner(node: &Node, index: usize) -> Option<u32> {
+fn inner(node: &Node, index: usize) -> Option<u32> {
     let mut index = index;
     let members = node.array.as_ref().map_or(&[][..], |m| &m.members);
     if let Some(member) = members.get(index) {

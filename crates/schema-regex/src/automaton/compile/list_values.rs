@@ -163,7 +163,7 @@ fn exact_amount(machine: &Machine, node: u32, goal: u32) -> Option<u64> {
 }
 
 /// The values of one goal of a node, where they are few.
-pub(crate) fn values(machine: &Machine, node: u32, goal: u32, x: &mut Scratch) -> Listing {
+pub(super) fn values(machine: &Machine, node: u32, goal: u32, x: &mut Scratch) -> Listing {
     let set = x.add_list(&[goal]);
     let first = Config {
         top: Top::Value {

@@ -19,14 +19,16 @@ use schema_normal::normal::search::shapes::shapes_of;
 use schema_normal::options::PropertyOrder;
 
 use crate::automaton::compile::builder::{Builder, Wanted};
-use crate::automaton::compile::conditions::{self, Kept, names_of_conditions};
+use crate::automaton::compile::conditions::{Kept, names_of_conditions};
 use crate::automaton::compile::declared::{AllProperties, Declared, OwnNames, all_properties};
+use crate::automaton::compile::diagrams;
 use crate::automaton::compile::further_names::{self, NameTests};
 use crate::automaton::compile::member_order::{self, GoalOrder, ranks};
 use crate::automaton::compile::member_rules::{
     Names, Rules, Said, ask_rules, conj_said, patterns_asked,
 };
 use crate::automaton::compile::plain_objects::{cap, thread, word};
+use crate::automaton::compile::value_kinds;
 use crate::automaton::machine::decisions::FURTHER;
 use crate::automaton::machine::few::Few;
 use crate::automaton::machine::node::{
@@ -199,7 +201,7 @@ fn declared_members(
             if let Some(kept) = &mut kept[t]
                 && kept.asks(number)
             {
-                let kinds = conditions::kinds_of_values(builder, kept, number, conj)?;
+                let kinds = value_kinds::kinds_of_values(builder, kept, number, conj)?;
                 let choices = (1..).zip(kinds);
                 wanted.extend(choices.map(|(take, kind)| (t as u32, kind.conj, take)));
                 continue;
@@ -263,7 +265,7 @@ fn object_threads(
             Some(kept) => {
                 let thread = (t as u32, kept);
                 let made =
-                    conditions::decisions(builder, all.at, thread, &own.required, declared, facts)?;
+                    diagrams::decisions(builder, all.at, thread, &own.required, declared, facts)?;
                 facts = made.facts_end(facts);
                 Some(Box::new(made))
             }

@@ -10,7 +10,7 @@ use crate::automaton::machine::node::{Node, NumberMachine, StringMachine};
 
 /// Gives every node its [`Node::alias`]. Arrays and objects stand for
 /// themselves. O(size of the nodes).
-pub(crate) fn solve(nodes: &mut [Node]) {
+pub(super) fn solve(nodes: &mut [Node]) {
     let mut first: HashMap<Box<[u64]>, u32> = HashMap::new();
     // The nodes without texts and bounds that a schema chose.
     let mut plain: FxHashMap<Box<[u64]>, u32> = FxHashMap::default();

@@ -58,7 +58,7 @@ pub(super) struct Sums<'a> {
 }
 
 /// Containers by how far they nest.
-struct Levels {
+struct GrowthLevels {
     /// The most that all containers hold which contain none of their own kind, along one path.
     path: usize,
     /// The most that one of the others holds.
@@ -100,7 +100,7 @@ impl<'a> Sums<'a> {
                 differs = DIFFERENT * CHAR;
             }
         }
-        let Levels { path, level } = self.levels()?;
+        let GrowthLevels { path, level } = self.levels()?;
         // White space may be lacking before and behind what is open.
         let flat = top + differs + path + 2 * self.white + INSIDE;
         Some(Growth::ByLevel {
@@ -294,7 +294,7 @@ impl<'a> Sums<'a> {
         Some(most + self.white)
     }
 
-    fn levels(&mut self) -> Option<Levels> {
+    fn levels(&mut self) -> Option<GrowthLevels> {
         let machine = self.machine;
         let nodes = machine.nodes();
         let mut inner: Vec<Vec<u32>> = nodes.iter().map(nodes_in).collect();
@@ -302,7 +302,7 @@ impl<'a> Sums<'a> {
             list.retain(|number| (*number as usize) < nodes.len());
         }
         let groups = components(&inner);
-        let mut levels = Levels { path: 0, level: 0 };
+        let mut levels = GrowthLevels { path: 0, level: 0 };
         // By node, the longest path from it on: components come with those they lead to before them.
         let mut paths = vec![0usize; nodes.len()];
         for group in groups {

@@ -24,7 +24,7 @@ const MAX_LOCATIONS: usize = 20_000;
 
 /// The error about a schema that no value satisfies.
 pub(crate) fn contradiction(schema: &Schema, options: &Options) -> Error {
-    let mut search = Search {
+    let mut search = ContradictionSearch {
         options,
         left: MAX_LOCATIONS,
     };
@@ -83,13 +83,13 @@ fn is_false(schema: &Schema, at: NodeId) -> bool {
     matches!(schema.nodes[at.0 as usize].body, Body::Never)
 }
 
-struct Search<'o> {
+struct ContradictionSearch<'o> {
     options: &'o Options,
     /// Locations that may be compiled still.
     left: usize,
 }
 
-impl Search<'_> {
+impl ContradictionSearch<'_> {
     /// Says whether no value satisfies a place; what cannot be compiled is taken for satisfiable.
     fn is_empty(&mut self, schema: &Schema, at: NodeId) -> bool {
         let Some(left) = self.left.checked_sub(schema.nodes.len()) else {

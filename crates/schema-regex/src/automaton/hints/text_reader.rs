@@ -4,7 +4,7 @@
 //! For example, behind `"ab` of a string with `"maxLength": 5` the reader is at length two, and
 //! needs no more than that and the escape that is open.
 
-use fsm_index::{Cursor, FreeText, Horizon, ReadText, TextAt, TextStep};
+use fsm_index::{Cursor, FreeText, Horizon, ReadText, TextAt, TextBounds, TextStart, TextStep};
 use schema_normal::language::char_dfa::{CharDfa, DEAD, TextsFrom};
 use schema_normal::language::length_bounds::Lengths;
 use schema_normal::options::Escapes;
@@ -41,7 +41,7 @@ impl<'m> Hints<'m, '_> {
                 };
                 let rules =
                     string_rules(m, self.machine.loops(), &self.x.list(set), text, horizon)?;
-                Some(Box::new(Reader {
+                Some(Box::new(RuleReader {
                     escapes: self.machine.value_escapes(),
                     start,
                     rules,
@@ -67,7 +67,7 @@ impl<'m> Hints<'m, '_> {
                     classes,
                     are_few: self.x.seen(frame.seen).list.len() < MANY_NAMES,
                 };
-                Some(Box::new(Reader {
+                Some(Box::new(RuleReader {
                     escapes: self.machine.name_escapes(),
                     start,
                     rules,
@@ -112,7 +112,7 @@ struct TextState {
 }
 
 /// The rules for the characters that may come.
-trait Rules {
+trait TextRules {
     /// The state of the automaton behind a character; [`DEAD`] if there is none.
     fn next(&self, state: u32, c: u32) -> u32;
 
@@ -206,7 +206,7 @@ fn string_rules<'m>(
     })
 }
 
-impl Rules for StringRules<'_> {
+impl TextRules for StringRules<'_> {
     #[inline]
     fn next(&self, state: u32, c: u32) -> u32 {
         self.dfa.map_or(0, |(dfa, _)| dfa.step(state, c))
@@ -318,7 +318,7 @@ struct NameRules<'a> {
     are_few: bool,
 }
 
-impl Rules for NameRules<'_> {
+impl TextRules for NameRules<'_> {
     #[inline]
     fn next(&self, state: u32, c: u32) -> u32 {
         self.keys.map_or(0, |keys| keys.dfa.step(state, c))
@@ -397,7 +397,7 @@ impl Rules for NameRules<'_> {
     }
 }
 
-struct Reader<R> {
+struct RuleReader<R> {
     escapes: Escapes,
     start: TextState,
     rules: R,
@@ -406,7 +406,7 @@ struct Reader<R> {
 /// Reads characters by the rules.
 struct Follow<'r, R>(&'r R);
 
-impl<R: Rules> Sink for Follow<'_, R> {
+impl<R: TextRules> Sink for Follow<'_, R> {
     type State = TextState;
 
     #[inline]
@@ -424,9 +424,16 @@ impl<R: Rules> Sink for Follow<'_, R> {
     }
 }
 
-impl<R: Rules> ReadText for Reader<R> {
-    fn start(&self) -> TextAt {
-        pack(self.start, Partial::None)
+impl<R: TextRules> ReadText for RuleReader<R> {
+    fn start(&self) -> TextStart {
+        let [first, others @ ..] = self.rules.name();
+        // No address goes as far as that.
+        let escapes = (self.escapes as u64) << 60;
+        let [a, b, c] = others;
+        TextStart {
+            at: pack(self.start, Partial::None),
+            language: Some([first ^ escapes, a, b, c]),
+        }
     }
 
     #[inline]
@@ -447,14 +454,6 @@ impl<R: Rules> ReadText for Reader<R> {
         }
     }
 
-    fn language(&self) -> Option<[u64; 4]> {
-        let [first, others @ ..] = self.rules.name();
-        // No address goes as far as that.
-        let escapes = (self.escapes as u64) << 60;
-        let [a, b, c] = others;
-        Some([first ^ escapes, a, b, c])
-    }
-
     fn is_ascii_next(&self, at: TextAt) -> bool {
         let (place, partial) = unpack(at);
         let beyond = [(0x80, 0xD7FF), (0xE000, 0x10_FFFF)];
@@ -468,12 +467,11 @@ impl<R: Rules> ReadText for Reader<R> {
         is_between.then(|| self.rules.free_text(place))?
     }
 
-    fn dead_class(&self) -> &[(u32, u32)] {
-        self.rules.dead().unwrap_or(&CONTROLS)
-    }
-
-    fn least_chars(&self) -> usize {
-        self.rules.least(self.start)
+    fn bounds(&self) -> TextBounds<'_> {
+        TextBounds {
+            dead: self.rules.dead().unwrap_or(&CONTROLS),
+            least_chars: self.rules.least(self.start),
+        }
     }
 
     fn is_back(&self, at: TextAt) -> bool {

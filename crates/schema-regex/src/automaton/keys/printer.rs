@@ -406,7 +406,7 @@ impl Node {
 }
 
 /// Returns the fingerprint of the spelling of strings and of the space between JSON's tokens.
-pub(crate) fn dialect(space: &Space, escapes: Escapes) -> Option<Print> {
+pub(super) fn dialect(space: &Space, escapes: Escapes) -> Option<Print> {
     let mut printer = Printer::new();
     let (next, accept) = space.tables();
     printer.list(accept.iter().map(|&accepts| u64::from(accepts)))?;

@@ -36,7 +36,7 @@ struct Near<'a> {
 
 /// The fingerprint of a value of a node, on top of a stack, of which nothing was read
 /// yet, if tokens reach no further and there is room for more than they open.
-pub(crate) fn near(
+pub(super) fn near(
     machine: &Machine,
     node: u32,
     stack: u32,

@@ -51,7 +51,7 @@ pub(crate) struct Machine {
 }
 
 impl Machine {
-    pub(crate) fn new(
+    pub(super) fn new(
         nodes: Vec<Node>,
         space: Space,
         loops: Loops,
@@ -74,18 +74,18 @@ impl Machine {
 
     /// Returns the node of a number that is one.
     #[inline]
-    pub(crate) fn node(&self, id: u32) -> &Node {
+    pub(super) fn node(&self, id: u32) -> &Node {
         &self.nodes[id as usize]
     }
 
     /// Returns the machine of the strings of a node, if it may be one.
     #[inline]
-    pub(crate) fn string(&self, node: u32) -> Option<&StringMachine> {
+    pub(super) fn string(&self, node: u32) -> Option<&StringMachine> {
         self.node(node).string.as_deref()
     }
 
     #[inline]
-    pub(crate) fn number(&self, node: u32) -> Option<&NumberMachine> {
+    pub(super) fn number(&self, node: u32) -> Option<&NumberMachine> {
         self.node(node).number.as_deref()
     }
 
@@ -101,81 +101,81 @@ impl Machine {
 
     /// All nodes: a member that nothing satisfies has a number that is none of them.
     #[inline]
-    pub(crate) fn nodes(&self) -> &[Node] {
+    pub(super) fn nodes(&self) -> &[Node] {
         &self.nodes
     }
 
     /// The white space between tokens.
     #[inline]
-    pub(crate) fn space(&self) -> &Space {
+    pub(super) fn space(&self) -> &Space {
         &self.space
     }
 
     /// The classes of characters that hints speak of.
     #[inline]
-    pub(crate) fn loops(&self) -> &Loops {
+    pub(super) fn loops(&self) -> &Loops {
         &self.loops
     }
 
     /// Returns the spellings that the schema admits.
-    pub(crate) fn escapes(&self) -> Escapes {
+    pub(super) fn escapes(&self) -> Escapes {
         self.escapes
     }
 
     /// Returns the spellings that strings may have.
     #[inline]
-    pub(crate) fn value_escapes(&self) -> Escapes {
+    pub(super) fn value_escapes(&self) -> Escapes {
         self.value_escapes
     }
 
     /// Returns the spellings that names of members may have.
     #[inline]
-    pub(crate) fn name_escapes(&self) -> Escapes {
+    pub(super) fn name_escapes(&self) -> Escapes {
         self.name_escapes
     }
 
     /// Says whether some character of a name may be written as an escape: where none may,
     /// an escape leads away from the name.
-    pub(crate) fn may_escape(&self, name: &[u8]) -> bool {
+    pub(super) fn may_escape(&self, name: &[u8]) -> bool {
         let escaped = |byte: &u8| is_never_raw(*byte) || !byte.is_ascii();
         self.name_escapes == Escapes::All || name.iter().any(escaped)
     }
 
     /// The place of the fingerprint of how all values are written, which is taken when it is asked for.
-    pub(crate) fn dialect(&self) -> &OnceLock<Option<Print>> {
+    pub(super) fn dialect(&self) -> &OnceLock<Option<Print>> {
         &self.dialect
     }
 
     /// Returns the number of levels that a value inside of so many open arrays and objects may still open.
     #[inline]
-    pub(crate) fn room(&self, depth: u32) -> u32 {
+    pub(super) fn room(&self, depth: u32) -> u32 {
         self.max_nesting.saturating_sub(depth)
     }
 
     /// Returns the questions whether values that open at most so many levels can be finished.
     #[inline]
-    pub(crate) fn live(&self, room: u32) -> Live<'_> {
+    pub(super) fn live(&self, room: u32) -> Live<'_> {
         Live::new(&self.nodes, room)
     }
 
     /// The levels of the flattest value of the schema; [`EMPTY`] if there is none.
-    pub(crate) fn height(&self) -> u32 {
+    pub(super) fn height(&self) -> u32 {
         self.nodes[0].heights[0]
     }
 
     /// The levels of the tallest of the flattest values of all goals.
-    pub(crate) fn tallest(&self) -> u32 {
+    pub(super) fn tallest(&self) -> u32 {
         self.tallest
     }
 
     /// Says whether the schema itself bounds how deep values nest.
-    pub(crate) fn is_bounded(&self) -> bool {
+    pub(super) fn is_bounded(&self) -> bool {
         self.is_bounded
     }
 
     /// Notes the values of the items of a node's array, which must differ; `solve` finds out again
     /// which goals have values, where what is noted says that some have none.
-    pub(crate) fn set_catalog(
+    pub(super) fn set_catalog(
         &mut self,
         node: usize,
         catalog: Catalog,
@@ -191,7 +191,7 @@ impl Machine {
     }
 
     /// Notes how deep values may nest; `deepest` is the schema's own bound, if there is one.
-    pub(crate) fn set_bound(&mut self, max_nesting: u32, deepest: Option<u32>) {
+    pub(super) fn set_bound(&mut self, max_nesting: u32, deepest: Option<u32>) {
         let heights = self.nodes.iter().flat_map(|node| &node.heights);
         self.tallest = heights.copied().filter(|h| *h != EMPTY).max().unwrap_or(0);
         self.max_nesting = max_nesting;

@@ -12,17 +12,17 @@ const MOST: usize = 64;
 
 /// A persistent sorted set: a clone costs nothing, and adding O(log size).
 #[derive(Clone, Debug)]
-pub(crate) struct Sorted<T>(Node<T>);
+pub(crate) struct Sorted<T>(TreeNode<T>);
 
 #[derive(Clone, Debug)]
-enum Node<T> {
+enum TreeNode<T> {
     Leaf(Arc<[T]>),
     Inner(Arc<Inner<T>>),
 }
 
 #[derive(Debug)]
 struct Inner<T> {
-    children: Box<[Node<T>]>,
+    children: Box<[TreeNode<T>]>,
     /// By child, the things of it and of those before it.
     ends: Box<[usize]>,
 }
@@ -32,7 +32,7 @@ pub(crate) type TextSet = Sorted<Arc<str>>;
 
 impl<T> Default for Sorted<T> {
     fn default() -> Self {
-        Sorted(Node::Leaf(Arc::default()))
+        Sorted(TreeNode::Leaf(Arc::default()))
     }
 }
 
@@ -49,8 +49,8 @@ impl<T: Clone> Sorted<T> {
     /// sets that were made apart.
     pub(crate) fn is_shared_with(&self, other: &Sorted<T>) -> bool {
         match (&self.0, &other.0) {
-            (Node::Leaf(a), Node::Leaf(b)) => Arc::ptr_eq(a, b),
-            (Node::Inner(a), Node::Inner(b)) => Arc::ptr_eq(a, b),
+            (TreeNode::Leaf(a), TreeNode::Leaf(b)) => Arc::ptr_eq(a, b),
+            (TreeNode::Inner(a), TreeNode::Inner(b)) => Arc::ptr_eq(a, b),
             _ => false,
         }
     }
@@ -59,8 +59,8 @@ impl<T: Clone> Sorted<T> {
         let mut node = &self.0;
         loop {
             match node {
-                Node::Leaf(list) => return &list[at],
-                Node::Inner(inner) => {
+                TreeNode::Leaf(list) => return &list[at],
+                TreeNode::Inner(inner) => {
                     let child = inner.ends.partition_point(|end| *end <= at);
                     at -= inner.before(child);
                     node = &inner.children[child];
@@ -94,8 +94,8 @@ impl<T: Clone> Sorted<T> {
         let mut node = &self.0;
         loop {
             match node {
-                Node::Leaf(list) => return &list[at..],
-                Node::Inner(inner) => {
+                TreeNode::Leaf(list) => return &list[at..],
+                TreeNode::Inner(inner) => {
                     let child = inner.ends.partition_point(|end| *end <= at);
                     at -= inner.before(child);
                     node = &inner.children[child];
@@ -121,7 +121,7 @@ impl<T: Clone> Sorted<T> {
     pub(crate) fn with(&self, at: usize, thing: T) -> Sorted<T> {
         match self.0.with(at, thing) {
             (node, None) => Sorted(node),
-            (first, Some(second)) => Sorted(Node::inner(vec![first, second])),
+            (first, Some(second)) => Sorted(TreeNode::inner(vec![first, second])),
         }
     }
 }
@@ -129,13 +129,15 @@ impl<T: Clone> Sorted<T> {
 impl TextSet {
     /// A set of texts that are sorted, each once.
     pub(crate) fn of(sorted: Vec<Arc<str>>) -> TextSet {
-        let mut lists: Vec<Node<Arc<str>>> = sorted
+        let mut lists: Vec<TreeNode<Arc<str>>> = sorted
             .chunks(MOST)
-            .map(|list| Node::Leaf(Arc::from(list)))
+            .map(|list| TreeNode::Leaf(Arc::from(list)))
             .collect();
         while lists.len() > 1 {
             let groups = lists.chunks(MOST);
-            lists = groups.map(|group| Node::inner(group.to_vec())).collect();
+            lists = groups
+                .map(|group| TreeNode::inner(group.to_vec()))
+                .collect();
         }
         lists.pop().map_or_else(TextSet::default, Sorted)
     }
@@ -170,35 +172,35 @@ pub(crate) fn beginning_with<T: Clone>(
     from..to
 }
 
-impl<T: Clone> Node<T> {
+impl<T: Clone> TreeNode<T> {
     fn len(&self) -> usize {
         match self {
-            Node::Leaf(list) => list.len(),
-            Node::Inner(inner) => inner.ends.last().copied().unwrap_or(0),
+            TreeNode::Leaf(list) => list.len(),
+            TreeNode::Inner(inner) => inner.ends.last().copied().unwrap_or(0),
         }
     }
 
-    fn inner(children: Vec<Node<T>>) -> Node<T> {
+    fn inner(children: Vec<TreeNode<T>>) -> TreeNode<T> {
         let ends = children.iter().scan(0, |end, child| {
             *end += child.len();
             Some(*end)
         });
-        Node::Inner(Arc::new(Inner {
+        TreeNode::Inner(Arc::new(Inner {
             ends: ends.collect(),
             children: children.into(),
         }))
     }
 
     /// The node with one thing more, and the second half of it where it became too long.
-    fn with(&self, at: usize, thing: T) -> (Node<T>, Option<Node<T>>) {
+    fn with(&self, at: usize, thing: T) -> (TreeNode<T>, Option<TreeNode<T>>) {
         match self {
-            Node::Leaf(list) => {
+            TreeNode::Leaf(list) => {
                 let (before, behind) = list.split_at(at);
                 let all = before.iter().cloned().chain([thing]);
                 let all: Vec<T> = all.chain(behind.iter().cloned()).collect();
-                halves(all, |half| Node::Leaf(half.into()))
+                halves(all, |half| TreeNode::Leaf(half.into()))
             }
-            Node::Inner(inner) => {
+            TreeNode::Inner(inner) => {
                 let last = inner.children.len() - 1;
                 let child = inner.ends.partition_point(|end| *end < at).min(last);
                 let (first, second) = inner.children[child].with(at - inner.before(child), thing);
@@ -207,7 +209,7 @@ impl<T: Clone> Node<T> {
                 if let Some(second) = second {
                     children.insert(child + 1, second);
                 }
-                halves(children, Node::inner)
+                halves(children, TreeNode::inner)
             }
         }
     }

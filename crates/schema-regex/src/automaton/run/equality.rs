@@ -268,7 +268,7 @@ pub(super) fn cut_string(begun: &[u8]) -> (String, &[u8]) {
     }
 }
 
-pub(crate) fn spelled(text: &str) -> String {
+pub(super) fn spelled(text: &str) -> String {
     serde_json::Value::from(text).to_string()
 }
 

@@ -19,14 +19,14 @@ pub(crate) struct Levels(Option<Arc<Level>>);
 pub(crate) struct Level {
     /// The fixed lists that it refers to are there; others, and what was seen, are kept.
     pub(super) frame: Frame,
-    kept: Option<Box<Kept>>,
+    kept: Option<Box<KeptLevel>>,
     /// Its number, from 1 on.
     pub(super) depth: u32,
     below: Levels,
 }
 
 /// The lists of a frame that have another number in each scratch.
-struct Kept {
+struct KeptLevel {
     threads: Option<Arc<[u32]>>,
     used: Option<Arc<[u32]>>,
     seen: Seen,
@@ -73,7 +73,7 @@ impl Levels {
         let mut kept = None;
         if frame.threads >= FIXED_LISTS || frame.used >= FIXED_LISTS || frame.seen != 0 {
             let list = |id: u32| (id >= FIXED_LISTS).then(|| x.list(id));
-            kept = Some(Box::new(Kept {
+            kept = Some(Box::new(KeptLevel {
                 threads: list(frame.threads),
                 used: list(frame.used),
                 seen: x.seen(frame.seen).clone(),

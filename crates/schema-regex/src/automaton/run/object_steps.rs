@@ -99,7 +99,7 @@ fn fresh_behind_member(machine: &Machine, set: u32, top: Noted, x: &mut Scratch)
 }
 
 /// The numbers of further names used, by class, where a class is finite.
-pub(crate) fn extras(m: &ObjectMachine, seen: u32, x: &Scratch) -> Vec<u64> {
+pub(super) fn extras(m: &ObjectMachine, seen: u32, x: &Scratch) -> Vec<u64> {
     if seen == 0 || m.classes.iter().all(|c| c.count.is_none()) {
         return Vec::new();
     }

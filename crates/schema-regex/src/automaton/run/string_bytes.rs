@@ -198,7 +198,7 @@ fn may_be_spelled(c: u32, escapes: Escapes) -> bool {
 }
 
 /// Tells whether a partial character can become one that may come.
-pub(crate) fn possible<S: Sink>(
+pub(super) fn possible<S: Sink>(
     sink: &mut S,
     escapes: Escapes,
     partial: Partial,

@@ -2,13 +2,13 @@
 //!
 //! For example, with `"max_whitespace_cnt": 1` one space may come behind a colon.
 
-use json_tree::subschemas;
+use json_tree::subschemas::{self, COMBINATIONS};
 use schema_regex::automaton::SchemaAutomaton;
 use schema_regex::{AdditionalMembers, Escapes, Options, PropertyOrder, Whitespace};
 use serde_json::{Value, json};
 
+use super::kinds::{JsonFormat, at, refused};
 use super::limits::TagLimits;
-use super::{JsonFormat, at, refused};
 use crate::Error;
 
 /// The most white space at one place, in characters, where a tag does not say: a line break and
@@ -136,7 +136,7 @@ impl Without<'_> {
                     for one in subschemas::inside_mut(key, value) {
                         *one = self.schema(one)?;
                     }
-                    says_something |= key != "$defs" && key != "definitions";
+                    says_something |= !subschemas::is_of_definitions(key);
                 }
                 _ => {}
             }
@@ -160,8 +160,9 @@ impl Without<'_> {
             Some(Value::Array(several)) => several.iter().any(|one| one == name),
             _ => true,
         };
-        let combines = ["anyOf", "oneOf", "allOf", "enum", "const"]
+        let combines = COMBINATIONS
             .iter()
+            .chain(&["enum", "const"])
             .any(|key| given.contains_key(*key));
         if is_open && may_be("object") && !combines {
             out.insert("additionalProperties".to_owned(), json!({"$ref": ANY}));

@@ -1,6 +1,7 @@
 //! The values that a schema admits at a place, by its form alone: for example, strings by `enum`.
 
 use json_tree::pointer;
+use json_tree::subschemas::{self, COMBINATIONS};
 use serde_json::{Map, Value};
 
 use super::{Kinds, MAX_DEPTH, Strings, Xml};
@@ -60,7 +61,7 @@ impl Xml<'_> {
                 names.iter().filter_map(Value::as_str).for_each(add);
             }
             _ => {
-                for keyword in ["anyOf", "oneOf", "allOf"] {
+                for keyword in COMBINATIONS {
                     let Some(branches) = map.get(keyword).and_then(Value::as_array) else {
                         continue;
                     };
@@ -101,7 +102,7 @@ impl Xml<'_> {
         beside: &[&str],
         is_of: fn(Kinds) -> bool,
     ) -> Result<Option<Vec<String>>, Error> {
-        for keyword in ["anyOf", "oneOf", "allOf"] {
+        for keyword in COMBINATIONS {
             let Some(branches) = map.get(keyword).and_then(Value::as_array) else {
                 continue;
             };
@@ -196,7 +197,8 @@ pub(super) fn unknown<'m>(map: &'m Map<String, Value>, keywords: &[&str]) -> Opt
     let known = |key: &str| {
         keywords.contains(&key)
             || ANNOTATIONS.contains(&key)
-            || ["$defs", "definitions", "strict", "nullable"].contains(&key)
+            || subschemas::is_of_definitions(key)
+            || ["strict", "nullable"].contains(&key)
             || key.starts_with("x-")
     };
     map.keys().map(String::as_str).find(|key| !known(key))

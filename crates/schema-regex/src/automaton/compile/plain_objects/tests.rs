@@ -7,7 +7,7 @@ use schema_normal::normal::conjunctions::ConjId;
 use schema_normal::normal::in_place::refuse_cycles;
 use schema_normal::normal::normaliser::Normaliser;
 use schema_normal::normal::search::shapes::known_shapes;
-use schema_normal::options::{Options, PropertyOrder, Target};
+use schema_normal::options::{Options, ParseOptions, PropertyOrder, Target};
 use serde_json::{Value, json};
 
 use crate::automaton::compile::builder::Builder;
@@ -16,7 +16,7 @@ use crate::automaton::compile::{nodes, objects, plain_objects};
 /// How many objects of a schema are plain, each compared with what is made of it as of any
 /// other.
 fn compared(schema: &Value, options: &Options) -> usize {
-    let Ok(mut read) = schema_normal::parse(schema) else {
+    let Ok(mut read) = schema_normal::parse_with(schema, &ParseOptions::default()) else {
         return 0;
     };
     let options = read.options(options);
