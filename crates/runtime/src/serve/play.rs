@@ -11,7 +11,7 @@ use axum::extract::State;
 use axum::http::header;
 use axum::response::sse::{Event, KeepAlive, Sse};
 use axum::response::{IntoResponse, Response};
-use constraint::{Automaton, Description};
+use constraint::{Constraint, Description};
 use fsm_index::TokenId;
 use schema_regex::automaton::SchemaAutomaton;
 use schema_regex::{Options, parse_str_with};
@@ -197,16 +197,22 @@ pub(super) async fn explain(State(server): Shared, body: Bytes) -> Result<Json<V
             let (_, entries) = SchemaAutomaton::explain(schema, &Options::default());
             told["ledger"] = json!(entries);
         }
-        let automaton = match server.compile(&bound.description) {
-            Ok(automaton) => automaton,
+        let vocabulary = server.tokenizer.vocabulary();
+        let key = json!({ "whole": bound.description }).to_string();
+        let compile = || server.compile(&bound.description);
+        match server.cache.get(&key, vocabulary, compile) {
+            Ok(constraint) => {
+                if let Some(text) = &request.text {
+                    told["text"] = followed(server, &constraint, text)?;
+                }
+            }
             Err(error) => {
                 told["accepted"] = false.into();
                 told["error"] = error.to_string().into();
-                return Ok(told);
+                if let constraint::Error::Schema(error) = &*error {
+                    told["pointer"] = error.pointer().into();
+                }
             }
-        };
-        if let Some(text) = &request.text {
-            told["text"] = followed(server, &bound.description, automaton, text)?;
         }
         Ok(told)
     });
@@ -214,19 +220,8 @@ pub(super) async fn explain(State(server): Shared, body: Bytes) -> Result<Json<V
 }
 
 /// Follows a text under a constraint.
-fn followed(
-    server: &ServerState,
-    description: &Description,
-    automaton: Automaton,
-    text: &str,
-) -> Result<Value, ApiError> {
+fn followed(server: &ServerState, constraint: &Constraint, text: &str) -> Result<Value, ApiError> {
     let vocabulary = server.tokenizer.vocabulary();
-    let key = json!({ "whole": description }).to_string();
-    let constraint = server.cache.get(&key, vocabulary, || Ok(automaton));
-    let constraint = match constraint {
-        Ok(constraint) => constraint,
-        Err(error) => return Ok(json!({"accepted": false, "why": error.to_string()})),
-    };
     let cut = server.tokenizer.encode(text, Surround::Omit);
     let cut = cut.map_err(|error| ApiError::invalid("text", error.to_string()))?;
     let cut: Vec<TokenId> = cut.into_iter().map(TokenId::new).collect();
