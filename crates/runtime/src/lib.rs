@@ -9,6 +9,11 @@
 #[doc = include_str!("../../../README.md")]
 mod readme {}
 
+/// The cookbook of the repository.
+#[cfg(all(doctest, feature = "embedded", feature = "tools", feature = "grammars"))]
+#[doc = include_str!("../../../examples/README.md")]
+mod cookbook {}
+
 #[cfg(feature = "chat")]
 pub use chat_template;
 pub use fsm_index;

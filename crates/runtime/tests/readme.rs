@@ -7,12 +7,6 @@ use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use serde_json::json;
-
-mod common;
-
-use common::{NUMBER, PERSON, convert};
-
 /// The comment above a block that is not run; what follows says why.
 const NOT_RUN: &str = "<!-- not run by the tests: ";
 
@@ -57,63 +51,24 @@ fn blocks(text: &str) -> Vec<Block> {
     out
 }
 
-/// The files that the commands name.
+/// The files that the commands name: those of `examples/`, and the program.
 fn files(folder: &Path) {
-    let mail = json!([{"type": "function", "function": {
-        "name": "mail",
-        "description": "Sends a mail.",
-        "parameters": {
-            "type": "object",
-            "properties": {"to": {"type": "string", "maxLength": 30}},
-            "required": ["to"],
-            "additionalProperties": false
-        }
-    }}]);
-    let weather = json!({
-        "type": "object",
-        "properties": {
-            "name": {"const": "get_weather"},
-            "arguments": {
-                "type": "object",
-                "properties": {
-                    "city": {"type": "string"},
-                    "unit": {"enum": ["celsius", "fahrenheit"]},
-                    "days": {"type": "integer", "minimum": 1, "maximum": 7}
-                },
-                "required": ["city", "unit", "days"],
-                "additionalProperties": false
-            }
-        },
-        "required": ["name", "arguments"],
-        "additionalProperties": false
-    });
-    let response = json!({
-        "type": "object",
-        "properties": {
-            "role": {"const": "assistant"},
-            "content": {"type": "string", "x-regex": "^(.*)$"}
-        }
-    });
-    let chat = json!([{"role": "user", "content": "Mail Ada"}]);
-    for (name, value) in [
-        ("chat.json", chat),
-        ("commands.json", convert(&["echo", "{amount} {unit}"])),
-        ("tools.json", mail),
-        ("get_weather.json", weather),
-        ("response.json", response),
-    ] {
-        fs::write(folder.join(name), value.to_string()).unwrap();
+    for file in fs::read_dir(root().join("examples")).unwrap() {
+        let file = file.unwrap();
+        fs::copy(file.path(), folder.join(file.file_name())).unwrap();
     }
-    fs::write(folder.join("answer.json"), NUMBER).unwrap();
-    fs::write(folder.join("person.json"), PERSON).unwrap();
-    fs::write(folder.join("ada.json"), r#"{"name":"Ada", "age":36}"#).unwrap();
-    fs::write(folder.join("sums.gbnf"), "root ::= [0-9]+ (\"+\" root)?").unwrap();
-    fs::write(folder.join("output.txt"), "It rains.").unwrap();
-    let people = "{\"prompt\": \"Ada, 36\"}\n{\"prompt\": \"Zoe, 12\"}\n";
-    fs::write(folder.join("people.jsonl"), people).unwrap();
     let tokenizer = Path::new(env!("CARGO_MANIFEST_DIR")).join("model/tokenizer.json");
     symlink(tokenizer, folder.join("tokenizer.json")).unwrap();
     symlink(env!("CARGO_BIN_EXE_tokenmold"), folder.join("tokenmold")).unwrap();
+}
+
+/// The commands in the table of the cookbook.
+fn table(text: &str) -> Vec<String> {
+    let rows = text.lines().filter(|line| line.starts_with("| "));
+    let cells = rows.filter_map(|line| line.rsplit(" | ").next());
+    let commands = cells.filter_map(|cell| cell.strip_prefix('`')?.strip_suffix("` |"));
+    let commands = commands.filter(|command| command.starts_with("tokenmold "));
+    commands.map(str::to_owned).collect()
 }
 
 /// A line without its comment, once without what stands in brackets, and once more with
@@ -159,11 +114,20 @@ fn every_command_of_the_readmes_runs() {
         "crates/response-parser",
         "crates/runtime",
         "crates/schema-regex",
+        "examples",
     ];
     let mut count = 0;
     for page in pages {
         let text = fs::read_to_string(root().join(page).join("README.md")).unwrap();
-        for block in blocks(&text) {
+        let mut all = blocks(&text);
+        let rows = table(&text);
+        assert_eq!(rows.is_empty(), page != "examples", "{page}");
+        all.push(Block {
+            language: "console".to_owned(),
+            lines: rows,
+            because: None,
+        });
+        for block in all {
             let first = block.lines.first().cloned().unwrap_or_default();
             if let Some(because) = &block.because {
                 assert!(because.len() > 10, "{first}");

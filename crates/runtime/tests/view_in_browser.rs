@@ -8,25 +8,15 @@
 
 #![cfg(feature = "cli")]
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-const NAMES: [&str; 4] = ["chromium", "chromium-browser", "google-chrome", "chrome"];
+mod common;
 
-fn browser() -> Option<PathBuf> {
-    if let Some(own) = std::env::var_os("TOKENMOLD_BROWSER") {
-        return Some(own.into());
-    }
-    let path = std::env::var_os("PATH")?;
-    let folders: Vec<PathBuf> = std::env::split_paths(&path).collect();
-    let all = NAMES
-        .iter()
-        .flat_map(|name| folders.iter().map(move |f| f.join(name)));
-    all.into_iter().find(|path| path.is_file())
-}
+use common::browser::browser;
 
 fn tokenmold(arguments: &[&str]) {
     let program = env!("CARGO_BIN_EXE_tokenmold");

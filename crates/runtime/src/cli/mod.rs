@@ -7,6 +7,7 @@ mod batch;
 mod chat;
 mod check;
 mod compiled;
+mod decide;
 mod demo;
 mod explain;
 mod figures;
@@ -66,6 +67,7 @@ Examples:
   tokenmold generate --schema person.json --prompt 'Ada, 36, from London'
   tokenmold generate --schema person.json --batch lines.jsonl --out answers.jsonl
   tokenmold agent --tools tools.json --schema answer.json --prompt 'Weather in Oslo?'
+  tokenmold decide --regex 'yes|no' --prompt 'Is it so?'   each answer's probability
   tokenmold serve                                  an OpenAI-compatible server, and a page
   tokenmold regex --schema person.json             what the schema is as a regular expression
   tokenmold explain --schema person.json           what becomes of each of its keywords
@@ -87,6 +89,8 @@ enum Command {
     Agent(Box<agent::Args>),
     /// Chat with a model, bound by a schema where wanted.
     Chat(Box<chat::Args>),
+    /// Print the exact probability of each value that a rule accepts.
+    Decide(Box<decide::Args>),
     /// Answer requests over HTTP in the ways of OpenAI's API, with a page to play with.
     Serve(Box<serve::Args>),
     /// Print the regular expression of a schema.
@@ -131,6 +135,7 @@ pub(crate) fn main() -> ExitCode {
         Some(Command::Template(command)) => template::run(command),
         Some(Command::Completions(args)) => pages::completions(args, Cli::command()),
         Some(Command::Man(args)) => pages::man(args, Cli::command()),
+        Some(Command::Decide(args)) => decide::run(args, notes),
         Some(Command::Serve(args)) => serve::run(args, format, notes),
         Some(Command::Regex(args)) => regex::run(args),
         Some(Command::Explain(args)) => explain::run(args),

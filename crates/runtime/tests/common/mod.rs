@@ -2,6 +2,8 @@
 // Each test binary is a crate of its own, and needs some of this.
 #![allow(dead_code, unreachable_pub)]
 
+pub mod browser;
+
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
