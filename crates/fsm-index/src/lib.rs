@@ -37,7 +37,7 @@ pub use nested::{Leaf, Met, Nested, Outer, Slots};
 pub use regex::ByteDfa;
 #[cfg(feature = "regex")]
 pub use regex::{Alphabet, Config, Dfa, Step, Symbols, Trace};
-pub use rows::{Iter, MaskBuffer, TokenMask};
+pub use rows::{Iter, Logit, MaskBuffer, TokenMask};
 pub use tokens::{
     Horizon, MAX_TOKEN_BYTES, MAX_WIDTH, NameMarks, Reach, SpecialId, TextRuns, TokenId, TokenKind,
     TokenTable,

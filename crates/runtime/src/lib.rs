@@ -40,8 +40,6 @@ pub mod follow;
 pub mod generate;
 #[cfg(feature = "models")]
 pub mod gpu;
-#[cfg(any(feature = "chat", feature = "tokenizers"))]
-pub mod logits;
 #[cfg(feature = "models")]
 pub mod model;
 pub mod prelude;

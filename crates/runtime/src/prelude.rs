@@ -23,8 +23,6 @@ pub use crate::chat::{Chat, ChatTemplates, Ending};
 pub use crate::generate::answers::Model;
 #[cfg(feature = "models")]
 pub use crate::generate::{Event, Flow, Generation, Prompt, Request, Session, TokenBudget};
-#[cfg(any(feature = "chat", feature = "tokenizers"))]
-pub use crate::logits::MaskLogits;
 #[cfg(feature = "models")]
 pub use crate::model::LoadedModel;
 #[cfg(feature = "models")]

@@ -598,11 +598,17 @@ fn incomplete_output_has_an_exit_code_of_its_own() {
         (json.code, &json.json()["complete"]),
         (Some(3), &json!(false))
     );
-    // What nothing binds has no end that it could lack.
-    assert_eq!(
-        run(&["generate", "--prompt", "x", "--max-tokens", "2"], "").code,
-        Some(0)
-    );
+    // Free text that was cut lacks its end, too.
+    let free = [
+        "generate",
+        "--prompt",
+        "x",
+        "--min-tokens",
+        "2",
+        "--max-tokens",
+        "2",
+    ];
+    assert_eq!(run(&free, "").code, Some(3));
 }
 
 #[test]
@@ -1003,7 +1009,7 @@ fn tokens_that_look_alike_are_told_apart() {
         "3",
     ];
     let ran = run(&table, "");
-    assert_eq!(ran.code, Some(0), "{}", ran.err);
+    assert_eq!(ran.code, Some(3), "{}", ran.err);
     let mut tables = 0;
     for table in ran.out.split("chosen ").skip(1) {
         // The column before the mask.
@@ -1022,4 +1028,76 @@ fn tokens_that_look_alike_are_told_apart() {
         tables += cells.len();
     }
     assert!(tables >= 40, "{}", ran.out);
+}
+
+#[test]
+fn what_a_newcomer_stumbled_over_is_said_where_it_happens() {
+    let files = Files::new();
+    let schema = files.put("person.json", PERSON);
+    let tokenizer = tokenizer();
+    let check = |text: &str| {
+        run(
+            &["check", "--schema", &schema, "--tokenizer", &tokenizer],
+            text,
+        )
+    };
+    for (text, how) in [
+        (r#"{"age":3,"name":"Ada"}"#, "--property-order any"),
+        (
+            "{\n  \"name\": \"Ada\",\n  \"age\": 3\n}",
+            "--whitespace flexible",
+        ),
+        (
+            "{\n  \"age\": 3,\n  \"name\": \"Ada\"\n}",
+            "--property-order any --whitespace flexible",
+        ),
+    ] {
+        let ran = check(text);
+        assert_eq!(ran.code, Some(1), "{text}");
+        assert!(
+            ran.out.ends_with(&format!("{how}\n")),
+            "{text}: {}",
+            ran.out
+        );
+    }
+    assert!(!check(r#"{"age":3}"#).out.contains("--"));
+
+    // A trace that cannot be written is told before the model is asked.
+    let nowhere = [
+        "generate",
+        "--prompt",
+        "x",
+        "--model",
+        "no-such-model",
+        "--trace",
+        "no/such/folder/t.jsonl",
+    ];
+    let ran = run(&nowhere, "");
+    assert_eq!(ran.code, Some(1));
+    assert!(ran.err.contains("no/such/folder"), "{}", ran.err);
+
+    // What an expression leaves out of its schema.
+    let any = files.put("any.json", r#"{"type": "object", "required": ["a"]}"#);
+    let ran = run(&["regex", "--schema", &any, "--any-depth", "1"], "");
+    assert_eq!(ran.code, Some(0), "{}", ran.err);
+    assert!(ran.err.contains("narrowed"), "{}", ran.err);
+
+    // A schema that does not fit binds without being shown.
+    let long = json!({"type": "object", "description": "word ".repeat(600), "properties": {"n": {"type": "integer", "maximum": 9}},
+        "required": ["n"], "additionalProperties": false});
+    let long = files.put("long.json", &long.to_string());
+    let ran = run(
+        &[
+            "generate",
+            "--schema",
+            &long,
+            "--prompt",
+            "A number.",
+            "--max-tokens",
+            "20",
+        ],
+        "",
+    );
+    assert_eq!(ran.code, Some(0), "{}", ran.err);
+    assert!(ran.err.contains("is not shown to the model"), "{}", ran.err);
 }

@@ -4,6 +4,7 @@
 mod buffer;
 mod delta;
 mod lexemes;
+mod logits;
 mod mask;
 mod part;
 mod row;
@@ -14,6 +15,7 @@ pub(crate) use delta::{Changes, RowDelta};
 pub(crate) use lexemes::{
     FreeBelow, LexemeAsk, LexemeEnd, LexemePart, RestGroup, Rests, Size, number_of_node,
 };
+pub use logits::Logit;
 #[cfg(feature = "file")]
 pub(crate) use mask::FileWords;
 pub use mask::{Iter, TokenMask};

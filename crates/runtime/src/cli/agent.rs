@@ -83,6 +83,10 @@ of that name, and `{}` by all arguments as JSON; or one text, which a shell runs
 Either gets the arguments as JSON on standard input. What it prints is the result;
 an exit code other than 0 is an error, which the model is told.
 
+A model must have been trained to call tools. The embedded one calls those whose names and arguments
+stand in the task, as in "convert 12 miles to metres", and does not reason about results; from about
+half a billion parameters on (Qwen3-0.6B) models answer by what tools say.
+
   [{"name": "weather", "description": "Tells the weather of a city.",
     "parameters": {"type": "object", "properties": {"city": {"type": "string"}},
                    "required": ["city"], "additionalProperties": false},

@@ -13,7 +13,7 @@ use tokenmold::generate::{Batch, BatchRequest, Event, Flow, Generation};
 use tokenmold::model::LoadedModel;
 
 use super::compiled::Compiled;
-use super::figures::ending;
+use super::figures::{ending, is_whole};
 use super::generate::{Args, Means, Ready, refusal};
 use super::model::bar;
 use super::rule::{Rule, rule_of};
@@ -293,7 +293,9 @@ pub(crate) fn run(args: &Args, file: &Path, notes: Notes) -> Result<Output, Fail
             };
             let outcome = ready.and_then(|ready| {
                 let generation = generated.next().ok_or("there is no result")?;
-                let generation = generation.map_err(|error| refusal(&error))?;
+                let mut generation = generation.map_err(|error| refusal(&error))?;
+                // Free text that was cut is not whole here either.
+                generation.complete = is_whole(&generation, ready.compiled.as_deref());
                 let message = ready.message(&means, &loaded.tokenizer, &generation);
                 Ok((generation, message.map_err(|e| e.to_string())?))
             });

@@ -32,6 +32,35 @@ pub(crate) struct Args {
     tokenizer: PathBuf,
 }
 
+impl Args {
+    /// The options under which a text that is refused would be accepted.
+    fn hint(&self, vocabulary: &Vocabulary, text: &[u8]) -> Option<String> {
+        let options = &self.options;
+        let others = [
+            (
+                options.with_any_order(),
+                "in another order of members: --property-order any",
+            ),
+            (
+                options.with_any_blanks(),
+                "with other white space: --whitespace flexible",
+            ),
+            (
+                options.with_any_order().with_any_blanks(),
+                "in another order of members and with other white space: --property-order any --whitespace flexible",
+            ),
+        ];
+        let accepts = |options: &SchemaOptions| {
+            // A schema from standard input cannot be read once more.
+            let rule = self.bound.rule(options, Use::Check).ok().flatten();
+            let compiled = rule.and_then(|rule| Compiled::new(&rule.automaton, vocabulary).ok());
+            compiled.is_some_and(|compiled| compiled.constraint.is_match(text))
+        };
+        let found = others.into_iter().find(|(options, _)| accepts(options));
+        found.map(|(_, how)| format!("the text is accepted {how}"))
+    }
+}
+
 /// The text to check comes from standard input; one line feed at its end is
 /// the shell's and not part of it. The rules are those of `generate`.
 pub(crate) fn run(args: &Args) -> Result<Output, Failure> {
@@ -51,6 +80,13 @@ pub(crate) fn run(args: &Args) -> Result<Output, Failure> {
     let constraint = Compiled::new(&rule.automaton, &vocabulary)?.constraint;
     report.ledger = constraint.ledger();
     report.follow(&mut *constraint.guide(), &text, &tokens);
+    if report.verdict == Verdict::Bad
+        && rule.schema().is_some()
+        && let Some(hint) = args.hint(&vocabulary, &text)
+    {
+        let _ = writeln!(report.text, "{hint}");
+        report.outcome["hint"] = hint.into();
+    }
     if let Some(automaton) = constraint.grammar()
         && report.verdict == Verdict::Bad
     {
@@ -61,8 +97,8 @@ pub(crate) fn run(args: &Args) -> Result<Output, Failure> {
     Ok(report.output())
 }
 
-/// The tokenizer's own cut of the text. If the tokenizer would change the text (a blank put before
-/// it, say), the text is cut into single bytes.
+/// The tokenizer's own cut of the text, as it cuts an answer if it puts a blank before whole texts. If it
+/// changes the text in another way, the text is cut into single bytes.
 fn tokenise(file: &Path, vocabulary: &Vocabulary, text: &[u8]) -> Result<Vec<TokenId>, Failure> {
     let tokenizer =
         Tokenizer::from_json(&read(file)?).map_err(|e| Failure::of(file.display(), e))?;
@@ -70,7 +106,16 @@ fn tokenise(file: &Path, vocabulary: &Vocabulary, text: &[u8]) -> Result<Vec<Tok
         Ok(text) => {
             let tokens = tokenizer.encode(text, Surround::Omit);
             let tokens = tokens.map_err(|e| Failure::of("standard input", e))?;
-            Some(tokens.into_iter().map(TokenId::new).collect::<Vec<_>>())
+            let ids = |tokens: Vec<u32>| tokens.into_iter().map(TokenId::new).collect::<Vec<_>>();
+            let own = ids(tokens);
+            let spelt = own
+                .iter()
+                .flat_map(|&token| follow::bytes_of(vocabulary, token));
+            match spelt.eq(text.as_bytes()) {
+                true => Some(own),
+                // It puts a blank before a text, which it does not behind a line feed.
+                false => Some(ids(tokenizer.encode_after("\n", text.as_bytes()))),
+            }
         }
         Err(_) => None,
     };

@@ -6,18 +6,34 @@ use tokenmold::generate::{Finish, Generation};
 
 use super::compiled::Compiled;
 
+/// A number of things, for people: `1 token`, `2 tokens`.
+pub(crate) fn count(number: usize, thing: &str) -> String {
+    match number {
+        1 => format!("1 {thing}"),
+        _ => format!("{number} {thing}s"),
+    }
+}
+
+/// Tells whether a text is whole: one that its constraint accepts, or that the model itself ended
+/// where there is none.
+pub(crate) fn is_whole(generation: &Generation, compiled: Option<&Compiled>) -> bool {
+    let free = compiled.is_none();
+    let full = matches!(generation.finish, Finish::Length | Finish::Context);
+    generation.complete && !(free && full)
+}
+
 /// Returns its end and its cost, for people.
 pub(crate) fn figures(generation: &Generation, compiled: Option<&Compiled>) -> String {
     let timings = &generation.timings;
     let forced = generation.forced.iter().filter(|&&f| f).count();
     let mut lines = vec![format!(
-        "{}: {} tokens ({forced} forced) in {:.0?}, {:.0} tokens a second; {} model steps, prompt of {} tokens in {:.0?}",
+        "{}: {} ({forced} forced) in {:.0?}, {:.0} tokens a second; {}, prompt of {} in {:.0?}",
         ending(generation),
-        generation.tokens.len(),
+        count(generation.tokens.len(), "token"),
         timings.total.saturating_sub(timings.prefill),
         generation.tokens_per_second(),
-        generation.steps,
-        generation.prompt_tokens,
+        count(generation.steps, "model step"),
+        count(generation.prompt_tokens, "token"),
         timings.prefill,
     )];
     if let Some(compiled) = compiled {
@@ -25,8 +41,12 @@ pub(crate) fn figures(generation: &Generation, compiled: Option<&Compiled>) -> S
         let each = timings.mask / u32::try_from(generation.masks.max(1)).unwrap_or(u32::MAX);
         let size = compiled.constraint.size();
         lines.push(format!(
-            "constraint: compiled in {:.1?}, {size}; {} masks of {:.1?} on average, {} distinct rows of {} bytes in all",
-            compiled.time, generation.masks, each, stats.rows, stats.row_bytes,
+            "constraint: compiled in {:.1?}, {size}; {} of {:.1?} on average, {} of {} in all",
+            compiled.time,
+            count(generation.masks, "mask"),
+            each,
+            count(stats.rows, "distinct row"),
+            count(stats.row_bytes, "byte"),
         ));
     }
     lines.push(String::new());
@@ -82,14 +102,25 @@ pub(crate) fn describe(
 }
 
 /// Why an output is no whole one, and what to do.
-pub(crate) fn shortfall(generation: &Generation, max_tokens: usize) -> String {
+pub(crate) fn shortfall(
+    generation: &Generation,
+    compiled: Option<&Compiled>,
+    max_tokens: usize,
+) -> String {
     let why = match generation.finish {
         Finish::Length => format!(
-            "it came to {max_tokens} tokens; --max-tokens allows more, --budget complete makes it end in time"
+            "it came to {}; --max-tokens allows more{}",
+            count(max_tokens, "token"),
+            match compiled {
+                Some(_) => ", --budget complete makes it end in time",
+                None => "",
+            }
         ),
-        Finish::Context => {
-            "the model's context is full; --budget complete makes it end in time".to_owned()
+        Finish::Context => match compiled {
+            Some(_) => "the model's context is full; --budget complete makes it end in time",
+            None => "the model's context is full",
         }
+        .to_owned(),
         Finish::StopString(_) => "a stop string ended it".to_owned(),
         _ => "it was stopped".to_owned(),
     };

@@ -49,10 +49,10 @@ pub(crate) fn run(args: &Args) -> Result<Output, Failure> {
         },
         ..Config::default()
     };
-    let (regex, schema) = args.language.read()?;
-    let option = match schema {
-        Some(_) => "--schema",
-        None => "--regex",
+    let (regex, entries) = args.language.read()?;
+    let option = match entries.is_empty() {
+        false => "--schema",
+        true => "--regex",
     };
     let dfa = Dfa::with_config(&regex, &config).map_err(|e| Failure::of(option, e))?;
     let trace = args.input.as_ref().map(|text| dfa.trace(text));

@@ -12,14 +12,14 @@ use tokenmold::fsm_index::Landing;
 use tokenmold::generate::{
     Explanations, ForcedTokens, Generation, Prompt, Request, Session, TokenBudget,
 };
-use tokenmold::model::LoadedModel;
+use tokenmold::model::{LoadedModel, Model as _};
 use tokenmold::response_parser::ResponseSchema;
 use tokenmold::sampling::SamplingConfig;
-use tokenmold::tokenizer::Tokenizer;
+use tokenmold::tokenizer::{Surround, Tokenizer};
 use tokenmold::tools::read_response;
 
 use super::compiled::Compiled;
-use super::figures::{describe, figures, shortfall};
+use super::figures::{count, describe, figures, is_whole, shortfall};
 use super::model::{ModelArgs, SamplingArgs};
 use super::parse::read_schema;
 use super::rule::{Rule, RuleArgs};
@@ -202,6 +202,8 @@ pub(super) struct Ready {
     written: String,
     speech: Option<Speech>,
     pub(super) compiled: Option<Arc<Compiled>>,
+    /// A line about the prompt, for people.
+    note: String,
 }
 
 impl Args {
@@ -254,6 +256,8 @@ impl Args {
     ) -> Result<Ready, Failure> {
         let Means { rule, tools, .. } = means;
         let schema = rule.as_ref().and_then(Rule::schema);
+        let own_system = system;
+        let mut note = String::new();
         let prompt = match self.raw || loaded.chat.is_empty() {
             true => Prompt::Text(spoken(messages)?),
             false => {
@@ -262,14 +266,31 @@ impl Args {
                     (None, Some(schema)) => Some(chatml::schema_system(schema)),
                     (None, None) => None,
                 };
-                let (system, turns) = with_own_system(system, messages);
-                let chat = &loaded.chat;
-                Prompt::Chat(
-                    chat.prompt_with_tools(system.as_deref(), tools, turns)
-                        .map_err(|error| {
-                            Failure::new(format!("{error}; `--raw` goes without it"))
-                        })?,
-                )
+                let of_schema = system.is_some() && own_system.is_none();
+                let write = |system: Option<String>| {
+                    let (system, turns) = with_own_system(system, messages);
+                    let written = loaded
+                        .chat
+                        .prompt_with_tools(system.as_deref(), tools, turns);
+                    written
+                        .map_err(|error| Failure::new(format!("{error}; `--raw` goes without it")))
+                };
+                let mut written = write(system)?;
+                let room = loaded
+                    .model
+                    .context_length()
+                    .saturating_sub(self.max_tokens);
+                let tokens = loaded.tokenizer.encode(&written, Surround::Omit);
+                if of_schema && tokens.is_ok_and(|tokens| tokens.len() > room) {
+                    written = write(None)?;
+                    note = format!(
+                        "the schema binds the text and is not shown to the model: with it the prompt and \
+                         {} would not fit the context of {}\n",
+                        count(self.max_tokens, "token"),
+                        loaded.model.context_length()
+                    );
+                }
+                Prompt::Chat(written)
             }
         };
         let written = match &prompt {
@@ -301,6 +322,7 @@ impl Args {
             written,
             speech,
             compiled,
+            note,
         })
     }
 
@@ -394,6 +416,14 @@ pub(crate) fn run(args: &Args, format: Format, notes: Notes) -> Result<Output, F
     if let Some(file) = &args.asked.batch {
         return batch::run(args, file, notes);
     }
+    if let Some(path) = &args.trace {
+        // A place that cannot be written to is told before the work, not after it.
+        let opened = std::fs::OpenOptions::new()
+            .create(true)
+            .append(true)
+            .open(path);
+        opened.map_err(|error| Failure::of(path.display(), error))?;
+    }
     let mut means = args.means()?;
     let messages = match (&args.asked.prompt, &args.asked.messages) {
         (_, Some(file)) => {
@@ -456,6 +486,7 @@ pub(crate) fn run(args: &Args, format: Format, notes: Notes) -> Result<Output, F
         json["message"] = message;
     }
     let mut notes = means.rule.as_ref().map(Rule::warnings).unwrap_or_default();
+    notes += &ready.note;
     notes += &figures(&generation, compiled);
     if schema.is_some() && compiled.is_some() {
         // The amount of forced text depends on it.
@@ -463,9 +494,12 @@ pub(crate) fn run(args: &Args, format: Format, notes: Notes) -> Result<Output, F
         notes += &format!("style: {style}\n");
         json["constraint"]["whitespace"] = json!(style);
     }
-    let (verdict, complaint) = match generation.complete {
+    let (verdict, complaint) = match is_whole(&generation, compiled) {
         true => (Verdict::Good, String::new()),
-        false => (Verdict::Incomplete, shortfall(&generation, args.max_tokens)),
+        false => {
+            let why = shortfall(&generation, compiled, args.max_tokens);
+            (Verdict::Incomplete, why)
+        }
     };
     Ok(Output {
         text,

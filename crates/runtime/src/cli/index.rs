@@ -12,7 +12,7 @@ use tokenmold::fsm_index::{
 
 use super::model::bar;
 use super::schema::Language;
-use super::{Failure, Notes, Output, Verdict, read_vocabulary, say};
+use super::{Failure, Notes, Output, Verdict, ledger, read_vocabulary, say};
 
 /// Arguments of `tokenmold index`.
 #[derive(Debug, clap::Args)]
@@ -39,7 +39,7 @@ pub(crate) fn run(args: &Args, notes: Notes) -> Result<Output, Failure> {
     let begun = bar(String::new(), "{spinner} {msg} {elapsed}", notes);
     begun.enable_steady_tick(Duration::from_millis(100));
     let start = Instant::now();
-    let (regex, _) = args.language.read()?;
+    let (regex, entries) = args.language.read()?;
     let to_regex = start.elapsed();
     begun.set_message("reading the vocabulary");
     let (file, vocabulary) = read_vocabulary(&args.tokenizer)?;
@@ -115,6 +115,7 @@ pub(crate) fn run(args: &Args, notes: Notes) -> Result<Output, Failure> {
                 "index": to_index.as_secs_f64(),
             },
         }),
+        notes: ledger::narrowed(&entries),
         verdict: Verdict::Good,
         ..Output::default()
     })

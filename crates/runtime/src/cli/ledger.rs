@@ -29,6 +29,15 @@ pub(crate) fn warnings(entries: &[Entry]) -> String {
     entries.iter().filter_map(line).collect()
 }
 
+/// A line for each keyword of which texts of the result leave something out, although the schema
+/// admits it.
+pub(crate) fn narrowed(entries: &[Entry]) -> String {
+    let narrowed = entries
+        .iter()
+        .filter(|entry| matches!(entry.status, Status::Narrowed(_)));
+    table(narrowed)
+}
+
 /// The entries as JSON.
 pub(crate) fn list(entries: &[Entry]) -> Vec<Value> {
     let line = |entry: &Entry| {

@@ -67,7 +67,7 @@ Examples:
   tokenmold generate --schema person.json --prompt 'Ada, 36, from London'
   tokenmold generate --schema person.json --batch lines.jsonl --out answers.jsonl
   tokenmold agent --tools tools.json --schema answer.json --prompt 'Weather in Oslo?'
-  tokenmold decide --regex 'yes|no' --prompt 'Is it so?'   each answer's probability
+  tokenmold decide --regex 'yes|no' --prompt 'So?' each answer's exact probability
   tokenmold serve                                  an OpenAI-compatible server, and a page
   tokenmold regex --schema person.json             what the schema is as a regular expression
   tokenmold explain --schema person.json           what becomes of each of its keywords

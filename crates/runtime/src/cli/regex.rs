@@ -39,6 +39,7 @@ pub(crate) fn run(args: &Args) -> Result<Output, Failure> {
     let regex = schema_regex::to_regex(&schema, &options).map_err(fail)?;
     Ok(Output {
         text: format!("{regex}\n"),
+        notes: ledger::narrowed(&entries),
         json: json!({ "regex": regex, "bytes": regex.len(), "ledger": list }),
         ..Output::default()
     })

@@ -6,6 +6,7 @@ use std::sync::OnceLock;
 
 use clap::ValueEnum;
 use serde_json::Value;
+use tokenmold::schema_regex::ledger::Entry;
 use tokenmold::schema_regex::{
     self, AdditionalMembers, AnyValue, Caps, Documents, Escapes, Formats, IntegerSpelling, OneOf,
     ParseOptions, PropertyOrder, Recursion, Schema, Settings, UnknownKeywords, Whitespace,
@@ -255,6 +256,23 @@ fn whitespace(text: &str) -> Result<Whitespace, String> {
 }
 
 impl SchemaOptions {
+    /// The same with members in any order.
+    pub(crate) fn with_any_order(&self) -> Self {
+        SchemaOptions {
+            property_order: Order::Any,
+            ..self.clone()
+        }
+    }
+
+    /// The same with any white space of a pretty printer.
+    pub(crate) fn with_any_blanks(&self) -> Self {
+        SchemaOptions {
+            whitespace: Whitespace::flexible(),
+            whitespace_pattern: None,
+            ..self.clone()
+        }
+    }
+
     /// The style of white space, in words.
     pub(crate) fn style(&self) -> String {
         if let Some(pattern) = &self.whitespace_pattern {
@@ -415,27 +433,28 @@ struct Source {
 }
 
 /// The regular expression that `--schema` or `--regex` gives, if one of them is
-/// there, and the schema it came from.
+/// there, and the fate of each keyword of the schema.
 fn read_source(
     schema: Option<&Path>,
     regex: Option<&str>,
     options: &SchemaOptions,
-) -> Result<(Option<String>, Option<Value>), Failure> {
+) -> Result<(Option<String>, Vec<Entry>), Failure> {
     let Some(path) = schema else {
-        return Ok((regex.map(str::to_owned), None));
+        return Ok((regex.map(str::to_owned), Vec::new()));
     };
-    let (schema, json) = options.read_schema(path)?;
-    let regex = schema_regex::to_regex(&schema, &options.options(Use::Check))
-        .map_err(|e| Failure::of(path.display(), e))?;
-    Ok((Some(regex), Some(json)))
+    let (schema, _) = options.read_schema(path)?;
+    let options = options.options(Use::Check);
+    let regex = schema_regex::to_regex(&schema, &options);
+    let regex = regex.map_err(|e| Failure::of(path.display(), e))?;
+    Ok((Some(regex), schema.ledger(&options)))
 }
 
 impl Language {
-    /// The regular expression, and the schema it came from.
-    pub(crate) fn read(&self) -> Result<(String, Option<Value>), Failure> {
+    /// The regular expression, and the fate of each keyword of the schema that it came from.
+    pub(crate) fn read(&self) -> Result<(String, Vec<Entry>), Failure> {
         let Source { schema, regex } = &self.source;
         match read_source(schema.as_deref(), regex.as_deref(), &self.options)? {
-            (Some(regex), schema) => Ok((regex, schema)),
+            (Some(regex), entries) => Ok((regex, entries)),
             (None, _) => Err(Failure::new("neither --schema nor --regex is given")),
         }
     }
