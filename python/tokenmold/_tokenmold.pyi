@@ -132,6 +132,14 @@ class Constraint:
         max_tokens: int | None = None,
         landing: Literal["soft", "hard"] | int | None = None,
     ) -> Matcher: ...
+    def probabilities(
+        self,
+        logits: Callable[[list[int]], Any],
+        *,
+        max_values: int = 1_000,
+        max_steps: int = 20_000,
+        tolerance: float = 1e-6,
+    ) -> list[tuple[str, float]]: ...
     def is_match(self, text: str | bytes) -> bool: ...
     def __reduce__(self) -> tuple[Any, ...]: ...
 

@@ -14,6 +14,7 @@ mod guide;
 mod index;
 mod nested;
 mod plan;
+mod probabilities;
 mod regex;
 mod rows;
 mod spelling;
@@ -34,6 +35,7 @@ pub use error::{Error, ErrorKind};
 pub use guide::{AfterEnd, AnyGuide, AnyIndex, Guide, Landing, MaskWord, mask_batch};
 pub use index::{BuildProgress, Fill, Index, IndexConfig, IndexStats, PackedRow, Tables};
 pub use nested::{Leaf, Met, Nested, Outer, Slots};
+pub use probabilities::{Distribution, ProbabilityLimits, ValueProbability, probabilities};
 pub use regex::ByteDfa;
 #[cfg(feature = "regex")]
 pub use regex::{Alphabet, Config, Dfa, Step, Symbols, Trace};

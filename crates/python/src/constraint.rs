@@ -4,7 +4,8 @@
 use std::sync::Arc;
 
 use constraint::Description;
-use fsm_index::{AfterEnd, IndexConfig, Landing};
+use fsm_index::{AfterEnd, IndexConfig, Landing, ProbabilityLimits, TokenId};
+use pyo3::buffer::PyBuffer;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList, PyString, PyTuple};
@@ -93,6 +94,15 @@ pub(crate) fn landing_of(given: &Bound<'_, PyAny>) -> PyResult<Landing> {
 /// A word that stands for one of several things, or says which there are.
 fn one_of<T: Copy>(what: &str, given: &str, known: &[(&str, T)]) -> PyResult<T> {
     constraint::one_of(what, given, known).map_err(IntoPython::into_python)
+}
+
+/// An error of a callback, or of the search that calls it.
+struct Failed(PyErr);
+
+impl From<fsm_index::Error> for Failed {
+    fn from(error: fsm_index::Error) -> Failed {
+        Failed(error.into_python())
+    }
 }
 
 #[pymethods]
@@ -249,6 +259,41 @@ impl Constraint {
     #[getter]
     fn tokens_needed(&self, py: Python<'_>) -> PyResult<Option<usize>> {
         detached(py, || Ok(self.compiled.constraint.guide().tokens_needed()))
+    }
+
+    /// The model's probability of each value, given that it is one of them, as pairs of text and
+    /// probability, the most probable first: summed over all rows of tokens that spell it.
+    ///
+    /// `logits` is called with a list of token ids, a row behind the prompt (the first is empty), and
+    /// returns the model's logits behind it: floats, as many as the vocabulary is wide. More than
+    /// `max_values` values, or `max_steps` calls, are an error of the kind `limit_exceeded`; what may be
+    /// unknown at the end is at most `tolerance` of what is known.
+    #[pyo3(signature = (logits, *, max_values = 1_000, max_steps = 20_000, tolerance = 1e-6))]
+    fn probabilities(
+        &self,
+        logits: &Bound<'_, PyAny>,
+        max_values: usize,
+        max_steps: usize,
+        tolerance: f64,
+    ) -> PyResult<Vec<(String, f64)>> {
+        let mut limits = ProbabilityLimits::default();
+        limits.max_values = max_values;
+        limits.max_steps = max_steps;
+        limits.tolerance = tolerance;
+        let mut guide = self.compiled.constraint.guide();
+        let mut asked = |row: &[TokenId]| {
+            let row: Vec<u32> = row.iter().copied().map(TokenId::get).collect();
+            let said = logits.call1((row,)).map_err(Failed)?;
+            let read = match PyBuffer::<f32>::get(&said) {
+                Ok(buffer) => buffer.to_vec(said.py()),
+                Err(_) => said.extract::<Vec<f32>>(),
+            };
+            read.map_err(Failed)
+        };
+        let found = fsm_index::probabilities(&mut *guide, &mut asked, &limits);
+        let found = found.map_err(|Failed(error)| error)?;
+        let pairs = found.values.into_iter();
+        Ok(pairs.map(|value| (value.text, value.probability)).collect())
     }
 
     /// Tells whether a whole text is admitted.

@@ -3,7 +3,8 @@
 
 use serde_json::json;
 use tokenmold::chat::chatml;
-use tokenmold::generate::{ProbabilityLimits, Prompt, Session};
+use tokenmold::fsm_index::ProbabilityLimits;
+use tokenmold::generate::{Prompt, Session};
 
 use super::compiled::Compiled;
 use super::model::ModelArgs;
@@ -67,7 +68,7 @@ pub(crate) fn run(args: &Args, notes: Notes) -> Result<Output, Failure> {
     limits.max_steps = args.max_steps;
     let mut guide = compiled.constraint.guide();
     let mut session = Session::new(&mut loaded.model, &loaded.tokenizer);
-    let found = session.probabilities(&prompt, &mut guide, &limits);
+    let found = session.probabilities(&prompt, &mut *guide, &limits);
     let found = found.map_err(|error| Failure::new(error.to_string()))?;
     let lines = found
         .values

@@ -18,7 +18,6 @@ pub use self::outcome::{
     AllowedKinds, Event, Explanation, Finish, Flow, Generation, Probabilities, Timings, TokenEvent,
     TokenProbability,
 };
-pub use self::probabilities::{Distribution, ProbabilityLimits, ValueProbability};
 pub use self::request::{
     Explanations, ForcedTokens, LogProbabilities, Prompt, Request, TokenBudget,
 };

@@ -25,8 +25,8 @@ use super::pool::{Job, Update};
 use super::responses::read_items;
 use super::server::{ServerState, Shared};
 use super::wire;
-use crate::generate::{Distribution, ProbabilityLimits};
 use crate::tokenizer::Surround;
+use fsm_index::{Distribution, ProbabilityLimits};
 
 /// A request for decisions.
 #[derive(Debug, Deserialize, ToSchema)]
@@ -142,6 +142,7 @@ pub(super) async fn decide(State(server): Shared, body: Bytes) -> Result<Json<Va
         })
         .await?;
     let (questions, asked) = prepared;
+    let tokens: usize = asked.iter().map(|(prompt, _)| prompt.len()).sum();
     let job = Job::Decide {
         questions: asked,
         limits: ProbabilityLimits::default(),
@@ -161,7 +162,6 @@ pub(super) async fn decide(State(server): Shared, body: Bytes) -> Result<Json<Va
     if decided.len() < questions.len() {
         return Err(ApiError::server("not all questions were answered"));
     }
-    let tokens: usize = decided.iter().map(|one| one.prompt_tokens).sum();
     let answered = questions.iter().zip(&decided);
     let answered: Vec<Value> = answered
         .map(|(question, found)| question.answer(found))

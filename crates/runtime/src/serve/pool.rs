@@ -8,14 +8,13 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 use constraint::Constraint;
-use fsm_index::Place;
+use fsm_index::{Distribution, Place, ProbabilityLimits};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
 use super::batcher::{Batcher, SharedModel};
 use super::metrics::Metrics;
 use crate::generate::{
-    Distribution, Event, Explanation, Flow, Generation, Probabilities, ProbabilityLimits, Prompt,
-    Request, Session, TokenProbability,
+    Event, Explanation, Flow, Generation, Probabilities, Prompt, Request, Session, TokenProbability,
 };
 use crate::model::Model;
 use crate::tokenizer::Tokenizer;
@@ -298,7 +297,7 @@ impl Pool {
                 for (prompt, constraint) in questions {
                     let prompt = Prompt::Tokens(prompt.clone());
                     let mut guide = constraint.guide();
-                    let told = match session.probabilities(&prompt, &mut guide, limits) {
+                    let told = match session.probabilities(&prompt, &mut *guide, limits) {
                         Ok(distribution) => Update::Decided(Box::new(distribution)),
                         Err(error) => return Update::Done(Err(error)),
                     };
