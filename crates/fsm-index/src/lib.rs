@@ -14,7 +14,6 @@ mod guide;
 mod index;
 mod nested;
 mod plan;
-mod probabilities;
 mod regex;
 mod rows;
 mod spelling;
@@ -32,10 +31,13 @@ pub use budget::Budget;
 pub use bytes::ByteSet;
 pub use cache::{SharedRows, SharedStats};
 pub use error::{Error, ErrorKind};
-pub use guide::{AfterEnd, AnyGuide, AnyIndex, Guide, Landing, MaskWord, mask_batch};
+pub use guide::{
+    AfterEnd, AnyGuide, AnyIndex, Distribution, Guide, Landing, MaskWord, ProbabilityLimits,
+    ValueProbability, mask_batch, probabilities,
+};
 pub use index::{BuildProgress, Fill, Index, IndexConfig, IndexStats, PackedRow, Tables};
 pub use nested::{Leaf, Met, Nested, Outer, Slots};
-pub use probabilities::{Distribution, ProbabilityLimits, ValueProbability, probabilities};
+
 pub use regex::ByteDfa;
 #[cfg(feature = "regex")]
 pub use regex::{Alphabet, Config, Dfa, Step, Symbols, Trace};

@@ -9,6 +9,7 @@ mod history;
 mod landings;
 mod limit;
 mod masks;
+mod probabilities;
 mod refusal;
 
 use std::sync::Arc;
@@ -22,6 +23,7 @@ use history::History;
 pub use limit::Landing;
 use limit::Limit;
 use masks::Current;
+pub use probabilities::{Distribution, ProbabilityLimits, ValueProbability, probabilities};
 
 use crate::cache::Generation;
 use crate::index::Ways;

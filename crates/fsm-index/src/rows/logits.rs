@@ -5,23 +5,23 @@ use super::mask::TokenMask;
 use crate::error::{Error, ErrorKind};
 
 mod sealed {
-    pub trait Sealed {}
+    pub trait SealedFloat {}
 }
 
 /// A float of logits: `f32`, and with the feature `half` `half::f16` and `half::bf16`.
-pub trait Logit: Copy + sealed::Sealed {
+pub trait Logit: Copy + sealed::SealedFloat {
     /// The logit of a token that must not come.
     const FORBIDDEN: Self;
 }
 
-impl sealed::Sealed for f32 {}
+impl sealed::SealedFloat for f32 {}
 
 impl Logit for f32 {
     const FORBIDDEN: Self = f32::NEG_INFINITY;
 }
 
 #[cfg(feature = "half")]
-impl sealed::Sealed for half::f16 {}
+impl sealed::SealedFloat for half::f16 {}
 
 #[cfg(feature = "half")]
 impl Logit for half::f16 {
@@ -29,7 +29,7 @@ impl Logit for half::f16 {
 }
 
 #[cfg(feature = "half")]
-impl sealed::Sealed for half::bf16 {}
+impl sealed::SealedFloat for half::bf16 {}
 
 #[cfg(feature = "half")]
 impl Logit for half::bf16 {

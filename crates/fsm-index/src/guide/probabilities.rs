@@ -9,8 +9,8 @@
 use std::cmp::Ordering;
 use std::collections::{BinaryHeap, HashMap};
 
+use super::AnyGuide;
 use crate::error::{Error, ErrorKind};
-use crate::guide::AnyGuide;
 use crate::rows::TokenMask;
 use crate::tokens::TokenId;
 use crate::vocabulary::Vocabulary;
@@ -108,7 +108,7 @@ pub fn probabilities<E: From<Error>>(
     let vocabulary = guide.vocabulary().clone();
     let values = values_of(guide, &vocabulary, limits)?;
     let known = values.into_iter().map(|value| (value, f64::NEG_INFINITY));
-    let mut search = Search {
+    let mut search = ValueSearch {
         vocabulary,
         guide,
         path: Vec::new(),
@@ -116,7 +116,7 @@ pub fn probabilities<E: From<Error>>(
         known: known.collect(),
         steps: 0,
     };
-    search.open.push(Node {
+    search.open.push(TokenRow {
         path: Vec::new(),
         text: Vec::new(),
         log: 0.0,
@@ -220,27 +220,27 @@ fn too_many(most: String) -> Error {
 }
 
 /// A row of tokens that begins a value.
-struct Node {
+struct TokenRow {
     path: Vec<TokenId>,
     text: Vec<u8>,
     log: f64,
 }
 
-impl PartialEq for Node {
+impl PartialEq for TokenRow {
     fn eq(&self, other: &Self) -> bool {
         self.cmp(other) == Ordering::Equal
     }
 }
 
-impl Eq for Node {}
+impl Eq for TokenRow {}
 
-impl PartialOrd for Node {
+impl PartialOrd for TokenRow {
     fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
         Some(self.cmp(other))
     }
 }
 
-impl Ord for Node {
+impl Ord for TokenRow {
     /// By probability, and then such that the order does not depend on that of the values.
     fn cmp(&self, other: &Self) -> Ordering {
         let log = self.log.total_cmp(&other.log);
@@ -252,18 +252,18 @@ impl Ord for Node {
 /// of the model's smallest steps.
 const BETWEEN_SUMS: usize = 8;
 
-struct Search<'g> {
+struct ValueSearch<'g> {
     vocabulary: Vocabulary,
     guide: &'g mut dyn AnyGuide,
     /// The tokens that the guide has taken.
     path: Vec<TokenId>,
-    open: BinaryHeap<Node>,
+    open: BinaryHeap<TokenRow>,
     /// The logarithm of each value's probability, as far as it is known.
     known: HashMap<Vec<u8>, f64>,
     steps: usize,
 }
 
-impl Search<'_> {
+impl ValueSearch<'_> {
     /// Looks at nodes until enough is known, and returns what is not, as a share of what is.
     fn run<E: From<Error>>(
         &mut self,
@@ -320,7 +320,7 @@ impl Search<'_> {
     }
 
     /// Takes a node apart by the logits behind it.
-    fn look(&mut self, node: &Node, logits: &[f32]) -> Result<(), Error> {
+    fn look(&mut self, node: &TokenRow, logits: &[f32]) -> Result<(), Error> {
         self.go_to(&node.path)?;
         let mask = self.guide.mask()?;
         if logits.len() < mask.width() {
@@ -347,7 +347,7 @@ impl Search<'_> {
             self.guide.rollback(1)?;
             match is_whole {
                 true => self.add(text, log),
-                false => self.open.push(Node {
+                false => self.open.push(TokenRow {
                     path: [node.path.as_slice(), &[token]].concat(),
                     text,
                     log,
