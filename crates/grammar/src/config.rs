@@ -28,6 +28,10 @@ pub struct Config {
     /// Steps of one compilation: of a regular expression, or items of rules. Default
     /// 40,000,000.
     pub max_work: usize,
+    /// Edges of stacks, and lexemes that have begun, that the next steps behind a text may look
+    /// at, in texts that are made from the grammar when it is compiled. It bounds the masks of
+    /// ambiguous grammars. Default 300,000; `usize::MAX` makes no texts.
+    pub max_walk_work: usize,
     /// The memory of one scratch before it begins anew, in bytes. Default 64 MiB.
     pub max_cache_bytes: usize,
 }
@@ -42,6 +46,7 @@ impl Default for Config {
             max_count: 1_000_000,
             max_parser_states: 100_000,
             max_work: 40_000_000,
+            max_walk_work: 300_000,
             max_cache_bytes: 64 << 20,
         }
     }

@@ -11,6 +11,7 @@ mod explain;
 mod hints;
 mod machine;
 mod patterns;
+mod probe;
 mod proof;
 mod run;
 

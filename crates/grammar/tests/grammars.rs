@@ -506,14 +506,14 @@ fn large_and_hostile_grammars_stay_bounded() {
         );
         text
     });
-    let doubled: String = (0..40).fold("root ::= r0\n".to_owned(), |mut text, i| {
-        let _ = writeln!(text, "r{i} ::= r{} r{}", i + 1, i + 1);
+    let doubled: String = (0..40).fold("start: r0\n".to_owned(), |mut text, i| {
+        let _ = writeln!(text, "r{i}: r{} r{}", i + 1, i + 1);
         text
-    }) + "r40 ::= \"a\"?\n";
+    }) + "r40: \"a\"?\n";
     let cases = [
         (Dialect::Lark, alternatives, "w1,w9999,w12"),
         (Dialect::Gbnf, rules, "k0(x1)"),
-        (Dialect::Gbnf, doubled, "aaa"),
+        (Dialect::Lark, doubled, "aaa"),
         (
             Dialect::Gbnf,
             "root ::= root root | root? root | \"a\" | \"\"".to_owned(),
@@ -781,4 +781,50 @@ fn rules_that_double_end_or_are_refused() {
         assert_eq!(said.rule(), Some("r23"), "{said}");
         assert_eq!(said.line(), 25, "{said}");
     }
+}
+
+/// The ways to read a text grow with it, whatever comes before; without the limit it is read.
+#[test]
+fn grammars_with_too_many_ways_are_refused_by_rule() {
+    let long =
+        "hidden behind a text that is longer than those that are made of the grammar ".repeat(3);
+    for before in [String::new(), format!("\"{long}\" ")] {
+        let text = format!(
+            "start: {before}s\ns: A s A s B | t s B | A | B\nt: s A s | A t s | B\nA: /[a-m]/\nB: /[n-z]/\n"
+        );
+        for dialect in [Dialect::Lark, Dialect::LarkSplits] {
+            let said = error(dialect, &text);
+            assert_eq!(said.kind(), ErrorKind::LimitExceeded, "{said}");
+            assert!(said.to_string().contains("max_walk_work"), "{said}");
+            let (rule, line) = (said.rule().unwrap(), said.line());
+            assert!([("s", 2), ("t", 3)].contains(&(rule, line)), "{said}");
+            let config = Config {
+                max_walk_work: usize::MAX,
+                ..Config::default()
+            };
+            assert!(Grammar::compile(&text, dialect, &config).is_ok());
+        }
+    }
+}
+
+/// Rules that need each other at both ends are lists, when each is replaced in the others.
+#[test]
+fn rules_that_need_each_other_at_both_ends_are_read() {
+    let grammar = "start: s\ns: \"a\" s? | s s? | t\nt: s t? | \"b\" s\n";
+    for dialect in [Dialect::Lark, Dialect::LarkSplits] {
+        takes(
+            dialect,
+            grammar,
+            &["a", "aaa", "ba", "aba", "bbaaba"],
+            &["", "b", "ab", "bab"],
+        );
+    }
+    // Up to 2^20 in one way each, and not one more.
+    let mut counted = "start: r20\nr0: \"a\"?\n".to_owned();
+    for at in 1..=20 {
+        let _ = writeln!(counted, "r{at}: r{0} r{0}", at - 1);
+    }
+    let automaton = compile(Dialect::Lark, &counted);
+    assert!(automaton.accepts("") && automaton.accepts("a".repeat(1 << 20)));
+    assert!(!automaton.accepts("a".repeat((1 << 20) + 1)));
 }

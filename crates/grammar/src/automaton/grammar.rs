@@ -2,7 +2,7 @@
 
 use crate::automaton::GrammarAutomaton;
 use crate::compile::around::Edges;
-use crate::compile::cfg::Ignores;
+use crate::compile::cfg::{Cfg, Ignores};
 use crate::compile::lower::{self, Meaning};
 use crate::config::Config;
 use crate::dialect::Dialect;
@@ -49,6 +49,12 @@ impl Grammar {
         dialect: Dialect,
         config: &Config,
     ) -> Result<GrammarAutomaton, Error> {
+        let cfg = Grammar::lowered(text, dialect, config)?;
+        GrammarAutomaton::new(cfg, text, config)
+    }
+
+    /// Reads a grammar of some dialect as productions.
+    pub(super) fn lowered(text: &str, dialect: Dialect, config: &Config) -> Result<Cfg, Error> {
         if text.len() > config.max_text_bytes {
             return Err(Error::limit(
                 "max_text_bytes",
@@ -89,8 +95,7 @@ impl Grammar {
                 (lark::parse(text, reading, config)?, meaning)
             }
         };
-        let cfg = lower::lower(&tree, text, meaning, config)?;
-        GrammarAutomaton::new(cfg, text, config)
+        lower::lower(&tree, text, meaning, config)
     }
 
     /// Compiles a grammar in the notation of a name: that of a [`Dialect`], or `regex` for a

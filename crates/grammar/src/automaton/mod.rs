@@ -19,6 +19,7 @@ use crate::config::Config;
 use crate::error::{Error, ErrorKind};
 use crate::explain;
 use crate::machine::Machine;
+use crate::probe::{Costly, probe};
 use crate::run::saved::Saved;
 
 pub use self::grammar::Grammar;
@@ -50,12 +51,34 @@ pub struct GrammarAutomaton {
     start: State,
 }
 
+/// A grammar for which tables were made.
+enum Built {
+    Done(GrammarAutomaton),
+    /// Its masks cost too much as it is written.
+    Costly(Error, Box<Cfg>),
+}
+
 /// A place that a text has come to. Cloning it costs nothing.
 #[derive(Clone)]
 pub struct State(Arc<Saved>);
 
 impl GrammarAutomaton {
     fn new(cfg: Cfg, text: &str, config: &Config) -> Result<GrammarAutomaton, Error> {
+        let (error, mut cfg) = match GrammarAutomaton::of(cfg, text, config)? {
+            Built::Done(done) => return Ok(done),
+            Built::Costly(error, cfg) => (error, cfg),
+        };
+        // Some are cheap when rules that need each other are one.
+        if !cfg.unite() {
+            return Err(error);
+        }
+        match GrammarAutomaton::of(*cfg, text, config) {
+            Ok(Built::Done(done)) => Ok(done),
+            _ => Err(error),
+        }
+    }
+
+    fn of(cfg: Cfg, text: &str, config: &Config) -> Result<Built, Error> {
         let machine = Machine::new(cfg, text, config)?;
         let mut learnt = Box::<Learnt>::default();
         let begin = learnt.steps(&machine).begin();
@@ -63,11 +86,15 @@ impl GrammarAutomaton {
             return Err(unfinished(&machine, text));
         }
         let start = State(learnt.caches().save(begin, &machine));
-        Ok(GrammarAutomaton {
+        if let Some(costly) = probe(&machine, learnt.caches(), begin, config.max_walk_work) {
+            let error = too_costly(&machine, text, &costly, config);
+            return Ok(Built::Costly(error, Box::new(machine.into_cfg())));
+        }
+        Ok(Built::Done(GrammarAutomaton {
             machine: Arc::new(machine),
             pool: Arc::new(Pool::of(learnt)),
             start,
-        })
+        }))
     }
 
     /// Tells whether a text is admitted as a whole.
@@ -147,6 +174,22 @@ impl GrammarAutomaton {
     }
 }
 
+/// Returns the error of a grammar whose masks cost too much: in the rule that costs most.
+#[cold]
+fn too_costly(machine: &Machine, text: &str, costly: &Costly, config: &Config) -> Error {
+    let error = Error::limit(
+        "max_walk_work",
+        "edges of stacks for the bytes behind one of its texts, which has too many ways to be read",
+        config.max_walk_work,
+    );
+    let named = machine.cfg().rules.iter().zip(&costly.by_rule);
+    let named = named.filter(|(rule, work)| !rule.name.is_empty() && **work > 0);
+    match named.max_by_key(|(_, work)| **work) {
+        Some((rule, _)) => error.at(text, rule.at).in_rule(&rule.name),
+        None => error,
+    }
+}
+
 /// Returns the error of a grammar of which no text can be finished.
 fn unfinished(machine: &Machine, text: &str) -> Error {
     let mut message =
@@ -183,5 +226,76 @@ impl fmt::Debug for GrammarAutomaton {
 impl fmt::Debug for State {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "State(accepting: {})", self.0.is_accepting())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::Dialect;
+
+    fn built(cfg: Cfg, text: &str) -> Option<GrammarAutomaton> {
+        let config = Config {
+            max_walk_work: usize::MAX,
+            ..Config::default()
+        };
+        match GrammarAutomaton::of(cfg, text, &config) {
+            Ok(Built::Done(done)) => Some(done),
+            _ => None,
+        }
+    }
+
+    /// A right side of a few parts, most of them rules.
+    fn side() -> impl Strategy<Value = String> {
+        let part = prop::sample::select(vec![
+            "start",
+            "b",
+            "c",
+            "start",
+            "b",
+            "c",
+            "b?",
+            "c?",
+            "start*",
+            "\"a\"",
+            "\"b\"",
+            "(\"a\" | b)",
+            "(c \"b\")?",
+        ]);
+        prop::collection::vec(part, 1..4).prop_map(|parts| parts.join(" "))
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(300))]
+
+        #[test]
+        fn united_grammars_take_the_same_texts(
+            sides in prop::collection::vec(prop::collection::vec(side(), 1..4), 3),
+        ) {
+            let mut text = String::new();
+            for (name, (sides, last)) in ["start", "b", "c"].iter().zip(sides.iter().zip(["\"a\"", "\"b\"", "\"\""])) {
+                text.push_str(&format!("{name}: {} | {last}\n", sides.join(" | ")));
+            }
+            for dialect in [Dialect::Lark, Dialect::LarkSplits] {
+                let lowered = || Grammar::lowered(&text, dialect, &Config::default()).unwrap();
+                let Some(written) = built(lowered(), &text) else {
+                    continue;
+                };
+                let mut cfg = lowered();
+                prop_assert!(cfg.unite(), "{}", text);
+                let united = built(cfg, &text);
+                prop_assert!(united.is_some(), "{}", text);
+                let united = united.unwrap();
+                for number in 1u32..1 << 8 {
+                    // The bits below the highest one are a text.
+                    let length = number.ilog2();
+                    let letter = |at: u32| if number >> at & 1 == 1 { 'b' } else { 'a' };
+                    let read: String = (0..length).map(letter).collect();
+                    prop_assert_eq!(written.accepts(&read), united.accepts(&read), "{}{}", text, read);
+                }
+            }
+        }
     }
 }

@@ -89,6 +89,8 @@ pub(crate) struct Cfg {
     pub(crate) terminals: Vec<Terminal>,
     pub(crate) rules: Vec<Nonterminal>,
     pub(crate) productions: Vec<Production>,
+    /// The productions before recursion was rewritten, for [`Cfg::unite`].
+    pub(super) written: Vec<Production>,
     /// The first production, which has the start alone on its right side.
     pub(crate) start: usize,
     pub(crate) specials: Vec<Box<str>>,
@@ -139,10 +141,19 @@ impl Cfg {
     pub(crate) fn tidy(&mut self) -> Result<(), Error> {
         self.drop_unproductive()?;
         self.merge_equal();
+        self.written = self.to_unite();
         self.turn_recursion();
         self.join_stars();
+        self.count_maybes();
         self.drop_unreached();
         self.cut_long();
+        Ok(())
+    }
+
+    /// The same for a grammar that was rewritten otherwise.
+    pub(super) fn tidy_again(&mut self) -> Result<(), Error> {
+        self.tidy()?;
+        self.written = Vec::new();
         Ok(())
     }
 
@@ -153,12 +164,42 @@ impl Cfg {
         self.start = lefts.position(|left| left == start).unwrap_or(0);
     }
 
-    pub(super) fn by_left(&self) -> Vec<Vec<usize>> {
+    pub(crate) fn by_left(&self) -> Vec<Vec<usize>> {
         let mut by_left = vec![Vec::new(); self.rules.len()];
         for (number, production) in self.productions.iter().enumerate() {
             by_left[production.left as usize].push(number);
         }
         by_left
+    }
+
+    /// Returns the nonterminals that are reached, each behind those that its alternatives need,
+    /// circles aside.
+    pub(crate) fn innermost_first(&self, by_left: &[Vec<usize>]) -> Vec<u32> {
+        let mut order = Vec::new();
+        let mut is_met = vec![false; self.rules.len()];
+        let start = self.productions[self.start].left;
+        is_met[start as usize] = true;
+        // Each with its alternatives and symbols that are left.
+        let mut path = vec![(start, 0, 0)];
+        while let Some((rule, production, at)) = path.last_mut() {
+            let Some(&number) = by_left[*rule as usize].get(*production) else {
+                order.push(*rule);
+                path.pop();
+                continue;
+            };
+            match self.productions[number].right.get(*at) {
+                Some(symbol) => {
+                    *at += 1;
+                    if let Err(inner) = symbol.split()
+                        && !std::mem::replace(&mut is_met[inner as usize], true)
+                    {
+                        path.push((inner, 0, 0));
+                    }
+                }
+                None => (*production, *at) = (*production + 1, 0),
+            }
+        }
+        order
     }
 
     fn drop_unproductive(&mut self) -> Result<(), Error> {

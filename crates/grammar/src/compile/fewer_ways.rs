@@ -15,19 +15,19 @@ const MAX_COMPARED: usize = 10_000_000;
 
 /// The alternatives of a nonterminal `A`, by where it is at their edges.
 #[derive(Default)]
-struct Sides {
+pub(super) struct Sides {
     /// `A: A x A`, without the edges.
-    infix: Vec<Box<[Symbol]>>,
+    pub(super) infix: Vec<Box<[Symbol]>>,
     /// `A: x A`, without the edge.
-    prefix: Vec<Box<[Symbol]>>,
+    pub(super) prefix: Vec<Box<[Symbol]>>,
     /// `A: A x`, without the edge.
-    postfix: Vec<Box<[Symbol]>>,
+    pub(super) postfix: Vec<Box<[Symbol]>>,
     /// All others.
-    atoms: Vec<Box<[Symbol]>>,
+    pub(super) atoms: Vec<Box<[Symbol]>>,
 }
 
 impl Sides {
-    fn new(symbol: Symbol, rights: impl Iterator<Item = Box<[Symbol]>>) -> Sides {
+    pub(super) fn new(symbol: Symbol, rights: impl Iterator<Item = Box<[Symbol]>>) -> Sides {
         let mut sides = Sides::default();
         for right in rights {
             match &*right {
@@ -169,7 +169,7 @@ impl Cfg {
     }
 
     /// Leaves out a nonterminal behind itself where it is any number of something: `A A` with
-    /// `A: | A x` is `A`.
+    /// `A: | A x` is `A`. So is `B B` with `B: A`.
     pub(super) fn join_stars(&mut self) {
         let by_left = self.by_left();
         let is_star: Vec<bool> = (0u32..)
@@ -181,11 +181,197 @@ impl Cfg {
                     && rights().all(|right| right.is_empty() || goes_on(right))
             })
             .collect();
-        for production in &mut self.productions {
-            let mut right = std::mem::take(&mut production.right).into_vec();
-            right.dedup_by(|a, b| a == b && a.split().is_err_and(|rule| is_star[rule as usize]));
-            production.right = right.into();
+        // By nonterminal: the one that it stands for, which is its own unless it is that alone.
+        let mut stands: Vec<u32> = (0..self.rules.len() as u32).collect();
+        for rule in self.innermost_first(&by_left) {
+            let own = &by_left[rule as usize];
+            for &production in own {
+                let right = &mut self.productions[production].right;
+                let mut symbols = std::mem::take(right).into_vec();
+                symbols.dedup_by(|a, b| match (a.split(), b.split()) {
+                    (Err(a), Err(b)) => {
+                        let [a, b] = [a, b].map(|rule| stands[rule as usize]);
+                        a == b && is_star[a as usize]
+                    }
+                    _ => false,
+                });
+                *right = symbols.into();
+            }
+            if let [only] = own[..]
+                && let [symbol] = *self.productions[only].right
+                && let Err(inner) = symbol.split()
+            {
+                stands[rule as usize] = stands[inner as usize];
+            }
         }
+    }
+
+    /// Makes a count of a nonterminal beside itself that may be empty: `A A` with `A: | x` is up to
+    /// two `x`, which `x` is in one way and not in two. So is `B B` with `B: A A` up to four.
+    pub(super) fn count_maybes(&mut self) {
+        let by_left = self.by_left();
+        let mut counts = Counts {
+            nullable: self.nullable(),
+            counted: vec![None; self.rules.len()],
+            known: HashMap::new(),
+        };
+        for rule in self.innermost_first(&by_left) {
+            let own = &by_left[rule as usize];
+            for &production in own {
+                let right = std::mem::take(&mut self.productions[production].right);
+                let runs = right.chunk_by(|a, b| a == b);
+                let mut symbols = Vec::with_capacity(right.len());
+                for run in runs {
+                    let count = counts.count(run, self, &by_left);
+                    match count {
+                        Some((items, count)) if count > 1 => {
+                            let most = counts.most(items, count, self);
+                            symbols.push(counts.maybe(most, self));
+                            if own.len() == 1 && run.len() == right.len() {
+                                counts.counted[rule as usize] = Some((items, count));
+                            }
+                        }
+                        _ => symbols.extend(run),
+                    }
+                }
+                self.productions[production].right = symbols.into();
+            }
+        }
+    }
+}
+
+/// Numbers of times, made while productions are rewritten.
+struct Counts {
+    nullable: Vec<bool>,
+    /// By nonterminal that is up to so many items: a nonterminal of these, and the number.
+    counted: Vec<Option<(u32, u64)>>,
+    /// By kind, items and number: the nonterminal.
+    known: HashMap<Number, u32>,
+}
+
+/// A number of times of some items.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+struct Number {
+    times: Times,
+    items: u32,
+    count: u64,
+}
+
+impl Number {
+    fn new(times: Times, items: u32, count: u64) -> Number {
+        Number {
+            times,
+            items,
+            count,
+        }
+    }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+enum Times {
+    Exactly,
+    /// One to so many.
+    UpTo,
+    /// One, or nothing.
+    Maybe,
+    /// The alternatives of a nonterminal, but for the empty one.
+    Items,
+}
+
+impl Counts {
+    /// Returns the items of a run of one symbol that may be empty, and up to how many they are.
+    fn count(
+        &mut self,
+        run: &[Symbol],
+        cfg: &mut Cfg,
+        by_left: &[Vec<usize>],
+    ) -> Option<(u32, u64)> {
+        let mut rule = run[0].split().err()?;
+        if run.len() < 2 || !*self.nullable.get(rule as usize)? {
+            return None;
+        }
+        let times = run.len() as u64;
+        if let Some((items, count)) = self.counted[rule as usize] {
+            return Some((items, count.checked_mul(times)?));
+        }
+        // A nonterminal stands for what it is alone, and no circle of those is that long.
+        for _ in 0..by_left.len() {
+            let [only] = by_left.get(rule as usize)?[..] else {
+                break;
+            };
+            match *cfg.productions[only].right {
+                [inner] => rule = inner.split().err()?,
+                _ => break,
+            }
+        }
+        let own = by_left.get(rule as usize)?;
+        let rights = own
+            .iter()
+            .map(|&production| &*cfg.productions[production].right);
+        let is_empty = |symbol: &Symbol| {
+            let rule = symbol.split().err();
+            rule.is_some_and(|rule| self.nullable.get(rule as usize).copied().unwrap_or(true))
+        };
+        let (empty, items): (Vec<&[Symbol]>, Vec<&[Symbol]>) =
+            rights.partition(|right| right.iter().all(is_empty));
+        if empty != [&[] as &[Symbol]] {
+            return None;
+        }
+        let items: Vec<Vec<Symbol>> = items.into_iter().map(<[Symbol]>::to_vec).collect();
+        Some((
+            self.add(Number::new(Times::Items, rule, 1), rule, items, cfg),
+            times,
+        ))
+    }
+
+    fn add(&mut self, key: Number, name_of: u32, rights: Vec<Vec<Symbol>>, cfg: &mut Cfg) -> u32 {
+        *self.known.entry(key).or_insert_with(|| {
+            let left = cfg.rules.len() as u32;
+            cfg.rules.push(cfg.rules[name_of as usize].clone());
+            let rights = rights.into_iter().map(Vec::into_boxed_slice);
+            let new = rights.map(|right| Production { left, right });
+            cfg.productions.extend(new);
+            left
+        })
+    }
+
+    /// Returns so many items, a power of two.
+    fn exactly(&mut self, items: u32, count: u64, cfg: &mut Cfg) -> Symbol {
+        if count == 1 {
+            return Symbol::rule(items);
+        }
+        if let Some(&known) = self.known.get(&Number::new(Times::Exactly, items, count)) {
+            return Symbol::rule(known);
+        }
+        let half = self.exactly(items, count / 2, cfg);
+        let rights = vec![vec![half, half]];
+        Symbol::rule(self.add(
+            Number::new(Times::Exactly, items, count),
+            items,
+            rights,
+            cfg,
+        ))
+    }
+
+    /// Returns one item or up to so many: half of a power of two, or a power of two and some more.
+    fn most(&mut self, items: u32, count: u64, cfg: &mut Cfg) -> u32 {
+        if count == 1 {
+            return items;
+        }
+        if let Some(&known) = self.known.get(&Number::new(Times::UpTo, items, count)) {
+            return known;
+        }
+        let power = 1 << (count - 1).ilog2();
+        let fewer = Symbol::rule(self.most(items, power, cfg));
+        let exactly = self.exactly(items, power, cfg);
+        let more = Symbol::rule(self.most(items, count - power, cfg));
+        let rights = vec![vec![fewer], vec![exactly, more]];
+        self.add(Number::new(Times::UpTo, items, count), items, rights, cfg)
+    }
+
+    fn maybe(&mut self, rule: u32, cfg: &mut Cfg) -> Symbol {
+        let rights = vec![Vec::new(), vec![Symbol::rule(rule)]];
+        Symbol::rule(self.add(Number::new(Times::Maybe, rule, 1), rule, rights, cfg))
     }
 }
 

@@ -41,6 +41,10 @@ impl Item {
     }
 }
 
+/// The work of an item of a state that is kept, because it takes some 50 bytes: all that are
+/// kept take a quarter of a GiB by far not.
+const KERNEL_WORK: usize = 16;
+
 /// A way down out of a state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Reduce {
@@ -193,7 +197,10 @@ pub(crate) fn build(
                     let what = "states of the parser";
                     return Err(Error::limit("max_parser_states", what, max_states));
                 }
-                None => kernels.insert_full(next[..].into()).0,
+                None => {
+                    work = work.saturating_add(KERNEL_WORK * next.len());
+                    kernels.insert_full(next[..].into()).0
+                }
             };
             match symbol.split() {
                 Ok(terminal) => shifts.push((terminal, id as u32)),
@@ -216,14 +223,26 @@ fn is_empty(symbol: Symbol, nullable: &[bool]) -> bool {
 fn begins(cfg: &Cfg, nullable: &[bool]) -> Vec<Vec<(Symbol, Item)>> {
     let mut begins = vec![Vec::new(); cfg.rules.len()];
     for (number, production) in (0..).zip(&cfg.productions) {
-        for (dot, &symbol) in (1..).zip(&production.right) {
-            begins[production.left as usize].push((symbol, Item::new(number, dot, 1)));
-            if !is_empty(symbol, nullable) {
-                break;
-            }
-        }
+        let ahead = firsts(&production.right, nullable);
+        let items = ahead.map(|(at, symbol)| (symbol, Item::new(number, at + 1, 1)));
+        begins[production.left as usize].extend(items);
     }
     begins
+}
+
+/// Returns the places at which some symbols may begin: all up to the first that is never empty. The
+/// first of equal ones is enough, because the others are among what may come behind it.
+fn firsts<'a>(
+    symbols: &'a [Symbol],
+    nullable: &'a [bool],
+) -> impl Iterator<Item = (usize, Symbol)> + 'a {
+    let ahead = symbols
+        .iter()
+        .take_while(|&&symbol| is_empty(symbol, nullable));
+    let count = ahead.count() + 1;
+    let all = symbols.iter().take(count).enumerate();
+    let is_first = move |&(at, symbol): &(usize, &Symbol)| !symbols[..at].contains(symbol);
+    all.filter(is_first).map(|(at, symbol)| (at, *symbol))
 }
 
 /// Returns what the items of a state alone say of it; and where they go on.
@@ -245,11 +264,7 @@ fn begun(
         let (rule, held) = (production.left, item.held());
         let rest = &production.right[usize::from(item.dot())..];
         let is_unit = passes_units && held == 1 && rule != tables.whole;
-        let ahead = rest
-            .iter()
-            .take_while(|&&symbol| is_empty(symbol, nullable))
-            .count();
-        let ends = ahead == rest.len();
+        let ends = rest.iter().all(|&symbol| is_empty(symbol, nullable));
         if !is_unit || !ends {
             finishes.push(Finish {
                 rule,
@@ -259,7 +274,8 @@ fn begun(
                 cost: tables.cost_of(rest),
             });
         }
-        for (dot, &symbol) in (usize::from(item.dot()) + 1..).zip(rest).take(ahead + 1) {
+        for (at, symbol) in firsts(rest, nullable) {
+            let dot = usize::from(item.dot()) + at + 1;
             steps.push(symbol, Item::new(item.production(), dot, held + 1));
         }
         if ends && rule == tables.whole {

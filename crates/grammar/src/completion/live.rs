@@ -21,6 +21,9 @@ use crate::run::step::Steps;
 /// is refused, because a mask must not wait for longer searches.
 const MAX_SEARCH: usize = 300;
 
+/// The bytes that a search tries in the time of an edge, because most of their steps are known.
+const TRIES_OF_AN_EDGE: usize = 8;
+
 /// Steps from configurations of a scratch to those that can be finished.
 pub(crate) struct Live<'a> {
     machine: &'a Machine,
@@ -123,7 +126,8 @@ impl<'a> Live<'a> {
             || self.search(config).unwrap_or_else(|| {
                 // Far away.
                 self.caches.look_everywhere();
-                self.way(config).is_some()
+                let way = self.way(config);
+                way.inspect(|way| self.mark_along(config, way)).is_some()
             });
         let looked = self.caches.least_mut().back(before);
         self.caches.least_mut().note(looked);
@@ -131,6 +135,29 @@ impl<'a> Live<'a> {
         own.life = if found { Life::Live } else { Life::Stuck };
         own.life_least = looked;
         found
+    }
+
+    /// Remembers of the places along a way to the end that they can be finished, because those
+    /// beside them are asked for next: they need no way of their own then.
+    fn mark_along(&mut self, config: u32, way: &[Said]) {
+        let mut at = config;
+        for said in way {
+            let bytes = match said {
+                Said::Bytes(bytes) => &bytes[..],
+                Said::Special(special) => {
+                    at = self.steps().step_special(at, *special);
+                    &[]
+                }
+            };
+            for &byte in bytes {
+                at = self.steps().step(at, byte);
+                let own = &mut self.caches.configs_mut()[at];
+                if own.life == Life::Unknown {
+                    // The way was found by looking at all of the stacks.
+                    (own.life, own.life_least) = (Life::Live, 0);
+                }
+            }
+        }
     }
 
     /// Tells whether a way is open, to its end.
@@ -142,6 +169,7 @@ impl<'a> Live<'a> {
     /// Tells whether what is begun ends in a state from which every stack can be finished.
     fn lives_by_top(&mut self, config: u32) -> bool {
         let threads = self.caches.configs().threads(config).to_vec();
+        self.caches.work_mut().charge(threads.len());
         threads.iter().any(|&thread| self.thread_lives(thread))
     }
 
@@ -152,6 +180,24 @@ impl<'a> Live<'a> {
             let terminal = caches.json().terminal(place);
             return caches.stacks().is_safe_behind(front, terminal, machine);
         }
+        // The states on top tell it, and few sets of states are on top of many stacks.
+        if let Some(known) = caches.stacks().life_by_top(front, place) {
+            return known == Life::Live;
+        }
+        let life = match self.lexeme_lives(thread) {
+            true => Life::Live,
+            false => Life::Unknown,
+        };
+        self.caches.keep_life_by_top(thread, life);
+        life == Life::Live
+    }
+
+    /// Tells whether a lexeme that has begun ends in a state from which every stack can be finished.
+    fn lexeme_lives(&mut self, thread: Thread) -> bool {
+        let Thread { place, front } = thread;
+        let Live { machine, caches } = self;
+        let members = caches.lexes()[place].members.len();
+        caches.work_mut().charge(members);
         let lexer = machine.lexer();
         for at in 0..caches.lexes()[place].members.len() {
             let mut state = caches.lexes()[place].members[at];
@@ -184,12 +230,14 @@ impl<'a> Live<'a> {
     /// Tells whether something near can be finished; nothing if it is too far to be told so.
     fn search(&mut self, config: u32) -> Option<bool> {
         let machine = self.machine;
+        let tries = everything(machine).count().div_ceil(TRIES_OF_AN_EDGE);
         let mut seen: HashSet<u32, FixedState> = HashSet::from_iter([config]);
         let mut open = VecDeque::from([config]);
         while let Some(at) = open.pop_front() {
             if self.steps().ends_at(at) {
                 return Some(true);
             }
+            self.caches.work_mut().charge(tries);
             for said in everything(machine) {
                 let next = self.say(at, &said);
                 if next == 0 || !seen.insert(next) {
@@ -208,7 +256,7 @@ impl<'a> Live<'a> {
                     return Some(true);
                 }
             }
-            if seen.len() > MAX_SEARCH {
+            if seen.len() > MAX_SEARCH || self.caches.work().is_over() {
                 return None;
             }
         }
@@ -233,12 +281,15 @@ impl<'a> Live<'a> {
         let mut open = BinaryHeap::new();
         let mut before: HashMap<u32, (u32, Vec<Said>), FixedState> = HashMap::default();
         let mut ways: HashMap<u32, Vec<Said>, FixedState> = HashMap::default();
+        let tries = everything(machine).count().div_ceil(TRIES_OF_AN_EDGE);
         let first = way(machine, self.caches, config)?;
         open.push((Reverse(length(&first)), 0usize, config));
         before.insert(config, (config, Vec::new()));
         ways.insert(config, first);
         let mut looked_at = 0;
-        while let Some((_, gone, at)) = open.pop() {
+        while let Some((_, gone, at)) = open.pop()
+            && !self.caches.work().is_over()
+        {
             let Some(way_on) = ways.remove(&at) else {
                 continue;
             };
@@ -271,6 +322,7 @@ impl<'a> Live<'a> {
             };
             // Something else may come between at the end of the way.
             offer(self.caches, furthest, done);
+            self.caches.work_mut().charge(tries);
             for said in everything(machine) {
                 let next = self.say(at, &said);
                 offer(self.caches, next, vec![said]);

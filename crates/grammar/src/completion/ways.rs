@@ -16,6 +16,9 @@ use crate::machine::Machine;
 use crate::run::caches::Caches;
 use crate::run::step::Steps;
 
+/// The work of a place that is offered, because it is looked up as an edge is.
+const OFFER_WORK: usize = 1;
+
 /// A piece of a way to the end.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Said {
@@ -46,6 +49,8 @@ struct StackPlace {
 struct Ways<'a> {
     machine: &'a Machine,
     caches: &'a Caches,
+    /// The places that were offered, however often.
+    offers: usize,
     froms: HashMap<StackPlace, From, FixedState>,
     costs: HashMap<StackPlace, u32, FixedState>,
     open: BinaryHeap<Reverse<(u32, StackPlace)>>,
@@ -57,25 +62,28 @@ struct Ways<'a> {
 /// under greedy lexing it may be none, but no way is shorter.
 pub(crate) fn way(machine: &Machine, caches: &mut Caches, config: u32) -> Option<Vec<Said>> {
     let standing = Steps::new(machine, caches).standing(config);
-    let caches = &*caches;
     let mut ways = Ways {
         machine,
-        caches,
+        caches: &*caches,
+        offers: 0,
         froms: HashMap::default(),
         costs: HashMap::default(),
         open: BinaryHeap::new(),
         whole: None,
     };
-    for &node in caches.stacks().topmost(standing) {
+    for &node in ways.caches.stacks().topmost(standing) {
         ways.stay(node, 0, From::Fresh);
     }
     ways.begin(config);
     let goal = ways.settle();
-    ways.told(goal)
+    let (way, offers) = (ways.told(goal), ways.offers);
+    caches.work_mut().charge(OFFER_WORK * offers);
+    way
 }
 
 impl Ways<'_> {
     fn offer(&mut self, place: StackPlace, cost: u32, from: From) {
+        self.offers += 1;
         let known = self.costs.entry(place).or_insert(u32::MAX);
         if cost < *known {
             *known = cost;
@@ -180,7 +188,8 @@ impl Ways<'_> {
         let Some(mut at) = goal else {
             // Only from the bottom, or from nowhere.
             self.say_from(self.whole?.1, &mut out);
-            self.spell(&[Symbol::rule(self.machine.tables().whole)], &mut out);
+            let whole = Symbol::rule(self.machine.tables().whole);
+            spell(self.machine, &[whole], &mut out);
             return Some(out);
         };
         let mut parts: Vec<From> = Vec::new();
@@ -201,46 +210,46 @@ impl Ways<'_> {
     fn say_from(&self, from: From, out: &mut Vec<Said>) {
         match from {
             From::Fresh => {}
-            From::Lex(state) => say(self.finished(state), out),
+            From::Lex(state) => say(finished(self.machine, state), out),
             From::Json(place) => {
                 let state = self.caches.json().state(place, self.machine);
                 say(json_text(state, self.machine), out);
             }
             From::Finish(_, finish) => {
                 let right = &self.machine.tables().rights[finish.production as usize];
-                self.spell(&right[usize::from(finish.dot)..], out);
+                spell(self.machine, &right[usize::from(finish.dot)..], out);
             }
         }
     }
+}
 
-    /// Returns a shortest text to the end of a terminal.
-    fn finished(&self, state: u32) -> Vec<u8> {
-        let mut text = Vec::new();
-        self.machine.lexer().finish(state, &mut text);
-        text
-    }
+/// Returns a shortest text to the end of a terminal.
+fn finished(machine: &Machine, state: u32) -> Vec<u8> {
+    let mut text = Vec::new();
+    machine.lexer().finish(state, &mut text);
+    text
+}
 
-    /// Appends shortest texts of symbols.
-    fn spell(&self, symbols: &[Symbol], out: &mut Vec<Said>) {
-        let tables = self.machine.tables();
-        let mut open: Vec<Symbol> = symbols.iter().rev().copied().collect();
-        while let Some(symbol) = open.pop() {
-            match symbol.split() {
-                // A rule that may be empty is left out, however many use it.
-                Err(rule) if tables.least[rule as usize] == 0 => {}
-                Err(rule) => {
-                    let production = tables.best[rule as usize];
-                    open.extend(tables.rights[production as usize].iter().rev());
-                }
-                Ok(terminal) => match &self.machine.cfg().terminals[terminal as usize].matter {
-                    Matter::Table(_) => {
-                        let start = self.machine.lexer().starts[terminal as usize];
-                        say(self.finished(start), out);
-                    }
-                    Matter::Json(automaton) => say(completed(automaton, &automaton.start()), out),
-                    Matter::Special(special) => out.push(Said::Special(*special)),
-                },
+/// Appends shortest texts of symbols.
+pub(crate) fn spell(machine: &Machine, symbols: &[Symbol], out: &mut Vec<Said>) {
+    let tables = machine.tables();
+    let mut open: Vec<Symbol> = symbols.iter().rev().copied().collect();
+    while let Some(symbol) = open.pop() {
+        match symbol.split() {
+            // A rule that may be empty is left out, however many use it.
+            Err(rule) if tables.least[rule as usize] == 0 => {}
+            Err(rule) => {
+                let production = tables.best[rule as usize];
+                open.extend(tables.rights[production as usize].iter().rev());
             }
+            Ok(terminal) => match &machine.cfg().terminals[terminal as usize].matter {
+                Matter::Table(_) => {
+                    let start = machine.lexer().starts[terminal as usize];
+                    say(finished(machine, start), out);
+                }
+                Matter::Json(automaton) => say(completed(automaton, &automaton.start()), out),
+                Matter::Special(special) => out.push(Said::Special(*special)),
+            },
         }
     }
 }

@@ -108,6 +108,11 @@ impl Machine {
         &self.cfg
     }
 
+    /// Returns the grammar, to be rewritten.
+    pub(crate) fn into_cfg(self) -> Cfg {
+        self.cfg
+    }
+
     #[inline]
     pub(crate) fn lexer(&self) -> &Lexer {
         &self.lexer

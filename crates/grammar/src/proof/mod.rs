@@ -150,9 +150,13 @@ fn edges(cfg: &Cfg, is_empty: impl Fn(&Symbol) -> bool) -> (Vec<Bits>, Vec<Bits>
             changed
         }
     };
+    // Inner nonterminals come first, so that most are complete at once.
+    let by_left = cfg.by_left();
+    let order = cfg.innermost_first(&by_left);
     let mut changed = true;
     while std::mem::take(&mut changed) {
-        for production in &cfg.productions {
+        let ordered = order.iter().flat_map(|&rule| &by_left[rule as usize]);
+        for production in ordered.map(|&production| &cfg.productions[production]) {
             for symbol in &production.right {
                 changed |= edge(&mut first, production.left, symbol);
                 if !is_empty(symbol) {

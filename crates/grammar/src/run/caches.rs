@@ -4,11 +4,12 @@
 //! For example, it numbers each set of stacks, and remembers which one a byte leads to.
 
 use crate::machine::Machine;
-use crate::run::configs::{Configs, Least};
+use crate::run::configs::{Configs, Least, Life, Thread};
 use crate::run::json::{Before, JsonPlaces};
 use crate::run::lexes::Lexes;
 use crate::run::saved::Kept;
 use crate::run::stacks::{LexemeEnd, Stacks};
+use crate::run::work::Work;
 
 /// The working memory of one walk, which outlives it.
 #[derive(Default)]
@@ -54,6 +55,16 @@ impl Caches {
     #[inline]
     pub(crate) fn stacks(&self) -> &Stacks {
         &self.stacks
+    }
+
+    #[inline]
+    pub(crate) fn work(&self) -> &Work {
+        &self.stacks.work
+    }
+
+    #[inline]
+    pub(crate) fn work_mut(&mut self) -> &mut Work {
+        &mut self.stacks.work
     }
 
     #[inline]
@@ -114,6 +125,11 @@ impl Caches {
     pub(crate) fn depth_used(&self, machine: &Machine) -> usize {
         let depth = (self.top - self.least.height().min(self.top)) as usize + 1;
         depth.max(self.json.depth_used(machine))
+    }
+
+    /// Remembers what the states on top of a thread's front tell of its lexemes.
+    pub(crate) fn keep_life_by_top(&mut self, thread: Thread, life: Life) {
+        self.stacks.keep_life_by_top(thread, life);
     }
 
     /// Returns the stacks behind terminals that end together on top of a front, which the walk has

@@ -76,6 +76,11 @@ impl Fronts {
         &self.nexts[self.all[front as usize].1 as usize]
     }
 
+    /// Returns the number of what may come, which is one for equal states on top.
+    pub(super) fn next_number(&self, front: u32) -> u32 {
+        self.all[front as usize].1
+    }
+
     fn add(&mut self, hash: u64, nodes: &[u32], next: u32) -> u32 {
         let id = self.all.len() as u32;
         self.ids.add(hash, id);

@@ -16,3 +16,4 @@ mod saver;
 mod splits;
 pub(crate) mod stacks;
 pub(crate) mod step;
+pub(crate) mod work;

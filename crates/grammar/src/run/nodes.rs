@@ -10,6 +10,7 @@ use foldhash::fast::FixedState;
 use crate::compile::lr::Tables;
 use crate::run::by_hash::ByHash;
 use crate::run::lists::{List, Lists};
+use crate::run::work::Work;
 
 /// A state of the parser on top of any of its parents.
 #[derive(Debug)]
@@ -197,14 +198,20 @@ impl Closing {
     /// Does all reductions, and gives the topmost nodes: one a state, ascending.
     ///
     /// O(nodes looked at x reductions of a state).
-    pub(crate) fn close(&mut self, tables: &Tables, nodes: &mut Nodes) -> Vec<u32> {
+    pub(crate) fn close(
+        &mut self,
+        tables: &Tables,
+        nodes: &mut Nodes,
+        work: &mut Work,
+    ) -> Vec<u32> {
         let mut at = 0;
         let mut bases = std::mem::take(&mut self.bases);
-        while at < self.edges.len() {
+        while at < self.edges.len() && !work.is_over() {
             let (state, parent) = self.edges[at];
             at += 1;
             for reduce in &tables.states[state as usize].reduces {
                 nodes.below_again(parent, reduce.held - 1, &mut bases);
+                work.charge_rule(reduce.rule, bases.len());
                 for &base in &bases {
                     let own = nodes.get(base);
                     self.least = self.least.min(own.height);

@@ -4,12 +4,17 @@
 //! For example, behind the `)` of `(x)` the stacks are those that stood before `(`, with what the
 //! whole group is on top of them.
 
+use std::collections::HashMap;
+
+use foldhash::fast::FixedState;
+
 use crate::machine::Machine;
 use crate::run::by_hash::ByHash;
-use crate::run::configs::{Least, Step};
+use crate::run::configs::{Least, Life, Step, Thread};
 use crate::run::fronts::{Fronts, Next};
 use crate::run::lexes::Lexes;
 use crate::run::nodes::{Closing, Node, Nodes};
+use crate::run::work::Work;
 
 /// A terminal that ends on top of a front.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -18,6 +23,10 @@ pub(crate) struct LexemeEnd {
     pub(crate) terminal: u32,
 }
 
+/// The bytes of what is known of a place on top of some states, because an entry has 12 and its map
+/// is half full.
+const LIFE_BYTES: usize = 24;
+
 /// All stacks that one scratch knows.
 #[derive(Debug, Default)]
 pub(crate) struct Stacks {
@@ -25,6 +34,9 @@ pub(crate) struct Stacks {
     fronts: Fronts,
     shifted: Shifted,
     closing: Closing,
+    /// By the number of what may come on top, and by place.
+    lives: HashMap<(u32, u32), Life, FixedState>,
+    pub(super) work: Work,
     /// The least height that the step that is being computed has looked at.
     pub(super) looked: Least,
     bytes: usize,
@@ -83,6 +95,19 @@ impl Stacks {
     #[inline]
     pub(crate) fn next(&self, front: u32) -> &Next {
         self.fronts.next(front)
+    }
+
+    /// Returns what the states on top of a front tell of lexemes that have begun there, if it is
+    /// known: that they can be finished, or nothing.
+    pub(crate) fn life_by_top(&self, front: u32, place: u32) -> Option<Life> {
+        let states = self.fronts.next_number(front);
+        self.lives.get(&(states, place)).copied()
+    }
+
+    pub(super) fn keep_life_by_top(&mut self, thread: Thread, life: Life) {
+        let states = self.fronts.next_number(thread.front);
+        self.bytes += LIFE_BYTES;
+        self.lives.insert((states, thread.place), life);
     }
 
     /// Tells whether some stack of a front can be finished, whatever is below, once a terminal has
@@ -161,7 +186,9 @@ impl Stacks {
         if self.closing.is_empty() {
             return 0;
         }
-        let top = self.closing.close(machine.tables(), &mut self.nodes);
+        let top = self
+            .closing
+            .close(machine.tables(), &mut self.nodes, &mut self.work);
         self.looked.note(self.closing.least);
         self.front(&top, lexes, machine)
     }

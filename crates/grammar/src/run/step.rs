@@ -13,6 +13,9 @@ use crate::run::configs::{Step, Thread, UNKNOWN, WALK};
 use crate::run::fronts::Next;
 use crate::run::stacks::LexemeEnd;
 
+/// The work of a step inside of a value, because it takes as long as some edges of stacks.
+const JSON_WORK: usize = 2;
+
 /// Steps from configurations of a scratch. Nobody asks here whether what they lead to can be
 /// finished.
 pub(crate) struct Steps<'a> {
@@ -138,6 +141,9 @@ impl<'a> Steps<'a> {
             true => self.step_greedy(config, byte, class),
             false => self.step_splits(config, byte, class),
         };
+        let threads = self.caches.configs.threads(config).iter();
+        let work = threads.map(|thread| if thread.is_in_json() { JSON_WORK } else { 1 });
+        self.caches.stacks.work.charge(work.sum());
         let looked = self.caches.stacks.looked.back(before);
         let is_deep = self.caches.json.end_step(json_before);
         let step = Step { to, looked };

@@ -46,6 +46,14 @@ const COLLAPSED: TableLimits = TableLimits {
     work: 2_000_000,
 };
 
+/// The work of expressions that are put together and turn out too large: beyond it there are fewer
+/// tries, because an expression in which many are nested is tried at each of them.
+const COLLAPSED_IN_VAIN: usize = 8 * COLLAPSED.work;
+
+/// The work of one expression that is put together when many were too large, because most of those
+/// that are worth it need less.
+const COLLAPSED_LITTLE: usize = COLLAPSED.work / 16;
+
 /// The longest pattern that is put together, in bytes, because longer ones have too many states.
 const COLLAPSED_SIZE: usize = 100_000;
 
@@ -66,6 +74,7 @@ pub(crate) fn lower(
         open: Vec::new(),
         states: 0,
         counts: 1,
+        in_vain: 0,
     };
     let is_greedy = meaning.reading == Reading::Greedy;
     let root = lowering.rule_of("", 0);
@@ -105,6 +114,8 @@ struct Lowering<'a> {
     states: usize,
     /// The product of the counts inside of which something is being lowered.
     counts: usize,
+    /// The work of expressions that turned out too large to be put together.
+    in_vain: usize,
 }
 
 impl<'a> Lowering<'a> {
@@ -367,9 +378,17 @@ impl<'a> Lowering<'a> {
         if re.size() > COLLAPSED_SIZE {
             return Ok(None);
         }
-        match self.terminal(re, false, scope, &shown(name), 0, COLLAPSED) {
+        let left = COLLAPSED_IN_VAIN.saturating_sub(self.in_vain);
+        let limits = TableLimits {
+            work: left.clamp(COLLAPSED_LITTLE, COLLAPSED.work),
+            ..COLLAPSED
+        };
+        match self.terminal(re, false, scope, &shown(name), 0, limits) {
             Ok(symbol) => Ok(Some(symbol.into_iter().collect())),
-            Err(error) if error.kind() == ErrorKind::LimitExceeded => Ok(None),
+            Err(error) if error.kind() == ErrorKind::LimitExceeded => {
+                self.in_vain += limits.work;
+                Ok(None)
+            }
             Err(error) => Err(error),
         }
     }
