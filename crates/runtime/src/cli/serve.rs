@@ -117,12 +117,24 @@ pub(crate) fn run(args: &Args, format: Format, notes: Notes) -> Result<Output, F
         if notes == Notes::Show {
             say(&format!("a page to play with: {url}/\nan API: {url}/v1, described at {url}/openapi.json\nCtrl-C ends it\n"));
         }
-        let served = server.serve(listener, signal()).await;
+        let served = server.serve(listener, ending(notes)).await;
         served.map_err(|error| Failure::of(address, error))
     });
     // Compiling that nobody waits for any more does not hold the program up.
     runtime.shutdown_background();
     served.map(|()| Output::default())
+}
+
+/// Comes with the first signal; the second one ends the program at once.
+async fn ending(notes: Notes) {
+    signal().await;
+    if notes == Notes::Show {
+        say("ends when the requests that there are have been answered; Ctrl-C ends it at once\n");
+    }
+    tokio::spawn(async {
+        signal().await;
+        std::process::exit(1);
+    });
 }
 
 /// Comes with Ctrl-C, and with the signal by which services are ended.

@@ -41,6 +41,7 @@ mod wire;
 
 use std::future::{Future, IntoFuture};
 use std::sync::Arc;
+use std::sync::atomic::AtomicUsize;
 
 use axum::Router;
 use tokio::net::TcpListener;
@@ -99,6 +100,7 @@ impl Server {
             cache: Cache::new(config.max_compiled, &metrics),
             metrics,
             preparing: Semaphore::new(cores),
+            unprepared: AtomicUsize::new(0),
             tokenizer,
             chat,
             specials,

@@ -1,6 +1,7 @@
 //! The paths of the server, and what all of them have in common. For example, `GET /health` is
 //! answered without a key, and `GET /v1/models` lists the one model.
 
+use std::any::Any;
 use std::sync::Arc;
 
 use axum::body::Bytes;
@@ -12,6 +13,7 @@ use axum::routing::{get, post};
 use axum::{Json, Router};
 use serde::Deserialize;
 use serde_json::{Value, json};
+use tower_http::catch_panic::CatchPanicLayer;
 use tower_http::cors::CorsLayer;
 use utoipa::{OpenApi, ToSchema};
 
@@ -65,12 +67,19 @@ pub(super) fn router(server: &Arc<ServerState>) -> Router {
         .merge(keyed)
         .fallback(unknown)
         .method_not_allowed_fallback(wrong_method)
+        .layer(CatchPanicLayer::custom(failed))
         .layer(DefaultBodyLimit::max(server.config.max_body))
         .layer(middleware::from_fn_with_state(server.clone(), count));
     if server.config.cors {
         router = router.layer(CorsLayer::permissive());
     }
     router.with_state(server.clone())
+}
+
+/// The answer to a request whose handler panicked.
+fn failed(_: Box<dyn Any + Send>) -> Response {
+    let message = "this request failed inside the server; this is a mistake of the server";
+    ApiError::server(message).into_response()
 }
 
 /// Refuses requests without the key, if there is one.

@@ -2,6 +2,7 @@
 //! [`ServerState::prepare`], so that no more are prepared at a time than there are cores.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use axum::extract::State;
 use constraint::{Automaton, Description};
@@ -14,7 +15,7 @@ use super::compiled::Cache;
 use super::config::ServeConfig;
 use super::error::ApiError;
 use super::metrics::Metrics;
-use super::pool::Pool;
+use super::pool::{Pool, Refused};
 use crate::chat::ChatTemplates;
 use crate::tokenizer::Tokenizer;
 
@@ -33,11 +34,34 @@ pub(super) struct ServerState {
     /// Requests that are being prepared at a time: as many as there are cores, because each keeps one
     /// busy.
     pub(super) preparing: Semaphore,
+    /// Requests that are being prepared or wait for that.
+    pub(super) unprepared: AtomicUsize,
     pub(super) began: u64,
 }
 
 /// The argument by which handlers get at it.
 pub(super) type Shared = State<Arc<ServerState>>;
+
+/// A request that is counted until the value is dropped.
+struct Counted<'c>(&'c AtomicUsize);
+
+impl<'c> Counted<'c> {
+    /// Counts a request, if no more than `most` are counted before it.
+    fn one_more(counter: &'c AtomicUsize, most: usize) -> Result<Counted<'c>, ApiError> {
+        let before = counter.fetch_add(1, Ordering::Relaxed);
+        let counted = Counted(counter);
+        match before <= most {
+            true => Ok(counted),
+            false => Err(ApiError::refused(Refused::Full)),
+        }
+    }
+}
+
+impl Drop for Counted<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
+    }
+}
 
 impl ServerState {
     /// Refuses a model that is not the server's.
@@ -81,6 +105,7 @@ impl ServerState {
         prepare: impl FnOnce(&ServerState) -> Result<T, ApiError> + Send + 'static,
     ) -> Result<T, ApiError> {
         let seconds = self.config.timeout.as_secs_f64();
+        let _counted = Counted::one_more(&self.unprepared, self.config.max_queue)?;
         let turn = tokio::time::timeout_at(until, self.preparing.acquire()).await;
         let Ok(Ok(_turn)) = turn else {
             return Err(ApiError::late(seconds));
