@@ -20,7 +20,7 @@ def logits(row: list[int]) -> np.ndarray:
 
 
 def by_all_rows(texts: list[str]) -> dict[str, float]:
-    sums = {}
+    sums: dict[str, float] = {}
     for text in texts:
         total = 0.0
         for length in range(1, len(text) + 1):

@@ -146,6 +146,11 @@ fn text(
     let mut events = String::new();
     let mut session = Session::new(&mut loaded.model, &loaded.tokenizer);
     let generation = session.generate(&request(seed), Some(constraint), &mut |event| {
+        let mut event = event.clone();
+        if let Event::Token(token) = &mut event {
+            // A time is another one each time.
+            token.mask = None;
+        }
         events += &format!("{event:?}\n");
         Flow::Continue
     })?;

@@ -15,6 +15,9 @@ use crate::rows::TokenMask;
 use crate::tokens::TokenId;
 use crate::vocabulary::Vocabulary;
 
+/// The model: asked for its logits behind a row of tokens.
+type Logits<'l, E> = &'l mut dyn FnMut(&[TokenId]) -> Result<Vec<f32>, E>;
+
 /// The limits of [`probabilities`].
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
@@ -102,7 +105,7 @@ pub struct Distribution {
 /// than tokens. The model's own.
 pub fn probabilities<E: From<Error>>(
     guide: &mut dyn AnyGuide,
-    logits: &mut dyn FnMut(&[TokenId]) -> Result<Vec<f32>, E>,
+    logits: Logits<'_, E>,
     limits: &ProbabilityLimits,
 ) -> Result<Distribution, E> {
     let vocabulary = guide.vocabulary().clone();
@@ -267,7 +270,7 @@ impl ValueSearch<'_> {
     /// Looks at nodes until enough is known, and returns what is not, as a share of what is.
     fn run<E: From<Error>>(
         &mut self,
-        logits: &mut dyn FnMut(&[TokenId]) -> Result<Vec<f32>, E>,
+        logits: Logits<'_, E>,
         limits: &ProbabilityLimits,
     ) -> Result<f64, E> {
         loop {

@@ -252,8 +252,11 @@ impl ChatTemplates {
             .collect();
         let written = write(&messages);
         match (&written, turns.split_first()) {
-            (Err(error), Some((first, rest))) if error.kind() == ErrorKind::TemplateRaised => {
-                let said = first["content"].as_str().unwrap_or_default();
+            // The text cannot go before what is no text.
+            (Err(error), Some((first, rest)))
+                if error.kind() == ErrorKind::TemplateRaised
+                    && let Some(said) = first["content"].as_str() =>
+            {
                 let mut first = first.clone();
                 first["content"] = format!("{system}\n\n{said}").into();
                 let first = std::iter::once(first);
