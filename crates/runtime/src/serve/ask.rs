@@ -15,7 +15,7 @@ use super::tool::{CallChoice, OfferedTool, ToolKind};
 use crate::chat::{Chat, chatml};
 use crate::generate::{Explanations, ForcedTokens, LogProbabilities, Prompt, Request};
 use crate::sampling::SamplingConfig;
-use crate::tags::{Count, Reasoning, ResponseFormat};
+use crate::tags::{Content, Count, Reasoning, ResponseFormat};
 use crate::tokenizer::Surround;
 
 /// The text that a model continues.
@@ -264,6 +264,11 @@ impl Ask {
         };
         let compile = move || {
             let format = match &self.bound {
+                // A call that must come is all of the answer: text before it, which many models go
+                // on with, would leave the call the last few tokens.
+                None if self.must_call() && family.writes().content.is_some() => {
+                    format.with_answer(Content::regex("-")?)
+                }
                 None => format,
                 Some(bound) => {
                     let automaton = server.compile(&bound.description)?;
@@ -288,6 +293,11 @@ impl Ask {
             Some(_) => ContentRule::Bound,
             None => ContentRule::None,
         }
+    }
+
+    /// Tells whether the answer must be a call.
+    fn must_call(&self) -> bool {
+        matches!(self.choice, CallChoice::Required | CallChoice::Named(_))
     }
 
     /// The number of calls in the answer.
