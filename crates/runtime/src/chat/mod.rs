@@ -338,6 +338,27 @@ impl ChatTemplates {
     }
 }
 
+/// A text for the system's turn joined with the turn that a conversation begins with, if it has one, and
+/// the other turns.
+///
+/// ```
+/// use serde_json::json;
+/// use tokenmold::chat::with_own_system;
+///
+/// let turns = [json!({"role": "system", "content": "Be brief."}), json!({"role": "user", "content": "Hi"})];
+/// let (system, rest) = with_own_system(Some("Answer as JSON.".to_owned()), &turns);
+/// assert_eq!((system.as_deref(), rest.len()), (Some("Be brief.\nAnswer as JSON."), 1));
+/// ```
+pub fn with_own_system(system: Option<String>, messages: &[Json]) -> (Option<String>, &[Json]) {
+    match (system, messages.split_first()) {
+        (Some(system), Some((first, rest))) if first["role"] == "system" => {
+            let own = first["content"].as_str().unwrap_or_default();
+            (Some(format!("{own}\n{system}")), rest)
+        }
+        (system, _) => (system, messages),
+    }
+}
+
 /// A value as the text of a message: texts as they are, others as Python prints them.
 #[cfg(feature = "tools")]
 pub(crate) fn value_as_text(value: &Json) -> String {

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use clap::ValueEnum;
 use serde_json::{Value, json};
 use tokenmold::ErrorKind;
-use tokenmold::chat::{ChatTemplates, chatml};
+use tokenmold::chat::{ChatTemplates, chatml, with_own_system};
 use tokenmold::fsm_index::Landing;
 use tokenmold::generate::{
     Explanations, ForcedTokens, Generation, Prompt, Request, Session, TokenBudget,
@@ -397,18 +397,6 @@ fn spoken(messages: &[Value]) -> Result<String, Failure> {
             "the model has no chat template, so it is not known how to write a conversation for it; \
              --prompt goes without one",
         )),
-    }
-}
-
-/// The system's turn of a conversation that has one, with what is said beside it, and the
-/// other turns.
-fn with_own_system(system: Option<String>, messages: &[Value]) -> (Option<String>, &[Value]) {
-    match (system, messages.split_first()) {
-        (Some(system), Some((first, rest))) if first["role"] == "system" => {
-            let own = first["content"].as_str().unwrap_or_default();
-            (Some(format!("{own}\n{system}")), rest)
-        }
-        (system, _) => (system, messages),
     }
 }
 

@@ -131,6 +131,11 @@ impl Answers {
     }
 }
 
+/// The logarithm of a probability as JSON can hold it: there the API has a stand-in for minus infinity.
+pub(super) fn finite(log_probability: f32) -> f32 {
+    log_probability.max(-9999.0)
+}
+
 /// The letters of an identifier behind its beginning: so many because, of 62 to the 24th, none is
 /// met twice.
 const LETTERS: usize = 24;

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use constraint::{Automaton, Description};
+use constraint::{Constraint, Description};
 use response_parser::{Family, Names, Pieces, ResponseTemplate};
 use serde_json::{Map, Value, json};
 
@@ -12,7 +12,7 @@ use super::pool::Job;
 use super::reply::{AnswerForm, ContentRule, FamilyForm};
 use super::server::ServerState;
 use super::tool::{CallChoice, OfferedTool, ToolKind};
-use crate::chat::{Chat, chatml};
+use crate::chat::{Chat, chatml, with_own_system};
 use crate::generate::{Explanations, ForcedTokens, LogProbabilities, Prompt, Request};
 use crate::sampling::SamplingConfig;
 use crate::tags::{Content, Count, Reasoning, ResponseFormat};
@@ -86,15 +86,7 @@ impl Ask {
             );
             return Err(ApiError::too_long(self.asked.param(), message));
         }
-        let (automaton, reading) = self.bind(server, &written)?;
-        let constraint = match automaton {
-            None => None,
-            Some((key, param, compile)) => {
-                let vocabulary = server.tokenizer.vocabulary();
-                let made = server.cache.get(&key, vocabulary, compile);
-                Some(made.map_err(|error| ApiError::invalid(param, error.to_string()))?)
-            }
-        };
+        let (constraint, reading) = self.bind(server, &written)?;
         let settings = &self.settings;
         let room = context - prompt.len();
         let most = settings.max_tokens.unwrap_or(server.config.max_tokens);
@@ -169,15 +161,7 @@ impl Ask {
         messages: &[Value],
         system: Option<&str>,
     ) -> Result<String, ApiError> {
-        let mut messages = messages;
-        let mut system = system.map(str::to_owned);
-        if let (Some(schema), Some((first, rest))) = (&system, messages.split_first())
-            && first["role"] == "system"
-        {
-            let own = first["content"].as_str().unwrap_or_default();
-            system = Some(format!("{own}\n{schema}"));
-            messages = rest;
-        }
+        let (system, messages) = with_own_system(system.map(str::to_owned), messages);
         let tools: Vec<Value> = self.tools.iter().map(OfferedTool::shown).collect();
         let written = server
             .chat
@@ -185,37 +169,25 @@ impl Ask {
         written.map_err(|error| ApiError::of_generation(&error))
     }
 
-    /// The constraint, with the name under which it is kept, and the way in which the answer is read.
-    #[expect(
-        clippy::type_complexity,
-        reason = "named once, and taken apart at once"
-    )]
-    fn bind<'a>(
-        &'a self,
-        server: &'a ServerState,
+    /// The constraint, and the way in which the answer is read.
+    fn bind(
+        &self,
+        server: &ServerState,
         prompt: &str,
-    ) -> Result<
-        (
-            Option<(
-                String,
-                &'static str,
-                Box<dyn FnOnce() -> Result<Automaton, constraint::Error> + 'a>,
-            )>,
-            AnswerForm,
-        ),
-        ApiError,
-    > {
+    ) -> Result<(Option<Constraint>, AnswerForm), ApiError> {
+        let plain = || Ok((self.whole(server)?, AnswerForm::Plain(self.rule())));
         let AskedPrompt::Chat(messages) = &self.asked else {
-            return Ok((self.whole(server), AnswerForm::Plain(self.rule())));
+            return plain();
         };
         if let Some((tool, description)) = self.forced_input() {
-            let key = json!({ "input": description }).to_string();
-            let compile = Box::new(move || description.compile());
-            return Ok((Some((key, "tools", compile)), AnswerForm::Input(tool)));
+            let refused =
+                |error: Arc<constraint::Error>| ApiError::invalid("tools", error.to_string());
+            let constraint = server.constraint(&description).map_err(refused)?;
+            return Ok((Some(constraint), AnswerForm::Input(tool)));
         }
         let speaks = !self.tools.is_empty() || server.chat.reasons(messages);
         if !speaks {
-            return Ok((self.whole(server), AnswerForm::Plain(self.rule())));
+            return plain();
         }
         let mut chat = Chat::new(messages);
         let shown: Vec<Value> = self.tools.iter().map(OfferedTool::shown).collect();
@@ -227,7 +199,7 @@ impl Ask {
         let family = match Family::of_chat_template(source) {
             Ok(family) => family,
             Err(_) if self.tools.is_empty() => {
-                return Ok((self.whole(server), AnswerForm::Plain(self.rule())));
+                return plain();
             }
             Err(unknown) => return Err(ApiError::invalid("tools", unknown.to_string())),
         };
@@ -284,7 +256,10 @@ impl Ask {
             };
             Ok(format.into())
         };
-        Ok((Some((key.to_string(), param, Box::new(compile))), reading))
+        let vocabulary = server.tokenizer.vocabulary();
+        let constraint = server.cache.get(&key.to_string(), vocabulary, compile);
+        let constraint = constraint.map_err(|error| ApiError::invalid(param, error.to_string()))?;
+        Ok((Some(constraint), reading))
     }
 
     /// The rule for an answer without calls.
@@ -349,19 +324,14 @@ impl Ask {
     }
 
     /// The constraint of an answer that is nothing else.
-    #[expect(clippy::type_complexity, reason = "as of `bind`")]
-    fn whole<'a>(
-        &'a self,
-        server: &'a ServerState,
-    ) -> Option<(
-        String,
-        &'static str,
-        Box<dyn FnOnce() -> Result<Automaton, constraint::Error> + 'a>,
-    )> {
-        let bound = self.bound.as_ref()?;
-        let key = json!({ "whole": bound.description }).to_string();
-        let compile = || server.compile(&bound.description);
-        Some((key, bound.param, Box::new(compile)))
+    fn whole(&self, server: &ServerState) -> Result<Option<Constraint>, ApiError> {
+        let Some(bound) = &self.bound else {
+            return Ok(None);
+        };
+        let constraint = server.constraint(&bound.description);
+        let constraint =
+            constraint.map_err(|error| ApiError::invalid(bound.param, error.to_string()))?;
+        Ok(Some(constraint))
     }
 
     /// The tool with a text as its input that the answer must be, and the rule for the text.

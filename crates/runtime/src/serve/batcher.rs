@@ -10,7 +10,6 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
-use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use crate::model::{Model, Reading};
@@ -43,12 +42,12 @@ pub(super) struct Batcher<M> {
 
 impl<M: Model + Send + 'static> Batcher<M> {
     /// Starts the thread.
-    pub(super) fn start() -> (Batcher<M>, JoinHandle<()>) {
+    pub(super) fn start() -> Batcher<M> {
         let (lanes, asked) = mpsc::channel();
         let at_work = Arc::new(AtomicUsize::new(0));
         let counted = at_work.clone();
-        let thread = std::thread::spawn(move || run(&asked, &counted));
-        (Batcher { lanes, at_work }, thread)
+        std::thread::spawn(move || run(&asked, &counted));
+        Batcher { lanes, at_work }
     }
 
     /// A lane with a model of its own, which must share its weights with those of the others.

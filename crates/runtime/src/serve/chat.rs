@@ -12,7 +12,7 @@ use axum::response::sse::{Event, KeepAlive, Sse};
 use axum::response::{IntoResponse, Response};
 use serde_json::{Map, Value, json};
 
-use super::answers::{Answers, answer, identifier, now};
+use super::answers::{Answers, answer, finite, identifier, now};
 use super::ask::{Ask, AskedPrompt, arguments};
 use super::error::ApiError;
 use super::pool::{Token, Update};
@@ -163,9 +163,7 @@ pub(super) fn finish_reason(ending: Ending) -> &'static str {
 fn log_probability(token: &Token, server: &ServerState) -> Value {
     let told = |number: u32, probability: f32| {
         let bytes = server.token_bytes(number);
-        // JSON has no infinity; the API's own stand-in for it.
-        let probability = probability.max(-9999.0);
-        json!({"token": server.tokenizer.describe(number), "logprob": probability, "bytes": bytes})
+        json!({"token": server.tokenizer.describe(number), "logprob": finite(probability), "bytes": bytes})
     };
     let own = token.own.and_then(|own| own.free).unwrap_or(0.0);
     let mut told_token = told(token.token, own);

@@ -12,7 +12,7 @@ use axum::response::sse::{Event, KeepAlive, Sse};
 use axum::response::{IntoResponse, Response};
 use serde_json::{Map, Value, json};
 
-use super::answers::{Answers, answer_all, identifier, now};
+use super::answers::{Answers, answer_all, finite, identifier, now};
 use super::ask::{Ask, AskedPrompt};
 use super::chat::finish_reason;
 use super::error::ApiError;
@@ -187,18 +187,16 @@ impl Continuation {
 impl TokenTable {
     fn push(&mut self, token: &Token, server: &ServerState) {
         let name = server.tokenizer.describe(token.token);
-        // JSON has no infinity; the API's own stand-in for it.
-        let finite = |probability: f32| Value::from(probability.max(-9999.0));
         let own = token.own.and_then(|own| own.free).unwrap_or(0.0);
         let mut alternatives = Map::new();
         for one in token.probabilities.iter().flat_map(|all| &all.before) {
             let name = server.tokenizer.describe(one.token);
-            alternatives.insert(name, finite(one.probability.ln()));
+            alternatives.insert(name, finite(one.probability.ln()).into());
         }
         self.offsets.push(self.length);
         self.length += name.chars().count();
         self.tokens.push(name.into());
-        self.own.push(finite(own));
+        self.own.push(finite(own).into());
         self.alternatives.push(alternatives.into());
     }
 

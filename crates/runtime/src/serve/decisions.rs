@@ -129,10 +129,7 @@ pub(super) async fn decide(State(server): Shared, body: Bytes) -> Result<Json<Va
             let asked = questions.iter().map(|question| {
                 let prompt = question.prompt(&about, server)?;
                 let texts = question.texts();
-                let key = json!({ "texts": texts }).to_string();
-                let description = Description::Choice { texts };
-                let vocabulary = server.tokenizer.vocabulary();
-                let constraint = server.cache.get(&key, vocabulary, || description.compile());
+                let constraint = server.constraint(&Description::Choice { texts });
                 let constraint = constraint
                     .map_err(|error| ApiError::invalid("questions", error.to_string()))?;
                 Ok((prompt, constraint))

@@ -197,10 +197,7 @@ pub(super) async fn explain(State(server): Shared, body: Bytes) -> Result<Json<V
             let (_, entries) = SchemaAutomaton::explain(schema, &Options::default());
             told["ledger"] = json!(entries);
         }
-        let vocabulary = server.tokenizer.vocabulary();
-        let key = json!({ "whole": bound.description }).to_string();
-        let compile = || server.compile(&bound.description);
-        match server.cache.get(&key, vocabulary, compile) {
+        match server.constraint(&bound.description) {
             Ok(constraint) => {
                 if let Some(text) = &request.text {
                     told["text"] = followed(server, &constraint, text)?;

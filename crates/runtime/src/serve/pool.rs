@@ -110,6 +110,18 @@ struct PoolState {
     closing: bool,
 }
 
+impl PoolState {
+    /// Returns the number of texts that wait.
+    fn waiting(&self) -> usize {
+        self.waiting.iter().map(VecDeque::len).sum()
+    }
+
+    /// Returns the number of texts that are being generated.
+    fn running(&self) -> usize {
+        self.lanes - self.idle.len()
+    }
+}
+
 /// The lanes, and the queue before them.
 pub(super) struct Pool {
     state: Mutex<PoolState>,
@@ -130,7 +142,7 @@ impl Pool {
             max_waiting,
             metrics: metrics.clone(),
         });
-        let (batcher, _) = Batcher::start();
+        let batcher = Batcher::start();
         for model in models {
             let (jobs, queue) = mpsc::channel();
             let lane = batcher.lane(model);
@@ -166,9 +178,8 @@ impl Pool {
         if state.closing {
             return Err(Refused::Closing);
         }
-        let waiting: usize = state.waiting.iter().map(VecDeque::len).sum();
         let beyond = jobs.len().saturating_sub(state.idle.len());
-        if beyond > 0 && waiting + beyond > self.max_waiting {
+        if beyond > 0 && state.waiting() + beyond > self.max_waiting {
             return Err(Refused::Full);
         }
         let (updates, news) = unbounded_channel();
@@ -199,9 +210,7 @@ impl Pool {
     }
 
     fn report(&self, state: &PoolState) {
-        let waiting: usize = state.waiting.iter().map(VecDeque::len).sum();
-        let running = state.lanes - state.idle.len();
-        self.metrics.queue(waiting, running);
+        self.metrics.queue(state.waiting(), state.running());
     }
 
     /// Takes the next text, or lays the lane down.
@@ -232,8 +241,7 @@ impl Pool {
     /// Returns the numbers of texts that wait and that are being generated.
     pub(super) fn load(&self) -> (usize, usize) {
         let state = self.lock();
-        let waiting = state.waiting.iter().map(VecDeque::len).sum();
-        (waiting, state.lanes - state.idle.len())
+        (state.waiting(), state.running())
     }
 
     /// A lane's thread.

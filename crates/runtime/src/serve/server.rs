@@ -5,9 +5,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use axum::extract::State;
-use constraint::{Automaton, Description};
+use constraint::{Automaton, Constraint, Description};
 use schema_regex::automaton::SchemaAutomaton;
 use schema_regex::parse_str_with;
+use serde_json::json;
 use tokio::sync::Semaphore;
 use tokio::time::Instant;
 
@@ -75,6 +76,17 @@ impl ServerState {
                 Err(ApiError::not_found(message, "model_not_found"))
             }
         }
+    }
+
+    /// Returns the constraint of a whole text, as it is kept or compiled.
+    pub(super) fn constraint(
+        &self,
+        description: &Description,
+    ) -> Result<Constraint, Arc<constraint::Error>> {
+        let key = json!({ "whole": description }).to_string();
+        let vocabulary = self.tokenizer.vocabulary();
+        self.cache
+            .get(&key, vocabulary, || self.compile(description))
     }
 
     /// Compiles a description with the options of the server.
