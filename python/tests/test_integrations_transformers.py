@@ -41,7 +41,8 @@ PROMPTS = [
 
 
 class Parts:
-    def __init__(self) -> None:
+    def __init__(self, device: str) -> None:
+        self.device = device
         self.tokenizer = transformers.AutoTokenizer.from_pretrained(FOLDER, padding_side="left")
         if self.tokenizer.pad_token is None:
             self.tokenizer.pad_token = self.tokenizer.eos_token
@@ -56,12 +57,12 @@ class Parts:
             bos_token_id=self.tokenizer.bos_token_id,
             eos_token_id=self.tokenizer.eos_token_id,
         )
-        self.model = transformers.LlamaForCausalLM(config).eval()
+        self.model = transformers.LlamaForCausalLM(config).eval().to(device)
         self.compiler = Compiler(Vocabulary.from_huggingface(self.tokenizer, width=config.vocab_size))
 
     def generate(self, prompts: list[str], processor: Any, **options: Any) -> list[tuple[str, bool]]:
         """The texts, and whether each has ended."""
-        inputs = self.tokenizer(prompts, return_tensors="pt", padding=True)
+        inputs = self.tokenizer(prompts, return_tensors="pt", padding=True).to(self.device)
         options = {"max_new_tokens": 100, "do_sample": False, **options}
         rows = self.model.generate(
             **inputs, logits_processor=[processor], pad_token_id=self.tokenizer.pad_token_id, **options
@@ -74,9 +75,11 @@ class Parts:
         ]
 
 
-@pytest.fixture(scope="module")
-def parts() -> Parts:
-    return Parts()
+@pytest.fixture(scope="module", params=["cpu", "cuda"])
+def parts(request: pytest.FixtureRequest) -> Parts:
+    if request.param == "cuda" and not torch.cuda.is_available():
+        pytest.skip("no GPU")
+    return Parts(request.param)
 
 
 def check(texts: list[tuple[str, bool]], schema: Any) -> int:
@@ -129,7 +132,7 @@ def test_texts_end_within_the_tokens_of_the_call(parts: Parts) -> None:
 def test_the_limit_of_the_call_is_read(parts: Parts) -> None:
     endless = {"type": "object", "properties": {"story": {"type": "string"}}, "required": ["story"]}
     constraint = parts.compiler.json_schema(endless)
-    inputs = parts.tokenizer([PROMPTS[0]], return_tensors="pt")
+    inputs = parts.tokenizer([PROMPTS[0]], return_tensors="pt").to(parts.device)
     prompt = inputs["input_ids"].shape[1]
 
     def text(**call: Any) -> tuple[str, int]:
@@ -175,7 +178,7 @@ def test_drafts_from_the_prompt(parts: Parts) -> None:
 @needs_model
 def test_scores_that_are_kept_are_not_changed(parts: Parts) -> None:
     processor = ConstraintLogitsProcessor(parts.compiler.choice(["red", "green"]))
-    inputs = parts.tokenizer([PROMPTS[0]], return_tensors="pt")
+    inputs = parts.tokenizer([PROMPTS[0]], return_tensors="pt").to(parts.device)
     out = parts.model.generate(
         **inputs,
         logits_processor=[processor],

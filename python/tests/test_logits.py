@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 
@@ -82,16 +86,68 @@ def test_tensors() -> None:
     assert tokenmold.torch.allocate_mask(2, 33).shape == (2, 2)
 
 
+# The kernel in Triton's interpreter, which runs it on the CPU; a process of its own, because Triton reads the
+# variable when it is imported.
+INTERPRETED = """
+import contextlib, torch
+from tokenmold.torch import _apply_by_operations
+from tokenmold._triton import forbid
+torch.cuda.device_of = lambda tensor: contextlib.nullcontext()
+torch.manual_seed(1)
+for dtype in (torch.float16, torch.bfloat16, torch.float32, torch.float64):
+    for width in (75, 33, 200, 5000):
+        for rows in (None, [1, 1, 0]):
+            mask = torch.randint(-(2**31), 2**31 - 1, (3, 3), dtype=torch.int32)
+            logits = torch.randn(3, width).to(dtype)
+            chosen = None if rows is None else torch.tensor(rows)
+            wider = torch.zeros(3, width + 5, dtype=dtype)
+            packed, cut = logits.clone(), wider[:, :width]
+            cut.copy_(logits)
+            _apply_by_operations(logits, mask, chosen)
+            for found in (packed, cut):
+                forbid(found, mask, chosen)
+                assert torch.equal(found, logits), (dtype, width, rows)
+            assert not wider[:, width:].any()
+"""
+
+
+def test_the_kernel_without_a_gpu() -> None:
+    pytest.importorskip("triton")
+    environment = {**os.environ, "TRITON_INTERPRET": "1"}
+    subprocess.run([sys.executable, "-c", INTERPRETED], env=environment, check=True, timeout=300)
+
+
 def test_tensors_on_a_gpu() -> None:
+    """The kernel, and the operations that stand in for it, say what the CPU says in every type."""
     torch = pytest.importorskip("torch")
     if not torch.cuda.is_available():
         pytest.skip("no GPU")
+    import tokenmold.torch
+
+    assert tokenmold.torch._kernel() is not None
     mask = torch.from_numpy(random_mask(3))
-    logits = torch.randn(3, WIDTH)
-    on_gpu = logits.cuda()
-    apply_mask(logits, mask)
-    apply_mask(on_gpu, mask)
-    assert torch.equal(logits, on_gpu.cpu())
+    for dtype in (torch.float16, torch.bfloat16, torch.float32, torch.float64):
+        for width in (WIDTH, 33, 200, 5000):
+            for rows in (None, [1, 1, 0], [2, 0, 2]):
+                logits = torch.randn(3, width).to(dtype)
+                strided = torch.zeros(3, 2 * width, dtype=dtype).cuda()[:, ::2]
+                strided.copy_(logits)
+                wider = torch.zeros(3, width + 5, dtype=dtype).cuda()[:, :width]
+                wider.copy_(logits)
+                packed, masks = logits.cuda(), mask.cuda()
+                apply_mask(logits, mask, rows=rows)
+                for on_gpu, its_mask in ((packed, mask), (strided, masks), (wider, masks)):
+                    apply_mask(on_gpu, its_mask, rows=rows)
+                    assert torch.equal(logits, on_gpu.cpu())
+    one = torch.randn(WIDTH)
+    there = one.cuda()
+    apply_mask(one, mask[0])
+    apply_mask(there, mask[0])
+    assert torch.equal(one, there.cpu())
+    with pytest.raises(TokenmoldError):
+        apply_mask(torch.zeros(2, WIDTH).cuda(), mask, rows=[0, 3])
+    with pytest.raises(TokenmoldError):
+        apply_mask(torch.zeros(2, WIDTH).cuda(), mask)
 
 
 def test_allocation() -> None:

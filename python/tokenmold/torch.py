@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import functools
+from collections.abc import Callable, Sequence
 
 import torch
 
@@ -41,21 +42,42 @@ def apply_mask(logits: torch.Tensor, mask: torch.Tensor, *, rows: Sequence[int] 
 
 
 def _apply_on_device(logits: torch.Tensor, mask: torch.Tensor, rows: Sequence[int] | None) -> None:
-    """The same in operations that each device has."""
     target = logits.detach()
     if target.dim() == 1:
         target = target.unsqueeze(0)
     if mask.dim() == 1:
         mask = mask.unsqueeze(0)
-    if rows is not None:
-        mask = mask[torch.as_tensor(list(rows), device=mask.device)]
     if mask.dtype not in (torch.int32, torch.uint32):
         raise TypeError(f"a mask has elements of int32 or uint32, not {mask.dtype}")
-    if mask.shape[0] != target.shape[0]:
-        raise _tokenmold.TokenmoldError(f"{target.shape[0]} rows of logits, and {mask.shape[0]} rows of masks")
+    if rows is not None and not all(0 <= row < mask.shape[0] for row in rows):
+        raise _tokenmold.TokenmoldError(f"rows of masks are 0 to {mask.shape[0] - 1}, not {list(rows)}")
+    count = mask.shape[0] if rows is None else len(rows)
+    if count != target.shape[0]:
+        raise _tokenmold.TokenmoldError(f"{target.shape[0]} rows of logits, and {count} rows of masks")
     mask = mask.view(torch.int32).to(target.device, non_blocking=True)
-    bits = torch.arange(32, dtype=torch.int32, device=target.device)
+    chosen = None if rows is None else torch.as_tensor(list(rows), device=target.device)
+    if target.is_cuda and target.stride(1) == 1 and (kernel := _kernel()) is not None:
+        kernel(target, mask.contiguous(), chosen)
+    else:
+        _apply_by_operations(target, mask, chosen)
+
+
+def _apply_by_operations(logits: torch.Tensor, mask: torch.Tensor, rows: torch.Tensor | None) -> None:
+    """The same in operations that each device has."""
+    if rows is not None:
+        mask = mask[rows]
+    bits = torch.arange(32, dtype=torch.int32, device=logits.device)
     forbidden = ((mask.unsqueeze(-1) >> bits) & 1).flatten(1) == 0
-    covered = min(target.shape[1], forbidden.shape[1])
-    target[:, :covered].masked_fill_(forbidden[:, :covered], float("-inf"))
-    target[:, covered:].fill_(float("-inf"))
+    covered = min(logits.shape[1], forbidden.shape[1])
+    logits[:, :covered].masked_fill_(forbidden[:, :covered], float("-inf"))
+    logits[:, covered:].fill_(float("-inf"))
+
+
+@functools.cache
+def _kernel() -> Callable[[torch.Tensor, torch.Tensor, torch.Tensor | None], None] | None:
+    """One launch for all, where this PyTorch has Triton."""
+    try:
+        from ._triton import forbid
+    except ImportError:
+        return None
+    return forbid
