@@ -5,18 +5,14 @@
 //! marks of texts, the errors and the ledgers' lines to what is found; the diff is to be read.
 
 mod common;
-#[path = "common/pages.rs"]
-mod pages;
 #[allow(dead_code)]
 #[path = "common/values.rs"]
 mod values;
 
 use std::collections::BTreeSet;
-use std::fmt::Write as _;
-use std::sync::{Arc, Mutex};
 
-use fsm_index::contract::{Effort, check};
-use fsm_index::{ByteAutomaton as _, Guide, Index, IndexConfig, TokenId, Vocabulary};
+use case_pages::{Case, Findings, Label, Page, Scenario, Words};
+use fsm_index::ByteAutomaton as _;
 use regex_automata::meta::Regex;
 use schema_regex::automaton::SchemaAutomaton;
 use schema_regex::ledger::{Entry, General, KEYWORDS, Status, markdown};
@@ -26,137 +22,50 @@ use schema_regex::{
 };
 use serde_json::Value;
 
-use pages::{Page, Scenario};
-
 /// The two things that a schema becomes, with their names on a page.
 const TARGETS: [&str; 2] = ["automaton", "expression"];
 
+/// The lines that may stand before a block, with the block's language.
+const LABELS: [Label; 12] = [
+    ("", "json"),
+    ("", "diff"),
+    ("Options:", "json"),
+    ("Reading:", "json"),
+    ("Only the automaton:", "diff"),
+    ("Only the expression:", "diff"),
+    ("Ledger:", "text"),
+    ("Ledger of the automaton:", "text"),
+    ("Ledger of the expression:", "text"),
+    ("Error:", "text"),
+    ("Error of the automaton:", "text"),
+    ("Error of the expression:", "text"),
+];
+
+fn pages() -> Vec<Page> {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/cases");
+    case_pages::pages(folder.as_ref(), &LABELS)
+}
+
 #[test]
 fn the_pages_say_what_is_so() {
-    let vocabulary = vocabulary();
-    let pages = Mutex::new(Page::all());
-    let found = Mutex::new((String::new(), [0; 3]));
-    let worker = || {
-        while let Some(mut page) = { pages.lock().unwrap().pop() } {
-            let outcome = run(&mut page, &vocabulary);
-            let mut found = found.lock().unwrap();
-            found.0.push_str(&outcome.0);
-            found.1[0] += 1;
-            found.1[1] += page.scenarios.len();
-            found.1[2] += outcome.1;
-        }
-    };
-    std::thread::scope(|scope| {
-        for _ in 0..2 {
-            scope.spawn(worker);
-        }
+    let words = Words::new(&WORDS);
+    case_pages::run(pages(), |_, scenario, all| {
+        scenario_says(scenario, &words, all)
     });
-    let (wrong, [pages, scenarios, texts]) = found.into_inner().unwrap();
-    println!("{pages} pages, {scenarios} scenarios, {texts} texts");
-    assert!(wrong.is_empty(), "\n{wrong}");
 }
 
-/// All bytes, and tokens that cut JSON at unlucky places.
-fn vocabulary() -> Vocabulary {
-    let more = [
-        "\":", "\": ", "\", \"", "\",\"", "{\"", "\"}", "}}", "]}", "[[", "],", ", ", "true",
-        "null", "ab", "abc", "12", "1,", ".5", "\\u00", "é", "a\"", "-0", " \"", "2024-02",
-    ];
-    let bytes = (0..=255u8).map(|byte| vec![byte]);
-    let tokens = bytes.chain(more.iter().map(|text| text.as_bytes().to_vec()));
-    let tokens: Vec<Vec<u8>> = tokens.collect();
-    let end = TokenId::new(tokens.len() as u32);
-    let numbered = tokens.iter().zip((0..).map(TokenId::new));
-    Vocabulary::new(numbered, [end]).unwrap()
-}
-
-/// Runs the scenarios of a page: what is wrong, and the number of texts.
-fn run(page: &mut Page, vocabulary: &Vocabulary) -> (String, usize) {
-    let mut all = Findings::default();
-    for scenario in &page.scenarios {
-        scenario_says(page, scenario, vocabulary, &mut all);
-    }
-    let mut wrong = String::new();
-    for finding in &all.wrong {
-        let _ = writeln!(wrong, "{}: {}", page.at(finding.line), finding.message);
-        for (sign, line) in [
-            ("-", Some(&page.lines[finding.line])),
-            ("+", finding.instead.as_ref()),
-        ] {
-            if let Some(line) = line {
-                let _ = writeln!(wrong, "    {sign} {line}");
-            }
-        }
-    }
-    if std::env::var_os("UPDATE_CASES").is_some() {
-        for finding in all.wrong {
-            if let Some(line) = finding.instead {
-                page.lines[finding.line] = line;
-            }
-        }
-        std::fs::write(&page.path, page.lines.join("\n") + "\n").unwrap();
-    }
-    (wrong, all.texts)
-}
-
-#[derive(Default)]
-struct Findings {
-    wrong: Vec<Finding>,
-    texts: usize,
-}
-
-struct Finding {
-    line: usize,
-    message: String,
-    /// The line as it should be, where that is known.
-    instead: Option<String>,
-}
-
-impl Findings {
-    fn add(&mut self, line: usize, message: impl Into<String>, instead: Option<String>) {
-        self.wrong.push(Finding {
-            line,
-            message: message.into(),
-            instead,
-        });
-    }
-}
-
-/// A line with a text: `+` accepted, `-` refused because its value is wrong or it is not JSON, `!` left out
-/// although its value satisfies the schema.
-struct Case<'p> {
-    line: usize,
-    mark: char,
-    shown: &'p str,
-    text: String,
-}
-
-fn cases<'p>(scenario: &'p Scenario, label: &str) -> Vec<Case<'p>> {
-    let block = scenario.block("diff", label);
-    let lines = block.into_iter().flat_map(|block| {
-        let numbers = block.line..;
-        numbers.zip(&block.lines)
-    });
-    let case = |(line, shown): (usize, &'p String)| {
-        let mark = shown.chars().next().unwrap_or('-');
-        let shown = shown.get(2..).unwrap_or("");
-        let text = pages::text(shown);
-        Case {
-            line,
-            mark,
-            shown,
-            text,
-        }
-    };
-    lines.map(case).collect()
-}
+/// Tokens that cut JSON at unlucky places.
+const WORDS: [&str; 23] = [
+    "\":", "\": ", "\", \"", "\",\"", "{\"", "\"}", "}}", "]}", "[[", "],", ", ", "true", "null",
+    "ab", "abc", "12", "1,", ".5", "\\u00", "é", "a\"", "-0", " \"",
+];
 
 /// Options of a block; one that there is not is told.
 fn options<T: serde::de::DeserializeOwned + serde::Serialize + Default>(
     scenario: &Scenario,
     label: &str,
 ) -> Result<T, String> {
-    let Some(text) = scenario.json(label) else {
+    let Some(text) = scenario.text("json", label) else {
         return Ok(T::default());
     };
     let names = |value: &Value| -> Vec<String> {
@@ -178,8 +87,8 @@ fn options<T: serde::de::DeserializeOwned + serde::Serialize + Default>(
     serde_json::from_value(given).map_err(|e| e.to_string())
 }
 
-fn scenario_says(page: &Page, scenario: &Scenario, vocabulary: &Vocabulary, all: &mut Findings) {
-    let Some(source) = scenario.json("") else {
+fn scenario_says(scenario: &Scenario, words: &Words, all: &mut Findings) {
+    let Some(source) = scenario.text("json", "") else {
         all.add(scenario.line, "there is no schema", None);
         return;
     };
@@ -203,9 +112,9 @@ fn scenario_says(page: &Page, scenario: &Scenario, vocabulary: &Vocabulary, all:
         return;
     };
     ledgers_have(scenario, &schema, &options, errors, all);
-    let both = cases(scenario, "");
-    let only = TARGETS.map(|target| cases(scenario, &format!("Only the {target}:")));
-    all.texts += both.len() + only.iter().map(Vec::len).sum::<usize>();
+    let both = scenario.cases("");
+    let only = TARGETS.map(|target| scenario.cases(&format!("Only the {target}:")));
+    all.count(both.len() + only.iter().map(Vec::len).sum::<usize>());
     let oracle = Oracle::new(&source, &schema, &reading, &options);
     let checked = both.iter().chain(only.iter().flatten());
     for case in checked {
@@ -248,7 +157,7 @@ fn scenario_says(page: &Page, scenario: &Scenario, vocabulary: &Vocabulary, all:
     }
     let schema = (&schema, &options);
     agrees_in_other_configurations(schema, &automaton, mine.clone(), all);
-    masks_lead(page, scenario, &automaton, vocabulary, mine.clone(), all);
+    words.lead(&automaton, scenario, mine.clone(), all);
     complement_is_the_rest(&source, &options, &reading, mine, all);
 }
 
@@ -271,7 +180,7 @@ fn says(
                 true => ('+', "it is accepted"),
                 false => ('-', "it is refused"),
             };
-            let instead = format!("{mark} {}", case.shown);
+            let instead = case.marked(mark);
             all.add(case.line, message, Some(instead));
         }
         (None, None) => all.add(case.line, "the schema is refused", None),
@@ -314,7 +223,7 @@ impl<'s> Oracle<'s> {
             Err(e) if e.to_string().contains("number out of range") => return,
             Err(_) if case.mark == '-' => return,
             Err(e) => {
-                let instead = Some(format!("- {}", case.shown));
+                let instead = Some(case.marked('-'));
                 return all.add(case.line, format!("no JSON: {e}"), instead);
             }
         };
@@ -326,7 +235,7 @@ impl<'s> Oracle<'s> {
                 true => ('!', "its value satisfies the schema"),
                 false => ('-', "its value does not satisfy the schema"),
             };
-            all.add(case.line, message, Some(format!("{mark} {}", case.shown)));
+            all.add(case.line, message, Some(case.marked(mark)));
         }
         if let Some(other) = &self.other {
             let valid = other.is_valid(&value);
@@ -527,48 +436,6 @@ fn in_each_order(case: &Case<'_>, options: &Options, any: &SchemaAutomaton, all:
     }
 }
 
-/// Masks lead along the texts that are accepted and off the others, and keep the contract.
-fn masks_lead<'c>(
-    page: &Page,
-    scenario: &Scenario,
-    automaton: &SchemaAutomaton,
-    vocabulary: &Vocabulary,
-    cases: impl Iterator<Item = &'c Case<'c>>,
-    all: &mut Findings,
-) {
-    let index = Index::lazy(automaton.clone(), vocabulary, &IndexConfig::default());
-    let index = Arc::new(index.unwrap_or_else(|e| panic!("{}: {e}", page.at(scenario.line))));
-    let mut tokens: Vec<(&[u8], TokenId)> =
-        vocabulary.texts().map(|(id, text)| (text, id)).collect();
-    tokens.sort_by_key(|(text, _)| std::cmp::Reverse(text.len()));
-    for case in cases {
-        let mut guide = Guide::new(index.clone());
-        let mut rest = case.text.as_bytes();
-        let allows = |guide: &mut Guide<SchemaAutomaton>, token| {
-            guide.mask().is_ok_and(|mask| mask.allows(token))
-        };
-        let mut leads = true;
-        while leads && !rest.is_empty() {
-            let next = tokens.iter().find(|(text, _)| rest.starts_with(text));
-            let (text, token) = next.expect("every byte is a token");
-            leads = allows(&mut guide, *token) && guide.advance(*token).is_ok();
-            rest = &rest[text.len()..];
-        }
-        leads = leads && allows(&mut guide, vocabulary.ends()[0]);
-        if leads != automaton.is_match(case.text.as_bytes()) {
-            all.add(case.line, format!("masks lead through it: {leads}"), None);
-        }
-    }
-    let effort = Effort {
-        walks: 1,
-        tokens: 10,
-        seed: scenario.line as u64 + 1,
-    };
-    if let Err(message) = check(automaton, vocabulary, &[], effort) {
-        all.add(scenario.line, message, None);
-    }
-}
-
 /// Tells whether a text is a value as it is usually written.
 fn is_plain(value: &Value, text: &str) -> bool {
     let usual = value.to_string();
@@ -616,18 +483,19 @@ fn complement_is_the_rest<'c>(
 /// The scenarios of all pages, each with its page, schema and what it has of texts.
 fn all_scenarios() -> Vec<(String, Value, Vec<String>)> {
     let mut out = Vec::new();
-    for page in Page::all() {
+    for page in pages() {
         for scenario in &page.scenarios {
-            let texts = cases(scenario, "")
+            let texts = scenario
+                .cases("")
                 .into_iter()
-                .chain(cases(scenario, "Only the automaton:"));
+                .chain(scenario.cases("Only the automaton:"));
             let texts: Vec<String> = texts.map(|case| case.text).collect();
             let source = scenario
-                .json("")
+                .text("json", "")
                 .and_then(|text| serde_json::from_str(&text).ok());
             let is_usual = scenario
-                .json("Options:")
-                .or(scenario.json("Reading:"))
+                .text("json", "Options:")
+                .or(scenario.text("json", "Reading:"))
                 .is_none();
             if let Some(schema) = source.filter(|_| is_usual && !texts.is_empty()) {
                 out.push((page.at(scenario.line), schema, texts));
@@ -705,7 +573,7 @@ fn keywords_matter_if_they_are_enforced() {
 /// A pattern that a library publishes compiles alone, beside its format, and beside lengths.
 #[test]
 fn patterns_of_a_library_stand_beside_lengths() {
-    let page = Page::all()
+    let page = pages()
         .into_iter()
         .find(|page| page.name() == "formats.md")
         .unwrap();
@@ -717,7 +585,7 @@ fn patterns_of_a_library_stand_beside_lengths() {
     let scenarios: Vec<&Scenario> = page.scenarios.iter().filter(is_of_library).collect();
     assert!(scenarios.len() > 15);
     for scenario in scenarios {
-        let schema: Value = serde_json::from_str(&scenario.json("").unwrap()).unwrap();
+        let schema: Value = serde_json::from_str(&scenario.text("json", "").unwrap()).unwrap();
         let mut alone = schema.clone();
         alone.as_object_mut().unwrap().shift_remove("format");
         let with = |most: u64, least: u64| {
@@ -729,7 +597,7 @@ fn patterns_of_a_library_stand_beside_lengths() {
         for (schema, least) in [(alone, 0), (with(254, 0), 0), (with(100, 3), 3)] {
             let automaton = SchemaAutomaton::new(&schema, &Options::default());
             let automaton = automaton.unwrap_or_else(|e| panic!("{}: {e}", page.at(scenario.line)));
-            for case in cases(scenario, "") {
+            for case in scenario.cases("") {
                 let length = case.text.chars().count() - 2;
                 let wanted = case.mark == '+' && length >= least;
                 let found = automaton.is_match(case.text.as_bytes());
@@ -743,7 +611,7 @@ fn patterns_of_a_library_stand_beside_lengths() {
 #[test]
 fn every_name_has_a_heading() {
     let mut named = BTreeSet::new();
-    for page in Page::all() {
+    for page in pages() {
         assert!(!page.scenarios.is_empty(), "{} has no cases", page.name());
         for scenario in &page.scenarios {
             for heading in &scenario.headings {
