@@ -44,7 +44,7 @@ pub struct Block {
     pub language: &'static str,
     /// The first line between the fences; the page's first is 0.
     pub line: usize,
-    /// Those between the fences.
+    /// The lines between the fences.
     pub lines: Vec<String>,
 }
 
