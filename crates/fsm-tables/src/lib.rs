@@ -2,6 +2,7 @@
 
 mod absorbing;
 mod alphabet;
+mod components;
 mod copies;
 mod explore;
 mod looks;
@@ -17,6 +18,7 @@ mod table;
 mod thompson;
 
 pub use alphabet::{Alphabet, Rest, Symbols};
+pub use components::components;
 pub use explore::explore;
 pub use meter::{Meter, Unlimited};
 pub use nfa::{

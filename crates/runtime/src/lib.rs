@@ -43,6 +43,8 @@ pub mod gpu;
 #[cfg(feature = "models")]
 pub mod model;
 pub mod prelude;
+#[cfg(feature = "tools")]
+pub mod providers;
 #[cfg(feature = "models")]
 pub mod sampling;
 #[cfg(feature = "serve")]

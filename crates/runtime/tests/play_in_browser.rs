@@ -49,6 +49,9 @@ const VISITOR: &str = r##"<script>
     seen.message = byId("message").textContent;
     await until("the ledger", () => byId("ledger").textContent.includes("pattern"));
     seen.ledger = byId("ledger").textContent;
+    await until("the providers", () => byId("providers").textContent.includes("pattern"));
+    seen.providers = [...byId("providers").querySelectorAll("h3")].map((name) => name.textContent);
+    seen.elsewhere = byId("providers").textContent;
     byId("typed").value = '{"title": 5';
     byId("typed").dispatchEvent(new Event("input", {bubbles: true}));
     await until("the refusal", () => byId("typed-result").textContent.includes("/title"));
@@ -128,6 +131,13 @@ fn the_playground_answers_explains_and_refuses() {
         assert_eq!(seen["last"], format!("step {tokens} of {tokens}"));
         assert!(seen["where"].as_str().unwrap().contains("\"title\""));
         assert!(seen["ledger"].as_str().unwrap().contains("enforced"));
+        let names = serde_json::json!([
+            "OpenAI, strict mode",
+            "Anthropic, structured outputs",
+            "Gemini, response schema"
+        ]);
+        assert_eq!(seen["providers"], names);
+        assert!(seen["elsewhere"].as_str().unwrap().contains("ignored"));
         assert!(
             seen["code"]
                 .as_str()

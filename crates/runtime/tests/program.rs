@@ -237,6 +237,11 @@ fn explain_shows_what_becomes_of_each_keyword() {
     let shown = run(&["explain", "--schema", &bad], "");
     assert_eq!(shown.code, Some(1));
     insta::assert_snapshot!("explain_a_refused_schema", shown.out);
+    let elsewhere = ["explain", "--schema", &order, "--providers"];
+    let shown = run(&elsewhere, "");
+    insta::assert_snapshot!("explain_names_what_providers_take", shown.out);
+    let json = run(&[&["--json"], &elsewhere[..]].concat(), "").json();
+    assert_eq!(json["providers"][1]["provider"]["id"], "anthropic");
     let wrong = files.put("wrong.json", r#"{"x-tokenmold": {"whitespaces": 1}}"#);
     let shown = run(&["explain", "--schema-settings", "--schema", &wrong], "");
     assert_eq!(shown.code, Some(1));

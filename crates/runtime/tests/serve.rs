@@ -852,6 +852,9 @@ fn the_page_is_told_of_steps_and_of_refused_texts() {
             .iter()
             .any(|entry| entry["keyword"] == "minimum" && entry["status"] == "enforced")
     );
+    let providers = explained["providers"].as_array().unwrap();
+    let ids: Vec<_> = providers.iter().map(|p| &p["provider"]["id"]).collect();
+    assert_eq!(ids, ["openai", "anthropic", "gemini"]);
     let refused = server.post(
         "/play/explain",
         &json!({"structured_outputs": {"json": {"pattern": "(a)\\1"}}}),

@@ -11,7 +11,7 @@ use tokenmold::schema_regex::{self, ErrorKind};
 use super::grammar::Notation;
 use super::schema::{SchemaOptions, Use, told};
 use super::style::{Paint, Style};
-use super::{Failure, Output, Verdict, grammar, ledger};
+use super::{Failure, Output, Verdict, grammar, ledger, providers};
 
 /// Arguments of `tokenmold explain`.
 #[derive(Debug, clap::Args)]
@@ -28,6 +28,10 @@ pub(crate) struct Args {
 
     #[command(flatten)]
     options: SchemaOptions,
+
+    /// Say what OpenAI, Anthropic and Gemini do not take of the schema, by their documentation.
+    #[arg(long, conflicts_with = "grammar")]
+    providers: bool,
 
     /// Write a page with the schema, each keyword coloured by what becomes of it.
     #[arg(long, value_name = "FILE")]
@@ -99,13 +103,18 @@ pub(crate) fn run(args: &Args) -> Result<Output, Failure> {
     });
     if let Some(file) = &args.html {
         let mut shown = json.clone();
-        shown["schema"] = written;
+        shown["schema"] = written.clone();
         // Nothing in it may end the script that it stands in.
         let data = shown.to_string().replace('<', "\\u003c");
         let page = PAGE.replace(PLACE, &data);
         std::fs::write(file, page).map_err(|e| Failure::of(file.display(), e))?;
         text = format!("{}\n", file.display());
         json["page"] = json!(file);
+    }
+    if args.providers {
+        let reports = tokenmold::providers::reports(&written);
+        text.push_str(&providers::table(&reports));
+        json["providers"] = json!(reports);
     }
     Ok(Output {
         text,

@@ -20,6 +20,7 @@ mod lines;
 mod model;
 mod pages;
 mod parse;
+mod providers;
 mod regex;
 mod rule;
 mod schema;

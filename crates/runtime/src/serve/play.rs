@@ -28,6 +28,7 @@ use super::reply::{AnswerReader, Delta, Ending};
 use super::server::{ServerState, Shared};
 use super::wire::{self, ChatRequest, Common, StructuredOutputs};
 use crate::follow::{follow, tokens_of};
+use crate::providers::reports;
 use crate::sampling::Probability;
 use crate::tokenizer::Surround;
 
@@ -181,7 +182,7 @@ pub(super) struct ExplainRequest {
 
 /// Says what becomes of each keyword of a schema, and where a text is refused.
 #[utoipa::path(post, path = "/play/explain", request_body = ExplainRequest, responses(
-    (status = 200, description = "`accepted`, `error`, `ledger`, and `text` for a text that was followed"),
+    (status = 200, description = "`accepted`, `error`, `ledger`, `providers`, and `text` for a text that was followed"),
     (status = 400, description = "The request is wrong", body = super::error::ErrorBody),
 ))]
 pub(super) async fn explain(State(server): Shared, body: Bytes) -> Result<Json<Value>, ApiError> {
@@ -189,13 +190,16 @@ pub(super) async fn explain(State(server): Shared, body: Bytes) -> Result<Json<V
     let bound = request.structured_outputs.bound()?;
     let until = Instant::now() + server.config.timeout;
     let explained = server.prepare(until, move |server| {
-        let mut told = json!({"accepted": true, "error": null, "ledger": []});
+        let mut told = json!({"accepted": true, "error": null, "ledger": [], "providers": []});
         // The ledger speaks of the letter of JSON Schema, as `tokenmold explain` does.
-        if let Description::JsonSchema { schema, .. } = &bound.description
-            && let Ok(schema) = parse_str_with(schema, &server.config.reading)
-        {
-            let (_, entries) = SchemaAutomaton::explain(schema, &Options::default());
-            told["ledger"] = json!(entries);
+        if let Description::JsonSchema { schema, .. } = &bound.description {
+            if let Ok(schema) = parse_str_with(schema, &server.config.reading) {
+                let (_, entries) = SchemaAutomaton::explain(schema, &Options::default());
+                told["ledger"] = json!(entries);
+            }
+            if let Ok(schema) = serde_json::from_str(schema) {
+                told["providers"] = json!(reports(&schema));
+            }
         }
         match server.constraint(&bound.description) {
             Ok(constraint) => {

@@ -301,7 +301,7 @@ impl<'a> Sums<'a> {
         for list in &mut inner {
             list.retain(|number| (*number as usize) < nodes.len());
         }
-        let groups = components(&inner);
+        let groups = fsm_tables::components(&inner);
         let mut levels = GrowthLevels { path: 0, level: 0 };
         // By node, the longest path from it on: components come with those they lead to before them.
         let mut paths = vec![0usize; nodes.len()];
@@ -340,55 +340,6 @@ fn nodes_in(node: &Node) -> Vec<u32> {
     nodes.sort_unstable();
     nodes.dedup();
     nodes
-}
-
-/// The strongly connected components of a graph, each behind those to which it leads (Tarjan, "Depth-first
-/// search and linear graph algorithms", 1972; without recursion).
-fn components(to: &[Vec<u32>]) -> Vec<Vec<u32>> {
-    /// The order of a node that was not reached, because no graph has as many nodes.
-    const NEW: u32 = u32::MAX;
-    let mut order = vec![NEW; to.len()];
-    let mut low = vec![0u32; to.len()];
-    let mut on_stack = vec![false; to.len()];
-    let (mut stack, mut out, mut met) = (Vec::new(), Vec::new(), 0);
-    for root in 0..to.len() as u32 {
-        if order[root as usize] != NEW {
-            continue;
-        }
-        let mut calls = vec![(root, 0usize)];
-        while let Some((node, at)) = calls.pop() {
-            let n = node as usize;
-            if at == 0 {
-                (order[n], low[n]) = (met, met);
-                met += 1;
-                stack.push(node);
-                on_stack[n] = true;
-            } else {
-                low[n] = low[n].min(low[to[n][at - 1] as usize]);
-            }
-            let mut rest = (at..to[n].len()).map(|i| (i, to[n][i] as usize));
-            let next = rest.find(|(_, next)| {
-                if order[*next] != NEW && on_stack[*next] {
-                    low[n] = low[n].min(order[*next]);
-                }
-                order[*next] == NEW
-            });
-            if let Some((i, next)) = next {
-                calls.push((node, i + 1));
-                calls.push((next as u32, 0));
-                continue;
-            }
-            if low[n] == order[n] {
-                let from = stack.iter().rposition(|other| *other == node).unwrap_or(0);
-                let group = stack.split_off(from);
-                group
-                    .iter()
-                    .for_each(|other| on_stack[*other as usize] = false);
-                out.push(group);
-            }
-        }
-    }
-    out
 }
 
 /// The goals that some scalar satisfies, ascending.
@@ -503,7 +454,7 @@ mod tests {
     #[test]
     fn components_come_behind_those_they_lead_to() {
         let graph = [vec![1, 3], vec![2], vec![1], vec![4], vec![4], vec![]];
-        let mut groups = components(&graph);
+        let mut groups = fsm_tables::components(&graph);
         groups.iter_mut().for_each(|group| group.sort_unstable());
         assert_eq!(groups, [vec![1, 2], vec![4], vec![3], vec![0], vec![5]]);
     }
