@@ -77,12 +77,16 @@ enum Gates {
 
 impl Queries {
     /// Queries, keys and values: `[tokens, heads * width]` each.
-    fn forward(&self, x: &Tensor, config: &ModelConfig) -> Result<[Tensor; 3]> {
+    fn forward(&self, x: &Tensor, texts: &[usize], config: &ModelConfig) -> Result<[Tensor; 3]> {
         let all = match self {
             Self::Apart([query, key, value]) => {
-                return Ok([query.forward(x)?, key.forward(x)?, value.forward(x)?]);
+                return Ok([
+                    query.forward(x, texts)?,
+                    key.forward(x, texts)?,
+                    value.forward(x, texts)?,
+                ]);
             }
-            Self::Together(all) => all.forward(x)?,
+            Self::Together(all) => all.forward(x, texts)?,
         };
         let query = config.heads * config.head_dim;
         let key = config.key_value_heads * config.head_dim;
@@ -92,11 +96,11 @@ impl Queries {
 }
 
 impl Gates {
-    fn forward(&self, x: &Tensor, architecture: Architecture) -> Result<Tensor> {
+    fn forward(&self, x: &Tensor, texts: &[usize], architecture: Architecture) -> Result<Tensor> {
         let (gate, up) = match self {
-            Self::Apart { gate, up } => (gate.forward(x)?, up.forward(x)?),
+            Self::Apart { gate, up } => (gate.forward(x, texts)?, up.forward(x, texts)?),
             Self::Together(both) => {
-                let both = both.forward(x)?.chunk(2, D::Minus1)?;
+                let both = both.forward(x, texts)?.chunk(2, D::Minus1)?;
                 let [gate, up] = &both[..] else {
                     candle_core::bail!("the gate has no two halves");
                 };
@@ -437,6 +441,7 @@ impl Weights {
     /// The same of tokens on the device, as a tensor there.
     fn logits_of(&self, tokens: &Tensor, texts: &mut [Text<'_>], wanted: usize) -> Result<Tensor> {
         let config = &self.config;
+        let counts: Vec<usize> = texts.iter().map(|text| text.tokens.len()).collect();
         let mut x = self.embedding.forward(tokens)?;
         if config.architecture.is_gemma() {
             x = (x * (config.hidden_size as f64).sqrt())?;
@@ -449,8 +454,8 @@ impl Weights {
             }
             x = (x + attended)?;
             let normed = layer.inner_norm.forward(&x)?;
-            let inner = layer.gates.forward(&normed, config.architecture)?;
-            let mut fed = layer.down.forward(&inner)?;
+            let inner = layer.gates.forward(&normed, &counts, config.architecture)?;
+            let mut fed = layer.down.forward(&inner, &counts)?;
             if let Some(norm) = &layer.outer_norm {
                 fed = norm.forward(&fed)?;
             }
@@ -463,7 +468,8 @@ impl Weights {
             last.push(x.narrow(0, end - wanted, wanted)?);
         }
         let last = Tensor::cat(&last, 0)?.contiguous()?;
-        let logits = self.output.forward(&self.norm.forward(&last)?)?;
+        let wanted = vec![wanted; texts.len()];
+        let logits = self.output.forward(&self.norm.forward(&last)?, &wanted)?;
         capped(logits, config.logit_cap)
     }
 }
@@ -477,7 +483,8 @@ impl Layer {
         x: &Tensor,
         texts: &mut [Text<'_>],
     ) -> Result<Tensor> {
-        let all = self.queries.forward(x, config)?;
+        let counts: Vec<usize> = texts.iter().map(|text| text.tokens.len()).collect();
+        let all = self.queries.forward(x, &counts, config)?;
         let norms = (self.query_norm.as_ref(), self.key_norm.as_ref());
         let mut from = 0;
         let mut mixed = Vec::new();
@@ -495,7 +502,7 @@ impl Layer {
             };
             mixed.push(attend(own, norms, config, sight, cache)?);
         }
-        self.output.forward(&Tensor::cat(&mixed, 0)?)
+        self.output.forward(&Tensor::cat(&mixed, 0)?, &counts)
     }
 }
 
