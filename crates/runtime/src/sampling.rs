@@ -4,7 +4,9 @@
 //! 1. tokens that the mask forbids, or that lie beyond it, are left out; a
 //!    logit that is not a number counts as minus infinity;
 //! 2. the repetition penalty (Keskar et al., 2019,
-//!    <https://arxiv.org/abs/1909.05858>);
+//!    <https://arxiv.org/abs/1909.05858>), then the frequency and presence penalties as OpenAI's API
+//!    defines them: a logit less the frequency penalty for each time that the token was generated, and less
+//!    the presence penalty if it was at all;
 //! 3. the temperature; at 0 the token with the largest logit is taken (the
 //!    first of equals) and nothing below happens;
 //! 4. top-k;
@@ -56,6 +58,11 @@ pub struct SamplingConfig {
     /// The number of last tokens, the prompt's among them, that count as having come before;
     /// 0 means all.
     pub repetition_window: usize,
+    /// Subtracted from a token's logit for each time that it stands behind the prompt
+    /// ([`Sampler::behind`]). From -2 to 2; 0 changes nothing.
+    pub frequency_penalty: f32,
+    /// Subtracted from a token's logit if it stands behind the prompt. From -2 to 2; 0 changes nothing.
+    pub presence_penalty: f32,
     /// Seed of the draws. The same seed, logits and masks give the same tokens
     /// on every machine.
     pub seed: u64,
@@ -71,6 +78,8 @@ impl Default for SamplingConfig {
             min_p: 0.0,
             repetition_penalty: 1.0,
             repetition_window: 0,
+            frequency_penalty: 0.0,
+            presence_penalty: 0.0,
             seed: 0,
         }
     }
@@ -123,6 +132,15 @@ impl SamplingConfig {
         self
     }
 
+    /// The same, making tokens less probable that were generated before: by `frequency` for each time,
+    /// and by `presence` once. Both from -2 to 2; 0 changes nothing.
+    #[must_use]
+    pub fn with_penalties(mut self, frequency: f32, presence: f32) -> Self {
+        self.frequency_penalty = frequency;
+        self.presence_penalty = presence;
+        self
+    }
+
     fn check(&self) -> Result<(), Error> {
         let wrong = |name: &str, value: f32, range: &str| {
             Err(Error::new(
@@ -146,6 +164,14 @@ impl SamplingConfig {
                 "finite and above 0",
             );
         }
+        for (name, penalty) in [
+            ("frequency_penalty", self.frequency_penalty),
+            ("presence_penalty", self.presence_penalty),
+        ] {
+            if !(-2.0..=2.0).contains(&penalty) {
+                return wrong(name, penalty, "from -2 to 2");
+            }
+        }
         Ok(())
     }
 }
@@ -164,6 +190,8 @@ impl SamplingConfig {
 pub struct Sampler {
     config: SamplingConfig,
     rng: ChaCha8Rng,
+    /// The number of the prompt's tokens in a history.
+    prompt: usize,
     candidates: Vec<Candidate>,
     /// Tokens that came before, with their penalised logits.
     penalised: Vec<Candidate>,
@@ -234,9 +262,29 @@ impl Sampler {
         Ok(Self {
             rng: ChaCha8Rng::seed_from_u64(config.seed),
             config,
+            prompt: 0,
             candidates: Vec::new(),
             penalised: Vec::new(),
         })
+    }
+
+    /// The same, for histories that begin with so many tokens of a prompt: the frequency and presence
+    /// penalties count what stands behind them.
+    ///
+    /// ```
+    /// use tokenmold::sampling::{Sampler, SamplingConfig};
+    ///
+    /// let config = SamplingConfig::greedy().with_penalties(0.5, 0.1);
+    /// let mut sampler = Sampler::new(config)?.behind(2);
+    /// let logits = [1.0, 1.5, 0.0];
+    /// assert_eq!(sampler.sample(&logits, None, &[1, 1])?, 1);
+    /// assert_eq!(sampler.sample(&logits, None, &[1, 1, 1])?, 0);
+    /// # Ok::<(), tokenmold::Error>(())
+    /// ```
+    #[must_use]
+    pub fn behind(mut self, prompt: usize) -> Self {
+        self.prompt = prompt;
+        self
     }
 
     /// The configuration.
@@ -412,27 +460,57 @@ impl Sampler {
     /// Works out the penalised logits of the tokens that came before.
     fn penalise(&mut self, logits: &[f32], history: &[u32]) {
         self.penalised.clear();
-        let penalty = self.config.repetition_penalty;
-        if penalty == 1.0 {
+        let SamplingConfig {
+            repetition_penalty: repetition,
+            frequency_penalty: frequency,
+            presence_penalty: presence,
+            ..
+        } = self.config;
+        let sorted = |from: usize| {
+            let mut tokens = history[from.min(history.len())..].to_vec();
+            tokens.sort_unstable();
+            tokens
+        };
+        if repetition != 1.0 {
+            let mut seen = sorted(match self.config.repetition_window {
+                0 => 0,
+                window => history.len().saturating_sub(window),
+            });
+            seen.dedup();
+            for token in seen {
+                let Some(&logit) = logits.get(token as usize) else {
+                    break;
+                };
+                let value = match logit > 0.0 {
+                    true => logit / repetition,
+                    false => logit * repetition,
+                };
+                self.penalised.push(Candidate { token, value });
+            }
+        }
+        if frequency == 0.0 && presence == 0.0 {
             return;
         }
-        let from = match self.config.repetition_window {
-            0 => 0,
-            window => history.len().saturating_sub(window),
-        };
-        let mut seen: Vec<u32> = history[from..].to_vec();
-        seen.sort_unstable();
-        seen.dedup();
-        for token in seen {
+        let said = sorted(self.prompt);
+        let (mut at, repeated) = (0, self.penalised.len());
+        for same in said.chunk_by(|one, other| one == other) {
+            let token = same[0];
             let Some(&logit) = logits.get(token as usize) else {
                 break;
             };
-            let value = match logit > 0.0 {
-                true => logit / penalty,
-                false => logit * penalty,
-            };
-            self.penalised.push(Candidate { token, value });
+            let less = frequency * same.len() as f32 + presence;
+            while at < repeated && self.penalised[at].token < token {
+                at += 1;
+            }
+            match self.penalised[..repeated].get_mut(at) {
+                Some(own) if own.token == token => own.value -= less,
+                _ => {
+                    let value = logit - less;
+                    self.penalised.push(Candidate { token, value });
+                }
+            }
         }
+        self.penalised.sort_unstable_by_key(|one| one.token);
     }
 
     fn draw(&mut self) -> u32 {

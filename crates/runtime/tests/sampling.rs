@@ -37,6 +37,10 @@ fn oracle(
                 value * penalty
             };
         }
+        let said = history.iter().filter(|said| **said == t as u32).count();
+        if said > 0 {
+            value -= config.frequency_penalty * said as f32 + config.presence_penalty;
+        }
         tokens.push((t, f64::from(value)));
     }
     let most = tokens.iter().map(|t| t.1).fold(f64::NEG_INFINITY, f64::max);
@@ -114,7 +118,7 @@ const LOGITS: [f32; 8] = [1.0, 0.5, -0.5, 2.0, 2.0, -3.0, 0.0, 1.5];
 
 #[test]
 fn draws_follow_the_distribution() {
-    let all = |config: SamplingConfig| assert_distribution(&config, &LOGITS, None, &[3, 0, 5]);
+    let all = |config: SamplingConfig| assert_distribution(&config, &LOGITS, None, &[3, 0, 5, 3]);
     all(configured(|_| {}));
     all(configured(|c| c.temperature = 0.5));
     all(configured(|c| c.temperature = 3.0));
@@ -124,6 +128,13 @@ fn draws_follow_the_distribution() {
     all(configured(|c| c.top_p = 0.01));
     all(configured(|c| c.min_p = 0.3));
     all(configured(|c| c.repetition_penalty = 2.0));
+    all(configured(|c| c.frequency_penalty = 0.7));
+    all(configured(|c| {
+        c.repetition_penalty = 1.5;
+        c.repetition_window = 1;
+        c.frequency_penalty = -0.4;
+        c.presence_penalty = 1.1;
+    }));
     all(configured(|c| {
         c.repetition_penalty = 2.0;
         c.repetition_window = 1;
@@ -213,6 +224,8 @@ fn parameters_out_of_range_are_named() {
     refused(&|c| c.top_p = 1.5);
     refused(&|c| c.min_p = -1.0);
     refused(&|c| c.repetition_penalty = 0.0);
+    refused(&|c| c.frequency_penalty = 2.1);
+    refused(&|c| c.presence_penalty = f32::NAN);
     insta::assert_snapshot!(lines.join("\n"));
 }
 

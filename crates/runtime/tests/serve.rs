@@ -192,7 +192,10 @@ fn a_schema_binds_the_answer_and_a_stream_adds_up_to_it() {
     let events = streamed.events();
     assert!(events.len() > 5, "pieces");
     assert!(events.iter().all(|event| event["id"] == events[0]["id"]));
-    assert_eq!(events.last().unwrap()["usage"], *usage);
+    let mut told = events.last().unwrap()["usage"].clone();
+    // The second time the prompt is remembered.
+    told["prompt_tokens_details"] = usage["prompt_tokens_details"].clone();
+    assert_eq!(told, *usage);
     assert_eq!(
         assembled(&events),
         (
@@ -314,9 +317,15 @@ fn what_cannot_be_enforced_is_refused_before_the_first_token() {
             "\"g\"",
         ),
         (
-            json!({"frequency_penalty": 0.5}),
+            json!({"frequency_penalty": 2.5}),
             "frequency_penalty",
-            "repetition_penalty",
+            "from -2 to 2",
+        ),
+        (json!({"presence_penalty": -3}), "presence_penalty", "-3"),
+        (
+            json!({"chat_template_kwargs": {"messages": []}}),
+            "chat_template_kwargs.messages",
+            "itself",
         ),
         (json!({"temperature": -1}), "temperature", "temperature"),
         (json!({"n": 0}), "n", "from 1"),
@@ -860,6 +869,89 @@ fn the_page_is_told_of_steps_and_of_refused_texts() {
         &json!({"structured_outputs": {"json": {"pattern": "(a)\\1"}}}),
     );
     assert_eq!(refused.json()["accepted"], false);
+}
+
+#[test]
+fn a_prompt_that_was_read_is_not_read_again() {
+    let server = start(ServeConfig::default().with_lanes(1));
+    let cached = |said: &Said| {
+        let usage = &said.json()["usage"];
+        usage["prompt_tokens_details"]["cached_tokens"].as_u64()
+    };
+    let first = server.post("/v1/chat/completions", &about_vera());
+    assert_eq!(cached(&first), Some(0));
+    let again = server.post("/v1/chat/completions", &about_vera());
+    let prompt = again.json()["usage"]["prompt_tokens"].as_u64().unwrap();
+    // The last token is read in any case.
+    assert_eq!(cached(&again), Some(prompt - 1));
+    let request = json!({"input": "Hi", "max_output_tokens": 4});
+    let responses = [0, 1].map(|_| server.post("/v1/responses", &request).json());
+    let usage = &responses[1]["usage"];
+    let prompt = usage["input_tokens"].as_u64().unwrap();
+    assert_eq!(usage["input_tokens_details"]["cached_tokens"], prompt - 1);
+}
+
+/// With a penalty of 2 for each time a model that repeats itself does so less.
+#[test]
+fn penalties_count_what_was_said() {
+    let server = start(ServeConfig::default());
+    let repeats = |penalties: Value| {
+        let mut request =
+            json!({"prompt": "one one one one", "max_tokens": 40, "temperature": 0, "logprobs": 0});
+        for (name, value) in penalties.as_object().unwrap() {
+            request[name] = value.clone();
+        }
+        let said = server.post("/v1/completions", &request).json();
+        let tokens = said["choices"][0]["logprobs"]["tokens"].clone();
+        let tokens: Vec<String> = serde_json::from_value(tokens).unwrap();
+        let different: std::collections::HashSet<_> = tokens.iter().collect();
+        tokens.len() - different.len()
+    };
+    let plain = repeats(json!({}));
+    assert_eq!(repeats(json!({"frequency_penalty": 0})), plain);
+    let less = repeats(json!({"frequency_penalty": 2, "presence_penalty": 2}));
+    assert!(less <= plain, "{less} of {plain}");
+}
+
+/// The description has real shapes for what requests hold, and every reference in it leads somewhere.
+#[test]
+fn the_description_tells_the_shapes_of_requests() {
+    let server = start(ServeConfig::default());
+    let described = server.get("/openapi.json").json();
+    let schemas = &described["components"]["schemas"];
+    let chat =
+        "/paths/~1v1~1chat~1completions/post/requestBody/content/application~1json/schema/$ref";
+    let body = described.pointer(chat).unwrap().as_str().unwrap();
+    let body = described.pointer(&body[1..]).unwrap();
+    assert_eq!(
+        body["allOf"][0]["properties"]["messages"]["items"]["$ref"],
+        "#/components/schemas/Message"
+    );
+    // A request for another model is refused, so that the description names the one.
+    assert_eq!(
+        body["allOf"][0]["properties"]["model"]["enum"],
+        json!(["tokenmold", null])
+    );
+    let mut open = vec![&described];
+    let mut references = 0;
+    while let Some(value) = open.pop() {
+        match value {
+            Value::Object(map) => open.extend(map.values()),
+            Value::Array(items) => open.extend(items),
+            _ => {}
+        }
+        if let Some(to) = value.get("$ref").and_then(Value::as_str) {
+            references += 1;
+            assert!(described.pointer(&to[1..]).is_some(), "{to}");
+        }
+    }
+    assert!(references > 30, "{references}");
+    // The request of the other tests is right by it.
+    let mut whole = schemas["Message"].clone();
+    whole["components"] = described["components"].clone();
+    let message = &about_vera()["messages"][0];
+    assert!(jsonschema::is_valid(&whole, message), "{whole}");
+    assert!(!jsonschema::is_valid(&whole, &json!({"role": "nobody"})));
 }
 
 /// The program: it says where it listens, answers, and ends by a signal when its requests are done.

@@ -235,8 +235,21 @@ impl ChatTemplates {
         tools: &[Json],
         turns: &[Json],
     ) -> Result<String, Error> {
+        self.written(system, tools, turns, &Map::new())
+    }
+
+    fn written(
+        &self,
+        system: Option<&str>,
+        tools: &[Json],
+        turns: &[Json],
+        variables: &Map<String, Json>,
+    ) -> Result<String, Error> {
         let write = |messages: &[Json]| {
             let mut chat = Chat::new(messages).with_ending(Ending::GenerationPrompt);
+            for (name, value) in variables {
+                chat = chat.with_variable(name, value.clone());
+            }
             if !tools.is_empty() {
                 // An empty list counts as tools where there are several templates.
                 chat = chat.with_tools(tools);
@@ -294,8 +307,36 @@ impl ChatTemplates {
         tools: &[Json],
         turns: &[Json],
     ) -> Result<String, Error> {
+        self.prompt_with_variables(system, tools, turns, &Map::new())
+    }
+
+    /// As [`ChatTemplates::prompt_with_tools`], with variables of the template such as
+    /// `enable_thinking`.
+    ///
+    /// ```
+    /// use serde_json::json;
+    /// use tokenmold::prelude::*;
+    ///
+    /// let templates = ChatTemplates::from_source("{{ messages[0].content }}{% if brief %} Be brief.{% endif %}");
+    /// let turns = [json!({"role": "user", "content": "Hi."})];
+    /// let variables = json!({"brief": true});
+    /// let prompt = templates.prompt_with_variables(None, &[], &turns, variables.as_object().unwrap())?;
+    /// assert_eq!(prompt, "Hi. Be brief.");
+    /// # Ok::<(), Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// As of [`ChatTemplates::apply`].
+    pub fn prompt_with_variables(
+        &self,
+        system: Option<&str>,
+        tools: &[Json],
+        turns: &[Json],
+        variables: &Map<String, Json>,
+    ) -> Result<String, Error> {
         if tools.is_empty() || self.shows_tools(tools, turns)? {
-            return self.prompt(system, tools, turns);
+            return self.written(system, tools, turns, variables);
         }
         let shown = |tool: &Json| {
             let function = tool.get("function").unwrap_or(tool);
@@ -311,7 +352,7 @@ impl ChatTemplates {
             said.extend(first["content"].as_str().map(str::to_owned));
             turns = rest;
         }
-        self.prompt(Some(&said.join("\n")), tools, turns)
+        self.written(Some(&said.join("\n")), tools, turns, variables)
     }
 
     /// Tells whether the template writes tools and calls itself.

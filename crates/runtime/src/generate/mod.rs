@@ -151,6 +151,7 @@ impl<'m, M: Model + ?Sized> Session<'m, M> {
         }
         check_bias(&request.logit_bias, logits)?;
         let prompt = self.prompt(&request.prompt)?;
+        let sampler = sampler.behind(prompt.len());
         Ok(Ready { sampler, prompt })
     }
 
@@ -187,6 +188,7 @@ impl<'m, M: Model + ?Sized> Session<'m, M> {
                 forced: Vec::new(),
                 log_probabilities: Vec::new(),
                 prompt_tokens: prompt.len(),
+                reused_tokens: 0,
                 steps: 0,
                 masks: 0,
                 speculation: None,

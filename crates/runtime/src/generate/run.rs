@@ -89,6 +89,7 @@ impl<'c, 's, 'm, M: Model + ?Sized> Run<'_, 'c, 's, 'm, M> {
         let shared = seen.iter().zip(prompt).take_while(|(a, b)| a == b).count();
         // The last token is read in any case: its logits are wanted.
         self.reused = shared.min(prompt.len() - 1);
+        self.generation.reused_tokens = self.reused;
         seen.truncate(self.reused);
         self.session.ahead.begin();
         prompt[self.reused..].to_vec()

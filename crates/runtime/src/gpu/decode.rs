@@ -22,7 +22,7 @@ pub struct ResidentText {
     /// Its constraint, an index that is filled if it is not yet; none for a
     /// free text.
     pub index: Option<Arc<Index>>,
-    /// The settings by which its tokens are drawn; without a repetition penalty.
+    /// The settings by which its tokens are drawn; without penalties.
     pub sampling: SamplingConfig,
 }
 

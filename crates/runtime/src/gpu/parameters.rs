@@ -22,18 +22,23 @@ impl Parameters {
     /// # Errors
     ///
     /// [`ErrorKind::InvalidParameter`]: a parameter is out of its range, or a
-    /// repetition penalty is asked for, which needs the history on the device.
+    /// penalty is asked for, which needs the history on the device.
     pub(crate) fn new(config: &SamplingConfig) -> Result<Self, Error> {
         Sampler::new(config.clone())?;
-        if config.repetition_penalty != 1.0 {
-            return Err(Error::new(
-                ErrorKind::InvalidParameter,
-                format!(
-                    "`repetition_penalty` is {}; draws on a device have none: set it to 1, or \
-                     draw on the host",
-                    config.repetition_penalty
-                ),
-            ));
+        for (name, penalty, none) in [
+            ("repetition_penalty", config.repetition_penalty, 1.0),
+            ("frequency_penalty", config.frequency_penalty, 0.0),
+            ("presence_penalty", config.presence_penalty, 0.0),
+        ] {
+            if penalty != none {
+                return Err(Error::new(
+                    ErrorKind::InvalidParameter,
+                    format!(
+                        "`{name}` is {penalty}; draws on a device have none: set it to {none}, or \
+                         draw on the host"
+                    ),
+                ));
+            }
         }
         Ok(Self {
             temperature: config.temperature,

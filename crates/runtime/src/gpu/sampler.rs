@@ -19,7 +19,7 @@ use crate::{Error, ErrorKind};
 /// numbers of 38 bits: a token less than 4e-12 times as probable as the most
 /// probable one is not drawn.
 ///
-/// There is no repetition penalty.
+/// There are no penalties.
 ///
 /// ```
 /// use candle_core::{Device, Tensor};

@@ -68,13 +68,24 @@ pub(super) struct Answers {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Usage {
     pub(super) prompt: usize,
+    /// Those of the prompt's that no lane had to read.
+    pub(super) cached: Option<usize>,
     pub(super) answers: usize,
 }
 
 impl Usage {
     pub(super) fn json(self) -> Value {
-        let Usage { prompt, answers } = self;
-        json!({"prompt_tokens": prompt, "completion_tokens": answers, "total_tokens": prompt + answers})
+        let Usage {
+            prompt,
+            cached,
+            answers,
+        } = self;
+        json!({
+            "prompt_tokens": prompt,
+            "prompt_tokens_details": {"cached_tokens": cached.unwrap_or(0)},
+            "completion_tokens": answers,
+            "total_tokens": prompt + answers,
+        })
     }
 }
 
@@ -116,6 +127,8 @@ impl Answers {
         };
         if let Some((_, Update::Done(Ok(generation)))) = &next {
             self.usage.prompt = self.usage.prompt.max(generation.prompt_tokens);
+            let reused = generation.reused_tokens;
+            self.usage.cached = Some(self.usage.cached.map_or(reused, |least| least.min(reused)));
             self.usage.answers += generation.tokens.len();
         }
         Ok(next)

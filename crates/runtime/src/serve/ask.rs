@@ -61,6 +61,8 @@ pub(super) struct Ask {
     /// False for a model that shall not reason.
     pub(super) reasons: bool,
     pub(super) bound: Option<Bound>,
+    /// Variables of the chat template.
+    pub(super) variables: Map<String, Value>,
     pub(super) settings: Settings,
 }
 
@@ -163,9 +165,10 @@ impl Ask {
     ) -> Result<String, ApiError> {
         let (system, messages) = with_own_system(system.map(str::to_owned), messages);
         let tools: Vec<Value> = self.tools.iter().map(OfferedTool::shown).collect();
-        let written = server
-            .chat
-            .prompt_with_tools(system.as_deref(), &tools, messages);
+        let written =
+            server
+                .chat
+                .prompt_with_variables(system.as_deref(), &tools, messages, &self.variables);
         written.map_err(|error| ApiError::of_generation(&error))
     }
 

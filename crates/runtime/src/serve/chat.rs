@@ -280,8 +280,34 @@ pub(super) fn ask(
         parallel: request.parallel_tool_calls.unwrap_or(true),
         reasons: request.reasoning_effort.as_deref() != Some("none"),
         bound,
+        variables: variables(request.chat_template_kwargs.unwrap_or_default())?,
         settings: common.settings(max_tokens, Number::new("top_logprobs", listed), server)?,
     })
+}
+
+/// The variables of a chat template that are members of the request, or what the template is given by these.
+const OWN_VARIABLES: [&str; 7] = [
+    "messages",
+    "tools",
+    "documents",
+    "add_generation_prompt",
+    "continue_final_message",
+    "chat_template",
+    "tokenize",
+];
+
+/// Variables that the request chooses.
+fn variables(given: Map<String, Value>) -> Result<Map<String, Value>, ApiError> {
+    match given
+        .keys()
+        .find(|name| OWN_VARIABLES.contains(&name.as_str()))
+    {
+        None => Ok(given),
+        Some(name) => Err(ApiError::invalid(
+            format!("chat_template_kwargs.{name}"),
+            "the server sets this variable itself",
+        )),
+    }
 }
 
 /// Messages as chat templates take them: contents as texts, arguments of calls as objects.

@@ -67,6 +67,7 @@ pub(super) async fn complete(State(server): Shared, body: Bytes) -> Result<Respo
             parallel: true,
             reasons: false,
             bound: bound.clone(),
+            variables: serde_json::Map::new(),
             settings: settings.clone(),
         });
     }

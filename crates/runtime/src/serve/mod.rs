@@ -36,6 +36,7 @@ mod pool;
 mod reply;
 mod responses;
 mod server;
+mod shapes;
 mod tool;
 mod wire;
 

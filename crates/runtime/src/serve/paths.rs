@@ -12,7 +12,7 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use axum::{Json, Router};
 use serde::Deserialize;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use tower_http::catch_panic::CatchPanicLayer;
 use tower_http::cors::CorsLayer;
 use utoipa::{OpenApi, ToSchema};
@@ -276,6 +276,21 @@ async fn metrics(State(server): Shared) -> impl IntoResponse {
 
 /// Describes the server's paths.
 #[utoipa::path(get, path = "/openapi.json", responses((status = 200, description = "The description, as OpenAPI has it")))]
-async fn description() -> impl IntoResponse {
-    Json(Description::openapi())
+async fn description(State(server): Shared) -> Result<Json<Value>, ApiError> {
+    let described = serde_json::to_value(Description::openapi());
+    let mut described = described.map_err(|error| ApiError::server(error.to_string()))?;
+    let schemas = described.pointer_mut("/components/schemas");
+    for schema in schemas
+        .and_then(Value::as_object_mut)
+        .into_iter()
+        .flat_map(Map::values_mut)
+    {
+        // A body of two types has the members of both.
+        for place in ["/properties/model", "/allOf/0/properties/model"] {
+            if let Some(model) = schema.pointer_mut(place) {
+                model["enum"] = json!([server.config.model_name, null]);
+            }
+        }
+    }
+    Ok(Json(described))
 }

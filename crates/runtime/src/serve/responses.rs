@@ -14,7 +14,7 @@ use axum::response::{IntoResponse, Response};
 use response_parser::Piece;
 use serde::Deserialize;
 use serde_json::value::RawValue;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use utoipa::ToSchema;
 
 use super::answers::{Answers, Usage, answer, identifier, now};
@@ -24,6 +24,7 @@ use super::error::ApiError;
 use super::pool::Update;
 use super::reply::{AnswerReader, Delta, Ending};
 use super::server::{ServerState, Shared};
+use super::shapes;
 use super::tool::{OfferedTool, read_choice};
 use super::wire::{self, Common, Number};
 
@@ -34,18 +35,18 @@ pub(super) struct ResponseRequest {
     #[serde(default)]
     model: Option<String>,
     /// A text, or a list of messages, calls and their results.
-    #[schema(value_type = Object)]
+    #[schema(value_type = shapes::Input)]
     input: Value,
     /// A text that the model reads before the input.
     #[serde(default)]
     instructions: Option<String>,
     /// Tools of the types `function` and `custom`.
     #[serde(default)]
-    #[schema(value_type = Option<Vec<Object>>)]
+    #[schema(value_type = Option<Vec<shapes::BareTool>>)]
     tools: Option<Vec<Value>>,
     /// `auto`, `none`, `required`, or an object that names a tool or lists `allowed_tools`.
     #[serde(default)]
-    #[schema(value_type = Option<Object>)]
+    #[schema(value_type = Option<shapes::BareChoice>)]
     tool_choice: Option<Value>,
     /// False for at most one call.
     #[serde(default)]
@@ -82,7 +83,7 @@ pub(super) struct ResponseRequest {
 #[derive(Debug, Deserialize, ToSchema)]
 struct TextOptions {
     #[serde(default)]
-    #[schema(value_type = Option<Object>)]
+    #[schema(value_type = Option<shapes::BareFormat>)]
     format: Option<Box<RawValue>>,
     #[serde(default)]
     #[expect(dead_code, reason = "taken, and of no effect")]
@@ -225,6 +226,7 @@ fn ask(request: ResponseRequest, common: &Common, server: &ServerState) -> Resul
         parallel: request.parallel_tool_calls.unwrap_or(true),
         reasons: effort.as_deref() != Some("none"),
         bound,
+        variables: Map::new(),
         settings: common.settings(most, Number::new("top_logprobs", None), server)?,
     })
 }
@@ -498,10 +500,14 @@ impl ResponseOutput {
             frame["incomplete_details"] = json!({"reason": "max_output_tokens"});
         }
         frame["output"] = self.items.iter().map(OutputItem::json).collect();
-        let Usage { prompt, answers } = usage;
+        let Usage {
+            prompt,
+            cached,
+            answers,
+        } = usage;
         frame["usage"] = json!({
             "input_tokens": prompt,
-            "input_tokens_details": {"cached_tokens": 0},
+            "input_tokens_details": {"cached_tokens": cached.unwrap_or(0)},
             "output_tokens": answers,
             "output_tokens_details": {"reasoning_tokens": 0},
             "total_tokens": prompt + answers,

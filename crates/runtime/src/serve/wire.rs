@@ -9,13 +9,14 @@ use std::collections::{HashMap, HashSet};
 use constraint::Description;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
-use serde_json::Value;
 use serde_json::value::RawValue;
+use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
 use super::ask::{Bound, Settings};
 use super::error::ApiError;
 use super::server::ServerState;
+use super::shapes;
 use crate::grammar::Dialect;
 use crate::sampling::SamplingConfig;
 
@@ -26,22 +27,22 @@ pub(super) struct ChatRequest {
     #[serde(default)]
     pub(super) model: Option<String>,
     /// The messages: objects with `role` and `content`.
-    #[schema(value_type = Vec<Object>)]
+    #[schema(value_type = Vec<shapes::Message>, min_items = 1)]
     pub(super) messages: Vec<Value>,
     /// Tools of the types `function` and `custom`.
     #[serde(default)]
-    #[schema(value_type = Option<Vec<Object>>)]
+    #[schema(value_type = Option<Vec<shapes::Tool>>)]
     pub(super) tools: Option<Vec<Value>>,
     /// `auto`, `none`, `required`, or an object that names a tool or lists `allowed_tools`.
     #[serde(default)]
-    #[schema(value_type = Option<Object>)]
+    #[schema(value_type = Option<shapes::Choice>)]
     pub(super) tool_choice: Option<Value>,
     /// False for at most one call.
     #[serde(default)]
     pub(super) parallel_tool_calls: Option<bool>,
     /// `{"type": "text"}`, `json_object`, `json_schema` or `structural_tag`.
     #[serde(default)]
-    #[schema(value_type = Option<Object>)]
+    #[schema(value_type = Option<shapes::Format>)]
     pub(super) response_format: Option<Box<RawValue>>,
     /// vLLM's: one of `json`, `regex`, `choice`, `grammar`, `structural_tag`, `json_object`.
     #[serde(default)]
@@ -61,6 +62,10 @@ pub(super) struct ChatRequest {
     /// `none` for an answer without reasoning; another word changes nothing.
     #[serde(default)]
     pub(super) reasoning_effort: Option<String>,
+    /// Variables of the model's chat template, such as `enable_thinking`.
+    #[serde(default)]
+    #[schema(value_type = Option<Object>)]
+    pub(super) chat_template_kwargs: Option<Map<String, Value>>,
 }
 
 /// The request of a text's continuation.
@@ -70,11 +75,11 @@ pub(super) struct TextRequest {
     #[serde(default)]
     pub(super) model: Option<String>,
     /// A text, a list of texts, a list of tokens or a list of such lists.
-    #[schema(value_type = Object)]
+    #[schema(value_type = shapes::PromptTexts)]
     pub(super) prompt: Prompts,
     /// `json_schema` and the others, as of `/v1/chat/completions`.
     #[serde(default)]
-    #[schema(value_type = Option<Object>)]
+    #[schema(value_type = Option<shapes::Format>)]
     pub(super) response_format: Option<Box<RawValue>>,
     /// vLLM's: one of `json`, `regex`, `choice`, `grammar`, `structural_tag`, `json_object`.
     #[serde(default)]
@@ -111,7 +116,7 @@ pub(super) struct Common {
     pub(super) seed: Option<i64>,
     /// A text or several that end the answer where they begin.
     #[serde(default)]
-    #[schema(value_type = Option<Object>)]
+    #[schema(value_type = Option<shapes::Texts>)]
     pub(super) stop: Option<Stop>,
     /// The least tokens of the answer.
     #[serde(default)]
@@ -134,10 +139,10 @@ pub(super) struct Common {
     /// Above 1: tokens that were said before become less probable.
     #[serde(default)]
     pub(super) repetition_penalty: Option<f32>,
-    /// Refused unless 0.
+    /// Subtracted from a token's logit for each time that it was said in the answer; from -2 to 2.
     #[serde(default)]
     pub(super) frequency_penalty: Option<f32>,
-    /// Refused unless 0.
+    /// Subtracted from a token's logit if it was said in the answer; from -2 to 2.
     #[serde(default)]
     pub(super) presence_penalty: Option<f32>,
     /// True for an answer in pieces, as server-sent events.
@@ -192,7 +197,7 @@ pub(super) enum Stop {
 pub(super) struct StructuredOutputs {
     /// A JSON Schema, or its text.
     #[serde(default)]
-    #[schema(value_type = Option<Object>)]
+    #[schema(value_type = Option<shapes::JsonOrText>)]
     json: Option<Box<RawValue>>,
     /// A regular expression for the whole answer.
     #[serde(default)]
@@ -208,7 +213,7 @@ pub(super) struct StructuredOutputs {
     json_object: Option<bool>,
     /// A structural tag, or its text.
     #[serde(default)]
-    #[schema(value_type = Option<Object>)]
+    #[schema(value_type = Option<shapes::JsonOrText>)]
     structural_tag: Option<Box<RawValue>>,
 }
 
@@ -453,15 +458,6 @@ impl Common {
         alternatives: Number,
         server: &ServerState,
     ) -> Result<Settings, ApiError> {
-        for (name, penalty) in [
-            ("frequency_penalty", self.frequency_penalty),
-            ("presence_penalty", self.presence_penalty),
-        ] {
-            if penalty.is_some_and(|penalty| penalty != 0.0) {
-                let message = "this server has no such penalty; `repetition_penalty` does its work";
-                return Err(ApiError::invalid(name, message));
-            }
-        }
         let texts = self.n.unwrap_or(1);
         if !(1..=MAX_TEXTS).contains(&texts) {
             let message = format!("it is {texts}, and must be from 1 to {MAX_TEXTS}");
@@ -534,11 +530,22 @@ impl Common {
         if let Some(penalty) = self.repetition_penalty {
             config = config.with_repetition_penalty(penalty, 0);
         }
+        config = config.with_penalties(
+            self.frequency_penalty.unwrap_or(0.0),
+            self.presence_penalty.unwrap_or(0.0),
+        );
         match crate::sampling::Sampler::new(config.clone()) {
             Ok(_) => Ok(config),
             Err(error) => {
                 let message = error.to_string();
-                let names = ["temperature", "top_p", "min_p", "repetition_penalty"];
+                let names = [
+                    "temperature",
+                    "top_p",
+                    "min_p",
+                    "repetition_penalty",
+                    "frequency_penalty",
+                    "presence_penalty",
+                ];
                 let name = names.iter().find(|name| message.contains(**name));
                 Err(ApiError::invalid(*name.unwrap_or(&"temperature"), message))
             }
