@@ -925,7 +925,7 @@ fn the_description_tells_the_shapes_of_requests() {
     let body = described.pointer(&body[1..]).unwrap();
     assert_eq!(
         body["allOf"][0]["properties"]["messages"]["items"]["$ref"],
-        "#/components/schemas/Message"
+        "#/components/schemas/ChatMessage"
     );
     // A request for another model is refused, so that the description names the one.
     assert_eq!(
@@ -947,7 +947,7 @@ fn the_description_tells_the_shapes_of_requests() {
     }
     assert!(references > 30, "{references}");
     // The request of the other tests is right by it.
-    let mut whole = schemas["Message"].clone();
+    let mut whole = schemas["ChatMessage"].clone();
     whole["components"] = described["components"].clone();
     let message = &about_vera()["messages"][0];
     assert!(jsonschema::is_valid(&whole, message), "{whole}");

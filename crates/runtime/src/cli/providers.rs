@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use tokenmold::providers::{Fate, Finding, Report};
+use tokenmold::providers::{Fate, Finding, ProviderReport};
 
 use super::style::{Paint, Style};
 
@@ -10,7 +10,7 @@ use super::style::{Paint, Style};
 const PLACES: usize = 3;
 
 /// A paragraph for each provider: the keywords that it does not take as they stand, why, and what to write.
-pub(crate) fn table(reports: &[Report]) -> String {
+pub(crate) fn table(reports: &[ProviderReport]) -> String {
     let style = Style::for_stdout();
     let mut text = String::new();
     for report in reports {

@@ -264,7 +264,7 @@ pub struct Generation {
     pub log_probabilities: Vec<TokenProbability>,
     /// Tokens of the prompt.
     pub prompt_tokens: usize,
-    /// Those of them that the model remembered, and did not read again.
+    /// Tokens of the prompt that the model remembered, and did not read again.
     pub reused_tokens: usize,
     /// Steps of the model after the prompt.
     pub steps: usize,

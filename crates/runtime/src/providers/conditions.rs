@@ -15,7 +15,7 @@ const OPENAI_LONG_ENUM: [usize; 2] = [250, 15_000];
 /// Most optional properties, and most unions, of a request to Anthropic, because its page says so.
 const ANTHROPIC: [usize; 2] = [24, 16];
 
-/// The keyword that closes objects.
+/// The keyword that closes objects, named once because each rule about them asks for it.
 const FURTHER: &str = "additionalProperties";
 
 /// OpenAI: closed objects with all names required, one object at the root, sizes.

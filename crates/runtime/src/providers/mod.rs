@@ -19,14 +19,14 @@ use self::places::{Place, Places};
 use self::rules::TABLE;
 pub use self::rules::{Fate, Finding, Provider};
 
-/// What a provider does not take of a schema.
+/// The keywords of a schema that a provider does not take.
 #[derive(Debug, Serialize)]
-pub struct Report {
+pub struct ProviderReport {
     provider: &'static Provider,
     findings: Vec<Finding>,
 }
 
-impl Report {
+impl ProviderReport {
     /// The provider.
     #[must_use]
     pub fn provider(&self) -> &'static Provider {
@@ -59,7 +59,7 @@ impl Report {
 /// assert_eq!(fates.collect::<Vec<_>>(), [Fate::Undocumented, Fate::Refused, Fate::Lost]);
 /// ```
 #[must_use]
-pub fn reports(schema: &Value) -> Vec<Report> {
+pub fn reports(schema: &Value) -> Vec<ProviderReport> {
     let places = Places::of(schema);
     let order: std::collections::HashMap<&str, usize> = (places.all.iter().enumerate())
         .map(|(number, place)| (&*place.pointer, number))
@@ -82,7 +82,7 @@ pub fn reports(schema: &Value) -> Vec<Report> {
             _ => conditions::gemini(&places),
         });
         findings.sort_by_key(number);
-        Report { provider, findings }
+        ProviderReport { provider, findings }
     };
     TABLE.providers.iter().map(report).collect()
 }

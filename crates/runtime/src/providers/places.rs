@@ -12,7 +12,7 @@ use serde_json::{Map, Value};
 pub(super) struct Place<'s> {
     pub(super) pointer: String,
     pub(super) schema: &'s Value,
-    /// How many objects with properties it is in, itself among them.
+    /// The number of objects with properties that it is in, itself among them.
     pub(super) objects: usize,
     /// The keyword that holds it; empty for the root.
     pub(super) holder: &'s str,
@@ -63,7 +63,7 @@ impl<'s> Place<'s> {
     }
 }
 
-/// How a reference leads.
+/// The way that a reference leads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Leads {
     /// To a place from which it cannot be met again.

@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 
 use serde::{Deserialize, Serialize};
 
-/// What becomes of a keyword at a provider.
+/// The fate of a keyword at a provider.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
@@ -57,7 +57,7 @@ impl Finding {
         &self.keyword
     }
 
-    /// What becomes of it.
+    /// The fate of the keyword.
     #[must_use]
     pub fn fate(&self) -> Fate {
         self.fate
@@ -69,7 +69,7 @@ impl Finding {
         &self.why
     }
 
-    /// What to write instead; empty where nothing helps.
+    /// The words to write instead; empty where nothing helps.
     #[must_use]
     pub fn write(&self) -> &str {
         &self.write
@@ -141,13 +141,13 @@ impl Provider {
         &self.read
     }
 
-    /// What holds of every schema.
+    /// A note that holds of every schema.
     #[must_use]
     pub fn note(&self) -> &str {
         &self.note
     }
 
-    /// What the lists say of a keyword; `None` where it is taken.
+    /// Says by the lists what becomes of a keyword; `None` where it is taken.
     pub(super) fn fate(&self, keyword: &str) -> Option<Fate> {
         if self.taken.iter().any(|taken| taken == keyword) {
             return None;
@@ -156,7 +156,7 @@ impl Provider {
         Some(if refused { Fate::Refused } else { self.others })
     }
 
-    /// What the list of formats says of one; `None` where it is taken.
+    /// Says by the list of formats what becomes of one; `None` where it is taken.
     pub(super) fn format(&self, format: &str) -> Option<Fate> {
         let taken = self.formats.iter().any(|taken| taken == format);
         (!taken).then_some(self.other_formats)

@@ -68,7 +68,7 @@ pub(super) struct Answers {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Usage {
     pub(super) prompt: usize,
-    /// Those of the prompt's that no lane had to read.
+    /// Tokens of the prompt that no lane had to read.
     pub(super) cached: Option<usize>,
     pub(super) answers: usize,
 }

@@ -285,7 +285,7 @@ pub(super) fn ask(
     })
 }
 
-/// The variables of a chat template that are members of the request, or what the template is given by these.
+/// The variables of a chat template that a request may not set, because the server sets them from other members.
 const OWN_VARIABLES: [&str; 7] = [
     "messages",
     "tools",

@@ -17,17 +17,17 @@ pub(super) struct Schema(Map<String, Value>);
 /// A message of a chat.
 #[derive(ToSchema)]
 #[serde(tag = "role", rename_all = "lowercase")]
-pub(super) enum Message {
+pub(super) enum ChatMessage {
     /// The rules of the conversation.
     System { content: Content },
     /// The same by its newer name.
     Developer { content: Content },
-    /// What the user says.
+    /// The user's words.
     User { content: Content },
     /// An earlier answer.
     Assistant {
         content: Option<Content>,
-        tool_calls: Option<Vec<Call>>,
+        tool_calls: Option<Vec<ChatCall>>,
     },
     /// The result of a call.
     Tool {
@@ -57,7 +57,7 @@ pub(super) enum Part {
 /// A call of an earlier answer.
 #[derive(ToSchema)]
 #[serde(tag = "type", rename_all = "lowercase")]
-pub(super) enum Call {
+pub(super) enum ChatCall {
     Function {
         id: String,
         function: CalledFunction,
@@ -86,7 +86,7 @@ pub(super) struct CalledCustom {
 /// A tool of `/v1/chat/completions`.
 #[derive(ToSchema)]
 #[serde(tag = "type", rename_all = "lowercase")]
-pub(super) enum Tool {
+pub(super) enum ChatTool {
     Function { function: FunctionTool },
     Custom { custom: CustomTool },
 }
@@ -197,7 +197,7 @@ pub(super) enum NamedTool {
 /// The form of an answer that is no call.
 #[derive(ToSchema)]
 #[serde(tag = "type", rename_all = "snake_case")]
-pub(super) enum Format {
+pub(super) enum AnswerFormat {
     /// Any text.
     Text,
     /// An object.
@@ -252,13 +252,13 @@ pub(super) enum PromptTexts {
 #[serde(untagged)]
 pub(super) enum Input {
     Text(String),
-    Items(Vec<Item>),
+    Items(Vec<InputItem>),
 }
 
 /// An item of a conversation.
 #[derive(ToSchema)]
 #[serde(tag = "type", rename_all = "snake_case")]
-pub(super) enum Item {
+pub(super) enum InputItem {
     Message {
         role: Role,
         content: Content,

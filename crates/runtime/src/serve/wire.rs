@@ -27,11 +27,11 @@ pub(super) struct ChatRequest {
     #[serde(default)]
     pub(super) model: Option<String>,
     /// The messages: objects with `role` and `content`.
-    #[schema(value_type = Vec<shapes::Message>, min_items = 1)]
+    #[schema(value_type = Vec<shapes::ChatMessage>, min_items = 1)]
     pub(super) messages: Vec<Value>,
     /// Tools of the types `function` and `custom`.
     #[serde(default)]
-    #[schema(value_type = Option<Vec<shapes::Tool>>)]
+    #[schema(value_type = Option<Vec<shapes::ChatTool>>)]
     pub(super) tools: Option<Vec<Value>>,
     /// `auto`, `none`, `required`, or an object that names a tool or lists `allowed_tools`.
     #[serde(default)]
@@ -42,7 +42,7 @@ pub(super) struct ChatRequest {
     pub(super) parallel_tool_calls: Option<bool>,
     /// `{"type": "text"}`, `json_object`, `json_schema` or `structural_tag`.
     #[serde(default)]
-    #[schema(value_type = Option<shapes::Format>)]
+    #[schema(value_type = Option<shapes::AnswerFormat>)]
     pub(super) response_format: Option<Box<RawValue>>,
     /// vLLM's: one of `json`, `regex`, `choice`, `grammar`, `structural_tag`, `json_object`.
     #[serde(default)]
@@ -79,7 +79,7 @@ pub(super) struct TextRequest {
     pub(super) prompt: Prompts,
     /// `json_schema` and the others, as of `/v1/chat/completions`.
     #[serde(default)]
-    #[schema(value_type = Option<shapes::Format>)]
+    #[schema(value_type = Option<shapes::AnswerFormat>)]
     pub(super) response_format: Option<Box<RawValue>>,
     /// vLLM's: one of `json`, `regex`, `choice`, `grammar`, `structural_tag`, `json_object`.
     #[serde(default)]
