@@ -188,6 +188,7 @@ impl Grammar {
             at: 0,
             body: Expr::Regex { pattern, at: 0 },
             kind: RuleKind::Terminal,
+            temperature: None,
         };
         let tree = Tree {
             by_name: [("root".to_owned(), 0)].into(),

@@ -132,6 +132,28 @@ impl GrammarAutomaton {
         })
     }
 
+    /// Returns the temperature at which the next token is to be sampled, where a rule says one: the
+    /// highest of the lexemes that may come at a state, or go on there. O(what may come).
+    ///
+    /// It is for the host, and changes no language.
+    ///
+    /// ```
+    /// use fsm_index::ByteAutomaton;
+    /// use grammar::Grammar;
+    ///
+    /// let dialogue = Grammar::from_lark("start: \"Name: \" name\nname[temperature=0.9]: /[a-z]+/")?;
+    /// let mut state = dialogue.start();
+    /// assert_eq!(dialogue.temperature(&state), None);
+    /// dialogue.advance(&mut state, b"Name: ", &mut dialogue.scratch()).unwrap();
+    /// assert_eq!(dialogue.temperature(&state), Some(0.9));
+    /// # Ok::<(), grammar::Error>(())
+    /// ```
+    pub fn temperature(&self, state: &State) -> Option<f64> {
+        self.at(state, |learnt, config| {
+            explain::temperature(&self.machine, learnt.caches(), config)
+        })
+    }
+
     /// Returns the bytes that it takes, about: its tables, and what scratches that are not in use
     /// have learnt.
     pub fn memory(&self) -> usize {

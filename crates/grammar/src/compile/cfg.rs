@@ -52,6 +52,8 @@ pub(crate) struct Terminal {
     pub(crate) matter: Matter,
     /// True if it ends at its first possible end, whatever else may go on.
     pub(crate) is_lazy: bool,
+    /// The temperature at which it is sampled, if its rule says so.
+    pub(crate) temperature: Option<f64>,
     /// Terminals of one domain have the same ignored text between them.
     pub(crate) domain: u32,
     /// For errors: its name or text, and where it is.

@@ -179,6 +179,15 @@ pub(crate) fn lazy(re: Re) -> Re {
     Re::First(Rc::new(re))
 }
 
+/// Returns the texts of at most so many characters, and of the longer ones those that have no end
+/// behind so many characters before their own. So a budget that runs out where nothing may end
+/// goes on to the next end.
+pub(crate) fn at_most(re: Re, chars: u32) -> Re {
+    let long = Re::pattern(format!("(?s:.{{{chars},}})"));
+    let over = Re::Seq([Re::And([re.clone(), long].into()), Re::pattern("(?s:.+)")].into());
+    Re::And([re, Re::Not(over.into())].into())
+}
+
 /// Returns free text up to the first of some texts, which is `tag`: or to none of them.
 pub(crate) fn text_until(all: &[String], tag: Option<&str>) -> Result<Re, Error> {
     if all.is_empty() && tag.is_none() {

@@ -21,6 +21,8 @@ pub(crate) struct Tree {
     pub(crate) ignore: Vec<Expr>,
     /// True if ignored text may come before the first lexeme.
     pub(crate) initial_skip: bool,
+    /// Rules that go on to the end of the text, each with the place that says so.
+    pub(crate) to_end: Vec<(String, usize)>,
 }
 
 /// A rule or a terminal.
@@ -31,6 +33,8 @@ pub(crate) struct Rule {
     pub(crate) at: usize,
     pub(crate) body: Expr,
     pub(crate) kind: RuleKind,
+    /// The temperature at which its lexemes are sampled, for the host.
+    pub(crate) temperature: Option<f64>,
 }
 
 /// A rule that is written out for each use.
@@ -42,6 +46,7 @@ pub(crate) struct Template {
     pub(crate) parameters: Parameters,
     pub(crate) body: Expr,
     pub(crate) kind: RuleKind,
+    pub(crate) temperature: Option<f64>,
 }
 
 /// The parameters of a template.
@@ -119,6 +124,12 @@ pub(crate) enum Expr {
     And(Vec<Expr>),
     /// All UTF-8 texts that it does not take.
     Not(Box<Expr>),
+    /// Texts of so many characters, and longer ones that cannot end before.
+    Most {
+        of: Box<Expr>,
+        chars: u32,
+        at: usize,
+    },
     /// A JSON value that a schema takes.
     Json {
         schema: Value,
@@ -185,7 +196,10 @@ impl Expr {
             Expr::Seq(parts) | Expr::Alt(parts) | Expr::And(parts) => {
                 parts.iter().flat_map(Expr::values).collect()
             }
-            Expr::Repeat { of, .. } | Expr::Not(of) | Expr::If { of, .. } => of.values(),
+            Expr::Repeat { of, .. }
+            | Expr::Not(of)
+            | Expr::If { of, .. }
+            | Expr::Most { of, .. } => of.values(),
             _ => Vec::new(),
         }
     }

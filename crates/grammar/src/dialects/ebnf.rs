@@ -24,6 +24,15 @@ pub(crate) fn parse(text: &str, notation: Notation, config: &Config) -> Result<T
     Ok(parser.tree)
 }
 
+/// The options of a rule.
+#[derive(Default)]
+struct Options {
+    is_lazy: bool,
+    /// The characters that it takes, and where that is said.
+    most: Option<(u32, usize)>,
+    temperature: Option<f64>,
+}
+
 pub(crate) struct EbnfParser<'t> {
     pub(crate) r: Reader<'t>,
     notation: Notation,
@@ -84,13 +93,17 @@ impl EbnfParser<'_> {
         };
         self.r.rule.clone_from(&name);
         self.space(false);
-        let mut kind = RuleKind::Rule;
+        let mut options = Options::default();
         if !self.is_gbnf() && self.r.take("[") {
-            kind = self.attributes()?;
+            options = self.attributes()?;
         }
         self.r.need("::=")?;
         self.space(true);
-        let body = self.alternatives(false)?;
+        let mut body = self.alternatives(false)?;
+        if let Some((chars, at)) = options.most {
+            let of = Box::new(body);
+            body = Expr::Most { of, chars, at };
+        }
         if self.is_gbnf() {
             // A rule ends with its line, and all of its line is its own.
             match self.r.peek() {
@@ -104,7 +117,11 @@ impl EbnfParser<'_> {
             name: name.clone(),
             at,
             body,
-            kind,
+            kind: match options.is_lazy {
+                true => RuleKind::Lazy,
+                false => RuleKind::Rule,
+            },
+            temperature: options.temperature,
         };
         match self.tree.by_name.get(&name) {
             // The last one of a name counts, as llama.cpp has it.
@@ -122,14 +139,19 @@ impl EbnfParser<'_> {
     }
 
     /// The options between a rule's name and `::=`, behind the bracket.
-    fn attributes(&mut self) -> Result<RuleKind, Error> {
-        let mut kind = RuleKind::Rule;
+    fn attributes(&mut self) -> Result<Options, Error> {
+        let mut options = Options::default();
+        let mut seen: Vec<String> = Vec::new();
         loop {
             self.space(true);
             let at = self.r.at;
             let name = self.name().unwrap_or_default();
+            if seen.contains(&name) {
+                let message = format!("the option `{name}` is given twice");
+                return self.r.fail_at(at, message);
+            }
             match name.as_str() {
-                "lazy" => kind = RuleKind::Lazy,
+                "lazy" => options.is_lazy = true,
                 "capture" => {
                     self.space(true);
                     if self.r.take("=") {
@@ -137,26 +159,45 @@ impl EbnfParser<'_> {
                         self.literal()?;
                     }
                 }
-                "max_tokens" | "max_chars" => {
-                    return self.r.refuse(
-                        at,
-                        format!("the option `{name}` is not supported: bound the rule by a repetition such as `{{0,100}}`"),
-                    );
+                "max_chars" => {
+                    self.value_follows()?;
+                    options.most = Some((self.r.count()?, at));
                 }
                 "temperature" => {
+                    self.value_follows()?;
+                    options.temperature = Some(self.r.temperature()?);
+                }
+                "max_tokens" => {
                     return self.r.refuse(
                         at,
-                        "the option `temperature` is not supported: it is the sampler's, and no constraint",
+                        "the option `max_tokens` is not supported, because texts are read as bytes: write `max_chars=N`, \
+                         or bound the rule by a repetition such as `{0,100}`",
                     );
                 }
                 _ => return self.r.refuse(at, format!("unknown option `{name}`")),
             }
+            seen.push(name);
             self.space(true);
             if self.r.ends("]")? {
                 self.space(true);
-                return Ok(kind);
+                if options.is_lazy && options.most.is_some() {
+                    return self.r.refuse(
+                        at,
+                        "`lazy` and `max_chars` together are not supported: a lazy rule ends at its first end, leave \
+                         `max_chars` out",
+                    );
+                }
+                return Ok(options);
             }
         }
+    }
+
+    /// The sign before an option's value.
+    fn value_follows(&mut self) -> Result<(), Error> {
+        self.space(true);
+        self.r.need("=")?;
+        self.space(true);
+        Ok(())
     }
 
     /// Tells whether what comes next begins another rule.

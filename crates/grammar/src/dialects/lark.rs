@@ -3,6 +3,7 @@
 //! For example, `start: "a" NAME` with `NAME: /[a-z]+/` has a rule and a terminal.
 
 mod expression;
+mod last;
 mod parameters;
 
 use serde_json::Value;
@@ -24,6 +25,7 @@ pub(crate) fn parse(text: &str, reading: Reading, config: &Config) -> Result<Tre
         max_work: config.max_work,
     };
     parser.file(false)?;
+    last::check(&parser.tree).map_err(|(at, error)| error.at(text, at))?;
     Ok(parser.tree)
 }
 
@@ -43,6 +45,9 @@ struct LarkParser<'t> {
 struct Options {
     is_lazy: bool,
     suffix: Option<Expr>,
+    /// The place of `stop=""`, if the rule goes on to the end.
+    to_end: Option<usize>,
+    temperature: Option<f64>,
 }
 
 fn is_name(c: char) -> bool {
@@ -229,6 +234,7 @@ impl LarkParser<'_> {
                     at,
                 },
                 kind: RuleKind::Terminal,
+                temperature: None,
             };
             self.define(rule)?;
         }
@@ -312,12 +318,22 @@ impl LarkParser<'_> {
             );
         }
         self.r.need(":")?;
-        let body = self.expansions(is_terminal || options.is_lazy || options.suffix.is_some())?;
+        self.space(false);
+        let is_value = ["%json", "%lark", "%regex"]
+            .iter()
+            .any(|value| self.r.rest().starts_with(value));
+        let is_lexeme =
+            is_terminal || options.to_end.is_some() || options.temperature.is_some() && !is_value;
+        let body = self.expansions(is_lexeme || options.is_lazy || options.suffix.is_some())?;
         self.end_of_line()?;
+        let temperature = options.temperature;
+        if let Some(at) = options.to_end {
+            self.tree.to_end.push((name.clone(), at));
+        }
         let kind = match (options.suffix, options.is_lazy) {
             (Some(suffix), _) => RuleKind::Suffix(suffix),
             (None, true) => RuleKind::Lazy,
-            (None, false) if is_terminal => RuleKind::Terminal,
+            (None, false) if is_lexeme => RuleKind::Terminal,
             (None, false) => RuleKind::Rule,
         };
         let Some(parameters) = parameters else {
@@ -326,6 +342,7 @@ impl LarkParser<'_> {
                 at,
                 body,
                 kind,
+                temperature,
             });
         };
         self.is_new(&name, at)?;
@@ -335,6 +352,7 @@ impl LarkParser<'_> {
             parameters,
             body,
             kind,
+            temperature,
         });
         Ok(())
     }
@@ -379,27 +397,18 @@ impl LarkParser<'_> {
                     return self.r.fail_at(at, "`stop` and `suffix` cannot be combined");
                 }
                 ("suffix", true) => options.suffix = Some(self.marker(at)?),
-                // XGrammar keeps the marker, and hides it from captures alone.
-                ("stop", true) if self.reading == Reading::Ascii => {
-                    if seen.iter().any(|name| name == "suffix") {
-                        return self.r.fail_at(at, "`stop` and `suffix` cannot be combined");
-                    }
-                    options.suffix = Some(self.marker(at)?);
+                ("stop", true) if seen.iter().any(|name| name == "suffix") => {
+                    return self.r.fail_at(at, "`stop` and `suffix` cannot be combined");
                 }
-                ("stop", true) => {
-                    return self.r.refuse(
-                        at,
-                        "`stop` is not supported: it takes text back; use `suffix`, which keeps it",
+                ("stop", true) if self.ends_text() => options.to_end = Some(at),
+                // The text stays, as in llguidance wherever its host takes nothing back.
+                ("stop", true) => options.suffix = Some(self.marker(at)?),
+                ("temperature", true) => options.temperature = Some(self.r.temperature()?),
+                ("max_tokens" | "max_chars", true) => {
+                    let message = format!(
+                        "`{name}` is not supported in Lark: bound the terminal by a repetition such as `/.{{0,100}}/`"
                     );
-                }
-                ("max_tokens", true) => {
-                    return self.r.refuse(at, "`max_tokens` is not supported: bound the rule by a repetition such as `{0,100}`");
-                }
-                ("temperature", true) => {
-                    return self.r.refuse(
-                        at,
-                        "`temperature` is not supported: it is the sampler's, and no constraint",
-                    );
+                    return self.r.refuse(at, message);
                 }
                 _ => return self.r.fail_at(at, format!("unknown option `{name}`")),
             }
@@ -413,6 +422,11 @@ impl LarkParser<'_> {
                 return Ok(options);
             }
         }
+    }
+
+    /// Reads the marker `""`, which stands for the end of the text in llguidance.
+    fn ends_text(&mut self) -> bool {
+        self.reading == Reading::Greedy && self.r.take("\"\"")
     }
 
     /// Reads what `suffix` names: a string, a regular expression or a terminal.

@@ -144,6 +144,20 @@ impl<'t> Reader<'t> {
             .map_err(|_| self.error_at(at, format!("the count {digits} is too large")))
     }
 
+    /// A temperature: a decimal number that is not negative.
+    pub(crate) fn temperature(&mut self) -> Result<f64, Error> {
+        let at = self.at;
+        let number = self.take_while(|c| c.is_ascii_alphanumeric() || "+-.".contains(c));
+        let is_number = number.starts_with(|c: char| c.is_ascii_digit());
+        match number.parse::<f64>() {
+            Ok(value) if is_number && value.is_finite() => Ok(value),
+            _ => self.fail_at(
+                at,
+                "a temperature is a decimal number that is not negative, such as `0.7`",
+            ),
+        }
+    }
+
     /// The upper bound of `{min,max}`, read from behind `min` up to the brace. `space` skips what
     /// may stand between.
     pub(crate) fn upper_bound(

@@ -62,7 +62,7 @@ impl Display for Expr {
             Expr::Name { name, .. } | Expr::Use { name, .. } | Expr::Special { name, .. } => {
                 f.write_str(name)
             }
-            Expr::If { of, .. } => of.fmt(f),
+            Expr::If { of, .. } | Expr::Most { of, .. } => of.fmt(f),
             Expr::Seq(parts) => between(parts, " ", f),
             Expr::Alt(parts) => between(parts, " | ", f),
             Expr::And(parts) => between(parts, " & ", f),

@@ -72,6 +72,23 @@ pub(crate) fn place(machine: &Machine, caches: &Caches, config: u32) -> Place {
 
 /// Returns the lexemes that may come or go on at a configuration.
 pub(crate) fn expected(machine: &Machine, caches: &mut Caches, config: u32) -> Vec<String> {
+    let names = Names(machine);
+    let terminals = possible(machine, caches, config).into_iter();
+    let mut shown: Vec<String> = terminals.map(|t| names.terminal(t)).collect();
+    shown.dedup();
+    shown
+}
+
+/// Returns the highest temperature of the lexemes that may come or go on at a configuration.
+pub(crate) fn temperature(machine: &Machine, caches: &mut Caches, config: u32) -> Option<f64> {
+    let all = &machine.cfg().terminals;
+    let terminals = possible(machine, caches, config).into_iter();
+    let given = terminals.filter_map(|t| all[t as usize].temperature);
+    given.max_by(f64::total_cmp)
+}
+
+/// The terminals that may come or go on at a configuration, ascending.
+fn possible(machine: &Machine, caches: &mut Caches, config: u32) -> Vec<u32> {
     let standing = Steps::new(machine, caches).standing(config);
     let of_lex = |lex: u32| caches.lexes()[lex].terminals(machine);
     let mut terminals: Vec<u32> = Vec::new();
@@ -86,10 +103,7 @@ pub(crate) fn expected(machine: &Machine, caches: &mut Caches, config: u32) -> V
     terminals.extend(of_lex(next.start));
     terminals.sort_unstable();
     terminals.dedup();
-    let names = Names(machine);
-    let mut shown: Vec<String> = terminals.into_iter().map(|t| names.terminal(t)).collect();
-    shown.dedup();
-    shown
+    terminals
 }
 
 /// The names of what a grammar has.

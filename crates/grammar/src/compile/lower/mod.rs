@@ -75,6 +75,7 @@ pub(crate) fn lower(
         states: 0,
         counts: 1,
         in_vain: 0,
+        temperature: None,
     };
     let is_greedy = meaning.reading == Reading::Greedy;
     let root = lowering.rule_of("", 0);
@@ -98,6 +99,8 @@ struct Scope<'a> {
     regular: Vec<Option<Re>>,
     /// True if regular parts become terminals across the boundaries that were written.
     collapses: bool,
+    /// The temperature of the rule that it is nested in.
+    temperature: Option<f64>,
 }
 
 struct Lowering<'a> {
@@ -116,6 +119,8 @@ struct Lowering<'a> {
     counts: usize,
     /// The work of expressions that turned out too large to be put together.
     in_vain: usize,
+    /// The temperature of the rule that is being lowered.
+    temperature: Option<f64>,
 }
 
 impl<'a> Lowering<'a> {
@@ -168,6 +173,7 @@ impl<'a> Lowering<'a> {
             tree,
             regular: vec![None; tree.rules.len()],
             collapses,
+            temperature: self.temperature,
         });
         self.cfg.ignored.push(Vec::new());
         self.find_regular(number, start)?;
@@ -213,6 +219,7 @@ impl<'a> Lowering<'a> {
             let left = self.rules[&(scope, rule)];
             let tree = self.scopes[scope].tree;
             let rule = &tree.rules[rule];
+            self.temperature = rule.temperature.or(self.scopes[scope].temperature);
             self.alternatives(scope, &rule.body, left)
                 .map_err(|error| error.at(self.text, rule.at).in_rule(&rule.name))?;
         }
@@ -241,7 +248,11 @@ impl<'a> Lowering<'a> {
         let limits = if is_rule { COLLAPSED } else { self.limits() };
         let commits = is_lazy && self.meaning.start == "start";
         let by_parts = is_rule || !is_lazy && self.meaning.reading != Reading::Greedy;
-        match self.terminal(&re, commits, scope, &own.name, own.at, limits) {
+        let around = self.temperature;
+        self.temperature = own.temperature.or(self.scopes[scope].temperature);
+        let terminal = self.terminal(&re, commits, scope, &own.name, own.at, limits);
+        self.temperature = around;
+        match terminal {
             Ok(symbol) => self.push(left, symbol.into_iter().collect()),
             Err(error) if by_parts && error.kind() == ErrorKind::LimitExceeded => {
                 self.scopes[scope].regular[rule] = None;
@@ -262,7 +273,9 @@ impl<'a> Lowering<'a> {
         at: usize,
         limits: TableLimits,
     ) -> Result<Option<Symbol>, Error> {
-        let key = (format!("{re:?}"), is_lazy, scope as u32);
+        let temperature = self.temperature.map(|it| format!("@{it}"));
+        let key = format!("{re:?}{}", temperature.unwrap_or_default());
+        let key = (key, is_lazy, scope as u32);
         if let Some(symbol) = self.known.get(&key) {
             return Ok(*symbol);
         }
@@ -309,6 +322,7 @@ impl<'a> Lowering<'a> {
         self.cfg.terminals.push(Terminal {
             matter,
             is_lazy,
+            temperature: self.temperature,
             domain: scope as u32,
             name: name.to_owned(),
             at,
@@ -459,7 +473,7 @@ impl<'a> Lowering<'a> {
                 let symbol = self.repeat(scope, of, *min, *max)?;
                 out.extend(symbol);
             }
-            Expr::And(_) | Expr::Not(_) => {
+            Expr::And(_) | Expr::Not(_) | Expr::Most { .. } => {
                 let Some(re) = self.regular(scope, expr)? else {
                     return Err(Error::new(
                         ErrorKind::Unsupported,

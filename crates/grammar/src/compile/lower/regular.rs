@@ -5,7 +5,7 @@
 
 use super::{COLLAPSED_SIZE, Lowering};
 use crate::compile::around::looks_around;
-use crate::compile::regular::{Re, lazy};
+use crate::compile::regular::{Re, at_most, lazy};
 use crate::dialects::ast::{Expr, Rule, RuleKind};
 use crate::error::{Error, ErrorKind};
 use crate::patterns::{self, Reading};
@@ -24,7 +24,7 @@ fn names<'e>(expr: &'e Expr, out: &mut Vec<(&'e str, usize)>) {
             all.iter().for_each(|expr| names(expr, out));
         }
         Expr::Repeat { of, .. } => names(of, out),
-        Expr::Not(of) => names(of, out),
+        Expr::Not(of) | Expr::Most { of, .. } => names(of, out),
         Expr::Dispatch { tags, at, .. } => out.extend(tags.iter().map(|tag| (tag.1.as_str(), *at))),
         _ => {}
     }
@@ -109,6 +109,12 @@ impl Lowering<'_> {
                     })
                 }
             };
+            let is_value = matches!(rule.body, Expr::Json { .. } | Expr::Nested { .. });
+            if rule.temperature.is_some() && re.is_none() && !is_value {
+                let message = "`temperature` is for rules without recursion, special tokens and free text with tags: \
+                               write it on the rules that such a rule names";
+                return Err(placed(Error::new(ErrorKind::Unsupported, message)));
+            }
             let is_rule = rule.kind == RuleKind::Rule;
             let re = re.filter(|re| !is_rule || re.size() <= COLLAPSED_SIZE);
             if re
@@ -124,6 +130,10 @@ impl Lowering<'_> {
             self.scopes[scope].regular[group[0]] = re;
         }
         Ok(())
+    }
+
+    fn is_tempered(&self, scope: usize, rule: usize) -> bool {
+        self.scopes[scope].tree.rules[rule].temperature.is_some()
     }
 
     pub(super) fn lookup(&self, scope: usize, name: &str, at: usize) -> Result<usize, Error> {
@@ -270,7 +280,9 @@ impl Lowering<'_> {
             Expr::Name { name, at } => {
                 let rule = self.lookup(scope, name, *at)?;
                 let re = self.scopes[scope].regular[rule].clone();
-                re.map(|re| self.seen(re, inside))
+                // A rule with a temperature is no part of others, which have none.
+                let is_apart = inside == Inside::Rule && self.is_tempered(scope, rule);
+                re.filter(|_| !is_apart).map(|re| self.seen(re, inside))
             }
             Expr::Seq(parts) => all(parts)?.map(|parts| Re::Seq(parts.into())),
             Expr::Alt(parts) => all(parts)?.map(|parts| Re::Alt(parts.into())),
@@ -281,6 +293,14 @@ impl Lowering<'_> {
             Expr::Repeat { of, min, max } => self
                 .regular_in(scope, of, inside)?
                 .map(|of| Re::Repeat(of.into(), *min, *max)),
+            Expr::Most { of, chars, at } => match self.regular_in(scope, of, inside)? {
+                Some(of) => Some(at_most(of, *chars)),
+                None => {
+                    let message = "`max_chars` is for rules without recursion, special tokens and free text with tags: \
+                                   bound the parts of the rule";
+                    return Err(self.fail(ErrorKind::Unsupported, *at, message));
+                }
+            },
             Expr::Substring { chunks, .. } => Some(Re::Substring(chunks.as_slice().into())),
             Expr::Json { .. }
             | Expr::Nested { .. }
