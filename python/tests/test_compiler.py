@@ -238,6 +238,7 @@ def test_regexes_and_choices(compiler: Compiler) -> None:
         ("lark", 'start: NUMBER ("+" NUMBER)*\nNUMBER: /[0-9]+/'),
         ("lark-splits", 'start: start "+" start | /[0-9]+/'),
         ("lark-ascii", "start: /\\d+/ (\"+\" /\\d+/)*"),
+        ("w3c", "[1] sum ::= digit+ (#x2B digit+)* /* of digits */\n[2] digit ::= [0-9]"),
         ("regex", "[0-9]+(?:[+][0-9]+)*"),
     ],
 )

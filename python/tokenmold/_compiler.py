@@ -22,7 +22,7 @@ Escapes: TypeAlias = Literal["standard", "shortest", "all", "all-in-values"]
 Integers: TypeAlias = Literal["plain", "zero-fraction"]
 Settings: TypeAlias = Literal["ignore", "follow"]
 Calls: TypeAlias = Literal["any", "required", "one", "at_most_one", "none"]
-Dialect: TypeAlias = Literal["gbnf", "ebnf", "lark", "lark-splits", "lark-ascii", "regex"]
+Dialect: TypeAlias = Literal["gbnf", "ebnf", "lark", "lark-splits", "lark-ascii", "w3c", "regex"]
 Reasoning: TypeAlias = Literal["absent", "optional", "required"]
 
 
@@ -178,8 +178,8 @@ class Compiler(_tokenmold.Compiler):
 
         ``dialect`` is how it is written: ``"gbnf"`` as llama.cpp reads it, ``"ebnf"`` as XGrammar does,
         ``"lark"`` as llguidance and OpenAI's custom tools do; ``"lark-splits"`` and ``"lark-ascii"`` are
-        Lark as its own package and XGrammar read it, ``"regex"`` is a regular expression. Without it the
-        text tells.
+        Lark as its own package and XGrammar read it, ``"w3c"`` is the EBNF of the W3C's specifications,
+        ``"regex"`` is a regular expression. Without it the text tells, but never of ``"w3c"``.
         """
         return self._grammar(text, dialect)
 

@@ -29,16 +29,20 @@ pub enum Dialect {
     /// Lark as XGrammar reads it: every split counts, and classes of regular expressions
     /// are of ASCII.
     LarkAscii,
+    /// EBNF of the W3C, in which the grammars of XML, XPath and SPARQL are written. Begins with the
+    /// first rule; every split of a text counts.
+    W3c,
 }
 
 impl Dialect {
     /// All of them.
-    pub const ALL: [Dialect; 5] = [
+    pub const ALL: [Dialect; 6] = [
         Dialect::Gbnf,
         Dialect::Ebnf,
         Dialect::Lark,
         Dialect::LarkSplits,
         Dialect::LarkAscii,
+        Dialect::W3c,
     ];
 
     /// Returns its name, as [`FromStr`] reads it.
@@ -49,11 +53,13 @@ impl Dialect {
             Dialect::Lark => "lark",
             Dialect::LarkSplits => "lark-splits",
             Dialect::LarkAscii => "lark-ascii",
+            Dialect::W3c => "w3c",
         }
     }
 
     /// Returns the dialect that a text looks like: without `::=` it is Lark. With it, names,
-    /// options or calls that GBNF does not have make it EBNF.
+    /// options or calls that GBNF does not have make it EBNF. That of the W3C is never guessed,
+    /// because `#x41` is a comment elsewhere.
     ///
     /// ```
     /// use grammar::Dialect;

@@ -9,6 +9,7 @@ use crate::dialect::Dialect;
 use crate::dialects::ast::{Expr, Rule, RuleKind, Tree};
 use crate::dialects::ebnf::{self, Notation};
 use crate::dialects::lark;
+use crate::dialects::w3c;
 use crate::error::Error;
 use crate::patterns::{self, Reading};
 
@@ -68,6 +69,13 @@ impl Grammar {
                 ebnf::parse(text, Notation::Ebnf, config)?,
                 Meaning {
                     reading: Reading::Ascii,
+                    ..SPLITS
+                },
+            ),
+            Dialect::W3c => (
+                w3c::parse(text, config)?,
+                Meaning {
+                    start: w3c::START,
                     ..SPLITS
                 },
             ),

@@ -9,3 +9,4 @@ pub(crate) mod macros;
 pub(crate) mod numbers;
 pub(crate) mod reader;
 pub(crate) mod shown;
+pub(crate) mod w3c;

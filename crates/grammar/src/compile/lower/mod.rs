@@ -19,6 +19,7 @@ use crate::compile::table::{Table, TableLimits};
 use crate::config::Config;
 use crate::dialects::ast::{Expr, RuleKind, Tree};
 use crate::dialects::shown::{Beside, shown};
+use crate::dialects::w3c;
 use crate::error::{Error, ErrorKind};
 use crate::patterns::{self, Reading};
 
@@ -475,10 +476,15 @@ impl<'a> Lowering<'a> {
             }
             Expr::And(_) | Expr::Not(_) | Expr::Most { .. } => {
                 let Some(re) = self.regular(scope, expr)? else {
-                    return Err(Error::new(
-                        ErrorKind::Unsupported,
-                        "`&` and `~` are for terminals alone: give the rule a name in capitals",
-                    ));
+                    let message = match self.meaning.start {
+                        w3c::START => {
+                            "a difference `A - B` is for expressions without recursion: take the difference of their parts"
+                        }
+                        _ => {
+                            "`&` and `~` are for terminals alone: give the rule a name in capitals"
+                        }
+                    };
+                    return Err(Error::new(ErrorKind::Unsupported, message));
                 };
                 let name = shown(expr);
                 out.extend(self.terminal(&re, false, scope, &name, 0, self.limits())?);
