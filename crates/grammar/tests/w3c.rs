@@ -165,9 +165,8 @@ fn errors_say_what_to_write() {
             "without recursion",
         ),
     ] {
-        let error = match Grammar::compile(grammar, Dialect::W3c, &Config::default()) {
-            Err(error) => error,
-            Ok(_) => panic!("{grammar} was taken"),
+        let Err(error) = Grammar::compile(grammar, Dialect::W3c, &Config::default()) else {
+            panic!("{grammar} was taken");
         };
         assert_eq!(error.line(), line, "{grammar}: {error}");
         assert!(error.to_string().contains(what), "{grammar}: {error}");

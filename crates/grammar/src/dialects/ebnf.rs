@@ -278,6 +278,11 @@ impl EbnfParser<'_> {
             Some('{') => {
                 self.r.next();
                 self.space(true);
+                if self.r.peek() == Some(',') {
+                    return self
+                        .r
+                        .fail("a repetition has no lower bound: write `{0,..}`");
+                }
                 let min = self.r.count()?;
                 let max = self.r.upper_bound(min, |r| space(r, true))?;
                 self.r.check_bounds(at, min, max)?;
@@ -332,7 +337,11 @@ impl EbnfParser<'_> {
                         '\'' => self
                             .r
                             .fail("expected an element, found '\\'': texts stand in double quotes"),
-                        _ => self.r.fail(format!("expected an element, found {c:?}")),
+                        _ => {
+                            let instead = self.instead_of(c);
+                            self.r
+                                .fail(format!("expected an element, found {c:?}{instead}"))
+                        }
                     };
                 };
                 if !self.is_gbnf() && self.r.peek() == Some('(') {
@@ -342,6 +351,26 @@ impl EbnfParser<'_> {
             }
         };
         Ok(Some(element))
+    }
+
+    /// What to write in place of a sign of other notations, if that is known.
+    #[cold]
+    fn instead_of(&self, sign: char) -> &'static str {
+        match sign {
+            '*' | '+' | '?' | '{' => ": an operator stands behind what it repeats",
+            '.' => ": any character is written `[^]`",
+            '/' if self.r.rest().starts_with("//") || self.r.rest().starts_with("/*") => {
+                ": a comment begins with `#`"
+            }
+            '/' if self.is_gbnf() => {
+                ": this notation has no regular expressions, write classes such as `[a-z]+`"
+            }
+            '/' => ": a regular expression is written `Regex(\"[a-z]+\")`",
+            ';' => ": a rule has no sign at its end, leave it out",
+            ',' => ": parts of a sequence stand side by side, leave it out",
+            ':' | '=' => ": a rule is written `name ::= ..`",
+            _ => "",
+        }
     }
 
     /// The error about a backslash outside of a literal and a class, which elsewhere begins a class

@@ -306,7 +306,7 @@ impl W3cParser<'_> {
             let own = label.get(..note.len());
             own.is_some_and(|own| own.eq_ignore_ascii_case(note))
         };
-        if !NOTES.iter().any(|note| is_note(&note)) {
+        if !NOTES.iter().any(is_note) {
             return Ok(false);
         }
         match inside.find(']') {

@@ -159,7 +159,7 @@ impl<'a> Lowering<'a> {
                 ErrorKind::Name,
                 at,
                 format!(
-                    "the grammar has no rule `{}`, with which it begins",
+                    "the grammar has no rule `{}`, with which it begins: name its first rule so",
                     self.meaning.start
                 ),
             ));
