@@ -251,6 +251,20 @@ def test_grammars(compiler: Compiler, dialect: Any, text: str) -> None:
     assert compiler.submit_grammar(text, dialect=dialect).result().is_match("3")
 
 
+def test_captures(compiler: Compiler) -> None:
+    constraint = compiler.grammar(
+        'start: pair ("," pair)*\npair: key "=" value\n'
+        'key[capture]: /[a-zé]+/\nvalue[capture="v", suffix=";"]: /[0-9]*/',
+        dialect="lark",
+    )
+    text = "é=12;,b=;"
+    found = constraint.captures(text)
+    assert found == [("key", "é", 0, 1), ("v", "12", 2, 4), ("key", "b", 6, 7), ("v", "", 8, 8)]
+    assert all(text[first:last] == part for _, part, first, last in found)
+    assert constraint.captures("é=12") is None
+    assert compiler.regex("a+").captures("aa") == [] and compiler.regex("a+").captures("b") is None
+
+
 def test_grammars_are_refused_by_line(compiler: Compiler) -> None:
     with pytest.raises(TokenmoldError, match="line 2, column 7: in `a`") as error:
         compiler.grammar("root ::= a\na ::= b", dialect="gbnf")

@@ -1,6 +1,7 @@
 #![doc = include_str!("../README.md")]
 
 mod automaton;
+mod captures;
 mod compile;
 mod completion;
 mod config;
@@ -16,6 +17,7 @@ mod proof;
 mod run;
 
 pub use automaton::{Grammar, GrammarAutomaton, Scratch, State};
+pub use captures::Capture;
 pub use config::Config;
 pub use dialect::Dialect;
 pub use error::{Error, ErrorKind};

@@ -308,6 +308,39 @@ impl Constraint {
         detached(text.py(), || Ok(self.compiled.constraint.is_match(bytes)))
     }
 
+    /// What rules of a grammar with the option `capture` have read in a whole text: name, text, first character
+    /// and the one behind the last. None if the text is not admitted; nothing of other constraints.
+    #[allow(clippy::type_complexity)]
+    fn captures(
+        &self,
+        py: Python<'_>,
+        text: &str,
+    ) -> PyResult<Option<Vec<(String, String, usize, usize)>>> {
+        let constraint = &self.compiled.constraint;
+        detached(py, || {
+            let Some(automaton) = constraint.grammar() else {
+                return Ok(constraint.is_match(text.as_bytes()).then(Vec::new));
+            };
+            let found = automaton.captures(text).map_err(IntoPython::into_python)?;
+            // By byte: the characters that begin before it.
+            let mut characters = vec![0; text.len() + 1];
+            let mut count = 0;
+            for (at, before) in characters.iter_mut().enumerate() {
+                *before = count;
+                count += usize::from(text.is_char_boundary(at));
+            }
+            let spans = |captures: Vec<grammar::Capture>| {
+                let spans = captures.iter().map(|one| {
+                    let range = one.range();
+                    let (from, to) = (characters[range.start], characters[range.end]);
+                    (one.name().to_owned(), text[range].to_owned(), from, to)
+                });
+                spans.collect()
+            };
+            Ok(found.map(spans))
+        })
+    }
+
     fn __repr__(&self) -> String {
         let text: String = self.compiled.description.chars().take(200).collect();
         format!("<Constraint {} {text}>", self.kind())

@@ -1,12 +1,17 @@
 //! From a text in some notation to its automaton: for example, GBNF's `root ::= "x"+`.
 
+use std::sync::Arc;
+
 use crate::automaton::GrammarAutomaton;
+use crate::captures::Captures;
 use crate::compile::around::Edges;
-use crate::compile::cfg::{Cfg, Ignores};
-use crate::compile::lower::{self, Meaning};
+#[cfg(test)]
+use crate::compile::cfg::Cfg;
+use crate::compile::cfg::Ignores;
+use crate::compile::lower::{self, Meaning, Rules};
 use crate::config::Config;
 use crate::dialect::Dialect;
-use crate::dialects::ast::{Expr, Rule, RuleKind, Tree};
+use crate::dialects::ast::{Expr, Host, Rule, RuleKind, Tree};
 use crate::dialects::ebnf::{self, Notation};
 use crate::dialects::lark;
 use crate::dialects::w3c;
@@ -23,6 +28,7 @@ const SPLITS: Meaning = Meaning {
     trailing_skip: false,
     ignores: Ignores::AsLexemes,
     edges: Edges::Splits,
+    rules: Rules::Rewritten,
 };
 
 /// Reads grammars and compiles them.
@@ -50,12 +56,27 @@ impl Grammar {
         dialect: Dialect,
         config: &Config,
     ) -> Result<GrammarAutomaton, Error> {
-        let cfg = Grammar::lowered(text, dialect, config)?;
-        GrammarAutomaton::new(cfg, text, config)
+        let (tree, meaning) = Grammar::read(text, dialect, config)?;
+        let cfg = lower::lower(&tree, text, meaning, config)?;
+        let mut automaton = GrammarAutomaton::new(cfg, text, config)?;
+        // The package's Lark has no options, and no other rules are captured.
+        if dialect != Dialect::LarkSplits && text.contains("capture") {
+            let rules = Rules::Kept;
+            let cfg = lower::lower(&tree, text, Meaning { rules, ..meaning }, config)?;
+            automaton.captures = Captures::new(cfg, config)?.map(Arc::new);
+        }
+        Ok(automaton)
     }
 
     /// Reads a grammar of some dialect as productions.
+    #[cfg(test)]
     pub(super) fn lowered(text: &str, dialect: Dialect, config: &Config) -> Result<Cfg, Error> {
+        let (tree, meaning) = Grammar::read(text, dialect, config)?;
+        lower::lower(&tree, text, meaning, config)
+    }
+
+    /// Reads a grammar of some dialect as a tree.
+    fn read(text: &str, dialect: Dialect, config: &Config) -> Result<(Tree, Meaning), Error> {
         if text.len() > config.max_text_bytes {
             return Err(Error::limit(
                 "max_text_bytes",
@@ -63,7 +84,7 @@ impl Grammar {
                 config.max_text_bytes,
             ));
         }
-        let (tree, meaning) = match dialect {
+        Ok(match dialect {
             Dialect::Gbnf => (ebnf::parse(text, Notation::Gbnf, config)?, SPLITS),
             Dialect::Ebnf => (
                 ebnf::parse(text, Notation::Ebnf, config)?,
@@ -99,11 +120,11 @@ impl Grammar {
                         Dialect::Lark => Edges::Behind,
                         _ => Edges::Splits,
                     },
+                    rules: Rules::Rewritten,
                 };
                 (lark::parse(text, reading, config)?, meaning)
             }
-        };
-        lower::lower(&tree, text, meaning, config)
+        })
     }
 
     /// Compiles a grammar in the notation of a name: that of a [`Dialect`], or `regex` for a
@@ -196,7 +217,7 @@ impl Grammar {
             at: 0,
             body: Expr::Regex { pattern, at: 0 },
             kind: RuleKind::Terminal,
-            temperature: None,
+            host: Host::default(),
         };
         let tree = Tree {
             by_name: [("root".to_owned(), 0)].into(),

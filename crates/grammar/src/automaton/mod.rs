@@ -13,6 +13,7 @@ use std::sync::Arc;
 use fsm_index::ByteAutomaton as _;
 
 use crate::automaton::scratch::{Learnt, Pool};
+use crate::captures::{Capture, Captures};
 use crate::compile::cfg::Cfg;
 use crate::completion::ways::{Said, way};
 use crate::config::Config;
@@ -49,6 +50,8 @@ pub struct GrammarAutomaton {
     machine: Arc<Machine>,
     pool: Arc<Pool>,
     start: State,
+    /// What reads texts for their captures, if there are any.
+    captures: Option<Arc<Captures>>,
 }
 
 /// A grammar for which tables were made.
@@ -94,6 +97,7 @@ impl GrammarAutomaton {
             machine: Arc::new(machine),
             pool: Arc::new(Pool::of(learnt)),
             start,
+            captures: None,
         }))
     }
 
@@ -154,6 +158,35 @@ impl GrammarAutomaton {
         })
     }
 
+    /// Returns what rules with the option `capture` have read in a whole text, from left to right, outer
+    /// parts before those in them; nothing if the text is not of the grammar.
+    ///
+    /// Of several readings it is that which takes, from the first rule inwards, the alternative that is written first, and
+    /// in it each part from left to right as long as it can be. A marker of `suffix` or `stop` is no part of what its rule
+    /// captures; `stop_capture` names it. O(bytes) steps in most grammars, and up to the third power of them in
+    /// ambiguous ones. Lark of the package has no captures.
+    ///
+    /// # Errors
+    ///
+    /// The text takes more than 4,000,000 steps to read, or `max_work`; or the grammar has special tokens, which are no
+    /// part of a text.
+    ///
+    /// ```
+    /// use grammar::Grammar;
+    ///
+    /// let mail = Grammar::from_lark("start: user \"@\" host\nuser[capture]: /[a-z.]+/\nhost[capture=\"to\"]: /[a-z.]+/")?;
+    /// let captures = mail.captures("ada@example.org")?.unwrap();
+    /// assert_eq!((captures[1].name(), captures[1].range()), ("to", 4..15));
+    /// assert_eq!(mail.captures("ada")?, None);
+    /// # Ok::<(), grammar::Error>(())
+    /// ```
+    pub fn captures(&self, text: &str) -> Result<Option<Vec<Capture>>, Error> {
+        match &self.captures {
+            Some(captures) => captures.read(text),
+            None => Ok(self.accepts(text).then(Vec::new)),
+        }
+    }
+
     /// Returns the bytes that it takes, about: its tables, and what scratches that are not in use
     /// have learnt.
     pub fn memory(&self) -> usize {
@@ -161,7 +194,11 @@ impl GrammarAutomaton {
             100 + 8 * (state.shifts.len() + state.gotos.len() + state.reduces.len())
                 + 16 * state.finishes.len()
         });
-        states.sum::<usize>() + self.pool.memory() + self.machine.lexer().memory()
+        let captures = self
+            .captures
+            .as_ref()
+            .map_or(0, |captures| captures.memory());
+        states.sum::<usize>() + self.pool.memory() + self.machine.lexer().memory() + captures
     }
 
     /// Tells whether greedy lexing may forbid what must come, so that each step is looked at.

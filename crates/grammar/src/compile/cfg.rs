@@ -7,6 +7,7 @@ use std::collections::HashMap;
 use fsm_index::PlainText;
 use schema_regex::automaton::SchemaAutomaton;
 
+use crate::captures::Captured;
 use crate::compile::table::Table;
 use crate::error::{Error, ErrorKind};
 
@@ -105,6 +106,8 @@ pub(crate) struct Cfg {
     pub(crate) trailing_skip: bool,
     /// True if the longest match counts.
     pub(crate) is_greedy: bool,
+    /// The rules whose texts are captured, if the grammar is kept as it was written.
+    pub(crate) captured: Vec<Captured>,
 }
 
 /// The longest right side: longer ones are cut, so that places in them stay small.
@@ -204,7 +207,7 @@ impl Cfg {
         order
     }
 
-    fn drop_unproductive(&mut self) -> Result<(), Error> {
+    pub(crate) fn drop_unproductive(&mut self) -> Result<(), Error> {
         // The number of symbols of each production that are not known to derive a text.
         let mut missing: Vec<usize> = Vec::new();
         let mut uses: Vec<Vec<usize>> = vec![Vec::new(); self.rules.len()];

@@ -12,4 +12,4 @@ pub(crate) mod lower;
 pub(crate) mod lr;
 pub(crate) mod regular;
 pub(crate) mod table;
-mod unite;
+pub(crate) mod unite;

@@ -33,8 +33,18 @@ pub(crate) struct Rule {
     pub(crate) at: usize,
     pub(crate) body: Expr,
     pub(crate) kind: RuleKind,
-    /// The temperature at which its lexemes are sampled, for the host.
+    pub(crate) host: Host,
+}
+
+/// The options of a rule that are the host's and change no language.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Host {
+    /// The temperature at which its lexemes are sampled.
     pub(crate) temperature: Option<f64>,
+    /// The name under which its texts are captured.
+    pub(crate) capture: Option<String>,
+    /// The name under which its markers are captured.
+    pub(crate) marker: Option<String>,
 }
 
 /// A rule that is written out for each use.
@@ -46,7 +56,7 @@ pub(crate) struct Template {
     pub(crate) parameters: Parameters,
     pub(crate) body: Expr,
     pub(crate) kind: RuleKind,
-    pub(crate) temperature: Option<f64>,
+    pub(crate) host: Host,
 }
 
 /// The parameters of a template.

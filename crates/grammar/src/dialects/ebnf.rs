@@ -3,7 +3,7 @@
 //! For example, `root ::= "yes" | "no"` is read alike in both, and `[^\n]` as well.
 
 use crate::config::Config;
-use crate::dialects::ast::{Expr, Rule, RuleKind, Tree, negated, normal_ranges};
+use crate::dialects::ast::{Expr, Host, Rule, RuleKind, Tree, negated, normal_ranges};
 use crate::dialects::reader::Reader;
 use crate::error::{Error, ErrorKind};
 
@@ -30,7 +30,7 @@ struct Options {
     is_lazy: bool,
     /// The characters that it takes, and where that is said.
     most: Option<(u32, usize)>,
-    temperature: Option<f64>,
+    host: Host,
 }
 
 pub(crate) struct EbnfParser<'t> {
@@ -121,7 +121,7 @@ impl EbnfParser<'_> {
                 true => RuleKind::Lazy,
                 false => RuleKind::Rule,
             },
-            temperature: options.temperature,
+            host: options.host,
         };
         match self.tree.by_name.get(&name) {
             // The last one of a name counts, as llama.cpp has it.
@@ -154,10 +154,12 @@ impl EbnfParser<'_> {
                 "lazy" => options.is_lazy = true,
                 "capture" => {
                     self.space(true);
+                    let mut label = self.r.rule.clone();
                     if self.r.take("=") {
                         self.space(true);
-                        self.literal()?;
+                        label = self.literal()?;
                     }
+                    options.host.capture = Some(label);
                 }
                 "max_chars" => {
                     self.value_follows()?;
@@ -165,7 +167,7 @@ impl EbnfParser<'_> {
                 }
                 "temperature" => {
                     self.value_follows()?;
-                    options.temperature = Some(self.r.temperature()?);
+                    options.host.temperature = Some(self.r.temperature()?);
                 }
                 "max_tokens" => {
                     return self.r.refuse(

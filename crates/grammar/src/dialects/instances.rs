@@ -58,7 +58,7 @@ pub(crate) fn write_out(tree: &mut Tree, text: &str, max_work: usize) -> Result<
             at: template.at,
             body,
             kind: template.kind.clone(),
-            temperature: template.temperature,
+            host: template.host.clone(),
         });
     }
     for rule in writer.made {

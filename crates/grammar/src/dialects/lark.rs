@@ -9,7 +9,7 @@ mod parameters;
 use serde_json::Value;
 
 use crate::config::Config;
-use crate::dialects::ast::{Expr, Parameters, Rule, RuleKind, Template, Tree};
+use crate::dialects::ast::{Expr, Host, Parameters, Rule, RuleKind, Template, Tree};
 use crate::dialects::common;
 use crate::dialects::instances::write_out;
 use crate::dialects::reader::Reader;
@@ -47,7 +47,7 @@ struct Options {
     suffix: Option<Expr>,
     /// The place of `stop=""`, if the rule goes on to the end.
     to_end: Option<usize>,
-    temperature: Option<f64>,
+    host: Host,
 }
 
 fn is_name(c: char) -> bool {
@@ -234,7 +234,7 @@ impl LarkParser<'_> {
                     at,
                 },
                 kind: RuleKind::Terminal,
-                temperature: None,
+                host: Host::default(),
             };
             self.define(rule)?;
         }
@@ -322,11 +322,12 @@ impl LarkParser<'_> {
         let is_value = ["%json", "%lark", "%regex"]
             .iter()
             .any(|value| self.r.rest().starts_with(value));
-        let is_lexeme =
-            is_terminal || options.to_end.is_some() || options.temperature.is_some() && !is_value;
+        let is_lexeme = is_terminal
+            || options.to_end.is_some()
+            || options.host.temperature.is_some() && !is_value;
         let body = self.expansions(is_lexeme || options.is_lazy || options.suffix.is_some())?;
         self.end_of_line()?;
-        let temperature = options.temperature;
+        let host = options.host;
         if let Some(at) = options.to_end {
             self.tree.to_end.push((name.clone(), at));
         }
@@ -342,7 +343,7 @@ impl LarkParser<'_> {
                 at,
                 body,
                 kind,
-                temperature,
+                host,
             });
         };
         self.is_new(&name, at)?;
@@ -352,7 +353,7 @@ impl LarkParser<'_> {
             parameters,
             body,
             kind,
-            temperature,
+            host,
         });
         Ok(())
     }
@@ -375,7 +376,7 @@ impl LarkParser<'_> {
             self.space(true);
             match (name.as_str(), has_value) {
                 ("lazy", false) => options.is_lazy = true,
-                ("capture", false) => {}
+                ("capture", false) => options.host.capture = Some(self.r.rule.clone()),
                 ("capture" | "stop_capture", true) => {
                     let label = self.string()?;
                     let Expr::Text { text, .. } = label else {
@@ -392,6 +393,10 @@ impl LarkParser<'_> {
                             "the name of a capture has letters, digits, `_`, `-` and `.`",
                         );
                     }
+                    match name.as_str() {
+                        "capture" => options.host.capture = Some(text),
+                        _ => options.host.marker = Some(text),
+                    }
                 }
                 ("suffix", true) if seen.iter().any(|name| name == "stop") => {
                     return self.r.fail_at(at, "`stop` and `suffix` cannot be combined");
@@ -403,7 +408,7 @@ impl LarkParser<'_> {
                 ("stop", true) if self.ends_text() => options.to_end = Some(at),
                 // The text stays, as in llguidance wherever its host takes nothing back.
                 ("stop", true) => options.suffix = Some(self.marker(at)?),
-                ("temperature", true) => options.temperature = Some(self.r.temperature()?),
+                ("temperature", true) => options.host.temperature = Some(self.r.temperature()?),
                 ("max_tokens" | "max_chars", true) => {
                     let message = format!(
                         "`{name}` is not supported in Lark: bound the terminal by a repetition such as `/.{{0,100}}/`"

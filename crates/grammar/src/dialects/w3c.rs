@@ -3,7 +3,7 @@
 //! For example, `Comment ::= '<!--' ((Char - '-') | ('-' (Char - '-')))* '-->'` is read, and `Char ::= #x9 | [#x20-#xD7FF]`.
 
 use crate::config::Config;
-use crate::dialects::ast::{Expr, Rule, RuleKind, Tree, negated, normal_ranges};
+use crate::dialects::ast::{Expr, Host, Rule, RuleKind, Tree, negated, normal_ranges};
 use crate::dialects::reader::Reader;
 use crate::error::{Error, ErrorKind};
 
@@ -136,7 +136,7 @@ impl W3cParser<'_> {
             at,
             body,
             kind: RuleKind::Rule,
-            temperature: None,
+            host: Host::default(),
         });
         Ok(())
     }

@@ -12,12 +12,13 @@ use std::fmt::Display;
 
 use schema_regex::automaton::SchemaAutomaton;
 
+use crate::captures::{Captured, Marked};
 use crate::compile::around::{Edges, looks_around};
 use crate::compile::cfg::{Cfg, Ignores, Matter, Nonterminal, Production, Symbol, Terminal};
 use crate::compile::regular::Re;
 use crate::compile::table::{Table, TableLimits};
 use crate::config::Config;
-use crate::dialects::ast::{Expr, RuleKind, Tree};
+use crate::dialects::ast::{Expr, Host, Rule, RuleKind, Tree};
 use crate::dialects::shown::{Beside, shown};
 use crate::dialects::w3c;
 use crate::error::{Error, ErrorKind};
@@ -38,6 +39,16 @@ pub(crate) struct Meaning {
     pub(crate) ignores: Ignores,
     /// The text around a terminal that its looks see.
     pub(crate) edges: Edges,
+    pub(crate) rules: Rules,
+}
+
+/// The rules of the normal form.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Rules {
+    /// Those that masks are made of soonest.
+    Rewritten,
+    /// All that were written, by which texts are read again.
+    Kept,
 }
 
 /// States of terminals that are put together here, and not by the grammar's author: more are not
@@ -89,7 +100,13 @@ pub(crate) fn lower(
     cfg.ignores = meaning.ignores;
     cfg.initial_skip = tree.initial_skip || meaning.skip_at_ends;
     cfg.trailing_skip = meaning.trailing_skip || meaning.skip_at_ends;
-    cfg.tidy()?;
+    match meaning.rules {
+        Rules::Rewritten => cfg.tidy()?,
+        Rules::Kept => {
+            cfg.drop_unproductive()?;
+            cfg.find_start(root);
+        }
+    }
     Ok(cfg)
 }
 
@@ -168,6 +185,7 @@ impl<'a> Lowering<'a> {
         let has_lazy = tree.rules.iter().any(|rule| is_lazy(&rule.kind));
         let is_lark = self.meaning.start == "start";
         let collapses = self.meaning.reading != Reading::Greedy
+            && self.meaning.rules == Rules::Rewritten
             && tree.ignore.is_empty()
             && !(has_lazy && is_lark);
         self.scopes.push(Scope {
@@ -220,7 +238,7 @@ impl<'a> Lowering<'a> {
             let left = self.rules[&(scope, rule)];
             let tree = self.scopes[scope].tree;
             let rule = &tree.rules[rule];
-            self.temperature = rule.temperature.or(self.scopes[scope].temperature);
+            self.temperature = rule.host.temperature.or(self.scopes[scope].temperature);
             self.alternatives(scope, &rule.body, left)
                 .map_err(|error| error.at(self.text, rule.at).in_rule(&rule.name))?;
         }
@@ -235,6 +253,9 @@ impl<'a> Lowering<'a> {
             None => self.rule_of(&own.name, own.at),
         };
         self.rules.insert((scope, rule), left);
+        if self.meaning.rules == Rules::Kept {
+            self.capture(scope, own, left)?;
+        }
         let is_lazy = matches!(own.kind, RuleKind::Lazy | RuleKind::Suffix(_));
         if !is_lazy && own.kind != RuleKind::Terminal && !self.scopes[scope].collapses {
             self.open.push((scope, rule));
@@ -250,7 +271,7 @@ impl<'a> Lowering<'a> {
         let commits = is_lazy && self.meaning.start == "start";
         let by_parts = is_rule || !is_lazy && self.meaning.reading != Reading::Greedy;
         let around = self.temperature;
-        self.temperature = own.temperature.or(self.scopes[scope].temperature);
+        self.temperature = own.host.temperature.or(self.scopes[scope].temperature);
         let terminal = self.terminal(&re, commits, scope, &own.name, own.at, limits);
         self.temperature = around;
         match terminal {
@@ -262,6 +283,37 @@ impl<'a> Lowering<'a> {
             Err(error) => return Err(error.at(self.text, own.at).in_rule(&own.name)),
         }
         Ok(Symbol::rule(left))
+    }
+
+    /// Notes that the texts of a rule are captured.
+    fn capture(&mut self, scope: usize, rule: &Rule, left: u32) -> Result<(), Error> {
+        let Host {
+            capture, marker, ..
+        } = &rule.host;
+        if capture.is_none() && marker.is_none() {
+            return Ok(());
+        }
+        let marked = match &rule.kind {
+            RuleKind::Suffix(suffix) => {
+                let table = |expr| {
+                    let re = self.regular_in(scope, expr, Inside::Terminal)?;
+                    re.unwrap_or(Re::Empty)
+                        .table(self.limits(), self.meaning.edges)
+                };
+                Some(Marked {
+                    body: table(&rule.body)?,
+                    marker: table(suffix)?,
+                    name: marker.as_deref().map(Box::from),
+                })
+            }
+            _ => None,
+        };
+        self.cfg.captured.push(Captured {
+            rule: left,
+            name: capture.as_deref().map(Box::from),
+            marked,
+        });
+        Ok(())
     }
 
     /// The symbol of a terminal; nothing where it takes the empty text alone.

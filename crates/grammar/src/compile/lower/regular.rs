@@ -3,7 +3,7 @@
 //! For example, `number ::= "-"? [0-9]+` is regular, and so is `digits ::= [0-9] digits | [0-9]`,
 //! which calls itself at its end; `root ::= "(" root ")" | "x"` is not.
 
-use super::{COLLAPSED_SIZE, Lowering};
+use super::{COLLAPSED_SIZE, Lowering, Rules};
 use crate::compile::around::looks_around;
 use crate::compile::regular::{Re, at_most, lazy};
 use crate::dialects::ast::{Expr, Rule, RuleKind};
@@ -87,7 +87,7 @@ impl Lowering<'_> {
             }
             let placed = |error: Error| error.at(self.text, rule.at).in_rule(&rule.name);
             let re = match &rule.kind {
-                RuleKind::Rule if !self.scopes[scope].collapses => None,
+                RuleKind::Rule if self.is_apart(scope) => None,
                 RuleKind::Rule if group.len() > 1 => None,
                 RuleKind::Rule if is_recursive => self.linear(scope, group[0]).map_err(placed)?,
                 RuleKind::Rule => self.regular(scope, &rule.body).map_err(placed)?,
@@ -110,7 +110,7 @@ impl Lowering<'_> {
                 }
             };
             let is_value = matches!(rule.body, Expr::Json { .. } | Expr::Nested { .. });
-            if rule.temperature.is_some() && re.is_none() && !is_value {
+            if rule.host.temperature.is_some() && re.is_none() && !is_value {
                 let message = "`temperature` is for rules without recursion, special tokens and free text with tags: \
                                write it on the rules that such a rule names";
                 return Err(placed(Error::new(ErrorKind::Unsupported, message)));
@@ -132,8 +132,16 @@ impl Lowering<'_> {
         Ok(())
     }
 
+    /// Tells whether rules are no parts of terminals. Those that are kept may be parts of budgets.
+    fn is_apart(&self, scope: usize) -> bool {
+        self.meaning.rules == Rules::Rewritten && !self.scopes[scope].collapses
+    }
+
     fn is_tempered(&self, scope: usize, rule: usize) -> bool {
-        self.scopes[scope].tree.rules[rule].temperature.is_some()
+        self.scopes[scope].tree.rules[rule]
+            .host
+            .temperature
+            .is_some()
     }
 
     pub(super) fn lookup(&self, scope: usize, name: &str, at: usize) -> Result<usize, Error> {
