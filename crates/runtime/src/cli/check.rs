@@ -94,6 +94,13 @@ pub(crate) fn run(args: &Args) -> Result<Output, Failure> {
         report.text += &shown;
         report.outcome["place"] = place;
     }
+    if let Some(automaton) = constraint.grammar()
+        && report.verdict == Verdict::Good
+        && let Some((shown, captures)) = grammar::captures(automaton, &text)
+    {
+        report.text += &shown;
+        report.outcome["captures"] = captures;
+    }
     Ok(report.output())
 }
 

@@ -46,6 +46,29 @@ impl Notation {
     }
 }
 
+/// Returns what rules with the option `capture` have read in a text, for people and as JSON, or why that cannot be
+/// said; nothing if there is none.
+pub(crate) fn captures(automaton: &GrammarAutomaton, text: &[u8]) -> Option<(String, Value)> {
+    // What a grammar takes is UTF-8.
+    let text = String::from_utf8_lossy(text);
+    let found = match automaton.captures(&text) {
+        Ok(found) => found.unwrap_or_default(),
+        Err(error) => return Some((format!("no captures: {error}\n"), Value::Null)),
+    };
+    let (mut shown, mut all) = (String::new(), Vec::new());
+    for capture in &found {
+        let (name, range) = (capture.name(), capture.range());
+        let part = &text[range.clone()];
+        let _ = writeln!(
+            shown,
+            "captured {name}: {part:?} (bytes {} to {})",
+            range.start, range.end
+        );
+        all.push(json!({ "name": name, "text": part, "from": range.start, "to": range.end }));
+    }
+    (!found.is_empty()).then(|| (shown, all.into()))
+}
+
 fn compile(text: &str, dialect: &str) -> Result<GrammarAutomaton, grammar::Error> {
     // The line feed at the end of a file is no part of its expression.
     let text = match dialect {
