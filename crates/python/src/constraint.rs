@@ -308,7 +308,7 @@ impl Constraint {
         detached(text.py(), || Ok(self.compiled.constraint.is_match(bytes)))
     }
 
-    /// What rules of a grammar with the option `capture` have read in a whole text: name, text, first character
+    /// Returns what rules of a grammar with the option `capture` have read in a whole text: name, text, first character
     /// and the one behind the last. None if the text is not admitted; nothing of other constraints.
     #[allow(clippy::type_complexity)]
     fn captures(

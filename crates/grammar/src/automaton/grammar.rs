@@ -8,7 +8,7 @@ use crate::compile::around::Edges;
 #[cfg(test)]
 use crate::compile::cfg::Cfg;
 use crate::compile::cfg::Ignores;
-use crate::compile::lower::{self, Meaning, Rules};
+use crate::compile::lower::{self, Meaning, NormalForm};
 use crate::config::Config;
 use crate::dialect::Dialect;
 use crate::dialects::ast::{Expr, Host, Rule, RuleKind, Tree};
@@ -28,7 +28,7 @@ const SPLITS: Meaning = Meaning {
     trailing_skip: false,
     ignores: Ignores::AsLexemes,
     edges: Edges::Splits,
-    rules: Rules::Rewritten,
+    rules: NormalForm::Rewritten,
 };
 
 /// Reads grammars and compiles them.
@@ -61,7 +61,7 @@ impl Grammar {
         let mut automaton = GrammarAutomaton::new(cfg, text, config)?;
         // The package's Lark has no options, and no other rules are captured.
         if dialect != Dialect::LarkSplits && text.contains("capture") {
-            let rules = Rules::Kept;
+            let rules = NormalForm::Kept;
             let cfg = lower::lower(&tree, text, Meaning { rules, ..meaning }, config)?;
             automaton.captures = Captures::new(cfg, config)?.map(Arc::new);
         }
@@ -120,7 +120,7 @@ impl Grammar {
                         Dialect::Lark => Edges::Behind,
                         _ => Edges::Splits,
                     },
-                    rules: Rules::Rewritten,
+                    rules: NormalForm::Rewritten,
                 };
                 (lark::parse(text, reading, config)?, meaning)
             }

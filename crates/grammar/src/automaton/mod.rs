@@ -50,7 +50,7 @@ pub struct GrammarAutomaton {
     machine: Arc<Machine>,
     pool: Arc<Pool>,
     start: State,
-    /// What reads texts for their captures, if there are any.
+    /// Reads texts for their captures, if there are any.
     captures: Option<Arc<Captures>>,
 }
 
@@ -161,7 +161,7 @@ impl GrammarAutomaton {
     /// Returns what rules with the option `capture` have read in a whole text, from left to right, outer
     /// parts before those in them; nothing if the text is not of the grammar.
     ///
-    /// Of several readings it is that which takes, from the first rule inwards, the alternative that is written first, and
+    /// The reading that counts takes, from the first rule inwards, the alternative that is written first, and
     /// in it each part from left to right as long as it can be. A marker of `suffix` or `stop` is no part of what its rule
     /// captures; `stop_capture` names it. O(bytes) steps in most grammars, and up to the third power of them in
     /// ambiguous ones. Lark of the package has no captures.

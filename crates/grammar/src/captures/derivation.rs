@@ -5,12 +5,12 @@
 
 use std::collections::HashSet;
 
-use crate::captures::reading::Reading;
+use crate::captures::reading::Readings;
 use crate::captures::{Capture, Captures};
-use crate::compile::cfg::Symbol;
-use crate::error::Error;
+use crate::compile::cfg::{Matter, Symbol};
+use crate::error::{Error, ErrorKind};
 
-/// What is still to be walked.
+/// A part that is still to be walked.
 enum Visit {
     /// A symbol, and where it begins and ends.
     Part(Symbol, u32, u32),
@@ -27,17 +27,42 @@ struct Open {
 }
 
 impl Captures {
+    /// Returns what is captured in a text, outer parts first; nothing if the text is not the grammar's.
+    ///
+    /// # Errors
+    ///
+    /// `max_work`, and special tokens, which no text has.
+    pub(crate) fn read(&self, text: &str) -> Result<Option<Vec<Capture>>, Error> {
+        let is_special = |matter: &Matter| matches!(matter, Matter::Special(_));
+        if self
+            .cfg
+            .terminals
+            .iter()
+            .any(|terminal| is_special(&terminal.matter))
+        {
+            return Err(Error::new(
+                ErrorKind::Unsupported,
+                "captures are not read in grammars with special tokens, which are no part of the text",
+            ));
+        }
+        let mut reading = Readings::new(self, text.as_bytes());
+        match reading.read()? {
+            Some(end) => self.derive(&mut reading, text, end).map(Some),
+            None => Ok(None),
+        }
+    }
+
     /// Returns what is captured in the reading whose last lexeme ends at `end`.
-    pub(super) fn derive(
+    fn derive(
         &self,
-        reading: &mut Reading<'_>,
+        reading: &mut Readings<'_>,
         text: &str,
         end: u32,
     ) -> Result<Vec<Capture>, Error> {
         let root = Symbol::rule(self.cfg.productions[self.cfg.start].left);
         let mut visits = vec![Visit::Part(root, 0, end)];
         let mut all: Vec<Open> = Vec::new();
-        // Those that have not ended, innermost last.
+        // The captures that have not ended, innermost last.
         let mut open: Vec<usize> = Vec::new();
         while let Some(visit) = visits.pop() {
             reading.charge(1)?;
@@ -45,7 +70,7 @@ impl Captures {
                 Visit::Part(symbol, from, to) => (symbol, from, to),
                 Visit::Close(at) => {
                     open.pop();
-                    // Where nothing was read it stands at its end.
+                    // A capture of nothing stands at its end.
                     if !all[at].has_begun {
                         let end = all[at].capture.range.end;
                         all[at].capture.range.start = end;
@@ -92,7 +117,7 @@ impl Captures {
     /// Returns the parts of what a rule has read.
     fn parts(
         &self,
-        reading: &mut Reading<'_>,
+        reading: &mut Readings<'_>,
         rule: u32,
         from: u32,
         to: u32,
@@ -102,7 +127,7 @@ impl Captures {
         // before it.
         let own_circle = self.circles[rule as usize];
         let is_found =
-            |reading: &Reading<'_>, symbol: Symbol, begin: u32, end: u32| match symbol.split() {
+            |reading: &Readings<'_>, symbol: Symbol, begin: u32, end: u32| match symbol.split() {
                 Err(part)
                     if (begin, end) == (from, to) && self.circles[part as usize] == own_circle =>
                 {
@@ -152,8 +177,8 @@ impl Captures {
         Ok(Vec::new())
     }
 
-    /// Takes the markers off, and captures those that have a name. What only has a marker to capture is
-    /// no capture itself.
+    /// Takes the markers off, and captures those that have a name. A rule that only has a marker to
+    /// capture is no capture itself.
     fn without_markers(&self, all: Vec<Open>, text: &str) -> Vec<Capture> {
         let mut out = Vec::new();
         for Open {

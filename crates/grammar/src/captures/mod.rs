@@ -10,13 +10,11 @@ mod reading;
 
 use std::ops::Range;
 
-use crate::captures::reading::Reading;
-use crate::compile::cfg::{Cfg, Matter, Symbol};
+use crate::compile::cfg::{Cfg, Symbol};
 use crate::compile::lexer::Lexer;
-use crate::compile::table::Table;
 use crate::compile::unite::groups;
 use crate::config::Config;
-use crate::error::{Error, ErrorKind};
+use crate::error::Error;
 
 /// A part of a text that a rule with the option `capture` has read.
 ///
@@ -47,45 +45,6 @@ impl Capture {
     }
 }
 
-/// A rule whose texts are captured.
-#[derive(Debug)]
-pub(crate) struct Captured {
-    /// The nonterminal.
-    pub(crate) rule: u32,
-    pub(crate) name: Option<Box<str>>,
-    /// The two parts of a lexeme that ends with a marker.
-    pub(crate) marked: Option<Marked>,
-}
-
-/// A lexeme that ends with a marker, which is no part of what the rule captures.
-#[derive(Debug)]
-pub(crate) struct Marked {
-    pub(crate) body: Table,
-    pub(crate) marker: Table,
-    /// The name under which the marker is captured.
-    pub(crate) name: Option<Box<str>>,
-}
-
-impl Marked {
-    /// Returns where the marker of a lexeme begins: at the first place at which it can.
-    fn split(&self, text: &[u8]) -> usize {
-        let ends = |table: &Table, text: &[u8]| {
-            let end = text
-                .iter()
-                .fold(table.start, |state, &byte| table.step(state, byte));
-            table.accepting[end as usize]
-        };
-        let mut state = self.body.start;
-        for (at, &byte) in text.iter().enumerate() {
-            if self.body.accepting[state as usize] && ends(&self.marker, &text[at..]) {
-                return at;
-            }
-            state = self.body.step(state, byte);
-        }
-        text.len()
-    }
-}
-
 /// Returns by nonterminal the number of its circle: of those that may be read in each other without any text beside.
 fn circles(cfg: &Cfg) -> Vec<u32> {
     let nullable = cfg.nullable();
@@ -108,7 +67,7 @@ fn circles(cfg: &Cfg) -> Vec<u32> {
     groups(to)
 }
 
-/// What reads the texts of one grammar for its captures.
+/// Reads the texts of one grammar for its captures.
 #[derive(Debug)]
 pub(crate) struct Captures {
     cfg: Cfg,
@@ -155,30 +114,5 @@ impl Captures {
             .iter()
             .map(|one| 40 + 4 * one.right.len());
         self.lexer.memory() + symbols.sum::<usize>()
-    }
-
-    /// Returns what is captured in a text, outer parts first; nothing if the text is not the grammar's.
-    ///
-    /// # Errors
-    ///
-    /// `max_work`, and special tokens, which no text has.
-    pub(crate) fn read(&self, text: &str) -> Result<Option<Vec<Capture>>, Error> {
-        let is_special = |matter: &Matter| matches!(matter, Matter::Special(_));
-        if self
-            .cfg
-            .terminals
-            .iter()
-            .any(|terminal| is_special(&terminal.matter))
-        {
-            return Err(Error::new(
-                ErrorKind::Unsupported,
-                "captures are not read in grammars with special tokens, which are no part of the text",
-            ));
-        }
-        let mut reading = Reading::new(self, text.as_bytes());
-        match reading.read()? {
-            Some(end) => self.derive(&mut reading, text, end).map(Some),
-            None => Ok(None),
-        }
     }
 }

@@ -25,7 +25,7 @@ const MAX_STEPS: usize = 4_000_000;
 
 /// A production that has come to some symbol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-struct Item {
+struct EarleyItem {
     production: u32,
     dot: u32,
     /// The row in which it began.
@@ -35,9 +35,9 @@ struct Item {
 /// A place between two bytes.
 #[derive(Default)]
 struct Row {
-    items: IndexSet<Item, FixedState>,
+    items: IndexSet<EarleyItem, FixedState>,
     /// The items that a symbol leads on.
-    waiting: Map<Symbol, Vec<Item>>,
+    waiting: Map<Symbol, Vec<EarleyItem>>,
     /// Rows behind which ignored text has ended here: what they await may come here, too.
     carried: Vec<u32>,
 }
@@ -53,10 +53,10 @@ enum Begun {
 }
 
 /// All readings of one text.
-pub(super) struct Reading<'a> {
+pub(super) struct Readings<'a> {
     pub(super) of: &'a Captures,
     text: &'a [u8],
-    /// Those to which some lexeme leads.
+    /// The rows to which some lexeme leads, by their bytes before.
     rows: Map<u32, Row>,
     /// By nonterminal, beginning and end of what it has read: the order in which that was found.
     pub(super) ranks: Map<(u32, u32, u32), u32>,
@@ -68,9 +68,9 @@ pub(super) struct Reading<'a> {
     work: usize,
 }
 
-impl<'a> Reading<'a> {
-    pub(super) fn new(of: &'a Captures, text: &'a [u8]) -> Reading<'a> {
-        Reading {
+impl<'a> Readings<'a> {
+    pub(super) fn new(of: &'a Captures, text: &'a [u8]) -> Readings<'a> {
+        Readings {
             of,
             text,
             rows: Map::default(),
@@ -101,7 +101,7 @@ impl<'a> Reading<'a> {
         let start = self.of.cfg.start as u32;
         self.add(
             0,
-            Item {
+            EarleyItem {
                 production: start,
                 dot: 0,
                 origin: 0,
@@ -129,14 +129,14 @@ impl<'a> Reading<'a> {
         self.rows.entry(at).or_default()
     }
 
-    fn add(&mut self, row: u32, item: Item) -> Result<(), Error> {
+    fn add(&mut self, row: u32, item: EarleyItem) -> Result<(), Error> {
         self.row(row).items.insert(item);
         self.charge(1)
     }
 
-    fn add_next(&mut self, row: u32, item: Item) -> Result<(), Error> {
+    fn add_next(&mut self, row: u32, item: EarleyItem) -> Result<(), Error> {
         let dot = item.dot + 1;
-        self.add(row, Item { dot, ..item })
+        self.add(row, EarleyItem { dot, ..item })
     }
 
     /// Finds all items of a row.
@@ -159,7 +159,7 @@ impl<'a> Reading<'a> {
                 let production = production as u32;
                 self.add(
                     at,
-                    Item {
+                    EarleyItem {
                         production,
                         dot: 0,
                         origin: at,
@@ -289,7 +289,7 @@ impl<'a> Reading<'a> {
         ends.collect()
     }
 
-    /// Returns what takes a byte. What must not follow a lexeme takes it if nothing else does.
+    /// Returns what takes a byte. A lexeme that must not be followed by the byte takes it if nothing else does.
     fn step(&mut self, begun: &[Begun], byte: u8) -> Vec<Begun> {
         let of = self.of;
         let mut next = Vec::new();
@@ -350,7 +350,7 @@ impl<'a> Reading<'a> {
                 let Some(waiting) = waiting.cloned() else {
                     continue;
                 };
-                // Of several ways to take ignored text that which is found first counts.
+                // The way to take ignored text that is found first counts.
                 if let Entry::Vacant(entry) = self.lexemes.entry((terminal, row, to)) {
                     entry.insert(from);
                     self.origins.entry((symbol, to)).or_default().push(row);

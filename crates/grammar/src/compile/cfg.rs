@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use fsm_index::PlainText;
 use schema_regex::automaton::SchemaAutomaton;
 
-use crate::captures::Captured;
+use crate::compile::captured::Captured;
 use crate::compile::table::Table;
 use crate::error::{Error, ErrorKind};
 

@@ -4,6 +4,7 @@
 //! For example, `root ::= "(" root ")" | "x"` has two productions over three terminals.
 
 pub(crate) mod around;
+pub(crate) mod captured;
 pub(crate) mod cfg;
 mod fewer_ways;
 pub(crate) mod json;

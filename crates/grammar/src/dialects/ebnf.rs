@@ -26,7 +26,7 @@ pub(crate) fn parse(text: &str, notation: Notation, config: &Config) -> Result<T
 
 /// The options of a rule.
 #[derive(Default)]
-struct Options {
+struct EbnfOptions {
     is_lazy: bool,
     /// The characters that it takes, and where that is said.
     most: Option<(u32, usize)>,
@@ -93,7 +93,7 @@ impl EbnfParser<'_> {
         };
         self.r.rule.clone_from(&name);
         self.space(false);
-        let mut options = Options::default();
+        let mut options = EbnfOptions::default();
         if !self.is_gbnf() && self.r.take("[") {
             options = self.attributes()?;
         }
@@ -139,8 +139,8 @@ impl EbnfParser<'_> {
     }
 
     /// The options between a rule's name and `::=`, behind the bracket.
-    fn attributes(&mut self) -> Result<Options, Error> {
-        let mut options = Options::default();
+    fn attributes(&mut self) -> Result<EbnfOptions, Error> {
+        let mut options = EbnfOptions::default();
         let mut seen: Vec<String> = Vec::new();
         loop {
             self.space(true);
@@ -355,7 +355,7 @@ impl EbnfParser<'_> {
         Ok(Some(element))
     }
 
-    /// What to write in place of a sign of other notations, if that is known.
+    /// Returns what to write in place of a sign of other notations, if that is known.
     #[cold]
     fn instead_of(&self, sign: char) -> &'static str {
         match sign {

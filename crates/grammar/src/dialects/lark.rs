@@ -3,7 +3,6 @@
 //! For example, `start: "a" NAME` with `NAME: /[a-z]+/` has a rule and a terminal.
 
 mod expression;
-mod last;
 mod parameters;
 
 use serde_json::Value;
@@ -13,6 +12,7 @@ use crate::dialects::ast::{Expr, Host, Parameters, Rule, RuleKind, Template, Tre
 use crate::dialects::common;
 use crate::dialects::instances::write_out;
 use crate::dialects::reader::Reader;
+use crate::dialects::to_end;
 use crate::error::{Error, ErrorKind};
 use crate::patterns::Reading;
 
@@ -25,7 +25,7 @@ pub(crate) fn parse(text: &str, reading: Reading, config: &Config) -> Result<Tre
         max_work: config.max_work,
     };
     parser.file(false)?;
-    last::check(&parser.tree).map_err(|(at, error)| error.at(text, at))?;
+    to_end::check(&parser.tree).map_err(|(at, error)| error.at(text, at))?;
     Ok(parser.tree)
 }
 
@@ -405,7 +405,9 @@ impl LarkParser<'_> {
                 ("stop", true) if seen.iter().any(|name| name == "suffix") => {
                     return self.r.fail_at(at, "`stop` and `suffix` cannot be combined");
                 }
-                ("stop", true) if self.ends_text() => options.to_end = Some(at),
+                ("stop", true) if self.reading == Reading::Greedy && self.r.take("\"\"") => {
+                    options.to_end = Some(at);
+                }
                 // The text stays, as in llguidance wherever its host takes nothing back.
                 ("stop", true) => options.suffix = Some(self.marker(at)?),
                 ("temperature", true) => options.host.temperature = Some(self.r.temperature()?),
@@ -427,11 +429,6 @@ impl LarkParser<'_> {
                 return Ok(options);
             }
         }
-    }
-
-    /// Reads the marker `""`, which stands for the end of the text in llguidance.
-    fn ends_text(&mut self) -> bool {
-        self.reading == Reading::Greedy && self.r.take("\"\"")
     }
 
     /// Reads what `suffix` names: a string, a regular expression or a terminal.

@@ -7,10 +7,10 @@ use crate::dialects::ast::{Expr, Host, Rule, RuleKind, Tree, negated, normal_ran
 use crate::dialects::reader::Reader;
 use crate::error::{Error, ErrorKind};
 
-/// The name by which the first rule is found, with which a grammar begins: no rule can be called so.
+/// The name by which the first rule is found, with which a grammar begins, because no rule can be called so.
 pub(crate) const START: &str = "";
 
-/// The labels of notes in brackets behind a rule: of constraints that are said in words.
+/// The labels of notes in brackets behind a rule, because constraints that are said in words are no sets.
 const NOTES: [&str; 3] = ["wfc:", "vc:", "nsc:"];
 
 pub(crate) fn parse(text: &str, config: &Config) -> Result<Tree, Error> {
@@ -283,7 +283,7 @@ impl W3cParser<'_> {
         Ok(Some(item))
     }
 
-    /// What stands behind notes: those end a rule.
+    /// Reads what stands behind notes, which end a rule.
     fn primary_behind_note(&mut self) -> Result<Option<Expr>, Error> {
         while self.note()? {
             self.space()?;

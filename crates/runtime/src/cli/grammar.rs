@@ -49,7 +49,7 @@ impl Notation {
 /// Returns what rules with the option `capture` have read in a text, for people and as JSON, or why that cannot be
 /// said; nothing if there is none.
 pub(crate) fn captures(automaton: &GrammarAutomaton, text: &[u8]) -> Option<(String, Value)> {
-    // What a grammar takes is UTF-8.
+    // A grammar takes UTF-8 alone.
     let text = String::from_utf8_lossy(text);
     let found = match automaton.captures(&text) {
         Ok(found) => found.unwrap_or_default(),

@@ -8,17 +8,15 @@ mod repeat;
 use regular::Inside;
 
 use std::collections::HashMap;
-use std::fmt::Display;
 
 use schema_regex::automaton::SchemaAutomaton;
 
-use crate::captures::{Captured, Marked};
 use crate::compile::around::{Edges, looks_around};
 use crate::compile::cfg::{Cfg, Ignores, Matter, Nonterminal, Production, Symbol, Terminal};
 use crate::compile::regular::Re;
-use crate::compile::table::{Table, TableLimits};
+use crate::compile::table::TableLimits;
 use crate::config::Config;
-use crate::dialects::ast::{Expr, Host, Rule, RuleKind, Tree};
+use crate::dialects::ast::{Expr, RuleKind, Tree};
 use crate::dialects::shown::{Beside, shown};
 use crate::dialects::w3c;
 use crate::error::{Error, ErrorKind};
@@ -39,13 +37,13 @@ pub(crate) struct Meaning {
     pub(crate) ignores: Ignores,
     /// The text around a terminal that its looks see.
     pub(crate) edges: Edges,
-    pub(crate) rules: Rules,
+    pub(crate) rules: NormalForm,
 }
 
-/// The rules of the normal form.
+/// The form in which rules are kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Rules {
-    /// Those that masks are made of soonest.
+pub(crate) enum NormalForm {
+    /// The rules that masks are made of soonest.
     Rewritten,
     /// All that were written, by which texts are read again.
     Kept,
@@ -101,8 +99,8 @@ pub(crate) fn lower(
     cfg.initial_skip = tree.initial_skip || meaning.skip_at_ends;
     cfg.trailing_skip = meaning.trailing_skip || meaning.skip_at_ends;
     match meaning.rules {
-        Rules::Rewritten => cfg.tidy()?,
-        Rules::Kept => {
+        NormalForm::Rewritten => cfg.tidy()?,
+        NormalForm::Kept => {
             cfg.drop_unproductive()?;
             cfg.find_start(root);
         }
@@ -185,7 +183,7 @@ impl<'a> Lowering<'a> {
         let has_lazy = tree.rules.iter().any(|rule| is_lazy(&rule.kind));
         let is_lark = self.meaning.start == "start";
         let collapses = self.meaning.reading != Reading::Greedy
-            && self.meaning.rules == Rules::Rewritten
+            && self.meaning.rules == NormalForm::Rewritten
             && tree.ignore.is_empty()
             && !(has_lazy && is_lark);
         self.scopes.push(Scope {
@@ -253,7 +251,7 @@ impl<'a> Lowering<'a> {
             None => self.rule_of(&own.name, own.at),
         };
         self.rules.insert((scope, rule), left);
-        if self.meaning.rules == Rules::Kept {
+        if self.meaning.rules == NormalForm::Kept {
             self.capture(scope, own, left)?;
         }
         let is_lazy = matches!(own.kind, RuleKind::Lazy | RuleKind::Suffix(_));
@@ -285,37 +283,6 @@ impl<'a> Lowering<'a> {
         Ok(Symbol::rule(left))
     }
 
-    /// Notes that the texts of a rule are captured.
-    fn capture(&mut self, scope: usize, rule: &Rule, left: u32) -> Result<(), Error> {
-        let Host {
-            capture, marker, ..
-        } = &rule.host;
-        if capture.is_none() && marker.is_none() {
-            return Ok(());
-        }
-        let marked = match &rule.kind {
-            RuleKind::Suffix(suffix) => {
-                let table = |expr| {
-                    let re = self.regular_in(scope, expr, Inside::Terminal)?;
-                    re.unwrap_or(Re::Empty)
-                        .table(self.limits(), self.meaning.edges)
-                };
-                Some(Marked {
-                    body: table(&rule.body)?,
-                    marker: table(suffix)?,
-                    name: marker.as_deref().map(Box::from),
-                })
-            }
-            _ => None,
-        };
-        self.cfg.captured.push(Captured {
-            rule: left,
-            name: capture.as_deref().map(Box::from),
-            marked,
-        });
-        Ok(())
-    }
-
     /// The symbol of a terminal; nothing where it takes the empty text alone.
     fn terminal(
         &mut self,
@@ -340,7 +307,11 @@ impl<'a> Lowering<'a> {
         let table = re
             .table(limits, edges)
             .map_err(|error| error.at(self.text, at))?;
-        let (table, is_nullable) = without_empty(table);
+        let is_nullable = !table.is_nothing() && table.is_nullable();
+        let table = match is_nullable {
+            true => table.without_empty(),
+            false => table,
+        };
         self.states += table.states();
         if self.states > self.config.max_states {
             return Err(Error::limit(
@@ -433,31 +404,6 @@ impl<'a> Lowering<'a> {
             self.push(left, right);
         }
         Ok(())
-    }
-
-    /// A terminal of something regular, unless that would be too large.
-    fn collapsed(
-        &mut self,
-        scope: usize,
-        re: &Re,
-        name: impl Display,
-    ) -> Result<Option<Vec<Symbol>>, Error> {
-        if re.size() > COLLAPSED_SIZE {
-            return Ok(None);
-        }
-        let left = COLLAPSED_IN_VAIN.saturating_sub(self.in_vain);
-        let limits = TableLimits {
-            work: left.clamp(COLLAPSED_LITTLE, COLLAPSED.work),
-            ..COLLAPSED
-        };
-        match self.terminal(re, false, scope, &shown(name), 0, limits) {
-            Ok(symbol) => Ok(Some(symbol.into_iter().collect())),
-            Err(error) if error.kind() == ErrorKind::LimitExceeded => {
-                self.in_vain += limits.work;
-                Ok(None)
-            }
-            Err(error) => Err(error),
-        }
     }
 
     fn symbols(
@@ -630,13 +576,5 @@ impl<'a> Lowering<'a> {
             }
         }
         Ok(())
-    }
-}
-
-/// The automaton without the empty text, and whether it took that.
-fn without_empty(table: Table) -> (Table, bool) {
-    match table.is_nothing() || !table.is_nullable() {
-        true => (table, false),
-        false => (table.without_empty(), true),
     }
 }

@@ -3,10 +3,16 @@
 //! For example, `number ::= "-"? [0-9]+` is regular, and so is `digits ::= [0-9] digits | [0-9]`,
 //! which calls itself at its end; `root ::= "(" root ")" | "x"` is not.
 
-use super::{COLLAPSED_SIZE, Lowering, Rules};
+use std::fmt::Display;
+
+use super::{COLLAPSED, COLLAPSED_IN_VAIN, COLLAPSED_LITTLE, COLLAPSED_SIZE, Lowering, NormalForm};
 use crate::compile::around::looks_around;
+use crate::compile::captured::{Captured, Marked};
+use crate::compile::cfg::Symbol;
 use crate::compile::regular::{Re, at_most, lazy};
-use crate::dialects::ast::{Expr, Rule, RuleKind};
+use crate::compile::table::TableLimits;
+use crate::dialects::ast::{Expr, Host, Rule, RuleKind};
+use crate::dialects::shown::shown;
 use crate::error::{Error, ErrorKind};
 use crate::patterns::{self, Reading};
 
@@ -132,9 +138,65 @@ impl Lowering<'_> {
         Ok(())
     }
 
-    /// Tells whether rules are no parts of terminals. Those that are kept may be parts of budgets.
+    /// A terminal of something regular, unless that would be too large.
+    pub(super) fn collapsed(
+        &mut self,
+        scope: usize,
+        re: &Re,
+        name: impl Display,
+    ) -> Result<Option<Vec<Symbol>>, Error> {
+        if re.size() > COLLAPSED_SIZE {
+            return Ok(None);
+        }
+        let left = COLLAPSED_IN_VAIN.saturating_sub(self.in_vain);
+        let limits = TableLimits {
+            work: left.clamp(COLLAPSED_LITTLE, COLLAPSED.work),
+            ..COLLAPSED
+        };
+        match self.terminal(re, false, scope, &shown(name), 0, limits) {
+            Ok(symbol) => Ok(Some(symbol.into_iter().collect())),
+            Err(error) if error.kind() == ErrorKind::LimitExceeded => {
+                self.in_vain += limits.work;
+                Ok(None)
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Notes that the texts of a rule are captured.
+    pub(super) fn capture(&mut self, scope: usize, rule: &Rule, left: u32) -> Result<(), Error> {
+        let Host {
+            capture, marker, ..
+        } = &rule.host;
+        if capture.is_none() && marker.is_none() {
+            return Ok(());
+        }
+        let marked = match &rule.kind {
+            RuleKind::Suffix(suffix) => {
+                let table = |expr| {
+                    let re = self.regular_in(scope, expr, Inside::Terminal)?;
+                    re.unwrap_or(Re::Empty)
+                        .table(self.limits(), self.meaning.edges)
+                };
+                Some(Marked {
+                    body: table(&rule.body)?,
+                    marker: table(suffix)?,
+                    name: marker.as_deref().map(Box::from),
+                })
+            }
+            _ => None,
+        };
+        self.cfg.captured.push(Captured {
+            rule: left,
+            name: capture.as_deref().map(Box::from),
+            marked,
+        });
+        Ok(())
+    }
+
+    /// Tells whether rules are no parts of terminals. Rules that are kept may be parts of budgets.
     fn is_apart(&self, scope: usize) -> bool {
-        self.meaning.rules == Rules::Rewritten && !self.scopes[scope].collapses
+        self.meaning.rules == NormalForm::Rewritten && !self.scopes[scope].collapses
     }
 
     fn is_tempered(&self, scope: usize, rule: usize) -> bool {

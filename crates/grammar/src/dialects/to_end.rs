@@ -1,7 +1,7 @@
 //! Rules that go on to the end of the text: those with `stop=""`.
 //!
 //! In llguidance the token that ends an answer ends such a rule, too, and the grammar goes on behind it. Here that
-//! token ends the text alone. So nothing may follow the rule: `start: "Name: " name` with `name[stop=""]: /.*/` is
+//! token ends the text alone. So nothing may follow the rule. For example, `start: "Name: " name` with `name[stop=""]: /.*/` is
 //! taken, and `start: name "!"` is refused.
 
 use std::collections::HashSet;
