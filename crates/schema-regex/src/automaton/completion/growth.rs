@@ -446,16 +446,3 @@ fn farthest_text(dfa: &CharDfa) -> usize {
     }
     bytes.into_iter().max().unwrap_or(0)
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn components_come_behind_those_they_lead_to() {
-        let graph = [vec![1, 3], vec![2], vec![1], vec![4], vec![4], vec![]];
-        let mut groups = fsm_tables::components(&graph);
-        groups.iter_mut().for_each(|group| group.sort_unstable());
-        assert_eq!(groups, [vec![1, 2], vec![4], vec![3], vec![0], vec![5]]);
-    }
-}
