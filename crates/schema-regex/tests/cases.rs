@@ -50,7 +50,7 @@ fn pages() -> Vec<Page> {
 fn the_pages_say_what_is_so() {
     let words = Words::new(&WORDS);
     case_pages::run(pages(), |_, scenario, all| {
-        scenario_says(scenario, &words, all)
+        scenario_says(scenario, &words, all);
     });
 }
 
