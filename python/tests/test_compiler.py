@@ -12,6 +12,7 @@ import pytest
 from conftest import encode
 
 from tokenmold import Compiler, Constraint, TokenmoldError, Vocabulary
+from tokenmold._compiler import GrammarLimits
 
 
 def test_schemas_in_each_form(compiler: Compiler) -> None:
@@ -271,6 +272,17 @@ def test_grammars_are_refused_by_line(compiler: Compiler) -> None:
     assert error.value.kind == "name"
     with pytest.raises(TokenmoldError, match="no dialect `yacc`"):
         compiler.grammar("a", dialect="yacc")  # type: ignore[arg-type]
+
+
+def test_grammars_have_limits(compiler: Compiler) -> None:
+    doubled = 'root ::= s\ns ::= s "ab" s | [a-z]'
+    assert compiler.grammar(doubled, max_walk_work=None, max_work=1_000_000).is_match("aabb")
+    for limit in GrammarLimits.__optional_keys__ - {"max_cache_bytes", "max_count", "max_depth"}:
+        with pytest.raises(TokenmoldError, match=f"`{limit}`") as error:
+            compiler.grammar(doubled, **{limit: 1})  # type: ignore[misc]
+        assert error.value.kind == "limit_exceeded"
+    with pytest.raises(TypeError, match="no option 'max_walk'"):
+        compiler.submit_grammar(doubled, max_walk=1).result()  # type: ignore[call-arg]
 
 
 def test_structural_tags(compiler: Compiler) -> None:

@@ -51,6 +51,20 @@ class SchemaOptions(TypedDict, total=False):
     max_nodes: int | None
 
 
+class GrammarLimits(TypedDict, total=False):
+    """The limits of grammars: :meth:`Compiler.grammar` says what they are."""
+
+    max_cache_bytes: int | None
+    max_count: int | None
+    max_depth: int | None
+    max_parser_states: int | None
+    max_states: int | None
+    max_terminal_states: int | None
+    max_text_bytes: int | None
+    max_walk_work: int | None
+    max_work: int | None
+
+
 def _options(
     *,
     whitespace: Whitespace = "flexible",
@@ -64,11 +78,6 @@ def _options(
     **bounds: int | None,
 ) -> dict[str, Any]:
     """The options as the compiled module takes them, those that are not given too."""
-    for name, bound in bounds.items():
-        if name not in SchemaOptions.__optional_keys__:
-            raise TypeError(f"a schema has no option {name!r}")
-        if isinstance(bound, bool):
-            raise TypeError(f"{name} is a number, not {bound!r}")
     chosen = {
         "whitespace": whitespace,
         "order": order,
@@ -79,7 +88,17 @@ def _options(
         "escapes": escapes,
         "integers": integers,
     }
-    return chosen | {name: bound for name, bound in sorted(bounds.items()) if bound is not None}
+    return chosen | _bounds(bounds, SchemaOptions, "a schema")
+
+
+def _bounds(given: Mapping[str, Any], known: type, whose: str) -> dict[str, int]:
+    """The bounds that are given, by name in order; ``TypeError`` for names that ``known`` does not have."""
+    for name, bound in given.items():
+        if name not in known.__optional_keys__:  # type: ignore[attr-defined]
+            raise TypeError(f"{whose} has no option {name!r}")
+        if isinstance(bound, bool):
+            raise TypeError(f"{name} is a number, not {bound!r}")
+    return {name: bound for name, bound in sorted(given.items()) if bound is not None}
 
 
 def _json_of(value: Any) -> str:
@@ -173,15 +192,23 @@ class Compiler(_tokenmold.Compiler):
         """One of some texts."""
         return self._choice(list(texts))
 
-    def grammar(self, text: str, *, dialect: Dialect | None = None) -> Constraint:
+    def grammar(
+        self, text: str, *, dialect: Dialect | None = None, **limits: Unpack[GrammarLimits]
+    ) -> Constraint:
         """A text of a context-free grammar.
 
         ``dialect`` is how it is written: ``"gbnf"`` as llama.cpp reads it, ``"ebnf"`` as XGrammar does,
         ``"lark"`` as llguidance and OpenAI's custom tools do; ``"lark-splits"`` and ``"lark-ascii"`` are
         Lark as its own package and XGrammar read it, ``"w3c"`` is the EBNF of the W3C's specifications,
         ``"regex"`` is a regular expression. Without it the text tells, but never of ``"w3c"``.
+
+        Limits bound what the grammar may cost; an error names the one to raise: ``max_walk_work`` of the steps
+        behind its texts (300,000), ``max_work`` of a compilation (40,000,000), ``max_parser_states`` (100,000),
+        ``max_states`` of all terminals (200,000), ``max_terminal_states`` of one (50,000), ``max_count`` of a
+        repetition (1,000,000), ``max_depth`` of groups (200), ``max_text_bytes`` of the grammar (4 MiB), and
+        ``max_cache_bytes`` of what is remembered (64 MiB).
         """
-        return self._grammar(text, dialect)
+        return self._grammar(text, dialect, json.dumps(_bounds(limits, GrammarLimits, "a grammar")))
 
     def structural_tag(self, tag: Any) -> Constraint:
         """A structural tag as servers exchange it: its JSON, a dict, or a pydantic model of it."""
@@ -245,9 +272,11 @@ class Compiler(_tokenmold.Compiler):
         listed = list(texts)
         return self._submit(lambda: self.choice(listed))
 
-    def submit_grammar(self, text: str, *, dialect: Dialect | None = None) -> Future[Constraint]:
+    def submit_grammar(
+        self, text: str, *, dialect: Dialect | None = None, **limits: Unpack[GrammarLimits]
+    ) -> Future[Constraint]:
         """As :meth:`grammar`, on another thread."""
-        return self._submit(lambda: self.grammar(text, dialect=dialect))
+        return self._submit(lambda: self.grammar(text, dialect=dialect, **limits))
 
     def submit_structural_tag(self, tag: Any) -> Future[Constraint]:
         """As :meth:`structural_tag`, on another thread."""

@@ -11,7 +11,7 @@ use structural_tags::{Content, Count, Presence, Reasoning, ResponseFormat, Struc
 
 use crate::automaton::Automaton;
 use crate::error::Error;
-use crate::options::{SchemaOptions, one_of};
+use crate::options::{GrammarOptions, SchemaOptions, one_of};
 
 /// A description of a constraint. As JSON it is an object with a `kind`.
 ///
@@ -51,6 +51,9 @@ pub enum Description {
         text: String,
         /// The name of its dialect, as [`grammar::Dialect`] spells it, or `regex`.
         dialect: String,
+        /// The limits by name.
+        #[serde(flatten)]
+        options: GrammarOptions,
     },
     /// A text of a structural tag, as servers exchange it.
     StructuralTag {
@@ -120,10 +123,11 @@ impl Description {
                 let texts: Vec<String> = texts.iter().map(|t| regex_syntax::escape(t)).collect();
                 Ok(Automaton::Regex(format!("(?:{})", texts.join("|"))))
             }
-            Description::Grammar { text, dialect } => {
-                let config = grammar::Config::default();
-                Ok(Grammar::compile_named(text, dialect, &config)?.into())
-            }
+            Description::Grammar {
+                text,
+                dialect,
+                options,
+            } => Ok(Grammar::compile_named(text, dialect, &options.config()?)?.into()),
             Description::StructuralTag { tag } => Ok(StructuralTag::from_json(tag)?.into()),
             Description::ResponseFormat(response) => Ok(response.format()?.into()),
         }

@@ -1,7 +1,8 @@
-//! The options of schemas by name, as other languages and requests spell them.
+//! The options of schemas and grammars by name, as other languages and requests spell them.
 //!
 //! For example, `{"whitespace": "compact", "cap_items": 9}`.
 
+use grammar::Config;
 use schema_regex::{
     AdditionalMembers, Caps, Escapes, Formats, IntegerSpelling, OneOf, Options, ParseOptions,
     PropertyOrder, Settings, UnknownKeywords, Whitespace,
@@ -144,14 +145,10 @@ impl SchemaOptions {
     }
 
     fn limit(&self, name: &str, option: &mut usize) -> Result<(), Error> {
-        let refused = || Error::Option(format!("{name} is a whole number, or None"));
-        if let Some(given) = self.0.get(name).filter(|given| !given.is_null()) {
-            let number = given
-                .as_u64()
-                .and_then(|number| usize::try_from(number).ok());
-            *option = number.ok_or_else(refused)?;
+        match self.0.get(name) {
+            Some(given) => limit(name, given, option),
+            None => Ok(()),
         }
-        Ok(())
     }
 
     fn caps(&self) -> Result<Caps, Error> {
@@ -173,6 +170,49 @@ impl SchemaOptions {
         caps.name_length = cap("cap_name_length")?.map(u64::from);
         Ok(caps)
     }
+}
+
+/// The limits of a grammar by name: those of [`grammar::Config`].
+///
+/// ```
+/// use constraint::GrammarOptions;
+///
+/// let options: GrammarOptions = serde_json::from_str(r#"{"max_walk_work": 1000000}"#)?;
+/// assert_eq!(options.config().unwrap().max_walk_work, 1_000_000);
+/// # Ok::<(), serde_json::Error>(())
+/// ```
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct GrammarOptions(Map<String, Value>);
+
+impl GrammarOptions {
+    /// Returns the limits for compiling; those that are not named are the default ones.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Option`]: a name is none of a limit, or a value no whole number.
+    pub fn config(&self) -> Result<Config, Error> {
+        let mut config = Config::default();
+        for (name, given) in &self.0 {
+            let Some(option) = config.limit_mut(name) else {
+                return Err(Error::Option(format!("a grammar has no option {name:?}")));
+            };
+            limit(name, given, option)?;
+        }
+        Ok(config)
+    }
+}
+
+/// Sets a limit to what is given for it, unless that is null.
+fn limit(name: &str, given: &Value, option: &mut usize) -> Result<(), Error> {
+    if !given.is_null() {
+        let number = given
+            .as_u64()
+            .and_then(|number| usize::try_from(number).ok());
+        let refused = || Error::Option(format!("{name} is a whole number, or None"));
+        *option = number.ok_or_else(refused)?;
+    }
+    Ok(())
 }
 
 /// Returns what a word stands for.

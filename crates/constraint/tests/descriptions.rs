@@ -180,6 +180,34 @@ fn a_constraint_tells_its_size_and_its_keywords() {
 }
 
 #[test]
+fn a_grammar_has_its_limits_by_name() {
+    let doubled = |options: Value| {
+        let mut grammar = json!({"kind": "grammar", "dialect": "gbnf"});
+        grammar["text"] = "root ::= s\ns ::= s \"ab\" s | [a-z]".into();
+        for (name, most) in options.as_object().unwrap() {
+            grammar[name] = most.clone();
+        }
+        described(grammar)
+    };
+    assert!(doubled(json!({})).is_ok());
+    assert!(doubled(json!({"max_walk_work": null, "max_work": 1_000_000})).is_ok());
+    for name in [
+        "max_walk_work",
+        "max_work",
+        "max_parser_states",
+        "max_text_bytes",
+    ] {
+        let error = doubled(json!({ name: 1 })).unwrap_err();
+        assert!(matches!(error, Error::Grammar(_)), "{error:?}");
+        assert!(error.to_string().contains(name), "{error}");
+    }
+    for name in grammar::Config::LIMITS {
+        let mut config = grammar::Config::default();
+        assert!(config.limit_mut(name).is_some(), "{name}");
+    }
+}
+
+#[test]
 fn a_saved_index_is_a_constraint() {
     let folder = std::env::temp_dir().join(format!("constraint-{}", std::process::id()));
     std::fs::create_dir_all(&folder).unwrap();
@@ -225,6 +253,14 @@ fn errors_say_which_member_and_what_is_wrong() {
         (
             schema("whitspace", json!("compact")),
             r#"a schema has no option "whitspace""#,
+        ),
+        (
+            json!({"kind": "grammar", "text": "a", "dialect": "regex", "max_walk": 1}),
+            r#"a grammar has no option "max_walk""#,
+        ),
+        (
+            json!({"kind": "grammar", "text": "a", "dialect": "regex", "max_walk_work": "no"}),
+            "max_walk_work is a whole number, or None",
         ),
         (
             json!({"kind": "response_format", "format": "hermes", "calls": "two"}),

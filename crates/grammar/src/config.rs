@@ -36,6 +36,45 @@ pub struct Config {
     pub max_cache_bytes: usize,
 }
 
+impl Config {
+    /// The names of all limits, as other languages and command lines spell them: those of the
+    /// fields.
+    pub const LIMITS: [&'static str; 9] = [
+        "max_cache_bytes",
+        "max_count",
+        "max_depth",
+        "max_parser_states",
+        "max_states",
+        "max_terminal_states",
+        "max_text_bytes",
+        "max_walk_work",
+        "max_work",
+    ];
+
+    /// Returns a limit by its name; `None` if there is none of that name.
+    ///
+    /// ```
+    /// let mut config = grammar::Config::default();
+    /// *config.limit_mut("max_walk_work").unwrap() = 1_000_000;
+    /// assert_eq!(config.max_walk_work, 1_000_000);
+    /// assert!(config.limit_mut("max_patience").is_none());
+    /// ```
+    pub fn limit_mut(&mut self, name: &str) -> Option<&mut usize> {
+        Some(match name {
+            "max_cache_bytes" => &mut self.max_cache_bytes,
+            "max_count" => &mut self.max_count,
+            "max_depth" => &mut self.max_depth,
+            "max_parser_states" => &mut self.max_parser_states,
+            "max_states" => &mut self.max_states,
+            "max_terminal_states" => &mut self.max_terminal_states,
+            "max_text_bytes" => &mut self.max_text_bytes,
+            "max_walk_work" => &mut self.max_walk_work,
+            "max_work" => &mut self.max_work,
+            _ => return None,
+        })
+    }
+}
+
 impl Default for Config {
     fn default() -> Self {
         Config {

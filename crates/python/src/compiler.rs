@@ -217,10 +217,20 @@ impl Compiler {
         self.compile(py, json!({"kind": "choice", "texts": texts}))
     }
 
-    /// Without a dialect it is the one that the text looks like.
-    fn _grammar(&self, py: Python<'_>, text: &str, dialect: Option<&str>) -> PyResult<Constraint> {
+    /// Without a dialect it is the one that the text looks like. `options` are the JSON of an
+    /// object.
+    fn _grammar(
+        &self,
+        py: Python<'_>,
+        text: &str,
+        dialect: Option<&str>,
+        options: &str,
+    ) -> PyResult<Constraint> {
         let dialect = dialect.unwrap_or_else(|| Dialect::guess(text).name());
-        let description = json!({"kind": "grammar", "text": text, "dialect": dialect});
+        let mut description = options_of(options)?;
+        description["kind"] = "grammar".into();
+        description["text"] = text.into();
+        description["dialect"] = dialect.into();
         self.compile(py, description)
     }
 

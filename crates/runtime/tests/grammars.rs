@@ -66,6 +66,49 @@ fn check_follows_a_text_under_a_grammar() {
 }
 
 #[test]
+fn limits_of_grammars_are_set_by_name() {
+    let files = Files::new();
+    let doubled = files.put("doubled.gbnf", "root ::= s\ns ::= s \"ab\" s | [a-z]\n");
+    let explain = |limits: &[&str]| {
+        let all: Vec<&str> = ["explain", "--grammar", &doubled]
+            .iter()
+            .chain(limits)
+            .copied()
+            .collect();
+        run(&all, "")
+    };
+    assert_eq!(explain(&[]).code, Some(0));
+    let raised = [
+        "--grammar-limit",
+        "max_work=90000000",
+        "--grammar-limit",
+        "max_walk_work=1000000",
+    ];
+    assert_eq!(explain(&raised).code, Some(0));
+    let Ran { code, out, .. } = explain(&["--grammar-limit", "max_walk_work=1"]);
+    assert_eq!(code, Some(1));
+    assert!(
+        out.contains("(limit `max_walk_work`); `--grammar-limit NAME=N` raises it"),
+        "{out}"
+    );
+    for wrong in ["max_walk=1", "max_work=many", "max_work"] {
+        let Ran { code, err, .. } = explain(&["--grammar-limit", wrong]);
+        assert_eq!(code, Some(2), "{err}");
+    }
+    let tokenizer = tokenizer();
+    let check = ["check", "--grammar", &doubled, "--tokenizer", &tokenizer];
+    let Ran { code, err, .. } = run(
+        &[&check[..], &["--grammar-limit", "max_work=1"]].concat(),
+        "a",
+    );
+    assert_eq!(code, Some(1), "{err}");
+    assert!(
+        err.contains("doubled.gbnf") && err.contains("`max_work`"),
+        "{err}"
+    );
+}
+
+#[test]
 fn generate_obeys_a_grammar() {
     let files = Files::new();
     let text = "root ::= \"[\" (name (\",\" name)*)? \"]\"\nname ::= \"a\" | \"(\" name \")\"\n";

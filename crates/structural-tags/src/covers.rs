@@ -8,6 +8,8 @@
 //! junction behind the other one without a byte. Wherever both are read at the same place of their
 //! bodies, the texts that the other one goes on with are then among those of the first.
 
+use foldhash::HashSet;
+
 use super::parts::Thread;
 
 /// The parts that cover others.
@@ -54,6 +56,11 @@ impl Covers {
     /// Returns the parts that one covers.
     pub(super) fn of(&self, part: u32) -> &[u32] {
         self.by_part.get(part as usize).map_or(&[], |all| all)
+    }
+
+    /// Returns all parts that some other one covers.
+    pub(super) fn covered(&self) -> HashSet<u32> {
+        self.by_part.iter().flatten().copied().collect()
     }
 
     /// Tells whether a part can be left out beside another one: of two that cover each other, the

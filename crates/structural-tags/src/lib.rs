@@ -88,6 +88,7 @@
 struct Readme;
 
 mod anchors;
+mod at_once;
 mod build;
 mod content;
 mod covers;

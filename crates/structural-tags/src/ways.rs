@@ -49,6 +49,7 @@ impl Builder<'_> {
             self.refuse_many(&junction)?;
             junctions.push(junction);
         }
+        self.refuse_rows(&junctions, &covers)?;
         self.refuse_left_recursion(&junctions)?;
         // Bellman's iteration: at most as many rounds as a shortest text has
         // parts.
@@ -311,7 +312,7 @@ impl Builder<'_> {
         Ok(())
     }
 
-    fn place_of(&self, part: u32) -> &str {
+    pub(super) fn place_of(&self, part: u32) -> &str {
         &self.places[self.part_places[part as usize] as usize]
     }
 
@@ -431,7 +432,7 @@ fn cost(body: &Body) -> u64 {
 }
 
 /// The bytes with which a part may begin.
-fn first_bytes(body: &Body) -> Vec<u8> {
+pub(super) fn first_bytes(body: &Body) -> Vec<u8> {
     match body {
         Body::Json(json) => {
             let mut scratch = json.automaton.scratch();

@@ -268,6 +268,21 @@ const SIZED: &[Sized<Value>] = &[
             )
         })
     }),
+    ("expressions that go on", |n| {
+        sequence(n, |_| json!({"type": "regex", "pattern": "[a-z]+"}))
+    }),
+    ("expressions that go on, with a text between", |n| {
+        sequence(2 * n, |i| match i % 2 {
+            0 => json!({"type": "regex", "pattern": "[a-z]+"}),
+            _ => text("a"),
+        })
+    }),
+    ("numbers in a row", |n| {
+        sequence(
+            n,
+            |_| json!({"type": "json_schema", "json_schema": {"type": "number"}}),
+        )
+    }),
     ("expressions in a row", |n| {
         sequence(n, |_| json!({"type": "regex", "pattern": "[a-z]*a?"}))
     }),

@@ -67,8 +67,13 @@ impl Kinds {
 
     fn whole(class: &[(u32, u32)]) -> Kinds {
         let all = (1 << CHARACTER_KINDS) - 1;
+        // Both are ascending.
+        let mut rest = class;
         Kinds(CHARACTERS.iter().fold(all, |kinds, &(from, to, kind)| {
-            kinds & !(u128::from(!has_all(class, (from, to))) << kind)
+            while rest.first().is_some_and(|range| range.1 < from) {
+                rest = &rest[1..];
+            }
+            kinds & !(u128::from(!begin_with_all(rest, (from, to))) << kind)
         }))
     }
 
@@ -126,9 +131,14 @@ impl Kinds {
 /// characters.
 fn has_all(class: &[(u32, u32)], (from, to): (u32, u32)) -> bool {
     let range = class.partition_point(|range| range.1 < from);
+    begin_with_all(&class[range..], (from, to))
+}
+
+/// The same of a class without the ranges before those characters.
+fn begin_with_all(class: &[(u32, u32)], (from, to): (u32, u32)) -> bool {
     // A class may have its ranges in pieces that touch.
     let mut next = from;
-    for range in &class[range..] {
+    for range in class {
         if next == 0xD800 {
             next = 0xE000;
         }

@@ -16,7 +16,7 @@ pub(crate) struct Levels(Vec<Level>);
 
 /// The most nodes that are read without asking what is free or dead among them, because the
 /// question costs as much.
-const FEW: u32 = 8;
+pub(super) const FEW: u32 = 8;
 
 /// The same in a loop that nearly all of them go on in: each step was taken before.
 const FEW_IN_LOOP: u32 = 256;

@@ -8,7 +8,7 @@ use std::ops::Range;
 
 use foldhash::fast::FixedState;
 
-use super::descent::{Descent, Level};
+use super::descent::{Descent, FEW, Level};
 use super::free_below::ClassKinds;
 use super::free_subtrees::{Free, FreeChildren};
 use super::top_level::Ground;
@@ -240,9 +240,20 @@ impl<A: ByteAutomaton> LexemeWalk<'_, A> {
             visited += 1;
             let own = &self.ground.area.trie.nodes()[node as usize];
             self.met.token(own.token, asks, hit);
-            if own.end > node + 1 {
-                visited += self.below(walker, Some(node as usize), place, meter, hit);
+            let below = node + 1..own.end;
+            if below.is_empty() {
+                continue;
             }
+            // Most nodes behind ends of lexemes have a few below them, and levels are long to
+            // prepare.
+            if below.len() as u32 <= FEW && self.ground.area.skip.is_empty() {
+                visited += below.len() as u64;
+                let depth = usize::from(own.depth);
+                walker.path[depth] = Cursor(place);
+                self.read_few(&mut walker.path, node as usize + 1..own.end as usize, hit);
+                continue;
+            }
+            visited += self.below(walker, Some(node as usize), place, meter, hit);
         }
         visited
     }

@@ -632,11 +632,19 @@ impl Context {
         runs.all(|run| classes.contains(&run.2))
     }
 
-    /// A pattern of the characters of some classes.
-    fn pattern(&self, classes: &[u32]) -> String {
-        let runs = self.alphabet.runs().filter(|run| classes.contains(&run.2));
-        let chars = runs.filter_map(|run| Some((char::from_u32(run.0)?, char::from_u32(run.1)?)));
-        patterns::class(&chars.collect::<Vec<_>>())
+    /// Patterns of the characters of some classes: of ASCII, and beyond. Many states differ in
+    /// ASCII alone, as those in keywords do.
+    fn patterns(&self, classes: &[u32]) -> impl Iterator<Item = String> {
+        let halves = [(0, 0x7F), (0x80, 0x10_FFFF)];
+        let patterns = halves.map(|(from, to)| {
+            let runs = self.alphabet.runs_within(from, to);
+            let runs = runs.filter(|run| classes.contains(&run.2));
+            let chars =
+                runs.filter_map(|run| Some((char::from_u32(run.0)?, char::from_u32(run.1)?)));
+            let chars: Vec<(char, char)> = chars.collect();
+            (!chars.is_empty()).then(|| patterns::class(&chars))
+        });
+        patterns.into_iter().flatten()
     }
 
     fn lexeme(&self, meter: &mut Counted, edges: Edges) -> Result<Table, Error> {
@@ -658,6 +666,8 @@ impl Context {
         };
         let trap = says(TRAP, &mut builder)?;
         let mut tables: HashMap<String, Table, FixedState> = HashMap::default();
+        // By pattern and what comes behind it.
+        let mut chars: HashMap<(String, NfaId), NfaId, FixedState> = HashMap::default();
         let mut all_wants: Vec<Wants> = Vec::new();
         let mut states = vec![start];
         let mut entries: HashMap<u32, NfaId, FixedState> = HashMap::default();
@@ -750,15 +760,23 @@ impl Context {
                         entry
                     }
                 };
-                let pattern = self.pattern(&classes);
-                let table = match tables.get(&pattern) {
-                    Some(known) => known,
-                    None => {
-                        let table = Table::of_pattern(&pattern, limits)?;
-                        tables.entry(pattern).or_insert(table)
+                for pattern in self.patterns(&classes) {
+                    let key = (pattern, next);
+                    if let Some(&known) = chars.get(&key) {
+                        ways.push(known);
+                        continue;
                     }
-                };
-                ways.push(table.embed(&mut builder, next)?);
+                    let table = match tables.get(&key.0) {
+                        Some(known) => known,
+                        None => {
+                            let table = Table::of_pattern(&key.0, limits)?;
+                            tables.entry(key.0.clone()).or_insert(table)
+                        }
+                    };
+                    let way = table.embed(&mut builder, next)?;
+                    ways.push(way);
+                    chars.insert(key, way);
+                }
             }
             let mut all = None;
             for way in ways {

@@ -7,7 +7,7 @@
 //! `start: /[a-z]+/ "x"` nothing is left that `"x"` could take, and the grammar is refused.
 
 use std::cmp::Reverse;
-use std::collections::{BinaryHeap, HashMap, HashSet, VecDeque};
+use std::collections::{BinaryHeap, HashMap, HashSet};
 
 use foldhash::fast::FixedState;
 
@@ -227,14 +227,18 @@ impl<'a> Live<'a> {
         false
     }
 
-    /// Tells whether something near can be finished; nothing if it is too far to be told so.
+    /// Tells whether something near can be finished; nothing if it is too far to be told so. What
+    /// is found out of the places on the way is remembered, because they are asked for next.
     fn search(&mut self, config: u32) -> Option<bool> {
         let machine = self.machine;
         let tries = everything(machine).count().div_ceil(TRIES_OF_AN_EDGE);
+        // The places that were met, each with the number of the one before it.
+        let mut met: Vec<(u32, usize)> = vec![(config, 0)];
         let mut seen: HashSet<u32, FixedState> = HashSet::from_iter([config]);
-        let mut open = VecDeque::from([config]);
-        while let Some(at) = open.pop_front() {
+        let mut first = 0;
+        while let Some(&(at, _)) = met.get(first) {
             if self.steps().ends_at(at) {
+                self.mark_before(&met, first);
                 return Some(true);
             }
             self.caches.work_mut().charge(tries);
@@ -243,6 +247,7 @@ impl<'a> Live<'a> {
                 if next == 0 || !seen.insert(next) {
                     continue;
                 }
+                self.caches.work_mut().charge(1);
                 let own = &self.caches.configs()[next];
                 let (life, least) = (own.life, own.life_least);
                 if life != Life::Unknown {
@@ -250,17 +255,43 @@ impl<'a> Live<'a> {
                 } else if self.lives_by_top(next) {
                     self.caches.configs_mut()[next].life = Life::Live;
                 } else {
-                    open.push_back(next);
+                    met.push((next, first));
                 }
                 if self.caches.configs()[next].life == Life::Live {
+                    self.mark_before(&met, first);
                     return Some(true);
                 }
             }
+            first += 1;
             if seen.len() > MAX_SEARCH || self.caches.work().is_over() {
                 return None;
             }
         }
+        // Nothing leads out of these but to others of them, and to what is stuck.
+        let least = self.caches.least_mut().height();
+        for (config, _) in met {
+            // Where values are read, ways are tried that no search has.
+            if !self.caches.configs().has_no_json(config) {
+                continue;
+            }
+            let own = &mut self.caches.configs_mut()[config];
+            (own.life, own.life_least) = (Life::Stuck, least);
+        }
         Some(false)
+    }
+
+    /// Remembers of a place that was met, and of those before it, that they can be finished.
+    fn mark_before(&mut self, met: &[(u32, usize)], mut at: usize) {
+        let least = self.caches.least_mut().height();
+        loop {
+            let (config, before) = met[at];
+            let own = &mut self.caches.configs_mut()[config];
+            (own.life, own.life_least) = (Life::Live, least);
+            if at == 0 {
+                return;
+            }
+            at = before;
+        }
     }
 
     fn say(&mut self, config: u32, said: &Said) -> u32 {

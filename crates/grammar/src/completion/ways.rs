@@ -48,9 +48,9 @@ struct StackPlace {
 /// A search for a shortest way: each place is settled once.
 struct Ways<'a> {
     machine: &'a Machine,
-    caches: &'a Caches,
-    /// The places that were offered, however often.
-    offers: usize,
+    caches: &'a mut Caches,
+    /// The places that were offered, however often, and what was below others.
+    work: usize,
     froms: HashMap<StackPlace, From, FixedState>,
     costs: HashMap<StackPlace, u32, FixedState>,
     open: BinaryHeap<Reverse<(u32, StackPlace)>>,
@@ -64,26 +64,26 @@ pub(crate) fn way(machine: &Machine, caches: &mut Caches, config: u32) -> Option
     let standing = Steps::new(machine, caches).standing(config);
     let mut ways = Ways {
         machine,
-        caches: &*caches,
-        offers: 0,
+        caches,
+        work: 0,
         froms: HashMap::default(),
         costs: HashMap::default(),
         open: BinaryHeap::new(),
         whole: None,
     };
-    for &node in ways.caches.stacks().topmost(standing) {
+    for node in ways.caches.stacks().topmost(standing).to_vec() {
         ways.stay(node, 0, From::Fresh);
     }
     ways.begin(config);
     let goal = ways.settle();
-    let (way, offers) = (ways.told(goal), ways.offers);
-    caches.work_mut().charge(OFFER_WORK * offers);
+    let (way, work) = (ways.told(goal), ways.work);
+    ways.caches.work_mut().charge(work);
     way
 }
 
 impl Ways<'_> {
     fn offer(&mut self, place: StackPlace, cost: u32, from: From) {
-        self.offers += 1;
+        self.work += OFFER_WORK;
         let known = self.costs.entry(place).or_insert(u32::MAX);
         if cost < *known {
             *known = cost;
@@ -95,7 +95,7 @@ impl Ways<'_> {
     /// Offers a node that stands there.
     fn stay(&mut self, node: u32, cost: u32, from: From) {
         let stacks = self.caches.stacks();
-        let (state, parents) = (stacks.node(node).state, stacks.parents(node));
+        let (state, parents) = (stacks.node(node).state, stacks.parents(node).to_vec());
         if parents.is_empty() {
             let tables = self.machine.tables();
             let cost = cost.saturating_add(tables.least[tables.whole as usize]);
@@ -103,7 +103,7 @@ impl Ways<'_> {
                 self.whole = Some((cost, from));
             }
         }
-        for &parent in parents {
+        for parent in parents {
             self.offer(StackPlace { state, parent }, cost, from);
         }
     }
@@ -111,7 +111,7 @@ impl Ways<'_> {
     /// Offers what a terminal leads to on top of a front.
     fn shift(&mut self, front: u32, terminal: u32, cost: u32, from: From) {
         let is_ignored = self.machine.cfg().is_ignored(terminal);
-        for &parent in self.caches.stacks().topmost(front) {
+        for parent in self.caches.stacks().topmost(front).to_vec() {
             let state = self.caches.stacks().node(parent).state;
             if is_ignored {
                 self.stay(parent, cost, from);
@@ -125,7 +125,7 @@ impl Ways<'_> {
     /// Offers the ends of all lexemes that have begun.
     fn begin(&mut self, config: u32) {
         let lexer = self.machine.lexer();
-        for thread in self.caches.configs().threads(config) {
+        for thread in self.caches.configs().threads(config).to_vec() {
             if thread.is_in_json() {
                 let text = json_text(
                     self.caches.json().state(thread.place, self.machine),
@@ -136,7 +136,7 @@ impl Ways<'_> {
                 self.shift(thread.front, terminal, cost, From::Json(thread.place));
                 continue;
             }
-            for &state in &self.caches.lexes()[thread.place].members {
+            for state in self.caches.lexes()[thread.place].members.clone() {
                 let terminal = lexer.terminal[state as usize];
                 let cost = lexer.distance[state as usize];
                 self.shift(thread.front, terminal, cost, From::Lex(state));
@@ -165,10 +165,11 @@ impl Ways<'_> {
                     continue;
                 }
                 let cost = cost.saturating_add(finish.cost);
-                let stacks = self.caches.stacks();
+                let stacks = self.caches.stacks_mut();
                 stacks.below(place.parent, finish.held - 1, &mut bases);
+                self.work += bases.len();
                 for &parent in &bases {
-                    let below = stacks.node(parent).state;
+                    let below = self.caches.stacks().node(parent).state;
                     if let Some(state) = tables.states[below as usize].goto(finish.rule) {
                         self.offer(
                             StackPlace { state, parent },

@@ -17,21 +17,36 @@ pub(super) const LEAST_CHARS: usize = 8;
 /// that needs more would take longer than the masks that it serves.
 pub(super) const MAX_PLACES: usize = 200;
 
-/// The code points that lead from a place to a target.
-pub(super) struct Finder<S, F> {
+/// The same where the tables of terminals alone tell a step, and what was found is remembered: all
+/// letters, marks and digits of Unicode have some hundreds, which take a fifth of a millisecond.
+pub(super) const MAX_PLACES_OF_TERMINALS: usize = 2_000;
+
+/// The code points that lead from places to a target, by place and missing bytes, from 0 on.
+pub(super) type Found<S> = HashMap<(S, u32), Ranges, FixedState>;
+
+/// A search for the code points that lead from a place to a target.
+pub(super) struct Finder<'f, S, F> {
     step: F,
     target: S,
-    /// By place and missing bytes, from 0 on.
-    known: HashMap<(S, u32), Ranges, FixedState>,
+    known: &'f mut Found<S>,
+    /// So many places are looked at.
+    most: usize,
 }
 
-impl<S: Copy + Eq + Hash, F: FnMut(S, u8) -> Option<S>> Finder<S, F> {
-    /// Returns the code points of all characters that lead to a target.
-    pub(super) fn class(start: S, target: S, step: F) -> Ranges {
+impl<S: Copy + Eq + Hash, F: FnMut(S, u8) -> Option<S>> Finder<'_, S, F> {
+    /// Returns the code points of characters that lead to a target: of all, if they need no more
+    /// than so many places. `known` is what was found out about the same target before.
+    pub(super) fn class(
+        (start, target): (S, S),
+        step: F,
+        known: &mut Found<S>,
+        most: usize,
+    ) -> Ranges {
         let mut finder = Finder {
             step,
             target,
-            known: HashMap::default(),
+            known,
+            most,
         };
         let mut out = Vec::new();
         for byte in 0..=0xF4u8 {
@@ -55,7 +70,7 @@ impl<S: Copy + Eq + Hash, F: FnMut(S, u8) -> Option<S>> Finder<S, F> {
         }
         if !self.known.contains_key(&(at, rest)) {
             let mut own = Vec::new();
-            if self.known.len() < MAX_PLACES {
+            if self.known.len() < self.most {
                 for byte in 0..64u32 {
                     if let Some(next) = (self.step)(at, 0x80 | byte as u8) {
                         self.behind(next, rest - 1, byte << (6 * (rest - 1)), &mut own);

@@ -4,7 +4,7 @@
 
 use fsm_index::{Behind, ClassId, FreeText};
 
-use crate::hints::finder::{Finder, LEAST_CHARS, MAX_PLACES, most};
+use crate::hints::finder::{Finder, LEAST_CHARS, MAX_PLACES, MAX_PLACES_OF_TERMINALS, most};
 use crate::hints::known::{Free, Known};
 use crate::hints::text::Hints;
 use crate::hints::values;
@@ -172,10 +172,16 @@ fn free_from(state: u32, machine: &Machine, known: &mut Known) -> Option<Free> {
     let free = most(into_loops)
         .filter(|&(_, count)| count >= LEAST_CHARS)
         .and_then(|(to, count)| {
-            let ranges = Finder::class((state, to), (to, to), |(a, b), byte| {
+            let step = |(a, b): (u32, u32), byte: u8| {
                 let next = (step(a, byte), step(b, byte));
                 (next.0 != 0 && next.1 != 0).then_some(next)
-            });
+            };
+            // Beyond ASCII most states lead to where the loop does: those in keywords, say.
+            let found = known.into_loops.entry(to).or_default();
+            let before = found.len();
+            let ends = ((state, to), (to, to));
+            let ranges = Finder::class(ends, step, found, MAX_PLACES_OF_TERMINALS);
+            known.bytes += 100 * (found.len() - before);
             let class = machine.classes().id(ranges)?;
             Some(Free { class, count })
         });

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use foldhash::fast::FixedState;
 use fsm_index::{ClassId, LexemePlace};
 
+use crate::hints::finder::Found;
 use crate::machine::Ranges;
 
 /// A class of which any text leads on.
@@ -87,6 +88,8 @@ pub(crate) struct Known {
     pub(super) alike: HashMap<Box<[u32]>, Option<Characters>, FixedState>,
     /// By state of a terminal.
     pub(super) free_from: HashMap<u32, Option<Free>, FixedState>,
+    /// By the state of a loop: the code points that lead there, from another state as well.
+    pub(super) into_loops: HashMap<u32, Found<(u32, u32)>, FixedState>,
     /// By [`Lex`](crate::run::lexes::Lex), as far as that was asked for.
     pub(super) free_of: Vec<Option<Option<Free>>>,
     /// True if no lazy lexeme ends in text of a class, by where it begins.

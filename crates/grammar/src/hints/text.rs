@@ -8,7 +8,7 @@ use fsm_index::{Cursor, Description, Horizon, TextLoop};
 
 use crate::completion::live::Live;
 use crate::hints::characters::Search;
-use crate::hints::finder::{Finder, LEAST_CHARS, most, united};
+use crate::hints::finder::{Finder, Found, LEAST_CHARS, MAX_PLACES, most, united};
 use crate::hints::known::{Alike, Characters, Known, TextKind};
 use crate::hints::values;
 use crate::machine::Machine;
@@ -149,7 +149,10 @@ impl<'a> Hints<'a> {
                 }
                 united(ranges)
             }
-            None => Finder::class(config, config, |at, byte| step(self, at, byte)),
+            None => {
+                let step = |at, byte| step(self, at, byte);
+                Finder::class((config, config), step, &mut Found::default(), MAX_PLACES)
+            }
         };
         let Some(class) = self.machine.classes().id(ranges) else {
             return TextKind::Other;

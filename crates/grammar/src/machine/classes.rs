@@ -5,6 +5,7 @@
 use std::collections::HashMap;
 use std::sync::{Mutex, OnceLock, PoisonError};
 
+use foldhash::fast::FixedState;
 use fsm_index::ClassId;
 
 /// Inclusive ranges of code points, ascending.
@@ -18,7 +19,7 @@ const MAX_CLASSES: usize = 256;
 #[derive(Debug)]
 pub(crate) struct Classes {
     all: Box<[OnceLock<Ranges>]>,
-    ids: Mutex<HashMap<Ranges, u32>>,
+    ids: Mutex<HashMap<Ranges, u32, FixedState>>,
 }
 
 impl Default for Classes {

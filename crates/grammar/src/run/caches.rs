@@ -58,6 +58,11 @@ impl Caches {
     }
 
     #[inline]
+    pub(crate) fn stacks_mut(&mut self) -> &mut Stacks {
+        &mut self.stacks
+    }
+
+    #[inline]
     pub(crate) fn work(&self) -> &Work {
         &self.stacks.work
     }

@@ -103,27 +103,9 @@ impl Nodes {
         known
     }
 
-    /// Finds the nodes `levels` below `node`, ascending, where nothing can be remembered:
-    /// O(nodes on the ways).
-    pub(crate) fn below(&self, node: u32, levels: u16, out: &mut Vec<u32>) {
-        let (node, levels) = self.down(node, levels);
-        out.clear();
-        out.push(node);
-        let mut next = Vec::new();
-        for _ in 0..levels {
-            next.clear();
-            for &at in out.iter() {
-                next.extend_from_slice(self.parents(at));
-            }
-            next.sort_unstable();
-            next.dedup();
-            std::mem::swap(out, &mut next);
-        }
-    }
-
     /// Finds the nodes `levels` below `node`, ascending, and remembers them: O(nodes found) the
     /// second time.
-    fn below_again(&mut self, node: u32, levels: u16, out: &mut Vec<u32>) {
+    pub(crate) fn below(&mut self, node: u32, levels: u16, out: &mut Vec<u32>) {
         out.clear();
         let (node, levels) = self.down(node, levels);
         match levels {
@@ -157,7 +139,7 @@ impl Nodes {
         let mut all = Vec::new();
         let mut some = Vec::new();
         for parent in self.parents(node).to_vec() {
-            self.below_again(parent, levels - 1, &mut some);
+            self.below(parent, levels - 1, &mut some);
             all.extend_from_slice(&some);
         }
         all.sort_unstable();
@@ -210,7 +192,7 @@ impl Closing {
             let (state, parent) = self.edges[at];
             at += 1;
             for reduce in &tables.states[state as usize].reduces {
-                nodes.below_again(parent, reduce.held - 1, &mut bases);
+                nodes.below(parent, reduce.held - 1, &mut bases);
                 work.charge_rule(reduce.rule, bases.len());
                 for &base in &bases {
                     let own = nodes.get(base);

@@ -195,17 +195,23 @@ impl Steps<'_> {
     fn joined(&mut self, mut threads: Vec<Thread>, fresh: u32) -> u32 {
         if threads.len() > 1 && !self.machine.proof().has_lazy {
             threads.sort_unstable_by_key(|thread| (thread.is_in_json(), thread.front));
-            let lexes = &mut self.caches.lexes;
-            let mut at = 0;
-            while at + 1 < threads.len() {
-                let [one, other] = [threads[at], threads[at + 1]];
-                if one.front != other.front || one.is_in_json() || other.is_in_json() {
-                    at += 1;
-                    continue;
-                }
-                let members = [one, other].map(|thread| &*lexes[thread.place].members);
-                threads[at].place = lexes.intern(members.concat(), self.machine);
-                threads.remove(at + 1);
+            let are_joined =
+                |a: &Thread, b: &Thread| a.front == b.front && !a.is_in_json() && !b.is_in_json();
+            if threads.windows(2).any(|two| are_joined(&two[0], &two[1])) {
+                let lexes = &mut self.caches.lexes;
+                let groups = threads.chunk_by(are_joined).map(|group| match group {
+                    &[one] => one,
+                    several => {
+                        let members = several.iter().map(|thread| &*lexes[thread.place].members);
+                        let members = members.collect::<Vec<_>>().concat();
+                        let place = lexes.intern(members, self.machine);
+                        Thread {
+                            place,
+                            ..several[0]
+                        }
+                    }
+                });
+                threads = groups.collect();
             }
         }
         self.intern(threads, fresh)

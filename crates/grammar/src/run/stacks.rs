@@ -75,8 +75,8 @@ impl Stacks {
         self.nodes.parents(node)
     }
 
-    /// Finds the nodes `levels` below a node.
-    pub(crate) fn below(&self, node: u32, levels: u16, out: &mut Vec<u32>) {
+    /// Finds the nodes `levels` below a node, and remembers them.
+    pub(crate) fn below(&mut self, node: u32, levels: u16, out: &mut Vec<u32>) {
         self.nodes.below(node, levels, out);
     }
 

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 use tokenmold::fsm_index::ByteAutomaton;
-use tokenmold::grammar::{self, Config, Dialect, Grammar, GrammarAutomaton};
+use tokenmold::grammar::{self, Config, Dialect, ErrorKind, Grammar, GrammarAutomaton};
 
 use super::style::{Paint, Style};
 use super::{Failure, Output, Verdict, read};
@@ -19,6 +19,21 @@ pub(crate) struct Notation {
     /// what the text looks like.
     #[arg(long, value_name = "DIALECT", requires = "grammar")]
     dialect: Option<String>,
+
+    /// Set a limit of what the grammar may cost, any number of times: `max_walk_work=1000000`. An
+    /// error names the one that is exceeded; the others are those of `grammar::Config`.
+    #[arg(long, value_name = "NAME=N", value_parser = limit, requires = "grammar")]
+    grammar_limit: Vec<(String, usize)>,
+}
+
+/// Reads `NAME=N`.
+fn limit(given: &str) -> Result<(String, usize), String> {
+    let (name, number) = given.split_once('=').unwrap_or((given, ""));
+    if Config::default().limit_mut(name).is_none() {
+        return Err(format!("the limits are {}", Config::LIMITS.join(", ")));
+    }
+    let number = number.parse().map_err(|_| "expected a whole number")?;
+    Ok((name.to_owned(), number))
 }
 
 impl Notation {
@@ -41,8 +56,25 @@ impl Notation {
     /// Reads a grammar and compiles it; its text is there, too.
     pub(crate) fn compile(&self, path: &Path) -> Result<(GrammarAutomaton, String), Failure> {
         let (text, dialect) = self.read(path)?;
-        let automaton = compile(&text, &dialect).map_err(|e| Failure::of(path.display(), e))?;
+        let automaton = self.compile_text(&text, &dialect);
+        let automaton = automaton
+            .map_err(|error| Failure::new(format!("{}: {}", path.display(), refused(&error))))?;
         Ok((automaton, text))
+    }
+
+    fn compile_text(&self, text: &str, dialect: &str) -> Result<GrammarAutomaton, grammar::Error> {
+        // The line feed at the end of a file is no part of its expression.
+        let text = match dialect {
+            "regex" => text.strip_suffix('\n').unwrap_or(text),
+            _ => text,
+        };
+        let mut config = Config::default();
+        for (name, most) in &self.grammar_limit {
+            if let Some(limit) = config.limit_mut(name) {
+                *limit = *most;
+            }
+        }
+        Grammar::compile_named(text, dialect, &config)
     }
 }
 
@@ -69,13 +101,12 @@ pub(crate) fn captures(automaton: &GrammarAutomaton, text: &[u8]) -> Option<(Str
     (!found.is_empty()).then(|| (shown, all.into()))
 }
 
-fn compile(text: &str, dialect: &str) -> Result<GrammarAutomaton, grammar::Error> {
-    // The line feed at the end of a file is no part of its expression.
-    let text = match dialect {
-        "regex" => text.strip_suffix('\n').unwrap_or(text),
-        _ => text,
-    };
-    Grammar::compile_named(text, dialect, &Config::default())
+/// Says why a grammar is refused, and which argument raises a limit.
+fn refused(error: &grammar::Error) -> String {
+    match error.kind() {
+        ErrorKind::LimitExceeded => format!("{error}; `--grammar-limit NAME=N` raises it"),
+        _ => error.to_string(),
+    }
 }
 
 /// Describes a grammar, and the place to which a text comes in it.
@@ -86,10 +117,10 @@ pub(crate) fn explain(
 ) -> Result<Output, Failure> {
     let (text, dialect) = notation.read(path)?;
     let style = Style::for_stdout();
-    let automaton = match compile(&text, &dialect) {
+    let automaton = match notation.compile_text(&text, &dialect) {
         Ok(automaton) => automaton,
         Err(error) => {
-            let said = style.paint(Paint::Bad, format!("refused {error}"));
+            let said = style.paint(Paint::Bad, format!("refused {}", refused(&error)));
             return Ok(Output {
                 text: format!("{said}\n"),
                 json: json!({
@@ -99,7 +130,7 @@ pub(crate) fn explain(
                         "line": error.line(),
                         "column": error.column(),
                         "rule": error.rule(),
-                        "why": error.to_string(),
+                        "why": refused(&error),
                     },
                 }),
                 verdict: Verdict::Bad,

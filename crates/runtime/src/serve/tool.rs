@@ -1,7 +1,7 @@
 //! The tools of a request. For example, `{"type": "function", "function": {"name": "weather",
 //! "parameters": {..}}}`, or a custom tool, whose input is a text.
 
-use constraint::Description;
+use constraint::{Description, GrammarOptions};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -182,6 +182,7 @@ fn custom_format(format: Option<Value>, place: &str) -> Result<Option<Descriptio
         Some("lark") => Ok(Some(Description::Grammar {
             text,
             dialect: Dialect::Lark.name().to_owned(),
+            options: GrammarOptions::default(),
         })),
         _ => Err(wrong(
             "the `syntax` of a grammar is \"lark\" or \"regex\"".to_owned(),

@@ -6,7 +6,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use constraint::Description;
+use constraint::{Description, GrammarOptions};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
@@ -412,7 +412,11 @@ impl StructuredOutputs {
             let text = text.clone();
             all.push((
                 "structured_outputs.grammar",
-                Description::Grammar { text, dialect },
+                Description::Grammar {
+                    text,
+                    dialect,
+                    options: GrammarOptions::default(),
+                },
             ));
         }
         if self.json_object == Some(true) {

@@ -217,6 +217,52 @@ fn what_remains_is_refused_by_its_place() {
         said.contains("\"/format\"") && said.contains("2000 states"),
         "{said}"
     );
+    // A text may be in all of them at once, but where something tells them apart.
+    let name = |_| regex("[a-z]+");
+    let grammar = json!({"type": "grammar", "grammar": "root ::= s\ns ::= s s | \"a\""});
+    let number = json!({"type": "json_schema", "json_schema": {"type": "number"}});
+    for row in [
+        sequence(302, name),
+        json!({"type": "repeat", "min": 2, "max": 4_000, "content": regex("a+")}),
+        sequence(3_000, |_| grammar.clone()),
+        sequence(602, |i| {
+            if i % 2 == 0 {
+                number.clone()
+            } else {
+                text("1")
+            }
+        }),
+    ] {
+        let said = refusal(&row, &vocabulary);
+        assert!(
+            said.contains("\"/format") && said.contains("more than 300 parts in a row at once"),
+            "{said}"
+        );
+    }
+    for row in [
+        sequence(301, name),
+        json!({"type": "repeat", "min": 2, "max": 300, "content": regex("a+")}),
+        sequence(2_000, |i| {
+            if i % 2 == 0 {
+                number.clone()
+            } else {
+                text(",")
+            }
+        }),
+        sequence(2_000, |i| {
+            if i % 2 == 0 {
+                regex("[a-z]+")
+            } else {
+                text(" ")
+            }
+        }),
+        sequence(
+            1_000,
+            |_| json!({"type": "tag", "begin": "", "content": {"type": "any_text"}, "end": "</a>"}),
+        ),
+    ] {
+        compile(&row, &vocabulary);
+    }
     let repeats = (0..9).fold(
         text("a"),
         |inner, _| json!({"type": "repeat", "min": 2, "max": 9, "content": optional(&inner)}),
