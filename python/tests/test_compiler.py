@@ -42,6 +42,8 @@ def test_whitespace_and_order(compiler: Compiler) -> None:
         constraint = compiler.json_schema(schema, whitespace=whitespace)  # type: ignore[arg-type]
         assert [constraint.is_match(text) for text in (compact, single, spread)] == [n < admitted for n in range(3)]
         assert not constraint.is_match(swapped)
+    spaced = compiler.json_schema(schema, whitespace="spaced")
+    assert [spaced.is_match(text) for text in (compact, single, spread)] == [False, True, False]
     assert compiler.json_schema(schema, order="any").is_match(swapped)
     deep: Any = 1
     for _ in range(9):

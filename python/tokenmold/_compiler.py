@@ -12,7 +12,7 @@ from typing import Any, Literal, TypeAlias, TypedDict, Unpack
 from . import _tokenmold
 from ._tokenmold import Constraint, ResponseTemplate
 
-Whitespace: TypeAlias = Literal["flexible", "single", "compact"]
+Whitespace: TypeAlias = Literal["flexible", "single", "spaced", "compact"]
 Order: TypeAlias = Literal["declared", "any"]
 AdditionalMembers: TypeAlias = Literal["closed", "open"]
 Formats: TypeAlias = Literal["assert", "annotate", "strict"]
@@ -128,7 +128,7 @@ class Compiler(_tokenmold.Compiler):
 
     Whitespace between the tokens of JSON: ``"flexible"`` is blanks, or a line break and an
     indentation, of at most 40 columns; ``"single"`` a blank behind ``,`` and ``:`` or none,
-    ``"compact"`` none. The members of objects come in the order in which the schema declares them, or in ``"any"``.
+    ``"spaced"`` a blank there, as ``json.dumps`` writes it, ``"compact"`` none. The members of objects come in the order in which the schema declares them, or in ``"any"``.
 
     ``additional_members`` are those of which a schema says nothing: an object that lists ``properties``
     has none (``"closed"``), unless the schema speaks of them, or any, as JSON Schema has it (``"open"``).

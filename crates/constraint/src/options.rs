@@ -23,7 +23,7 @@ use crate::error::Error;
 ///
 /// let options: SchemaOptions = serde_json::from_str(r#"{"whitespace": "wide"}"#)?;
 /// let refused = options.options().unwrap_err().to_string();
-/// assert_eq!(refused, r#"whitespace is one of "flexible", "single", "compact", not "wide""#);
+/// assert_eq!(refused, r#"whitespace is one of "flexible", "single", "spaced", "compact", not "wide""#);
 /// # Ok::<(), serde_json::Error>(())
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -70,6 +70,7 @@ impl SchemaOptions {
         let whitespace = [
             ("flexible", Whitespace::flexible()),
             ("single", Whitespace::SingleSpace),
+            ("spaced", Whitespace::Spaced),
             ("compact", Whitespace::Compact),
         ];
         let orders = [

@@ -155,7 +155,7 @@ pub enum Rounded {
 ///
 /// | member | values | option |
 /// |---|---|---|
-/// | `whitespace` | `"compact"`, `"single"`, `"flexible"`, `"any:N"`, `{"pattern": R}` | [`Options::whitespace`] |
+/// | `whitespace` | `"compact"`, `"single"`, `"spaced"`, `"flexible"`, `"any:N"`, `{"pattern": R}` | [`Options::whitespace`] |
 /// | `escapes` | `"shortest"`, `"standard"`, `"all"`, `"all-in-values"` | [`Options::escapes`] |
 /// | `integers` | `"plain"`, `"zero-fraction"` | [`Options::integers`] |
 /// | `propertyOrder` | `"schema"`, `"any"` | [`Options::property_order`] |

@@ -176,6 +176,7 @@ fn whitespace(at: &str, value: &Value) -> Result<Whitespace, Error> {
         Value::String(text) => match text.as_str() {
             "compact" => Some(Whitespace::Compact),
             "single" => Some(Whitespace::SingleSpace),
+            "spaced" => Some(Whitespace::Spaced),
             "flexible" => Some(Whitespace::flexible()),
             other => other
                 .strip_prefix("any:")
@@ -191,7 +192,7 @@ fn whitespace(at: &str, value: &Value) -> Result<Whitespace, Error> {
     found.ok_or_else(|| {
         bad(
             at,
-            "must be \"compact\", \"single\", \"flexible\", \"any:N\" or {\"pattern\": a regular expression}",
+            "must be \"compact\", \"single\", \"spaced\", \"flexible\", \"any:N\" or {\"pattern\": a regular expression}",
         )
     })
 }

@@ -49,6 +49,20 @@ pub enum Whitespace {
     /// both the compact style and that of Python's `json.dumps`.
     #[default]
     SingleSpace,
+    /// One blank after `,` and after `:`, none elsewhere: the style of Python's `json.dumps`, and
+    /// no other.
+    ///
+    /// ```
+    /// use schema_regex::automaton::SchemaAutomaton;
+    /// use schema_regex::{Options, Whitespace};
+    /// use serde_json::json;
+    ///
+    /// let spaced = Options::default().with_whitespace(Whitespace::Spaced);
+    /// let automaton = SchemaAutomaton::new(&json!({"type": "array"}), &spaced)?;
+    /// assert!(automaton.is_match(b"[1, 2]") && !automaton.is_match(b"[1,2]"));
+    /// # Ok::<(), schema_regex::Error>(())
+    /// ```
+    Spaced,
     /// Any JSON whitespace (blank, tab, line feed, carriage return) at every
     /// place where JSON allows it inside the value, at most this many
     /// characters at each place. It counts to 100,000.

@@ -104,6 +104,25 @@ impl Schema {
         self.read.draft()
     }
 
+    /// Returns the options that hold for this schema: the given ones, with what it chooses by
+    /// `x-tokenmold` where it was read with [`Settings::Follow`](crate::Settings::Follow).
+    ///
+    /// O(size of the options).
+    ///
+    /// ```
+    /// use schema_regex::{Escapes, Options, ParseOptions, Settings, parse_with};
+    /// use serde_json::json;
+    ///
+    /// let reading = ParseOptions::default().with_settings(Settings::Follow);
+    /// let schema = parse_with(&json!({"x-tokenmold": {"escapes": "all"}}), &reading)?;
+    /// assert_eq!(schema.options(&Options::default()).escapes, Escapes::All);
+    /// # Ok::<(), schema_regex::Error>(())
+    /// ```
+    #[must_use]
+    pub fn options(&self, options: &Options) -> Options {
+        self.read.options(options)
+    }
+
     /// Returns the number of locations that the schema reaches.
     pub fn locations(&self) -> usize {
         self.read.locations()

@@ -661,6 +661,7 @@ fn whitespace_of_all_kinds() {
     let schema = json!({"properties": {"abc": {"type": "integer"}, "b": {}}, "required": ["abc"]});
     for whitespace in [
         Whitespace::Compact,
+        Whitespace::Spaced,
         Whitespace::Bounded(3),
         Whitespace::Pattern(String::from(" ?\n?")),
     ] {

@@ -169,6 +169,7 @@ fn white_space_styles() -> Vec<Whitespace> {
     vec![
         Whitespace::Compact,
         Whitespace::SingleSpace,
+        Whitespace::Spaced,
         Whitespace::Bounded(2),
         Whitespace::flexible(),
         pattern(r"[ \t\r\n]*"),

@@ -19,8 +19,9 @@ use super::{Failure, read, without_mark};
 #[command(next_help_heading = "Schema options")]
 pub(crate) struct SchemaOptions {
     /// White space between JSON's tokens: `compact`, `single` (at most one
-    /// blank after `,` and `:`), `flexible` (blanks, or a line break and an
-    /// indentation), or `any:N` (any, at most N characters at each place).
+    /// blank after `,` and `:`), `spaced` (one there), `flexible` (blanks, or a
+    /// line break and an indentation), or `any:N` (any, at most N characters at
+    /// each place).
     #[arg(long, value_name = "STYLE", default_value = "single", value_parser = whitespace)]
     whitespace: Whitespace,
 
@@ -246,12 +247,15 @@ fn whitespace(text: &str) -> Result<Whitespace, String> {
     match text {
         "compact" => Ok(Whitespace::Compact),
         "single" => Ok(Whitespace::SingleSpace),
+        "spaced" => Ok(Whitespace::Spaced),
         "flexible" => Ok(Whitespace::flexible()),
         _ => text
             .strip_prefix("any:")
             .and_then(|n| n.parse().ok())
             .map(Whitespace::Bounded)
-            .ok_or_else(|| "expected `compact`, `single`, `flexible` or `any:N`".to_owned()),
+            .ok_or_else(|| {
+                "expected `compact`, `single`, `spaced`, `flexible` or `any:N`".to_owned()
+            }),
     }
 }
 
@@ -281,6 +285,7 @@ impl SchemaOptions {
         match &self.whitespace {
             Whitespace::Compact => "no white space".to_owned(),
             Whitespace::SingleSpace => "a blank or none after `,` and `:`".to_owned(),
+            Whitespace::Spaced => "a blank after `,` and `:`".to_owned(),
             Whitespace::Bounded(most) => format!("at most {most} of any white space"),
             other => format!("{other:?}"),
         }

@@ -19,6 +19,8 @@ pub enum Admitted {
     Nothing,
     /// A blank at most, after a comma or a colon.
     Blank,
+    /// A blank after a comma or a colon.
+    OneBlank,
     /// At most so many characters of white space at each place.
     UpTo(u32),
     /// The texts of an expression at each place.
@@ -34,6 +36,7 @@ pub fn admitted(policy: &Whitespace) -> Result<Admitted, Error> {
     Ok(match policy {
         Whitespace::Compact => Admitted::Nothing,
         Whitespace::SingleSpace => Admitted::Blank,
+        Whitespace::Spaced => Admitted::OneBlank,
         Whitespace::Bounded(most) => Admitted::UpTo((*most).min(MAX_BOUND)),
         Whitespace::Pattern(pattern) => Admitted::All(expression(pattern)?),
     })

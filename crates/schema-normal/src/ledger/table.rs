@@ -174,6 +174,7 @@ pub const KEYWORDS: &[Keyword] = &[
     k("externalDocs", "OpenAPI", A, "annotations", ""),
     k("xml", "OpenAPI", A, "annotations", ""),
     k("x-tokenmold", "", S, "settings", "options that the schema chooses by itself, at its root alone, where the host asks for that (`Settings::Follow`): an unknown member is refused then. An annotation by default"),
+    k("x-guidance", "", A, "annotations", "llguidance's options, which are read in `%json` of grammars of the dialect `lark`; here `x-tokenmold` says the same"),
     k("x-*", "", A, "annotations", "and every other unknown keyword"),
 ];
 

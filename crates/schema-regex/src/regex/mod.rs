@@ -585,6 +585,7 @@ impl Space {
         Ok(match white_space::admitted(policy)? {
             Admitted::Nothing | Admitted::UpTo(0) => plain(",", ":"),
             Admitted::Blank => plain(", ?", ": ?"),
+            Admitted::OneBlank => plain(", ", ": "),
             Admitted::UpTo(1) => around("[ \\t\\n\\r]?"),
             Admitted::UpTo(most) => around(&format!("[ \\t\\n\\r]{{0,{most}}}")),
             Admitted::All(space) => around(&spell::print(&space, spell::Spelling::Raw)),

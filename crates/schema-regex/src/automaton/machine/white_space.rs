@@ -34,10 +34,11 @@ impl Space {
         space.accept.push(true);
         match white_space::admitted(&options.whitespace)? {
             Admitted::Nothing => {}
-            Admitted::Blank => {
+            blank @ (Admitted::Blank | Admitted::OneBlank) => {
                 space.next.push([2, DEAD, DEAD, DEAD]);
                 space.next.push([DEAD; 4]);
-                space.accept.extend([true, true]);
+                space.accept.push(matches!(blank, Admitted::Blank));
+                space.accept.push(true);
                 space.after_separator = 1;
             }
             Admitted::UpTo(most) => {
