@@ -3,14 +3,18 @@
 //! For example, XGrammar's `oneOf` is an `anyOf`: the first alternative that holds is enough.
 
 use json_tree::subschemas;
-use schema_regex::{AdditionalMembers, Escapes, Options, Whitespace};
+use schema_regex::{
+    AdditionalMembers, Escapes, Options, ParseOptions, Settings, Whitespace, parse_with,
+};
 use serde_json::{Value, json};
 
+use crate::dialects::lark::SETTINGS;
 use crate::patterns::Reading;
 
 /// A schema as a dialect reads it, and how: with white space as JSON allows it, and properties
 /// in the order in which the schema has them. The dialects differ in how characters may be
-/// spelt, and XGrammar's in what some keywords mean.
+/// spelt, and XGrammar's in what some keywords mean. The schema's own `x-tokenmold`, which was
+/// checked when the grammar was read, comes last.
 pub(crate) fn read(schema: &Value, reading: Reading) -> (Value, Options) {
     let mut options = Options::default();
     options.whitespace = Whitespace::Pattern("[ \\t\\n\\r]*".to_owned());
@@ -26,7 +30,22 @@ pub(crate) fn read(schema: &Value, reading: Reading) -> (Value, Options) {
             options.escapes = Escapes::Shortest;
         }
     }
+    let options = chosen(&schema, options);
     (schema, options)
+}
+
+/// The options with those that a schema chooses by itself.
+fn chosen(schema: &Value, options: Options) -> Options {
+    let Some(chosen) = schema.get(SETTINGS) else {
+        return options;
+    };
+    let reading = ParseOptions::default().with_settings(Settings::Follow);
+    let read = parse_with(&json!({ SETTINGS: chosen }), &reading);
+    debug_assert!(read.is_ok(), "it was read before");
+    match read {
+        Ok(read) => read.options(&options),
+        Err(_) => options,
+    }
 }
 
 /// Rewrites a schema to what XGrammar makes of it: the first of several alternatives that holds is

@@ -4,6 +4,7 @@
 
 mod expression;
 mod parameters;
+mod schema_options;
 
 use serde_json::Value;
 
@@ -15,6 +16,8 @@ use crate::dialects::reader::Reader;
 use crate::dialects::to_end;
 use crate::error::{Error, ErrorKind};
 use crate::patterns::Reading;
+
+pub(crate) use self::schema_options::SETTINGS;
 
 pub(crate) fn parse(text: &str, reading: Reading, config: &Config) -> Result<Tree, Error> {
     let mut parser = LarkParser {

@@ -343,7 +343,7 @@ impl LarkParser<'_> {
         }
         match name.as_str() {
             "json" => Ok(Expr::Json {
-                schema: self.json(&name, at)?,
+                schema: self.schema(at)?,
                 at,
             }),
             "regex" => {
