@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 
+use super::schema_options::with_options;
 use super::{LarkParser, space};
 use crate::dialects::ast::Expr;
 use crate::dialects::reader::Reader;
@@ -342,10 +343,11 @@ impl LarkParser<'_> {
             );
         }
         match name.as_str() {
-            "json" => Ok(Expr::Json {
-                schema: self.schema(at)?,
-                at,
-            }),
+            "json" => {
+                let schema = self.json(&name, at)?;
+                let schema = with_options(&self.r, self.reading, schema, at)?;
+                Ok(Expr::Json { schema, at })
+            }
             "regex" => {
                 let value = self.json(&name, at)?;
                 self.substring(&value, at)

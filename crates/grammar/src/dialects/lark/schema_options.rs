@@ -6,16 +6,16 @@
 use schema_regex::{ParseOptions, Settings, parse_with};
 use serde_json::{Map, Value, json};
 
-use super::LarkParser;
+use crate::dialects::reader::Reader;
 use crate::error::Error;
 use crate::patterns::Reading;
 
-/// The member of a schema with the options of this project.
+/// The member of a schema with the options of this project: one name, because reading and compiling ask for it.
 pub(crate) const SETTINGS: &str = "x-tokenmold";
-/// The member of a schema with the options of llguidance.
+/// The member of a schema with the options of llguidance, named so because its schemas are taken as they are.
 const GUIDANCE: &str = "x-guidance";
 
-/// The options of llguidance, for the error about others.
+/// The options of llguidance, all of them, because the error about others lists them.
 const KNOWN: [&str; 8] = [
     "whitespace_flexible",
     "whitespace_pattern",
@@ -38,34 +38,36 @@ enum Fault {
     Refused(&'static str),
 }
 
-impl LarkParser<'_> {
-    /// Reads the schema of `%json`, with the options that it chooses in `x-tokenmold`.
-    pub(super) fn schema(&mut self, at: usize) -> Result<Value, Error> {
-        let begin = self.r.at;
-        let mut schema = self.json("json", at)?;
-        if let Some(guidance) = schema.get(GUIDANCE) {
-            if self.reading != Reading::Greedy {
-                return self.r.refuse(at, "`%json`: `x-guidance` is of the dialect `lark`: write `x-tokenmold`, as in `{\"x-tokenmold\": {\"whitespace\": \"compact\"}}`");
+/// The schema of `%json` with the options that it chooses in `x-tokenmold`: the reader stands behind it, and
+/// `at` is the place of `%json`.
+pub(super) fn with_options(
+    r: &Reader<'_>,
+    reading: Reading,
+    mut schema: Value,
+    at: usize,
+) -> Result<Value, Error> {
+    if let Some(guidance) = schema.get(GUIDANCE) {
+        if reading != Reading::Greedy {
+            return r.refuse(at, "`%json`: `x-guidance` is of the dialect `lark`: write `x-tokenmold`, as in `{\"x-tokenmold\": {\"whitespace\": \"compact\"}}`");
+        }
+        match read(guidance) {
+            Ok(chosen) => lay_under(&mut schema, chosen),
+            Err(Fault::Wrong(why)) => {
+                return r.fail_at(at, format!("`%json`: `x-guidance`: {why}"));
             }
-            match read(guidance) {
-                Ok(chosen) => lay_under(&mut schema, chosen),
-                Err(Fault::Wrong(why)) => {
-                    return self.r.fail_at(at, format!("`%json`: `x-guidance`: {why}"));
-                }
-                Err(Fault::Refused(why)) => {
-                    return self.r.refuse(at, format!("`%json`: `x-guidance`: {why}"));
-                }
+            Err(Fault::Refused(why)) => {
+                return r.refuse(at, format!("`%json`: `x-guidance`: {why}"));
             }
         }
-        // One inside of the schema is an error, too.
-        if schema.get(SETTINGS).is_some() || self.r.text[begin..self.r.at].contains(SETTINGS) {
-            let reading = ParseOptions::default().with_settings(Settings::Follow);
-            if let Err(error) = parse_with(&schema, &reading) {
-                return self.r.refuse(at, format!("`%json`: {error}"));
-            }
-        }
-        Ok(schema)
     }
+    // One inside of the schema is an error, too.
+    if schema.get(SETTINGS).is_some() || r.text[at..r.at].contains(SETTINGS) {
+        let follow = ParseOptions::default().with_settings(Settings::Follow);
+        if let Err(error) = parse_with(&schema, &follow) {
+            return r.refuse(at, format!("`%json`: {error}"));
+        }
+    }
+    Ok(schema)
 }
 
 /// Adds options to those that the schema chooses in `x-tokenmold`, which come first.
@@ -102,7 +104,7 @@ fn read(guidance: &Value) -> Result<Map<String, Value>, Fault> {
     let text = |name: &str| match options.get(name) {
         None => Ok(None),
         Some(Value::String(text)) => Ok(Some(text.as_str())),
-        // What may be left out there may be `null`.
+        // An option without a default may be `null` there.
         Some(Value::Null) if !name.ends_with("_separator") => Ok(None),
         Some(_) => Err(Fault::Wrong(format!("`{name}` must be a string"))),
     };
