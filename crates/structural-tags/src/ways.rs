@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use foldhash::HashMap;
 use fsm_index::{ByteAutomaton, MAX_COMPLETION};
 
+use super::at_once::{first_bytes, refuse_rows};
 use super::build::Builder;
 use super::covers::Covers;
 use super::error::{Error, constraint_error, placed};
@@ -49,7 +50,7 @@ impl Builder<'_> {
             self.refuse_many(&junction)?;
             junctions.push(junction);
         }
-        self.refuse_rows(&junctions, &covers)?;
+        refuse_rows(&self, &junctions, &covers)?;
         self.refuse_left_recursion(&junctions)?;
         // Bellman's iteration: at most as many rounds as a shortest text has
         // parts.
@@ -429,28 +430,4 @@ fn cost(body: &Body) -> u64 {
     // That there is one was seen when the part was made.
     body.shortest(MAX_COMPLETION, &mut text);
     text.len() as u64
-}
-
-/// The bytes with which a part may begin.
-pub(super) fn first_bytes(body: &Body) -> Vec<u8> {
-    match body {
-        Body::Json(json) => {
-            let mut scratch = json.automaton.scratch();
-            let cursor = json.automaton.enter(&json.start, &mut scratch);
-            (0..=255u8)
-                .filter(|&byte| json.step(cursor, byte, &mut scratch).is_some())
-                .collect()
-        }
-        Body::Grammar(automaton) => {
-            let mut scratch = automaton.scratch();
-            let cursor = automaton.enter(&automaton.start(), &mut scratch);
-            (0..=255u8)
-                .filter(|&byte| !automaton.step(cursor, byte, &mut scratch).is_dead())
-                .collect()
-        }
-        Body::Run(_) | Body::Tokens(_) => (0..=255u8).collect(),
-        other => (0..=255u8)
-            .filter(|&byte| other.step(other.begin(), 0, byte).is_some())
-            .collect(),
-    }
 }

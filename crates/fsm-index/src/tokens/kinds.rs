@@ -73,7 +73,7 @@ impl Kinds {
             while rest.first().is_some_and(|range| range.1 < from) {
                 rest = &rest[1..];
             }
-            kinds & !(u128::from(!begin_with_all(rest, (from, to))) << kind)
+            kinds & !(u128::from(!begin_with_all(rest, from, to)) << kind)
         }))
     }
 
@@ -131,11 +131,11 @@ impl Kinds {
 /// characters.
 fn has_all(class: &[(u32, u32)], (from, to): (u32, u32)) -> bool {
     let range = class.partition_point(|range| range.1 < from);
-    begin_with_all(&class[range..], (from, to))
+    begin_with_all(&class[range..], from, to)
 }
 
 /// The same of a class without the ranges before those characters.
-fn begin_with_all(class: &[(u32, u32)], (from, to): (u32, u32)) -> bool {
+fn begin_with_all(class: &[(u32, u32)], from: u32, to: u32) -> bool {
     // A class may have its ranges in pieces that touch.
     let mut next = from;
     for range in class {

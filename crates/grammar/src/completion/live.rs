@@ -227,8 +227,8 @@ impl<'a> Live<'a> {
         false
     }
 
-    /// Tells whether something near can be finished; nothing if it is too far to be told so. What
-    /// is found out of the places on the way is remembered, because they are asked for next.
+    /// Tells whether something near can be finished; nothing if it is too far to be told so. The
+    /// places on the way are remembered with what is found, because they are asked for next.
     fn search(&mut self, config: u32) -> Option<bool> {
         let machine = self.machine;
         let tries = everything(machine).count().div_ceil(TRIES_OF_AN_EDGE);
@@ -270,7 +270,7 @@ impl<'a> Live<'a> {
         // Nothing leads out of these but to others of them, and to what is stuck.
         let least = self.caches.least_mut().height();
         for (config, _) in met {
-            // Where values are read, ways are tried that no search has.
+            // A value that is read has ways that no search tries.
             if !self.caches.configs().has_no_json(config) {
                 continue;
             }

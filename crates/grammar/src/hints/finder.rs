@@ -36,12 +36,7 @@ pub(super) struct Finder<'f, S, F> {
 impl<S: Copy + Eq + Hash, F: FnMut(S, u8) -> Option<S>> Finder<'_, S, F> {
     /// Returns the code points of characters that lead to a target: of all, if they need no more
     /// than so many places. `known` is what was found out about the same target before.
-    pub(super) fn class(
-        (start, target): (S, S),
-        step: F,
-        known: &mut Found<S>,
-        most: usize,
-    ) -> Ranges {
+    pub(super) fn class(start: S, target: S, step: F, known: &mut Found<S>, most: usize) -> Ranges {
         let mut finder = Finder {
             step,
             target,

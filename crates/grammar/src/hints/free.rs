@@ -179,8 +179,7 @@ fn free_from(state: u32, machine: &Machine, known: &mut Known) -> Option<Free> {
             // Beyond ASCII most states lead to where the loop does: those in keywords, say.
             let found = known.into_loops.entry(to).or_default();
             let before = found.len();
-            let ends = ((state, to), (to, to));
-            let ranges = Finder::class(ends, step, found, MAX_PLACES_OF_TERMINALS);
+            let ranges = Finder::class((state, to), (to, to), step, found, MAX_PLACES_OF_TERMINALS);
             known.bytes += 100 * (found.len() - before);
             let class = machine.classes().id(ranges)?;
             Some(Free { class, count })
