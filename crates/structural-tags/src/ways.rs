@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 
 use foldhash::HashMap;
-use fsm_index::{ByteAutomaton, MAX_COMPLETION};
+use fsm_index::MAX_COMPLETION;
 
 use super::at_once::{first_bytes, refuse_rows};
 use super::build::Builder;
