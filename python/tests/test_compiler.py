@@ -279,10 +279,13 @@ def test_grammars_are_refused_by_line(compiler: Compiler) -> None:
 def test_grammars_have_limits(compiler: Compiler) -> None:
     doubled = 'root ::= s\ns ::= s "ab" s | [a-z]'
     assert compiler.grammar(doubled, max_walk_work=None, max_work=1_000_000).is_match("aabb")
-    for limit in GrammarLimits.__optional_keys__ - {"max_cache_bytes", "max_count", "max_depth"}:
+    others = {"max_cache_bytes", "max_count", "max_depth", "max_terminal_states"}
+    for limit in GrammarLimits.__optional_keys__ - others:
         with pytest.raises(TokenmoldError, match=f"`{limit}`") as error:
             compiler.grammar(doubled, **{limit: 1})  # type: ignore[misc]
         assert error.value.kind == "limit_exceeded"
+    with pytest.raises(TokenmoldError, match="`max_terminal_states`"):
+        compiler.grammar("start: /([a-z]{3}){20}/", dialect="lark", max_terminal_states=10)
     with pytest.raises(TypeError, match="no option 'max_walk'"):
         compiler.submit_grammar(doubled, max_walk=1).result()  # type: ignore[call-arg]
 

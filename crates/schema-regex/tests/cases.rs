@@ -375,6 +375,8 @@ fn agrees_in_other_configurations<'c>(
         spellings = spellings.with_whitespace(Whitespace::flexible());
     }
     let has_no_caps = options.caps == Caps::default();
+    // A schema may choose its own.
+    let chosen = schema.options(options);
     let closed = options
         .clone()
         .with_additional_members(AdditionalMembers::Closed);
@@ -402,7 +404,7 @@ fn agrees_in_other_configurations<'c>(
                 );
             }
             if name == "any order" && case.mark == '+' {
-                in_each_order(case, options, &other, all);
+                in_each_order(case, &chosen, &other, all);
             }
         }
         let mut whole = Vec::new();
