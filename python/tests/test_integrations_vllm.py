@@ -345,7 +345,7 @@ def test_white_space_can_be_chosen(
 @pytest.mark.parametrize(
     ("said", "names"),
     [
-        ({"whitespace": "tight"}, "flexible, single, compact"),
+        ({"whitespace": "tight"}, "flexible, single, spaced, compact"),
         ({"cap_length": "long"}, "whole number"),
         ({"landing": "softly"}, "landing"),
         ({"white_space": "single"}, "white_space"),
