@@ -46,7 +46,9 @@ pub(super) fn with_options(
     mut schema: Value,
     at: usize,
 ) -> Result<Value, Error> {
-    if let Some(guidance) = schema.get(GUIDANCE) {
+    // XGrammar passes over names that it does not know, as JSON Schema says.
+    let is_followed = reading != Reading::Ascii;
+    if let Some(guidance) = schema.get(GUIDANCE).filter(|_| is_followed) {
         if reading != Reading::Greedy {
             return r.refuse(at, "`%json`: `x-guidance` is of the dialect `lark`: write `x-tokenmold`, as in `{\"x-tokenmold\": {\"whitespace\": \"compact\"}}`");
         }
