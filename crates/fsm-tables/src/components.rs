@@ -58,6 +58,23 @@ pub fn components(to: &[Vec<u32>]) -> Vec<Vec<u32>> {
     out
 }
 
+/// Returns by node the node of its strongly connected component that a search through the nodes, in order, meets
+/// first. As [`components`].
+///
+/// ```
+/// // 0 leads to 1, 1 and 2 to each other.
+/// assert_eq!(fsm_tables::component_of(&[vec![1], vec![2], vec![1]]), [0, 1, 1]);
+/// ```
+#[must_use]
+pub fn component_of(to: &[Vec<u32>]) -> Vec<u32> {
+    let mut of = vec![0; to.len()];
+    for group in components(to) {
+        // The first one on the stack is the one that was met first.
+        group.iter().for_each(|node| of[*node as usize] = group[0]);
+    }
+    of
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

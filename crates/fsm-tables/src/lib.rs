@@ -18,7 +18,7 @@ mod table;
 mod thompson;
 
 pub use alphabet::{Alphabet, Rest, Symbols};
-pub use components::components;
+pub use components::{component_of, components};
 pub use explore::explore;
 pub use meter::{Meter, Unlimited};
 pub use nfa::{

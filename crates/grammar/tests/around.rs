@@ -5,7 +5,7 @@ mod common;
 use fsm_index::ByteAutomaton;
 use grammar::{Config, Dialect, ErrorKind, Grammar, GrammarAutomaton};
 
-use common::{compile, takes};
+use common::{compile, takes, texts};
 
 fn refused(dialect: Dialect, grammar: &str, says: &str) {
     match Grammar::compile(grammar, dialect, &Config::default()) {
@@ -194,21 +194,6 @@ fn texts_go_on_where_lexemes_look_out() {
             .is_err()
     );
     assert!(automaton.advance(&mut state, b".X", &mut scratch).is_ok());
-}
-
-/// All texts of up to so many of some characters.
-fn texts(chars: &str, most: usize) -> Vec<String> {
-    let mut all = vec![String::new()];
-    let mut from = 0;
-    for _ in 0..most {
-        let to = all.len();
-        for at in from..to {
-            let longer = chars.chars().map(|c| format!("{}{c}", all[at]));
-            all.extend(longer.collect::<Vec<_>>());
-        }
-        from = to;
-    }
-    all
 }
 
 /// The lines of a table: a text, a kind, and texts of which the empty one is `-`.

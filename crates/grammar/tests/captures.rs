@@ -1,4 +1,4 @@
-//! What rules with the option `capture` have read.
+//! Captures: the parts of a text that rules with the option `capture` have read.
 
 mod common;
 

@@ -4,23 +4,7 @@ mod common;
 
 use grammar::{Config, Dialect, ErrorKind, Grammar};
 
-use common::{compile, takes};
-
-/// All texts over some letters up to a length.
-fn texts(letters: &str, most: usize) -> Vec<String> {
-    let mut all = vec![String::new()];
-    let mut from = 0;
-    for _ in 0..most {
-        let to = all.len();
-        for at in from..to {
-            for letter in letters.chars() {
-                all.push(format!("{}{letter}", all[at]));
-            }
-        }
-        from = to;
-    }
-    all
-}
+use common::{compile, takes, texts};
 
 fn says(grammar: &str, letters: &str, most: usize, holds: impl Fn(&str) -> bool) {
     let automaton = compile(Dialect::Lark, grammar);

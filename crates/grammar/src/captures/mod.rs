@@ -12,7 +12,6 @@ use std::ops::Range;
 
 use crate::compile::cfg::{Cfg, Symbol};
 use crate::compile::lexer::Lexer;
-use crate::compile::unite::groups;
 use crate::config::Config;
 use crate::error::Error;
 
@@ -64,7 +63,7 @@ fn circles(cfg: &Cfg) -> Vec<u32> {
             _ => {}
         }
     }
-    groups(to)
+    fsm_tables::component_of(&to)
 }
 
 /// Reads the texts of one grammar for its captures.

@@ -13,4 +13,4 @@ pub(crate) mod lower;
 pub(crate) mod lr;
 pub(crate) mod regular;
 pub(crate) mod table;
-pub(crate) mod unite;
+mod unite;

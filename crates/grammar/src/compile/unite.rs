@@ -119,53 +119,6 @@ fn without_empty(right: &[Symbol], nullable: &[bool], out: &mut Vec<Box<[Symbol]
     true
 }
 
-/// The groups of nonterminals that lead to each other, by what each leads to: by nonterminal, the number of its
-/// group.
-pub(crate) fn groups(mut to: Vec<Vec<u32>>) -> Vec<u32> {
-    let count = to.len();
-    let mut from: Vec<Vec<u32>> = vec![Vec::new(); count];
-    for (rule, next) in (0u32..).zip(&mut to) {
-        next.sort_unstable();
-        next.dedup();
-        next.iter()
-            .for_each(|&other| from[other as usize].push(rule));
-    }
-    // Two searches, the second one backwards (Kosaraju, Sharir 1981).
-    let mut order = Vec::new();
-    let mut is_met = vec![false; count];
-    for first in 0..count as u32 {
-        let mut path = vec![(first, 0)];
-        if std::mem::replace(&mut is_met[first as usize], true) {
-            continue;
-        }
-        while let Some((rule, at)) = path.last_mut() {
-            match to[*rule as usize].get(*at) {
-                Some(&other) => {
-                    *at += 1;
-                    if !std::mem::replace(&mut is_met[other as usize], true) {
-                        path.push((other, 0));
-                    }
-                }
-                None => {
-                    order.push(*rule);
-                    path.pop();
-                }
-            }
-        }
-    }
-    let mut group = vec![u32::MAX; count];
-    for &first in order.iter().rev() {
-        let mut open = vec![first];
-        while let Some(rule) = open.pop() {
-            if group[rule as usize] == u32::MAX {
-                group[rule as usize] = first;
-                open.extend(&from[rule as usize]);
-            }
-        }
-    }
-    group
-}
-
 impl Rules {
     fn add(&mut self, alternatives: Vec<Box<[Symbol]>>, name_of: u32) -> u32 {
         self.all.push(alternatives);
@@ -197,14 +150,15 @@ impl Rules {
     /// The groups of nonterminals that lead to each other by some symbols of their alternatives: by
     /// nonterminal, the number of its group.
     fn groups(&self, leads: impl Fn(&[Symbol], &mut Vec<u32>)) -> Vec<u32> {
-        let count = self.all.len();
-        let mut to: Vec<Vec<u32>> = Vec::with_capacity(count);
+        let mut to: Vec<Vec<u32>> = Vec::with_capacity(self.all.len());
         for own in &self.all {
             let mut next = Vec::new();
             own.iter().for_each(|right| leads(right, &mut next));
+            next.sort_unstable();
+            next.dedup();
             to.push(next);
         }
-        groups(to)
+        fsm_tables::component_of(&to)
     }
 
     /// Makes one of nonterminals that are alternatives of each other: their languages are equal.

@@ -5,6 +5,7 @@
 use std::path::Path;
 
 use grammar::{Config, Dialect, Grammar, GrammarAutomaton};
+use proptest::prelude::*;
 use serde_json::Value;
 
 #[track_caller]
@@ -23,6 +24,35 @@ pub(crate) fn takes(dialect: Dialect, grammar: &str, right: &[&str], wrong: &[&s
     for text in wrong {
         assert!(!automaton.accepts(text), "{grammar}: {text:?}");
     }
+}
+
+/// All texts of up to so many of some characters.
+pub(crate) fn texts(chars: &str, most: usize) -> Vec<String> {
+    let mut all = vec![String::new()];
+    let mut from = 0;
+    for _ in 0..most {
+        let to = all.len();
+        for at in from..to {
+            let longer = chars.chars().map(|c| format!("{}{c}", all[at]));
+            all.extend(longer.collect::<Vec<_>>());
+        }
+        from = to;
+    }
+    all
+}
+
+/// An expression of some parts in the signs that all notations have: rows, alternatives, `*` and `?`.
+pub(crate) fn expression(parts: &'static [&'static str]) -> impl Strategy<Value = String> {
+    let part = prop::sample::select(parts).prop_map(str::to_owned);
+    part.prop_recursive(4, 12, 3, |inner| {
+        prop_oneof![
+            prop::collection::vec(inner.clone(), 1..4).prop_map(|parts| parts.join(" ")),
+            prop::collection::vec(inner.clone(), 1..4)
+                .prop_map(|parts| format!("({})", parts.join(" | "))),
+            inner.clone().prop_map(|part| format!("({part})*")),
+            inner.prop_map(|part| format!("({part})?")),
+        ]
+    })
 }
 
 /// A grammar with texts.

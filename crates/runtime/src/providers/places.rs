@@ -3,6 +3,7 @@
 
 use std::collections::{HashMap, HashSet};
 
+use fsm_tables::component_of;
 use json_tree::pointer;
 use json_tree::subschemas::{self, Place as At, is_of_definitions};
 use serde_json::{Map, Value};
@@ -169,9 +170,9 @@ fn references(
         inside[*from].push(*to);
         needed[*from].push(*to);
     }
-    let (groups, tight) = (groups(&inside), groups(&needed));
+    let (groups, tight) = (component_of(&inside), component_of(&needed));
     for (from, to) in targets {
-        let same = |groups: &[usize]| groups[from] == groups[to as usize];
+        let same = |groups: &[u32]| groups[from] == groups[to as usize];
         let leads = match same(&groups) {
             false => Leads::On,
             true if same(&tight) => Leads::Back,
@@ -180,13 +181,4 @@ fn references(
         out.insert(from, leads);
     }
     out
-}
-
-/// By node the number of its strongly connected component.
-fn groups(to: &[Vec<u32>]) -> Vec<usize> {
-    let mut group = vec![0; to.len()];
-    for (number, nodes) in fsm_tables::components(to).into_iter().enumerate() {
-        nodes.iter().for_each(|node| group[*node as usize] = number);
-    }
-    group
 }
