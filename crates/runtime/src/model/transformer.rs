@@ -448,7 +448,7 @@ impl Weights {
         }
         for (index, layer) in self.layers.iter().enumerate() {
             let normed = layer.input_norm.forward(&x)?;
-            let mut attended = layer.attention(index, config, &normed, texts)?;
+            let mut attended = layer.attention(index, config, &normed, &counts, texts)?;
             if let Some(norm) = &layer.attended_norm {
                 attended = norm.forward(&attended)?;
             }
@@ -475,16 +475,16 @@ impl Weights {
 }
 
 impl Layer {
-    /// Attention of `x`, the new tokens of all texts, each over its own text.
+    /// Attention of `x`, the new tokens of all texts (`counts` of each), each over its own text.
     fn attention(
         &self,
         index: usize,
         config: &ModelConfig,
         x: &Tensor,
+        counts: &[usize],
         texts: &mut [Text<'_>],
     ) -> Result<Tensor> {
-        let counts: Vec<usize> = texts.iter().map(|text| text.tokens.len()).collect();
-        let all = self.queries.forward(x, &counts, config)?;
+        let all = self.queries.forward(x, counts, config)?;
         let norms = (self.query_norm.as_ref(), self.key_norm.as_ref());
         let mut from = 0;
         let mut mixed = Vec::new();
@@ -502,7 +502,7 @@ impl Layer {
             };
             mixed.push(attend(own, norms, config, sight, cache)?);
         }
-        self.output.forward(&Tensor::cat(&mixed, 0)?, &counts)
+        self.output.forward(&Tensor::cat(&mixed, 0)?, counts)
     }
 }
 
