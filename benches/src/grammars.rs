@@ -40,15 +40,47 @@ pub struct Text {
     pub by: String,
 }
 
-/// Reads cases, a JSON object a line.
+/// Reads cases: a file with a JSON object a line, or a folder of grammars in Lark's dialect under
+/// greedy lexing (`sql.lark`), each beside a text that it takes (`sql.txt`).
 ///
 /// # Errors
 ///
-/// The file cannot be read, or a line is no case.
+/// A file cannot be read, or a line is no case.
 pub fn read(file: &Path) -> Result<Vec<Case>, String> {
+    if file.is_dir() {
+        return languages(file);
+    }
     let text = std::fs::read_to_string(file).map_err(|e| format!("{}: {e}", file.display()))?;
     let lines = text.split('\n').filter(|line| !line.is_empty());
     lines.map(case).collect()
+}
+
+fn languages(folder: &Path) -> Result<Vec<Case>, String> {
+    let text = |path: &Path| {
+        std::fs::read_to_string(path).map_err(|e| format!("{}: {e}", path.display()))
+    };
+    let entries = std::fs::read_dir(folder).map_err(|e| format!("{}: {e}", folder.display()))?;
+    let mut paths = entries
+        .map(|entry| entry.map(|entry| entry.path()))
+        .collect::<Result<Vec<_>, _>>()
+        .map_err(|e| format!("{}: {e}", folder.display()))?;
+    paths.retain(|path| path.extension().is_some_and(|end| end == "lark"));
+    paths.sort();
+    let case = |path: &std::path::PathBuf| {
+        Ok(Case {
+            id: path.file_stem().unwrap_or_default().display().to_string(),
+            dialect: Dialect::Lark,
+            grammar: text(path)?,
+            texts: vec![Text {
+                text: text(&path.with_extension("txt"))?,
+                accept: true,
+                disputed: false,
+                by: "its author".to_owned(),
+            }],
+            is_error: false,
+        })
+    };
+    paths.iter().map(case).collect()
 }
 
 fn case(line: &str) -> Result<Case, String> {
