@@ -56,9 +56,8 @@ pub fn read(file: &Path) -> Result<Vec<Case>, String> {
 }
 
 fn languages(folder: &Path) -> Result<Vec<Case>, String> {
-    let text = |path: &Path| {
-        std::fs::read_to_string(path).map_err(|e| format!("{}: {e}", path.display()))
-    };
+    let text =
+        |path: &Path| std::fs::read_to_string(path).map_err(|e| format!("{}: {e}", path.display()));
     let entries = std::fs::read_dir(folder).map_err(|e| format!("{}: {e}", folder.display()))?;
     let mut paths = entries
         .map(|entry| entry.map(|entry| entry.path()))

@@ -103,7 +103,7 @@ impl PlainText<()> for Sample {
 
     fn free_text(&self, at: Spot, (): &mut ()) -> Option<FreeText> {
         match at {
-            Spot::Cursor(cursor) => self.free_from(cursor),
+            Spot::Cursor(cursor) | Spot::Top(cursor) => self.free_from(cursor),
             Spot::Lexeme(_) => None,
         }
     }

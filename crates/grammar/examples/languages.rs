@@ -6,6 +6,8 @@
 //! cargo run --release -p grammar --example languages -- tokenizer.json [NAME ..] [--slowest 10] [--times 5]
 //! ```
 //!
+//! `--walk-work` sets the limit `max_walk_work` of grammars.
+//!
 //! `--times` runs each program so often, with nothing remembered from before, and says the least time
 //! of each mask: on a machine that others use, too, that is nearest to what it takes.
 
@@ -47,10 +49,14 @@ fn main() -> Result<(), Box<dyn Error>> {
     let mut slowest = 0;
     let mut times = 1;
     let mut names = Vec::new();
+    let mut config = Config::default();
     while let Some(argument) = arguments.next() {
         match argument.as_str() {
             "--slowest" => slowest = arguments.next().ok_or("how many?")?.parse()?,
             "--times" => times = arguments.next().ok_or("how many?")?.parse()?,
+            "--walk-work" => {
+                config.max_walk_work = arguments.next().ok_or("how much?")?.parse()?;
+            }
             _ => names.push(argument),
         }
     }
@@ -87,8 +93,10 @@ fn main() -> Result<(), Box<dyn Error>> {
     for name in &names {
         let grammar = std::fs::read_to_string(folder.join(format!("{name}.lark")))?;
         let program = std::fs::read(folder.join(format!("{name}.txt")))?;
-        let measured =
-            || measure(&grammar, &program, &vocabulary).map_err(|error| format!("{name}: {error}"));
+        let measured = || {
+            measure(&grammar, &program, &vocabulary, &config)
+                .map_err(|error| format!("{name}: {error}"))
+        };
         let mut run = measured()?;
         for _ in 1..times {
             run = run.least(&measured()?);
@@ -99,9 +107,14 @@ fn main() -> Result<(), Box<dyn Error>> {
 }
 
 /// Leads a program token by token, the longest of the vocabulary each time.
-fn measure(text: &str, program: &[u8], vocabulary: &Vocabulary) -> Result<Run, Box<dyn Error>> {
+fn measure(
+    text: &str,
+    program: &[u8],
+    vocabulary: &Vocabulary,
+    config: &Config,
+) -> Result<Run, Box<dyn Error>> {
     let begun = Instant::now();
-    let automaton = Grammar::compile(text, Dialect::Lark, &Config::default())?;
+    let automaton = Grammar::compile(text, Dialect::Lark, config)?;
     let config = IndexConfig {
         fill: Fill::Lazy,
         ..IndexConfig::default()

@@ -1,5 +1,6 @@
 //! Programming languages with programs: their masks, along the way, are those of trying each token.
-//! Half of them were looked at when masks were made faster: C, HCL, JavaScript and Python.
+//! Those in `tests/data/languages` were looked at when masks were made faster, those in `measured`
+//! below it were not: these only measure.
 
 mod common;
 
@@ -12,19 +13,26 @@ use fsm_index::{
 };
 use grammar::{Config, Dialect, Grammar, GrammarAutomaton};
 
-const LANGUAGES: [&str; 8] = [
-    "c",
-    "csharp",
-    "hcl",
-    "javascript",
-    "kotlin",
-    "python",
-    "rust",
-    "sql",
-];
-
 /// Places of each program at which masks are compared.
 const PLACES: usize = 12;
+
+/// The names of all languages: of the files without their ending.
+fn languages() -> Vec<String> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/languages");
+    let mut names = Vec::new();
+    for below in ["", "measured/"] {
+        for entry in std::fs::read_dir(folder.join(below)).unwrap() {
+            let file = entry.unwrap().file_name().into_string().unwrap();
+            names.extend(
+                file.strip_suffix(".lark")
+                    .map(|name| format!("{below}{name}")),
+            );
+        }
+    }
+    names.sort();
+    assert!(names.len() >= 20, "{names:?}");
+    names
+}
 
 fn read(name: &str) -> String {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/languages");
@@ -41,7 +49,7 @@ fn language(name: &str) -> (GrammarAutomaton, String) {
 /// All bytes, and pieces of the programs of all languages.
 fn pieces() -> Vocabulary {
     let mut all: Vec<Vec<u8>> = (0..=255).map(|byte| vec![byte]).collect();
-    for name in LANGUAGES {
+    for name in languages() {
         let program = read(&format!("{name}.txt"));
         let bytes = program.as_bytes();
         for (number, length) in (0..bytes.len())
@@ -102,8 +110,8 @@ fn compare(name: &str, vocabulary: &Vocabulary, places: usize) {
 #[test]
 fn masks_along_programs_are_exact() {
     let vocabulary = pieces();
-    for name in LANGUAGES {
-        compare(name, &vocabulary, PLACES);
+    for name in languages() {
+        compare(&name, &vocabulary, PLACES);
     }
 }
 
@@ -113,8 +121,8 @@ fn masks_of_a_real_vocabulary_are_exact() {
         return;
     };
     let vocabulary = Vocabulary::from_tokenizer_json(tokenizer.as_bytes()).unwrap();
-    for name in LANGUAGES {
-        compare(name, &vocabulary, PLACES / 4);
+    for name in languages() {
+        compare(&name, &vocabulary, PLACES / 4);
     }
 }
 
@@ -164,8 +172,8 @@ fn ignored_text_that_takes_what_follows_is_told_by_the_stacks() {
 #[test]
 fn languages_keep_what_automata_promise() {
     let vocabulary = pieces();
-    for name in LANGUAGES {
-        let (automaton, program) = language(name);
+    for name in languages() {
+        let (automaton, program) = language(&name);
         let cuts = [1, 3, 5].map(|part| program.floor_char_boundary(program.len() * part / 6));
         let beginnings = cuts.map(|end| &program[..end]);
         let effort = Effort {

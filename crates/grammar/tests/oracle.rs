@@ -236,27 +236,35 @@ proptest! {
     /// run side by side, the longest decides, and all that end there go on. The parser is
     /// one over letters, of which each stands for a terminal.
     #[test]
-    fn the_longest_match_counts(rules in rules(), ignores: bool) {
-        const TERMINALS: [(&str, &str); 3] = [("a", "a+"), ("b", "[ab]c"), ("c", "ab?")];
+    fn the_longest_match_counts(
+        rules in rules(),
+        terminals in prop::sample::select(&TERMINALS[..]),
+        ignored in prop::sample::select(&IGNORED[..]),
+    ) {
         let names = ["start", "b", "c", "d"];
         let mut lark: String = rules.iter().zip(names).map(|(rule, name)| {
-            let text = rule.lark().replace("\"a\"", "/a+/").replace("\"b\"", "/[ab]c/").replace("/[ab]/", "(/a+/|/[ab]c/|/ab?/)");
+            let [a, b, c] = terminals.map(|terminal| format!("/{terminal}/"));
+            let any = format!("({a}|{b}|{c})");
+            // Each is put in once: an expression may look like another's name.
+            let text = rule.lark().replace("/[ab]/", "<any>").replace("\"a\"", "<a>").replace("\"b\"", "<b>");
+            let text = text.replace("<any>", &any).replace("<a>", &a).replace("<b>", &b);
             format!("{name}: {text}\n")
         }).collect();
         // Three letters for the parser's alphabet: a class of them stands for any.
         let letters: Vec<String> = rules.iter().zip(NAMES).map(|(rule, name)| {
             format!("{name} ::= {}\n", rule.gbnf().replace("[ab]", "[abc]"))
         }).collect();
-        if ignores {
-            lark.push_str("%ignore / +/\n");
+        if let Some(ignored) = ignored {
+            lark.push_str(&format!("%ignore /{ignored}/\n"));
         }
         let Ok(parser) = Grammar::from_gbnf(&letters.concat()) else {
             return Ok(());
         };
-        let dfas: Vec<Dfa> = TERMINALS.iter().map(|t| Dfa::new(t.1).unwrap()).collect();
-        let slow = Slow { parser: &parser, dfas: &dfas, ignores };
-        let texts = texts(if ignores { b"abc " } else { b"abc" }, 4);
-        let automaton = match Grammar::from_lark(&lark) {
+        let all = terminals.iter().copied().chain(ignored);
+        let dfas: Vec<Dfa> = all.map(|expression| Dfa::new(expression).unwrap()).collect();
+        let slow = Slow { parser: &parser, dfas: &dfas };
+        let texts = texts(if ignored.is_some() { b"abc " } else { b"abc" }, 4);
+        let automaton = match Grammar::compile(&lark, Dialect::Lark, &any_cost()) {
             Ok(automaton) => automaton,
             Err(error) => {
                 prop_assert_eq!(error.kind(), grammar::ErrorKind::EmptyLanguage);
@@ -280,11 +288,22 @@ proptest! {
     }
 }
 
+/// The expressions of three terminals, of which some take what begins others.
+const TERMINALS: [[&str; 3]; 4] = [
+    ["a+", "[ab]c", "ab?"],
+    ["a", "[^c]+", "b"],
+    ["a[^b]*", "b", "c+"],
+    ["ab*", "[^a]", "a c?"],
+];
+
+/// Those of ignored text.
+const IGNORED: [Option<&str>; 4] = [None, Some(" +"), Some(" b*"), Some(" [^ac]*a?")];
+
 /// A greedy lexer in front of a parser over letters.
 struct Slow<'a> {
     parser: &'a GrammarAutomaton,
+    /// Of the three terminals, and of ignored text if there is such.
     dfas: &'a [Dfa],
-    ignores: bool,
 }
 
 impl Slow<'_> {
@@ -299,10 +318,6 @@ impl Slow<'_> {
 
     /// Whether a terminal can still match after `lexeme`, and whether it matches it.
     fn reads(&self, terminal: usize, lexeme: &[u8]) -> (bool, bool) {
-        if terminal == self.dfas.len() {
-            let blank = lexeme.iter().all(|&c| c == b' ');
-            return (blank, blank && !lexeme.is_empty());
-        }
         let dfa = &self.dfas[terminal];
         let mut state = Some(dfa.start());
         for &byte in lexeme {
@@ -317,11 +332,11 @@ impl Slow<'_> {
         let mut at = 0;
         let mut is_first = true;
         while at < text.len() {
-            let mut allowed: Vec<usize> = (0..self.dfas.len())
+            let mut allowed: Vec<usize> = (0..TERMINALS[0].len())
                 .filter(|&t| read.iter().any(|read| self.goes_on(read, b"abc"[t])))
                 .collect();
-            if self.ignores && !is_first && !allowed.is_empty() {
-                allowed.push(self.dfas.len());
+            if !is_first && !allowed.is_empty() {
+                allowed.extend(TERMINALS[0].len()..self.dfas.len());
             }
             is_first = false;
             let mut end = at;
@@ -339,7 +354,7 @@ impl Slow<'_> {
             let mut next = BTreeSet::new();
             for &terminal in &ends {
                 for read in &read {
-                    if terminal == self.dfas.len() {
+                    if terminal == TERMINALS[0].len() {
                         next.insert(read.clone());
                     } else if self.goes_on(read, b"abc"[terminal]) {
                         let mut read = read.clone();

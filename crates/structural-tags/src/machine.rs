@@ -280,7 +280,7 @@ impl PlainText<Scratch> for TagAutomaton {
 
     fn free_text(&self, at: Spot, x: &mut Scratch) -> Option<FreeText> {
         match at {
-            Spot::Cursor(cursor) => self.walk(x).free_text(cursor),
+            Spot::Cursor(cursor) | Spot::Top(cursor) => self.walk(x).free_text(cursor),
             Spot::Lexeme(_) => None,
         }
     }

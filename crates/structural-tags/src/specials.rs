@@ -270,7 +270,7 @@ impl TagAutomaton {
             return true;
         }
         // Names of members that are not declared.
-        self.free_text(Spot::Cursor(cursor), x)
+        self.free_text(Spot::Top(cursor), x)
             .is_some_and(|free| free.chars >= longest && self.has_name_chars(free.class))
     }
 

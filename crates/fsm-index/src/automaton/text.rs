@@ -33,9 +33,9 @@ pub trait PlainText<X> {
         cursor
     }
 
-    /// Text that may come whatever it is. It may look at no more than the topmost level of a stack.
-    /// Asked where the topmost level [tells](crate::Description::Top) and no loop helps, and, if
-    /// the [lexicon](Lexicon::tells_free) says so, on the way of walks where much of the vocabulary
+    /// Text that may come whatever it is. Asked where the topmost level
+    /// [tells](crate::Description::Top) and no loop helps, and, if the
+    /// [lexicon](Lexicon::tells_free) says so, on the way of walks where much of the vocabulary
     /// lies ahead: behind a blank, say, where a name can begin.
     fn free_text(&self, _at: Spot, _scratch: &mut X) -> Option<FreeText> {
         None
@@ -94,6 +94,9 @@ pub struct ClassId(pub u32);
 pub enum Spot {
     /// A cursor of a walk.
     Cursor(Cursor),
+    /// A cursor of a walk for what the topmost level of a stack tells: the answer may look at no more
+    /// than that.
+    Top(Cursor),
     /// A [place](crate::LexemePlace) in a lexeme.
     Lexeme(u32),
 }

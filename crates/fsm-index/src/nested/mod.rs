@@ -284,7 +284,7 @@ impl<'a, O: Outer<'a>> Nested<'a, O> {
 
     /// As [`PlainText::free_text`](crate::PlainText::free_text).
     pub fn free_text(&mut self) -> Option<FreeText> {
-        let free = self.ask(|leaf, at, x| leaf.free_text(Spot::Cursor(at), x))?;
+        let free = self.ask(|leaf, at, x| leaf.free_text(Spot::Top(at), x))?;
         let class = self.class(free.class)?;
         Some(FreeText { class, ..free })
     }

@@ -489,6 +489,9 @@ impl<A: ByteAutomaton> RowMaker<'_, A> {
         accepting: bool,
         work: &mut Work<A>,
     ) -> Result<Row, Error> {
+        let trie = self.vocabulary.trie();
+        let of_loop = text.filter(|text| is_free(*text, cursor, trie.max_depth()));
+        let free = self.free_subtrees(of_loop, None);
         let Work {
             meter,
             scratch,
@@ -498,7 +501,17 @@ impl<A: ByteAutomaton> RowMaker<'_, A> {
             ..
         } = work;
         let mut met = TokenSink::none(tokens, words, self.vocabulary.width(), self.sparse);
-        let all = self.ground(Area::all(self.vocabulary.trie()));
+        if let Some(free) = &free {
+            met = met.with(
+                &self
+                    .shared
+                    .within(self.vocabulary, free.kinds(), free.longest()),
+            );
+        }
+        let all = Ground {
+            free,
+            ..self.ground(Area::all(trie))
+        };
         let hit = |token| met.put(token);
         let visited = walker.walk_tokens(self.automaton, cursor, scratch, all, meter, hit);
         work.meter.walked(visited)?;

@@ -159,7 +159,7 @@ impl<A: ByteAutomaton> TopRows<'_, A> {
         let of_loop = text.filter(|text| is_free(*text, cursor, longest));
         let free = self
             .automaton
-            .free_text(Spot::Cursor(cursor), &mut work.scratch);
+            .free_text(Spot::Top(cursor), &mut work.scratch);
         let mut free = self.free_subtrees(of_loop, free);
         let Work {
             meter,

@@ -27,8 +27,8 @@ impl ClassKinds {
 }
 
 /// Walks below a node, or over the whole trie for `None`, whose cursor and next bytes are in
-/// their place: subtrees whose text is free are taken as a whole. Returns the number of nodes
-/// that were visited.
+/// their place: subtrees whose text is free are taken as a whole, those that the ground knows to be
+/// free are left out. Returns the number of nodes that were visited.
 pub(super) fn walk_free_below<A: ByteAutomaton>(
     walker: &mut Walker,
     automaton: &A,
@@ -62,17 +62,19 @@ pub(super) fn walk_free_below<A: ByteAutomaton>(
     };
     let children = trie.siblings().of(node);
     let size = node.map_or(u32::MAX, |node| trie.nodes()[node].end - node as u32);
-    let free = match size > ground.much {
-        true => free_at(path[top], top, scratch),
-        false => None,
+    let start = path[top];
+    let free = match (ground.free, size > ground.much) {
+        (Some(free), _) => Some(free),
+        (None, true) => free_at(start, top, scratch),
+        (None, false) => None,
     };
     let first = Level::of(children).with(free);
     let mut descent = Descent::below(top, trie, levels, first, skip);
     loop {
         let depth = descent.depth;
         let free = descent.level().free;
-        // Such text leads back to no beginning.
-        let free_children = free.map_or(FreeChildren::NONE, |free| free.among(|| false));
+        let is_back = || path[depth] == start;
+        let free_children = free.map_or(FreeChildren::NONE, |free| free.among(is_back));
         let bytes = next.0[depth];
         let met = descent.next(&free_children, |byte| bytes.has(byte), meter, hit);
         let Some((child, byte)) = met else {
@@ -99,8 +101,10 @@ pub(super) fn walk_free_below<A: ByteAutomaton>(
         path[depth + 1] = cursor;
         let at = (ground.below(), child.node);
         let mut free = free.and_then(|free| free.behind(byte, ground.language.plain(), at));
-        if free.is_none() && descent.has_below(&child, ground.much) {
-            free = free_at(cursor, depth + 1, scratch);
+        if free.is_none_or(|free| !free.applies(|| cursor == start))
+            && descent.has_below(&child, ground.much)
+        {
+            free = free_at(cursor, depth + 1, scratch).or(free);
         }
         let is_worth = children.len() >= WORTH_ASKING;
         next.put(depth + 1, is_worth, || {

@@ -177,7 +177,7 @@ impl Walker {
                 && text.is_none()
                 && descent.has_below(&child, ground.much)
                 && free.is_none_or(|free| !free.applies(|| cursor == start))
-                && let Some(more) = automaton.free_text(Spot::Cursor(cursor), scratch)
+                && let Some(more) = automaton.free_text(Spot::Top(cursor), scratch)
             {
                 let kinds = classes.kinds(more.class, kinds);
                 level = level.with(Some(Free::on_the_way(kinds, more, descent.chars())));

@@ -108,7 +108,7 @@ impl Walker {
         meter: &mut Meter,
         mut hit: impl FnMut(u32),
     ) -> u64 {
-        if !ground.language.tells_free {
+        if !ground.language.tells_free && ground.free.is_none() {
             let hit = |token, _| hit(token);
             return self.walk(automaton, start, scratch, ground.area, meter, hit);
         }

@@ -15,6 +15,7 @@ use crate::automaton::scratch::Scratch;
 use crate::automaton::{GrammarAutomaton, State};
 use crate::completion::ways::Said;
 use crate::explain;
+use crate::hints::text::AskedLevels;
 use crate::hints::{tell_masks, values};
 use crate::proof;
 
@@ -202,7 +203,14 @@ impl PlainText<Scratch> for GrammarAutomaton {
     fn free_text(&self, at: Spot, scratch: &mut Scratch) -> Option<FreeText> {
         let learnt = scratch.learnt();
         match at {
-            Spot::Cursor(cursor) => learnt.hints(&self.machine).free_text(cursor.0),
+            Spot::Cursor(cursor) => {
+                let mut hints = learnt.hints(&self.machine);
+                hints.free_text(cursor.0, AskedLevels::All)
+            }
+            Spot::Top(cursor) => {
+                let mut hints = learnt.hints(&self.machine);
+                hints.free_text(cursor.0, AskedLevels::Top)
+            }
             Spot::Lexeme(place) => learnt.lexemes(&self.machine).free_text(place),
         }
     }

@@ -6,11 +6,11 @@ use fsm_index::{Behind, ClassId, FreeText};
 
 use crate::hints::finder::{Finder, LEAST_CHARS, MAX_PLACES, MAX_PLACES_OF_TERMINALS, most};
 use crate::hints::known::{Free, Known};
-use crate::hints::text::Hints;
+use crate::hints::text::{AskedLevels, Hints};
 use crate::hints::values;
 use crate::machine::Machine;
 use crate::run::configs::Thread;
-use crate::run::lexes::Lexes;
+use crate::run::lexes::{Lex, Lexes};
 
 /// Returns text of a class, of any length.
 pub(super) fn any_text(class: ClassId) -> FreeText {
@@ -25,10 +25,13 @@ pub(super) fn any_text(class: ClassId) -> FreeText {
 impl Hints<'_> {
     /// Returns the class of which any text may come where a lexeme that has begun, or may begin,
     /// takes it.
-    pub(crate) fn free_text(&mut self, config: u32) -> Option<FreeText> {
+    pub(crate) fn free_text(&mut self, config: u32, levels: AskedLevels) -> Option<FreeText> {
         let machine = self.machine;
         if let Some(mut value) = values::sure_value(machine, self.caches, config) {
             return (!value.ends()).then(|| value.free_text())?;
+        }
+        if let Some(class) = self.free_letters(config, levels) {
+            return Some(any_text(class));
         }
         let threads = self.caches.configs().threads(config).to_vec();
         let mut best: Option<Free> = None;
@@ -45,7 +48,8 @@ impl Hints<'_> {
         }
         let class = best?.class;
         // Under greedy lexing a lazy lexeme cuts all others short where it ends.
-        let may_be_cut = machine.proof().has_lazy && machine.is_greedy();
+        let proof = machine.proof();
+        let may_be_cut = machine.is_greedy() && (proof.has_lazy || proof.has_unsure());
         let is_open = !may_be_cut
             || threads.iter().all(|thread| {
                 let lexes = self.caches.lexes_mut();
@@ -94,7 +98,7 @@ pub(super) fn free_of_lex(
 pub(super) fn free_of_unignored(
     lex: u32,
     machine: &Machine,
-    lexes: &Lexes,
+    lexes: &mut Lexes,
     known: &mut Known,
 ) -> Option<Free> {
     let is_ignored = |state: u32| {
@@ -102,7 +106,8 @@ pub(super) fn free_of_unignored(
         machine.cfg().is_ignored(terminal)
     };
     let members = lexes[lex].members.iter().copied();
-    freest(members.filter(|&state| !is_ignored(state)), machine, known)
+    let best = freest(members.filter(|&state| !is_ignored(state)), machine, known);
+    best.filter(|free| stays_open(lex, free.class, machine, lexes, known))
 }
 
 /// Returns the class with the most characters that lead on from a state: the first of several.
@@ -114,7 +119,8 @@ fn freest(states: impl Iterator<Item = u32>, machine: &Machine, known: &mut Know
     })
 }
 
-/// Tells whether no lazy lexeme ends in text of a class from some states on.
+/// Tells whether no lazy lexeme ends in text of a class from some states on, and all of it can be
+/// finished.
 fn stays_open(
     lex: u32,
     class: ClassId,
@@ -122,7 +128,7 @@ fn stays_open(
     lexes: &mut Lexes,
     known: &mut Known,
 ) -> bool {
-    if !machine.proof().has_lazy {
+    if !machine.proof().has_lazy && !machine.proof().has_unsure() {
         return true;
     }
     if let Some(&known) = known.stay_open.get(&(lex, class)) {
@@ -145,7 +151,10 @@ fn stays_open(
     let mut is_open = true;
     while is_open && let Some(&from) = met.get(at) {
         at += 1;
-        is_open = lexes[from].lazy.is_empty() && met.len() <= MAX_PLACES;
+        let Lex {
+            lazy, is_unsure, ..
+        } = &lexes[from];
+        is_open = lazy.is_empty() && !is_unsure && met.len() <= MAX_PLACES;
         for &class in &classes {
             let to = lexes.step(from, class, machine);
             if to != 0 && !met.contains(&to) {

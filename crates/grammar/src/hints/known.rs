@@ -24,8 +24,11 @@ pub(super) struct Free {
 pub(super) enum TextKind {
     /// Every character of a class leads back, as the topmost level tells.
     LoopOnTop(ClassId),
-    /// The same, as lower levels tell, too.
-    Loop(ClassId),
+    /// The same, as lower levels tell, too: down to a height.
+    Loop {
+        class: ClassId,
+        looked: u32,
+    },
     /// Nearly the same may come as at another place, which is a loop.
     Like(u32),
     Other,
@@ -81,6 +84,9 @@ pub(super) struct LexPlaces {
 pub(crate) struct Known {
     /// By configuration.
     pub(super) readings: HashMap<u32, TextKind, FixedState>,
+    /// By configuration: the class whose characters are lexemes of their own, with the height of the
+    /// stacks that tells it. See [`free_letters`](super::text::Hints::free_letters).
+    pub(super) letters: HashMap<u32, Option<(ClassId, u32)>, FixedState>,
     /// By the places of threads: the characters that lead back to a configuration that the
     /// topmost level tells of.
     pub(super) loops: HashMap<Box<[u32]>, ClassId, FixedState>,

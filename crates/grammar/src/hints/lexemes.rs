@@ -10,6 +10,7 @@ use fsm_index::{ByteSet, FreeText, Lexeme, LexemeBehind, LexemePlace};
 
 use crate::hints::free::{any_text, free_of_lex, free_of_unignored};
 use crate::hints::known::{Known, LexPlace, Reach};
+use crate::hints::letters;
 use crate::machine::Machine;
 use crate::run::caches::Caches;
 use crate::run::configs::UNKNOWN;
@@ -69,9 +70,16 @@ impl<'a> Lexemes<'a> {
 
     /// Appends the lexemes that have begun at a configuration.
     pub(crate) fn begun(&mut self, config: u32, out: &mut Vec<Lexeme>) -> bool {
+        // A token has as many lexemes as letters there: its text is described instead.
+        if letters::chain(self.machine, self.caches, config).is_some() {
+            return false;
+        }
         let threads = self.caches.configs().threads(config).to_vec();
         for thread in threads {
-            if thread.is_in_json() || self.unsafe_at(thread.front).is_none() {
+            if thread.is_in_json()
+                || self.lex(thread.place).is_unsure
+                || self.unsafe_at(thread.front).is_none()
+            {
                 return false;
             }
             out.push(self.lexeme(thread.place, thread.front));
@@ -217,10 +225,11 @@ impl<'a> Lexemes<'a> {
     /// Returns the terminals to be asked for where a text ends in a lexeme, by number: they may all
     /// lead to where perhaps nothing can follow. 0 for none.
     fn asks(&mut self, lex: u32) -> u32 {
-        if self.caches.lexes().is_trapped(lex, self.machine) {
+        let is_trapped = self.caches.lexes().is_trapped(lex, self.machine);
+        if is_trapped || self.lex(lex).is_unsure {
             return self.number_terminals(Arc::new([TRAPPED]));
         }
-        if !self.machine.checks_live() {
+        if !self.machine.checks_live() || self.machine.proof().is_all_safe() {
             return 0;
         }
         let mut terminals: Vec<u32> = self.lex(lex).terminals(self.machine).collect();
@@ -270,7 +279,9 @@ impl<'a> Lexemes<'a> {
         let LexPlace { lex, reach, .. } = self.known.places.all[place as usize - 1];
         let free = match reach {
             Reach::All => free_of_lex(lex, self.machine, self.caches.lexes_mut(), self.known),
-            Reach::Wide => free_of_unignored(lex, self.machine, self.caches.lexes(), self.known),
+            Reach::Wide => {
+                free_of_unignored(lex, self.machine, self.caches.lexes_mut(), self.known)
+            }
         };
         free.map(|free| any_text(free.class))
     }

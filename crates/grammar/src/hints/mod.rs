@@ -8,6 +8,7 @@ mod finder;
 mod free;
 pub(crate) mod keys;
 mod known;
+mod letters;
 mod lexemes;
 pub(crate) mod text;
 pub(crate) mod values;

@@ -20,6 +20,14 @@ use crate::run::step::Steps;
 /// worth patching: otherwise more tokens differ than a walk tries.
 const ALIKE: usize = 120;
 
+/// The levels of a stack that an answer may look at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum AskedLevels {
+    All,
+    /// The topmost one of what was described last.
+    Top,
+}
+
 /// A reader of the texts at configurations.
 pub(crate) struct Hints<'a> {
     pub(super) machine: &'a Machine,
@@ -83,7 +91,7 @@ impl<'a> Hints<'a> {
         };
         match reading {
             TextKind::LoopOnTop(class) => Description::Top(Some(text(class))),
-            TextKind::Loop(class) => Description::Text(text(class)),
+            TextKind::Loop { class, .. } => Description::Text(text(class)),
             TextKind::Like(other) => Description::Like {
                 cursor: Cursor(other),
                 apart: None,
@@ -92,7 +100,7 @@ impl<'a> Hints<'a> {
         }
     }
 
-    fn reading(&mut self, config: u32) -> TextKind {
+    pub(super) fn reading(&mut self, config: u32) -> TextKind {
         if let Some(&known) = self.known.readings.get(&config) {
             return known;
         }
@@ -158,7 +166,7 @@ impl<'a> Hints<'a> {
             return TextKind::Other;
         };
         if looked < top {
-            return TextKind::Loop(class);
+            return TextKind::Loop { class, looked };
         }
         if is_known {
             self.known.bytes += 40 + 4 * places.len();
@@ -191,7 +199,7 @@ impl<'a> Hints<'a> {
         match is_alike
             && matches!(
                 self.reading(other),
-                TextKind::Loop(_) | TextKind::LoopOnTop(_)
+                TextKind::Loop { .. } | TextKind::LoopOnTop(_)
             ) {
             true => TextKind::Like(other),
             false => TextKind::Other,

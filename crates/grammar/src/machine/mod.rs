@@ -160,6 +160,12 @@ impl Machine {
         self.has_json
     }
 
+    /// Tells whether states of terminals that have read the same text perhaps cannot be finished,
+    /// whatever the stacks are.
+    pub(crate) fn is_unsure(&self, states: &[u32]) -> bool {
+        self.proof.is_unsure(states, &self.cfg, &self.lexer)
+    }
+
     /// Tells whether greedy lexing, or ignored text that goes as far as it can, may leave
     /// something that cannot be finished.
     #[inline]

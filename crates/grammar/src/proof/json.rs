@@ -4,7 +4,8 @@
 use fsm_index::ByteAutomaton;
 use schema_regex::automaton::SchemaAutomaton;
 
-use super::sets::{Bits, ClassSet, Sets};
+use super::bits::{Bits, ClassSet};
+use super::sets::Sets;
 use crate::compile::cfg::Matter;
 
 /// Tells whether a text of a schema may begin with a byte.

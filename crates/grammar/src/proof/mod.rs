@@ -2,7 +2,11 @@
 //!
 //! For example, `start: /[a-z]+/ "x"` has none, because the name takes the `x`.
 
+mod bits;
+mod contexts;
+mod followers;
 mod json;
+mod local;
 mod narrow;
 mod safe;
 mod sets;
@@ -12,13 +16,16 @@ use std::collections::{HashMap, HashSet};
 use foldhash::fast::FixedState;
 use fsm_index::ByteSet;
 
-use crate::compile::cfg::{Cfg, Matter, Symbol};
+use crate::compile::cfg::{Cfg, Matter};
 use crate::compile::lexer::Lexer;
 use crate::compile::lr::Tables;
 
+use self::bits::{Bits, ClassSet};
+use self::followers::{Followers, followers};
+use self::local::{Unsure, local};
 pub(crate) use self::narrow::Narrow;
 use self::safe::safe;
-use self::sets::{Bits, ClassSet, Sets};
+use self::sets::Sets;
 
 /// The places that the proof looks at, because there may be one for each pair of terminals.
 const MAX_PLACES: usize = 10_000_000;
@@ -35,6 +42,8 @@ pub(crate) struct Proof {
     safe: Vec<bool>,
     /// The ignored text behind which some lexemes cannot come, if there is such text.
     narrow: Option<Narrow>,
+    /// Places in lexemes that perhaps cannot be finished, whatever the parser's state says.
+    unsure: Unsure,
     /// Two lexemes of which the second perhaps cannot come behind the first.
     pub(crate) conflict: Option<Conflict>,
 }
@@ -47,14 +56,77 @@ impl Proof {
         }
     }
 
+    /// Finds what can be finished, if that is not too much: then nothing changes.
+    fn find(&mut self, sets: &Sets<'_>, followers: &Followers, tables: &Tables, detail: Detail) {
+        let firsts = Firsts::new(sets);
+        let Some((firsts, trouble)) =
+            firsts.and_then(|firsts| troubled(sets, followers, &firsts).map(|it| (firsts, it)))
+        else {
+            return;
+        };
+        let all = trouble.all();
+        *self = Proof {
+            is_whole: !all.contains(&true),
+            conflict: trouble.conflict,
+            ..Proof::without(sets.cfg)
+        };
+        if self.is_whole {
+            return;
+        }
+        self.safe = safe(sets.cfg, tables, &all);
+        // Whatever has begun leads to a state, and each of them will do.
+        self.is_whole = !self.safe.contains(&false);
+        if self.is_whole {
+            return;
+        }
+        // A way to the end need not take ignored text behind which little can come.
+        if let Some(narrow) = Narrow::new(sets, firsts.of(0), &trouble.narrow) {
+            self.safe = safe(sets.cfg, tables, &trouble.behind_lexemes);
+            self.narrow = Some(narrow);
+        }
+        if detail == Detail::Places
+            && self.safe.contains(&false)
+            && let Some(local) = local(sets, followers, self.narrow.as_ref())
+        {
+            self.safe = safe(sets.cfg, tables, &local.trouble);
+            self.unsure = local.unsure;
+        }
+    }
+
     pub(crate) fn is_safe(&self, state: u32) -> bool {
         self.safe.get(state as usize).copied().unwrap_or(false)
+    }
+
+    /// Tells whether something that has begun perhaps cannot be finished: states of terminals that
+    /// have read the same text.
+    pub(crate) fn is_unsure(&self, states: &[u32], cfg: &Cfg, lexer: &Lexer) -> bool {
+        let is_ignored = |state: u32| cfg.is_ignored(lexer.terminal[state as usize]);
+        !self.unsure.is_empty() && self.unsure.has(states, is_ignored)
+    }
+
+    /// Tells whether there are places that are unsure.
+    pub(crate) fn has_unsure(&self) -> bool {
+        !self.unsure.is_empty()
+    }
+
+    /// Tells whether every stack can be finished, but in unsure places and narrow ignored text.
+    pub(crate) fn is_all_safe(&self) -> bool {
+        !self.safe.contains(&false)
     }
 
     /// Returns the ignored text behind which some lexemes cannot come, if there is such text.
     pub(crate) fn narrow(&self) -> Option<&Narrow> {
         self.narrow.as_ref()
     }
+}
+
+/// The detail of a proof.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Detail {
+    /// States of the parser are told apart.
+    States,
+    /// So are places in lexemes.
+    Places,
 }
 
 /// Two lexemes of which the second perhaps cannot come behind the first.
@@ -84,107 +156,17 @@ impl Trouble {
     }
 }
 
-/// With which terminals the text may begin, and by terminal which may come next, ignored text
-/// aside.
-fn followers(cfg: &Cfg) -> (Bits, Vec<Bits>) {
-    let count = cfg.terminals.len();
-    let nullable = cfg.nullable();
-    let is_empty = |symbol: &Symbol| {
-        let rule = symbol.split().err();
-        rule.is_some_and(|rule| nullable[rule as usize])
-    };
-    let (mut first, last) = edges(cfg, is_empty);
-    let mut pairs: Vec<(Symbol, Symbol)> = Vec::new();
-    for production in &cfg.productions {
-        for (at, before) in production.right.iter().enumerate() {
-            for behind in &production.right[at + 1..] {
-                pairs.push((*before, *behind));
-                if !is_empty(behind) {
-                    break;
-                }
-            }
-        }
-    }
-    pairs.sort_unstable();
-    pairs.dedup();
-    let mut follow = vec![Bits::new(count); count];
-    for group in pairs.chunk_by(|a, b| a.0 == b.0) {
-        let mut firsts = Bits::new(count);
-        for (_, behind) in group {
-            match behind.split() {
-                Ok(terminal) => firsts.set(terminal),
-                Err(rule) => {
-                    firsts.or(&first[rule as usize]);
-                }
-            }
-        }
-        match group[0].0.split() {
-            Ok(terminal) => {
-                follow[terminal as usize].or(&firsts);
-            }
-            Err(rule) => {
-                for terminal in last[rule as usize].iter() {
-                    follow[terminal as usize].or(&firsts);
-                }
-            }
-        }
-    }
-    let whole = cfg.productions[cfg.start].left;
-    (first.swap_remove(whole as usize), follow)
-}
-
-/// By nonterminal: with which terminals its texts may begin, and with which they may end.
-fn edges(cfg: &Cfg, is_empty: impl Fn(&Symbol) -> bool) -> (Vec<Bits>, Vec<Bits>) {
-    let mut first = vec![Bits::new(cfg.terminals.len()); cfg.rules.len()];
-    let mut last = first.clone();
-    let edge = |sets: &mut Vec<Bits>, left: u32, symbol: &Symbol| match symbol.split() {
-        Ok(terminal) => {
-            let changed = !sets[left as usize].has(terminal);
-            sets[left as usize].set(terminal);
-            changed
-        }
-        Err(rule) => {
-            let other = std::mem::take(&mut sets[rule as usize]);
-            let changed = sets[left as usize].or(&other);
-            sets[rule as usize] = other;
-            changed
-        }
-    };
-    // Inner nonterminals come first, so that most are complete at once.
-    let by_left = cfg.by_left();
-    let order = cfg.innermost_first(&by_left);
-    let mut changed = true;
-    while std::mem::take(&mut changed) {
-        let ordered = order.iter().flat_map(|&rule| &by_left[rule as usize]);
-        for production in ordered.map(|&production| &cfg.productions[production]) {
-            for symbol in &production.right {
-                changed |= edge(&mut first, production.left, symbol);
-                if !is_empty(symbol) {
-                    break;
-                }
-            }
-            for symbol in production.right.iter().rev() {
-                changed |= edge(&mut last, production.left, symbol);
-                if !is_empty(symbol) {
-                    break;
-                }
-            }
-        }
-    }
-    (first, last)
-}
-
 /// Lexemes that perhaps cannot come behind another, and the first such pair.
 ///
-/// All terminals are read side by side, so what is found holds wherever fewer may come. Any
-/// other lexeme can follow each that may come before it, wherever that has ended: with a byte
+/// All terminals of a context are read side by side, so what is found holds wherever fewer may
+/// come. Any other lexeme can follow each that may come before it, wherever that has ended: with a byte
 /// that nothing which was begun takes, or with ignored text between them.
 ///
 /// `None` if that is too much.
-fn troubled(sets: &Sets<'_>, firsts: &[Option<ClassSet>]) -> Option<Trouble> {
+fn troubled(sets: &Sets<'_>, followers: &Followers, firsts: &Firsts) -> Option<Trouble> {
     let (cfg, lexer) = (sets.cfg, sets.lexer);
     let count = cfg.terminals.len();
-    let (first, follow) = followers(cfg);
+    let Followers { first, follow } = followers;
     let mut places = Places {
         sets,
         firsts,
@@ -200,27 +182,18 @@ fn troubled(sets: &Sets<'_>, firsts: &[Option<ClassSet>]) -> Option<Trouble> {
         trouble[second as usize] = true;
         conflict = conflict.or(Some(Conflict { first, second }));
     };
-    // A terminal that can come nowhere without being cut short is in trouble.
-    for (terminal, classes) in (0..).zip(firsts) {
-        if classes.is_some_and(|classes| classes.is_empty()) {
-            found(terminal, terminal, &mut trouble);
+    // A terminal that cannot come without being cut short is in trouble.
+    for (context, firsts) in (0..).zip(&firsts.0) {
+        for terminal in sets.contexts().terminals(context).iter() {
+            if firsts[terminal as usize].is_some_and(|classes| classes.is_empty()) {
+                found(terminal, terminal, &mut trouble);
+            }
         }
     }
-    // Behind ignored text comes all that it may stand before.
-    let mut behind_ignored: HashMap<u32, Bits, FixedState> = HashMap::default();
-    for &first in cfg.ignored.iter().flatten() {
-        let mut all = Bits::new(count);
-        let others = (0..count as u32).filter(|&t| t != first && places.ignored(t) == Some(first));
-        others.for_each(|terminal| all.set(terminal));
-        behind_ignored.insert(first, all);
-    }
-    let behind = |first: u32| {
-        behind_ignored
-            .get(&first)
-            .unwrap_or(&follow[first as usize])
-    };
-    for set in 1..sets.len() as u32 {
-        for state in sets.ended(set) {
+    // By ignored terminal and context: the lexemes that it may stand before.
+    let mut behind_ignored: HashMap<(u32, u32), Bits, FixedState> = HashMap::default();
+    for met in sets.contexts().met() {
+        for state in sets.ended(met.set) {
             let first = lexer.terminal[state as usize];
             // Behind the first end of a lexeme nothing else goes on.
             if cfg.terminals[first as usize].is_lazy {
@@ -231,7 +204,16 @@ fn troubled(sets: &Sets<'_>, firsts: &[Option<ClassSet>]) -> Option<Trouble> {
                 true => &mut behind_ignored_text,
                 false => &mut trouble,
             };
-            for second in behind(first).iter() {
+            let seconds = match is_ignored {
+                true => {
+                    let context = met.context.unwrap_or(met.behind);
+                    behind_ignored
+                        .entry((first, context))
+                        .or_insert_with(|| sets.behind_ignored(first, context))
+                }
+                false => &follow[first as usize],
+            };
+            for second in seconds.iter() {
                 places.tests += 1;
                 if places.tests > MAX_PLACES {
                     return None;
@@ -240,9 +222,12 @@ fn troubled(sets: &Sets<'_>, firsts: &[Option<ClassSet>]) -> Option<Trouble> {
                     true => narrow.last() == Some(&state),
                     false => trouble[second as usize],
                 };
+                // A lexeme that ends where ignored text before it would is there without that.
+                let needs_none = is_ignored && sets.ends(met.set, second);
                 if (!is_known || !trouble[second as usize])
-                    && !places.begins(second, sets.free(set))
-                    && !places.goes_on((state, set), second)
+                    && !needs_none
+                    && !places.begins(second, sets.free(met.set), met.behind)
+                    && !places.goes_on((state, met.set), second, met.context)
                 {
                     found(first, second, trouble);
                     narrow.extend(Some(state).filter(|_| is_ignored && !is_known));
@@ -255,14 +240,14 @@ fn troubled(sets: &Sets<'_>, firsts: &[Option<ClassSet>]) -> Option<Trouble> {
         let Matter::Json(automaton) = &terminal.matter else {
             continue;
         };
-        let mixes = sets.mixes(value, &first, &follow, firsts);
+        let mixes = sets.mixes(value, first, follow, firsts.of(0));
         let prolonging = json::prolonging(automaton);
         let is_free = |class: &usize| !mixes && !prolonging.contains(&lexer.bytes[*class]);
         let free: ClassSet = (0..sets.width()).filter(is_free).collect();
-        for second in behind(value).iter() {
+        for second in follow[value as usize].iter() {
             if !trouble[second as usize]
-                && !places.begins(second, &free)
-                && !places.bridged(second, &free)
+                && !places.begins(second, &free, 0)
+                && !places.bridged(second, &free, 0)
             {
                 found(value, second, &mut trouble);
             }
@@ -276,60 +261,78 @@ fn troubled(sets: &Sets<'_>, firsts: &[Option<ClassSet>]) -> Option<Trouble> {
     })
 }
 
+/// The classes with which terminals begin, by context: one stands for all where no lexeme is cut
+/// short.
+struct Firsts(Vec<Vec<Option<ClassSet>>>);
+
+impl Firsts {
+    /// `None` if that is too much.
+    fn new(sets: &Sets<'_>) -> Option<Firsts> {
+        let contexts = match sets.has_cuts {
+            true => sets.contexts().len(),
+            false => 1,
+        };
+        let mut pairs = 0;
+        let of = |context| sets.firsts(context, &mut pairs);
+        (0..contexts).map(of).collect::<Option<_>>().map(Firsts)
+    }
+
+    fn of(&self, context: u32) -> &[Option<ClassSet>] {
+        let own = self.0.get(context as usize);
+        own.unwrap_or(&self.0[0])
+    }
+}
+
 /// The places where a lexeme may come behind another.
 struct Places<'a> {
     sets: &'a Sets<'a>,
-    firsts: &'a [Option<ClassSet>],
-    /// By lexeme: the classes with which ignored text begins that it may follow.
-    bridges: HashMap<u32, ClassSet, FixedState>,
-    /// By ignored terminal: the classes with which it begins, each with those that are free
-    /// behind some end.
-    ends: HashMap<u32, Vec<(usize, ClassSet)>, FixedState>,
+    firsts: &'a Firsts,
+    /// By lexeme and context: the classes with which ignored text begins that it may follow.
+    bridges: HashMap<(u32, u32), ClassSet, FixedState>,
+    /// By ignored terminal and context: the classes with which it begins, each with those that are
+    /// free behind some end.
+    ends: HashMap<(u32, u32), Vec<(usize, ClassSet)>, FixedState>,
     /// The number of those that were looked at.
     tests: usize,
 }
 
 impl Places<'_> {
-    fn ignored(&self, terminal: u32) -> Option<u32> {
-        let cfg = self.sets.cfg;
-        let own = &cfg.ignored[cfg.terminals[terminal as usize].domain as usize];
-        // Under greedy lexing they are one.
-        own.first().copied()
-    }
-
-    /// Tells whether a lexeme may begin with one of some classes.
+    /// Tells whether a lexeme may begin in a context with one of some classes.
     #[inline]
-    fn begins(&self, terminal: u32, free: &ClassSet) -> bool {
-        let classes = &self.firsts[terminal as usize];
+    fn begins(&self, terminal: u32, free: &ClassSet, context: u32) -> bool {
+        let classes = &self.firsts.of(context)[terminal as usize];
         classes.is_none_or(|classes| classes.meets(free))
     }
 
-    /// Tells whether ignored text that begins with one of some classes can stand before a lexeme.
-    fn bridged(&mut self, second: u32, free: &ClassSet) -> bool {
-        let Some(between) = self.ignored(second) else {
+    /// Tells whether ignored text that begins with one of some classes can stand before a lexeme in
+    /// a context.
+    fn bridged(&mut self, second: u32, free: &ClassSet, context: u32) -> bool {
+        let Some(between) = self.sets.ignored_before(second) else {
             return false;
         };
-        if let Some(classes) = self.bridges.get(&second) {
+        if let Some(classes) = self.bridges.get(&(second, context)) {
             return classes.meets(free);
         }
-        if !self.ends.contains_key(&between) {
-            let first = self.firsts[between as usize].unwrap_or_default();
+        if !self.ends.contains_key(&(between, context)) {
+            let first = self.firsts.of(context)[between as usize].unwrap_or_default();
             let classes = (0..self.sets.width()).filter(|&class| first.has(class));
-            let ends = classes.filter_map(|class| Some((class, self.end_of(class, between)?)));
-            self.ends.insert(between, ends.collect());
+            let end = |class| Some((class, self.end_of(class, between, context)?));
+            let ends = classes.filter_map(end).collect();
+            self.ends.insert((between, context), ends);
         }
-        let ends = self.ends[&between].iter();
-        let ends = ends.filter(|(_, free)| self.begins(second, free));
+        let ends = self.ends[&(between, context)].iter();
+        let ends = ends.filter(|(_, free)| self.begins(second, free, context));
         let classes: ClassSet = ends.map(|end| end.0).collect();
-        self.bridges.insert(second, classes);
+        self.bridges.insert((second, context), classes);
         classes.meets(free)
     }
 
-    /// The classes that nothing takes behind some end of ignored text that begins with a class;
-    /// nothing if it has no end.
-    fn end_of(&self, class: usize, between: u32) -> Option<ClassSet> {
+    /// The classes that nothing takes behind some end of ignored text that begins in a context with a
+    /// class; nothing if it has no end.
+    fn end_of(&self, class: usize, between: u32, context: u32) -> Option<ClassSet> {
         let sets = self.sets;
-        let start = (sets.lexer.starts[between as usize], 0);
+        let root = sets.contexts().root(context);
+        let start = (sets.lexer.starts[between as usize], root);
         let mut open: Vec<(u32, u32)> = sets.pair_behind(start, class).into_iter().collect();
         let mut seen: HashSet<(u32, u32), FixedState> = open.iter().copied().collect();
         let mut end = None;
@@ -345,9 +348,9 @@ impl Places<'_> {
         end
     }
 
-    /// Tells whether a lexeme that ended in a set lets one begin there, or goes on to another end
-    /// that does.
-    fn goes_on(&mut self, mut place: (u32, u32), second: u32) -> bool {
+    /// Tells whether a lexeme that began in a context and ended in a set lets one begin there, or goes
+    /// on to another end that does.
+    fn goes_on(&mut self, mut place: (u32, u32), second: u32, context: Option<u32>) -> bool {
         let sets = self.sets;
         let mut open = Vec::new();
         let mut seen: HashSet<(u32, u32), FixedState> = HashSet::default();
@@ -355,10 +358,11 @@ impl Places<'_> {
             self.tests += 1;
             let (state, set) = place;
             let free = sets.free(set);
-            if sets.lexer.accepting[state as usize]
-                && (self.begins(second, free) || self.bridged(second, free))
-            {
-                return true;
+            if sets.lexer.accepting[state as usize] {
+                let behind = sets.contexts().behind(context, set);
+                if self.begins(second, free, behind) || self.bridged(second, free, behind) {
+                    return true;
+                }
             }
             // A lexeme that goes on might be cut short.
             if sets.has_cuts {
@@ -379,35 +383,27 @@ impl Places<'_> {
 pub(crate) fn prove(cfg: &Cfg, lexer: &Lexer, tables: &Tables, usable: ByteSet) -> Proof {
     let mut proof = Proof::without(cfg);
     // A lexeme that must be followed by something may come where nothing follows.
-    let sets = match lexer.has_open_ends {
-        true => None,
-        false => Sets::new(cfg, lexer, usable),
-    };
-    let Some(sets) = sets else {
-        return proof;
-    };
-    let Some(firsts) = sets.firsts() else {
-        return proof;
-    };
-    let Some(trouble) = troubled(&sets, &firsts) else {
-        return proof;
-    };
-    let all = trouble.all();
-    proof.is_whole = !all.contains(&true);
-    proof.conflict = trouble.conflict;
-    if proof.is_whole {
+    if lexer.has_open_ends {
         return proof;
     }
-    proof.safe = safe(cfg, tables, &all);
-    // Whatever has begun leads to a state, and each of them will do.
-    proof.is_whole = !proof.safe.contains(&false);
-    if proof.is_whole {
+    let followers = followers(cfg);
+    let Some(sets) = Sets::new(cfg, lexer, usable) else {
         return proof;
-    }
-    // A way to the end need not take ignored text behind which little can come.
-    if let Some(narrow) = Narrow::new(&sets, &firsts, &trouble.narrow) {
-        proof.safe = safe(cfg, tables, &trouble.behind_lexemes);
-        proof.narrow = Some(narrow);
+    };
+    proof.find(&sets, &followers, tables, Detail::States);
+    if !proof.is_whole {
+        // Less is read side by side where it is told apart what may come.
+        if let Some(sets) = Sets::told_apart(cfg, lexer, usable, &followers) {
+            let mut better = Proof::without(cfg);
+            let detail = match usable == ByteSet::ALL {
+                true => Detail::Places,
+                false => Detail::States,
+            };
+            better.find(&sets, &followers, tables, detail);
+            if better.is_whole || better.narrow.is_some() || proof.narrow.is_none() {
+                proof = better;
+            }
+        }
     }
     proof
 }

@@ -7,7 +7,8 @@ use std::collections::HashSet;
 
 use foldhash::fast::FixedState;
 
-use super::sets::{ClassSet, Sets};
+use super::bits::ClassSet;
+use super::sets::Sets;
 
 /// Ignored text behind which some lexemes cannot come, all of it with the same ones that can.
 #[derive(Debug)]

@@ -27,6 +27,8 @@ pub(crate) struct Lex {
     /// By guard of what begins behind them: the terminals that end here. Empty where none has
     /// one.
     pub(crate) guarded: Box<[(u32, Box<[u32]>)]>,
+    /// True if something of it perhaps cannot be finished, whatever the stacks are.
+    pub(crate) is_unsure: bool,
     /// The same without the states from which no byte leads on; 0 if there are no others.
     pub(crate) open: u32,
     row: Box<[u32]>,
@@ -107,6 +109,7 @@ impl Lexes {
             lazy,
             ends: 0,
             guarded: guarded_ends(&members, machine),
+            is_unsure: machine.is_unsure(&members),
             open: id,
             row: Box::default(),
         };

@@ -173,7 +173,7 @@ impl PlainText<Scratch> for SchemaAutomaton {
 
     fn free_text(&self, at: Spot, x: &mut Scratch) -> Option<FreeText> {
         match at {
-            Spot::Cursor(cursor) => self.hints(x).free_text(cursor),
+            Spot::Cursor(cursor) | Spot::Top(cursor) => self.hints(x).free_text(cursor),
             Spot::Lexeme(_) => None,
         }
     }

@@ -1,0 +1,116 @@
+//! Text whose characters are lexemes of their own, and that leads back to the same configuration.
+//!
+//! For example, in a grammar of regular expressions `term: CHAR | ".."` every letter is a lexeme: a token of
+//! five letters is five of them, and leads to where one letter leads.
+
+use fsm_index::ClassId;
+
+use crate::completion::live::Live;
+use crate::hints::finder::{Finder, Found, MAX_PLACES};
+use crate::hints::known::TextKind;
+use crate::hints::text::{AskedLevels, Hints};
+use crate::machine::Machine;
+use crate::run::caches::Caches;
+use crate::run::configs::WALK;
+
+/// Letters that are tried, because most tokens consist of such: the first may lead into a list, and
+/// the next to its items.
+const LETTERS: [u8; 4] = *b"etne";
+
+/// Returns the configurations behind letters that are lexemes of their own, from the given one to one
+/// that leads back to itself; none if they do not come to one. The first letter may end what has
+/// begun.
+pub(super) fn chain(machine: &Machine, caches: &mut Caches, config: u32) -> Option<Vec<u32>> {
+    let mut chain = vec![config];
+    let mut at = config;
+    for letter in LETTERS {
+        let begins = begins_lexemes(machine, caches, at, letter);
+        if !begins && at != config {
+            return None;
+        }
+        match Live::new(machine, caches).step(at, letter) {
+            0 => return None,
+            next if next == at => return begins.then_some(chain),
+            next => {
+                chain.push(next);
+                at = next;
+            }
+        }
+    }
+    None
+}
+
+/// Tells whether nothing that has begun at a configuration goes on with a letter.
+fn begins_lexemes(machine: &Machine, caches: &mut Caches, config: u32, letter: u8) -> bool {
+    let class = machine.lexer().classes[usize::from(letter)];
+    let threads = caches.configs().threads(config).to_vec();
+    threads.iter().all(|thread| {
+        // Behind a lexeme that nothing prolongs the next one has not begun.
+        !thread.is_in_json()
+            && (caches.stacks().next(thread.front).start == thread.place
+                || caches.lexes_mut().step(thread.place, class, machine) == 0)
+    })
+}
+
+impl Hints<'_> {
+    /// Returns the class of which any text leads on, where its characters are lexemes of their own
+    /// and some levels of the stacks tell so: because the answer may be asked for what one level
+    /// tells, each has the height that was looked at.
+    pub(super) fn free_letters(&mut self, config: u32, levels: AskedLevels) -> Option<ClassId> {
+        if config & WALK != 0 {
+            return None;
+        }
+        let found = match self.known.letters.get(&config) {
+            Some(&found) => found,
+            None => {
+                // Asking is no step of a walk.
+                let least = *self.caches.least_mut();
+                let found = self.find_letters(config);
+                *self.caches.least_mut() = least;
+                self.known.bytes += 32;
+                self.known.letters.insert(config, found);
+                found
+            }
+        };
+        let (class, looked) = found?;
+        (levels == AskedLevels::All || looked >= self.known.level).then_some(class)
+    }
+
+    /// The same, with the least height of stacks that tells it.
+    fn find_letters(&mut self, config: u32) -> Option<(ClassId, u32)> {
+        self.caches.least_mut().anew();
+        let chain = chain(self.machine, self.caches, config)?;
+        let mut looked = self.caches.least_mut().height();
+        let &last = chain.last()?;
+        let class = match self.reading(last) {
+            TextKind::LoopOnTop(class) => {
+                looked = looked.min(self.caches.height(last));
+                class
+            }
+            TextKind::Loop {
+                class,
+                looked: least,
+            } => {
+                looked = looked.min(least);
+                class
+            }
+            TextKind::Like(_) | TextKind::Other => return None,
+        };
+        for way in chain.windows(2) {
+            self.caches.least_mut().anew();
+            let step = |at, byte| {
+                let next = Live::new(self.machine, self.caches).step(at, byte);
+                (next != 0).then_some(next)
+            };
+            let own = Finder::class(way[0], way[1], step, &mut Found::default(), MAX_PLACES);
+            looked = looked.min(self.caches.least_mut().height());
+            let class = self.machine.classes().get(class);
+            let within =
+                |&(first, last): &(u32, u32)| own.iter().any(|own| own.0 <= first && last <= own.1);
+            if !class.iter().all(within) {
+                return None;
+            }
+        }
+        Some((class, looked))
+    }
+}

@@ -1,0 +1,338 @@
+//! The terminals that may come at one place: those behind which lexemes they follow.
+//!
+//! For example, a file's name `/[^"]*/` that stands behind `#include "` alone is not read beside names
+//! and numbers, though it takes all that they begin with.
+
+use std::collections::{HashMap, HashSet};
+
+use foldhash::fast::FixedState;
+use indexmap::{IndexMap, IndexSet};
+
+use super::bits::{Bits, ClassSet, JSON, NOWHERE};
+use super::followers::Followers;
+use crate::compile::cfg::{Cfg, Matter};
+use crate::compile::lexer::Lexer;
+
+/// The most targets of the proof's sets of states, by classes of bytes, because some ten thousand
+/// keywords have a million.
+const MAX_CELLS: usize = 4_000_000;
+
+/// The steps of states that are taken to find them, because more take longer than some seconds.
+const MAX_STEPS: usize = 50_000_000;
+
+/// The most contexts, because languages have some for each of their hundred lexemes.
+const MAX_CONTEXTS: usize = 1_000;
+
+/// The most sets that are met in contexts, because each context meets the ignored text's.
+const MAX_MET: usize = 200_000;
+
+/// Sets of states, and where they lead, found by subset construction (Rabin and Scott, 1959).
+pub(super) struct Found {
+    /// States, ascending. The dead one stands for a JSON value that may be read beside them.
+    pub(super) all: IndexSet<Box<[u32]>, FixedState>,
+    /// By set and class.
+    pub(super) next: Vec<u32>,
+    /// By set: classes that nothing takes which stands in it.
+    pub(super) free: Vec<ClassSet>,
+    /// By class: whether a JSON value begins with it; nothing where there is none.
+    begins_json: Option<Vec<bool>>,
+    steps: usize,
+    /// By class: where the states of a set lead, for what is found next. States of terminals
+    /// ascend with these, and a set has one state of each, so the sets stay sorted.
+    ways: Vec<Vec<u32>>,
+}
+
+impl Found {
+    /// `begins_json` says by class whether a JSON value begins with it, if there is one.
+    pub(super) fn new(lexer: &Lexer, begins_json: Option<Vec<bool>>) -> Found {
+        Found {
+            all: IndexSet::default(),
+            next: Vec::new(),
+            free: Vec::new(),
+            begins_json,
+            steps: 0,
+            ways: vec![Vec::new(); lexer.width()],
+        }
+    }
+
+    /// Returns the set with which some terminals begin, and finds those behind it. `None` if there
+    /// are too many.
+    fn root(&mut self, lexer: &Lexer, terminals: impl Iterator<Item = u32>) -> Option<u32> {
+        let starts = terminals.map(|terminal| lexer.starts[terminal as usize]);
+        let starts = starts.filter(|&start| start != 0);
+        let json = self.begins_json.as_ref().map(|_| JSON);
+        let root: Box<[u32]> = json.into_iter().chain(starts).collect();
+        let root = self.all.insert_full(root).0 as u32;
+        while self.free.len() < self.all.len() {
+            self.explore(lexer);
+            if self.all.len() * lexer.width() > MAX_CELLS || self.steps > MAX_STEPS {
+                return None;
+            }
+        }
+        Some(root)
+    }
+
+    /// Finds where the first set leads that was not looked at.
+    fn explore(&mut self, lexer: &Lexer) {
+        let set = &self.all[self.free.len()];
+        self.ways.iter_mut().for_each(Vec::clear);
+        let has_json = set.first() == Some(&JSON);
+        if let (true, Some(begins_json)) = (has_json, &self.begins_json) {
+            for (way, &begins) in self.ways.iter_mut().zip(begins_json) {
+                if begins || !self.free.is_empty() {
+                    way.push(JSON);
+                }
+            }
+        }
+        for &state in set {
+            let steps = self.ways.iter_mut().zip(lexer.row(state));
+            for (way, &to) in steps.filter(|step| *step.1 != 0) {
+                way.push(to);
+            }
+        }
+        self.steps += set.len() * lexer.width();
+        let from = self.next.len();
+        for (class, way) in self.ways.iter().enumerate() {
+            // JSON alone is not told apart.
+            let number = if matches!(way[..], [] | [JSON]) {
+                NOWHERE
+            } else if class > 0 && *way == self.ways[class - 1] {
+                self.next[from + class - 1]
+            } else if let Some(known) = self.all.get_index_of(&way[..]) {
+                known as u32
+            } else {
+                self.all.insert_full(way[..].into()).0 as u32
+            };
+            self.next.push(number);
+        }
+        let is_free = |class: &usize| !has_json && self.next[from + class] == NOWHERE;
+        self.free.push((0..lexer.width()).filter(is_free).collect());
+    }
+
+    /// The states of a set in which a terminal ends.
+    pub(super) fn ended<'a>(
+        &'a self,
+        lexer: &'a Lexer,
+        set: u32,
+    ) -> impl Iterator<Item = u32> + 'a {
+        let states = self.all[set as usize].iter().copied();
+        states.filter(|&state| lexer.accepting[state as usize])
+    }
+}
+
+/// A set that is met where lexemes are read which began in a context.
+pub(super) struct Met {
+    pub(super) set: u32,
+    /// The context in which they began, where it matters: where ignored text is read beside them.
+    pub(super) context: Option<u32>,
+    /// The context behind lexemes that end there.
+    pub(super) behind: u32,
+}
+
+/// The terminals that may come at one place, by place.
+pub(super) struct Contexts {
+    /// Each with its set.
+    all: IndexMap<Bits, u32, FixedState>,
+    met: Vec<Met>,
+    /// By set, and the context where it matters: the context behind lexemes that end there.
+    behind: HashMap<(Option<u32>, u32), u32, FixedState>,
+}
+
+impl Contexts {
+    /// One, with all terminals.
+    pub(super) fn one(cfg: &Cfg, lexer: &Lexer, found: &mut Found) -> Option<Contexts> {
+        let terminals = 0..cfg.terminals.len() as u32;
+        let root = found.root(lexer, terminals.clone())?;
+        let mut all = Bits::new(cfg.terminals.len());
+        terminals.for_each(|terminal| all.set(terminal));
+        let met = |set| Met {
+            set,
+            context: Some(0),
+            behind: 0,
+        };
+        Some(Contexts {
+            all: IndexMap::from_iter([(all, root)]),
+            met: (1..found.all.len() as u32).map(met).collect(),
+            behind: HashMap::default(),
+        })
+    }
+
+    /// One for each group of lexemes that a text may be, with all that follow them. Ignored text
+    /// leaves a context as it is. `None` if there are too many, or a JSON value.
+    pub(super) fn behind_lexemes(
+        cfg: &Cfg,
+        lexer: &Lexer,
+        followers: &Followers,
+        found: &mut Found,
+    ) -> Option<Contexts> {
+        let is_json = |matter: &Matter| matches!(matter, Matter::Json(_));
+        if cfg.terminals.iter().any(|one| is_json(&one.matter)) {
+            return None;
+        }
+        let mut contexts = Contexts {
+            all: IndexMap::default(),
+            met: Vec::new(),
+            behind: HashMap::default(),
+        };
+        let mut told = Told::new(cfg, lexer, followers);
+        // There are two contexts at the beginning, because ignored text may be missing there.
+        contexts.add(&told, followers.first.clone(), found)?;
+        contexts.add(&told, told.with_ignored(&followers.first), found)?;
+        for (terminal, follow) in cfg.terminals.iter().zip(&followers.follow) {
+            if matches!(terminal.matter, Matter::Special(_)) {
+                contexts.add(&told, told.with_ignored(follow), found)?;
+            }
+        }
+        let mut context = 0;
+        while context < contexts.all.len() {
+            contexts.meet(&mut told, context as u32, found)?;
+            context += 1;
+            if contexts.all.len() > MAX_CONTEXTS || contexts.met.len() > MAX_MET {
+                return None;
+            }
+        }
+        Some(contexts)
+    }
+
+    fn add(&mut self, told: &Told<'_>, terminals: Bits, found: &mut Found) -> Option<u32> {
+        if let Some(known) = self.all.get_index_of(&terminals) {
+            return Some(known as u32);
+        }
+        let root = found.root(told.lexer, terminals.iter())?;
+        Some(self.all.insert_full(terminals, root).0 as u32)
+    }
+
+    /// Meets the sets of what begins in a context.
+    fn meet(&mut self, told: &mut Told<'_>, context: u32, found: &mut Found) -> Option<()> {
+        let root = self.root(context);
+        let mut open = vec![root];
+        let mut seen: HashSet<u32, FixedState> = HashSet::from_iter([root]);
+        while let Some(set) = open.pop() {
+            let own = told.has_ignored(found, set).then_some(context);
+            // Behind where no ignored text is read the context in which it began does not matter.
+            if own.is_none() && !told.met.insert(set) {
+                continue;
+            }
+            if set != root {
+                let behind = self.behind_set(told, context, set, found)?;
+                if let Some(behind) = behind {
+                    self.behind.insert((own, set), behind);
+                    self.met.push(Met {
+                        set,
+                        context: own,
+                        behind,
+                    });
+                }
+            }
+            let from = set as usize * told.lexer.width();
+            let row = &found.next[from..from + told.lexer.width()];
+            let row = row.iter().filter(|to| **to != NOWHERE);
+            open.extend(row.filter(|to| seen.insert(**to)));
+        }
+        Some(())
+    }
+
+    /// Returns the context behind lexemes that end in a set; nothing if none ends there.
+    fn behind_set(
+        &mut self,
+        told: &Told<'_>,
+        context: u32,
+        set: u32,
+        found: &mut Found,
+    ) -> Option<Option<u32>> {
+        let mut behind = Bits::new(told.cfg.terminals.len());
+        let mut ends = false;
+        for state in found.ended(told.lexer, set) {
+            ends = true;
+            match told.lexer.terminal[state as usize] {
+                terminal if told.is_ignored(terminal) => {
+                    behind.or(self.terminals(context));
+                }
+                terminal => {
+                    behind.or(&told.followers.follow[terminal as usize]);
+                }
+            }
+        }
+        match ends {
+            true => {
+                let behind = told.with_ignored(&behind);
+                self.add(told, behind, found).map(Some)
+            }
+            false => Some(None),
+        }
+    }
+
+    /// Returns the number of contexts.
+    pub(super) fn len(&self) -> u32 {
+        self.all.len() as u32
+    }
+
+    /// Returns the set where a context's lexemes begin.
+    pub(super) fn root(&self, context: u32) -> u32 {
+        self.all[context as usize]
+    }
+
+    /// Returns the terminals of a context.
+    pub(super) fn terminals(&self, context: u32) -> &Bits {
+        self.all
+            .get_index(context as usize)
+            .map(|entry| entry.0)
+            .expect("contexts are numbered as they are found")
+    }
+
+    /// Returns the sets where lexemes end.
+    pub(super) fn met(&self) -> &[Met] {
+        &self.met
+    }
+
+    /// Returns the context behind lexemes that end in a set, and began in a context.
+    pub(super) fn behind(&self, context: Option<u32>, set: u32) -> u32 {
+        let known = self.behind.get(&(context, set));
+        let known = known.or_else(|| self.behind.get(&(None, set)));
+        // Nothing is noted if there is one context.
+        known.copied().unwrap_or(0)
+    }
+}
+
+/// The grammar whose contexts are told apart.
+struct Told<'a> {
+    cfg: &'a Cfg,
+    lexer: &'a Lexer,
+    followers: &'a Followers,
+    /// By terminal.
+    ignored: Vec<bool>,
+    /// Sets without ignored text that were met.
+    met: HashSet<u32, FixedState>,
+}
+
+impl<'a> Told<'a> {
+    fn new(cfg: &'a Cfg, lexer: &'a Lexer, followers: &'a Followers) -> Told<'a> {
+        let terminals = 0..cfg.terminals.len() as u32;
+        Told {
+            cfg,
+            lexer,
+            followers,
+            ignored: terminals.map(|terminal| cfg.is_ignored(terminal)).collect(),
+            met: HashSet::default(),
+        }
+    }
+
+    fn is_ignored(&self, terminal: u32) -> bool {
+        self.ignored[terminal as usize]
+    }
+
+    fn with_ignored(&self, terminals: &Bits) -> Bits {
+        let mut all = terminals.clone();
+        let ignored = self.cfg.ignored.iter().flatten();
+        ignored.for_each(|&one| all.set(one));
+        all
+    }
+
+    /// Tells whether ignored text is read in a set.
+    fn has_ignored(&self, found: &Found, set: u32) -> bool {
+        let states = found.all[set as usize].iter();
+        states
+            .copied()
+            .any(|state| self.is_ignored(self.lexer.terminal[state as usize]))
+    }
+}

@@ -1,0 +1,359 @@
+//! The few places in lexemes that perhaps cannot be finished, where all others can.
+//!
+//! For example, behind `/=` of Ruby nothing need come that a regular expression `/= ../` has not
+//! taken: whether that can be finished is searched there, and nowhere else.
+
+use std::collections::{HashMap, HashSet};
+
+use foldhash::fast::FixedState;
+use fsm_tables::Sources;
+
+use super::bits::{Bits, ClassSet, NOWHERE};
+use super::followers::Followers;
+use super::narrow::Narrow;
+use super::sets::Sets;
+use crate::compile::cfg::{Cfg, Matter};
+
+/// The most steps of pairs of a state and its set, because each is taken once and takes some
+/// nanoseconds.
+const MAX_STEPS: usize = 20_000_000;
+
+/// The most sets that are told apart, because each set that texts meet is compared with all of
+/// them.
+const MAX_UNSURE: usize = 200;
+
+/// The places in lexemes that perhaps cannot be finished.
+#[derive(Debug, Default)]
+pub(crate) struct Unsure {
+    sets: Vec<UnsureSet>,
+}
+
+/// States of terminals that have read the same text.
+#[derive(Debug)]
+struct UnsureSet {
+    /// All of them, ascending.
+    all: Box<[u32]>,
+    /// The states that perhaps cannot be finished.
+    unsure: Box<[u32]>,
+}
+
+impl Unsure {
+    /// Tells whether some of the states of terminals that have read the same text perhaps cannot be
+    /// finished: if they are among those of such a place, with the same ignored text, which is read
+    /// everywhere.
+    pub(crate) fn has(&self, states: &[u32], is_ignored: impl Fn(u32) -> bool) -> bool {
+        self.sets.iter().any(|UnsureSet { all, unsure }| {
+            if !states.iter().any(|state| unsure.contains(state)) {
+                return false;
+            }
+            let is_in = |state: &u32| all.binary_search(state).is_ok();
+            let more = all.iter().filter(|state| !states.contains(state));
+            states.iter().all(is_in) && more.copied().all(|state| !is_ignored(state))
+        })
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.sets.is_empty()
+    }
+}
+
+/// The result: terminals that perhaps cannot come somewhere, and where something else cannot be
+/// finished.
+pub(super) struct Local {
+    /// By terminal.
+    pub(super) trouble: Vec<bool>,
+    pub(super) unsure: Unsure,
+}
+
+/// Finds the places where something that has begun perhaps cannot be finished, if no lexeme is cut
+/// short. Places in narrow ignored text are not among them, because the stacks tell of it. `None` if
+/// that is too much.
+pub(super) fn local(
+    sets: &Sets<'_>,
+    followers: &Followers,
+    narrow: Option<&Narrow>,
+) -> Option<Local> {
+    if sets.has_cuts {
+        return None;
+    }
+    let pairs = Pairs::new(sets)?;
+    let mut search = GoodEnds::new(sets, followers, &pairs);
+    search.settle();
+    let mut unsure = Vec::new();
+    for set in 0..sets.len() as u32 {
+        let is_narrow = |state| narrow.is_some_and(|narrow| narrow.has(state));
+        let members = sets.members(set);
+        let own = members.iter().copied().zip(pairs.of(set));
+        let own = own.filter(|&(state, pair)| !search.live[pair] && !is_narrow(state));
+        let own: Box<[u32]> = own.map(|(state, _)| state).collect();
+        if !own.is_empty() {
+            unsure.push(UnsureSet {
+                all: members.into(),
+                unsure: own,
+            });
+        }
+        if unsure.len() > MAX_UNSURE {
+            return None;
+        }
+    }
+    Some(Local {
+        trouble: search.trouble,
+        unsure: Unsure { sets: unsure },
+    })
+}
+
+/// A state in a set.
+#[derive(Clone, Copy)]
+struct StateInSet {
+    state: u32,
+    set: u32,
+}
+
+/// All states in all sets, by number, and where they lead.
+struct Pairs {
+    /// By set: the number of its first state.
+    first: Vec<usize>,
+    before: Sources,
+}
+
+impl Pairs {
+    fn new(sets: &Sets<'_>) -> Option<Pairs> {
+        let mut first = vec![0];
+        for set in 0..sets.len() as u32 {
+            first.push(first[set as usize] + sets.members(set).len());
+        }
+        if first[sets.len()] * sets.width() > MAX_STEPS {
+            return None;
+        }
+        let mut pairs = Pairs {
+            first,
+            before: Sources::new(0, std::iter::empty::<(u32, u32)>()),
+        };
+        let mut arrows: Vec<(u32, u32)> = Vec::new();
+        for set in 0..sets.len() as u32 {
+            for (&state, from) in sets.members(set).iter().zip(pairs.of(set)) {
+                let begun = arrows.len();
+                for class in 0..sets.width() {
+                    if let Some(to) = pairs.behind(sets, StateInSet { state, set }, class) {
+                        arrows.push((from as u32, to as u32));
+                    }
+                }
+                arrows[begun..].sort_unstable();
+            }
+        }
+        arrows.dedup();
+        pairs.before = Sources::new(pairs.count(), arrows.iter().copied());
+        Some(pairs)
+    }
+
+    fn count(&self) -> usize {
+        self.first[self.first.len() - 1]
+    }
+
+    /// Returns the numbers of a set's states.
+    fn of(&self, set: u32) -> std::ops::Range<usize> {
+        self.first[set as usize]..self.first[set as usize + 1]
+    }
+
+    fn number(&self, sets: &Sets<'_>, state: u32, set: u32) -> Option<usize> {
+        let at = sets.members(set).binary_search(&state).ok()?;
+        Some(self.first[set as usize] + at)
+    }
+
+    fn behind(&self, sets: &Sets<'_>, at: StateInSet, class: usize) -> Option<usize> {
+        let (state, set) = sets.pair_behind((at.state, at.set), class)?;
+        (set != NOWHERE).then(|| self.number(sets, state, set))?
+    }
+}
+
+/// The ends of ignored text: the class with which it begins, those that are free behind it, and
+/// the context there.
+type Bridges = Vec<(usize, ClassSet, u32)>;
+
+/// A search for the pairs that lead to a good end: one behind which all that must follow can.
+struct GoodEnds<'a> {
+    sets: &'a Sets<'a>,
+    followers: &'a Followers,
+    pairs: &'a Pairs,
+    /// By pair: whether it leads to a good end.
+    live: Vec<bool>,
+    /// By terminal: whether it perhaps cannot come somewhere.
+    trouble: Vec<bool>,
+    /// By context and terminal: the classes with which it may begin on the way to a good end.
+    firsts: Vec<Vec<ClassSet>>,
+    bridges: HashMap<(u32, u32), Bridges, FixedState>,
+}
+
+impl<'a> GoodEnds<'a> {
+    fn new(sets: &'a Sets<'a>, followers: &'a Followers, pairs: &'a Pairs) -> GoodEnds<'a> {
+        let mut search = GoodEnds {
+            sets,
+            followers,
+            pairs,
+            live: vec![true; pairs.count()],
+            trouble: vec![false; sets.cfg.terminals.len()],
+            firsts: Vec::new(),
+            bridges: HashMap::default(),
+        };
+        search.firsts = search.find_firsts();
+        search
+    }
+
+    fn cfg(&self) -> &'a Cfg {
+        self.sets.cfg
+    }
+
+    /// Takes away what leads to no good end, until all that is left does.
+    fn settle(&mut self) {
+        loop {
+            let good = self.good_ends();
+            let live = self.leading_to(&good);
+            let same = live == self.live;
+            self.live = live;
+            self.firsts = self.find_firsts();
+            if same && !self.find_trouble() {
+                return;
+            }
+        }
+    }
+
+    /// Notes terminals that can come nowhere in some context; tells whether there are new ones.
+    fn find_trouble(&mut self) -> bool {
+        let mut found = false;
+        for (context, firsts) in (0..).zip(&self.firsts) {
+            for terminal in self.sets.contexts().terminals(context).iter() {
+                let is_text = matches!(
+                    self.cfg().terminals[terminal as usize].matter,
+                    Matter::Table(_)
+                );
+                if is_text && firsts[terminal as usize].is_empty() {
+                    found |= !std::mem::replace(&mut self.trouble[terminal as usize], true);
+                }
+            }
+        }
+        found
+    }
+
+    fn find_firsts(&self) -> Vec<Vec<ClassSet>> {
+        let GoodEnds { sets, pairs, .. } = self;
+        let firsts = |context: u32| {
+            let mut all = vec![ClassSet::default(); self.trouble.len()];
+            let root = sets.contexts().root(context);
+            for &state in sets.members(root) {
+                let start = StateInSet { state, set: root };
+                let leads = |class: &usize| {
+                    let to = pairs.behind(sets, start, *class);
+                    to.is_some_and(|to| self.live[to])
+                };
+                let terminal = sets.lexer.terminal[state as usize];
+                all[terminal as usize] = (0..sets.width()).filter(leads).collect();
+            }
+            all
+        };
+        (0..sets.contexts().len()).map(firsts).collect()
+    }
+
+    /// By pair: whether a lexeme ends there, and all that must come behind it can.
+    fn good_ends(&mut self) -> Vec<bool> {
+        let sets = self.sets;
+        let mut good = vec![true; self.pairs.count()];
+        let mut met = vec![false; sets.len()];
+        for end in sets.contexts().met() {
+            met[end.set as usize] = true;
+            for (&state, pair) in sets.members(end.set).iter().zip(self.pairs.of(end.set)) {
+                let first = sets.lexer.terminal[state as usize];
+                let seconds = match (self.cfg().is_ignored(first), end.context) {
+                    (true, Some(context)) => sets.behind_ignored(first, context),
+                    _ => self.followers.follow[first as usize].clone(),
+                };
+                good[pair] = good[pair]
+                    && sets.lexer.accepting[state as usize]
+                    && self.can_all_follow(&seconds, end.set, end.behind);
+            }
+        }
+        for set in (0..sets.len() as u32).filter(|&set| !met[set as usize]) {
+            good[self.pairs.of(set)].fill(false);
+        }
+        good
+    }
+
+    fn can_all_follow(&mut self, seconds: &Bits, set: u32, behind: u32) -> bool {
+        let free = self.sets.free(set);
+        seconds
+            .iter()
+            .filter(|&second| !self.trouble[second as usize])
+            .all(|second| {
+                let matter = &self.sets.cfg.terminals[second as usize].matter;
+                matches!(matter, Matter::Special(_))
+                    || self.firsts[behind as usize][second as usize].meets(free)
+                    || Self::is_bridged(
+                        &mut self.bridges,
+                        self.sets,
+                        &self.firsts,
+                        second,
+                        behind,
+                        free,
+                    )
+            })
+    }
+
+    /// Tells whether ignored text that begins with one of some classes can stand before a lexeme in
+    /// a context.
+    fn is_bridged(
+        bridges: &mut HashMap<(u32, u32), Bridges, FixedState>,
+        sets: &Sets<'_>,
+        firsts: &[Vec<ClassSet>],
+        second: u32,
+        context: u32,
+        free: &ClassSet,
+    ) -> bool {
+        let Some(between) = sets.ignored_before(second) else {
+            return false;
+        };
+        let bridges = bridges
+            .entry((between, context))
+            .or_insert_with(|| bridges_of(sets, between, context));
+        bridges.iter().any(|(class, behind, context)| {
+            free.has(*class) && firsts[*context as usize][second as usize].meets(behind)
+        })
+    }
+
+    /// By pair: whether it is good or leads to one that is.
+    fn leading_to(&self, good: &[bool]) -> Vec<bool> {
+        let mut live = good.to_vec();
+        let mut open: Vec<usize> = (0..good.len()).filter(|&pair| good[pair]).collect();
+        while let Some(pair) = open.pop() {
+            for &from in self.pairs.before.of(pair as u32) {
+                if !std::mem::replace(&mut live[from as usize], true) {
+                    open.push(from as usize);
+                }
+            }
+        }
+        live
+    }
+}
+
+/// Finds the ends of ignored text that begins in a context.
+fn bridges_of(sets: &Sets<'_>, between: u32, context: u32) -> Bridges {
+    let start = (
+        sets.lexer.starts[between as usize],
+        sets.contexts().root(context),
+    );
+    let mut bridges = Bridges::new();
+    for class in 0..sets.width() {
+        let mut open: Vec<(u32, u32)> = sets.pair_behind(start, class).into_iter().collect();
+        let mut seen: HashSet<(u32, u32), FixedState> = open.iter().copied().collect();
+        while let Some((state, set)) = open.pop() {
+            if sets.lexer.accepting[state as usize] {
+                let behind = sets.contexts().behind(Some(context), set);
+                let bridge = (class, *sets.free(set), behind);
+                if !bridges.contains(&bridge) {
+                    bridges.push(bridge);
+                }
+            }
+            let ways = (0..sets.width()).filter_map(|at| sets.pair_behind((state, set), at));
+            open.extend(ways.filter(|&way| seen.insert(way)));
+        }
+    }
+    bridges
+}
