@@ -156,10 +156,9 @@ impl<'a> Sets<'a> {
             .map(|(number, (terminal, &start))| match &terminal.matter {
                 Matter::Special(_) => Some(None),
                 Matter::Json(automaton) => {
-                    let bytes = self.lexer.bytes.iter().enumerate();
-                    let begins = bytes.filter(|way| json::begins(automaton, *way.1));
-                    let begins = begins.map(|way| way.0).filter(|at| self.usable.has(*at));
-                    Some(Some(begins.collect()))
+                    let begins = json::begins(automaton, &self.lexer.bytes).enumerate();
+                    let begins = begins.filter(|(at, begins)| *begins && self.usable.has(*at));
+                    Some(Some(begins.map(|way| way.0).collect()))
                 }
                 Matter::Table(_) if !is_read(number) => Some(Some(ClassSet::default())),
                 Matter::Table(_) => {
@@ -218,6 +217,11 @@ fn begins_json(cfg: &Cfg, lexer: &Lexer) -> Option<Vec<bool>> {
         _ => None,
     });
     let automata: Vec<&SchemaAutomaton> = automata.collect();
-    let begins = |byte| automata.iter().any(|one| json::begins(one, byte));
-    (!automata.is_empty()).then(|| lexer.bytes.iter().copied().map(begins).collect())
+    let mut all = vec![false; lexer.bytes.len()];
+    for one in &automata {
+        let begins = json::begins(one, &lexer.bytes);
+        let known = all.iter_mut().zip(begins);
+        known.for_each(|(known, begins)| *known |= begins);
+    }
+    (!automata.is_empty()).then_some(all)
 }
