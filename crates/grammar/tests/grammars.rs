@@ -5,7 +5,7 @@ mod common;
 use std::fmt::Write as _;
 use std::time::{Duration, Instant};
 
-use fsm_index::ByteAutomaton;
+use fsm_index::{ByteAutomaton, Horizon, Scope};
 use grammar::{Config, Dialect, ErrorKind, Grammar};
 
 use common::{compile, takes};
@@ -343,6 +343,41 @@ fn grammars_with_too_many_ways_are_refused_by_rule() {
             };
             assert!(Grammar::compile(&text, dialect, &config).is_ok());
         }
+    }
+}
+
+/// Each byte leads to stacks of its own, so that a mask meets as many as a vocabulary has nodes:
+/// more steps are tried than where a byte leads to what was met.
+#[test]
+fn grammars_with_stacks_of_their_own_behind_each_byte_are_refused() {
+    let text = r#"start: (r3 "aa") /[^b]/ r1 | "aa"
+r1: r3 | "aa"* "aa" | r1 "a" | "ab"
+r2: "ab" r2 | /[^b]/
+r3: r3 | r1 r3 "aa" | (r2 /[^b]/) r3 "b" | /[^b]/
+"#;
+    let said = error(Dialect::Lark, text);
+    assert!(said.to_string().contains("max_walk_work"), "{said}");
+    assert_eq!((said.rule(), said.line()), (Some("r1"), 2), "{said}");
+    // Where every split counts they are few.
+    compile(Dialect::LarkSplits, text);
+}
+
+/// A key of stacks that have ever more parents at each level would take longer than the mask.
+#[test]
+fn keys_of_stacks_with_many_ways_are_bounded() {
+    let text = "root ::= \"b\" | r1 root? | [a-c]\nr1 ::= root | [a-c]\n";
+    let automaton = compile(Dialect::Gbnf, text);
+    for (letters, has_key) in [(3, true), (200, false)] {
+        let (mut state, mut scratch) = (automaton.start(), automaton.scratch());
+        let said = "c".repeat(letters);
+        automaton
+            .advance(&mut state, said.as_bytes(), &mut scratch)
+            .unwrap();
+        let cursor = automaton.enter(&state, &mut scratch);
+        let horizon = Horizon::of_bytes(8);
+        let (mut key, scope) = (Vec::new(), Scope::Index);
+        let told = automaton.key(cursor, scope, 64, horizon, &mut scratch, &mut key);
+        assert_eq!(told.is_some(), has_key, "{letters}");
     }
 }
 

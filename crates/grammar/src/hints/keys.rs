@@ -6,6 +6,8 @@
 //! topmost level behind `(1` has the states in which a number goes on, and the parser's state
 //! behind `(`.
 
+use std::cell::Cell;
+
 use fsm_index::{Horizon, KeyLanguage, Scope};
 
 use crate::hints::values;
@@ -16,6 +18,10 @@ use crate::run::step::Steps;
 /// The longest key, in words, because a longer one takes longer to compare than its row to make.
 const MAX_KEY: usize = 600;
 
+/// The nodes of stacks that a key may look at, because a walk looks at about as many where they are
+/// that ambiguous: each level of a key has all parents of the level above.
+const MAX_NODES: usize = 4_000;
+
 /// Ends a list in a key, because no state has this number.
 const END: u32 = u32::MAX;
 
@@ -25,6 +31,8 @@ pub(crate) struct Keys<'a> {
     caches: &'a mut Caches,
     horizon: Horizon<'a>,
     depth: usize,
+    /// The nodes that may still be looked at.
+    left: Cell<usize>,
 }
 
 impl<'a> Keys<'a> {
@@ -39,6 +47,7 @@ impl<'a> Keys<'a> {
             caches,
             horizon,
             depth,
+            left: Cell::new(MAX_NODES),
         }
     }
 
@@ -57,6 +66,7 @@ impl<'a> Keys<'a> {
                 caches,
                 horizon,
                 depth,
+                ..
             } = self;
             return values::common_key(machine, caches, config, *depth, *horizon, out);
         }
@@ -113,8 +123,9 @@ impl<'a> Keys<'a> {
     /// Appends the ways down from some nodes, as a tree by their states; `false` if that is
     /// too much.
     fn push_ways(&self, mut nodes: Vec<u32>, depth: usize, out: &mut Vec<u32>) -> bool {
-        if out.len() > MAX_KEY {
-            return false;
+        match self.left.get().checked_sub(nodes.len()) {
+            Some(left) if out.len() <= MAX_KEY => self.left.set(left),
+            _ => return false,
         }
         let stacks = self.caches.stacks();
         nodes.sort_unstable_by_key(|&node| (stacks.node(node).state, node));
@@ -123,7 +134,8 @@ impl<'a> Keys<'a> {
             out.push(stacks.node(group[0]).state);
             if depth > 1 {
                 let below = group.iter().flat_map(|&node| stacks.parents(node));
-                if !self.push_ways(below.copied().collect(), depth - 1, out) {
+                let below: Vec<u32> = below.copied().take(self.left.get() + 1).collect();
+                if !self.push_ways(below, depth - 1, out) {
                     return false;
                 }
             }

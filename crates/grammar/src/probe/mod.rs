@@ -33,9 +33,17 @@ const BYTES: usize = 128;
 /// most take one or two.
 const GROWN: usize = 100;
 
-/// The most steps behind a text, because compiling must stay fast, and a vocabulary of a hundred
+/// The steps behind a text, because compiling must stay fast, and a vocabulary of a hundred
 /// thousand tokens has some times more that differ.
 const STEPS: usize = 2_000;
+
+/// The most steps behind a text where the first ones leave much of a vocabulary untried, because
+/// each byte leads to stacks of its own then: a mask meets as many as the vocabulary has nodes.
+const MORE_STEPS: usize = 20_000;
+
+/// The nodes below places that were not tried which are much: a tenth of all. Behind texts of
+/// programming languages a hundredth is left, because few ways to read on are of likely bytes.
+const MUCH_LEFT: u64 = NODES / 10;
 
 /// The nodes of a vocabulary among which a step's are counted: those that begin with some bytes are
 /// a part of it by how often these are. It is some times what vocabularies have, because texts that
@@ -250,10 +258,14 @@ impl Probe<'_> {
         self.caches.work_mut().bound(self.most);
         let mut seen: HashSet<u32, FixedState> = HashSet::from_iter([begin]);
         let mut open = BinaryHeap::from([(NODES, begin)]);
-        let mut steps = 0;
+        let (mut steps, mut left) = (0, NODES);
         let few = self.most / (2 * STEPS / FIRST_STEPS) as u64;
         let mut behind: Vec<(u32, u64)> = Vec::new();
         while let Some((nodes, at)) = open.pop() {
+            if steps >= STEPS && (left < MUCH_LEFT || steps >= MORE_STEPS) {
+                break;
+            }
+            left -= nodes;
             behind.clear();
             for (&byte, &weight) in lexer.bytes.iter().zip(&weights) {
                 behind.push((self.live().step(at, byte), weight));
@@ -271,14 +283,12 @@ impl Probe<'_> {
                 }
                 if seen.insert(next) {
                     open.push((nodes, next));
+                    left += nodes;
                 }
                 steps += 1;
                 let is_calm = steps == FIRST_STEPS && self.caches.work().spent() < few;
                 if is_calm {
                     return Cost::Little;
-                }
-                if steps == STEPS {
-                    return Cost::Within;
                 }
             }
         }

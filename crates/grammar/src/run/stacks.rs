@@ -164,7 +164,9 @@ impl Stacks {
     /// Puts a terminal on each stack of a front that takes it.
     fn shift(&mut self, end: LexemeEnd, machine: &Machine) {
         let is_ignored = machine.cfg().is_ignored(end.terminal);
-        for &node in self.fronts.nodes(end.front) {
+        let topmost = self.fronts.nodes(end.front);
+        self.work.charge(topmost.len());
+        for &node in topmost {
             let state = self.nodes.get(node).state;
             if is_ignored {
                 self.closing.add_node(node);
