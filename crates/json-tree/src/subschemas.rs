@@ -1,7 +1,7 @@
 //! The keywords of JSON Schema whose values are schemas, or have schemas in them.
 //!
 //! For example, `{"properties": {"a": {"type": "null"}}}` has a subschema at `/properties/a`,
-//! because the table says that `properties` holds schemas by name.
+//! because [`applicator`] says that `properties` holds schemas by name.
 
 use std::fmt;
 
@@ -22,38 +22,86 @@ pub enum Form {
     ByName,
 }
 
-/// The keywords of drafts 4 to 2020-12 that hold schemas. A new keyword is a line here, which
-/// all who walk over schemas follow.
+/// The part of a value to which a keyword applies its schemas.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Applied {
+    /// The value itself, which obeys all of them, one or some.
+    InPlace,
+    /// The value itself, on a condition or the other way round: a right value may fail them.
+    OnCondition,
+    /// The members of an object.
+    Members,
+    /// The names of an object's members.
+    MemberNames,
+    /// The items of an array.
+    Items,
+    /// Some items of an array: others may fail them.
+    SomeItems,
+    /// The JSON that a string spells.
+    Content,
+    /// No part: the schemas are kept for references.
+    Nowhere,
+}
+
+/// Returns the form in which a keyword of drafts 4 to 2020-12 holds schemas, and the part of a
+/// value to which it applies them; `None` for one that holds none. A new keyword is a line here,
+/// which all who walk over schemas follow.
 ///
 /// ```
-/// use json_tree::subschemas::{Form, KEYWORDS};
+/// use json_tree::subschemas::{Applied, Form, applicator};
 ///
-/// assert!(KEYWORDS.contains(&("not", Form::One)));
+/// assert_eq!(applicator("not"), Some((Form::One, Applied::OnCondition)));
+/// assert_eq!(applicator("enum"), None);
 /// ```
-pub const KEYWORDS: [(&str, Form); 22] = [
-    ("$defs", Form::ByName),
-    ("additionalItems", Form::One),
-    ("additionalProperties", Form::One),
-    ("allOf", Form::List),
-    ("anyOf", Form::List),
-    ("contains", Form::One),
-    ("contentSchema", Form::One),
-    ("definitions", Form::ByName),
-    ("dependencies", Form::ByName),
-    ("dependentSchemas", Form::ByName),
-    ("else", Form::One),
-    ("if", Form::One),
-    ("items", Form::OneOrList),
-    ("not", Form::One),
-    ("oneOf", Form::List),
-    ("patternProperties", Form::ByName),
-    ("prefixItems", Form::List),
-    ("properties", Form::ByName),
-    ("propertyNames", Form::One),
-    ("then", Form::One),
-    ("unevaluatedItems", Form::One),
-    ("unevaluatedProperties", Form::One),
-];
+#[must_use]
+pub fn applicator(keyword: &str) -> Option<(Form, Applied)> {
+    Some(match keyword {
+        "$defs" | "definitions" => (Form::ByName, Applied::Nowhere),
+        "allOf" | "anyOf" | "oneOf" => (Form::List, Applied::InPlace),
+        "not" | "if" | "then" | "else" => (Form::One, Applied::OnCondition),
+        "dependentSchemas" | "dependencies" => (Form::ByName, Applied::OnCondition),
+        "properties" | "patternProperties" => (Form::ByName, Applied::Members),
+        "additionalProperties" | "unevaluatedProperties" => (Form::One, Applied::Members),
+        "propertyNames" => (Form::One, Applied::MemberNames),
+        "items" => (Form::OneOrList, Applied::Items),
+        "prefixItems" => (Form::List, Applied::Items),
+        "additionalItems" | "unevaluatedItems" => (Form::One, Applied::Items),
+        "contains" => (Form::One, Applied::SomeItems),
+        "contentSchema" => (Form::One, Applied::Content),
+        _ => return None,
+    })
+}
+
+/// Returns the form in which a keyword holds schemas; `None` for one that holds none.
+///
+/// ```
+/// use json_tree::subschemas::{Form, form};
+///
+/// assert_eq!(form("items"), Some(Form::OneOrList));
+/// assert_eq!(form("enum"), None);
+/// ```
+#[must_use]
+pub fn form(keyword: &str) -> Option<Form> {
+    applicator(keyword).map(|(form, _)| form)
+}
+
+/// Returns the part of a value to which a keyword applies schemas; `None` for a keyword that
+/// holds none.
+///
+/// ```
+/// use json_tree::subschemas::{Applied, applied};
+///
+/// assert_eq!(applied("prefixItems"), Some(Applied::Items));
+/// assert_eq!(applied("maxItems"), None);
+/// ```
+#[must_use]
+pub fn applied(keyword: &str) -> Option<Applied> {
+    applicator(keyword).map(|(_, applied)| applied)
+}
+
+/// The keywords of which some schemas need not hold, in the order in which they are looked for,
+/// because `anyOf` is the one that is mostly there.
+pub const ALTERNATIVES: [&str; 2] = ["anyOf", "oneOf"];
 
 /// The keywords that combine schemas of one value, in the order in which they are looked for, because
 /// a schema that is a choice is mostly one of `anyOf`.
@@ -71,21 +119,7 @@ pub const IN_PLACE: [&str; 5] = ["allOf", "anyOf", "oneOf", "if", "not"];
 /// ```
 #[must_use]
 pub fn is_of_definitions(keyword: &str) -> bool {
-    matches!(keyword, "$defs" | "definitions")
-}
-
-/// Returns the form in which a keyword holds schemas; `None` for one that holds none.
-///
-/// ```
-/// use json_tree::subschemas::{Form, form};
-///
-/// assert_eq!(form("items"), Some(Form::OneOrList));
-/// assert_eq!(form("enum"), None);
-/// ```
-#[must_use]
-pub fn form(keyword: &str) -> Option<Form> {
-    let found = KEYWORDS.iter().find(|(name, _)| *name == keyword);
-    found.map(|(_, form)| *form)
+    applied(keyword) == Some(Applied::Nowhere)
 }
 
 /// The place of a subschema in the value of its keyword. It displays as the rest of a JSON

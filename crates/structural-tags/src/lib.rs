@@ -101,6 +101,7 @@ mod heads;
 mod held;
 mod hints;
 mod json_parts;
+mod kept_out;
 mod known;
 mod loose;
 mod machine;

@@ -15,6 +15,7 @@ use serde_json::{Map, Value, json};
 
 use super::build::{Between, Node};
 use super::escape;
+use super::kept_out::{everywhere, everywhere_without, strings_without};
 use super::orders::Orders;
 use super::whole::{ANNOTATIONS, Whole, types};
 use crate::{Error, ErrorKind};
@@ -244,21 +245,16 @@ impl<'a> Loose<'a> {
     /// JSON as it is, but for what the parser would read otherwise: strings in which it would
     /// take a word for a key (`{a:` or `,a:`), or words that are none of Python's.
     fn plain(&self, at: &LoosePlace<'_>, only: Option<&str>) -> Result<Option<Node>, Error> {
-        // A text that the parser takes for a key, because it looks for a word before a colon; in
-        // names of members, too, in every draft.
+        // A text that the parser takes for a key, because it looks for a word before a colon.
         const MISTAKEN: &str = r"[{,][^{},:\s]+:";
+        // A pointer, because this is the first schema that is compiled beside a part.
+        const OWN: &str = "#/allOf/1";
         let quiet = match self.notation {
-            Notation::Bare(..) => json!({
-                "not": {"type": "string", "pattern": MISTAKEN},
-                "patternProperties": {MISTAKEN: {"not": {}}},
-                "additionalProperties": {"$ref": "#/allOf/1"},
-                "items": {"$ref": "#/allOf/1"},
-            }),
-            Notation::Python => json!({
-                "type": ["string", "number", "array", "object"],
-                "additionalProperties": {"$ref": "#/allOf/1"},
-                "items": {"$ref": "#/allOf/1"},
-            }),
+            Notation::Bare(..) => everywhere_without(MISTAKEN, OWN),
+            Notation::Python => {
+                let types = json!({"type": ["string", "number", "array", "object"]});
+                everywhere(types, OWN)
+            }
         };
         let mut more = vec![quiet];
         more.extend(only.map(|name| json!({"type": name})));
@@ -329,8 +325,7 @@ impl<'a> Loose<'a> {
     fn raw(&self, at: &LoosePlace<'_>) -> Result<Option<SchemaAutomaton>, Error> {
         let kept_out = self.kept_out();
         let kept_out: Vec<String> = kept_out.iter().map(|text| escape(text)).collect();
-        let quiet = json!({"type": "string", "not": {"pattern": kept_out.join("|")}});
-        self.compile(at, &[quiet])
+        self.compile(at, &[strings_without(&kept_out.join("|"))])
     }
 
     /// Returns the texts that strings between delimiters may not spell: the ends of strings and

@@ -8,6 +8,7 @@ use json_tree::{pointer, subschemas};
 use serde_json::{Map, Value, json};
 
 use super::build::{Between, Node, dfa};
+use super::kept_out::strings_without;
 use super::loose::{Loose, Notation};
 use super::orders::Orders;
 use super::quiet::Quiet;
@@ -327,7 +328,7 @@ impl<'a> Alone<'a> {
             kept_out.push('|');
             kept_out.push_str(READ_OTHERWISE);
         }
-        let quiet = json!({"type": "string", "not": {"pattern": kept_out}});
+        let quiet = strings_without(&kept_out);
         let compiled = self.whole.compile(&self.pointer, &[quiet])?;
         Ok(compiled.map(|automaton| {
             // Bound text has its padding in any case: whatever a value begins with, the reader

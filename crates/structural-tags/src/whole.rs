@@ -6,6 +6,7 @@
 use std::collections::BTreeSet;
 
 use json_tree::pointer::referred;
+use json_tree::subschemas::ALTERNATIVES;
 use schema_regex::Options;
 use schema_regex::automaton::SchemaAutomaton;
 use serde_json::{Value, json};
@@ -131,7 +132,7 @@ fn types_at(whole: &Value, schema: &Value, links: usize) -> BTreeSet<&'static st
         types.retain(|name| of_target.contains(name));
     }
     let parts = |key: &str| schema.get(key).and_then(Value::as_array);
-    for several in ["anyOf", "oneOf"].into_iter().filter_map(parts) {
+    for several in ALTERNATIVES.into_iter().filter_map(parts) {
         let of_parts: BTreeSet<&str> = several
             .iter()
             .flat_map(|part| types_at(whole, part, links))

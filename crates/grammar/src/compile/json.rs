@@ -2,7 +2,7 @@
 //!
 //! For example, XGrammar's `oneOf` is an `anyOf`: the first alternative that holds is enough.
 
-use json_tree::subschemas;
+use json_tree::subschemas::{self, Applied};
 use schema_regex::{
     AdditionalMembers, Escapes, Options, ParseOptions, Settings, Whitespace, parse_with,
 };
@@ -67,10 +67,10 @@ fn strict(schema: &mut Value) -> bool {
             true => fields.insert("oneOf".to_owned(), all),
         };
     }
-    let is_open = ["items", "additionalItems", "unevaluatedItems"]
-        .iter()
-        .all(|name| !fields.contains_key(*name));
-    if fields.contains_key("prefixItems") && is_open {
+    let mut of_items = fields
+        .keys()
+        .filter(|name| subschemas::applied(name) == Some(Applied::Items));
+    if of_items.next().is_some_and(|name| name == "prefixItems") && of_items.next().is_none() {
         fields.insert("items".to_owned(), Value::Bool(false));
     }
     let bounds = ["pattern", "minLength", "maxLength"];

@@ -5,6 +5,7 @@
 use std::collections::HashMap;
 
 use json_tree::pointer::referred;
+use json_tree::subschemas::{ALTERNATIVES, COMBINATIONS};
 use serde_json::{Map, Value as Json};
 
 use super::call::Plain;
@@ -134,7 +135,7 @@ impl Types {
                 }
             }
             types.null |= schema.get("nullable").is_some_and(is_truthy);
-            for key in ["anyOf", "oneOf", "allOf"] {
+            for key in COMBINATIONS {
                 open.extend(schema[key].as_array().into_iter().flatten());
             }
             open.extend(referred(root, schema));
@@ -361,7 +362,7 @@ fn collect(schema: &Json, types: &mut Vec<String>, depth: usize) {
         }
         _ => {}
     }
-    for union in ["anyOf", "oneOf"] {
+    for union in ALTERNATIVES {
         for branch in schema
             .get(union)
             .and_then(Json::as_array)

@@ -1,7 +1,7 @@
 //! From the schema that `schemars` derives to the one that chat templates are used to. For example,
 //! `{"const": "a", "title": "Kind"}` becomes `{"enum": ["a"]}`.
 
-use json_tree::subschemas;
+use json_tree::subschemas::{self, ALTERNATIVES, Form, form};
 use serde_json::{Map, Value, json};
 
 /// Keys in the order in which the reference writes them, because models were trained on prompts in
@@ -64,9 +64,9 @@ pub(super) fn simplified(schema: &Value) -> Value {
             keyword => {
                 let mut value = value.clone();
                 subschemas::inside_mut(keyword, &mut value).for_each(|one| *one = simplified(one));
-                // Items of any kind are not spelled out.
-                let is_plain = ["items", "additionalProperties", "not"].contains(&keyword);
-                if !is_plain || value != json!({}) {
+                // A schema of anything is not spelled out.
+                let is_schema = matches!(form(keyword), Some(Form::One | Form::OneOrList));
+                if !is_schema || value != json!({}) {
                     out.insert(key.clone(), value);
                 }
             }
@@ -106,7 +106,7 @@ fn plain_type(schema: &Value) -> Option<&str> {
 /// Writes alternatives shorter: without null, constants as one enumeration,
 /// plain types as a list.
 fn alternatives(schema: &mut Map<String, Value>) {
-    let Some(key) = ["anyOf", "oneOf"]
+    let Some(key) = ALTERNATIVES
         .into_iter()
         .find(|key| schema.contains_key(*key))
     else {

@@ -11,7 +11,7 @@ use crate::ir::pointer::Last;
 use crate::ledger;
 use crate::options::Draft::{self, Draft4, Draft6, Draft7, Draft201909, Draft202012};
 use crate::read::here::{Here, is_schema, no_schema};
-use crate::read::schema::Reader;
+use crate::read::reader::Reader;
 
 impl<'a> Reader<'a, '_> {
     /// Notes a keyword that constrains nothing here; an annotation of another type than the draft

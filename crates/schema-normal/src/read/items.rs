@@ -8,7 +8,7 @@ use crate::ir::pointer::Last;
 use crate::ir::{ALWAYS, AtomKind, Items};
 use crate::options::Draft;
 use crate::read::here::{Here, is_true};
-use crate::read::schema::Reader;
+use crate::read::reader::Reader;
 
 /// The further keywords that may evaluate items, because they apply schemas to items.
 const ITEM_APPLICATORS: &[&str] = &["contains"];

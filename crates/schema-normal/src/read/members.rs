@@ -1,5 +1,5 @@
-//! Reads the keywords of objects that stand for one another: members and dependencies. For example,
-//! `dependencies: {a: [b]}` of draft 7 is read as `dependentRequired: {a: [b]}`.
+//! Reads the keywords of objects that stand for one another. For example, what `properties` and
+//! `additionalProperties` say is read as one list of members and the schema of all others.
 
 use serde_json::Value;
 
@@ -8,7 +8,7 @@ use crate::ir::named::Named;
 use crate::ir::pointer::Last;
 use crate::ir::{ALWAYS, AtomKind, Kinds, Members, Name};
 use crate::read::here::{Here, is_true};
-use crate::read::schema::Reader;
+use crate::read::reader::Reader;
 
 /// The further keywords that may evaluate members, because they apply schemas in place.
 const MEMBER_APPLICATORS: &[&str] = &["dependentSchemas", "dependencies"];
@@ -76,44 +76,5 @@ pub(super) fn members<'a>(
     let names = ["properties", "patternProperties", "additionalProperties"];
     let keyword = here.first_of(&names);
     here.push(keyword, AtomKind::Members(members));
-    Ok(())
-}
-
-pub(super) fn dependent<'a>(
-    reader: &mut Reader<'a, '_>,
-    here: &mut Here<'a, '_>,
-    key: &str,
-    value: &'a Value,
-) -> Result<(), Error> {
-    let keyword = match key {
-        "dependentRequired" => "dependentRequired",
-        "dependentSchemas" => "dependentSchemas",
-        _ => "dependencies",
-    };
-    let mut lists = Vec::new();
-    let mut schemas = Vec::new();
-    for (name, item) in here.object(key, value)? {
-        match item {
-            Value::Array(_) if key != "dependentSchemas" => {
-                lists.push((name.as_str().into(), here.strings(key, item)?));
-            }
-            // Draft 3 had a single name.
-            Value::String(one) if key == "dependencies" => {
-                lists.push((name.as_str().into(), vec![one.as_str().into()]));
-            }
-            _ if key != "dependentRequired" => {
-                let name = Name::from(name.as_str());
-                let last = Last::Name(Name::clone(&name));
-                schemas.push((name, reader.child(here, item, keyword, last)?));
-            }
-            _ => return Err(here.invalid(key, "must have arrays of names as its values")),
-        }
-    }
-    if !lists.is_empty() {
-        here.push(keyword, AtomKind::DependentRequired(lists));
-    }
-    if !schemas.is_empty() {
-        here.push(keyword, AtomKind::DependentSchemas(schemas));
-    }
     Ok(())
 }

@@ -2,10 +2,12 @@
 //! `{"$ref": "#/$defs/a"}` is a node that refers to the node of `/$defs/a`.
 
 mod annotations;
-pub mod exact_numbers;
+mod conditions;
+mod exact_numbers;
 mod here;
 mod items;
 mod members;
+mod reader;
 pub mod references;
 mod scalars;
 pub mod schema;

@@ -11,8 +11,8 @@ use crate::language::formats::bounded_numbers::NumberFormat;
 use crate::language::formats::{Format, HINTS};
 use crate::read::exact_numbers::{Numbers, Role};
 use crate::read::here::Here;
+use crate::read::reader::Reader;
 use crate::read::references::lookup;
-use crate::read::schema::Reader;
 
 /// The deepest nesting of a listed value, because it is compared and printed by calls as deep.
 const MAX_VALUE_DEPTH: usize = 200;

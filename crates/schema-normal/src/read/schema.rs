@@ -3,23 +3,23 @@
 
 use std::collections::{HashMap, VecDeque};
 
-use rustc_hash::FxHashMap;
+use json_tree::subschemas::{self, Applied};
 use serde_json::Value;
 
 use crate::error::{Error, ErrorKind, name_of};
-use crate::ir::pattern::PatternEntry;
 use crate::ir::pointer::{Last, Pointer};
-use crate::ir::{ALWAYS, Atom, AtomKind, Body, Kinds, Location, NodeId, PatternId, Schema, Status};
+use crate::ir::{AtomKind, Body, Kinds, Location, NodeId, Schema, Status};
 use crate::json_text as text;
 use crate::json_text::Digits;
 use crate::ledger;
 use crate::options::{Draft, ParseOptions, Rounded, Settings};
 use crate::read::exact_numbers::Numbers;
 use crate::read::here::{Here, Notes, is_schema, no_schema};
-use crate::read::references::{Place, Resolver, ScopeId, lookup};
+use crate::read::reader::{BUILTIN, Reader};
+use crate::read::references::{Place, Resolver, lookup};
 use crate::read::scalars::{bound, format, multiple, types, values};
 use crate::read::survey;
-use crate::read::{items, members};
+use crate::read::{conditions, items, members};
 use crate::settings::{self, Overrides};
 
 /// Reads a schema: what `schema_regex::parse_with` says of it.
@@ -123,12 +123,6 @@ fn read_all(
 /// step by step.
 const ROOM: usize = 32;
 
-/// So many names in dynamic scopes count as one subschema.
-const SCOPED: usize = 8;
-
-/// The number of nodes that are at no place, because no document has them.
-const BUILTIN: usize = 2;
-
 fn builtin(body: Body) -> Location {
     Location {
         pointer: Pointer::default(),
@@ -137,104 +131,7 @@ fn builtin(body: Body) -> Location {
     }
 }
 
-pub(super) struct Reader<'a, 'n> {
-    /// The draft of the resource that is being read.
-    pub(super) draft: Draft,
-    resolver: Resolver<'a>,
-    /// A dynamic reference was met and dynamic scopes are not followed.
-    needs_scopes: bool,
-    nodes: Vec<Location>,
-    /// The address and dynamic scope of each node, behind the builtin ones.
-    places: Vec<(*const Value, ScopeId)>,
-    /// The nodes by these, once a reference was met: without one no place is met twice.
-    known: Option<FxHashMap<(*const Value, ScopeId), NodeId>>,
-    todo: VecDeque<(NodeId, Place<'a>)>,
-    pub(super) patterns: Vec<PatternEntry>,
-    pattern_ids: HashMap<String, PatternId>,
-    max_nodes: usize,
-    settings: Settings,
-    pub(super) numbers: &'n mut Numbers,
-}
-
 impl<'a> Reader<'a, '_> {
-    /// The node of a place; it is read later, so that nothing here recurses.
-    fn node(&mut self, place: Place<'a>) -> Result<NodeId, Error> {
-        let address = (std::ptr::from_ref(place.value), place.scope);
-        if let Some(&id) = self.known.as_ref().and_then(|known| known.get(&address)) {
-            return Ok(id);
-        }
-        // Names in dynamic scopes count as a part of a subschema each.
-        let scoped = self.resolver.scoped() / SCOPED;
-        if self.nodes.len() - BUILTIN + scoped >= self.max_nodes {
-            return Err(Error::new(
-                ErrorKind::TooManyNodes,
-                &place.pointer,
-                format!(
-                    "the schema reaches more than {} subschemas; raise ParseOptions::max_nodes",
-                    self.max_nodes
-                ),
-            ));
-        }
-        let id = NodeId(self.nodes.len() as u32);
-        self.places.push(address);
-        if let Some(known) = &mut self.known {
-            known.insert(address, id);
-        }
-        self.nodes.push(Location {
-            pointer: place.pointer.clone(),
-            body: Body::Always,
-            notes: Vec::new(),
-        });
-        self.todo.push_back((id, place));
-        Ok(id)
-    }
-
-    pub(super) fn child(
-        &mut self,
-        here: &Here<'a, '_>,
-        value: &'a Value,
-        keyword: &'static str,
-        last: Last,
-    ) -> Result<NodeId, Error> {
-        match value {
-            Value::Bool(true) => return Ok(ALWAYS),
-            Value::Object(map) if map.is_empty() => return Ok(ALWAYS),
-            Value::Bool(false) | Value::Object(_) => {}
-            _ => return Err(no_schema(&here.place.pointer.below(keyword, last), value)),
-        }
-        let place = self.resolver.child(here.place, value, keyword, last);
-        self.node(place)
-    }
-
-    pub(super) fn children(
-        &mut self,
-        here: &Here<'a, '_>,
-        keyword: &'static str,
-        value: &'a Value,
-    ) -> Result<Vec<NodeId>, Error> {
-        let Some(items) = value.as_array() else {
-            return Err(here.must_be(keyword, "an array of schemas", value));
-        };
-        if items.is_empty() && keyword != "items" && keyword != "prefixItems" {
-            return Err(here.invalid(keyword, "must have at least one schema"));
-        }
-        items
-            .iter()
-            .enumerate()
-            .map(|(i, v)| self.child(here, v, keyword, Last::Index(i)))
-            .collect()
-    }
-
-    pub(super) fn pattern(&mut self, source: &str) -> PatternId {
-        if let Some(&id) = self.pattern_ids.get(source) {
-            return id;
-        }
-        let id = PatternId(self.patterns.len() as u32);
-        self.patterns.push(PatternEntry::new(source));
-        self.pattern_ids.insert(source.to_owned(), id);
-        id
-    }
-
     fn read(&mut self, place: &Place<'a>) -> Result<(Body, Notes), Error> {
         self.draft = self.resolver.draft_at(place);
         self.numbers.rounded = self.resolver.rounded_at(place);
@@ -302,7 +199,9 @@ impl<'a> Reader<'a, '_> {
         key: &'a str,
         value: &'a Value,
     ) -> Result<(), Error> {
-        let nowhere = Last::Nothing;
+        if let Some(applied) = subschemas::applied(key) {
+            return self.applicator(here, key, value, applied);
+        }
         match key {
             "type" => types(here, value)?,
             "enum" => values(self, here, "enum", value)?,
@@ -315,9 +214,6 @@ impl<'a> Reader<'a, '_> {
             "maxLength" => counted(here, "maxLength", value, AtomKind::MaxLength)?,
             "pattern" => self.pattern_of_text(here, value)?,
             "format" => format(here, value)?,
-            "items" | "prefixItems" | "additionalItems" | "unevaluatedItems" => {
-                items::items(self, here, key, value)?;
-            }
             "minItems" => counted(here, "minItems", value, AtomKind::MinItems)?,
             "maxItems" => counted(here, "maxItems", value, AtomKind::MaxItems)?,
             "uniqueItems" => match value {
@@ -325,49 +221,13 @@ impl<'a> Reader<'a, '_> {
                 Value::Bool(false) => {}
                 other => return Err(here.must_be(key, "a boolean", other)),
             },
-            "contains" => items::contains(self, here, value)?,
-            "properties"
-            | "patternProperties"
-            | "additionalProperties"
-            | "unevaluatedProperties" => {
-                members::members(self, here, key, value)?;
-            }
             "required" => {
                 let names = here.strings(key, value)?;
                 here.push("required", AtomKind::Required(names));
             }
             "minProperties" => counted(here, "minProperties", value, AtomKind::MinProperties)?,
             "maxProperties" => counted(here, "maxProperties", value, AtomKind::MaxProperties)?,
-            "propertyNames" => {
-                let node = self.child(here, value, "propertyNames", nowhere)?;
-                here.push("propertyNames", AtomKind::PropertyNames(node));
-            }
-            "dependentRequired" | "dependentSchemas" | "dependencies" => {
-                members::dependent(self, here, key, value)?;
-            }
-            "allOf" => {
-                let nodes = self.children(here, "allOf", value)?;
-                here.push("allOf", AtomKind::AllOf(nodes));
-            }
-            "anyOf" => {
-                let nodes = self.children(here, "anyOf", value)?;
-                here.push("anyOf", AtomKind::AnyOf(nodes));
-            }
-            "oneOf" => {
-                let nodes = self.children(here, "oneOf", value)?;
-                here.push("oneOf", AtomKind::OneOf(nodes));
-            }
-            "not" => {
-                let node = self.child(here, value, "not", nowhere)?;
-                here.push("not", AtomKind::Not(node));
-            }
-            "if" => self.conditional(here)?,
-            "then" | "else" => {
-                if !here.map.contains_key("if") {
-                    here.must_be_schema(key, value)?;
-                    here.note(key, Status::Annotation);
-                }
-            }
+            "dependentRequired" => conditions::dependent(self, here, key, value)?,
             "$ref" => self.reference(here, "$ref", value)?,
             "$dynamicRef" => self.reference(here, "$dynamicRef", value)?,
             "$recursiveRef" => self.reference(here, "$recursiveRef", value)?,
@@ -378,8 +238,7 @@ impl<'a> Reader<'a, '_> {
                 }
             }
             "default" => here.note(key, Status::Annotation),
-            "description" | "title" | "$schema" | "$id" | "$comment" | "examples"
-            | "definitions" | "$defs" => {
+            "description" | "title" | "$schema" | "$id" | "$comment" | "examples" => {
                 self.annotation(here, key, value, Status::Annotation)?;
             }
             _ => self.annotation(here, key, value, ledger::status_of_other(key))?,
@@ -387,16 +246,37 @@ impl<'a> Reader<'a, '_> {
         Ok(())
     }
 
-    /// A location that the schema implies without writing it, at the pointer of another.
-    pub(super) fn synthetic(&mut self, here: &Here<'a, '_>, atoms: Vec<Atom>) -> NodeId {
-        let id = NodeId(self.nodes.len() as u32);
-        self.places.push((std::ptr::null(), here.place.scope));
-        self.nodes.push(Location {
-            pointer: here.place.pointer.clone(),
-            body: Body::Atoms(atoms),
-            notes: Vec::new(),
-        });
-        id
+    /// Reads a keyword that holds schemas, by the part of a value to which it applies them.
+    fn applicator(
+        &mut self,
+        here: &mut Here<'a, '_>,
+        key: &'a str,
+        value: &'a Value,
+        applied: Applied,
+    ) -> Result<(), Error> {
+        match applied {
+            Applied::InPlace => {
+                let (keyword, kind): (_, fn(_) -> _) = match key {
+                    "allOf" => ("allOf", AtomKind::AllOf),
+                    "anyOf" => ("anyOf", AtomKind::AnyOf),
+                    _ => ("oneOf", AtomKind::OneOf),
+                };
+                let nodes = self.children(here, keyword, value)?;
+                here.push(keyword, kind(nodes));
+                Ok(())
+            }
+            Applied::OnCondition => conditions::conditions(self, here, key, value),
+            Applied::Members => members::members(self, here, key, value),
+            Applied::MemberNames => {
+                let node = self.child(here, value, "propertyNames", Last::Nothing)?;
+                here.push("propertyNames", AtomKind::PropertyNames(node));
+                Ok(())
+            }
+            Applied::Items => items::items(self, here, key, value),
+            Applied::SomeItems => items::contains(self, here, value),
+            Applied::Nowhere => self.annotation(here, key, value, Status::Annotation),
+            Applied::Content => self.annotation(here, key, value, ledger::status_of_other(key)),
+        }
     }
 
     fn reference(
@@ -445,24 +325,6 @@ impl<'a> Reader<'a, '_> {
             let reason = format!("{} (byte {})", e.reason, e.offset);
             here.note("pattern", Status::Refused(reason));
         }
-        Ok(())
-    }
-
-    fn conditional(&mut self, here: &mut Here<'a, '_>) -> Result<(), Error> {
-        let map = here.map;
-        let mut parts = [ALWAYS; 3];
-        for (part, name) in parts.iter_mut().zip(["if", "then", "else"]) {
-            if let Some(schema) = lookup(map, name) {
-                *part = self.child(here, schema, name, Last::Nothing)?;
-            }
-        }
-        let [condition, then, otherwise] = parts;
-        let kind = AtomKind::If {
-            condition,
-            then,
-            otherwise,
-        };
-        here.push("if", kind);
         Ok(())
     }
 }

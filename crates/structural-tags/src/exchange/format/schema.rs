@@ -2,14 +2,14 @@
 //!
 //! For example, with `"max_whitespace_cnt": 1` one space may come behind a colon.
 
-use json_tree::subschemas::{self, COMBINATIONS};
+use json_tree::subschemas::{self, Applied, COMBINATIONS};
 use schema_regex::automaton::SchemaAutomaton;
 use schema_regex::{AdditionalMembers, Escapes, Options, PropertyOrder, Whitespace};
 use serde_json::{Value, json};
 
 use super::kinds::{JsonFormat, at, refused};
 use super::limits::TagLimits;
-use crate::Error;
+use crate::{Error, kept_out};
 
 /// The most white space at one place, in characters, where a tag does not say: a line break and
 /// an indentation of forty columns, as `Whitespace::flexible` has them. Without a bound a small
@@ -77,20 +77,14 @@ pub(in crate::exchange) fn without(
     at: &str,
 ) -> Result<Value, Error> {
     let texts: Vec<String> = excludes.iter().map(|text| crate::escape(text)).collect();
-    let with = json!({"type": "string", "pattern": texts.join("|")});
+    let texts = texts.join("|");
     let without = Without {
-        not: json!({"not": with}),
+        here: kept_out::without(&texts),
         at,
     };
     let mut whole = without.schema(schema)?;
-    let names = json!({"not": {"pattern": texts.join("|")}});
-    let any = json!({
-        "$id": ANY,
-        "not": with,
-        "propertyNames": names,
-        "additionalProperties": {"$ref": ANY},
-        "items": {"$ref": ANY}
-    });
+    let mut any = kept_out::everywhere_without(&texts, ANY);
+    any["$id"] = ANY.into();
     let Value::Object(map) = &mut whole else {
         return Ok(whole);
     };
@@ -101,8 +95,12 @@ pub(in crate::exchange) fn without(
     Ok(whole)
 }
 
+/// The keywords without subschemas that restrict which strings a value has.
+const SAYING: [&str; 6] = ["enum", "const", "$ref", "$dynamicRef", "pattern", "format"];
+
 struct Without<'a> {
-    not: Value,
+    /// The schema that each value obeys, apart from the values inside of it.
+    here: Value,
     at: &'a str,
 }
 
@@ -116,29 +114,25 @@ impl Without<'_> {
             });
         };
         let mut out = given.clone();
-        for keyword in ["not", "if", "then", "else", "dependentSchemas", "contains"] {
-            if given.contains_key(keyword) {
-                return Err(refused(
-                    self.at,
-                    format!("excludes beside the keyword {keyword:?} are not supported"),
-                ));
-            }
-        }
         let mut says_something = given.contains_key("type");
         for (key, value) in &mut out {
-            match key.as_str() {
+            match subschemas::applied(key) {
                 // They say more of what is kept free of the texts anyway.
-                "propertyNames" | "dependencies" | "contentSchema" => {}
-                "enum" | "const" | "$ref" | "$dynamicRef" | "pattern" | "format" => {
-                    says_something = true;
+                Some(Applied::MemberNames | Applied::Content) => {}
+                Some(Applied::OnCondition) if key == "dependencies" => {}
+                Some(Applied::OnCondition | Applied::SomeItems) => {
+                    return Err(refused(
+                        self.at,
+                        format!("excludes beside the keyword {key:?} are not supported"),
+                    ));
                 }
-                key if subschemas::form(key).is_some() => {
+                Some(applied) => {
                     for one in subschemas::inside_mut(key, value) {
                         *one = self.schema(one)?;
                     }
-                    says_something |= !subschemas::is_of_definitions(key);
+                    says_something |= applied != Applied::Nowhere;
                 }
-                _ => {}
+                None => says_something |= SAYING.contains(&key.as_str()),
             }
         }
         if given.contains_key("pattern") || given.contains_key("format") {
@@ -150,10 +144,9 @@ impl Without<'_> {
         if !says_something {
             return Ok(json!({"allOf": [{"$ref": ANY}, out]}));
         }
-        let is_open = ["properties", "patternProperties", "additionalProperties"]
-            .iter()
-            .chain(["unevaluatedProperties"].iter())
-            .all(|key| !given.contains_key(*key));
+        let is_open = !given
+            .keys()
+            .any(|key| subschemas::applied(key) == Some(Applied::Members));
         let types = given.get("type");
         let may_be = |name: &str| match types {
             Some(Value::String(one)) => one == name,
@@ -170,11 +163,7 @@ impl Without<'_> {
         if !given.contains_key("items") && may_be("array") && !combines {
             out.insert("items".to_owned(), json!({"$ref": ANY}));
         }
-        let mut all = vec![self.not.clone()];
-        if may_be("object") {
-            let names = self.not.pointer("/not/pattern").cloned();
-            all.push(json!({"propertyNames": {"not": {"pattern": names}}}));
-        }
+        let mut all = vec![self.here.clone()];
         if let Some(Value::Array(given)) = out.get("allOf") {
             all.extend(given.iter().cloned());
         }

@@ -1,7 +1,7 @@
 //! The values that a schema admits at a place, by its form alone: for example, strings by `enum`.
 
 use json_tree::pointer;
-use json_tree::subschemas::{self, COMBINATIONS};
+use json_tree::subschemas::{self, Applied, COMBINATIONS};
 use serde_json::{Map, Value};
 
 use super::{Kinds, MAX_DEPTH, Strings, Xml};
@@ -74,15 +74,10 @@ impl Xml<'_> {
                     }
                     return Ok(kinds);
                 }
-                let has = |keys: &[&str]| keys.iter().any(|key| map.contains_key(*key));
-                if has(&[
-                    "properties",
-                    "patternProperties",
-                    "additionalProperties",
-                    "required",
-                ]) {
+                let has = |part| map.keys().any(|key| subschemas::applied(key) == Some(part));
+                if has(Applied::Members) || map.contains_key("required") {
                     kinds.object = true;
-                } else if has(&["items", "prefixItems"]) {
+                } else if has(Applied::Items) {
                     kinds.array = true;
                 } else {
                     kinds = all;
@@ -163,17 +158,11 @@ impl Xml<'_> {
             return Ok(strings);
         }
         // Keywords of other types, left aside because they say nothing of strings.
-        const OF_OTHERS: [&str; 16] = [
+        const OF_OTHERS: [&str; 10] = [
             "type",
-            "properties",
             "required",
-            "additionalProperties",
             "minProperties",
             "maxProperties",
-            "patternProperties",
-            "propertyNames",
-            "items",
-            "prefixItems",
             "minItems",
             "maxItems",
             "minimum",
@@ -181,7 +170,14 @@ impl Xml<'_> {
             "exclusiveMinimum",
             "exclusiveMaximum",
         ];
-        strings.plain = is_alone(&map, &OF_OTHERS);
+        let is_of_parts = |keyword: &&str| {
+            use Applied::{Items, MemberNames, Members, SomeItems};
+            let applied = subschemas::applied(keyword);
+            matches!(applied, Some(Members | MemberNames | Items | SomeItems))
+        };
+        let mut known = OF_OTHERS.to_vec();
+        known.extend(map.keys().map(String::as_str).filter(is_of_parts));
+        strings.plain = is_alone(&map, &known);
         strings.bound = !strings.plain;
         Ok(strings)
     }
