@@ -21,12 +21,12 @@ pub(crate) struct ResponseTemplate {
     template: Template,
     /// The same, whose values JSON need not hold: a stream cannot begin again when it meets one.
     tagged: Template,
-    kind: Kind,
+    kind: TemplateLanguage,
 }
 
 /// Whose language a template is written in.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum TemplateLanguage {
     /// The reference's.
     Given,
     /// That of a family: what cannot be read is an event.
@@ -35,7 +35,7 @@ enum Kind {
 
 impl ResponseTemplate {
     fn build(
-        kind: Kind,
+        kind: TemplateLanguage,
         builder: &ResponseTemplateBuilder,
         build: impl Fn(ResponseTemplateBuilder) -> Result<Template, response_parser::Error>,
     ) -> PyResult<ResponseTemplate> {
@@ -113,7 +113,9 @@ impl ResponseTemplate {
         ];
         let builder = Template::builder().with_mode(mode_of(mode)?);
         let builder = builder.with_release(release_of(known, release)?);
-        ResponseTemplate::build(Kind::Given, &builder, |builder| builder.build(&json))
+        ResponseTemplate::build(TemplateLanguage::Given, &builder, |builder| {
+            builder.build(&json)
+        })
     }
 
     /// The template in a model's folder.
@@ -121,7 +123,7 @@ impl ResponseTemplate {
     fn from_directory(path: std::path::PathBuf) -> PyResult<ResponseTemplate> {
         let template = caught(|| Template::from_model_dir(path).map_err(IntoPython::into_python))?;
         let json = template.json().clone();
-        ResponseTemplate::build(Kind::Given, &Template::builder(), |builder| {
+        ResponseTemplate::build(TemplateLanguage::Given, &Template::builder(), |builder| {
             builder.build(&json)
         })
     }
@@ -165,7 +167,9 @@ impl ResponseTemplate {
             .with_broken(errors)
             .with_names(names)
             .with_pieces(pieces);
-        ResponseTemplate::build(Kind::Family, &builder, |builder| builder.family(family))
+        ResponseTemplate::build(TemplateLanguage::Family, &builder, |builder| {
+            builder.family(family)
+        })
     }
 
     /// The message of a whole answer. Numbers that JSON has not (infinities, integers of any
@@ -185,7 +189,7 @@ impl ResponseTemplate {
         let end = end_of(reason)?;
         let tools = tools_of(tools)?;
         let turn = turn(prefix, tools.as_ref());
-        if self.kind == Kind::Family {
+        if self.kind == TemplateLanguage::Family {
             let read = || self.tagged.read(&turn, text, end);
             let read = detached(py, || read().map_err(IntoPython::into_python))?;
             return tagged_to_python(py, &read.message);

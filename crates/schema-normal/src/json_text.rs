@@ -18,12 +18,12 @@ pub(crate) type Digits = FxHashMap<*const Value, String>;
 #[derive(Clone, Debug)]
 pub(crate) struct Read {
     pub(crate) value: Value,
-    kept: Vec<(Vec<Step>, String)>,
+    kept: Vec<(Vec<PathStep>, String)>,
 }
 
 /// A step from a value to one inside it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Step {
+enum PathStep {
     Name(String),
     Index(usize),
 }
@@ -44,8 +44,8 @@ impl Read {
             let mut at = Some(&self.value);
             for step in path {
                 at = match (at, step) {
-                    (Some(Value::Object(map)), Step::Name(name)) => map.get(name),
-                    (Some(Value::Array(items)), Step::Index(i)) => items.get(*i),
+                    (Some(Value::Object(map)), PathStep::Name(name)) => map.get(name),
+                    (Some(Value::Array(items)), PathStep::Index(i)) => items.get(*i),
                     _ => None,
                 };
             }
@@ -75,7 +75,7 @@ pub(crate) fn read(text: &str, options: &ParseOptions) -> Result<Read, Error> {
         false => 0,
     };
     let mut scanner = Scanner { text, at };
-    let mut kept: Vec<(Vec<Step>, String)> = Vec::new();
+    let mut kept: Vec<(Vec<PathStep>, String)> = Vec::new();
     let mut open: Vec<Open> = Vec::new();
     let value = 'all: loop {
         scanner.space();
@@ -162,21 +162,21 @@ fn deepen(open: &mut Vec<Open>, level: Open, options: &ParseOptions) -> Result<(
 }
 
 /// Drops what was noted of a member that comes again.
-fn forget_member(kept: &mut Vec<(Vec<Step>, String)>, open: &[Open], name: &str) {
+fn forget_member(kept: &mut Vec<(Vec<PathStep>, String)>, open: &[Open], name: &str) {
     if kept.is_empty() {
         return;
     }
     let mut prefix = path(open);
     prefix.pop();
-    prefix.push(Step::Name(name.to_owned()));
+    prefix.push(PathStep::Name(name.to_owned()));
     kept.retain(|(path, _)| !path.starts_with(&prefix));
 }
 
 /// The way to the value that is being read.
-fn path(open: &[Open]) -> Vec<Step> {
+fn path(open: &[Open]) -> Vec<PathStep> {
     let step = |level: &Open| match level {
-        Open::Array(items) => Step::Index(items.len()),
-        Open::Object(_, name) => Step::Name(name.clone()),
+        Open::Array(items) => PathStep::Index(items.len()),
+        Open::Object(_, name) => PathStep::Name(name.clone()),
     };
     open.iter().map(step).collect()
 }

@@ -64,7 +64,7 @@ pub(crate) struct Finish {
 }
 
 #[derive(Debug, Default)]
-pub(crate) struct State {
+pub(crate) struct LrState {
     /// Terminals that may come, ascending, with the state behind each.
     pub(crate) shifts: Box<[(u32, u32)]>,
     /// Nonterminals, ascending, with the state behind each.
@@ -75,7 +75,7 @@ pub(crate) struct State {
     pub(crate) accepts: bool,
 }
 
-impl State {
+impl LrState {
     pub(crate) fn shift(&self, terminal: u32) -> Option<u32> {
         let at = self.shifts.binary_search_by_key(&terminal, |shift| shift.0);
         at.ok().map(|at| self.shifts[at].1)
@@ -90,7 +90,7 @@ impl State {
 /// The tables, with shortest texts.
 #[derive(Debug)]
 pub(crate) struct Tables {
-    pub(crate) states: Vec<State>,
+    pub(crate) states: Vec<LrState>,
     /// The nonterminal that stands for the whole text.
     pub(crate) whole: u32,
     /// By production: its symbols.
@@ -252,7 +252,7 @@ fn begun(
     nullable: &[bool],
     tables: &Tables,
     steps: &mut Moves,
-) -> State {
+) -> LrState {
     let passes_units = !cfg.is_greedy;
     let least_held = u16::from(passes_units);
     let mut reduces: Vec<Reduce> = Vec::new();
@@ -288,11 +288,11 @@ fn begun(
     reduces.dedup();
     finishes.sort_unstable_by_key(|f| (f.rule, f.held, f.cost));
     finishes.dedup_by_key(|finish| (finish.rule, finish.held));
-    State {
+    LrState {
         reduces: reduces.into(),
         finishes: finishes.into(),
         accepts,
-        ..State::default()
+        ..LrState::default()
     }
 }
 

@@ -6,7 +6,7 @@ use std::collections::HashMap;
 
 use serde_json::Value;
 
-use crate::dialects::numbers::{Condition, Number};
+use crate::dialects::numbers::{Condition, RuleNumber};
 
 /// A grammar as it was written.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -74,7 +74,7 @@ pub(crate) enum Arguments {
     /// Parts of rules.
     Given(Vec<Expr>),
     /// A number, from that of the rule around it.
-    Number(Number),
+    Number(RuleNumber),
 }
 
 /// The part that a rule takes in lexing.

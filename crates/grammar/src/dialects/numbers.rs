@@ -32,7 +32,7 @@ impl BitRange {
 
 /// A number that is made of a rule's own.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) enum Number {
+pub(crate) enum RuleNumber {
     Literal(u64),
     Own,
     /// These bits are set, too.
@@ -45,22 +45,22 @@ pub(crate) enum Number {
     Previous(BitRange),
 }
 
-impl Number {
+impl RuleNumber {
     /// Returns the number, `None` where a rule's own is asked for and there is none.
     pub(crate) fn value(self, own: Option<u64>) -> Option<u64> {
-        if let Number::Literal(number) = self {
+        if let RuleNumber::Literal(number) = self {
             return Some(number);
         }
         let own = own?;
         Some(match self {
-            Number::Literal(number) => number,
-            Number::Own => own,
-            Number::Or(bits) => own | bits,
-            Number::And(bits) => own & bits,
-            Number::Next(bits) if bits.of(own) == bits.ones() => own,
-            Number::Next(bits) => own + (1 << bits.from),
-            Number::Previous(bits) if bits.of(own) == 0 => own,
-            Number::Previous(bits) => own - (1 << bits.from),
+            RuleNumber::Literal(number) => number,
+            RuleNumber::Own => own,
+            RuleNumber::Or(bits) => own | bits,
+            RuleNumber::And(bits) => own & bits,
+            RuleNumber::Next(bits) if bits.of(own) == bits.ones() => own,
+            RuleNumber::Next(bits) => own + (1 << bits.from),
+            RuleNumber::Previous(bits) if bits.of(own) == 0 => own,
+            RuleNumber::Previous(bits) => own - (1 << bits.from),
         })
     }
 }
@@ -148,15 +148,15 @@ mod tests {
     fn bits_are_read_and_made() {
         let low = BitRange::new(0, 3).unwrap();
         assert!(BitRange::new(3, 3).is_none() && BitRange::new(0, 65).is_none());
-        assert_eq!(Number::Next(low).value(Some(6)), Some(7));
-        assert_eq!(Number::Next(low).value(Some(7)), Some(7));
-        assert_eq!(Number::Previous(low).value(Some(8)), Some(8));
+        assert_eq!(RuleNumber::Next(low).value(Some(6)), Some(7));
+        assert_eq!(RuleNumber::Next(low).value(Some(7)), Some(7));
+        assert_eq!(RuleNumber::Previous(low).value(Some(8)), Some(8));
         assert_eq!(
-            Number::Next(BitRange::ALL).value(Some(u64::MAX)),
+            RuleNumber::Next(BitRange::ALL).value(Some(u64::MAX)),
             Some(u64::MAX)
         );
-        assert_eq!(Number::And(!2).value(Some(7)), Some(5));
-        assert_eq!(Number::Own.value(None), None);
+        assert_eq!(RuleNumber::And(!2).value(Some(7)), Some(5));
+        assert_eq!(RuleNumber::Own.value(None), None);
         assert!(Condition::ones(low).holds(15) && !Condition::ones(low).holds(6));
         assert!(Condition::zeros(BitRange::new(3, 4).unwrap()).holds(7));
         let few = Condition::Count(BitRange::ALL, Comparison::AtMost, 2);

@@ -10,7 +10,7 @@ use super::python;
 use crate::error::Error;
 use crate::pyre::{Dialect, Pattern};
 use crate::scalar::{self, Int};
-use crate::schema::Keywords;
+use crate::schema::KnownKeywords;
 use crate::text::Text;
 use crate::value::{Object, Value, check_depth};
 
@@ -75,7 +75,7 @@ impl DataModel {
             free(schema);
             return Err(error);
         }
-        Keywords {
+        KnownKeywords {
             known: &|keyword| KEYWORDS.contains(&keyword),
             unknown: "the keyword is not supported in a data model",
             no_schema: "a schema must be an object",

@@ -1,8 +1,8 @@
-//! The failures of an expression. For example, `a[` is an [`Error::Syntax`].
+//! The failures of an expression. For example, `a[` is an [`JmesError::Syntax`].
 
 /// Why an expression cannot be read or applied.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Error {
+pub(crate) enum JmesError {
     /// The expression does not parse; the byte offset in it.
     Syntax(String, usize),
     /// A function or comparison does not take these values.

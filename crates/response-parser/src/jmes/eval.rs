@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use std::cell::Cell;
 use std::cmp::Ordering;
 
-use super::error::Error;
+use super::error::JmesError;
 use super::functions;
 use super::lexer::Comparator;
 use super::parser::Expr;
@@ -17,7 +17,7 @@ use crate::value::{Object, Value};
 /// expression can double its result over and over.
 pub(crate) const MAX_NODES: usize = 10_000_000;
 
-pub(super) type Result<T> = std::result::Result<T, Error>;
+pub(super) type Result<T> = std::result::Result<T, JmesError>;
 
 /// A result that borrows from the value or from the expression where it can.
 pub(super) type Found<'v, 't> = Cow<'v, Value<'t>>;
@@ -36,7 +36,7 @@ pub(super) struct Evaluator {
 
 impl Evaluator {
     fn spend(&self, nodes: usize) -> Result<()> {
-        let left = self.left.get().checked_sub(nodes).ok_or(Error::Size)?;
+        let left = self.left.get().checked_sub(nodes).ok_or(JmesError::Size)?;
         self.left.set(left);
         Ok(())
     }
@@ -106,7 +106,7 @@ impl Evaluator {
             Expr::List(nodes) => self.list(nodes, value),
             Expr::Hash(pairs) => self.hash(pairs, value),
             Expr::Call(name, arguments) => functions::call(self, name, arguments, value),
-            Expr::Reference(_) => Err(Error::Python(
+            Expr::Reference(_) => Err(JmesError::Python(
                 "an expression reference is not a value".into(),
             )),
         }
@@ -183,7 +183,9 @@ impl Evaluator {
         let length = items.len() as i64;
         let step = parts[2].unwrap_or(1);
         if step == 0 {
-            return Err(Error::Python("the step of a slice cannot be zero".into()));
+            return Err(JmesError::Python(
+                "the step of a slice cannot be zero".into(),
+            ));
         }
         // The bounds of a backward slice are one lower.
         let (low, high) = if step > 0 {
@@ -275,9 +277,9 @@ fn compare<'t>(comparator: Comparator, a: &Value<'_>, b: &Value<'_>) -> Result<V
     }
     match (a, b) {
         (Value::Text(a), Value::Text(b)) => Ok(Value::Bool(wanted(text_order(a, b)))),
-        (Value::Text(_), _) | (_, Value::Text(_)) => {
-            Err(Error::Python("a string and a number have no order".into()))
-        }
+        (Value::Text(_), _) | (_, Value::Text(_)) => Err(JmesError::Python(
+            "a string and a number have no order".into(),
+        )),
         _ => Ok(Value::Bool(number_order(a, b).is_some_and(wanted))),
     }
 }

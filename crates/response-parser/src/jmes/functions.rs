@@ -4,7 +4,7 @@
 use std::borrow::Cow;
 use std::cmp::Ordering;
 
-use super::error::Error;
+use super::error::JmesError;
 use super::eval::{Evaluator, Found, Result, number_order, python_equal, text_order};
 use super::parser::Expr;
 use crate::scalar::{self, Int};
@@ -135,16 +135,16 @@ pub(super) fn call<'v, 't>(
     }
     let known = FUNCTIONS.iter().find(|(known, ..)| *known == name);
     let Some((_, kinds, variadic)) = known else {
-        return Err(Error::Runtime(format!("unknown function {name}()")));
+        return Err(JmesError::Runtime(format!("unknown function {name}()")));
     };
     let (count, wanted) = (arguments.len(), kinds.len());
     if count < wanted || !variadic && count > wanted {
         let message = format!("{name}() takes {wanted} argument(s), not {count}");
-        return Err(Error::Runtime(message));
+        return Err(JmesError::Runtime(message));
     }
     for (i, (argument, kind)) in arguments.iter().zip(kinds.iter()).enumerate() {
         if !argument.is(*kind) {
-            return Err(Error::Runtime(format!(
+            return Err(JmesError::Runtime(format!(
                 "{name}() does not take that argument {}",
                 i + 1
             )));
@@ -225,7 +225,7 @@ fn of_text<'t>(name: &str, text: &Text<'t>, second: &Value<'t>) -> Result<Value<
             (text.is_lone() || !search.is_lone()) && text.as_str().contains(search.as_str()),
         ),
         ("contains", _) => {
-            return Err(Error::Python("a string contains only strings".into()));
+            return Err(JmesError::Python("a string contains only strings".into()));
         }
         ("starts_with", Value::Text(part)) => Value::Bool(text.as_str().starts_with(part.as_str())),
         ("ends_with", Value::Text(part)) => Value::Bool(text.as_str().ends_with(part.as_str())),
@@ -343,7 +343,7 @@ fn length(length: usize) -> Value<'static> {
 
 fn whole(number: f64) -> Result<Value<'static>> {
     if !number.is_finite() {
-        return Err(Error::Python("no integer is as large as that".into()));
+        return Err(JmesError::Python("no integer is as large as that".into()));
     }
     Ok(Value::Int(Int::from_whole(number)))
 }
@@ -389,12 +389,14 @@ fn join<'t>(separator: &Text<'t>, items: &[Value<'t>]) -> Result<Value<'t>> {
             out.push_str(text.as_str());
         }
         if out.len() > crate::text::MAX_TEXT {
-            return Err(Error::Size);
+            return Err(JmesError::Size);
         }
     }
     Text::with_stand_ins(out, lone, clash)
         .map(Value::Text)
-        .ok_or_else(|| Error::Runtime("join() mixes lone surrogates with their stand-ins".into()))
+        .ok_or_else(|| {
+            JmesError::Runtime("join() mixes lone surrogates with their stand-ins".into())
+        })
 }
 
 fn merge<'v, 't>(machine: &Evaluator, arguments: &[Argument<'_, 'v, 't>]) -> Result<Found<'v, 't>> {
@@ -402,7 +404,7 @@ fn merge<'v, 't>(machine: &Evaluator, arguments: &[Argument<'_, 'v, 't>]) -> Res
     for argument in arguments {
         let Value::Object(object) = argument.value() else {
             // Python's `dict.update` takes some other values too, by accident.
-            return Err(Error::Python("merge() takes objects only".into()));
+            return Err(JmesError::Python("merge() takes objects only".into()));
         };
         for (key, value) in object.iter() {
             merged.insert(key.clone(), machine.own(Cow::Borrowed(value))?);
@@ -467,7 +469,7 @@ fn keys<'t>(
     for item in items {
         let key = machine.own(machine.eval(node, item)?)?;
         if !is_number(&key) && !is_text(&key) {
-            return Err(Error::Runtime(format!(
+            return Err(JmesError::Runtime(format!(
                 "{name}() orders by numbers or strings only"
             )));
         }
@@ -477,8 +479,8 @@ fn keys<'t>(
             let message = format!("{name}() cannot order numbers and strings together");
             // The reference checks this for `sort_by` alone; Python fails on the others.
             return Err(match name {
-                "sort_by" => Error::Runtime(message),
-                _ => Error::Python(message),
+                "sort_by" => JmesError::Runtime(message),
+                _ => JmesError::Python(message),
             });
         }
         keys.push(key);

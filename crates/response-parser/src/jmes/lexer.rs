@@ -1,7 +1,7 @@
 //! The tokens of a JMESPath expression. For example, `a.b[0]` is the tokens `a`, `.`, `b`, `[`, `0`
 //! and `]`.
 
-use super::error::Error;
+use super::error::JmesError;
 use crate::json;
 use crate::text::Text;
 use crate::value::Value;
@@ -46,9 +46,9 @@ pub(super) enum Comparator {
 }
 
 /// The tokens with their byte offsets, an `End` last.
-pub(super) fn tokenize(text: &str) -> Result<Vec<(Token, usize)>, Error> {
+pub(super) fn tokenize(text: &str) -> Result<Vec<(Token, usize)>, JmesError> {
     if text.is_empty() {
-        return Err(Error::Syntax("the expression is empty".into(), 0));
+        return Err(JmesError::Syntax("the expression is empty".into(), 0));
     }
     let mut lexer = Lexer { text, at: 0 };
     let mut tokens = Vec::new();
@@ -93,7 +93,7 @@ impl Lexer<'_> {
         &self.text[start..self.at]
     }
 
-    fn token(&mut self, c: char) -> Result<Token, Error> {
+    fn token(&mut self, c: char) -> Result<Token, JmesError> {
         let start = self.at;
         match c {
             'a'..='z' | 'A'..='Z' | '_' => {
@@ -105,7 +105,7 @@ impl Lexer<'_> {
                 self.run(|c| c.is_ascii_digit());
                 let digits = &self.text[start..self.at];
                 if digits == "-" {
-                    return Err(Error::Syntax("a digit must follow '-'".into(), start));
+                    return Err(JmesError::Syntax("a digit must follow '-'".into(), start));
                 }
                 let bound = if c == '-' { i64::MIN } else { i64::MAX };
                 return Ok(Token::Number(digits.parse().unwrap_or(bound)));
@@ -146,13 +146,13 @@ impl Lexer<'_> {
             ),
             '!' => self.either('=', Token::Compare(Comparator::NotEqual), Token::Not),
             '=' if self.eat('=') => Token::Compare(Comparator::Equal),
-            c => return Err(Error::Syntax(format!("unknown token '{c}'"), start)),
+            c => return Err(JmesError::Syntax(format!("unknown token '{c}'"), start)),
         })
     }
 
     /// The text between two delimiters, in which a backslash keeps the next character from
     /// ending it; the backslashes stay.
-    fn delimited(&mut self, delimiter: char) -> Result<String, Error> {
+    fn delimited(&mut self, delimiter: char) -> Result<String, JmesError> {
         let start = self.at;
         let mut rest = self.text[start..].char_indices().skip(1);
         while let Some((offset, c)) = rest.next() {
@@ -164,19 +164,19 @@ impl Lexer<'_> {
                 rest.next();
             }
         }
-        Err(Error::Syntax(format!("unclosed {delimiter}"), start))
+        Err(JmesError::Syntax(format!("unclosed {delimiter}"), start))
     }
 
-    fn quoted(&mut self, start: usize) -> Result<Token, Error> {
+    fn quoted(&mut self, start: usize) -> Result<Token, JmesError> {
         let quoted = format!("\"{}\"", self.delimited('"')?);
         match json::decode(&quoted) {
             Ok(Value::Text(text)) => Ok(Token::Quoted(text.into_owned())),
-            _ => Err(Error::Syntax("bad quoted identifier".into(), start)),
+            _ => Err(JmesError::Syntax("bad quoted identifier".into(), start)),
         }
     }
 
     /// A literal between backticks: JSON, or else the text itself.
-    fn literal(&mut self, start: usize) -> Result<Token, Error> {
+    fn literal(&mut self, start: usize) -> Result<Token, JmesError> {
         let inner = self.delimited('`')?.replace("\\`", "`");
         if let Ok(value) = json::decode(&inner) {
             return Ok(Token::Literal(value.into_owned()));
@@ -187,7 +187,7 @@ impl Lexer<'_> {
         );
         match json::decode(&quoted) {
             Ok(value) => Ok(Token::Literal(value.into_owned())),
-            Err(_) => Err(Error::Syntax("bad literal".into(), start)),
+            Err(_) => Err(JmesError::Syntax("bad literal".into(), start)),
         }
     }
 }

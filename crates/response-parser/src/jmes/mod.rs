@@ -20,7 +20,7 @@ mod tests;
 
 use crate::value::Value;
 
-pub(crate) use error::Error;
+pub(crate) use error::JmesError;
 pub(crate) use eval::MAX_NODES;
 pub(crate) use parser::MAX_NESTING;
 
@@ -31,14 +31,14 @@ pub(crate) struct Expression {
 }
 
 impl Expression {
-    pub(crate) fn new(text: &str) -> Result<Expression, Error> {
+    pub(crate) fn new(text: &str) -> Result<Expression, JmesError> {
         Ok(Expression {
             root: parser::parse(text)?,
         })
     }
 
     /// The result for `value`.
-    pub(crate) fn search<'t>(&self, value: &Value<'t>) -> Result<Value<'t>, Error> {
+    pub(crate) fn search<'t>(&self, value: &Value<'t>) -> Result<Value<'t>, JmesError> {
         eval::search(&self.root, value)
     }
 }

@@ -2,7 +2,7 @@
 //! the binding powers of the specification's reference implementation. For example, `a || b && c`
 //! is `a || (b && c)`, because `&&` binds stronger.
 
-use super::error::Error;
+use super::error::JmesError;
 use super::lexer::{Comparator, Token, tokenize};
 use crate::text::Text;
 use crate::value::Value;
@@ -40,7 +40,7 @@ pub(super) enum Expr {
     Reference(Box<Expr>),
 }
 
-type Result<T> = std::result::Result<T, Error>;
+type Result<T> = std::result::Result<T, JmesError>;
 
 /// Operators that bind weaker than this end a projection, as jmespath.py has it.
 const PROJECTION_STOP: u8 = 10;
@@ -156,13 +156,13 @@ impl ExpressionParser {
     }
 
     #[cold]
-    fn unexpected(&self) -> Error {
+    fn unexpected(&self) -> JmesError {
         let (token, offset) = &self.tokens[self.at.min(self.tokens.len() - 1)];
         let message = match token {
             Token::End => "the expression ends too early",
             _ => "unexpected token",
         };
-        Error::Syntax(message.into(), *offset)
+        JmesError::Syntax(message.into(), *offset)
     }
 
     fn expression(&mut self, power_before: u8) -> Result<Expr> {
@@ -184,7 +184,7 @@ impl ExpressionParser {
     fn deeper(&mut self) -> Result<()> {
         self.depth += 1;
         if self.depth > MAX_NESTING {
-            Err(Error::Nesting)
+            Err(JmesError::Nesting)
         } else {
             Ok(())
         }

@@ -118,13 +118,13 @@ fn errors() {
 #[test]
 fn limits() {
     let deep = "(".repeat(100_000);
-    assert_eq!(Expression::new(&deep).unwrap_err(), Error::Nesting);
+    assert_eq!(Expression::new(&deep).unwrap_err(), JmesError::Nesting);
     let long = vec!["a"; 1000].join(".");
-    assert_eq!(Expression::new(&long).unwrap_err(), Error::Nesting);
+    assert_eq!(Expression::new(&long).unwrap_err(), JmesError::Nesting);
     let double = format!("{}@", "[@, @] | ".repeat(60));
     let value = Value::Bool(true);
     assert_eq!(
         Expression::new(&double).unwrap().search(&value),
-        Err(Error::Size)
+        Err(JmesError::Size)
     );
 }

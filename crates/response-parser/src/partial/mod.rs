@@ -68,14 +68,14 @@ pub struct PartialJson {
     escape: String,
     /// The first half of a surrogate pair.
     high: Option<u32>,
-    dialect: Dialect,
+    dialect: LenientSyntax,
     /// The dialect's delimiter that ends the open string.
     close: Option<usize>,
 }
 
 /// Liberties of some models' JSON.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Dialect {
+pub(crate) struct LenientSyntax {
     pub(crate) unquoted_keys: bool,
     pub(crate) string_delims: Vec<(String, String)>,
 }
@@ -127,7 +127,7 @@ impl PartialJson {
         PartialJson::default()
     }
 
-    pub(crate) fn with_dialect(dialect: Dialect) -> PartialJson {
+    pub(crate) fn with_dialect(dialect: LenientSyntax) -> PartialJson {
         PartialJson {
             dialect,
             ..PartialJson::default()

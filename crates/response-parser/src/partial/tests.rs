@@ -58,7 +58,7 @@ fn values_so_far() {
 
 #[test]
 fn dialects() {
-    let dialect = Dialect {
+    let dialect = LenientSyntax {
         unquoted_keys: true,
         string_delims: vec![("<|\"|>".to_owned(), "<|\"|>".to_owned())],
     };

@@ -32,11 +32,11 @@ use regex_automata::util::captures::Captures;
 use backtrack::{Memory, Program};
 use native::{Dollar, Native};
 use split::Split;
-use syntax::tree::{Anchor, Node, RepeatKind, Tree};
+use syntax::tree::{Assertion, Node, RepeatKind, Tree};
 use threads::Threads;
 
 pub(crate) use backtrack::Exhausted;
-pub(crate) use replace::Template;
+pub(crate) use replace::Substitution;
 pub(crate) use scan::{Found, Scanner};
 pub(crate) use syntax::class::{Dialect, is_word};
 pub(crate) use syntax::tree::SyntaxError;
@@ -193,7 +193,7 @@ impl Pattern {
     /// result is longer than `limit` bytes.
     pub(crate) fn replace(
         &self,
-        template: &Template,
+        template: &Substitution,
         text: &str,
         limit: usize,
     ) -> Result<Option<String>, Exhausted> {
@@ -328,8 +328,8 @@ impl Matches<'_, '_> {
 fn survey(node: &Node, needs: &mut Needs) {
     match node {
         Node::Char(_) | Node::Set(_) => {}
-        Node::Anchor(Anchor::EndOrFinalNewline) => needs.dollar = true,
-        Node::Anchor(Anchor::Word { .. } | Anchor::NotWord { .. }) => needs.word_edge = true,
+        Node::Anchor(Assertion::EndOrFinalNewline) => needs.dollar = true,
+        Node::Anchor(Assertion::Word { .. } | Assertion::NotWord { .. }) => needs.word_edge = true,
         Node::Anchor(_) => {}
         Node::Group(_, node) => survey(node, needs),
         Node::Concat(nodes) => nodes.iter().for_each(|node| survey(node, needs)),

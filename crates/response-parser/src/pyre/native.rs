@@ -17,7 +17,7 @@ use regex_automata::util::captures::Captures;
 use regex_automata::{Anchored, Input, MatchKind};
 use regex_syntax::hir::{self, Class, Hir, Look};
 
-use super::syntax::tree::{Anchor, Node, RepeatKind, Tree};
+use super::syntax::tree::{Assertion, Node, RepeatKind, Tree};
 
 /// The most bytes that one compiled pattern may take; larger ones run on the other machine, because
 /// counted repetitions are written out here and counted there.
@@ -188,18 +188,18 @@ impl Lowering {
         })
     }
 
-    fn anchor(&mut self, anchor: Anchor, tail: bool) -> Option<Hir> {
+    fn anchor(&mut self, anchor: Assertion, tail: bool) -> Option<Hir> {
         Some(match anchor {
-            Anchor::Start => Hir::look(Look::Start),
-            Anchor::End => Hir::look(Look::End),
-            Anchor::LineStart => Hir::look(Look::StartLF),
-            Anchor::LineEnd => Hir::look(Look::EndLF),
-            Anchor::Word { ascii: false } => Hir::look(Look::WordUnicode),
-            Anchor::NotWord { ascii: false } => Hir::look(Look::WordUnicodeNegate),
-            Anchor::Word { ascii: true } => Hir::look(Look::WordAscii),
-            Anchor::NotWord { ascii: true } => return None,
-            Anchor::EndOrFinalNewline if self.dollar == Dollar::End => Hir::look(Look::End),
-            Anchor::EndOrFinalNewline if tail => {
+            Assertion::Start => Hir::look(Look::Start),
+            Assertion::End => Hir::look(Look::End),
+            Assertion::LineStart => Hir::look(Look::StartLF),
+            Assertion::LineEnd => Hir::look(Look::EndLF),
+            Assertion::Word { ascii: false } => Hir::look(Look::WordUnicode),
+            Assertion::NotWord { ascii: false } => Hir::look(Look::WordUnicodeNegate),
+            Assertion::Word { ascii: true } => Hir::look(Look::WordAscii),
+            Assertion::NotWord { ascii: true } => return None,
+            Assertion::EndOrFinalNewline if self.dollar == Dollar::End => Hir::look(Look::End),
+            Assertion::EndOrFinalNewline if tail => {
                 let index = self.next;
                 self.next += 1;
                 self.ends.push(index);
@@ -215,7 +215,7 @@ impl Lowering {
                     Hir::alternation(vec![Hir::look(Look::End), newline]),
                 ])
             }
-            Anchor::EndOrFinalNewline => return None,
+            Assertion::EndOrFinalNewline => return None,
         })
     }
 }

@@ -6,7 +6,7 @@ use super::syntax::tree::SyntaxError;
 
 /// A replacement text, read against the groups of its pattern.
 #[derive(Debug)]
-pub(crate) struct Template {
+pub(crate) struct Substitution {
     parts: Vec<ReplacementPart>,
 }
 
@@ -26,9 +26,9 @@ fn error(message: impl Into<String>, offset: usize) -> SyntaxError {
     }
 }
 
-impl Template {
+impl Substitution {
     /// Reads `text`; `names` are the pattern's groups, the whole match first.
-    pub(crate) fn new(text: &str, names: &[Option<String>]) -> Result<Template> {
+    pub(crate) fn new(text: &str, names: &[Option<String>]) -> Result<Substitution> {
         let mut reader = ReplacementReader {
             text,
             at: 0,
@@ -38,7 +38,7 @@ impl Template {
         };
         reader.read()?;
         reader.flush();
-        Ok(Template {
+        Ok(Substitution {
             parts: reader.parts,
         })
     }

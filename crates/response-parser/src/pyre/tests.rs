@@ -171,7 +171,7 @@ fn patterns_that_python_refuses() {
 fn replacements() {
     let replace = |pattern: &str, template: &str, text: &str| {
         let pattern = Pattern::new(pattern, Dialect::Re).unwrap();
-        let template = Template::new(template, pattern.names()).map_err(|e| e.to_string())?;
+        let template = Substitution::new(template, pattern.names()).map_err(|e| e.to_string())?;
         Ok::<_, String>(pattern.replace(&template, text, 1 << 20).unwrap().unwrap())
     };
     for (pattern, template, text, expected) in [

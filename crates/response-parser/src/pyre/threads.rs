@@ -10,7 +10,7 @@
 
 use super::backtrack::first_set;
 use super::syntax::class::{self, Category, CharSet};
-use super::syntax::tree::{Anchor, Node, RepeatKind, Tree};
+use super::syntax::tree::{Assertion, Node, RepeatKind, Tree};
 
 /// The most instructions of a pattern, counted repetitions written out. Larger ones run on the
 /// other machine, because each character may visit every instruction.
@@ -29,7 +29,7 @@ pub(super) enum Scanned {
 enum ThreadInst {
     Char(char),
     Set(CharSet),
-    Assert(Anchor),
+    Assert(Assertion),
     Jump(usize),
     /// Go on at both, the first preferred.
     Split(usize, usize),
@@ -107,7 +107,7 @@ impl Threads {
         let mut insts = Vec::new();
         compile(&tree.root, &mut insts)?;
         insts.push(ThreadInst::Match);
-        let start = if matches!(insts[0], ThreadInst::Assert(Anchor::Start)) {
+        let start = if matches!(insts[0], ThreadInst::Assert(Assertion::Start)) {
             Start::Text
         } else {
             starts(&tree.root)
@@ -272,17 +272,17 @@ impl Threads {
         found.map(|skip| at + skip)
     }
 
-    fn holds(&self, anchor: Anchor, text: &str, at: usize) -> bool {
+    fn holds(&self, anchor: Assertion, text: &str, at: usize) -> bool {
         let bytes = text.as_bytes();
         match anchor {
-            Anchor::Start => at == 0,
-            Anchor::LineStart => at == 0 || bytes[at - 1] == b'\n',
-            Anchor::LineEnd => bytes.get(at) == Some(&b'\n'),
+            Assertion::Start => at == 0,
+            Assertion::LineStart => at == 0 || bytes[at - 1] == b'\n',
+            Assertion::LineEnd => bytes.get(at) == Some(&b'\n'),
             // Asked only where the end is further on.
-            Anchor::End | Anchor::EndOrFinalNewline => false,
-            Anchor::Word { ascii } => self.at_edge(text, at, ascii),
-            Anchor::NotWord { .. } if bytes.is_empty() => self.empty_is_no_edge,
-            Anchor::NotWord { ascii } => !self.at_edge(text, at, ascii),
+            Assertion::End | Assertion::EndOrFinalNewline => false,
+            Assertion::Word { ascii } => self.at_edge(text, at, ascii),
+            Assertion::NotWord { .. } if bytes.is_empty() => self.empty_is_no_edge,
+            Assertion::NotWord { ascii } => !self.at_edge(text, at, ascii),
         }
     }
 

@@ -7,7 +7,7 @@ use serde_json::{Map, Value as Json};
 
 use crate::error::{Error, ErrorKind};
 use crate::jmes::{self, Expression};
-use crate::pyre::{Dialect, Pattern, Template};
+use crate::pyre::{Dialect, Pattern, Substitution};
 use crate::text::Text;
 use crate::value::{Object, Value, depth_within};
 
@@ -146,7 +146,7 @@ pub(crate) struct ParserArguments {
 
 /// One pattern of `x-mapping-regex` or `x-regex-substitutions` with its replacement.
 pub(crate) struct Replacement {
-    pub(crate) compiled: Deferred<(Pattern, Template)>,
+    pub(crate) compiled: Deferred<(Pattern, Substitution)>,
     pub(crate) pointer: String,
 }
 
@@ -514,19 +514,21 @@ fn expression(json: &Json, pointer: String) -> Result<Expression, Error> {
     Expression::new(source).map_err(|error| jmespath_error(error, pointer))
 }
 
-pub(crate) fn jmespath_error(error: jmes::Error, pointer: String) -> Error {
+pub(crate) fn jmespath_error(error: jmes::JmesError, pointer: String) -> Error {
     match error {
-        jmes::Error::Syntax(message, offset) => {
+        jmes::JmesError::Syntax(message, offset) => {
             let message = format!("{message} at byte {offset} of the expression");
             Error::new(ErrorKind::JmespathSyntax, pointer, message)
         }
-        jmes::Error::Runtime(message) => Error::new(ErrorKind::JmespathRuntime, pointer, message),
-        jmes::Error::Python(message) => Error::new(ErrorKind::PythonType, pointer, message),
-        jmes::Error::Nesting => {
+        jmes::JmesError::Runtime(message) => {
+            Error::new(ErrorKind::JmespathRuntime, pointer, message)
+        }
+        jmes::JmesError::Python(message) => Error::new(ErrorKind::PythonType, pointer, message),
+        jmes::JmesError::Nesting => {
             let message = format!("the expression is nested deeper than {}", jmes::MAX_NESTING);
             Error::new(ErrorKind::DepthLimit, pointer, message)
         }
-        jmes::Error::Size => {
+        jmes::JmesError::Size => {
             let message = format!("the result would have more than {} values", jmes::MAX_NODES);
             Error::new(ErrorKind::SizeLimit, pointer, message)
         }
@@ -559,12 +561,12 @@ fn replacement_of(
     source: &str,
     replacement: &Json,
     pointer: &str,
-) -> Result<(Pattern, Template), Error> {
+) -> Result<(Pattern, Substitution), Error> {
     let pattern = pattern(&Json::String(source.to_owned()), pointer.to_owned())?;
     let Json::String(text) = replacement else {
         return Err(wrong(pointer.to_owned(), "a string"));
     };
-    let template = Template::new(text, pattern.names()).map_err(|error| {
+    let template = Substitution::new(text, pattern.names()).map_err(|error| {
         let message = format!("{error} of the replacement");
         Error::new(ErrorKind::RegexReplacement, pointer, message)
     })?;

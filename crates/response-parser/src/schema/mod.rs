@@ -18,7 +18,7 @@ use crate::value::{Beyond, Unrepresentable, Value, check_depth};
 pub(crate) use self::compile::{MAX_VALUE_DEPTH, is_truthy, shorten};
 pub use self::compile::{Mode, Release};
 pub(crate) use self::run::exhausted;
-pub(crate) use self::validate::Keywords;
+pub(crate) use self::validate::KnownKeywords;
 
 /// Most levels of the JSON of a schema: schemas in schemas take two each, and constants
 /// stand in the innermost.

@@ -65,7 +65,7 @@ pub(crate) fn check(schema: &Json) -> Result<(), Error> {
             || ENFORCED.contains(&keyword)
             || matches!(keyword, "x-regex-iterator" | "x-regex-key-value")
     };
-    Keywords {
+    KnownKeywords {
         known: &known,
         unknown: "this keyword is not enforced, so nothing can be validated by it; take it out, or parse without validation",
         no_schema: "a schema must be an object or a boolean",
@@ -74,13 +74,13 @@ pub(crate) fn check(schema: &Json) -> Result<(), Error> {
 }
 
 /// The keywords that a schema may use, and what is said of one that uses others.
-pub(crate) struct Keywords<'k> {
+pub(crate) struct KnownKeywords<'k> {
     pub(crate) known: &'k dyn Fn(&str) -> bool,
     pub(crate) unknown: &'k str,
     pub(crate) no_schema: &'k str,
 }
 
-impl Keywords<'_> {
+impl KnownKeywords<'_> {
     /// Refuses a schema that uses other keywords, with their place. Recursion is as deep as the
     /// schema, which is limited.
     pub(crate) fn check(&self, schema: &Json, pointer: &str) -> Result<(), Error> {

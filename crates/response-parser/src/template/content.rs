@@ -7,7 +7,7 @@ use std::collections::HashSet;
 use super::call::{Body, Call, Parameter, Parameters, Rows, trimmed};
 use super::call_list;
 use super::choices::TemplateRelease;
-use super::load::{Field, JsonDialect, Kind, KvLines, Parser, XmlInline, empty_separator};
+use super::load::{Field, JsonDialect, KvLines, Parser, ParserKind, XmlInline, empty_separator};
 use super::loose;
 use super::tools::{Names, Tools};
 use super::transform::{Scope, Use};
@@ -107,7 +107,7 @@ fn called(call: &Value<'_>) -> Option<String> {
 }
 
 /// The parts of a call that were found in the text.
-pub(super) struct Found<'f, 't> {
+pub(super) struct FoundCall<'f, 't> {
     pub(super) text: &'t str,
     /// Its body, without marks.
     pub(super) from: usize,
@@ -122,7 +122,7 @@ pub(super) fn call(
     call: &Call,
     tools: &Tools,
     names: Names,
-    found: &Found<'_, '_>,
+    found: &FoundCall<'_, '_>,
 ) -> Result<Value<'static>> {
     let captures: Vec<(&str, Cow<'_, str>)> = found
         .captures
@@ -262,7 +262,7 @@ fn arguments(
     parameters: &Parameters,
     tools: &Tools,
     name: &str,
-    found: &Found<'_, '_>,
+    found: &FoundCall<'_, '_>,
 ) -> Object<'static> {
     let mut object = Object::default();
     for parameter in found.parameters {
@@ -405,33 +405,33 @@ fn parse<'t>(parser: &Parser, text: &Text<'t>, depth: Look) -> Result<Value<'t>>
         })
     };
     match &parser.kind {
-        Kind::Text => Ok(Value::Text(trimmed())),
-        Kind::Int => {
+        ParserKind::Text => Ok(Value::Text(trimmed())),
+        ParserKind::Int => {
             let value = scalar::integer(scalar::trim(text.as_str())).map(Value::Int);
             number(value, ErrorKind::IntInvalid, "an integer")
         }
-        Kind::Float => {
+        ParserKind::Float => {
             let value = scalar::float(scalar::trim(text.as_str())).map(Value::Float);
             number(value, ErrorKind::FloatInvalid, "a number")
         }
-        Kind::Bool => {
+        ParserKind::Bool => {
             let text = trimmed();
             let lower = text.as_str().to_lowercase();
             Ok(Value::Bool(matches!(lower.as_str(), "true" | "1")))
         }
-        Kind::Json(dialect) => parse_json(parser, dialect, text, depth),
-        Kind::XmlInline(xml) => xml_inline(parser, xml, text, depth),
-        Kind::KvLines(lines) => kv_lines(parser, lines, &trimmed(), depth),
-        Kind::CallList => call_list::calls(text.as_str()).map_err(|problem| {
+        ParserKind::Json(dialect) => parse_json(parser, dialect, text, depth),
+        ParserKind::XmlInline(xml) => xml_inline(parser, xml, text, depth),
+        ParserKind::KvLines(lines) => kv_lines(parser, lines, &trimmed(), depth),
+        ParserKind::CallList => call_list::calls(text.as_str()).map_err(|problem| {
             let message = format!("no list of calls: {}", problem.message);
             let error = Error::new(ErrorKind::CallInvalid, &parser.pointer, message);
             error.at_offset(Some(problem.offset))
         }),
-        Kind::Call => {
+        ParserKind::Call => {
             let message = "a call is read with its parameters";
             Err(Error::new(ErrorKind::CallInvalid, &parser.pointer, message))
         }
-        Kind::Broken(error) => Err(error.again()),
+        ParserKind::Broken(error) => Err(error.again()),
     }
 }
 

@@ -60,10 +60,10 @@ pub(super) struct Anchor {
 pub(super) struct Parser {
     pub(super) pointer: String,
     pub(super) strip: bool,
-    pub(super) kind: Kind,
+    pub(super) kind: ParserKind,
 }
 
-pub(super) enum Kind {
+pub(super) enum ParserKind {
     Text,
     Int,
     Float,
@@ -126,7 +126,11 @@ impl Parser {
     pub(super) fn is_dirty(&self) -> bool {
         matches!(
             self.kind,
-            Kind::Json(_) | Kind::XmlInline(_) | Kind::KvLines(_) | Kind::CallList | Kind::Call
+            ParserKind::Json(_)
+                | ParserKind::XmlInline(_)
+                | ParserKind::KvLines(_)
+                | ParserKind::CallList
+                | ParserKind::Call
         )
     }
 }
@@ -412,7 +416,7 @@ impl Loader {
             parser: Parser {
                 pointer: at("body"),
                 strip: true,
-                kind: Kind::Call,
+                kind: ParserKind::Call,
             },
             repeats: spec.get("repeats").is_some_and(is_truthy),
             join: None,
@@ -552,9 +556,9 @@ impl Loader {
     }
 
     /// Keeps what is broken for later, or refuses it at once in the lenient mode.
-    fn defer(&self, kind: Result<Kind, Error>) -> Result<Kind, Error> {
+    fn defer(&self, kind: Result<ParserKind, Error>) -> Result<ParserKind, Error> {
         match (kind, self.mode) {
-            (Err(error), Mode::Reference) => Ok(Kind::Broken(error)),
+            (Err(error), Mode::Reference) => Ok(ParserKind::Broken(error)),
             (kind, _) => kind,
         }
     }
@@ -596,14 +600,19 @@ impl Loader {
         format!("no content parser {}; there are {known}", shorten(name))
     }
 
-    fn kind(&self, name: &str, args: &Map<String, Json>, pointer: &str) -> Result<Kind, Error> {
+    fn kind(
+        &self,
+        name: &str,
+        args: &Map<String, Json>,
+        pointer: &str,
+    ) -> Result<ParserKind, Error> {
         let truthy = |key: &str| args.get(key).is_some_and(is_truthy);
         Ok(match name {
-            "text" => Kind::Text,
-            "int" => Kind::Int,
-            "float" => Kind::Float,
-            "bool" => Kind::Bool,
-            "json" => Kind::Json(JsonDialect {
+            "text" => ParserKind::Text,
+            "int" => ParserKind::Int,
+            "float" => ParserKind::Float,
+            "bool" => ParserKind::Bool,
+            "json" => ParserKind::Json(JsonDialect {
                 allow_non_json: truthy("allow_non_json"),
                 unquoted_keys: truthy("unquoted_keys"),
                 release: self.release,
@@ -627,13 +636,13 @@ impl Loader {
                 if self.mode == Mode::Lenient && (line_sep.is_empty() || kv_sep.is_empty()) {
                     return Err(empty_separator(pointer));
                 }
-                Kind::KvLines(Box::new(KvLines {
+                ParserKind::KvLines(Box::new(KvLines {
                     line_sep,
                     kv_sep,
                     value_parser: self.value_parser(args, pointer)?,
                 }))
             }
-            "python-call-list" if self.parsers().contains(&name) => Kind::CallList,
+            "python-call-list" if self.parsers().contains(&name) => ParserKind::CallList,
             _ => {
                 let message = self.no_parser(name);
                 return Err(Error::new(ErrorKind::PythonType, pointer, message));
@@ -641,7 +650,7 @@ impl Loader {
         })
     }
 
-    fn xml_inline(&self, args: &Map<String, Json>, pointer: &str) -> Result<Kind, Error> {
+    fn xml_inline(&self, args: &Map<String, Json>, pointer: &str) -> Result<ParserKind, Error> {
         let place = format!("{pointer}/tag_pattern");
         let source = match args.get("tag_pattern") {
             Some(Json::String(source)) if !source.is_empty() => source,
@@ -666,7 +675,7 @@ impl Loader {
             let message = "the pattern needs a group (?P<key>...)";
             return Err(Error::new(ErrorKind::XmlKeyGroup, place, message));
         }
-        Ok(Kind::XmlInline(Box::new(XmlInline {
+        Ok(ParserKind::XmlInline(Box::new(XmlInline {
             pattern,
             key,
             value,
@@ -689,7 +698,7 @@ impl Loader {
                 Mode::Reference => Ok(Some(Parser {
                     pointer: pointer.to_owned(),
                     strip: true,
-                    kind: Kind::Broken(error),
+                    kind: ParserKind::Broken(error),
                 })),
             }
         };

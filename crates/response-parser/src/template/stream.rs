@@ -11,7 +11,7 @@ use super::choices::{Language, Piece};
 use super::cuts::Phase;
 use super::events::Event;
 use super::inner::TemplateInner;
-use super::load::{Anchor, Kind, Template, named};
+use super::load::{Anchor, ParserKind, Template, named};
 use super::machine::{End, Machine};
 use super::output::{finish, to_json};
 use super::streamed::{SPELT, Shown, Streamed};
@@ -299,7 +299,7 @@ impl TemplateStream {
         let (field, from) = self.machine.open_region(template)?;
         let field = &template.fields[field];
         let body = field.call.as_ref().map(|call| &call.body);
-        let ((Kind::Json(dialect), _) | (_, Some(Body::Json(dialect)))) =
+        let ((ParserKind::Json(dialect), _) | (_, Some(Body::Json(dialect)))) =
             (&field.parser.kind, body)
         else {
             return None;
@@ -308,7 +308,7 @@ impl TemplateStream {
             self.partial = Some(OpenJson {
                 from,
                 read: from,
-                json: PartialJson::with_dialect(partial::Dialect {
+                json: PartialJson::with_dialect(partial::LenientSyntax {
                     unquoted_keys: dialect.unquoted_keys,
                     string_delims: dialect.string_delims.clone(),
                 }),

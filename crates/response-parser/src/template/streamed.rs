@@ -11,7 +11,7 @@ use super::choices::{Broken, Language, Pieces};
 use super::content;
 use super::events::Event;
 use super::inner::TemplateInner;
-use super::load::{Kind, Template, key};
+use super::load::{ParserKind, Template, key};
 use super::output::{named_captures, region_value, store, to_json};
 use super::regions::{NoCall, Regions, Rest, Span};
 use super::tools::{Names, Tools};
@@ -54,7 +54,7 @@ impl Streamed<'_> {
     /// Tells whether blanks around the region's text, or a region of nothing else, do not count.
     fn is_text(&self, field: usize) -> bool {
         self.template.language == Language::Extended
-            && matches!(self.template.fields[field].parser.kind, Kind::Text)
+            && matches!(self.template.fields[field].parser.kind, ParserKind::Text)
     }
 
     fn chunk(&mut self, field: usize, text: String, dirty: bool) {
@@ -160,7 +160,7 @@ impl Streamed<'_> {
             return Err(Error::new(ErrorKind::CallInvalid, &spec.pointer, message));
         };
         let captures = named_captures(spec, self.text, captures);
-        let found = content::Found {
+        let found = content::FoundCall {
             text: self.text,
             from: span.from,
             to: span.to,
@@ -401,7 +401,7 @@ impl Regions for Streamed<'_> {
             _ => return Ok(()),
         };
         let captures = named_captures(spec, self.text, captures);
-        let found = content::Found {
+        let found = content::FoundCall {
             text: &text,
             from: 0,
             to: text.len(),

@@ -42,7 +42,7 @@ pub use chat_template::{
 };
 
 #[cfg(feature = "tokenizers")]
-pub use self::tokens::{Batch, EncodedChat, PaddingSide};
+pub use self::tokens::{EncodedBatch, EncodedChat, PaddingSide};
 
 /// A chat template, read: [`chat_template::ChatTemplate`] with this crate's errors.
 #[derive(Debug)]

@@ -104,7 +104,7 @@ pub enum PaddingSide {
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Batch {
+pub struct EncodedBatch {
     /// The chats, without padding.
     pub chats: Vec<EncodedChat>,
     /// Their tokens, rows of the same length.
@@ -144,7 +144,7 @@ impl ChatTemplates {
         chats: &[Chat<'_>],
         tokenizer: &Tokenizer,
         side: PaddingSide,
-    ) -> Result<Batch, Error> {
+    ) -> Result<EncodedBatch, Error> {
         let encoded: Result<Vec<EncodedChat>, Error> = chats
             .iter()
             .enumerate()
@@ -180,7 +180,7 @@ impl ChatTemplates {
             (tokens, mask)
         };
         let (tokens, attention_mask) = chats.iter().map(row).unzip();
-        Ok(Batch {
+        Ok(EncodedBatch {
             chats,
             tokens,
             attention_mask,

@@ -24,7 +24,7 @@ use super::{Failure, Format, Notes, Output, Verdict, read_json, read_stdin, say}
 /// Arguments of `tokenmold agent`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = TOOLS)]
-pub(crate) struct Args {
+pub(crate) struct AgentArgs {
     /// The task of the agent; `-` for standard input.
     #[arg(long, value_name = "TEXT")]
     prompt: String,
@@ -92,7 +92,7 @@ half a billion parameters on (Qwen3-0.6B) models answer by what tools say.
                    "required": ["city"], "additionalProperties": false},
     "command": ["grep", "-i", "-e", "{city}", "weather.txt"]}]"#;
 
-pub(crate) fn run(args: &Args, format: Format, notes: Notes) -> Result<Output, Failure> {
+pub(crate) fn run(args: &AgentArgs, format: Format, notes: Notes) -> Result<Output, Failure> {
     let tools = match &args.tools {
         Some(file) => read_tools(file, Duration::from_secs(args.tool_timeout))?,
         None => Tools::default(),
@@ -146,7 +146,7 @@ pub(crate) fn run(args: &Args, format: Format, notes: Notes) -> Result<Output, F
 }
 
 /// The messages that were there before the task.
-fn memory_of(args: &Args) -> Result<Vec<Value>, Failure> {
+fn memory_of(args: &AgentArgs) -> Result<Vec<Value>, Failure> {
     let mut memory = match &args.messages {
         Some(file) => read_chat(file)?.messages,
         None => Vec::new(),
@@ -157,7 +157,7 @@ fn memory_of(args: &Args) -> Result<Vec<Value>, Failure> {
     Ok(memory)
 }
 
-fn prompt_of(args: &Args) -> Result<String, Failure> {
+fn prompt_of(args: &AgentArgs) -> Result<String, Failure> {
     Ok(match args.prompt.as_str() {
         "-" => String::from_utf8_lossy(&read_stdin()?)
             .trim_end()
@@ -167,7 +167,7 @@ fn prompt_of(args: &Args) -> Result<String, Failure> {
 }
 
 /// A reply as it is printed, with all messages behind it.
-fn output(args: &Args, reply: &Reply, memory: &[Value]) -> Output {
+fn output(args: &AgentArgs, reply: &Reply, memory: &[Value]) -> Output {
     let mut text = format!("{}\n", reply.content);
     if let Some(metadata) = &reply.metadata {
         text += &format!("{metadata:#}\n");

@@ -15,7 +15,7 @@ use super::{Failure, Output, Verdict, read_json};
 
 /// The parts that a response is made of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Form {
+pub(crate) enum AgentScopeForm {
     /// JSON in a block that is fenced as `json`.
     MarkdownJson,
     /// Code in a block that is fenced as its language.
@@ -120,14 +120,14 @@ fn tagged(text: &str) -> Result<TaggedContent, Failure> {
 
 impl AgentScopeArgs {
     /// The options that are given, each with the forms that take it.
-    fn given(&self) -> Vec<(&'static str, &'static [Form])> {
-        use Form::{MarkdownCode, MarkdownJson, Regex, Tags};
+    fn given(&self) -> Vec<(&'static str, &'static [AgentScopeForm])> {
+        use AgentScopeForm::{MarkdownCode, MarkdownJson, Regex, Tags};
         /// The forms for which an option is of use that has nothing to do with the form, as
         /// `--instruction`.
-        const ALL: &[Form] = &[MarkdownJson, MarkdownCode, Tags, Regex];
+        const ALL: &[AgentScopeForm] = &[MarkdownJson, MarkdownCode, Tags, Regex];
         /// The forms whose result is a dictionary, so that options may choose among its keys.
-        const DICTIONARIES: &[Form] = &[MarkdownJson, Tags, Regex];
-        let options: [(bool, &'static str, &'static [Form]); 13] = [
+        const DICTIONARIES: &[AgentScopeForm] = &[MarkdownJson, Tags, Regex];
+        let options: [(bool, &'static str, &'static [AgentScopeForm]); 13] = [
             (
                 !self.required_key.is_empty(),
                 "required-key",
@@ -165,7 +165,7 @@ impl AgentScopeArgs {
     /// Reads a response, or says what to tell the model.
     pub(crate) fn run(
         &self,
-        form: Form,
+        form: AgentScopeForm,
         beyond: Unrepresentable,
         text: impl FnOnce() -> Result<String, Failure>,
     ) -> Result<Output, Failure> {
@@ -184,8 +184,8 @@ impl AgentScopeArgs {
             Some(serde_json::from_str(hint).unwrap_or_else(|_| json!(hint)))
         };
         match form {
-            Form::MarkdownJson => self.markdown(hint(), beyond, text),
-            Form::MarkdownCode => {
+            AgentScopeForm::MarkdownJson => self.markdown(hint(), beyond, text),
+            AgentScopeForm::MarkdownCode => {
                 let language = self.language.as_deref().unwrap_or("python");
                 let mut parser = CodeBlock::new(language);
                 if let Some(hint) = &self.hint {
@@ -193,7 +193,7 @@ impl AgentScopeArgs {
                 }
                 self.read(&parser, None, text)
             }
-            Form::Tags => {
+            AgentScopeForm::Tags => {
                 if self.tag.is_empty() && self.json_tag.is_empty() {
                     return Err(Failure::new(
                         "--agentscope tags wants tags: --tag NAME=BEGIN...END",
@@ -210,7 +210,7 @@ impl AgentScopeArgs {
                     .with_keys(keys.clone());
                 self.read(&parser, Some(&keys), text)
             }
-            Form::Regex => {
+            AgentScopeForm::Regex => {
                 let parser = match &self.pattern {
                     Some(pattern) => RegexTagged::with_pattern(pattern),
                     None => RegexTagged::new(),

@@ -14,13 +14,13 @@ use tokenmold::model::LoadedModel;
 
 use super::compiled::Compiled;
 use super::figures::{ending, is_whole};
-use super::generate::{Args, Means, Ready, refusal};
+use super::generate::{GenerateArgs, Means, ReadyChat, refusal};
 use super::model::bar;
 use super::rule::{Rule, rule_of};
 use super::{Failure, Notes, Output, Verdict, read};
 
 /// A line, read.
-struct Line {
+struct BatchLine {
     /// The name of the line: its `id`, or its number from 1.
     id: Value,
     messages: Vec<Value>,
@@ -33,7 +33,7 @@ struct Line {
 }
 
 /// A line, or the name of one that is no request with the reason.
-type LineRead = Result<Line, (Value, String)>;
+type LineRead = Result<BatchLine, (Value, String)>;
 
 /// A rule of a line's own.
 #[derive(Clone, PartialEq, Eq, Hash)]
@@ -55,7 +55,7 @@ const KEYS: [&str; 9] = [
     "seed",
 ];
 
-impl Line {
+impl BatchLine {
     fn read(text: &str, number: usize) -> LineRead {
         let mut id = json!(number);
         let parsed = serde_json::from_str(text);
@@ -67,13 +67,13 @@ impl Line {
         if let Some(own) = line.remove("id") {
             id = own;
         }
-        match Line::of(&mut line, id.clone()) {
+        match BatchLine::of(&mut line, id.clone()) {
             Ok(line) => Ok(line),
             Err(why) => Err((id, why)),
         }
     }
 
-    fn of(line: &mut Map<String, Value>, id: Value) -> Result<Line, String> {
+    fn of(line: &mut Map<String, Value>, id: Value) -> Result<BatchLine, String> {
         if let Some(unknown) = line.keys().find(|key| !KEYS.contains(&key.as_str())) {
             return Err(format!(
                 "there is no `{unknown}`; a line has {}",
@@ -115,7 +115,7 @@ impl Line {
                 None => return Err("`temperature` is no number".to_owned()),
             },
         };
-        Ok(Line {
+        Ok(BatchLine {
             id,
             messages,
             system,
@@ -149,7 +149,7 @@ fn read_lines(file: &Path) -> Result<Vec<LineRead>, Failure> {
     let numbered = (1..).zip(text.lines());
     Ok(numbered
         .filter(|(_, line)| !line.trim().is_empty())
-        .map(|(number, line)| Line::read(line, number))
+        .map(|(number, line)| BatchLine::read(line, number))
         .collect())
 }
 
@@ -241,7 +241,7 @@ impl LaneProgress {
     }
 }
 
-pub(crate) fn run(args: &Args, file: &Path, notes: Notes) -> Result<Output, Failure> {
+pub(crate) fn run(args: &GenerateArgs, file: &Path, notes: Notes) -> Result<Output, Failure> {
     let lines = read_lines(file)?;
     let mut means = args.means()?;
     let loaded = args.model.load(notes)?;
@@ -260,7 +260,7 @@ pub(crate) fn run(args: &Args, file: &Path, notes: Notes) -> Result<Output, Fail
     let mut counts = Counts::default();
     let mut compiled = HashMap::new();
     for part in lines.chunks(lanes * LINES_A_LANE) {
-        let ready: Vec<Outcome<(Ready, BatchRequest<'_>)>> = part
+        let ready: Vec<Outcome<(ReadyChat, BatchRequest<'_>)>> = part
             .iter()
             .map(|line| {
                 let line = line.as_ref().map_err(|(_, why)| why.clone())?;
@@ -310,13 +310,13 @@ pub(crate) fn run(args: &Args, file: &Path, notes: Notes) -> Result<Output, Fail
 
 /// A line as a request with its constraint.
 fn prepare<'c>(
-    args: &Args,
+    args: &GenerateArgs,
     loaded: &LoadedModel,
     means: &mut Means,
-    line: &Line,
+    line: &BatchLine,
     shared: Option<&Arc<Compiled>>,
     compiled: &mut HashMap<Own, Arc<Compiled>>,
-) -> Outcome<(Ready, BatchRequest<'c>)> {
+) -> Outcome<(ReadyChat, BatchRequest<'c>)> {
     let own = match &line.own {
         None => None,
         Some(Own::Regex(regex)) => Some(Rule::regex(regex)),

@@ -24,7 +24,7 @@ use super::{Failure, Format as Reader, Notes, Output, Verdict, say, write_out};
 
 /// Arguments of `tokenmold chat`.
 #[derive(Debug, clap::Args)]
-pub(crate) struct Args {
+pub(crate) struct ChatArgs {
     /// A text that the model reads before everything else.
     #[arg(long, value_name = "TEXT")]
     system: Option<String>,
@@ -79,7 +79,7 @@ const HELP: &str = "\
 Ctrl-C stops an answer.
 ";
 
-pub(crate) fn run(args: &Args, format: Reader, notes: Notes) -> Result<Output, Failure> {
+pub(crate) fn run(args: &ChatArgs, format: Reader, notes: Notes) -> Result<Output, Failure> {
     let mut loaded = args.model.load(notes)?;
     if loaded.chat.is_empty() {
         return Err(Failure::new(
@@ -163,7 +163,7 @@ enum Next {
 }
 
 struct Conversation<'a> {
-    args: &'a Args,
+    args: &'a ChatArgs,
     format: Reader,
     notes: Notes,
     interrupt: Interrupt,

@@ -20,7 +20,7 @@ use super::{Failure, Output, Verdict, grammar, ledger, read, read_stdin, read_vo
 /// Arguments of `tokenmold check`.
 #[derive(Debug, clap::Args)]
 #[command(group = ArgGroup::new("rule").args(RULES).required(true))]
-pub(crate) struct Args {
+pub(crate) struct CheckArgs {
     #[command(flatten)]
     bound: RuleArgs,
 
@@ -32,7 +32,7 @@ pub(crate) struct Args {
     tokenizer: PathBuf,
 }
 
-impl Args {
+impl CheckArgs {
     /// The options under which a text that is refused would be accepted.
     fn hint(&self, vocabulary: &Vocabulary, text: &[u8]) -> Option<String> {
         let options = &self.options;
@@ -63,7 +63,7 @@ impl Args {
 
 /// The text to check comes from standard input; one line feed at its end is
 /// the shell's and not part of it. The rules are those of `generate`.
-pub(crate) fn run(args: &Args) -> Result<Output, Failure> {
+pub(crate) fn run(args: &CheckArgs) -> Result<Output, Failure> {
     let Some(rule) = args.bound.rule(&args.options, Use::Check)? else {
         return Err(Failure::new(format!(
             "one of --{} is needed",

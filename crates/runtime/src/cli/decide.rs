@@ -15,7 +15,7 @@ use super::{Failure, Notes, Output};
 /// Arguments of `tokenmold decide`.
 #[derive(Debug, clap::Args)]
 #[command(group = clap::ArgGroup::new("rule").args(RULES).required(true))]
-pub(crate) struct Args {
+pub(crate) struct DecideArgs {
     /// The request to the model.
     #[arg(long, value_name = "TEXT")]
     prompt: String,
@@ -45,7 +45,7 @@ pub(crate) struct Args {
 /// A value is printed with its share of the probability of all of them, the likeliest first. A
 /// schema's values are spelt in as many ways as its white space has; `--whitespace compact` leaves
 /// one.
-pub(crate) fn run(args: &Args, notes: Notes) -> Result<Output, Failure> {
+pub(crate) fn run(args: &DecideArgs, notes: Notes) -> Result<Output, Failure> {
     let Some(rule) = args.bound.rule(&args.options, Use::Generate)? else {
         return Err(Failure::new(format!(
             "one of --{} is needed",

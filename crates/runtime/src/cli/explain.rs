@@ -15,9 +15,9 @@ use super::{Failure, Output, Verdict, grammar, ledger, providers};
 
 /// Arguments of `tokenmold explain`.
 #[derive(Debug, clap::Args)]
-pub(crate) struct Args {
+pub(crate) struct ExplainArgs {
     #[command(flatten)]
-    source: Source,
+    source: ExplainSource,
 
     #[command(flatten)]
     notation: Notation,
@@ -47,7 +47,7 @@ const PLACE: &str = "/*DATA*/null";
 
 #[derive(Debug, clap::Args)]
 #[group(required = true, multiple = false)]
-struct Source {
+struct ExplainSource {
     /// A file with a JSON Schema, `-` for standard input.
     #[arg(long, value_name = "FILE")]
     schema: Option<PathBuf>,
@@ -59,7 +59,7 @@ struct Source {
 
 /// The ledger of the schema automaton, which is what `generate`, `chat` and
 /// `check` run; and whether a regular expression can say the same.
-pub(crate) fn run(args: &Args) -> Result<Output, Failure> {
+pub(crate) fn run(args: &ExplainArgs) -> Result<Output, Failure> {
     let path = match (&args.source.schema, &args.source.grammar) {
         (_, Some(grammar)) => {
             return grammar::explain(grammar, &args.notation, args.input.as_deref());

@@ -19,7 +19,7 @@ enum Over {
 
 /// Arguments of `tokenmold fsm`.
 #[derive(Debug, clap::Args)]
-pub(crate) struct Args {
+pub(crate) struct FsmArgs {
     #[command(flatten)]
     language: Language,
 
@@ -41,7 +41,7 @@ pub(crate) struct Args {
     table: bool,
 }
 
-pub(crate) fn run(args: &Args) -> Result<Output, Failure> {
+pub(crate) fn run(args: &FsmArgs) -> Result<Output, Failure> {
     let config = Config {
         symbols: match args.over {
             Over::Chars => Symbols::Chars,

@@ -31,7 +31,7 @@ use super::{Failure, Format, Notes, Output, Verdict, batch, read_stdin, trace};
 
 /// Arguments of `tokenmold generate`.
 #[derive(Debug, clap::Args)]
-pub(crate) struct Args {
+pub(crate) struct GenerateArgs {
     #[command(flatten)]
     pub(super) asked: Asked,
 
@@ -196,7 +196,7 @@ pub(super) struct Means {
 }
 
 /// One conversation, ready to be generated.
-pub(super) struct Ready {
+pub(super) struct ReadyChat {
     prompt: Prompt,
     /// The prompt as a text.
     written: String,
@@ -206,7 +206,7 @@ pub(super) struct Ready {
     note: String,
 }
 
-impl Args {
+impl GenerateArgs {
     pub(super) fn is_batch(&self) -> bool {
         self.asked.batch.is_some()
     }
@@ -253,7 +253,7 @@ impl Args {
         messages: &[Value],
         system: Option<&str>,
         shared: Option<&Arc<Compiled>>,
-    ) -> Result<Ready, Failure> {
+    ) -> Result<ReadyChat, Failure> {
         let Means { rule, tools, .. } = means;
         let schema = rule.as_ref().and_then(Rule::schema);
         let own_system = system;
@@ -317,7 +317,7 @@ impl Args {
             )?)),
             (None, None, _) => None,
         };
-        Ok(Ready {
+        Ok(ReadyChat {
             prompt,
             written,
             speech,
@@ -326,7 +326,7 @@ impl Args {
         })
     }
 
-    pub(super) fn request(&self, ready: &Ready, sampling: SamplingConfig) -> Request {
+    pub(super) fn request(&self, ready: &ReadyChat, sampling: SamplingConfig) -> Request {
         let traced = self.trace.is_some();
         let listed = match traced {
             true => self.show_probabilities.max(TRACED_PROBABILITIES),
@@ -354,7 +354,7 @@ impl Args {
     }
 }
 
-impl Ready {
+impl ReadyChat {
     /// The output as a message, if it is read as one.
     pub(super) fn message(
         &self,
@@ -400,7 +400,7 @@ fn spoken(messages: &[Value]) -> Result<String, Failure> {
     }
 }
 
-pub(crate) fn run(args: &Args, format: Format, notes: Notes) -> Result<Output, Failure> {
+pub(crate) fn run(args: &GenerateArgs, format: Format, notes: Notes) -> Result<Output, Failure> {
     if let Some(file) = &args.asked.batch {
         return batch::run(args, file, notes);
     }

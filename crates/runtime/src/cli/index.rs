@@ -16,7 +16,7 @@ use super::{Failure, Notes, Output, Verdict, ledger, read_vocabulary, say};
 
 /// Arguments of `tokenmold index`.
 #[derive(Debug, clap::Args)]
-pub(crate) struct Args {
+pub(crate) struct IndexArgs {
     #[command(flatten)]
     language: Language,
 
@@ -34,7 +34,7 @@ pub(crate) struct Args {
     out: Option<PathBuf>,
 }
 
-pub(crate) fn run(args: &Args, notes: Notes) -> Result<Output, Failure> {
+pub(crate) fn run(args: &IndexArgs, notes: Notes) -> Result<Output, Failure> {
     // The work before the rows has no measure, and takes little of the time.
     let begun = bar(String::new(), "{spinner} {msg} {elapsed}", notes);
     begun.enable_steady_tick(Duration::from_millis(100));
@@ -123,7 +123,7 @@ pub(crate) fn run(args: &Args, notes: Notes) -> Result<Output, Failure> {
 
 /// Builds the index of an automaton's bytes, and tells how far it has come.
 fn build(
-    args: &Args,
+    args: &IndexArgs,
     automaton: ByteDfa,
     vocabulary: &Vocabulary,
     notes: Notes,

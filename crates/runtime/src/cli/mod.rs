@@ -85,32 +85,32 @@ Exit codes: 0 done, 1 bad input (the message says where), 2 wrong usage,
 #[derive(Debug, Subcommand)]
 enum Command {
     /// Decode with a model under a schema, a regular expression, a grammar or tools.
-    Generate(Box<generate::Args>),
+    Generate(Box<generate::GenerateArgs>),
     /// Let a model call tools, which are commands, until it has an answer.
-    Agent(Box<agent::Args>),
+    Agent(Box<agent::AgentArgs>),
     /// Chat with a model, bound by a schema where wanted.
-    Chat(Box<chat::Args>),
+    Chat(Box<chat::ChatArgs>),
     /// Print the exact probability of each value that a rule accepts.
-    Decide(Box<decide::Args>),
+    Decide(Box<decide::DecideArgs>),
     /// Answer requests over HTTP in the ways of OpenAI's API, with a page to play with.
     Serve(Box<serve::Args>),
     /// Print the regular expression of a schema.
-    Regex(regex::Args),
+    Regex(regex::RegexArgs),
     /// Say what becomes of each keyword of a schema, or where a text comes to in a grammar.
-    Explain(explain::Args),
+    Explain(explain::ExplainArgs),
     /// Build the token index of a schema or regular expression.
-    Index(index::Args),
+    Index(index::IndexArgs),
     /// Show the automaton of a regular expression or schema, and how it reads a text.
-    Fsm(fsm::Args),
+    Fsm(fsm::FsmArgs),
     /// Show the chat templates of a model, and write chats out by them.
     #[command(subcommand)]
-    Template(template::Command),
+    Template(template::TemplateCommand),
     /// Read a model's raw output back into a message.
-    Parse(Box<parse::Args>),
+    Parse(Box<parse::ParseArgs>),
     /// Make a page of a trace, to step through it in a browser.
-    View(view::Args),
+    View(view::ViewArgs),
     /// Follow a text token by token and say where and why it is refused.
-    Check(check::Args),
+    Check(check::CheckArgs),
     /// Print the completions of a shell.
     Completions(pages::CompletionArgs),
     /// Print the manual page, or write one for each command.

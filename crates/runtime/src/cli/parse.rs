@@ -12,20 +12,20 @@ use tokenmold::response_parser::{
 };
 use tokenmold::tools::read_response;
 
-use super::agentscope::{AgentScopeArgs, Form};
+use super::agentscope::{AgentScopeArgs, AgentScopeForm};
 use super::speech::read_tools;
 use super::{Failure, Output, read, read_json, read_stdin, write_out};
 
 /// Arguments of `tokenmold parse`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
-pub(crate) struct Args {
+pub(crate) struct ParseArgs {
     /// The output to read. Default: standard input.
     #[arg(value_name = "FILE")]
     output: Option<PathBuf>,
 
     #[command(flatten)]
-    reader: Reader,
+    reader: ReaderArgs,
 
     /// A file with the prompt that the output follows, as the chat template wrote
     /// it: a prompt may have opened the reasoning.
@@ -77,7 +77,7 @@ Examples:
 /// The reader of the output.
 #[derive(Debug, clap::Args)]
 #[group(required = true, multiple = false)]
-struct Reader {
+struct ReaderArgs {
     /// A ready-made format by its name (`hermes`, `llama3`, `harmony`, ..).
     #[arg(long, value_name = "NAME")]
     format: Option<String>,
@@ -98,7 +98,7 @@ struct Reader {
 
     /// A text parser in the manner of AgentScope.
     #[arg(long, value_name = "FORM", value_enum)]
-    agentscope: Option<Form>,
+    agentscope: Option<AgentScopeForm>,
 }
 
 /// A release of transformers that reads response schemas or response templates.
@@ -166,7 +166,7 @@ enum Known {
     Template(ResponseTemplate),
 }
 
-pub(crate) fn run(args: &Args) -> Result<Output, Failure> {
+pub(crate) fn run(args: &ParseArgs) -> Result<Output, Failure> {
     if let Some(form) = args.reader.agentscope {
         let text = || args.text();
         return args.agentscope.run(form, args.unrepresentable.into(), text);
@@ -228,7 +228,7 @@ fn text_of(place: impl std::fmt::Display, bytes: Vec<u8>) -> Result<String, Fail
     })
 }
 
-impl Args {
+impl ParseArgs {
     pub(super) fn prints_events(&self) -> bool {
         self.events
     }

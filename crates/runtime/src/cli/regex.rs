@@ -9,7 +9,7 @@ use super::{Failure, Output, ledger};
 
 /// Arguments of `tokenmold regex`.
 #[derive(Debug, clap::Args)]
-pub(crate) struct Args {
+pub(crate) struct RegexArgs {
     /// A file with a JSON Schema, `-` for standard input.
     #[arg(long, value_name = "FILE")]
     schema: std::path::PathBuf,
@@ -23,7 +23,7 @@ pub(crate) struct Args {
     ledger: bool,
 }
 
-pub(crate) fn run(args: &Args) -> Result<Output, Failure> {
+pub(crate) fn run(args: &RegexArgs) -> Result<Output, Failure> {
     let (schema, _) = args.options.read_schema(&args.schema)?;
     let fail = |e| Failure::of(args.schema.display(), e);
     let options = args.options.options(Use::Check);

@@ -419,7 +419,7 @@ impl SchemaOptions {
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct Language {
     #[command(flatten)]
-    source: Source,
+    source: LanguageSource,
 
     #[command(flatten)]
     options: SchemaOptions,
@@ -427,7 +427,7 @@ pub(crate) struct Language {
 
 #[derive(Clone, Debug, clap::Args)]
 #[group(required = true, multiple = false)]
-struct Source {
+struct LanguageSource {
     /// A file with a JSON Schema, `-` for standard input.
     #[arg(long, value_name = "FILE")]
     schema: Option<PathBuf>,
@@ -457,7 +457,7 @@ fn read_source(
 impl Language {
     /// The regular expression, and the fate of each keyword of the schema that it came from.
     pub(crate) fn read(&self) -> Result<(String, Vec<Entry>), Failure> {
-        let Source { schema, regex } = &self.source;
+        let LanguageSource { schema, regex } = &self.source;
         match read_source(schema.as_deref(), regex.as_deref(), &self.options)? {
             (Some(regex), entries) => Ok((regex, entries)),
             (None, _) => Err(Failure::new("neither --schema nor --regex is given")),

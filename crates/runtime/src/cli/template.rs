@@ -17,7 +17,7 @@ use super::{Failure, Output, read, read_json};
 
 /// The commands of `tokenmold template`.
 #[derive(Debug, clap::Subcommand)]
-pub(crate) enum Command {
+pub(crate) enum TemplateCommand {
     /// Write a chat out as the model is given it. With --json, `generated` are the bytes
     /// that the model says, by the template's generation blocks, and
     /// `generated_characters` the same in characters.
@@ -30,7 +30,7 @@ pub(crate) enum Command {
 
 /// The source of the templates; the embedded model by default.
 #[derive(Debug, clap::Args)]
-struct Source {
+struct TemplateSource {
     /// A model's folder, or a GGUF file.
     #[arg(long, value_name = "PATH", conflicts_with = "template")]
     model: Option<PathBuf>,
@@ -50,7 +50,7 @@ struct Source {
 #[derive(Debug, clap::Args)]
 pub(crate) struct RenderArgs {
     #[command(flatten)]
-    source: Source,
+    source: TemplateSource,
 
     /// A file with the chat: a list of messages, or an object with `messages`, and
     /// perhaps `tools` and `documents`. `-` for standard input.
@@ -117,7 +117,7 @@ pub(crate) struct RenderArgs {
 #[derive(Debug, clap::Args)]
 pub(crate) struct ListArgs {
     #[command(flatten)]
-    source: Source,
+    source: TemplateSource,
 
     /// Print the text of the templates too.
     #[arg(long)]
@@ -128,7 +128,7 @@ pub(crate) struct ListArgs {
 #[derive(Debug, clap::Args)]
 pub(crate) struct SaveArgs {
     #[command(flatten)]
-    source: Source,
+    source: TemplateSource,
 
     /// The folder to write them into. Templates that it has and these have not are
     /// removed; other files stay.
@@ -205,7 +205,7 @@ fn failed(error: Error) -> Failure {
     Failure::new(error.to_string())
 }
 
-impl Source {
+impl TemplateSource {
     /// The templates, and the model's tokenizer where it is at hand.
     fn read(&self, tokenizer: Tokens) -> Result<(ChatTemplates, Option<Tokenizer>), Failure> {
         let (templates, own) = match (&self.model, self.template.as_slice()) {
@@ -282,11 +282,11 @@ fn of_files(files: &[String]) -> Result<ChatTemplates, Failure> {
     Ok(templates)
 }
 
-pub(crate) fn run(command: &Command) -> Result<Output, Failure> {
+pub(crate) fn run(command: &TemplateCommand) -> Result<Output, Failure> {
     match command {
-        Command::Render(args) => render(args),
-        Command::List(args) => list(args),
-        Command::Save(args) => save(args),
+        TemplateCommand::Render(args) => render(args),
+        TemplateCommand::List(args) => list(args),
+        TemplateCommand::Save(args) => save(args),
     }
 }
 

@@ -9,7 +9,7 @@ use super::{Failure, Output, read};
 
 /// Arguments of `tokenmold view`.
 #[derive(Debug, clap::Args)]
-pub(crate) struct Args {
+pub(crate) struct ViewArgs {
     /// The trace that `tokenmold generate --trace` wrote; `-` for standard
     /// input.
     trace: PathBuf,
@@ -25,7 +25,7 @@ const PAGE: &str = include_str!("view.html");
 /// script without a trace.
 const PLACE: &str = "/*TRACE*/null";
 
-pub(crate) fn run(args: &Args) -> Result<Output, Failure> {
+pub(crate) fn run(args: &ViewArgs) -> Result<Output, Failure> {
     let place = args.trace.display();
     let bytes = read(&args.trace)?;
     let text = String::from_utf8(bytes).map_err(|e| Failure::of(&place, e))?;

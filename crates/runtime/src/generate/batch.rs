@@ -52,10 +52,10 @@ type Compile<'c> = Box<dyn FnOnce() -> Result<Bound<'c>, Error> + Send + 'c>;
 /// ```
 pub struct BatchRequest<'c> {
     request: Request,
-    source: Source<'c>,
+    source: ConstraintSource<'c>,
 }
 
-enum Source<'c> {
+enum ConstraintSource<'c> {
     Free,
     Ready(Bound<'c>),
     Compile(Compile<'c>),
@@ -68,14 +68,14 @@ impl<'c> BatchRequest<'c> {
     pub fn new(request: Request) -> Self {
         BatchRequest {
             request,
-            source: Source::Free,
+            source: ConstraintSource::Free,
         }
     }
 
     /// The same with a constraint.
     #[must_use]
     pub fn with_constraint(mut self, constraint: impl Constraint + 'c) -> Self {
-        self.source = Source::Ready(Box::new(constraint));
+        self.source = ConstraintSource::Ready(Box::new(constraint));
         self
     }
 
@@ -87,7 +87,7 @@ impl<'c> BatchRequest<'c> {
         mut self,
         compile: impl FnOnce() -> Result<Bound<'c>, Error> + Send + 'c,
     ) -> Self {
-        self.source = Source::Compile(Box::new(compile));
+        self.source = ConstraintSource::Compile(Box::new(compile));
         self
     }
 }
@@ -95,10 +95,10 @@ impl<'c> BatchRequest<'c> {
 impl fmt::Debug for BatchRequest<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let source = match self.source {
-            Source::Free => "none",
-            Source::Ready(_) => "ready",
-            Source::Compile(_) => "to be compiled",
-            Source::Failed => "failed",
+            ConstraintSource::Free => "none",
+            ConstraintSource::Ready(_) => "ready",
+            ConstraintSource::Compile(_) => "to be compiled",
+            ConstraintSource::Failed => "failed",
         };
         f.debug_struct("BatchRequest")
             .field("request", &self.request)
@@ -245,7 +245,7 @@ impl<'c> Item<'c> {
 struct Cell<'c>(Mutex<Shared<'c>>);
 
 struct Shared<'c> {
-    source: Source<'c>,
+    source: ConstraintSource<'c>,
     error: Option<Error>,
     /// The mask where the constraint stands.
     words: Option<Vec<u32>>,
@@ -266,7 +266,7 @@ impl<'c> Cell<'c> {
             (true, Err(TryLockError::WouldBlock)) => self.lock(),
             (false, Err(TryLockError::WouldBlock)) => return None,
         };
-        if let Source::Compile(_) = shared.source {
+        if let ConstraintSource::Compile(_) = shared.source {
             if !wait {
                 return None;
             }
@@ -276,7 +276,7 @@ impl<'c> Cell<'c> {
             return Some(Err(error));
         }
         Some(match &shared.source {
-            Source::Free => Ok(None),
+            ConstraintSource::Free => Ok(None),
             _ => shared
                 .constraint()
                 .map(|constraint| Some(constraint.width())),
@@ -301,12 +301,12 @@ impl<'c> Cell<'c> {
 
 impl<'c> Shared<'c> {
     fn compile(&mut self) {
-        match std::mem::replace(&mut self.source, Source::Failed) {
-            Source::Compile(compile) => {
+        match std::mem::replace(&mut self.source, ConstraintSource::Failed) {
+            ConstraintSource::Compile(compile) => {
                 // Nothing of what the closure owns is seen after a panic.
                 let compiled = std::panic::catch_unwind(AssertUnwindSafe(compile));
                 match compiled {
-                    Ok(Ok(constraint)) => self.source = Source::Ready(constraint),
+                    Ok(Ok(constraint)) => self.source = ConstraintSource::Ready(constraint),
                     Ok(Err(error)) => self.error = Some(error),
                     Err(_) => {
                         let message = "compiling the constraint of this request panicked";
@@ -320,7 +320,7 @@ impl<'c> Shared<'c> {
 
     fn constraint(&mut self) -> Result<&mut Bound<'c>, Error> {
         match &mut self.source {
-            Source::Ready(constraint) => Ok(constraint),
+            ConstraintSource::Ready(constraint) => Ok(constraint),
             _ => Err(Error::new(
                 ErrorKind::Constraint,
                 "the constraint of this request is gone",

@@ -35,7 +35,7 @@ use crate::tokenizer::{Surround, Tokenizer};
 use crate::{Error, ErrorKind};
 
 /// A request that can be answered.
-struct Ready {
+struct ReadyRequest {
     sampler: Sampler,
     prompt: Vec<u32>,
 }
@@ -135,7 +135,7 @@ impl<'m, M: Model + ?Sized> Session<'m, M> {
     }
 
     /// Looks at everything that can be wrong with a request.
-    fn prepare(&self, request: &Request, mask: Option<usize>) -> Result<Ready, Error> {
+    fn prepare(&self, request: &Request, mask: Option<usize>) -> Result<ReadyRequest, Error> {
         let sampler = Sampler::new(request.sampling.clone())?;
         let logits = self.model.vocabulary_width();
         if let Some(mask) = mask
@@ -152,18 +152,18 @@ impl<'m, M: Model + ?Sized> Session<'m, M> {
         check_bias(&request.logit_bias, logits)?;
         let prompt = self.prompt(&request.prompt)?;
         let sampler = sampler.behind(prompt.len());
-        Ok(Ready { sampler, prompt })
+        Ok(ReadyRequest { sampler, prompt })
     }
 
     /// A text at its beginning.
     fn run<'r, 'c, 's>(
         &'s mut self,
-        ready: Ready,
+        ready: ReadyRequest,
         request: &'r Request,
         constraint: Option<&'c mut (dyn Constraint + 'c)>,
         on_event: &'r mut dyn FnMut(&Event<'_>) -> Flow,
     ) -> Run<'r, 'c, 's, 'm, M> {
-        let Ready { sampler, prompt } = ready;
+        let ReadyRequest { sampler, prompt } = ready;
         let mut decoder = self.tokenizer.decoder();
         if constraint.is_some() {
             decoder.keep_leading_blank();

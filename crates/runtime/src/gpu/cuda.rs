@@ -212,7 +212,7 @@ struct Staged {
 }
 
 /// The form of [`DeviceSampler`](super::DeviceSampler) on a GPU.
-pub(crate) struct Sampler {
+pub(crate) struct CudaSampler {
     backend: Cuda,
     stream: Arc<CudaStream>,
     upload: Arc<CudaStream>,
@@ -223,7 +223,7 @@ pub(crate) struct Sampler {
     newest: usize,
 }
 
-impl Sampler {
+impl CudaSampler {
     pub(crate) fn new(
         device: &CudaDevice,
         parameters: &[Parameters],
@@ -308,7 +308,7 @@ impl Sampler {
 }
 
 /// The form of [`ResidentDecoder`](super::ResidentDecoder) on a GPU.
-pub(crate) struct Decoder {
+pub(crate) struct CudaDecoder {
     backend: Cuda,
     states: States<Cuda>,
     draws: Draws<Cuda>,
@@ -317,7 +317,7 @@ pub(crate) struct Decoder {
     log: Memory,
 }
 
-impl Decoder {
+impl CudaDecoder {
     /// `sizes` are the vocabulary's and the logits' width.
     pub(crate) fn new(
         device: &CudaDevice,

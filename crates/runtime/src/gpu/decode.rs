@@ -65,7 +65,7 @@ pub struct ResidentDecoder {
 enum Engine {
     Host(Host),
     #[cfg(feature = "cuda")]
-    Cuda(Box<super::cuda::Decoder>),
+    Cuda(Box<super::cuda::CudaDecoder>),
 }
 
 /// The engine of a CPU device.
@@ -130,7 +130,7 @@ impl ResidentDecoder {
         let resident = Resident::new(vocabulary, &indexes)?;
         let engine = match device {
             #[cfg(feature = "cuda")]
-            Device::Cuda(cuda) => Engine::Cuda(Box::new(super::cuda::Decoder::new(
+            Device::Cuda(cuda) => Engine::Cuda(Box::new(super::cuda::CudaDecoder::new(
                 cuda,
                 &resident,
                 &parameters,

@@ -38,7 +38,7 @@ use crate::{Error, ErrorKind};
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub struct DeviceSampler {
-    engine: Engine,
+    engine: SamplerEngine,
     batch: usize,
     vocabulary: usize,
     width: usize,
@@ -46,13 +46,13 @@ pub struct DeviceSampler {
     uploaded: bool,
 }
 
-enum Engine {
+enum SamplerEngine {
     Host {
         parameters: Vec<Parameters>,
         masks: BatchMasks,
     },
     #[cfg(feature = "cuda")]
-    Cuda(Box<super::cuda::Sampler>),
+    Cuda(Box<super::cuda::CudaSampler>),
 }
 
 impl DeviceSampler {
@@ -74,13 +74,13 @@ impl DeviceSampler {
         let parameters = parameters?;
         let engine = match device {
             #[cfg(feature = "cuda")]
-            Device::Cuda(cuda) => Engine::Cuda(Box::new(super::cuda::Sampler::new(
+            Device::Cuda(cuda) => SamplerEngine::Cuda(Box::new(super::cuda::CudaSampler::new(
                 cuda,
                 &parameters,
                 vocabulary,
                 width,
             )?)),
-            Device::Cpu => Engine::Host {
+            Device::Cpu => SamplerEngine::Host {
                 parameters,
                 masks: BatchMasks::new(vocabulary)?,
             },
@@ -124,9 +124,9 @@ impl DeviceSampler {
             ));
         }
         match &mut self.engine {
-            Engine::Host { masks: own, .. } => own.clone_from(masks),
+            SamplerEngine::Host { masks: own, .. } => own.clone_from(masks),
             #[cfg(feature = "cuda")]
-            Engine::Cuda(sampler) => sampler.upload(masks)?,
+            SamplerEngine::Cuda(sampler) => sampler.upload(masks)?,
         }
         self.uploaded = true;
         Ok(())
@@ -149,7 +149,7 @@ impl DeviceSampler {
             ));
         }
         match &mut self.engine {
-            Engine::Host { parameters, masks } => {
+            SamplerEngine::Host { parameters, masks } => {
                 let rows = rows_on_host(logits)?;
                 let texts = rows.iter().zip(parameters).enumerate();
                 let tokens = texts.map(|(text, (row, parameters))| {
@@ -158,7 +158,7 @@ impl DeviceSampler {
                 Ok(tokens.collect())
             }
             #[cfg(feature = "cuda")]
-            Engine::Cuda(sampler) => sampler.draw(logits),
+            SamplerEngine::Cuda(sampler) => sampler.draw(logits),
         }
     }
 }

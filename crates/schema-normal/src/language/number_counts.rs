@@ -184,7 +184,7 @@ impl NumberDfa {
         let a = self.amounts();
         let (next, accept) = self.tables();
         let mut out: Vec<String> = Vec::new();
-        let mut open = Open::default();
+        let mut open = OpenTexts::default();
         let within = Within::of(begun);
         let mut has_zero = false;
         match within {
@@ -286,37 +286,37 @@ const MAX_TEXT: usize = 100_000;
 /// A text that can go on. The one that may end soonest comes first, and of several the
 /// longest.
 #[derive(PartialEq, Eq)]
-struct Way {
+struct OpenText {
     state: u32,
     text: String,
     is_part: bool,
     least: usize,
 }
 
-impl Ord for Way {
-    fn cmp(&self, other: &Way) -> std::cmp::Ordering {
-        let key = |way: &Way| (std::cmp::Reverse(way.least), way.text.len());
+impl Ord for OpenText {
+    fn cmp(&self, other: &OpenText) -> std::cmp::Ordering {
+        let key = |way: &OpenText| (std::cmp::Reverse(way.least), way.text.len());
         key(self)
             .cmp(&key(other))
             .then_with(|| other.text.cmp(&self.text))
     }
 }
 
-impl PartialOrd for Way {
-    fn partial_cmp(&self, other: &Way) -> Option<std::cmp::Ordering> {
+impl PartialOrd for OpenText {
+    fn partial_cmp(&self, other: &OpenText) -> Option<std::cmp::Ordering> {
         Some(self.cmp(other))
     }
 }
 
 #[derive(Default)]
-struct Open {
-    heap: BinaryHeap<Way>,
+struct OpenTexts {
+    heap: BinaryHeap<OpenText>,
 }
 
-impl Open {
+impl OpenTexts {
     fn push(&mut self, state: u32, text: String, is_part: bool, a: &Amounts) {
         let far = a.far[state as usize] as usize;
-        self.heap.push(Way {
+        self.heap.push(OpenText {
             state,
             least: text.len().saturating_add(far),
             text,

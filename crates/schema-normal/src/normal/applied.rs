@@ -29,7 +29,7 @@ pub(in crate::normal) struct Done {
     count: usize,
     full: Option<Rc<Full>>,
     many: Option<Rc<FxHashSet<Key>>>,
-    named: Option<Rc<Named>>,
+    named: Option<Rc<NamedTerm>>,
     many_named: Option<Rc<HashSet<Term>>>,
 }
 
@@ -42,9 +42,9 @@ struct Full {
 }
 
 /// A term with names, and those before it.
-struct Named {
+struct NamedTerm {
     term: Term,
-    before: Option<Rc<Named>>,
+    before: Option<Rc<NamedTerm>>,
     depth: u32,
 }
 
@@ -111,7 +111,7 @@ impl Done {
                 .is_some_and(|many| many.contains(term))
     }
 
-    fn names(&self) -> impl Iterator<Item = &Named> {
+    fn names(&self) -> impl Iterator<Item = &NamedTerm> {
         std::iter::successors(self.named.as_deref(), |named| named.before.as_deref())
     }
 
@@ -122,7 +122,7 @@ impl Done {
         let before = self.named.take();
         let depth = before.as_ref().map_or(0, |named| named.depth) + 1;
         let term = term.clone();
-        self.named = Some(Rc::new(Named {
+        self.named = Some(Rc::new(NamedTerm {
             term,
             before,
             depth,

@@ -16,7 +16,7 @@ use schema_normal::normal::in_place::blamed;
 use schema_normal::normal::search::shapes::shapes_of;
 
 use crate::regex::spell::push_count;
-use crate::regex::{Body, Printer, Space, alternation};
+use crate::regex::{Body, Printer, SpaceTexts, alternation};
 
 /// The most items whose orders are written out for `uniqueItems`, because six have 720 orders.
 const MAX_UNIQUE: usize = 5;
@@ -88,7 +88,7 @@ pub(super) fn print(
     if !arrays.counts.is_empty() {
         return contains(printer, conj, (arrays, &items), max);
     }
-    let Space { inside, comma, .. } = &printer.space;
+    let SpaceTexts { inside, comma, .. } = &printer.space;
     let body = sequence(&prefix, rest.as_deref(), arrays.min, max, comma);
     Ok(Some(body.framed(BRACKETS, inside)))
 }

@@ -15,12 +15,12 @@ use crate::regex::spell::push_count;
 const MAX_COUNTED: usize = 1_000;
 
 /// A declared member: its name, the colon and its value.
-pub(super) struct Listed {
+pub(super) struct DeclaredMember {
     pub(super) text: String,
     pub(super) required: bool,
 }
 
-fn required_after(listed: &[Listed]) -> Vec<u64> {
+fn required_after(listed: &[DeclaredMember]) -> Vec<u64> {
     let mut out = vec![0; listed.len() + 1];
     for (i, member) in listed.iter().enumerate().rev() {
         out[i] = out[i + 1] + u64::from(member.required);
@@ -35,7 +35,7 @@ type Counted = HashMap<(usize, bool, u64, Option<u64>), Option<String>>;
 
 /// Members in order: listed ones, each at most once, then further ones.
 pub(super) struct Sequence<'a> {
-    listed: &'a [Listed],
+    listed: &'a [DeclaredMember],
     required_after: Vec<u64>,
     further: Option<&'a str>,
     comma: &'a str,
@@ -48,7 +48,7 @@ pub(super) struct Sequence<'a> {
 impl<'a> Sequence<'a> {
     /// Texts have at most `limit` bytes.
     pub(super) fn new(
-        listed: &'a [Listed],
+        listed: &'a [DeclaredMember],
         further: Option<&'a str>,
         comma: &'a str,
         limit: usize,

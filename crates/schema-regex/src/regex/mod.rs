@@ -86,7 +86,7 @@ pub(crate) fn printed(schema: &Read, options: &Options) -> Printed {
 }
 
 /// An error that only came because the steps were spent says so.
-pub(crate) fn in_steps(error: Error, budget: &Budget, options: &Options) -> Error {
+fn in_steps(error: Error, budget: &Budget, options: &Options) -> Error {
     if !budget.is_spent() || error.kind() == ErrorKind::TooManySteps {
         return error;
     }
@@ -105,7 +105,7 @@ fn print_once(
     options: &Options,
     narrowed: &mut Narrowed,
 ) -> Result<String, Error> {
-    let space = Space::new(&options.whitespace)?;
+    let space = SpaceTexts::new(&options.whitespace)?;
     refuse_cycles(normaliser)?;
     let root = normaliser.intern(&[Signed::yes(ROOT)]);
     // Names are spelled as values are.
@@ -163,7 +163,7 @@ pub(crate) type Text = Option<Rc<str>>;
 pub(crate) struct Printer<'n> {
     pub(crate) normaliser: &'n mut Normaliser,
     pub(crate) options: Options,
-    pub(crate) space: Space,
+    pub(crate) space: SpaceTexts,
     memo: HashMap<(ConjId, Vec<(ConjId, u32)>), Text>,
     /// The locations that are being printed, outermost first.
     open: Vec<ConjId>,
@@ -385,7 +385,7 @@ impl Printer<'_> {
             let text = match self.any.last() {
                 None => format!("(?:null|true|false|{number}|{value})"),
                 Some(inner) => {
-                    let Space {
+                    let SpaceTexts {
                         inside,
                         comma,
                         colon,
@@ -561,7 +561,7 @@ fn too_long(pointer: &str, options: &Options) -> Error {
 }
 
 /// The whitespace policy as pieces of the expression.
-pub(crate) struct Space {
+pub(crate) struct SpaceTexts {
     /// After an opening bracket and before a closing one.
     pub(crate) inside: String,
     /// A comma with what may stand around it.
@@ -570,14 +570,14 @@ pub(crate) struct Space {
     pub(crate) colon: String,
 }
 
-impl Space {
-    fn new(policy: &Whitespace) -> Result<Space, Error> {
-        let plain = |comma: &str, colon: &str| Space {
+impl SpaceTexts {
+    fn new(policy: &Whitespace) -> Result<SpaceTexts, Error> {
+        let plain = |comma: &str, colon: &str| SpaceTexts {
             inside: String::new(),
             comma: comma.into(),
             colon: colon.into(),
         };
-        let around = |space: &str| Space {
+        let around = |space: &str| SpaceTexts {
             inside: space.into(),
             comma: format!("{space},{space}"),
             colon: format!("{space}:{space}"),

@@ -13,9 +13,9 @@ use schema_normal::normal::demands::member_conj_of;
 use schema_normal::normal::member_order::member_order_of;
 
 use crate::regex::further_members::further;
-use crate::regex::member_sequence::{Listed, Long, Sequence};
+use crate::regex::member_sequence::{DeclaredMember, Long, Sequence};
 use crate::regex::witnesses::with_witness;
-use crate::regex::{Printer, Space, capped_members};
+use crate::regex::{Printer, SpaceTexts, capped_members};
 
 pub(super) fn print(
     printer: &mut Printer<'_>,
@@ -70,7 +70,7 @@ pub(super) fn without_witness(
                 let text = format!("{}{}{value}", printer.quoted(name)?, printer.space.colon);
                 bytes += text.len();
                 printer.fits(bytes)?;
-                listed.push(Listed { text, required });
+                listed.push(DeclaredMember { text, required });
             }
             None if required => return Ok(None),
             None => {}
@@ -82,7 +82,7 @@ pub(super) fn without_witness(
         further(printer, objects, &names, None)?
     };
     if let Some(text) = last {
-        listed.push(Listed {
+        listed.push(DeclaredMember {
             text,
             required: true,
         });
@@ -93,7 +93,7 @@ pub(super) fn without_witness(
         max = Some(cap);
         printer.narrow("maxProperties", capped_members(cap));
     }
-    let Space { inside, comma, .. } = &printer.space;
+    let SpaceTexts { inside, comma, .. } = &printer.space;
     let limit = printer.options.max_regex_bytes;
     let sequence = Sequence::new(&listed, further.as_deref(), comma, limit);
     let body = match sequence.print(objects.min, max) {

@@ -25,7 +25,7 @@ pub(crate) enum Spelling {
 
 /// The precedence of the surroundings: whether a group is needed.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Level {
+enum Precedence {
     Alt,
     Concat,
     Atom,
@@ -33,49 +33,49 @@ enum Level {
 
 /// Prints `re` so that the text can stand in a sequence.
 pub(super) fn print(re: &Re, place: Spelling) -> String {
-    let mut printer = Printer {
+    let mut printer = Speller {
         place,
         out: String::new(),
         any: String::new(),
     };
-    printer.re(re, Level::Concat);
+    printer.re(re, Precedence::Concat);
     printer.out
 }
 
-struct Printer {
+struct Speller {
     place: Spelling,
     out: String,
     /// The spelling of "any character", made once.
     any: String,
 }
 
-impl Printer {
-    fn re(&mut self, re: &Re, level: Level) {
+impl Speller {
+    fn re(&mut self, re: &Re, level: Precedence) {
         match re {
             // An empty class: nothing matches it. Callers keep it out. An expression with
             // look-around is made an automaton before it is printed.
             Re::Never | Re::Look(..) => self.out.push_str("[^\\x{0}-\\x{10FFFF}]"),
             Re::Empty => {
-                if level == Level::Atom {
+                if level == Precedence::Atom {
                     self.out.push_str("(?:)");
                 }
             }
             Re::Class(set) => self.class(set, level),
-            Re::Concat(parts) => self.grouped(level > Level::Concat, |p| {
+            Re::Concat(parts) => self.grouped(level > Precedence::Concat, |p| {
                 for part in parts {
-                    p.re(part, Level::Concat);
+                    p.re(part, Precedence::Concat);
                 }
             }),
-            Re::Alt(parts) => self.grouped(level > Level::Alt, |p| {
+            Re::Alt(parts) => self.grouped(level > Precedence::Alt, |p| {
                 for (i, part) in parts.iter().enumerate() {
                     if i > 0 {
                         p.out.push('|');
                     }
-                    p.re(part, Level::Concat);
+                    p.re(part, Precedence::Concat);
                 }
             }),
-            Re::Repeat(inner, min, max) => self.grouped(level > Level::Concat, |p| {
-                p.re(inner, Level::Atom);
+            Re::Repeat(inner, min, max) => self.grouped(level > Precedence::Concat, |p| {
+                p.re(inner, Precedence::Atom);
                 push_count(&mut p.out, *min, *max);
             }),
         }
@@ -91,7 +91,7 @@ impl Printer {
         }
     }
 
-    fn class(&mut self, set: &CharSet, level: Level) {
+    fn class(&mut self, set: &CharSet, level: Precedence) {
         if *set == all_chars() && self.place != Spelling::Raw {
             if self.any.is_empty() {
                 self.any = group_parts(&class_parts(set, self.place));
@@ -102,7 +102,7 @@ impl Printer {
         let parts = class_parts(set, self.place);
         match parts.as_slice() {
             [(one, atom)] => {
-                if *atom || level < Level::Atom {
+                if *atom || level < Precedence::Atom {
                     self.out.push_str(one);
                 } else {
                     let _ = write!(self.out, "(?:{one})");

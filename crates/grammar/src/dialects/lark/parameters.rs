@@ -3,7 +3,7 @@
 
 use super::{LarkParser, space};
 use crate::dialects::ast::{Arguments, Expr};
-use crate::dialects::numbers::{BitRange, Comparison, Condition, Number};
+use crate::dialects::numbers::{BitRange, Comparison, Condition, RuleNumber};
 use crate::error::Error;
 use crate::patterns::Reading;
 
@@ -93,23 +93,23 @@ impl LarkParser<'_> {
     }
 
     /// Reads a number that a rule is used with.
-    fn number(&mut self) -> Result<Number, Error> {
+    fn number(&mut self) -> Result<RuleNumber, Error> {
         let at = self.r.at;
         if self.r.peek().is_some_and(|c| c.is_ascii_digit()) {
-            return self.literal().map(Number::Literal);
+            return self.literal().map(RuleNumber::Literal);
         }
         let name = self.word();
         if name == "_" {
-            return Ok(Number::Own);
+            return Ok(RuleNumber::Own);
         }
         self.open(&name)?;
         let number = match name.as_str() {
-            "set_bit" => Number::Or(1 << self.bit()?),
-            "clear_bit" => Number::And(!(1 << self.bit()?)),
-            "bit_and" => Number::And(self.literal()?),
-            "bit_or" => Number::Or(self.literal()?),
-            "incr" => Number::Next(self.bits()?),
-            "decr" => Number::Previous(self.bits()?),
+            "set_bit" => RuleNumber::Or(1 << self.bit()?),
+            "clear_bit" => RuleNumber::And(!(1 << self.bit()?)),
+            "bit_and" => RuleNumber::And(self.literal()?),
+            "bit_or" => RuleNumber::Or(self.literal()?),
+            "incr" => RuleNumber::Next(self.bits()?),
+            "decr" => RuleNumber::Previous(self.bits()?),
             _ => {
                 return self.r.fail_at(at, format!(
                     "`{name}` makes no number: there are `_`, `set_bit`, `clear_bit`, `bit_and`, `bit_or`, `incr` and `decr`"

@@ -10,7 +10,7 @@
 use super::anchors::depends_on_end;
 use super::program::{Inst, NONE, Program, Repetition, SetRun};
 use crate::pyre::syntax::class::{self, Fold};
-use crate::pyre::syntax::tree::Anchor;
+use crate::pyre::syntax::tree::Assertion;
 
 /// The most entries on the stack, 16 bytes each: 128 MiB, because a long text under nested loops
 /// needs an entry for each character.
@@ -247,7 +247,7 @@ impl<'a> Attempt<'a> {
     }
 
     #[inline(always)]
-    fn assertion(&mut self, anchor: Anchor, thread: Thread) -> Option<Thread> {
+    fn assertion(&mut self, anchor: Assertion, thread: Thread) -> Option<Thread> {
         let at = thread.at as usize;
         self.memory.touched |= depends_on_end(anchor, self.text.as_bytes(), at);
         let holds = self.program.holds(anchor, self.text, at);

@@ -5,7 +5,7 @@ use regex_syntax::hir::ClassUnicode;
 
 use super::program::{Inst, NONE, Program, Repetition, SetRun};
 use crate::pyre::syntax::class::{self, Category, CharSet, Dialect};
-use crate::pyre::syntax::tree::{Anchor, Behind, Node, Repeat, RepeatKind, Tree};
+use crate::pyre::syntax::tree::{Assertion, Behind, Node, Repeat, RepeatKind, Tree};
 
 impl Program {
     pub(in crate::pyre) fn new(tree: &Tree) -> Program {
@@ -21,7 +21,7 @@ impl Program {
         compiler.push(Inst::Match);
         let first = first_set(&tree.root).map(|class| CharSet::new(&class));
         Program {
-            anchored: matches!(compiler.insts[0], Inst::Assert(Anchor::Start)),
+            anchored: matches!(compiler.insts[0], Inst::Assert(Assertion::Start)),
             insts: compiler.insts,
             sets: compiler.sets,
             groups: tree.names.len(),

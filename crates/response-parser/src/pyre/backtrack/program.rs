@@ -2,7 +2,7 @@
 //! [`Inst::Loop`] around two [`Inst::Save`] with an [`Inst::Char`] between them.
 
 use crate::pyre::syntax::class::{CharSet, Fold};
-use crate::pyre::syntax::tree::Anchor;
+use crate::pyre::syntax::tree::Assertion;
 
 /// No position: the largest number, because texts of that length are refused.
 pub(super) const NONE: u32 = u32::MAX;
@@ -31,7 +31,7 @@ pub(in crate::pyre) struct Program {
 pub(super) enum Inst {
     Char(char),
     Set(usize),
-    Assert(Anchor),
+    Assert(Assertion),
     Save(u32),
     Jump(usize),
     /// Go on at the first; the second is left as a choice.

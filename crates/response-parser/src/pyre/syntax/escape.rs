@@ -5,7 +5,7 @@ use regex_syntax::hir::ClassUnicode;
 
 use super::{Flags, Item, PatternParser, PatternToken, Result};
 use crate::pyre::syntax::class::{self, Category, Dialect};
-use crate::pyre::syntax::tree::{Anchor, Behind, Node};
+use crate::pyre::syntax::tree::{Assertion, Behind, Node};
 
 impl PatternParser<'_> {
     /// The escape of `c`, whose backslash is at `start`, outside a class.
@@ -16,10 +16,10 @@ impl PatternParser<'_> {
             return Ok(node);
         }
         let anchor = match c {
-            'A' => Some(Anchor::Start),
-            'Z' => Some(Anchor::End),
-            'b' => Some(Anchor::Word { ascii: flags.ascii }),
-            'B' => Some(Anchor::NotWord { ascii: flags.ascii }),
+            'A' => Some(Assertion::Start),
+            'Z' => Some(Assertion::End),
+            'b' => Some(Assertion::Word { ascii: flags.ascii }),
+            'B' => Some(Assertion::NotWord { ascii: flags.ascii }),
             _ => None,
         };
         if let Some(anchor) = anchor {
@@ -58,11 +58,11 @@ impl PatternParser<'_> {
                 negated: false,
                 node: Box::new(Node::Set(word)),
             };
-            let edge = Node::Anchor(Anchor::Word { ascii: flags.ascii });
+            let edge = Node::Anchor(Assertion::Word { ascii: flags.ascii });
             Some(Node::Concat(vec![edge, look]))
         };
         Ok(match c {
-            'z' => Some(Node::Anchor(Anchor::End)),
+            'z' => Some(Node::Anchor(Assertion::End)),
             'K' => Some(Node::Keep),
             'm' => word_edge(false),
             'M' => word_edge(true),

@@ -15,7 +15,7 @@ pub(crate) mod tree;
 use regex_syntax::hir::ClassUnicode;
 
 use self::class::{Category, Dialect, Fold};
-use self::tree::{Anchor, Node, Repeat, RepeatKind, SyntaxError, Tree};
+use self::tree::{Assertion, Node, Repeat, RepeatKind, SyntaxError, Tree};
 use crate::text::stand_in;
 
 /// The deepest nesting of groups in a pattern, because the parser and the compilers call themselves
@@ -252,10 +252,10 @@ impl PatternParser<'_> {
                 PatternToken::Escape(c) => self.escape(c, start, *flags)?,
                 PatternToken::Char('[') => self.class(start, *flags)?,
                 PatternToken::Char('.') => dot(*flags),
-                PatternToken::Char('^') if flags.multi_line => Node::Anchor(Anchor::LineStart),
-                PatternToken::Char('^') => Node::Anchor(Anchor::Start),
-                PatternToken::Char('$') if flags.multi_line => Node::Anchor(Anchor::LineEnd),
-                PatternToken::Char('$') => Node::Anchor(Anchor::EndOrFinalNewline),
+                PatternToken::Char('^') if flags.multi_line => Node::Anchor(Assertion::LineStart),
+                PatternToken::Char('^') => Node::Anchor(Assertion::Start),
+                PatternToken::Char('$') if flags.multi_line => Node::Anchor(Assertion::LineEnd),
+                PatternToken::Char('$') => Node::Anchor(Assertion::EndOrFinalNewline),
                 PatternToken::Char('(') => {
                     match self.group(start, *flags, depth, first && nodes.is_empty())? {
                         Some(node) => node,

@@ -41,7 +41,7 @@ pub(crate) enum Node {
     Char(char),
     /// One character of a set.
     Set(ClassUnicode),
-    Anchor(Anchor),
+    Anchor(Assertion),
     Group(usize, Box<Node>),
     Concat(Vec<Node>),
     /// Tried in order; an empty list cannot occur.
@@ -90,7 +90,7 @@ pub(crate) enum RepeatKind {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Anchor {
+pub(crate) enum Assertion {
     Start,
     End,
     /// The end, or before a line feed that is the last character.

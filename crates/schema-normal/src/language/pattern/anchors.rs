@@ -13,14 +13,14 @@ use crate::language::re::Re;
 /// A part of a search: what it matches, and whether it is tied to the ends of
 /// the string.
 #[derive(Clone)]
-pub(super) struct Part {
+pub(super) struct SearchPart {
     pub(super) start: bool,
     pub(super) body: Re,
     pub(super) end: bool,
 }
 
-impl Part {
-    const EMPTY: Part = Part {
+impl SearchPart {
+    const EMPTY: SearchPart = SearchPart {
         start: false,
         body: Re::Empty,
         end: false,
@@ -38,25 +38,25 @@ const MAX_PARTS: usize = 200;
 const MAX_NESTING: usize = 200;
 
 /// The parts of an expression; those within `depth` others.
-pub(super) fn anchored_parts(hir: &Hir, depth: usize) -> Result<Vec<Part>, PatternError> {
+pub(super) fn anchored_parts(hir: &Hir, depth: usize) -> Result<Vec<SearchPart>, PatternError> {
     if depth > MAX_NESTING {
         return Err(PatternError::new(0, "the pattern is nested too deeply"));
     }
     if hir.properties().look_set().is_empty() {
-        return Ok(vec![Part {
+        return Ok(vec![SearchPart {
             start: false,
             body: convert(hir, depth)?,
             end: false,
         }]);
     }
     match hir.kind() {
-        HirKind::Look(Look::Start) => Ok(vec![Part {
+        HirKind::Look(Look::Start) => Ok(vec![SearchPart {
             start: true,
-            ..Part::EMPTY
+            ..SearchPart::EMPTY
         }]),
-        HirKind::Look(Look::End) => Ok(vec![Part {
+        HirKind::Look(Look::End) => Ok(vec![SearchPart {
             end: true,
-            ..Part::EMPTY
+            ..SearchPart::EMPTY
         }]),
         HirKind::Look(_) => Err(PatternError::new(
             0,
@@ -71,7 +71,7 @@ pub(super) fn anchored_parts(hir: &Hir, depth: usize) -> Result<Vec<Part>, Patte
             Ok(out)
         }
         HirKind::Concat(subs) => {
-            let mut out = vec![Part::EMPTY];
+            let mut out = vec![SearchPart::EMPTY];
             for sub in subs {
                 let next = anchored_parts(sub, depth + 1)?;
                 let mut joined = Vec::new();
@@ -92,7 +92,7 @@ pub(super) fn anchored_parts(hir: &Hir, depth: usize) -> Result<Vec<Part>, Patte
         }
         HirKind::Repetition(rep) if rep.max == Some(1) && rep.min == 0 => {
             let mut out = anchored_parts(&rep.sub, depth + 1)?;
-            out.push(Part::EMPTY);
+            out.push(SearchPart::EMPTY);
             Ok(out)
         }
         HirKind::Repetition(rep) => {
@@ -105,7 +105,7 @@ pub(super) fn anchored_parts(hir: &Hir, depth: usize) -> Result<Vec<Part>, Patte
                     ),
                 ));
             }
-            let mut out = vec![Part::EMPTY];
+            let mut out = vec![SearchPart::EMPTY];
             for _ in 0..rep.min {
                 out = both(&out, &turn);
             }
@@ -113,7 +113,7 @@ pub(super) fn anchored_parts(hir: &Hir, depth: usize) -> Result<Vec<Part>, Patte
                 None => out = both(&out, &any_turns(&turn)),
                 Some(max) => {
                     let mut maybe = turn;
-                    maybe.push(Part::EMPTY);
+                    maybe.push(SearchPart::EMPTY);
                     for _ in rep.min..max {
                         out = both(&out, &maybe);
                     }
@@ -128,11 +128,11 @@ pub(super) fn anchored_parts(hir: &Hir, depth: usize) -> Result<Vec<Part>, Patte
 /// Any number of turns of a loop. Returns the turns of a repetition: the part that is tied to the
 /// start of the string is in the first turn that matches any text, and the part that is tied to its
 /// end in the last one: turns that match nothing demand more than going without them.
-fn any_turns(turn: &[Part]) -> Vec<Part> {
+fn any_turns(turn: &[SearchPart]) -> Vec<SearchPart> {
     let free = turn.iter().filter(|part| !part.start && !part.end);
-    let loops = Part {
+    let loops = SearchPart {
         body: Re::alt(free.map(|part| part.body.clone())).repeat(0, None),
-        ..Part::EMPTY
+        ..SearchPart::EMPTY
     };
     let mut out = vec![loops.clone()];
     for first in turn.iter().filter(|part| part.start) {
@@ -147,7 +147,7 @@ fn any_turns(turn: &[Part]) -> Vec<Part> {
 }
 
 /// All of some parts before all of others.
-fn both(before: &[Part], after: &[Part]) -> Vec<Part> {
+fn both(before: &[SearchPart], after: &[SearchPart]) -> Vec<SearchPart> {
     let joined = before
         .iter()
         .flat_map(|a| after.iter().filter_map(|b| join(a, b)));
@@ -155,20 +155,20 @@ fn both(before: &[Part], after: &[Part]) -> Vec<Part> {
 }
 
 /// The parts that are tied alike as one: four at most.
-fn merged(parts: Vec<Part>) -> Vec<Part> {
+fn merged(parts: Vec<SearchPart>) -> Vec<SearchPart> {
     let mut out = Vec::new();
     for (start, end) in [(false, false), (true, false), (false, true), (true, true)] {
         let alike = parts.iter().filter(|p| p.start == start && p.end == end);
         let body = Re::alt(alike.map(|part| part.body.clone()));
         if body != Re::Never {
-            out.push(Part { start, body, end });
+            out.push(SearchPart { start, body, end });
         }
     }
     out
 }
 
 /// One part after the other: what stands before `^` or after `$` is empty.
-fn join(a: &Part, b: &Part) -> Option<Part> {
+fn join(a: &SearchPart, b: &SearchPart) -> Option<SearchPart> {
     let mut first = a.body.clone();
     let mut second = b.body.clone();
     if b.start {
@@ -183,7 +183,7 @@ fn join(a: &Part, b: &Part) -> Option<Part> {
         }
         second = Re::Empty;
     }
-    Some(Part {
+    Some(SearchPart {
         start: a.start || b.start,
         body: Re::concat([first, second]),
         end: a.end || b.end,
@@ -196,7 +196,7 @@ pub(super) fn looking_around(hir: &Hir) -> Result<Re, PatternError> {
         HirKind::Alternation(branches) => &branches[..],
         _ => std::slice::from_ref(hir),
     };
-    let mut reader = Reader::default();
+    let mut reader = HirReader::default();
     let branch = |hir: &Hir| {
         let mut parts = match hir.kind() {
             HirKind::Concat(parts) => &parts[..],
@@ -225,17 +225,17 @@ pub(super) fn looking_around(hir: &Hir) -> Result<Re, PatternError> {
 }
 
 fn convert(hir: &Hir, depth: usize) -> Result<Re, PatternError> {
-    Reader::default().read(hir, depth)
+    HirReader::default().read(hir, depth)
 }
 
 /// Reads what `regex-syntax` has parsed.
 #[derive(Default)]
-struct Reader {
+struct HirReader {
     /// The expressions that looks look for, each once: automata follow the same for all of them.
     looked: Vec<Arc<Re>>,
 }
 
-impl Reader {
+impl HirReader {
     fn look(&mut self, look: fsm_tables::Look, of: Re) -> Re {
         let known = self.looked.iter().find(|known| ***known == of);
         let of = match known {

@@ -23,7 +23,7 @@ use schema_normal::normal::normaliser::Normaliser;
 
 use crate::automaton::compile::builder::{Builder, Wanted};
 use crate::automaton::compile::conditions::Kept;
-use crate::automaton::compile::leaf_cache::Asked;
+use crate::automaton::compile::leaf_cache::LeafSource;
 use crate::automaton::compile::leaves;
 use crate::automaton::compile::member_rules::{Said, ask_rules, conj_said, patterns_asked};
 use crate::automaton::compile::objects::{self, Alternatives};
@@ -177,7 +177,7 @@ fn questions(
             }
             for (f, _) in &s.formats {
                 if !q.formats.contains_key(f) {
-                    let bit = q.add(leaves::part(builder, Asked::Format(*f))?);
+                    let bit = q.add(leaves::part(builder, LeafSource::Format(*f))?);
                     q.formats.insert(*f, bit);
                 }
             }

@@ -48,7 +48,7 @@ impl Strings {
 /// An expression: that of a pattern, one of its looks (from 1 on), a format, or a list
 /// of texts.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum Asked {
+pub(crate) enum LeafSource {
     Pattern(PatternId, usize),
     Format(Format),
     Texts(Vec<Name>),
@@ -57,9 +57,9 @@ pub(crate) enum Asked {
 #[derive(Default)]
 pub(crate) struct LeafCache {
     pub(super) strings: HashMap<StringKey, Vec<Strings>>,
-    pub(super) parts: HashMap<Asked, Rc<Part>>,
+    pub(super) parts: HashMap<LeafSource, Rc<Part>>,
     /// The last product: alternatives often ask the same and want other answers.
-    pub(super) product: Option<(Vec<Asked>, Rc<Product>)>,
+    pub(super) product: Option<(Vec<LeafSource>, Rc<Product>)>,
     pub(super) numbers: HashMap<NumberShape, Arc<NumberDfa>>,
     /// Numbers of so many digits at most, by those of any number.
     pub(super) capped: FxHashMap<(*const NumberDfa, u32), Arc<NumberDfa>>,

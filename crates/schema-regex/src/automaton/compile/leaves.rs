@@ -25,7 +25,7 @@ use schema_normal::normal::alternative::{At, NumberShape, StringShape, each_once
 use schema_normal::options::IntegerSpelling;
 
 use crate::automaton::compile::builder::Builder;
-use crate::automaton::compile::leaf_cache::{Asked, StringKey, StringLeaf, Strings};
+use crate::automaton::compile::leaf_cache::{LeafSource, StringKey, StringLeaf, Strings};
 
 /// The most automata, each with bounds of its own, that read the strings of one alternative,
 /// because each is a leaf that every byte steps.
@@ -143,13 +143,13 @@ fn string_leaf(
 }
 
 /// The automaton of an expression, made once.
-pub(super) fn part(builder: &mut Builder, asked: Asked) -> Result<Rc<Part>, TooBig> {
+pub(super) fn part(builder: &mut Builder, asked: LeafSource) -> Result<Rc<Part>, TooBig> {
     if let Some(known) = builder.leaves.parts.get(&asked) {
         return Ok(Rc::clone(known));
     }
     let limit = builder.normaliser.limit();
     let made = match &asked {
-        Asked::Pattern(id, at) => match &builder.normaliser.schema().pattern(*id).pattern {
+        LeafSource::Pattern(id, at) => match &builder.normaliser.schema().pattern(*id).pattern {
             Ok(pattern) => {
                 let look = at.checked_sub(1).map(|look| &pattern.looks[look].0);
                 Part::new(look.unwrap_or(&pattern.main), limit)?
@@ -157,8 +157,8 @@ pub(super) fn part(builder: &mut Builder, asked: Asked) -> Result<Rc<Part>, TooB
             // A pattern that cannot be read is refused where it is met.
             Err(_) => Part::new(&Re::Never, limit)?,
         },
-        Asked::Format(format) => format_dfa(*format, None).part(),
-        Asked::Texts(list) => Part::new(&Re::alt(list.iter().map(|t| Re::literal(t))), limit)?,
+        LeafSource::Format(format) => format_dfa(*format, None).part(),
+        LeafSource::Texts(list) => Part::new(&Re::alt(list.iter().map(|t| Re::literal(t))), limit)?,
     };
     let made = Rc::new(made);
     builder.leaves.parts.insert(asked, Rc::clone(&made));
@@ -166,13 +166,13 @@ pub(super) fn part(builder: &mut Builder, asked: Asked) -> Result<Rc<Part>, TooB
 }
 
 /// The expressions of a pattern, each with the answer that is wanted; none if it cannot be read.
-pub(super) fn asked_by(builder: &Builder, id: PatternId) -> Vec<(Asked, bool)> {
+pub(super) fn asked_by(builder: &Builder, id: PatternId) -> Vec<(LeafSource, bool)> {
     let Ok(pattern) = &builder.normaliser.schema().pattern(id).pattern else {
         return Vec::new();
     };
     let looks = pattern.looks.iter().map(|(_, want)| *want);
     let all = std::iter::once(true).chain(looks).enumerate();
-    all.map(|(at, want)| (Asked::Pattern(id, at), want))
+    all.map(|(at, want)| (LeafSource::Pattern(id, at), want))
         .collect()
 }
 
@@ -192,7 +192,7 @@ fn string_dfa(
         }
         _ => {}
     }
-    let mut conditions: Vec<(Vec<(Asked, bool)>, bool)> = Vec::new();
+    let mut conditions: Vec<(Vec<(LeafSource, bool)>, bool)> = Vec::new();
     for (id, positive) in patterns {
         let asked = asked_by(builder, *id);
         if !asked.is_empty() {
@@ -200,10 +200,10 @@ fn string_dfa(
         }
     }
     for (format, positive) in formats {
-        conditions.push((vec![(Asked::Format(*format), true)], *positive));
+        conditions.push((vec![(LeafSource::Format(*format), true)], *positive));
     }
     if !excluded.is_empty() {
-        conditions.push((vec![(Asked::Texts(excluded.clone()), true)], false));
+        conditions.push((vec![(LeafSource::Texts(excluded.clone()), true)], false));
     }
     let made = dfa_of(builder, conditions);
     made.map_err(|_| too_big(builder, at, "the automaton of these strings"))
@@ -212,9 +212,9 @@ fn string_dfa(
 /// The strings that satisfy all of some conditions, or do not where they must not.
 fn dfa_of(
     builder: &mut Builder,
-    conditions: Vec<(Vec<(Asked, bool)>, bool)>,
+    conditions: Vec<(Vec<(LeafSource, bool)>, bool)>,
 ) -> Result<Vec<Strings>, TooBig> {
-    let mut asked: Vec<Asked> = Vec::new();
+    let mut asked: Vec<LeafSource> = Vec::new();
     let mut parts: Vec<Rc<Part>> = Vec::new();
     // The answers wanted of the expressions of each condition, one after the other.
     let mut wanted: Vec<(Vec<bool>, bool)> = Vec::new();
@@ -268,7 +268,7 @@ fn dfa_of(
 /// is met after the other, and counts of characters become bounds on the length.
 fn meeting(
     builder: &mut Builder,
-    asked: &[Asked],
+    asked: &[LeafSource],
     parts: &[Rc<Part>],
     conditions: &[(Vec<bool>, bool)],
 ) -> Result<Vec<Strings>, TooBig> {
@@ -278,7 +278,7 @@ fn meeting(
     let mut rest = asked.iter().zip(parts);
     for (wants, positive) in conditions {
         let of_one = rest.by_ref().take(wants.len()).zip(wants);
-        let of_one: Vec<((&Asked, &Rc<Part>), bool)> =
+        let of_one: Vec<((&LeafSource, &Rc<Part>), bool)> =
             of_one.map(|(one, want)| (one, *want)).collect();
         match (&of_one[..], positive) {
             ([((_, part), want)], false) => all.push((Rc::clone(part), !*want)),
@@ -334,8 +334,8 @@ fn meeting(
 }
 
 /// The expressions with bounds on the length that a pattern, or one of its looks, consists of.
-fn counted_by(builder: &Builder, asked: &Asked) -> Option<Vec<Counted>> {
-    let Asked::Pattern(id, at) = asked else {
+fn counted_by(builder: &Builder, asked: &LeafSource) -> Option<Vec<Counted>> {
+    let LeafSource::Pattern(id, at) = asked else {
         return None;
     };
     let pattern = builder

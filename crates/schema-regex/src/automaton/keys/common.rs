@@ -11,7 +11,7 @@ use crate::automaton::keys::{printer, value_summary};
 use crate::automaton::machine::Machine;
 use crate::automaton::machine::prints::Print;
 use crate::automaton::run::config::{Config, Gap, Top, UNKNOWN, UNKNOWN_ITEM, is_kept};
-use crate::automaton::run::found::{More, ObjectSummary};
+use crate::automaton::run::found::{NamesToCome, ObjectSummary};
 use crate::automaton::run::member_names;
 use crate::automaton::run::scratch::Noted;
 
@@ -88,7 +88,7 @@ impl Keys<'_> {
                 true => {
                     // Classes of names are those of one schema.
                     let is_common = matches!(self.object_summary(at), ObjectSummary::Told(told)
-                        if told.more != More::OfClasses);
+                        if told.more != NamesToCome::OfClasses);
                     (is_common && self.push_object_summary(at)).then_some(())?;
                 }
                 false => self.put_items(at, ended)?,

@@ -12,7 +12,7 @@ use crate::automaton::keys::tag::Tag;
 use crate::automaton::machine::Machine;
 use crate::automaton::machine::lexicon::NAMES;
 use crate::automaton::machine::node::ObjectMachine;
-use crate::automaton::run::found::{More, ObjectSummary, Told};
+use crate::automaton::run::found::{NamesToCome, ObjectSummary, Told};
 use crate::automaton::run::plain_object::{self, PlainObject};
 use crate::automaton::run::scratch::{Noted, Scratch};
 
@@ -29,7 +29,7 @@ impl Keys<'_> {
         let Some(m) = self.machine.object(frame.node) else {
             return false;
         };
-        if told.more != More::None {
+        if told.more != NamesToCome::None {
             // Used names may not come again, and declared ones are no further names.
             let used = &self.x.seen(frame.seen).list;
             let is_told = |name: &str| head_of(self.machine, name).meets(heads);
@@ -39,7 +39,7 @@ impl Keys<'_> {
         }
         self.out
             .extend([Tag::Object as u32, told.ends, told.more as u32]);
-        if told.more == More::OfClasses {
+        if told.more == NamesToCome::OfClasses {
             let (low, high) = (told.classes as u32, (told.classes >> 32) as u32);
             self.out.extend([frame.node, low, high]);
         }
@@ -96,13 +96,13 @@ fn head_of(machine: &Machine, name: &str) -> ByteSet {
 impl PlainObject<'_> {
     /// Which names may come, and the classes of further ones as bits; `None` where that
     /// takes more to tell.
-    pub(super) fn more(&self, x: &Scratch) -> Option<(More, u64)> {
+    pub(super) fn more(&self, x: &Scratch) -> Option<(NamesToCome, u64)> {
         let classes = self.classes(x)?;
         let more = match (classes, self.has_keys()) {
-            (0, _) if !self.some_name(x)? => More::None,
-            (0, _) => More::Declared,
-            (_, false) => More::Further,
-            (_, true) => More::OfClasses,
+            (0, _) if !self.some_name(x)? => NamesToCome::None,
+            (0, _) => NamesToCome::Declared,
+            (_, false) => NamesToCome::Further,
+            (_, true) => NamesToCome::OfClasses,
         };
         Some((more, classes))
     }

@@ -30,17 +30,17 @@ pub(crate) const MAX_NODES: usize = 64;
 
 /// Two hashes of the same numbers, by which they are known. Each process has its
 /// own, so that no schema can be written to look like another.
-pub(crate) struct Printer {
+pub(crate) struct Fingerprinter {
     hashes: [FoldHasher<'static>; 2],
     words: usize,
 }
 
-impl Printer {
-    pub(super) fn new() -> Printer {
+impl Fingerprinter {
+    pub(super) fn new() -> Fingerprinter {
         /// The seeds of this process, because a schema's author must not know them.
         static SEEDS: OnceLock<[RandomState; 2]> = OnceLock::new();
         let seeds = SEEDS.get_or_init(Default::default);
-        Printer {
+        Fingerprinter {
             hashes: seeds.each_ref().map(BuildHasher::build_hasher),
             words: 0,
         }
@@ -334,7 +334,7 @@ impl Printer {
 /// The fingerprint of a node and of all below it, of those of the single nodes.
 struct Below<'a> {
     all: &'a [Node],
-    printer: Printer,
+    printer: Fingerprinter,
     nodes: usize,
     tallest: u32,
 }
@@ -352,7 +352,7 @@ impl Below<'_> {
         self.tallest = self.tallest.max(tallest.unwrap_or(0));
         let is_any = node.is_any(id);
         let own = node.own_print.get_or_init(|| {
-            let mut printer = Printer::new();
+            let mut printer = Fingerprinter::new();
             printer.own(node, is_any)?;
             Some(Box::new(OwnPrint(printer.hashes())))
         });
@@ -407,7 +407,7 @@ impl Node {
 
 /// Returns the fingerprint of the spelling of strings and of the space between JSON's tokens.
 pub(super) fn dialect(space: &Space, escapes: Escapes) -> Option<Print> {
-    let mut printer = Printer::new();
+    let mut printer = Fingerprinter::new();
     let (next, accept) = space.tables();
     printer.list(accept.iter().map(|&accepts| u64::from(accepts)))?;
     for row in next {
@@ -424,7 +424,7 @@ pub(super) fn print(machine: &Machine, node: u32) -> Option<Print> {
     let print = machine.node(node).print.get_or_init(|| {
         let mut below = Below {
             all: machine.nodes(),
-            printer: Printer::new(),
+            printer: Fingerprinter::new(),
             nodes: 0,
             tallest: 0,
         };
@@ -438,8 +438,8 @@ pub(super) fn print(machine: &Machine, node: u32) -> Option<Print> {
 pub(super) fn print_of_names(machine: &Machine, node: u32) -> Option<Print> {
     let m = machine.object(node)?;
     let print = machine.node(node).names_print.get_or_init(|| {
-        let mut printer = Printer::new();
-        printer.machine(m.keys.as_ref(), Printer::keys)?;
+        let mut printer = Fingerprinter::new();
+        printer.machine(m.keys.as_ref(), Fingerprinter::keys)?;
         Some(Box::new(printer.finish(0)))
     });
     print.as_deref().copied()

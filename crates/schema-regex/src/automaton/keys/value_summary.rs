@@ -6,12 +6,12 @@
 //! token `{"`, and differ for `{"a`.
 
 use crate::automaton::machine::prints::ValueSummary;
-use crate::automaton::run::found::More;
+use crate::automaton::run::found::NamesToCome;
 use fsm_index::{ByteSet, Horizon};
 
 use crate::automaton::keys::key::much_room;
 use crate::automaton::keys::object_summary;
-use crate::automaton::keys::printer::{MAX_NODES, Printer};
+use crate::automaton::keys::printer::{Fingerprinter, MAX_NODES};
 use crate::automaton::machine::Machine;
 use crate::automaton::machine::lexicon::NAMES;
 use crate::automaton::machine::node::{EMPTY, Leaf, StringMachine};
@@ -27,7 +27,7 @@ const FAR: u64 = 64;
 struct Near<'a> {
     machine: &'a Machine,
     x: &'a Scratch,
-    printer: Printer,
+    printer: Fingerprinter,
     nodes: usize,
     tallest: u32,
     heads: ByteSet,
@@ -52,7 +52,7 @@ pub(super) fn near(
             let mut near = Near {
                 machine,
                 x,
-                printer: Printer::new(),
+                printer: Fingerprinter::new(),
                 nodes: 0,
                 tallest: 0,
                 heads: ByteSet::NONE,
@@ -142,11 +142,11 @@ impl Near<'_> {
         let (more, _) = plain.more(self.x)?;
         let m = self.machine.object(id)?;
         match more {
-            More::None => {}
-            More::Declared | More::Further => {
+            NamesToCome::None => {}
+            NamesToCome::Declared | NamesToCome::Further => {
                 self.heads = self.heads.or(object_summary::name_heads(self.machine, m));
             }
-            More::OfClasses => return None,
+            NamesToCome::OfClasses => return None,
         }
         let (can_end, ends) = plain.ends(self.x);
         self.printer.add(u64::from(plain.thread().goal));

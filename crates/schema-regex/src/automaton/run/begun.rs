@@ -525,7 +525,7 @@ impl Open {
 /// Places of items by their text so far, where in the text they begin, and, where that counts, the
 /// items before them: a walk goes on from each in many ways.
 #[derive(Debug, Default)]
-pub(crate) struct Places {
+pub(crate) struct ItemPlaces {
     known: FxHashMap<(u32, u32), Arc<Open>>,
     /// The items before those that are strings, or have one open, from inside of these on.
     strings: FxHashMap<(u32, u32, u32), Alike>,
@@ -588,7 +588,7 @@ impl Alike {
 /// The most bytes that places are kept with, because one long text has many places.
 const MAX_PLACES: usize = 1 << 22;
 
-impl Places {
+impl ItemPlaces {
     fn add(&mut self, key: (u32, u32), place: &Arc<Open>) {
         if self.has_room(place.memory()) {
             self.known.insert(key, Arc::clone(place));

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use rustc_hash::FxHashMap;
 
 use crate::automaton::machine::sorted::TextSet;
-use crate::automaton::run::begun::Places;
+use crate::automaton::run::begun::ItemPlaces;
 use crate::automaton::run::config::{Config, Frame};
 
 #[derive(Debug, Default)]
@@ -20,7 +20,7 @@ pub(super) struct Found {
     /// Says whether items that must differ can still do so.
     pub(super) fresh: FxHashMap<Config, bool>,
     /// The beginnings of open items.
-    pub(super) places: Places,
+    pub(super) places: ItemPlaces,
     /// By stack, what the item on top may be, where it must differ.
     pub(super) item_choices: FxHashMap<u32, Arc<ItemChoices>>,
     /// Stacks without what items are compared with.
@@ -76,14 +76,14 @@ pub(crate) enum ObjectSummary {
 pub(crate) struct Told {
     /// One more than the goal that the object satisfies if it ends, or 0.
     pub(crate) ends: u32,
-    pub(crate) more: More,
+    pub(crate) more: NamesToCome,
     /// The classes of further names that may come, as bits.
     pub(crate) classes: u64,
 }
 
 /// Which names may come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum More {
+pub(crate) enum NamesToCome {
     None = 0,
     /// Declared ones alone.
     Declared = 1,

@@ -13,7 +13,7 @@ use crate::automaton::machine::Machine;
 use crate::automaton::machine::sorted::TextSet;
 use crate::automaton::run::config::{Gap, Top};
 use crate::automaton::run::equality::canonical;
-use crate::automaton::run::levels::Level;
+use crate::automaton::run::levels::OpenLevel;
 use crate::automaton::run::scratch::{Noted, Scratch};
 use crate::automaton::run::state::{self, Item, Load, State};
 use crate::automaton::run::{forgotten, step};
@@ -28,7 +28,7 @@ pub(crate) fn advance_apart(
     x: &mut Scratch,
 ) -> Option<Result<(), usize>> {
     let item = state.item().filter(|item| item.differs)?;
-    let must_differ = |level: &&Level| level.frame.is_unique(machine);
+    let must_differ = |level: &&OpenLevel| level.frame.is_unique(machine);
     let depth = state.below.iter().find(must_differ)?.depth;
     let before = state::load(machine, state, x, Load::Apart);
     let mut config = before;
@@ -63,8 +63,9 @@ pub(crate) fn item_exceptions(
     each: &mut dyn FnMut(Exception<'_>),
 ) {
     let mut levels = state.below.iter();
-    let items = |level: &Level| level.seen().map_or(0, TextSet::len);
-    let is_compared = |level: &Level| forgotten::only_compares(machine, &level.frame, items(level));
+    let items = |level: &OpenLevel| level.seen().map_or(0, TextSet::len);
+    let is_compared =
+        |level: &OpenLevel| forgotten::only_compares(machine, &level.frame, items(level));
     if state.item().is_none() || !levels.all(is_compared) {
         return;
     }
@@ -90,7 +91,7 @@ pub(crate) fn item_exceptions(
         each(Exception::InOrder(b"\","));
         return;
     }
-    let must_differ = |level: &&Level| level.frame.is_unique(machine);
+    let must_differ = |level: &&OpenLevel| level.frame.is_unique(machine);
     if !state.below.iter().any(|level| must_differ(&level)) {
         return;
     }

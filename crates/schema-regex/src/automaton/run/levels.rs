@@ -14,9 +14,9 @@ use crate::automaton::run::seen::Seen;
 
 /// Open arrays and objects, the innermost first.
 #[derive(Clone, Default)]
-pub(crate) struct Levels(Option<Arc<Level>>);
+pub(crate) struct Levels(Option<Arc<OpenLevel>>);
 
-pub(crate) struct Level {
+pub(crate) struct OpenLevel {
     /// The fixed lists that it refers to are there; others, and what was seen, are kept.
     pub(super) frame: Frame,
     kept: Option<Box<KeptLevel>>,
@@ -33,7 +33,7 @@ struct KeptLevel {
 }
 
 impl Levels {
-    pub(super) fn iter(&self) -> impl Iterator<Item = &Level> {
+    pub(super) fn iter(&self) -> impl Iterator<Item = &OpenLevel> {
         std::iter::successors(self.0.as_deref(), |level| level.below.0.as_deref())
     }
 
@@ -83,7 +83,7 @@ impl Levels {
             frame.used = fixed(frame.used);
             frame.seen = 0;
         }
-        Levels(Some(Arc::new(Level {
+        Levels(Some(Arc::new(OpenLevel {
             frame,
             kept,
             depth: self.depth() + 1,
@@ -93,7 +93,7 @@ impl Levels {
 
     /// The stack in a scratch.
     pub(super) fn stack(&self, x: &mut Scratch) -> u32 {
-        let levels: Vec<&Level> = self.iter().collect();
+        let levels: Vec<&OpenLevel> = self.iter().collect();
         let frames = levels.into_iter().rev();
         frames.fold(0, |below, level| {
             let mut frame = level.frame;
@@ -111,7 +111,7 @@ impl Levels {
     }
 }
 
-impl Level {
+impl OpenLevel {
     /// The further names, or the items that must differ.
     pub(super) fn seen(&self) -> Option<&TextSet> {
         self.kept.as_ref().map(|kept| &kept.seen.list)

@@ -103,16 +103,16 @@ impl Configs {
 
 /// Tells scratches apart, also those that were emptied from what they were.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct Tag(u64);
+pub(crate) struct ScratchId(u64);
 
-impl Tag {
+impl ScratchId {
     /// That of no scratch.
-    pub(super) const NONE: Tag = Tag(0);
+    pub(super) const NONE: ScratchId = ScratchId(0);
 
-    fn new() -> Tag {
-        /// The next tag, from one on because [`Tag::NONE`] is zero.
+    fn new() -> ScratchId {
+        /// The next tag, from one on because [`ScratchId::NONE`] is zero.
         static NEXT: AtomicU64 = AtomicU64::new(1);
-        Tag(NEXT.fetch_add(1, Ordering::Relaxed))
+        ScratchId(NEXT.fetch_add(1, Ordering::Relaxed))
     }
 }
 
@@ -159,7 +159,7 @@ pub struct Scratch {
     lists: Interner<Arc<[u32]>>,
     seen: Interner<Seen>,
     stacks: Interner<StackNode>,
-    tag: Tag,
+    tag: ScratchId,
     configs: Configs,
     texts: Texts,
     found: Found,
@@ -186,7 +186,7 @@ impl Scratch {
             lists: Interner::new(),
             seen: Interner::new(),
             stacks: Interner::new(),
-            tag: Tag::new(),
+            tag: ScratchId::new(),
             configs: Configs::new(),
             texts: Texts::new(),
             found: Found::default(),
@@ -243,7 +243,7 @@ impl Scratch {
     }
 
     /// Tells scratches apart.
-    pub(super) fn tag(&self) -> Tag {
+    pub(super) fn tag(&self) -> ScratchId {
         self.tag
     }
 

@@ -12,7 +12,7 @@ use crate::automaton::run::config::{
     UNKNOWN_ITEM, is_kept,
 };
 use crate::automaton::run::levels::Levels;
-use crate::automaton::run::scratch::{Scratch, Tag};
+use crate::automaton::run::scratch::{Scratch, ScratchId};
 use crate::automaton::run::string_bytes::Partial;
 use crate::automaton::run::{forgotten, number_bytes, unique_items};
 
@@ -27,7 +27,7 @@ pub struct State {
     more: Option<Arc<More>>,
     /// The scratch that has it as it is, which spares reading it on there, and the
     /// stack there.
-    tag: Tag,
+    tag: ScratchId,
     stack: u32,
     pub(crate) accepting: bool,
 }
@@ -84,7 +84,7 @@ impl State {
             top: config.top,
             below: Levels::default(),
             more: None,
-            tag: Tag::NONE,
+            tag: ScratchId::NONE,
             stack: 0,
             accepting: false,
         }
@@ -115,7 +115,7 @@ impl State {
 /// compare at length.
 impl PartialEq for State {
     fn eq(&self, other: &State) -> bool {
-        let is_plain = self.tag != Tag::NONE && self.more.is_none() && other.more.is_none();
+        let is_plain = self.tag != ScratchId::NONE && self.more.is_none() && other.more.is_none();
         is_plain && (self.tag, self.stack, self.top) == (other.tag, other.stack, other.top)
     }
 }

@@ -211,7 +211,7 @@ impl<'a> LeafAt<'a> {
             return self.each_plain(next, most, see);
         };
         let dfa = &self.m.dfas[d as usize];
-        let words = Words {
+        let words = AutomatonTexts {
             dfa,
             ends: &|state, length| {
                 let length = u64::from(length);
@@ -270,7 +270,7 @@ impl<'a> LeafAt<'a> {
 }
 
 /// The texts of an automaton.
-pub(crate) struct Words<'a> {
+pub(crate) struct AutomatonTexts<'a> {
     pub(super) dfa: &'a CharDfa,
     /// True if a text of a length may end in a state.
     pub(super) ends: &'a dyn Fn(u32, u32) -> bool,
@@ -280,7 +280,7 @@ pub(crate) struct Words<'a> {
     pub(super) min: u64,
 }
 
-impl Words<'_> {
+impl AutomatonTexts<'_> {
     /// Shows the texts that may follow a state, one after another, until enough is seen:
     /// all of them, or `most` at least. The first character is one of some ranges.
     pub(super) fn each(

@@ -19,7 +19,7 @@ use crate::automaton::run::equality::canonical;
 use crate::automaton::run::found::Usable;
 use crate::automaton::run::number_bytes::number_state;
 use crate::automaton::run::scratch::{Noted, Scratch};
-use crate::automaton::run::string_texts::{self, Enough, Words, each_text, spelt_behind};
+use crate::automaton::run::string_texts::{self, AutomatonTexts, Enough, each_text, spelt_behind};
 use crate::automaton::run::{member_names, step};
 
 /// The place of a text that is tried.
@@ -438,7 +438,7 @@ impl BegunName<'_> {
         }
         let class = |state: u32| keys.class.get(state as usize).copied().unwrap_or(u32::MAX);
         let is_usable = |class: u32| class < 64 && self.usable.classes & (1 << class) != 0;
-        let words = Words {
+        let words = AutomatonTexts {
             dfa: &keys.dfa,
             ends: &|state, _| is_usable(class(state)),
             live: &|state, _| {
