@@ -74,6 +74,8 @@ struct Times {
     masks: Vec<u64>,
     advances: Vec<u64>,
     failed: usize,
+    /// The reason of the first failure.
+    why: Option<String>,
     /// For each mask, the first one included: the number of its text and of its token.
     places: Vec<(usize, usize)>,
 }
@@ -87,11 +89,17 @@ impl Times {
                 s.avg, s.p50, s.p90, s.p99, s.max, s.count
             )
         };
-        println!("{what}: {} failed", self.failed);
+        let why = self.why.iter().map(|why| format!(": {why}"));
+        println!("{what}: {} failed{}", self.failed, why.collect::<String>());
         println!("  {}", line("compile", &self.compile));
         println!("  {}", line("first mask", &self.first));
         println!("  {}", line("mask", &self.masks));
         println!("  {}", line("advance", &self.advances));
+    }
+
+    fn fail(&mut self, why: String) {
+        self.failed += 1;
+        self.why.get_or_insert(why);
     }
 
     fn add(&mut self, other: &Times) {
@@ -209,6 +217,7 @@ impl Worker {
             masks,
             advances: all("advances"),
             failed: said["failed"].as_u64().unwrap_or(0) as usize,
+            why: None,
             places: Vec::new(),
         })
     }
@@ -340,16 +349,16 @@ fn measure(
                 true => times.first.push(took),
                 false => times.masks.push(took),
             }
-            if made.is_err() {
-                times.failed += 1;
+            if let Err(error) = made {
+                times.fail(error);
                 break;
             }
             let Some(&token) = text.get(at) else {
                 break;
             };
             let begin = Stopwatch::start();
-            if session.advance(token).is_err() {
-                times.failed += 1;
+            if let Err(error) = session.advance(token) {
+                times.fail(error);
                 break;
             }
             times.advances.push(nanoseconds(&begin));
