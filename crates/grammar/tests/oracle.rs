@@ -348,6 +348,13 @@ impl Slow<'_> {
                 .copied()
                 .filter(|&t| self.reads(t, &text[at..end]).1)
                 .collect();
+            // Ignored text is read instead of others that end there, too.
+            let ignored = TERMINALS[0].len();
+            let is_ignored = self.dfas.len() > ignored && self.reads(ignored, &text[at..end]).1;
+            let ends: Vec<usize> = ends
+                .into_iter()
+                .filter(|&terminal| terminal == ignored || !is_ignored)
+                .collect();
             if end == at || ends.is_empty() {
                 return false;
             }

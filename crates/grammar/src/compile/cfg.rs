@@ -8,7 +8,7 @@ use fsm_index::PlainText;
 use schema_regex::automaton::SchemaAutomaton;
 
 use crate::compile::captured::Captured;
-use crate::compile::table::Table;
+use crate::compile::table::{Table, TableLimits};
 use crate::error::{Error, ErrorKind};
 
 /// A symbol: terminals are even, nonterminals odd.
@@ -205,6 +205,44 @@ impl Cfg {
             }
         }
         order
+    }
+
+    /// Takes the texts of ignored terminals out of the others of their domain, but for lazy ones,
+    /// which end before: where a lexeme is ignored text as well, greedy lexing reads it as that
+    /// (llguidance 1.7.6 and 1.9.1). Returns a terminal that takes nothing then.
+    pub(crate) fn prefer_ignored(&mut self, limits: TableLimits) -> Result<Option<u32>, Error> {
+        let mut empty: Vec<u32> = Vec::new();
+        for number in 0..self.terminals.len() {
+            let own = &self.terminals[number];
+            let ignored = self.ignored[own.domain as usize].iter();
+            let others = ignored.filter(|&&ignored| ignored as usize != number);
+            let others = others.map(|&ignored| &self.terminals[ignored as usize].matter);
+            let mut left: Option<Table> = None;
+            for other in others.filter(|_| !own.is_lazy) {
+                if let (Matter::Table(table), Matter::Table(other)) = (&own.matter, other)
+                    && let table = left.as_ref().unwrap_or(table)
+                    && table.looks_nowhere()
+                    && other.looks_nowhere()
+                    && table.meets(other)
+                {
+                    left = Some(table.but(other, limits)?);
+                }
+            }
+            if let Some(table) = left {
+                if table.is_nothing() {
+                    empty.push(number as u32);
+                }
+                self.terminals[number].matter = Matter::Table(table);
+            }
+        }
+        // A rule that needs such a terminal needs itself, so that it takes no text.
+        let is_empty = |symbol: &Symbol| symbol.split().is_ok_and(|one| empty.contains(&one));
+        for production in &mut self.productions {
+            if production.right.iter().any(is_empty) {
+                production.right = [Symbol::rule(production.left)].into();
+            }
+        }
+        Ok(empty.first().copied())
     }
 
     pub(crate) fn drop_unproductive(&mut self) -> Result<(), Error> {

@@ -2,7 +2,7 @@
 //!
 //! For example, the automata of `"a"` and of `/b+/` one after the other make that of `ab+`.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use foldhash::fast::FixedState;
 use fsm_index::{
@@ -405,6 +405,40 @@ impl Table {
         let (a, b) = (self.bytes(), other.bytes());
         let both = product(&a, &b, Keep::Both, accepts, &mut limits)?;
         Ok(Table::of(&both))
+    }
+
+    /// The texts that it takes and the other does not.
+    pub(crate) fn but(&self, other: &Table, mut limits: TableLimits) -> Result<Table, Error> {
+        let accepts = |a: Option<&bool>, b: Option<&bool>| a == Some(&true) && b != Some(&true);
+        let (a, b) = (self.bytes(), other.bytes());
+        let but = product(&a, &b, Keep::First, accepts, &mut limits)?;
+        Ok(Table::of(&but))
+    }
+
+    /// Tells whether both take some text.
+    pub(crate) fn meets(&self, other: &Table) -> bool {
+        let mut open = vec![(self.start, other.start)];
+        let mut seen: HashSet<(u32, u32), FixedState> = HashSet::from_iter(open.clone());
+        while let Some((one, another)) = open.pop() {
+            let (one, another) = (one as usize, another as usize);
+            if self.accepting[one] && other.accepting[another] {
+                return true;
+            }
+            for run in self.row(one) {
+                let meets = |own: &&Run| own.first <= run.last && run.first <= own.last;
+                for own in other.row(another).iter().filter(meets) {
+                    if seen.insert((run.to, own.to)) {
+                        open.push((run.to, own.to));
+                    }
+                }
+            }
+        }
+        false
+    }
+
+    /// Tells whether it says nothing of what is around its texts.
+    pub(crate) fn looks_nowhere(&self) -> bool {
+        self.goes_on.is_empty() && self.traps.is_empty()
     }
 
     /// All UTF-8 text that it does not take.

@@ -93,19 +93,34 @@ pub(crate) fn lower(
     lowering.cfg.start = lowering.cfg.productions.len();
     lowering.push(root, vec![start]);
     lowering.run()?;
+    let limits = lowering.limits();
     let mut cfg = lowering.cfg;
     cfg.is_greedy = is_greedy;
     cfg.ignores = meaning.ignores;
     cfg.initial_skip = tree.initial_skip || meaning.skip_at_ends;
     cfg.trailing_skip = meaning.trailing_skip || meaning.skip_at_ends;
-    match meaning.rules {
-        NormalForm::Rewritten => cfg.tidy()?,
+    let shadowed = match is_greedy {
+        true => cfg.prefer_ignored(limits)?,
+        false => None,
+    };
+    let tidied = match meaning.rules {
+        NormalForm::Rewritten => cfg.tidy(),
         NormalForm::Kept => {
-            cfg.drop_unproductive()?;
-            cfg.find_start(root);
+            let kept = cfg.drop_unproductive();
+            kept.map(|()| cfg.find_start(root))
         }
+    };
+    match (tidied, shadowed) {
+        (Err(error), Some(terminal)) if error.kind() == ErrorKind::EmptyLanguage => {
+            let Terminal { name, at, .. } = &cfg.terminals[terminal as usize];
+            let message = format!(
+                "no text is in the language: `{name}` takes nothing but ignored text, which is read \
+                 instead of it: take that out of `%ignore`"
+            );
+            Err(Error::new(ErrorKind::EmptyLanguage, message).at(text, *at))
+        }
+        (tidied, _) => tidied.map(|()| cfg),
     }
-    Ok(cfg)
 }
 
 /// A grammar, or one that is nested in it.
