@@ -64,7 +64,41 @@ WS: /[ \n]+/
 "#;
 
 /// Grammars, and beginnings of their texts.
+/// Letters that are lexemes of their own, some with marks behind them, in brackets and beside blanks.
+const LETTERS: &str = r#"
+start: "/" all "/"
+all: terms ("|" terms)*
+terms: term*
+term: atom [("_" | "^") atom] | "^" atom
+atom: LETTER | NUMBER | "(" all ")" | "\\b" | "\\" LETTER
+LETTER: /[a-zé-ÿ]'*/
+NUMBER: /[0-9]+/
+%ignore / +/
+"#;
+
+/// Places in lexemes that cannot be finished, beside a terminal that takes nearly anything.
+const REGEXES: &str = r##"
+start: (NAME ("=" | "/=" | "/") (NAME | REGEX) ";" | "#" /[^;]*/ ";" | "@" /[^a]+/)*
+NAME: /[a-z]+/
+REGEX: /\/([^\/ ]|\.)([^\/]|\.)*\//
+%ignore / +|--[^;a]*/
+"##;
+
 const CASES: &[(Dialect, &str, &[&str])] = &[
+    (
+        Dialect::Lark,
+        LETTERS,
+        &[
+            "/", "/a", "/ab", "/(a b|", "/a_", "/a^b", "/\\", "/a'", "/1", "/é", "/(a", "/a ",
+        ],
+    ),
+    (
+        Dialect::Lark,
+        REGEXES,
+        &[
+            "", "a", "a=", "a/", "a/=", "a /= b", "a=/b", "#", "#a", "@", "a=b; --x", "a=b;",
+        ],
+    ),
     (Dialect::Gbnf, JSON, &["{\"a", "[1, {\"b\": [", "\"é"]),
     (
         Dialect::Gbnf,

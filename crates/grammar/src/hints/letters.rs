@@ -6,10 +6,10 @@
 use fsm_index::ClassId;
 
 use crate::completion::live::Live;
-use crate::hints::finder::{Finder, Found, MAX_PLACES};
+use crate::hints::finder::{Finder, Found, MAX_PLACES, push};
 use crate::hints::known::TextKind;
 use crate::hints::text::{AskedLevels, Hints};
-use crate::machine::Machine;
+use crate::machine::{Machine, Ranges};
 use crate::run::caches::Caches;
 use crate::run::configs::WALK;
 
@@ -82,7 +82,7 @@ impl Hints<'_> {
         let chain = chain(self.machine, self.caches, config)?;
         let mut looked = self.caches.least_mut().height();
         let &last = chain.last()?;
-        let class = match self.reading(last) {
+        let mut class = match self.reading(last) {
             TextKind::LoopOnTop(class) => {
                 looked = looked.min(self.caches.height(last));
                 class
@@ -104,13 +104,23 @@ impl Hints<'_> {
             };
             let own = Finder::class(way[0], way[1], step, &mut Found::default(), MAX_PLACES);
             looked = looked.min(self.caches.least_mut().height());
-            let class = self.machine.classes().get(class);
-            let within =
-                |&(first, last): &(u32, u32)| own.iter().any(|own| own.0 <= first && last <= own.1);
-            if !class.iter().all(within) {
-                return None;
-            }
+            // What the loop takes besides, such as a mark behind a letter, may not come here.
+            let both = common(self.machine.classes().get(class), &own);
+            class = self.machine.classes().id(both)?;
         }
         Some((class, looked))
     }
+}
+
+/// Returns the ranges that two lists of ascending ranges have in common.
+fn common(one: &[(u32, u32)], another: &[(u32, u32)]) -> Ranges {
+    let mut both = Vec::new();
+    for own in one {
+        let from = another.partition_point(|other| other.1 < own.0);
+        let others = another[from..].iter();
+        for other in others.take_while(|other| other.0 <= own.1) {
+            push(&mut both, own.0.max(other.0), own.1.min(other.1));
+        }
+    }
+    both.into()
 }
