@@ -104,7 +104,7 @@ impl Hints<'_> {
             };
             let own = Finder::class(way[0], way[1], step, &mut Found::default(), MAX_PLACES);
             looked = looked.min(self.caches.least_mut().height());
-            // What the loop takes besides, such as a mark behind a letter, may not come here.
+            // The loop may take more, such as a mark behind a letter, which may not come here.
             let both = common(self.machine.classes().get(class), &own);
             class = self.machine.classes().id(both)?;
         }
