@@ -175,10 +175,7 @@ impl<A: ByteAutomaton> LexemeRows<'_, A> {
         let mut met = TokenSink::none(few, words, self.vocabulary.width(), Part::FEW);
         // There is a list of the tokens that are all free text.
         if let (LexemeTokens::All, Some(free)) = (tokens, &free) {
-            let known = self
-                .shared
-                .within(self.vocabulary, free.kinds(), free.longest());
-            met = met.with(&known);
+            met = met.with(&self.tokens_of(free));
         }
         let area = Area { trie, skip: &skip };
         let ground = Ground {

@@ -429,6 +429,12 @@ impl<A: ByteAutomaton> RowMaker<'_, A> {
             .max_by_key(|free| free.kinds().count())
     }
 
+    /// Returns the bits of the tokens that are all free text.
+    fn tokens_of(&self, free: &Free) -> Arc<[u32]> {
+        let shared = self.shared;
+        shared.within(self.vocabulary, free.kinds(), free.longest())
+    }
+
     /// Returns the ground of a walk: the nodes that it goes over, and what is known of them.
     fn ground<'t>(&'t self, area: Area<'t>) -> Ground<'t> {
         Ground {
@@ -502,11 +508,7 @@ impl<A: ByteAutomaton> RowMaker<'_, A> {
         } = work;
         let mut met = TokenSink::none(tokens, words, self.vocabulary.width(), self.sparse);
         if let Some(free) = &free {
-            met = met.with(
-                &self
-                    .shared
-                    .within(self.vocabulary, free.kinds(), free.longest()),
-            );
+            met = met.with(&self.tokens_of(free));
         }
         let all = Ground {
             free,

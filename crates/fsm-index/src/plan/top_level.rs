@@ -171,11 +171,7 @@ impl<A: ByteAutomaton> TopRows<'_, A> {
         } = work;
         let mut met = TokenSink::none(tokens, words, self.vocabulary.width(), Part::FEW);
         if let Some(free) = &free {
-            met = met.with(
-                &self
-                    .shared
-                    .within(self.vocabulary, free.kinds(), free.longest()),
-            );
+            met = met.with(&self.tokens_of(free));
         }
         let trie = self.vocabulary.trie();
         let least = match self.text_runs {

@@ -202,17 +202,12 @@ impl PlainText<Scratch> for GrammarAutomaton {
 
     fn free_text(&self, at: Spot, scratch: &mut Scratch) -> Option<FreeText> {
         let learnt = scratch.learnt();
-        match at {
-            Spot::Cursor(cursor) => {
-                let mut hints = learnt.hints(&self.machine);
-                hints.free_text(cursor.0, AskedLevels::All)
-            }
-            Spot::Top(cursor) => {
-                let mut hints = learnt.hints(&self.machine);
-                hints.free_text(cursor.0, AskedLevels::Top)
-            }
-            Spot::Lexeme(place) => learnt.lexemes(&self.machine).free_text(place),
-        }
+        let (cursor, levels) = match at {
+            Spot::Cursor(cursor) => (cursor, AskedLevels::All),
+            Spot::Top(cursor) => (cursor, AskedLevels::Top),
+            Spot::Lexeme(place) => return learnt.lexemes(&self.machine).free_text(place),
+        };
+        learnt.hints(&self.machine).free_text(cursor.0, levels)
     }
 
     fn can_do_without(&self, chars: &[(u32, u32)]) -> bool {
