@@ -358,7 +358,7 @@ r3: r3 | r1 r3 "aa" | (r2 /[^b]/) r3 "b" | /[^b]/
     let said = error(Dialect::Lark, text);
     assert!(said.to_string().contains("max_walk_work"), "{said}");
     assert_eq!((said.rule(), said.line()), (Some("r1"), 2), "{said}");
-    // Where every split counts they are few.
+    // They are few if every split counts.
     compile(Dialect::LarkSplits, text);
 }
 

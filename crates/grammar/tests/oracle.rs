@@ -296,13 +296,13 @@ const TERMINALS: [[&str; 3]; 4] = [
     ["ab*", "[^a]", "a c?"],
 ];
 
-/// Those of ignored text.
+/// The expressions of ignored text.
 const IGNORED: [Option<&str>; 4] = [None, Some(" +"), Some(" b*"), Some(" [^ac]*a?")];
 
 /// A greedy lexer in front of a parser over letters.
 struct Slow<'a> {
     parser: &'a GrammarAutomaton,
-    /// Of the three terminals, and of ignored text if there is such.
+    /// One for each of the three terminals, and one for ignored text if there is such.
     dfas: &'a [Dfa],
 }
 

@@ -58,12 +58,6 @@ impl ClassSet {
         self.0[class / 64] |= 1 << (class % 64);
     }
 
-    pub(super) fn or(&mut self, other: &ClassSet) {
-        for (own, other) in self.0.iter_mut().zip(other.0) {
-            *own |= other;
-        }
-    }
-
     /// Tells whether they have a class in common.
     pub(super) fn meets(&self, other: &ClassSet) -> bool {
         let ([a, b, c, d], [e, f, g, h]) = (self.0, other.0);

@@ -3,7 +3,7 @@
 //! For example, behind `/=` of Ruby nothing need come that a regular expression `/= ../` has not
 //! taken: whether that can be finished is searched there, and nowhere else.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 use foldhash::fast::FixedState;
 use fsm_tables::Sources;
@@ -11,7 +11,7 @@ use fsm_tables::Sources;
 use super::bits::{Bits, ClassSet, NOWHERE};
 use super::followers::Followers;
 use super::narrow::Narrow;
-use super::sets::Sets;
+use super::sets::{Bridge, Sets};
 use crate::compile::cfg::{Cfg, Matter};
 
 /// The most steps of pairs of a state and its set, because each is taken once and takes some
@@ -166,10 +166,6 @@ impl Pairs {
     }
 }
 
-/// The ends of ignored text: the class with which it begins, those that are free behind it, and
-/// the context there.
-type Bridges = Vec<(usize, ClassSet, u32)>;
-
 /// A search for the pairs that lead to a good end: one behind which all that must follow can.
 struct GoodEnds<'a> {
     sets: &'a Sets<'a>,
@@ -181,7 +177,7 @@ struct GoodEnds<'a> {
     trouble: Vec<bool>,
     /// By context and terminal: the classes with which it may begin on the way to a good end.
     firsts: Vec<Vec<ClassSet>>,
-    bridges: HashMap<(u32, u32), Bridges, FixedState>,
+    bridges: HashMap<(u32, u32), Vec<Bridge>, FixedState>,
 }
 
 impl<'a> GoodEnds<'a> {
@@ -300,7 +296,7 @@ impl<'a> GoodEnds<'a> {
     /// Tells whether ignored text that begins with one of some classes can stand before a lexeme in
     /// a context.
     fn is_bridged(
-        bridges: &mut HashMap<(u32, u32), Bridges, FixedState>,
+        bridges: &mut HashMap<(u32, u32), Vec<Bridge>, FixedState>,
         sets: &Sets<'_>,
         firsts: &[Vec<ClassSet>],
         second: u32,
@@ -312,9 +308,10 @@ impl<'a> GoodEnds<'a> {
         };
         let bridges = bridges
             .entry((between, context))
-            .or_insert_with(|| bridges_of(sets, between, context));
-        bridges.iter().any(|(class, behind, context)| {
-            free.has(*class) && firsts[*context as usize][second as usize].meets(behind)
+            .or_insert_with(|| sets.bridges(between, context));
+        bridges.iter().any(|end| {
+            let firsts = &firsts[end.behind as usize];
+            free.has(end.class) && firsts[second as usize].meets(&end.free)
         })
     }
 
@@ -331,29 +328,4 @@ impl<'a> GoodEnds<'a> {
         }
         live
     }
-}
-
-/// Finds the ends of ignored text that begins in a context.
-fn bridges_of(sets: &Sets<'_>, between: u32, context: u32) -> Bridges {
-    let start = (
-        sets.lexer.starts[between as usize],
-        sets.contexts().root(context),
-    );
-    let mut bridges = Bridges::new();
-    for class in 0..sets.width() {
-        let mut open: Vec<(u32, u32)> = sets.pair_behind(start, class).into_iter().collect();
-        let mut seen: HashSet<(u32, u32), FixedState> = open.iter().copied().collect();
-        while let Some((state, set)) = open.pop() {
-            if sets.lexer.accepting[state as usize] {
-                let behind = sets.contexts().behind(Some(context), set);
-                let bridge = (class, *sets.free(set), behind);
-                if !bridges.contains(&bridge) {
-                    bridges.push(bridge);
-                }
-            }
-            let ways = (0..sets.width()).filter_map(|at| sets.pair_behind((state, set), at));
-            open.extend(ways.filter(|&way| seen.insert(way)));
-        }
-    }
-    bridges
 }

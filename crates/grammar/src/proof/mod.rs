@@ -25,7 +25,7 @@ use self::followers::{Followers, followers};
 use self::local::{Unsure, local};
 pub(crate) use self::narrow::Narrow;
 use self::safe::safe;
-use self::sets::Sets;
+use self::sets::{Bridge, Sets};
 
 /// The places that the proof looks at, because there may be one for each pair of terminals.
 const MAX_PLACES: usize = 10_000_000;
@@ -289,9 +289,8 @@ struct Places<'a> {
     firsts: &'a Firsts,
     /// By lexeme and context: the classes with which ignored text begins that it may follow.
     bridges: HashMap<(u32, u32), ClassSet, FixedState>,
-    /// By ignored terminal and context: the classes with which it begins, each with those that are
-    /// free behind some end.
-    ends: HashMap<(u32, u32), Vec<(usize, ClassSet)>, FixedState>,
+    /// By ignored terminal and context: its ends.
+    ends: HashMap<(u32, u32), Vec<Bridge>, FixedState>,
     /// The number of those that were looked at.
     tests: usize,
 }
@@ -314,38 +313,17 @@ impl Places<'_> {
             return classes.meets(free);
         }
         if !self.ends.contains_key(&(between, context)) {
-            let first = self.firsts.of(context)[between as usize].unwrap_or_default();
-            let classes = (0..self.sets.width()).filter(|&class| first.has(class));
-            let end = |class| Some((class, self.end_of(class, between, context)?));
-            let ends = classes.filter_map(end).collect();
+            let ends = self.sets.bridges(between, context);
             self.ends.insert((between, context), ends);
         }
+        // Ignored text, too, may be cut short from some classes on.
+        let first = self.firsts.of(context)[between as usize].unwrap_or_default();
         let ends = self.ends[&(between, context)].iter();
-        let ends = ends.filter(|(_, free)| self.begins(second, free, context));
-        let classes: ClassSet = ends.map(|end| end.0).collect();
+        let ends = ends.filter(|end| first.has(end.class));
+        let ends = ends.filter(|end| self.begins(second, &end.free, context));
+        let classes: ClassSet = ends.map(|end| end.class).collect();
         self.bridges.insert((second, context), classes);
         classes.meets(free)
-    }
-
-    /// The classes that nothing takes behind some end of ignored text that begins in a context with a
-    /// class; nothing if it has no end.
-    fn end_of(&self, class: usize, between: u32, context: u32) -> Option<ClassSet> {
-        let sets = self.sets;
-        let root = sets.contexts().root(context);
-        let start = (sets.lexer.starts[between as usize], root);
-        let mut open: Vec<(u32, u32)> = sets.pair_behind(start, class).into_iter().collect();
-        let mut seen: HashSet<(u32, u32), FixedState> = open.iter().copied().collect();
-        let mut end = None;
-        while let Some((state, set)) = open.pop() {
-            if sets.lexer.accepting[state as usize] {
-                end.get_or_insert(ClassSet::default()).or(sets.free(set));
-            }
-            if !sets.cuts(set) {
-                let ways = (0..sets.width()).filter_map(|at| sets.pair_behind((state, set), at));
-                open.extend(ways.filter(|&way| seen.insert(way)));
-            }
-        }
-        end
     }
 
     /// Tells whether a lexeme that began in a context and ended in a set lets one begin there, or goes

@@ -19,6 +19,17 @@ use crate::compile::lexer::Lexer;
 /// terminal begins such a search.
 const MAX_PAIRS: usize = 200_000;
 
+/// An end of ignored text.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) struct Bridge {
+    /// The class with which the text begins.
+    pub(super) class: usize,
+    /// The classes that nothing takes behind it.
+    pub(super) free: ClassSet,
+    /// The context behind it.
+    pub(super) behind: u32,
+}
+
 /// The states of terminals that are read side by side, as far as texts lead.
 pub(super) struct Sets<'a> {
     pub(super) cfg: &'a Cfg,
@@ -128,6 +139,37 @@ impl<'a> Sets<'a> {
             .filter(|&t| self.ignored_before(t) == Some(first))
             .for_each(|t| behind.set(t));
         behind
+    }
+
+    /// Returns the ends of ignored text that begins in a context.
+    pub(super) fn bridges(&self, between: u32, context: u32) -> Vec<Bridge> {
+        let start = (
+            self.lexer.starts[between as usize],
+            self.contexts.root(context),
+        );
+        let mut bridges = Vec::new();
+        for class in 0..self.width() {
+            let mut open: Vec<(u32, u32)> = self.pair_behind(start, class).into_iter().collect();
+            let mut seen: HashSet<(u32, u32), FixedState> = open.iter().copied().collect();
+            while let Some((state, set)) = open.pop() {
+                if self.lexer.accepting[state as usize] {
+                    let bridge = Bridge {
+                        class,
+                        free: *self.free(set),
+                        behind: self.contexts.behind(Some(context), set),
+                    };
+                    if !bridges.contains(&bridge) {
+                        bridges.push(bridge);
+                    }
+                }
+                if !self.cuts(set) {
+                    let ways =
+                        (0..self.width()).filter_map(|at| self.pair_behind((state, set), at));
+                    open.extend(ways.filter(|&way| seen.insert(way)));
+                }
+            }
+        }
+        bridges
     }
 
     /// Returns the states in a set, ascending.
