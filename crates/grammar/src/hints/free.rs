@@ -2,6 +2,8 @@
 //!
 //! For example, behind `"` of a string any letters may come, of which a walk has to try none.
 
+use std::collections::HashSet;
+
 use fsm_index::{Behind, ClassId, FreeText};
 
 use crate::hints::finder::{Finder, LEAST_CHARS, MAX_PLACES, MAX_PLACES_OF_TERMINALS, most};
@@ -134,18 +136,13 @@ fn stays_open(
     if let Some(&known) = known.stay_open.get(&(lex, class)) {
         return known;
     }
-    let ranges = machine.classes().get(class);
-    let has = |byte: u8| {
-        // Which characters the bytes of others may be is not looked at.
-        let is_in = |range: &(u32, u32)| (range.0..=range.1).contains(&u32::from(byte));
-        byte >= 0x80 || ranges.iter().any(is_in)
-    };
-    let bytes = (0..=255).filter(|&byte| has(byte));
-    let mut classes: Vec<u8> = bytes
-        .map(|byte: u8| machine.lexer().classes[usize::from(byte)])
-        .collect();
-    classes.sort_unstable();
-    classes.dedup();
+    let classes = byte_classes(class, machine);
+    let mut states = lexes[lex].members.iter();
+    if states.all(|&state| state_stays_open(state, class, &classes, machine, known)) {
+        known.bytes += 24;
+        known.stay_open.insert((lex, class), true);
+        return true;
+    }
     let mut met = vec![lex];
     let mut at = 0;
     let mut is_open = true;
@@ -164,6 +161,66 @@ fn stays_open(
     }
     known.bytes += 24;
     known.stay_open.insert((lex, class), is_open);
+    is_open
+}
+
+/// Returns the classes of bytes with which a terminal's states are stepped in text of a class.
+fn byte_classes(class: ClassId, machine: &Machine) -> Vec<u8> {
+    let ranges = machine.classes().get(class);
+    let has = |byte: u8| {
+        // Which characters the bytes of others may be is not looked at.
+        let is_in = |range: &(u32, u32)| (range.0..=range.1).contains(&u32::from(byte));
+        byte >= 0x80 || ranges.iter().any(is_in)
+    };
+    let bytes = (0..=255).filter(|&byte| has(byte));
+    let mut classes: Vec<u8> = bytes
+        .map(|byte: u8| machine.lexer().classes[usize::from(byte)])
+        .collect();
+    classes.sort_unstable();
+    classes.dedup();
+    classes
+}
+
+/// Tells whether no state that text leads to from a state of a terminal is the end of a lazy lexeme,
+/// or unsure together with others: then it stays open in every set, of which there are more than
+/// states.
+fn state_stays_open(
+    state: u32,
+    class: ClassId,
+    classes: &[u8],
+    machine: &Machine,
+    known: &mut Known,
+) -> bool {
+    if let Some(&known) = known.states_stay_open.get(&(state, class)) {
+        return known;
+    }
+    let lexer = machine.lexer();
+    let is_trouble = |state: u32| {
+        let terminal = &machine.cfg().terminals[lexer.terminal[state as usize] as usize];
+        let is_cut = lexer.accepting[state as usize] && terminal.is_lazy;
+        is_cut || machine.proof().may_be_unsure(state)
+    };
+    let mut met = vec![state];
+    let mut is_met = HashSet::from([state]);
+    let mut at = 0;
+    let mut is_open = true;
+    while is_open && let Some(&from) = met.get(at) {
+        at += 1;
+        is_open = !is_trouble(from);
+        let next = classes.iter().map(|&class| lexer.step(from, class));
+        for to in next.filter(|&to| to != 0) {
+            if is_met.insert(to) {
+                met.push(to);
+            }
+        }
+    }
+    let told = match is_open {
+        true => met,
+        false => vec![state],
+    };
+    known.bytes += 24 * told.len();
+    let told = told.into_iter().map(|state| ((state, class), is_open));
+    known.states_stay_open.extend(told);
     is_open
 }
 

@@ -97,13 +97,16 @@ impl Hints<'_> {
             TextKind::Like(_) | TextKind::Other => return None,
         };
         for way in chain.windows(2) {
-            self.caches.least_mut().anew();
             let step = |at, byte| {
+                self.caches.least_mut().anew();
                 let next = Live::new(self.machine, self.caches).step(at, byte);
+                // A byte that leads elsewhere at once is no part of the text.
+                if next == way[1] || byte >= 0x80 && next != 0 {
+                    looked = looked.min(self.caches.least_mut().height());
+                }
                 (next != 0).then_some(next)
             };
             let own = Finder::class(way[0], way[1], step, &mut Found::default(), MAX_PLACES);
-            looked = looked.min(self.caches.least_mut().height());
             // The loop may take more, such as a mark behind a letter, which may not come here.
             let both = common(self.machine.classes().get(class), &own);
             class = self.machine.classes().id(both)?;

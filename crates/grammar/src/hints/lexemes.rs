@@ -76,10 +76,7 @@ impl<'a> Lexemes<'a> {
         }
         let threads = self.caches.configs().threads(config).to_vec();
         for thread in threads {
-            if thread.is_in_json()
-                || self.lex(thread.place).is_unsure
-                || self.unsafe_at(thread.front).is_none()
-            {
+            if thread.is_in_json() || self.unsafe_at(thread.front).is_none() {
                 return false;
             }
             out.push(self.lexeme(thread.place, thread.front));

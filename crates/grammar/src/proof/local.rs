@@ -52,6 +52,11 @@ impl Unsure {
         })
     }
 
+    /// Tells whether a state is unsure in some set.
+    pub(crate) fn may_have(&self, state: u32) -> bool {
+        self.sets.iter().any(|set| set.unsure.contains(&state))
+    }
+
     pub(crate) fn is_empty(&self) -> bool {
         self.sets.is_empty()
     }

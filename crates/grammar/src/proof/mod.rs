@@ -104,6 +104,11 @@ impl Proof {
         !self.unsure.is_empty() && self.unsure.has(states, is_ignored)
     }
 
+    /// Tells whether a state is unsure in some set.
+    pub(crate) fn may_be_unsure(&self, state: u32) -> bool {
+        self.unsure.may_have(state)
+    }
+
     /// Tells whether there are places that are unsure.
     pub(crate) fn has_unsure(&self) -> bool {
         !self.unsure.is_empty()
