@@ -25,10 +25,12 @@ enum Lie {
     Begins,
     /// A lexeme that has begun is missing.
     Begun,
+    /// The text behind a lexeme is another.
+    Text,
 }
 
 /// Words and numbers in turn, as long as they go on: `([a-z]+[0-9]+)*!`. Of tokens that end in a
-/// number it is asked, and they are tried.
+/// number it is asked, and they are tried. What follows a number is told as text.
 #[derive(Clone, Copy, Debug)]
 struct Sample {
     lie: Lie,
@@ -144,6 +146,10 @@ impl Lexemes<()> for Sample {
                 place: BEFORE_WORD,
                 below,
             }),
+            (Some((BEFORE_WORD, below)), lie) => LexemeBehind::Text(match lie {
+                Lie::Text => cursor(BEFORE_NUMBER, below),
+                _ => cursor(BEFORE_WORD, below),
+            }),
             (Some((place, below)), _) => LexemeBehind::Begins(Lexeme { place, below }),
         }
     }
@@ -247,6 +253,7 @@ fn what_says_too_much_is_caught() {
         Lie::Behind,
         Lie::Begins,
         Lie::Begun,
+        Lie::Text,
     ] {
         assert!(told(lie).is_err(), "{lie:?} is not caught");
     }

@@ -53,6 +53,9 @@ pub enum LexemeBehind {
     Nothing,
     /// This.
     Begins(Lexeme),
+    /// Text whose characters are lexemes of their own, so that a token has as many as characters:
+    /// what follows is walked from this cursor.
+    Text(Cursor),
     /// Lexemes alone do not tell it.
     Unknown,
 }

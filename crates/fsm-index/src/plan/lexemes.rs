@@ -6,7 +6,8 @@ use std::sync::Arc;
 
 use super::{MAX_CHANGES, RowMaker, Work, clear};
 use crate::bits::Bits;
-use crate::rows::{LexemePart, Rests, Row};
+use crate::rows::{Changes, LexemePart, Rests, Row};
+use crate::tokens::Area;
 use crate::{ByteAutomaton, Cursor, Error, Lexeme, LexemeBehind, Lexemes};
 
 /// The most ends of lexemes that are followed for one row. If there are more, the row is made by
@@ -22,19 +23,35 @@ const MAX_VISITED_OF_SPLITS: u64 = 4_000;
 
 /// The most tokens that are tried byte by byte for one row, because a walk reads the bytes that
 /// they have in common once.
-const MAX_TRIED: usize = 1_000;
+const MAX_TRIED: usize = 10_000;
 
-/// Lexemes in which rests of tokens are to be read, with those rests.
-type Following = Vec<(Lexeme, Arc<Rests>)>;
+/// What is still to be read for a row.
+#[derive(Default)]
+struct Following {
+    /// Lexemes in which rests of tokens are to be read, with those rests.
+    open: Vec<(Lexeme, Arc<Rests>)>,
+    /// Cursors from which rests are to be walked.
+    texts: Vec<(Cursor, Arc<Rests>)>,
+    /// Tokens that are to be tried byte by byte.
+    tried: Vec<u32>,
+}
 
 impl<A: ByteAutomaton> Work<A> {
     /// Allows tokens in the words of a row that is computed, and notes what changes.
     fn allow(&mut self, tokens: &[u32]) {
         for &token in tokens {
-            if self.row_words[token as usize / 32] >> (token % 32) & 1 == 0 {
-                self.row_words.as_mut_slice().allow(token);
-                self.changes.allow(token);
-            }
+            allow(token, &mut self.row_words, &mut self.changes);
+        }
+    }
+}
+
+/// Allows a token in the words of a row, and notes that as a change. Of a row with more changes
+/// than are kept the words alone count.
+fn allow(token: u32, words: &mut [u32], changes: &mut Changes) {
+    if words[token as usize / 32] >> (token % 32) & 1 == 0 {
+        words.allow(token);
+        if changes.len() <= MAX_CHANGES {
+            changes.allow(token);
         }
     }
 }
@@ -87,10 +104,10 @@ impl<A: ByteAutomaton> LexemeRows<'_, A> {
         part.sure.lay_out(&mut work.row_words);
         work.changes.clear();
         let mut are_few = true;
-        let (mut open, mut tried) = (Following::new(), Vec::new());
-        let mut is_known = self.follow(lexemes, &begun, &part, work, &mut open, &mut tried);
+        let mut following = Following::default();
+        let mut is_known = self.follow(lexemes, &begun, &part, work, &mut following);
         let mut followed = 0;
-        while let Some((lexeme, rests)) = open.pop() {
+        while let Some((lexeme, rests)) = following.open.pop() {
             if !is_known {
                 return Ok(None);
             }
@@ -110,15 +127,16 @@ impl<A: ByteAutomaton> LexemeRows<'_, A> {
                     are_few = false;
                 }
             }
-            is_known = self.follow(lexemes, &[lexeme], &inner, work, &mut open, &mut tried);
+            is_known = self.follow(lexemes, &[lexeme], &inner, work, &mut following);
         }
-        if !is_known || tried.len() > MAX_TRIED {
+        if !is_known || following.tried.len() > MAX_TRIED {
             return Ok(None);
         }
         if counts_splits {
             self.known.note_split(true);
         }
-        for token in tried {
+        self.walk_texts(&following.texts, work)?;
+        for token in following.tried {
             let bytes = self.vocabulary.raw(token).iter().copied();
             let Work {
                 scratch, walker, ..
@@ -135,23 +153,41 @@ impl<A: ByteAutomaton> LexemeRows<'_, A> {
         }))
     }
 
-    /// Asks the stacks what a part leaves to them: tokens that may come are allowed, what may begin
-    /// behind ends of lexemes is added to `open`, and what they do not know of tokens to `tried`.
-    /// Tells whether all of the ends are known.
+    /// Walks rests of tokens that are text, and allows those that may come.
+    fn walk_texts(&self, texts: &[(Cursor, Arc<Rests>)], work: &mut Work<A>) -> Result<(), Error> {
+        for (cursor, rests) in texts {
+            let ground = self.ground(Area::all(self.vocabulary.trie()));
+            let Work {
+                meter,
+                scratch,
+                walker,
+                row_words,
+                changes,
+                ..
+            } = work;
+            let of = (*cursor, &**rests);
+            let hit = |token| allow(token, row_words, changes);
+            let visited = walker.walk_rests(self.automaton, of, scratch, ground, meter, hit);
+            meter.walked(visited)?;
+        }
+        Ok(())
+    }
+
+    /// Asks the stacks what a part leaves to them: tokens that may come are allowed, and what may
+    /// begin behind ends of lexemes is followed. Tells whether all of the ends are known.
     fn follow(
         &self,
         lexemes: &dyn Lexemes<A::Scratch>,
         begun: &[Lexeme],
         part: &LexemePart,
         work: &mut Work<A>,
-        open: &mut Following,
-        tried: &mut Vec<u32>,
+        following: &mut Following,
     ) -> bool {
         for ask in &part.asks {
             let below = begun[ask.lexeme as usize].below;
             match lexemes.answers(below, &ask.asked, &mut work.scratch) {
                 true => work.allow(&ask.tokens),
-                false => tried.extend_from_slice(&ask.tokens),
+                false => following.tried.extend_from_slice(&ask.tokens),
             }
         }
         for end in &part.ends {
@@ -162,9 +198,10 @@ impl<A: ByteAutomaton> LexemeRows<'_, A> {
                     let place = lexemes.place(next.place, &mut work.scratch);
                     // The first byte tells of most rests that none may come.
                     if place.ends != 0 || end.rests.begin_with_any(place.next_bytes) {
-                        open.push((next, end.rests.clone()));
+                        following.open.push((next, end.rests.clone()));
                     }
                 }
+                LexemeBehind::Text(cursor) => following.texts.push((cursor, end.rests.clone())),
                 LexemeBehind::Unknown => return false,
             }
         }

@@ -29,7 +29,7 @@ use crate::cache::{
 use crate::rows::{Changes, Part, Row, RowDelta};
 use crate::walk::{Free, Ground, Language, Walker};
 use crate::{
-    ByteAutomaton, Cursor, Description, Error, FreeText, Horizon, Lexeme, Scope, TextLoop,
+    ByteAutomaton, Cursor, Description, Error, FreeText, Horizon, Lexeme, Scope, Spot, TextLoop,
     TextRuns, Vocabulary,
 };
 
@@ -380,8 +380,10 @@ impl<A: ByteAutomaton> RowMaker<'_, A> {
         };
         match description {
             Description::Top(text) if TopRows(self).is_even(text, cursor) => {
-                let part = TopRows(self).part_on_top(cursor, text, work)?;
-                Ok(self.row_on_top(part, accepting, work))
+                match TopRows(self).part_on_top(cursor, text, work)? {
+                    Some(part) => Ok(self.row_on_top(part, accepting, work)),
+                    None => self.walk(cursor, None, accepting, work),
+                }
             }
             Description::Top(Some(text)) | Description::Text(text) => {
                 if TextRows(self).put_together(cursor, text, work)? {
@@ -497,7 +499,12 @@ impl<A: ByteAutomaton> RowMaker<'_, A> {
     ) -> Result<Row, Error> {
         let trie = self.vocabulary.trie();
         let of_loop = text.filter(|text| is_free(*text, cursor, trie.max_depth()));
-        let free = self.free_subtrees(of_loop, None);
+        let at = Spot::Cursor(cursor);
+        let any = self
+            .language
+            .tells_free
+            .then(|| self.automaton.free_text(at, &mut work.scratch));
+        let free = self.free_subtrees(of_loop, any.flatten().filter(|any| !any.ends));
         let Work {
             meter,
             scratch,

@@ -27,9 +27,9 @@ impl<A: ByteAutomaton> RowMaker<'_, A> {
                 let description = self.describe(like, work);
                 if let Description::Top(text) = description
                     && TopRows(self).is_even(text, like)
+                    && let before = work.walker.visited()
+                    && let Some(part) = TopRows(self).part_on_top(like, text, work)?
                 {
-                    let before = work.walker.visited();
-                    let part = TopRows(self).part_on_top(like, text, work)?;
                     if work.walker.visited() - before > WORTH_A_ROW {
                         let row = self.known.pool(self.row_on_top(part.clone(), false, work));
                         self.keep(like, Thing::Likeness, &row, missed, work);

@@ -22,6 +22,10 @@ const MOST_LONG: usize = 1 << 13;
 /// begin alike.
 const LEAST_LONG: usize = 1 << 8;
 
+/// The most subtrees that a part may leave open to the walks of rows: behind more of them one walk
+/// over the vocabulary is shorter, because it knows in each which text is free.
+const MOST_OPEN: usize = 2_000;
+
 /// Rows from the part that the topmost level of the stack decides.
 pub(super) struct TopRows<'m, A>(pub(super) &'m RowMaker<'m, A>);
 
@@ -42,13 +46,13 @@ impl<A: ByteAutomaton> TopRows<'_, A> {
     }
 
     /// The part that the topmost level tells of the row at `cursor`; the rest of
-    /// the row is then the changes of the working memory.
+    /// the row is then the changes of the working memory. None if the rest is too much.
     pub(super) fn part_on_top(
         &self,
         cursor: Cursor,
         text: Option<TextLoop>,
         work: &mut Work<A>,
-    ) -> Result<Arc<Part>, Error> {
+    ) -> Result<Option<Arc<Part>>, Error> {
         let part = if !self.key(cursor, Thing::Part, 1, work) {
             self.fresh_part(cursor, text, work)?
         } else if let Known::Value(part) = self.known.parts.get(work.key.words()) {
@@ -59,6 +63,9 @@ impl<A: ByteAutomaton> TopRows<'_, A> {
             self.known.add_part(key.words(), part.clone());
             part
         };
+        if self.language.tells_free && part.open.len() > MOST_OPEN {
+            return Ok(None);
+        }
         work.changes.clear();
         let before = work.walker.visited();
         let all = self.vocabulary.trie();
@@ -85,7 +92,7 @@ impl<A: ByteAutomaton> TopRows<'_, A> {
             }
         }
         work.meter.walked(work.walker.visited() - before)?;
-        Ok(part)
+        Ok(Some(part))
     }
 
     /// Puts the tokens of a subtree that was left open, and that may come, into the

@@ -143,8 +143,14 @@ impl Rests {
 
     /// The groups of a size.
     pub(crate) fn groups(&self, size: Size) -> impl Iterator<Item = RestGroup<'_>> {
+        let groups = self.all_groups();
+        groups.filter(move |group| (group.number != 0) == (size == Size::Large))
+    }
+
+    /// All groups.
+    pub(crate) fn all_groups(&self) -> impl Iterator<Item = RestGroup<'_>> {
         let mut from = 0;
-        let groups = self.groups.iter().map(move |group| {
+        self.groups.iter().map(move |group| {
             let nodes = &self.nodes[from as usize..group.end as usize];
             from = group.end;
             RestGroup {
@@ -152,8 +158,7 @@ impl Rests {
                 nodes,
                 number: group.number,
             }
-        });
-        groups.filter(move |group| (group.number != 0) == (size == Size::Large))
+        })
     }
 
     /// Without the nodes, of which equal rests have one list.

@@ -4,10 +4,11 @@
 use super::descent::{Descent, Level};
 use super::few::read_few;
 use super::free_subtrees::{Free, FreeChildren};
-use super::top_level::{Ground, WORTH_ASKING};
+use super::top_level::{Ground, Language, WORTH_ASKING};
 use super::walker::{Walker, is_told};
 use crate::automaton::AskParts;
 use crate::budget::Meter;
+use crate::rows::Rests;
 use crate::tokens::{Area, Kinds, NO_TOKEN};
 use crate::{ByteAutomaton, ClassId, Cursor, FreeText, Spot};
 
@@ -23,6 +24,61 @@ impl ClassKinds {
         let kinds = find(class);
         self.0.push((class, kinds));
         kinds
+    }
+}
+
+/// Returns the text that is free at a cursor behind so many bytes of the trie.
+fn free_at<A: ByteAutomaton>(
+    automaton: &A,
+    (cursor, depth): (Cursor, usize),
+    scratch: &mut A::Scratch,
+    language: &Language,
+    classes: &mut ClassKinds,
+) -> Option<Free> {
+    let free = automaton.free_text(Spot::Cursor(cursor), scratch)?;
+    let class = |class| language.kinds(automaton.text_class(class));
+    let kinds = classes.kinds(free.class, class);
+    let free = FreeText {
+        ends: false,
+        ..free
+    };
+    // The number of characters that lead here is not known: none has more than four bytes.
+    Some(Free::on_the_way(kinds, free, depth / 4))
+}
+
+impl Walker {
+    /// Calls `hit` with each of the tokens at and below rests that may come from a cursor. Returns
+    /// the number of nodes that were visited; the walk ends early where `meter` says so.
+    pub(crate) fn walk_rests<A: ByteAutomaton>(
+        &mut self,
+        automaton: &A,
+        (start, rests): (Cursor, &Rests),
+        scratch: &mut A::Scratch,
+        ground: Ground<'_>,
+        meter: &mut Meter,
+        mut hit: impl FnMut(u32),
+    ) -> u64 {
+        let mut classes = ClassKinds::default();
+        let mut visited = 0;
+        for group in rests.all_groups() {
+            visited += 1;
+            let cursor = self.lead(automaton, start, scratch, [group.byte].into_iter());
+            if cursor.is_dead() {
+                continue;
+            }
+            // They differ in their bytes before, which no longer count.
+            let at = (cursor, 0);
+            let free = free_at(automaton, at, scratch, ground.language, &mut classes);
+            let ground = Ground { free, ..ground };
+            for &node in group.nodes {
+                if !meter.go_on(visited) {
+                    return visited;
+                }
+                let node = node as usize;
+                visited += self.walk_below(automaton, cursor, scratch, ground, node, &mut hit);
+            }
+        }
+        visited
     }
 }
 
@@ -49,16 +105,7 @@ pub(super) fn walk_free_below<A: ByteAutomaton>(
     let top = node.map_or(0, |node| usize::from(trie.nodes()[node].depth));
     let mut classes = ClassKinds::default();
     let mut free_at = |cursor: Cursor, depth: usize, scratch: &mut A::Scratch| {
-        let free = automaton.free_text(Spot::Cursor(cursor), scratch)?;
-        let class = |class| ground.language.kinds(automaton.text_class(class));
-        let kinds = classes.kinds(free.class, class);
-        // The number of characters that lead here is not known: none has more than four bytes.
-        let least = depth / 4;
-        let free = FreeText {
-            ends: false,
-            ..free
-        };
-        Some(Free::on_the_way(kinds, free, least))
+        free_at(automaton, (cursor, depth), scratch, ground.language, &mut classes)
     };
     let children = trie.siblings().of(node);
     let size = node.map_or(u32::MAX, |node| trie.nodes()[node].end - node as u32);

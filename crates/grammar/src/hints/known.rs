@@ -74,6 +74,9 @@ pub(super) struct LexPlaces {
     pub(super) terminals: HashMap<u32, Arc<[u32]>, FixedState>,
     /// By terminal: whether any text of a class may come in it.
     pub(super) free: HashMap<u32, bool, FixedState>,
+    /// By front, as far as that was asked for: the configuration between two lexemes, if letters are
+    /// lexemes of their own there.
+    pub(super) letters_at: HashMap<u32, Option<u32>, FixedState>,
     /// By front, as far as that was asked for: the terminals behind which perhaps nothing can
     /// follow.
     pub(super) unsafe_at: Vec<Option<Option<Box<[u32]>>>>,

@@ -12,6 +12,7 @@ use crate::hints::text::{AskedLevels, Hints};
 use crate::machine::{Machine, Ranges};
 use crate::run::caches::Caches;
 use crate::run::configs::WALK;
+use crate::run::lexes::Lexes;
 
 /// Letters that are tried, because most tokens consist of such: the first may lead into a list, and
 /// the next to its items.
@@ -38,6 +39,14 @@ pub(super) fn chain(machine: &Machine, caches: &mut Caches, config: u32) -> Opti
         }
     }
     None
+}
+
+/// Tells whether letters may be lexemes of their own where lexemes begin in a set: the first is one
+/// that the next does not prolong.
+pub(super) fn may_begin(start: u32, machine: &Machine, lexes: &mut Lexes) -> bool {
+    let [first, next, ..] = LETTERS.map(|letter| machine.lexer().classes[usize::from(letter)]);
+    let begun = lexes.step(start, first, machine);
+    begun != 0 && lexes.step(begun, next, machine) == 0
 }
 
 /// Tells whether nothing that has begun at a configuration goes on with a letter.

@@ -6,7 +6,7 @@
 
 use std::sync::Arc;
 
-use fsm_index::{ByteSet, FreeText, Lexeme, LexemeBehind, LexemePlace};
+use fsm_index::{ByteSet, Cursor, FreeText, Lexeme, LexemeBehind, LexemePlace};
 
 use crate::hints::free::{any_text, free_of_lex, free_of_unignored};
 use crate::hints::known::{Known, LexPlace, Reach};
@@ -15,6 +15,7 @@ use crate::machine::Machine;
 use crate::run::caches::Caches;
 use crate::run::configs::UNKNOWN;
 use crate::run::lexes::Lex;
+use crate::run::step::Steps;
 
 /// Terminals behind which perhaps nothing can follow that are told apart at one place, because
 /// each of them has its tokens tried.
@@ -330,11 +331,34 @@ impl<'a> Lexemes<'a> {
         }
         let behind = self.caches.walk_behind(front, terminals, self.machine);
         let start = self.caches.stacks().next(behind).start;
+        if let Some(config) = self.letters_at(behind, start) {
+            return LexemeBehind::Text(Cursor(config));
+        }
         match start {
             0 => LexemeBehind::Nothing,
             _ if self.unsafe_at(behind).is_none() => LexemeBehind::Unknown,
             _ => LexemeBehind::Begins(self.lexeme(start, behind)),
         }
+    }
+
+    /// Returns the configuration between two lexemes on top of a front, where letters are lexemes
+    /// of their own. `start` is the set in which lexemes begin there.
+    fn letters_at(&mut self, front: u32, start: u32) -> Option<u32> {
+        if !letters::may_begin(start, self.machine, self.caches.lexes_mut()) {
+            return None;
+        }
+        if let Some(&known) = self.known.places.letters_at.get(&front) {
+            return known;
+        }
+        // Asking is no step of a walk.
+        let least = *self.caches.least_mut();
+        let config = Steps::new(self.machine, self.caches).between(front);
+        let chain = letters::chain(self.machine, self.caches, config);
+        *self.caches.least_mut() = least;
+        let found = chain.map(|_| config);
+        self.known.bytes += 16;
+        self.known.places.letters_at.insert(front, found);
+        found
     }
 
     /// Returns the terminals that may come on top of a front behind which perhaps nothing can

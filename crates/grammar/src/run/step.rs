@@ -66,7 +66,7 @@ impl<'a> Steps<'a> {
     }
 
     /// Returns the configuration between two lexemes.
-    pub(super) fn between(&mut self, front: u32) -> u32 {
+    pub(crate) fn between(&mut self, front: u32) -> u32 {
         let mut threads = Vec::new();
         self.begin_lexemes(front, |next| next.start, &mut threads);
         self.intern(threads, front)
