@@ -18,7 +18,7 @@ use crate::{ByteAutomaton, Error, Lexeme, Lexemes, Spot, TextRuns};
 /// The least number of nodes of a subtree whose part is remembered by the place in a lexeme: large
 /// ones are met from many places, and a small one is walked sooner than looked up, because its key
 /// has to be written first.
-const LARGE: u32 = 2_000;
+const LARGE: u32 = 500;
 
 /// The deepest subtree whose part is remembered, in bytes, because tokens may be long, and each
 /// byte would be a call.
