@@ -72,7 +72,7 @@ impl<A: ByteAutomaton> LexemeRows<'_, A> {
             let free = self
                 .automaton
                 .free_text(Spot::Lexeme(lexeme.place), &mut work.scratch);
-            let free = free.and_then(|free| self.free_subtrees(None, Some(free)));
+            let free = free.and_then(|free| self.free_subtrees(None, Some(free), work));
             return self.fresh_lexeme_part(lexemes, lexeme.place, (LexemeTokens::All, free), work);
         }
         let key = work.key.clone();
@@ -225,7 +225,7 @@ impl<A: ByteAutomaton> LexemeRows<'_, A> {
             .automaton
             .free_text(Spot::Lexeme(place), &mut work.scratch);
         let free = free.filter(|free| free.chars == usize::MAX);
-        let free = free.and_then(|free| self.free_subtrees(None, Some(free)));
+        let free = free.and_then(|free| self.free_subtrees(None, Some(free), work));
         let known = free.map(|free| FreeBelow {
             node,
             kinds: free.kinds(),

@@ -422,8 +422,14 @@ impl<A: ByteAutomaton> RowMaker<'_, A> {
 
     /// Returns the text that need not be stepped through, if text of the class of a loop or free
     /// text may come: of two the one with more kinds of characters.
-    fn free_subtrees(&self, text: Option<TextLoop>, free: Option<FreeText>) -> Option<Free> {
-        let kinds = |class| self.language.kinds(self.automaton.text_class(class));
+    fn free_subtrees(
+        &self,
+        text: Option<TextLoop>,
+        free: Option<FreeText>,
+        work: &mut Work<A>,
+    ) -> Option<Free> {
+        let find = |class| self.language.kinds(self.automaton.text_class(class));
+        let mut kinds = |class| work.walker.classes.kinds(class, find);
         let text = text.map(|text| Free::in_loop(kinds(text.class)));
         let free = free.map(|free| Free::at_start(kinds(free.class), free));
         let both = text.into_iter().chain(free);
@@ -504,7 +510,7 @@ impl<A: ByteAutomaton> RowMaker<'_, A> {
             .language
             .tells_free
             .then(|| self.automaton.free_text(at, &mut work.scratch));
-        let free = self.free_subtrees(of_loop, any.flatten().filter(|any| !any.ends));
+        let free = self.free_subtrees(of_loop, any.flatten().filter(|any| !any.ends), work);
         let Work {
             meter,
             scratch,

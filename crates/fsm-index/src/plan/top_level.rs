@@ -167,7 +167,7 @@ impl<A: ByteAutomaton> TopRows<'_, A> {
         let free = self
             .automaton
             .free_text(Spot::Top(cursor), &mut work.scratch);
-        let mut free = self.free_subtrees(of_loop, free);
+        let mut free = self.free_subtrees(of_loop, free, work);
         let Work {
             meter,
             scratch,

@@ -1,6 +1,10 @@
 //! Walks below one node, where an automaton tells on the way which text is free. For example, where
 //! a comment has begun every subtree without a line feed may come as a whole.
 
+use std::collections::HashMap;
+
+use foldhash::fast::FixedState;
+
 use super::descent::{Descent, Level};
 use super::few::read_few;
 use super::free_subtrees::{Free, FreeChildren};
@@ -12,18 +16,14 @@ use crate::rows::Rests;
 use crate::tokens::{Area, Kinds, NO_TOKEN};
 use crate::{ByteAutomaton, ClassId, Cursor, FreeText, Spot};
 
-/// The kinds of the classes that one walk has met: few, and long to look through.
-#[derive(Default)]
-pub(super) struct ClassKinds(Vec<(ClassId, Kinds)>);
+/// The kinds of the classes that the walks of one automaton have met, which are long to look
+/// through.
+#[derive(Debug, Default)]
+pub(crate) struct ClassKinds(HashMap<ClassId, Kinds, FixedState>);
 
 impl ClassKinds {
-    pub(super) fn kinds(&mut self, class: ClassId, find: impl FnOnce(ClassId) -> Kinds) -> Kinds {
-        if let Some(known) = self.0.iter().find(|known| known.0 == class) {
-            return known.1;
-        }
-        let kinds = find(class);
-        self.0.push((class, kinds));
-        kinds
+    pub(crate) fn kinds(&mut self, class: ClassId, find: impl FnOnce(ClassId) -> Kinds) -> Kinds {
+        *self.0.entry(class).or_insert_with(|| find(class))
     }
 }
 
@@ -58,7 +58,6 @@ impl Walker {
         meter: &mut Meter,
         mut hit: impl FnMut(u32),
     ) -> u64 {
-        let mut classes = ClassKinds::default();
         let mut visited = 0;
         for group in rests.all_groups() {
             visited += 1;
@@ -68,7 +67,8 @@ impl Walker {
             }
             // They differ in their bytes before, which no longer count.
             let at = (cursor, 0);
-            let free = free_at(automaton, at, scratch, ground.language, &mut classes);
+            let classes = &mut self.classes;
+            let free = free_at(automaton, at, scratch, ground.language, classes);
             let ground = Ground { free, ..ground };
             for &node in group.nodes {
                 if !meter.go_on(visited) {
@@ -100,12 +100,18 @@ pub(super) fn walk_free_below<A: ByteAutomaton>(
         next,
         memo,
         levels,
+        classes,
         ..
     } = walker;
     let top = node.map_or(0, |node| usize::from(trie.nodes()[node].depth));
-    let mut classes = ClassKinds::default();
     let mut free_at = |cursor: Cursor, depth: usize, scratch: &mut A::Scratch| {
-        free_at(automaton, (cursor, depth), scratch, ground.language, &mut classes)
+        free_at(
+            automaton,
+            (cursor, depth),
+            scratch,
+            ground.language,
+            classes,
+        )
     };
     let children = trie.siblings().of(node);
     let size = node.map_or(u32::MAX, |node| trie.nodes()[node].end - node as u32);

@@ -133,7 +133,7 @@ impl Walker {
             ground,
             met,
             most_ends,
-            classes: ClassKinds::default(),
+            classes: std::mem::take(&mut self.classes),
             takes_all: lexemes.take_all(),
             places: Places::new(lexemes),
         };
@@ -156,6 +156,7 @@ impl Walker {
                 }
             }
         }
+        self.classes = walk.classes;
         self.visited += visited;
         visited
     }

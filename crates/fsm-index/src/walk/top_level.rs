@@ -4,7 +4,6 @@
 
 use super::descent::{Descent, Level};
 use super::few::read_few;
-use super::free_below::ClassKinds;
 use super::free_subtrees::{Free, FreeChildren};
 use super::text_table::{PlaceId, Read, Text, TextTable};
 use super::walker::{Walker, fresh, is_told};
@@ -94,7 +93,7 @@ impl Walker {
         let horizon = trie.horizon();
         let language = ground.language;
         let kinds = |class| language.kinds(automaton.text_class(class));
-        let mut classes = ClassKinds::default();
+        let classes = &mut self.classes;
         let mut open = Vec::new();
         let mut text = Text::at(automaton, start, 0, horizon, scratch, readings);
         let mut root = Level::of(trie.siblings().of(None)).with(ground.free);

@@ -3,7 +3,7 @@
 //! dies, and with it all tokens that begin with it.
 
 use super::descent::{Levels, Skips};
-use super::free_below::walk_free_below;
+use super::free_below::{ClassKinds, walk_free_below};
 use super::step_memo::StepMemo;
 use super::text_table::TextTable;
 use super::top_level::Ground;
@@ -23,6 +23,8 @@ pub(crate) struct Walker {
     pub(crate) next: NextBytes,
     pub(crate) memo: StepMemo,
     pub(crate) levels: Levels,
+    /// The kinds of the automaton's classes.
+    pub(crate) classes: ClassKinds,
     /// The readings of texts on the way.
     pub(crate) readings: TextTable,
     /// Nodes of all walks that nobody has asked for yet.

@@ -2,8 +2,6 @@
 //!
 //! For example, behind `"` of a string any letters may come, of which a walk has to try none.
 
-use std::collections::HashSet;
-
 use fsm_index::{Behind, ClassId, FreeText};
 
 use crate::hints::finder::{Finder, LEAST_CHARS, MAX_PLACES, MAX_PLACES_OF_TERMINALS, most};
@@ -136,13 +134,11 @@ fn stays_open(
     if let Some(&known) = known.stay_open.get(&(lex, class)) {
         return known;
     }
-    let classes = byte_classes(class, machine);
     let mut states = lexes[lex].members.iter();
-    if states.all(|&state| state_stays_open(state, class, &classes, machine, known)) {
-        known.bytes += 24;
-        known.stay_open.insert((lex, class), true);
+    if states.all(|&state| is_untroubled(state, machine, known)) {
         return true;
     }
+    let classes = byte_classes(class, machine);
     let mut met = vec![lex];
     let mut at = 0;
     let mut is_open = true;
@@ -181,17 +177,11 @@ fn byte_classes(class: ClassId, machine: &Machine) -> Vec<u8> {
     classes
 }
 
-/// Tells whether no state that text leads to from a state of a terminal is the end of a lazy lexeme,
-/// or unsure together with others: then it stays open in every set, of which there are more than
+/// Tells whether nothing that a terminal can go on with from a state is the end of a lazy lexeme, or
+/// unsure together with others: then any text stays open in every set, of which there are more than
 /// states.
-fn state_stays_open(
-    state: u32,
-    class: ClassId,
-    classes: &[u8],
-    machine: &Machine,
-    known: &mut Known,
-) -> bool {
-    if let Some(&known) = known.states_stay_open.get(&(state, class)) {
+fn is_untroubled(state: u32, machine: &Machine, known: &mut Known) -> bool {
+    if let Some(&known) = known.untroubled.get(&state) {
         return known;
     }
     let lexer = machine.lexer();
@@ -201,27 +191,27 @@ fn state_stays_open(
         is_cut || machine.proof().may_be_unsure(state)
     };
     let mut met = vec![state];
-    let mut is_met = HashSet::from([state]);
+    let mut is_met = vec![false; lexer.terminal.len()];
+    is_met[state as usize] = true;
     let mut at = 0;
-    let mut is_open = true;
-    while is_open && let Some(&from) = met.get(at) {
+    let mut is_free = true;
+    while is_free && let Some(&from) = met.get(at) {
         at += 1;
-        is_open = !is_trouble(from);
-        let next = classes.iter().map(|&class| lexer.step(from, class));
-        for to in next.filter(|&to| to != 0) {
-            if is_met.insert(to) {
+        is_free = !is_trouble(from);
+        for &to in lexer.row(from).iter().filter(|&&to| to != 0) {
+            if !std::mem::replace(&mut is_met[to as usize], true) {
                 met.push(to);
             }
         }
     }
-    let told = match is_open {
+    let told = match is_free {
         true => met,
         false => vec![state],
     };
-    known.bytes += 24 * told.len();
-    let told = told.into_iter().map(|state| ((state, class), is_open));
-    known.states_stay_open.extend(told);
-    is_open
+    known.bytes += 16 * told.len();
+    let told = told.into_iter().map(|state| (state, is_free));
+    known.untroubled.extend(told);
+    is_free
 }
 
 /// Returns a class of which any text leads on from a state of a terminal.

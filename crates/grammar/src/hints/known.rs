@@ -103,8 +103,8 @@ pub(crate) struct Known {
     pub(super) free_of: Vec<Option<Option<Free>>>,
     /// True if no lazy lexeme ends in text of a class, by where it begins.
     pub(super) stay_open: HashMap<(u32, ClassId), bool, FixedState>,
-    /// The same by state of a terminal, whatever was read at the same time.
-    pub(super) states_stay_open: HashMap<(u32, ClassId), bool, FixedState>,
+    /// By state of a terminal: whether text stays open behind it whatever comes.
+    pub(super) untroubled: HashMap<u32, bool, FixedState>,
     pub(super) places: LexPlaces,
     /// The height of the stacks whose topmost level is asked: of what was described last.
     pub(super) level: u32,
