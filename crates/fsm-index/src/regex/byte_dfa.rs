@@ -245,6 +245,12 @@ impl ByteDfa {
         cursor.0 & ((1 << self.shift) - 1) == 0
     }
 
+    /// Tells whether a cursor is inside of a character: no byte but `80` to `BF` leads on from there.
+    #[inline]
+    pub fn is_inside_char(&self, cursor: Cursor) -> bool {
+        !self.is_between(cursor)
+    }
+
     pub(crate) fn decoder(&self) -> &Decoder {
         &self.decoder
     }

@@ -405,17 +405,19 @@ fn byte_classes(rows: &[&[Run]]) -> [u8; 256] {
 
 /// Tells whether a row leads from bytes of one class to different states.
 fn tells_apart(row: &[Run], class_of: &[u8; 256], sizes: &[usize; 256]) -> bool {
-    // Most rows have few bytes: of each class that is met the bytes are counted which go
-    // the same way.
-    let mut met: Vec<(u8, u32, usize)> = Vec::new();
+    // By class: where the first of its bytes that was met goes, and how many were.
+    let mut met = [(0u32, 0usize); 256];
+    let classes = |run: &Run| &class_of[usize::from(run.first)..=usize::from(run.last)];
     for run in row {
-        for &class in &class_of[usize::from(run.first)..=usize::from(run.last)] {
-            match met.iter_mut().find(|way| way.0 == class) {
-                Some((_, to, count)) if *to == run.to => *count += 1,
-                Some(_) => return true,
-                None => met.push((class, run.to, 1)),
+        for &class in classes(run) {
+            let (to, count) = &mut met[usize::from(class)];
+            if *count != 0 && *to != run.to {
+                return true;
             }
+            *to = run.to;
+            *count += 1;
         }
     }
-    met.iter().any(|way| sizes[usize::from(way.0)] != way.2)
+    let mut all = row.iter().flat_map(classes);
+    all.any(|&class| sizes[usize::from(class)] != met[usize::from(class)].1)
 }

@@ -377,7 +377,12 @@ impl Table {
         while let Some(&cursor) = cursors.get(at) {
             at += 1;
             let mut before = Cursor::DEAD;
-            for byte in 0..=255 {
+            // Inside of a character nothing comes but what goes on in it.
+            let bytes = match dfa.is_inside_char(cursor) {
+                true => 0x80..=0xBF,
+                false => 0..=u8::MAX,
+            };
+            for byte in bytes {
                 let next = dfa.step(cursor, byte, &mut ());
                 let is_new = std::mem::replace(&mut before, next) != next;
                 if next.is_dead() {

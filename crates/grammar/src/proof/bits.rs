@@ -67,6 +67,23 @@ impl ClassSet {
     pub(super) fn is_empty(&self) -> bool {
         self.0 == [0; 4]
     }
+
+    pub(super) fn or(&mut self, other: &ClassSet) {
+        self.0
+            .iter_mut()
+            .zip(other.0)
+            .for_each(|(own, other)| *own |= other);
+    }
+
+    /// Returns the first class from a number on.
+    pub(super) fn next_from(&self, from: usize) -> Option<usize> {
+        let first = (from < 256).then(|| self.0[from / 64] >> (from % 64) << (from % 64))?;
+        if first != 0 {
+            return Some(from / 64 * 64 + first.trailing_zeros() as usize);
+        }
+        let more = (from / 64 + 1..4).find(|&word| self.0[word] != 0)?;
+        Some(more * 64 + self.0[more].trailing_zeros() as usize)
+    }
 }
 
 impl FromIterator<usize> for ClassSet {

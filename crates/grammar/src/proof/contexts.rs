@@ -37,9 +37,18 @@ pub(super) struct Found {
     /// By class: whether a JSON value begins with it; nothing where there is none.
     begins_json: Option<Vec<bool>>,
     steps: usize,
-    /// By class: where the states of a set lead, for what is found next. States of terminals
-    /// ascend with these, and a set has one state of each, so the sets stay sorted.
-    ways: Vec<Vec<u32>>,
+    /// By state: the classes that lead elsewhere than the one before, because most lead to where
+    /// that does.
+    turns: Vec<ClassSet>,
+    /// The targets of a set for one class. States of terminals ascend with these, and a set has one
+    /// state of each, so the sets stay sorted.
+    way: Vec<u32>,
+}
+
+/// Returns the classes that lead from a state elsewhere than the one before.
+fn turns(row: &[u32]) -> ClassSet {
+    let differs = |class: &usize| *class == 0 || row[*class] != row[*class - 1];
+    (0..row.len()).filter(differs).collect()
 }
 
 impl Found {
@@ -51,7 +60,10 @@ impl Found {
             free: Vec::new(),
             begins_json,
             steps: 0,
-            ways: vec![Vec::new(); lexer.width()],
+            turns: (0..lexer.terminal.len() as u32)
+                .map(|state| turns(lexer.row(state)))
+                .collect(),
+            way: Vec::new(),
         }
     }
 
@@ -74,39 +86,42 @@ impl Found {
 
     /// Finds where the first set leads that was not looked at.
     fn explore(&mut self, lexer: &Lexer) {
-        let set = &self.all[self.free.len()];
-        self.ways.iter_mut().for_each(Vec::clear);
+        let set = self.all[self.free.len()].clone();
         let has_json = set.first() == Some(&JSON);
-        if let (true, Some(begins_json)) = (has_json, &self.begins_json) {
-            for (way, &begins) in self.ways.iter_mut().zip(begins_json) {
-                if begins || !self.free.is_empty() {
-                    way.push(JSON);
-                }
-            }
-        }
-        for &state in set {
-            let steps = self.ways.iter_mut().zip(lexer.row(state));
-            for (way, &to) in steps.filter(|step| *step.1 != 0) {
-                way.push(to);
-            }
+        let mut turns = match has_json {
+            true => (0..lexer.width()).collect(),
+            false => ClassSet::default(),
+        };
+        for &state in &set {
+            turns.or(&self.turns[state as usize]);
         }
         self.steps += set.len() * lexer.width();
-        let from = self.next.len();
-        for (class, way) in self.ways.iter().enumerate() {
+        let mut free = Vec::new();
+        let mut class = 0;
+        while class < lexer.width() {
+            self.way.clear();
+            let begins = |begins: &Vec<bool>| begins[class] || !self.free.is_empty();
+            if has_json && self.begins_json.as_ref().is_some_and(begins) {
+                self.way.push(JSON);
+            }
+            let steps = set.iter().map(|&state| lexer.step(state, class as u8));
+            self.way.extend(steps.filter(|&to| to != 0));
             // JSON alone is not told apart.
-            let number = if matches!(way[..], [] | [JSON]) {
-                NOWHERE
-            } else if class > 0 && *way == self.ways[class - 1] {
-                self.next[from + class - 1]
-            } else if let Some(known) = self.all.get_index_of(&way[..]) {
-                known as u32
-            } else {
-                self.all.insert_full(way[..].into()).0 as u32
+            let number = match &self.way[..] {
+                [] | [JSON] => NOWHERE,
+                way => match self.all.get_index_of(way) {
+                    Some(known) => known as u32,
+                    None => self.all.insert_full(way.into()).0 as u32,
+                },
             };
-            self.next.push(number);
+            let end = turns.next_from(class + 1).unwrap_or(lexer.width());
+            self.next.extend(std::iter::repeat_n(number, end - class));
+            if !has_json && number == NOWHERE {
+                free.extend(class..end);
+            }
+            class = end;
         }
-        let is_free = |class: &usize| !has_json && self.next[from + class] == NOWHERE;
-        self.free.push((0..lexer.width()).filter(is_free).collect());
+        self.free.push(free.into_iter().collect());
     }
 
     /// The states of a set in which a terminal ends.

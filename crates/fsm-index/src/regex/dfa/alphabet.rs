@@ -75,6 +75,15 @@ impl Alphabet {
         runs.map(|(first, last, class)| (first, last, class as usize))
     }
 
+    /// The same as far as they lie within `first..=last`.
+    pub(crate) fn runs_within(
+        &self,
+        first: u32,
+        last: u32,
+    ) -> impl Iterator<Item = (u32, u32, u32)> + '_ {
+        self.0.runs_within(first, last)
+    }
+
     /// The class of the whole of `first..=last`, if it is one.
     pub(crate) fn class_of_range(&self, first: u32, last: u32) -> Option<usize> {
         let (_, end, class) = self.0.run(self.0.run_of(first));

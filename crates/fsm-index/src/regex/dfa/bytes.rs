@@ -4,6 +4,7 @@
 
 use std::collections::HashMap;
 
+use foldhash::fast::FixedState;
 use fsm_tables::{Meter, NONE};
 
 use super::{Alphabet, Config, Costs, Dfa, Symbols};
@@ -20,9 +21,9 @@ struct Spellings<'a> {
     /// For each inner node, from node 1 on, what the continuation bytes 80..BF
     /// lead to.
     nodes: Vec<[u16; 64]>,
-    ids: HashMap<[u16; 64], u16>,
+    ids: HashMap<[u16; 64], u16, FixedState>,
     /// The codes of the trees of one class alone, by class and depth.
-    uniform: HashMap<(u16, u32), u16>,
+    uniform: HashMap<(u16, u32), u16, FixedState>,
 }
 
 impl<'a> Spellings<'a> {
@@ -32,8 +33,8 @@ impl<'a> Spellings<'a> {
             alphabet,
             first: [0; 256],
             nodes: Vec::new(),
-            ids: HashMap::new(),
-            uniform: HashMap::new(),
+            ids: HashMap::default(),
+            uniform: HashMap::default(),
         };
         // Unicode is 17,408 blocks of 64 code points, so codes stay below 2^16.
         if alphabet.len() > MAX_ENTRIES - 17_408 {
@@ -79,6 +80,12 @@ impl<'a> Spellings<'a> {
             return self.uniform(class as u16, depth);
         }
         let mut entries = [0; 64];
+        if whole && depth == 1 {
+            for (from, to, class) in self.alphabet.runs_within(first, last) {
+                entries[(from - first) as usize..=(to - first) as usize].fill(class as u16 + 1);
+            }
+            return self.intern(entries);
+        }
         for (entry, at) in entries.iter_mut().zip(0..) {
             let first = first + at * step;
             // Neither a shorter spelling, nor beyond the last code point.
@@ -176,8 +183,8 @@ impl Dfa {
         }
         let mut loops = vec![None];
         let mut classes = Vec::new();
-        let mut ids: HashMap<Vec<u64>, u32> = HashMap::new();
-        let mut weights: HashMap<u32, u32> = HashMap::new();
+        let mut ids: HashMap<Vec<u64>, u32, FixedState> = HashMap::default();
+        let mut weights: HashMap<u32, u32, FixedState> = HashMap::default();
         for row in self.table.rows() {
             weights.clear();
             for (&next, size) in row.iter().zip(&sizes) {
