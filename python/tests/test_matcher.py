@@ -374,3 +374,11 @@ def test_budgets_are_told_refused_and_taken_back(vocabulary: Vocabulary, compile
     assert (matcher.tokens_left, fork.tokens_left) == (9, 40)
     with pytest.raises(TokenmoldError, match="tokens_left"):
         fill_batch([matcher, fork], mask, tokens_left=[3])
+
+
+def test_a_grammar_says_the_temperature(compiler: Compiler) -> None:
+    matcher = compiler.grammar('start: "a" word\nword[temperature=0.9]: /[b-d]+/').matcher()
+    assert matcher.temperature() is None
+    matcher.accept(ord("a"))
+    assert matcher.temperature() == 0.9
+    assert compiler.regex("a+").matcher().temperature() is None

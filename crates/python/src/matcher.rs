@@ -194,6 +194,12 @@ impl Matcher {
         true
     }
 
+    /// The temperature at which the grammar wants the next token drawn, from its option
+    /// `temperature`; `None` where it says none. Of several that may come it is the highest.
+    fn temperature(&self) -> PyResult<Option<f64>> {
+        self.with(|guide| Ok(guide.temperature()))
+    }
+
     /// The longest run of bytes that must come next, whatever is chosen. It stops where the
     /// text may end, and before special tokens.
     fn forced_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {

@@ -114,6 +114,12 @@ pub trait Constraint: Send {
         None
     }
 
+    /// Returns the temperature at which the next token is drawn, where the constraint says one: it
+    /// counts in place of the request's. None by default.
+    fn temperature(&self) -> Option<f32> {
+        None
+    }
+
     /// Tells whether nothing but the end can come.
     fn is_finished(&self) -> bool;
 
@@ -165,6 +171,12 @@ where
 
     fn completion(&self) -> Option<Vec<u8>> {
         self.as_ref().completion().ok()
+    }
+
+    fn temperature(&self) -> Option<f32> {
+        self.as_ref()
+            .temperature()
+            .map(|temperature| temperature as f32)
     }
 
     fn completion_within(&self, max_bytes: usize) -> Option<Vec<u8>> {

@@ -189,6 +189,8 @@ impl SamplingConfig {
 #[derive(Clone, Debug)]
 pub struct Sampler {
     config: SamplingConfig,
+    /// The temperature of the next draws.
+    temperature: f32,
     rng: ChaCha8Rng,
     /// The number of the prompt's tokens in a history.
     prompt: usize,
@@ -261,6 +263,7 @@ impl Sampler {
         config.check()?;
         Ok(Self {
             rng: ChaCha8Rng::seed_from_u64(config.seed),
+            temperature: config.temperature,
             config,
             prompt: 0,
             candidates: Vec::new(),
@@ -285,6 +288,22 @@ impl Sampler {
     pub fn behind(mut self, prompt: usize) -> Self {
         self.prompt = prompt;
         self
+    }
+
+    /// Draws at another temperature than the configuration's from now on, or at that again. One that is
+    /// not finite or below 0 changes nothing.
+    ///
+    /// ```
+    /// use tokenmold::sampling::{Sampler, SamplingConfig};
+    ///
+    /// let mut sampler = Sampler::new(SamplingConfig::with_temperature(100.0, 7))?;
+    /// sampler.warm(Some(0.0));
+    /// assert_eq!(sampler.sample(&[1.0, 1.5, 0.0], None, &[])?, 1);
+    /// # Ok::<(), tokenmold::Error>(())
+    /// ```
+    pub fn warm(&mut self, temperature: Option<f32>) {
+        let usable = temperature.filter(|given| given.is_finite() && *given >= 0.0);
+        self.temperature = usable.unwrap_or(self.config.temperature);
     }
 
     /// The configuration.
@@ -419,13 +438,13 @@ impl Sampler {
         if most == f32::NEG_INFINITY {
             return Err(nothing_left(logits.len(), mask));
         }
-        if self.config.temperature == 0.0 {
+        if self.temperature == 0.0 {
             return Ok(Some(token));
         }
         self.candidates.clear();
         let weigh = Weigh {
             most,
-            temperature: self.config.temperature,
+            temperature: self.temperature,
             // Behind top-p it is the other way round: see below.
             least: match self.config.top_p < 1.0 {
                 true => 0.0,

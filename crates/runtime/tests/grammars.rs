@@ -123,3 +123,26 @@ fn generate_obeys_a_grammar() {
         assert!(grammar.accepts(out.trim_end()), "{out}");
     }
 }
+
+#[test]
+fn a_rule_says_the_temperature_of_its_tokens() {
+    let files = Files::new();
+    let calm = files.put(
+        "calm.lark",
+        "start: word\nword[temperature=0.0]: /[a-z]{12}/\n",
+    );
+    let hot = files.put("hot.lark", "start: word\nword: /[a-z]{12}/\n");
+    let words = |grammar: &str| -> Vec<String> {
+        let word = |seed: &str| {
+            let draw = ["--temperature", "50", "--seed", seed];
+            let generate = ["generate", "--grammar", grammar, "--prompt", "a word"];
+            let Ran { code, out, err } = run(&[&generate[..], &draw].concat(), "");
+            assert_eq!(code, Some(0), "{err}");
+            out
+        };
+        ["1", "2", "3"].map(word).into()
+    };
+    let (calm, hot) = (words(&calm), words(&hot));
+    assert!(calm.iter().all(|word| *word == calm[0]), "{calm:?}");
+    assert!(hot.iter().any(|word| *word != hot[0]), "{hot:?}");
+}

@@ -145,6 +145,19 @@ impl ByteAutomaton for TagAutomaton {
         }
     }
 
+    /// Returns the highest temperature of the grammars in which it stands.
+    fn temperature(&self, state: &State) -> Option<f64> {
+        let told = state.threads.iter().filter_map(|held| {
+            match (&self.graph.part(held.part).body, &held.inner) {
+                (Body::Grammar(automaton), InnerState::Grammar(inner)) => {
+                    automaton.temperature(inner)
+                }
+                _ => None,
+            }
+        });
+        told.max_by(f64::total_cmp)
+    }
+
     /// Returns the place in the only part, or says that several may come.
     fn place(&self, state: &State) -> Option<fsm_index::Place> {
         let words = |held: &Held| match &self.graph.part(held.part).body {

@@ -168,6 +168,11 @@ pub trait ByteAutomaton: Send + Sync {
         None
     }
 
+    /// Returns the temperature at which the next token is to be drawn, where the grammar says one.
+    fn temperature(&self, _state: &Self::State) -> Option<f64> {
+        None
+    }
+
     /// Returns the parts of this automaton that few others have. Asked often: it should do no more
     /// than name them.
     fn parts(&self) -> Parts<'_, Self::State, Self::Scratch> {

@@ -131,6 +131,10 @@ pub trait AnyGuide: Send {
     /// See [`Guide::completion_within`].
     fn completion_within(&self, max_bytes: usize) -> Option<Vec<u8>>;
 
+    /// Returns the temperature at which the grammar wants the next token drawn, if it says one. See
+    /// [`ByteAutomaton::temperature`].
+    fn temperature(&self) -> Option<f64>;
+
     /// See [`Guide::forced_bytes`].
     fn forced_bytes(&self) -> Vec<u8>;
 
@@ -228,6 +232,10 @@ impl<A: ByteAutomaton + 'static> AnyGuide for Guide<A> {
 
     fn completion_within(&self, max_bytes: usize) -> Option<Vec<u8>> {
         Guide::completion_within(self, max_bytes)
+    }
+
+    fn temperature(&self) -> Option<f64> {
+        self.index().automaton().temperature(self.state())
     }
 
     fn forced_bytes(&self) -> Vec<u8> {

@@ -111,6 +111,10 @@ impl ByteAutomaton for GrammarAutomaton {
         value.map_or(ByteSet::ALL, |mut value| value.next_bytes())
     }
 
+    fn temperature(&self, state: &State) -> Option<f64> {
+        GrammarAutomaton::temperature(self, state)
+    }
+
     fn place(&self, state: &State) -> Option<Place> {
         Some(self.at(state, |learnt, config| {
             explain::place(&self.machine, learnt.caches(), config)

@@ -153,6 +153,10 @@ impl GrammarAutomaton {
     /// # Ok::<(), grammar::Error>(())
     /// ```
     pub fn temperature(&self, state: &State) -> Option<f64> {
+        let mut terminals = self.machine.cfg().terminals.iter();
+        if terminals.all(|terminal| terminal.temperature.is_none()) {
+            return None;
+        }
         self.at(state, |learnt, config| {
             explain::temperature(&self.machine, learnt.caches(), config)
         })

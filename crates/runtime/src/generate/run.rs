@@ -252,6 +252,8 @@ impl<'c, 's, 'm, M: Model + ?Sized> Run<'_, 'c, 's, 'm, M> {
         };
         self.generation.timings.mask += began.elapsed();
         let began = Instant::now();
+        let temperature = self.constraint.as_ref().and_then(|own| own.temperature());
+        self.sampler.warm(temperature);
         let mask = match (&own, &mut self.constraint) {
             (Some(own), _) => Some(own.as_slice()),
             (None, Some(constraint)) => {
