@@ -462,16 +462,10 @@ impl<'a> Lowering<'a> {
                 self.large(scope, &hir, *at, out)?;
             }
             Expr::Text { at, .. } | Expr::Regex { at, .. } | Expr::Substring { at, .. } => {
-                let at = *at;
-                if let Some(re) = self.regular(scope, expr)? {
-                    let name = shown(expr);
-                    out.extend(self.terminal(&re, false, scope, &name, at, self.limits())?);
-                }
+                self.own_terminal(scope, expr, *at, out)?;
             }
             Expr::Class(_) => {
-                if let Some(re) = self.regular(scope, expr)? {
-                    out.extend(self.terminal(&re, false, scope, &shown(expr), 0, self.limits())?);
-                }
+                self.own_terminal(scope, expr, 0, out)?;
             }
             Expr::Name { name, at } => {
                 let rule = self.lookup(scope, name, *at)?;
@@ -488,7 +482,7 @@ impl<'a> Lowering<'a> {
                 out.extend(symbol);
             }
             Expr::And(_) | Expr::Not(_) | Expr::Most { .. } => {
-                let Some(re) = self.regular(scope, expr)? else {
+                if !self.own_terminal(scope, expr, 0, out)? {
                     let message = match self.meaning.start {
                         w3c::START => {
                             "a difference `A - B` is for expressions without recursion: take the difference of their parts"
@@ -498,9 +492,7 @@ impl<'a> Lowering<'a> {
                         }
                     };
                     return Err(Error::new(ErrorKind::Unsupported, message));
-                };
-                let name = shown(expr);
-                out.extend(self.terminal(&re, false, scope, &name, 0, self.limits())?);
+                }
             }
             Expr::Json { schema, at } => {
                 let (schema, options) = crate::compile::json::read(schema, self.meaning.reading);
@@ -510,21 +502,7 @@ impl<'a> Lowering<'a> {
                 let matter = Matter::Json(automaton);
                 out.push(self.add(matter, false, scope, "%json", *at));
             }
-            Expr::Nested { tree, at } => {
-                let number = self.scopes.len();
-                out.push(self.scope(tree, *at)?);
-                // Its ignored text may stand behind its last lexeme, whatever follows.
-                if self.meaning.trailing_skip
-                    && let Some(&ignored) = self.cfg.ignored[number].first()
-                {
-                    let table = match &self.cfg.terminals[ignored as usize].matter {
-                        Matter::Table(table) => table.clone(),
-                        _ => return Ok(()),
-                    };
-                    let skipped = self.add(Matter::Table(table), false, number, "%ignore", *at);
-                    out.push(self.optional(skipped, "%ignore", *at));
-                }
-            }
+            Expr::Nested { tree, at } => self.nested(tree, *at, out)?,
             Expr::Special { name, at } => {
                 let known = self.cfg.specials.iter().position(|s| **s == **name);
                 let number = known.unwrap_or_else(|| {
@@ -542,6 +520,36 @@ impl<'a> Lowering<'a> {
             } => {
                 self.dispatch(scope, (tags, excludes), *loops, *at, out)?;
             }
+        }
+        Ok(())
+    }
+
+    /// Appends the terminal of an expression; `false` if it is none.
+    fn own_terminal(
+        &mut self,
+        scope: usize,
+        expr: &'a Expr,
+        at: usize,
+        out: &mut Vec<Symbol>,
+    ) -> Result<bool, Error> {
+        let Some(re) = self.regular(scope, expr)? else {
+            return Ok(false);
+        };
+        out.extend(self.terminal(&re, false, scope, &shown(expr), at, self.limits())?);
+        Ok(true)
+    }
+
+    /// Appends a nested grammar. Its ignored text may stand behind its last lexeme, whatever follows.
+    fn nested(&mut self, tree: &'a Tree, at: usize, out: &mut Vec<Symbol>) -> Result<(), Error> {
+        let number = self.scopes.len();
+        out.push(self.scope(tree, at)?);
+        if self.meaning.trailing_skip
+            && let Some(&ignored) = self.cfg.ignored[number].first()
+            && let Matter::Table(table) = &self.cfg.terminals[ignored as usize].matter
+        {
+            let table = table.clone();
+            let skipped = self.add(Matter::Table(table), false, number, "%ignore", at);
+            out.push(self.optional(skipped, "%ignore", at));
         }
         Ok(())
     }
