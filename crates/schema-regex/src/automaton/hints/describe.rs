@@ -10,9 +10,9 @@ use schema_normal::language::char_dfa::{DEAD, TextsFrom};
 use schema_normal::language::escapes::is_never_raw;
 
 use crate::automaton::machine::Machine;
-use crate::automaton::machine::live::has_bit;
 use crate::automaton::machine::loop_classes::{ANY_TEXT, MANY_NAMES, free_digits, text_up_to};
 use crate::automaton::machine::node::{Leaf, ObjectMachine, Span};
+use crate::automaton::machine::progress::has_bit;
 use crate::automaton::run::config::{Config, Gap, Key, Str, Top, UNKNOWN, is_kept};
 use crate::automaton::run::scratch::{Noted, Scratch};
 use crate::automaton::run::string_bytes::Partial;

@@ -14,6 +14,7 @@ pub(crate) mod loop_classes;
 pub(crate) mod node;
 pub(crate) mod origin;
 pub(crate) mod prints;
+pub(crate) mod progress;
 pub(crate) mod sorted;
 pub(crate) mod white_space;
 
