@@ -429,13 +429,13 @@ impl Printer<'_> {
             ..
         } = self.options.caps;
         if let Some(n) = length {
-            self.narrow("maxLength", capped_length(n));
+            self.narrow("maxLength", Capped::Length(n));
         }
         if let Some(n) = items {
-            self.narrow("maxItems", capped_items(n));
+            self.narrow("maxItems", Capped::Items(n));
         }
         if let Some(n) = members {
-            self.narrow("maxProperties", capped_members(n));
+            self.narrow("maxProperties", Capped::Members(n));
         }
     }
 
@@ -528,25 +528,29 @@ fn too_deep(pointer: String, options: &Options) -> Error {
     )
 }
 
-pub(crate) fn capped_length(n: u64) -> String {
-    format!("at most {n} characters, by the caps of the options")
+/// A bound that the options put where the schema has none, as the ledger says it.
+pub(crate) enum Capped {
+    Length(u64),
+    Items(u64),
+    Digits(u32),
+    Members(u64),
+    /// The characters of a name that no keyword has.
+    #[cfg(feature = "automaton")]
+    Names(u64),
 }
 
-pub(crate) fn capped_items(n: u64) -> String {
-    format!("at most {n} items, by the caps of the options")
-}
-
-pub(crate) fn capped_digits(n: u32) -> String {
-    format!("numbers have at most {n} digits, by the caps of the options")
-}
-
-pub(crate) fn capped_members(n: u64) -> String {
-    format!("at most {n} members, by the caps of the options")
-}
-
-#[cfg(feature = "automaton")]
-pub(crate) fn capped_names(n: u64) -> String {
-    format!("at most {n} characters of a name that no keyword has, by the caps of the options")
+impl From<Capped> for String {
+    fn from(capped: Capped) -> String {
+        let bound = match capped {
+            Capped::Length(n) => format!("at most {n} characters"),
+            Capped::Items(n) => format!("at most {n} items"),
+            Capped::Digits(n) => format!("numbers have at most {n} digits"),
+            Capped::Members(n) => format!("at most {n} members"),
+            #[cfg(feature = "automaton")]
+            Capped::Names(n) => format!("at most {n} characters of a name that no keyword has"),
+        };
+        bound + ", by the caps of the options"
+    }
 }
 
 fn too_long(pointer: &str, options: &Options) -> Error {

@@ -175,7 +175,7 @@ impl<'m, 'x> Hints<'m, 'x> {
     }
 
     /// A class of characters of which any text may come at a cursor, and how much of it.
-    pub(crate) fn free_text(&mut self, cursor: Cursor) -> Option<FreeText> {
+    pub(super) fn free_text(&mut self, cursor: Cursor) -> Option<FreeText> {
         let config = *self.x.config(cursor);
         if is_kept(config.item) {
             return None;
