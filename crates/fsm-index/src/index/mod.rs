@@ -24,8 +24,7 @@ pub use tables::{PackedRow, Tables};
 
 use crate::cache::{Cache, Cutter, Generation, Known, Origin, Thing};
 use crate::plan::{RowMaker, Work};
-use crate::rows::Specials;
-use crate::rows::{Row, RowView};
+use crate::rows::{EndTokens, Row, RowView, Specials};
 use crate::spelling::{Search, Spelling, whole_key};
 use crate::tokens::Cut;
 use crate::walk::Language;
@@ -239,8 +238,8 @@ impl<A: ByteAutomaton> Index<A> {
             *generation = None;
         }
         let known = generation.get_or_insert_with(|| cache.newest());
-        let accepting = self.automaton.is_accepting(state);
-        let row = self.row(state, cursor, accepting, work, known, budget);
+        let end_tokens = EndTokens::at(&self.automaton, state);
+        let row = self.row(state, cursor, end_tokens, work, known, budget);
         match work.take_visited() {
             0 => {}
             nodes => cache.visit(nodes),
@@ -275,7 +274,7 @@ impl<A: ByteAutomaton> Index<A> {
         &self,
         state: &A::State,
         cursor: Cursor,
-        accepting: bool,
+        end_tokens: EndTokens,
         work: &mut Work<A>,
         known: &Generation,
         budget: &Budget,
@@ -286,7 +285,7 @@ impl<A: ByteAutomaton> Index<A> {
                 Ok(row) => Ok(row),
                 Err(missed) => {
                     work.meter = Meter::new(budget);
-                    maker.fresh_row(cursor, accepting, missed, work)
+                    maker.fresh_row(cursor, end_tokens, missed, work)
                 }
             };
         };
@@ -302,7 +301,7 @@ impl<A: ByteAutomaton> Index<A> {
             return Ok(row);
         }
         work.meter = Meter::new(budget);
-        let row = searched_row(search, state, cursor, accepting, &maker, work)?;
+        let row = searched_row(search, state, cursor, end_tokens, &maker, work)?;
         let row = known.pool(row);
         if let Some(key) = key {
             known.rows.add(key.words(), row.clone());

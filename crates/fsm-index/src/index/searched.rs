@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::bits::Bits;
 use crate::plan::{RowMaker, Work};
-use crate::rows::Row;
+use crate::rows::{EndTokens, Row};
 use crate::spelling::Search;
 use crate::{ByteAutomaton, Cursor, Error};
 
@@ -14,7 +14,7 @@ pub(super) fn searched_row<A: ByteAutomaton>(
     search: &Search,
     state: &A::State,
     cursor: Cursor,
-    accepting: bool,
+    end_tokens: EndTokens,
     maker: &RowMaker<'_, A>,
     work: &mut Work<A>,
 ) -> Result<Arc<Row>, Error> {
@@ -26,7 +26,7 @@ pub(super) fn searched_row<A: ByteAutomaton>(
     } = *maker;
     let mut words = vec![0; vocabulary.width().div_ceil(32)];
     if !search.allowed(automaton, vocabulary, state, cursor, work, &mut words)? {
-        let row = maker.row(cursor, accepting, work)?;
+        let row = maker.row(cursor, end_tokens, work)?;
         row.lay_out(vocabulary, &mut words);
         let gone = search.forbidden(automaton, vocabulary, state, |token| {
             words[token as usize / 32] >> (token % 32) & 1 != 0
@@ -36,6 +36,6 @@ pub(super) fn searched_row<A: ByteAutomaton>(
         }
         gone.iter().for_each(|&token| words.forbid(token));
     }
-    let row = Row::from_words(&words, accepting, sparse, vocabulary);
+    let row = Row::from_words(&words, end_tokens, sparse, vocabulary);
     Ok(Arc::new(row))
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use super::{MAX_CHANGES, RowMaker, Work, clear};
 use crate::bits::Bits;
-use crate::rows::{LexemePart, Rests, Row};
+use crate::rows::{EndTokens, LexemePart, Rests, Row};
 use crate::{ByteAutomaton, Cursor, Error, Lexeme, LexemeBehind, Lexemes};
 
 /// The most ends of lexemes that are followed for one row. If there are more, the row is made by
@@ -67,7 +67,7 @@ impl<A: ByteAutomaton> LexemeRows<'_, A> {
         &self,
         cursor: Cursor,
         mut begun: Vec<Lexeme>,
-        accepting: bool,
+        end_tokens: EndTokens,
         work: &mut Work<A>,
     ) -> Result<Option<Row>, Error> {
         let Some(lexemes) = self.automaton.parts().lexemes else {
@@ -130,8 +130,8 @@ impl<A: ByteAutomaton> LexemeRows<'_, A> {
         }
         let are_few = are_few && work.changes.len() <= MAX_CHANGES;
         Ok(Some(match are_few {
-            true => self.row_on_top(part.sure.clone(), accepting, work),
-            false => Row::from_words(&work.row_words, accepting, self.sparse, self.vocabulary),
+            true => self.row_on_top(part.sure.clone(), end_tokens, work),
+            false => Row::from_words(&work.row_words, end_tokens, self.sparse, self.vocabulary),
         }))
     }
 
