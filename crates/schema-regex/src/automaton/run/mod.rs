@@ -14,7 +14,8 @@
 //!   read.
 //! - [`unique_items`]: whether an item that must differ can still become one that may come.
 //!   [`equality`] has one spelling for each value, [`open_value`] what a value that was begun
-//!   tells of it, [`begun`] which items before it that leaves, [`item_places`] remembers both, [`string_texts`] which strings it can become, [`ways_on`] how it goes on;
+//!   tells of it, [`begun`] which items before it that leaves, [`item_places`] remembers both,
+//!   [`string_texts`] which strings it can become, [`ways_on`] how it goes on;
 //!   [`item_told_apart`] reads on items that differ already, [`forgotten`] without their texts.
 //! - [`seen`]: the names and items that may not come again, in sets that grow.
 //!
