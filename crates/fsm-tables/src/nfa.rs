@@ -4,7 +4,6 @@ use rustc_hash::FxHashMap;
 
 use crate::Meter;
 use crate::copies::Places;
-use crate::looks;
 
 /// Inclusive ranges of symbols, sorted and disjoint.
 pub type Ranges = Box<[(u32, u32)]>;
@@ -106,45 +105,6 @@ impl Nfa {
     /// The sets by number.
     pub fn sets(&self) -> &[Ranges] {
         &self.sets
-    }
-
-    /// Tells whether the whole of a text is accepted, found by following all ways at once
-    /// (Thompson, 1968). Time is the product of both sizes, and once more for each look.
-    ///
-    /// ```
-    /// use fsm_tables::{Builder, MATCH, State, Unlimited};
-    ///
-    /// // a+
-    /// let mut meter = Unlimited;
-    /// let mut builder = Builder::new(&mut meter);
-    /// let split = builder.push(State::Split(MATCH, MATCH))?;
-    /// let a = builder.symbol(vec![(97, 97)], split)?;
-    /// builder.set_state(split, State::Split(a, MATCH));
-    /// let nfa = builder.finish(a);
-    /// assert!(nfa.accepts("aaa".bytes().map(u32::from)));
-    /// assert!(!nfa.accepts("ab".bytes().map(u32::from)) && !nfa.accepts([]));
-    /// # Ok::<(), std::convert::Infallible>(())
-    /// ```
-    pub fn accepts(&self, text: impl IntoIterator<Item = u32>) -> bool {
-        if !self.looks.is_empty() {
-            return looks::accepts(self, &text.into_iter().collect::<Vec<u32>>());
-        }
-        let mut closure = Closure::new(self);
-        closure.find(&[self.start], Place::Start);
-        let mut next: Vec<NfaId> = Vec::new();
-        for symbol in text {
-            let here = closure.found.iter().map(|id| self.states[*id as usize]);
-            next.extend(here.filter_map(|state| match state {
-                State::Symbol { set, next } if self.holds(set, symbol) => Some(next),
-                _ => None,
-            }));
-            if next.is_empty() {
-                return false;
-            }
-            closure.find(&next, Place::Inside);
-            next.clear();
-        }
-        closure.found.first() == Some(&MATCH)
     }
 
     pub(crate) fn holds(&self, set: SetId, symbol: u32) -> bool {

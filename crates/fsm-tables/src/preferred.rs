@@ -6,8 +6,8 @@ use std::rc::Rc;
 
 use rustc_hash::FxHashMap;
 
+use crate::costs::{SUBSET_BYTES, SUBSET_STEPS};
 use crate::nfa::Place;
-use crate::subsets::{SUBSET_BYTES, SUBSET_STEPS};
 use crate::{
     Alphabet, Builder, Look, LookId, MATCH, Meter, NONE, Nfa, NfaId, Rest, State, Symbols,
 };

@@ -6,19 +6,10 @@ use std::rc::Rc;
 use rustc_hash::FxHashMap;
 
 use crate::absorbing::Absorbing;
+use crate::costs::{SUBSET_BYTES, SUBSET_STEPS, TARGET_STEPS};
 use crate::looks;
 use crate::nfa::{Closure, Place};
 use crate::{MATCH, Meter, NONE, Nfa, NfaId, State, Table};
-
-/// The bytes that a set of states takes beside its numbers, because it has its own place, one in a
-/// list, and one in a map that is half empty.
-pub(crate) const SUBSET_BYTES: usize = 120;
-
-/// Steps for remembering a set of states: many, because it is hashed, copied and put into a map.
-pub(crate) const SUBSET_STEPS: usize = 100;
-
-/// Steps for asking whether the target of a class is known: some, because it is a look-up in a map.
-pub(crate) const TARGET_STEPS: usize = 8;
 
 impl Nfa {
     /// The deterministic automaton of the same texts: the subset construction (Rabin and

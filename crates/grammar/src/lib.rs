@@ -15,6 +15,7 @@ mod patterns;
 mod probe;
 mod proof;
 mod run;
+mod terminals;
 
 pub use automaton::{Grammar, GrammarAutomaton, Scratch, State};
 pub use captures::Capture;

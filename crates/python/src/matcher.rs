@@ -195,7 +195,7 @@ impl Matcher {
     }
 
     /// The temperature at which the grammar wants the next token drawn, from its option
-    /// `temperature`; `None` where it says none. Of several that may come it is the highest.
+    /// `temperature`; `None` where it says none. It is the highest of those that may come.
     fn temperature(&self) -> PyResult<Option<f64>> {
         self.with(|guide| Ok(guide.temperature()))
     }

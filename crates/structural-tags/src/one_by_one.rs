@@ -12,7 +12,8 @@ use super::kept_out::strings_without;
 use super::loose::{Loose, Notation};
 use super::orders::Orders;
 use super::quiet::Quiet;
-use super::response::{ResponseFormat, ToolSpec, of_tool, spell};
+use super::response::ResponseFormat;
+use super::spelled::{ToolSpec, of_tool, spell};
 use super::whole::{ANNOTATIONS, Whole, types};
 use crate::{Error, ErrorKind, compile_schema};
 

@@ -3,19 +3,16 @@
 //! For example, an answer in the format of Hermes is text with calls
 //! `<tool_call>{"name": "weather", "arguments": {"city": "Ulm"}}</tool_call>`.
 
-use families::{Body, CallObject, Calls, Choice, Content as Said, Each, Form, Order, Spelling};
+use families::{Calls, Content as Said, Spelling};
 use fsm_index::Vocabulary;
 use response_parser::{Family, ResponseTemplate, Turn};
 use schema_regex::Options;
 use serde_json::{Value, json};
 
-use super::build::{self, Node, dfa};
-use super::loose::{Loose, Notation};
-use super::orders::Orders;
-use super::quiet::Quiet;
+use super::build::{self, Node};
 use super::shapes::Shape;
-use super::whole::Whole;
-use super::{Content, Count, Reasoning, TagAutomaton, compile_schema, escape, reasoning_node};
+use super::spelled::{ToolSpec, not_a_call, of_tool, spell};
+use super::{Content, Count, Reasoning, TagAutomaton, reasoning_node};
 use crate::{Error, ErrorKind};
 use json_tree::depth;
 
@@ -78,11 +75,11 @@ use json_tree::depth;
 #[derive(Clone, Debug)]
 pub struct ResponseFormat {
     pub(super) shape: Shape,
-    tools: Vec<ToolSpec>,
-    calls: Count,
+    pub(super) tools: Vec<ToolSpec>,
+    pub(super) calls: Count,
     reasoning: Reasoning,
-    answer: Option<Content>,
-    opening: Opening,
+    pub(super) answer: Option<Content>,
+    pub(super) opening: Opening,
     pub(super) options: Options,
     /// The template that the shape was derived from; none for ready-made formats.
     template: Option<ResponseTemplate>,
@@ -100,12 +97,6 @@ pub enum Opening {
     Answer,
     /// The content, where that stands between marks.
     Content,
-}
-
-#[derive(Clone, Debug)]
-pub(super) struct ToolSpec {
-    pub(super) name: String,
-    pub(super) parameters: Value,
 }
 
 impl ResponseFormat {
@@ -390,7 +381,7 @@ impl ResponseFormat {
     }
 
     #[cold]
-    fn refused(&self, what: impl std::fmt::Display) -> Error {
+    pub(super) fn refused(&self, what: impl std::fmt::Display) -> Error {
         Error::new(
             ErrorKind::Constraint,
             format!("the format {:?}: {what}", self.shape.name),
@@ -484,283 +475,16 @@ impl ResponseFormat {
     }
 
     /// A text between marks, of which the prompt may have written the first.
-    fn message(&self, open: &Spelling, text: Node, close: &Spelling) -> Result<Node, Error> {
+    pub(super) fn message(
+        &self,
+        open: &Spelling,
+        text: Node,
+        close: &Spelling,
+    ) -> Result<Node, Error> {
         let open = match self.opening {
             Opening::Content => Node::text(""),
             _ => spell(open, &[])?,
         };
         Ok(Node::Seq(vec![open, text, spell(close, &[])?]))
     }
-
-    /// All calls of a turn, and the content that belongs to them alone.
-    fn calls(&self, closed: &[String], rules: &mut Vec<Node>) -> Result<Node, Error> {
-        if self.tools.is_empty() {
-            return Err(Error::new(
-                ErrorKind::Tool,
-                "calls are asked for, and there is no tool to call",
-            ));
-        }
-        match &self.shape.writes.calls {
-            Calls::Refused(why) => Err(self.refused(format!("its calls cannot be bound: {why}"))),
-            Calls::Each(each) => self.each(each, closed, rules),
-            Calls::List { open, close, call } => {
-                let mut markers = match close.is_empty() {
-                    true => closed.to_vec(),
-                    false => vec![close.clone()],
-                };
-                markers.retain(|marker| !marker.is_empty());
-                let (least, most) = (self.calls.least.max(1), self.calls.most);
-                let tools = self.tools.iter();
-                let one = tools
-                    .map(|tool| self.object(call, tool, &markers))
-                    .collect::<Result<_, _>>()
-                    .map(Node::Alt)?;
-                let more = Node::Seq(vec![Node::regex(",[ \n]{0,8}")?, one.clone()]);
-                Ok(Node::Seq(vec![
-                    Node::marker(open),
-                    Node::regex("[ \n]?\\[[ \n]{0,8}")?,
-                    one,
-                    Node::Repeat(Box::new(more), least - 1, most.map(|most| most - 1)),
-                    Node::regex("[ \n]{0,8}\\][ \n]?")?,
-                    Node::marker(close),
-                ]))
-            }
-        }
-    }
-
-    /// Calls one after another, with the content before and behind them that depends on
-    /// there being calls.
-    fn each(&self, each: &Each, closed: &[String], rules: &mut Vec<Node>) -> Result<Node, Error> {
-        let Count { least, most } = self.calls;
-        let most = match (each.most, most) {
-            (Some(a), Some(b)) => Some(a.min(b)),
-            (a, b) => a.or(b),
-        };
-        let least = least.max(1);
-        if most.is_some_and(|most| least > most) {
-            return Err(self.refused(format!(
-                "it has one call in a turn, and {least} are asked for"
-            )));
-        }
-        let orders = Orders::new(self.tools.len());
-        let mut with_forms = |forms: &[&Form]| {
-            let mut ways = Vec::new();
-            for tool in &self.tools {
-                for form in forms {
-                    ways.push(self.call(each, form, tool, &orders, rules)?);
-                }
-            }
-            let call = Node::Alt(ways);
-            let mut more = vec![spell(&each.separator, &[])?, call.clone()];
-            let more = match most {
-                Some(1) => Node::text(""),
-                _ => Node::Repeat(
-                    Box::new(Node::Seq(std::mem::take(&mut more))),
-                    least - 1,
-                    most.map(|most| most - 1),
-                ),
-            };
-            let (open, close) = &each.section;
-            Ok::<Node, Error>(Node::Seq(vec![
-                spell(open, &[])?,
-                call,
-                more,
-                spell(close, &[])?,
-                self.behind(each, closed)?,
-            ]))
-        };
-        let all: Vec<&Form> = each.forms.iter().collect();
-        let calls = with_forms(&all)?;
-        if self.answer.is_some() {
-            return Ok(calls);
-        }
-        if let Some(call) = &each.alone {
-            let is_marked = |form: &&Form| !form.open.beginnings().is_empty();
-            let marked: Vec<&Form> = each.forms.iter().filter(is_marked).collect();
-            if marked.is_empty() {
-                return Ok(calls);
-            }
-            let before = not_a_call(call, closed)?;
-            return Ok(Node::Alt(vec![
-                calls,
-                Node::Seq(vec![before, with_forms(&marked)?]),
-            ]));
-        }
-        Ok(match &each.preamble {
-            None => calls,
-            Some((open, close)) => {
-                let mut markers = closed.to_vec();
-                markers.extend(close.beginnings());
-                let message = self.message(open, Node::Free(markers, None), close)?;
-                match self.opening {
-                    Opening::Content => Node::Seq(vec![message, calls]),
-                    _ => Node::Seq(vec![Node::optional(message), calls]),
-                }
-            }
-        })
-    }
-
-    /// The end of a turn behind calls.
-    fn behind(&self, each: &Each, closed: &[String]) -> Result<Node, Error> {
-        let last = spell(&each.last, &[])?;
-        let last = match last {
-            Node::Marker(text) if text.is_empty() => Node::Marker(text),
-            last => Node::optional(last),
-        };
-        let (Some(behind), None) = (&each.behind, &self.answer) else {
-            return Ok(last);
-        };
-        let content = match &self.shape.writes.content {
-            None => return Ok(last),
-            Some(Said::Bare) => Node::Free(closed.to_vec(), None),
-            Some(Said::Between(open, close)) => Node::Seq(vec![
-                spell(open, &[])?,
-                Node::Free(closed.to_vec(), None),
-                spell(close, &[])?,
-            ]),
-        };
-        let more = Node::Seq(vec![spell(behind, &[])?, content]);
-        Ok(Node::Alt(vec![last, more]))
-    }
-
-    /// One call of a tool.
-    fn call(
-        &self,
-        each: &Each,
-        form: &Form,
-        tool: &ToolSpec,
-        orders: &Orders,
-        rules: &mut Vec<Node>,
-    ) -> Result<Node, Error> {
-        let named = [("{name}", tool.name.as_str())];
-        let body = match &form.body {
-            Body::Object(object) => self.object(object, tool, &each.closes)?,
-            Body::Arguments => self.arguments(tool, &each.closes)?,
-            Body::Loose(open, close) => {
-                let whole = Whole {
-                    schema: &tool.parameters,
-                    options: &self.options,
-                };
-                let notation = Notation::Bare(open, close);
-                let loose = Loose::new(notation, &each.closes, whole, orders);
-                let arguments = loose.arguments(rules);
-                arguments.map_err(|error| of_tool(tool, error))?
-            }
-            Body::OneByOne(argument) => {
-                self.one_by_one(tool, argument, &each.closes, orders, rules)?
-            }
-        };
-        Ok(Node::Seq(vec![
-            spell(&form.open, &named)?,
-            body,
-            spell(&form.close, &named)?,
-        ]))
-    }
-
-    /// A call as an object of JSON.
-    fn object(
-        &self,
-        keys: &CallObject,
-        tool: &ToolSpec,
-        markers: &[String],
-    ) -> Result<Node, Error> {
-        let mut head = "\\{".to_owned();
-        for (key, value) in &keys.constants {
-            let (key, value) = (quoted(key), quoted(value));
-            head.push_str(&format!("(?:{key}: ?{value}, ?)?"));
-        }
-        if let Some(id) = &keys.id {
-            head.push_str(&format!("{}: ?\"[0-9]{{1,4}}\", ?", quoted(id)));
-        }
-        let name = format!("{}: ?{}", quoted(&keys.name), quoted(&tool.name));
-        let arguments: Vec<String> = keys.arguments.iter().map(|key| quoted(key)).collect();
-        let arguments = format!("(?:{}): ?", arguments.join("|"));
-        let name_first = Node::Seq(vec![
-            Node::regex(&format!("{head}{name}, ?{arguments}"))?,
-            self.arguments(tool, markers)?,
-            Node::text("}"),
-        ]);
-        if keys.order == Order::NameFirst {
-            return Ok(name_first);
-        }
-        let name_last = Node::Seq(vec![
-            Node::regex(&format!("{head}{arguments}"))?,
-            self.arguments(tool, markers)?,
-            Node::regex(&format!(", ?{name}\\}}"))?,
-        ]);
-        Ok(Node::Alt(vec![name_first, name_last]))
-    }
-
-    fn arguments(&self, tool: &ToolSpec, markers: &[String]) -> Result<Node, Error> {
-        let automaton = compile_schema(&tool.parameters, &self.options)
-            .map_err(|error| of_tool(tool, error))?;
-        Ok(Node::Json(automaton.into(), markers.to_vec()))
-    }
-}
-
-/// A piece of structure, with texts in place of what stands for them.
-pub(super) fn spell(spelling: &Spelling, known: &[(&str, &str)]) -> Result<Node, Error> {
-    let row = |pieces: &[Spelling]| {
-        let pieces = pieces.iter().map(|piece| spell(piece, known));
-        pieces.collect::<Result<Vec<Node>, Error>>()
-    };
-    Ok(match spelling {
-        Spelling::Text(text) => {
-            let mut text = text.clone();
-            for (placeholder, meant) in known {
-                text = text.replace(placeholder, meant);
-            }
-            let mut nodes = Vec::new();
-            let mut rest = text.as_str();
-            while let Some((at, hole, pattern)) = first_hole(rest) {
-                nodes.push(Node::marker(&rest[..at]));
-                nodes.push(Node::regex(pattern)?);
-                rest = &rest[at + hole.len()..];
-            }
-            nodes.push(Node::marker(rest));
-            match nodes.len() {
-                1 => nodes.remove(0),
-                _ => Node::Seq(nodes),
-            }
-        }
-        Spelling::Row(pieces) => Node::Seq(row(pieces)?),
-        Spelling::Choice(Choice::OneOf(ways)) => Node::Alt(row(ways)?),
-        Spelling::Choice(Choice::Maybe(piece)) => Node::optional(spell(piece, known)?),
-        Spelling::Choice(Choice::Matches(pattern)) => Node::regex(pattern)?,
-    })
-}
-
-/// The first placeholder of a text that stands for any of its kind: where it is, and what it stands
-/// for.
-fn first_hole(text: &str) -> Option<(usize, &'static str, &'static str)> {
-    /// The placeholders and their texts: few digits, because no answer has a thousand calls.
-    const HOLES: [(&str, &str); 2] = [
-        ("{index}", "[0-9]{1,3}"),
-        ("{key}", "[A-Za-z_][A-Za-z0-9_]*"),
-    ];
-    let found = HOLES
-        .iter()
-        .filter_map(|(hole, pattern)| Some((text.find(hole)?, *hole, *pattern)));
-    found.min()
-}
-
-/// Free text that would not be taken for a call.
-fn not_a_call(call: &str, closed: &[String]) -> Result<Node, Error> {
-    let call = dfa(&format!("(?:{call})(?s:.)*"))?;
-    Ok(Node::Quiet(Quiet::except(&call, closed)?))
-}
-
-/// A string of JSON as a regular expression.
-fn quoted(text: &str) -> String {
-    escape(&Value::from(text).to_string())
-}
-
-/// The error, of a tool.
-#[cold]
-pub(super) fn of_tool(tool: &ToolSpec, error: Error) -> Error {
-    Error::with_source(
-        error.kind(),
-        format!("the tool {:?}: {error}", tool.name),
-        error,
-    )
 }

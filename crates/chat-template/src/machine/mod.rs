@@ -15,6 +15,7 @@ use crate::python::callable::Callable;
 use crate::python::scope::{Closure, Scope};
 use crate::python::time::Moment;
 use crate::python::value::{self, Value};
+use crate::python::weight::printed_weight;
 use crate::python::{
     Fault, Render, charge, charge_looking, charge_printing, charge_reading, filters, functions,
     items_of, limit_error, type_error,
@@ -189,7 +190,7 @@ impl Machine<'_> {
             Value::Text(text) => self.print_text(text),
             Value::Undefined => Ok(()),
             other => {
-                let weight = value::printed_weight(other)?;
+                let weight = printed_weight(other)?;
                 charge(&mut self.render, weight.saturating_mul(4))?;
                 self.print_text(&other.str())
             }

@@ -7,7 +7,8 @@ use std::sync::Arc;
 
 use super::operators;
 use super::scope::{Closure, Scope};
-use super::value::{self, Shape, Value, equal, shape_above};
+use super::value::{self, Value, equal};
+use super::weight::{Shape, is_open, shape_above, weight};
 use super::{Fault, Kept, Render, charge, charge_looking, keep, limit_error, type_error};
 use crate::syntax::tree::For;
 
@@ -291,11 +292,11 @@ impl Loop {
         let mut size = 0;
         for value in &args.positional {
             charge_looking(render, value)?;
-            size += value::weight(value);
+            size += weight(value);
         }
         charge(render, size / 8)?;
         let asked = value::tuple(args.positional)?;
-        if value::is_open(&asked) && !self.kept.replace(true) {
+        if is_open(&asked) && !self.kept.replace(true) {
             keep(render, Kept::Loop(self.clone()))?;
         }
         let mut last = self.last.borrow_mut();

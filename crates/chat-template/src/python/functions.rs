@@ -7,6 +7,7 @@ use super::callable::{
 };
 use super::time::Moment;
 use super::value::{self, Entries, Key, Namespace, SequenceKind, Value};
+use super::weight::weight;
 use super::{
     Fault, FaultKind, ITEM, Kept, Render, charge, charge_printing, items_of, keep, limit_error,
     made, methods, type_error,
@@ -101,7 +102,7 @@ fn entries(render: &mut Render, args: Arguments) -> Result<Entries, Fault> {
         return Err(type_error(format!("{name} expected at most 1 argument")));
     }
     for from in &args.positional {
-        charge(render, value::weight(from))?;
+        charge(render, weight(from))?;
         match from {
             Value::Dict(dict) => entries.extend(dict.entries.clone()),
             _ => {

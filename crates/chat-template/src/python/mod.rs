@@ -11,21 +11,25 @@ pub(crate) mod callable;
 pub mod exact;
 pub(crate) mod filters;
 mod format;
+pub(crate) mod from_json;
 pub(crate) mod functions;
 pub(crate) mod markup;
 pub(crate) mod methods;
 pub(crate) mod numbers;
 pub(crate) mod operators;
 pub(crate) mod scope;
+mod show;
 pub(crate) mod text_methods;
 pub(crate) mod time;
 pub(crate) mod value;
+pub(crate) mod weight;
 
 use std::rc::Rc;
 
 use self::callable::Loop;
 use self::time::Moment;
 use self::value::{Namespace, TextKind, Value};
+use self::weight::{printed_weight, weight};
 
 /// Why a template failed.
 #[derive(Debug)]
@@ -164,7 +168,7 @@ pub(crate) fn charge_looking(render: &mut Render, value: &Value) -> Result<(), F
 fn looking(value: &Value) -> usize {
     match value.as_str() {
         Some(text) => text.len() / 8,
-        None => value::weight(value) / 2,
+        None => weight(value) / 2,
     }
 }
 
@@ -176,7 +180,7 @@ fn charge_comparing(render: &mut Render, a: &Value, b: &Value) -> Result<(), Fau
 /// Takes note of printing a value: text is copied, and what is in lists and maps is quoted
 /// and escaped.
 pub(crate) fn charge_printing(render: &mut Render, value: &Value) -> Result<(), Fault> {
-    let weight = value::printed_weight(value)?;
+    let weight = printed_weight(value)?;
     match value.as_str() {
         Some(_) => charge(render, weight),
         None => charge(render, PRINTED_ITEM + weight.saturating_mul(4)),

@@ -6,7 +6,8 @@ use python_compat::text::{
 };
 
 use super::callable::{Arguments, text as text_of, whole};
-use super::value::{self, SequenceKind, Text, TextKind, Value, list, tuple};
+use super::value::{SequenceKind, Text, TextKind, Value, list, tuple};
+use super::weight::weight;
 use super::{Fault, ITEM, Render, charge, format, items_of, made, markup, type_error};
 
 /// A slice of a text by code points, as the optional last arguments of `find`
@@ -265,7 +266,7 @@ fn has_affix(
     args: Arguments,
 ) -> Result<Value, Fault> {
     let [prefix, start, end] = args.bind(["prefix", "start", "end"])?;
-    charge(render, prefix.as_ref().map_or(0, value::weight))?;
+    charge(render, prefix.as_ref().map_or(0, weight))?;
     let candidates = candidates(name, &prefix.unwrap_or_default())?;
     let (window, start) = window(name, receiver, start.as_ref(), end.as_ref())?;
     let found = start != usize::MAX

@@ -16,22 +16,10 @@ use std::hash::{Hash, Hasher};
 use std::rc::Rc;
 use std::sync::Arc;
 
-use indexmap::{Equivalent, IndexMap};
-use json_tree::pointer::escape;
-use python_compat::show::{JsonError, Show, Writer};
-use serde_json::Value as Json;
-
 use super::callable::Callable;
-use super::exact::{self, Numbers};
-use super::{Fault, limit_error, type_error};
-
-/// The most levels of lists and maps inside each other, because values are printed and dropped by
-/// calls as deep.
-pub(crate) const MAX_DEPTH: usize = 128;
-
-/// Most bytes that a list or map may stand for, each text in it counted as often
-/// as it occurs.
-pub(crate) const MAX_WEIGHT: usize = 64 << 20;
+use super::weight::{Shape, shape_above};
+use super::{Fault, type_error};
+use indexmap::{Equivalent, IndexMap};
 
 /// A value.
 #[derive(Clone, Debug, Default)]
@@ -74,15 +62,6 @@ pub(crate) type Entries = IndexMap<Key, Value>;
 #[derive(Clone, Debug)]
 pub(crate) struct Key(Value);
 
-/// The size of a value, unfolded.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Shape {
-    depth: usize,
-    weight: usize,
-    /// It holds what may change and hold it: a namespace or a loop.
-    pub(crate) open: bool,
-}
-
 /// The Python type that a sequence is called and printed as.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum SequenceKind {
@@ -106,24 +85,24 @@ pub(crate) enum SequenceKind {
 pub(crate) struct Sequence {
     pub(crate) items: Vec<Value>,
     pub(crate) kind: SequenceKind,
-    shape: Shape,
+    pub(super) shape: Shape,
     /// It is being printed: met again, it is inside of itself.
-    shown: Cell<bool>,
+    pub(super) shown: Cell<bool>,
 }
 
 /// A map that keeps its order.
 #[derive(Debug)]
 pub(crate) struct Dict {
     pub(crate) entries: Entries,
-    shape: Shape,
-    shown: Cell<bool>,
+    pub(super) shape: Shape,
+    pub(super) shown: Cell<bool>,
 }
 
 /// The value of `namespace()`: attributes that outlive the scope they are set in.
 #[derive(Debug, Default)]
 pub(crate) struct Namespace {
-    entries: RefCell<IndexMap<Arc<str>, Value>>,
-    shown: Cell<bool>,
+    pub(super) entries: RefCell<IndexMap<Arc<str>, Value>>,
+    pub(super) shown: Cell<bool>,
 }
 
 impl std::ops::Deref for Text {
@@ -397,139 +376,8 @@ impl Namespace {
     }
 }
 
-#[cold]
-fn too_deep() -> Fault {
-    limit_error(format!(
-        "a list or map nests deeper than {MAX_DEPTH} levels"
-    ))
-}
-
-/// Returns the size of a value.
-fn shape_of(value: &Value) -> Result<Shape, Fault> {
-    let open = Shape {
-        open: true,
-        ..Shape::default()
-    };
-    Ok(match value {
-        Value::Text(text) => Shape {
-            weight: text.len(),
-            ..Shape::default()
-        },
-        Value::Sequence(sequence) => sequence.shape,
-        Value::Dict(dict) => dict.shape,
-        Value::Namespace(_) => open,
-        Value::Callable(callable) => match callable {
-            Callable::Function(_) | Callable::Macro(_) => Shape::default(),
-            Callable::Cycler(cycler) => shape_of(cycler.items())?,
-            Callable::Joiner(joiner) => shape_of(joiner.separator())?,
-            Callable::Method(method) => shape_above([&method.receiver].into_iter())?,
-            Callable::Loop(own) => Shape {
-                open: true,
-                ..own.shape()?
-            },
-        },
-        _ => Shape::default(),
-    })
-}
-
-/// Returns the size of a list of items.
-///
-/// # Errors
-///
-/// It nests too deep, or stands for too much.
-pub(crate) fn shape_above<'v>(items: impl Iterator<Item = &'v Value>) -> Result<Shape, Fault> {
-    let mut above = Shape::default();
-    for item in items {
-        let shape = shape_of(item)?;
-        above.depth = above.depth.max(shape.depth);
-        above.weight = above.weight.saturating_add(shape.weight + 16);
-        above.open |= shape.open;
-    }
-    if above.depth >= MAX_DEPTH {
-        return Err(too_deep());
-    }
-    if above.weight > MAX_WEIGHT {
-        return Err(too_heavy());
-    }
-    above.depth += 1;
-    Ok(above)
-}
-
-#[cold]
-fn too_heavy() -> Fault {
-    limit_error(format!(
-        "a list or map stands for more than {MAX_WEIGHT} bytes"
-    ))
-}
-
-/// Returns the number of bytes that looking at the value takes, about. The values in namespaces are
-/// not looked at.
-pub(crate) fn weight(value: &Value) -> usize {
-    shape_of(value).unwrap_or_default().weight
-}
-
-/// Tells whether it holds what may change and hold it.
-pub(crate) fn is_open(value: &Value) -> bool {
-    shape_of(value).unwrap_or_default().open
-}
-
-/// Returns the number of bytes that printing the value takes, about, that of namespaces included.
-///
-/// # Errors
-///
-/// It nests too deep by way of namespaces, or would print too much.
-pub(crate) fn printed_weight(value: &Value) -> Result<usize, Fault> {
-    let mut sum = 0;
-    match is_open(value) {
-        true => weigh(value, MAX_DEPTH, &mut sum).map(|()| sum),
-        false => Ok(weight(value)),
-    }
-}
-
-/// Adds what printing the value takes.
-fn weigh(value: &Value, levels: usize, sum: &mut usize) -> Result<(), Fault> {
-    let inner = levels.checked_sub(1);
-    let inside = |items: &mut dyn Iterator<Item = &Value>, sum: &mut usize| {
-        let levels = inner.ok_or_else(too_deep)?;
-        for item in items {
-            weigh(item, levels, sum)?;
-        }
-        Ok(())
-    };
-    *sum = sum.saturating_add(16);
-    match value {
-        Value::Sequence(sequence) if sequence.shape.open => {
-            showing(&sequence.shown, |again| match again {
-                true => Ok(()),
-                false => inside(&mut sequence.items.iter(), sum),
-            })?;
-        }
-        Value::Dict(dict) if dict.shape.open => showing(&dict.shown, |again| match again {
-            true => Ok(()),
-            false => {
-                let mut all = dict.entries.iter().flat_map(|(key, value)| [&key.0, value]);
-                inside(&mut all, sum)
-            }
-        })?,
-        Value::Namespace(namespace) => showing(&namespace.shown, |again| match again {
-            true => Ok(()),
-            false => {
-                let entries = namespace.entries.borrow();
-                *sum = entries.keys().fold(*sum, |sum, key| sum + key.len() + 16);
-                inside(&mut entries.values(), sum)
-            }
-        })?,
-        Value::Callable(_) => {}
-        other => *sum = sum.saturating_add(weight(other)),
-    }
-    match *sum > MAX_WEIGHT {
-        true => Err(too_heavy()),
-        false => Ok(()),
-    }
-}
-
 /// Runs with the mark set, and says whether it was set already.
-fn showing<T>(mark: &Cell<bool>, run: impl FnOnce(bool) -> T) -> T {
+pub(super) fn showing<T>(mark: &Cell<bool>, run: impl FnOnce(bool) -> T) -> T {
     let before = mark.replace(true);
     let done = run(before);
     mark.set(before);
@@ -567,79 +415,6 @@ pub(crate) fn dict(entries: Entries) -> Result<Value, Fault> {
         shape,
         shown: Cell::new(false),
     })))
-}
-
-/// A JSON value as the template sees it.
-///
-/// # Errors
-///
-/// It nests too deep, or has a number that is too long: what is wrong, and the JSON Pointer of
-/// the place.
-pub(crate) fn from_json(json: &Json, numbers: Numbers) -> Result<Value, Misplaced> {
-    convert(json, numbers, MAX_DEPTH)
-}
-
-/// The fault of a value, and the JSON Pointer of its place.
-#[derive(Debug)]
-pub(crate) struct Misplaced {
-    pub(crate) pointer: String,
-    pub(crate) fault: Fault,
-}
-
-impl Misplaced {
-    /// The same under a key.
-    pub(crate) fn under(mut self, key: impl std::fmt::Display) -> Self {
-        self.pointer = format!("/{}{}", escape(&key.to_string()), self.pointer);
-        self
-    }
-}
-
-impl From<Fault> for Misplaced {
-    fn from(fault: Fault) -> Self {
-        Self {
-            pointer: String::new(),
-            fault,
-        }
-    }
-}
-
-fn convert(json: &Json, numbers: Numbers, levels: usize) -> Result<Value, Misplaced> {
-    if levels == 0 {
-        return Err(too_deep().into());
-    }
-    Ok(match json {
-        Json::Null => Value::None,
-        Json::Bool(value) => Value::Bool(*value),
-        Json::Number(number) => match (number.as_i64(), number.as_u64()) {
-            (Some(value), _) => Value::Int(value.into()),
-            (None, Some(value)) => Value::Int(value.into()),
-            (None, None) => Value::Float(number.as_f64().unwrap_or(f64::NAN)),
-        },
-        Json::String(text) => Value::from(text.as_str()),
-        Json::Array(items) => {
-            let items = items.iter().enumerate().map(|(at, item)| {
-                convert(item, numbers, levels - 1).map_err(|misplaced| misplaced.under(at))
-            });
-            list(items.collect::<Result<_, _>>()?)?
-        }
-        Json::Object(entries) => {
-            if numbers == Numbers::Exact
-                && let Some(number) = exact::number_of(entries)
-            {
-                return number.map_err(|message| limit_error(message).into());
-            }
-            let entries = entries.iter().map(|(key, value)| {
-                let key = match numbers {
-                    Numbers::Exact => exact::plain_key(key),
-                    Numbers::Json => key,
-                };
-                let value = convert(value, numbers, levels - 1);
-                let value = value.map_err(|misplaced| misplaced.under(key))?;
-                Ok::<_, Misplaced>((Key::from(key), value))
-            });
-            dict(entries.collect::<Result<_, _>>()?)?
-        }
-    })
 }
 
 /// Returns the values that a loop over the value visits: characters, items, keys; none if it is
@@ -744,103 +519,4 @@ pub(crate) fn compare(a: &Value, b: &Value) -> Result<Option<Ordering>, Fault> {
         b.type_name()
     );
     Err(type_error(message))
-}
-
-impl Show for Key {
-    fn show(&self, to: &mut Writer<'_>) {
-        self.0.show(to);
-    }
-}
-
-impl Show for Value {
-    fn show(&self, to: &mut Writer<'_>) {
-        match self {
-            Value::Undefined => to.other("Undefined", "Undefined"),
-            Value::None => to.none(),
-            Value::Bool(value) => to.bool(*value),
-            Value::Int(value) => to.integer(value),
-            Value::Float(value) => to.float(*value),
-            Value::Text(text) => match text.kind {
-                TextKind::Plain => to.text(text),
-                TextKind::Markup => to.text_of_class("Markup", text),
-            },
-            Value::Sequence(sequence) => sequence.show(to),
-            Value::Dict(dict) => showing(&dict.shown, |again| match (again, to.sorts_keys()) {
-                (true, _) => to.other("dict", "{...}"),
-                (false, false) => to.dict(&dict.entries),
-                (false, true) => match sorted(&dict.entries) {
-                    Ok(entries) => to.dict(entries),
-                    Err(error) => to.fail(JsonError::Unserializable(error.message)),
-                },
-            }),
-            Value::Namespace(namespace) => showing(&namespace.shown, |again| {
-                // Who prints has seen to it that it is not too much; messages of errors have not.
-                let too_much = to.level() > MAX_DEPTH || to.written() > MAX_WEIGHT;
-                match again || too_much {
-                    true => to.other("Namespace", "<Namespace {...}>"),
-                    false => {
-                        let entries = namespace.entries.borrow();
-                        let entries = entries.iter().map(|(key, value)| (&**key, value));
-                        to.other_dict("Namespace", ["<Namespace ", ">"], entries);
-                    }
-                }
-            }),
-            Value::Callable(callable) => to.other("function", &callable.shown()),
-        }
-    }
-}
-
-impl Show for Sequence {
-    fn show(&self, to: &mut Writer<'_>) {
-        showing(&self.shown, |again| match again {
-            false => self.show_items(to),
-            true if self.kind == SequenceKind::Tuple => to.other("tuple", "(...)"),
-            true => to.other("list", "[...]"),
-        });
-    }
-}
-
-impl Sequence {
-    fn show_items(&self, to: &mut Writer<'_>) {
-        match self.kind {
-            SequenceKind::List => to.list(&self.items),
-            SequenceKind::Tuple | SequenceKind::Group => to.tuple(&self.items),
-            SequenceKind::View(name) => {
-                let items = python_compat::repr(&Listed(&self.items));
-                to.other(name, &format!("{name}({items})"));
-            }
-            SequenceKind::Generator => to.other("generator", "<generator object>"),
-            SequenceKind::Range { start, stop, step } => {
-                let text = match step {
-                    1 => format!("range({start}, {stop})"),
-                    _ => format!("range({start}, {stop}, {step})"),
-                };
-                to.other("range", &text);
-            }
-        }
-    }
-}
-
-/// Items as a list has them.
-struct Listed<'v>(&'v [Value]);
-
-impl Show for Listed<'_> {
-    fn show(&self, to: &mut Writer<'_>) {
-        to.list(self.0);
-    }
-}
-
-/// Entries by their keys.
-fn sorted(entries: &Entries) -> Result<Vec<(&Key, &Value)>, Fault> {
-    let mut entries: Vec<(&Key, &Value)> = entries.iter().collect();
-    for pair in entries.windows(2) {
-        if let [(a, _), (b, _)] = pair {
-            compare(&a.0, &b.0)?;
-        }
-    }
-    entries.sort_by(|(a, _), (b, _)| {
-        let order = compare(&a.0, &b.0).ok().flatten();
-        order.unwrap_or(Ordering::Equal)
-    });
-    Ok(entries)
 }

@@ -10,8 +10,9 @@ use serde_json::{Map, Value as Json};
 
 use crate::control::ControlTokens;
 use crate::python::exact::Numbers;
+use crate::python::from_json::{Misplaced, from_json};
 use crate::python::time::Moment;
-use crate::python::value::{self, Misplaced, Value};
+use crate::python::value::{self, Value};
 use crate::template::ChatTemplate;
 use crate::{Error, ErrorKind};
 
@@ -367,7 +368,7 @@ impl ChatTemplate {
         };
         let list = |items: &[Json], name: &str| {
             let items = items.iter().enumerate().map(|(at, item)| {
-                value::from_json(item, chat.numbers).map_err(|misplaced| misplaced.under(at))
+                from_json(item, chat.numbers).map_err(|misplaced| misplaced.under(at))
             });
             let items: Result<_, Misplaced> = items.collect();
             items
@@ -381,8 +382,8 @@ impl ChatTemplate {
         let generation = chat.ending == Ending::GenerationPrompt;
         let mut variables = vec![("add_generation_prompt".to_owned(), Value::Bool(generation))];
         for (name, json) in &chat.variables {
-            let value = value::from_json(json, chat.numbers)
-                .map_err(|misplaced| failed(misplaced.under(name)))?;
+            let value =
+                from_json(json, chat.numbers).map_err(|misplaced| failed(misplaced.under(name)))?;
             variables.push((name.clone(), value));
         }
         // These stand before variables of the same names.

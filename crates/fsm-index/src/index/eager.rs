@@ -9,7 +9,7 @@ use super::{BuildProgress, Watch};
 use crate::budget::{Budget, Meter};
 use crate::cache::Thing;
 use crate::plan::{RowMaker, Work};
-use crate::rows::{Row, RowView};
+use crate::rows::{EndTokens, Row, RowView};
 use crate::{
     ByteAutomaton, ByteDfa, Cursor, Error, ErrorKind, Horizon, Scope, TokenMask, Vocabulary,
 };
@@ -224,8 +224,8 @@ fn compute(
 ) -> Result<Vec<Arc<Row>>, Error> {
     let (done, total) = (AtomicUsize::new(0), cursors.len());
     let row = |work: &mut Work<ByteDfa>, &cursor: &Cursor| {
-        let accepting = masks.automaton.is_accepting(&cursor);
-        let row = masks.row(cursor, accepting, work)?;
+        let end_tokens = EndTokens::at(masks.automaton, &cursor);
+        let row = masks.row(cursor, end_tokens, work)?;
         match masks.known.memory() > max_bytes {
             true => Err(too_large(max_bytes, cursors.len())),
             false => {

@@ -263,23 +263,7 @@ fn read(file: &Arc<dyn FileWords>, vocabulary: &Vocabulary) -> Result<Index, Err
     else {
         return Err(bad("is cut short"));
     };
-    let first: Box<[u16; 256]> = {
-        let halves: &[u16] = bytemuck::cast_slice(from.take(128)?);
-        Box::new(std::array::from_fn(|byte| halves[byte]))
-    };
-    let node_starts = from.take(nodes)?;
-    let lasts = from.bytes(ranges)?;
-    let codes: Vec<u16> = from.narrow(ranges)?;
-    if !Decoder::check(classes, &first, node_starts, lasts, &codes) {
-        return Err(bad("has a decoder that does not hang together"));
-    }
-    let decoder = Decoder::from_parts(
-        classes,
-        first,
-        node_starts.into(),
-        lasts.into(),
-        codes.into(),
-    );
+    let decoder = from.decoder(classes, nodes, ranges)?;
     if states < 2 || !(1..states).contains(&start) {
         return Err(bad("has a start state that does not exist"));
     }
@@ -366,6 +350,27 @@ impl<'a> WordReader<'a> {
     fn bytes(&mut self, n: usize) -> Result<&'a [u8], Error> {
         let words = self.take(n.div_ceil(4))?;
         Ok(&bytemuck::cast_slice(words)[..n])
+    }
+
+    /// Reads the decoder from bytes to so many classes.
+    fn decoder(&mut self, classes: usize, nodes: usize, ranges: usize) -> Result<Decoder, Error> {
+        let first: Box<[u16; 256]> = {
+            let halves: &[u16] = bytemuck::cast_slice(self.take(128)?);
+            Box::new(std::array::from_fn(|byte| halves[byte]))
+        };
+        let node_starts = self.take(nodes)?;
+        let lasts = self.bytes(ranges)?;
+        let codes: Vec<u16> = self.narrow(ranges)?;
+        if !Decoder::check(classes, &first, node_starts, lasts, &codes) {
+            return Err(bad("has a decoder that does not hang together"));
+        }
+        Ok(Decoder::from_parts(
+            classes,
+            first,
+            node_starts.into(),
+            lasts.into(),
+            codes.into(),
+        ))
     }
 
     fn narrow(&mut self, n: usize) -> Result<Vec<u16>, Error> {

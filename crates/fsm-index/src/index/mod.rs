@@ -6,11 +6,12 @@ mod eager;
 mod endings;
 #[cfg(feature = "file")]
 mod file;
+mod own_tokens;
 mod profile;
+mod searched;
 mod tables;
 mod ways;
 
-use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
 
@@ -21,17 +22,17 @@ pub use config::{BuildProgress, Fill, IndexConfig, IndexStats};
 pub(crate) use eager::Built;
 pub use tables::{PackedRow, Tables};
 
-use crate::bits::Bits;
 use crate::cache::{Cache, Cutter, Generation, Known, Origin, Thing};
 use crate::plan::{RowMaker, Work};
-use crate::rows::Specials;
-use crate::rows::{Row, RowView};
+use crate::rows::{EndTokens, Row, RowView, Specials};
 use crate::spelling::{Search, Spelling, whole_key};
-use crate::tokens::{Cut, Having};
+use crate::tokens::Cut;
 use crate::walk::Language;
-use crate::{ByteAutomaton, ByteDfa, Cursor, Error, ErrorKind, TextRuns, TokenId, Vocabulary};
+use crate::{ByteAutomaton, ByteDfa, Cursor, Error, TextRuns, TokenId, Vocabulary};
 pub(crate) use endings::Endings;
+use own_tokens::OwnTokens;
 pub(crate) use profile::{NEVER, Profile, Rule};
+use searched::searched_row;
 pub(crate) use ways::{Ways, spelt_pieces};
 
 /// An automaton joined with a vocabulary: for each state, the tokens that may
@@ -65,12 +66,7 @@ pub struct Index<A: ByteAutomaton = ByteDfa> {
     text_runs: TextRuns,
     sparse: usize,
     rows: Rows,
-    /// The tokens of the automaton's special symbols.
-    specials: Box<[TokenId]>,
-    /// Tokens of which one may come wherever special ones may.
-    special_heads: Option<Box<[u32]>>,
-    /// The tokens of which the automaton tells nothing before it reads them.
-    unsure: Arc<[u32]>,
+    own: OwnTokens,
     /// The facts to be looked at if some byte is no token.
     spelling: Spelling,
     /// The budget of a mask if nobody says otherwise.
@@ -108,8 +104,8 @@ impl<A: ByteAutomaton> Index<A> {
     ///
     /// # Errors
     ///
-    /// Tokens spell no text that the automaton accepts ([`ErrorKind::CannotSpell`], with the
-    /// bytes and the place), none was found ([`ErrorKind::LimitExceeded`]), or the
+    /// Tokens spell no text that the automaton accepts ([`CannotSpell`](crate::ErrorKind::CannotSpell), with the
+    /// bytes and the place), none was found ([`LimitExceeded`](crate::ErrorKind::LimitExceeded)), or the
     /// vocabulary lacks a special token that the automaton reads.
     ///
     /// ```
@@ -168,7 +164,7 @@ impl<A: ByteAutomaton> Index<A> {
         let names = self.automaton.special_names();
         let special = |name: &str| {
             let at = names.iter().position(|known| **known == *name)?;
-            self.specials.get(at).map(|token| token.get())
+            self.own.specials.get(at).map(|token| token.get())
         };
         let found = pieces(&self.automaton, state, MAX_COMPLETION);
         let tokens = found.and_then(|pieces| spelt_pieces(&pieces, trie, special));
@@ -187,11 +183,9 @@ impl<A: ByteAutomaton> Index<A> {
     /// Returns a text that completes a text and is spelt by tokens.
     pub(crate) fn spelt_completion(&self, state: &A::State) -> Option<Vec<u8>> {
         let (automaton, vocabulary) = (&self.automaton, &self.vocabulary);
-        match &self.spelling {
-            Spelling::Searched(search) => search.completion(automaton, vocabulary, state),
-            Spelling::Whole | Spelling::DeadEnds(_) => {
-                Search::default().completion(automaton, vocabulary, state)
-            }
+        match self.spelling.search() {
+            Some(search) => search.completion(automaton, vocabulary, state),
+            None => Search::default().completion(automaton, vocabulary, state),
         }
     }
 
@@ -207,10 +201,7 @@ impl<A: ByteAutomaton> Index<A> {
             },
             Rows::Kept(cache) => {
                 let newest = cache.newest();
-                let search = match &self.spelling {
-                    Spelling::Searched(search) => Some(search),
-                    Spelling::Whole | Spelling::DeadEnds(_) => None,
-                };
+                let search = self.spelling.search();
                 IndexStats {
                     rows: newest.row_count(),
                     row_bytes: newest.memory() + search.map_or(0, Search::memory),
@@ -247,21 +238,21 @@ impl<A: ByteAutomaton> Index<A> {
             *generation = None;
         }
         let known = generation.get_or_insert_with(|| cache.newest());
-        let accepting = self.automaton.is_accepting(state);
-        let row = self.row(state, cursor, accepting, work, known, budget);
+        let end_tokens = EndTokens::at(&self.automaton, state);
+        let row = self.row(state, cursor, end_tokens, work, known, budget);
         match work.take_visited() {
             0 => {}
             nodes => cache.visit(nodes),
         }
         let row = row?;
-        if self.may_have_specials(&row) {
-            let Index {
-                automaton,
-                vocabulary,
-                specials: symbols,
-                ..
-            } = self;
-            if let Spelling::Searched(search) = &self.spelling {
+        let is_whole = self.spells_what_it_needs();
+        if self
+            .own
+            .may_stand_beside(&row, is_whole.then_some(&self.vocabulary))
+        {
+            let (automaton, vocabulary) = (&self.automaton, &self.vocabulary);
+            let symbols = &self.own.specials;
+            if let Some(search) = self.spelling.search() {
                 specials.find_leading(automaton, vocabulary, symbols, state, |special| {
                     let mut after = state.clone();
                     automaton.advance_special(&mut after, *special)
@@ -278,34 +269,23 @@ impl<A: ByteAutomaton> Index<A> {
         Ok(Lent::Kept(row))
     }
 
-    /// Tells whether special tokens may come beside a row, as far as that tells.
-    fn may_have_specials(&self, row: &Row) -> bool {
-        match (&self.special_heads, &self.spelling) {
-            _ if self.specials.is_empty() => false,
-            (Some(heads), Spelling::Whole) if self.unsure.is_empty() => {
-                row.view().meets(heads, &self.vocabulary)
-            }
-            _ => true,
-        }
-    }
-
     /// The row of a state, of what tokens can finish.
     fn row(
         &self,
         state: &A::State,
         cursor: Cursor,
-        accepting: bool,
+        end_tokens: EndTokens,
         work: &mut Work<A>,
         known: &Generation,
         budget: &Budget,
     ) -> Result<Arc<Row>, Error> {
         let maker = self.maker(Cutter::Other, known);
-        let Spelling::Searched(search) = &self.spelling else {
+        let Some(search) = self.spelling.search() else {
             return match maker.known_row(cursor, work) {
                 Ok(row) => Ok(row),
                 Err(missed) => {
                     work.meter = Meter::new(budget);
-                    maker.fresh_row(cursor, accepting, missed, work)
+                    maker.fresh_row(cursor, end_tokens, missed, work)
                 }
             };
         };
@@ -321,44 +301,13 @@ impl<A: ByteAutomaton> Index<A> {
             return Ok(row);
         }
         work.meter = Meter::new(budget);
-        let row = self.searched_row(search, state, cursor, accepting, &maker, work)?;
+        let row = searched_row(search, state, cursor, end_tokens, &maker, work)?;
         let row = known.pool(row);
         if let Some(key) = key {
             known.rows.add(key.words(), row.clone());
         }
         work.note_origin(Origin::Computed);
         Ok(row)
-    }
-
-    /// The row of a state, of tokens behind which a search finds a way to the end.
-    fn searched_row(
-        &self,
-        search: &Search,
-        state: &A::State,
-        cursor: Cursor,
-        accepting: bool,
-        maker: &RowMaker<'_, A>,
-        work: &mut Work<A>,
-    ) -> Result<Arc<Row>, Error> {
-        let Index {
-            automaton,
-            vocabulary,
-            ..
-        } = self;
-        let mut words = vec![0; self.vocabulary.width().div_ceil(32)];
-        if !search.allowed(automaton, vocabulary, state, cursor, work, &mut words)? {
-            let row = maker.row(cursor, accepting, work)?;
-            row.lay_out(&self.vocabulary, &mut words);
-            let gone = search.forbidden(automaton, vocabulary, state, |token| {
-                words[token as usize / 32] >> (token % 32) & 1 != 0
-            });
-            if gone.is_empty() {
-                return Ok(row);
-            }
-            gone.iter().for_each(|&token| words.forbid(token));
-        }
-        let row = Row::from_words(&words, accepting, self.sparse, &self.vocabulary);
-        Ok(Arc::new(row))
     }
 
     pub(crate) fn view<'a>(&'a self, lent: &'a Lent) -> RowView<'a> {
@@ -384,12 +333,12 @@ impl<A: ByteAutomaton> Index<A> {
 
     /// The token of the automaton's special symbol.
     pub(crate) fn specials(&self) -> &[TokenId] {
-        &self.specials
+        &self.own.specials
     }
 
     /// The tokens of which no row tells anything: see [`Overlay::unsure_texts`](crate::Overlay::unsure_texts).
     pub(crate) fn unsure(&self) -> &[u32] {
-        &self.unsure
+        &self.own.unsure
     }
 
     /// The tokens of which no row tells anything, and whether they may come.
@@ -398,7 +347,7 @@ impl<A: ByteAutomaton> Index<A> {
         state: &A::State,
         work: &mut Work<A>,
     ) -> impl Iterator<Item = (u32, bool)> {
-        self.unsure.iter().map(|&token| {
+        self.own.unsure.iter().map(|&token| {
             let bytes = self.vocabulary.token_bytes(TokenId::new(token));
             let mut after = state.clone();
             let done =
@@ -430,7 +379,7 @@ impl<A: ByteAutomaton> Index<A> {
             text_runs: self.text_runs,
             sparse: self.sparse,
             dead_ends: self.spelling.dead_ends(),
-            shares: self.unsure.is_empty(),
+            shares: self.own.unsure.is_empty(),
         }
     }
 
@@ -439,46 +388,14 @@ impl<A: ByteAutomaton> Index<A> {
         vocabulary: &Vocabulary,
         config: &IndexConfig,
     ) -> Result<Index<A>, Error> {
-        let mut symbols = Vec::new();
-        let names = automaton.special_names();
-        let known = match names {
-            [] => HashMap::new(),
-            _ => vocabulary.special_names(),
-        };
-        for name in names {
-            let found = known.get(name.as_bytes()).copied();
-            symbols.push(found.ok_or_else(|| {
-                Error::new(
-                    ErrorKind::Vocabulary,
-                    format!(
-                        "the vocabulary has no special token {name:?}, which the constraint \
-                         reads; use the tokenizer that the format is made for"
-                    ),
-                )
-            })?);
-        }
-        let unsure = match automaton.unsure_texts() {
-            [] => Arc::default(),
-            texts => vocabulary
-                .shared_rows()
-                .having(vocabulary, Having::OneOf(texts.into())),
-        };
-        let heads = automaton
-            .parts()
-            .specials
-            .and_then(|specials| specials.symbols().heads);
-        let special_heads = heads.and_then(|heads| {
-            let heads = (0..=u8::MAX).filter(|byte| heads.has(*byte));
-            heads.map(|byte| vocabulary.token_of(&[byte])).collect()
-        });
+        let own = OwnTokens::of(&automaton, vocabulary)?;
         let lexicon = automaton.lexicon();
         if let Some(names) = lexicon.names {
             // Work that takes long the first time should not be part of some mask.
             let _ = vocabulary.trie().name_heads(&names);
         }
         Ok(Index {
-            unsure,
-            special_heads,
+            own,
             language: Language::new(&lexicon),
             automaton,
             vocabulary: vocabulary.clone(),
@@ -488,7 +405,6 @@ impl<A: ByteAutomaton> Index<A> {
                 Fill::Lazy => 128,
             }),
             rows: Rows::Kept(Cache::new(config.max_row_bytes)),
-            specials: symbols.into(),
             spelling: Spelling::Whole,
             mask_budget: config.mask_budget.clone(),
             endings: Endings::default(),
@@ -637,7 +553,7 @@ impl Index {
         };
         if !complete(&dead) {
             return Err(Error::new(
-                ErrorKind::BadIndexFile,
+                crate::ErrorKind::BadIndexFile,
                 "the index file lacks the row of a state",
             ));
         }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use super::{MAX_CHANGES, RowMaker, Work, clear};
 use crate::bits::Bits;
-use crate::rows::{Changes, LexemePart, Rests, Row};
+use crate::rows::{Changes, EndTokens, LexemePart, Rests, Row, TextRests};
 use crate::tokens::Area;
 use crate::{ByteAutomaton, Cursor, Error, Lexeme, LexemeBehind, Lexemes};
 
@@ -25,13 +25,13 @@ const MAX_VISITED_OF_SPLITS: u64 = 4_000;
 /// they have in common once.
 const MAX_TRIED: usize = 10_000;
 
-/// What is still to be read for a row.
+/// The rests that are still to be read for a row.
 #[derive(Default)]
 struct Following {
     /// Lexemes in which rests of tokens are to be read, with those rests.
     open: Vec<(Lexeme, Arc<Rests>)>,
-    /// Cursors from which rests are to be walked.
-    texts: Vec<(Cursor, Arc<Rests>)>,
+    /// Rests that are to be walked.
+    texts: Vec<TextRests>,
     /// Tokens that are to be tried byte by byte.
     tried: Vec<u32>,
 }
@@ -45,8 +45,8 @@ impl<A: ByteAutomaton> Work<A> {
     }
 }
 
-/// Allows a token in the words of a row, and notes that as a change. Of a row with more changes
-/// than are kept the words alone count.
+/// Allows a token in the words of a row, and notes that as a change, unless there are more than are
+/// kept: then the words alone count.
 fn allow(token: u32, words: &mut [u32], changes: &mut Changes) {
     if words[token as usize / 32] >> (token % 32) & 1 == 0 {
         words.allow(token);
@@ -84,7 +84,7 @@ impl<A: ByteAutomaton> LexemeRows<'_, A> {
         &self,
         cursor: Cursor,
         mut begun: Vec<Lexeme>,
-        accepting: bool,
+        end_tokens: EndTokens,
         work: &mut Work<A>,
     ) -> Result<Option<Row>, Error> {
         let Some(lexemes) = self.automaton.parts().lexemes else {
@@ -148,14 +148,14 @@ impl<A: ByteAutomaton> LexemeRows<'_, A> {
         }
         let are_few = are_few && work.changes.len() <= MAX_CHANGES;
         Ok(Some(match are_few {
-            true => self.row_on_top(part.sure.clone(), accepting, work),
-            false => Row::from_words(&work.row_words, accepting, self.sparse, self.vocabulary),
+            true => self.row_on_top(part.sure.clone(), end_tokens, work),
+            false => Row::from_words(&work.row_words, end_tokens, self.sparse, self.vocabulary),
         }))
     }
 
     /// Walks rests of tokens that are text, and allows those that may come.
-    fn walk_texts(&self, texts: &[(Cursor, Arc<Rests>)], work: &mut Work<A>) -> Result<(), Error> {
-        for (cursor, rests) in texts {
+    fn walk_texts(&self, texts: &[TextRests], work: &mut Work<A>) -> Result<(), Error> {
+        for of in texts {
             let ground = self.ground(Area::all(self.vocabulary.trie()));
             let Work {
                 meter,
@@ -165,7 +165,6 @@ impl<A: ByteAutomaton> LexemeRows<'_, A> {
                 changes,
                 ..
             } = work;
-            let of = (*cursor, &**rests);
             let hit = |token| allow(token, row_words, changes);
             let visited = walker.walk_rests(self.automaton, of, scratch, ground, meter, hit);
             meter.walked(visited)?;
@@ -201,7 +200,10 @@ impl<A: ByteAutomaton> LexemeRows<'_, A> {
                         following.open.push((next, end.rests.clone()));
                     }
                 }
-                LexemeBehind::Text(cursor) => following.texts.push((cursor, end.rests.clone())),
+                LexemeBehind::Text(cursor) => {
+                    let rests = end.rests.clone();
+                    following.texts.push(TextRests { cursor, rests });
+                }
                 LexemeBehind::Unknown => return false,
             }
         }

@@ -26,7 +26,7 @@ use crate::budget::Meter;
 use crate::cache::{
     Cutter, Generation, HashTrie, Key, Known, MAX_DEPTH, Origin, SharedRows, Thing,
 };
-use crate::rows::{Changes, Part, Row, RowDelta};
+use crate::rows::{Changes, EndTokens, Part, Row, RowDelta};
 use crate::walk::{Free, Ground, Language, Walker};
 use crate::{
     ByteAutomaton, Cursor, Description, Error, FreeText, Horizon, Lexeme, Scope, Spot, TextLoop,
@@ -160,12 +160,12 @@ impl<A: ByteAutomaton> RowMaker<'_, A> {
     pub(crate) fn row(
         &self,
         cursor: Cursor,
-        accepting: bool,
+        end_tokens: EndTokens,
         work: &mut Work<A>,
     ) -> Result<Arc<Row>, Error> {
         match self.known_row(cursor, work) {
             Ok(row) => Ok(row),
-            Err(missed) => self.fresh_row(cursor, accepting, missed, work),
+            Err(missed) => self.fresh_row(cursor, end_tokens, missed, work),
         }
     }
 
@@ -186,7 +186,7 @@ impl<A: ByteAutomaton> RowMaker<'_, A> {
     pub(crate) fn fresh_row(
         &self,
         cursor: Cursor,
-        accepting: bool,
+        end_tokens: EndTokens,
         missed: Missed,
         work: &mut Work<A>,
     ) -> Result<Arc<Row>, Error> {
@@ -198,7 +198,7 @@ impl<A: ByteAutomaton> RowMaker<'_, A> {
             Ok(row) => (self.known.pool(row), None),
             Err(depth) => {
                 work.walker.begin::<A>();
-                let row = self.compute(cursor, accepting, work)?;
+                let row = self.compute(cursor, end_tokens, work)?;
                 (self.known.pool(row), Some(depth))
             }
         };
@@ -346,18 +346,23 @@ impl<A: ByteAutomaton> RowMaker<'_, A> {
     }
 
     /// The row at a cursor, computed.
-    fn compute(&self, cursor: Cursor, accepting: bool, work: &mut Work<A>) -> Result<Row, Error> {
+    fn compute(
+        &self,
+        cursor: Cursor,
+        end_tokens: EndTokens,
+        work: &mut Work<A>,
+    ) -> Result<Row, Error> {
         if let Some(dead_ends) = self.dead_ends {
-            return self.walk_around(cursor, accepting, dead_ends, work);
+            return self.walk_around(cursor, end_tokens, dead_ends, work);
         }
         if self.text_runs == TextRuns::Never {
-            return self.walk(cursor, None, accepting, work);
+            return self.walk(cursor, None, end_tokens, work);
         }
         let way = match LexemeRows(self).begun(cursor, work) {
             Some(begun) => RowPlan::Lexemes(begun),
             None => RowPlan::Described(self.describe(cursor, work)),
         };
-        self.make(cursor, way, accepting, work)
+        self.make(cursor, way, end_tokens, work)
     }
 
     /// The row at a cursor.
@@ -365,13 +370,13 @@ impl<A: ByteAutomaton> RowMaker<'_, A> {
         &self,
         cursor: Cursor,
         way: RowPlan,
-        accepting: bool,
+        end_tokens: EndTokens,
         work: &mut Work<A>,
     ) -> Result<Row, Error> {
         let description = match way {
             RowPlan::Described(description) => description,
             RowPlan::Lexemes(begun) => {
-                match LexemeRows(self).row(cursor, begun, accepting, work)? {
+                match LexemeRows(self).row(cursor, begun, end_tokens, work)? {
                     Some(row) => return Ok(row),
                     // Following them is not worth it.
                     None => self.describe(cursor, work),
@@ -381,30 +386,30 @@ impl<A: ByteAutomaton> RowMaker<'_, A> {
         match description {
             Description::Top(text) if TopRows(self).is_even(text, cursor) => {
                 match TopRows(self).part_on_top(cursor, text, work)? {
-                    Some(part) => Ok(self.row_on_top(part, accepting, work)),
-                    None => self.walk(cursor, None, accepting, work),
+                    Some(part) => Ok(self.row_on_top(part, end_tokens, work)),
+                    None => self.walk(cursor, None, end_tokens, work),
                 }
             }
             Description::Top(Some(text)) | Description::Text(text) => {
                 if TextRows(self).put_together(cursor, text, work)? {
-                    return Ok(self.row_of_words(accepting, work));
+                    return Ok(self.row_of_words(end_tokens, work));
                 }
                 // A loop into one that stays where it is resembles that.
                 let next = self.describe(text.next, work).text();
                 match next {
                     Some(next) if next.next == text.next && text.next != cursor => {
-                        self.patch(cursor, text.next, None, accepting, work)
+                        self.patch(cursor, text.next, None, end_tokens, work)
                     }
-                    _ => self.walk(cursor, Some(text), accepting, work),
+                    _ => self.walk(cursor, Some(text), end_tokens, work),
                 }
             }
-            Description::Listed(texts) => self.spell(cursor, &texts, accepting, work),
+            Description::Listed(texts) => self.spell(cursor, &texts, end_tokens, work),
             Description::Like {
                 cursor: like,
                 apart,
-            } => self.patch(cursor, like, apart, accepting, work),
+            } => self.patch(cursor, like, apart, end_tokens, work),
             Description::Top(None) | Description::Unknown => {
-                self.walk(cursor, None, accepting, work)
+                self.walk(cursor, None, end_tokens, work)
             }
         }
     }
@@ -457,14 +462,14 @@ impl<A: ByteAutomaton> RowMaker<'_, A> {
         }
     }
 
-    fn row_of_words(&self, accepting: bool, work: &Work<A>) -> Row {
-        Row::from_words(&work.words, accepting, self.sparse, self.vocabulary)
+    fn row_of_words(&self, end_tokens: EndTokens, work: &Work<A>) -> Row {
+        Row::from_words(&work.words, end_tokens, self.sparse, self.vocabulary)
     }
 
     /// The row of a part and of the changes in the working memory.
-    fn row_on_top(&self, part: Arc<Part>, accepting: bool, work: &mut Work<A>) -> Row {
+    fn row_on_top(&self, part: Arc<Part>, end_tokens: EndTokens, work: &mut Work<A>) -> Row {
         if let Some(few) = part.few()
-            && let Some(row) = self.row_of_few(few, accepting, work)
+            && let Some(row) = self.row_of_few(few, end_tokens, work)
         {
             return row;
         }
@@ -473,14 +478,14 @@ impl<A: ByteAutomaton> RowMaker<'_, A> {
             clear(words, self.vocabulary.width());
             part.lay_out(words);
             changes.apply(words);
-            return self.row_of_words(accepting, work);
+            return self.row_of_words(end_tokens, work);
         }
-        Row::Delta(RowDelta::new(part, changes, accepting))
+        Row::Delta(RowDelta::new(part, changes, end_tokens))
     }
 
     /// The row of some tokens and of the changes in the working memory, if the
     /// changes only add to them and all are few.
-    fn row_of_few(&self, few: &[u32], accepting: bool, work: &mut Work<A>) -> Option<Row> {
+    fn row_of_few(&self, few: &[u32], end_tokens: EndTokens, work: &mut Work<A>) -> Option<Row> {
         let Work {
             changes, tokens, ..
         } = work;
@@ -491,7 +496,7 @@ impl<A: ByteAutomaton> RowMaker<'_, A> {
         tokens.clear();
         tokens.extend(few);
         tokens.extend(more);
-        Some(Row::from_tokens(tokens, accepting, self.vocabulary))
+        Some(Row::from_tokens(tokens, end_tokens, self.vocabulary))
     }
 
     /// By a walk over the whole vocabulary, which a cut by the class of `text`
@@ -500,7 +505,7 @@ impl<A: ByteAutomaton> RowMaker<'_, A> {
         &self,
         cursor: Cursor,
         text: Option<TextLoop>,
-        accepting: bool,
+        end_tokens: EndTokens,
         work: &mut Work<A>,
     ) -> Result<Row, Error> {
         let trie = self.vocabulary.trie();
@@ -536,9 +541,9 @@ impl<A: ByteAutomaton> RowMaker<'_, A> {
         }
         Ok(match met.all() {
             MetTokens::Many(words) => {
-                Row::from_words(words, accepting, self.sparse, self.vocabulary)
+                Row::from_words(words, end_tokens, self.sparse, self.vocabulary)
             }
-            MetTokens::Few(tokens) => Row::from_tokens(tokens, accepting, self.vocabulary),
+            MetTokens::Few(tokens) => Row::from_tokens(tokens, end_tokens, self.vocabulary),
         })
     }
 
@@ -547,7 +552,7 @@ impl<A: ByteAutomaton> RowMaker<'_, A> {
     fn walk_around(
         &self,
         cursor: Cursor,
-        accepting: bool,
+        end_tokens: EndTokens,
         dead_ends: &HashSet<Cursor>,
         work: &mut Work<A>,
     ) -> Result<Row, Error> {
@@ -567,7 +572,7 @@ impl<A: ByteAutomaton> RowMaker<'_, A> {
         };
         let visited = walker.walk(self.automaton, cursor, scratch, Area::all(trie), meter, hit);
         work.meter.walked(visited)?;
-        Ok(self.row_of_words(accepting, work))
+        Ok(self.row_of_words(end_tokens, work))
     }
 }
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::top_level::TopRows;
 use super::{Missed, RowMaker, RowPlan, Thing, WORTH_A_ROW, Work, clear};
 use crate::bits::Bits;
-use crate::rows::{Part, Row};
+use crate::rows::{EndTokens, Part, Row};
 use crate::{ByteAutomaton, Cursor, Description, Error, Texts};
 
 impl<A: ByteAutomaton> RowMaker<'_, A> {
@@ -17,7 +17,7 @@ impl<A: ByteAutomaton> RowMaker<'_, A> {
         cursor: Cursor,
         like: Cursor,
         apart: Option<Texts>,
-        accepting: bool,
+        end_tokens: EndTokens,
         work: &mut Work<A>,
     ) -> Result<Row, Error> {
         let row = match self.find(like, Thing::Likeness, work) {
@@ -31,13 +31,22 @@ impl<A: ByteAutomaton> RowMaker<'_, A> {
                     && let Some(part) = TopRows(self).part_on_top(like, text, work)?
                 {
                     if work.walker.visited() - before > WORTH_A_ROW {
-                        let row = self.known.pool(self.row_on_top(part.clone(), false, work));
+                        let row = self.known.pool(self.row_on_top(
+                            part.clone(),
+                            EndTokens::Refused,
+                            work,
+                        ));
                         self.keep(like, Thing::Likeness, &row, missed, work);
                     }
-                    return self.patch_on_top([cursor, like], apart, part, accepting, work);
+                    return self.patch_on_top([cursor, like], apart, part, end_tokens, work);
                 }
                 // That one may in turn be patched from another.
-                let row = self.make(like, RowPlan::Described(description), false, work)?;
+                let row = self.make(
+                    like,
+                    RowPlan::Described(description),
+                    EndTokens::Refused,
+                    work,
+                )?;
                 let row = self.known.pool(row);
                 self.keep(like, Thing::Likeness, &row, missed, work);
                 row
@@ -46,7 +55,7 @@ impl<A: ByteAutomaton> RowMaker<'_, A> {
         if let Row::Delta(changed) = &*row {
             work.changes.clone_from(changed.changes());
             let part = changed.part().clone();
-            return self.patch_on_top([cursor, like], apart, part, accepting, work);
+            return self.patch_on_top([cursor, like], apart, part, end_tokens, work);
         }
         let mut words = std::mem::take(&mut work.words);
         words.resize(self.vocabulary.width().div_ceil(32), 0);
@@ -54,7 +63,7 @@ impl<A: ByteAutomaton> RowMaker<'_, A> {
         let visited = self.differ([cursor, like], apart, work, words.as_mut_slice());
         work.words = words;
         work.meter.walked(visited)?;
-        Ok(self.row_of_words(accepting, work))
+        Ok(self.row_of_words(end_tokens, work))
     }
 
     /// From the part of `like` and its changes in the working memory.
@@ -63,14 +72,14 @@ impl<A: ByteAutomaton> RowMaker<'_, A> {
         both: [Cursor; 2],
         apart: Option<Texts>,
         part: Arc<Part>,
-        accepting: bool,
+        end_tokens: EndTokens,
         work: &mut Work<A>,
     ) -> Result<Row, Error> {
         let mut changes = std::mem::take(&mut work.changes);
         let visited = self.differ(both, apart, work, &mut changes);
         work.changes = changes;
         work.meter.walked(visited)?;
-        Ok(self.row_on_top(part, accepting, work))
+        Ok(self.row_on_top(part, end_tokens, work))
     }
 
     /// From the texts that may come, which are listed.
@@ -78,7 +87,7 @@ impl<A: ByteAutomaton> RowMaker<'_, A> {
         &self,
         cursor: Cursor,
         texts: &Texts,
-        accepting: bool,
+        end_tokens: EndTokens,
         work: &mut Work<A>,
     ) -> Result<Row, Error> {
         let Work {
@@ -93,12 +102,12 @@ impl<A: ByteAutomaton> RowMaker<'_, A> {
         let before = walker.visited();
         walker.differ_behind(self.automaton, both, scratch, trie, texts, changes);
         work.meter.walked(work.walker.visited() - before)?;
-        if let Some(row) = self.row_of_few(&[], accepting, work) {
+        if let Some(row) = self.row_of_few(&[], end_tokens, work) {
             return Ok(row);
         }
         clear(&mut work.words, self.vocabulary.width());
         work.changes.apply(&mut work.words);
-        Ok(self.row_of_words(accepting, work))
+        Ok(self.row_of_words(end_tokens, work))
     }
 
     /// Turns the bits of the second cursor into those of the first; how many nodes that took.

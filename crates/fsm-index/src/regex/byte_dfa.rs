@@ -4,7 +4,9 @@ use std::collections::{HashSet, VecDeque};
 use std::sync::OnceLock;
 
 use crate::regex::decoder::{Decoder, Entry};
+use crate::regex::distances::{self, Distances};
 use crate::regex::short_texts;
+use crate::regex::symbol_table::SymbolTable;
 use crate::tokens::CharRanges;
 use crate::{
     ByteAutomaton, ClassId, Cursor, Description, Ending, Growth, Horizon, KeyLanguage, Lexicon,
@@ -23,15 +25,10 @@ use crate::{
 /// and the decoder: a few hundred bytes, or some KiB for Unicode classes.
 #[derive(Clone)]
 pub struct ByteDfa {
-    decoder: Decoder,
-    /// The next state by state and class; state 0 is dead.
-    cells: Cells,
-    /// One bit for each state.
-    accepting: Box<[u64]>,
+    table: SymbolTable,
     /// The classes that go on from each state: `decoder.words()` words for
     /// each. Nothing where every symbol is one byte.
     live: Box<[u64]>,
-    states: usize,
     start: u32,
     /// A cursor is a state times `1 << shift` plus a node of the decoder.
     shift: u32,
@@ -43,15 +40,6 @@ pub struct ByteDfa {
     alike_bytes: usize,
     /// The distance of each state from acceptance, found when first asked for.
     distances: OnceLock<Distances>,
-}
-
-/// The shortest ways to finish texts.
-#[derive(Clone, Debug)]
-struct Distances {
-    /// The bytes from each state to acceptance; the dead one is infinitely far.
-    states: Box<[u32]>,
-    /// A shortest spelling of each class, the first by its bytes; none where there is none.
-    spellings: Box<[Box<[u8]>]>,
 }
 
 /// The facts about text loops.
@@ -73,23 +61,6 @@ pub(crate) struct MainText {
     pub(crate) next: u32,
 }
 
-/// States as narrow numbers.
-#[derive(Clone, Debug, PartialEq, Eq)]
-enum Cells {
-    Narrow(Box<[u16]>),
-    Wide(Box<[u32]>),
-}
-
-impl Cells {
-    #[inline]
-    fn get(&self, at: usize) -> u32 {
-        match self {
-            Cells::Narrow(cells) => u32::from(cells[at]),
-            Cells::Wide(cells) => cells[at],
-        }
-    }
-}
-
 impl ByteDfa {
     /// `cells` has a row of `decoder.class_count()` states for each state, the
     /// dead one (0) included. `None` if there are too many states for a cursor.
@@ -101,7 +72,6 @@ impl ByteDfa {
     ) -> Option<ByteDfa> {
         let stride = decoder.class_count();
         let states = accepting.len();
-        debug_assert_eq!(cells.len(), states * stride);
         let shift = (decoder.node_count() as u32 + 1)
             .next_power_of_two()
             .trailing_zeros();
@@ -120,20 +90,9 @@ impl ByteDfa {
                 }
             }
         }
-        let mut bits = vec![0u64; states.div_ceil(64)];
-        for (state, _) in accepting.iter().enumerate().filter(|a| *a.1) {
-            bits[state / 64] |= 1 << (state % 64);
-        }
-        let cells = match states <= 1 << 16 {
-            true => Cells::Narrow(cells.into_iter().map(|cell| cell as u16).collect()),
-            false => Cells::Wide(cells.into()),
-        };
         Some(ByteDfa {
-            decoder,
-            cells,
-            accepting: bits.into(),
+            table: SymbolTable::new(decoder, cells, accepting),
             live: live.into(),
-            states,
             start,
             shift,
             hints: None,
@@ -156,38 +115,33 @@ impl ByteDfa {
     /// Finds the states that no text of at most `bytes` bytes tells apart, so
     /// that they get one mask.
     pub(crate) fn with_horizon(mut self, bytes: usize) -> Self {
-        let stride = self.decoder.class_count();
-        let cells = |state: usize, class: usize| self.cells.get(state * stride + class);
+        let stride = self.table.decoder.class_count();
+        let cells = |state: usize, class: usize| self.table.cell(state * stride + class);
         let accepting = |state: usize| self.accepts_in(state as u32);
-        self.alike = short_texts::alike(self.states, stride, cells, accepting, bytes);
+        self.alike = short_texts::alike(self.table.states(), stride, cells, accepting, bytes);
         self.alike_bytes = bytes;
         self
     }
 
     /// Returns the number of states that the automaton over symbols has, the dead one not counted.
     pub fn state_count(&self) -> usize {
-        self.states - 1
+        self.table.states() - 1
     }
 
     /// Returns the number of classes of symbols.
     pub fn class_count(&self) -> usize {
-        self.decoder.class_count()
+        self.table.decoder.class_count()
     }
 
     /// Bytes of memory.
     pub fn memory(&self) -> usize {
-        let cells = match &self.cells {
-            Cells::Narrow(cells) => cells.len() * 2,
-            Cells::Wide(cells) => cells.len() * 4,
-        };
         let hints = self.hints.as_ref().map_or(0, |hints| {
             let classes: usize = hints.classes.iter().map(|c| c.len() * 8).sum();
             hints.loops.len() * size_of::<Option<MainText>>() + classes
         });
         size_of::<Self>()
-            + self.decoder.memory()
-            + cells
-            + (self.accepting.len() + self.live.len()) * 8
+            + self.table.memory()
+            + self.live.len() * 8
             + self.alike.as_ref().map_or(0, |alike| alike.len() * 4)
             + hints
     }
@@ -211,17 +165,17 @@ impl ByteDfa {
     /// The cursors at which a row is needed: one of those states that are
     /// alike, and each with every place inside a symbol from which it goes on.
     pub(crate) fn distinct_cursors(&self) -> Vec<Cursor> {
-        let states = (1..self.states as u32).filter(|&s| self.representative(s) == s);
+        let states = (1..self.table.states() as u32).filter(|&s| self.representative(s) == s);
         states.flat_map(|state| self.cursors_of(state)).collect()
     }
 
     /// All cursors but the dead one, ascending.
     pub(crate) fn all_cursors(&self) -> impl Iterator<Item = Cursor> + '_ {
-        (1..self.states as u32).flat_map(|state| self.cursors_of(state))
+        (1..self.table.states() as u32).flat_map(|state| self.cursors_of(state))
     }
 
     fn cursors_of(&self, state: u32) -> impl Iterator<Item = Cursor> + '_ {
-        let nodes = 1..=self.decoder.node_count() as u32;
+        let nodes = 1..=self.table.decoder.node_count() as u32;
         std::iter::once(0)
             .chain(nodes.filter(move |&node| self.goes_on(state, node)))
             .map(move |node| Cursor(state << self.shift | node))
@@ -252,16 +206,16 @@ impl ByteDfa {
     }
 
     pub(crate) fn decoder(&self) -> &Decoder {
-        &self.decoder
+        &self.table.decoder
     }
 
     /// The next state by state and class, row after row.
     pub(crate) fn cells(&self) -> impl Iterator<Item = u32> + '_ {
-        (0..self.states * self.decoder.class_count()).map(|at| self.cells.get(at))
+        (0..self.table.states() * self.table.decoder.class_count()).map(|at| self.table.cell(at))
     }
 
     pub(crate) fn accepts_in(&self, state: u32) -> bool {
-        self.accepting[state as usize / 64] >> (state % 64) & 1 == 1
+        self.table.accepts_in(state)
     }
 
     /// Returns the number of bits by which a state is shifted in a cursor.
@@ -282,6 +236,13 @@ impl ByteDfa {
         self.alike = alike;
     }
 
+    /// Tells whether every state but the dead one reaches acceptance by symbols that have a
+    /// spelling. So it is of whatever is built here; a file may say otherwise, and then completions
+    /// and forced texts would have no end.
+    pub(crate) fn is_live(&self) -> bool {
+        distances::is_live(&self.table)
+    }
+
     fn representative(&self, state: u32) -> u32 {
         match &self.alike {
             Some(alike) => alike[state as usize],
@@ -292,148 +253,13 @@ impl ByteDfa {
     /// Tells whether some symbol that is spelt through `node` goes on from `state`.
     #[inline]
     fn goes_on(&self, state: u32, node: u32) -> bool {
-        let words = self.decoder.words();
-        let reach = self.decoder.reach(node);
+        let words = self.table.decoder.words();
+        let reach = self.table.decoder.reach(node);
         if let [reach] = reach {
             return self.live[state as usize] & reach != 0;
         }
         let live = &self.live[state as usize * words..][..words];
         live.iter().zip(reach).any(|(a, b)| a & b != 0)
-    }
-
-    /// Tells whether every state but the dead one reaches acceptance by symbols that have a
-    /// spelling. So it is of whatever is built here; a file may say otherwise, and then completions
-    /// and forced texts would have no end.
-    pub(crate) fn is_live(&self) -> bool {
-        let lengths = self.spelling_lengths();
-        let stride = self.decoder.class_count();
-        let edges = |from: usize| {
-            let row = lengths.iter().enumerate().filter(|class| *class.1 != 0);
-            row.map(move |(class, _)| self.cells.get(from * stride + class) as usize)
-        };
-        // The start of the edges into each state, in one list of all.
-        let mut first = vec![0u32; self.states + 1];
-        for to in (1..self.states).flat_map(edges) {
-            first[to] += 1;
-        }
-        let mut sum = 0u32;
-        for count in &mut first {
-            sum += *count;
-            *count = sum;
-        }
-        let mut tails = vec![0u32; sum as usize];
-        for from in 1..self.states {
-            for to in edges(from) {
-                first[to] -= 1;
-                tails[first[to] as usize] = from as u32;
-            }
-        }
-        let mut live: Vec<bool> = (0..self.states as u32)
-            .map(|state| state != 0 && self.accepts_in(state))
-            .collect();
-        let mut open: Vec<usize> = (0..self.states).filter(|&state| live[state]).collect();
-        let mut found = open.len();
-        while let Some(to) = open.pop() {
-            for &from in &tails[first[to] as usize..first[to + 1] as usize] {
-                if !std::mem::replace(&mut live[from as usize], true) {
-                    open.push(from as usize);
-                    found += 1;
-                }
-            }
-        }
-        found == self.states - 1
-    }
-
-    /// The distances to acceptance, breadth first along reversed edges. An
-    /// edge is as long as the shortest spelling of its class.
-    fn measure(&self) -> Distances {
-        let spellings = self.spellings();
-        let lengths = self.spelling_lengths();
-        let stride = self.decoder.class_count();
-        let mut incoming = vec![Vec::new(); self.states];
-        for from in 1..self.states {
-            for (class, &length) in lengths.iter().enumerate() {
-                let to = self.cells.get(from * stride + class);
-                if to != 0 && length != 0 {
-                    incoming[to as usize].push((from, length));
-                }
-            }
-        }
-        let mut distances = vec![u32::MAX; self.states].into_boxed_slice();
-        // Edges are 1 to 4 bytes long: four queues, one for each remainder.
-        let mut queues: [VecDeque<(usize, u32)>; 5] = Default::default();
-        queues[0] = (0..self.states)
-            .filter(|&s| self.accepts_in(s as u32))
-            .map(|s| (s, 0))
-            .collect();
-        let mut distance = 0u32;
-        while queues.iter().any(|queue| !queue.is_empty()) {
-            while let Some((to, _)) = queues[distance as usize % 5].pop_front() {
-                if distances[to] != u32::MAX {
-                    continue;
-                }
-                distances[to] = distance;
-                for &(from, length) in &incoming[to] {
-                    if distances[from] == u32::MAX {
-                        queues[(distance + length) as usize % 5].push_back((from, length));
-                    }
-                }
-            }
-            distance += 1;
-        }
-        Distances {
-            states: distances,
-            spellings,
-        }
-    }
-
-    /// A shortest spelling of each class, the first by its bytes.
-    fn spellings(&self) -> Box<[Box<[u8]>]> {
-        let mut spellings: Vec<Box<[u8]>> = vec![Box::default(); self.decoder.class_count()];
-        let mut open: Vec<(u32, Vec<u8>)> = vec![(0, Vec::new())];
-        let mut seen = vec![false; self.decoder.node_count() + 1];
-        while !open.is_empty() {
-            for (node, text) in std::mem::take(&mut open) {
-                for byte in 0..=255u8 {
-                    let spelt = || [text.as_slice(), &[byte]].concat();
-                    match self.decoder.step(node, byte) {
-                        Entry::Class(class) if spellings[class as usize].is_empty() => {
-                            spellings[class as usize] = spelt().into();
-                        }
-                        Entry::Node(node) if !std::mem::replace(&mut seen[node as usize], true) => {
-                            open.push((node.into(), spelt()));
-                        }
-                        _ => {}
-                    }
-                }
-            }
-        }
-        spellings.into()
-    }
-
-    /// The bytes of the shortest symbol of each class; 0 for one without.
-    fn spelling_lengths(&self) -> Vec<u32> {
-        let mut lengths = vec![0u32; self.decoder.class_count()];
-        let mut nodes = vec![0u32];
-        let mut seen = vec![false; self.decoder.node_count() + 1];
-        for length in 1..=4 {
-            let mut inner = Vec::new();
-            for &node in &nodes {
-                for byte in 0..=255u8 {
-                    match self.decoder.step(node, byte) {
-                        Entry::Class(class) if lengths[class as usize] == 0 => {
-                            lengths[class as usize] = length;
-                        }
-                        Entry::Node(node) if !std::mem::replace(&mut seen[node as usize], true) => {
-                            inner.push(u32::from(node));
-                        }
-                        _ => {}
-                    }
-                }
-            }
-            nodes = inner;
-        }
-        lengths
     }
 }
 
@@ -499,10 +325,10 @@ impl ByteAutomaton for ByteDfa {
         // Most bytes are a symbol of their own: a load for the class and one
         // for the state. The rest is kept out of the loops that call this.
         if self.is_between(cursor)
-            && let Some(class) = self.decoder.single(byte)
+            && let Some(class) = self.table.decoder.single(byte)
         {
-            let row = (cursor.0 >> self.shift) as usize * self.decoder.class_count();
-            return Cursor(self.cells.get(row + class) << self.shift);
+            let row = (cursor.0 >> self.shift) as usize * self.table.decoder.class_count();
+            return Cursor(self.table.cell(row + class) << self.shift);
         }
         self.step_inside(cursor, byte)
     }
@@ -566,7 +392,7 @@ impl Ending<()> for ByteDfa {
     }
 
     fn growth(&self, _: &dyn Fn(&[u8]) -> usize) -> Growth {
-        let distances = self.distances.get_or_init(|| self.measure());
+        let distances = self.distances.get_or_init(|| Distances::of(&self.table));
         let far = distances.states.iter().filter(|far| **far != u32::MAX);
         // Each byte is a token at worst. Inside a character its other bytes are to come.
         Growth::AtMost(far.max().map_or(0, |far| *far as usize + 3))
@@ -602,10 +428,10 @@ impl ByteDfa {
     fn step_inside(&self, cursor: Cursor, byte: u8) -> Cursor {
         let node = cursor.0 & ((1 << self.shift) - 1);
         let state = cursor.0 >> self.shift;
-        match self.decoder.step(node, byte) {
+        match self.table.decoder.step(node, byte) {
             Entry::Class(class) => {
-                let at = state as usize * self.decoder.class_count() + class as usize;
-                Cursor(self.cells.get(at) << self.shift)
+                let at = state as usize * self.table.decoder.class_count() + class as usize;
+                Cursor(self.table.cell(at) << self.shift)
             }
             Entry::Node(node) if self.goes_on(state, node.into()) => {
                 Cursor(state << self.shift | u32::from(node))
@@ -616,7 +442,7 @@ impl ByteDfa {
 
     /// The first symbol of a shortest text from a cursor to acceptance, or what is left of one.
     fn nearest(&self, at: Cursor) -> Option<(Vec<u8>, Cursor)> {
-        let distances = self.distances.get_or_init(|| self.measure());
+        let distances = self.distances.get_or_init(|| Distances::of(&self.table));
         match self.is_between(at) {
             true => self.shortest_class(at, distances),
             false => self.shortest_symbol(at, &distances.states),
@@ -626,10 +452,10 @@ impl ByteDfa {
     /// The first symbol of a shortest text from a state to acceptance: what
     /// [`ByteDfa::shortest_symbol`] finds, without a look at each spelling of each class.
     fn shortest_class(&self, at: Cursor, distances: &Distances) -> Option<(Vec<u8>, Cursor)> {
-        let row = self.number(at) * self.decoder.class_count();
+        let row = self.number(at) * self.table.decoder.class_count();
         let ways = distances.spellings.iter().enumerate();
         let ways = ways.filter_map(|(class, text)| {
-            let next = self.cells.get(row + class);
+            let next = self.table.cell(row + class);
             let far = distances.states[next as usize].saturating_add(text.len() as u32);
             let goes_on = next != 0 && !text.is_empty();
             goes_on.then_some((far, text.len(), text, next))
@@ -671,10 +497,7 @@ impl ByteDfa {
 
 impl PartialEq for ByteDfa {
     fn eq(&self, other: &Self) -> bool {
-        self.decoder == other.decoder
-            && self.cells == other.cells
-            && self.accepting == other.accepting
-            && self.start == other.start
+        self.table == other.table && self.start == other.start
     }
 }
 

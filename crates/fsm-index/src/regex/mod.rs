@@ -5,7 +5,9 @@ mod byte_dfa;
 mod decoder;
 #[cfg(feature = "regex")]
 mod dfa;
+mod distances;
 mod short_texts;
+mod symbol_table;
 
 pub use byte_dfa::ByteDfa;
 #[cfg(feature = "file")]

@@ -13,7 +13,8 @@ use std::sync::Arc;
 
 use crate::TokenTable;
 use crate::bits::Bits;
-use crate::rows::{Part, finish};
+use crate::rows::Part;
+use crate::rows::end_tokens::{EndTokens, finish};
 
 /// Changes to the bits of tokens, in this order.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
@@ -67,17 +68,16 @@ impl Changes {
 pub(crate) struct RowDelta {
     part: Arc<Part>,
     changes: Changes,
-    /// True if the end tokens may come.
-    accepting: bool,
+    end_tokens: EndTokens,
 }
 
 impl RowDelta {
     /// The row of what `part` says for sure and of `changes`.
-    pub(crate) fn new(part: Arc<Part>, changes: &Changes, accepting: bool) -> RowDelta {
+    pub(crate) fn new(part: Arc<Part>, changes: &Changes, end_tokens: EndTokens) -> RowDelta {
         RowDelta {
             part,
             changes: changes.clone(),
-            accepting,
+            end_tokens,
         }
     }
 
@@ -125,7 +125,7 @@ impl RowDelta {
 
     fn apply(&self, vocabulary: &TokenTable, words: &mut [u32]) {
         self.changes.apply(words);
-        finish(self.accepting, vocabulary, words);
+        finish(self.end_tokens, vocabulary, words);
     }
 
     /// Bytes of memory, but for the part, which others have too.
@@ -139,7 +139,7 @@ impl RowDelta {
 impl PartialEq for RowDelta {
     fn eq(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.part, &other.part)
-            && self.accepting == other.accepting
+            && self.end_tokens == other.end_tokens
             && self.changes == other.changes
     }
 }
@@ -149,7 +149,7 @@ impl Eq for RowDelta {}
 impl Hash for RowDelta {
     fn hash<H: Hasher>(&self, hasher: &mut H) {
         Arc::as_ptr(&self.part).hash(hasher);
-        self.accepting.hash(hasher);
+        self.end_tokens.hash(hasher);
         self.changes.hash(hasher);
     }
 }

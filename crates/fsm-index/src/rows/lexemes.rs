@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::Part;
-use crate::ByteSet;
 use crate::tokens::{Kinds, Trie};
+use crate::{ByteSet, Cursor};
 
 /// The tokens that may come where lexemes have begun: those that end in them, and rests of tokens
 /// behind their ends, which the stacks decide.
@@ -59,6 +59,13 @@ pub(crate) struct Rests {
     /// By first byte, ascending.
     groups: Box<[Group]>,
     first_bytes: ByteSet,
+}
+
+/// Rests of tokens, with the cursor from which they are walked.
+#[derive(Debug)]
+pub(crate) struct TextRests {
+    pub(crate) cursor: Cursor,
+    pub(crate) rests: Arc<Rests>,
 }
 
 /// The rests with one first byte.

@@ -15,6 +15,7 @@ use std::{collections::HashMap, collections::hash_map::Entry};
 use foldhash::quality::RandomState;
 
 use super::RowDelta;
+use super::end_tokens::{EndTokens, finish};
 use crate::bits::Bits;
 use crate::rows::Part;
 use crate::{TokenId, TokenMask, TokenTable};
@@ -47,8 +48,12 @@ pub(crate) enum RowView<'a> {
 
 impl Row {
     /// A row of tokens in any order, none with the bytes of another one, and the
-    /// end tokens if `accepting`.
-    pub(crate) fn from_tokens(tokens: &[u32], accepting: bool, vocabulary: &TokenTable) -> Row {
+    /// end tokens if they are allowed.
+    pub(crate) fn from_tokens(
+        tokens: &[u32],
+        end_tokens: EndTokens,
+        vocabulary: &TokenTable,
+    ) -> Row {
         let ranks = vocabulary.ranks();
         let mut places: Vec<u32> = tokens.iter().map(|&t| ranks[t as usize]).collect();
         if !places.is_sorted() {
@@ -62,9 +67,9 @@ impl Row {
                 _ => runs.push((place, place + 1)),
             }
         }
-        let mut others: Vec<u32> = match accepting {
-            true => vocabulary.ends().iter().map(|t| t.get()).collect(),
-            false => Vec::new(),
+        let mut others: Vec<u32> = match end_tokens {
+            EndTokens::Allowed => vocabulary.ends().iter().map(|t| t.get()).collect(),
+            EndTokens::Refused => Vec::new(),
         };
         for &(first, other) in vocabulary.trie().duplicates() {
             let place = ranks[first as usize];
@@ -91,16 +96,16 @@ impl Row {
     }
 
     /// A row of the bits in `words`, in which duplicates and ends do not count,
-    /// and the end tokens if `accepting`. With at most `sparse` tokens it is
+    /// and the end tokens if they are allowed. With at most `sparse` tokens it is
     /// packed.
     pub(crate) fn from_words(
         words: &[u32],
-        accepting: bool,
+        end_tokens: EndTokens,
         sparse: usize,
         vocabulary: &TokenTable,
     ) -> Row {
         let mut mask = TokenMask::from_words(words.into(), vocabulary.width());
-        finish(accepting, vocabulary, mask.words_mut());
+        finish(end_tokens, vocabulary, mask.words_mut());
         if mask.has_more_than(sparse) {
             return Row::Dense(mask);
         }
@@ -109,7 +114,7 @@ impl Row {
         let tokens: Vec<u32> = tokens
             .filter(|&token| ranks[token as usize] != u32::MAX)
             .collect();
-        Row::from_tokens(&tokens, accepting, vocabulary)
+        Row::from_tokens(&tokens, end_tokens, vocabulary)
     }
 
     /// Writes the bits of the row.
@@ -261,21 +266,6 @@ impl Iterator for Numbers<'_> {
     }
 }
 
-/// Settles the tokens that a walk does not meet: those with the bytes of
-/// another one, and the ends.
-pub(crate) fn finish(accepting: bool, vocabulary: &TokenTable, words: &mut [u32]) {
-    let put = |words: &mut [u32], token: u32, bit: u32| {
-        let word = &mut words[token as usize / 32];
-        *word = *word & !(1 << (token % 32)) | bit << (token % 32);
-    };
-    for &(first, other) in vocabulary.trie().duplicates() {
-        put(words, other, words[first as usize / 32] >> (first % 32) & 1);
-    }
-    for end in vocabulary.ends() {
-        put(words, end.get(), u32::from(accepting));
-    }
-}
-
 /// The number of parts that a pool has, each behind a lock of its own, so that threads seldom wait
 /// for each other.
 const SHARDS: usize = 16;
@@ -333,13 +323,17 @@ mod tests {
             .zip((0..).step_by(300))
             .map(|(w, id)| (w, TokenId::new(id)));
         let vocabulary = Vocabulary::new(tokens, [TokenId::new(7), TokenId::new(2000)]).unwrap();
-        for (tokens, accepting, all) in [
-            (vec![0, 300, 1200], true, vec![0, 7, 300, 900, 1200, 2000]),
-            (vec![1500, 600], false, vec![600, 1500]),
-            (vec![], false, vec![]),
-            (vec![], true, vec![7, 2000]),
+        for (tokens, end_tokens, all) in [
+            (
+                vec![0, 300, 1200],
+                EndTokens::Allowed,
+                vec![0, 7, 300, 900, 1200, 2000],
+            ),
+            (vec![1500, 600], EndTokens::Refused, vec![600, 1500]),
+            (vec![], EndTokens::Refused, vec![]),
+            (vec![], EndTokens::Allowed, vec![7, 2000]),
         ] {
-            let row = Row::from_tokens(&tokens, accepting, &vocabulary);
+            let row = Row::from_tokens(&tokens, end_tokens, &vocabulary);
             let Row::Packed(packed) = &row else { panic!() };
             assert!(RowView::check(packed, &vocabulary));
             let mut found = Vec::new();
@@ -349,7 +343,7 @@ mod tests {
 
             let mut mask = TokenMask::none(vocabulary.width());
             tokens.iter().for_each(|&t| mask.allow(TokenId::new(t)));
-            let again = |sparse| Row::from_words(mask.words(), accepting, sparse, &vocabulary);
+            let again = |sparse| Row::from_words(mask.words(), end_tokens, sparse, &vocabulary);
             assert_eq!(again(100), row);
             let Row::Dense(mask) = again(0) else {
                 assert!(all.is_empty());

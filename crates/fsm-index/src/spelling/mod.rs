@@ -59,6 +59,13 @@ impl Spelling {
         Ok(Spelling::Searched(search))
     }
 
+    pub(crate) fn search(&self) -> Option<&Search> {
+        match self {
+            Spelling::Searched(search) => Some(search),
+            Spelling::Whole | Spelling::DeadEnds(_) => None,
+        }
+    }
+
     pub(crate) fn dead_ends(&self) -> Option<&HashSet<Cursor>> {
         match self {
             Spelling::DeadEnds(dead_ends) => Some(dead_ends),

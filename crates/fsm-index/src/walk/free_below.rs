@@ -12,7 +12,6 @@ use super::top_level::{Ground, Language, WORTH_ASKING};
 use super::walker::{Walker, is_told};
 use crate::automaton::AskParts;
 use crate::budget::Meter;
-use crate::rows::Rests;
 use crate::tokens::{Area, Kinds, NO_TOKEN};
 use crate::{ByteAutomaton, ClassId, Cursor, FreeText, Spot};
 
@@ -28,9 +27,10 @@ impl ClassKinds {
 }
 
 /// Returns the text that is free at a cursor behind so many bytes of the trie.
-fn free_at<A: ByteAutomaton>(
+pub(super) fn free_at<A: ByteAutomaton>(
     automaton: &A,
-    (cursor, depth): (Cursor, usize),
+    cursor: Cursor,
+    depth: usize,
     scratch: &mut A::Scratch,
     language: &Language,
     classes: &mut ClassKinds,
@@ -44,42 +44,6 @@ fn free_at<A: ByteAutomaton>(
     };
     // The number of characters that lead here is not known: none has more than four bytes.
     Some(Free::on_the_way(kinds, free, depth / 4))
-}
-
-impl Walker {
-    /// Calls `hit` with each of the tokens at and below rests that may come from a cursor. Returns
-    /// the number of nodes that were visited; the walk ends early where `meter` says so.
-    pub(crate) fn walk_rests<A: ByteAutomaton>(
-        &mut self,
-        automaton: &A,
-        (start, rests): (Cursor, &Rests),
-        scratch: &mut A::Scratch,
-        ground: Ground<'_>,
-        meter: &mut Meter,
-        mut hit: impl FnMut(u32),
-    ) -> u64 {
-        let mut visited = 0;
-        for group in rests.all_groups() {
-            visited += 1;
-            let cursor = self.lead(automaton, start, scratch, [group.byte].into_iter());
-            if cursor.is_dead() {
-                continue;
-            }
-            // They differ in their bytes before, which no longer count.
-            let at = (cursor, 0);
-            let classes = &mut self.classes;
-            let free = free_at(automaton, at, scratch, ground.language, classes);
-            let ground = Ground { free, ..ground };
-            for &node in group.nodes {
-                if !meter.go_on(visited) {
-                    return visited;
-                }
-                let node = node as usize;
-                visited += self.walk_below(automaton, cursor, scratch, ground, node, &mut hit);
-            }
-        }
-        visited
-    }
 }
 
 /// Walks below a node, or over the whole trie for `None`, whose cursor and next bytes are in
@@ -105,13 +69,7 @@ pub(super) fn walk_free_below<A: ByteAutomaton>(
     } = walker;
     let top = node.map_or(0, |node| usize::from(trie.nodes()[node].depth));
     let mut free_at = |cursor: Cursor, depth: usize, scratch: &mut A::Scratch| {
-        free_at(
-            automaton,
-            (cursor, depth),
-            scratch,
-            ground.language,
-            classes,
-        )
+        free_at(automaton, cursor, depth, scratch, ground.language, classes)
     };
     let children = trie.siblings().of(node);
     let size = node.map_or(u32::MAX, |node| trie.nodes()[node].end - node as u32);

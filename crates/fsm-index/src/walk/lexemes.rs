@@ -9,13 +9,13 @@ use std::ops::Range;
 use foldhash::fast::FixedState;
 
 use super::descent::{Descent, FEW, Level};
-use super::free_below::ClassKinds;
+use super::free_below::{ClassKinds, free_at};
 use super::free_subtrees::{Free, FreeChildren};
 use super::top_level::Ground;
 use super::walker::{Walker, fresh};
 use crate::automaton::AskParts;
 use crate::budget::Meter;
-use crate::rows::{RestGroup, Rests, Size};
+use crate::rows::{RestGroup, Rests, Size, TextRests};
 use crate::tokens::{Area, NO_TOKEN};
 use crate::{ByteAutomaton, ClassId, Cursor, FreeText, LexemePlace, Lexemes, Spot};
 
@@ -158,6 +158,39 @@ impl Walker {
         }
         self.classes = walk.classes;
         self.visited += visited;
+        visited
+    }
+
+    /// Calls `hit` with each of the tokens at and below rests that may come from a cursor. Returns
+    /// the number of nodes that were visited; the walk ends early where `meter` says so.
+    pub(crate) fn walk_rests<A: ByteAutomaton>(
+        &mut self,
+        automaton: &A,
+        of: &TextRests,
+        scratch: &mut A::Scratch,
+        ground: Ground<'_>,
+        meter: &mut Meter,
+        mut hit: impl FnMut(u32),
+    ) -> u64 {
+        let mut visited = 0;
+        for group in of.rests.all_groups() {
+            visited += 1;
+            let cursor = self.lead(automaton, of.cursor, scratch, [group.byte].into_iter());
+            if cursor.is_dead() {
+                continue;
+            }
+            let classes = &mut self.classes;
+            // They differ in their bytes before, which no longer count.
+            let free = free_at(automaton, cursor, 0, scratch, ground.language, classes);
+            let ground = Ground { free, ..ground };
+            for &node in group.nodes {
+                if !meter.go_on(visited) {
+                    return visited;
+                }
+                let node = node as usize;
+                visited += self.walk_below(automaton, cursor, scratch, ground, node, &mut hit);
+            }
+        }
         visited
     }
 }

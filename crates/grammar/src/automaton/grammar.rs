@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use crate::automaton::GrammarAutomaton;
 use crate::captures::Captures;
-use crate::compile::around::Edges;
 #[cfg(test)]
 use crate::compile::cfg::Cfg;
 use crate::compile::cfg::Ignores;
@@ -17,6 +16,7 @@ use crate::dialects::lark;
 use crate::dialects::w3c;
 use crate::error::Error;
 use crate::patterns::{self, Reading};
+use crate::terminals::edges::Edges;
 
 /// The meaning of a tree of which every split of a text into lexemes counts, because GBNF and
 /// expressions have no lexer of their own.

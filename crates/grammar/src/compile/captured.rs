@@ -3,7 +3,7 @@
 //! For example, `head[capture, stop="<end>"]: /.*/` is a rule whose lexeme ends with a marker, which is no part of what
 //! is captured.
 
-use crate::compile::table::Table;
+use crate::terminals::table::Table;
 
 /// A rule whose texts are captured.
 #[derive(Debug)]

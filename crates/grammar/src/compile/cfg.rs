@@ -8,8 +8,8 @@ use fsm_index::PlainText;
 use schema_regex::automaton::SchemaAutomaton;
 
 use crate::compile::captured::Captured;
-use crate::compile::table::{Table, TableLimits};
 use crate::error::{Error, ErrorKind};
+use crate::terminals::table::{Table, TableLimits};
 
 /// A symbol: terminals are even, nonterminals odd.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]

@@ -9,8 +9,8 @@ use fsm_index::{ByteAutomaton, ByteSet};
 use indexmap::IndexSet;
 
 use crate::compile::cfg::{Cfg, Ignores, Matter};
-use crate::compile::table::Run;
 use crate::error::{Error, ErrorKind};
+use crate::terminals::table::Run;
 
 /// The states of all terminals, numbered through; 0 is dead.
 #[derive(Debug)]

@@ -3,7 +3,6 @@
 //!
 //! For example, `root ::= "(" root ")" | "x"` has two productions over three terminals.
 
-pub(crate) mod around;
 pub(crate) mod captured;
 pub(crate) mod cfg;
 mod fewer_ways;
@@ -11,6 +10,4 @@ pub(crate) mod json;
 pub(crate) mod lexer;
 pub(crate) mod lower;
 pub(crate) mod lr;
-pub(crate) mod regular;
-pub(crate) mod table;
 mod unite;

@@ -5,8 +5,10 @@ use indexmap::IndexMap;
 use json_tree::pointer::escape;
 use serde_json::{Map, Value as Json};
 
+use super::messages::{jmespath_error, shorten};
+use super::release::{Mode, Release};
 use crate::error::{Error, ErrorKind};
-use crate::jmes::{self, Expression};
+use crate::jmes::Expression;
 use crate::pyre::{Dialect, Pattern, Substitution};
 use crate::text::Text;
 use crate::value::{Object, Value, depth_within};
@@ -17,70 +19,6 @@ pub(crate) const MAX_SCHEMA_DEPTH: usize = 128;
 /// The deepest nesting of a constant in a schema, and of a value that is parsed, because reading
 /// calls itself as deep.
 pub(crate) const MAX_VALUE_DEPTH: usize = 512;
-
-/// The fidelity to the reference implementation at the places at which that fails.
-///
-/// ```
-/// use response_parser::{Mode, ResponseSchema};
-/// use serde_json::json;
-///
-/// // The reference fails at `true` as a schema.
-/// let schema = json!({"type": "object", "properties": {"a": true}});
-/// assert!(ResponseSchema::builder().with_mode(Mode::Lenient).build(&schema).is_ok());
-/// let reference = ResponseSchema::builder().with_mode(Mode::Reference).build(&schema)?;
-/// assert!(reference.parse_value(&json!({"a": 1})).is_err());
-/// # Ok::<(), response_parser::Error>(())
-/// ```
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[non_exhaustive]
-#[derive(serde::Serialize, serde::Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Mode {
-    /// Accept what the reference fails on where the meaning is plain, and refuse at once a schema
-    /// that can only fail later. If the reference has an answer, this is it, but for mappings,
-    /// which are read in all releases.
-    ///
-    /// Accepted beyond the reference: `"type": "any"`, `"null"` and lists of types (tried in
-    /// order); `true` as a schema and `"additionalProperties": false` (others are dropped);
-    /// numbers and booleans that the JSON parser already made; an array without `items`
-    /// that already is one.
-    #[default]
-    Lenient,
-    /// The answers of Hugging Face transformers, of the [`Release`] at hand, its failures included:
-    /// a broken part of the schema fails when, and only if, its step runs. Keywords that a release
-    /// does not know are not looked at.
-    Reference,
-}
-
-/// The release of transformers whose language of response schemas is meant.
-///
-/// ```
-/// use response_parser::{Release, ResponseSchema};
-/// use serde_json::json;
-///
-/// let schema = json!({"x-parser": "json", "type": "object", "properties": {"a": {}}});
-/// let text = r#"{"a": "1", "b": 2}"#;
-/// let read = |release| ResponseSchema::builder().with_release(release).build(&schema)?.parse(text);
-/// assert_eq!(read(Release::V5_0)?, json!({"a": "1"}));
-/// assert_eq!(read(Release::V5_12)?, json!({"a": "1", "b": 2}));
-/// # Ok::<(), response_parser::Error>(())
-/// ```
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[non_exhaustive]
-#[derive(serde::Serialize, serde::Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Release {
-    /// The first one, 5.0: with `x-mapping` and `x-mapping-regex`; keys that no property
-    /// names are dropped from objects; numbers and booleans are read from strings alone.
-    V5_0,
-    /// 5.12, the last that has the language (5.5 has the same): with `x-regex-substitutions`, `required`,
-    /// the type `any` and the parser `gemma4-tool-call`, and without mappings; keys that no
-    /// property names are kept unless `additionalProperties` is false.
-    ///
-    /// The lenient mode reads mappings too: a schema that has one wants it.
-    #[default]
-    V5_12,
-}
 
 /// A part that may be broken; the error is raised when its step runs.
 type Deferred<T> = Result<T, Error>;
@@ -514,27 +452,6 @@ fn expression(json: &Json, pointer: String) -> Result<Expression, Error> {
     Expression::new(source).map_err(|error| jmespath_error(error, pointer))
 }
 
-pub(crate) fn jmespath_error(error: jmes::JmesError, pointer: String) -> Error {
-    match error {
-        jmes::JmesError::Syntax(message, offset) => {
-            let message = format!("{message} at byte {offset} of the expression");
-            Error::new(ErrorKind::JmespathSyntax, pointer, message)
-        }
-        jmes::JmesError::Runtime(message) => {
-            Error::new(ErrorKind::JmespathRuntime, pointer, message)
-        }
-        jmes::JmesError::Python(message) => Error::new(ErrorKind::PythonType, pointer, message),
-        jmes::JmesError::Nesting => {
-            let message = format!("the expression is nested deeper than {}", jmes::MAX_NESTING);
-            Error::new(ErrorKind::DepthLimit, pointer, message)
-        }
-        jmes::JmesError::Size => {
-            let message = format!("the result would have more than {} values", jmes::MAX_NODES);
-            Error::new(ErrorKind::SizeLimit, pointer, message)
-        }
-    }
-}
-
 /// The keys of `required`, as Python goes through what stands there.
 fn required(json: &Json, pointer: String) -> Result<Vec<Text<'static>>, Error> {
     let keys: Option<Vec<String>> = match json {
@@ -593,21 +510,6 @@ fn wrong(pointer: String, wanted: &str) -> Error {
 fn unsupported_type(shown: &str, pointer: String) -> Error {
     let message = format!("unsupported type {}", shorten(shown));
     Error::new(ErrorKind::UnsupportedType, pointer, message)
-}
-
-/// A text cut to what fits in a message, on one line.
-pub(crate) fn shorten(text: &str) -> String {
-    /// The most characters of a text in a message: a line's worth, because messages are one line.
-    const MOST: usize = 60;
-    let mut short: String = text.chars().take(MOST).collect();
-    if short.len() < text.len() {
-        short.push('…');
-    }
-    short
-        .escape_debug()
-        .to_string()
-        .replace("\\\"", "\"")
-        .replace("\\'", "'")
 }
 
 /// Python's truth of a value.

@@ -3,6 +3,9 @@
 //! For example, `{"type": "object", "x-regex": "(?P<content>.*)", ..}` makes an object of a text.
 
 mod compile;
+mod gemma4;
+mod messages;
+mod release;
 mod run;
 mod validate;
 
@@ -15,9 +18,9 @@ use self::compile::Schema;
 use crate::error::{Error, into_type};
 use crate::value::{Beyond, Unrepresentable, Value, check_depth};
 
-pub(crate) use self::compile::{MAX_VALUE_DEPTH, is_truthy, shorten};
-pub use self::compile::{Mode, Release};
-pub(crate) use self::run::exhausted;
+pub(crate) use self::compile::{MAX_VALUE_DEPTH, is_truthy};
+pub(crate) use self::messages::{exhausted, shorten};
+pub use self::release::{Mode, Release};
 pub(crate) use self::validate::KnownKeywords;
 
 /// Most levels of the JSON of a schema: schemas in schemas take two each, and constants

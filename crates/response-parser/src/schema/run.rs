@@ -1,17 +1,15 @@
 //! Reads a value with a compiled schema, step by step as the reference does. For example, `{"type":
 //! "integer"}` reads the text `5` as the number 5.
 
-use python_compat::show::Style;
-use python_compat::text::is_alphanumeric;
 use serde_json::Value as Json;
 
-use super::compile::{
-    Additional, JsonParser, Keywords, Kind, Mode, Release, Replacement, Schema, Spelling,
-    jmespath_error, shorten,
-};
+use super::compile::{Additional, JsonParser, Keywords, Kind, Replacement, Schema, Spelling};
+use super::gemma4::gemma4_as_json;
+use super::messages::{exhausted, jmespath_error, name, shorten};
+use super::release::{Mode, Release};
 use crate::error::{Error, ErrorKind};
 use crate::json::{self, MAX_DEPTH, Problem};
-use crate::pyre::{Exhausted, Groups, Pattern, STEPS, STEPS_PER_BYTE};
+use crate::pyre::{Groups, Pattern};
 use crate::scalar;
 use crate::text::MAX_TEXT;
 use crate::text::Text;
@@ -509,41 +507,6 @@ fn replaced<'t>(replacements: &[Replacement], mut text: Text<'t>) -> Result<Text
     Ok(text)
 }
 
-/// The JSON of a call as Gemma 4 writes it: strings between `<|"|>`, keys without quotes.
-///
-/// For example, `{city:<|"|>Ulm<|"|>}` is `{"city":"Ulm"}`. O(text).
-fn gemma4_as_json(text: &str) -> String {
-    /// The mark around strings, as Gemma 4 writes it.
-    const QUOTE: &str = "<|\"|>";
-    let mut out = String::with_capacity(text.len() + 16);
-    let mut rest = text;
-    // Keys stand behind these, and nothing else does in what was a string.
-    let mut before = ' ';
-    while let Some(first) = rest.chars().next() {
-        if let Some(inside) = rest.strip_prefix(QUOTE)
-            && let Some((string, behind)) = inside.split_once(QUOTE)
-        {
-            let style = Style::compact_ascii();
-            out.push_str(&python_compat::dumps(string, &style).unwrap_or_default());
-            (rest, before) = (behind, ' ');
-            continue;
-        }
-        if matches!(before, '{' | ',') {
-            let is_word = |c: char| is_alphanumeric(c) || c == '_';
-            let end = rest.find(|c| !is_word(c)).unwrap_or(rest.len());
-            let (key, behind) = rest.split_at(end);
-            if let (false, Some(behind)) = (key.is_empty(), behind.strip_prefix(':')) {
-                out.extend(["\"", key, "\":"]);
-                (rest, before) = (behind, ':');
-                continue;
-            }
-        }
-        out.push(first);
-        (rest, before) = (&rest[first.len_utf8()..], first);
-    }
-    out
-}
-
 /// The part, or its error now that its step runs.
 fn raise<T>(part: &Result<T>) -> Result<&T> {
     part.as_ref().map_err(Error::again)
@@ -593,29 +556,6 @@ fn group_value<'t>(
                 message,
             ))
         }
-    }
-}
-
-pub(crate) fn exhausted(exhausted: Exhausted, pointer: String) -> Error {
-    let message = match exhausted {
-        Exhausted::Steps => format!(
-            "matching took more than {STEPS} steps and {STEPS_PER_BYTE} for each byte of the text"
-        ),
-        Exhausted::Stack => "matching left too many choices open; make the pattern stricter".into(),
-        Exhausted::Text => "the text is longer than 4 GiB".into(),
-    };
-    Error::new(ErrorKind::RegexBudget, pointer, message)
-}
-
-/// A kind of value, for messages.
-fn name(value: &Value<'_>) -> &'static str {
-    match value {
-        Value::Null => "null",
-        Value::Bool(_) => "a boolean",
-        Value::Int(_) | Value::Float(_) => "a number",
-        Value::Text(_) => "a string",
-        Value::Array(_) => "an array",
-        Value::Object(_) | Value::Json(_) => "an object",
     }
 }
 

@@ -5,7 +5,7 @@ use json_tree::pointer::escape;
 use json_tree::subschemas::{self, Form};
 use serde_json::{Map, Value as Json};
 
-use super::run::exhausted;
+use super::messages::{exhausted, shorten};
 use crate::error::{Error, ErrorKind};
 use crate::pyre::{Dialect, Pattern};
 
@@ -145,7 +145,7 @@ fn node(schema: &Json, value: &Json, pointer: &str, at: &str) -> Result<(), Erro
                 ensure(fits, pointer, keyword, at, || {
                     format!(
                         "must be one of {}, not {}",
-                        super::compile::shorten(&rule.to_string()),
+                        shorten(&rule.to_string()),
                         shown(value)
                     )
                 })?;
@@ -290,10 +290,7 @@ fn string(schema: &Map<String, Json>, text: &str, pointer: &str, at: &str) -> Re
         let found = pattern.search(text);
         let found = found.map_err(|e| exhausted(e, format!("{pointer}/pattern")))?;
         ensure(found.is_some(), pointer, "pattern", at, || {
-            format!(
-                "must match {source}, and \"{}\" does not",
-                super::compile::shorten(text)
-            )
+            format!("must match {source}, and \"{}\" does not", shorten(text))
         })?;
     }
     Ok(())
@@ -398,7 +395,7 @@ fn invalid(pointer: &str, at: &str, message: &str) -> Error {
 }
 
 fn shown(value: &Json) -> String {
-    super::compile::shorten(&value.to_string())
+    shorten(&value.to_string())
 }
 
 /// Equality of JSON Schema: numbers by their value.

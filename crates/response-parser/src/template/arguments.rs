@@ -7,7 +7,7 @@
 use python_compat::show::Style;
 
 use super::call::{Body, Call, Parameter, Parameters, trimmed};
-use super::content::key_of;
+use super::call_content::key_of;
 use super::shape::Shape;
 use super::tools::Tools;
 use crate::json;

@@ -4,7 +4,7 @@
 //! call's end comes, ends nothing. For example, the call `{"a": "</tool_call>"}</tool_call>` ends at the second mark.
 
 use super::brackets::{Blank, Bracketed, Marks, ValueEnd};
-use super::load::JsonDialect;
+use super::json_dialect::JsonDialect;
 use super::shape::{Ahead, Fit, Shape, Step, boundary, candidates, first, starts_one};
 
 /// The form of a call between its opening and its end.

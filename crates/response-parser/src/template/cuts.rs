@@ -1,7 +1,7 @@
 //! The search for the places where a text may be cut. For example, of the openings `<a>` and `<ab>` that
 //! match at one place the longer is the cut.
 
-use super::load::{Anchor, Template, named};
+use super::fields::{Anchor, Template, named};
 use super::shape::Ahead;
 use crate::error::{Error, ErrorKind};
 use crate::pyre::{Found, STEPS, STEPS_PER_BYTE, Scanner};

@@ -4,7 +4,7 @@
 use serde_json::Value as Json;
 
 use super::choices::{Broken, Pieces};
-use super::load::Template;
+use super::fields::Template;
 use super::tools::Names;
 use crate::value::Beyond;
 

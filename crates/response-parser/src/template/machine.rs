@@ -5,7 +5,7 @@
 use super::call::{Asked, Scan};
 use super::choices::TemplateRelease;
 use super::cuts::{Cut, Edge, Nearest, Phase, Searches, Side, begun, nothing_else};
-use super::load::Template;
+use super::fields::Template;
 use super::regions::{NoCall, Regions, Rest, Span};
 use super::shape::{Ahead, Step};
 use crate::error::{Error, ErrorKind};

@@ -5,7 +5,7 @@ use serde_json::Value as Json;
 
 use super::call::{Parameter, Scan};
 use super::content;
-use super::load::{Field, Template, key};
+use super::fields::{Field, Template, key};
 use super::regions::{NoCall, Regions, Rest, Span};
 use super::tools::Tools;
 use crate::error::{Error, ErrorKind};

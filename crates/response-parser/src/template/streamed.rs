@@ -7,11 +7,11 @@ use serde_json::Value as Json;
 
 use super::arguments::{Growing, Writing};
 use super::call::{Body, Parameter, Rows, Scan};
+use super::call_content;
 use super::choices::{Broken, Language, Pieces};
-use super::content;
 use super::events::Event;
+use super::fields::{ParserKind, Template, key};
 use super::inner::TemplateInner;
-use super::load::{ParserKind, Template, key};
 use super::output::{named_captures, region_value, store, to_json};
 use super::regions::{NoCall, Regions, Rest, Span};
 use super::tools::{Names, Tools};
@@ -160,14 +160,14 @@ impl Streamed<'_> {
             return Err(Error::new(ErrorKind::CallInvalid, &spec.pointer, message));
         };
         let captures = named_captures(spec, self.text, captures);
-        let found = content::FoundCall {
+        let found = call_content::FoundCall {
             text: self.text,
             from: span.from,
             to: span.to,
             captures: &captures,
             parameters,
         };
-        let value = content::call(spec, call, self.tools, self.names(field), &found)?;
+        let value = call_content::call(spec, call, self.tools, self.names(field), &found)?;
         Ok(self.plain_value(value))
     }
 
@@ -339,7 +339,7 @@ impl Regions for Streamed<'_> {
         };
         let captures = named_captures(spec, self.text, captures);
         let name = captures.iter().find(|(name, _)| *name == "name");
-        let name = name.map(|(_, name)| content::told(call, name));
+        let name = name.map(|(_, name)| call_content::told(call, name));
         let (tools, names) = (self.tools, self.names(field));
         let growing = Growing {
             call,
@@ -401,7 +401,7 @@ impl Regions for Streamed<'_> {
             _ => return Ok(()),
         };
         let captures = named_captures(spec, self.text, captures);
-        let found = content::FoundCall {
+        let found = call_content::FoundCall {
             text: &text,
             from: 0,
             to: text.len(),
@@ -409,7 +409,7 @@ impl Regions for Streamed<'_> {
             parameters: &[],
         };
         // A text that is no list of calls so far is reported as cut off, like the rest.
-        let value = content::call(spec, call, self.tools, self.names(field), &found);
+        let value = call_content::call(spec, call, self.tools, self.names(field), &found);
         if let Ok(value) = value.map(|value| self.plain_value(value)) {
             let json = to_json(value.clone(), self.inner.beyond)?;
             self.keep(field, value, json)?;

@@ -4,21 +4,18 @@
 //! reads the bytes of a token that was chosen.
 
 use fsm_index::{
-    ByteAutomaton, ByteSet, ClassId, Cursor, Description, Ending, Exception, FreeText, Growth,
-    Horizon, KeyLanguage, Leaf, Lexicon, Nearer, Overlay, Parts, Place, PlainText, ReadText, Scope,
-    Spot, Stack, TextAt,
+    ByteAutomaton, ByteSet, Cursor, Description, Horizon, KeyLanguage, Leaf, Parts, Place, Scope,
+    Stack,
 };
 
 use crate::automaton::SchemaAutomaton;
 use crate::automaton::Scratch;
 use crate::automaton::State;
-use crate::automaton::completion::ending;
 use crate::automaton::completion::finish::Finisher;
-use crate::automaton::hints::without_characters;
 use crate::automaton::keys::key::Keys;
 use crate::automaton::run::config::Config;
 use crate::automaton::run::state::{self, Load};
-use crate::automaton::run::{item_told_apart, step, text_runs};
+use crate::automaton::run::{step, text_runs};
 
 impl ByteAutomaton for SchemaAutomaton {
     type State = State;
@@ -37,21 +34,7 @@ impl ByteAutomaton for SchemaAutomaton {
     }
 
     fn advance(&self, state: &mut State, bytes: &[u8], x: &mut Scratch) -> Result<(), usize> {
-        if text_runs::is_free_text(&self.machine, state, bytes) {
-            return Ok(());
-        }
-        x.tidy();
-        if state.item().is_some()
-            && let Some(done) = item_told_apart::advance_apart(&self.machine, state, bytes, x)
-        {
-            return done;
-        }
-        let before = state::load(&self.machine, state, x, Load::Text);
-        let config = text_runs::read_on(&self.machine, before, bytes, x)?;
-        if config != before || !state.is_in(x) {
-            state::store(&self.machine, config, &before, state, x);
-        }
-        Ok(())
+        text_runs::advance(&self.machine, state, bytes, x)
     }
 
     fn completion(&self, state: &State, max_bytes: usize, out: &mut Vec<u8>) -> bool {
@@ -126,63 +109,6 @@ impl Leaf for SchemaAutomaton {
     }
 }
 
-impl Overlay<State> for SchemaAutomaton {
-    /// An item that must differ may become one of those before it, or the next
-    /// ones may; and a name that is open may come again behind its own end, within one token:
-    /// a walk does not know how they began.
-    fn exceptions(&self, state: &State, each: &mut dyn FnMut(Exception<'_>)) {
-        if state.is_in_name() {
-            // Its end, and the name between its quotes.
-            each(Exception::Often {
-                byte: b'"',
-                times: 3,
-            });
-        }
-        if state.item().is_some() {
-            item_told_apart::item_exceptions(&self.machine, state, each);
-        }
-    }
-
-    fn is_suspect(&self, state: &State, token: &[u8]) -> bool {
-        (state.is_in_name() && state::may_come_again(&self.machine, state, token))
-            || item_told_apart::may_double(&self.machine, state, token)
-    }
-}
-
-impl PlainText<Scratch> for SchemaAutomaton {
-    fn lexicon(&self) -> Lexicon {
-        SchemaAutomaton::LEXICON
-    }
-
-    fn class(&self, class: ClassId) -> &[(u32, u32)] {
-        self.machine.loops().ranges(class)
-    }
-
-    fn reader(
-        &self,
-        cursor: Cursor,
-        horizon: Horizon<'_>,
-        x: &mut Scratch,
-    ) -> Option<Box<dyn ReadText + '_>> {
-        self.hints(x).reader(cursor, horizon)
-    }
-
-    fn cursor_at(&self, cursor: Cursor, at: TextAt, x: &mut Scratch) -> Cursor {
-        self.hints(x).behind_text(cursor, at)
-    }
-
-    fn free_text(&self, at: Spot, x: &mut Scratch) -> Option<FreeText> {
-        match at {
-            Spot::Cursor(cursor) | Spot::Top(cursor) => self.hints(x).free_text(cursor),
-            Spot::Lexeme(_) => None,
-        }
-    }
-
-    fn can_do_without(&self, chars: &[(u32, u32)]) -> bool {
-        without_characters::is_fine_without(&self.machine, chars)
-    }
-}
-
 impl Stack<Scratch> for SchemaAutomaton {
     fn depth_used(&self, x: &Scratch) -> usize {
         x.levels_looked_at()
@@ -202,34 +128,5 @@ impl Stack<Scratch> for SchemaAutomaton {
     fn next_bytes_on_top(&self, cursor: Cursor, x: &mut Scratch) -> ByteSet {
         let bytes = x.on_top(|x| self.hints(x).next_bytes(cursor));
         bytes.unwrap_or(ByteSet::ALL)
-    }
-}
-
-impl Ending<Scratch> for SchemaAutomaton {
-    fn nearer(&self, cursor: Cursor, x: &mut Scratch, out: &mut Vec<u8>) -> Nearer {
-        ending::nearer(&self.machine, cursor, x, out)
-    }
-
-    fn narrower(&self, cursor: Cursor, x: &mut Scratch) -> Option<Cursor> {
-        ending::narrower(&self.machine, cursor, x)
-    }
-
-    fn begun(&self, from: Cursor, to: Cursor, x: &mut Scratch) -> u32 {
-        ending::begun(from, to, x)
-    }
-
-    fn is_in_text(&self, cursor: Cursor, x: &mut Scratch) -> bool {
-        ending::is_in_text(&self.machine, cursor, x)
-    }
-
-    fn growth(&self, cost: &dyn Fn(&[u8]) -> usize) -> Growth {
-        ending::growth(&self.machine, cost)
-    }
-
-    fn levels(&self, cursor: Cursor, x: &mut Scratch) -> usize {
-        if cursor.is_dead() {
-            return 0;
-        }
-        x.depth(x.config(cursor).stack) as usize
     }
 }

@@ -43,27 +43,14 @@ use self::explain::contradiction::{cap_at_fault, contradiction};
 use self::explain::{difference, location};
 use self::hints::describe::Hints;
 use self::hints::without_characters;
-use self::machine::origin::Origin;
-use self::machine::{Machine, lexicon};
+use self::machine::lexicon;
 use self::run::config::{Config, Top};
 use self::run::{state, text_runs};
 use crate::Schema;
 
+pub use self::machine::schema_automaton::SchemaAutomaton;
 pub use self::run::scratch::Scratch;
 pub use self::run::state::State;
-
-/// A schema as a [`ByteAutomaton`](fsm_index::ByteAutomaton).
-///
-/// The language is that of the schema in the spellings that [`Options`] admit:
-/// exactly, without narrowing beyond what [`SchemaAutomaton::ledger`] says.
-/// Memory is proportional to the part of the schema that is reached.
-///
-/// Clones share everything.
-#[derive(Clone, Debug)]
-pub struct SchemaAutomaton {
-    machine: Arc<Machine>,
-    origin: Arc<Origin>,
-}
 
 impl SchemaAutomaton {
     /// The marks and the text with which JSON is written.

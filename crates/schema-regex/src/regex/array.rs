@@ -16,7 +16,7 @@ use schema_normal::normal::in_place::blamed;
 use schema_normal::normal::search::shapes::shapes_of;
 
 use crate::regex::spell::push_count;
-use crate::regex::{Body, Printer, SpaceTexts, alternation};
+use crate::regex::{Body, Capped, Printer, SpaceTexts, alternation};
 
 /// The most items whose orders are written out for `uniqueItems`, because six have 720 orders.
 const MAX_UNIQUE: usize = 5;
@@ -78,7 +78,7 @@ pub(super) fn print(
     if let (None, Some(cap), []) = (max, printer.options.caps.items, &*arrays.counts) {
         let cap = cap.max(arrays.needed());
         max = Some(cap);
-        printer.narrow("maxItems", crate::regex::capped_items(cap));
+        printer.narrow("maxItems", Capped::Items(cap));
     }
     if let Some(node) = arrays.unique
         && max.is_none_or(|m| m > 1)

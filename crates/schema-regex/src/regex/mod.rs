@@ -161,9 +161,9 @@ const LITERAL: usize = 2 * schema_normal::budget::STEP;
 pub(crate) type Text = Option<Rc<str>>;
 
 pub(crate) struct Printer<'n> {
-    pub(crate) normaliser: &'n mut Normaliser,
+    normaliser: &'n mut Normaliser,
     pub(crate) options: Options,
-    pub(crate) space: SpaceTexts,
+    space: SpaceTexts,
     memo: HashMap<(ConjId, Vec<(ConjId, u32)>), Text>,
     /// The locations that are being printed, outermost first.
     open: Vec<ConjId>,
@@ -180,14 +180,14 @@ pub(crate) struct Printer<'n> {
     /// least, as further members have a level less.
     depths: BTreeMap<String, u32>,
     /// Any character of a string.
-    pub(crate) char: String,
+    char: String,
     /// The number of bytes that the texts that are remembered have together.
     kept: usize,
 }
 
 impl Printer<'_> {
     /// The texts of the values that satisfy a conjunction.
-    pub(crate) fn value(&mut self, conj: ConjId) -> Result<Text, Error> {
+    fn value(&mut self, conj: ConjId) -> Result<Text, Error> {
         let first = self.normaliser.first_of(conj);
         if self.normaliser.budget().is_spent() {
             return Err(self.normaliser.too_many_steps(first));
@@ -255,13 +255,13 @@ impl Printer<'_> {
     }
 
     /// Returns the innermost open location.
-    pub(crate) fn here(&self) -> String {
+    fn here(&self) -> String {
         let innermost = self.open.last();
         innermost.map_or(String::new(), |c| self.normaliser.pointer_of(*c))
     }
 
     /// Notes that something was narrowed here.
-    pub(crate) fn narrow(&mut self, keyword: &'static str, how: impl Into<String>) {
+    fn narrow(&mut self, keyword: &'static str, how: impl Into<String>) {
         let here = self.here();
         self.narrowed.insert((here, keyword, how.into()));
     }
@@ -336,7 +336,7 @@ impl Printer<'_> {
     }
 
     /// An error where the parts of a text have more bytes together than it may have.
-    pub(crate) fn fits(&self, bytes: usize) -> Result<(), Error> {
+    fn fits(&self, bytes: usize) -> Result<(), Error> {
         match bytes > self.options.max_regex_bytes {
             true => Err(too_long(&self.here(), &self.options)),
             false => Ok(()),
@@ -344,18 +344,18 @@ impl Printer<'_> {
     }
 
     /// A text, if it is not too long.
-    pub(crate) fn checked(&self, text: String) -> Result<Rc<str>, Error> {
+    fn checked(&self, text: String) -> Result<Rc<str>, Error> {
         self.fits(text.len())?;
         Ok(text.into())
     }
 
     /// A value that the schema does not restrict.
-    pub(crate) fn any_value(&mut self) -> Result<Rc<str>, Error> {
+    fn any_value(&mut self) -> Result<Rc<str>, Error> {
         self.any_value_less(0)
     }
 
     /// A value that the schema does not restrict, with fewer levels.
-    pub(crate) fn any_value_less(&mut self, less: u32) -> Result<Rc<str>, Error> {
+    fn any_value_less(&mut self, less: u32) -> Result<Rc<str>, Error> {
         let AnyValue::Depth(depth) = self.options.any_value else {
             return Err(Error::new(
                 ErrorKind::Recursive,
@@ -409,7 +409,7 @@ impl Printer<'_> {
     }
 
     /// Any string of any length, names among them.
-    pub(crate) fn any_string(&self) -> String {
+    fn any_string(&self) -> String {
         format!("\"{}*\"", self.char)
     }
 
@@ -429,31 +429,31 @@ impl Printer<'_> {
             ..
         } = self.options.caps;
         if let Some(n) = length {
-            self.narrow("maxLength", capped_length(n));
+            self.narrow("maxLength", Capped::Length(n));
         }
         if let Some(n) = items {
-            self.narrow("maxItems", capped_items(n));
+            self.narrow("maxItems", Capped::Items(n));
         }
         if let Some(n) = members {
-            self.narrow("maxProperties", capped_members(n));
+            self.narrow("maxProperties", Capped::Members(n));
         }
     }
 
     /// A JSON string with this value, quotes included.
-    pub(crate) fn quoted(&self, text: &str) -> Result<String, Error> {
+    fn quoted(&self, text: &str) -> Result<String, Error> {
         self.work(spell::cost(text))?;
         let content = spell::string_content(text, self.options.escapes);
         Ok(format!("\"{content}\""))
     }
 
     /// The JSON strings whose values an expression matches, quotes included.
-    pub(crate) fn string_of(&self, re: &Re) -> String {
+    fn string_of(&self, re: &Re) -> String {
         let content = spell::print(re, spell::Spelling::InString(self.options.escapes));
         format!("\"{content}\"")
     }
 
     /// Charges units of work where the printer is.
-    pub(crate) fn work(&self, units: usize) -> Result<(), Error> {
+    fn work(&self, units: usize) -> Result<(), Error> {
         let here = self.open.last().map(|conj| self.normaliser.first_of(*conj));
         here.map_or(Ok(()), |node| self.normaliser.work(node, units))
     }
@@ -491,14 +491,14 @@ fn unit(kind: Kind) -> &'static str {
 /// The items of an array, or the members of an object.
 pub(crate) struct Body {
     /// True if there may be none.
-    pub(crate) empty: bool,
+    empty: bool,
     /// The texts with some.
-    pub(crate) some: Option<String>,
+    some: Option<String>,
 }
 
 impl Body {
     /// The whole array or object, with white space inside of its brackets.
-    pub(crate) fn framed(&self, [open, close]: [&str; 2], inside: &str) -> String {
+    fn framed(&self, [open, close]: [&str; 2], inside: &str) -> String {
         match (&self.some, self.empty) {
             (None, _) => format!("{open}{inside}{close}"),
             (Some(text), true) => format!("{open}{inside}(?:{text}{inside})?{close}"),
@@ -528,25 +528,29 @@ fn too_deep(pointer: String, options: &Options) -> Error {
     )
 }
 
-pub(crate) fn capped_length(n: u64) -> String {
-    format!("at most {n} characters, by the caps of the options")
+/// A bound that the options put where the schema has none, as the ledger says it.
+pub(crate) enum Capped {
+    Length(u64),
+    Items(u64),
+    Digits(u32),
+    Members(u64),
+    /// The characters of a name that no keyword has.
+    #[cfg(feature = "automaton")]
+    Names(u64),
 }
 
-pub(crate) fn capped_items(n: u64) -> String {
-    format!("at most {n} items, by the caps of the options")
-}
-
-pub(crate) fn capped_digits(n: u32) -> String {
-    format!("numbers have at most {n} digits, by the caps of the options")
-}
-
-pub(crate) fn capped_members(n: u64) -> String {
-    format!("at most {n} members, by the caps of the options")
-}
-
-#[cfg(feature = "automaton")]
-pub(crate) fn capped_names(n: u64) -> String {
-    format!("at most {n} characters of a name that no keyword has, by the caps of the options")
+impl From<Capped> for String {
+    fn from(capped: Capped) -> String {
+        let bound = match capped {
+            Capped::Length(n) => format!("at most {n} characters"),
+            Capped::Items(n) => format!("at most {n} items"),
+            Capped::Digits(n) => format!("numbers have at most {n} digits"),
+            Capped::Members(n) => format!("at most {n} members"),
+            #[cfg(feature = "automaton")]
+            Capped::Names(n) => format!("at most {n} characters of a name that no keyword has"),
+        };
+        bound + ", by the caps of the options"
+    }
 }
 
 fn too_long(pointer: &str, options: &Options) -> Error {
@@ -563,11 +567,11 @@ fn too_long(pointer: &str, options: &Options) -> Error {
 /// The whitespace policy as pieces of the expression.
 pub(crate) struct SpaceTexts {
     /// After an opening bracket and before a closing one.
-    pub(crate) inside: String,
+    inside: String,
     /// A comma with what may stand around it.
-    pub(crate) comma: String,
+    comma: String,
     /// A colon with what may stand around it.
-    pub(crate) colon: String,
+    colon: String,
 }
 
 impl SpaceTexts {

@@ -17,7 +17,7 @@ use schema_normal::options::{IntegerSpelling, Options};
 use schema_normal::{Error, ErrorKind};
 
 use crate::regex::spell::Spelling;
-use crate::regex::{Printer, alternation, capped_digits, spell};
+use crate::regex::{Capped, Printer, alternation, spell};
 
 /// The units of work of a byte of the expression of numbers, because it is made from automata.
 const BYTE: usize = 12;
@@ -57,7 +57,7 @@ pub(super) fn print(
         printer.options.caps.digits,
     ) {
         let cap = cap.max(1);
-        printer.narrow("", capped_digits(cap));
+        printer.narrow("", Capped::Digits(cap));
         return Ok(Some(format!("-?(?:0|[1-9][0-9]{{0,{}}})", cap - 1)));
     }
     let mut re = None;

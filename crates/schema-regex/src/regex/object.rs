@@ -15,7 +15,7 @@ use schema_normal::normal::member_order::member_order_of;
 use crate::regex::further_members::further;
 use crate::regex::member_sequence::{DeclaredMember, Long, Sequence};
 use crate::regex::witnesses::with_witness;
-use crate::regex::{Printer, SpaceTexts, capped_members};
+use crate::regex::{Capped, Printer, SpaceTexts};
 
 pub(super) fn print(
     printer: &mut Printer<'_>,
@@ -91,7 +91,7 @@ pub(super) fn without_witness(
     if let (Some(cap), None, true) = (printer.options.caps.members, max, further.is_some()) {
         let cap = cap.max(listed.len() as u64).max(objects.min);
         max = Some(cap);
-        printer.narrow("maxProperties", capped_members(cap));
+        printer.narrow("maxProperties", Capped::Members(cap));
     }
     let SpaceTexts { inside, comma, .. } = &printer.space;
     let limit = printer.options.max_regex_bytes;

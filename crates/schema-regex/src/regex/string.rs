@@ -11,7 +11,7 @@ use schema_normal::language::re::product::{Part, Product};
 use schema_normal::normal::alternative::{At, StringShape, each_once};
 use schema_normal::{Error, ErrorKind};
 
-use crate::regex::{Printer, bounded_lengths as lengths, spell};
+use crate::regex::{Capped, Printer, bounded_lengths as lengths, spell};
 
 /// The decoded values of some strings.
 pub(crate) enum Language {
@@ -86,7 +86,7 @@ fn capped(printer: &mut Printer<'_>, s: &StringShape, language: Language) -> Lan
     });
     match bounded {
         Some(re) if re != Re::Never => {
-            printer.narrow("maxLength", crate::regex::capped_length(cap));
+            printer.narrow("maxLength", Capped::Length(cap));
             Language::Re(re)
         }
         _ => language,

@@ -3,7 +3,8 @@
 use python_compat::show::{JsonError, Style};
 
 use super::super::callable::{Arguments, text as text_of, whole};
-use super::super::value::{MAX_WEIGHT, Value};
+use super::super::value::Value;
+use super::super::weight::MAX_WEIGHT;
 use super::super::{Fault, Render, charge_printing, items_of, limit_error, made, type_error};
 
 /// The longest indentation or separators of `tojson`, in bytes: no prompt has more, and each line

@@ -4,7 +4,8 @@
 use std::sync::Arc;
 
 use super::super::callable::{Arguments, text as text_of, whole};
-use super::super::value::{self, Value, length};
+use super::super::value::{Value, length};
+use super::super::weight::weight;
 use super::super::{
     Fault, ITEM, Render, charge, charge_printing, generator, items_of, made_list, methods,
     operators, type_error,
@@ -102,7 +103,7 @@ pub(crate) fn map(render: &mut Render, value: &Value, mut args: Arguments) -> Re
         let [attribute, default] = args.bind(["attribute", "default"])?;
         let attribute = attribute.unwrap_or_default();
         for item in items {
-            charge(render, 1 + value::weight(&attribute))?;
+            charge(render, 1 + weight(&attribute))?;
             out.push(operators::path_or(&item, &attribute, default.as_ref())?);
         }
         return generator(render, out);

@@ -4,6 +4,7 @@ use std::cmp::Ordering;
 
 use super::super::callable::Arguments;
 use super::super::value::{self, Entries, Key, SequenceKind, Value, compare, list, sequence};
+use super::super::weight::weight;
 use super::super::{
     Fault, ITEM, Render, charge, defined, generator, items_of, made_list, methods, operators,
     type_error,
@@ -12,7 +13,7 @@ use crate::syntax::tree::Operator;
 
 /// Returns the attribute of an item at a path, whose parts are read for each item anew.
 pub(super) fn step(render: &mut Render, item: &Value, path: &Value) -> Result<Value, Fault> {
-    charge(render, 1 + value::weight(path))?;
+    charge(render, 1 + weight(path))?;
     operators::path(item, path)
 }
 
@@ -61,7 +62,7 @@ impl Sorting {
                 _ => step(render, item, attribute)?,
             },
         };
-        charge(render, ITEM + value::weight(&value))?;
+        charge(render, ITEM + weight(&value))?;
         Ok(match &value {
             Value::Text(text) if !self.case_sensitive => Value::from(text.to_lowercase()),
             _ => value,
@@ -89,7 +90,7 @@ pub(crate) fn ordering(
 ) -> Result<Value, Fault> {
     let name = args.name.clone();
     let name = &*name;
-    charge(render, value::weight(value).saturating_mul(2))?;
+    charge(render, weight(value).saturating_mul(2))?;
     let items = items_of(render, value)?;
     charge(render, items.len() * ITEM)?;
     if name == "sum" {
@@ -273,7 +274,7 @@ pub(crate) fn dictsort(
         case_sensitive: case.is_some_and(|v| v.is_true()),
         ..Sorting::default()
     };
-    charge(render, value::weight(value) + dict.entries.len() * ITEM)?;
+    charge(render, weight(value) + dict.entries.len() * ITEM)?;
     let mut keyed = Vec::new();
     for pair in methods::pairs(&dict.entries)? {
         keyed.push(sorting.keyed(render, pair)?);

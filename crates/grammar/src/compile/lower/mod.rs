@@ -11,16 +11,17 @@ use std::collections::HashMap;
 
 use schema_regex::automaton::SchemaAutomaton;
 
-use crate::compile::around::{Edges, looks_around};
 use crate::compile::cfg::{Cfg, Ignores, Matter, Nonterminal, Production, Symbol, Terminal};
-use crate::compile::regular::Re;
-use crate::compile::table::TableLimits;
 use crate::config::Config;
 use crate::dialects::ast::{Expr, RuleKind, Tree};
 use crate::dialects::shown::{Beside, shown};
 use crate::dialects::w3c;
 use crate::error::{Error, ErrorKind};
 use crate::patterns::{self, Reading};
+use crate::terminals::around::looks_around;
+use crate::terminals::edges::Edges;
+use crate::terminals::regular::Re;
+use crate::terminals::table::TableLimits;
 
 /// The meaning of a tree.
 #[derive(Clone, Copy, Debug)]

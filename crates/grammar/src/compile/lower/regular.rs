@@ -6,15 +6,15 @@
 use std::fmt::Display;
 
 use super::{COLLAPSED, COLLAPSED_IN_VAIN, COLLAPSED_LITTLE, COLLAPSED_SIZE, Lowering, NormalForm};
-use crate::compile::around::looks_around;
 use crate::compile::captured::{Captured, Marked};
 use crate::compile::cfg::Symbol;
-use crate::compile::regular::{Re, at_most, lazy};
-use crate::compile::table::TableLimits;
 use crate::dialects::ast::{Expr, Host, Rule, RuleKind};
 use crate::dialects::shown::shown;
 use crate::error::{Error, ErrorKind};
 use crate::patterns::{self, Reading};
+use crate::terminals::around::looks_around;
+use crate::terminals::regular::{Re, at_most, lazy};
+use crate::terminals::table::TableLimits;
 
 /// The kind of the rule that an expression stands in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -6,10 +6,10 @@ use regex_syntax::hir::{Hir, HirKind};
 
 use super::Lowering;
 use crate::compile::cfg::Symbol;
-use crate::compile::regular::{Re, text_until};
 use crate::dialects::ast::Expr;
 use crate::dialects::shown::shown;
 use crate::error::{Error, ErrorKind};
+use crate::terminals::regular::{Re, text_until};
 
 /// Counts up to this are one nonterminal each, with one stack at a time, because more fill tables.
 const CHAIN: usize = 2_000;

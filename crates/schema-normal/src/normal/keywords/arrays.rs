@@ -6,18 +6,18 @@ use crate::error::Error;
 use crate::ir::signed::Signed;
 use crate::ir::{ALWAYS, Items, NodeId};
 use crate::normal::alternative::{ArrayShape, At, Count, ItemRule, Shape};
-use crate::normal::keywords::{at_most, bound_count};
+use crate::normal::keywords::sense::{Sense, at_most, bound_count};
 use crate::normal::locations::Locations;
 use crate::normal::partial::{Branch, Flow, Partial, Use, What, collect, flow, split, term};
 
 /// At least so many items, or fewer.
-pub(super) fn min_items(p: &mut Partial, positive: bool, n: u64) -> Flow {
-    array(p, |a| bound_count(&mut a.min, &mut a.max, n, positive))
+pub(super) fn min_items(p: &mut Partial, sense: Sense, n: u64) -> Flow {
+    array(p, |a| bound_count(&mut a.min, &mut a.max, n, sense))
 }
 
 /// At most so many items, or more.
-pub(super) fn max_items(p: &mut Partial, positive: bool, n: u64) -> Flow {
-    at_most(n, positive, |n, positive| min_items(p, positive, n))
+pub(super) fn max_items(p: &mut Partial, sense: Sense, n: u64) -> Flow {
+    at_most(n, sense, |n, sense| min_items(p, sense, n))
 }
 
 /// Demands something of each item; the complement is that some item is not so.
@@ -67,9 +67,9 @@ pub(super) fn unique_items(
     locations: &Locations,
     p: &mut Partial,
     at: At,
-    positive: bool,
+    sense: Sense,
 ) -> Result<Flow, Error> {
-    if !positive {
+    if sense == Sense::Complement {
         // If items must differ anyway, there is no way out.
         if let Shape::Array(a) = &p.shape
             && (a.unique.is_some() || a.max.is_some_and(|m| m < 2))

@@ -7,6 +7,7 @@ pub mod arrays;
 pub mod combined;
 pub mod numbers;
 pub mod objects;
+pub(in crate::normal) mod sense;
 pub mod strings;
 pub mod values;
 
@@ -15,6 +16,7 @@ use crate::ir::AtomKind;
 use crate::normal::alternative::At;
 use crate::normal::kept::keep_choice;
 use crate::normal::keywords::numbers::End;
+use crate::normal::keywords::sense::Sense;
 use crate::normal::normaliser::Normaliser;
 use crate::normal::partial::{Flow, Partial, Use, flow, node_term};
 use crate::normal::plain::concerns;
@@ -50,6 +52,10 @@ fn apply(normaliser: &mut Normaliser, p: &mut Partial, used: Use) -> Result<Flow
         kind,
         ..
     } = used;
+    let sense = match positive {
+        true => Sense::Itself,
+        false => Sense::Complement,
+    };
     let atom = &normaliser.schema().atoms(node)[used.index as usize];
     let at: At = (node, atom.keyword);
     match &atom.kind {
@@ -60,32 +66,22 @@ fn apply(normaliser: &mut Normaliser, p: &mut Partial, used: Use) -> Result<Flow
             normaliser.work(node, 16 * listed.len())?;
             values::none_of_values(normaliser, p, at, excluded)
         }
-        AtomKind::Minimum { value, exclusive } => Ok(numbers::bound(
-            p,
-            at,
-            (End::Low, positive),
-            value,
-            *exclusive,
-        )),
-        AtomKind::Maximum { value, exclusive } => Ok(numbers::bound(
-            p,
-            at,
-            (End::High, positive),
-            value,
-            *exclusive,
-        )),
-        AtomKind::MultipleOf(divisor) => Ok(numbers::multiple_of(p, at, positive, divisor)),
-        AtomKind::MinLength(n) => Ok(strings::min_length(p, at, positive, *n)),
-        AtomKind::MaxLength(n) => Ok(strings::max_length(normaliser, p, at, positive, *n)),
-        AtomKind::Pattern(id) => strings::pattern(normaliser, p, at, positive, *id),
-        AtomKind::Format(format) => strings::format(normaliser, p, at, positive, *format),
-        AtomKind::UnknownFormat(reason) => {
-            strings::unknown_format(normaliser, at, positive, reason)
+        AtomKind::Minimum { value, exclusive } => {
+            Ok(numbers::bound(p, at, (End::Low, sense), value, *exclusive))
         }
+        AtomKind::Maximum { value, exclusive } => {
+            Ok(numbers::bound(p, at, (End::High, sense), value, *exclusive))
+        }
+        AtomKind::MultipleOf(divisor) => Ok(numbers::multiple_of(p, at, sense, divisor)),
+        AtomKind::MinLength(n) => Ok(strings::min_length(p, at, sense, *n)),
+        AtomKind::MaxLength(n) => Ok(strings::max_length(normaliser, p, at, sense, *n)),
+        AtomKind::Pattern(id) => strings::pattern(normaliser, p, at, sense, *id),
+        AtomKind::Format(format) => strings::format(normaliser, p, at, sense, *format),
+        AtomKind::UnknownFormat(reason) => strings::unknown_format(normaliser, at, sense, reason),
         AtomKind::Items(items) => Ok(arrays::items(normaliser, p, at, used, items)),
-        AtomKind::MinItems(n) => Ok(arrays::min_items(p, positive, *n)),
-        AtomKind::MaxItems(n) => Ok(arrays::max_items(p, positive, *n)),
-        AtomKind::UniqueItems => arrays::unique_items(normaliser, p, at, positive),
+        AtomKind::MinItems(n) => Ok(arrays::min_items(p, sense, *n)),
+        AtomKind::MaxItems(n) => Ok(arrays::max_items(p, sense, *n)),
+        AtomKind::UniqueItems => arrays::unique_items(normaliser, p, at, sense),
         AtomKind::Contains {
             node,
             min,
@@ -99,11 +95,11 @@ fn apply(normaliser: &mut Normaliser, p: &mut Partial, used: Use) -> Result<Flow
             (*node, *min, *max, *evaluates),
         )),
         AtomKind::Members(members) => Ok(objects::each_member(p, at, used, members)),
-        AtomKind::Required(names) => Ok(objects::required(p, positive, names)),
-        AtomKind::MinProperties(n) => Ok(objects::min_properties(p, positive, *n)),
-        AtomKind::MaxProperties(n) => Ok(objects::max_properties(p, positive, *n)),
-        AtomKind::PropertyNames(names) => Ok(objects::property_names(p, at, positive, *names)),
-        AtomKind::DependentRequired(lists) => Ok(objects::dependent_required(p, positive, lists)),
+        AtomKind::Required(names) => Ok(objects::required(p, sense, names)),
+        AtomKind::MinProperties(n) => Ok(objects::min_properties(p, sense, *n)),
+        AtomKind::MaxProperties(n) => Ok(objects::max_properties(p, sense, *n)),
+        AtomKind::PropertyNames(names) => Ok(objects::property_names(p, at, sense, *names)),
+        AtomKind::DependentRequired(lists) => Ok(objects::dependent_required(p, sense, lists)),
         AtomKind::DependentSchemas(list) => Ok(combined::dependent_schemas(p, used, list)),
         AtomKind::AllOf(nodes) => Ok(combined::all_of(p, used, nodes)),
         AtomKind::AnyOf(nodes) => {
@@ -133,24 +129,4 @@ fn apply(normaliser: &mut Normaliser, p: &mut Partial, used: Use) -> Result<Flow
         AtomKind::UnevaluatedItems(_) | AtomKind::UnevaluatedProperties(_) => Ok(Flow::On),
         AtomKind::Refused { reason, .. } => Err(normaliser.refusal(at, reason)),
     }
-}
-
-/// At most so many, or more: that is the complement of one more at least.
-fn at_most(n: u64, positive: bool, at_least: impl FnOnce(u64, bool) -> Flow) -> Flow {
-    match n.checked_add(1) {
-        Some(n) => at_least(n, !positive),
-        None => flow(positive),
-    }
-}
-
-/// Bounds a count or a length: at least `n`, or less.
-fn bound_count(min: &mut u64, max: &mut Option<u64>, n: u64, at_least: bool) -> bool {
-    if at_least {
-        *min = (*min).max(n);
-    } else if n == 0 {
-        return false;
-    } else {
-        *max = Some(max.map_or(n - 1, |m| m.min(n - 1)));
-    }
-    max.is_none_or(|m| m >= *min)
 }

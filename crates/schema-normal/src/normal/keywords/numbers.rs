@@ -7,6 +7,7 @@ use std::cmp::Ordering;
 use crate::decimal::Decimal;
 use crate::language::number_expressions::Bound;
 use crate::normal::alternative::{At, Shape};
+use crate::normal::keywords::sense::Sense;
 use crate::normal::partial::{Flow, Partial, flow};
 
 /// Which end of a range a keyword bounds.
@@ -21,19 +22,19 @@ pub(super) enum End {
 pub(super) fn bound(
     p: &mut Partial,
     at: At,
-    (end, positive): (End, bool),
+    (end, sense): (End, Sense),
     value: &Decimal,
     exclusive: bool,
 ) -> Flow {
     let bound = Bound {
         value: value.clone(),
-        exclusive: exclusive == positive,
+        exclusive: exclusive == (sense == Sense::Itself),
     };
     let Shape::Number(n) = &mut p.shape else {
         return Flow::Dead;
     };
     n.at = Some(at);
-    match (end == End::Low) == positive {
+    match (end == End::Low) == (sense == Sense::Itself) {
         true => tighten(&mut n.low, bound, Ordering::Greater),
         false => tighten(&mut n.high, bound, Ordering::Less),
     }
@@ -46,9 +47,9 @@ pub(super) fn bound(
 }
 
 /// A multiple of the divisor, or none.
-pub(super) fn multiple_of(p: &mut Partial, at: At, positive: bool, divisor: &Decimal) -> Flow {
+pub(super) fn multiple_of(p: &mut Partial, at: At, sense: Sense, divisor: &Decimal) -> Flow {
     if let Shape::Number(n) = &mut p.shape {
-        n.multiples.push((divisor.clone(), positive));
+        n.multiples.push((divisor.clone(), sense == Sense::Itself));
         n.multiple_at = Some(at);
         n.at = Some(at);
     }

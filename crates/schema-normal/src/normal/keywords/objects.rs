@@ -8,7 +8,7 @@ use crate::ir::signed::Signed;
 use crate::ir::{ALWAYS, Members, Name, NodeId};
 use crate::normal::alternative::{At, MemberRule, ObjectShape, Scope, Shape, Source, Witness};
 use crate::normal::closed::{Left, names_left};
-use crate::normal::keywords::{at_most, bound_count};
+use crate::normal::keywords::sense::{Sense, at_most, bound_count};
 use crate::normal::locations::Locations;
 use crate::normal::partial::{Branch, Flow, Partial, Use, What, collect, flow, split, term};
 
@@ -61,7 +61,7 @@ pub(in crate::normal) fn some_member(
     };
     let is_any_value = locations.says(witness.value) == Some(true);
     if is_any_name && is_any_value {
-        return Ok(min_properties(p, true, 1));
+        return Ok(min_properties(p, Sense::Itself, 1));
     }
     let Shape::Object(o) = &mut p.shape else {
         return Ok(Flow::Dead);
@@ -76,8 +76,8 @@ pub(in crate::normal) fn some_member(
 }
 
 /// Members with all of these names; the complement is that one of them is missing.
-pub(super) fn required(p: &mut Partial, positive: bool, names: &[Name]) -> Flow {
-    if positive {
+pub(super) fn required(p: &mut Partial, sense: Sense, names: &[Name]) -> Flow {
+    if sense == Sense::Itself {
         return object(p, |o| {
             o.required.extend(names.iter().cloned());
             o.required.is_disjoint(&o.forbidden)
@@ -89,21 +89,21 @@ pub(super) fn required(p: &mut Partial, positive: bool, names: &[Name]) -> Flow 
 }
 
 /// At least so many members, or fewer.
-pub(super) fn min_properties(p: &mut Partial, positive: bool, n: u64) -> Flow {
-    object(p, |o| bound_count(&mut o.min, &mut o.max, n, positive))
+pub(super) fn min_properties(p: &mut Partial, sense: Sense, n: u64) -> Flow {
+    object(p, |o| bound_count(&mut o.min, &mut o.max, n, sense))
 }
 
 /// At most so many members, or more.
-pub(super) fn max_properties(p: &mut Partial, positive: bool, n: u64) -> Flow {
-    at_most(n, positive, |n, positive| min_properties(p, positive, n))
+pub(super) fn max_properties(p: &mut Partial, sense: Sense, n: u64) -> Flow {
+    at_most(n, sense, |n, sense| min_properties(p, sense, n))
 }
 
 /// All names satisfy a location; the complement is that one of them does not.
-pub(super) fn property_names(p: &mut Partial, at: At, positive: bool, names: NodeId) -> Flow {
+pub(super) fn property_names(p: &mut Partial, at: At, sense: Sense, names: NodeId) -> Flow {
     object(p, |o| {
-        match positive {
-            true => o.names.push(Signed::yes(names)),
-            false => o.some.push(Witness {
+        match sense {
+            Sense::Itself => o.names.push(Signed::yes(names)),
+            Sense::Complement => o.some.push(Witness {
                 scope: Scope::Failing(Signed::yes(names)),
                 value: Signed::yes(ALWAYS),
                 at,
@@ -117,10 +117,10 @@ pub(super) fn property_names(p: &mut Partial, at: At, positive: bool, names: Nod
 /// beside it.
 pub(super) fn dependent_required(
     p: &mut Partial,
-    positive: bool,
+    sense: Sense,
     lists: &[(Name, Vec<Name>)],
 ) -> Flow {
-    if positive {
+    if sense == Sense::Itself {
         return object(p, |o| {
             o.implies.extend(lists.iter().cloned());
             true

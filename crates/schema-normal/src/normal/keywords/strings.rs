@@ -6,18 +6,18 @@ use crate::error::Error;
 use crate::ir::PatternId;
 use crate::language::formats::Format;
 use crate::normal::alternative::{At, Shape, StringShape};
-use crate::normal::keywords::{at_most, bound_count};
+use crate::normal::keywords::sense::{Sense, at_most, bound_count};
 use crate::normal::locations::{Complements, Locations};
 use crate::normal::partial::{Flow, Partial, flow};
 use crate::options::{Formats, Target};
 
 /// At least so many characters, or fewer.
-pub(super) fn min_length(p: &mut Partial, at: At, positive: bool, n: u64) -> Flow {
+pub(super) fn min_length(p: &mut Partial, at: At, sense: Sense, n: u64) -> Flow {
     let Shape::String(s) = &mut p.shape else {
         return Flow::Dead;
     };
     s.length_at = Some(at);
-    flow(bound_count(&mut s.min, &mut s.max, n, positive))
+    flow(bound_count(&mut s.min, &mut s.max, n, sense))
 }
 
 /// At most so many characters, or more.
@@ -25,14 +25,14 @@ pub(super) fn max_length(
     locations: &Locations,
     p: &mut Partial,
     at: At,
-    positive: bool,
+    sense: Sense,
     n: u64,
 ) -> Flow {
     if at.1 == "format" && locations.target() == Target::Expression {
         // The expressions of formats are short by their form.
-        return flow(positive);
+        return sense.of_others();
     }
-    at_most(n, positive, |n, positive| min_length(p, at, positive, n))
+    at_most(n, sense, |n, sense| min_length(p, at, sense, n))
 }
 
 /// A text that has a match for the pattern, or none.
@@ -40,7 +40,7 @@ pub(super) fn pattern(
     locations: &Locations,
     p: &mut Partial,
     at: At,
-    positive: bool,
+    sense: Sense,
     id: PatternId,
 ) -> Result<Flow, Error> {
     if let Err(e) = &locations.schema().pattern(id).pattern {
@@ -48,7 +48,7 @@ pub(super) fn pattern(
         return Err(locations.refusal(at, &reason));
     }
     Ok(string(p, |s| {
-        s.patterns.push((id, positive));
+        s.patterns.push((id, sense == Sense::Itself));
         s.at = Some(at);
     }))
 }
@@ -59,20 +59,18 @@ pub(super) fn format(
     locations: &Locations,
     p: &mut Partial,
     at: At,
-    positive: bool,
+    sense: Sense,
     format: Format,
 ) -> Result<Flow, Error> {
     if locations.options().formats == Formats::Annotate
         || (format == Format::ShortLocalPart && locations.target() == Target::Expression)
     {
-        return Ok(flow(positive));
+        return Ok(sense.of_others());
     }
     let mut format = format;
-    if let (false, Complements::Refused, Some(what)) = (
-        positive,
-        locations.complements(),
-        locations.narrowed(format),
-    ) {
+    if let (Sense::Complement, Complements::Refused, Some(what)) =
+        (sense, locations.complements(), locations.narrowed(format))
+    {
         let Some(wider) = format.wider() else {
             let what = format!("a format that is narrowed ({what})");
             return Err(locations.not_negated(at, &what));
@@ -80,7 +78,7 @@ pub(super) fn format(
         format = wider;
     }
     Ok(string(p, |s| {
-        s.formats.push((format, positive));
+        s.formats.push((format, sense == Sense::Itself));
         s.at = Some(at);
     }))
 }
@@ -89,14 +87,14 @@ pub(super) fn format(
 pub(super) fn unknown_format(
     locations: &Locations,
     at: At,
-    positive: bool,
+    sense: Sense,
     reason: &str,
 ) -> Result<Flow, Error> {
     if locations.options().formats == Formats::Strict {
         let reason = format!("{reason}; use Formats::Assert to take it as an annotation");
         return Err(locations.refusal(at, &reason));
     }
-    Ok(flow(positive))
+    Ok(sense.of_others())
 }
 
 fn string(p: &mut Partial, change: impl FnOnce(&mut StringShape)) -> Flow {

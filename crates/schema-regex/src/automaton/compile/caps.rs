@@ -21,11 +21,11 @@ use schema_normal::{Error, ErrorKind};
 use crate::automaton::compile::builder::Builder;
 use crate::automaton::compile::conditions::names_of_conditions;
 use crate::automaton::compile::leaves;
-use crate::regex::{capped_digits, capped_items, capped_length, capped_members, capped_names};
+use crate::regex::Capped;
 
-fn narrow(builder: &mut Builder, conj: ConjId, keyword: &'static str, how: String) {
+fn narrow(builder: &mut Builder, conj: ConjId, keyword: &'static str, how: Capped) {
     let at = builder.normaliser.pointer_of(conj);
-    builder.narrowed.insert((at, keyword, how));
+    builder.narrowed.insert((at, keyword, how.into()));
 }
 
 /// The shape with a bound for the length, where strings may have any, unless none
@@ -65,7 +65,7 @@ pub(super) fn cap_string(
     if !is_endless || !is_some {
         return Ok(None);
     }
-    narrow(builder, conj, "maxLength", capped_length(cap));
+    narrow(builder, conj, "maxLength", Capped::Length(cap));
     let max = Some(cap);
     Ok(Some(StringShape {
         max,
@@ -83,7 +83,7 @@ pub(super) fn cap_array(builder: &mut Builder, conj: ConjId, shape: &mut ArraySh
     }
     let cap = cap.max(shape.needed());
     shape.max = Some(cap);
-    narrow(builder, conj, "maxItems", capped_items(cap));
+    narrow(builder, conj, "maxItems", Capped::Items(cap));
 }
 
 /// Bounds the digits of numbers that may have any number of them, unless none would be
@@ -100,7 +100,7 @@ pub(super) fn cap_number(
         return Ok(dfa);
     };
     let most = cap.max(least);
-    narrow(builder, conj, "", capped_digits(most));
+    narrow(builder, conj, "", Capped::Digits(most));
     let key = (Arc::as_ptr(&dfa), most);
     if let Some(known) = builder.leaves.capped.get(&key) {
         return Ok(Arc::clone(known));
@@ -151,7 +151,7 @@ pub(super) fn cap_object(
         let cap = if o.min > named { cap.max(1) } else { cap };
         let location = of_length(builder, cap);
         o.names.push(Signed::yes(location));
-        narrow(builder, conj, "propertyNames", capped_names(cap));
+        narrow(builder, conj, "propertyNames", Capped::Names(cap));
     }
     // Members are not counted if a name implies another one or conditions are kept.
     let is_counted = o.implies.is_empty() && o.conditions.is_empty();
@@ -159,7 +159,7 @@ pub(super) fn cap_object(
         let found = (o.required.len() + o.some.len()) as u64;
         let cap = cap.max(named).max(o.min).max(found);
         o.max = Some(cap);
-        narrow(builder, conj, "maxProperties", capped_members(cap));
+        narrow(builder, conj, "maxProperties", Capped::Members(cap));
     }
     Ok(())
 }

@@ -6,8 +6,8 @@
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::automaton::machine::Machine;
-use crate::automaton::machine::live::ObjectAt;
 use crate::automaton::machine::node::{ArrayThread, Member};
+use crate::automaton::machine::progress::ObjectAt;
 
 /// The most values of a goal that are listed, because each is kept as a text.
 pub(super) const MAX_VALUES: usize = 2_000;

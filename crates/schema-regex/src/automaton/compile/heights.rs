@@ -6,8 +6,9 @@
 
 use schema_normal::normal::alternative::Kind;
 
-use crate::automaton::machine::live::{Live, ObjectAt};
+use crate::automaton::machine::live::Live;
 use crate::automaton::machine::node::{EMPTY, Node};
+use crate::automaton::machine::progress::ObjectAt;
 use crate::automaton::machine::sorted::TextSet;
 
 pub(super) fn solve(nodes: &mut [Node]) {

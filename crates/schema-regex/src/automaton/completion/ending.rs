@@ -2,23 +2,48 @@
 //!
 //! For example, `{"a":"x` is finished by the pieces `"` and `,"b":`, `""` and `}` where a second string `b` is required.
 
-use fsm_index::{Cursor, Growth, Nearer};
+use fsm_index::{Cursor, Ending, Growth, Nearer};
 
 use crate::automaton::completion::finish::{self, Finisher};
 use crate::automaton::completion::growth::Sums;
 use crate::automaton::completion::lacking;
 use crate::automaton::machine::Machine;
+use crate::automaton::machine::schema_automaton::SchemaAutomaton;
 use crate::automaton::run::allowance::Allowance;
 use crate::automaton::run::config::{Config, Gap, Top};
 use crate::automaton::run::scratch::{Noted, Scratch};
 use crate::automaton::run::string_bytes::Partial;
 
-pub(crate) fn nearer(
-    machine: &Machine,
-    cursor: Cursor,
-    x: &mut Scratch,
-    out: &mut Vec<u8>,
-) -> Nearer {
+impl Ending<Scratch> for SchemaAutomaton {
+    fn nearer(&self, cursor: Cursor, x: &mut Scratch, out: &mut Vec<u8>) -> Nearer {
+        nearer(&self.machine, cursor, x, out)
+    }
+
+    fn narrower(&self, cursor: Cursor, x: &mut Scratch) -> Option<Cursor> {
+        narrower(&self.machine, cursor, x)
+    }
+
+    fn begun(&self, from: Cursor, to: Cursor, x: &mut Scratch) -> u32 {
+        begun(from, to, x)
+    }
+
+    fn is_in_text(&self, cursor: Cursor, x: &mut Scratch) -> bool {
+        is_in_text(&self.machine, cursor, x)
+    }
+
+    fn growth(&self, cost: &dyn Fn(&[u8]) -> usize) -> Growth {
+        growth(&self.machine, cost)
+    }
+
+    fn levels(&self, cursor: Cursor, x: &mut Scratch) -> usize {
+        if cursor.is_dead() {
+            return 0;
+        }
+        x.depth(x.config(cursor).stack) as usize
+    }
+}
+
+fn nearer(machine: &Machine, cursor: Cursor, x: &mut Scratch, out: &mut Vec<u8>) -> Nearer {
     if cursor.is_dead() {
         return Nearer::Unknown;
     }
@@ -47,7 +72,7 @@ pub(crate) fn nearer(
     }
 }
 
-pub(crate) fn narrower(machine: &Machine, cursor: Cursor, x: &mut Scratch) -> Option<Cursor> {
+fn narrower(machine: &Machine, cursor: Cursor, x: &mut Scratch) -> Option<Cursor> {
     if cursor.is_dead() {
         return None;
     }
@@ -58,7 +83,7 @@ pub(crate) fn narrower(machine: &Machine, cursor: Cursor, x: &mut Scratch) -> Op
 
 /// The way from before a name into one, or behind it, begins a member; that from behind the
 /// bracket or the comma of an array to a value begins an item.
-pub(crate) fn begun(from: Cursor, to: Cursor, x: &mut Scratch) -> u32 {
+fn begun(from: Cursor, to: Cursor, x: &mut Scratch) -> u32 {
     if from.is_dead() || to.is_dead() {
         return 0;
     }
@@ -66,7 +91,7 @@ pub(crate) fn begun(from: Cursor, to: Cursor, x: &mut Scratch) -> u32 {
     u32::from(begins(&from, &to, x))
 }
 
-pub(crate) fn is_in_text(machine: &Machine, cursor: Cursor, x: &mut Scratch) -> bool {
+fn is_in_text(machine: &Machine, cursor: Cursor, x: &mut Scratch) -> bool {
     if cursor.is_dead() {
         return false;
     }
@@ -79,7 +104,7 @@ pub(crate) fn is_in_text(machine: &Machine, cursor: Cursor, x: &mut Scratch) -> 
     }
 }
 
-pub(crate) fn growth(machine: &Machine, cost: &dyn Fn(&[u8]) -> usize) -> Growth {
+fn growth(machine: &Machine, cost: &dyn Fn(&[u8]) -> usize) -> Growth {
     Sums::new(machine, cost).growth()
 }
 

@@ -3,7 +3,7 @@
 //! For example, `{"a": [1` has the completion `]}`.
 
 pub(crate) mod another_value;
-pub(crate) mod ending;
+mod ending;
 pub(crate) mod finish;
 mod growth;
 mod lacking;

@@ -5,7 +5,7 @@
 use crate::automaton::completion::finish::{AS_A_STATE, Finisher};
 use crate::automaton::completion::lacking::nearest;
 use crate::automaton::machine::decisions::FURTHER;
-use crate::automaton::machine::live::has_bit;
+use crate::automaton::machine::progress::has_bit;
 use crate::automaton::run::config::{Config, Top};
 use crate::automaton::run::member_names;
 

@@ -10,9 +10,9 @@ use schema_normal::language::char_dfa::{DEAD, TextsFrom};
 use schema_normal::language::escapes::is_never_raw;
 
 use crate::automaton::machine::Machine;
-use crate::automaton::machine::live::has_bit;
 use crate::automaton::machine::loop_classes::{ANY_TEXT, MANY_NAMES, free_digits, text_up_to};
 use crate::automaton::machine::node::{Leaf, ObjectMachine, Span};
+use crate::automaton::machine::progress::has_bit;
 use crate::automaton::run::config::{Config, Gap, Key, Str, Top, UNKNOWN, is_kept};
 use crate::automaton::run::scratch::{Noted, Scratch};
 use crate::automaton::run::string_bytes::Partial;
@@ -175,7 +175,7 @@ impl<'m, 'x> Hints<'m, 'x> {
     }
 
     /// A class of characters of which any text may come at a cursor, and how much of it.
-    pub(crate) fn free_text(&mut self, cursor: Cursor) -> Option<FreeText> {
+    pub(super) fn free_text(&mut self, cursor: Cursor) -> Option<FreeText> {
         let config = *self.x.config(cursor);
         if is_kept(config.item) {
             return None;

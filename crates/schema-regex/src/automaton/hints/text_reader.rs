@@ -4,27 +4,65 @@
 //! For example, behind `"ab` of a string with `"maxLength": 5` the reader is at length two, and
 //! needs no more than that and the escape that is open.
 
-use fsm_index::{Cursor, FreeText, Horizon, ReadText, TextAt, TextBounds, TextStart, TextStep};
+use fsm_index::{
+    ClassId, Cursor, FreeText, Horizon, Lexicon, PlainText, ReadText, Spot, TextAt, TextBounds,
+    TextStart, TextStep,
+};
 use schema_normal::language::char_dfa::{CharDfa, DEAD, TextsFrom};
 use schema_normal::language::length_bounds::Lengths;
 use schema_normal::options::Escapes;
 
 use crate::automaton::hints::describe::Hints;
+use crate::automaton::hints::without_characters::is_fine_without;
+use crate::automaton::machine::lexicon::LEXICON;
 use crate::automaton::machine::loop_classes::{Loops, MANY_NAMES, text_up_to};
 use crate::automaton::machine::node::{KeyMachine, NO_CLASS, StringMachine};
+use crate::automaton::machine::schema_automaton::SchemaAutomaton;
 use crate::automaton::run::config::{Config, Key, Str, Top, UNKNOWN, is_kept};
 use crate::automaton::run::member_names;
-use crate::automaton::run::scratch::Noted;
+use crate::automaton::run::scratch::{Noted, Scratch};
 use crate::automaton::run::string_bytes as text;
 use crate::automaton::run::string_bytes::{LEAST, Partial, Sink};
 
-impl<'m> Hints<'m, '_> {
-    /// Returns a reader of the text that is open which needs nothing else of the automaton, where there is one.
-    pub(crate) fn reader(
-        &mut self,
+impl PlainText<Scratch> for SchemaAutomaton {
+    fn lexicon(&self) -> Lexicon {
+        LEXICON
+    }
+
+    fn class(&self, class: ClassId) -> &[(u32, u32)] {
+        self.machine.loops().ranges(class)
+    }
+
+    fn reader(
+        &self,
         cursor: Cursor,
         horizon: Horizon<'_>,
-    ) -> Option<Box<dyn ReadText + 'm>> {
+        x: &mut Scratch,
+    ) -> Option<Box<dyn ReadText + '_>> {
+        Hints::new(&self.machine, x).reader(cursor, horizon)
+    }
+
+    fn cursor_at(&self, cursor: Cursor, at: TextAt, x: &mut Scratch) -> Cursor {
+        Hints::new(&self.machine, x).behind_text(cursor, at)
+    }
+
+    fn free_text(&self, at: Spot, x: &mut Scratch) -> Option<FreeText> {
+        match at {
+            Spot::Cursor(cursor) | Spot::Top(cursor) => {
+                Hints::new(&self.machine, x).free_text(cursor)
+            }
+            Spot::Lexeme(_) => None,
+        }
+    }
+
+    fn can_do_without(&self, chars: &[(u32, u32)]) -> bool {
+        is_fine_without(&self.machine, chars)
+    }
+}
+
+impl<'m> Hints<'m, '_> {
+    /// Returns a reader of the text that is open which needs nothing else of the automaton, where there is one.
+    fn reader(&mut self, cursor: Cursor, horizon: Horizon<'_>) -> Option<Box<dyn ReadText + 'm>> {
         if cursor.is_dead() {
             return None;
         }
@@ -78,7 +116,7 @@ impl<'m> Hints<'m, '_> {
     }
 
     /// The cursor where such a text stands.
-    pub(crate) fn behind_text(&mut self, cursor: Cursor, at: TextAt) -> Cursor {
+    fn behind_text(&mut self, cursor: Cursor, at: TextAt) -> Cursor {
         let config = *self.x.config(cursor);
         let (place, partial) = unpack(at);
         let top = match config.top {

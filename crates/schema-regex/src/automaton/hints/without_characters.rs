@@ -18,7 +18,7 @@ const STRUCTURE: &[u8] = b"\"\\,:[]{}+-.0123456789ABCDEFabcdeflnrstu";
 
 /// Tells whether each text can be finished without some characters, whatever came before, as far as
 /// that is plain: what has an escape of other characters is not missed.
-pub(crate) fn is_fine_without(machine: &Machine, chars: &Chars) -> bool {
+pub(super) fn is_fine_without(machine: &Machine, chars: &Chars) -> bool {
     // Control characters stand in no string as they are.
     let missed = without(chars, &[(0, 0x1F)]);
     // Names have no escape that values lack.

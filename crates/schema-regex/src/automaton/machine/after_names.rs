@@ -6,8 +6,9 @@
 use rustc_hash::FxHashMap;
 
 use crate::automaton::machine::latest::Latest;
-use crate::automaton::machine::live::{Live, ObjectAt, Thread, has_bit};
+use crate::automaton::machine::live::Live;
 use crate::automaton::machine::node::{Choice, LOOSE, ObjectMachine, ObjectThread};
+use crate::automaton::machine::progress::{ObjectAt, Thread, has_bit};
 
 /// One thread of an object before a name.
 pub(crate) struct AfterNames<'a> {
@@ -137,7 +138,7 @@ impl<'a> AfterNames<'a> {
             };
         }
         let progress = progress | choice.take;
-        let floor = after.floor(t);
+        let floor = t.floor(after.last);
         let from = t.required.partition_point(|(rank, _)| *rank < floor);
         if self.hopeless > from {
             return false;

@@ -7,8 +7,9 @@
 //! come. Diagrams that have no name in common stand beside each other, so that none is as
 //! large as their product.
 
-use crate::automaton::machine::live::{Live, ObjectAt, has_bit};
+use crate::automaton::machine::live::Live;
 use crate::automaton::machine::node::{LOOSE, Member, ObjectMachine, ObjectThread};
+use crate::automaton::machine::progress::{ObjectAt, has_bit};
 
 /// The number of the end that fails, because it is below all decisions.
 pub(super) const FAILS: u32 = 0;

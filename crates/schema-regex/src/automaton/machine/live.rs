@@ -12,108 +12,7 @@ use crate::automaton::machine::node::{
     ArrayMachine, ArrayThread, Choice, Counter, EMPTY, LOOSE, Member, Node, ObjectMachine,
     ObjectThread,
 };
-
-/// A thread that reads an open array or object.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Thread {
-    /// Its number in the machine.
-    pub(crate) id: u32,
-    /// In an object the witnesses that were found, as bits. In an array how many items each
-    /// count has, as the digits of one number: see [`Counter::radix`].
-    ///
-    pub(crate) progress: u32,
-}
-
-/// The threads of a frame, from their list.
-pub(crate) fn threads_in(list: &[u32]) -> impl Iterator<Item = Thread> {
-    let (pairs, _) = list.as_chunks();
-    pairs.iter().map(|&[id, progress]| Thread { id, progress })
-}
-
-/// The place of an object between two members.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct ObjectAt<'a> {
-    /// The last name: 0 for none, then one more than its number; one more than
-    /// that of the last declared name for any further one.
-    pub(super) last: u32,
-    /// The members so far, where anybody counts.
-    pub(super) count: u32,
-    /// Used declared names as bits, where they are tracked.
-    pub(super) used: &'a [u32],
-    /// Further names so far, by class, where a class is finite.
-    pub(super) extras: &'a [u64],
-    /// One more declared name, and a further name of one more class, that are
-    /// used on trial.
-    pub(super) also: Option<u32>,
-    pub(super) also_class: Option<u32>,
-    /// The bit of a kind of value that was read on trial.
-    pub(super) also_fact: Option<u32>,
-}
-
-impl<'a> ObjectAt<'a> {
-    /// Behind a name, of which `last` tells, and so many members; `extras` are empty where no further
-    /// names are counted.
-    pub(crate) fn of(last: u32, count: u32, used: &'a [u32], extras: &'a [u64]) -> ObjectAt<'a> {
-        ObjectAt {
-            last,
-            count,
-            used,
-            extras,
-            ..ObjectAt::START
-        }
-    }
-
-    /// The same behind one more member, on trial: a declared name that is tracked, or a further name of a
-    /// finite class.
-    pub(crate) fn with_member(
-        self,
-        last: u32,
-        count: u32,
-        also: Option<u32>,
-        also_class: Option<u32>,
-    ) -> ObjectAt<'a> {
-        ObjectAt {
-            last,
-            count,
-            also,
-            also_class,
-            ..self
-        }
-    }
-
-    /// The same with the kind of a value that was read on trial.
-    pub(crate) fn with_fact(self, also_fact: Option<u32>) -> ObjectAt<'a> {
-        ObjectAt { also_fact, ..self }
-    }
-}
-
-impl ObjectAt<'_> {
-    pub(crate) const START: ObjectAt<'static> = ObjectAt {
-        last: 0,
-        count: 0,
-        used: &[],
-        extras: &[],
-        also: None,
-        also_class: None,
-        also_fact: None,
-    };
-
-    /// Tells whether a declared name is used, where that is tracked.
-    pub(super) fn has(&self, name: u32) -> bool {
-        has_bit(self.used, name) || self.also == Some(name)
-    }
-
-    /// The least rank that may still come.
-    pub(super) fn floor(&self, t: &ObjectThread) -> u32 {
-        match self.last.checked_sub(1) {
-            None => 0,
-            Some(n) => match t.ranks.get(n as usize) {
-                Some(&rank) => rank.saturating_add(1),
-                None => LOOSE,
-            },
-        }
-    }
-}
+use crate::automaton::machine::progress::{ObjectAt, Thread};
 
 pub(crate) struct Live<'a> {
     nodes: &'a [Node],
@@ -134,11 +33,17 @@ const MAX_SEARCH: usize = 20_000;
 /// So many further names and classes take the time of such a step, because a look is short.
 const AS_A_STEP: usize = 16;
 
-/// Tells whether a number is in a set of bits.
-pub(crate) fn has_bit(words: &[u32], at: u32) -> bool {
-    words
-        .get(at as usize / 32)
-        .is_some_and(|w| w & (1 << (at % 32)) != 0)
+impl ObjectThread {
+    /// The least rank that may still come behind the last name, which is counted from 1 on, or 0.
+    pub(super) fn floor(&self, last: u32) -> u32 {
+        match last.checked_sub(1) {
+            None => 0,
+            Some(n) => match self.ranks.get(n as usize) {
+                Some(&rank) => rank.saturating_add(1),
+                None => LOOSE,
+            },
+        }
+    }
 }
 
 impl Live<'_> {
@@ -163,7 +68,7 @@ impl Live<'_> {
     pub(super) fn is_free(t: &ObjectThread, at: &ObjectAt<'_>, name: u32) -> bool {
         match t.ranks[name as usize] {
             LOOSE => !at.has(name),
-            rank => rank >= at.floor(t),
+            rank => rank >= t.floor(at.last),
         }
     }
 
@@ -183,7 +88,7 @@ impl Live<'_> {
     /// over.
     pub(crate) fn in_order(&self, t: &ObjectThread, at: &ObjectAt<'_>, name: u32) -> bool {
         let rank = t.ranks.get(name as usize).copied().unwrap_or(LOOSE);
-        let floor = at.floor(t);
+        let floor = t.floor(at.last);
         if rank == LOOSE {
             if t.ranks.len() > name as usize && at.has(name) {
                 return false;
@@ -203,7 +108,7 @@ impl Live<'_> {
         at: &ObjectAt<'_>,
     ) -> bool {
         let t = &m.threads[thread as usize];
-        let floor = at.floor(t);
+        let floor = t.floor(at.last);
         let from = t.required.partition_point(|(r, _)| *r < floor);
         t.required[from..]
             .iter()
@@ -243,7 +148,7 @@ impl Live<'_> {
     ) -> bool {
         let t = &m.threads[thread as usize];
         let mut missing = 0u64;
-        let floor = at.floor(t);
+        let floor = t.floor(at.last);
         let from = t.required.partition_point(|(r, _)| *r < floor);
         for (rank, name) in &t.required[from..] {
             if *rank == LOOSE && at.has(*name) {

@@ -14,6 +14,8 @@ pub(crate) mod loop_classes;
 pub(crate) mod node;
 pub(crate) mod origin;
 pub(crate) mod prints;
+pub(crate) mod progress;
+pub(crate) mod schema_automaton;
 pub(crate) mod sorted;
 pub(crate) mod white_space;
 
@@ -90,12 +92,12 @@ impl Machine {
     }
 
     #[inline]
-    pub(crate) fn array(&self, node: u32) -> Option<&ArrayMachine> {
+    pub(super) fn array(&self, node: u32) -> Option<&ArrayMachine> {
         self.node(node).array.as_deref()
     }
 
     #[inline]
-    pub(crate) fn object(&self, node: u32) -> Option<&ObjectMachine> {
+    pub(super) fn object(&self, node: u32) -> Option<&ObjectMachine> {
         self.node(node).object.as_deref()
     }
 

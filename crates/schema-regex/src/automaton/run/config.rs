@@ -8,8 +8,8 @@ use std::hash::{Hash, Hasher};
 use fsm_tables::packed;
 
 use crate::automaton::machine::Machine;
-use crate::automaton::machine::live::ObjectAt;
 use crate::automaton::machine::node::{ArrayMachine, Span};
+use crate::automaton::machine::progress::ObjectAt;
 use crate::automaton::machine::white_space::NO_SPACE;
 use crate::automaton::run::string_bytes::Partial;
 

@@ -7,9 +7,10 @@
 //! were the outermost. For example, behind `[{"note":"a","tags":["x"]},{"note":"b` a walk compares no note,
 //! but the tags of `","tags":["x","x"]` with each other.
 
-use fsm_index::Exception;
+use fsm_index::{Exception, Overlay};
 
 use crate::automaton::machine::Machine;
+use crate::automaton::machine::schema_automaton::SchemaAutomaton;
 use crate::automaton::machine::sorted::TextSet;
 use crate::automaton::run::config::{Gap, Top};
 use crate::automaton::run::equality::canonical;
@@ -18,10 +19,33 @@ use crate::automaton::run::scratch::{Noted, Scratch};
 use crate::automaton::run::state::{self, Item, Load, State};
 use crate::automaton::run::{forgotten, step};
 
+impl Overlay<State> for SchemaAutomaton {
+    /// An item that must differ may become one of those before it, or the next
+    /// ones may; and a name that is open may come again behind its own end, within one token:
+    /// a walk does not know how they began.
+    fn exceptions(&self, state: &State, each: &mut dyn FnMut(Exception<'_>)) {
+        if state.is_in_name() {
+            // Its end, and the name between its quotes.
+            each(Exception::Often {
+                byte: b'"',
+                times: 3,
+            });
+        }
+        if state.item().is_some() {
+            item_exceptions(&self.machine, state, each);
+        }
+    }
+
+    fn is_suspect(&self, state: &State, token: &[u8]) -> bool {
+        (state.is_in_name() && state::may_come_again(&self.machine, state, token))
+            || may_double(&self.machine, state, token)
+    }
+}
+
 /// Commits text within an item that differs: `None` if more than that
 /// happens.
 #[cold]
-pub(crate) fn advance_apart(
+pub(super) fn advance_apart(
     machine: &Machine,
     state: &mut State,
     bytes: &[u8],
@@ -57,11 +81,7 @@ pub(crate) fn advance_apart(
 
 /// Tokens that go on with further items behind the open one.
 #[cold]
-pub(crate) fn item_exceptions(
-    machine: &Machine,
-    state: &State,
-    each: &mut dyn FnMut(Exception<'_>),
-) {
+fn item_exceptions(machine: &Machine, state: &State, each: &mut dyn FnMut(Exception<'_>)) {
     let mut levels = state.below.iter();
     let items = |level: &OpenLevel| level.seen().map_or(0, TextSet::len);
     let is_compared =
@@ -116,7 +136,7 @@ pub(crate) fn item_exceptions(
 
 /// Tells whether a token could be refused because of a further item, or because an item is spelled
 /// with escapes.
-pub(crate) fn may_double(machine: &Machine, state: &State, token: &[u8]) -> bool {
+fn may_double(machine: &Machine, state: &State, token: &[u8]) -> bool {
     if state.item().is_none() {
         return false;
     }

@@ -9,8 +9,9 @@ use schema_normal::language::char_dfa::DEAD;
 
 use crate::automaton::machine::Machine;
 use crate::automaton::machine::after_names::AfterNames;
-use crate::automaton::machine::live::{Live, ObjectAt, has_bit, threads_in};
+use crate::automaton::machine::live::Live;
 use crate::automaton::machine::node::{Choice, NO_CLASS, ObjectMachine, Span};
+use crate::automaton::machine::progress::{ObjectAt, has_bit, threads_in};
 use crate::automaton::run::config::{
     EMPTY_LIST, EMPTY_TEXT, Frame, Gap, Key, NAMED, Next, Top, UNKNOWN,
 };

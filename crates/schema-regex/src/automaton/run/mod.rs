@@ -13,8 +13,9 @@
 //!   tells it of objects that one thread reads, [`object_steps`] of those that several
 //!   read.
 //! - [`unique_items`]: whether an item that must differ can still become one that may come.
-//!   [`equality`] has one spelling for each value, [`begun`] what a value that was begun
-//!   tells of it, [`string_texts`] which strings it can become, [`ways_on`] how it goes on;
+//!   [`equality`] has one spelling for each value, [`open_value`] what a value that was begun
+//!   tells of it, [`begun`] which items before it that leaves, [`item_places`] remembers both,
+//!   [`string_texts`] which strings it can become, [`ways_on`] how it goes on;
 //!   [`item_told_apart`] reads on items that differ already, [`forgotten`] without their texts.
 //! - [`seen`]: the names and items that may not come again, in sets that grow.
 //!
@@ -27,11 +28,13 @@ pub(crate) mod config;
 pub(crate) mod equality;
 pub(crate) mod forgotten;
 pub(crate) mod found;
+pub(crate) mod item_places;
 pub(crate) mod item_told_apart;
 pub(crate) mod levels;
 pub(crate) mod member_names;
 pub(crate) mod number_bytes;
 pub(crate) mod object_steps;
+pub(crate) mod open_value;
 pub(crate) mod plain_object;
 pub(crate) mod scratch;
 pub(crate) mod seen;

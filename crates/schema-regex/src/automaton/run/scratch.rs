@@ -215,7 +215,7 @@ impl Scratch {
     }
 
     /// Forgets what grew too large.
-    pub(crate) fn tidy(&mut self) {
+    pub(super) fn tidy(&mut self) {
         let objects = self.found.objects.len();
         if self.configs.len() + self.stacks.len() + self.lists.len() + self.texts.len() + objects
             > MAX_KEPT

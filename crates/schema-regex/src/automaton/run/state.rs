@@ -91,17 +91,17 @@ impl State {
     }
 
     /// Tells whether the text ends inside the name of a member.
-    pub(crate) fn is_in_name(&self) -> bool {
+    pub(super) fn is_in_name(&self) -> bool {
         matches!(self.top, Top::Key(_))
     }
 
     /// Tells whether a scratch has the state as it is.
-    pub(crate) fn is_in(&self, x: &Scratch) -> bool {
+    pub(super) fn is_in(&self, x: &Scratch) -> bool {
         self.tag == x.tag()
     }
 
     /// The item that is open, where items must differ.
-    pub(crate) fn item(&self) -> Option<&Item> {
+    pub(super) fn item(&self) -> Option<&Item> {
         self.more.as_ref()?.item.as_ref()
     }
 
@@ -199,7 +199,7 @@ fn read(machine: &Machine, state: &State, x: &mut Scratch) -> Config {
 
 /// Makes a state that of a configuration which a text leads to from `from`, as that
 /// state was loaded.
-pub(crate) fn store(
+pub(super) fn store(
     machine: &Machine,
     config: Config,
     from: &Config,
@@ -269,7 +269,7 @@ pub(super) fn store_apart(
 
 /// Tells whether the name that is open, ended by the token's first quotation mark, may stand in the
 /// token once more.
-pub(crate) fn may_come_again(machine: &Machine, state: &State, token: &[u8]) -> bool {
+pub(super) fn may_come_again(machine: &Machine, state: &State, token: &[u8]) -> bool {
     if token.contains(&b'\\') {
         return true;
     }

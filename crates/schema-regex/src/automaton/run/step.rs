@@ -6,8 +6,9 @@
 use schema_normal::language::char_dfa::DEAD;
 
 use crate::automaton::machine::Machine;
-use crate::automaton::machine::live::{Live, ObjectAt, threads_in};
+use crate::automaton::machine::live::Live;
 use crate::automaton::machine::node::{Span, has_goal};
+use crate::automaton::machine::progress::{ObjectAt, threads_in};
 use crate::automaton::machine::sorted::TextSet;
 use crate::automaton::machine::white_space::NO_SPACE;
 use crate::automaton::run::config::{

@@ -10,14 +10,16 @@ use std::sync::Arc;
 use schema_normal::language::char_dfa::DEAD;
 
 use crate::automaton::machine::Machine;
-use crate::automaton::machine::live::{Live, threads_in};
+use crate::automaton::machine::live::Live;
 use crate::automaton::machine::node::{ArrayMachine, NumberMachine, StringMachine};
+use crate::automaton::machine::progress::threads_in;
 use crate::automaton::machine::sorted::TextSet;
-use crate::automaton::run::begun::{self, Exponents};
+use crate::automaton::run::begun;
 use crate::automaton::run::config::{Config, FORGOTTEN, Frame, Gap, Str, Top};
 use crate::automaton::run::equality::{begun_string, canonical_beginning, spelled, word_spelled};
 use crate::automaton::run::found::{ItemChoice, ItemChoices};
 use crate::automaton::run::number_bytes::number_state;
+use crate::automaton::run::open_value::Exponents;
 use crate::automaton::run::scratch::{Noted, Scratch};
 use crate::automaton::run::string_bytes::Partial;
 use crate::automaton::run::string_leaves::leaf_state;

@@ -11,8 +11,8 @@ use schema_normal::language::char_dfa::DEAD;
 use schema_normal::normal::alternative::Kind;
 
 use crate::automaton::machine::Machine;
-use crate::automaton::machine::live::{has_bit, threads_in};
 use crate::automaton::machine::node::{KeyMachine, LOOSE, ObjectMachine};
+use crate::automaton::machine::progress::{has_bit, threads_in};
 use crate::automaton::machine::white_space::NO_SPACE;
 use crate::automaton::run::config::{Config, Gap, Key, Top, UNITS};
 use crate::automaton::run::equality::canonical;

@@ -3,16 +3,17 @@
 //! For example, `/(?!if\b)[a-z]+/` takes `iffy`, and behind `if` a letter must come.
 
 use std::collections::HashMap;
+use std::ops::RangeInclusive;
 
 use foldhash::fast::FixedState;
 use fsm_tables::{Builder, MATCH, NONE, NfaId, State};
 
-use super::Edges;
 use super::context::{Context, Ending, Wants};
+use super::edges::Edges;
 use super::symbols::Counted;
-use crate::compile::table::{End, Table, TableLimits};
 use crate::error::{Error, ErrorKind};
 use crate::patterns;
+use crate::terminals::table::{End, Table, TableLimits};
 
 /// Stands behind a lexeme while an automaton over bytes is made, and before the number of what it
 /// wants. No text in UTF-8 has this byte.
@@ -32,7 +33,7 @@ const MAX_WANTS: usize = 200;
 
 /// The first and the last character of ASCII, and of what is beyond it. Many states differ in ASCII
 /// alone, as those in keywords do.
-const HALVES: [(u32, u32); 2] = [(0, 0x7F), (0x80, 0x10_FFFF)];
+const HALVES: [RangeInclusive<u32>; 2] = [0..=0x7F, 0x80..=0x10_FFFF];
 
 /// Returns the table of a terminal.
 ///
@@ -44,7 +45,7 @@ pub(super) fn lexeme(context: &Context, meter: &mut Counted, edges: Edges) -> Re
     if start == NONE {
         return Ok(Table::nothing());
     }
-    let mut maker = Maker::new(context, meter, (start, edges))?;
+    let mut maker = Maker::new(context, meter, start, edges)?;
     let mut at = 0;
     while let Some(&state) = maker.states.get(at) {
         at += 1;
@@ -107,7 +108,8 @@ impl<'a> Maker<'a> {
     fn new(
         context: &'a Context,
         meter: &'a mut Counted,
-        (start, edges): (u32, Edges),
+        start: u32,
+        edges: Edges,
     ) -> Result<Maker<'a>, Error> {
         let limits = meter.limits;
         let mut builder = Builder::new(meter);
@@ -293,7 +295,9 @@ impl<'a> Maker<'a> {
         if let Some(&known) = self.numbers.get(&chars) {
             return Ok(known);
         }
-        let ranges = self.context.chars(&chars.classes, HALVES[chars.half]);
+        let ranges = self
+            .context
+            .chars(&chars.classes, HALVES[chars.half].clone());
         let table = Table::of_pattern(&patterns::class(&ranges), self.limits)?;
         self.tables.push(table);
         self.numbers.insert(chars, self.tables.len() - 1);

@@ -5,16 +5,9 @@
 
 use fsm_tables::{Builder, Meter, NfaId, Shape, State, Syntax};
 
-use super::parts::{Part, Reads};
-use crate::compile::table::TableLimits;
+use super::parts::{Mark, Part, Reads};
 use crate::error::Error;
-
-/// A place in the text of a lexeme.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Mark {
-    Begin,
-    End,
-}
+use crate::terminals::table::TableLimits;
 
 /// Counts the steps of one terminal.
 pub(super) struct Counted {

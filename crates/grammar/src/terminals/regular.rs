@@ -6,10 +6,11 @@ use std::rc::Rc;
 
 use fsm_tables::{Builder, MATCH, NfaId, Shape, State, Syntax};
 
-use crate::compile::around::{self, Edges};
-use crate::compile::table::{Table, TableLimits};
 use crate::error::{Error, ErrorKind};
 use crate::patterns;
+use crate::terminals::around;
+use crate::terminals::edges::Edges;
+use crate::terminals::table::{Table, TableLimits};
 
 /// A regular language.
 #[derive(Clone, Debug)]

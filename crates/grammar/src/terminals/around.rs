@@ -7,65 +7,17 @@
 //! at lies inside of it. Symbols are classes of characters, so that `\w` costs no more than a
 //! letter.
 
-mod context;
-mod lexeme;
-mod parts;
-mod symbols;
-
-use fsm_tables::{Alphabet, Builder, Look, MATCH, Rest, State, Symbols};
-use regex_dialects::look_of;
+use fsm_tables::{Alphabet, Builder, MATCH, Rest, State, Symbols};
 use regex_syntax::hir::{self, Hir, HirKind};
 
-use self::context::Context;
-use self::parts::{Part, PartReader};
-use self::symbols::{Counted, Mark, Symbolic};
-use crate::compile::regular::Re;
-use crate::compile::table::{Table, TableLimits};
+use super::context::Context;
+use super::edges::{Edges, look, parsed};
+use super::lexeme::lexeme;
+use super::parts::{Mark, Part, PartReader};
+use super::symbols::{Counted, Symbolic};
 use crate::error::{Error, ErrorKind};
-use crate::patterns::MAX_NEST;
-
-/// The text around a lexeme that its looks may see.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Edges {
-    /// None: a lexeme is the same everywhere.
-    None,
-    /// None, and every split counts: lazy quantifiers change nothing.
-    Splits,
-    /// Under greedy lexing the text behind it: one that ended where it must not ends nowhere.
-    Behind,
-    /// The same where a guard reads what comes behind ignored text, but not whether anything does.
-    Ignored,
-    /// There is none: the lexeme is the whole text. Lazy quantifiers change nothing.
-    Whole,
-}
-
-impl Edges {
-    /// Says whether a lazy quantifier says which match a lexeme is.
-    fn prefer(self) -> bool {
-        matches!(self, Edges::None | Edges::Behind | Edges::Ignored)
-    }
-
-    /// The same for a language inside of a terminal.
-    pub(crate) fn inside(self) -> Edges {
-        match self.prefer() {
-            true => Edges::None,
-            false => Edges::Splits,
-        }
-    }
-}
-
-fn parsed(pattern: &str) -> Result<Hir, Error> {
-    let parser = regex_syntax::ParserBuilder::new()
-        .nest_limit(MAX_NEST)
-        .build()
-        .parse(pattern);
-    parser.map_err(|error| Error::new(ErrorKind::Syntax, error.to_string()))
-}
-
-/// The look that a group stands for.
-fn look(group: &hir::Capture) -> Option<Look> {
-    group.name.as_deref().and_then(look_of)
-}
+use crate::terminals::regular::Re;
+use crate::terminals::table::{Table, TableLimits};
 
 /// Says whether an expression has no looks, and no lazy quantifiers that count.
 fn is_plain(hir: &Hir, edges: Edges) -> bool {
@@ -165,5 +117,5 @@ pub(crate) fn table(re: &Re, limits: TableLimits, edges: Edges) -> Result<Table,
     let read = read.minimized(&mut meter)?;
     let all = (0..symbols.classes + 2).map(|symbol| known.class_of(symbol).unwrap_or(0));
     let context = Context::new(read.over(&all.collect::<Vec<u32>>()), alphabet);
-    lexeme::lexeme(&context, &mut meter, edges)
+    lexeme(&context, &mut meter, edges)
 }

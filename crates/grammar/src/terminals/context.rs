@@ -3,13 +3,14 @@
 //! For example, behind `if` of `/if\b/` no letter may come.
 
 use std::collections::HashSet;
+use std::ops::RangeInclusive;
 
 use foldhash::fast::FixedState;
 use fsm_tables::{Alphabet, NONE};
 
-use super::Edges;
-use crate::compile::table::Bytes;
+use super::edges::Edges;
 use crate::error::{Error, ErrorKind};
+use crate::terminals::table::Bytes;
 
 /// A demand of a lexeme on the text behind it, if not every text will do.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -148,16 +149,16 @@ impl Context {
     }
 
     /// Tells by class whether it has characters between two.
-    pub(super) fn has_chars(&self, (first, last): (u32, u32)) -> Vec<bool> {
+    pub(super) fn has_chars(&self, within: RangeInclusive<u32>) -> Vec<bool> {
         let mut has = vec![false; self.alphabet.len()];
-        let runs = self.alphabet.runs_within(first, last);
+        let runs = self.alphabet.runs_within(*within.start(), *within.end());
         runs.for_each(|run| has[run.2 as usize] = true);
         has
     }
 
     /// Returns the characters of some classes between two.
-    pub(super) fn chars(&self, classes: &[u32], (first, last): (u32, u32)) -> Vec<(char, char)> {
-        let runs = self.alphabet.runs_within(first, last);
+    pub(super) fn chars(&self, classes: &[u32], within: RangeInclusive<u32>) -> Vec<(char, char)> {
+        let runs = self.alphabet.runs_within(*within.start(), *within.end());
         let runs = runs.filter(|run| classes.contains(&run.2));
         runs.filter_map(|run| Some((char::from_u32(run.0)?, char::from_u32(run.1)?)))
             .collect()

@@ -8,10 +8,9 @@ use foldhash::fast::FixedState;
 use fsm_tables::{Look, Ranges};
 use regex_syntax::hir::{self, Class, Hir, HirKind};
 
-use super::symbols::Mark;
-use super::{Edges, look, parsed};
-use crate::compile::regular::Re;
+use super::edges::{Edges, look, parsed};
 use crate::error::{Error, ErrorKind};
+use crate::terminals::regular::Re;
 
 /// The characters of a line, because `^` and `$` of one line look at these.
 const IN_LINE: &str = r"[^\n]";
@@ -26,6 +25,13 @@ pub(super) enum Reads {
     Lexeme,
     /// The text that a look looks for: it goes over marks.
     Around,
+}
+
+/// A place in the text of a lexeme.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Mark {
+    Begin,
+    End,
 }
 
 /// An expression over classes of characters.
