@@ -422,6 +422,22 @@ fn seeds_numbers_probabilities_and_stops() {
     assert_eq!(texts(&one), texts(&other), "a seed gives the same texts");
     let choices = one["choices"].as_array().unwrap();
     assert_eq!(choices.len(), 4);
+    // Each prompt counts once, whatever the number of texts behind it.
+    let count = |prompt| {
+        server
+            .post("/tokenize", &json!({ "prompt": prompt }))
+            .json()["count"]
+            .as_u64()
+    };
+    let prompts = count("Note").unwrap() + count("Order").unwrap();
+    assert_eq!(one["usage"]["prompt_tokens"], prompts);
+    assert_eq!(one["usage"]["completion_tokens"], 24);
+    assert_eq!(one["usage"]["total_tokens"], prompts + 24);
+    let mut streamed = request.clone();
+    streamed["stream"] = true.into();
+    streamed["stream_options"] = json!({"include_usage": true});
+    let streamed = server.post("/v1/completions", &streamed).events();
+    assert_eq!(streamed.last().unwrap()["usage"]["prompt_tokens"], prompts);
     for (at, choice) in choices.iter().enumerate() {
         assert_eq!(choice["index"], at);
         let told = &choice["logprobs"];

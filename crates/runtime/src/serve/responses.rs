@@ -507,7 +507,7 @@ impl ResponseOutput {
         } = usage;
         frame["usage"] = json!({
             "input_tokens": prompt,
-            "input_tokens_details": {"cached_tokens": cached.unwrap_or(0)},
+            "input_tokens_details": {"cached_tokens": cached},
             "output_tokens": answers,
             "output_tokens_details": {"reasoning_tokens": 0},
             "total_tokens": prompt + answers,
