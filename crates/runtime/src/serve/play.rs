@@ -21,12 +21,13 @@ use tokio::time::Instant;
 use utoipa::ToSchema;
 
 use super::answers::{Answers, answer};
+use super::body;
 use super::chat;
 use super::error::ApiError;
 use super::pool::{Token, Update};
 use super::reply::{AnswerReader, Delta, Ending};
 use super::server::{ServerState, Shared};
-use super::wire::{self, ChatRequest, Common, StructuredOutputs};
+use super::wire::{ChatRequest, Common, StructuredOutputs};
 use crate::follow::{follow, tokens_of};
 use crate::providers::reports;
 use crate::sampling::Probability;
@@ -51,7 +52,7 @@ pub(super) async fn page() -> impl IntoResponse {
 
 /// Answers a chat as `/v1/chat/completions` does, and tells of each step.
 pub(super) async fn steps(State(server): Shared, body: Bytes) -> Result<Response, ApiError> {
-    let (request, common): (ChatRequest, Common) = wire::read(&body)?;
+    let (request, common): (ChatRequest, Common) = body::read(&body)?;
     server.check_model(request.model.as_deref())?;
     let mut ask = chat::ask(request, &common, &server)?;
     ask.settings.texts = 1;
@@ -172,6 +173,7 @@ fn step(token: &Token, server: &ServerState) -> Value {
 
 /// A constraint to explain, and a text to follow under it.
 #[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
 pub(super) struct ExplainRequest {
     /// The constraint, as of `/v1/chat/completions`.
     structured_outputs: StructuredOutputs,
@@ -186,7 +188,7 @@ pub(super) struct ExplainRequest {
     (status = 400, description = "The request is wrong", body = super::error::ErrorBody),
 ))]
 pub(super) async fn explain(State(server): Shared, body: Bytes) -> Result<Json<Value>, ApiError> {
-    let request: ExplainRequest = wire::read_alone(&body)?;
+    let request: ExplainRequest = body::read_alone(&body)?;
     let bound = request.structured_outputs.bound()?;
     let until = Instant::now() + server.config.timeout;
     let explained = server.prepare(until, move |server| {

@@ -287,7 +287,7 @@ pub(super) enum InputItem {
 }
 
 /// The speaker of a message.
-#[derive(ToSchema)]
+#[derive(serde::Deserialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum Role {
     System,
