@@ -2,6 +2,7 @@
 //! person.json` is all in `cli`.
 
 mod cli;
+mod page;
 
 fn main() -> std::process::ExitCode {
     cli::main()

@@ -822,7 +822,7 @@ fn a_trace_is_written_and_made_a_page_of() {
     let page = run(&["view", &trace], "");
     assert_eq!(page.code, Some(0), "{}", page.err);
     let html = std::fs::read_to_string(page.out.trim()).unwrap();
-    assert!(html.contains("A generation, step by step"));
+    assert!(html.contains("<h1>tokenmold <span>trace</span></h1>"));
     assert_eq!(html.matches("</script>").count(), 1);
     assert!(!html.contains("/*TRACE*/"));
     let bad = folder.put("bad.jsonl", "{}");

@@ -10,7 +10,7 @@ use tokenmold::ErrorKind;
 use tokenmold::chat::{ChatTemplates, chatml, with_own_system};
 use tokenmold::fsm_index::Landing;
 use tokenmold::generate::{
-    Explanations, ForcedTokens, Generation, Prompt, Request, Session, TokenBudget,
+    Explanations, ForcedTokens, Generation, LogProbabilities, Prompt, Request, Session, TokenBudget,
 };
 use tokenmold::model::{LoadedModel, Model as _};
 use tokenmold::response_parser::ResponseSchema;
@@ -336,6 +336,10 @@ impl GenerateArgs {
             .with_explanations(match traced {
                 true => Explanations::Give,
                 false => Explanations::Omit,
+            })
+            .with_log_probabilities(match traced {
+                true => LogProbabilities::Compute,
+                false => LogProbabilities::Omit,
             })
             .with_max_tokens(self.max_tokens)
             .with_sampling(sampling)

@@ -2,7 +2,7 @@
 //! constraint. For example, `/play/explain` says that the text `{"a": tru}` breaks off at byte 9.
 
 use std::convert::Infallible;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use async_stream::stream;
 use axum::Json;
@@ -29,12 +29,13 @@ use super::reply::{AnswerReader, Delta, Ending};
 use super::server::{ServerState, Shared};
 use super::wire::{ChatRequest, Common, StructuredOutputs};
 use crate::follow::{follow, tokens_of};
+use crate::page::filled;
 use crate::providers::reports;
 use crate::sampling::Probability;
 use crate::tokenizer::Surround;
 
-/// The page. It is one file without others, so that it works where nothing can be fetched.
-const PAGE: &str = include_str!("page.html");
+/// The page, put together once.
+static PAGE: LazyLock<String> = LazyLock::new(|| filled(include_str!("page.html")));
 
 /// Shows the page.
 pub(super) async fn page() -> impl IntoResponse {
@@ -47,7 +48,7 @@ pub(super) async fn page() -> impl IntoResponse {
         (header::CONTENT_SECURITY_POLICY, policy),
         (header::CACHE_CONTROL, "no-cache"),
     ];
-    (headers, PAGE)
+    (headers, PAGE.as_str())
 }
 
 /// Answers a chat as `/v1/chat/completions` does, and tells of each step.
