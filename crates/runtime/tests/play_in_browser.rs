@@ -61,6 +61,14 @@ const VISITOR: &str = r##"<script>
     byId("copy-curl").click();
     await until("the code", () => byId("code").textContent.includes("curl"));
     seen.code = byId("code").textContent;
+    byId("tab-tools").click();
+    await until("the tools' ledger", () => byId("ledger").textContent.includes("/0/function/parameters"));
+    seen.tools = byId("ledger").textContent;
+    seen.toolsElsewhere = byId("providers").textContent;
+    byId("typed-for").value = "get_weather";
+    byId("typed").value = '{"city": 5';
+    byId("typed").dispatchEvent(new Event("input", {bubbles: true}));
+    await until("the refusal of an argument", () => byId("typed-result").textContent.includes("/city"));
     seen.wide = document.documentElement.scrollWidth > window.innerWidth;
   } catch (error) {
     seen.error = String(error);
@@ -164,6 +172,10 @@ fn the_playground_answers_explains_and_refuses() {
                 .unwrap()
                 .contains(&format!("http://{address}/v1/chat/completions"))
         );
+        for place in ["tools", "toolsElsewhere"] {
+            let told = seen[place].as_str().unwrap();
+            assert!(told.contains("/1/function/parameters"), "{place}: {told}");
+        }
         assert_eq!(
             seen["wide"], false,
             "{size}: the page is wider than the window"

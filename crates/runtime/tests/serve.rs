@@ -887,6 +887,86 @@ fn the_page_is_told_of_steps_and_of_refused_texts() {
     assert_eq!(refused.json()["accepted"], false);
 }
 
+/// The parameters of all tools are explained at once, with places in the list of tools, and the verdict is that of a run.
+#[test]
+fn tools_are_explained_as_schemas_are() {
+    let server = start(ServeConfig::default());
+    let mut tools = weather()["tools"].clone();
+    let bare = json!({"type": "function", "name": "wait", "parameters": {
+        "type": "object", "properties": {"minutes": {"type": "integer", "minimum": 1, "maxLenght": 2}}}});
+    tools.as_array_mut().unwrap().push(bare);
+    let explain = |members: Value| {
+        let mut request = json!({"tools": tools});
+        for (name, value) in members.as_object().unwrap() {
+            request[name] = value.clone();
+        }
+        server.post("/play/explain", &request)
+    };
+    let told = explain(json!({"text": "{\"city\": \"Rome\""})).json();
+    assert_eq!(
+        (&told["accepted"], &told["error"]),
+        (&json!(true), &Value::Null)
+    );
+    let ledger = told["ledger"].as_array().unwrap();
+    let of = |pointer: &str| {
+        let entry = ledger.iter().find(|entry| entry["pointer"] == pointer);
+        entry.unwrap_or_else(|| panic!("{pointer}: {ledger:?}"))
+    };
+    let first = "/0/function/parameters/properties/city/enum";
+    assert_eq!(of(first)["status"], "enforced");
+    let slip = of("/1/parameters/properties/minutes/maxLenght");
+    assert_eq!(slip["suggestion"], "maxLength");
+    assert_eq!(told["text"]["offset"], 10);
+    for provider in told["providers"].as_array().unwrap() {
+        for found in provider["findings"].as_array().unwrap() {
+            let at = found["pointer"].as_str().unwrap();
+            assert!(
+                at.starts_with("/0/function/parameters") || at.starts_with("/1/parameters"),
+                "{found}"
+            );
+        }
+    }
+    let openai = &told["providers"][0]["findings"];
+    assert!(
+        openai
+            .as_array()
+            .unwrap()
+            .iter()
+            .any(|found| found["pointer"].as_str().unwrap().starts_with("/1/")),
+        "{openai}"
+    );
+    let other = explain(json!({"tool": "wait", "text": "{\"minutes\": 0"})).json();
+    assert_eq!(other["text"]["pointer"], "/minutes");
+    let unknown = explain(json!({"tool": "walk", "text": ""}));
+    assert_eq!(
+        (unknown.status, &unknown.json()["error"]["param"]),
+        (400, &json!("tool"))
+    );
+    // What a run refuses is refused here, with the tool's name and the place.
+    let refused = explain(
+        json!({"tools": [{"type": "function", "function": {"name": "f", "parameters": {
+        "type": "object", "properties": {"a": {"pattern": "(a)\\1"}}}}}]}),
+    )
+    .json();
+    assert_eq!(refused["accepted"], false);
+    let why = refused["error"].as_str().unwrap();
+    assert!(
+        why.contains("\"f\"") && why.contains("/properties/a/pattern"),
+        "{why}"
+    );
+    let custom = json!([{"type": "custom", "custom": {"name": "add", "format": {"type": "grammar",
+        "grammar": {"syntax": "lark", "definition": "start: /[0-9]+/ \"+\" /[0-9]+/"}}}}]);
+    let told = explain(json!({"tools": custom, "tool_choice": "required", "text": "1+x"})).json();
+    assert_eq!(
+        (&told["accepted"], &told["text"]["offset"]),
+        (&json!(true), &json!(2))
+    );
+    assert_eq!(
+        explain(json!({ "tools": custom })).json()["accepted"],
+        false
+    );
+}
+
 #[test]
 fn a_prompt_that_was_read_is_not_read_again() {
     let server = start(ServeConfig::default().with_lanes(1));
@@ -987,6 +1067,14 @@ fn bodies_are_what_the_description_says() {
             json!({"messages": [{"role": "user", "content": "Hi"}]}),
         ),
         (explain, json!({"structured_outputs": person, "text": "{"})),
+        (
+            explain,
+            json!({"tools": weather()["tools"], "tool_choice": "required"}),
+        ),
+        (
+            "/v1/chat/completions",
+            json!({"messages": weather()["messages"], "tools": weather()["tools"], "tool_choice": "required", "max_tokens": 40}),
+        ),
     ] {
         let said = server.post(path, &body);
         assert_eq!(said.status, 200, "{path} {body}: {}", said.body);

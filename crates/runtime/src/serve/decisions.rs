@@ -108,7 +108,7 @@ enum Question {
 struct PredicateQuestion {
     #[serde(rename = "type")]
     #[expect(dead_code, reason = "it is checked")]
-    kind: PredicateWord,
+    kind: PredicateType,
     /// A name that the answer repeats.
     #[serde(default)]
     name: Option<String>,
@@ -119,7 +119,7 @@ struct PredicateQuestion {
 
 #[derive(Deserialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
-enum PredicateWord {
+enum PredicateType {
     Predicate,
 }
 
@@ -129,7 +129,7 @@ enum PredicateWord {
 struct ChoiceQuestion {
     #[serde(rename = "type")]
     #[expect(dead_code, reason = "it is checked")]
-    kind: ChoiceWord,
+    kind: ChoiceType,
     /// A name that the answer repeats.
     #[serde(default)]
     name: Option<String>,
@@ -143,7 +143,7 @@ struct ChoiceQuestion {
 
 #[derive(Deserialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
-enum ChoiceWord {
+enum ChoiceType {
     Choice,
 }
 
@@ -170,7 +170,7 @@ enum OptionValue {
 struct ScoreQuestion {
     #[serde(rename = "type")]
     #[expect(dead_code, reason = "it is checked")]
-    kind: ScoreWord,
+    kind: ScoreType,
     /// A name that the answer repeats.
     #[serde(default)]
     name: Option<String>,
@@ -184,7 +184,7 @@ struct ScoreQuestion {
 
 #[derive(Deserialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
-enum ScoreWord {
+enum ScoreType {
     Score,
 }
 

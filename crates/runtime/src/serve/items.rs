@@ -39,7 +39,7 @@ pub(super) enum DecisionItem {
 pub(super) struct MessageItem {
     /// `message`, or nothing.
     #[serde(rename = "type")]
-    kind: Option<MessageWord>,
+    kind: Option<MessageType>,
     role: shapes::Role,
     #[schema(value_type = PartsOrText)]
     content: Box<RawValue>,
@@ -49,7 +49,7 @@ pub(super) struct MessageItem {
 
 #[derive(Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
-enum MessageWord {
+enum MessageType {
     Message,
 }
 
@@ -59,7 +59,7 @@ enum MessageWord {
 #[expect(dead_code, reason = "its types are checked, and `read_items` reads it")]
 pub(super) struct CallItem {
     #[serde(rename = "type")]
-    kind: CallWord,
+    kind: CallType,
     call_id: String,
     name: String,
     /// The text of a JSON object.
@@ -72,7 +72,7 @@ pub(super) struct CallItem {
 
 #[derive(Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
-enum CallWord {
+enum CallType {
     FunctionCall,
 }
 
@@ -82,7 +82,7 @@ enum CallWord {
 #[expect(dead_code, reason = "its types are checked, and `read_items` reads it")]
 pub(super) struct CustomCallItem {
     #[serde(rename = "type")]
-    kind: CustomCallWord,
+    kind: CustomCallType,
     call_id: String,
     name: String,
     input: String,
@@ -94,7 +94,7 @@ pub(super) struct CustomCallItem {
 
 #[derive(Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
-enum CustomCallWord {
+enum CustomCallType {
     CustomToolCall,
 }
 
@@ -104,7 +104,7 @@ enum CustomCallWord {
 pub(super) struct OutputItem {
     #[serde(rename = "type")]
     #[expect(dead_code, reason = "it is checked")]
-    kind: OutputWord,
+    kind: OutputType,
     #[expect(dead_code, reason = "its type is checked, and `read_items` reads it")]
     call_id: String,
     #[schema(value_type = PartsOrText)]
@@ -118,7 +118,7 @@ pub(super) struct OutputItem {
 
 #[derive(Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
-enum OutputWord {
+enum OutputType {
     FunctionCallOutput,
     CustomToolCallOutput,
 }
@@ -148,7 +148,7 @@ pub(super) enum ItemPart {
 #[expect(dead_code, reason = "its types are checked, and `text_of` reads it")]
 pub(super) struct TextPart {
     #[serde(rename = "type")]
-    kind: TextWord,
+    kind: TextType,
     text: String,
     /// Changes nothing here: what prompts share at their beginning is read once in any case.
     prompt_cache_breakpoint: Option<CacheBreakpoint>,
@@ -156,7 +156,7 @@ pub(super) struct TextPart {
 
 #[derive(Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
-enum TextWord {
+enum TextType {
     Text,
     InputText,
     OutputText,
@@ -176,13 +176,13 @@ struct CacheBreakpoint {
 #[expect(dead_code, reason = "its types are checked, and `text_of` reads it")]
 pub(super) struct JsonPart {
     #[serde(rename = "type")]
-    kind: JsonWord,
+    kind: JsonType,
     data: ObjectOrList,
 }
 
 #[derive(Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
-enum JsonWord {
+enum JsonType {
     InputJson,
 }
 
@@ -201,13 +201,13 @@ enum ObjectOrList {
 #[expect(dead_code, reason = "its types are checked, and `text_of` reads it")]
 pub(super) struct RefusalPart {
     #[serde(rename = "type")]
-    kind: RefusalWord,
+    kind: RefusalType,
     refusal: String,
 }
 
 #[derive(Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
-enum RefusalWord {
+enum RefusalType {
     Refusal,
 }
 

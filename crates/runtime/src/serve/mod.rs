@@ -30,6 +30,7 @@ mod completions;
 mod config;
 mod decisions;
 mod error;
+mod explain;
 mod items;
 mod metrics;
 mod paths;

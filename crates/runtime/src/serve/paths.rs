@@ -20,7 +20,7 @@ use utoipa::{OpenApi, ToSchema};
 
 use super::error::ApiError;
 use super::server::{ServerState, Shared};
-use super::{body, chat, completions, decisions, play, responses, shapes};
+use super::{body, chat, completions, decisions, explain, play, responses, shapes};
 use crate::tokenizer::Surround;
 
 /// The description of the server for programs.
@@ -42,7 +42,7 @@ use crate::tokenizer::Surround;
         health,
         metrics,
         description,
-        play::explain,
+        explain::explain,
     )
 )]
 struct Description;
@@ -54,7 +54,7 @@ pub(super) fn router(server: &Arc<ServerState>) -> Router {
         .route("/v1/responses", post(responses::respond))
         .route("/v1/decisions", post(decisions::decide))
         .route("/play/steps", post(play::steps))
-        .route("/play/explain", post(play::explain))
+        .route("/play/explain", post(explain::explain))
         .route("/v1/models", get(models))
         .route("/v1/models/{*name}", get(model))
         .route("/tokenize", post(tokenize))

@@ -325,6 +325,14 @@ pub(super) enum BareInputFormat {
     Grammar { syntax: Syntax, definition: String },
 }
 
+/// A tool of either.
+#[derive(ToSchema)]
+#[serde(untagged)]
+pub(super) enum AnyTool {
+    Wrapped(ChatTool),
+    Bare(BareTool),
+}
+
 /// The calls that a response may have.
 #[derive(ToSchema)]
 #[serde(untagged)]
