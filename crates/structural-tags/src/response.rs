@@ -82,11 +82,15 @@ pub struct ResponseFormat {
     calls: Count,
     reasoning: Reasoning,
     answer: Option<Content>,
+    beside: Beside,
     opening: Opening,
     pub(super) options: Options,
     /// The template that the shape was derived from; none for ready-made formats.
     template: Option<ResponseTemplate>,
 }
+
+/// Line feeds between the reasoning and what follows it, two at most because templates write so many.
+const LINE_FEEDS: &str = "\n{0,2}";
 
 /// The text that the prompt has begun already.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -100,6 +104,39 @@ pub enum Opening {
     Answer,
     /// The content, where that stands between marks.
     Content,
+}
+
+/// The content of an answer with calls.
+///
+/// ```
+/// use fsm_index::{TokenId, VocabularyBuilder};
+/// use response_parser::Family;
+/// use serde_json::json;
+/// use structural_tags::{Beside, Count, ResponseFormat};
+///
+/// # let mut vocabulary = VocabularyBuilder::new();
+/// # for byte in 0..=255u8 {
+/// #     vocabulary.text(TokenId::new(byte.into()), [byte])?;
+/// # }
+/// # let vocabulary = vocabulary.build()?;
+/// let required = ResponseFormat::named(Family::HERMES)?
+///     .with_tools(&[json!({"name": "now"})])?
+///     .with_calls(Count::AT_LEAST_ONE)
+///     .with_beside(Beside::Nothing)
+///     .compile(&vocabulary)?;
+/// let call = r#"<tool_call>{"name": "now", "arguments": {}}</tool_call>"#;
+/// assert!(required.is_match(call.as_bytes()));
+/// assert!(!required.is_match(format!("Let me look.{call}").as_bytes()));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Beside {
+    /// Any, where the family's models write content beside calls.
+    #[default]
+    Text,
+    /// None: calls are all of the answer, behind the reasoning. Up to two line feeds before them are no content, because
+    /// the templates of some families write them (DeepSeek V3.2, GLM 4.5).
+    Nothing,
 }
 
 #[derive(Clone, Debug)]
@@ -165,6 +202,7 @@ impl ResponseFormat {
             calls: Count::ANY,
             reasoning: Reasoning::FREE,
             answer: None,
+            beside: Beside::Text,
             opening: Opening::Nothing,
             options: Options::default(),
             template: None,
@@ -251,6 +289,13 @@ impl ResponseFormat {
     #[must_use]
     pub fn with_answer(mut self, answer: Content) -> ResponseFormat {
         self.answer = Some(answer);
+        self
+    }
+
+    /// The same with other content beside calls; any unless told. Content that is bound stands instead of calls in any case.
+    #[must_use]
+    pub fn with_beside(mut self, beside: Beside) -> ResponseFormat {
+        self.beside = beside;
         self
     }
 
@@ -435,7 +480,12 @@ impl ResponseFormat {
             Calls::Each(each) => each.alone.as_deref(),
             _ => None,
         };
+        let is_bare = self.shape.writes.content == Some(Said::Bare);
         let calls = match wanted {
+            true if is_bare && self.calls_alone() => {
+                let before = Node::regex(LINE_FEEDS)?;
+                Some(Node::Seq(vec![before, self.calls(&closed, rules)?]))
+            }
             true => Some(self.calls(&closed, rules)?),
             false => None,
         };
@@ -444,17 +494,21 @@ impl ResponseFormat {
             return content
                 .ok_or_else(|| self.refused("it has no content, and there are no calls"));
         };
-        let is_bare = self.shape.writes.content == Some(Said::Bare);
         // Free text may stand before calls; a bound answer stands instead of
         // them, as content in markers of its own does.
         let free =
-            (self.answer.is_none() && is_bare && alone.is_none()).then(|| Node::Free(closed, None));
+            (!self.calls_alone() && is_bare && alone.is_none()).then(|| Node::Free(closed, None));
         Ok(match (free, content, least) {
             (Some(free), _, 0) => Node::Seq(vec![free, Node::optional(calls)]),
             (Some(free), _, _) => Node::Seq(vec![free, calls]),
             (None, Some(content), 0) => Node::Alt(vec![content, calls]),
             (None, _, _) => calls,
         })
+    }
+
+    /// Tells whether nothing stands beside calls.
+    fn calls_alone(&self) -> bool {
+        self.answer.is_some() || self.beside == Beside::Nothing
     }
 
     /// Content without calls; `None` if the format has none.
@@ -470,7 +524,7 @@ impl ResponseFormat {
                 let answer = answer.node(closed)?;
                 match said {
                     // Between reasoning and answer.
-                    Said::Bare => Node::Seq(vec![Node::regex("\n{0,2}")?, answer]),
+                    Said::Bare => Node::Seq(vec![Node::regex(LINE_FEEDS)?, answer]),
                     Said::Between(..) => answer,
                 }
             }
@@ -571,8 +625,13 @@ impl ResponseFormat {
         };
         let all: Vec<&Form> = each.forms.iter().collect();
         let calls = with_forms(&all)?;
-        if self.answer.is_some() {
-            return Ok(calls);
+        if self.calls_alone() {
+            return Ok(match (&each.preamble, self.opening) {
+                (Some((open, close)), Opening::Content) => {
+                    Node::Seq(vec![self.message(open, Node::text(""), close)?, calls])
+                }
+                _ => calls,
+            });
         }
         if let Some(call) = &each.alone {
             let is_marked = |form: &&Form| !form.open.beginnings().is_empty();
@@ -607,7 +666,7 @@ impl ResponseFormat {
             Node::Marker(text) if text.is_empty() => Node::Marker(text),
             last => Node::optional(last),
         };
-        let (Some(behind), None) = (&each.behind, &self.answer) else {
+        let (Some(behind), false) = (&each.behind, self.calls_alone()) else {
             return Ok(last);
         };
         let content = match &self.shape.writes.content {
