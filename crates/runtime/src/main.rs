@@ -2,7 +2,6 @@
 //! person.json` is all in `cli`.
 
 mod cli;
-mod page;
 
 fn main() -> std::process::ExitCode {
     cli::main()

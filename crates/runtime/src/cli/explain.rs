@@ -9,10 +9,10 @@ use tokenmold::schema_regex::automaton::SchemaAutomaton;
 use tokenmold::schema_regex::{self, ErrorKind};
 
 use super::grammar::Notation;
+use super::page;
 use super::schema::{SchemaOptions, Use, told};
 use super::style::{Paint, Style};
 use super::{Failure, Output, Verdict, grammar, ledger, providers};
-use crate::page;
 
 /// Arguments of `tokenmold explain`.
 #[derive(Debug, clap::Args)]

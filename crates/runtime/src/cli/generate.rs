@@ -25,7 +25,7 @@ use super::parse::read_schema;
 use super::rule::{Rule, RuleArgs};
 use super::schema::{SchemaOptions, Use};
 use super::screen::{Marks, Screen};
-use super::speech::{CallChoice, Form, Speech, read_tools, wrapped};
+use super::speech::{AskedCalls, Form, Speech, read_tools, wrapped};
 use super::template::read_chat;
 use super::{Failure, Format, Notes, Output, Verdict, batch, read_stdin, trace};
 
@@ -160,8 +160,8 @@ struct MessageArgs {
 
     /// The calls: auto for as the model likes, none, required for one at least, or the name of the tool that is called. A
     /// call that must come is all of the answer, behind the reasoning.
-    #[arg(long, value_name = "CHOICE", default_value = "auto", hide_default_value = true, value_parser = |word: &str| Ok::<_, String>(CallChoice::from(word)))]
-    tool_choice: CallChoice,
+    #[arg(long, value_name = "CHOICE", default_value = "auto", hide_default_value = true, value_parser = |word: &str| Ok::<_, String>(AskedCalls::from(word)))]
+    tool_choice: AskedCalls,
 
     /// The ready-made format in which the model writes calls and reasoning, by its name. Default:
     /// what the markers in its chat template tell.
@@ -310,8 +310,8 @@ impl GenerateArgs {
                 Some(speech.with_choice(&self.message.tool_choice, tools)?)
             }
             None => match self.message.tool_choice {
-                CallChoice::Auto | CallChoice::None => None,
-                CallChoice::Required | CallChoice::Named(_) => {
+                AskedCalls::Auto | AskedCalls::None => None,
+                AskedCalls::Required | AskedCalls::Named(_) => {
                     let message = "a call is asked for, and there is no form for it: --tools FILE";
                     return Err(Failure::new(message));
                 }

@@ -46,7 +46,7 @@ pub(crate) enum Form<'a> {
 
 /// The calls that an answer may have.
 #[derive(Clone, Debug)]
-pub(crate) enum CallChoice {
+pub(crate) enum AskedCalls {
     /// As the model likes.
     Auto,
     /// None.
@@ -57,13 +57,13 @@ pub(crate) enum CallChoice {
     Named(String),
 }
 
-impl From<&str> for CallChoice {
-    fn from(word: &str) -> CallChoice {
+impl From<&str> for AskedCalls {
+    fn from(word: &str) -> AskedCalls {
         match word {
-            "auto" => CallChoice::Auto,
-            "none" => CallChoice::None,
-            "required" => CallChoice::Required,
-            name => CallChoice::Named(name.to_owned()),
+            "auto" => AskedCalls::Auto,
+            "none" => AskedCalls::None,
+            "required" => AskedCalls::Required,
+            name => AskedCalls::Named(name.to_owned()),
         }
     }
 }
@@ -145,21 +145,21 @@ impl Speech {
     /// The same with calls as they are chosen. A call that must come is all of the answer.
     pub(crate) fn with_choice(
         self,
-        choice: &CallChoice,
+        choice: &AskedCalls,
         tools: &[Value],
     ) -> Result<Speech, Failure> {
         let Speech { format, template } = self;
-        if let (CallChoice::Required, []) = (choice, tools) {
+        if let (AskedCalls::Required, []) = (choice, tools) {
             let message = "a call is required, and there are no tools: --tools FILE";
             return Err(Failure::new(message));
         }
         let format = match choice {
-            CallChoice::Auto => format,
-            CallChoice::None => format.with_calls(Count::NONE),
-            CallChoice::Required => format
+            AskedCalls::Auto => format,
+            AskedCalls::None => format.with_calls(Count::NONE),
+            AskedCalls::Required => format
                 .with_calls(Count::AT_LEAST_ONE)
                 .with_beside(Beside::Nothing),
-            CallChoice::Named(name) => {
+            AskedCalls::Named(name) => {
                 let is_named = |tool: &&Value| tool["function"]["name"] == name.as_str();
                 let Some(named) = tools.iter().find(is_named) else {
                     return Err(Failure::new(format!("there is no tool {name:?}")));

@@ -5,8 +5,8 @@ use std::path::PathBuf;
 
 use serde_json::{Value, json};
 
+use super::page;
 use super::{Failure, Output, read};
-use crate::page;
 
 /// Arguments of `tokenmold view`.
 #[derive(Debug, clap::Args)]

@@ -3,7 +3,7 @@
 //!
 //! Each page is one file without others, so that it works where nothing can be fetched.
 
-/// The parts, by the names that stand for them in pages. Those that hold others come first, because each is put in once.
+/// The parts, by the names that stand for them in pages. A part that holds others comes before them, because each is put in once.
 const PARTS: [(&str, &str); 8] = [
     ("{{head.html}}", include_str!("head.html")),
     ("{{steps.html}}", include_str!("steps.html")),

@@ -77,7 +77,7 @@ pub(super) struct Answers {
 #[derive(Clone, Copy, Debug)]
 struct PromptTokens {
     all: usize,
-    /// Those that no lane had to read, for whichever of the texts behind the prompt.
+    /// The number of them that no lane had to read, for whichever of the texts behind the prompt.
     cached: usize,
 }
 

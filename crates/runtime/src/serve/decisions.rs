@@ -102,7 +102,7 @@ enum Question {
     Score(ScoreQuestion),
 }
 
-/// How probable it is that a statement is true.
+/// A statement, which is true with some probability.
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 struct PredicateQuestion {

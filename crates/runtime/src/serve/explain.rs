@@ -193,7 +193,11 @@ fn tools(server: &ServerState, request: ExplainTools) -> Result<Explained, ApiEr
         tool: named,
     } = request;
     let mut told = Explained::default();
-    let places: Vec<String> = written.iter().enumerate().map(parameters_at).collect();
+    let places: Vec<String> = written
+        .iter()
+        .enumerate()
+        .map(|(at, tool)| parameters_at(at, tool))
+        .collect();
     let mut offered = OfferedTool::read(written)?;
     for (tool, place) in offered.iter().zip(&places) {
         if let ToolKind::Function(schema) = &tool.kind {
@@ -228,7 +232,7 @@ fn tools(server: &ServerState, request: ExplainTools) -> Result<Explained, ApiEr
 }
 
 /// The place of a tool's parameters in the list of tools.
-fn parameters_at((at, tool): (usize, &Value)) -> String {
+fn parameters_at(at: usize, tool: &Value) -> String {
     let wrapped = tool.get("function").is_some_and(Value::is_object);
     match wrapped {
         true => format!("/{at}/function/parameters"),

@@ -29,7 +29,7 @@ pub(super) enum DecisionItem {
     Message(MessageItem),
     Call(CallItem),
     CustomCall(CustomCallItem),
-    Output(OutputItem),
+    Output(ResultItem),
 }
 
 /// A message.
@@ -101,10 +101,10 @@ enum CustomCallType {
 /// The result of a call.
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
-pub(super) struct OutputItem {
+pub(super) struct ResultItem {
     #[serde(rename = "type")]
     #[expect(dead_code, reason = "it is checked")]
-    kind: OutputType,
+    kind: ResultType,
     #[expect(dead_code, reason = "its type is checked, and `read_items` reads it")]
     call_id: String,
     #[schema(value_type = PartsOrText)]
@@ -118,7 +118,7 @@ pub(super) struct OutputItem {
 
 #[derive(Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
-enum OutputType {
+enum ResultType {
     FunctionCallOutput,
     CustomToolCallOutput,
 }
@@ -249,7 +249,7 @@ fn check_item(item: &RawValue, place: &str) -> Result<(), ApiError> {
         Some("function_call") => body::read_inside::<CallItem>(item, place).map(drop),
         Some("custom_tool_call") => body::read_inside::<CustomCallItem>(item, place).map(drop),
         Some("function_call_output" | "custom_tool_call_output") => {
-            let result: OutputItem = body::read_inside(item, place)?;
+            let result: ResultItem = body::read_inside(item, place)?;
             check_parts(&result.output, &format!("{place}.output"))
         }
         // The reader of all items names those that there are.

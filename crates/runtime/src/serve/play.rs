@@ -24,7 +24,7 @@ use crate::generate::TokenProbability;
 use crate::page::filled;
 use crate::sampling::Probability;
 
-/// The page, put together once.
+/// The page, put together once because every visitor gets the same.
 static PAGE: LazyLock<String> = LazyLock::new(|| filled(include_str!("page.html")));
 
 /// Shows the page.
