@@ -328,6 +328,9 @@ def test_response_formats(compiler: Compiler) -> None:
     assert constraint.is_match(called) and not constraint.is_match("Hello")
     assert not constraint.is_match(called.replace("Ulm", "Rome"))
     assert compiler.response_format("hermes", tools).is_match("Hello")
+    only = compiler.response_format("hermes", tools, calls="required", beside="nothing")
+    assert constraint.is_match("Look:" + called) and only.is_match(called) and only.is_match("\n\n" + called)
+    assert not only.is_match("Look:" + called) and not only.is_match(called + "Done.")
     twice = called + "\n" + called
     assert constraint.is_match(twice)
     once = compiler.response_format("hermes", tools, calls="at_most_one")
@@ -342,6 +345,7 @@ def test_response_formats(compiler: Compiler) -> None:
     for wrong in (
         lambda: compiler.response_format("nobody", tools),
         lambda: compiler.response_format("hermes", tools, calls="twice"),  # type: ignore[arg-type]
+        lambda: compiler.response_format("hermes", tools, beside="all"),  # type: ignore[arg-type]
         lambda: compiler.response_format(requested, tools),
         lambda: compiler.response_format({"type": "json_schema"}),
         lambda: compiler.response_format("hermes", [{"function": {"name": "no name"}}]),

@@ -21,6 +21,7 @@ UnknownKeywords: TypeAlias = Literal["ignore", "refuse"]
 Escapes: TypeAlias = Literal["standard", "shortest", "all", "all-in-values"]
 Integers: TypeAlias = Literal["plain", "zero-fraction"]
 Settings: TypeAlias = Literal["ignore", "follow"]
+Beside: TypeAlias = Literal["text", "nothing"]
 Calls: TypeAlias = Literal["any", "required", "one", "at_most_one", "none"]
 Dialect: TypeAlias = Literal["gbnf", "ebnf", "lark", "lark-splits", "lark-ascii", "w3c", "regex"]
 Reasoning: TypeAlias = Literal["absent", "optional", "required"]
@@ -220,6 +221,7 @@ class Compiler(_tokenmold.Compiler):
         tools: Sequence[Any] | None = None,
         *,
         calls: Calls = "any",
+        beside: Beside = "text",
         reasoning: Reasoning = "optional",
         answer: Any = None,
         prompt: str | None = None,
@@ -229,7 +231,8 @@ class Compiler(_tokenmold.Compiler):
 
         ``format`` is the name of a ready-made one (``"hermes"``, ``"llama3"``, ``"harmony"``, ..),
         or a response template. ``tools`` are dicts as chat templates take them; ``calls`` says how
-        many there are, ``answer`` is a schema of the content where there is no call. ``prompt`` is
+        many there are, and ``beside="nothing"`` that they are all of the answer, as servers have it
+        of calls that are required; ``answer`` is a schema of the content where there is no call. ``prompt`` is
         the rendered prompt: some begin the reasoning. A dict with ``"type": "json_schema"`` or
         ``"json_object"``, as chat requests have it, is that schema.
         """
@@ -241,7 +244,7 @@ class Compiler(_tokenmold.Compiler):
             return self.json_schema(_requested(format), **options)
         if isinstance(format, ResponseTemplate):
             format = format.json
-        asked = _options(**options) | {"calls": calls, "reasoning": reasoning}
+        asked = _options(**options) | {"calls": calls, "beside": beside, "reasoning": reasoning}
         if tools is not None:
             asked["tools"] = [_plain(tool) for tool in tools]
         if answer is not None:

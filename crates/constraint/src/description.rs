@@ -7,7 +7,7 @@ use response_parser::{Family, ResponseTemplate};
 use schema_regex::parse_str_with;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use structural_tags::{Content, Count, Presence, Reasoning, ResponseFormat, StructuralTag};
+use structural_tags::{Beside, Content, Count, Presence, Reasoning, ResponseFormat, StructuralTag};
 
 use crate::automaton::Automaton;
 use crate::error::Error;
@@ -84,6 +84,8 @@ pub struct Response {
     pub tools: Option<Vec<Value>>,
     /// The number of calls that come: `any`, `required`, `one`, `at_most_one` or `none`.
     pub calls: Option<String>,
+    /// The content of an answer with calls: `text`, or `nothing` where calls are all of it.
+    pub beside: Option<String>,
     /// True if reasoning comes: `absent`, `optional` or `required`.
     pub reasoning: Option<String>,
     /// The JSON text of the schema of an answer without calls.
@@ -161,6 +163,10 @@ impl Response {
                 ("none", Count::NONE),
             ];
             format = format.with_calls(one_of("calls", calls, &known)?);
+        }
+        if let Some(beside) = &self.beside {
+            let known = [("text", Beside::Text), ("nothing", Beside::Nothing)];
+            format = format.with_beside(one_of("beside", beside, &known)?);
         }
         if let Some(reasoning) = &self.reasoning {
             let known = [

@@ -266,6 +266,10 @@ fn errors_say_which_member_and_what_is_wrong() {
             json!({"kind": "response_format", "format": "hermes", "calls": "two"}),
             r#"calls is one of "any", "required", "one", "at_most_one", "none", not "two""#,
         ),
+        (
+            json!({"kind": "response_format", "format": "hermes", "beside": "all"}),
+            r#"beside is one of "text", "nothing", not "all""#,
+        ),
     ] {
         let error = message(description);
         assert!(matches!(error, Error::Option(_)), "{error:?}");

@@ -42,6 +42,8 @@ pub mod generate;
 pub mod gpu;
 #[cfg(feature = "models")]
 pub mod model;
+#[cfg(feature = "serve")]
+mod page;
 pub mod prelude;
 #[cfg(feature = "tools")]
 pub mod providers;

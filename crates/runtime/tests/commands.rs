@@ -620,6 +620,8 @@ fn sampling_out_of_range_is_refused_by_name() {
         ("--top-p", "0", "above 0 and at most 1"),
         ("--min-p", "1.5", "from 0 to 1"),
         ("--repetition-penalty", "-1", "finite and above 0"),
+        ("--frequency-penalty", "2.5", "from -2 to 2"),
+        ("--presence-penalty", "-3", "from -2 to 2"),
         ("--top-k", "-3", "at least 0"),
         ("--seed", "-1", "at least 0"),
     ] {
@@ -631,6 +633,43 @@ fn sampling_out_of_range_is_refused_by_name() {
             ran.err
         );
     }
+}
+
+/// With penalties a model that repeats itself does so less, and with those that change nothing as before.
+#[test]
+fn penalties_count_what_was_said() {
+    let said = |more: &[&str]| {
+        let plain = [
+            "--json",
+            "generate",
+            "--raw",
+            "--prompt",
+            "one one one one",
+            "--max-tokens",
+            "40",
+            "--min-tokens",
+            "40",
+        ];
+        let ran = run(&[&plain, more].concat(), "");
+        let tokens = ran.json()["tokens"].as_array().unwrap().clone();
+        let different: std::collections::HashSet<_> = tokens
+            .iter()
+            .map(|token| token["token"].to_string())
+            .collect();
+        (different.len(), ran.json()["text"].clone())
+    };
+    let (plain, tokens) = said(&[]);
+    let nothing = [
+        "--frequency-penalty",
+        "0",
+        "--presence-penalty",
+        "0",
+        "--repetition-penalty",
+        "1",
+    ];
+    assert_eq!(said(&nothing).1, tokens);
+    let (more, _) = said(&["--frequency-penalty", "2", "--presence-penalty", "2"]);
+    assert!(more > plain, "{more} and {plain} different tokens");
 }
 
 #[test]

@@ -5,8 +5,10 @@
 
 #![cfg(all(feature = "serve", feature = "cli"))]
 
+use std::io::{Read as _, Write as _};
+use std::net::{SocketAddr, TcpStream};
 use std::process::{Command, Stdio};
-use std::sync::mpsc;
+use std::sync::{Arc, OnceLock, mpsc};
 use std::time::Duration;
 
 use axum::Router;
@@ -59,6 +61,14 @@ const VISITOR: &str = r##"<script>
     byId("copy-curl").click();
     await until("the code", () => byId("code").textContent.includes("curl"));
     seen.code = byId("code").textContent;
+    byId("tab-tools").click();
+    await until("the tools' ledger", () => byId("ledger").textContent.includes("/0/function/parameters"));
+    seen.tools = byId("ledger").textContent;
+    seen.toolsElsewhere = byId("providers").textContent;
+    byId("typed-for").value = "get_weather";
+    byId("typed").value = '{"city": 5';
+    byId("typed").dispatchEvent(new Event("input", {bubbles: true}));
+    await until("the refusal of an argument", () => byId("typed-result").textContent.includes("/city"));
     seen.wide = document.documentElement.scrollWidth > window.innerWidth;
   } catch (error) {
     seen.error = String(error);
@@ -68,6 +78,18 @@ const VISITOR: &str = r##"<script>
 </script>
 </html>"##;
 
+/// The page as the server sends it.
+fn served_page(address: SocketAddr) -> String {
+    let mut stream = TcpStream::connect(address).unwrap();
+    stream
+        .write_all(b"GET / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
+        .unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).unwrap();
+    let (_, page) = answer.split_once("\r\n\r\n").unwrap();
+    page.to_owned()
+}
+
 #[test]
 fn the_playground_answers_explains_and_refuses() {
     let Some(browser) = browser() else {
@@ -76,12 +98,14 @@ fn the_playground_answers_explains_and_refuses() {
     };
     let runtime = tokio::runtime::Runtime::new().unwrap();
     let server = Server::new(embedded::load().unwrap(), ServeConfig::default()).unwrap();
-    let page = include_str!("../src/serve/page.html");
-    let visited = page.replace("</html>", VISITOR);
-    assert_ne!(page, visited, "the page has an end");
     let (saw, seen) = mpsc::channel();
+    let visited = Arc::new(OnceLock::<String>::new());
+    let shown = visited.clone();
     let visit = Router::new()
-        .route("/visit", get(|| async { Html(visited) }))
+        .route(
+            "/visit",
+            get(move || async move { Html(shown.get().unwrap().clone()) }),
+        )
         .route(
             "/seen",
             post(|body: String| async move {
@@ -94,6 +118,10 @@ fn the_playground_answers_explains_and_refuses() {
         .unwrap();
     let address = listener.local_addr().unwrap();
     runtime.spawn(async move { axum::serve(listener, router).await });
+    let page = served_page(address);
+    let visitor = page.replace("</html>", VISITOR);
+    assert_ne!(page, visitor, "the page has an end");
+    visited.set(visitor).unwrap();
     for size in ["1400,900", "390,844"] {
         let profile = tempfile::tempdir().unwrap();
         let mut child = Command::new(&browser)
@@ -144,6 +172,10 @@ fn the_playground_answers_explains_and_refuses() {
                 .unwrap()
                 .contains(&format!("http://{address}/v1/chat/completions"))
         );
+        for place in ["tools", "toolsElsewhere"] {
+            let told = seen[place].as_str().unwrap();
+            assert!(told.contains("/1/function/parameters"), "{place}: {told}");
+        }
         assert_eq!(
             seen["wide"], false,
             "{size}: the page is wider than the window"

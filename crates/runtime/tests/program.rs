@@ -585,6 +585,63 @@ fn a_chat_calls_tools_that_obey_their_schemas() {
     assert_eq!(messages[2]["content"], "19.3");
     assert_eq!(messages[3]["role"], "assistant");
 
+    // A call that must come is all of the answer.
+    for choice in ["required", "convert"] {
+        let asked = [
+            "--json",
+            "generate",
+            "--tools",
+            &tools,
+            "--tool-choice",
+            choice,
+            "--prompt",
+            "Hello there.",
+        ];
+        let ran = run(&asked, "");
+        let json = ran.json();
+        let call = &json["message"]["tool_calls"][0]["function"];
+        assert_eq!(call["name"], "convert", "{json:#}");
+        let content = json["message"]["content"].as_str().unwrap_or_default();
+        assert_eq!(content.trim(), "", "{json:#}");
+    }
+    let none = [
+        "--json",
+        "generate",
+        "--tools",
+        &tools,
+        "--tool-choice",
+        "none",
+        "--prompt",
+        "12 miles, please",
+    ];
+    let ran = run(&none, "");
+    assert!(
+        ran.json()["message"].get("tool_calls").is_none(),
+        "{}",
+        ran.out
+    );
+    let unknown = [
+        "generate",
+        "--tools",
+        &tools,
+        "--tool-choice",
+        "weather",
+        "--prompt",
+        "x",
+    ];
+    let ran = run(&unknown, "");
+    let why = "there is no tool \"weather\"";
+    assert!(ran.code == Some(1) && ran.err.contains(why), "{}", ran.err);
+    let ran = run(
+        &["generate", "--tool-choice", "required", "--prompt", "x"],
+        "",
+    );
+    assert!(
+        ran.code == Some(1) && ran.err.contains("--tools"),
+        "{}",
+        ran.err
+    );
+
     let wrong = folder.put("wrong.json", r#"[{"name": "a b"}]"#);
     let ran = run(&["chat", "--tools", &wrong], "");
     assert_eq!(ran.code, Some(1));
@@ -822,7 +879,7 @@ fn a_trace_is_written_and_made_a_page_of() {
     let page = run(&["view", &trace], "");
     assert_eq!(page.code, Some(0), "{}", page.err);
     let html = std::fs::read_to_string(page.out.trim()).unwrap();
-    assert!(html.contains("A generation, step by step"));
+    assert!(html.contains("<h1>tokenmold <span>trace</span></h1>"));
     assert_eq!(html.matches("</script>").count(), 1);
     assert!(!html.contains("/*TRACE*/"));
     let bad = folder.put("bad.jsonl", "{}");

@@ -422,6 +422,22 @@ fn seeds_numbers_probabilities_and_stops() {
     assert_eq!(texts(&one), texts(&other), "a seed gives the same texts");
     let choices = one["choices"].as_array().unwrap();
     assert_eq!(choices.len(), 4);
+    // Each prompt counts once, whatever the number of texts behind it.
+    let count = |prompt| {
+        server
+            .post("/tokenize", &json!({ "prompt": prompt }))
+            .json()["count"]
+            .as_u64()
+    };
+    let prompts = count("Note").unwrap() + count("Order").unwrap();
+    assert_eq!(one["usage"]["prompt_tokens"], prompts);
+    assert_eq!(one["usage"]["completion_tokens"], 24);
+    assert_eq!(one["usage"]["total_tokens"], prompts + 24);
+    let mut streamed = request.clone();
+    streamed["stream"] = true.into();
+    streamed["stream_options"] = json!({"include_usage": true});
+    let streamed = server.post("/v1/completions", &streamed).events();
+    assert_eq!(streamed.last().unwrap()["usage"]["prompt_tokens"], prompts);
     for (at, choice) in choices.iter().enumerate() {
         assert_eq!(choice["index"], at);
         let told = &choice["logprobs"];
@@ -871,6 +887,86 @@ fn the_page_is_told_of_steps_and_of_refused_texts() {
     assert_eq!(refused.json()["accepted"], false);
 }
 
+/// The parameters of all tools are explained at once, with places in the list of tools, and the verdict is that of a run.
+#[test]
+fn tools_are_explained_as_schemas_are() {
+    let server = start(ServeConfig::default());
+    let mut tools = weather()["tools"].clone();
+    let bare = json!({"type": "function", "name": "wait", "parameters": {
+        "type": "object", "properties": {"minutes": {"type": "integer", "minimum": 1, "maxLenght": 2}}}});
+    tools.as_array_mut().unwrap().push(bare);
+    let explain = |members: Value| {
+        let mut request = json!({"tools": tools});
+        for (name, value) in members.as_object().unwrap() {
+            request[name] = value.clone();
+        }
+        server.post("/play/explain", &request)
+    };
+    let told = explain(json!({"text": "{\"city\": \"Rome\""})).json();
+    assert_eq!(
+        (&told["accepted"], &told["error"]),
+        (&json!(true), &Value::Null)
+    );
+    let ledger = told["ledger"].as_array().unwrap();
+    let of = |pointer: &str| {
+        let entry = ledger.iter().find(|entry| entry["pointer"] == pointer);
+        entry.unwrap_or_else(|| panic!("{pointer}: {ledger:?}"))
+    };
+    let first = "/0/function/parameters/properties/city/enum";
+    assert_eq!(of(first)["status"], "enforced");
+    let slip = of("/1/parameters/properties/minutes/maxLenght");
+    assert_eq!(slip["suggestion"], "maxLength");
+    assert_eq!(told["text"]["offset"], 10);
+    for provider in told["providers"].as_array().unwrap() {
+        for found in provider["findings"].as_array().unwrap() {
+            let at = found["pointer"].as_str().unwrap();
+            assert!(
+                at.starts_with("/0/function/parameters") || at.starts_with("/1/parameters"),
+                "{found}"
+            );
+        }
+    }
+    let openai = &told["providers"][0]["findings"];
+    assert!(
+        openai
+            .as_array()
+            .unwrap()
+            .iter()
+            .any(|found| found["pointer"].as_str().unwrap().starts_with("/1/")),
+        "{openai}"
+    );
+    let other = explain(json!({"tool": "wait", "text": "{\"minutes\": 0"})).json();
+    assert_eq!(other["text"]["pointer"], "/minutes");
+    let unknown = explain(json!({"tool": "walk", "text": ""}));
+    assert_eq!(
+        (unknown.status, &unknown.json()["error"]["param"]),
+        (400, &json!("tool"))
+    );
+    // What a run refuses is refused here, with the tool's name and the place.
+    let refused = explain(
+        json!({"tools": [{"type": "function", "function": {"name": "f", "parameters": {
+        "type": "object", "properties": {"a": {"pattern": "(a)\\1"}}}}}]}),
+    )
+    .json();
+    assert_eq!(refused["accepted"], false);
+    let why = refused["error"].as_str().unwrap();
+    assert!(
+        why.contains("\"f\"") && why.contains("/properties/a/pattern"),
+        "{why}"
+    );
+    let custom = json!([{"type": "custom", "custom": {"name": "add", "format": {"type": "grammar",
+        "grammar": {"syntax": "lark", "definition": "start: /[0-9]+/ \"+\" /[0-9]+/"}}}}]);
+    let told = explain(json!({"tools": custom, "tool_choice": "required", "text": "1+x"})).json();
+    assert_eq!(
+        (&told["accepted"], &told["text"]["offset"]),
+        (&json!(true), &json!(2))
+    );
+    assert_eq!(
+        explain(json!({ "tools": custom })).json()["accepted"],
+        false
+    );
+}
+
 #[test]
 fn a_prompt_that_was_read_is_not_read_again() {
     let server = start(ServeConfig::default().with_lanes(1));
@@ -911,6 +1007,237 @@ fn penalties_count_what_was_said() {
     assert_eq!(repeats(json!({"frequency_penalty": 0})), plain);
     let less = repeats(json!({"frequency_penalty": 2, "presence_penalty": 2}));
     assert!(less <= plain, "{less} of {plain}");
+}
+
+/// Members that there are not, and values of other types, are refused by their place, and the description says
+/// the same of each body.
+#[test]
+fn bodies_are_what_the_description_says() {
+    let server = start(ServeConfig::default());
+    let described = server.get("/openapi.json").json();
+    let validator = |path: &str| {
+        let at = format!(
+            "/paths/{}/post/requestBody/content/application~1json/schema",
+            path.replace('/', "~1")
+        );
+        let mut schema = described.pointer(&at).unwrap().clone();
+        schema["components"] = described["components"].clone();
+        jsonschema::validator_for(&schema).unwrap()
+    };
+    let [decisions, tokenize, explain] = ["/v1/decisions", "/tokenize", "/play/explain"];
+    let question = json!({"type": "predicate", "instructions": "It is cold."});
+    let asked = |question: Value| json!({"input": "The soup is cold.", "questions": [question]});
+    let about = |input: Value| json!({"input": input, "questions": [question]});
+    let person = json!({"json": {"type": "object"}});
+    for (path, body) in [
+        (decisions, asked(question.clone())),
+        (
+            decisions,
+            asked(
+                json!({"type": "choice", "name": "c", "instructions": [{"type": "input_text", "text": "Which?"}],
+                "choices": [{"value": "a", "description": "first"}, {"value": true}]}),
+            ),
+        ),
+        (
+            decisions,
+            asked(
+                json!({"type": "score", "instructions": "How?", "levels": [{"label": "low"}, {"label": "high"}]}),
+            ),
+        ),
+        (
+            decisions,
+            about(json!([
+                {"role": "user", "content": [{"type": "input_json", "data": {"a": 1}}]},
+                {"type": "function_call", "call_id": "c", "name": "f", "arguments": "{}", "status": "completed"},
+                {"type": "function_call_output", "call_id": "c", "output": "cold"},
+                {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "So."}], "phase": "commentary"},
+            ])),
+        ),
+        (
+            decisions,
+            json!({"input": "x", "questions": [question], "prompt_cache_key": "k", "safety_identifier": "s",
+                "prompt_cache_options": {"mode": "explicit", "ttl": "30m"}}),
+        ),
+        (
+            tokenize,
+            json!({"prompt": "Hi", "add_special_tokens": false}),
+        ),
+        (
+            tokenize,
+            json!({"messages": [{"role": "user", "content": "Hi"}]}),
+        ),
+        (explain, json!({"structured_outputs": person, "text": "{"})),
+        (
+            explain,
+            json!({"tools": weather()["tools"], "tool_choice": "required"}),
+        ),
+        (
+            "/v1/chat/completions",
+            json!({"messages": weather()["messages"], "tools": weather()["tools"], "tool_choice": "required", "max_tokens": 40}),
+        ),
+    ] {
+        let said = server.post(path, &body);
+        assert_eq!(said.status, 200, "{path} {body}: {}", said.body);
+        assert!(validator(path).is_valid(&body), "{path} {body}");
+    }
+    for (path, body, param) in [
+        (decisions, json!({"questions": [question]}), "body"),
+        (
+            decisions,
+            json!({"input": "x", "questions": [question], "n": 2}),
+            "n",
+        ),
+        (
+            decisions,
+            json!({"input": "x", "questions": {}}),
+            "questions",
+        ),
+        (
+            decisions,
+            json!({"input": "x", "questions": [5]}),
+            "questions[0]",
+        ),
+        (
+            decisions,
+            json!({"input": "x", "questions": [question], "prompt_cache_options": {"to": 1}}),
+            "prompt_cache_options.to",
+        ),
+        (
+            decisions,
+            asked(json!({"type": "guess"})),
+            "questions[0].type",
+        ),
+        (
+            decisions,
+            asked(json!({"type": "predicate"})),
+            "questions[0]",
+        ),
+        (
+            decisions,
+            asked(json!({"type": "predicate", "instructions": 5})),
+            "questions[0].instructions",
+        ),
+        (
+            decisions,
+            asked(json!({"type": "predicate", "instructions": "?", "choices": []})),
+            "questions[0].choices",
+        ),
+        (
+            decisions,
+            asked(
+                json!({"type": "predicate", "instructions": [{"type": "input_text", "txt": "?"}]}),
+            ),
+            "questions[0].instructions[0].txt",
+        ),
+        (
+            decisions,
+            asked(
+                json!({"type": "choice", "instructions": "?", "choices": [{"value": "a"}, {"value": 5}]}),
+            ),
+            "questions[0].choices[1].value",
+        ),
+        (
+            decisions,
+            asked(
+                json!({"type": "choice", "instructions": "?", "choices": [{"value": "a"}, {"value": "b", "weight": 5}]}),
+            ),
+            "questions[0].choices[1].weight",
+        ),
+        (
+            decisions,
+            asked(
+                json!({"type": "score", "instructions": "?", "levels": [{"label": "a"}, {"label": false}]}),
+            ),
+            "questions[0].levels[1].label",
+        ),
+        (
+            decisions,
+            asked(json!({"type": "score", "instructions": "?", "levels": [{"label": "a"}]})),
+            "questions[0].levels",
+        ),
+        (decisions, about(json!(5)), "input"),
+        (decisions, about(json!([5])), "input[0]"),
+        (
+            decisions,
+            about(json!([{"role": "robot", "content": ""}])),
+            "input[0].role",
+        ),
+        (
+            decisions,
+            about(json!([{"role": "user", "content": 5}])),
+            "input[0].content",
+        ),
+        (
+            decisions,
+            about(json!([{"role": "user", "content": "", "mood": "bad"}])),
+            "input[0].mood",
+        ),
+        (
+            decisions,
+            about(json!([{"role": "user", "content": [{"type": "input_image", "image_url": ""}]}])),
+            "input[0].content[0].type",
+        ),
+        (
+            decisions,
+            about(json!([{"type": "function_call", "call_id": "c", "name": "f", "arguments": {}}])),
+            "input[0].arguments",
+        ),
+        (
+            decisions,
+            about(json!([{"type": "web_search_call"}])),
+            "input[0].type",
+        ),
+        (tokenize, json!({}), "prompt"),
+        (tokenize, json!({"prompt": "Hi", "messages": []}), "prompt"),
+        (tokenize, json!({"prompt": 5}), "prompt"),
+        (tokenize, json!({"prompt": "Hi", "stop": "i"}), "stop"),
+        (
+            tokenize,
+            json!({"prompt": "Hi", "add_special_tokens": "no"}),
+            "add_special_tokens",
+        ),
+        (tokenize, json!({"messages": []}), "messages"),
+        (
+            tokenize,
+            json!({"messages": [{"role": "robot"}]}),
+            "messages[0].role",
+        ),
+        (
+            tokenize,
+            json!({"messages": [{"role": "assistant", "content": "", "tool_calls": 5}]}),
+            "messages[0].tool_calls",
+        ),
+        (
+            explain,
+            json!({"structured_outputs": person, "text": 5}),
+            "text",
+        ),
+        (
+            explain,
+            json!({"structured_outputs": person, "txt": ""}),
+            "txt",
+        ),
+        (
+            explain,
+            json!({"structured_outputs": {"regexp": "a"}}),
+            "structured_outputs.regexp",
+        ),
+        (
+            explain,
+            json!({"structured_outputs": {"regex": 5}}),
+            "structured_outputs.regex",
+        ),
+    ] {
+        let refused = server.post(path, &body);
+        assert_eq!(refused.status, 400, "{path} {body}: {}", refused.body);
+        assert_eq!(
+            refused.json()["error"]["param"],
+            param,
+            "{path} {body}: {}",
+            refused.body
+        );
+        assert!(!validator(path).is_valid(&body), "{path} {body}");
+    }
 }
 
 /// The description has real shapes for what requests hold, and every reference in it leads somewhere.

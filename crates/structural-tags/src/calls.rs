@@ -95,8 +95,13 @@ impl ResponseFormat {
         };
         let all: Vec<&Form> = each.forms.iter().collect();
         let calls = with_forms(&all)?;
-        if self.answer.is_some() {
-            return Ok(calls);
+        if self.calls_alone() {
+            return Ok(match (&each.preamble, self.opening) {
+                (Some((open, close)), Opening::Content) => {
+                    Node::Seq(vec![self.message(open, Node::text(""), close)?, calls])
+                }
+                _ => calls,
+            });
         }
         if let Some(call) = &each.alone {
             let is_marked = |form: &&Form| !form.open.beginnings().is_empty();
@@ -131,7 +136,7 @@ impl ResponseFormat {
             Node::Marker(text) if text.is_empty() => Node::Marker(text),
             last => Node::optional(last),
         };
-        let (Some(behind), None) = (&each.behind, &self.answer) else {
+        let (Some(behind), false) = (&each.behind, self.calls_alone()) else {
             return Ok(last);
         };
         let content = match &self.shape.writes.content {

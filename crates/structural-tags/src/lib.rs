@@ -132,7 +132,7 @@ pub use self::exchange::{Preset, StructuralTag, TagLimits};
 pub use self::held::State;
 pub use self::machine::TagAutomaton;
 pub use self::quiet::MAX_QUIET_STATES;
-pub use self::response::{Opening, ResponseFormat};
+pub use self::response::{Beside, Opening, ResponseFormat};
 pub use self::scratch::Scratch;
 pub use self::tags::{Count, MAX_COUNT, Presence, Reasoning, Tag, Tags};
 

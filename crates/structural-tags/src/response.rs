@@ -79,11 +79,15 @@ pub struct ResponseFormat {
     pub(super) calls: Count,
     reasoning: Reasoning,
     pub(super) answer: Option<Content>,
+    pub(super) beside: Beside,
     pub(super) opening: Opening,
     pub(super) options: Options,
     /// The template that the shape was derived from; none for ready-made formats.
     template: Option<ResponseTemplate>,
 }
+
+/// Line feeds between the reasoning and what follows it, two at most because templates write so many.
+const LINE_FEEDS: &str = "\n{0,2}";
 
 /// The text that the prompt has begun already.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -97,6 +101,39 @@ pub enum Opening {
     Answer,
     /// The content, where that stands between marks.
     Content,
+}
+
+/// The content of an answer with calls.
+///
+/// ```
+/// use fsm_index::{TokenId, VocabularyBuilder};
+/// use response_parser::Family;
+/// use serde_json::json;
+/// use structural_tags::{Beside, Count, ResponseFormat};
+///
+/// # let mut vocabulary = VocabularyBuilder::new();
+/// # for byte in 0..=255u8 {
+/// #     vocabulary.text(TokenId::new(byte.into()), [byte])?;
+/// # }
+/// # let vocabulary = vocabulary.build()?;
+/// let required = ResponseFormat::named(Family::HERMES)?
+///     .with_tools(&[json!({"name": "now"})])?
+///     .with_calls(Count::AT_LEAST_ONE)
+///     .with_beside(Beside::Nothing)
+///     .compile(&vocabulary)?;
+/// let call = r#"<tool_call>{"name": "now", "arguments": {}}</tool_call>"#;
+/// assert!(required.is_match(call.as_bytes()));
+/// assert!(!required.is_match(format!("Let me look.{call}").as_bytes()));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Beside {
+    /// Any, where the family's models write content beside calls.
+    #[default]
+    Text,
+    /// None: calls are all of the answer, behind the reasoning. Up to two line feeds before them are no content, because
+    /// the templates of some families write them (DeepSeek V3.2, GLM 4.5).
+    Nothing,
 }
 
 impl ResponseFormat {
@@ -156,6 +193,7 @@ impl ResponseFormat {
             calls: Count::ANY,
             reasoning: Reasoning::FREE,
             answer: None,
+            beside: Beside::Text,
             opening: Opening::Nothing,
             options: Options::default(),
             template: None,
@@ -242,6 +280,13 @@ impl ResponseFormat {
     #[must_use]
     pub fn with_answer(mut self, answer: Content) -> ResponseFormat {
         self.answer = Some(answer);
+        self
+    }
+
+    /// The same with other content beside calls; any unless told. Content that is bound stands instead of calls in any case.
+    #[must_use]
+    pub fn with_beside(mut self, beside: Beside) -> ResponseFormat {
+        self.beside = beside;
         self
     }
 
@@ -426,7 +471,12 @@ impl ResponseFormat {
             Calls::Each(each) => each.alone.as_deref(),
             _ => None,
         };
+        let is_bare = self.shape.writes.content == Some(Said::Bare);
         let calls = match wanted {
+            true if is_bare && self.calls_alone() => {
+                let before = Node::regex(LINE_FEEDS)?;
+                Some(Node::Seq(vec![before, self.calls(&closed, rules)?]))
+            }
             true => Some(self.calls(&closed, rules)?),
             false => None,
         };
@@ -435,17 +485,21 @@ impl ResponseFormat {
             return content
                 .ok_or_else(|| self.refused("it has no content, and there are no calls"));
         };
-        let is_bare = self.shape.writes.content == Some(Said::Bare);
         // Free text may stand before calls; a bound answer stands instead of
         // them, as content in markers of its own does.
         let free =
-            (self.answer.is_none() && is_bare && alone.is_none()).then(|| Node::Free(closed, None));
+            (!self.calls_alone() && is_bare && alone.is_none()).then(|| Node::Free(closed, None));
         Ok(match (free, content, least) {
             (Some(free), _, 0) => Node::Seq(vec![free, Node::optional(calls)]),
             (Some(free), _, _) => Node::Seq(vec![free, calls]),
             (None, Some(content), 0) => Node::Alt(vec![content, calls]),
             (None, _, _) => calls,
         })
+    }
+
+    /// Tells whether nothing stands beside calls.
+    pub(super) fn calls_alone(&self) -> bool {
+        self.answer.is_some() || self.beside == Beside::Nothing
     }
 
     /// Content without calls; `None` if the format has none.
@@ -461,7 +515,7 @@ impl ResponseFormat {
                 let answer = answer.node(closed)?;
                 match said {
                     // Between reasoning and answer.
-                    Said::Bare => Node::Seq(vec![Node::regex("\n{0,2}")?, answer]),
+                    Said::Bare => Node::Seq(vec![Node::regex(LINE_FEEDS)?, answer]),
                     Said::Between(..) => answer,
                 }
             }

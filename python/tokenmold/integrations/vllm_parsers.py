@@ -87,9 +87,8 @@ class TemplateToolParser(ToolParser):
         tag: dict[str, Any] = {"type": RESPONSE_FORMAT, "format": self._source, "tools": offered}
         if named or choice == "required":
             tag["calls"] = "one" if single or named else "required"
-            # Where the content has a schema, calls come instead of it and not behind it: at once. A
-            # reasoning parser has let the model think by then; without one its thoughts would be lost.
-            tag |= {"answer": {"type": "null"}, "reasoning": "absent"}
+            # A reasoning parser has let the model think by then; without one its thoughts would be lost.
+            tag |= {"beside": "nothing", "reasoning": "absent"}
         else:
             if single:
                 tag["calls"] = "at_most_one"

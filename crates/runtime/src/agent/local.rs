@@ -13,7 +13,7 @@ use super::{ChatModel, ModelRequest, ToolChoice};
 use crate::chat::{Chat, ChatTemplates};
 use crate::generate::{Flow, Prompt, Request, Session};
 use crate::model::{LoadedModel, Model, Transformer};
-use crate::tags::{Count, Reasoning, ResponseFormat};
+use crate::tags::{Beside, Count, Reasoning, ResponseFormat};
 use crate::tokenizer::Tokenizer;
 use crate::tools::read_response;
 use crate::{Error, ErrorKind};
@@ -145,18 +145,19 @@ impl<M: Model> ChatModel for LocalModel<'_, M> {
             let function = tool.get("function").unwrap_or(tool);
             function["name"] == name
         };
-        let (bound, calls): (Vec<Value>, Count) = match request.tool_choice {
-            ToolChoice::Free => (request.tools.to_vec(), Count::ANY),
-            ToolChoice::None => (Vec::new(), Count::NONE),
+        let (bound, calls, beside): (Vec<Value>, Count, Beside) = match request.tool_choice {
+            ToolChoice::Free => (request.tools.to_vec(), Count::ANY, Beside::Text),
+            ToolChoice::None => (Vec::new(), Count::NONE, Beside::Text),
             ToolChoice::Named(name) => {
                 let tools = request.tools.iter().filter(|tool| named(tool, name));
-                (tools.cloned().collect(), Count::ONE)
+                (tools.cloned().collect(), Count::ONE, Beside::Nothing)
             }
         };
         let vocabulary = self.tokenizer.vocabulary();
         let automaton = ResponseFormat::named(self.format)?
             .with_tools(&bound)?
             .with_calls(calls)
+            .with_beside(beside)
             .with_reasoning(self.reasoning)
             .with_options(self.options.clone())
             .with_prompt(&prompt)

@@ -9,6 +9,7 @@ use tokenmold::schema_regex::automaton::SchemaAutomaton;
 use tokenmold::schema_regex::{self, ErrorKind};
 
 use super::grammar::Notation;
+use super::page;
 use super::schema::{SchemaOptions, Use, told};
 use super::style::{Paint, Style};
 use super::{Failure, Output, Verdict, grammar, ledger, providers};
@@ -101,19 +102,22 @@ pub(crate) fn run(args: &ExplainArgs) -> Result<Output, Failure> {
         "regex_error": regex.as_ref().err().map(error),
         "ledger": ledger::list(&entries),
     });
+    let reports = args
+        .providers
+        .then(|| tokenmold::providers::reports(&written));
     if let Some(file) = &args.html {
         let mut shown = json.clone();
-        shown["schema"] = written.clone();
+        shown["schema"] = written;
+        shown["providers"] = json!(reports);
         // Nothing in it may end the script that it stands in.
         let data = shown.to_string().replace('<', "\\u003c");
-        let page = PAGE.replace(PLACE, &data);
+        let page = page::filled(PAGE).replace(PLACE, &data);
         std::fs::write(file, page).map_err(|e| Failure::of(file.display(), e))?;
         text = format!("{}\n", file.display());
         json["page"] = json!(file);
     }
-    if args.providers {
-        let reports = tokenmold::providers::reports(&written);
-        text.push_str(&providers::table(&reports));
+    if let Some(reports) = &reports {
+        text.push_str(&providers::table(reports));
         json["providers"] = json!(reports);
     }
     Ok(Output {

@@ -10,7 +10,7 @@ use tokenmold::ErrorKind;
 use tokenmold::chat::{ChatTemplates, chatml, with_own_system};
 use tokenmold::fsm_index::Landing;
 use tokenmold::generate::{
-    Explanations, ForcedTokens, Generation, Prompt, Request, Session, TokenBudget,
+    Explanations, ForcedTokens, Generation, LogProbabilities, Prompt, Request, Session, TokenBudget,
 };
 use tokenmold::model::{LoadedModel, Model as _};
 use tokenmold::response_parser::ResponseSchema;
@@ -25,7 +25,7 @@ use super::parse::read_schema;
 use super::rule::{Rule, RuleArgs};
 use super::schema::{SchemaOptions, Use};
 use super::screen::{Marks, Screen};
-use super::speech::{Form, Speech, read_tools, wrapped};
+use super::speech::{AskedCalls, Form, Speech, read_tools, wrapped};
 use super::template::read_chat;
 use super::{Failure, Format, Notes, Output, Verdict, batch, read_stdin, trace};
 
@@ -158,6 +158,11 @@ struct MessageArgs {
     #[arg(long, value_name = "FILE")]
     tools: Option<PathBuf>,
 
+    /// The calls: auto for as the model likes, none, required for one at least, or the name of the tool that is called. A
+    /// call that must come is all of the answer, behind the reasoning.
+    #[arg(long, value_name = "CHOICE", default_value = "auto", hide_default_value = true, value_parser = |word: &str| Ok::<_, String>(AskedCalls::from(word)))]
+    tool_choice: AskedCalls,
+
     /// The ready-made format in which the model writes calls and reasoning, by its name. Default:
     /// what the markers in its chat template tell.
     #[arg(long, value_name = "NAME")]
@@ -216,6 +221,7 @@ impl GenerateArgs {
     pub(super) fn shares_rule(&self) -> bool {
         let MessageArgs {
             tools,
+            tool_choice: _,
             format,
             response_template,
             response_schema,
@@ -300,9 +306,16 @@ impl GenerateArgs {
         let speech = match self.message.form(&loaded.chat, !tools.is_empty()) {
             Some(form) => {
                 let (rule, options) = (rule.as_ref(), &self.options);
-                Some(Speech::new(form, messages, tools, rule, options, &written)?)
+                let speech = Speech::new(form, messages, tools, rule, options, &written)?;
+                Some(speech.with_choice(&self.message.tool_choice, tools)?)
             }
-            None => None,
+            None => match self.message.tool_choice {
+                AskedCalls::Auto | AskedCalls::None => None,
+                AskedCalls::Required | AskedCalls::Named(_) => {
+                    let message = "a call is asked for, and there is no form for it: --tools FILE";
+                    return Err(Failure::new(message));
+                }
+            },
         };
         let compiled = match (&speech, rule, shared) {
             _ if self.no_mask => None,
@@ -336,6 +349,10 @@ impl GenerateArgs {
             .with_explanations(match traced {
                 true => Explanations::Give,
                 false => Explanations::Omit,
+            })
+            .with_log_probabilities(match traced {
+                true => LogProbabilities::Compute,
+                false => LogProbabilities::Omit,
             })
             .with_max_tokens(self.max_tokens)
             .with_sampling(sampling)

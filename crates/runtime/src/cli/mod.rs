@@ -18,6 +18,8 @@ mod index;
 mod ledger;
 mod lines;
 mod model;
+#[path = "../page/mod.rs"]
+mod page;
 mod pages;
 mod parse;
 mod providers;

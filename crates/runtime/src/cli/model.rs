@@ -64,6 +64,14 @@ pub(crate) struct SamplingArgs {
     #[arg(long, value_name = "R", default_value_t = 1.0, allow_negative_numbers = true, value_parser = penalty)]
     repetition_penalty: f32,
 
+    /// Subtract F from a token's logit for each time that it was said in the answer; from -2 to 2.
+    #[arg(long, value_name = "F", default_value_t = 0.0, hide_default_value = true, allow_negative_numbers = true, value_parser = frequency)]
+    frequency_penalty: f32,
+
+    /// Subtract P from a token's logit if it was said in the answer; from -2 to 2.
+    #[arg(long, value_name = "P", default_value_t = 0.0, hide_default_value = true, allow_negative_numbers = true, value_parser = presence)]
+    presence_penalty: f32,
+
     /// The same seed gives the same text.
     #[arg(long, value_name = "N", default_value_t = 0, allow_negative_numbers = true, value_parser = whole::<u64>)]
     seed: u64,
@@ -101,6 +109,14 @@ fn penalty(text: &str) -> Result<f32, String> {
     sampled(text, |config, number| config.repetition_penalty = number)
 }
 
+fn frequency(text: &str) -> Result<f32, String> {
+    sampled(text, |config, number| config.frequency_penalty = number)
+}
+
+fn presence(text: &str) -> Result<f32, String> {
+    sampled(text, |config, number| config.presence_penalty = number)
+}
+
 impl SamplingArgs {
     pub(crate) fn config(&self) -> SamplingConfig {
         SamplingConfig::with_temperature(self.temperature, self.seed)
@@ -108,6 +124,7 @@ impl SamplingArgs {
             .with_top_p(self.top_p)
             .with_min_p(self.min_p)
             .with_repetition_penalty(self.repetition_penalty, 0)
+            .with_penalties(self.frequency_penalty, self.presence_penalty)
     }
 }
 

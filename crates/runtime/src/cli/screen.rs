@@ -3,7 +3,7 @@
 
 use serde_json::{Value, json};
 use tokenmold::fsm_index::TokenId;
-use tokenmold::generate::{Event, Flow, Probabilities};
+use tokenmold::generate::{Event, Flow, Probabilities, TokenProbability};
 use tokenmold::sampling::Probability;
 use tokenmold::tokenizer::Tokenizer;
 
@@ -76,6 +76,9 @@ impl<'t> Screen<'t> {
         if let Some(probabilities) = &token.probabilities {
             step["before"] = self.list(&probabilities.before);
             step["after"] = self.list(&probabilities.after);
+        }
+        if let Some(share) = token.own.and_then(TokenProbability::allowed_share) {
+            step["mass"] = json!(share);
         }
         if let Some(place) = &token.place {
             step["state"] = json!(place.state);

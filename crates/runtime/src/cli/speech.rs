@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use tokenmold::Error;
 use tokenmold::chat::{Chat, ChatTemplates};
 use tokenmold::response_parser::{Family, ResponseTemplate};
-use tokenmold::tags::{self, ResponseFormat};
+use tokenmold::tags::{self, Beside, Count, ResponseFormat};
 
 use super::parse::template_in;
 use super::rule::Rule;
@@ -42,6 +42,30 @@ pub(crate) enum Form<'a> {
     Template(&'a Path),
     /// The markers of the model's own chat template.
     Own(&'a ChatTemplates),
+}
+
+/// The calls that an answer may have.
+#[derive(Clone, Debug)]
+pub(crate) enum AskedCalls {
+    /// As the model likes.
+    Auto,
+    /// None.
+    None,
+    /// One at least.
+    Required,
+    /// One of the tool of this name.
+    Named(String),
+}
+
+impl From<&str> for AskedCalls {
+    fn from(word: &str) -> AskedCalls {
+        match word {
+            "auto" => AskedCalls::Auto,
+            "none" => AskedCalls::None,
+            "required" => AskedCalls::Required,
+            name => AskedCalls::Named(name.to_owned()),
+        }
+    }
 }
 
 /// The form in which a model writes, with its constraint and its reader.
@@ -114,6 +138,38 @@ impl Speech {
                 ));
             }
             Some(Err(error)) => return Err(Failure::new(error.to_string())),
+        };
+        Ok(Speech { format, template })
+    }
+
+    /// The same with calls as they are chosen. A call that must come is all of the answer.
+    pub(crate) fn with_choice(
+        self,
+        choice: &AskedCalls,
+        tools: &[Value],
+    ) -> Result<Speech, Failure> {
+        let Speech { format, template } = self;
+        if let (AskedCalls::Required, []) = (choice, tools) {
+            let message = "a call is required, and there are no tools: --tools FILE";
+            return Err(Failure::new(message));
+        }
+        let format = match choice {
+            AskedCalls::Auto => format,
+            AskedCalls::None => format.with_calls(Count::NONE),
+            AskedCalls::Required => format
+                .with_calls(Count::AT_LEAST_ONE)
+                .with_beside(Beside::Nothing),
+            AskedCalls::Named(name) => {
+                let is_named = |tool: &&Value| tool["function"]["name"] == name.as_str();
+                let Some(named) = tools.iter().find(is_named) else {
+                    return Err(Failure::new(format!("there is no tool {name:?}")));
+                };
+                let format = format.with_tools(std::slice::from_ref(named));
+                format
+                    .map_err(|error| Failure::new(error.to_string()))?
+                    .with_calls(Count::ONE)
+                    .with_beside(Beside::Nothing)
+            }
         };
         Ok(Speech { format, template })
     }

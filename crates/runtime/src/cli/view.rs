@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use serde_json::{Value, json};
 
+use super::page;
 use super::{Failure, Output, read};
 
 /// Arguments of `tokenmold view`.
@@ -48,7 +49,7 @@ pub(crate) fn run(args: &ViewArgs) -> Result<Output, Failure> {
     }
     // Nothing in it may end the script that it stands in.
     let data = Value::Array(lines).to_string().replace('<', "\\u003c");
-    let page = PAGE.replace(PLACE, &data);
+    let page = page::filled(PAGE).replace(PLACE, &data);
     let out = match (&args.out, args.trace.to_str()) {
         (Some(out), _) => out.clone(),
         (None, Some("-")) => {

@@ -236,6 +236,30 @@ pub struct TokenProbability {
     pub allowed: f32,
 }
 
+impl TokenProbability {
+    /// The share of the model's own probability, from 0 to 1, that lies on tokens that could be drawn; none for forced tokens.
+    ///
+    /// ```
+    /// use tokenmold::embedded;
+    /// use tokenmold::generate::{Flow, LogProbabilities, Prompt, Request, Session};
+    ///
+    /// let mut loaded = embedded::load()?;
+    /// let request = Request::new(Prompt::Text("Vera".to_owned()))
+    ///     .with_max_tokens(1)
+    ///     .with_log_probabilities(LogProbabilities::Compute);
+    /// let mut session = Session::new(&mut loaded.model, &loaded.tokenizer);
+    /// let said = session.generate(&request, None, &mut |_| Flow::Continue)?;
+    /// let share = said.log_probabilities[0].allowed_share();
+    /// assert_eq!(share, Some(1.0), "nothing forbids a token");
+    /// # Ok::<(), tokenmold::Error>(())
+    /// ```
+    #[must_use]
+    pub fn allowed_share(self) -> Option<f64> {
+        let share = f64::from(self.free? - self.allowed).exp();
+        Some(share.min(1.0))
+    }
+}
+
 /// The result of a generation.
 ///
 /// ```

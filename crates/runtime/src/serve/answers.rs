@@ -1,6 +1,7 @@
 //! The answers of a request that are on their way. For example, the updates of three texts arrive
 //! one by one, and the numbers of their tokens are counted.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -38,8 +39,11 @@ pub(super) async fn answer_all(
     let Some(reading) = prepared.first().map(|first| first.reading.clone()) else {
         return Err(ApiError::invalid("prompt", "there is no prompt"));
     };
+    let texts = prepared.first().map_or(1, |first| first.jobs.len());
     let jobs = prepared.into_iter().flat_map(|prepared| prepared.jobs);
-    Ok((queue(server, jobs.collect(), until).await?, reading))
+    let mut answers = queue(server, jobs.collect(), until).await?;
+    answers.texts = texts.max(1);
+    Ok((answers, reading))
 }
 
 /// Queues jobs that are prepared.
@@ -61,15 +65,29 @@ pub(super) struct Answers {
     until: Instant,
     /// The server's limit, in seconds.
     limit: f64,
-    usage: Usage,
+    /// The number of texts behind each prompt.
+    texts: usize,
+    /// The prompts of those texts that are done.
+    prompts: HashMap<usize, PromptTokens>,
+    /// The number of the tokens of all texts that are done.
+    generated: usize,
+}
+
+/// The number of a prompt's tokens.
+#[derive(Clone, Copy, Debug)]
+struct PromptTokens {
+    all: usize,
+    /// The number of them that no lane had to read, for whichever of the texts behind the prompt.
+    cached: usize,
 }
 
 /// The numbers of a request's tokens.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Usage {
+    /// Tokens of the prompts, each of which counts once, whatever the number of texts behind it.
     pub(super) prompt: usize,
-    /// Tokens of the prompt that no lane had to read.
-    pub(super) cached: Option<usize>,
+    /// Tokens of the prompts that no lane had to read.
+    pub(super) cached: usize,
     pub(super) answers: usize,
 }
 
@@ -82,7 +100,7 @@ impl Usage {
         } = self;
         json!({
             "prompt_tokens": prompt,
-            "prompt_tokens_details": {"cached_tokens": cached.unwrap_or(0)},
+            "prompt_tokens_details": {"cached_tokens": cached},
             "completion_tokens": answers,
             "total_tokens": prompt + answers,
         })
@@ -105,7 +123,9 @@ impl Answers {
             first: None,
             until,
             limit,
-            usage: Usage::default(),
+            texts: 1,
+            prompts: HashMap::new(),
+            generated: 0,
         };
         let first = answers.receive().await?;
         if let Some((_, Update::Done(Err(error)))) = &first {
@@ -125,11 +145,12 @@ impl Answers {
             Some(first) => Some(first),
             None => self.receive().await?,
         };
-        if let Some((_, Update::Done(Ok(generation)))) = &next {
-            self.usage.prompt = self.usage.prompt.max(generation.prompt_tokens);
-            let reused = generation.reused_tokens;
-            self.usage.cached = Some(self.usage.cached.map_or(reused, |least| least.min(reused)));
-            self.usage.answers += generation.tokens.len();
+        if let Some((at, Update::Done(Ok(generation)))) = &next {
+            let (all, cached) = (generation.prompt_tokens, generation.reused_tokens);
+            let prompt = self.prompts.entry(at / self.texts);
+            let prompt = prompt.or_insert(PromptTokens { all, cached });
+            prompt.cached = prompt.cached.min(cached);
+            self.generated += generation.tokens.len();
         }
         Ok(next)
     }
@@ -140,7 +161,11 @@ impl Answers {
     }
 
     pub(super) fn usage(&self) -> Usage {
-        self.usage
+        Usage {
+            prompt: self.prompts.values().map(|prompt| prompt.all).sum(),
+            cached: self.prompts.values().map(|prompt| prompt.cached).sum(),
+            answers: self.generated,
+        }
     }
 }
 

@@ -15,7 +15,7 @@ use super::tool::{CallChoice, OfferedTool, ToolKind};
 use crate::chat::{Chat, chatml, with_own_system};
 use crate::generate::{Explanations, ForcedTokens, LogProbabilities, Prompt, Request};
 use crate::sampling::SamplingConfig;
-use crate::tags::{Content, Count, Reasoning, ResponseFormat};
+use crate::tags::{Beside, Count, Reasoning, ResponseFormat};
 use crate::tokenizer::Surround;
 
 /// The text that a model continues.
@@ -239,11 +239,6 @@ impl Ask {
         };
         let compile = move || {
             let format = match &self.bound {
-                // A call that must come is all of the answer: text before it, which many models go
-                // on with, would leave the call the last few tokens.
-                None if self.must_call() && family.writes().content.is_some() => {
-                    format.with_answer(Content::regex("-")?)
-                }
                 None => format,
                 Some(bound) => {
                     let automaton = server.compile(&bound.description)?;
@@ -268,6 +263,7 @@ impl Ask {
     /// The rule for an answer without calls.
     fn rule(&self) -> ContentRule {
         match self.bound {
+            _ if self.must_call() => ContentRule::Absent,
             Some(_) => ContentRule::Bound,
             None => ContentRule::None,
         }
@@ -323,7 +319,12 @@ impl Ask {
             .with_reasoning(reasoning)
             .with_options(server.config.options.clone())
             .with_prompt(prompt);
-        Ok((format, offered))
+        // Text before a call that must come, which many models go on with, would leave the call the last few tokens.
+        let beside = match self.must_call() {
+            true => Beside::Nothing,
+            false => Beside::Text,
+        };
+        Ok((format.with_beside(beside), offered))
     }
 
     /// The constraint of an answer that is nothing else.

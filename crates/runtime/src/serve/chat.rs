@@ -14,6 +14,7 @@ use serde_json::{Map, Value, json};
 
 use super::answers::{Answers, answer, finite, identifier, now};
 use super::ask::{Ask, AskedPrompt, arguments};
+use super::body;
 use super::error::ApiError;
 use super::pool::{Token, Update};
 use super::reply::{AnswerReader, Delta, Ending, Message};
@@ -28,7 +29,7 @@ use super::wire::{self, ChatRequest, Common, Number, StreamUsage};
     (status = 429, description = "The queue is full", body = super::error::ErrorBody),
 ))]
 pub(super) async fn complete(State(server): Shared, body: Bytes) -> Result<Response, ApiError> {
-    let (request, common): (ChatRequest, Common) = wire::read(&body)?;
+    let (request, common): (ChatRequest, Common) = body::read(&body)?;
     server.check_model(request.model.as_deref())?;
     let ask = ask(request, &common, &server)?;
     let listed = ask.settings.log_probabilities;
@@ -334,12 +335,14 @@ pub(super) fn messages(given: Vec<Value>) -> Result<Vec<Value>, ApiError> {
         let content = message.remove("content").unwrap_or_default();
         let content = text_of(content, &format!("{place}.content"))?;
         message.insert("content".to_owned(), content.into());
-        let calls = message.get_mut("tool_calls").and_then(Value::as_array_mut);
-        for call in calls.into_iter().flatten() {
-            read_call(call);
-        }
-        if message.get("tool_calls").is_some_and(Value::is_null) {
-            message.remove("tool_calls");
+        match message.get_mut("tool_calls") {
+            None => {}
+            Some(Value::Array(calls)) => calls.iter_mut().for_each(read_call),
+            Some(Value::Null) => drop(message.remove("tool_calls")),
+            Some(_) => {
+                let message = "the calls are a list";
+                return Err(ApiError::invalid(format!("{place}.tool_calls"), message));
+            }
         }
         read.push(Value::Object(message));
     }

@@ -14,6 +14,7 @@ use serde_json::{Map, Value, json};
 
 use super::answers::{Answers, answer_all, finite, identifier, now};
 use super::ask::{Ask, AskedPrompt};
+use super::body;
 use super::chat::finish_reason;
 use super::error::ApiError;
 use super::pool::{Token, Update};
@@ -35,7 +36,7 @@ const MAX_PROMPTS: usize = 128;
     (status = 429, description = "The queue is full", body = super::error::ErrorBody),
 ))]
 pub(super) async fn complete(State(server): Shared, body: Bytes) -> Result<Response, ApiError> {
-    let (request, common): (TextRequest, Common) = wire::read(&body)?;
+    let (request, common): (TextRequest, Common) = body::read(&body)?;
     server.check_model(request.model.as_deref())?;
     let prompts = prompts(request.prompt, &server)?;
     let bound = wire::bound(

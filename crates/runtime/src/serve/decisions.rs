@@ -13,38 +13,58 @@ use axum::Json;
 use axum::body::Bytes;
 use axum::extract::State;
 use constraint::Description;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use tokio::time::Instant;
 use utoipa::ToSchema;
 
 use super::answers::{Answers, queue};
-use super::chat::{messages, text_of};
+use super::body;
+use super::chat::text_of;
 use super::error::ApiError;
+use super::items::{self, check_parts, conversation, type_of};
 use super::pool::{Job, Update};
-use super::responses::read_items;
 use super::server::{ServerState, Shared};
-use super::wire;
 use crate::tokenizer::Surround;
 use fsm_index::{Distribution, ProbabilityLimits};
 
 /// A request for decisions.
 #[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
 pub(super) struct DecisionRequest {
     /// The model's name, as `/v1/models` lists it.
     #[serde(default)]
     model: Option<String>,
     /// The text, or the messages, calls and results, that the questions are about.
-    #[schema(value_type = Object)]
-    input: Value,
-    /// 1 to 400 questions: predicates, choices and scores.
-    #[schema(value_type = Vec<Object>)]
-    questions: Vec<Value>,
+    #[schema(value_type = items::DecisionInput)]
+    input: Box<RawValue>,
+    /// The questions. The answers come in their order.
+    #[schema(value_type = Vec<Question>, min_items = 1, max_items = 400)]
+    questions: Vec<Box<RawValue>>,
     /// Changes nothing here: what prompts share at their beginning is read once in any case.
     #[serde(default)]
-    #[schema(value_type = Option<Object>)]
     #[expect(dead_code, reason = "taken, and of no effect")]
-    prompt_cache_options: Option<Value>,
+    prompt_cache_options: Option<CacheOptions>,
+    /// Changes nothing here.
+    #[serde(default)]
+    #[expect(dead_code, reason = "taken, and of no effect")]
+    prompt_cache_key: Option<String>,
+    /// Changes nothing here.
+    #[serde(default)]
+    #[expect(dead_code, reason = "taken, and of no effect")]
+    safety_identifier: Option<String>,
+}
+
+/// Options of a cache that this server has not.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+#[expect(dead_code, reason = "taken, and of no effect")]
+struct CacheOptions {
+    #[serde(default)]
+    mode: Option<String>,
+    #[serde(default)]
+    ttl: Option<String>,
 }
 
 /// The most questions of a request, as OpenAI's API has it.
@@ -53,8 +73,8 @@ const MAX_QUESTIONS: usize = 400;
 /// The fewest and the most options of a choice, as OpenAI's API has it.
 const CHOICES: std::ops::RangeInclusive<usize> = 2..=255;
 
-/// A question, read.
-struct Question {
+/// A question, with the prompt and the values that it becomes.
+struct AskedQuestion {
     name: Option<String>,
     /// The words that ask it.
     words: String,
@@ -64,7 +84,7 @@ struct Question {
 enum QuestionKind {
     Predicate,
     /// The options, as values and as texts that the model writes.
-    Choice(Vec<(Value, String)>),
+    Choice(Vec<(OptionValue, String)>),
     /// The labels of the levels, the lowest first.
     Score(Vec<String>),
 }
@@ -72,28 +92,107 @@ enum QuestionKind {
 /// The answers to a predicate, in two spellings each because models begin answers with either.
 const ANSWERS: [&str; 4] = ["yes", "Yes", "no", "No"];
 
-#[derive(Deserialize)]
-struct QuestionBody {
-    #[serde(rename = "type")]
-    kind: String,
-    #[serde(default)]
-    name: Option<String>,
-    instructions: Value,
-    #[serde(default)]
-    choices: Vec<ChoiceOption>,
-    #[serde(default)]
-    levels: Vec<ScoreLevel>,
+/// A question.
+#[derive(ToSchema)]
+#[serde(untagged)]
+#[expect(dead_code, reason = "only described: `AskedQuestion::read` reads it")]
+enum Question {
+    Predicate(PredicateQuestion),
+    Choice(ChoiceQuestion),
+    Score(ScoreQuestion),
 }
 
-#[derive(Deserialize)]
+/// A statement, which is true with some probability.
+#[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+struct PredicateQuestion {
+    #[serde(rename = "type")]
+    #[expect(dead_code, reason = "it is checked")]
+    kind: PredicateType,
+    /// A name that the answer repeats.
+    #[serde(default)]
+    name: Option<String>,
+    /// The statement.
+    #[schema(value_type = items::PartsOrText)]
+    instructions: Box<RawValue>,
+}
+
+#[derive(Deserialize, ToSchema)]
+#[serde(rename_all = "lowercase")]
+enum PredicateType {
+    Predicate,
+}
+
+/// One of several options.
+#[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+struct ChoiceQuestion {
+    #[serde(rename = "type")]
+    #[expect(dead_code, reason = "it is checked")]
+    kind: ChoiceType,
+    /// A name that the answer repeats.
+    #[serde(default)]
+    name: Option<String>,
+    /// The question.
+    #[schema(value_type = items::PartsOrText)]
+    instructions: Box<RawValue>,
+    /// The options, all different.
+    #[schema(min_items = 2, max_items = 255)]
+    choices: Vec<ChoiceOption>,
+}
+
+#[derive(Deserialize, ToSchema)]
+#[serde(rename_all = "lowercase")]
+enum ChoiceType {
+    Choice,
+}
+
+/// An option.
+#[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
 struct ChoiceOption {
-    value: Value,
+    value: OptionValue,
     #[serde(default)]
     description: Option<String>,
 }
 
-#[derive(Deserialize)]
+/// A text with characters, or true or false.
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize, ToSchema)]
+#[serde(untagged)]
+enum OptionValue {
+    Text(String),
+    Truth(bool),
+}
+
+/// One of several levels.
+#[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+struct ScoreQuestion {
+    #[serde(rename = "type")]
+    #[expect(dead_code, reason = "it is checked")]
+    kind: ScoreType,
+    /// A name that the answer repeats.
+    #[serde(default)]
+    name: Option<String>,
+    /// The question.
+    #[schema(value_type = items::PartsOrText)]
+    instructions: Box<RawValue>,
+    /// The levels from the lowest to the highest, all different.
+    #[schema(min_items = 2, max_items = 255)]
+    levels: Vec<ScoreLevel>,
+}
+
+#[derive(Deserialize, ToSchema)]
+#[serde(rename_all = "lowercase")]
+enum ScoreType {
+    Score,
+}
+
+/// A level.
+#[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
 struct ScoreLevel {
+    #[schema(min_length = 1)]
     label: String,
     #[serde(default)]
     description: Option<String>,
@@ -106,23 +205,20 @@ struct ScoreLevel {
     (status = 429, description = "The queue is full", body = super::error::ErrorBody),
 ))]
 pub(super) async fn decide(State(server): Shared, body: Bytes) -> Result<Json<Value>, ApiError> {
-    let request: DecisionRequest = wire::read_alone(&body)?;
+    let request: DecisionRequest = body::read_alone(&body)?;
     server.check_model(request.model.as_deref())?;
     let count = request.questions.len();
     if !(1..=MAX_QUESTIONS).contains(&count) {
         let message = format!("there are {count} questions; 1 to {MAX_QUESTIONS} are taken");
         return Err(ApiError::invalid("questions", message));
     }
-    let questions: Vec<Question> = request
+    let questions: Vec<AskedQuestion> = request
         .questions
-        .into_iter()
+        .iter()
         .enumerate()
-        .map(|(at, question)| Question::read(question, &format!("questions[{at}]")))
+        .map(|(at, question)| AskedQuestion::read(question, &format!("questions[{at}]")))
         .collect::<Result<_, _>>()?;
-    let about = match request.input {
-        Value::String(text) => vec![json!({"role": "user", "content": text})],
-        input => messages(read_items(input, "input")?)?,
-    };
+    let about = conversation(&request.input, "input")?;
     let until = Instant::now() + server.config.timeout;
     let prepared = server
         .prepare(until, move |server| {
@@ -176,55 +272,49 @@ pub(super) async fn decide(State(server): Shared, body: Bytes) -> Result<Json<Va
     })))
 }
 
-impl Question {
-    fn read(question: Value, place: &str) -> Result<Question, ApiError> {
-        let written: QuestionBody = serde_json::from_value(question)
-            .map_err(|error| ApiError::invalid(place, error.to_string()))?;
-        let mut words = text_of(written.instructions, &format!("{place}.instructions"))?;
-        let kind = match written.kind.as_str() {
-            "predicate" => {
-                words = format!("Statement: {words}\nIs the statement true? Answer yes or no.");
-                QuestionKind::Predicate
+impl AskedQuestion {
+    fn read(question: &RawValue, place: &str) -> Result<AskedQuestion, ApiError> {
+        match type_of(question, place)?.as_deref() {
+            Some("predicate") => {
+                let read: PredicateQuestion = body::read_inside(question, place)?;
+                let words = words(&read.instructions, place)?;
+                Ok(AskedQuestion {
+                    name: read.name,
+                    words: format!("Statement: {words}\nIs the statement true? Answer yes or no."),
+                    kind: QuestionKind::Predicate,
+                })
             }
-            "choice" => {
-                let (options, listed) = options(written.choices, place)?;
-                words = format!(
-                    "{words}\nAnswer with one of these options and nothing else:\n{listed}"
-                );
-                QuestionKind::Choice(options)
+            Some("choice") => {
+                let read: ChoiceQuestion = body::read_inside(question, place)?;
+                let words = words(&read.instructions, place)?;
+                let (options, listed) = options(read.choices, place)?;
+                Ok(AskedQuestion {
+                    name: read.name,
+                    words: format!(
+                        "{words}\nAnswer with one of these options and nothing else:\n{listed}"
+                    ),
+                    kind: QuestionKind::Choice(options),
+                })
             }
-            "score" => {
-                let levels = written.levels;
-                if levels.len() < 2 || levels.len() > *CHOICES.end() {
-                    let message = format!("there are {} levels; 2 to 255 are taken", levels.len());
-                    return Err(ApiError::invalid(format!("{place}.levels"), message));
-                }
-                let mut labels: Vec<String> = Vec::new();
-                let mut listed = String::new();
-                for level in levels {
-                    if level.label.is_empty() || labels.contains(&level.label) {
-                        let message = "each level has a label of its own";
-                        return Err(ApiError::invalid(format!("{place}.levels"), message));
-                    }
-                    listed.push_str(&line(&level.label, level.description.as_deref()));
-                    labels.push(level.label);
-                }
-                words = format!(
-                    "{words}\nAnswer with one of these levels, from the lowest to the highest, and nothing else:\n{listed}"
-                );
-                QuestionKind::Score(labels)
+            Some("score") => {
+                let read: ScoreQuestion = body::read_inside(question, place)?;
+                let words = words(&read.instructions, place)?;
+                let (labels, listed) = levels(read.levels, place)?;
+                Ok(AskedQuestion {
+                    name: read.name,
+                    words: format!(
+                        "{words}\nAnswer with one of these levels, from the lowest to the highest, and nothing else:\n{listed}"
+                    ),
+                    kind: QuestionKind::Score(labels),
+                })
             }
             other => {
+                let other = other.unwrap_or("none");
                 let message =
                     format!("the type {other:?} is none of \"predicate\", \"choice\", \"score\"");
-                return Err(ApiError::invalid(format!("{place}.type"), message));
+                Err(ApiError::invalid(format!("{place}.type"), message))
             }
-        };
-        Ok(Question {
-            name: written.name,
-            words,
-            kind,
-        })
+        }
     }
 
     /// The prompt's tokens.
@@ -277,7 +367,7 @@ impl Question {
                 json!({"type": "predicate", "name": name, "probability": probability})
             }
             QuestionKind::Choice(options) => {
-                let likelier = |a: &&(Value, String), b: &&(Value, String)| {
+                let likelier = |a: &&(OptionValue, String), b: &&(OptionValue, String)| {
                     let order = of(&a.1).total_cmp(&of(&b.1));
                     order.then_with(|| b.1.cmp(&a.1))
                 };
@@ -314,6 +404,36 @@ impl Question {
     }
 }
 
+/// The words of a question that stands at `place`.
+fn words(instructions: &RawValue, place: &str) -> Result<String, ApiError> {
+    let place = format!("{place}.instructions");
+    check_parts(instructions, &place)?;
+    let read: Value = serde_json::from_str(instructions.get())
+        .map_err(|error| ApiError::invalid(&place, error.to_string()))?;
+    text_of(read, &place)
+}
+
+/// The labels of a score's levels, and the list of them in a prompt.
+fn levels(levels: Vec<ScoreLevel>, place: &str) -> Result<(Vec<String>, String), ApiError> {
+    let wrong = |message: String| ApiError::invalid(format!("{place}.levels"), message);
+    if !CHOICES.contains(&levels.len()) {
+        let count = levels.len();
+        return Err(wrong(format!(
+            "there are {count} levels; 2 to 255 are taken"
+        )));
+    }
+    let mut labels: Vec<String> = Vec::new();
+    let mut listed = String::new();
+    for level in levels {
+        if level.label.is_empty() || labels.contains(&level.label) {
+            return Err(wrong("each level has a label of its own".to_owned()));
+        }
+        listed.push_str(&line(&level.label, level.description.as_deref()));
+        labels.push(level.label);
+    }
+    Ok((labels, listed))
+}
+
 /// A line of a list in a prompt.
 fn line(text: &str, description: Option<&str>) -> String {
     match description {
@@ -326,18 +446,18 @@ fn line(text: &str, description: Option<&str>) -> String {
 fn options(
     choices: Vec<ChoiceOption>,
     place: &str,
-) -> Result<(Vec<(Value, String)>, String), ApiError> {
+) -> Result<(Vec<(OptionValue, String)>, String), ApiError> {
     let wrong = |message: String| ApiError::invalid(format!("{place}.choices"), message);
     if !CHOICES.contains(&choices.len()) {
         let count = choices.len();
         return Err(wrong(format!("there are {count}; 2 to 255 are taken")));
     }
-    let plain = |value: &Value| match value {
-        Value::String(text) if !text.is_empty() => Ok(text.clone()),
-        Value::Bool(value) => Ok(value.to_string()),
-        _ => Err(wrong(
+    let plain = |value: &OptionValue| match value {
+        OptionValue::Text(text) if text.is_empty() => Err(wrong(
             "a value is a text with characters, or true or false".to_owned(),
         )),
+        OptionValue::Text(text) => Ok(text.clone()),
+        OptionValue::Truth(value) => Ok(value.to_string()),
     };
     let mut texts = choices
         .iter()
@@ -350,7 +470,7 @@ fn options(
         // The text "true" and the value true are told apart as JSON.
         texts = choices
             .iter()
-            .map(|choice| choice.value.to_string())
+            .map(|choice| json!(choice.value).to_string())
             .collect();
         let mut sorted = texts.clone();
         sorted.sort();

@@ -152,6 +152,11 @@ impl ApiError {
         }
     }
 
+    /// The mistake, and the way out.
+    pub(super) fn message(&self) -> &str {
+        &self.message
+    }
+
     /// The body, for an event of a stream.
     pub(super) fn json(&self) -> Value {
         json!({ "error": self })

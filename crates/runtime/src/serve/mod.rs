@@ -23,12 +23,15 @@
 mod answers;
 mod ask;
 mod batcher;
+mod body;
 mod chat;
 mod compiled;
 mod completions;
 mod config;
 mod decisions;
 mod error;
+mod explain;
+mod items;
 mod metrics;
 mod paths;
 mod play;

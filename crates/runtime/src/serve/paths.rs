@@ -12,6 +12,7 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use axum::{Json, Router};
 use serde::Deserialize;
+use serde::de::IgnoredAny;
 use serde_json::{Map, Value, json};
 use tower_http::catch_panic::CatchPanicLayer;
 use tower_http::cors::CorsLayer;
@@ -19,7 +20,7 @@ use utoipa::{OpenApi, ToSchema};
 
 use super::error::ApiError;
 use super::server::{ServerState, Shared};
-use super::{chat, completions, decisions, play, responses, wire};
+use super::{body, chat, completions, decisions, explain, play, responses, shapes};
 use crate::tokenizer::Surround;
 
 /// The description of the server for programs.
@@ -41,7 +42,7 @@ use crate::tokenizer::Surround;
         health,
         metrics,
         description,
-        play::explain,
+        explain::explain,
     )
 )]
 struct Description;
@@ -53,7 +54,7 @@ pub(super) fn router(server: &Arc<ServerState>) -> Router {
         .route("/v1/responses", post(responses::respond))
         .route("/v1/decisions", post(decisions::decide))
         .route("/play/steps", post(play::steps))
-        .route("/play/explain", post(play::explain))
+        .route("/play/explain", post(explain::explain))
         .route("/v1/models", get(models))
         .route("/v1/models/{*name}", get(model))
         .route("/tokenize", post(tokenize))
@@ -165,22 +166,51 @@ async fn model(
     Ok(Json(described(&server)))
 }
 
+/// A text or a chat to cut into tokens.
+#[derive(ToSchema)]
+#[serde(untagged)]
+#[expect(dead_code, reason = "only described: `tokenize` reads it")]
+enum Tokenize {
+    Text(TokenizeText),
+    Chat(TokenizeChat),
+}
+
 /// A text to cut into tokens.
 #[derive(Debug, Deserialize, ToSchema)]
-pub(super) struct Tokenize {
+#[serde(deny_unknown_fields)]
+struct TokenizeText {
     /// The model's name.
     #[serde(default)]
     model: Option<String>,
-    /// The text; or `messages`.
-    #[serde(default)]
-    prompt: Option<String>,
-    /// A chat, written out by the model's template.
-    #[serde(default)]
-    #[schema(value_type = Option<Vec<Object>>)]
-    messages: Option<Vec<Value>>,
+    /// The text.
+    prompt: String,
     /// False for the tokens of the text alone, without those that the tokenizer puts around one.
     #[serde(default)]
     add_special_tokens: Option<bool>,
+}
+
+/// A chat to cut into tokens.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+struct TokenizeChat {
+    /// The model's name.
+    #[serde(default)]
+    model: Option<String>,
+    /// The messages, which the model's template writes out.
+    #[schema(value_type = Vec<shapes::ChatMessage>, min_items = 1)]
+    messages: Vec<Value>,
+    /// True for the tokens that the tokenizer puts around a text as well: most templates write them.
+    #[serde(default)]
+    add_special_tokens: Option<bool>,
+}
+
+/// The members that tell a text from a chat.
+#[derive(Deserialize)]
+struct TextOrChat {
+    #[serde(default)]
+    prompt: Option<IgnoredAny>,
+    #[serde(default)]
+    messages: Option<IgnoredAny>,
 }
 
 /// Cuts a text into tokens.
@@ -189,21 +219,20 @@ pub(super) struct Tokenize {
     (status = 400, description = "The request is wrong", body = super::error::ErrorBody),
 ))]
 async fn tokenize(State(server): Shared, body: Bytes) -> Result<Json<Value>, ApiError> {
-    let asked: Tokenize = wire::read_alone(&body)?;
-    server.check_model(asked.model.as_deref())?;
-    let (text, surround) = match (asked.prompt, asked.messages) {
-        (Some(text), None) => (
-            text,
-            match asked.add_special_tokens {
-                Some(false) => Surround::Omit,
-                _ => Surround::Add,
-            },
-        ),
-        (None, Some(messages)) => {
-            let messages = chat::messages(messages)?;
+    let given: TextOrChat = body::read_alone(&body)?;
+    let (model, text, add) = match (given.prompt, given.messages) {
+        (Some(_), None) => {
+            let asked: TokenizeText = body::read_alone(&body)?;
+            let add = asked.add_special_tokens.unwrap_or(true);
+            (asked.model, asked.prompt, add)
+        }
+        (None, Some(_)) => {
+            let asked: TokenizeChat = body::read_alone(&body)?;
+            let messages = chat::messages(asked.messages)?;
             let written = server.chat.prompt(None, &[], &messages);
             let written = written.map_err(|error| ApiError::of_generation(&error))?;
-            (written, Surround::Omit)
+            let add = asked.add_special_tokens.unwrap_or(false);
+            (asked.model, written, add)
         }
         _ => {
             return Err(ApiError::invalid(
@@ -211,6 +240,11 @@ async fn tokenize(State(server): Shared, body: Bytes) -> Result<Json<Value>, Api
                 "give `prompt` or `messages`, one of them",
             ));
         }
+    };
+    server.check_model(model.as_deref())?;
+    let surround = match add {
+        true => Surround::Add,
+        false => Surround::Omit,
     };
     let tokens = server.tokenizer.encode(&text, surround);
     let tokens = tokens.map_err(|error| ApiError::invalid("prompt", error.to_string()))?;
@@ -226,6 +260,7 @@ async fn tokenize(State(server): Shared, body: Bytes) -> Result<Json<Value>, Api
 
 /// Tokens to write out.
 #[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
 pub(super) struct Detokenize {
     /// The model's name.
     #[serde(default)]
@@ -240,7 +275,7 @@ pub(super) struct Detokenize {
     (status = 400, description = "The request is wrong", body = super::error::ErrorBody),
 ))]
 async fn detokenize(State(server): Shared, body: Bytes) -> Result<Json<Value>, ApiError> {
-    let asked: Detokenize = wire::read_alone(&body)?;
+    let asked: Detokenize = body::read_alone(&body)?;
     server.check_model(asked.model.as_deref())?;
     let unknown = asked
         .tokens

@@ -1,39 +1,31 @@
-//! The page to play with, and what it asks: the steps of an answer, and what becomes of a
-//! constraint. For example, `/play/explain` says that the text `{"a": tru}` breaks off at byte 9.
+//! The page to play with, and the steps of an answer that it asks for. For example, `/play/steps` says of a token that
+//! nothing else could come.
 
 use std::convert::Infallible;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use async_stream::stream;
-use axum::Json;
 use axum::body::Bytes;
 use axum::extract::State;
 use axum::http::header;
 use axum::response::sse::{Event, KeepAlive, Sse};
 use axum::response::{IntoResponse, Response};
-use constraint::{Constraint, Description};
-use fsm_index::TokenId;
-use schema_regex::automaton::SchemaAutomaton;
-use schema_regex::{Options, parse_str_with};
-use serde::Deserialize;
 use serde_json::{Value, json};
-use tokio::time::Instant;
-use utoipa::ToSchema;
 
 use super::answers::{Answers, answer};
+use super::body;
 use super::chat;
 use super::error::ApiError;
 use super::pool::{Token, Update};
 use super::reply::{AnswerReader, Delta, Ending};
 use super::server::{ServerState, Shared};
-use super::wire::{self, ChatRequest, Common, StructuredOutputs};
-use crate::follow::{follow, tokens_of};
-use crate::providers::reports;
+use super::wire::{ChatRequest, Common};
+use crate::generate::TokenProbability;
+use crate::page::filled;
 use crate::sampling::Probability;
-use crate::tokenizer::Surround;
 
-/// The page. It is one file without others, so that it works where nothing can be fetched.
-const PAGE: &str = include_str!("page.html");
+/// The page, put together once because every visitor gets the same.
+static PAGE: LazyLock<String> = LazyLock::new(|| filled(include_str!("page.html")));
 
 /// Shows the page.
 pub(super) async fn page() -> impl IntoResponse {
@@ -46,12 +38,12 @@ pub(super) async fn page() -> impl IntoResponse {
         (header::CONTENT_SECURITY_POLICY, policy),
         (header::CACHE_CONTROL, "no-cache"),
     ];
-    (headers, PAGE)
+    (headers, PAGE.as_str())
 }
 
 /// Answers a chat as `/v1/chat/completions` does, and tells of each step.
 pub(super) async fn steps(State(server): Shared, body: Bytes) -> Result<Response, ApiError> {
-    let (request, common): (ChatRequest, Common) = wire::read(&body)?;
+    let (request, common): (ChatRequest, Common) = body::read(&body)?;
     server.check_model(request.model.as_deref())?;
     let mut ask = chat::ask(request, &common, &server)?;
     ask.settings.texts = 1;
@@ -147,9 +139,8 @@ fn step(token: &Token, server: &ServerState) -> Value {
         step["before"] = listed(&probabilities.before).into();
         step["after"] = listed(&probabilities.after).into();
     }
-    if let Some(free) = token.own.and_then(|own| Some(own.free? - own.allowed)) {
-        // The share of the model's own probability that lies on allowed tokens.
-        step["mass"] = f64::from(free).exp().min(1.0).into();
+    if let Some(share) = token.own.and_then(TokenProbability::allowed_share) {
+        step["mass"] = share.into();
     }
     if let Some(explanation) = &token.explanation {
         step["allowed"] = json!(explanation.allowed);
@@ -168,84 +159,4 @@ fn step(token: &Token, server: &ServerState) -> Value {
         step["reading"] = place.state.as_str().into();
     }
     step
-}
-
-/// A constraint to explain, and a text to follow under it.
-#[derive(Debug, Deserialize, ToSchema)]
-pub(super) struct ExplainRequest {
-    /// The constraint, as of `/v1/chat/completions`.
-    structured_outputs: StructuredOutputs,
-    /// A text that is followed.
-    #[serde(default)]
-    text: Option<String>,
-}
-
-/// Says what becomes of each keyword of a schema, and where a text is refused.
-#[utoipa::path(post, path = "/play/explain", request_body = ExplainRequest, responses(
-    (status = 200, description = "`accepted`, `error`, `ledger`, `providers`, and `text` for a text that was followed"),
-    (status = 400, description = "The request is wrong", body = super::error::ErrorBody),
-))]
-pub(super) async fn explain(State(server): Shared, body: Bytes) -> Result<Json<Value>, ApiError> {
-    let request: ExplainRequest = wire::read_alone(&body)?;
-    let bound = request.structured_outputs.bound()?;
-    let until = Instant::now() + server.config.timeout;
-    let explained = server.prepare(until, move |server| {
-        let mut told = json!({"accepted": true, "error": null, "ledger": [], "providers": []});
-        // The ledger speaks of the letter of JSON Schema, as `tokenmold explain` does.
-        if let Description::JsonSchema { schema, .. } = &bound.description {
-            if let Ok(schema) = parse_str_with(schema, &server.config.reading) {
-                let (_, entries) = SchemaAutomaton::explain(schema, &Options::default());
-                told["ledger"] = json!(entries);
-            }
-            if let Ok(schema) = serde_json::from_str(schema) {
-                told["providers"] = json!(reports(&schema));
-            }
-        }
-        match server.constraint(&bound.description) {
-            Ok(constraint) => {
-                if let Some(text) = &request.text {
-                    told["text"] = followed(server, &constraint, text)?;
-                }
-            }
-            Err(error) => {
-                told["accepted"] = false.into();
-                told["error"] = error.to_string().into();
-                if let constraint::Error::Schema(error) = &*error {
-                    told["pointer"] = error.pointer().into();
-                }
-            }
-        }
-        Ok(told)
-    });
-    Ok(Json(explained.await?))
-}
-
-/// Follows a text under a constraint.
-fn followed(server: &ServerState, constraint: &Constraint, text: &str) -> Result<Value, ApiError> {
-    let vocabulary = server.tokenizer.vocabulary();
-    let cut = server.tokenizer.encode(text, Surround::Omit);
-    let cut = cut.map_err(|error| ApiError::invalid("text", error.to_string()))?;
-    let cut: Vec<TokenId> = cut.into_iter().map(TokenId::new).collect();
-    let tokens = tokens_of(vocabulary, Some(&cut), text.as_bytes());
-    let tokens = tokens.map_err(|byte| {
-        ApiError::invalid(
-            "text",
-            format!("the vocabulary has no token for the byte {byte:#04x}"),
-        )
-    })?;
-    let mut steps = Vec::new();
-    let mut guide = constraint.guide();
-    let end = follow(&mut *guide, text.as_bytes(), &tokens, &mut |step| {
-        steps.push(json!(step));
-    });
-    let mut told = match end {
-        Ok(()) => json!({"accepted": true}),
-        Err(refusal) => {
-            let mut told = json!(refusal);
-            told["accepted"] = false.into();
-            told
-        }
-    };
-    told["steps"] = steps.into();
-    Ok(told)
 }

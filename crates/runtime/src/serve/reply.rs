@@ -30,6 +30,8 @@ pub(super) enum ContentRule {
     None,
     /// It is bound: where it may end, it is whole.
     Bound,
+    /// There is none but line feeds before calls, which are not told.
+    Absent,
 }
 
 /// The way in which a family writes answers to one prompt.
@@ -230,17 +232,19 @@ impl AnswerReader {
     /// Returns the way in which an answer ended. It was cut off if it came to its most tokens and is
     /// not a whole one that its constraint landed within them. Free text is never whole there.
     pub(super) fn ending(&self, generation: &Generation) -> Ending {
-        let bound = match &*self.reading {
-            AnswerForm::Plain(rule) => *rule == ContentRule::Bound,
-            AnswerForm::Input(_) => true,
-            AnswerForm::Spoken(spoken) => {
-                spoken.rule == ContentRule::Bound || !self.begun.is_empty()
-            }
-        };
+        let bound = self.rule() != ContentRule::None || !self.begun.is_empty();
         match generation.finish {
             Finish::Length | Finish::Context if bound && generation.complete => Ending::Whole,
             Finish::Length | Finish::Context | Finish::Stopped => Ending::Cut,
             _ => Ending::Whole,
+        }
+    }
+
+    fn rule(&self) -> ContentRule {
+        match &*self.reading {
+            AnswerForm::Plain(rule) => *rule,
+            AnswerForm::Input(_) => ContentRule::Bound,
+            AnswerForm::Spoken(spoken) => spoken.rule,
         }
     }
 
@@ -253,6 +257,7 @@ impl AnswerReader {
                     text,
                     dirty: false,
                 } => match &*field {
+                    "content" if self.rule() == ContentRule::Absent => {}
                     "content" => deltas.push(Delta::Content(text)),
                     "reasoning_content" | "thinking" => deltas.push(Delta::Reasoning(text)),
                     _ => {}

@@ -19,8 +19,10 @@ use utoipa::ToSchema;
 
 use super::answers::{Answers, Usage, answer, identifier, now};
 use super::ask::{Ask, AskedPrompt};
+use super::body;
 use super::chat::messages;
 use super::error::ApiError;
+use super::items::read_items;
 use super::pool::Update;
 use super::reply::{AnswerReader, Delta, Ending};
 use super::server::{ServerState, Shared};
@@ -118,7 +120,7 @@ pub(super) struct ResponseBody {
     (status = 429, description = "The queue is full", body = super::error::ErrorBody),
 ))]
 pub(super) async fn respond(State(server): Shared, body: Bytes) -> Result<Response, ApiError> {
-    let (request, common): (ResponseRequest, Common) = wire::read(&body)?;
+    let (request, common): (ResponseRequest, Common) = body::read(&body)?;
     server.check_model(request.model.as_deref())?;
     let frame = frame(&request, &common, &server);
     let ask = ask(request, &common, &server)?;
@@ -229,59 +231,6 @@ fn ask(request: ResponseRequest, common: &Common, server: &ServerState) -> Resul
         variables: Map::new(),
         settings: common.settings(most, Number::new("top_logprobs", None), server)?,
     })
-}
-
-/// The items of a conversation as the messages of a chat: calls that stand in a row are one message.
-pub(super) fn read_items(input: Value, place: &str) -> Result<Vec<Value>, ApiError> {
-    let Value::Array(items) = input else {
-        return Err(ApiError::invalid(place, "the input is a text or a list"));
-    };
-    let mut read: Vec<Value> = Vec::new();
-    for (at, mut item) in items.into_iter().enumerate() {
-        let place = format!("{place}[{at}]");
-        let kind = item["type"].as_str().unwrap_or("message").to_owned();
-        match kind.as_str() {
-            "message" => {
-                let (role, content) = (item["role"].take(), item["content"].take());
-                read.push(json!({"role": role, "content": content}));
-            }
-            "function_call" | "custom_tool_call" => {
-                let call = match kind.as_str() {
-                    "function_call" => json!({
-                        "id": item["call_id"], "type": "function",
-                        "function": {"name": item["name"], "arguments": item["arguments"]},
-                    }),
-                    _ => json!({
-                        "id": item["call_id"], "type": "custom",
-                        "custom": {"name": item["name"], "input": item["input"]},
-                    }),
-                };
-                let last = read.last_mut().and_then(|last| last.get_mut("tool_calls"));
-                match last.and_then(Value::as_array_mut) {
-                    Some(calls) => calls.push(call),
-                    None => {
-                        read.push(
-                            json!({"role": "assistant", "content": "", "tool_calls": [call]}),
-                        );
-                    }
-                }
-            }
-            "function_call_output" | "custom_tool_call_output" => {
-                let (id, output) = (item["call_id"].take(), item["output"].take());
-                read.push(json!({"role": "tool", "tool_call_id": id, "content": output}));
-            }
-            // Models are not shown how they reasoned before.
-            "reasoning" => {}
-            other => {
-                let message = format!(
-                    "the type {other:?} is none of \"message\", \"function_call\", \"function_call_output\", \
-                     \"custom_tool_call\", \"custom_tool_call_output\", \"reasoning\""
-                );
-                return Err(ApiError::invalid(format!("{place}.type"), message));
-            }
-        }
-    }
-    Ok(read)
 }
 
 /// The output of a response, as far as it has come.
@@ -507,7 +456,7 @@ impl ResponseOutput {
         } = usage;
         frame["usage"] = json!({
             "input_tokens": prompt,
-            "input_tokens_details": {"cached_tokens": cached.unwrap_or(0)},
+            "input_tokens_details": {"cached_tokens": cached},
             "output_tokens": answers,
             "output_tokens_details": {"reasoning_tokens": 0},
             "total_tokens": prompt + answers,

@@ -287,7 +287,7 @@ pub(super) enum InputItem {
 }
 
 /// The speaker of a message.
-#[derive(ToSchema)]
+#[derive(serde::Deserialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum Role {
     System,
@@ -323,6 +323,14 @@ pub(super) enum BareInputFormat {
     Text,
     /// A text of a grammar or an expression.
     Grammar { syntax: Syntax, definition: String },
+}
+
+/// A tool of either.
+#[derive(ToSchema)]
+#[serde(untagged)]
+pub(super) enum AnyTool {
+    Wrapped(ChatTool),
+    Bare(BareTool),
 }
 
 /// The calls that a response may have.

@@ -4,11 +4,10 @@
 //! Members that change nothing here (`user`, `metadata`) are taken and passed over by name; those
 //! that would change the answer and cannot be followed are refused.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 use constraint::{Description, GrammarOptions};
 use serde::Deserialize;
-use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 use utoipa::ToSchema;
@@ -217,7 +216,7 @@ pub(super) struct StructuredOutputs {
     structural_tag: Option<Box<RawValue>>,
 }
 
-/// The body of `/v1/chat/completions`, for its description alone: [`read`] reads the two parts.
+/// The body of `/v1/chat/completions`, for its description alone: `body::read` reads the two parts.
 #[derive(ToSchema)]
 #[expect(dead_code, reason = "only described")]
 pub(super) struct ChatBody {
@@ -240,65 +239,6 @@ pub(super) struct TextBody {
     #[serde(flatten)]
     common: Common,
 }
-
-/// Reads a request's body, whose members belong to either type. The error says where it is wrong, or
-/// which member is not known.
-pub(super) fn read<A: DeserializeOwned, B: DeserializeOwned>(
-    body: &[u8],
-) -> Result<(A, B), ApiError> {
-    let (first, passed) = read_part(body)?;
-    let (second, also_passed): (B, HashSet<String>) = read_part(body)?;
-    let mut unknown = passed.intersection(&also_passed);
-    match unknown.find(|name| !IGNORED.contains(&name.as_str())) {
-        None => Ok((first, second)),
-        Some(name) => Err(ApiError::invalid(name, "this server has no such member")),
-    }
-}
-
-/// Reads a request's body, whose members all belong to one type.
-pub(super) fn read_alone<T: DeserializeOwned>(body: &[u8]) -> Result<T, ApiError> {
-    let (read, passed) = read_part(body)?;
-    match passed.into_iter().next() {
-        None => Ok(read),
-        Some(name) => Err(ApiError::invalid(name, "this server has no such member")),
-    }
-}
-
-/// Reads the members of a body that one type has, and the paths of those that it has not.
-fn read_part<T: DeserializeOwned>(body: &[u8]) -> Result<(T, HashSet<String>), ApiError> {
-    let mut reader = serde_json::Deserializer::from_slice(body);
-    let mut track = serde_path_to_error::Track::new();
-    let mut passed = HashSet::new();
-    let mut pass = |path: serde_ignored::Path<'_>| {
-        passed.insert(path.to_string());
-    };
-    let tracked = serde_path_to_error::Deserializer::new(&mut reader, &mut track);
-    let read = T::deserialize(serde_ignored::Deserializer::new(tracked, &mut pass));
-    let read = read.and_then(|read| reader.end().map(|()| read));
-    match read {
-        Ok(read) => Ok((read, passed)),
-        Err(error) => {
-            let path = track.path().to_string();
-            let param = match path.as_str() {
-                "." => "body",
-                path => path,
-            };
-            Err(ApiError::invalid(param, error.to_string()))
-        }
-    }
-}
-
-/// Members of requests that change nothing here, and are taken because clients send them unasked.
-const IGNORED: [&str; 8] = [
-    "user",
-    "metadata",
-    "store",
-    "service_tier",
-    "prompt_cache_key",
-    "prompt_cache_retention",
-    "safety_identifier",
-    "verbosity",
-];
 
 /// The constraint of a request, from either of the members that hold one.
 pub(super) fn bound(

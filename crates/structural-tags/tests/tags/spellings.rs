@@ -3,11 +3,14 @@
 //!
 //! For example, `hermes.md` has a block `text` with an output and, behind `Calls:`, the arguments of its calls.
 
+use std::sync::atomic::AtomicUsize;
+use std::sync::atomic::Ordering::Relaxed;
+
 use case_pages::{Label, Page};
-use families::{Calls, Family};
+use families::{Calls, Content, Family};
 use response_parser::{ResponseTemplate, Turn};
 use serde_json::{Value, json};
-use structural_tags::{Count, ResponseFormat};
+use structural_tags::{Beside, Count, ResponseFormat};
 
 use super::formats::{called, streamed};
 use super::vocabulary;
@@ -108,6 +111,68 @@ fn a_family_is_bound_to_its_own_spellings() {
             found.add(scenario.line, message, None);
         }
     });
+}
+
+/// Where calls are all of an answer, each page's outputs without content are admitted, with the line feeds that a template
+/// may write before them, and those with content are refused.
+#[test]
+fn a_required_call_is_all_of_an_answer() {
+    let vocabulary = vocabulary(&[], &[]);
+    let tools = tools();
+    let (alone, with_content) = (AtomicUsize::new(0), AtomicUsize::new(0));
+    case_pages::run(pages(), |page, scenario, found| {
+        let family = family_of(page).unwrap();
+        let format = ResponseFormat::named(family)
+            .and_then(|format| format.with_tools(tools.as_array().unwrap()))
+            .unwrap()
+            .with_calls(Count::AT_LEAST_ONE)
+            .with_beside(Beside::Nothing);
+        let automaton = format.compile(&vocabulary).unwrap();
+        let template = ResponseTemplate::of_family(family).unwrap();
+        let turn = Turn::after("").with_tools(&tools);
+        let output = case_pages::plain(&scenario.text("text", "").unwrap());
+        let read = template.parse_turn(&turn, &output).unwrap();
+        let said = |name: &str| {
+            read[name]
+                .as_str()
+                .is_some_and(|text| !text.trim().is_empty())
+        };
+        found.count(1);
+        let is_alone = !said("content");
+        if automaton.is_match(output.as_bytes()) != is_alone {
+            let message = format!(
+                "content is {}, and the mask says otherwise",
+                read["content"]
+            );
+            return found.add(scenario.line, message, None);
+        }
+        if !is_alone {
+            with_content.fetch_add(1, Relaxed);
+            return;
+        }
+        alone.fetch_add(1, Relaxed);
+        let thinks = read
+            .as_object()
+            .unwrap()
+            .keys()
+            .any(|name| ["reasoning_content", "thinking"].contains(&&**name));
+        if thinks || family.writes().content != Some(Content::Bare) {
+            return;
+        }
+        let call = output.trim_start_matches('\n');
+        for before in ["", "\n", "\n\n"] {
+            if !automaton.is_match(format!("{before}{call}").as_bytes()) {
+                found.add(scenario.line, format!("not behind {before:?}"), None);
+            }
+        }
+        for before in ["\n\n\n", "Let me look.", "Let me look.\n\n"] {
+            if automaton.is_match(format!("{before}{call}").as_bytes()) {
+                found.add(scenario.line, format!("also behind {before:?}"), None);
+            }
+        }
+    });
+    let (alone, with_content) = (alone.into_inner(), with_content.into_inner());
+    assert!(alone > 60 && with_content > 5, "{alone}, {with_content}");
 }
 
 /// A declared string stands as it is, whatever it looks like.
