@@ -77,12 +77,21 @@ impl<'a> Lexemes<'a> {
         }
         let threads = self.caches.configs().threads(config).to_vec();
         for thread in threads {
-            if thread.is_in_json() || self.unsafe_at(thread.front).is_none() {
+            if thread.is_in_json()
+                || self.is_unsure_text(thread.place)
+                || self.unsafe_at(thread.front).is_none()
+            {
                 return false;
             }
             out.push(self.lexeme(thread.place, thread.front));
         }
         true
+    }
+
+    /// Tells whether a place is unsure and letters lead back to it, as in a comment: most tokens end
+    /// there, and each of them would be tried.
+    fn is_unsure_text(&mut self, lex: u32) -> bool {
+        self.lex(lex).is_unsure && letters::lead_back(lex, self.machine, self.caches.lexes_mut())
     }
 
     fn lexeme(&mut self, lex: u32, front: u32) -> Lexeme {
