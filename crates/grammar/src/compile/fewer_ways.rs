@@ -7,6 +7,8 @@
 
 use std::collections::HashMap;
 
+use foldhash::fast::FixedState;
+
 use super::cfg::{Cfg, Production, Symbol};
 
 /// The most rounds of a comparison of rules times the symbols of a grammar, because chains of rules
@@ -74,7 +76,7 @@ impl Cfg {
             if work > MAX_COMPARED {
                 return;
             }
-            let mut numbers: HashMap<(u32, Vec<Vec<Symbol>>), u32> = HashMap::new();
+            let mut numbers: HashMap<(u32, Vec<Vec<Symbol>>), u32, FixedState> = HashMap::default();
             let next = by_left.iter().zip(&class).map(|(own, &before)| {
                 let rights = own.iter().map(|&p| self.productions[p].right.iter());
                 let renamed = rights.map(|right| right.map(|&s| in_class(s, &class)).collect());

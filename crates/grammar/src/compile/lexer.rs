@@ -344,10 +344,19 @@ impl Lexer {
 
     /// The class that leads nearest to acceptance, and where it leads.
     pub(crate) fn nearer(&self, state: u32) -> Option<(u32, u8)> {
-        let classes = 0..=(self.width() - 1) as u8;
-        let ways = classes.map(|class| (self.step(state, class), class));
-        let alive = ways.filter(|way| way.0 != 0);
-        alive.min_by_key(|way| (self.distance[way.0 as usize], way.1))
+        let mut nearest: Option<(u32, u8)> = None;
+        let mut before = 0;
+        for (class, &to) in (0..).zip(self.row(state)) {
+            // Neighbours mostly lead to the same.
+            if to == 0 || std::mem::replace(&mut before, to) == to {
+                continue;
+            }
+            let far = |to: u32| self.distance[to as usize];
+            if nearest.is_none_or(|nearest| far(to) < far(nearest.0)) {
+                nearest = Some((to, class));
+            }
+        }
+        nearest
     }
 
     /// Appends a shortest text from a state to acceptance.
