@@ -729,11 +729,15 @@ fn many_clients_get_the_answers_that_they_would_get_alone() {
     });
     assert_eq!(alone, together);
     assert!(alone.iter().any(|said| *said == 400));
-    let health = server.get("/health").json();
-    assert_eq!(
-        (&health["waiting"], &health["running"]),
-        (&json!(0), &json!(0))
-    );
+    // An answer is sent before its lane is free again.
+    let none = (json!(0), json!(0));
+    let is_idle = (0..500).any(|_| {
+        let health = server.get("/health").json();
+        let now = (health["waiting"].clone(), health["running"].clone());
+        std::thread::sleep(std::time::Duration::from_millis(10));
+        now == none
+    });
+    assert!(is_idle);
 }
 
 #[test]

@@ -346,7 +346,7 @@ impl Lexer {
     pub(crate) fn nearer(&self, state: u32) -> Option<(u32, u8)> {
         let mut nearest: Option<(u32, u8)> = None;
         let mut before = 0;
-        for (class, &to) in (0..).zip(self.row(state)) {
+        for (&to, class) in self.row(state).iter().zip(0..=u8::MAX) {
             // Neighbours mostly lead to the same.
             if to == 0 || std::mem::replace(&mut before, to) == to {
                 continue;
