@@ -946,7 +946,7 @@ fn tools_are_explained_as_schemas_are() {
         (unknown.status, &unknown.json()["error"]["param"]),
         (400, &json!("tool"))
     );
-    // What a run refuses is refused here, with the tool's name and the place.
+    // A refusal of a run is one here, with the tool's name and the place.
     let refused = explain(
         json!({"tools": [{"type": "function", "function": {"name": "f", "parameters": {
         "type": "object", "properties": {"a": {"pattern": "(a)\\1"}}}}}]}),

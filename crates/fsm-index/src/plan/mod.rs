@@ -510,12 +510,13 @@ impl<A: ByteAutomaton> RowMaker<'_, A> {
     ) -> Result<Row, Error> {
         let trie = self.vocabulary.trie();
         let of_loop = text.filter(|text| is_free(*text, cursor, trie.max_depth()));
-        let at = Spot::Cursor(cursor);
-        let any = self
-            .language
-            .tells_free
-            .then(|| self.automaton.free_text(at, &mut work.scratch));
-        let free = self.free_subtrees(of_loop, any.flatten().filter(|any| !any.ends), work);
+        let any = match self.language.tells_free {
+            true => self
+                .automaton
+                .free_text(Spot::Cursor(cursor), &mut work.scratch),
+            false => None,
+        };
+        let free = self.free_subtrees(of_loop, any.filter(|any| !any.ends), work);
         let Work {
             meter,
             scratch,

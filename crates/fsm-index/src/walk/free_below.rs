@@ -26,16 +26,16 @@ impl ClassKinds {
     }
 }
 
-/// Returns the text that is free at a cursor behind so many bytes of the trie.
+/// Returns the text that is free at a spot behind so many bytes of the trie.
 pub(super) fn free_at<A: ByteAutomaton>(
     automaton: &A,
-    cursor: Cursor,
+    spot: Spot,
     depth: usize,
     scratch: &mut A::Scratch,
     language: &Language,
     classes: &mut ClassKinds,
 ) -> Option<Free> {
-    let free = automaton.free_text(Spot::Cursor(cursor), scratch)?;
+    let free = automaton.free_text(spot, scratch)?;
     let class = |class| language.kinds(automaton.text_class(class));
     let kinds = classes.kinds(free.class, class);
     let free = FreeText {
@@ -69,7 +69,8 @@ pub(super) fn walk_free_below<A: ByteAutomaton>(
     } = walker;
     let top = node.map_or(0, |node| usize::from(trie.nodes()[node].depth));
     let mut free_at = |cursor: Cursor, depth: usize, scratch: &mut A::Scratch| {
-        free_at(automaton, cursor, depth, scratch, ground.language, classes)
+        let spot = Spot::Cursor(cursor);
+        free_at(automaton, spot, depth, scratch, ground.language, classes)
     };
     let children = trie.siblings().of(node);
     let size = node.map_or(u32::MAX, |node| trie.nodes()[node].end - node as u32);

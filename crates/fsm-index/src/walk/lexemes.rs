@@ -13,11 +13,10 @@ use super::free_below::{ClassKinds, free_at};
 use super::free_subtrees::{Free, FreeChildren};
 use super::top_level::Ground;
 use super::walker::{Walker, fresh};
-use crate::automaton::AskParts;
 use crate::budget::Meter;
 use crate::rows::{RestGroup, Rests, Size, TextRests};
 use crate::tokens::{Area, NO_TOKEN};
-use crate::{ByteAutomaton, ClassId, Cursor, FreeText, LexemePlace, Lexemes, Spot};
+use crate::{ByteAutomaton, Cursor, LexemePlace, Lexemes, Spot};
 
 /// Lists of numbers by what they belong to.
 #[derive(Debug)]
@@ -179,9 +178,9 @@ impl Walker {
             if cursor.is_dead() {
                 continue;
             }
-            let classes = &mut self.classes;
+            let (spot, classes) = (Spot::Cursor(cursor), &mut self.classes);
             // They differ in their bytes before, which no longer count.
-            let free = free_at(automaton, cursor, 0, scratch, ground.language, classes);
+            let free = free_at(automaton, spot, 0, scratch, ground.language, classes);
             let ground = Ground { free, ..ground };
             for &node in group.nodes {
                 if !meter.go_on(visited) {
@@ -243,17 +242,16 @@ impl<'a, X> Places<'a, X> {
 impl<A: ByteAutomaton> LexemeWalk<'_, A> {
     /// Returns the text that is free at a place behind so many bytes.
     fn free(&mut self, place: u32, depth: usize) -> Option<Free> {
-        let free = FreeText {
-            ends: false,
-            ..self
-                .automaton
-                .free_text(Spot::Lexeme(place), self.scratch)?
-        };
-        let (automaton, language) = (self.automaton, self.ground.language);
-        let class = |class: ClassId| language.kinds(automaton.text_class(class));
-        let kinds = self.classes.kinds(free.class, class);
-        // The number of characters that lead here is not known: none has more than four bytes.
-        Some(Free::on_the_way(kinds, free, depth / 4))
+        let spot = Spot::Lexeme(place);
+        let language = self.ground.language;
+        free_at(
+            self.automaton,
+            spot,
+            depth,
+            self.scratch,
+            language,
+            &mut self.classes,
+        )
     }
 
     /// Walks at and below nodes behind whose bytes the place is.

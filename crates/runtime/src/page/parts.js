@@ -1,4 +1,4 @@
-/* What all pages are made of. */
+/* The parts that all pages are made of. */
 
 const byId = (id) => document.getElementById(id);
 const element = (name, text, parent, kind = "") => {
@@ -108,7 +108,7 @@ function mark(pointers) {
   if (smallest) box.scrollTop += smallest.getBoundingClientRect().top - box.getBoundingClientRect().top - 60;
 }
 
-/* What becomes of each keyword. */
+/* The fate of each keyword. */
 
 const STATUSES = ["refused", "loosened", "narrowed", "annotation", "enforced"];
 const countOf = (status) => ledger.filter((entry) => entry.status === status).length;

@@ -2,7 +2,7 @@
 
 let steps = [];
 let current = -1;
-// What bound the text: its `tab` and `text`; the `tools` in it, and the place of the schema for an `answer` beside them.
+// The constraint that bound the text: its `tab` and `text`; the `tools` in it, and the place of the schema for an `answer` beside them.
 let bound = null;
 // True as long as the newest step is shown.
 let followed = true;

@@ -113,7 +113,7 @@ fn a_family_is_bound_to_its_own_spellings() {
     });
 }
 
-/// Where calls are all of an answer, each page's outputs without content are admitted, with the line feeds that a template
+/// Calls are all of an answer here: each page's outputs without content are admitted, with the line feeds that a template
 /// may write before them, and those with content are refused.
 #[test]
 fn a_required_call_is_all_of_an_answer() {
