@@ -123,6 +123,22 @@ impl ByteAutomaton for TagAutomaton {
         Ok(())
     }
 
+    /// Ends the token in the grammars in which it stands.
+    fn end_token(&self, state: &State, x: &mut Scratch) -> Option<State> {
+        let mut next: Option<State> = None;
+        for (at, held) in state.threads.iter().enumerate() {
+            if let (Body::Grammar(automaton), InnerState::Grammar(inner)) =
+                (&self.graph.part(held.part).body, &held.inner)
+                && let scratch = x.grammars().scratch_of(held.part, automaton)
+                && let Some(ended) = automaton.end_token(inner, scratch)
+            {
+                let next = next.get_or_insert_with(|| state.clone());
+                next.threads[at].inner = InnerState::Grammar(ended);
+            }
+        }
+        next
+    }
+
     fn completion(&self, state: &State, max_bytes: usize, out: &mut Vec<u8>) -> bool {
         let mut text = Vec::new();
         let is_found = self.graph.complete(state, max_bytes, &mut text).is_some();

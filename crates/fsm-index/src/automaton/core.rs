@@ -145,6 +145,15 @@ pub trait ByteAutomaton: Send + Sync {
         scratch: &mut Self::Scratch,
     ) -> Result<(), usize>;
 
+    /// Returns the state where a token of text has ended at `state`, if it is another one, for automata
+    /// that count the tokens of a part. From there some of the texts may come that may come from `state`,
+    /// and one at least.
+    ///
+    /// Nobody asks for it where a text comes without tokens.
+    fn end_token(&self, _state: &Self::State, _scratch: &mut Self::Scratch) -> Option<Self::State> {
+        None
+    }
+
     /// Appends a shortest text (in bytes) that leads from `state` to acceptance, which is
     /// nothing where the text may end; and whether there is one of at most `max_bytes`. If
     /// not, nothing is appended, and finding out should cost no more than what fits. An

@@ -510,7 +510,10 @@ impl<A: ByteAutomaton> Maker<'_, A> {
         let mut after = self.state.clone();
         let mut scratch = automaton.scratch();
         match automaton.advance(&mut after, bytes.unwrap_or_default(), &mut scratch) {
-            Ok(()) => self.index.tokens_to_the_end(&after).map_or(NEVER, count),
+            Ok(()) => {
+                let after = automaton.end_token(&after, &mut scratch).unwrap_or(after);
+                self.index.tokens_to_the_end(&after).map_or(NEVER, count)
+            }
             Err(_) => NEVER,
         }
     }

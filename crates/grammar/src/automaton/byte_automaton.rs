@@ -18,6 +18,7 @@ use crate::explain;
 use crate::hints::text::AskedLevels;
 use crate::hints::{tell_masks, values};
 use crate::proof;
+use crate::run::budgets::Taken;
 
 impl ByteAutomaton for GrammarAutomaton {
     type State = State;
@@ -34,17 +35,43 @@ impl ByteAutomaton for GrammarAutomaton {
     }
 
     fn is_accepting(&self, state: &State) -> bool {
-        state.0.is_accepting()
+        state.saved.is_accepting()
     }
 
     fn advance(&self, state: &mut State, bytes: &[u8], scratch: &mut Scratch) -> Result<(), usize> {
         let (machine, learnt) = (&*self.machine, scratch.learnt());
         let before = learnt.caches().pause_walk();
-        let from = learnt.load(&state.0, machine);
-        let said = learnt.live(machine).advance(from, bytes);
-        let said = said.map(|to| *state = State(learnt.caches().save(to, machine)));
+        let from = learnt.load(&state.saved, machine);
+        let mut live = learnt.live(machine);
+        let mut taken = state.taken.clone();
+        let said = match machine.has_budgets() {
+            true => live.advance_counting(from, bytes, &mut taken),
+            false => live.advance(from, bytes),
+        };
+        let said = said.map(|to| {
+            let saved = learnt.caches().save(to, machine);
+            *state = State { saved, taken };
+        });
         learnt.caches().resume_walk(before);
         said
+    }
+
+    fn end_token(&self, state: &State, scratch: &mut Scratch) -> Option<State> {
+        let (machine, learnt) = (&*self.machine, scratch.learnt());
+        if state.taken.is_none() {
+            return None;
+        }
+        let before = learnt.caches().pause_walk();
+        let config = learnt.load(&state.saved, machine);
+        let mut ended = state.clone();
+        let closed = learnt.steps(machine).end_token(config, &mut ended.taken);
+        let is_live =
+            |config: &u32| !machine.checks_live() || learnt.live(machine).is_live(*config);
+        if let Some(closed) = closed.filter(is_live) {
+            ended.saved = learnt.caches().save(closed, machine);
+        }
+        learnt.caches().resume_walk(before);
+        Some(ended)
     }
 
     fn completion(&self, state: &State, max_bytes: usize, out: &mut Vec<u8>) -> bool {
@@ -52,13 +79,13 @@ impl ByteAutomaton for GrammarAutomaton {
             Some(Said::Bytes(text)) if text.len() <= max_bytes => out.extend_from_slice(text),
             Some(Said::Special(_)) => {}
             Some(Said::Bytes(_)) => return false,
-            None => return state.0.is_accepting(),
+            None => return state.saved.is_accepting(),
         }
         true
     }
 
     fn enter(&self, state: &State, scratch: &mut Scratch) -> Cursor {
-        Cursor(scratch.learnt().begin_walk(&state.0, &self.machine))
+        Cursor(scratch.learnt().begin_walk(&state.saved, &self.machine))
     }
 
     #[inline]
@@ -273,8 +300,8 @@ impl Stack<Scratch> for GrammarAutomaton {
 impl Overlay<State> for GrammarAutomaton {
     fn exceptions(&self, state: &State, each: &mut dyn FnMut(Exception<'_>)) {
         // Something else might read what one value may not: then a token must be tried.
-        let is_alone = state.0.is_alone();
-        for (terminal, value) in state.0.json() {
+        let is_alone = state.saved.is_alone();
+        for (terminal, value) in state.saved.json() {
             let Some(automaton) = self.machine.json(terminal) else {
                 continue;
             };
@@ -292,7 +319,7 @@ impl Overlay<State> for GrammarAutomaton {
             let automaton = self.machine.json(terminal);
             automaton.is_none_or(|automaton| automaton.is_suspect(value, token))
         };
-        !state.0.is_alone() || state.0.json().any(of_value)
+        !state.saved.is_alone() || state.saved.json().any(of_value)
     }
 }
 
@@ -305,14 +332,23 @@ impl SpecialTokens<State, Scratch> for GrammarAutomaton {
     }
 
     fn allowed(&self, state: &State, out: &mut Vec<SpecialId>) {
-        out.extend(state.0.specials().iter().map(|&special| SpecialId(special)));
+        out.extend(
+            state
+                .saved
+                .specials()
+                .iter()
+                .map(|&special| SpecialId(special)),
+        );
     }
 
     fn advance(&self, state: &mut State, special: SpecialId) -> bool {
         let machine = &*self.machine;
         let next = self.at(state, |learnt, config| {
             let next = learnt.live(machine).step_special(config, special.0);
-            (next != 0).then(|| State(learnt.caches().save(next, machine)))
+            (next != 0).then(|| State {
+                saved: learnt.caches().save(next, machine),
+                taken: Taken::default(),
+            })
         });
         match next {
             Some(next) => *state = next,

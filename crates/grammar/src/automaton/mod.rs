@@ -21,6 +21,7 @@ use crate::error::{Error, ErrorKind};
 use crate::explain;
 use crate::machine::Machine;
 use crate::probe::{Costly, probe};
+use crate::run::budgets::Taken;
 use crate::run::saved::Saved;
 
 pub use self::grammar::Grammar;
@@ -63,7 +64,11 @@ enum Built {
 
 /// A place that a text has come to. Cloning it costs nothing.
 #[derive(Clone)]
-pub struct State(Arc<Saved>);
+pub struct State {
+    saved: Arc<Saved>,
+    /// Of lexemes with a budget.
+    taken: Taken,
+}
 
 impl GrammarAutomaton {
     fn new(cfg: Cfg, text: &str, config: &Config) -> Result<GrammarAutomaton, Error> {
@@ -88,7 +93,10 @@ impl GrammarAutomaton {
         if machine.checks_live() && !learnt.live(&machine).is_live(begin) {
             return Err(unfinished(&machine, text));
         }
-        let start = State(learnt.caches().save(begin, &machine));
+        let start = State {
+            saved: learnt.caches().save(begin, &machine),
+            taken: Taken::default(),
+        };
         if let Some(costly) = probe(&machine, learnt.caches(), begin, config.max_walk_work) {
             let error = too_costly(&machine, text, &costly, config);
             return Ok(Built::Costly(error, Box::new(machine.into_cfg())));
@@ -154,7 +162,7 @@ impl GrammarAutomaton {
     /// ```
     pub fn temperature(&self, state: &State) -> Option<f64> {
         let mut terminals = self.machine.cfg().terminals.iter();
-        if terminals.all(|terminal| terminal.temperature.is_none()) {
+        if terminals.all(|terminal| terminal.sampling.temperature.is_none()) {
             return None;
         }
         self.at(state, |learnt, config| {
@@ -214,7 +222,7 @@ impl GrammarAutomaton {
     fn at<T>(&self, state: &State, ask: impl FnOnce(&mut Learnt, u32) -> T) -> T {
         let mut scratch = self.scratch();
         let learnt = scratch.learnt();
-        let config = learnt.load(&state.0, &self.machine);
+        let config = learnt.load(&state.saved, &self.machine);
         ask(learnt, config)
     }
 
@@ -272,7 +280,7 @@ fn unfinished(machine: &Machine, text: &str) -> Error {
 
 impl PartialEq for State {
     fn eq(&self, other: &State) -> bool {
-        Arc::ptr_eq(&self.0, &other.0)
+        Arc::ptr_eq(&self.saved, &other.saved) && self.taken == other.taken
     }
 }
 
@@ -288,7 +296,7 @@ impl fmt::Debug for GrammarAutomaton {
 
 impl fmt::Debug for State {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "State(accepting: {})", self.0.is_accepting())
+        write!(f, "State(accepting: {})", self.saved.is_accepting())
     }
 }
 

@@ -8,6 +8,7 @@ use fsm_index::PlainText;
 use schema_regex::automaton::SchemaAutomaton;
 
 use crate::compile::captured::Captured;
+use crate::dialects::ast::Sampling;
 use crate::error::{Error, ErrorKind};
 use crate::terminals::table::{Table, TableLimits};
 
@@ -53,8 +54,8 @@ pub(crate) struct Terminal {
     pub(crate) matter: Matter,
     /// True if it ends at its first possible end, whatever else may go on.
     pub(crate) is_lazy: bool,
-    /// The temperature at which it is sampled, if its rule says so.
-    pub(crate) temperature: Option<f64>,
+    /// The way in which it is sampled, if its rule says so.
+    pub(crate) sampling: Sampling,
     /// Terminals of one domain have the same ignored text between them.
     pub(crate) domain: u32,
     /// For errors: its name or text, and where it is.

@@ -42,6 +42,9 @@ pub(crate) struct Lexer {
     pub(crate) carries_guards: bool,
     /// By terminal: where it begins; 0 for one that is no automaton.
     pub(crate) starts: Vec<u32>,
+    /// By state in which a lexeme with a budget of tokens may end and go on: the one in which it has to
+    /// end. See [`Lexer::close`].
+    closed: HashMap<u32, u32, FixedState>,
 }
 
 impl Lexer {
@@ -64,6 +67,7 @@ impl Lexer {
             guarded: HashMap::default(),
             carries_guards: false,
             starts: Vec::new(),
+            closed: HashMap::default(),
         };
         let mut rows: Vec<&[Run]> = Vec::new();
         let mut bases = vec![0];
@@ -111,6 +115,9 @@ impl Lexer {
                 }
             }
         }
+        if cfg.is_greedy {
+            lexer.close(cfg);
+        }
         let rows = lexer.next.chunks(count);
         lexer.is_final = rows.map(|row| row.iter().all(|&to| to == 0)).collect();
         lexer.guards = vec![0; lexer.terminal.len()];
@@ -121,6 +128,49 @@ impl Lexer {
         lexer.measure();
         lexer.has_open_ends = lexer.goes_on.contains(&true);
         Ok(lexer)
+    }
+
+    /// Adds the states in which lexemes stand whose budget of tokens is spent: they end there, and
+    /// greedy lexing goes on to forbid what would make them longer.
+    ///
+    /// For example, behind `12` of `/[0-9]+/` any byte but a digit may come then. Such a state leads to
+    /// a trap by the bytes by which the lexeme would go on.
+    fn close(&mut self, cfg: &Cfg) {
+        let width = self.width();
+        for (number, terminal) in (0..).zip(&cfg.terminals) {
+            if terminal.sampling.max_tokens.is_none() {
+                continue;
+            }
+            let states = 1..self.terminal.len() as u32;
+            let goes_on = |&state: &u32| self.row(state).iter().any(|&to| to != 0);
+            let is_own = |&state: &u32| self.terminal[state as usize] == number;
+            let ends = states.filter(|state| self.accepting[*state as usize] && is_own(state));
+            let ends: Vec<u32> = ends.filter(goes_on).collect();
+            let trap = self.terminal.len() as u32;
+            for (state, own) in ends.iter().zip(trap + 1..) {
+                self.closed.insert(*state, own);
+            }
+            let added = 1 + ends.len();
+            self.next.resize(self.next.len() + added * width, 0);
+            self.terminal.resize(self.terminal.len() + added, number);
+            self.accepting.resize(self.accepting.len() + added, true);
+            self.accepting[trap as usize] = false;
+            self.goes_on.push(false);
+            for state in ends {
+                self.goes_on.push(self.goes_on[state as usize]);
+                let own = self.closed[&state] as usize * width;
+                for class in 0..width {
+                    if self.next[state as usize * width + class] != 0 {
+                        self.next[own + class] = trap;
+                    }
+                }
+            }
+        }
+    }
+
+    /// Returns the state in which a lexeme stands that has to end, by the one in which it may.
+    pub(crate) fn closed(&self, state: u32) -> u32 {
+        self.closed.get(&state).copied().unwrap_or(state)
     }
 
     /// Bytes that it takes, about.

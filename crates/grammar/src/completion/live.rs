@@ -13,6 +13,7 @@ use foldhash::fast::FixedState;
 
 use crate::completion::ways::{Said, way};
 use crate::machine::Machine;
+use crate::run::budgets::Taken;
 use crate::run::caches::Caches;
 use crate::run::configs::{Life, Thread};
 use crate::run::step::Steps;
@@ -75,6 +76,25 @@ impl<'a> Live<'a> {
             if at == 0 {
                 return Err(offset);
             }
+        }
+        Ok(at)
+    }
+
+    /// The same for a grammar in which lexemes have budgets of tokens.
+    pub(crate) fn advance_counting(
+        &mut self,
+        config: u32,
+        bytes: &[u8],
+        taken: &mut Taken,
+    ) -> Result<u32, usize> {
+        let mut at = config;
+        for (offset, &byte) in bytes.iter().enumerate() {
+            let next = self.step(at, byte);
+            if next == 0 {
+                return Err(offset);
+            }
+            *taken = self.steps().carry(taken, at, byte, next);
+            at = next;
         }
         Ok(at)
     }

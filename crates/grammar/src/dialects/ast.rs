@@ -3,6 +3,7 @@
 //! For example, `a ::= "x"*` is a rule whose body is a repetition of a text.
 
 use std::collections::HashMap;
+use std::num::NonZeroU32;
 
 use serde_json::Value;
 
@@ -21,8 +22,6 @@ pub(crate) struct Tree {
     pub(crate) ignore: Vec<Expr>,
     /// True if ignored text may come before the first lexeme.
     pub(crate) initial_skip: bool,
-    /// Rules that go on to the end of the text, each with the place that says so.
-    pub(crate) to_end: Vec<(String, usize)>,
 }
 
 /// A rule or a terminal.
@@ -36,11 +35,19 @@ pub(crate) struct Rule {
     pub(crate) host: Host,
 }
 
+/// The options of a rule that say how its lexemes are sampled. They change no language.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct Sampling {
+    /// The temperature at which they are drawn.
+    pub(crate) temperature: Option<f64>,
+    /// The tokens behind which each of them ends, where it may end.
+    pub(crate) max_tokens: Option<NonZeroU32>,
+}
+
 /// The options of a rule that are the host's and change no language.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Host {
-    /// The temperature at which its lexemes are sampled.
-    pub(crate) temperature: Option<f64>,
+    pub(crate) sampling: Sampling,
     /// The name under which its texts are captured.
     pub(crate) capture: Option<String>,
     /// The name under which its markers are captured.

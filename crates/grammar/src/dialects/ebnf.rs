@@ -167,14 +167,11 @@ impl EbnfParser<'_> {
                 }
                 "temperature" => {
                     self.value_follows()?;
-                    options.host.temperature = Some(self.r.temperature()?);
+                    options.host.sampling.temperature = Some(self.r.temperature()?);
                 }
                 "max_tokens" => {
-                    return self.r.refuse(
-                        at,
-                        "the option `max_tokens` is not supported, because texts are read as bytes: write `max_chars=N`, \
-                         or bound the rule by a repetition such as `{0,100}`",
-                    );
+                    self.value_follows()?;
+                    options.host.sampling.max_tokens = Some(self.r.tokens()?);
                 }
                 _ => return self.r.refuse(at, format!("unknown option `{name}`")),
             }

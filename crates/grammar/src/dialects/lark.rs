@@ -9,11 +9,10 @@ mod schema_options;
 use serde_json::Value;
 
 use crate::config::Config;
-use crate::dialects::ast::{Expr, Host, Parameters, Rule, RuleKind, Template, Tree};
+use crate::dialects::ast::{Expr, Host, Parameters, Rule, RuleKind, Sampling, Template, Tree};
 use crate::dialects::common;
 use crate::dialects::instances::write_out;
 use crate::dialects::reader::Reader;
-use crate::dialects::to_end;
 use crate::error::{Error, ErrorKind};
 use crate::patterns::Reading;
 
@@ -28,7 +27,6 @@ pub(crate) fn parse(text: &str, reading: Reading, config: &Config) -> Result<Tre
         max_work: config.max_work,
     };
     parser.file(false)?;
-    to_end::check(&parser.tree).map_err(|(at, error)| error.at(text, at))?;
     Ok(parser.tree)
 }
 
@@ -48,8 +46,8 @@ struct LarkParser<'t> {
 struct Options {
     is_lazy: bool,
     suffix: Option<Expr>,
-    /// The place of `stop=""`, if the rule goes on to the end.
-    to_end: Option<usize>,
+    /// True if the rule is one lexeme that the end of the answer may end, as `stop=""` says.
+    is_lexeme: bool,
     host: Host,
 }
 
@@ -326,14 +324,11 @@ impl LarkParser<'_> {
             .iter()
             .any(|value| self.r.rest().starts_with(value));
         let is_lexeme = is_terminal
-            || options.to_end.is_some()
-            || options.host.temperature.is_some() && !is_value;
+            || options.is_lexeme
+            || options.host.sampling != Sampling::default() && !is_value;
         let body = self.expansions(is_lexeme || options.is_lazy || options.suffix.is_some())?;
         self.end_of_line()?;
         let host = options.host;
-        if let Some(at) = options.to_end {
-            self.tree.to_end.push((name.clone(), at));
-        }
         let kind = match (options.suffix, options.is_lazy) {
             (Some(suffix), _) => RuleKind::Suffix(suffix),
             (None, true) => RuleKind::Lazy,
@@ -409,15 +404,17 @@ impl LarkParser<'_> {
                     return self.r.fail_at(at, "`stop` and `suffix` cannot be combined");
                 }
                 ("stop", true) if self.reading == Reading::Greedy && self.r.take("\"\"") => {
-                    options.to_end = Some(at);
+                    options.is_lexeme = true;
                 }
                 // The text stays, as in llguidance wherever its host takes nothing back.
                 ("stop", true) => options.suffix = Some(self.marker(at)?),
-                ("temperature", true) => options.host.temperature = Some(self.r.temperature()?),
-                ("max_tokens" | "max_chars", true) => {
-                    let message = format!(
-                        "`{name}` is not supported in Lark: bound the terminal by a repetition such as `/.{{0,100}}/`"
-                    );
+                ("temperature", true) => {
+                    options.host.sampling.temperature = Some(self.r.temperature()?)
+                }
+                ("max_tokens", true) => options.host.sampling.max_tokens = Some(self.r.tokens()?),
+                ("max_chars", true) => {
+                    let message = "`max_chars` is not supported in Lark: bound the terminal by a repetition such as \
+                                   `/.{0,100}/`";
                     return self.r.refuse(at, message);
                 }
                 _ => return self.r.fail_at(at, format!("unknown option `{name}`")),

@@ -9,5 +9,4 @@ pub(crate) mod macros;
 pub(crate) mod numbers;
 pub(crate) mod reader;
 pub(crate) mod shown;
-mod to_end;
 pub(crate) mod w3c;

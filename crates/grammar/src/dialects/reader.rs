@@ -2,6 +2,8 @@
 //!
 //! For example, the bounds `{2,5}` of a repetition are read here, and an error has its line and column.
 
+use std::num::NonZeroU32;
+
 use crate::error::{Error, ErrorKind};
 
 #[derive(Clone)]
@@ -156,6 +158,18 @@ impl<'t> Reader<'t> {
                 "a temperature is a decimal number that is not negative, such as `0.7`",
             ),
         }
+    }
+
+    /// A number of tokens, of which a lexeme has one at least.
+    pub(crate) fn tokens(&mut self) -> Result<NonZeroU32, Error> {
+        let at = self.at;
+        let count = self.count()?;
+        NonZeroU32::new(count).ok_or_else(|| {
+            self.error_at(
+                at,
+                "`max_tokens` is 1 at least: leave a rule without tokens out",
+            )
+        })
     }
 
     /// The upper bound of `{min,max}`, read from behind `min` up to the brace. `space` skips what

@@ -83,7 +83,7 @@ pub(crate) fn expected(machine: &Machine, caches: &mut Caches, config: u32) -> V
 pub(crate) fn temperature(machine: &Machine, caches: &mut Caches, config: u32) -> Option<f64> {
     let all = &machine.cfg().terminals;
     let terminals = possible(machine, caches, config).into_iter();
-    let given = terminals.filter_map(|t| all[t as usize].temperature);
+    let given = terminals.filter_map(|t| all[t as usize].sampling.temperature);
     given.max_by(f64::total_cmp)
 }
 

@@ -36,6 +36,7 @@ pub(crate) struct Machine {
     /// By nonterminal: the line of its rule, from 1; 0 where there is none.
     lines: Box<[usize]>,
     has_json: bool,
+    has_budgets: bool,
     max_cache_bytes: usize,
     /// Each with its terminal.
     json_scratches: Mutex<Vec<(u32, JsonScratch)>>,
@@ -97,6 +98,10 @@ impl Machine {
             classes: Classes::default(),
             numbers: Numbers::default(),
             has_json: cfg.has_json(),
+            has_budgets: cfg
+                .terminals
+                .iter()
+                .any(|terminal| terminal.sampling.max_tokens.is_some()),
             cfg,
             max_cache_bytes: config.max_cache_bytes,
             json_scratches: Mutex::default(),
@@ -158,6 +163,12 @@ impl Machine {
     #[inline]
     pub(crate) fn has_json(&self) -> bool {
         self.has_json
+    }
+
+    /// Tells whether some lexemes have a budget of tokens.
+    #[inline]
+    pub(crate) fn has_budgets(&self) -> bool {
+        self.has_budgets
     }
 
     /// Tells whether states of terminals that have read the same text perhaps cannot be finished,

@@ -3,6 +3,7 @@
 //! For example, behind `(` of `root ::= "(" root ")" | "x"` a configuration has one front, whose
 //! topmost states await `(` and `x`.
 
+pub(crate) mod budgets;
 mod by_hash;
 pub(crate) mod caches;
 pub(crate) mod configs;

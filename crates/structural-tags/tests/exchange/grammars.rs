@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use fsm_index::contract::{self, Effort};
-use fsm_index::{ByteAutomaton, Fill, Guide, Index, IndexConfig};
+use fsm_index::{ByteAutomaton, Fill, Guide, Index, IndexConfig, TokenId};
 use serde_json::{Value, json};
 
 use super::{compile, refusal, vocabulary};
@@ -134,6 +134,40 @@ fn grammars_in_tags_keep_the_contract() {
             panic!("{format}: {difference}");
         }
     }
+}
+
+/// A number of at most two tokens, wherever the text around it ends.
+#[test]
+fn budgets_of_grammars_count_in_tags() {
+    let vocabulary = vocabulary(&["12", "3<", "</"], &[]);
+    let counted = "root ::= n (\",\" n)*\nn[max_tokens=2] ::= [0-9]+";
+    let automaton = compile(&tag("<n>", &grammar(counted), "</n>"), &vocabulary);
+    let index = Index::lazy(automaton, &vocabulary, &IndexConfig::default()).unwrap();
+    let index = Arc::new(index);
+    let id = |text: &str| {
+        let mut ids = (0..vocabulary.width() as u32).map(TokenId::new);
+        let is = |id: &TokenId| vocabulary.token_bytes(*id) == Some(text.as_bytes());
+        ids.find(is).unwrap()
+    };
+    let allowed = |tokens: &[&str]| {
+        let mut guide = Guide::new(index.clone());
+        for token in tokens {
+            guide.advance(id(token)).unwrap();
+        }
+        let mask = guide.mask().unwrap().clone();
+        ["1", "12", "3<", ",", "<", "</"].map(|text| mask.allows(id(text)))
+    };
+    let [yes, no] = [true, false];
+    assert_eq!(allowed(&["<", "n", ">"]), [yes, yes, yes, no, no, no]);
+    assert_eq!(allowed(&["<", "n", ">", "12"]), [yes; 6]);
+    assert_eq!(
+        allowed(&["<", "n", ">", "12", "1"]),
+        [no, no, no, yes, yes, yes]
+    );
+    assert_eq!(
+        allowed(&["<", "n", ">", "12", "1", ","]),
+        [yes, yes, yes, no, no, no]
+    );
 }
 
 /// A row is looked up by as many levels of a grammar's stack as it depends on: far inside of

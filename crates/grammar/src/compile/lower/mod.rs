@@ -13,7 +13,7 @@ use schema_regex::automaton::SchemaAutomaton;
 
 use crate::compile::cfg::{Cfg, Ignores, Matter, Nonterminal, Production, Symbol, Terminal};
 use crate::config::Config;
-use crate::dialects::ast::{Expr, RuleKind, Tree};
+use crate::dialects::ast::{Expr, Rule, RuleKind, Sampling, Tree};
 use crate::dialects::shown::{Beside, shown};
 use crate::dialects::w3c;
 use crate::error::{Error, ErrorKind};
@@ -86,7 +86,7 @@ pub(crate) fn lower(
         states: 0,
         counts: 1,
         in_vain: 0,
-        temperature: None,
+        sampling: Sampling::default(),
     };
     let is_greedy = meaning.reading == Reading::Greedy;
     let root = lowering.rule_of("", 0);
@@ -131,8 +131,8 @@ struct Scope<'a> {
     regular: Vec<Option<Re>>,
     /// True if regular parts become terminals across the boundaries that were written.
     collapses: bool,
-    /// The temperature of the rule that it is nested in.
-    temperature: Option<f64>,
+    /// The way in which lexemes of the rule that it is nested in are sampled.
+    sampling: Sampling,
 }
 
 struct Lowering<'a> {
@@ -151,8 +151,8 @@ struct Lowering<'a> {
     counts: usize,
     /// The work of expressions that turned out too large to be put together.
     in_vain: usize,
-    /// The temperature of the rule that is being lowered.
-    temperature: Option<f64>,
+    /// The way in which lexemes of the rule that is being lowered are sampled.
+    sampling: Sampling,
 }
 
 impl<'a> Lowering<'a> {
@@ -206,7 +206,7 @@ impl<'a> Lowering<'a> {
             tree,
             regular: vec![None; tree.rules.len()],
             collapses,
-            temperature: self.temperature,
+            sampling: self.sampling,
         });
         self.cfg.ignored.push(Vec::new());
         self.find_regular(number, start)?;
@@ -252,11 +252,20 @@ impl<'a> Lowering<'a> {
             let left = self.rules[&(scope, rule)];
             let tree = self.scopes[scope].tree;
             let rule = &tree.rules[rule];
-            self.temperature = rule.host.temperature.or(self.scopes[scope].temperature);
+            self.sampling = self.sampling_of(scope, rule);
             self.alternatives(scope, &rule.body, left)
                 .map_err(|error| error.at(self.text, rule.at).in_rule(&rule.name))?;
         }
         Ok(())
+    }
+
+    /// Returns the way in which lexemes of a rule are sampled.
+    fn sampling_of(&self, scope: usize, rule: &Rule) -> Sampling {
+        let own = rule.host.sampling;
+        Sampling {
+            temperature: own.temperature.or(self.scopes[scope].sampling.temperature),
+            ..own
+        }
     }
 
     fn rule_symbol(&mut self, scope: usize, rule: usize) -> Result<Symbol, Error> {
@@ -280,14 +289,15 @@ impl<'a> Lowering<'a> {
             self.open.push((scope, rule));
             return Ok(Symbol::rule(left));
         };
-        let is_rule = own.kind == RuleKind::Rule;
+        let is_whole = own.host.sampling.max_tokens.is_some();
+        let is_rule = own.kind == RuleKind::Rule && !is_whole;
         let limits = if is_rule { COLLAPSED } else { self.limits() };
         let commits = is_lazy && self.meaning.start == "start";
-        let by_parts = is_rule || !is_lazy && self.meaning.reading != Reading::Greedy;
-        let around = self.temperature;
-        self.temperature = own.host.temperature.or(self.scopes[scope].temperature);
+        let by_parts = is_rule || !is_lazy && !is_whole && self.meaning.reading != Reading::Greedy;
+        let sampling = self.sampling_of(scope, own);
+        let around = std::mem::replace(&mut self.sampling, sampling);
         let terminal = self.terminal(&re, commits, scope, &own.name, own.at, limits);
-        self.temperature = around;
+        self.sampling = around;
         match terminal {
             Ok(symbol) => self.push(left, symbol.into_iter().collect()),
             Err(error) if by_parts && error.kind() == ErrorKind::LimitExceeded => {
@@ -309,8 +319,13 @@ impl<'a> Lowering<'a> {
         at: usize,
         limits: TableLimits,
     ) -> Result<Option<Symbol>, Error> {
-        let temperature = self.temperature.map(|it| format!("@{it}"));
-        let key = format!("{re:?}{}", temperature.unwrap_or_default());
+        let key = match self.sampling {
+            Sampling {
+                temperature: None,
+                max_tokens: None,
+            } => format!("{re:?}"),
+            sampling => format!("{re:?}@{sampling:?}"),
+        };
         let key = (key, is_lazy, scope as u32);
         if let Some(symbol) = self.known.get(&key) {
             return Ok(*symbol);
@@ -362,7 +377,7 @@ impl<'a> Lowering<'a> {
         self.cfg.terminals.push(Terminal {
             matter,
             is_lazy,
-            temperature: self.temperature,
+            sampling: self.sampling,
             domain: scope as u32,
             name: name.to_owned(),
             at,

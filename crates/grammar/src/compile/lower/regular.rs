@@ -8,7 +8,7 @@ use std::fmt::Display;
 use super::{COLLAPSED, COLLAPSED_IN_VAIN, COLLAPSED_LITTLE, COLLAPSED_SIZE, Lowering, NormalForm};
 use crate::compile::captured::{Captured, Marked};
 use crate::compile::cfg::Symbol;
-use crate::dialects::ast::{Expr, Host, Rule, RuleKind};
+use crate::dialects::ast::{Expr, Host, Rule, RuleKind, Sampling};
 use crate::dialects::shown::shown;
 use crate::error::{Error, ErrorKind};
 use crate::patterns::{self, Reading};
@@ -116,13 +116,27 @@ impl Lowering<'_> {
                 }
             };
             let is_value = matches!(rule.body, Expr::Json { .. } | Expr::Nested { .. });
-            if rule.host.temperature.is_some() && re.is_none() && !is_value {
-                let message = "`temperature` is for rules without recursion, special tokens and free text with tags: \
-                               write it on the rules that such a rule names";
+            let option = match rule.host.sampling {
+                Sampling {
+                    max_tokens: Some(_),
+                    ..
+                } => Some("max_tokens"),
+                Sampling {
+                    temperature: Some(_),
+                    ..
+                } if !is_value => Some("temperature"),
+                _ => None,
+            };
+            if let (Some(option), None) = (option, &re) {
+                let message = format!(
+                    "`{option}` is for rules without recursion, special tokens, values of JSON and free text with tags: \
+                     write it on the rules that such a rule names"
+                );
                 return Err(placed(Error::new(ErrorKind::Unsupported, message)));
             }
-            let is_rule = rule.kind == RuleKind::Rule;
-            let re = re.filter(|re| !is_rule || re.size() <= COLLAPSED_SIZE);
+            let may_have_parts =
+                rule.kind == RuleKind::Rule && rule.host.sampling.max_tokens.is_none();
+            let re = re.filter(|re| !may_have_parts || re.size() <= COLLAPSED_SIZE);
             if re
                 .as_ref()
                 .is_some_and(|re| re.size() > self.config.max_work)
@@ -199,11 +213,9 @@ impl Lowering<'_> {
         self.meaning.rules == NormalForm::Rewritten && !self.scopes[scope].collapses
     }
 
-    fn is_tempered(&self, scope: usize, rule: usize) -> bool {
-        self.scopes[scope].tree.rules[rule]
-            .host
-            .temperature
-            .is_some()
+    /// Tells whether lexemes of a rule are sampled in a way of their own.
+    fn is_sampled_apart(&self, scope: usize, rule: usize) -> bool {
+        self.scopes[scope].tree.rules[rule].host.sampling != Sampling::default()
     }
 
     pub(super) fn lookup(&self, scope: usize, name: &str, at: usize) -> Result<usize, Error> {
@@ -350,8 +362,8 @@ impl Lowering<'_> {
             Expr::Name { name, at } => {
                 let rule = self.lookup(scope, name, *at)?;
                 let re = self.scopes[scope].regular[rule].clone();
-                // A rule with a temperature is no part of others, which have none.
-                let is_apart = inside == Inside::Rule && self.is_tempered(scope, rule);
+                // A rule with a temperature or a budget is no part of others, which have none.
+                let is_apart = inside == Inside::Rule && self.is_sampled_apart(scope, rule);
                 re.filter(|_| !is_apart).map(|re| self.seen(re, inside))
             }
             Expr::Seq(parts) => all(parts)?.map(|parts| Re::Seq(parts.into())),
