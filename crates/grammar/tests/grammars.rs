@@ -3,9 +3,12 @@
 mod common;
 
 use std::fmt::Write as _;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use fsm_index::{ByteAutomaton, Horizon, Scope};
+use fsm_index::{
+    ByteAutomaton, Guide, Horizon, Index, IndexConfig, Scope, TokenId, VocabularyBuilder,
+};
 use grammar::{Config, Dialect, ErrorKind, Grammar};
 
 use common::{compile, takes};
@@ -401,4 +404,42 @@ fn rules_that_need_each_other_at_both_ends_are_read() {
     let automaton = compile(Dialect::Lark, &counted);
     assert!(automaton.accepts("") && automaton.accepts("a".repeat(1 << 20)));
     assert!(!automaton.accepts("a".repeat((1 << 20) + 1)));
+}
+
+/// Numbers are the vocabulary's, of special tokens alone.
+#[test]
+fn special_tokens_are_named_by_number() {
+    let mut builder = VocabularyBuilder::new();
+    for (text, id) in [("a", 0), ("b", 1)] {
+        builder.text(TokenId::new(id), text).unwrap();
+    }
+    for (name, id) in [("<|x|>", 5), ("<|y|>", 6), ("<|z|>", 7)] {
+        builder.special(TokenId::new(id), name).unwrap();
+    }
+    builder.end(TokenId::new(9)).unwrap();
+    let vocabulary = builder.build().unwrap();
+    let index = |dialect, text: &str| {
+        Index::lazy(compile(dialect, text), &vocabulary, &IndexConfig::default())
+    };
+    for (dialect, text) in [
+        (Dialect::Lark, "start: <[5-6]> \"a\" <|z|>"),
+        (Dialect::Lark, "start: <[6,5]> \"a\" <[7]>"),
+        (Dialect::Gbnf, "root ::= <[5-6]> \"a\" <[7]>"),
+        (Dialect::Ebnf, "root ::= Token(5, 6) \"a\" Token(7)"),
+    ] {
+        let mut guide = Guide::new(Arc::new(index(dialect, text).unwrap()));
+        for (token, allowed) in [(6, vec![5, 6]), (0, vec![0]), (7, vec![7]), (9, vec![9])] {
+            let found = guide.allowed_tokens().unwrap();
+            let found: Vec<u32> = found.iter().map(|token| token.get()).collect();
+            assert_eq!(found, allowed, "{text}");
+            guide.advance(TokenId::new(token)).unwrap();
+        }
+    }
+    let error = index(Dialect::Gbnf, "root ::= <[1]>")
+        .unwrap_err()
+        .to_string();
+    assert!(
+        error.contains("\"<[1]>\"") && error.contains("text is written as text"),
+        "{error}"
+    );
 }

@@ -39,11 +39,16 @@ impl OwnTokens {
         };
         for name in names {
             let found = known.get(name.as_bytes()).copied();
+            let found = found.or_else(|| vocabulary.numbered(name));
             symbols.push(found.ok_or_else(|| {
+                let what = match name.starts_with("<[") {
+                    true => "special token of this number (what is text is written as text)",
+                    false => "special token",
+                };
                 Error::new(
                     ErrorKind::Vocabulary,
                     format!(
-                        "the vocabulary has no special token {name:?}, which the constraint \
+                        "the vocabulary has no {what} {name:?}, which the constraint \
                          reads; use the tokenizer that the format is made for"
                     ),
                 )

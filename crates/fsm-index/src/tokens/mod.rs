@@ -166,10 +166,19 @@ impl TokenTable {
             .then(|| self.data.raw(token.index()))
     }
 
-    /// The special or end token of that name. O(special tokens), and O(width) the first time.
+    /// The special or end token of that name, or of the number in `<[128010]>`. O(special tokens), and
+    /// O(width) the first time.
     pub fn special(&self, name: &str) -> Option<TokenId> {
         let mut all = self.specials().iter().copied();
-        all.find(|&t| self.token_name(t) == Some(name.as_bytes()))
+        let named = all.find(|&t| self.token_name(t) == Some(name.as_bytes()));
+        named.or_else(|| self.numbered(name))
+    }
+
+    /// The special or end token whose number is written `<[128010]>`.
+    pub(crate) fn numbered(&self, name: &str) -> Option<TokenId> {
+        let number = name.strip_prefix("<[")?.strip_suffix("]>")?;
+        let token = TokenId::new(number.parse().ok()?);
+        self.token_name(token).is_some().then_some(token)
     }
 
     /// The special and end tokens, in ascending order. O(width) the first time.

@@ -21,6 +21,7 @@ use crate::error::{Error, ErrorKind};
 use crate::explain;
 use crate::machine::Machine;
 use crate::probe::{Costly, probe};
+use crate::proof::{self, Conflict};
 use crate::run::budgets::Taken;
 use crate::run::saved::Saved;
 
@@ -88,6 +89,11 @@ impl GrammarAutomaton {
 
     fn of(cfg: Cfg, text: &str, config: &Config) -> Result<Built, Error> {
         let machine = Machine::new(cfg, text, config)?;
+        if machine.is_greedy()
+            && let Some(conflict) = proof::swallowed(machine.cfg(), machine.lexer())
+        {
+            return Err(swallowed(&machine, text, conflict));
+        }
         let mut learnt = Box::<Learnt>::default();
         let begin = learnt.steps(&machine).begin();
         if machine.checks_live() && !learnt.live(&machine).is_live(begin) {
@@ -275,6 +281,24 @@ fn unfinished(machine: &Machine, text: &str) -> Error {
         first.name, second.name
     ));
     let error = Error::new(ErrorKind::EmptyLanguage, message);
+    error.at(text, first.at).in_rule(&first.name)
+}
+
+/// Returns the error of a lexeme that nothing in a text can end.
+#[cold]
+fn swallowed(machine: &Machine, text: &str, conflict: Conflict) -> Error {
+    let [first, second] =
+        [conflict.first, conflict.second].map(|t| &machine.cfg().terminals[t as usize]);
+    let option = match first.sampling.to_end {
+        true => "`stop=\"\"`",
+        false => "`max_tokens`",
+    };
+    let message = format!(
+        "{option} cannot end `{}`, because it takes every byte with which {} can begin, and a text is read by the \
+         longest match: exclude such a byte, or write `suffix` with a text that ends the rule",
+        first.name, second.name
+    );
+    let error = Error::new(ErrorKind::Unsupported, message);
     error.at(text, first.at).in_rule(&first.name)
 }
 

@@ -168,6 +168,15 @@ impl Lexer {
         }
     }
 
+    /// Returns the states in which a terminal may end, but for those in which it has to.
+    pub(crate) fn ends_of(&self, terminal: u32) -> Vec<u32> {
+        let states = 1..self.terminal.len() as u32;
+        let is_own = |state: u32| self.terminal[state as usize] == terminal;
+        let closed: Vec<u32> = self.closed.values().copied().collect();
+        let ends = states.filter(|&state| self.accepting[state as usize] && is_own(state));
+        ends.filter(|state| !closed.contains(state)).collect()
+    }
+
     /// Returns the state in which a lexeme stands that has to end, by the one in which it may.
     pub(crate) fn closed(&self, state: u32) -> u32 {
         self.closed.get(&state).copied().unwrap_or(state)

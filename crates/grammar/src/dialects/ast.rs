@@ -35,13 +35,15 @@ pub(crate) struct Rule {
     pub(crate) host: Host,
 }
 
-/// The options of a rule that say how its lexemes are sampled. They change no language.
+/// The options of a rule that say how its lexemes are sampled and when they end. They change no language.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Sampling {
     /// The temperature at which they are drawn.
     pub(crate) temperature: Option<f64>,
     /// The tokens behind which each of them ends, where it may end.
     pub(crate) max_tokens: Option<NonZeroU32>,
+    /// True if the token that ends an answer could end it, as `stop=""` says.
+    pub(crate) to_end: bool,
 }
 
 /// The options of a rule that are the host's and change no language.

@@ -386,7 +386,7 @@ impl EbnfParser<'_> {
             .error(format!("this notation has no `{short}`: write `{class}`"))
     }
 
-    /// `<name>` or `<[id]>`.
+    /// `<name>` or `<[number]>`.
     fn token(&mut self) -> Result<Expr, Error> {
         let at = self.r.at;
         if self.r.take("!") {
@@ -399,11 +399,11 @@ impl EbnfParser<'_> {
         if !self.r.take(">") {
             return self.r.fail_at(at, "a token reference `<..>` has no end");
         }
-        if name.starts_with("<[") {
-            return self.r.refuse(
-                at,
-                "a token by its number is not supported: name it, as in `<|im_end|>`",
-            );
+        if let Some(list) = name
+            .strip_prefix("<[")
+            .and_then(|name| name.strip_suffix("]>"))
+        {
+            return self.r.numbered_tokens(list, at);
         }
         Ok(Expr::Special { name, at })
     }

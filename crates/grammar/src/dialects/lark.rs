@@ -46,8 +46,6 @@ struct LarkParser<'t> {
 struct Options {
     is_lazy: bool,
     suffix: Option<Expr>,
-    /// True if the rule is one lexeme that the end of the answer may end, as `stop=""` says.
-    is_lexeme: bool,
     host: Host,
 }
 
@@ -323,9 +321,7 @@ impl LarkParser<'_> {
         let is_value = ["%json", "%lark", "%regex"]
             .iter()
             .any(|value| self.r.rest().starts_with(value));
-        let is_lexeme = is_terminal
-            || options.is_lexeme
-            || options.host.sampling != Sampling::default() && !is_value;
+        let is_lexeme = is_terminal || options.host.sampling != Sampling::default() && !is_value;
         let body = self.expansions(is_lexeme || options.is_lazy || options.suffix.is_some())?;
         self.end_of_line()?;
         let host = options.host;
@@ -404,12 +400,12 @@ impl LarkParser<'_> {
                     return self.r.fail_at(at, "`stop` and `suffix` cannot be combined");
                 }
                 ("stop", true) if self.reading == Reading::Greedy && self.r.take("\"\"") => {
-                    options.is_lexeme = true;
+                    options.host.sampling.to_end = true;
                 }
                 // The text stays, as in llguidance wherever its host takes nothing back.
                 ("stop", true) => options.suffix = Some(self.marker(at)?),
                 ("temperature", true) => {
-                    options.host.sampling.temperature = Some(self.r.temperature()?)
+                    options.host.sampling.temperature = Some(self.r.temperature()?);
                 }
                 ("max_tokens", true) => options.host.sampling.max_tokens = Some(self.r.tokens()?),
                 ("max_chars", true) => {

@@ -9,7 +9,7 @@ use crate::patterns::{Reading, translate};
 #[derive(Clone, Debug)]
 enum Argument {
     Text(String),
-    Number,
+    Number(u32),
     Bool(bool),
     Name(String),
     Tuple(Vec<Argument>),
@@ -30,9 +30,17 @@ impl EbnfParser<'_> {
                 Ok(Expr::Substring { chunks, at })
             }
             "TagDispatch" => self.dispatch(plain, &named, at),
-            "Token" | "ExcludeToken" | "TokenTagDispatch" => self.r.refuse(
+            "Token" => {
+                let numbers = plain.iter().map(|value| match value {
+                    Argument::Number(number) => Ok(number.to_string()),
+                    _ => self.r.fail_at(at, "`Token` takes the numbers of special tokens"),
+                });
+                let numbers = numbers.collect::<Result<Vec<_>, _>>()?;
+                self.r.numbered_tokens(&numbers.join(","), at)
+            }
+            "ExcludeToken" | "TokenTagDispatch" => self.r.refuse(
                 at,
-                format!("`{name}` takes tokens by number, which is not supported"),
+                format!("`{name}` is not supported: name the tokens that may come, as in `Token(128010)`"),
             ),
             _ => self.r.fail_at(at, format!("unknown macro `{name}`")),
         }
@@ -85,7 +93,7 @@ impl EbnfParser<'_> {
                     }
                 }
             }
-            Some(c) if c.is_ascii_digit() => self.r.count().map(|_| Argument::Number),
+            Some(c) if c.is_ascii_digit() => self.r.count().map(Argument::Number),
             _ => match self.name() {
                 Some(name) if name == "true" => Ok(Argument::Bool(true)),
                 Some(name) if name == "false" => Ok(Argument::Bool(false)),

@@ -4,7 +4,12 @@
 
 use std::num::NonZeroU32;
 
+use crate::dialects::ast::Expr;
 use crate::error::{Error, ErrorKind};
+
+/// The special tokens that one place may name by number, because each is a symbol of the parser.
+/// Vocabularies have a few hundred.
+const MAX_NUMBERED: usize = 1_000;
 
 #[derive(Clone)]
 pub(crate) struct Reader<'t> {
@@ -170,6 +175,41 @@ impl<'t> Reader<'t> {
                 "`max_tokens` is 1 at least: leave a rule without tokens out",
             )
         })
+    }
+
+    /// The special tokens of some numbers and ranges of them: `128000` or `128000-128010,128256`. `at` is the
+    /// place that errors name.
+    pub(crate) fn numbered_tokens(&self, list: &str, at: usize) -> Result<Expr, Error> {
+        let mut all = Vec::new();
+        for item in list.split(',') {
+            let (first, last) = item.split_once('-').unwrap_or((item, item));
+            let number = |digits: &str| {
+                let is_number = digits.bytes().all(|digit| digit.is_ascii_digit());
+                digits.parse::<u32>().ok().filter(|_| is_number)
+            };
+            let (Some(first), Some(last)) = (number(first), number(last)) else {
+                let message = format!(
+                    "`{item}` is no number of a token and no range of them, such as `128000-128010`"
+                );
+                return Err(self.error_at(at, message));
+            };
+            if first > last {
+                return Err(self.error_at(
+                    at,
+                    format!("the range of tokens {item} ends before it begins"),
+                ));
+            }
+            if (last - first) as usize >= MAX_NUMBERED - all.len() {
+                let message =
+                    format!("one place names at most {MAX_NUMBERED} special tokens by number");
+                return Err(self.place(Error::new(ErrorKind::LimitExceeded, message), at));
+            }
+            all.extend((first..=last).map(|number| Expr::Special {
+                name: format!("<[{number}]>"),
+                at,
+            }));
+        }
+        Ok(Expr::alt(all))
     }
 
     /// The upper bound of `{min,max}`, read from behind `min` up to the brace. `space` skips what

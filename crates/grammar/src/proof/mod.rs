@@ -21,6 +21,7 @@ use crate::compile::lexer::Lexer;
 use crate::compile::lr::Tables;
 
 use self::bits::{Bits, ClassSet};
+pub(crate) use self::followers::swallowed;
 use self::followers::{Followers, followers};
 use self::local::{Unsure, local};
 pub(crate) use self::narrow::Narrow;

@@ -320,10 +320,7 @@ impl<'a> Lowering<'a> {
         limits: TableLimits,
     ) -> Result<Option<Symbol>, Error> {
         let key = match self.sampling {
-            Sampling {
-                temperature: None,
-                max_tokens: None,
-            } => format!("{re:?}"),
+            sampling if sampling == Sampling::default() => format!("{re:?}"),
             sampling => format!("{re:?}@{sampling:?}"),
         };
         let key = (key, is_lazy, scope as u32);

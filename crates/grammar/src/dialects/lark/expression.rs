@@ -307,8 +307,17 @@ impl LarkParser<'_> {
                 .r
                 .fail_at(at, "a special token has no blanks in its name");
         }
-        if name.starts_with("<[") {
-            return self.r.refuse(at, "tokens by their numbers are not supported: name the special token, as in `<|im_end|>`");
+        if let Some(list) = name
+            .strip_prefix("<[")
+            .and_then(|name| name.strip_suffix("]>"))
+        {
+            if list.starts_with(['^', '*']) {
+                return self.r.refuse(
+                    at,
+                    "`<[^..]>` and `<[*]>` are not supported: name the tokens that may come, as in `<[128000-128010]>`",
+                );
+            }
+            return self.r.numbered_tokens(list, at);
         }
         Ok(Expr::Special { name, at })
     }
