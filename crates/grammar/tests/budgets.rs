@@ -220,3 +220,26 @@ proptest! {
         }
     }
 }
+
+proptest! {
+    #[test]
+    fn a_text_with_a_budget_of_its_own_ends_within_it(
+        choices in prop::collection::vec(0..64usize, 12),
+        most in 1..4usize,
+        budget in 5..10usize,
+    ) {
+        let grammar = format!("start: num (\",\" num)+ \";\"\nnum[max_tokens={most}]: /1[0-9]*2|\"a+\"/");
+        let mut guide = guide(compile(Dialect::Lark, &grammar));
+        guide.set_budget(Some(budget)).unwrap();
+        let mut tokens = Vec::new();
+        for choice in choices {
+            let allowed = guide.allowed_tokens().unwrap();
+            prop_assert!(!allowed.is_empty(), "{} {:?}", grammar, tokens);
+            let token = allowed[choice % allowed.len()];
+            guide.advance(token).unwrap();
+            let Some(text) = TOKENS.get(token.get() as usize) else { break };
+            tokens.push(*text);
+        }
+        prop_assert!(guide.has_ended() && tokens.len() <= budget, "{} {:?}", grammar, tokens);
+    }
+}
