@@ -313,6 +313,17 @@ def test_structural_tags(compiler: Compiler) -> None:
         compiler.structural_tag({"type": "structural_tag", "format": {"type": "nonsense"}})
 
 
+def test_structural_tags_have_limits(compiler: Compiler) -> None:
+    sums = {"type": "grammar", "grammar": 'root ::= [0-9]+ ("+" root)?'}
+    tag = {"format": {"type": "repeat", "min": 1, "max": 9, "content": sums}}
+    assert compiler.structural_tag(tag, max_repeat=9, max_work=None).is_match("1+22+3")
+    for limit, most in [("max_repeat", 8), ("max_parts", 1), ("max_text_bytes", 5)]:
+        with pytest.raises(TokenmoldError, match=limit):
+            compiler.structural_tag(tag, **{limit: most})  # type: ignore[misc]
+    with pytest.raises(TypeError, match="no option 'max_patience'"):
+        compiler.submit_structural_tag(tag, max_patience=1).result()  # type: ignore[call-arg]
+
+
 def test_response_formats(compiler: Compiler) -> None:
     tools = [
         {

@@ -212,6 +212,11 @@ def test_options_of_schemas(tokenizer: Any, monkeypatch: pytest.MonkeyPatch) -> 
         register(colour="red")  # type: ignore[call-arg]
     refused = ask(create_with(tokenizer, monkeypatch, '{"max_steps": 1}'), "json", dated)
     assert isinstance(refused, base.InvalidGrammarObject) and "`max_steps=`" in refused.error_message
+    bounded = create_with(tokenizer, monkeypatch, '{"max_text_bytes": 12, "formats": "annotate"}')
+    assert ask(bounded, "json", dated).constraint.is_match('"tomorrow"')
+    assert ask(bounded, "ebnf", 'root ::= "a"').constraint.is_match("a")
+    refused = ask(bounded, "ebnf", 'root ::= "aa"')
+    assert isinstance(refused, base.InvalidGrammarObject) and "max_text_bytes" in refused.error_message
 
 
 def create_with(tokenizer: Any, monkeypatch: pytest.MonkeyPatch, options: str) -> Any:

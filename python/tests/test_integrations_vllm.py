@@ -413,6 +413,21 @@ def test_limits_of_compilations_are_the_engines(config: Any, tokenizer: Any) -> 
         params._validate_structured_outputs(config.model_config, config.structured_outputs_config, tokenizer)
 
 
+def test_limits_hold_for_grammars_and_tags(config: Any, tokenizer: Any) -> None:
+    from tokenmold.integrations.vllm import _compile, _compiler, _Options, _settings
+
+    engine = _settings({"tokenmold": {"max_text_bytes": 12, "max_repeat": 2}}, "`additional_config`")
+    options = _Options.of(config.structured_outputs_config, engine=engine)
+    compiler = _compiler(tokenizer, config.model_config.get_vocab_size())
+    assert _compile(compiler, Options.JSON, '{"type": "integer"}', options).is_match("1")
+    assert _compile(compiler, Options.GRAMMAR, 'root ::= "a"', options).is_match("a")
+    with pytest.raises(ValueError, match="max_text_bytes"):
+        _compile(compiler, Options.GRAMMAR, 'root ::= "aa"', options)
+    tag = {"format": {"type": "repeat", "min": 3, "max": 3, "content": {"type": "const_string", "value": "a"}}}
+    with pytest.raises(ValueError, match="max_repeat"):
+        _compile(compiler, Options.STRUCTURAL_TAG, json.dumps(tag), options)
+
+
 @pytest.mark.parametrize(("settings", "admitted"), [(None, False), ({"additionalMembers": "open"}, True)])
 def test_further_members_are_closed_unless_the_schema_opens_them(
     config: Any, tokenizer: Any, settings: Any, admitted: bool

@@ -382,3 +382,12 @@ def test_a_grammar_says_the_temperature(compiler: Compiler) -> None:
     matcher.accept(ord("a"))
     assert matcher.temperature() == 0.9
     assert compiler.regex("a+").matcher().temperature() is None
+
+
+def test_a_grammar_counts_tokens(compiler: Compiler) -> None:
+    matcher = compiler.grammar('start: word ";"\nword[max_tokens=2]: /[b-d]+/').matcher()
+    for letter in b"bc":
+        assert matcher.accept(letter)
+    assert [token for token in (ord("b"), ord(";")) if token in matcher.allowed_tokens()] == [ord(";")]
+    matcher.rollback()
+    assert ord("b") in matcher.allowed_tokens()

@@ -66,6 +66,14 @@ class GrammarLimits(TypedDict, total=False):
     max_work: int | None
 
 
+class TagLimits(GrammarLimits, total=False):
+    """The limits of structural tags: :meth:`Compiler.structural_tag` says what they are."""
+
+    max_parts: int | None
+    max_repeat: int | None
+    max_whitespace: int | None
+
+
 def _options(
     *,
     whitespace: Whitespace = "flexible",
@@ -211,9 +219,13 @@ class Compiler(_tokenmold.Compiler):
         """
         return self._grammar(text, dialect, json.dumps(_bounds(limits, GrammarLimits, "a grammar")))
 
-    def structural_tag(self, tag: Any) -> Constraint:
-        """A structural tag as servers exchange it: its JSON, a dict, or a pydantic model of it."""
-        return self._structural_tag(_json_of(tag))
+    def structural_tag(self, tag: Any, **limits: Unpack[TagLimits]) -> Constraint:
+        """A structural tag as servers exchange it: its JSON, a dict, or a pydantic model of it.
+
+        Limits bound what the tag may cost: ``max_parts`` of the automaton (50,000), ``max_repeat`` of what is counted
+        (10,000), ``max_whitespace`` that is counted (1,000 characters), and those of :meth:`grammar` for each grammar in it.
+        """
+        return self._structural_tag(_json_of(tag), json.dumps(_bounds(limits, TagLimits, "a structural tag")))
 
     def response_format(
         self,
@@ -281,9 +293,9 @@ class Compiler(_tokenmold.Compiler):
         """As :meth:`grammar`, on another thread."""
         return self._submit(lambda: self.grammar(text, dialect=dialect, **limits))
 
-    def submit_structural_tag(self, tag: Any) -> Future[Constraint]:
+    def submit_structural_tag(self, tag: Any, **limits: Unpack[TagLimits]) -> Future[Constraint]:
         """As :meth:`structural_tag`, on another thread."""
-        return self._submit(lambda: self.structural_tag(tag))
+        return self._submit(lambda: self.structural_tag(tag, **limits))
 
     def submit_response_format(
         self,

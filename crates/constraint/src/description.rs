@@ -11,7 +11,7 @@ use structural_tags::{Beside, Content, Count, Presence, Reasoning, ResponseForma
 
 use crate::automaton::Automaton;
 use crate::error::Error;
-use crate::options::{GrammarOptions, SchemaOptions, one_of};
+use crate::options::{GrammarOptions, SchemaOptions, TagOptions, one_of};
 
 /// A description of a constraint. As JSON it is an object with a `kind`.
 ///
@@ -59,6 +59,9 @@ pub enum Description {
     StructuralTag {
         /// The tag's JSON text.
         tag: String,
+        /// The limits by name.
+        #[serde(flatten)]
+        options: TagOptions,
     },
     /// An answer of a model: reasoning, content and calls of tools.
     ResponseFormat(Box<Response>),
@@ -104,6 +107,28 @@ const AT_MOST_ONE: Count = Count {
 };
 
 impl Description {
+    /// Sets a limit of what a grammar or a structural tag may cost, where it has one of that name and leaves it
+    /// open: for hosts that bound what their requests may cost.
+    ///
+    /// ```
+    /// use constraint::Description;
+    /// use serde_json::json;
+    ///
+    /// let asked = json!({"kind": "grammar", "dialect": "gbnf", "text": "root ::= \"too long\""});
+    /// let mut description: Description = serde_json::from_value(asked)?;
+    /// assert!(description.compile().is_ok());
+    /// description.leave_limit("max_text_bytes", 10);
+    /// assert!(description.compile().is_err());
+    /// # Ok::<(), serde_json::Error>(())
+    /// ```
+    pub fn leave_limit(&mut self, name: &str, most: usize) {
+        match self {
+            Description::Grammar { options, .. } => options.leave_limit(name, most),
+            Description::StructuralTag { options, .. } => options.leave_limit(name, most),
+            _ => {}
+        }
+    }
+
     /// Compiles the description.
     ///
     /// # Errors
@@ -130,7 +155,10 @@ impl Description {
                 dialect,
                 options,
             } => Ok(Grammar::compile_named(text, dialect, &options.config()?)?.into()),
-            Description::StructuralTag { tag } => Ok(StructuralTag::from_json(tag)?.into()),
+            Description::StructuralTag { tag, options } => {
+                let tag = StructuralTag::from_json(tag)?;
+                Ok(tag.with_limits(options.limits()?).into())
+            }
             Description::ResponseFormat(response) => Ok(response.format()?.into()),
         }
     }

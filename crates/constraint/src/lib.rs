@@ -10,4 +10,4 @@ pub use crate::automaton::Automaton;
 pub use crate::compiled::{Constraint, Size};
 pub use crate::description::{Description, Response};
 pub use crate::error::Error;
-pub use crate::options::{GrammarOptions, SchemaOptions, one_of};
+pub use crate::options::{GrammarOptions, SchemaOptions, TagOptions, one_of};

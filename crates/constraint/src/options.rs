@@ -9,6 +9,7 @@ use schema_regex::{
 };
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
+use structural_tags::TagLimits;
 
 use crate::error::Error;
 
@@ -187,6 +188,12 @@ impl SchemaOptions {
 pub struct GrammarOptions(Map<String, Value>);
 
 impl GrammarOptions {
+    pub(crate) fn leave_limit(&mut self, name: &str, most: usize) {
+        if Config::LIMITS.contains(&name) {
+            leave(&mut self.0, name, most);
+        }
+    }
+
     /// Returns the limits for compiling; those that are not named are the default ones.
     ///
     /// # Errors
@@ -201,6 +208,84 @@ impl GrammarOptions {
             limit(name, given, option)?;
         }
         Ok(config)
+    }
+}
+
+/// The limits of a structural tag by name: `max_parts`, `max_repeat` and `max_whitespace` of
+/// [`structural_tags::TagLimits`], and those of its grammars, as [`GrammarOptions`] has them.
+///
+/// ```
+/// use constraint::TagOptions;
+///
+/// let options: TagOptions = serde_json::from_str(r#"{"max_repeat": 5, "max_work": 1000}"#)?;
+/// let limits = options.limits().unwrap();
+/// assert_eq!((limits.max_repeat, limits.grammar.max_work), (5, 1_000));
+/// # Ok::<(), serde_json::Error>(())
+/// ```
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct TagOptions(Map<String, Value>);
+
+impl TagOptions {
+    /// The names of the limits that are a tag's own.
+    const LIMITS: [&str; 3] = ["max_parts", "max_repeat", "max_whitespace"];
+
+    /// Returns the names of all limits.
+    ///
+    /// ```
+    /// use constraint::TagOptions;
+    ///
+    /// let names: Vec<&str> = TagOptions::limit_names().collect();
+    /// assert!(names.contains(&"max_parts") && names.contains(&"max_walk_work"));
+    /// ```
+    pub fn limit_names() -> impl Iterator<Item = &'static str> {
+        TagOptions::LIMITS.into_iter().chain(Config::LIMITS)
+    }
+
+    pub(crate) fn leave_limit(&mut self, name: &str, most: usize) {
+        if TagOptions::limit_names().any(|known| known == name) {
+            leave(&mut self.0, name, most);
+        }
+    }
+
+    /// Returns the limits for compiling; those that are not named are the default ones.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Option`]: a name is none of a limit, or a value no whole number, or above 4,294,967,295
+    /// where the limit is.
+    pub fn limits(&self) -> Result<TagLimits, Error> {
+        let mut limits = TagLimits::default();
+        let whole = |name: &str, given: &Value, most: u32| {
+            let mut chosen = most as usize;
+            limit(name, given, &mut chosen)?;
+            let refused = |_| Error::Option(format!("{name} is at most {}", u32::MAX));
+            u32::try_from(chosen).map_err(refused)
+        };
+        for (name, given) in &self.0 {
+            match name.as_str() {
+                "max_parts" => limit(name, given, &mut limits.max_parts)?,
+                "max_repeat" => limits.max_repeat = whole(name, given, limits.max_repeat)?,
+                "max_whitespace" => {
+                    limits.max_whitespace = whole(name, given, limits.max_whitespace)?;
+                }
+                _ => match limits.grammar.limit_mut(name) {
+                    Some(option) => limit(name, given, option)?,
+                    None => {
+                        let message = format!("a structural tag has no option {name:?}");
+                        return Err(Error::Option(message));
+                    }
+                },
+            }
+        }
+        Ok(limits)
+    }
+}
+
+/// Sets a limit that is left open.
+fn leave(options: &mut Map<String, Value>, name: &str, most: usize) {
+    if options.get(name).is_none_or(Value::is_null) {
+        options.insert(name.to_owned(), most.into());
     }
 }
 

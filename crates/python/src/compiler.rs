@@ -234,8 +234,11 @@ impl Compiler {
         self.compile(py, description)
     }
 
-    fn _structural_tag(&self, py: Python<'_>, tag: &str) -> PyResult<Constraint> {
-        self.compile(py, json!({"kind": "structural_tag", "tag": tag}))
+    fn _structural_tag(&self, py: Python<'_>, tag: &str, options: &str) -> PyResult<Constraint> {
+        let mut description = options_of(options)?;
+        description["kind"] = "structural_tag".into();
+        description["tag"] = tag.into();
+        self.compile(py, description)
     }
 
     /// `format` is the JSON of a name or of a response template, `options` that of an object.

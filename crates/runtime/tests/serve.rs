@@ -540,6 +540,41 @@ fn regex(pattern: &str) -> impl Fn(&str) -> bool {
     move |text| validator.is_valid(&json!(text))
 }
 
+/// Each kind of limit stops what it is for, and nothing else.
+#[test]
+fn a_server_bounds_what_grammars_and_tags_may_cost() {
+    let mut config = ServeConfig::default();
+    config.limits = vec![
+        ("max_text_bytes".to_owned(), 20),
+        ("max_repeat".to_owned(), 2),
+    ];
+    let server = start(config);
+    let ask = |outputs: Value| {
+        let request = json!({
+            "messages": [{"role": "user", "content": "Go."}], "seed": 1, "max_tokens": 20,
+            "structured_outputs": outputs,
+        });
+        server.post("/v1/chat/completions", &request)
+    };
+    let grammar = |text: &str| json!({ "grammar": text });
+    assert_eq!(ask(grammar("root ::= \"yes\"")).status, 200);
+    let refused = ask(grammar("root ::= \"yes\" | \"no\"")).json();
+    let message = refused["error"]["message"].as_str().unwrap_or_default();
+    assert!(message.contains("max_text_bytes"), "{refused}");
+    let repeat = |times: u32| {
+        let content = json!({"type": "const_string", "value": "a"});
+        json!({"structural_tag": {"format": {"type": "repeat", "min": times, "max": times, "content": content}}})
+    };
+    assert_eq!(ask(repeat(2)).status, 200);
+    let refused = ask(repeat(3)).json();
+    let message = refused["error"]["message"].as_str().unwrap_or_default();
+    assert!(message.contains("max_repeat"), "{refused}");
+    assert_eq!(
+        ask(json!({"json": {"enum": ["much longer than twenty"]}})).status,
+        200
+    );
+}
+
 #[test]
 fn responses_come_as_events() {
     let server = start(ServeConfig::default());

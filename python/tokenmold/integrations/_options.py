@@ -1,6 +1,6 @@
-"""Options of schemas as the hosts of engines, and their requests, hand them over: by name, as JSON.
+"""Options of schemas, and limits of all kinds, as the hosts of engines, and their requests, hand them over: by name, as JSON.
 
-Names and values are those of :class:`tokenmold.Compiler`. A request chooses what its answer looks like; what a
+Names and values are those of :class:`tokenmold.Compiler`; a limit holds for each kind that has it. A request chooses what its answer looks like; what a
 compilation may take is the host's choice. For example ``{"formats": "annotate", "cap_length": 200}``.
 """
 
@@ -11,11 +11,16 @@ import os
 from collections.abc import Iterable, Mapping
 from typing import Any, get_args, get_type_hints
 
-from tokenmold._compiler import SchemaOptions
+from tokenmold._compiler import GrammarLimits, SchemaOptions, TagLimits
 
-__all__ = ["ENVIRONMENT", "LIMITS", "NAMES", "check", "of_environment"]
+__all__ = ["ENVIRONMENT", "LIMITS", "NAMES", "HostOptions", "check", "of_environment", "of_grammars", "of_schemas", "of_tags"]
 
-_KNOWN: dict[str, Any] = get_type_hints(SchemaOptions)
+
+class HostOptions(SchemaOptions, TagLimits, total=False):
+    """Options of schemas, and limits of schemas, grammars and structural tags: ``max_depth`` is one of each."""
+
+
+_KNOWN: dict[str, Any] = get_type_hints(HostOptions)
 NAMES: tuple[str, ...] = tuple(_KNOWN)
 # Bounds on the work of a compilation.
 LIMITS: tuple[str, ...] = tuple(name for name in _KNOWN if name.startswith("max_"))
@@ -23,7 +28,7 @@ LIMITS: tuple[str, ...] = tuple(name for name in _KNOWN if name.startswith("max_
 ENVIRONMENT = "TOKENMOLD_SCHEMA_OPTIONS"
 
 
-def check(given: Mapping[str, Any], where: str, without: Iterable[str] = ()) -> SchemaOptions:
+def check(given: Mapping[str, Any], where: str, without: Iterable[str] = ()) -> HostOptions:
     """The options, each with a value that it has. Raises ``ValueError`` for others, and for those to do ``without``."""
     refused = set(without)
     for name, value in given.items():
@@ -41,7 +46,27 @@ def check(given: Mapping[str, Any], where: str, without: Iterable[str] = ()) -> 
     return options  # type: ignore[no-any-return]
 
 
-def of_environment() -> SchemaOptions:
+def of_schemas(options: Mapping[str, Any]) -> SchemaOptions:
+    """Those of the options that schemas have."""
+    return _of(options, SchemaOptions)  # type: ignore[no-any-return]
+
+
+def of_grammars(options: Mapping[str, Any]) -> GrammarLimits:
+    """Those of the options that grammars have."""
+    return _of(options, GrammarLimits)  # type: ignore[no-any-return]
+
+
+def of_tags(options: Mapping[str, Any]) -> TagLimits:
+    """Those of the options that structural tags have."""
+    return _of(options, TagLimits)  # type: ignore[no-any-return]
+
+
+def _of(options: Mapping[str, Any], kind: Any) -> Any:
+    known = get_type_hints(kind)
+    return {name: value for name, value in options.items() if name in known}
+
+
+def of_environment() -> HostOptions:
     """The options that the variable has; none without it. Raises ``ValueError`` for what are none."""
     written = os.environ.get(ENVIRONMENT)
     if not written:

@@ -52,7 +52,6 @@ from sglang.version import __version__ as _version
 from tokenmold import Compiler, Constraint, Vocabulary, fill_batch
 from tokenmold.torch import allocate_mask, apply_mask
 
-from tokenmold._compiler import SchemaOptions
 
 from . import UnsupportedEngine, _options, require_series
 from ._budget import Budget, BudgetOptions, Landing
@@ -170,7 +169,7 @@ class TokenmoldBackend(BaseGrammarBackend):
         tokenizer: Any,
         vocab_size: int,
         eos_token_ids: Iterable[int] | None,
-        options: SchemaOptions | None = None,
+        options: _options.HostOptions | None = None,
     ) -> None:
         super().__init__()
         self.compiler = Compiler(
@@ -184,7 +183,9 @@ class TokenmoldBackend(BaseGrammarBackend):
             if 0 <= end < vocabulary.width and vocabulary.kind(end) != "text"
         ]
         self.ends = sorted({*vocabulary.ends, *given})
-        self.options: SchemaOptions = options or {}
+        self.options = _options.of_schemas(options or {})
+        self._grammars = _options.of_grammars(options or {})
+        self._tags = _options.of_tags(options or {})
 
     def allocate_vocab_mask(self, vocab_size: int, batch_size: int, device: Any) -> Any:
         return _allocate(self.compiler.vocabulary, batch_size, device)
@@ -210,13 +211,17 @@ class TokenmoldBackend(BaseGrammarBackend):
 
     def dispatch_ebnf(self, key_string: str) -> BaseGrammarObject:
         return self._grammar(
-            "ebnf", lambda: (self.compiler.grammar(key_string), {"type": "grammar", "grammar": key_string})
+            "ebnf",
+            lambda: (
+                self.compiler.grammar(key_string, **self._grammars),
+                {"type": "grammar", "grammar": key_string},
+            ),
         )
 
     def dispatch_structural_tag(self, key_string: str) -> BaseGrammarObject:
         def compiled() -> tuple[Constraint, dict[str, Any]]:
             content = _format(json.loads(key_string))
-            return self.compiler.structural_tag({"type": "structural_tag", "format": content}), content
+            return self.compiler.structural_tag({"type": "structural_tag", "format": content}, **self._tags), content
 
         return self._grammar("structural_tag", compiled)
 
@@ -225,7 +230,8 @@ class TokenmoldBackend(BaseGrammarBackend):
     ) -> BaseGrammarObject:
         content = frame(grammar.content)
         return self._grammar(
-            "structural_tag", lambda: (self.compiler.structural_tag(content), content.get("format"))
+            "structural_tag",
+            lambda: (self.compiler.structural_tag(content, **self._tags), content.get("format")),
         )
 
     def _grammar(self, kind: str, compiled: Callable[[], tuple[Constraint, Any]]) -> BaseGrammarObject:
@@ -301,10 +307,10 @@ def _backend(server_args: Any, tokenizer: Any, vocab_size: int, eos_token_ids: I
     )
 
 
-def register(**options: Unpack[SchemaOptions]) -> None:
+def register(**options: Unpack[_options.HostOptions]) -> None:
     """Adds the backend ``tokenmold`` to SGLang in this process. A second call does nothing but take its options.
 
-    ``options`` are those of schemas, for every request of engines that are started from now on. They are told to
+    ``options`` are those of schemas, and limits of schemas, grammars and structural tags, for every request of engines that are started from now on. They are told to
     their processes by the variable ``TOKENMOLD_SCHEMA_OPTIONS``.
 
     Raises :class:`~tokenmold.integrations.UnsupportedEngine`, and changes nothing, in an SGLang that is

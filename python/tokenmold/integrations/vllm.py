@@ -61,7 +61,6 @@ from vllm.v1.structured_output.backend_types import (
 from vllm.v1.structured_output.request import get_structured_output_key
 
 from tokenmold import Compiler, Constraint, Matcher, Vocabulary, __version__, families
-from tokenmold._compiler import SchemaOptions
 from tokenmold.torch import allocate_mask
 
 from . import UnsupportedEngine, _options, require_series
@@ -219,13 +218,16 @@ class _Options:
     def __init__(
         self,
         compact: bool,
-        schema: SchemaOptions | None = None,
+        chosen: Mapping[str, Any] | None = None,
         budget: BudgetOptions | None = None,
     ) -> None:
         self.budget = budget or BudgetOptions()
-        self.schema: SchemaOptions = {**(schema or {})}
+        chosen = {**(chosen or {})}
         if compact:
-            self.schema["whitespace"] = "compact"
+            chosen["whitespace"] = "compact"
+        self.schema = _options.of_schemas(chosen)
+        self.grammar = _options.of_grammars(chosen)
+        self.tag = _options.of_tags(chosen)
 
     @staticmethod
     def of(
@@ -240,11 +242,11 @@ class _Options:
         of_request = _settings(request, "`extra_args`", _options.LIMITS)
         of_engine: dict[str, Any] = engine if engine is not None else getattr(config, _ENGINE, {})
         settings = {**of_engine, **of_request}
-        schema: Any = {name: value for name, value in settings.items() if name not in _ENDINGS}
+        chosen = {name: value for name, value in settings.items() if name not in _ENDINGS}
         asked = "whitespace" in of_request
         return _Options(
             compact=not asked and any(one.disable_any_whitespace for one in given),
-            schema=schema,
+            chosen=chosen,
             budget=BudgetOptions.of(settings),
         )
 
@@ -276,13 +278,13 @@ def _compile(
     if kind is StructuredOutputOptions.CHOICE:
         return compiler.choice(json.loads(specification))
     if kind is StructuredOutputOptions.GRAMMAR:
-        return compiler.grammar(str(specification))
+        return compiler.grammar(str(specification), **options.grammar)
     if kind is StructuredOutputOptions.STRUCTURAL_TAG:
         tag = json.loads(specification)
         if isinstance(tag, dict) and tag.get("type") == RESPONSE_FORMAT:
             del tag["type"]
             return compiler.response_format(**{**options.schema, **tag})
-        return compiler.structural_tag(str(specification))
+        return compiler.structural_tag(str(specification), **options.tag)
     raise VLLMValidationError(
         f"The backend '{NAME}' has no `{kind.name.lower()}`: write a JSON schema, a regular expression, a "
         "grammar or a structural tag.",

@@ -114,7 +114,7 @@ fn commit_text<A: ByteAutomaton>(
     automaton
         .advance(state, bytes, &mut work.scratch)
         .map_err(|offset| refused_byte(automaton, state, token, bytes, offset))?;
-    // Where the vocabulary cannot spell what a spent budget leaves, the part goes on.
+    // A part goes on if the vocabulary cannot spell what its spent budget leaves.
     let ended = automaton.end_token(state, &mut work.scratch);
     if let Some(ended) = ended.filter(|ended| index.is_spellable(ended, work)) {
         *state = ended;

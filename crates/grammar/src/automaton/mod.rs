@@ -67,7 +67,7 @@ enum Built {
 #[derive(Clone)]
 pub struct State {
     saved: Arc<Saved>,
-    /// Of lexemes with a budget.
+    /// The tokens that open lexemes with a budget have taken.
     taken: Taken,
 }
 

@@ -3,10 +3,8 @@
 //!
 //! For example, in `sum: NUMBER ("+" NUMBER)*` a number is followed by `+`.
 
-use super::Conflict;
 use super::bits::Bits;
 use crate::compile::cfg::{Cfg, Symbol};
-use crate::compile::lexer::Lexer;
 
 /// The terminals that may come somewhere, ignored text aside.
 pub(super) struct Followers {
@@ -65,37 +63,6 @@ pub(super) fn followers(cfg: &Cfg) -> Followers {
         first: first.swap_remove(whole as usize),
         follow,
     }
-}
-
-/// Returns a lexeme that a count of tokens or the end of an answer should end, and one that may come next and
-/// begins with nothing but bytes by which the former goes on, wherever it has got to. O(states of such
-/// lexemes), and nothing where there are none.
-pub(crate) fn swallowed(cfg: &Cfg, lexer: &Lexer) -> Option<Conflict> {
-    let ended_from_outside = |terminal: &u32| {
-        let sampling = cfg.terminals[*terminal as usize].sampling;
-        sampling.max_tokens.is_some() || sampling.to_end
-    };
-    let all = 0..cfg.terminals.len() as u32;
-    let asked: Vec<u32> = all.filter(ended_from_outside).collect();
-    if asked.is_empty() {
-        return None;
-    }
-    let Followers { follow, .. } = followers(cfg);
-    asked.into_iter().find_map(|first| {
-        let ends = lexer.ends_of(first);
-        let takes = |second: u32| {
-            let start = lexer.starts[second as usize];
-            let begins =
-                (0..=(lexer.width() - 1) as u8).filter(|&class| lexer.step(start, class) != 0);
-            let goes_on = |class: u8| ends.iter().all(|&end| lexer.step(end, class) != 0);
-            start != 0 && begins.map(goes_on).min() == Some(true)
-        };
-        let ignored = &cfg.ignored[cfg.terminals[first as usize].domain as usize];
-        let is_apart = ignored.iter().any(|&ignored| !takes(ignored));
-        let second = follow[first as usize].iter().find(|&second| takes(second));
-        let second = second.filter(|_| !is_apart);
-        second.map(|second| Conflict { first, second })
-    })
 }
 
 /// By nonterminal: with which terminals its texts may begin, and with which they may end.

@@ -3,6 +3,7 @@
 //! For example, `start: /[a-z]+/ "x"` has none, because the name takes the `x`.
 
 mod bits;
+mod conflict;
 mod contexts;
 mod followers;
 mod json;
@@ -21,7 +22,7 @@ use crate::compile::lexer::Lexer;
 use crate::compile::lr::Tables;
 
 use self::bits::{Bits, ClassSet};
-pub(crate) use self::followers::swallowed;
+pub(crate) use self::conflict::{Conflict, swallowed};
 use self::followers::{Followers, followers};
 use self::local::{Unsure, local};
 pub(crate) use self::narrow::Narrow;
@@ -133,13 +134,6 @@ enum Detail {
     States,
     /// So are places in lexemes.
     Places,
-}
-
-/// Two lexemes of which the second perhaps cannot come behind the first.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Conflict {
-    pub(crate) first: u32,
-    pub(crate) second: u32,
 }
 
 /// Lexemes that perhaps cannot come where they must.

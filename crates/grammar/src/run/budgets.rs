@@ -145,7 +145,7 @@ impl Steps<'_> {
                 let has_begun = state != lexer.starts[terminal as usize];
                 match spent.contains(&terminal) && has_begun {
                     false => Some(state),
-                    // Where every split counts, what comes behind it has begun beside it.
+                    // Its followers have begun beside it if every split counts.
                     true if is_greedy && lexer.accepting[state as usize] => {
                         Some(lexer.closed(state))
                     }

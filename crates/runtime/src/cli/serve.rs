@@ -4,6 +4,7 @@
 use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 
+use constraint::TagOptions;
 use serde_json::json;
 use tokenmold::serve::{ServeConfig, Server};
 use tokio::net::TcpListener;
@@ -53,6 +54,11 @@ pub(crate) struct Args {
     #[arg(long, value_name = "SECONDS", default_value_t = 300)]
     timeout: u64,
 
+    /// Set a limit of what the grammars and structural tags of requests may cost, any number of times:
+    /// `max_walk_work=1000000`. An error names the one that is exceeded.
+    #[arg(long, value_name = "NAME=N", value_parser = limit)]
+    limit: Vec<(String, usize)>,
+
     /// The key that requests must have. Default: the variable TOKENMOLD_API_KEY, if it is set.
     #[arg(long, value_name = "KEY")]
     api_key: Option<String>,
@@ -72,6 +78,17 @@ pub(crate) struct Args {
     model: ModelArgs,
 }
 
+/// Reads `NAME=N`.
+fn limit(given: &str) -> Result<(String, usize), String> {
+    let (name, number) = given.split_once('=').unwrap_or((given, ""));
+    if !TagOptions::limit_names().any(|known| known == name) {
+        let names: Vec<&str> = TagOptions::limit_names().collect();
+        return Err(format!("the limits are {}", names.join(", ")));
+    }
+    let number = number.parse().map_err(|_| "expected a whole number")?;
+    Ok((name.to_owned(), number))
+}
+
 impl Args {
     fn config(&self) -> Result<ServeConfig, Failure> {
         let mut config = ServeConfig::default()
@@ -85,6 +102,7 @@ impl Args {
         config.max_body = self.max_body;
         config.max_tokens = self.max_tokens;
         config.max_compiled = self.max_compiled.saturating_mul(1 << 20);
+        config.limits.clone_from(&self.limit);
         config.cors = self.cors;
         config.schema_in_prompt = !self.hide_schema;
         config.options = self.options.options(Use::Generate);

@@ -39,6 +39,9 @@ pub struct ServeConfig {
     pub options: Options,
     /// The options by which schemas are read.
     pub reading: ParseOptions,
+    /// The limits of what grammars and structural tags may cost, by name: those that
+    /// [`constraint::TagOptions::limit_names`] knows. Others have no effect.
+    pub limits: Vec<(String, usize)>,
 }
 
 impl Default for ServeConfig {
@@ -58,6 +61,7 @@ impl Default for ServeConfig {
             schema_in_prompt: true,
             options: Options::for_generation(),
             reading: ParseOptions::default(),
+            limits: Vec::new(),
         }
     }
 }

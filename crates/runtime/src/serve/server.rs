@@ -99,7 +99,13 @@ impl ServerState {
                 let schema = parse_str_with(schema, &self.config.reading)?;
                 Ok(SchemaAutomaton::compile(schema, &self.config.options)?.into())
             }
-            other => other.compile(),
+            other => {
+                let mut bounded = other.clone();
+                for (name, most) in &self.config.limits {
+                    bounded.leave_limit(name, *most);
+                }
+                bounded.compile()
+            }
         }
     }
 

@@ -6,7 +6,7 @@
 
 use std::collections::HashMap;
 
-use constraint::{Description, GrammarOptions};
+use constraint::{Description, GrammarOptions, TagOptions};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
@@ -316,7 +316,8 @@ pub(super) fn response_format(format: &RawValue) -> Result<Option<Bound>, ApiErr
         }
         "structural_tag" => {
             let tag = format.get().to_owned();
-            (PARAM, Description::StructuralTag { tag })
+            let options = TagOptions::default();
+            (PARAM, Description::StructuralTag { tag, options })
         }
         other => {
             let message = format!(
@@ -364,9 +365,10 @@ impl StructuredOutputs {
         }
         if let Some(tag) = &self.structural_tag {
             let tag = json_or_text(tag);
+            let options = TagOptions::default();
             all.push((
                 "structured_outputs.structural_tag",
-                Description::StructuralTag { tag },
+                Description::StructuralTag { tag, options },
             ));
         }
         match all.len() {

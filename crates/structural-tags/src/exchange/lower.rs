@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use foldhash::HashMap;
 use fsm_index::{ByteAutomaton, ByteDfa, TokenId, TokenKind, Vocabulary};
-use grammar::{Grammar, GrammarAutomaton};
+use grammar::{Config, Dialect, Grammar, GrammarAutomaton};
 use schema_regex::automaton::SchemaAutomaton;
 
 use super::format::limits::TagLimits;
@@ -214,7 +214,7 @@ impl Lowering<'_> {
     fn grammar(&mut self, text: &str, at: &str) -> Result<Node, Error> {
         let automaton = match self.known.grammars.get(text) {
             Some(known) => known.clone(),
-            None => Arc::new(grammar(text, at)?),
+            None => Arc::new(grammar(text, &self.limits.grammar, at)?),
         };
         self.known
             .grammars
@@ -502,8 +502,8 @@ fn regex(pattern: &str, place: &str) -> Result<ByteDfa, Error> {
 }
 
 /// The automaton of a grammar in XGrammar's EBNF. In a tag special tokens are the tag's own.
-fn grammar(text: &str, place: &str) -> Result<GrammarAutomaton, Error> {
-    let automaton = Grammar::from_ebnf(text)
+fn grammar(text: &str, config: &Config, place: &str) -> Result<GrammarAutomaton, Error> {
+    let automaton = Grammar::compile(text, Dialect::Ebnf, config)
         .map_err(|error| malformed(place, format!("the grammar: {error}")))?;
     match automaton.parts().specials {
         None => Ok(automaton),

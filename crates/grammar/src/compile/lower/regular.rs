@@ -115,25 +115,7 @@ impl Lowering<'_> {
                     })
                 }
             };
-            let is_value = matches!(rule.body, Expr::Json { .. } | Expr::Nested { .. });
-            let option = match rule.host.sampling {
-                Sampling {
-                    max_tokens: Some(_),
-                    ..
-                } => Some("max_tokens"),
-                Sampling {
-                    temperature: Some(_),
-                    ..
-                } if !is_value => Some("temperature"),
-                _ => None,
-            };
-            if let (Some(option), None) = (option, &re) {
-                let message = format!(
-                    "`{option}` is for rules without recursion, special tokens, values of JSON and free text with tags: \
-                     write it on the rules that such a rule names"
-                );
-                return Err(placed(Error::new(ErrorKind::Unsupported, message)));
-            }
+            check_sampling(rule, re.as_ref()).map_err(placed)?;
             let may_have_parts =
                 rule.kind == RuleKind::Rule && rule.host.sampling.max_tokens.is_none();
             let re = re.filter(|re| !may_have_parts || re.size() <= COLLAPSED_SIZE);
@@ -402,4 +384,27 @@ impl Lowering<'_> {
             false => re,
         }
     }
+}
+
+/// Refuses options of a rule that is no one lexeme.
+fn check_sampling(rule: &Rule, re: Option<&Re>) -> Result<(), Error> {
+    let Sampling {
+        temperature,
+        max_tokens,
+        ..
+    } = rule.host.sampling;
+    let is_value = matches!(rule.body, Expr::Json { .. } | Expr::Nested { .. });
+    let option = match (max_tokens, temperature) {
+        (Some(_), _) => "max_tokens",
+        (None, Some(_)) if !is_value => "temperature",
+        _ => return Ok(()),
+    };
+    if re.is_some() {
+        return Ok(());
+    }
+    let message = format!(
+        "`{option}` is for rules without recursion, special tokens, values of JSON and free text with tags: \
+         write it on the rules that such a rule names"
+    );
+    Err(Error::new(ErrorKind::Unsupported, message))
 }

@@ -30,6 +30,8 @@ pub struct TagLimits {
     pub max_repeat: u32,
     /// Most white space that `max_whitespace_cnt` counts, in characters (default: 1,000).
     pub max_whitespace: u32,
+    /// The limits of each grammar.
+    pub grammar: grammar::Config,
 }
 
 impl Default for TagLimits {
@@ -38,6 +40,7 @@ impl Default for TagLimits {
             max_parts: 50_000,
             max_repeat: 10_000,
             max_whitespace: 1_000,
+            grammar: grammar::Config::default(),
         }
     }
 }
@@ -54,6 +57,13 @@ impl TagLimits {
     #[must_use]
     pub fn with_max_repeat(mut self, times: u32) -> TagLimits {
         self.max_repeat = times;
+        self
+    }
+
+    /// Sets the limits of each grammar.
+    #[must_use]
+    pub fn with_grammar(mut self, grammar: grammar::Config) -> TagLimits {
+        self.grammar = grammar;
         self
     }
 
