@@ -246,6 +246,11 @@ const CASES: &[(Dialect, &str, &[&str])] = &[
     ),
     (
         Dialect::Lark,
+        "%llguidance {\"ignore_once\": true}\nstart: (NAME | NUMBER | \"(\" start \")\")+\nNAME: /[a-z]+/\nNUMBER: /[0-9]+/\n%ignore / |\\n/\n%ignore /;[^\\n]*\\n/",
+        &["a ", "a\n", "(1 b;c", "(a) "],
+    ),
+    (
+        Dialect::Lark,
         "start: (A & ~B) \"!\"\nA: /[a-c]+/\nB: /a+/ | \"abc\"",
         &[],
     ),

@@ -443,3 +443,23 @@ fn special_tokens_are_named_by_number() {
         "{error}"
     );
 }
+
+/// One ignored lexeme comes between two others, however it may be cut.
+#[test]
+fn ignored_text_may_come_once() {
+    let text = |once: &str| {
+        format!(
+            "%llguidance {{\"ignore_once\": {once}}}\nstart: A (B | sub)* C?\nsub: %lark {{\n start: \"<\" \"a\"* \">\"\n %ignore /-/\n}}\nA: \"a\"\nB: /b+/\nC: \"c\"\n%ignore / {{1,2}}|#/"
+        )
+    };
+    let (once, often) = (text("true"), text("false"));
+    takes(
+        Dialect::Lark,
+        &once,
+        &["a", "a  b", "a#b", "a b  c", "abb <a--a-->  c", "a <>"],
+        &[
+            "a   b", "a# b", "a ##c", " a", "a   ", "a  <a a>", "a <>   c",
+        ],
+    );
+    takes(Dialect::Lark, &often, &["a   b", "a# b", "a ##c"], &[" a"]);
+}

@@ -240,6 +240,7 @@ proptest! {
         rules in rules(),
         terminals in prop::sample::select(&TERMINALS[..]),
         ignored in prop::sample::select(&IGNORED[..]),
+        once: bool,
     ) {
         let names = ["start", "b", "c", "d"];
         let mut lark: String = rules.iter().zip(names).map(|(rule, name)| {
@@ -255,14 +256,14 @@ proptest! {
             format!("{name} ::= {}\n", rule.gbnf().replace("[ab]", "[abc]"))
         }).collect();
         if let Some(ignored) = ignored {
-            lark.push_str(&format!("%ignore /{ignored}/\n"));
+            lark.push_str(&format!("%ignore /{ignored}/\n%llguidance {{\"ignore_once\": {once}}}\n"));
         }
         let Ok(parser) = Grammar::from_gbnf(&letters.concat()) else {
             return Ok(());
         };
         let all = terminals.iter().copied().chain(ignored);
         let dfas: Vec<Dfa> = all.map(|expression| Dfa::new(expression).unwrap()).collect();
-        let slow = Slow { parser: &parser, dfas: &dfas };
+        let slow = Slow { parser: &parser, dfas: &dfas, once };
         let texts = texts(if ignored.is_some() { b"abc " } else { b"abc" }, 4);
         let automaton = match Grammar::compile(&lark, Dialect::Lark, &any_cost()) {
             Ok(automaton) => automaton,
@@ -304,6 +305,8 @@ struct Slow<'a> {
     parser: &'a GrammarAutomaton,
     /// One for each of the three terminals, and one for ignored text if there is such.
     dfas: &'a [Dfa],
+    /// True if ignored text comes once between two lexemes.
+    once: bool,
 }
 
 impl Slow<'_> {
@@ -330,15 +333,14 @@ impl Slow<'_> {
         // All that the parser may have read, letter by letter.
         let mut read: BTreeSet<Vec<u8>> = [Vec::new()].into();
         let mut at = 0;
-        let mut is_first = true;
+        let mut skips = false;
         while at < text.len() {
             let mut allowed: Vec<usize> = (0..TERMINALS[0].len())
                 .filter(|&t| read.iter().any(|read| self.goes_on(read, b"abc"[t])))
                 .collect();
-            if !is_first && !allowed.is_empty() {
+            if skips && !allowed.is_empty() {
                 allowed.extend(TERMINALS[0].len()..self.dfas.len());
             }
-            is_first = false;
             let mut end = at;
             while end < text.len() && allowed.iter().any(|&t| self.reads(t, &text[at..=end]).0) {
                 end += 1;
@@ -372,6 +374,7 @@ impl Slow<'_> {
             }
             read = next;
             at = end;
+            skips = !(self.once && is_ignored);
         }
         read.iter().any(|read| self.parser.accepts(read))
     }

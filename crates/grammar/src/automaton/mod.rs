@@ -200,6 +200,10 @@ impl GrammarAutomaton {
     /// ```
     pub fn captures(&self, text: &str) -> Result<Option<Vec<Capture>>, Error> {
         match &self.captures {
+            // Readings take ignored text as often as it comes.
+            Some(_) if self.machine.cfg().ignores_once.contains(&true) && !self.accepts(text) => {
+                Ok(None)
+            }
             Some(captures) => captures.read(text),
             None => Ok(self.accepts(text).then(Vec::new)),
         }

@@ -100,6 +100,8 @@ pub(crate) struct Cfg {
     pub(crate) specials: Vec<Box<str>>,
     /// The ignored terminals of each domain.
     pub(crate) ignored: Vec<Vec<u32>>,
+    /// By domain: whether one ignored lexeme may come between two others, and not several.
+    pub(crate) ignores_once: Vec<bool>,
     /// The extent of ignored text.
     pub(crate) ignores: Ignores,
     pub(crate) initial_skip: bool,
@@ -119,6 +121,11 @@ impl Cfg {
     #[inline]
     pub(crate) fn is_ignored(&self, terminal: u32) -> bool {
         self.ignored.iter().any(|all| all.contains(&terminal))
+    }
+
+    /// Tells whether an ignored terminal comes once between two lexemes.
+    pub(crate) fn comes_once(&self, ignored: u32) -> bool {
+        self.ignores_once[self.terminals[ignored as usize].domain as usize]
     }
 
     /// Tells whether some terminal is of JSON.

@@ -63,7 +63,7 @@ pub(crate) struct Finish {
     pub(crate) cost: u32,
 }
 
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct LrState {
     /// Terminals that may come, ascending, with the state behind each.
     pub(crate) shifts: Box<[(u32, u32)]>,
@@ -91,6 +91,9 @@ impl LrState {
 #[derive(Debug)]
 pub(crate) struct Tables {
     pub(crate) states: Vec<LrState>,
+    /// The first of the states behind ignored text, if it comes once: they are those before, in order, and
+    /// no ignored text follows them.
+    once: Option<u32>,
     /// The nonterminal that stands for the whole text.
     pub(crate) whole: u32,
     /// By production: its symbols.
@@ -104,6 +107,19 @@ pub(crate) struct Tables {
 }
 
 impl Tables {
+    /// Returns the state behind ignored text that comes once.
+    pub(crate) fn behind_ignored(&self, state: u32) -> u32 {
+        match self.once {
+            Some(first) if state < first => state + first,
+            _ => state,
+        }
+    }
+
+    /// Tells whether a state is one behind ignored text that comes once.
+    pub(crate) fn is_behind_ignored(&self, state: u32) -> bool {
+        self.once.is_some_and(|first| state >= first)
+    }
+
     pub(crate) fn cost(&self, symbol: Symbol) -> u32 {
         match symbol.split() {
             Ok(terminal) => self.least_terminal[terminal as usize],
@@ -132,6 +148,7 @@ pub(crate) fn build(
     let (best, least) = least(cfg, &least_terminal);
     let mut tables = Tables {
         states: Vec::new(),
+        once: None,
         whole: cfg.productions[cfg.start].left,
         rights: cfg.productions.iter().map(|p| p.right.clone()).collect(),
         best,
@@ -210,6 +227,10 @@ pub(crate) fn build(
         state.shifts = shifts[..].into();
         state.gotos = gotos[..].into();
         tables.states.push(state);
+    }
+    if cfg.ignores_once.contains(&true) {
+        tables.once = Some(tables.states.len() as u32);
+        tables.states.extend_from_within(..);
     }
     Ok(tables)
 }

@@ -22,6 +22,8 @@ pub(crate) struct Tree {
     pub(crate) ignore: Vec<Expr>,
     /// True if ignored text may come before the first lexeme.
     pub(crate) initial_skip: bool,
+    /// True if one ignored lexeme may come between two others, and not several.
+    pub(crate) ignores_once: bool,
 }
 
 /// A rule or a terminal.

@@ -139,6 +139,9 @@ impl LarkParser<'_> {
             let is_ours = directive == "llguidance";
             match name.as_str() {
                 "allow_initial_skip" => self.tree.initial_skip = is,
+                "ignore_once" if is_ours && self.reading == Reading::Greedy => {
+                    self.tree.ignores_once = is;
+                }
                 // Nothing is forced by a grammar, and bytes are its author's matter.
                 "no_forcing" if is_ours => {}
                 "allow_invalid_utf8" if is_ours => {

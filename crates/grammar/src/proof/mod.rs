@@ -360,8 +360,9 @@ impl Places<'_> {
 /// Proves what can be finished by some bytes, whichever came before.
 pub(crate) fn prove(cfg: &Cfg, lexer: &Lexer, tables: &Tables, usable: ByteSet) -> Proof {
     let mut proof = Proof::without(cfg);
-    // A lexeme that must be followed by something may come where nothing follows.
-    if lexer.has_open_ends {
+    // A lexeme that must be followed by something may come where nothing follows; and ignored text that
+    // comes once may stand where it would have to come again.
+    if lexer.has_open_ends || cfg.ignores_once.contains(&true) {
         return proof;
     }
     let followers = followers(cfg);

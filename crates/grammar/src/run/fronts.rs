@@ -120,18 +120,25 @@ impl Fronts {
     fn next_of(&mut self, states: Vec<u32>, lexes: &mut Lexes, machine: &Machine) -> u32 {
         let mut accepts = false;
         let mut terminals = Vec::new();
+        let cfg = machine.cfg();
+        // By domain: whether its ignored text may come.
+        let mut skips = vec![false; cfg.ignored.len()];
         for &state in &states {
+            let is_skipped = machine.tables().is_behind_ignored(state);
             let state = &machine.tables().states[state as usize];
             accepts |= state.accepts;
+            for shift in &state.shifts {
+                let domain = cfg.terminals[shift.0 as usize].domain as usize;
+                skips[domain] |= !is_skipped || !cfg.ignores_once[domain];
+            }
             terminals.extend(state.shifts.iter().map(|shift| shift.0));
         }
         terminals.sort_unstable();
         terminals.dedup();
         let (mut json, mut specials, mut members) = (Vec::new(), Vec::new(), Vec::new());
-        let mut ignored: Vec<u32> = Vec::new();
-        let cfg = machine.cfg();
+        let skipped = cfg.ignored.iter().zip(&skips).filter(|domain| *domain.1);
+        let mut ignored: Vec<u32> = skipped.flat_map(|domain| domain.0).copied().collect();
         for &terminal in &terminals {
-            ignored.extend(&cfg.ignored[cfg.terminals[terminal as usize].domain as usize]);
             match cfg.terminals[terminal as usize].matter {
                 Matter::Table(_) => members.push(machine.lexer().starts[terminal as usize]),
                 Matter::Json(_) => json.push(terminal),

@@ -164,11 +164,20 @@ impl Stacks {
     /// Puts a terminal on each stack of a front that takes it.
     fn shift(&mut self, end: LexemeEnd, machine: &Machine) {
         let is_ignored = machine.cfg().is_ignored(end.terminal);
+        let is_once = is_ignored && machine.cfg().comes_once(end.terminal);
         let topmost = self.fronts.nodes(end.front);
         self.work.charge(topmost.len());
         for &node in topmost {
             let state = self.nodes.get(node).state;
-            if is_ignored {
+            if is_once && machine.tables().is_behind_ignored(state) {
+                continue;
+            }
+            if is_once {
+                let state = machine.tables().behind_ignored(state);
+                let parents = self.nodes.parents(node).to_vec();
+                let node = self.nodes.intern(state, parents.into_iter());
+                self.closing.add_node(node);
+            } else if is_ignored {
                 self.closing.add_node(node);
             } else if let Some(to) = machine.tables().states[state as usize].shift(end.terminal) {
                 self.closing.add(to, node);

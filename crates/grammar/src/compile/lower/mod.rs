@@ -209,6 +209,7 @@ impl<'a> Lowering<'a> {
             sampling: self.sampling,
         });
         self.cfg.ignored.push(Vec::new());
+        self.cfg.ignores_once.push(tree.ignores_once);
         self.find_regular(number, start)?;
         if !tree.ignore.is_empty() {
             let mut all = Vec::new();
