@@ -243,3 +243,16 @@ proptest! {
         prop_assert!(guide.has_ended() && tokens.len() <= budget, "{} {:?}", grammar, tokens);
     }
 }
+
+/// As many budgets as a hostile grammar has: compiling stays in step with its size.
+#[test]
+fn many_budgets_are_compiled() {
+    let mut text = String::from("start: ");
+    let rules = (0..1_000).map(|at| format!("r{at}"));
+    text.push_str(&rules.clone().collect::<Vec<_>>().join(" | "));
+    for (at, rule) in rules.enumerate() {
+        text.push_str(&format!("\n{rule}[max_tokens=2]: /x{at}[a-z]{{1,50}}/"));
+    }
+    let automaton = compile(Dialect::Lark, &text);
+    assert!(automaton.accepts("x999abc") && !automaton.accepts("x1000abc"));
+}

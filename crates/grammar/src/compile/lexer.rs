@@ -137,44 +137,49 @@ impl Lexer {
     /// a trap by the bytes by which the lexeme would go on.
     fn close(&mut self, cfg: &Cfg) {
         let width = self.width();
-        for (number, terminal) in (0..).zip(&cfg.terminals) {
-            if terminal.sampling.max_tokens.is_none() {
-                continue;
-            }
-            let states = 1..self.terminal.len() as u32;
-            let goes_on = |&state: &u32| self.row(state).iter().any(|&to| to != 0);
-            let is_own = |&state: &u32| self.terminal[state as usize] == number;
-            let ends = states.filter(|state| self.accepting[*state as usize] && is_own(state));
-            let ends: Vec<u32> = ends.filter(goes_on).collect();
-            let trap = self.terminal.len() as u32;
-            for (state, own) in ends.iter().zip(trap + 1..) {
-                self.closed.insert(*state, own);
-            }
-            let added = 1 + ends.len();
-            self.next.resize(self.next.len() + added * width, 0);
-            self.terminal.resize(self.terminal.len() + added, number);
-            self.accepting.resize(self.accepting.len() + added, true);
-            self.accepting[trap as usize] = false;
-            self.goes_on.push(false);
-            for state in ends {
-                self.goes_on.push(self.goes_on[state as usize]);
-                let own = self.closed[&state] as usize * width;
-                for class in 0..width {
-                    if self.next[state as usize * width + class] != 0 {
-                        self.next[own + class] = trap;
-                    }
+        let states = self.written_states();
+        let has_budget = |state: u32| {
+            let terminal = self.terminal[state as usize] as usize;
+            cfg.terminals[terminal].sampling.max_tokens.is_some()
+        };
+        let goes_on = |&state: &u32| self.row(state).iter().any(|&to| to != 0);
+        let ends = states.filter(|&state| self.accepting[state as usize] && has_budget(state));
+        let ends: Vec<u32> = ends.filter(goes_on).collect();
+        let Some(&first) = ends.first() else {
+            return;
+        };
+        let trap = self.terminal.len() as u32;
+        self.add_like(first);
+        self.accepting[trap as usize] = false;
+        for state in ends {
+            let own = self.add_like(state);
+            self.closed.insert(state, own);
+            let row = |state: u32| state as usize * width..(state as usize + 1) * width;
+            for (cell, from) in row(own).zip(row(state)) {
+                if self.next[from] != 0 {
+                    self.next[cell] = trap;
                 }
             }
         }
     }
 
-    /// Returns the states in which a terminal may end, but for those in which it has to.
-    pub(crate) fn ends_of(&self, terminal: u32) -> Vec<u32> {
-        let states = 1..self.terminal.len() as u32;
-        let is_own = |state: u32| self.terminal[state as usize] == terminal;
-        let closed: Vec<u32> = self.closed.values().copied().collect();
-        let ends = states.filter(|&state| self.accepting[state as usize] && is_own(state));
-        ends.filter(|state| !closed.contains(state)).collect()
+    /// Adds a state that is as another one, and leads nowhere.
+    fn add_like(&mut self, state: u32) -> u32 {
+        let own = self.terminal.len() as u32;
+        self.terminal.push(self.terminal[state as usize]);
+        self.accepting.push(self.accepting[state as usize]);
+        self.goes_on.push(self.goes_on[state as usize]);
+        self.next.resize(self.next.len() + self.width(), 0);
+        own
+    }
+
+    /// Returns the states that the terminals have as they are written.
+    pub(crate) fn written_states(&self) -> std::ops::Range<u32> {
+        let added = match self.closed.len() {
+            0 => 0,
+            closed => closed + 1,
+        };
+        1..(self.terminal.len() - added) as u32
     }
 
     /// Returns the state in which a lexeme stands that has to end, by the one in which it may.

@@ -64,6 +64,11 @@ impl ClassSet {
         a & e | b & f | c & g | d & h != 0
     }
 
+    /// Returns those that are in both.
+    pub(super) fn and(&self, other: &ClassSet) -> ClassSet {
+        ClassSet(std::array::from_fn(|word| self.0[word] & other.0[word]))
+    }
+
     pub(super) fn is_empty(&self) -> bool {
         self.0 == [0; 4]
     }
