@@ -5,7 +5,7 @@ mod common;
 
 use fsm_index::contract::{Effort, check};
 use fsm_index::{TokenId, Vocabulary, VocabularyBuilder};
-use grammar::{Config, Grammar};
+use grammar::{Config, Dialect, Grammar};
 
 use common::Case;
 
@@ -66,5 +66,46 @@ fn masks_of_the_shared_cases_are_exact() {
         };
         let said = check(&automaton, &vocabulary, &beginnings, effort);
         assert_eq!(said, Ok(()), "{}", case.id);
+    }
+}
+
+/// Grammars whose states depend on tokens, or on how often ignored text has come.
+#[test]
+fn masks_behind_budgets_are_exact() {
+    let Some(tokenizer) = common::read("tokenizers/llama3_1/tokenizer.json") else {
+        return;
+    };
+    let vocabulary = sample(&Vocabulary::from_tokenizer_json(tokenizer.as_bytes()).unwrap());
+    let names = "NAME: /[^\\W\\d]\\w*/\n%ignore /\\s+/\n";
+    for (dialect, grammar, beginnings) in [
+        (
+            Dialect::Lark,
+            format!("start: (name \"=\" value \";\")*\nname[max_tokens=2]: /[^\\W\\d]\\w*/\nvalue: text | NAME | list\nlist: \"[\" value (\",\" value)* \"]\"\ntext[max_tokens=3]: /\"([^\"\\\\]|\\\\.)*\"/\n{names}"),
+            ["", "a = \"b", "a = [b, ", "été = [ [\"x"],
+        ),
+        (
+            Dialect::Lark,
+            format!("%llguidance {{\"ignore_once\": true}}\nstart: (NAME \"=\" (NAME | \"(\" NAME (\",\" NAME)* \")\") \";\")*\n%ignore /#[^\\n]*\\n/\n{names}"),
+            ["", "a = ", "a= (b,# c\n", "b =\n"],
+        ),
+        (
+            Dialect::Ebnf,
+            "root ::= \"<think>\" thought \"</think>\" answer\nthought[max_tokens=4] ::= [^]*\nanswer ::= \"(\" answer \")\" | [a-z]+".to_owned(),
+            ["", "<think>so it", "<think>a</think>(", "<think>\n</"],
+        ),
+        (
+            Dialect::LarkAscii,
+            format!("start: (name \"=\" text \";\")*\nname[max_tokens=2]: NAME\ntext[max_tokens=2]: /'[^']*'/\n{names}"),
+            ["", "a = 'b", "a = 'b' ;", "a ="],
+        ),
+    ] {
+        let automaton = Grammar::compile(&grammar, dialect, &Config::default()).unwrap();
+        let effort = Effort {
+            walks: 10,
+            tokens: 9,
+            seed: 3,
+        };
+        let said = check(&automaton, &vocabulary, &beginnings, effort);
+        assert_eq!(said, Ok(()), "{grammar}");
     }
 }
