@@ -8,7 +8,7 @@ use crate::automaton::completion::finish::{self, Finisher};
 use crate::automaton::completion::growth::Sums;
 use crate::automaton::completion::lacking;
 use crate::automaton::machine::Machine;
-use crate::automaton::machine::schema_automaton::SchemaAutomaton;
+use crate::automaton::machine::SchemaAutomaton;
 use crate::automaton::run::allowance::Allowance;
 use crate::automaton::run::config::{Config, Gap, Top};
 use crate::automaton::run::scratch::{Noted, Scratch};

@@ -8,15 +8,16 @@ use fsm_index::{
     ClassId, Cursor, FreeText, Horizon, PlainText, ReadText, Spot, TextAt, TextBounds, TextPlace,
     TextStart, TextStep,
 };
+use schema_normal::language::char_dfa::lengths::Lengths;
 use schema_normal::language::char_dfa::{CharDfa, DEAD, TextsFrom};
-use schema_normal::language::length_bounds::Lengths;
 use schema_normal::options::Escapes;
 
 use crate::automaton::hints::describe::Hints;
+use crate::automaton::hints::free_texts::text_up_to;
 use crate::automaton::hints::without_characters::is_fine_without;
-use crate::automaton::machine::loop_classes::{Loops, MANY_NAMES, text_up_to};
+use crate::automaton::machine::SchemaAutomaton;
+use crate::automaton::machine::loop_classes::{Loops, MANY_NAMES};
 use crate::automaton::machine::node::{KeyMachine, NO_CLASS, StringMachine};
-use crate::automaton::machine::schema_automaton::SchemaAutomaton;
 use crate::automaton::run::config::{Config, Key, Str, Top, UNKNOWN, is_kept};
 use crate::automaton::run::member_names;
 use crate::automaton::run::scratch::{Noted, Scratch};
