@@ -7,9 +7,9 @@ use std::sync::Arc;
 
 use fsm_index::contract::{Effort, check};
 use fsm_index::{
-    Behind, ByteAutomaton, ByteSet, ClassId, Cursor, Description, FreeText, Guide, Horizon, Index,
-    IndexConfig, KeyLanguage, Lexicon, Parts, PlainText, ReadText, Scope, Spot, TextAt, TextLoop,
-    TextStart, TextStep, Texts, TokenId, Vocabulary,
+    Behind, ByteAutomaton, ByteSet, ClassId, Cursor, Description, Facts, FreeText, Guide, Horizon,
+    Index, IndexConfig, KeyLanguage, Lexicon, Parts, PlainText, ReadText, Scope, Spot, TextAt,
+    TextLoop, TextPlace, TextStart, TextStep, Texts, TokenId, Vocabulary,
 };
 
 /// What an automaton says that is not so.
@@ -77,13 +77,6 @@ fn next(at: u32, byte: u8) -> u32 {
 }
 
 impl PlainText<()> for Sample {
-    fn lexicon(&self) -> Lexicon {
-        Lexicon {
-            tells_free: true,
-            ..Lexicon::default()
-        }
-    }
-
     fn class(&self, _: ClassId) -> &[(u32, u32)] {
         match self.lie {
             Lie::Class => &[(0x30, 0x39), (0x61, 0x7A)],
@@ -130,8 +123,11 @@ impl ReadText for Letters {
         }
     }
 
-    fn is_back(&self, _: TextAt) -> bool {
-        true
+    fn place(&self, _: TextAt) -> TextPlace {
+        TextPlace {
+            is_back: true,
+            ..TextPlace::default()
+        }
     }
 }
 
@@ -172,6 +168,16 @@ impl ByteAutomaton for Sample {
     type Scratch = ();
 
     fn scratch(&self) {}
+
+    fn facts(&self) -> Facts<'_> {
+        Facts {
+            lexicon: Lexicon {
+                tells_free: true,
+                ..Lexicon::default()
+            },
+            ..Facts::default()
+        }
+    }
 
     fn start(&self) -> At {
         At {
@@ -297,7 +303,10 @@ impl ByteAutomaton for Sample {
         })
     }
 
-    fn next_bytes(&self, cursor: Cursor, (): &mut ()) -> ByteSet {
+    fn next_bytes(&self, at: Spot, (): &mut ()) -> ByteSet {
+        let (Spot::Cursor(cursor) | Spot::Top(cursor)) = at else {
+            return ByteSet::ALL;
+        };
         match (cursor.0, self.lie) {
             (WORD_OR_OK, Lie::NextBytes) => ByteSet::of(b"yn"),
             (WORD_OR_OK, _) => ByteSet::of(b"yno"),

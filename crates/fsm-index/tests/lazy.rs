@@ -308,6 +308,16 @@ impl ByteAutomaton for Marked {
         })
     }
 
+    fn facts(&self) -> fsm_index::Facts<'_> {
+        fsm_index::Facts {
+            specials: SpecialNames {
+                names: &self.0,
+                heads: None,
+            },
+            ..fsm_index::Facts::default()
+        }
+    }
+
     #[inline]
     fn parts(&self) -> Parts<'_, u32, ()> {
         Parts {
@@ -318,17 +328,16 @@ impl ByteAutomaton for Marked {
 }
 
 impl fsm_index::SpecialTokens<u32, ()> for Marked {
-    fn symbols(&self) -> SpecialNames<'_> {
-        SpecialNames {
-            names: &self.0,
-            heads: None,
-        }
-    }
-
-    fn allowed(&self, state: &u32, out: &mut Vec<SpecialId>) {
+    fn allowed(
+        &self,
+        state: &u32,
+        _: Option<(fsm_index::Cursor, &mut ())>,
+        out: &mut Vec<SpecialId>,
+    ) -> Option<u32> {
         if *state == 1 {
             out.push(SpecialId(0));
         }
+        None
     }
 
     fn advance(&self, state: &mut u32, special: SpecialId) -> bool {

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use fsm_index::contract::{Effort, check};
 use fsm_index::{
-    ByteAutomaton, ByteSet, Cursor, Lexeme, LexemeBehind, LexemePlace, Lexemes, Parts, TokenId,
-    Vocabulary,
+    ByteAutomaton, ByteSet, Cursor, Facts, Lexeme, LexemeBehind, LexemePlace, Lexemes, Parts,
+    TokenId, Vocabulary,
 };
 
 /// What an automaton says of lexemes that is not so.
@@ -85,10 +85,6 @@ fn behind(below: u32, ended: u32) -> Option<(u32, u32)> {
 }
 
 impl Lexemes<()> for Sample {
-    fn take_all(&self) -> bool {
-        true
-    }
-
     fn begun(&self, at: Cursor, (): &mut (), out: &mut Vec<Lexeme>) -> bool {
         if self.lie != Lie::Begun || at.0 / 10 != NUMBER {
             out.push(Lexeme {
@@ -160,6 +156,13 @@ impl ByteAutomaton for Sample {
     type Scratch = ();
 
     fn scratch(&self) {}
+
+    fn facts(&self) -> Facts<'_> {
+        Facts {
+            lexemes_take_all: true,
+            ..Facts::default()
+        }
+    }
 
     fn start(&self) -> Cursor {
         cursor(BEFORE_WORD, WANTS_WORD)

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use fsm_index::contract::{Effort, check};
 use fsm_index::{
     ByteAutomaton, ByteSet, ClassId, Cursor, Description, Exception, Horizon, KeyLanguage, Leaf,
-    Lexicon, Met, Nested, Outer, Overlay, Parts, PlainText, ReadText, Scope, Slots, Stack, TextAt,
+    Met, Nested, Outer, Overlay, Parts, PlainText, ReadText, Scope, Slots, Spot, Stack, TextAt,
     TokenId, Vocabulary,
 };
 use json_like::{JsonLike, State as LeafState};
@@ -216,7 +216,10 @@ impl ByteAutomaton for Marked {
         }
     }
 
-    fn next_bytes(&self, cursor: Cursor, x: &mut Scratch) -> ByteSet {
+    fn next_bytes(&self, at: Spot, x: &mut Scratch) -> ByteSet {
+        let Spot::Cursor(cursor) = at else {
+            return ByteSet::ALL;
+        };
         let value = self.unended(cursor, x);
         value.map_or(ByteSet::ALL, |mut value| value.next_bytes())
     }
@@ -241,10 +244,6 @@ impl Overlay<State> for Marked {
 }
 
 impl PlainText<Scratch> for Marked {
-    fn lexicon(&self) -> Lexicon {
-        Lexicon::default()
-    }
-
     fn class(&self, class: ClassId) -> &[(u32, u32)] {
         match class.split() {
             (3, Some(class)) => PlainText::class(&*self.0, class),

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use fsm_index::contract::{Effort, check};
 use fsm_index::{
-    ByteAutomaton, ByteSet, Cursor, Guide, Horizon, Index, IndexConfig, KeyLanguage, MaskBuffer,
-    Parts, Scope, SpecialId, SpecialNames, TokenId, Vocabulary, VocabularyBuilder,
+    ByteAutomaton, ByteSet, Cursor, Facts, Guide, Horizon, Index, IndexConfig, KeyLanguage,
+    MaskBuffer, Parts, Scope, SpecialId, SpecialNames, TokenId, Vocabulary, VocabularyBuilder,
 };
 
 /// Texts of `a`, `b` and `c` without `abc` in them; where none is begun, a special token may
@@ -84,6 +84,17 @@ impl ByteAutomaton for Quiet {
         }
     }
 
+    fn facts(&self) -> Facts<'_> {
+        Facts {
+            specials: SpecialNames {
+                names: &self.specials,
+                heads: self.heads,
+            },
+            unsure_texts: &self.unsure,
+            ..Facts::default()
+        }
+    }
+
     #[inline]
     fn parts(&self) -> Parts<'_, u32, ()> {
         Parts {
@@ -110,33 +121,22 @@ impl ByteAutomaton for Quiet {
     }
 }
 
-impl fsm_index::Overlay<u32> for Quiet {
-    fn unsure_texts(&self) -> &[Box<[u8]>] {
-        &self.unsure
-    }
-}
+impl fsm_index::Overlay<u32> for Quiet {}
 
 impl fsm_index::SpecialTokens<u32, ()> for Quiet {
-    fn symbols(&self) -> SpecialNames<'_> {
-        SpecialNames {
-            names: &self.specials,
-            heads: self.heads,
-        }
-    }
-
-    fn allowed(&self, state: &u32, out: &mut Vec<SpecialId>) {
-        if *state == 0 {
-            out.push(SpecialId(0));
-        }
-    }
-
-    fn list(&self, state: &u32, _: Cursor, _: &mut (), out: &mut Vec<SpecialId>) -> Option<u32> {
+    fn allowed(
+        &self,
+        state: &u32,
+        entered: Option<(Cursor, &mut ())>,
+        out: &mut Vec<SpecialId>,
+    ) -> Option<u32> {
         let number = match state {
             0 => self.numbers.0,
             _ => self.numbers.1,
         };
-        if number.is_none() {
-            self.allowed(state, out);
+        let number = entered.and(number);
+        if number.is_none() && *state == 0 {
+            out.push(SpecialId(0));
         }
         number
     }

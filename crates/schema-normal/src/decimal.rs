@@ -17,6 +17,13 @@ pub struct Decimal {
     exponent: i64,
 }
 
+/// The sign of a number.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Sign {
+    Plus,
+    Minus,
+}
+
 impl Decimal {
     /// Returns 0.
     pub fn zero() -> Self {
@@ -25,11 +32,6 @@ impl Decimal {
             digits: Vec::new(),
             exponent: 0,
         }
-    }
-
-    /// A whole number.
-    pub(crate) fn whole(value: u32) -> Self {
-        Decimal::parse(&value.to_string()).unwrap_or_else(Decimal::zero)
     }
 
     /// Reads a number as JSON spells it. `None` where it is not one, or its
@@ -83,15 +85,19 @@ impl Decimal {
         Decimal::parse(&number.to_string())
     }
 
-    /// Tells whether a number of the schema was written with a fraction or an exponent: an integer
-    /// may then be spelled with a fraction of zero.
-    pub fn is_written_with_fraction(number: &serde_json::Number) -> bool {
-        number.is_f64()
+    /// Returns the absolute value: the digits from the first that is no zero to the last, behind the
+    /// point, and the power of ten that they are multiplied with.
+    pub(crate) fn magnitude(&self) -> (&[u8], i64) {
+        (&self.digits, self.exponent)
     }
 
-    /// Returns the number of digits from the first that is no zero to the last.
-    pub(crate) fn digits(&self) -> usize {
-        self.digits.len()
+    /// The number with this [`magnitude`](Self::magnitude) and a sign.
+    pub(crate) fn of_magnitude(sign: Sign, digits: &[u8], exponent: i64) -> Self {
+        Decimal {
+            negative: sign == Sign::Minus && !digits.is_empty(),
+            digits: digits.to_vec(),
+            exponent,
+        }
     }
 
     /// Tells whether the number is 0.
@@ -104,6 +110,7 @@ impl Decimal {
         !self.negative && self.exponent == 1 && self.digits == [1]
     }
 
+    /// Tells whether the number is below 0.
     pub(crate) fn is_negative(&self) -> bool {
         self.negative
     }
@@ -111,12 +118,6 @@ impl Decimal {
     /// Tells whether the number has no fraction: `1.0` has none.
     pub fn is_integer(&self) -> bool {
         self.digits.len() as i64 <= self.exponent
-    }
-
-    pub(crate) fn negated(&self) -> Self {
-        let mut out = self.clone();
-        out.negative = !out.negative && !out.is_zero();
-        out
     }
 
     /// The digits before and after the point of the absolute value; the first
@@ -142,37 +143,11 @@ impl Decimal {
         (int, frac)
     }
 
-    /// Number of digits after the point.
-    pub(crate) fn scale(&self) -> usize {
-        (self.digits.len() as i64 - self.exponent).max(0) as usize
-    }
-
-    /// `|self| * 10^scale` as a machine integer, where it fits and is whole.
-    pub(crate) fn scaled(&self, scale: usize) -> Option<u128> {
-        let shift = self.exponent - self.digits.len() as i64 + scale as i64;
-        if shift < 0 {
-            return if self.is_zero() { Some(0) } else { None };
-        }
-        let mut out: u128 = 0;
-        for &d in &self.digits {
-            out = out.checked_mul(10)?.checked_add(u128::from(d))?;
-        }
-        for _ in 0..shift {
-            out = out.checked_mul(10)?;
-        }
-        Some(out)
-    }
-
     /// The digits as a whole number, without the power of ten, where it fits.
     pub(crate) fn mantissa(&self) -> Option<u64> {
         self.digits
             .iter()
             .try_fold(0u64, |n, d| n.checked_mul(10)?.checked_add(u64::from(*d)))
-    }
-
-    /// Returns the number of zeros that a whole number ends with; `None` of one that is not whole.
-    pub(crate) fn zeros(&self) -> Option<usize> {
-        usize::try_from(self.exponent - self.digits.len() as i64).ok()
     }
 
     /// Tells whether `self` is a whole multiple of `divisor`, which is positive.
@@ -199,17 +174,6 @@ impl Decimal {
         Some(rest == 0)
     }
 
-    /// The magnitude in scientific notation: a number from 1 on and below 10, and the power of
-    /// ten that it is multiplied with. Zero has none.
-    pub(crate) fn scientific(&self) -> Option<(Decimal, i64)> {
-        let mantissa = Decimal {
-            negative: false,
-            digits: self.digits.clone(),
-            exponent: 1,
-        };
-        (!self.is_zero()).then_some((mantissa, self.exponent - 1))
-    }
-
     /// The plain spelling, without exponent.
     pub fn plain(&self) -> String {
         let (int, frac) = self.parts();
@@ -223,13 +187,6 @@ impl Decimal {
             out.extend(frac.iter().map(|d| char::from(b'0' + d)));
         }
         out
-    }
-
-    /// Adds a short text that this number alone has.
-    pub(crate) fn spell_exactly(&self, out: &mut String) {
-        out.push(if self.negative { '-' } else { '+' });
-        out.extend(self.digits.iter().map(|d| char::from(b'0' + d)));
-        out.push_str(&format!("e{}", self.exponent));
     }
 
     fn cmp_abs(&self, other: &Self) -> Ordering {

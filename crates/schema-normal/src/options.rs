@@ -468,6 +468,15 @@ impl Options {
     }
 }
 
+/// The complement of a format that is enforced in part.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Complements {
+    /// It is refused, because texts outside of what is enforced may be of the format.
+    Refused,
+    /// It is the complement of what is enforced.
+    AsEnforced,
+}
+
 /// The target that a schema is compiled to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Target {

@@ -40,7 +40,13 @@ pub fn canonical_value(value: &Value) -> String {
 fn spell(value: &Value, out: &mut String) {
     match value {
         Value::Number(n) => match Decimal::from_number(n) {
-            Some(d) => d.spell_exactly(out),
+            // A short text that this number alone has.
+            Some(d) => {
+                let (digits, exponent) = d.magnitude();
+                out.push(if d.is_negative() { '-' } else { '+' });
+                out.extend(digits.iter().map(|d| char::from(b'0' + d)));
+                out.push_str(&format!("e{exponent}"));
+            }
             None => out.push_str(&n.to_string()),
         },
         Value::Array(items) => {

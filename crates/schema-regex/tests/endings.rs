@@ -309,7 +309,7 @@ fn bytes_to_the_end(automaton: &SchemaAutomaton, state: &State) -> (usize, usize
     let mut scratch = automaton.scratch();
     let ending = automaton.parts().ending.unwrap();
     let mut at = automaton.enter(state, &mut scratch);
-    let levels = ending.levels(at, &mut scratch);
+    let levels = ending.standing(at, &mut scratch).levels;
     let (mut bytes, mut more) = (Vec::new(), 0);
     loop {
         let before = bytes.len();

@@ -13,9 +13,9 @@ use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use fsm_index::{
-    ByteAutomaton, ByteSet, ClassId, Cursor, Description, Ending, Exception, FreeText, Growth,
-    Horizon, KeyLanguage, Lexicon, Nearer, Overlay, Parts, PlainText, ReadText, Scope, Spot, Stack,
-    TextAt,
+    ByteAutomaton, ByteSet, ClassId, Cursor, Description, Ending, Exception, Facts, FreeText,
+    Growth, Horizon, KeyLanguage, Lexicon, Nearer, Overlay, Parts, PlainText, ReadText, Scope,
+    SpecialNames, Spot, Stack, Standing, TextAt,
 };
 use schema_regex::automaton::SchemaAutomaton;
 
@@ -218,10 +218,35 @@ impl ByteAutomaton for TagAutomaton {
         Hints::new(self.walk(x), horizon).describe(cursor)
     }
 
-    fn next_bytes(&self, cursor: Cursor, x: &mut Scratch) -> ByteSet {
+    fn next_bytes(&self, at: Spot, x: &mut Scratch) -> ByteSet {
         let mut walk = self.walk(x);
-        let bytes = ask_alone!(walk, cursor, text => text.next_bytes());
+        let (cursor, bytes) = match at {
+            Spot::Cursor(cursor) => {
+                let bytes = ask_alone!(walk, cursor, text => text.next_bytes());
+                (cursor, bytes)
+            }
+            Spot::Top(cursor) => {
+                let bytes = ask_alone!(walk, cursor, text => text.next_bytes_on_top());
+                (cursor, bytes)
+            }
+            Spot::Lexeme(_) => return ByteSet::ALL,
+        };
         bytes.unwrap_or_else(|| walk.spelt_bytes(cursor))
+    }
+
+    fn facts(&self) -> Facts<'_> {
+        Facts {
+            lexicon: Lexicon {
+                tells_free: self.graph.has_grammars(),
+                ..SchemaAutomaton::LEXICON
+            },
+            specials: SpecialNames {
+                names: self.graph.specials(),
+                heads: self.graph.names().heads,
+            },
+            unsure_texts: self.graph.unsure(),
+            ..Facts::default()
+        }
     }
 
     fn key(
@@ -267,20 +292,9 @@ impl Overlay<State> for TagAutomaton {
             _ => true,
         }
     }
-
-    fn unsure_texts(&self) -> &[Box<[u8]>] {
-        self.graph.unsure()
-    }
 }
 
 impl PlainText<Scratch> for TagAutomaton {
-    fn lexicon(&self) -> Lexicon {
-        Lexicon {
-            tells_free: self.graph.has_grammars(),
-            ..SchemaAutomaton::LEXICON
-        }
-    }
-
     fn class(&self, class: ClassId) -> &[(u32, u32)] {
         let (part, inner) = class.split();
         let part = self.graph.part(part);
@@ -335,12 +349,6 @@ impl Stack<Scratch> for TagAutomaton {
         let next = ask_alone!(walk, cursor, text => text.step_on_top(byte));
         next.unwrap_or_else(|| Some(walk.step(cursor, byte)))
     }
-
-    fn next_bytes_on_top(&self, cursor: Cursor, x: &mut Scratch) -> ByteSet {
-        let mut walk = self.walk(x);
-        let bytes = ask_alone!(walk, cursor, text => text.next_bytes_on_top());
-        bytes.unwrap_or_else(|| walk.spelt_bytes(cursor))
-    }
 }
 
 impl Ending<Scratch> for TagAutomaton {
@@ -354,17 +362,21 @@ impl Ending<Scratch> for TagAutomaton {
         ending::bound(&self.graph, cost).unwrap_or(Growth::Unknown)
     }
 
-    fn levels(&self, cursor: Cursor, x: &mut Scratch) -> usize {
+    /// Tells the levels, and never that it stands in text.
+    fn standing(&self, cursor: Cursor, x: &mut Scratch) -> Standing {
         let mut most = 0;
         for at in 0..x.config(cursor).len() {
             let thread = x.config(cursor)[at];
             if let Body::Json(json) = &self.graph.part(thread.part).body {
                 let scratch = x.json().scratch(thread.slot);
-                let levels = Ending::levels(&json.automaton, Cursor(thread.inner), scratch);
-                most = most.max(levels);
+                let standing = Ending::standing(&json.automaton, Cursor(thread.inner), scratch);
+                most = most.max(standing.levels);
             }
         }
-        most
+        Standing {
+            levels: most,
+            is_in_text: false,
+        }
     }
 }
 

@@ -5,7 +5,7 @@
 
 use fsm_index::{
     ByteAutomaton, ClassId, Cursor, Horizon, JSON_TEXT, MAX_COMPLETION, PlainText, SpecialId,
-    SpecialNames, SpecialTokens, Spot,
+    SpecialTokens, Spot,
 };
 
 use super::held::{Held, InnerState, State, Threads};
@@ -32,25 +32,17 @@ const ALL: u32 = 1;
 const MANY_BYTES: usize = 8;
 
 impl SpecialTokens<State, Scratch> for TagAutomaton {
-    fn symbols(&self) -> SpecialNames<'_> {
-        SpecialNames {
-            names: self.graph.specials(),
-            heads: self.graph.names().heads,
-        }
-    }
-
-    fn allowed(&self, state: &State, out: &mut Vec<SpecialId>) {
-        self.all_specials(state, out);
-    }
-
-    fn list(
+    fn allowed(
         &self,
         state: &State,
-        cursor: Cursor,
-        x: &mut Scratch,
+        entered: Option<(Cursor, &mut Scratch)>,
         out: &mut Vec<SpecialId>,
     ) -> Option<u32> {
-        self.numbered_specials(state, Some((cursor, x)), out)
+        if entered.is_some() {
+            return self.numbered_specials(state, entered, out);
+        }
+        self.all_specials(state, out);
+        None
     }
 
     fn advance(&self, state: &mut State, special: SpecialId) -> bool {
@@ -72,7 +64,7 @@ impl TagAutomaton {
         }
     }
 
-    /// As [`SpecialTokens::list`](fsm_index::SpecialTokens::list); `entered` is a cursor of the
+    /// As [`SpecialTokens::allowed`](fsm_index::SpecialTokens::allowed); `entered` is a cursor of the
     /// state, if there is one.
     pub(super) fn numbered_specials(
         &self,

@@ -52,7 +52,7 @@ pub(crate) fn pieces<'a, A: ByteAutomaton>(
             return Some(out);
         }
         let special = specials.completion(&state)?;
-        let name = specials.symbols().names.get(special.0 as usize)?;
+        let name = automaton.facts().specials.names.get(special.0 as usize)?;
         if !specials.advance(&mut state, special) {
             return None;
         }

@@ -2,7 +2,8 @@
 //! digit, and goes on by digits.
 
 use super::{
-    Description, Ending, KeyLanguage, Lexemes, Overlay, PlainText, Scope, SpecialTokens, Stack,
+    Description, Ending, KeyLanguage, Lexemes, Lexicon, Overlay, PlainText, Scope, SpecialNames,
+    SpecialTokens, Spot, Stack,
 };
 use crate::{ByteSet, Horizon};
 
@@ -182,6 +183,12 @@ pub trait ByteAutomaton: Send + Sync {
         None
     }
 
+    /// Returns what is the same at every time: an index asks for it once. Saying nothing is always
+    /// right of an automaton that reads no special tokens.
+    fn facts(&self) -> Facts<'_> {
+        Facts::default()
+    }
+
     /// Returns the parts of this automaton that few others have. Asked often: it should do no more
     /// than name them.
     fn parts(&self) -> Parts<'_, Self::State, Self::Scratch> {
@@ -222,10 +229,12 @@ pub trait ByteAutomaton: Send + Sync {
         None
     }
 
-    /// The bytes with which a text can go on at `cursor`, and perhaps others: what is
+    /// The bytes with which a text can go on at a cursor, and perhaps others: what is
     /// not among them leads to [`Cursor::DEAD`]. For walks, which then need not take
-    /// all steps. [`depth_used`](Stack::depth_used) changes as by a step.
-    fn next_bytes(&self, _cursor: Cursor, _scratch: &mut Self::Scratch) -> ByteSet {
+    /// all steps. [`depth_used`](Stack::depth_used) changes as by a step of a [`Spot::Cursor`], and not
+    /// at all at a [`Spot::Top`]. Nobody asks it of a lexeme, whose
+    /// [place](crate::LexemePlace) has them.
+    fn next_bytes(&self, _at: Spot, _scratch: &mut Self::Scratch) -> ByteSet {
         ByteSet::ALL
     }
 
@@ -277,6 +286,39 @@ impl<S, X> Default for Parts<'_, S, X> {
             lexemes: None,
         }
     }
+}
+
+/// The properties of an automaton that are the same at every time. See [`ByteAutomaton::facts`].
+///
+/// ```
+/// use fsm_index::{Facts, Lexicon, SpecialNames};
+///
+/// // An automaton that reads one special token, and knows nothing of its texts.
+/// let names = ["<marker>".into()];
+/// let facts = Facts {
+///     specials: SpecialNames {
+///         names: &names,
+///         heads: None,
+///     },
+///     ..Facts::default()
+/// };
+/// assert!(facts.lexicon == Lexicon::default() && facts.unsure_texts.is_empty());
+/// ```
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Facts<'a> {
+    /// The spelling of the texts that [`PlainText`] knows.
+    pub lexicon: Lexicon,
+    /// The special tokens that [`SpecialTokens`] reads.
+    pub specials: SpecialNames<'a>,
+    /// Texts of which only [`advance`](ByteAutomaton::advance) tells whether a token may
+    /// come that has one of them in it: what steps and descriptions say of such tokens counts for
+    /// nothing. So a difference that only few, long texts make need not be described at every
+    /// state. A vocabulary should have no such token, or next to none: each is tried for every
+    /// mask, and rows are not shared with other automata then.
+    pub unsure_texts: &'a [Box<[u8]>],
+    /// True if each of the [`Lexemes`] takes all that it can: it ends before a byte by which it cannot
+    /// go on. If not, it ends wherever it may end, and also goes on.
+    pub lexemes_take_all: bool,
 }
 
 /// The place of an automaton's state, for people. See [`ByteAutomaton::place`].

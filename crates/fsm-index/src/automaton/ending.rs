@@ -33,10 +33,9 @@ pub trait Ending<X> {
         0
     }
 
-    /// Returns true between two characters of free text, such as the inside of a string that nothing but
-    /// its length ends.
-    fn is_in_text(&self, _cursor: Cursor, _scratch: &mut X) -> bool {
-        false
+    /// Returns how a text stands at a cursor.
+    fn standing(&self, _cursor: Cursor, _scratch: &mut X) -> Standing {
+        Standing::default()
     }
 
     /// Returns a bound on how far the end of a text can be. Asked once for an index. `cost` is the most tokens
@@ -44,11 +43,16 @@ pub trait Ending<X> {
     fn growth(&self, _cost: &dyn Fn(&[u8]) -> usize) -> Growth {
         Growth::Unknown
     }
+}
 
-    /// Returns how many levels are open at a cursor, where [`Growth::ByLevel`] counts them.
-    fn levels(&self, _cursor: Cursor, _scratch: &mut X) -> usize {
-        0
-    }
+/// The levels that a text has opened, and the text that it is in. See [`Ending::standing`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Standing {
+    /// The number of levels that are open, where [`Growth::ByLevel`] counts them.
+    pub levels: usize,
+    /// True between two characters of free text, such as the inside of a string that nothing but
+    /// its length ends.
+    pub is_in_text: bool,
 }
 
 /// A step of [`Ending::nearer`].

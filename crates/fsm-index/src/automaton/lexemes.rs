@@ -17,10 +17,6 @@ use crate::{ByteSet, Cursor};
 /// Places and stacks are numbers of one walk, as a [`Cursor`] is one; 0 is none. Which text is free
 /// at a place, [`PlainText::free_text`](crate::PlainText::free_text) tells.
 pub trait Lexemes<X> {
-    /// Tells whether a lexeme takes all that it can: it ends before a byte by which it cannot go
-    /// on. If not, it ends wherever it may end, and also goes on.
-    fn take_all(&self) -> bool;
-
     /// Appends the lexemes that have begun at a cursor, or may begin there: a text may come if
     /// and only if it may come in one of them. `false` if that cannot be said.
     fn begun(&self, cursor: Cursor, scratch: &mut X, out: &mut Vec<Lexeme>) -> bool;

@@ -17,15 +17,6 @@ pub trait Overlay<S> {
     fn is_suspect(&self, _state: &S, _token: &[u8]) -> bool {
         true
     }
-
-    /// Texts of which only [`advance`](crate::ByteAutomaton::advance) tells whether a token may
-    /// come that has one of them in it: what steps and descriptions say of such tokens counts for
-    /// nothing. So a difference that only few, long texts make need not be described at every
-    /// state. A vocabulary should have no such token, or next to none: each is tried for every
-    /// mask, and rows are not shared with other automata then.
-    fn unsure_texts(&self) -> &[Box<[u8]>] {
-        &[]
-    }
 }
 
 /// An exception: tokens that may not come although steps lead on. See [`Overlay::exceptions`].

@@ -3,21 +3,15 @@
 
 use crate::SpecialId;
 
-use super::{ByteAutomaton, ClassId, Cursor, Exception, FreeText, Lexicon, ReadText, Spot, TextAt};
-use crate::{ByteSet, Horizon};
+use super::{ByteAutomaton, ClassId, Cursor, Exception, FreeText, ReadText, Spot, TextAt};
+use crate::Horizon;
 
 /// The engine's questions to an automaton's parts.
 pub(crate) trait AskParts: ByteAutomaton {
-    fn special_names(&self) -> &[Box<str>] {
-        self.parts()
-            .specials
-            .map_or(&[], |specials| specials.symbols().names)
-    }
-
     /// Appends the special tokens that may come at a state.
     fn allowed_specials(&self, state: &Self::State, out: &mut Vec<SpecialId>) {
         if let Some(specials) = self.parts().specials {
-            specials.allowed(state, out);
+            specials.allowed(state, None, out);
         }
     }
 
@@ -37,18 +31,6 @@ pub(crate) trait AskParts: ByteAutomaton {
         self.parts()
             .overlay
             .is_none_or(|overlay| overlay.is_suspect(state, token))
-    }
-
-    fn unsure_texts(&self) -> &[Box<[u8]>] {
-        self.parts()
-            .overlay
-            .map_or(&[], |overlay| overlay.unsure_texts())
-    }
-
-    fn lexicon(&self) -> Lexicon {
-        self.parts()
-            .plain_text
-            .map_or_else(Lexicon::default, |text| text.lexicon())
     }
 
     fn text_class(&self, class: ClassId) -> &[(u32, u32)] {
@@ -97,7 +79,7 @@ pub(crate) trait AskParts: ByteAutomaton {
     fn levels(&self, cursor: Cursor, scratch: &mut Self::Scratch) -> usize {
         self.parts()
             .ending
-            .map_or(0, |ending| ending.levels(cursor, scratch))
+            .map_or(0, |ending| ending.standing(cursor, scratch).levels)
     }
 
     #[inline]
@@ -105,14 +87,6 @@ pub(crate) trait AskParts: ByteAutomaton {
         match self.parts().stack {
             Some(stack) => stack.step_on_top(cursor, byte, scratch),
             None => Some(self.step(cursor, byte, scratch)),
-        }
-    }
-
-    #[inline]
-    fn next_bytes_on_top(&self, cursor: Cursor, scratch: &mut Self::Scratch) -> ByteSet {
-        match self.parts().stack {
-            Some(stack) => stack.next_bytes_on_top(cursor, scratch),
-            None => self.next_bytes(cursor, scratch),
         }
     }
 }

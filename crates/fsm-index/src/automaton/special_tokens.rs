@@ -8,36 +8,41 @@ use crate::{ByteSet, Cursor, SpecialId};
 /// the automaton's [`State`](crate::ByteAutomaton::State) and [`Scratch`](crate::ByteAutomaton::Scratch).
 ///
 /// ```
-/// use fsm_index::{SpecialId, SpecialTokens, SpecialNames};
+/// use fsm_index::{Cursor, SpecialId, SpecialTokens};
 ///
 /// /// Reads the marker once.
-/// struct Once([Box<str>; 1]);
+/// struct Once;
 ///
 /// impl SpecialTokens<bool, ()> for Once {
-///     fn symbols(&self) -> SpecialNames<'_> {
-///         SpecialNames {
-///             names: &self.0,
-///             heads: None,
-///         }
-///     }
-///     fn allowed(&self, read: &bool, out: &mut Vec<SpecialId>) {
+///     fn allowed(
+///         &self,
+///         read: &bool,
+///         _: Option<(Cursor, &mut ())>,
+///         out: &mut Vec<SpecialId>,
+///     ) -> Option<u32> {
 ///         out.extend((!read).then_some(SpecialId(0)));
+///         None
 ///     }
 ///     fn advance(&self, read: &mut bool, _: SpecialId) -> bool {
 ///         !std::mem::replace(read, true)
 ///     }
 /// }
 ///
-/// let once = Once(["<marker>".into()]);
 /// let mut read = false;
-/// assert!(once.advance(&mut read, SpecialId(0)) && !once.advance(&mut read, SpecialId(0)));
+/// assert!(Once.advance(&mut read, SpecialId(0)) && !Once.advance(&mut read, SpecialId(0)));
 /// ```
 pub trait SpecialTokens<S, X> {
-    /// Returns their names: the same at every time.
-    fn symbols(&self) -> SpecialNames<'_>;
-
-    /// Appends those that may come at `state`.
-    fn allowed(&self, state: &S, out: &mut Vec<SpecialId>);
+    /// Appends those that may come at `state`, and returns `None`.
+    ///
+    /// An automaton of which many states allow the same may say the number of their list instead, and
+    /// append nothing, if a walk has `entered` the state: states with equal numbers allow the same
+    /// special tokens, so that a guide asks for the list once.
+    fn allowed(
+        &self,
+        state: &S,
+        entered: Option<(Cursor, &mut X)>,
+        out: &mut Vec<SpecialId>,
+    ) -> Option<u32>;
 
     /// Commits one; `false`, and `state` unchanged, if it may not come.
     fn advance(&self, state: &mut S, special: SpecialId) -> bool;
@@ -47,25 +52,10 @@ pub trait SpecialTokens<S, X> {
     fn completion(&self, _state: &S) -> Option<SpecialId> {
         None
     }
-
-    /// As [`allowed`](Self::allowed), where many states allow the same: the number of their
-    /// list then, and nothing is appended. States of one automaton with equal numbers allow
-    /// the same special tokens, so that a guide asks for the list once. `cursor` is where the
-    /// scratch has entered `state`.
-    fn list(
-        &self,
-        state: &S,
-        _cursor: Cursor,
-        _scratch: &mut X,
-        out: &mut Vec<SpecialId>,
-    ) -> Option<u32> {
-        self.allowed(state, out);
-        None
-    }
 }
 
-/// The special tokens that an automaton reads. See [`SpecialTokens::symbols`].
-#[derive(Clone, Copy, Debug)]
+/// The special tokens that an automaton reads. See [`SpecialTokens`].
+#[derive(Clone, Copy, Debug, Default)]
 pub struct SpecialNames<'a> {
     /// Their names in the vocabulary. A [`SpecialId`] is a place in this list.
     pub names: &'a [Box<str>],

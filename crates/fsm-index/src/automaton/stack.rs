@@ -1,7 +1,7 @@
 //! The levels of an automaton's stack that a walk looks at. For example, a walk inside of a string
 //! looks at one level, and one that reads `"}` may look at two.
 
-use crate::{ByteSet, Cursor};
+use crate::Cursor;
 
 /// The stack of an automaton that nests: the part of a
 /// [`ByteAutomaton`](crate::ByteAutomaton) whose keys tell a few levels of it, the topmost
@@ -25,10 +25,4 @@ pub trait Stack<X> {
     /// where it began must be looked at. [`depth_used`](Self::depth_used) does
     /// not change.
     fn step_on_top(&self, cursor: Cursor, byte: u8, scratch: &mut X) -> Option<Cursor>;
-
-    /// As [`next_bytes`](crate::ByteAutomaton::next_bytes), of what the topmost level tells
-    /// alone. [`depth_used`](Self::depth_used) does not change.
-    fn next_bytes_on_top(&self, _cursor: Cursor, _scratch: &mut X) -> ByteSet {
-        ByteSet::ALL
-    }
 }

@@ -9,9 +9,6 @@ use crate::{Cursor, Horizon};
 /// the part of a [`ByteAutomaton`](crate::ByteAutomaton) where most tokens are plain text. `X` is
 /// the automaton's [`Scratch`](crate::ByteAutomaton::Scratch).
 pub trait PlainText<X> {
-    /// Returns the spelling of texts: the same at every time.
-    fn lexicon(&self) -> Lexicon;
-
     /// The code points of a class that [`describe`](crate::ByteAutomaton::describe) named:
     /// inclusive ranges, ascending, without surrogates.
     fn class(&self, class: ClassId) -> &[(u32, u32)];
@@ -55,7 +52,8 @@ pub trait PlainText<X> {
 
 /// The spelling of the texts of a language, if an automaton knows it: the part that is the same in
 /// all of them lets a walk leave out most of what it would meet. JSON's strings are such texts, and
-/// so may be the attributes of markup or the literals of a programming language.
+/// so may be the attributes of markup or the literals of a programming language. An automaton tells
+/// it in its [`facts`](crate::ByteAutomaton::facts).
 ///
 /// The default says nothing, which is always right.
 ///
@@ -135,26 +133,16 @@ pub trait ReadText {
     /// Reads one byte more.
     fn step(&self, at: TextAt, byte: u8) -> TextStep;
 
-    /// Tells whether no byte beyond ASCII leads on from a place: then none is tried. Saying `false`
-    /// is always right.
-    fn is_ascii_next(&self, _at: TextAt) -> bool {
-        false
-    }
-
-    /// A class of code points of which any text may come from a place on, as
-    /// [`PlainText::free_text`] says it of a cursor; [`PlainText::class`] tells the class. Asked
-    /// where much of a trie lies ahead.
-    fn free_text(&self, _at: TextAt) -> Option<FreeText> {
-        None
+    /// Returns the properties of a place. Asked once for a place from which many bytes are read, or
+    /// much of a trie lies ahead. Saying nothing is always right.
+    fn place(&self, _at: TextAt) -> TextPlace {
+        TextPlace::default()
     }
 
     /// Returns bounds on the text. Saying nothing is always right.
     fn bounds(&self) -> TextBounds<'_> {
         TextBounds::default()
     }
-
-    /// Tells whether the same may come as at the beginning.
-    fn is_back(&self, at: TextAt) -> bool;
 }
 
 /// The beginning of a text. See [`ReadText::start`].
@@ -166,6 +154,18 @@ pub struct TextStart {
     /// same steps from equal places, so that what one has read need not be read again. `None`
     /// where nothing is promised.
     pub language: Option<[u64; 4]>,
+}
+
+/// The properties of a place in a text. See [`ReadText::place`]. The default says nothing.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct TextPlace {
+    /// A class of code points of which any text may come from the place on, as
+    /// [`PlainText::free_text`] says it of a cursor; [`PlainText::class`] tells the class.
+    pub free: Option<FreeText>,
+    /// True if the same may come as at the beginning.
+    pub is_back: bool,
+    /// True if no byte beyond ASCII leads on: then none is tried.
+    pub is_ascii_next: bool,
 }
 
 /// Bounds on a text. See [`ReadText::bounds`].

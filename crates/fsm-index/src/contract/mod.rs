@@ -9,7 +9,7 @@ use crate::spelling::Search;
 use crate::tokens::{Area, Having};
 use crate::walk::Walker;
 use crate::{
-    ByteAutomaton, ByteSet, Cursor, Guide, Index, IndexConfig, MaskBuffer, Scope, SpecialId,
+    ByteAutomaton, ByteSet, Cursor, Guide, Index, IndexConfig, MaskBuffer, Scope, SpecialId, Spot,
     TextRuns, TokenId, TokenMask, Vocabulary, brute_force_mask,
 };
 
@@ -218,7 +218,7 @@ pub fn check_spelling<A: ByteAutomaton + Clone>(
                         true
                     }
                     None => {
-                        let mut names = automaton.special_names().iter();
+                        let mut names = automaton.facts().specials.names.iter();
                         let at = names.position(|name| vocabulary.special(name) == Some(token));
                         at.is_some_and(|at| {
                             automaton.advance_special(&mut after, SpecialId(at as u32))
@@ -310,7 +310,7 @@ fn same_key<A: ByteAutomaton>(
     automaton.exceptions(state, &mut |_| exceptional = true);
     let mut specials = Vec::new();
     automaton.allowed_specials(state, &mut specials);
-    let unsure = Having::OneOf(automaton.unsure_texts().into());
+    let unsure = Having::OneOf(automaton.facts().unsure_texts.into());
     if exceptional || !specials.is_empty() || !vocabulary.find_having(&unsure).is_empty() {
         return Ok(());
     }
@@ -358,13 +358,14 @@ fn same_list<A: ByteAutomaton>(
         return Ok(());
     };
     let (mut expected, mut listed) = (Vec::new(), Vec::new());
-    specials.allowed(state, &mut expected);
+    specials.allowed(state, None, &mut expected);
     let mut scratch = automaton.scratch();
     let cursor = automaton.enter(state, &mut scratch);
-    let number = specials.list(state, cursor, &mut scratch, &mut listed);
-    let heads = specials.symbols().heads.unwrap_or(ByteSet::ALL);
+    let number = specials.allowed(state, Some((cursor, &mut scratch)), &mut listed);
+    let promised = automaton.facts().specials.heads;
+    let heads = promised.unwrap_or(ByteSet::ALL);
     let mut bytes = (0..=u8::MAX).filter(|byte| heads.has(*byte));
-    let is_promised = specials.symbols().heads.is_some() && !expected.is_empty();
+    let is_promised = promised.is_some() && !expected.is_empty();
     if is_promised && bytes.all(|byte| automaton.step(cursor, byte, &mut scratch).is_dead()) {
         return Err(format!(
             "the special tokens {expected:?} may come, and none of their heads"
@@ -435,8 +436,8 @@ fn names_next_bytes<A: ByteAutomaton>(
     cursor: Cursor,
     scratch: &mut A::Scratch,
 ) -> Result<(), String> {
-    let next = automaton.next_bytes(cursor, scratch);
-    let next_on_top = automaton.next_bytes_on_top(cursor, scratch);
+    let next = automaton.next_bytes(Spot::Cursor(cursor), scratch);
+    let next_on_top = automaton.next_bytes(Spot::Top(cursor), scratch);
     for byte in 0..=u8::MAX {
         let all = next.has(byte) && next_on_top.has(byte);
         if !all && !automaton.step(cursor, byte, scratch).is_dead() {

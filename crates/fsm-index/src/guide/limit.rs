@@ -230,7 +230,7 @@ impl Narrowing {
 fn levels<A: ByteAutomaton>(automaton: &A, state: &A::State, work: &mut Work<A>) -> usize {
     let at = automaton.enter(state, &mut work.scratch);
     let ending = automaton.parts().ending;
-    ending.map_or(0, |ending| ending.levels(at, &mut work.scratch))
+    ending.map_or(0, |ending| ending.standing(at, &mut work.scratch).levels)
 }
 
 impl<A: ByteAutomaton> Guide<A> {

@@ -6,7 +6,6 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use crate::automaton::AskParts;
 use crate::rows::Row;
 use crate::tokens::Having;
 use crate::{ByteAutomaton, Error, ErrorKind, TokenId, Vocabulary};
@@ -32,7 +31,8 @@ impl OwnTokens {
         vocabulary: &Vocabulary,
     ) -> Result<OwnTokens, Error> {
         let mut symbols = Vec::new();
-        let names = automaton.special_names();
+        let facts = automaton.facts();
+        let names = facts.specials.names;
         let known = match names {
             [] => HashMap::new(),
             _ => vocabulary.special_names(),
@@ -54,17 +54,13 @@ impl OwnTokens {
                 )
             })?);
         }
-        let unsure = match automaton.unsure_texts() {
+        let unsure = match facts.unsure_texts {
             [] => Arc::default(),
             texts => vocabulary
                 .shared_rows()
                 .having(vocabulary, Having::OneOf(texts.into())),
         };
-        let heads = automaton
-            .parts()
-            .specials
-            .and_then(|specials| specials.symbols().heads);
-        let special_heads = heads.and_then(|heads| {
+        let special_heads = facts.specials.heads.and_then(|heads| {
             let heads = (0..=u8::MAX).filter(|byte| heads.has(*byte));
             heads.map(|byte| vocabulary.token_of(&[byte])).collect()
         });

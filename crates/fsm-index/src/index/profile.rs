@@ -290,7 +290,7 @@ impl<A: ByteAutomaton> Maker<'_, A> {
         self.ways.begin();
         self.find_own_way(scratch);
         let ending = automaton.parts().ending;
-        let is_in_text = ending.is_some_and(|e| e.is_in_text(self.start, scratch));
+        let is_in_text = ending.is_some_and(|e| e.standing(self.start, scratch).is_in_text);
         let (places, text) = self.places(mask, scratch, walker);
         let mut groups: HashMap<BudgetGroup, Vec<u32>> = HashMap::new();
         let mut visits = self.index.search_nodes();
@@ -473,7 +473,7 @@ impl<A: ByteAutomaton> Maker<'_, A> {
             tokens,
             doing: Doing {
                 begins: way.parts.saturating_add(begun) > self.here.parts,
-                stays: ending.is_in_text(cursor, scratch),
+                stays: ending.standing(cursor, scratch).is_in_text,
             },
         }
     }

@@ -19,7 +19,7 @@
 use crate::automaton::AskParts;
 use crate::{
     ByteAutomaton, ByteSet, ClassId, Cursor, Description, FreeText, Horizon, KeyLanguage, ReadText,
-    Scope, Spot, TextAt, TextBounds, TextLoop, TextStart, TextStep,
+    Scope, Spot, TextAt, TextBounds, TextLoop, TextPlace, TextStart, TextStep,
 };
 
 /// An automaton that can be read inside of another one. See [`Nested`].
@@ -323,13 +323,13 @@ impl<'a, O: Outer<'a>> Nested<'a, O> {
     /// As [`ByteAutomaton::next_bytes`], where the text cannot end.
     #[inline]
     pub fn next_bytes(&mut self) -> ByteSet {
-        self.ask(|leaf, at, x| leaf.next_bytes(at, x))
+        self.ask(|leaf, at, x| leaf.next_bytes(Spot::Cursor(at), x))
     }
 
-    /// As [`Stack::next_bytes_on_top`](crate::Stack::next_bytes_on_top).
+    /// The same of what the topmost level tells.
     #[inline]
     pub fn next_bytes_on_top(&mut self) -> ByteSet {
-        self.ask(|leaf, at, x| leaf.next_bytes_on_top(at, x))
+        self.ask(|leaf, at, x| leaf.next_bytes(Spot::Top(at), x))
     }
 
     /// As [`Stack::least_depth`](crate::Stack::least_depth).
@@ -369,22 +369,17 @@ impl ReadText for Reader<'_> {
         self.inner.step(at, byte)
     }
 
-    fn is_ascii_next(&self, at: TextAt) -> bool {
-        self.inner.is_ascii_next(at)
-    }
-
-    fn free_text(&self, at: TextAt) -> Option<FreeText> {
-        let free = self.inner.free_text(at)?;
-        let class = ClassId::inner(self.owner, free.class)?;
-        Some(FreeText { class, ..free })
+    fn place(&self, at: TextAt) -> TextPlace {
+        let place = self.inner.place(at);
+        let free = place.free.and_then(|free| {
+            let class = ClassId::inner(self.owner, free.class)?;
+            Some(FreeText { class, ..free })
+        });
+        TextPlace { free, ..place }
     }
 
     fn bounds(&self) -> TextBounds<'_> {
         self.inner.bounds()
-    }
-
-    fn is_back(&self, at: TextAt) -> bool {
-        self.inner.is_back(at)
     }
 }
 

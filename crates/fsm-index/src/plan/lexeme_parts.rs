@@ -184,11 +184,11 @@ impl<A: ByteAutomaton> LexemeRows<'_, A> {
         };
         let of = (self.automaton, lexemes);
         let hit = |token| met.put(token);
-        let most_ends = most_rests(lexemes).saturating_sub(rests);
+        let most_ends = most_rests(self.automaton).saturating_sub(rests);
         let left_open = (&mut *meter, &mut left, most_ends);
         let visited = walker.walk_lexemes(of, (place, tokens), scratch, ground, left_open, hit);
         meter.walked(visited)?;
-        if left.ends.count() > most_ends || rests > most_rests(lexemes) {
+        if left.ends.count() > most_ends || rests > most_rests(self.automaton) {
             let part = Arc::new(LexemePart::wide());
             self.known.add_lexemes(key.words(), part.clone());
             return Ok(part);
@@ -263,10 +263,10 @@ impl<A: ByteAutomaton> LexemeRows<'_, A> {
     ) -> Result<Large, Error> {
         let trie = self.vocabulary.trie();
         let first = lexemes.place(place, &mut work.scratch);
-        let takes_all = lexemes.take_all();
+        let takes_all = self.automaton.facts().lexemes_take_all;
         let mut all = Large::default();
         let mut add = |place, nodes: (&[u32], u32), free, work: &mut Work<A>| {
-            if place != 0 && all.rests <= most_rests(lexemes) {
+            if place != 0 && all.rests <= most_rests(self.automaton) {
                 let part = self.part_of_nodes(lexemes, place, nodes, free, work)?;
                 all.rests = all.rests.saturating_add(part.rests());
                 all.parts.push(part);
@@ -410,8 +410,8 @@ impl<A: ByteAutomaton> LexemeRows<'_, A> {
 }
 
 /// So many nodes may lie behind ends in one part: where there are more, it is not told.
-fn most_rests<X>(lexemes: &dyn Lexemes<X>) -> usize {
-    match lexemes.take_all() {
+fn most_rests<A: ByteAutomaton>(automaton: &A) -> usize {
+    match automaton.facts().lexemes_take_all {
         true => usize::MAX,
         false => MAX_RESTS_OF_SPLITS,
     }

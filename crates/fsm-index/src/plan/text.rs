@@ -223,10 +223,11 @@ impl<A: ByteAutomaton> TextRows<'_, A> {
         }
         // Numbers of classes mean something to one automaton alone.
         let mut shared_key = Key::default();
-        let is_shared = self.automaton.text_class(class) == self.automaton.lexicon().plain && {
-            let scratch = &mut work.scratch;
-            self.shared_key(cursor, thing, 1, horizon, scratch, &mut shared_key)
-        };
+        let is_shared = self.automaton.text_class(class) == self.automaton.facts().lexicon.plain
+            && {
+                let scratch = &mut work.scratch;
+                self.shared_key(cursor, thing, 1, horizon, scratch, &mut shared_key)
+            };
         let shared = is_shared.then(|| self.shared.newest());
         if let Some(shared) = &shared
             && let Known::Value(half) = shared.halves.get(shared_key.words())

@@ -9,8 +9,8 @@ use crate::regex::short_texts;
 use crate::regex::symbol_table::SymbolTable;
 use crate::tokens::CharRanges;
 use crate::{
-    ByteAutomaton, ClassId, Cursor, Description, Ending, Growth, Horizon, KeyLanguage, Lexicon,
-    Nearer, Parts, Place, PlainText, Scope, TextLoop, finite_can_do_without,
+    ByteAutomaton, ClassId, Cursor, Description, Ending, Growth, Horizon, KeyLanguage, Nearer,
+    Parts, Place, PlainText, Scope, TextLoop, finite_can_do_without,
 };
 
 /// A deterministic automaton over bytes: what an index over a vocabulary is
@@ -400,11 +400,6 @@ impl Ending<()> for ByteDfa {
 }
 
 impl PlainText<()> for ByteDfa {
-    /// Nothing is the same in all regular expressions.
-    fn lexicon(&self) -> Lexicon {
-        Lexicon::default()
-    }
-
     fn class(&self, class: ClassId) -> &[(u32, u32)] {
         let hints = self.hints.as_ref();
         hints

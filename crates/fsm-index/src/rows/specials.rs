@@ -124,12 +124,12 @@ impl Specials {
             self.here = None;
             return;
         };
-        let number = reader.list(state, cursor, scratch, list);
+        let number = reader.allowed(state, Some((cursor, scratch)), list);
         self.here = match (number, &self.known) {
             (None, _) => made(list),
             (Some(number), Some((known, set))) if *known == number => set.clone(),
             (Some(number), _) => {
-                reader.allowed(state, list);
+                reader.allowed(state, None, list);
                 let set = made(list);
                 // None are known at once.
                 if set.is_some() {

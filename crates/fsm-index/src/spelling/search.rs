@@ -425,7 +425,9 @@ fn path<A: ByteAutomaton>(
                 .token_bytes(TokenId::new(token))
                 .unwrap_or_default(),
             Taken::Special(special) => automaton
-                .special_names()
+                .facts()
+                .specials
+                .names
                 .get(special.0 as usize)
                 .map_or(&[], |name| name.as_bytes()),
         });

@@ -120,7 +120,7 @@ pub(super) fn walk_free_below<A: ByteAutomaton>(
         }
         let is_worth = children.len() >= WORTH_ASKING;
         next.put(depth + 1, is_worth, || {
-            automaton.next_bytes(cursor, scratch)
+            automaton.next_bytes(Spot::Cursor(cursor), scratch)
         });
         let back = (cursor == path[depth]).then_some(&next.0[depth + 1]);
         let few = descent.few_below(&child, free, back);

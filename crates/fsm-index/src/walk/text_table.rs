@@ -37,7 +37,7 @@ pub(crate) enum Read {
 #[derive(Debug, Default)]
 pub(crate) struct TextTable {
     /// By number.
-    places: Vec<TextPlace>,
+    places: Vec<KnownPlace>,
     numbers: HashMap<TextAt, u32, FixedState>,
     rows: Vec<StepRow>,
     /// Text that is free somewhere, and the kinds that its class has.
@@ -64,7 +64,7 @@ impl StepRow {
 }
 
 #[derive(Clone, Copy, Debug)]
-struct TextPlace {
+struct KnownPlace {
     at: TextAt,
     /// The number of its row, [`NO_ROW`] if it has none.
     row: u32,
@@ -149,8 +149,8 @@ impl<'a> Text<'a> {
         let TextTable { places, frees, .. } = readings;
         let place = &mut places[place.0 as usize];
         if place.free == UNKNOWN {
-            let free = self.reader.free_text(place.at);
-            let free = free.map(|free| (kinds(free.class), free));
+            let told = self.reader.place(place.at);
+            let free = told.free.map(|free| (kinds(free.class), free));
             place.free = NOTHING_FREE;
             if let Some(free) = free.filter(|(kinds, _)| kinds.count() > 0) {
                 place.free = frees.len() as u32;
@@ -162,7 +162,7 @@ impl<'a> Text<'a> {
 
     /// Tells whether a place is where the text began.
     pub(crate) fn is_back(&self, place: PlaceId, readings: &TextTable) -> bool {
-        self.reader.is_back(readings.place(place))
+        self.reader.place(readings.place(place)).is_back
     }
 }
 
@@ -206,7 +206,7 @@ impl TextTable {
         if place.row == NO_ROW && place.steps > few && self.rows.len() < MAX_ROWS {
             place.row = self.rows.len() as u32;
             let mut row = StepRow([UNKNOWN; 256]);
-            if reader.is_ascii_next(at) {
+            if reader.place(at).is_ascii_next {
                 row.0[0x80..].fill(DEAD);
             }
             self.rows.push(row);
@@ -228,7 +228,7 @@ impl TextTable {
         let fresh = self.places.len() as u32;
         let number = *self.numbers.entry(at).or_insert(fresh);
         if number == fresh {
-            self.places.push(TextPlace {
+            self.places.push(KnownPlace {
                 at,
                 row: NO_ROW,
                 steps: 0,

@@ -88,7 +88,7 @@ impl Walker {
         let Area { trie, skip } = ground.area;
         let path = fresh(&mut self.path, trie, start);
         let next = self.next.fresh(trie);
-        next.0[0] = automaton.next_bytes_on_top(start, scratch);
+        next.0[0] = automaton.next_bytes(Spot::Top(start), scratch);
         let (memo, readings) = (&mut self.memo, &mut self.readings);
         let horizon = trie.horizon();
         let language = ground.language;
@@ -183,7 +183,7 @@ impl Walker {
             }
             let is_worth = children.len() >= WORTH_ASKING;
             next.put(depth + 1, is_worth, || {
-                automaton.next_bytes_on_top(cursor, scratch)
+                automaton.next_bytes(Spot::Top(cursor), scratch)
             });
             let back = (cursor == path[depth]).then_some(&next.0[depth + 1]);
             let few = match text {

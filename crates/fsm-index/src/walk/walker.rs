@@ -11,7 +11,7 @@ use crate::automaton::AskParts;
 use crate::bits::Bits;
 use crate::budget::{ASK_EVERY, Meter};
 use crate::tokens::{Area, Child, NO_TOKEN, Trie};
-use crate::{ByteAutomaton, ByteSet, Cursor, Texts, TokenMask, Vocabulary};
+use crate::{ByteAutomaton, ByteSet, Cursor, Spot, Texts, TokenMask, Vocabulary};
 
 /// Working memory of walks; keep it between them.
 #[derive(Debug, Default)]
@@ -95,7 +95,7 @@ impl Walker {
         hit: impl FnMut(u32, Cursor),
     ) -> u64 {
         fresh(&mut self.path, area.trie, start);
-        self.next.fresh(area.trie).0[0] = automaton.next_bytes(start, scratch);
+        self.next.fresh(area.trie).0[0] = automaton.next_bytes(Spot::Cursor(start), scratch);
         self.go_down(automaton, scratch, area, None, meter, hit)
     }
 
@@ -115,7 +115,7 @@ impl Walker {
             return self.walk(automaton, start, scratch, ground.area, meter, hit);
         }
         fresh(&mut self.path, ground.area.trie, start);
-        self.next.fresh(ground.area.trie).0[0] = automaton.next_bytes(start, scratch);
+        self.next.fresh(ground.area.trie).0[0] = automaton.next_bytes(Spot::Cursor(start), scratch);
         let visited = walk_free_below(self, automaton, scratch, ground, None, meter, &mut hit);
         self.visited += visited;
         visited
@@ -152,7 +152,9 @@ impl Walker {
         let depth = usize::from(first.depth);
         path[depth] = cursor;
         let is_worth = first.end as usize - node > WORTH_ASKING;
-        next.put(depth, is_worth, || automaton.next_bytes(cursor, scratch));
+        next.put(depth, is_worth, || {
+            automaton.next_bytes(Spot::Cursor(cursor), scratch)
+        });
         if first.token != NO_TOKEN {
             hit(first.token);
         }
@@ -231,7 +233,7 @@ impl Walker {
                 let is_worth = node.end as usize - at > WORTH_ASKING;
                 next.put(depth, is_worth, || match memo.has_row(cursor) {
                     true => ByteSet::ALL,
-                    false => automaton.next_bytes(cursor, scratch),
+                    false => automaton.next_bytes(Spot::Cursor(cursor), scratch),
                 });
                 at += 1;
             }
@@ -414,7 +416,7 @@ impl Walker {
             return 0;
         };
         let both = |cursors: [Cursor; 2], scratch: &mut A::Scratch| {
-            let [a, b] = cursors.map(|cursor| automaton.next_bytes(cursor, scratch));
+            let [a, b] = cursors.map(|cursor| automaton.next_bytes(Spot::Cursor(cursor), scratch));
             a.or(b)
         };
         let above = usize::from(first.depth) - 1;
@@ -522,7 +524,7 @@ pub fn brute_force_mask<A: ByteAutomaton>(
     let mut specials = Vec::new();
     automaton.allowed_specials(state, &mut specials);
     for special in specials {
-        let name = automaton.special_names().get(special.0 as usize);
+        let name = automaton.facts().specials.names.get(special.0 as usize);
         if let Some(token) = name.and_then(|name| vocabulary.special(name)) {
             mask.allow(token);
         }

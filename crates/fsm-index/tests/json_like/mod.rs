@@ -16,8 +16,8 @@ use std::hash::{BuildHasherDefault, Hasher};
 use std::sync::Arc;
 
 use fsm_index::{
-    ByteAutomaton, ClassId, Cursor, Description, Exception, Horizon, KeyLanguage, Leaf, Lexicon,
-    Overlay, Parts, PlainText, Scope, TextLoop,
+    ByteAutomaton, ClassId, Cursor, Description, Exception, Horizon, KeyLanguage, Leaf, Overlay,
+    Parts, PlainText, Scope, TextLoop,
 };
 
 pub(crate) use steps::At;
@@ -472,10 +472,6 @@ impl Overlay<State> for JsonLike {
 }
 
 impl PlainText<Scratch> for JsonLike {
-    fn lexicon(&self) -> Lexicon {
-        Lexicon::default()
-    }
-
     fn class(&self, class: ClassId) -> &[(u32, u32)] {
         &self.classes[class.0 as usize]
     }

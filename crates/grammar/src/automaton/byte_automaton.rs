@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use fsm_index::{
-    ByteAutomaton, ByteSet, ClassId, Cursor, Description, Exception, FreeText, Horizon,
+    ByteAutomaton, ByteSet, ClassId, Cursor, Description, Exception, Facts, FreeText, Horizon,
     KeyLanguage, Leaf, Lexeme, LexemeBehind, LexemePlace, Lexemes, Lexicon, Overlay, Parts, Place,
     PlainText, ReadText, Scope, SpecialId, SpecialNames, SpecialTokens, Spot, Stack, TextAt,
 };
@@ -133,9 +133,36 @@ impl ByteAutomaton for GrammarAutomaton {
     }
 
     #[inline]
-    fn next_bytes(&self, cursor: Cursor, scratch: &mut Scratch) -> ByteSet {
+    fn next_bytes(&self, at: Spot, scratch: &mut Scratch) -> ByteSet {
+        let (Spot::Cursor(cursor) | Spot::Top(cursor)) = at else {
+            return ByteSet::ALL;
+        };
         let value = values::unended(&self.machine, scratch.learnt().caches(), cursor.0);
-        value.map_or(ByteSet::ALL, |mut value| value.next_bytes())
+        value.map_or(ByteSet::ALL, |mut value| match at {
+            Spot::Top(_) => value.next_bytes_on_top(),
+            _ => value.next_bytes(),
+        })
+    }
+
+    /// The spelling is that of JSON, where a part of the grammar is. Else nothing is the same in all
+    /// grammars.
+    fn facts(&self) -> Facts<'_> {
+        let of_texts = match self.machine.has_json() {
+            true => SchemaAutomaton::LEXICON,
+            false => Lexicon::default(),
+        };
+        Facts {
+            lexicon: Lexicon {
+                tells_free: true,
+                ..of_texts
+            },
+            specials: SpecialNames {
+                names: &self.machine.cfg().specials,
+                heads: None,
+            },
+            lexemes_take_all: self.machine.is_greedy(),
+            ..Facts::default()
+        }
     }
 
     fn temperature(&self, state: &State) -> Option<f64> {
@@ -159,10 +186,6 @@ impl Leaf for GrammarAutomaton {
 }
 
 impl Lexemes<Scratch> for GrammarAutomaton {
-    fn take_all(&self) -> bool {
-        self.machine.is_greedy()
-    }
-
     fn begun(&self, cursor: Cursor, scratch: &mut Scratch, out: &mut Vec<Lexeme>) -> bool {
         scratch.learnt().lexemes(&self.machine).begun(cursor.0, out)
     }
@@ -193,18 +216,6 @@ impl Lexemes<Scratch> for GrammarAutomaton {
 }
 
 impl PlainText<Scratch> for GrammarAutomaton {
-    /// That of JSON, where a part of the grammar is. Else nothing is the same in all grammars.
-    fn lexicon(&self) -> Lexicon {
-        let of_texts = match self.machine.has_json() {
-            true => SchemaAutomaton::LEXICON,
-            false => Lexicon::default(),
-        };
-        Lexicon {
-            tells_free: true,
-            ..of_texts
-        }
-    }
-
     fn class(&self, class: ClassId) -> &[(u32, u32)] {
         match class.split() {
             (0, _) => self.machine.classes().get(class),
@@ -289,12 +300,6 @@ impl Stack<Scratch> for GrammarAutomaton {
         let mut hints = scratch.learnt().hints(&self.machine);
         hints.step_on_top(cursor.0, byte).map(Cursor)
     }
-
-    #[inline]
-    fn next_bytes_on_top(&self, cursor: Cursor, scratch: &mut Scratch) -> ByteSet {
-        let value = values::unended(&self.machine, scratch.learnt().caches(), cursor.0);
-        value.map_or(ByteSet::ALL, |mut value| value.next_bytes_on_top())
-    }
 }
 
 impl Overlay<State> for GrammarAutomaton {
@@ -324,21 +329,15 @@ impl Overlay<State> for GrammarAutomaton {
 }
 
 impl SpecialTokens<State, Scratch> for GrammarAutomaton {
-    fn symbols(&self) -> SpecialNames<'_> {
-        SpecialNames {
-            names: &self.machine.cfg().specials,
-            heads: None,
-        }
-    }
-
-    fn allowed(&self, state: &State, out: &mut Vec<SpecialId>) {
-        out.extend(
-            state
-                .saved
-                .specials()
-                .iter()
-                .map(|&special| SpecialId(special)),
-        );
+    fn allowed(
+        &self,
+        state: &State,
+        _: Option<(Cursor, &mut Scratch)>,
+        out: &mut Vec<SpecialId>,
+    ) -> Option<u32> {
+        let specials = state.saved.specials().iter();
+        out.extend(specials.map(|&special| SpecialId(special)));
+        None
     }
 
     fn advance(&self, state: &mut State, special: SpecialId) -> bool {

@@ -2,8 +2,8 @@
 
 use std::sync::{Arc, OnceLock};
 
+use crate::language::char_dfa::automata::Matcher;
 use crate::language::pattern::{Pattern, PatternError};
-use crate::language::re::automata::Matcher;
 
 /// A condition of a pattern, `None` where it is too large, and whether it is wanted.
 type Condition = (Option<Matcher>, bool);

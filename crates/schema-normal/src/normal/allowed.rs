@@ -41,9 +41,7 @@ pub(super) fn allowed_value<'l>(
 }
 
 pub(super) fn has_fraction(value: &Value) -> bool {
-    value
-        .as_number()
-        .is_some_and(Decimal::is_written_with_fraction)
+    value.as_number().is_some_and(serde_json::Number::is_f64)
 }
 
 pub(super) fn decimal_of(value: &Value) -> Option<Decimal> {

@@ -10,7 +10,7 @@ use crate::decimal::Decimal;
 use crate::ir::signed::Signed;
 use crate::ir::{Name, NodeId, PatternId};
 use crate::language::formats::Format;
-use crate::language::number_expressions::Bound;
+use crate::language::numbers::expressions::Bound;
 use crate::normal::conditions::ConditionId;
 
 /// A location and its keyword, for errors.
@@ -151,11 +151,6 @@ impl StringShape {
             && self.patterns.iter().all(|p| other.patterns.contains(p))
             && self.formats.iter().all(|f| other.formats.contains(f))
             && self.excluded.is_subset(&other.excluded)
-    }
-
-    /// Returns the number of conditions: a shape that contains another has no more.
-    pub fn conditions(&self) -> usize {
-        self.patterns.len() + self.formats.len() + self.excluded.len()
     }
 }
 

@@ -5,20 +5,49 @@
 
 use crate::ir::signed::Signed;
 use crate::ir::{Members, NEVER, NodeId, PatternId};
-use crate::normal::alternative::{ArrayShape, MemberRule, ObjectShape, Scope, Source};
+use crate::normal::alternative::{ArrayShape, MemberRule, MembersAt, ObjectShape, Scope, Source};
 use crate::normal::conjunctions::{ConjId, NONE};
 use crate::normal::locations::Locations;
 
 /// A name, or (without one) those of a class, and what is known of it.
 pub struct Asked<'a> {
     /// The name, `None` for those of a class.
-    pub name: Option<&'a str>,
-    /// Its location in the `Members` atom of a location, if that declares it.
-    pub declared: &'a dyn Fn((NodeId, u16)) -> Option<NodeId>,
-    /// Tells whether a pattern matches the name.
-    pub matches: &'a dyn Fn(PatternId) -> bool,
-    /// Tells whether the name satisfies a location.
-    pub holds: &'a dyn Fn(Signed) -> bool,
+    name: Option<&'a str>,
+    /// Tells whether the `Members` atom of a location declares it.
+    declares: &'a dyn Fn(MembersAt) -> bool,
+    matches: &'a dyn Fn(PatternId) -> bool,
+    holds: &'a dyn Fn(Signed) -> bool,
+}
+
+impl<'a> Asked<'a> {
+    /// Asks about a name: which `Members` atoms declare it, which patterns match it, and which
+    /// locations it satisfies.
+    pub fn of_name(
+        name: &'a str,
+        declares: &'a dyn Fn(MembersAt) -> bool,
+        matches: &'a dyn Fn(PatternId) -> bool,
+        holds: &'a dyn Fn(Signed) -> bool,
+    ) -> Asked<'a> {
+        Asked {
+            name: Some(name),
+            declares,
+            matches,
+            holds,
+        }
+    }
+
+    /// Asks about the names of a class, none of which is declared.
+    pub fn of_class(
+        matches: &'a dyn Fn(PatternId) -> bool,
+        holds: &'a dyn Fn(Signed) -> bool,
+    ) -> Asked<'a> {
+        Asked {
+            name: None,
+            declares: &|_| false,
+            matches,
+            holds,
+        }
+    }
 }
 
 fn source_evaluates(
@@ -102,7 +131,7 @@ pub fn member_conj_of(locations: &mut Locations, o: &ObjectShape, name: &str) ->
 pub fn in_scope(locations: &Locations, scope: &Scope, asked: &Asked<'_>) -> bool {
     let Asked {
         name,
-        declared,
+        declares,
         matches,
         holds,
     } = *asked;
@@ -110,7 +139,7 @@ pub fn in_scope(locations: &Locations, scope: &Scope, asked: &Asked<'_>) -> bool
         Scope::Pattern(id) => matches(*id),
         Scope::Additional(node, atom) => {
             let m = locations.members(*node, *atom);
-            declared((*node, *atom)).is_none() && !m.patterns.iter().any(|(id, _)| matches(*id))
+            !declares((*node, *atom)) && !m.patterns.iter().any(|(id, _)| matches(*id))
         }
         Scope::Failing(names) => !holds(*names),
         Scope::Unevaluated(sources) => !sources

@@ -18,17 +18,8 @@ use crate::ir::{ALWAYS, AtomKind, Members, Name, NodeId, PatternId, Schema};
 use crate::language::formats::Format;
 use crate::normal::alternative::{At, MembersAt};
 use crate::normal::conjunctions::{ConjId, Interner};
-use crate::options::{Options, Target};
-use crate::validate;
-
-/// The complement of a format that is enforced in part.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Complements {
-    /// It is refused, because texts outside of what is enforced may be of the format.
-    Refused,
-    /// It is the complement of what is enforced.
-    AsEnforced,
-}
+use crate::options::{Complements, Options, Target};
+use crate::validate::Check;
 
 /// The locations of a schema and those made on the way, with the budget of the compilation.
 pub struct Locations {
@@ -303,13 +294,11 @@ impl Locations {
 
     /// Tells whether a value satisfies some locations together.
     pub fn holds(&self, parts: &[Signed], value: &Value) -> Result<bool, Error> {
-        let check = validate::Check::new(&self.schema, &self.options)
-            .of_target(self.target)
-            .charged_to(&self.budget);
-        match self.complements {
-            Complements::AsEnforced => check.all(parts, value),
-            Complements::Refused => check.refusing_unsettled().all(parts, value),
-        }
+        let Locations {
+            schema, options, ..
+        } = self;
+        let (target, complements) = (self.target, self.complements);
+        Check::of_compilation(schema, options, target, complements, &self.budget).all(parts, value)
     }
 
     /// Tells whether a name, as a string, satisfies some locations.

@@ -16,9 +16,10 @@ use crate::normal::alternative::{KINDS, Kind};
 use crate::normal::closing::Closing;
 use crate::normal::conditions::Conditions;
 use crate::normal::conjunctions::{ANY, ConjId, NONE};
-use crate::normal::locations::{Complements, Locations};
+use crate::normal::locations::Locations;
 use crate::normal::shape_table::ShapeTable;
 use crate::normal::tagged::Discriminators;
+use crate::options::Complements;
 use crate::options::{Options, Target};
 
 /// Returns the room that lists have from the beginning: as much as an ordinary schema needs, so

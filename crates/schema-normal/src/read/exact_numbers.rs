@@ -66,7 +66,7 @@ fn may_be_rounded(number: &serde_json::Number, exact: &Decimal, role: Role) -> b
     /// 2^53: an `f64` from here on may be another number than the one that was written, because not
     /// every whole number is one.
     const WHOLE: f64 = 9_007_199_254_740_992.0;
-    let digits = exact.digits();
+    let digits = exact.magnitude().0.len();
     if digits > 16 {
         return true;
     }

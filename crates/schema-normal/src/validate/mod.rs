@@ -16,10 +16,10 @@ use crate::ir::signed::Signed;
 use crate::ir::{
     Atom, AtomKind, Body, Items, Kinds, Location, Members, Name, NodeId, PatternId, ROOT, Schema,
 };
+use crate::language::char_dfa::automata::Matcher;
 use crate::language::formats;
 use crate::language::formats::Format;
-use crate::language::re::automata::Matcher;
-use crate::options::{Formats, Options, Target};
+use crate::options::{Complements, Formats, Options, Target};
 use crate::values::all_different;
 
 /// The depth to which references and values are followed, because each level takes stack.
@@ -88,7 +88,7 @@ const MANY_STATES: usize = 64;
 
 impl<'s> Check<'s> {
     /// With formats as the automaton has them.
-    pub(crate) fn new(schema: &'s Schema, options: &'s Options) -> Check<'s> {
+    fn new(schema: &'s Schema, options: &'s Options) -> Check<'s> {
         Check {
             schema,
             options,
@@ -99,25 +99,20 @@ impl<'s> Check<'s> {
         }
     }
 
-    /// Refuses texts of which a narrowed format does not tell whether they are of it, where
-    /// a keyword may ask for its complement.
-    pub(crate) fn refusing_unsettled(self) -> Check<'s> {
+    /// The check of a compilation, whose work is charged to it. Texts of which a narrowed format does
+    /// not tell whether they are of it are refused where its complement is.
+    pub(crate) fn of_compilation(
+        schema: &'s Schema,
+        options: &'s Options,
+        target: Target,
+        complements: Complements,
+        budget: &'s Budget,
+    ) -> Check<'s> {
         Check {
-            settles: true,
-            ..self
-        }
-    }
-
-    /// With formats as another target has them.
-    pub(crate) fn of_target(self, target: Target) -> Check<'s> {
-        Check { target, ..self }
-    }
-
-    /// Charges the work to a compilation.
-    pub(crate) fn charged_to(self, budget: &'s Budget) -> Check<'s> {
-        Check {
+            target,
             budget: Some(budget),
-            ..self
+            settles: complements == Complements::Refused,
+            ..Check::new(schema, options)
         }
     }
 

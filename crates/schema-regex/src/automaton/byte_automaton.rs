@@ -4,8 +4,8 @@
 //! reads the bytes of a token that was chosen.
 
 use fsm_index::{
-    ByteAutomaton, ByteSet, Cursor, Description, Horizon, KeyLanguage, Leaf, Parts, Place, Scope,
-    Stack,
+    ByteAutomaton, ByteSet, Cursor, Description, Facts, Horizon, KeyLanguage, Leaf, Parts, Place,
+    Scope, Spot, Stack,
 };
 
 use crate::automaton::SchemaAutomaton;
@@ -13,6 +13,7 @@ use crate::automaton::Scratch;
 use crate::automaton::State;
 use crate::automaton::completion::finish::Finisher;
 use crate::automaton::keys::key::Keys;
+use crate::automaton::machine::lexicon::LEXICON;
 use crate::automaton::run::config::Config;
 use crate::automaton::run::state::{self, Load};
 use crate::automaton::run::{step, text_runs};
@@ -85,8 +86,22 @@ impl ByteAutomaton for SchemaAutomaton {
         Keys::new(&self.machine, horizon, x, out).key(cursor, scope, depth)
     }
 
-    fn next_bytes(&self, cursor: Cursor, x: &mut Scratch) -> ByteSet {
-        self.hints(x).next_bytes(cursor)
+    fn next_bytes(&self, at: Spot, x: &mut Scratch) -> ByteSet {
+        match at {
+            Spot::Cursor(cursor) => self.hints(x).next_bytes(cursor),
+            Spot::Top(cursor) => {
+                let bytes = x.on_top(|x| self.hints(x).next_bytes(cursor));
+                bytes.unwrap_or(ByteSet::ALL)
+            }
+            Spot::Lexeme(_) => ByteSet::ALL,
+        }
+    }
+
+    fn facts(&self) -> Facts<'_> {
+        Facts {
+            lexicon: LEXICON,
+            ..Facts::default()
+        }
     }
 
     #[inline]
@@ -123,10 +138,5 @@ impl Stack<Scratch> for SchemaAutomaton {
 
     fn step_on_top(&self, cursor: Cursor, byte: u8, x: &mut Scratch) -> Option<Cursor> {
         x.on_top(|x| self.step(cursor, byte, x))
-    }
-
-    fn next_bytes_on_top(&self, cursor: Cursor, x: &mut Scratch) -> ByteSet {
-        let bytes = x.on_top(|x| self.hints(x).next_bytes(cursor));
-        bytes.unwrap_or(ByteSet::ALL)
     }
 }

@@ -33,8 +33,8 @@ use schema_normal::ir::ROOT;
 use schema_normal::ir::signed::Signed;
 use schema_normal::ledger::Entry;
 use schema_normal::ledger::{Form, Narrowed};
-use schema_normal::normal::locations::Complements;
 use schema_normal::normal::normaliser::Normaliser;
+use schema_normal::options::Complements;
 use schema_normal::options::{AdditionalMembers, Caps, Options, Target};
 use serde_json::Value;
 
@@ -48,7 +48,7 @@ use self::run::config::{Config, Top};
 use self::run::{state, text_runs};
 use crate::Schema;
 
-pub use self::machine::schema_automaton::SchemaAutomaton;
+pub use self::machine::SchemaAutomaton;
 pub use self::run::scratch::Scratch;
 pub use self::run::state::State;
 

@@ -7,9 +7,9 @@ use std::rc::Rc;
 
 use schema_normal::budget::Limit;
 use schema_normal::ir::PatternId;
+use schema_normal::language::char_dfa::automata::Matcher;
+use schema_normal::language::char_dfa::product::Product;
 use schema_normal::language::re::Re;
-use schema_normal::language::re::automata::Matcher;
-use schema_normal::language::re::product::Product;
 use schema_normal::normal::alternative::{Kind, ObjectShape, Scope, Shape, Witness};
 use schema_normal::normal::conjunctions::{ANY, ConjId, NONE};
 use schema_normal::normal::demands::{Asked, in_scope, rule_says};
@@ -276,12 +276,7 @@ fn further_conj(
     let matches = |id: PatternId| matched.contains(&id);
     let mut parts = Vec::new();
     if let Some(witness) = witness {
-        let asked = Asked {
-            name: None,
-            declared: &|_| None,
-            matches: &matches,
-            holds: &|_| true,
-        };
+        let asked = Asked::of_class(&matches, &|_| true);
         if !in_scope(printer.normaliser, &witness.scope, &asked) {
             return NONE;
         }

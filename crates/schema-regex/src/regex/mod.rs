@@ -162,7 +162,7 @@ pub(crate) type Text = Option<Rc<str>>;
 
 pub(crate) struct Printer<'n> {
     normaliser: &'n mut Normaliser,
-    pub(crate) options: Options,
+    options: Options,
     space: SpaceTexts,
     memo: HashMap<(ConjId, Vec<(ConjId, u32)>), Text>,
     /// The locations that are being printed, outermost first.
@@ -377,7 +377,7 @@ impl Printer<'_> {
         let (more_items, more_members) = (behind(items), behind(members));
         while self.any.len() <= depth as usize {
             let number = spell::print(
-                &schema_normal::language::number_expressions::any_number(),
+                &schema_normal::language::numbers::expressions::any_number(),
                 spell::Spelling::Raw,
             );
             let string = self.any_string();
@@ -464,7 +464,7 @@ impl Printer<'_> {
         match value {
             Value::Number(n) => match Decimal::from_number(n) {
                 Some(d) => {
-                    let written = Decimal::is_written_with_fraction(n);
+                    let written = n.is_f64();
                     Ok(number::spelled(&d, written, &self.options))
                 }
                 None => Err(Error::new(

@@ -6,7 +6,7 @@ use std::collections::HashSet;
 
 use schema_normal::decimal::Decimal;
 use schema_normal::ir::ROOT;
-use schema_normal::language::number_expressions::{
+use schema_normal::language::numbers::expressions::{
     Bound, Fraction, any_number, intersect, listed, listed_multiples, multiples, range, scientific,
 };
 use schema_normal::language::re::Re;

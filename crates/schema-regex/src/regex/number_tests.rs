@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 use regex_automata::meta::Regex;
 use schema_normal::decimal::Decimal;
-use schema_normal::language::number_expressions::{
+use schema_normal::language::numbers::expressions::{
     Bound, Fraction, intersect, listed_multiples, multiples, range, scientific,
 };
 use schema_normal::options::IntegerSpelling;

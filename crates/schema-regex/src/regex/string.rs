@@ -5,9 +5,9 @@
 use schema_normal::budget::{Limit, TooBig};
 use schema_normal::decimal::clamped;
 use schema_normal::ir::Schema;
+use schema_normal::language::char_dfa::product::{Part, Product};
 use schema_normal::language::pattern::Pattern;
 use schema_normal::language::re::Re;
-use schema_normal::language::re::product::{Part, Product};
 use schema_normal::normal::alternative::{At, StringShape, each_once};
 use schema_normal::{Error, ErrorKind};
 

@@ -113,11 +113,9 @@ fn is_in_scope(printer: &Printer<'_>, scope: &Scope, name: &str) -> Result<bool,
         Scope::Failing(names) => normaliser.name_satisfies(&[*names], name)?,
         _ => true,
     };
-    let asked = Asked {
-        name: Some(name),
-        declared: &|(node, atom)| normaliser.members(node, atom).names.get(name),
-        matches: &|id| normaliser.name_matches(id, name),
-        holds: &|_| holds,
-    };
+    let declares = |(node, atom)| normaliser.members(node, atom).names.has(name);
+    let matches = |id| normaliser.name_matches(id, name);
+    let holds = |_| holds;
+    let asked = Asked::of_name(name, &declares, &matches, &holds);
     Ok(in_scope(normaliser, scope, &asked))
 }

@@ -505,10 +505,10 @@ fn regex(pattern: &str, place: &str) -> Result<ByteDfa, Error> {
 fn grammar(text: &str, config: &Config, place: &str) -> Result<GrammarAutomaton, Error> {
     let automaton = Grammar::compile(text, Dialect::Ebnf, config)
         .map_err(|error| malformed(place, format!("the grammar: {error}")))?;
-    match automaton.parts().specials {
-        None => Ok(automaton),
-        Some(specials) => {
-            let names = specials.symbols().names.join(", ");
+    match automaton.facts().specials.names {
+        [] => Ok(automaton),
+        names => {
+            let names = names.join(", ");
             Err(refused(
                 place,
                 format!("special tokens in a grammar ({names}): write formats of tokens beside it"),

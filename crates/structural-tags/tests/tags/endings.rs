@@ -64,7 +64,7 @@ fn check(
         for _ in 0..200 {
             let mut scratch = automaton.scratch();
             let at = automaton.enter(guide.state(), &mut scratch);
-            let levels = ending.levels(at, &mut scratch);
+            let levels = ending.standing(at, &mut scratch).levels;
             let needed = guide.tokens_needed().unwrap();
             assert!(
                 needed <= flat + levels * level,

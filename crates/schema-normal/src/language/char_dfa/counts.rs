@@ -45,7 +45,7 @@ impl CharDfa {
 
     /// Returns the targets of states, and the number of characters by which they are reached, each
     /// pair once.
-    pub(crate) fn weighted_arrows(&self) -> Vec<(u32, u32, u64)> {
+    pub(super) fn weighted_arrows(&self) -> Vec<(u32, u32, u64)> {
         let sizes = self.symbol_sizes();
         let rows = (0..).zip(self.table.rows());
         let mut out: Vec<(u32, u32, u64)> = Vec::new();
@@ -104,7 +104,7 @@ impl CharDfa {
         self.counts_by(&self.successors(), good)
     }
 
-    pub(crate) fn counts_by(
+    pub(super) fn counts_by(
         &self,
         next: &Successors,
         good: impl Fn(u64) -> bool,

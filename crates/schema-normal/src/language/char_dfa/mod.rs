@@ -4,8 +4,11 @@
 //! For example, behind the byte 0xC3 of `é` some states can still become `é`, and those that read
 //! ASCII alone are dead.
 
+pub mod automata;
 mod counts;
 mod free;
+pub mod lengths;
+pub mod product;
 
 use std::sync::OnceLock;
 
@@ -13,8 +16,8 @@ use fsm_tables::{Alphabet, Symbols, Table};
 
 use crate::budget::Limit;
 use crate::budget::TooBig;
+use crate::language::char_dfa::product::{Part, Product};
 use crate::language::re::Re;
-use crate::language::re::product::{Part, Product};
 
 pub use counts::distances;
 pub use free::{Follows, MAX_MET, TextsFrom};
@@ -261,7 +264,7 @@ impl CharDfa {
     }
 
     /// For each state the next states, each once.
-    pub(super) fn successors(&self) -> Successors {
+    fn successors(&self) -> Successors {
         let mut all = Successors {
             begin: Vec::with_capacity(self.states() + 1),
             to: Vec::new(),
@@ -321,14 +324,14 @@ fn joined(ranges: impl Iterator<Item = (u32, u32)>) -> Vec<(u32, u32)> {
 }
 
 /// The states that each state leads to.
-pub(crate) struct Successors {
+struct Successors {
     /// The beginning of the list of each state; behind the last one its end.
     begin: Vec<u32>,
     to: Vec<u32>,
 }
 
 impl Successors {
-    pub(crate) fn of(&self, state: u32) -> &[u32] {
+    fn of(&self, state: u32) -> &[u32] {
         let at = state as usize;
         &self.to[self.begin[at] as usize..self.begin[at + 1] as usize]
     }

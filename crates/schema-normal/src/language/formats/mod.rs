@@ -18,8 +18,8 @@ use times::{date, duration, leap_seconds, leap_utc, time, wide_time};
 use uris::{UCSCHAR, relative_reference, uri, uri_template};
 
 use crate::decimal::Decimal;
-use crate::language::number_expressions as numbers;
-use crate::language::number_expressions::{Bound, Fraction};
+use crate::language::numbers::expressions as numbers;
+use crate::language::numbers::expressions::{Bound, Fraction};
 use crate::language::pattern::Pattern;
 use crate::language::re::Re;
 use crate::options::IntegerSpelling;

@@ -1,8 +1,8 @@
 //! Texts that formats hold and texts that they do not.
 
+use crate::language::char_dfa::automata::matches;
 use crate::language::formats::{ALL, COUNT, Format};
 use crate::language::re::Re;
-use crate::language::re::automata::matches;
 
 fn name(format: Format) -> &'static str {
     ALL.iter().find(|(_, f)| *f == format).unwrap().0

@@ -10,9 +10,9 @@ use proptest::strategy::ValueTree;
 use proptest::test_runner::{Config, TestRunner};
 
 use crate::language::char_dfa::CharDfa;
+use crate::language::char_dfa::automata::Matcher;
 use crate::language::pattern::Pattern;
 use crate::language::re::Re;
-use crate::language::re::automata::Matcher;
 
 #[derive(Clone, Debug)]
 enum Node {

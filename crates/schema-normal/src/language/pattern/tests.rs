@@ -1,7 +1,7 @@
 //! What patterns match, beside another engine.
 
+use crate::language::char_dfa::automata::matches;
 use crate::language::pattern::Pattern;
-use crate::language::re::automata::matches;
 use crate::language::re::{CharSet, char_set, set_contains};
 
 fn space_set() -> CharSet {

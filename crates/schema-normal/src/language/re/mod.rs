@@ -1,9 +1,7 @@
 //! Regular expressions over code points, as a small tree. For example, `a[0-2]b?` is a sequence of
 //! a class, a class and a repetition, and has the texts `a0`, `a0b` and so on.
 
-pub mod automata;
 pub mod elimination;
-pub mod product;
 
 use std::sync::Arc;
 

@@ -5,7 +5,7 @@
 use std::cmp::Ordering;
 
 use crate::decimal::Decimal;
-use crate::language::number_expressions::Bound;
+use crate::language::numbers::expressions::Bound;
 use crate::normal::alternative::{At, Shape};
 use crate::normal::keywords::sense::Sense;
 use crate::normal::partial::{Flow, Partial, flow};

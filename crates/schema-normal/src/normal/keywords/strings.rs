@@ -7,8 +7,9 @@ use crate::ir::PatternId;
 use crate::language::formats::Format;
 use crate::normal::alternative::{At, Shape, StringShape};
 use crate::normal::keywords::sense::{Sense, at_most, bound_count};
-use crate::normal::locations::{Complements, Locations};
+use crate::normal::locations::Locations;
 use crate::normal::partial::{Flow, Partial, flow};
+use crate::options::Complements;
 use crate::options::{Formats, Target};
 
 /// At least so many characters, or fewer.

@@ -8,8 +8,8 @@ use std::sync::Arc;
 
 use schema_normal::ir::signed::Signed;
 use schema_normal::ir::{ALWAYS, Atom, AtomKind, Name, NodeId, PatternId};
-use schema_normal::language::length_bounds::Lengths;
-use schema_normal::language::number_dfa::NumberDfa;
+use schema_normal::language::char_dfa::lengths::Lengths;
+use schema_normal::language::numbers::dfa::NumberDfa;
 use schema_normal::normal::alternative::{
     ArrayShape, Kind, MemberRule, ObjectShape, Shape, StringShape,
 };

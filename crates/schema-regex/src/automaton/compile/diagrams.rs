@@ -15,9 +15,7 @@ use schema_normal::normal::normaliser::Normaliser;
 
 use crate::automaton::compile::builder::Builder;
 use crate::automaton::compile::conditions::Kept;
-use crate::automaton::machine::decisions::{
-    Decision, Decisions, Diagram, FIRST_DECISION, FURTHER, Level, Presence,
-};
+use crate::automaton::machine::decisions::{Decisions, FIRST_DECISION, FURTHER, Presence};
 use crate::automaton::machine::node::Member;
 
 /// The diagrams of the conditions of one alternative, whose bits begin at a place.
@@ -27,7 +25,7 @@ pub(super) fn decisions(
     (thread, kept): (u32, &Kept),
     required: &[u32],
     declared: &[Member],
-    mut facts: u32,
+    facts: u32,
 ) -> Result<Decisions, Error> {
     let (order, ends) = levels_of(builder, kept);
     if order.len() > MOST_LEVELS {
@@ -35,7 +33,6 @@ pub(super) fn decisions(
     }
     let level_of_place: FxHashMap<usize, u32> = order.iter().copied().zip(0u32..).collect();
     let mut levels = Vec::with_capacity(order.len());
-    let mut ways = 0;
     for place in &order {
         let asked = &kept.members[*place];
         let mut goals = vec![0; asked.kinds.len()];
@@ -52,37 +49,35 @@ pub(super) fn decisions(
             true => Presence::Required,
             false => Presence::Free,
         };
-        let level = Level::new(asked.number, presence, goals, facts, ways);
-        ways += 1 + level.goals.len() as u32;
-        facts += level.facts_count();
-        levels.push(level);
+        levels.push((asked.number, presence, goals));
     }
+    let ways: Vec<usize> = levels.iter().map(|(.., goals)| 1 + goals.len()).collect();
     let mut made = Made {
         normaliser: &builder.normaliser,
         at,
         kept,
         level_of_place,
-        levels: &levels,
+        ways: &ways,
         list: Vec::new(),
         ids: FxHashMap::default(),
         known: FxHashMap::default(),
         conditions: FxHashMap::default(),
     };
     let mut diagrams = Vec::with_capacity(ends.len());
-    let mut from = 0;
     for (roots, end) in ends {
         let roots = roots.iter().map(|root| made.condition(*root));
         let roots: Vec<u32> = roots.collect::<Result<_, _>>()?;
         let root = made.folded(Op::All, roots)?;
-        diagrams.push(Diagram::new(root, from, end));
-        from = end;
+        diagrams.push((root, end));
     }
     let decisions = made.reached(&mut diagrams);
     if decisions.len() > builder.options().max_automaton_states {
         return Err(builder.normaliser.too_many_alternatives(at));
     }
     let names = declared.len() as u32;
-    Ok(Decisions::new(levels, decisions, diagrams, names, thread))
+    Ok(Decisions::new(
+        names, thread, facts, levels, decisions, diagrams,
+    ))
 }
 
 /// The members by level, and for each diagram its conditions and where its levels end.
@@ -186,7 +181,8 @@ struct Made<'a> {
     at: NodeId,
     kept: &'a Kept,
     level_of_place: FxHashMap<usize, u32>,
-    levels: &'a [Level],
+    /// By level the number of ways that its member may go.
+    ways: &'a [usize],
     list: Vec<(u32, Box<[u32]>)>,
     ids: FxHashMap<(u32, Box<[u32]>), u32>,
     known: FxHashMap<(Op, u32, u32), u32>,
@@ -274,9 +270,9 @@ impl Made<'_> {
             }
         }
         let mut made = 1;
-        for level in (0..self.levels.len() as u32).rev() {
+        for level in (0..self.ways.len() as u32).rev() {
             if !may_be.contains(&level) {
-                let mut to = vec![0; 1 + self.levels[level as usize].goals.len()];
+                let mut to = vec![0; self.ways[level as usize]];
                 to[0] = made;
                 made = self.decision(level, to)?;
             }
@@ -317,7 +313,7 @@ impl Made<'_> {
             return Ok(*known);
         }
         let level = self.level(a).min(self.level(b));
-        let ways = 1 + self.levels[level as usize].goals.len();
+        let ways = self.ways[level as usize];
         let mut to = Vec::with_capacity(ways);
         for way in 0..ways {
             let (a, b) = (self.behind(a, level, way), self.behind(b, level, way));
@@ -364,15 +360,15 @@ impl Made<'_> {
     }
 
     /// The decisions that diagrams consist of, numbered anew in the same order.
-    fn reached(self, diagrams: &mut [Diagram]) -> Vec<Decision> {
+    fn reached(self, diagrams: &mut [(u32, u32)]) -> Vec<(u32, Box<[u32]>)> {
         let mut is_reached = vec![false; self.list.len()];
         let reach = |place: u32, is_reached: &mut [bool]| {
             if let Some(at) = place.checked_sub(FIRST) {
                 is_reached[at as usize] = true;
             }
         };
-        for diagram in &*diagrams {
-            reach(diagram.root, &mut is_reached);
+        for (root, _) in &*diagrams {
+            reach(*root, &mut is_reached);
         }
         for at in (0..self.list.len()).rev() {
             if is_reached[at] {
@@ -393,13 +389,11 @@ impl Made<'_> {
             Some(at) => number[at as usize],
             None => place,
         };
-        for diagram in diagrams {
-            diagram.root = renamed(diagram.root);
+        for (root, _) in diagrams {
+            *root = renamed(*root);
         }
         let kept = self.list.iter().zip(&is_reached).filter(|(_, is)| **is);
-        kept.map(|((level, to), _)| {
-            Decision::new(*level, to.iter().map(|to| renamed(*to)).collect())
-        })
-        .collect()
+        kept.map(|((level, to), _)| (*level, to.iter().map(|to| renamed(*to)).collect()))
+            .collect()
     }
 }

@@ -13,9 +13,9 @@ use schema_normal::decimal::clamped;
 use schema_normal::ir::PatternId;
 use schema_normal::ir::signed::Signed;
 use schema_normal::language::char_dfa::CharDfa;
+use schema_normal::language::char_dfa::product::Part;
 use schema_normal::language::formats::Format;
 use schema_normal::language::re::Re;
-use schema_normal::language::re::product::Part;
 use schema_normal::normal::alternative::StringShape;
 use schema_normal::normal::conjunctions::NONE;
 use schema_normal::normal::demands;
@@ -122,12 +122,8 @@ fn classes(
                 }
                 continue;
             }
-            let asked = demands::Asked {
-                name: None,
-                declared: &|_| None,
-                matches: &matches,
-                holds: &|s| test(&[s]),
-            };
+            let holds = |s| test(&[s]);
+            let asked = demands::Asked::of_class(&matches, &holds);
             objects::choices(builder, t as u32, o, conj, &asked, &mut wanted);
         }
         let class = match known.get(&wanted) {

@@ -9,10 +9,10 @@ use std::sync::Arc;
 use rustc_hash::FxHashMap;
 use schema_normal::ir::{Name, PatternId};
 use schema_normal::language::char_dfa::CharDfa;
+use schema_normal::language::char_dfa::lengths::Lengths;
+use schema_normal::language::char_dfa::product::{Part, Product};
 use schema_normal::language::formats::Format;
-use schema_normal::language::length_bounds::Lengths;
-use schema_normal::language::number_dfa::NumberDfa;
-use schema_normal::language::re::product::{Part, Product};
+use schema_normal::language::numbers::dfa::NumberDfa;
 use schema_normal::normal::alternative::NumberShape;
 
 use crate::automaton::machine::few::Few;

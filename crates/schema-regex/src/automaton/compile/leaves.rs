@@ -10,21 +10,20 @@ use schema_normal::Error;
 use schema_normal::budget::TooBig;
 use schema_normal::ir::PatternId;
 use schema_normal::language::char_dfa::CharDfa;
-use schema_normal::language::counted::{Counted, counted};
-use schema_normal::language::formats::Format;
-use schema_normal::language::length_bounds::Lengths;
-use schema_normal::language::number_dfa::NumberDfa;
-use schema_normal::language::number_expressions::{Bound, Fraction};
-use schema_normal::language::re::Re;
-use schema_normal::language::re::product::{Part, Product};
-use schema_normal::language::{
-    formats, number_exponents as exponents, number_expressions as numbers,
-    number_multiples as multiples, number_ranges as ranges, number_words as listed,
+use schema_normal::language::char_dfa::lengths::Lengths;
+use schema_normal::language::char_dfa::product::{Part, Product};
+use schema_normal::language::formats::{self, Format};
+use schema_normal::language::numbers::dfa::NumberDfa;
+use schema_normal::language::numbers::expressions::{Bound, Fraction};
+use schema_normal::language::numbers::{
+    exponents, expressions as numbers, multiples, ranges, words as listed,
 };
+use schema_normal::language::re::Re;
 use schema_normal::normal::alternative::{At, NumberShape, StringShape, each_once};
 use schema_normal::options::IntegerSpelling;
 
 use crate::automaton::compile::builder::Builder;
+use crate::automaton::compile::counted::{Counted, counted};
 use crate::automaton::compile::leaf_cache::{LeafSource, StringKey, StringLeaf, Strings};
 
 /// The most automata, each with bounds of its own, that read the strings of one alternative,

@@ -23,6 +23,7 @@
 pub(crate) mod builder;
 pub(crate) mod caps;
 mod conditions;
+mod counted;
 pub(crate) mod declared;
 mod diagrams;
 pub(crate) mod endless;

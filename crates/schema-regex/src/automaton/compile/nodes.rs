@@ -8,7 +8,7 @@ use std::sync::{Arc, OnceLock};
 
 use schema_normal::decimal::clamped;
 use schema_normal::ir::signed::Signed;
-use schema_normal::language::number_dfa::NumberDfa;
+use schema_normal::language::numbers::dfa::NumberDfa;
 use schema_normal::normal::alternative::{ArrayShape, Kind, ObjectShape, Shape};
 use schema_normal::normal::conjunctions::ConjId;
 use schema_normal::normal::demands::item_conj;

@@ -32,7 +32,7 @@ use crate::automaton::compile::value_kinds;
 use crate::automaton::machine::decisions::FURTHER;
 use crate::automaton::machine::few::Few;
 use crate::automaton::machine::node::{
-    Choice, LOOSE, Member, ObjectMachine, ObjectThread, Word, Words, are_numbers,
+    Choice, LOOSE, Member, ObjectMachine, ObjectThread, Word, Words,
 };
 
 /// The most members that have to be found in one object, because each subset of them is a choice.
@@ -214,12 +214,12 @@ fn declared_members(
                     failing.push(*s);
                 }
             }
-            let asked = demands::Asked {
-                name: Some(name),
-                declared: &|at| all.properties.get(&at)?.value(number),
-                matches: &matches,
-                holds: &|s| !failing.contains(&s),
+            let declares = |at| {
+                let members = all.properties.get(&at);
+                members.is_some_and(|members| members.value(number).is_some())
             };
+            let holds = |s| !failing.contains(&s);
+            let asked = demands::Asked::of_name(name, &declares, &matches, &holds);
             choices(builder, t as u32, o, conj, &asked, &mut wanted);
         }
         declared.push(builder.member(&wanted)?);
@@ -342,9 +342,9 @@ fn tracked(declared: &[Member], threads: &[ObjectThread]) -> Few<u32> {
     let decided = threads
         .iter()
         .filter_map(|thread| thread.decisions.as_ref());
-    for level in decided.flat_map(|decisions| &decisions.levels) {
-        if level.name != FURTHER {
-            track(level.name);
+    for name in decided.flat_map(|decisions| decisions.members()) {
+        if name != FURTHER {
+            track(name);
         }
     }
     for (n, list) in threads.iter().flat_map(|thread| &thread.implies) {
@@ -352,4 +352,9 @@ fn tracked(declared: &[Member], threads: &[ObjectThread]) -> Few<u32> {
         list.iter().for_each(|n| track(*n));
     }
     tracked.into()
+}
+
+/// Tells whether each rank is the number of its name.
+fn are_numbers(ranks: &[u32]) -> bool {
+    (0..).zip(ranks).all(|(number, rank)| number == *rank)
 }

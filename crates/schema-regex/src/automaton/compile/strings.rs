@@ -171,7 +171,8 @@ fn each_apart(shapes: &[(u32, Shapes)]) -> impl Iterator<Item = (u32, &StringSha
         let strings: Vec<&StringShape> = strings.collect();
         // Strings with few demands contain others.
         let mut by_size: Vec<usize> = (0..strings.len()).collect();
-        by_size.sort_by_key(|at| strings[*at].conditions());
+        let conditions = |s: &StringShape| s.patterns.len() + s.formats.len() + s.excluded.len();
+        by_size.sort_by_key(|at| conditions(strings[*at]));
         let mut apart: Vec<usize> = Vec::with_capacity(strings.len());
         for at in by_size {
             let mut largest = apart.iter().take(MANY_SHAPES);

@@ -5,11 +5,14 @@
 
 use schema_normal::ir::signed::Signed;
 use schema_normal::ir::{NEVER, NodeId, ROOT, Schema};
+use schema_normal::ledger::Narrowed;
 use schema_normal::normal::alternative::{Kind, Shape};
 use schema_normal::normal::closing::closings;
+use schema_normal::normal::conjunctions::Conjs;
 use schema_normal::normal::in_place::refuse_cycles;
 use schema_normal::normal::normaliser::Normaliser;
 use schema_normal::normal::search::shapes::known_shapes;
+use schema_normal::options::Options;
 use schema_normal::{Error, ErrorKind};
 
 use crate::automaton::compile::builder::Builder;
@@ -22,7 +25,12 @@ use crate::automaton::machine::white_space::Space;
 /// A compiled schema for which it is not decided yet how deep values may nest.
 pub(crate) struct Unbounded {
     machine: Machine,
-    origin: Origin,
+    schema: Schema,
+    conjs: Conjs,
+    narrowed: Narrowed,
+    /// Locations that no value satisfies, although some satisfies the schema.
+    never: Vec<NodeId>,
+    options: Options,
 }
 
 impl Unbounded {
@@ -46,9 +54,13 @@ impl Unbounded {
         let (schema, conjs) = builder.normaliser.into_locations().into_parts();
         let mut draft = Unbounded {
             machine: Machine::new(nodes, space, builder.loops, escapes, max_nesting),
-            origin: Origin::new(schema, conjs, narrowed, never, options),
+            schema,
+            conjs,
+            narrowed,
+            never,
+            options,
         };
-        list_values::list_values(&mut draft.machine, draft.origin.schema(), &unique)?;
+        list_values::list_values(&mut draft.machine, &draft.schema, &unique)?;
         Ok(draft)
     }
 
@@ -82,18 +94,29 @@ impl Unbounded {
         }
         self.machine.set_bound(limit, deepest);
         if !self.machine.is_bounded() {
-            self.origin
-                .narrow(format!("arrays and objects nest at most {limit} deep"));
+            let how = format!("arrays and objects nest at most {limit} deep");
+            self.narrowed.insert((String::new(), "", how));
         }
         Ok(())
     }
 
     pub(crate) fn into_schema(self) -> Schema {
-        self.origin.into_schema()
+        self.schema
     }
 
     pub(crate) fn into_parts(self) -> (Machine, Origin) {
-        (self.machine, self.origin)
+        let Unbounded {
+            machine,
+            schema,
+            conjs,
+            narrowed,
+            never,
+            options,
+        } = self;
+        (
+            machine,
+            Origin::new(schema, conjs, narrowed, never, options),
+        )
     }
 }
 

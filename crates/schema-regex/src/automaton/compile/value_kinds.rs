@@ -12,7 +12,7 @@ use schema_normal::budget::{Limit, STEP, TooBig};
 use schema_normal::ir::NodeId;
 use schema_normal::ir::signed::Signed;
 use schema_normal::language::char_dfa::CharDfa;
-use schema_normal::language::re::product::Part;
+use schema_normal::language::char_dfa::product::Part;
 use schema_normal::normal::alternative::{ALL_KINDS, Kind, Shape};
 use schema_normal::normal::conjunctions::{ConjId, NONE};
 use schema_normal::normal::known::truth_of;

@@ -38,7 +38,7 @@ impl Finisher<'_> {
         let length = out.len();
         let next = x.while_searching(|x| {
             let mut found = None;
-            for choice in choices.all.iter().filter(|c| wanted.contains(&c.goal)) {
+            for choice in choices.iter().filter(|c| wanted.contains(&c.goal)) {
                 found = another_scalar(machine, &config, choice, &seen, x);
                 if found.is_some() {
                     break;

@@ -2,13 +2,13 @@
 //!
 //! For example, `{"a":"x` is finished by the pieces `"` and `,"b":`, `""` and `}` where a second string `b` is required.
 
-use fsm_index::{Cursor, Ending, Growth, Nearer};
+use fsm_index::{Cursor, Ending, Growth, Nearer, Standing};
 
 use crate::automaton::completion::finish::{self, Finisher};
 use crate::automaton::completion::growth::Sums;
 use crate::automaton::completion::lacking;
 use crate::automaton::machine::Machine;
-use crate::automaton::machine::schema_automaton::SchemaAutomaton;
+use crate::automaton::machine::SchemaAutomaton;
 use crate::automaton::run::allowance::Allowance;
 use crate::automaton::run::config::{Config, Gap, Top};
 use crate::automaton::run::scratch::{Noted, Scratch};
@@ -27,19 +27,12 @@ impl Ending<Scratch> for SchemaAutomaton {
         begun(from, to, x)
     }
 
-    fn is_in_text(&self, cursor: Cursor, x: &mut Scratch) -> bool {
-        is_in_text(&self.machine, cursor, x)
+    fn standing(&self, cursor: Cursor, x: &mut Scratch) -> Standing {
+        standing(&self.machine, cursor, x)
     }
 
     fn growth(&self, cost: &dyn Fn(&[u8]) -> usize) -> Growth {
         growth(&self.machine, cost)
-    }
-
-    fn levels(&self, cursor: Cursor, x: &mut Scratch) -> usize {
-        if cursor.is_dead() {
-            return 0;
-        }
-        x.depth(x.config(cursor).stack) as usize
     }
 }
 
@@ -91,16 +84,21 @@ fn begun(from: Cursor, to: Cursor, x: &mut Scratch) -> u32 {
     u32::from(begins(&from, &to, x))
 }
 
-fn is_in_text(machine: &Machine, cursor: Cursor, x: &mut Scratch) -> bool {
+fn standing(machine: &Machine, cursor: Cursor, x: &mut Scratch) -> Standing {
     if cursor.is_dead() {
-        return false;
+        return Standing::default();
     }
-    match x.config(cursor).top {
+    let config = x.config(cursor);
+    let is_in_text = match config.top {
         Top::String { node, text, .. } => {
             let machine = machine.string(node);
             text.partial == Partial::None && machine.is_some_and(|m| m.free.is_some())
         }
         _ => false,
+    };
+    Standing {
+        levels: x.depth(config.stack) as usize,
+        is_in_text,
     }
 }
 

@@ -12,7 +12,7 @@ use std::collections::HashMap;
 
 use fsm_index::Growth;
 use schema_normal::language::char_dfa::{CharDfa, DEAD, distances};
-use schema_normal::language::number_dfa::NumberDfa;
+use schema_normal::language::numbers::dfa::NumberDfa;
 
 use crate::automaton::machine::Machine;
 use crate::automaton::machine::decisions::FURTHER;
@@ -206,14 +206,9 @@ impl<'a> Sums<'a> {
                     .iter()
                     .flat_map(|(_, names)| names.iter().copied()),
             );
-            let decided = thread.decisions.iter().flat_map(|d| d.levels.iter());
-            wanted.extend(
-                decided
-                    .map(|level| level.name)
-                    .filter(|name| *name != FURTHER),
-            );
-            let decided = thread.decisions.iter().flat_map(|d| d.levels.iter());
-            gives |= decided.map(|level| level.name).any(|name| name == FURTHER);
+            let mut decided = thread.decisions.iter().flat_map(|d| d.members());
+            wanted.extend(decided.clone().filter(|name| *name != FURTHER));
+            gives |= decided.any(|name| name == FURTHER);
             let required = thread.required.len() as u64;
             let more = thread.min.saturating_sub(required);
             others = others

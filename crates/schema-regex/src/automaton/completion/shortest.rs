@@ -5,7 +5,7 @@
 use std::collections::{HashMap, VecDeque};
 
 use schema_normal::language::char_dfa::{CharDfa, DEAD};
-use schema_normal::language::number_dfa::NumberDfa;
+use schema_normal::language::numbers::dfa::NumberDfa;
 
 use crate::automaton::completion::lacking;
 use crate::automaton::machine::Machine;

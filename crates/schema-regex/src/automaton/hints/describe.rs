@@ -9,9 +9,10 @@ use schema_normal::decimal::clamped;
 use schema_normal::language::char_dfa::{DEAD, TextsFrom};
 use schema_normal::language::escapes::is_never_raw;
 
+use crate::automaton::hints::free_texts::{free_digits, text_up_to};
 use crate::automaton::machine::Machine;
-use crate::automaton::machine::loop_classes::{ANY_TEXT, MANY_NAMES, free_digits, text_up_to};
-use crate::automaton::machine::node::{Leaf, ObjectMachine, Span};
+use crate::automaton::machine::loop_classes::{ANY_TEXT, MANY_NAMES};
+use crate::automaton::machine::node::{FEW_WORDS, KeyMachine, Leaf, ObjectMachine, Span, Words};
 use crate::automaton::machine::progress::has_bit;
 use crate::automaton::run::config::{Config, Gap, Key, Str, Top, UNKNOWN, is_kept};
 use crate::automaton::run::scratch::{Noted, Scratch};
@@ -210,7 +211,7 @@ impl<'m, 'x> Hints<'m, 'x> {
                 }
                 // Others may read text behind which this automaton is dead, and more of it, unless
                 // what they read is short.
-                let words = m.words.longest_left(text.words);
+                let words = longest_left(&m.words, text.words);
                 let is_short = |leaf: &Leaf, chars: usize| match leaf.dfa {
                     _ if leaf.listed => words.is_some_and(|bytes| bytes <= chars),
                     Some(d) => {
@@ -228,7 +229,11 @@ impl<'m, 'x> Hints<'m, 'x> {
                         ..free
                     })
                 });
-                alone.max_by_key(|free| self.machine.loops().size(free.class))
+                let size = |free: &FreeText| {
+                    let ranges = self.machine.loops().ranges(free.class).iter();
+                    ranges.map(|(from, to)| to - from + 1).sum::<u32>()
+                };
+                alone.max_by_key(size)
             }
             Top::Number { node, state, .. } => {
                 let m = self.machine.number(node)?;
@@ -357,7 +362,7 @@ impl<'m, 'x> Hints<'m, 'x> {
             let others = (m.names.list.len() + seen.len()) as u64;
             for text in declared.chain(used_names) {
                 if let Some(keys) = &m.keys {
-                    let Some(length) = keys.goes_on(state, text, (classes, others)) else {
+                    let Some(length) = goes_on(keys, state, text, (classes, others)) else {
                         return false;
                     };
                     // Or up to a byte behind which they may not, in any spelling.
@@ -508,4 +513,42 @@ fn counted_text(leaf: &Leaf, length: u32) -> Option<FreeText> {
     let last = u64::from(leaf.excludes);
     let max = leaf.max.map_or(u64::MAX, |max| max.saturating_sub(last));
     text_up_to(max, length)
+}
+
+/// Returns how many bytes of a text, read from a state on, begin names of some classes that are
+/// more than so many others, all along; `None` if there are no such names.
+fn goes_on(
+    keys: &KeyMachine,
+    from: u32,
+    text: &[u8],
+    (classes, others): (u64, u64),
+) -> Option<usize> {
+    let is_open = |state: u32| {
+        let mut counts = keys.counts.iter().enumerate();
+        let is_more = |count: Option<u64>| count.is_none_or(|count| count > others);
+        state != DEAD
+            && counts.any(|(class, counts)| {
+                classes & (1 << class) != 0 && is_more(counts[state as usize])
+            })
+    };
+    if !is_open(from) {
+        return None;
+    }
+    let text = String::from_utf8_lossy(text);
+    let mut state = from;
+    for (at, c) in text.char_indices() {
+        state = keys.dfa.step(state, u32::from(c));
+        if !is_open(state) {
+            return Some(at);
+        }
+    }
+    Some(text.len())
+}
+
+/// Returns the number of bytes that the texts of a range have left, at most; `None` where they
+/// are many.
+fn longest_left(words: &Words, span: Span) -> Option<usize> {
+    let list = &words.list[span.lo as usize..span.hi as usize];
+    let left = list.iter().map(|word| word.text.len() - span.read as usize);
+    (list.len() <= FEW_WORDS).then(|| left.max().unwrap_or(0))
 }

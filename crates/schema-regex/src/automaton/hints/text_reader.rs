@@ -5,19 +5,19 @@
 //! needs no more than that and the escape that is open.
 
 use fsm_index::{
-    ClassId, Cursor, FreeText, Horizon, Lexicon, PlainText, ReadText, Spot, TextAt, TextBounds,
+    ClassId, Cursor, FreeText, Horizon, PlainText, ReadText, Spot, TextAt, TextBounds, TextPlace,
     TextStart, TextStep,
 };
+use schema_normal::language::char_dfa::lengths::Lengths;
 use schema_normal::language::char_dfa::{CharDfa, DEAD, TextsFrom};
-use schema_normal::language::length_bounds::Lengths;
 use schema_normal::options::Escapes;
 
 use crate::automaton::hints::describe::Hints;
+use crate::automaton::hints::free_texts::text_up_to;
 use crate::automaton::hints::without_characters::is_fine_without;
-use crate::automaton::machine::lexicon::LEXICON;
-use crate::automaton::machine::loop_classes::{Loops, MANY_NAMES, text_up_to};
+use crate::automaton::machine::SchemaAutomaton;
+use crate::automaton::machine::loop_classes::{Loops, MANY_NAMES};
 use crate::automaton::machine::node::{KeyMachine, NO_CLASS, StringMachine};
-use crate::automaton::machine::schema_automaton::SchemaAutomaton;
 use crate::automaton::run::config::{Config, Key, Str, Top, UNKNOWN, is_kept};
 use crate::automaton::run::member_names;
 use crate::automaton::run::scratch::{Noted, Scratch};
@@ -25,10 +25,6 @@ use crate::automaton::run::string_bytes as text;
 use crate::automaton::run::string_bytes::{LEAST, Partial, Sink};
 
 impl PlainText<Scratch> for SchemaAutomaton {
-    fn lexicon(&self) -> Lexicon {
-        LEXICON
-    }
-
     fn class(&self, class: ClassId) -> &[(u32, u32)] {
         self.machine.loops().ranges(class)
     }
@@ -492,17 +488,19 @@ impl<R: TextRules> ReadText for RuleReader<R> {
         }
     }
 
-    fn is_ascii_next(&self, at: TextAt) -> bool {
+    fn place(&self, at: TextAt) -> TextPlace {
         let (place, partial) = unpack(at);
+        if partial != Partial::None {
+            return TextPlace::default();
+        }
         let beyond = [(0x80, 0xD7FF), (0xE000, 0x10_FFFF)];
         let reads = |(lo, hi)| self.rules.some(place, lo, hi);
-        partial == Partial::None && !beyond.into_iter().any(reads)
-    }
-
-    fn free_text(&self, at: TextAt) -> Option<FreeText> {
-        let (place, partial) = unpack(at);
-        let is_between = partial == Partial::None;
-        is_between.then(|| self.rules.free_text(place))?
+        let is_at_start = place.state == self.start.state;
+        TextPlace {
+            free: self.rules.free_text(place),
+            is_back: is_at_start && (!self.rules.counts() || place == self.start),
+            is_ascii_next: !beyond.into_iter().any(reads),
+        }
     }
 
     fn bounds(&self) -> TextBounds<'_> {
@@ -510,13 +508,6 @@ impl<R: TextRules> ReadText for RuleReader<R> {
             dead: self.rules.dead().unwrap_or(&CONTROLS),
             least_chars: self.rules.least(self.start),
         }
-    }
-
-    fn is_back(&self, at: TextAt) -> bool {
-        let (place, partial) = unpack(at);
-        partial == Partial::None
-            && place.state == self.start.state
-            && (!self.rules.counts() || place == self.start)
     }
 }
 

@@ -9,8 +9,8 @@ use std::sync::OnceLock;
 use foldhash::quality::{FoldHasher, RandomState};
 use fsm_tables::packed;
 use schema_normal::language::char_dfa::CharDfa;
-use schema_normal::language::length_bounds::Lengths;
-use schema_normal::language::number_dfa::NumberDfa;
+use schema_normal::language::char_dfa::lengths::Lengths;
+use schema_normal::language::numbers::dfa::NumberDfa;
 use schema_normal::options::Escapes;
 
 use crate::automaton::machine::Machine;

@@ -25,7 +25,7 @@ pub(crate) const FURTHER: u32 = u32::MAX;
 #[derive(Debug)]
 pub(crate) struct Decisions {
     /// The members that are decided on, by level.
-    pub(crate) levels: Box<[Level]>,
+    pub(super) levels: Box<[Level]>,
     /// The numbers of their names, ascending, with the level of each.
     pub(super) level_of: Box<[(u32, u32)]>,
     /// The decisions that one leads to come before it.
@@ -39,13 +39,13 @@ pub(crate) struct Decisions {
 
 /// A member that is decided on.
 #[derive(Debug)]
-pub(crate) struct Level {
+pub(super) struct Level {
     /// The number of its name, or [`FURTHER`]: a member that no name is declared for.
-    pub(crate) name: u32,
+    pub(super) name: u32,
     /// Says whether it must be there.
     pub(super) required: Presence,
     /// The goals of its value, one for each kind of values that is told apart.
-    pub(crate) goals: Box<[u32]>,
+    pub(super) goals: Box<[u32]>,
     /// The first bit of its kinds among the bits of a frame.
     pub(super) facts: u32,
     /// The first of its ways among those of all levels: one for its absence, one for each kind.
@@ -61,49 +61,20 @@ pub(crate) enum Presence {
 
 /// By the way that the member of a level goes, what comes next.
 #[derive(Debug)]
-pub(crate) struct Decision {
+pub(super) struct Decision {
     pub(super) level: u32,
     pub(super) to: Box<[u32]>,
 }
 
 /// A diagram: where it begins, and its levels.
 #[derive(Debug)]
-pub(crate) struct Diagram {
-    pub(crate) root: u32,
+pub(super) struct Diagram {
+    pub(super) root: u32,
     pub(super) from: u32,
     pub(super) end: u32,
 }
 
-impl Decision {
-    pub(crate) fn new(level: u32, to: Box<[u32]>) -> Decision {
-        Decision { level, to }
-    }
-}
-
-impl Diagram {
-    pub(crate) fn new(root: u32, from: u32, end: u32) -> Diagram {
-        Diagram { root, from, end }
-    }
-}
-
 impl Level {
-    /// A member whose bits in a frame begin at `facts`, and its ways at `ways`.
-    pub(crate) fn new(
-        name: u32,
-        required: Presence,
-        goals: Vec<u32>,
-        facts: u32,
-        ways: u32,
-    ) -> Level {
-        Level {
-            name,
-            required,
-            goals: goals.into(),
-            facts,
-            ways,
-        }
-    }
-
     /// The bit that is set where the value was of a kind, if several kinds are told apart.
     fn fact(&self, kind: u32) -> Option<u32> {
         (self.facts_count() > 0).then(|| self.facts + kind)
@@ -111,7 +82,7 @@ impl Level {
 
     /// Returns the number of bits that it has: of a declared name there is another one where it was
     /// used.
-    pub(crate) fn facts_count(&self) -> u32 {
+    fn facts_count(&self) -> u32 {
         match self.goals.len() as u32 {
             1 if self.name != FURTHER => 0,
             kinds => kinds,
@@ -134,23 +105,53 @@ impl Level {
 }
 
 impl Decisions {
-    /// Returns the decisions of a thread, in an object with so many declared names.
+    /// Returns the decisions of a thread, in an object with so many declared names, whose bits in a
+    /// frame begin at `facts`.
+    ///
+    /// A level is the number of a name, whether its member must be there, and its goals. A decision
+    /// is its level, and what comes next by the way of the member. A diagram is the
+    /// place where it begins, and the end of its levels, where those of the next one begin.
     pub(crate) fn new(
-        levels: Vec<Level>,
-        decisions: Vec<Decision>,
-        diagrams: Vec<Diagram>,
         names: u32,
         thread: u32,
+        mut facts: u32,
+        levels: Vec<(u32, Presence, Vec<u32>)>,
+        decisions: Vec<(u32, Box<[u32]>)>,
+        diagrams: Vec<(u32, u32)>,
     ) -> Decisions {
+        let mut ways = 0;
+        let levels = levels.into_iter().map(|(name, required, goals)| {
+            let level = Level {
+                name,
+                required,
+                goals: goals.into(),
+                facts,
+                ways,
+            };
+            ways += 1 + level.goals.len() as u32;
+            facts += level.facts_count();
+            level
+        });
+        let levels: Box<[Level]> = levels.collect();
+        let mut from = 0;
+        let diagrams = diagrams.into_iter().map(|(root, end)| Diagram {
+            root,
+            from: std::mem::replace(&mut from, end),
+            end,
+        });
+        let diagrams = diagrams.collect();
+        let decisions = decisions.into_iter();
         let level_of = levels.iter().map(|level| level.name).zip(0u32..);
         let mut level_of: Vec<(u32, u32)> = level_of.collect();
         // That of further members is the last.
         level_of.sort_unstable();
         Decisions {
-            levels: levels.into(),
+            levels,
             level_of: level_of.into(),
-            decisions: decisions.into(),
-            diagrams: diagrams.into(),
+            decisions: decisions
+                .map(|(level, to)| Decision { level, to })
+                .collect(),
+            diagrams,
             names,
             thread,
         }
@@ -161,6 +162,11 @@ impl Decisions {
         let name = if name < self.names { name } else { FURTHER };
         let place = self.level_of.binary_search_by_key(&name, |(n, _)| *n);
         Some(&self.levels[self.level_of[place.ok()?].1 as usize])
+    }
+
+    /// Returns the numbers of the names of the members that are decided on, by level.
+    pub(crate) fn members(&self) -> impl Iterator<Item = u32> + Clone {
+        self.levels.iter().map(|level| level.name)
     }
 
     /// Says whether anything depends on a name.

@@ -6,9 +6,8 @@
 use std::sync::OnceLock;
 
 use fsm_index::{Behind, ClassId, FreeText, JSON_TEXT};
+use schema_normal::language::char_dfa::lengths::Lengths;
 use schema_normal::language::char_dfa::{CharDfa, DEAD, Follows, TextsFrom};
-use schema_normal::language::length_bounds::Lengths;
-use schema_normal::language::number_dfa::NumberDfa;
 
 use crate::automaton::machine::node::KeyMachine;
 
@@ -48,7 +47,7 @@ const MUCH_FREE: u32 = 128;
 
 /// The number of characters that are looked ahead for text that may come whatever it is, because
 /// few tokens are longer.
-const FREE_STEPS: usize = 32;
+pub(crate) const FREE_STEPS: usize = 32;
 /// The same at which they lead to the end of free text, because shorter runs are walked as fast.
 const LEAST_STEPS: usize = 4;
 
@@ -70,10 +69,7 @@ const MAX_OTHERS: u32 = 8;
 const OTHER: u32 = FREE / MAX_OTHERS;
 
 /// The class of the digits of numbers, just below [`FREE`] because no state has that number.
-const DIGITS: ClassId = ClassId(FREE - 1);
-
-/// The least run of digits that is free, because few tokens are made of fewer.
-const LEAST_DIGITS: usize = 2;
+pub(crate) const DIGITS: ClassId = ClassId(FREE - 1);
 
 impl Loops {
     /// The number of the first state's class; behind the last one's is that of
@@ -183,11 +179,7 @@ impl Loops {
         None
     }
 
-    /// Returns the number of code points of a class.
-    pub(crate) fn size(&self, class: ClassId) -> u32 {
-        size(self.ranges(class))
-    }
-
+    /// The code points of a class: inclusive ranges, ascending.
     pub(crate) fn ranges(&self, class: ClassId) -> &[(u32, u32)] {
         match class.0.checked_sub(1) {
             None => JSON_TEXT,
@@ -280,28 +272,6 @@ fn free_class(
         }
     }
     free
-}
-
-/// Any text, of so many characters in all, where there are `length` already.
-pub(crate) fn text_up_to(most: u64, length: u32) -> Option<FreeText> {
-    let left = most.saturating_sub(u64::from(length));
-    (left > 0).then_some(FreeText {
-        class: ANY_TEXT,
-        chars: usize::try_from(left).unwrap_or(usize::MAX),
-        behind: Behind::AnyText,
-        ends: false,
-    })
-}
-
-/// The digits that may come behind a state of numbers, whichever they are.
-pub(crate) fn free_digits(dfa: &NumberDfa, state: u32) -> Option<FreeText> {
-    let chars = dfa.run_of_digits(state, FREE_STEPS);
-    (chars >= LEAST_DIGITS).then_some(FreeText {
-        class: DIGITS,
-        chars,
-        behind: Behind::ItsClass,
-        ends: false,
-    })
 }
 
 /// Returns the part of a class that strings of JSON have as it is.

@@ -15,11 +15,10 @@ pub(crate) mod node;
 pub(crate) mod origin;
 pub(crate) mod prints;
 pub(crate) mod progress;
-pub(crate) mod schema_automaton;
 pub(crate) mod sorted;
 pub(crate) mod white_space;
 
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 use schema_normal::language::escapes::is_never_raw;
 use schema_normal::options::Escapes;
@@ -30,8 +29,22 @@ use crate::automaton::machine::loop_classes::Loops;
 use crate::automaton::machine::node::{
     ArrayMachine, EMPTY, Node, NumberMachine, ObjectMachine, StringMachine,
 };
+use crate::automaton::machine::origin::Origin;
 use crate::automaton::machine::prints::Print;
 use crate::automaton::machine::white_space::Space;
+
+/// A schema as a [`ByteAutomaton`](fsm_index::ByteAutomaton).
+///
+/// The language is that of the schema in the spellings that [`Options`](crate::Options) admit:
+/// exactly, without narrowing beyond what [`SchemaAutomaton::ledger`] says.
+/// Memory is proportional to the part of the schema that is reached.
+///
+/// Clones share everything.
+#[derive(Clone, Debug)]
+pub struct SchemaAutomaton {
+    pub(super) machine: Arc<Machine>,
+    pub(super) origin: Arc<Origin>,
+}
 
 /// A compiled schema: all that stepping, keys, hints, completions and explanations read, and none of
 /// them changes.

@@ -8,9 +8,9 @@ use std::sync::{Arc, OnceLock};
 
 use fsm_index::ByteSet;
 use schema_normal::ir::Name;
+use schema_normal::language::char_dfa::lengths::Lengths;
 use schema_normal::language::char_dfa::{CharDfa, DEAD};
-use schema_normal::language::length_bounds::Lengths;
-use schema_normal::language::number_dfa::NumberDfa;
+use schema_normal::language::numbers::dfa::NumberDfa;
 use schema_normal::normal::alternative::Kind;
 use schema_normal::normal::conjunctions::ConjId;
 
@@ -157,17 +157,9 @@ pub(crate) struct Words {
 }
 
 /// The number of words up to which all are looked through, because an index takes memory.
-const FEW_WORDS: usize = 64;
+pub(crate) const FEW_WORDS: usize = 64;
 
 impl Words {
-    /// Returns the number of bytes that the texts of a range have left, at most; `None` where they
-    /// are many.
-    pub(crate) fn longest_left(&self, span: Span) -> Option<usize> {
-        let list = &self.list[span.lo as usize..span.hi as usize];
-        let left = list.iter().map(|word| word.text.len() - span.read as usize);
-        (list.len() <= FEW_WORDS).then(|| left.max().unwrap_or(0))
-    }
-
     /// From sorted words, which so many leaves list.
     pub(crate) fn new(list: Vec<Word>, leaves: usize) -> Words {
         let mut of_leaf = Vec::new();
@@ -509,11 +501,6 @@ pub(crate) struct ObjectThread {
     pub(crate) by_number: bool,
 }
 
-/// Tells whether each rank is the number of its name.
-pub(crate) fn are_numbers(ranks: &[u32]) -> bool {
-    (0..).zip(ranks).all(|(number, rank)| number == *rank)
-}
-
 #[derive(Debug)]
 pub(crate) struct ExtraClass {
     pub(crate) member: Member,
@@ -537,36 +524,6 @@ pub(crate) struct KeyMachine {
 pub(crate) const NO_CLASS: u32 = u32::MAX;
 
 impl KeyMachine {
-    /// Returns how many bytes of a text, read from a state on, begin names of some classes that are
-    /// more than so many others, all along; `None` if there are no such names.
-    pub(crate) fn goes_on(
-        &self,
-        from: u32,
-        text: &[u8],
-        (classes, others): (u64, u64),
-    ) -> Option<usize> {
-        let is_open = |state: u32| {
-            let mut counts = self.counts.iter().enumerate();
-            let is_more = |count: Option<u64>| count.is_none_or(|count| count > others);
-            state != DEAD
-                && counts.any(|(class, counts)| {
-                    classes & (1 << class) != 0 && is_more(counts[state as usize])
-                })
-        };
-        if !is_open(from) {
-            return None;
-        }
-        let text = String::from_utf8_lossy(text);
-        let mut state = from;
-        for (at, c) in text.char_indices() {
-            state = self.dfa.step(state, u32::from(c));
-            if !is_open(state) {
-                return Some(at);
-            }
-        }
-        Some(text.len())
-    }
-
     pub(crate) fn class_of(&self, name: &str) -> u32 {
         match self.dfa.run(name) {
             DEAD => NO_CLASS,

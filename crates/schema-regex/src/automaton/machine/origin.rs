@@ -39,19 +39,6 @@ impl Origin {
         }
     }
 
-    pub(crate) fn schema(&self) -> &Schema {
-        &self.schema
-    }
-
-    pub(crate) fn into_schema(self) -> Schema {
-        self.schema
-    }
-
-    /// Notes what is narrowed for the whole schema beside its keywords.
-    pub(crate) fn narrow(&mut self, how: String) {
-        self.narrowed.insert((String::new(), "", how));
-    }
-
     /// The JSON Pointers of the locations that goals of a node stand for, each once, in the order of the
     /// schema.
     pub(crate) fn locations(&self, node: &Node, goals: &[u32]) -> Vec<String> {

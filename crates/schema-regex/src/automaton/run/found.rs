@@ -3,6 +3,7 @@
 //! For example, the names that may come in an object are looked up once for its stack, although each of
 //! them is read from there.
 
+use std::ops::Deref;
 use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
@@ -141,6 +142,14 @@ impl ItemChoice {
 /// The choices for an open item, and the values that are barred by some of them.
 #[derive(Clone, Debug)]
 pub(crate) struct ItemChoices {
-    pub(crate) all: Vec<ItemChoice>,
+    pub(super) all: Vec<ItemChoice>,
     pub(super) critical: TextSet,
+}
+
+impl Deref for ItemChoices {
+    type Target = [ItemChoice];
+
+    fn deref(&self) -> &[ItemChoice] {
+        &self.all
+    }
 }

@@ -10,7 +10,7 @@
 use fsm_index::{Exception, Overlay};
 
 use crate::automaton::machine::Machine;
-use crate::automaton::machine::schema_automaton::SchemaAutomaton;
+use crate::automaton::machine::SchemaAutomaton;
 use crate::automaton::machine::sorted::TextSet;
 use crate::automaton::run::config::{Gap, Top};
 use crate::automaton::run::equality::canonical;

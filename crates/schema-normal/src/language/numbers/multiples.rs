@@ -8,8 +8,9 @@ use crate::budget::Limit;
 use crate::budget::TooBig;
 use crate::decimal::Decimal;
 use crate::language::char_dfa::DEAD;
-use crate::language::number_dfa::NumberDfa;
-use crate::language::number_expressions::Fraction;
+use crate::language::numbers::dfa::NumberDfa;
+use crate::language::numbers::expressions::Fraction;
+use crate::language::numbers::places;
 use crate::options::IntegerSpelling;
 
 /// The numbers of an automaton that are multiples of some divisors and not of the
@@ -50,14 +51,14 @@ const MANY_ZEROS: usize = 3;
 
 /// Tells whether a divisor ends with many zeros.
 fn is_large(divisor: &Decimal) -> bool {
-    divisor.zeros().is_some_and(|zeros| zeros > MANY_ZEROS)
+    places::zeros(divisor).is_some_and(|zeros| zeros > MANY_ZEROS)
 }
 
 /// All plain spellings of the multiples of a whole number that ends with zeros, as the
 /// fraction lets them be spelled: the digits so far are a residue of the number without
 /// its zeros, and how many zeros they end with.
 fn of_zeros(divisor: &Decimal, fraction: Fraction, limit: Limit<'_>) -> Result<NumberDfa, TooBig> {
-    let (Some(modulus), Some(most)) = (divisor.mantissa(), divisor.zeros()) else {
+    let (Some(modulus), Some(most)) = (divisor.mantissa(), places::zeros(divisor)) else {
         return Err(TooBig);
     };
     // The number of the first residue: the states before are the start, behind the sign, zero, the
@@ -181,11 +182,15 @@ impl Residues {
     }
 
     fn joined(divisors: &[&(Decimal, bool)]) -> Joined {
-        let scale = divisors.iter().map(|(d, _)| d.scale()).max().unwrap_or(0);
+        let scale = divisors
+            .iter()
+            .map(|(d, _)| places::scale(d))
+            .max()
+            .unwrap_or(0);
         let mut wanted: Option<u64> = None;
         let mut unwanted: Vec<u64> = Vec::new();
         for (divisor, is_wanted) in divisors {
-            let whole = divisor.scaled(scale).map(u64::try_from);
+            let whole = places::scaled(divisor, scale).map(u64::try_from);
             let Some(Ok(whole @ 1..)) = whole else {
                 return Joined::TooBig;
             };
@@ -416,8 +421,8 @@ fn common_multiple(a: u64, b: u64) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::language::number_expressions::{Bound, Fraction};
-    use crate::language::number_ranges as ranges;
+    use crate::language::numbers::expressions::{Bound, Fraction};
+    use crate::language::numbers::ranges;
 
     fn decimal(text: &str) -> Decimal {
         Decimal::parse(text).unwrap()
@@ -425,7 +430,7 @@ mod tests {
 
     /// Whether a number of at most four places is a multiple, by whole numbers.
     fn is_multiple(number: &str, divisor: &str) -> bool {
-        let whole = |text: &str| decimal(text).scaled(4).unwrap();
+        let whole = |text: &str| places::scaled(&decimal(text), 4).unwrap();
         whole(number) % whole(divisor) == 0
     }
 

@@ -1,5 +1,5 @@
 //! Automata of the numbers in a range in scientific notation, made digit by digit: what
-//! [`scientific`](crate::language::number_expressions::scientific) says as an expression, without the way
+//! [`scientific`](crate::language::numbers::expressions::scientific) says as an expression, without the way
 //! over one. For example, up to 25 a `2.5` may have the exponents up to 1, and a `2.6` those up to 0.
 
 use std::cmp::Ordering;
@@ -8,8 +8,9 @@ use fsm_tables::explore;
 
 use crate::budget::{Limit, TooBig};
 use crate::language::char_dfa::DEAD;
-use crate::language::number_dfa::NumberDfa;
-use crate::language::number_expressions::{Bound, MAX_POWER};
+use crate::language::numbers::dfa::NumberDfa;
+use crate::language::numbers::expressions::{Bound, MAX_POWER};
+use crate::language::numbers::places;
 
 /// A bound above zero: the digits of its mantissa, and its power of ten.
 struct MantissaEdge {
@@ -91,7 +92,7 @@ pub fn scientific(
     // A bound beyond zero says nothing of these magnitudes.
     let edge = |bound: Option<&Bound>, minus: bool| {
         let bound = bound.filter(|bound| bound.value.is_negative() == minus)?;
-        let (mantissa, power) = bound.value.scientific()?;
+        let (mantissa, power) = places::scientific(&bound.value)?;
         let (mut digits, part) = mantissa.parts();
         digits.extend(part);
         let exclusive = bound.exclusive;
@@ -297,9 +298,9 @@ fn accepts(at: &ExponentRead) -> bool {
 mod tests {
     use crate::decimal::Decimal;
     use crate::language::char_dfa::CharDfa;
-    use crate::language::number_dfa::NumberDfa;
-    use crate::language::number_expressions as numbers;
-    use crate::language::number_expressions::Bound;
+    use crate::language::numbers::dfa::NumberDfa;
+    use crate::language::numbers::expressions as numbers;
+    use crate::language::numbers::expressions::Bound;
 
     #[test]
     fn automata_are_those_of_the_expressions() {

@@ -8,7 +8,7 @@ use crate::budget::Limit;
 use crate::budget::TooBig;
 use crate::decimal::Decimal;
 use crate::language::char_dfa::DEAD;
-use crate::language::number_dfa::NumberDfa;
+use crate::language::numbers::dfa::NumberDfa;
 use crate::options::IntegerSpelling;
 
 /// The columns of a row of [`NumberDfa`] in the order of their bytes, because states are numbered

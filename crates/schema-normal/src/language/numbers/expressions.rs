@@ -1,20 +1,20 @@
 //! Spellings of the numbers in a range, as expressions over plain decimals; those of
-//! multiples are beside (`multiples.rs`).
+//! multiples are beside (`multiple_expressions.rs`).
 //!
 //! A range is read digit by digit: as long as the digits so far equal those of
 //! a bound the next digit is limited by it, after that anything follows.
 //!
 //! For example, the integers from 7 to 23 are `[7-9]|1[0-9]|2[0-3]`.
 
-pub mod multiples;
 use crate::budget::{Limit, TooBig};
 use crate::decimal::Decimal;
 use crate::decimal::clamped;
+use crate::language::char_dfa::product::Product;
+use crate::language::numbers::places;
 use crate::language::re::Re;
-use crate::language::re::product::Product;
 use crate::options::IntegerSpelling;
 
-pub use multiples::{listed, listed_multiples, multiples};
+pub use crate::language::numbers::multiple_expressions::{listed, listed_multiples, multiples};
 
 /// One end of a range.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -60,7 +60,7 @@ pub(crate) const MAX_POWER: i64 = 99;
 /// may have into at most five ranges, each with its own exponents.
 pub fn scientific(low: Option<&Bound>, high: Option<&Bound>) -> Re {
     let mirrored = |bound: &Bound| Bound {
-        value: bound.value.negated(),
+        value: places::negated(&bound.value),
         exclusive: bound.exclusive,
     };
     let is_above_zero = |bound: &&Bound| !bound.value.is_negative() && !bound.value.is_zero();
@@ -79,7 +79,7 @@ pub fn scientific(low: Option<&Bound>, high: Option<&Bound>) -> Re {
 fn scientific_magnitudes(low: Option<&Bound>, high: Option<&Bound>) -> Re {
     let parts = |bound: Option<&Bound>| {
         let bound = bound?;
-        let (mantissa, power) = bound.value.scientific()?;
+        let (mantissa, power) = places::scientific(&bound.value)?;
         Some((mantissa, power, bound.exclusive))
     };
     let (low, high) = (parts(low), parts(high));
@@ -90,7 +90,7 @@ fn scientific_magnitudes(low: Option<&Bound>, high: Option<&Bound>) -> Re {
         .collect();
     cuts.sort();
     cuts.dedup();
-    let (one, ten) = (Decimal::whole(1), Decimal::whole(10));
+    let (one, ten) = (places::whole(1), places::whole(10));
     let mut from = Bound {
         value: one,
         exclusive: false,
@@ -156,7 +156,7 @@ fn exponents(least: i64, most: i64) -> Re {
             return Re::Never;
         }
         let bound = |value: i64| Bound {
-            value: Decimal::whole(value as u32),
+            value: places::whole(value as u32),
             exclusive: false,
         };
         let plain = Fraction::None(IntegerSpelling::Plain);
@@ -174,7 +174,7 @@ fn exponents(least: i64, most: i64) -> Re {
     ])
 }
 
-fn digit(a: u8, b: u8) -> Re {
+pub(super) fn digit(a: u8, b: u8) -> Re {
     if a > b {
         Re::Never
     } else {
@@ -182,7 +182,7 @@ fn digit(a: u8, b: u8) -> Re {
     }
 }
 
-fn digits(min: u32) -> Re {
+pub(super) fn digits(min: u32) -> Re {
     digit(0, 9).repeat(min, None)
 }
 
@@ -200,7 +200,7 @@ fn free_fraction(fraction: Fraction) -> Re {
     }
 }
 
-fn zero_fraction() -> Re {
+pub(super) fn zero_fraction() -> Re {
     Re::concat([Re::literal("."), digit(0, 0).repeat(1, None)]).optional()
 }
 
@@ -237,13 +237,13 @@ pub fn range(low: Option<&Bound>, high: Option<&Bound>, fraction: Fraction) -> R
         _ => {
             let from = match high {
                 Some(b) if b.value.is_negative() => Bound {
-                    value: b.value.negated(),
+                    value: places::negated(&b.value),
                     exclusive: b.exclusive,
                 },
                 _ => above_zero,
             };
             let to = low.map(|b| Bound {
-                value: b.value.negated(),
+                value: places::negated(&b.value),
                 exclusive: b.exclusive,
             });
             magnitudes(&from, to.as_ref(), fraction)

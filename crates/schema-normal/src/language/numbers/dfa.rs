@@ -7,7 +7,7 @@ use fsm_tables::{Keep, Table, product};
 
 use crate::budget::{Limit, TooBig};
 use crate::language::char_dfa::{CharDfa, DEAD, MAX_MET};
-use crate::language::number_counts::Amounts;
+use crate::language::numbers::counts::Amounts;
 
 /// Numbers as an automaton over bytes; symbol 15 is every other byte.
 #[derive(Debug)]

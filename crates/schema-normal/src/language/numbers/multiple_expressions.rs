@@ -3,10 +3,11 @@
 
 use fsm_tables::{NONE, Table};
 
-use super::{Bound, Fraction, digit, digits, zero_fraction};
 use crate::budget::{Limit, TooBig};
 use crate::decimal::Decimal;
 use crate::decimal::clamped;
+use crate::language::numbers::expressions::{Bound, Fraction, digit, digits, zero_fraction};
+use crate::language::numbers::places;
 use crate::language::re::elimination::eliminate;
 use crate::language::re::{CharSet, Re, char_set};
 use crate::options::IntegerSpelling;
@@ -24,16 +25,16 @@ pub fn multiples<'b>(
     fraction: Fraction,
     limit: impl Into<Limit<'b>>,
 ) -> Result<Re, TooBig> {
-    let scale = divisor.scale();
+    let scale = places::scale(divisor);
     // If it is a power of ten, only the zeros matter, however many.
-    let power = match (divisor.mantissa(), divisor.zeros()) {
+    let power = match (divisor.mantissa(), places::zeros(divisor)) {
         (Some(1), Some(zeros)) => Some(zeros),
         (Some(1), None) => Some(0),
         _ => None,
     };
     let modulus = match power {
         Some(_) => 1,
-        None => divisor.scaled(scale).ok_or(TooBig)?,
+        None => places::scaled(divisor, scale).ok_or(TooBig)?,
     };
     if modulus == 0 {
         return Err(TooBig);
@@ -166,13 +167,12 @@ pub fn listed_multiples(
     divisor: &Decimal,
     fraction: Fraction,
 ) -> Option<Vec<Decimal>> {
-    let scale = divisor
-        .scale()
-        .max(low.value.scale())
-        .max(high.value.scale());
-    let step = i128::try_from(divisor.scaled(scale)?).ok()?;
+    let scale = places::scale(divisor)
+        .max(places::scale(&low.value))
+        .max(places::scale(&high.value));
+    let step = i128::try_from(places::scaled(divisor, scale)?).ok()?;
     let signed = |d: &Decimal| {
-        let n = i128::try_from(d.scaled(scale)?).ok()?;
+        let n = i128::try_from(places::scaled(d, scale)?).ok()?;
         Some(if d.is_negative() { -n } else { n })
     };
     let mut from = signed(&low.value)?;

@@ -1,5 +1,5 @@
 //! Automata of the numbers in a range, made digit by digit: what
-//! [`range`](crate::language::number_expressions::range) says as an expression, without the way over one.
+//! [`range`](crate::language::numbers::expressions::range) says as an expression, without the way over one.
 //!
 //! A magnitude without leading zeros is compared with a bound of known digits: more
 //! digits before the point are more, as many are compared one by one.
@@ -14,8 +14,8 @@ use crate::budget::Limit;
 use crate::budget::TooBig;
 use crate::decimal::Decimal;
 use crate::language::char_dfa::DEAD;
-use crate::language::number_dfa::NumberDfa;
-use crate::language::number_expressions::{Bound, Fraction};
+use crate::language::numbers::dfa::NumberDfa;
+use crate::language::numbers::expressions::{Bound, Fraction};
 use crate::options::IntegerSpelling;
 
 /// A bound by its digits before and after the point.
@@ -357,7 +357,7 @@ impl DecimalRange {
 mod tests {
     use super::*;
     use crate::language::char_dfa::CharDfa;
-    use crate::language::number_expressions as numbers;
+    use crate::language::numbers::expressions as numbers;
 
     #[test]
     fn ranges_are_those_of_the_expressions() {

@@ -3,17 +3,17 @@
 //! For example `[a-z].{7,63}` is `[a-z].*` of 8 to 64 characters. A bound on the length is a
 //! counter beside an automaton, which would have to tell each number from the others.
 
-use crate::language::re::Re;
+use schema_normal::language::re::Re;
 
 /// An expression, of whose texts those of some lengths are meant.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Counted {
+pub(super) struct Counted {
     /// The expression that does not count.
-    pub re: Re,
+    pub(super) re: Re,
     /// The least length, in characters.
-    pub min: u64,
+    pub(super) min: u64,
     /// The greatest length, if there is a bound.
-    pub max: Option<u64>,
+    pub(super) max: Option<u64>,
 }
 
 /// The most optional parts that are written out: two, because each doubles the alternatives.
@@ -21,7 +21,7 @@ const MAX_OPTIONAL: usize = 2;
 
 /// The texts of an expression as those of any of some that do not count; `None` where it
 /// does not count, or not in one place alone. Exact.
-pub fn counted(re: &Re) -> Option<Vec<Counted>> {
+pub(super) fn counted(re: &Re) -> Option<Vec<Counted>> {
     let parts = match re {
         Re::Concat(parts) => &parts[..],
         other => std::slice::from_ref(other),
@@ -86,8 +86,19 @@ fn loosened(mut parts: Vec<Re>) -> Option<Counted> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::language::pattern::whole;
-    use crate::language::re::automata::matches;
+    use schema_normal::ir::PatternId;
+    use schema_normal::language::char_dfa::automata::Matcher;
+
+    /// The texts that a pattern matches as a whole.
+    fn whole(source: &str) -> Re {
+        let pattern = serde_json::json!({"pattern": format!("^(?:{source})$")});
+        let schema = crate::parse(&pattern).unwrap().into_read();
+        schema.pattern(PatternId(0)).pattern.clone().unwrap().main
+    }
+
+    fn matches(re: &Re, text: &str) -> bool {
+        Matcher::new(re).unwrap().matches(text)
+    }
 
     #[test]
     fn texts_stay_the_same() {
@@ -107,7 +118,7 @@ mod tests {
             ("ab", false),
             ("a?b?a?", false),
         ] {
-            let re = whole(source).unwrap();
+            let re = whole(source);
             let counted = counted(&re);
             assert_eq!(counted.is_some(), is_counted, "{source}");
             for (text, counted) in texts
@@ -117,9 +128,9 @@ mod tests {
                 let length = text.len() as u64;
                 let is_any = counted.iter().any(|c| {
                     let fits = c.min <= length && c.max.is_none_or(|max| length <= max);
-                    fits && matches(&c.re, text).unwrap()
+                    fits && matches(&c.re, text)
                 });
-                assert_eq!(is_any, matches(&re, text).unwrap(), "{source} {text}");
+                assert_eq!(is_any, matches(&re, text), "{source} {text}");
             }
         }
     }

@@ -8,8 +8,8 @@ use fsm_tables::{Alphabet, Keep, Rest, Symbols, Table, product};
 
 use crate::budget::Limit;
 use crate::budget::TooBig;
+use crate::language::char_dfa::automata::{char_sets, nfa};
 use crate::language::re::Re;
-use crate::language::re::automata::{char_sets, nfa};
 use crate::language::re::elimination::eliminate;
 
 /// One expression as the smallest automaton of which every state can still accept.
@@ -81,7 +81,7 @@ impl Part {
 
     /// The texts that any of several expressions matches: neighbours are met two by two,
     /// and each is the smallest again before it is met with others.
-    pub(crate) fn union(mut all: Vec<Part>, limit: Limit<'_>) -> Result<Part, TooBig> {
+    pub(super) fn union(mut all: Vec<Part>, limit: Limit<'_>) -> Result<Part, TooBig> {
         while all.len() > 1 {
             let mut rest = all.into_iter();
             let mut met = Vec::new();
@@ -106,9 +106,9 @@ impl Part {
 /// Several expressions read side by side: each state knows which of them
 /// accept there.
 pub struct Product {
-    pub(crate) alphabet: Alphabet,
+    pub(super) alphabet: Alphabet,
     /// The bits of each state: bit `i` if expression `i` accepts. No text leaves the table.
-    pub(crate) table: Table<u64>,
+    pub(super) table: Table<u64>,
 }
 
 impl Product {
@@ -184,7 +184,7 @@ impl Product {
     }
 
     /// The same as the smallest table.
-    pub(crate) fn minimal(
+    pub(super) fn minimal(
         &self,
         wanted: impl Fn(u64) -> bool,
         mut limit: Limit<'_>,
@@ -195,9 +195,9 @@ impl Product {
 
 #[cfg(test)]
 mod tests {
+    use crate::language::char_dfa::automata::matches;
+    use crate::language::char_dfa::product::Product;
     use crate::language::re::Re;
-    use crate::language::re::automata::matches;
-    use crate::language::re::product::Product;
 
     #[test]
     fn intersects_and_complements() {

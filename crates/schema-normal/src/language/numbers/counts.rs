@@ -7,7 +7,7 @@ use std::collections::BinaryHeap;
 use fsm_tables::Sources;
 
 use crate::language::char_dfa::{DEAD, distances};
-use crate::language::number_dfa::NumberDfa;
+use crate::language::numbers::dfa::NumberDfa;
 
 /// The symbol of the sign, as [`NumberDfa::tables`] numbers it behind the digits.
 const MINUS: usize = 10;
