@@ -234,6 +234,7 @@ impl ByteAutomaton for TagAutomaton {
         bytes.unwrap_or_else(|| walk.spelt_bytes(cursor))
     }
 
+    #[inline]
     fn facts(&self) -> Facts<'_> {
         Facts {
             lexicon: Lexicon {

@@ -146,6 +146,7 @@ impl ByteAutomaton for GrammarAutomaton {
 
     /// The spelling is that of JSON, where a part of the grammar is. Else nothing is the same in all
     /// grammars.
+    #[inline]
     fn facts(&self) -> Facts<'_> {
         let of_texts = match self.machine.has_json() {
             true => SchemaAutomaton::LEXICON,

@@ -97,6 +97,7 @@ impl ByteAutomaton for SchemaAutomaton {
         }
     }
 
+    #[inline]
     fn facts(&self) -> Facts<'_> {
         Facts {
             lexicon: LEXICON,
