@@ -27,10 +27,11 @@ const TRIES_OF_AN_EDGE: usize = 8;
 /// The place that a search for the end looks at next.
 #[derive(Clone, Copy)]
 enum Order {
-    /// That by which the whole way is shortest.
+    /// The place by which the whole way is shortest.
     Shortest,
-    /// That from which the end is nearest. Where each word needs a blank that the estimate does not
-    /// know of, as in `end loop; end Lager;` of Ada, the shortest way would look at all ways that are as long.
+    /// The place from which the end is nearest. A search for the shortest way would look at all ways that
+    /// are as long, if each word needs a blank that the estimate does not know of, as in `end loop; end Lager;`
+    /// of Ada.
     Nearest,
 }
 
