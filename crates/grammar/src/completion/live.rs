@@ -25,6 +25,17 @@ const MAX_SEARCH: usize = 300;
 /// The bytes that a search tries in the time of an edge, because most of their steps are known.
 const TRIES_OF_AN_EDGE: usize = 8;
 
+/// The place that a search for the end looks at next.
+#[derive(Clone, Copy)]
+enum Order {
+    /// The place by which the whole way is shortest.
+    Shortest,
+    /// The place from which the end is nearest. A search for the shortest way would look at all ways that
+    /// are as long, if each word needs a blank that the estimate does not know of, as in `end loop; end Lager;`
+    /// of Ada.
+    Nearest,
+}
+
 /// Steps from configurations of a scratch to those that can be finished.
 pub(crate) struct Live<'a> {
     machine: &'a Machine,
@@ -328,16 +339,27 @@ impl<'a> Live<'a> {
         }
     }
 
-    /// Returns a short way to the end that greedy lexing leaves open (A*, Hart, Nilsson and
-    /// Raphael 1968: the shortest way if every split counted is the estimate).
+    /// Returns a way to the end that greedy lexing leaves open: a short one, or any where that is too
+    /// far to be found.
     pub(crate) fn way(&mut self, config: u32) -> Option<Vec<Said>> {
+        let short = self.way_by(config, Order::Shortest);
+        short.or_else(|| self.way_by(config, Order::Nearest))
+    }
+
+    /// The same by one order of search (A*, Hart, Nilsson and Raphael 1968: the shortest way if every
+    /// split counted is the estimate).
+    fn way_by(&mut self, config: u32, order: Order) -> Option<Vec<Said>> {
+        let cost = |gone: usize, left: usize| match order {
+            Order::Shortest => gone + left,
+            Order::Nearest => left,
+        };
         let machine = self.machine;
         let mut open = BinaryHeap::new();
         let mut before: HashMap<u32, (u32, Vec<Said>), FixedState> = HashMap::default();
         let mut ways: HashMap<u32, Vec<Said>, FixedState> = HashMap::default();
         let tries = everything(machine).count().div_ceil(TRIES_OF_AN_EDGE);
         let first = way(machine, self.caches, config)?;
-        open.push((Reverse(length(&first)), 0usize, config));
+        open.push((Reverse(cost(0, length(&first))), 0usize, config));
         before.insert(config, (config, Vec::new()));
         ways.insert(config, first);
         let mut looked_at = 0;
@@ -371,7 +393,7 @@ impl<'a> Live<'a> {
                 };
                 let gone = gone + length(&said);
                 before.insert(next, (at, said));
-                open.push((Reverse(gone + length(&way)), gone, next));
+                open.push((Reverse(cost(gone, length(&way))), gone, next));
                 ways.insert(next, way);
             };
             // Something else may come between at the end of the way.
