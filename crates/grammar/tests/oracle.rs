@@ -289,11 +289,15 @@ proptest! {
 }
 
 /// The expressions of three terminals, of which some take what begins others.
-const TERMINALS: [[&str; 3]; 4] = [
+const TERMINALS: [[&str; 3]; 7] = [
     ["a+", "[ab]c", "ab?"],
     ["a", "[^c]+", "b"],
     ["a[^b]*", "b", "c+"],
     ["ab*", "[^a]", "a c?"],
+    // Text between marks that begin and end it.
+    ["a", "[^ab]+", "b"],
+    ["a", "[^a]+", "bc"],
+    ["a[^c]?", "[^ac]+", "c"],
 ];
 
 /// The expressions of ignored text.
