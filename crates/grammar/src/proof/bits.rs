@@ -17,12 +17,43 @@ impl Bits {
         Bits(vec![0; len.div_ceil(64)])
     }
 
+    /// All of so many.
+    pub(super) fn full(len: usize) -> Bits {
+        let mut all = Bits::new(len);
+        (0..len as u32).for_each(|at| all.set(at));
+        all
+    }
+
     pub(super) fn has(&self, at: u32) -> bool {
         self.0[at as usize / 64] >> (at % 64) & 1 == 1
     }
 
     pub(super) fn set(&mut self, at: u32) {
         self.0[at as usize / 64] |= 1 << (at % 64);
+    }
+
+    pub(super) fn clear(&mut self, at: u32) {
+        self.0[at as usize / 64] &= !(1 << (at % 64));
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.iter().all(|&word| word == 0)
+    }
+
+    /// Tells whether all of it is in another.
+    pub(super) fn is_in(&self, other: &Bits) -> bool {
+        self.0
+            .iter()
+            .zip(&other.0)
+            .all(|(own, other)| own & !other == 0)
+    }
+
+    /// Takes away what is not in another.
+    pub(super) fn and(&mut self, other: &Bits) {
+        self.0
+            .iter_mut()
+            .zip(&other.0)
+            .for_each(|(own, other)| *own &= other);
     }
 
     /// Returns those in the set, ascending.

@@ -138,16 +138,23 @@ impl Found {
 /// A set that is met where lexemes are read which began in a context.
 pub(super) struct Met {
     pub(super) set: u32,
-    /// The context in which they began, where it matters: where ignored text is read beside them.
+    /// The context in which they began, where it matters: where ignored text is read beside them, or
+    /// a terminal whose uses are told apart.
     pub(super) context: Option<u32>,
     /// The context behind lexemes that end there.
     pub(super) behind: u32,
 }
 
+/// The terminals that may come at one place, and the set with which they begin.
+struct Context {
+    terminals: Bits,
+    root: u32,
+}
+
 /// The terminals that may come at one place, by place.
 pub(super) struct Contexts {
-    /// Each with its set.
-    all: IndexMap<Bits, u32, FixedState>,
+    /// By the uses that may come there.
+    all: IndexMap<Bits, Context, FixedState>,
     met: Vec<Met>,
     /// By set, and the context where it matters: the context behind lexemes that end there.
     behind: HashMap<(Option<u32>, u32), u32, FixedState>,
@@ -165,8 +172,9 @@ impl Contexts {
             context: Some(0),
             behind: 0,
         };
+        let terminals = all.clone();
         Some(Contexts {
-            all: IndexMap::from_iter([(all, root)]),
+            all: IndexMap::from_iter([(all, Context { terminals, root })]),
             met: (1..found.all.len() as u32).map(met).collect(),
             behind: HashMap::default(),
         })
@@ -193,9 +201,10 @@ impl Contexts {
         // There are two contexts at the beginning, because ignored text may be missing there.
         contexts.add(&told, followers.first.clone(), found)?;
         contexts.add(&told, told.with_ignored(&followers.first), found)?;
-        for (terminal, follow) in cfg.terminals.iter().zip(&followers.follow) {
-            if matches!(terminal.matter, Matter::Special(_)) {
-                contexts.add(&told, told.with_ignored(follow), found)?;
+        for (terminal, own) in (0..).zip(&cfg.terminals) {
+            if matches!(own.matter, Matter::Special(_)) {
+                let behind = followers.behind(terminal, None);
+                contexts.add(&told, told.with_ignored(&behind), found)?;
             }
         }
         let mut context = 0;
@@ -209,12 +218,13 @@ impl Contexts {
         Some(contexts)
     }
 
-    fn add(&mut self, told: &Told<'_>, terminals: Bits, found: &mut Found) -> Option<u32> {
-        if let Some(known) = self.all.get_index_of(&terminals) {
+    fn add(&mut self, told: &Told<'_>, uses: Bits, found: &mut Found) -> Option<u32> {
+        if let Some(known) = self.all.get_index_of(&uses) {
             return Some(known as u32);
         }
+        let terminals = told.followers.terminals_of(&uses);
         let root = found.root(told.lexer, terminals.iter())?;
-        Some(self.all.insert_full(terminals, root).0 as u32)
+        Some(self.all.insert_full(uses, Context { terminals, root }).0 as u32)
     }
 
     /// Meets the sets of what begins in a context.
@@ -223,8 +233,8 @@ impl Contexts {
         let mut open = vec![root];
         let mut seen: HashSet<u32, FixedState> = HashSet::from_iter([root]);
         while let Some(set) = open.pop() {
-            let own = told.has_ignored(found, set).then_some(context);
-            // Behind where no ignored text is read the context in which it began does not matter.
+            let own = told.needs_context(found, set).then_some(context);
+            // Elsewhere the context in which it began does not matter.
             if own.is_none() && !told.met.insert(set) {
                 continue;
             }
@@ -255,16 +265,16 @@ impl Contexts {
         set: u32,
         found: &mut Found,
     ) -> Option<Option<u32>> {
-        let mut behind = Bits::new(told.cfg.terminals.len());
+        let mut behind = Bits::new(told.followers.terminals.len());
         let mut ends = false;
         for state in found.ended(told.lexer, set) {
             ends = true;
             match told.lexer.terminal[state as usize] {
                 terminal if told.is_ignored(terminal) => {
-                    behind.or(self.terminals(context));
+                    behind.or(self.uses(context));
                 }
                 terminal => {
-                    behind.or(&told.followers.follow[terminal as usize]);
+                    behind.or(&told.followers.behind(terminal, Some(self.uses(context))));
                 }
             }
         }
@@ -284,11 +294,16 @@ impl Contexts {
 
     /// Returns the set where a context's lexemes begin.
     pub(super) fn root(&self, context: u32) -> u32 {
-        self.all[context as usize]
+        self.all[context as usize].root
     }
 
     /// Returns the terminals of a context.
     pub(super) fn terminals(&self, context: u32) -> &Bits {
+        &self.all[context as usize].terminals
+    }
+
+    /// Returns the uses of terminals that may come in a context.
+    pub(super) fn uses(&self, context: u32) -> &Bits {
         self.all
             .get_index(context as usize)
             .map(|entry| entry.0)
@@ -316,7 +331,7 @@ struct Told<'a> {
     followers: &'a Followers,
     /// By terminal.
     ignored: Vec<bool>,
-    /// Sets without ignored text that were met.
+    /// Sets that were met, of those that mean the same in each context.
     met: HashSet<u32, FixedState>,
 }
 
@@ -343,11 +358,11 @@ impl<'a> Told<'a> {
         all
     }
 
-    /// Tells whether ignored text is read in a set.
-    fn has_ignored(&self, found: &Found, set: u32) -> bool {
+    /// Tells whether the context matters in which what is read in a set has begun: for ignored text, and
+    /// for terminals whose uses are told apart.
+    fn needs_context(&self, found: &Found, set: u32) -> bool {
         let states = found.all[set as usize].iter();
-        states
-            .copied()
-            .any(|state| self.is_ignored(self.lexer.terminal[state as usize]))
+        let mut terminals = states.map(|&state| self.lexer.terminal[state as usize]);
+        terminals.any(|one| self.is_ignored(one) || self.followers.is_split(one))
     }
 }

@@ -6,12 +6,45 @@
 use super::bits::Bits;
 use crate::compile::cfg::{Cfg, Symbol};
 
-/// The terminals that may come somewhere, ignored text aside.
+/// The terminals that may come somewhere, ignored text aside: by use, where the [uses](super::uses) of a
+/// terminal are told apart. Otherwise each terminal is its own only use.
 pub(super) struct Followers {
-    /// The terminals with which the text may begin.
+    /// The uses with which the text may begin.
     pub(super) first: Bits,
-    /// By terminal: those that may come next.
+    /// By use: those that may come next.
     pub(super) follow: Vec<Bits>,
+    /// By terminal: its uses.
+    pub(super) uses: Vec<Vec<u32>>,
+    /// By use: its terminal.
+    pub(super) terminals: Vec<u32>,
+}
+
+impl Followers {
+    /// Tells whether several uses of a terminal are told apart.
+    pub(super) fn is_split(&self, terminal: u32) -> bool {
+        self.uses[terminal as usize].len() > 1
+    }
+
+    /// Returns the uses that may come behind a terminal, in those of its uses that may come in a
+    /// context; in all of them without one.
+    pub(super) fn behind(&self, terminal: u32, context: Option<&Bits>) -> Bits {
+        let own = self.uses[terminal as usize].iter();
+        let is_split = self.is_split(terminal);
+        let own = own.filter(|&&used| !is_split || context.is_none_or(|context| context.has(used)));
+        let mut behind = Bits::new(self.terminals.len());
+        own.for_each(|&used| {
+            behind.or(&self.follow[used as usize]);
+        });
+        behind
+    }
+
+    /// Returns the terminals of some uses.
+    pub(super) fn terminals_of(&self, used: &Bits) -> Bits {
+        let mut terminals = Bits::new(self.uses.len());
+        let all = used.iter().map(|used| self.terminals[used as usize]);
+        all.for_each(|terminal| terminals.set(terminal));
+        terminals
+    }
 }
 
 /// Finds which terminals may come behind which.
@@ -62,6 +95,8 @@ pub(super) fn followers(cfg: &Cfg) -> Followers {
     Followers {
         first: first.swap_remove(whole as usize),
         follow,
+        uses: (0..count as u32).map(|terminal| vec![terminal]).collect(),
+        terminals: (0..count as u32).collect(),
     }
 }
 

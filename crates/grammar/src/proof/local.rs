@@ -62,11 +62,10 @@ impl Unsure {
     }
 }
 
-/// The result: terminals that perhaps cannot come somewhere, and where something else cannot be
-/// finished.
+/// The result: what may come behind terminals, and where that perhaps cannot.
 pub(super) struct Local {
-    /// By terminal.
-    pub(super) trouble: Vec<bool>,
+    /// By terminal: those that may come behind it, wherever it is read but in unsure places.
+    pub(super) rows: Vec<Bits>,
     pub(super) unsure: Unsure,
 }
 
@@ -82,11 +81,11 @@ pub(super) fn local(
         return None;
     }
     let pairs = Pairs::new(sets)?;
-    let mut search = GoodEnds::new(sets, followers, &pairs);
-    search.settle();
+    let is_narrow = |state| narrow.is_some_and(|narrow| narrow.has(state));
+    let mut search = Rows::new(sets, followers, &pairs);
+    search.settle(is_narrow);
     let mut unsure = Vec::new();
     for set in 0..sets.len() as u32 {
-        let is_narrow = |state| narrow.is_some_and(|narrow| narrow.has(state));
         let members = sets.members(set);
         let own = members.iter().copied().zip(pairs.of(set));
         let own = own.filter(|&(state, pair)| !search.live[pair] && !is_narrow(state));
@@ -102,7 +101,7 @@ pub(super) fn local(
         }
     }
     Some(Local {
-        trouble: search.trouble,
+        rows: search.by_terminal,
         unsure: Unsure { sets: unsure },
     })
 }
@@ -171,28 +170,28 @@ impl Pairs {
     }
 }
 
-/// A search for the pairs that lead to a good end: one behind which all that must follow can.
-struct GoodEnds<'a> {
+/// A search for what may come behind the pairs: at an end to which they lead.
+struct Rows<'a> {
     sets: &'a Sets<'a>,
     followers: &'a Followers,
     pairs: &'a Pairs,
-    /// By pair: whether it leads to a good end.
+    /// By pair: whether all may come behind it that may behind its terminal.
     live: Vec<bool>,
-    /// By terminal: whether it perhaps cannot come somewhere.
-    trouble: Vec<bool>,
-    /// By context and terminal: the classes with which it may begin on the way to a good end.
+    /// By terminal: those that may come behind it wherever it begins.
+    by_terminal: Vec<Bits>,
+    /// By context and terminal: the classes with which it may begin, and be live.
     firsts: Vec<Vec<ClassSet>>,
     bridges: HashMap<(u32, u32), Vec<Bridge>, FixedState>,
 }
 
-impl<'a> GoodEnds<'a> {
-    fn new(sets: &'a Sets<'a>, followers: &'a Followers, pairs: &'a Pairs) -> GoodEnds<'a> {
-        let mut search = GoodEnds {
+impl<'a> Rows<'a> {
+    fn new(sets: &'a Sets<'a>, followers: &'a Followers, pairs: &'a Pairs) -> Rows<'a> {
+        let mut search = Rows {
             sets,
             followers,
             pairs,
             live: vec![true; pairs.count()],
-            trouble: vec![false; sets.cfg.terminals.len()],
+            by_terminal: Vec::new(),
             firsts: Vec::new(),
             bridges: HashMap::default(),
         };
@@ -204,41 +203,48 @@ impl<'a> GoodEnds<'a> {
         self.sets.cfg
     }
 
-    /// Takes away what leads to no good end, until all that is left does.
-    fn settle(&mut self) {
+    /// Takes away the pairs behind which less may come than behind their terminals, until none is
+    /// left. One that was taken away stays so, so that this comes to an end.
+    fn settle(&mut self, is_narrow: impl Fn(u32) -> bool) {
+        let sets = self.sets;
         loop {
-            let good = self.good_ends();
-            let live = self.leading_to(&good);
-            let same = live == self.live;
-            self.live = live;
-            self.firsts = self.find_firsts();
-            if same && !self.find_trouble() {
+            let ends = self.ends();
+            let rows = self.leading_to(ends);
+            self.by_terminal = self.at_the_beginning(&rows);
+            let mut is_same = true;
+            for set in 0..sets.len() as u32 {
+                for (&state, pair) in sets.members(set).iter().zip(self.pairs.of(set)) {
+                    let own = &self.by_terminal[sets.lexer.terminal[state as usize] as usize];
+                    if self.live[pair] && !is_narrow(state) && !own.is_in(&rows[pair]) {
+                        self.live[pair] = false;
+                        is_same = false;
+                    }
+                }
+            }
+            if is_same {
                 return;
             }
+            self.firsts = self.find_firsts();
         }
     }
 
-    /// Notes terminals that can come nowhere in some context; tells whether there are new ones.
-    fn find_trouble(&mut self) -> bool {
-        let mut found = false;
-        for (context, firsts) in (0..).zip(&self.firsts) {
-            for terminal in self.sets.contexts().terminals(context).iter() {
-                let is_text = matches!(
-                    self.cfg().terminals[terminal as usize].matter,
-                    Matter::Table(_)
-                );
-                if is_text && firsts[terminal as usize].is_empty() {
-                    found |= !std::mem::replace(&mut self.trouble[terminal as usize], true);
-                }
+    /// By terminal: those that may come behind it wherever it begins; all, where it never does.
+    fn at_the_beginning(&self, rows: &[Bits]) -> Vec<Bits> {
+        let count = self.cfg().terminals.len();
+        let mut all = vec![Bits::full(count); count];
+        for context in 0..self.sets.contexts().len() {
+            let root = self.sets.contexts().root(context);
+            for (&state, pair) in self.sets.members(root).iter().zip(self.pairs.of(root)) {
+                all[self.sets.lexer.terminal[state as usize] as usize].and(&rows[pair]);
             }
         }
-        found
+        all
     }
 
     fn find_firsts(&self) -> Vec<Vec<ClassSet>> {
-        let GoodEnds { sets, pairs, .. } = self;
+        let Rows { sets, pairs, .. } = self;
         let firsts = |context: u32| {
-            let mut all = vec![ClassSet::default(); self.trouble.len()];
+            let mut all = vec![ClassSet::default(); self.cfg().terminals.len()];
             let root = sets.contexts().root(context);
             for &state in sets.members(root) {
                 let start = StateInSet { state, set: root };
@@ -254,48 +260,49 @@ impl<'a> GoodEnds<'a> {
         (0..sets.contexts().len()).map(firsts).collect()
     }
 
-    /// By pair: whether a lexeme ends there, and all that must come behind it can.
-    fn good_ends(&mut self) -> Vec<bool> {
+    /// By pair: what may come if a lexeme ends there. What need not come is in it.
+    fn ends(&mut self) -> Vec<Bits> {
         let sets = self.sets;
-        let mut good = vec![true; self.pairs.count()];
+        let count = self.cfg().terminals.len();
+        let mut ends = vec![Bits::new(count); self.pairs.count()];
         let mut met = vec![false; sets.len()];
         for end in sets.contexts().met() {
-            met[end.set as usize] = true;
+            let is_first = !std::mem::replace(&mut met[end.set as usize], true);
             for (&state, pair) in sets.members(end.set).iter().zip(self.pairs.of(end.set)) {
+                if !sets.lexer.accepting[state as usize] {
+                    continue;
+                }
+                if is_first {
+                    ends[pair] = Bits::full(count);
+                }
                 let first = sets.lexer.terminal[state as usize];
                 let seconds = match (self.cfg().is_ignored(first), end.context) {
                     (true, Some(context)) => sets.behind_ignored(first, context),
-                    _ => self.followers.follow[first as usize].clone(),
+                    (_, context) => sets.behind(first, context, self.followers),
                 };
-                good[pair] = good[pair]
-                    && sets.lexer.accepting[state as usize]
-                    && self.can_all_follow(&seconds, end.set, end.behind);
+                for second in seconds.iter() {
+                    if !self.can_follow(second, end.set, end.behind) {
+                        ends[pair].clear(second);
+                    }
+                }
             }
         }
-        for set in (0..sets.len() as u32).filter(|&set| !met[set as usize]) {
-            good[self.pairs.of(set)].fill(false);
-        }
-        good
+        ends
     }
 
-    fn can_all_follow(&mut self, seconds: &Bits, set: u32, behind: u32) -> bool {
+    /// Tells whether a lexeme may begin, or ignored text before it, where those of a set end.
+    fn can_follow(&mut self, second: u32, set: u32, behind: u32) -> bool {
         let free = self.sets.free(set);
-        seconds
-            .iter()
-            .filter(|&second| !self.trouble[second as usize])
-            .all(|second| {
-                let matter = &self.sets.cfg.terminals[second as usize].matter;
-                matches!(matter, Matter::Special(_))
-                    || self.firsts[behind as usize][second as usize].meets(free)
-                    || Self::is_bridged(
-                        &mut self.bridges,
-                        self.sets,
-                        &self.firsts,
-                        second,
-                        behind,
-                        free,
-                    )
-            })
+        let matter = &self.sets.cfg.terminals[second as usize].matter;
+        let Rows {
+            bridges,
+            sets,
+            firsts,
+            ..
+        } = self;
+        matches!(matter, Matter::Special(_))
+            || firsts[behind as usize][second as usize].meets(free)
+            || Self::is_bridged(bridges, sets, firsts, second, behind, free)
     }
 
     /// Tells whether ignored text that begins with one of some classes can stand before a lexeme in
@@ -320,17 +327,23 @@ impl<'a> GoodEnds<'a> {
         })
     }
 
-    /// By pair: whether it is good or leads to one that is.
-    fn leading_to(&self, good: &[bool]) -> Vec<bool> {
-        let mut live = good.to_vec();
-        let mut open: Vec<usize> = (0..good.len()).filter(|&pair| good[pair]).collect();
+    /// By pair: what may come behind some end to which it leads.
+    fn leading_to(&self, ends: Vec<Bits>) -> Vec<Bits> {
+        let mut rows = ends;
+        let mut open: Vec<usize> = (0..rows.len())
+            .filter(|&pair| !rows[pair].is_empty())
+            .collect();
+        let mut is_open: Vec<bool> = rows.iter().map(|row| !row.is_empty()).collect();
         while let Some(pair) = open.pop() {
+            is_open[pair] = false;
+            let own = rows[pair].clone();
             for &from in self.pairs.before.of(pair as u32) {
-                if !std::mem::replace(&mut live[from as usize], true) {
-                    open.push(from as usize);
+                let from = from as usize;
+                if rows[from].or(&own) && !std::mem::replace(&mut is_open[from], true) {
+                    open.push(from);
                 }
             }
         }
-        live
+        rows
     }
 }

@@ -11,6 +11,7 @@ mod local;
 mod narrow;
 mod safe;
 mod sets;
+mod uses;
 
 use std::collections::{HashMap, HashSet};
 
@@ -26,7 +27,7 @@ pub(crate) use self::conflict::{Conflict, swallowed};
 use self::followers::{Followers, followers};
 use self::local::{Unsure, local};
 pub(crate) use self::narrow::Narrow;
-use self::safe::safe;
+use self::safe::{Adjacent, safe};
 use self::sets::{Bridge, Sets};
 
 /// The places that the proof looks at, because there may be one for each pair of terminals.
@@ -40,8 +41,12 @@ pub(crate) struct Proof {
     /// True if some lexemes end at their first end.
     pub(crate) has_lazy: bool,
     /// By state of the parser: whether every stack with it on top can be finished, where no ignored
-    /// text is begun that is narrow.
-    safe: Vec<bool>,
+    /// text is begun that is narrow; a bit for each row of terminals that may be the last.
+    safe: Vec<u64>,
+    /// By terminal: the number of its bit.
+    rows: Vec<u8>,
+    /// True if every stack can be finished, but in unsure places and narrow ignored text.
+    is_all_safe: bool,
     /// The ignored text behind which some lexemes cannot come, if there is such text.
     narrow: Option<Narrow>,
     /// Places in lexemes that perhaps cannot be finished, whatever the parser's state says.
@@ -75,28 +80,52 @@ impl Proof {
         if self.is_whole {
             return;
         }
-        self.safe = safe(sets.cfg, tables, &all);
         // Whatever has begun leads to a state, and each of them will do.
-        self.is_whole = !self.safe.contains(&false);
+        self.find_safe(sets.cfg, tables, &Adjacent::without(&all));
+        self.is_whole = self.is_all_safe;
         if self.is_whole {
             return;
         }
         // A way to the end need not take ignored text behind which little can come.
         if let Some(narrow) = Narrow::new(sets, firsts.of(0), &trouble.narrow) {
-            self.safe = safe(sets.cfg, tables, &trouble.behind_lexemes);
+            self.find_safe(
+                sets.cfg,
+                tables,
+                &Adjacent::without(&trouble.behind_lexemes),
+            );
             self.narrow = Some(narrow);
         }
         if detail == Detail::Places
-            && self.safe.contains(&false)
+            && !self.is_all_safe
             && let Some(local) = local(sets, followers, self.narrow.as_ref())
+            && let Some(adjacent) = Adjacent::new(&local.rows)
         {
-            self.safe = safe(sets.cfg, tables, &local.trouble);
+            self.find_safe(sets.cfg, tables, &adjacent);
             self.unsure = local.unsure;
+            self.is_whole = self.is_all_safe && self.narrow.is_none() && self.unsure.is_empty();
         }
     }
 
-    pub(crate) fn is_safe(&self, state: u32) -> bool {
-        self.safe.get(state as usize).copied().unwrap_or(false)
+    /// Finds which states can be finished if each terminal comes behind one that it may come behind.
+    fn find_safe(&mut self, cfg: &Cfg, tables: &Tables, adjacent: &Adjacent) {
+        let terminals = 0..cfg.terminals.len() as u32;
+        self.safe = safe(cfg, tables, adjacent);
+        self.rows = terminals.map(|terminal| adjacent.row(terminal)).collect();
+        let ignored: Vec<u32> = cfg.ignored.iter().flatten().copied().collect();
+        self.is_all_safe = (0..).zip(&tables.states).all(|(number, state)| {
+            let is_between = state.accepts || !state.shifts.is_empty();
+            state
+                .shifts
+                .iter()
+                .all(|&(terminal, to)| self.is_safe(to, terminal))
+                && (!is_between || ignored.iter().all(|&ignored| self.is_safe(number, ignored)))
+        });
+    }
+
+    /// Tells whether every stack with a state on top can be finished where a terminal was read last.
+    pub(crate) fn is_safe(&self, state: u32, last: u32) -> bool {
+        let own = self.safe.get(state as usize);
+        own.is_some_and(|own| own >> self.rows[last as usize] & 1 == 1)
     }
 
     /// Tells whether something that has begun perhaps cannot be finished: states of terminals that
@@ -118,7 +147,7 @@ impl Proof {
 
     /// Tells whether every stack can be finished, but in unsure places and narrow ignored text.
     pub(crate) fn is_all_safe(&self) -> bool {
-        !self.safe.contains(&false)
+        self.is_all_safe
     }
 
     /// Returns the ignored text behind which some lexemes cannot come, if there is such text.
@@ -166,7 +195,7 @@ impl Trouble {
 fn troubled(sets: &Sets<'_>, followers: &Followers, firsts: &Firsts) -> Option<Trouble> {
     let (cfg, lexer) = (sets.cfg, sets.lexer);
     let count = cfg.terminals.len();
-    let Followers { first, follow } = followers;
+    let Followers { first, follow, .. } = followers;
     let mut places = Places {
         sets,
         firsts,
@@ -190,8 +219,10 @@ fn troubled(sets: &Sets<'_>, followers: &Followers, firsts: &Firsts) -> Option<T
             }
         }
     }
-    // By ignored terminal and context: the lexemes that it may stand before.
+    // By ignored terminal and context: the lexemes that it may stand before. By another one, and the
+    // context where it matters: those that may come behind it.
     let mut behind_ignored: HashMap<(u32, u32), Bits, FixedState> = HashMap::default();
+    let mut behind: HashMap<(u32, Option<u32>), Bits, FixedState> = HashMap::default();
     for met in sets.contexts().met() {
         for state in sets.ended(met.set) {
             let first = lexer.terminal[state as usize];
@@ -211,7 +242,12 @@ fn troubled(sets: &Sets<'_>, followers: &Followers, firsts: &Firsts) -> Option<T
                         .entry((first, context))
                         .or_insert_with(|| sets.behind_ignored(first, context))
                 }
-                false => &follow[first as usize],
+                false => {
+                    let context = met.context.filter(|_| followers.is_split(first));
+                    behind
+                        .entry((first, context))
+                        .or_insert_with(|| sets.behind(first, context, followers))
+                }
             };
             for second in seconds.iter() {
                 places.tests += 1;
@@ -371,17 +407,21 @@ pub(crate) fn prove(cfg: &Cfg, lexer: &Lexer, tables: &Tables, usable: ByteSet) 
     };
     proof.find(&sets, &followers, tables, Detail::States);
     if !proof.is_whole {
+        let detail = match usable == ByteSet::ALL {
+            true => Detail::Places,
+            false => Detail::States,
+        };
         // Less is read side by side where it is told apart what may come.
-        if let Some(sets) = Sets::told_apart(cfg, lexer, usable, &followers) {
+        let uses = uses::told_apart(cfg, lexer, tables, &followers);
+        let apart = uses.as_ref().unwrap_or(&followers);
+        if let Some(sets) = Sets::told_apart(cfg, lexer, usable, apart) {
             let mut better = Proof::without(cfg);
-            let detail = match usable == ByteSet::ALL {
-                true => Detail::Places,
-                false => Detail::States,
-            };
-            better.find(&sets, &followers, tables, detail);
+            better.find(&sets, apart, tables, detail);
             if better.is_whole || better.narrow.is_some() || proof.narrow.is_none() {
                 proof = better;
             }
+        } else if detail == Detail::Places {
+            proof.find(&sets, &followers, tables, detail);
         }
     }
     proof
@@ -435,8 +475,8 @@ pub(crate) fn prove_guards(cfg: &Cfg, lexer: &Lexer, tables: &Tables) -> Proof {
     }
     proof.is_whole = !trouble.contains(&true);
     if !proof.is_whole {
-        proof.safe = safe(cfg, tables, &trouble);
-        proof.is_whole = !proof.safe.contains(&false);
+        proof.find_safe(cfg, tables, &Adjacent::without(&trouble));
+        proof.is_whole = proof.is_all_safe;
     }
     proof
 }

@@ -1,50 +1,170 @@
 //! Which states of a parser can be finished, whatever the stack below, without the terminals that
 //! perhaps cannot come.
 //!
-//! For example, where a list may end after each item, it can be finished without a comma.
+//! For example, where a list may end after each item, it can be finished without a comma; and where text cannot come
+//! behind text, behind which it would only go on, a string can be finished with its quotation mark.
 
+use foldhash::fast::FixedState;
 use fsm_tables::Sources;
+use indexmap::IndexSet;
 
+use super::bits::Bits;
 use crate::compile::cfg::{Cfg, Symbol};
 use crate::compile::lr::{Finish, Tables};
 
-/// Which nonterminals derive a text without some terminals.
-fn derives_without(cfg: &Cfg, trouble: &[bool]) -> Vec<bool> {
-    let mut derives = vec![false; cfg.rules.len()];
-    let mut changed = true;
-    while std::mem::take(&mut changed) {
-        for production in &cfg.productions {
-            if !derives[production.left as usize]
-                && production.right.iter().all(|symbol| match symbol.split() {
-                    Ok(terminal) => !trouble[terminal as usize],
-                    Err(rule) => derives[rule as usize],
-                })
-            {
-                derives[production.left as usize] = true;
-                changed = true;
-            }
-        }
-    }
-    derives
+/// The terminals that may come behind others, in classes: [rows](Adjacent::row) of those that stand before,
+/// columns of those that come.
+pub(super) struct Adjacent {
+    /// By terminal: the number of its row.
+    row: Vec<u8>,
+    /// By terminal: the number of its column.
+    column: Vec<u8>,
+    /// By column: the rows behind which it may come, as bits.
+    behind: Vec<u64>,
 }
 
-/// By state of the parser: whether every stack with it on top can be finished without the
-/// troubled terminals, which is always open.
+/// The most classes of terminals, because they are the bits of a number.
+const MAX_CLASSES: usize = 64;
+
+impl Adjacent {
+    /// Some terminals may come behind none.
+    pub(super) fn without(trouble: &[bool]) -> Adjacent {
+        Adjacent {
+            row: vec![0; trouble.len()],
+            column: trouble.iter().map(|&trouble| u8::from(trouble)).collect(),
+            behind: vec![1, 0],
+        }
+    }
+
+    /// `rows` are the terminals that may come behind each. `None` if too many of them differ.
+    pub(super) fn new(rows: &[Bits]) -> Option<Adjacent> {
+        let mut known: IndexSet<&Bits, FixedState> = IndexSet::default();
+        let row: Vec<usize> = rows.iter().map(|row| known.insert_full(row).0).collect();
+        let column_of = |terminal: u32| -> Option<u64> {
+            let own = (0..).zip(&known).filter(|(_, row)| row.has(terminal));
+            own.map(|(at, _)| 1u64.checked_shl(at))
+                .try_fold(0, |all, bit| Some(all | bit?))
+        };
+        let columns = (0..rows.len() as u32).map(column_of);
+        let columns: Vec<u64> = columns.collect::<Option<_>>()?;
+        let mut behind: IndexSet<u64, FixedState> = IndexSet::default();
+        let column: Vec<usize> = columns
+            .iter()
+            .map(|&own| behind.insert_full(own).0)
+            .collect();
+        let is_small = known.len() <= MAX_CLASSES && behind.len() <= MAX_CLASSES;
+        is_small.then(|| Adjacent {
+            row: row.iter().map(|&row| row as u8).collect(),
+            column: column.iter().map(|&column| column as u8).collect(),
+            behind: behind.into_iter().collect(),
+        })
+    }
+
+    /// Returns the number of a terminal's row: of the bit that says what may come behind it.
+    pub(super) fn row(&self, terminal: u32) -> u8 {
+        self.row[terminal as usize]
+    }
+
+    fn row_count(&self) -> usize {
+        self.row.iter().max().map_or(1, |&row| usize::from(row) + 1)
+    }
+}
+
+/// The texts of something, by the columns of their first terminals: the rows of their last ones.
+type Edges = Box<[u64]>;
+
+/// The texts of nonterminals in which each terminal may come behind the one before.
+struct Texts<'a> {
+    adjacent: &'a Adjacent,
+    nullable: Vec<bool>,
+    /// By nonterminal.
+    edges: Vec<Edges>,
+}
+
+impl Texts<'_> {
+    fn new<'a>(cfg: &Cfg, adjacent: &'a Adjacent) -> Texts<'a> {
+        let none: Edges = vec![0; adjacent.behind.len()].into();
+        let mut texts = Texts {
+            adjacent,
+            nullable: cfg.nullable(),
+            edges: vec![none; cfg.rules.len()],
+        };
+        let by_left = cfg.by_left();
+        let order = cfg.innermost_first(&by_left);
+        let mut changed = true;
+        while std::mem::take(&mut changed) {
+            for &rule in &order {
+                let mut own = texts.edges[rule as usize].clone();
+                for &production in &by_left[rule as usize] {
+                    let new = texts.of(&cfg.productions[production].right);
+                    own.iter_mut().zip(new).for_each(|(own, new)| *own |= new);
+                }
+                changed |= own != texts.edges[rule as usize];
+                texts.edges[rule as usize] = own;
+            }
+        }
+        texts
+    }
+
+    /// The texts of symbols, but the empty one.
+    fn of(&self, symbols: &[Symbol]) -> Edges {
+        let mut all: Edges = vec![0; self.adjacent.behind.len()].into();
+        let mut is_empty = true;
+        for &symbol in symbols {
+            let mut next = all.clone();
+            for (own, rows) in next.iter_mut().zip(&all) {
+                *own = self.behind(*rows, symbol);
+            }
+            if is_empty {
+                let first = |column: usize| self.first(symbol, column);
+                (0..next.len()).for_each(|column| next[column] |= first(column));
+            }
+            is_empty &= symbol
+                .split()
+                .is_err_and(|rule| self.nullable[rule as usize]);
+            all = next;
+        }
+        all
+    }
+
+    /// The rows of the last terminals of a symbol's texts that begin with a column.
+    fn first(&self, symbol: Symbol, column: usize) -> u64 {
+        match symbol.split() {
+            Ok(terminal) => {
+                let is_own = usize::from(self.adjacent.column[terminal as usize]) == column;
+                u64::from(is_own) << self.adjacent.row(terminal)
+            }
+            Err(rule) => self.edges[rule as usize][column],
+        }
+    }
+
+    /// The rows of the last terminals where a symbol comes behind terminals of some rows.
+    fn behind(&self, rows: u64, symbol: Symbol) -> u64 {
+        let columns = self.adjacent.behind.iter().enumerate();
+        let open = columns.filter(|(_, behind)| *behind & rows != 0);
+        let new = open.fold(0, |all, (column, _)| all | self.first(symbol, column));
+        match symbol.split() {
+            Err(rule) if self.nullable[rule as usize] => new | rows,
+            _ => new,
+        }
+    }
+}
+
+/// By state of the parser: whether every stack with it on top can be finished where each terminal
+/// comes behind one that it may come behind; a bit for each [row](Adjacent::row) of the terminal that was
+/// read last.
 ///
 /// Finishing what a state has begun leads to a lower place of the stack if more than one
 /// symbol of it is held; else to a state at the same place, which must be nearer to a lower
 /// one. The places that it leads to are looked up in all states that can be below.
-pub(super) fn safe(cfg: &Cfg, tables: &Tables, trouble: &[bool]) -> Vec<bool> {
-    let derives = derives_without(cfg, trouble);
-    let is_open = |symbol: &Symbol| match symbol.split() {
-        Ok(terminal) => !trouble[terminal as usize],
-        Err(rule) => derives[rule as usize],
-    };
-    let mut safe = vec![true; tables.states.len()];
-    if near(&ways(tables, is_open, false), tables, &safe) == safe {
+pub(super) fn safe(cfg: &Cfg, tables: &Tables, adjacent: &Adjacent) -> Vec<u64> {
+    let texts = Texts::new(cfg, adjacent);
+    let all = u64::MAX >> (MAX_CLASSES - adjacent.row_count());
+    let mut safe = vec![all; tables.states.len()];
+    if near(&ways(tables, &texts, false), tables, &safe) == safe {
         return safe;
     }
-    let ways = ways(tables, is_open, true);
+    let ways = ways(tables, &texts, true);
     loop {
         let good = near(&ways, tables, &safe);
         if good == safe {
@@ -54,53 +174,86 @@ pub(super) fn safe(cfg: &Cfg, tables: &Tables, trouble: &[bool]) -> Vec<bool> {
     }
 }
 
-/// True if finishing something leads lower, and where to; nowhere means the end.
-type Way = (bool, Box<[u32]>);
+/// A way to finish something.
+struct Way {
+    /// True if it leads lower.
+    lower: bool,
+    /// The states to which it leads; none means the end.
+    to: Box<[u32]>,
+    /// By row of the terminal before: the rows of those that may be read last.
+    last: Box<[u64]>,
+}
 
 /// By state: what can be finished there. A way that leads lower is told with
 /// `lower` alone: at first that does not matter.
-fn ways(tables: &Tables, is_open: impl Fn(&Symbol) -> bool, lower: bool) -> Vec<Vec<Way>> {
+fn ways(tables: &Tables, texts: &Texts<'_>, lower: bool) -> Vec<Vec<Way>> {
     let mut below = Below::new(tables);
     let mut ways = Vec::with_capacity(tables.states.len());
+    let rows = 0..texts.adjacent.row_count();
     for (number, state) in (0..).zip(&tables.states) {
-        let open = state.finishes.iter().filter(|finish| {
-            let right = &tables.rights[finish.production as usize];
-            right[usize::from(finish.dot)..].iter().all(&is_open)
-        });
         below.begin(number);
-        let way = |finish: &Finish| match (finish.rule == tables.whole, finish.held > 1) {
-            (true, _) => (true, Box::default()),
-            (false, true) if !lower => (true, Box::default()),
-            (false, is_lower) => (is_lower, below.behind(finish)),
+        let way = |finish: &Finish| {
+            let right = &tables.rights[finish.production as usize][usize::from(finish.dot)..];
+            let behind = |row: usize| {
+                right
+                    .iter()
+                    .fold(1 << row, |rows, &symbol| texts.behind(rows, symbol))
+            };
+            let last: Box<[u64]> = rows.clone().map(behind).collect();
+            if last.iter().all(|&rows| rows == 0) {
+                return None;
+            }
+            let (lower, to) = match (finish.rule == tables.whole, finish.held > 1) {
+                (true, _) => (true, Box::default()),
+                (false, true) if !lower => (true, Box::default()),
+                (false, is_lower) => (is_lower, below.behind(finish.rule, finish.held)),
+            };
+            Some(Way { lower, to, last })
         };
-        ways.push(open.map(way).collect());
+        ways.push(state.finishes.iter().filter_map(way).collect());
     }
     ways
 }
 
 /// By state: whether it can be finished by ways that lead to safe states alone, and come to
 /// a lower one.
-fn near(ways: &[Vec<Way>], tables: &Tables, safe: &[bool]) -> Vec<bool> {
-    let all_in = |set: &[bool], to: &[u32]| to.iter().all(|&to| set[to as usize]);
-    let is_first = |state: usize| {
-        let ends = |(lower, to): &Way| *lower && all_in(safe, to);
-        safe[state] && (tables.states[state].accepts || ways[state].iter().any(ends))
+fn near(ways: &[Vec<Way>], tables: &Tables, safe: &[u64]) -> Vec<u64> {
+    // The rows before a way that leads to states of a set.
+    let before = |way: &Way, set: &[u64]| -> u64 {
+        let all = way
+            .to
+            .iter()
+            .fold(u64::MAX, |all, &to| all & set[to as usize]);
+        let open = (0..).zip(&way.last).filter(|(_, last)| *last & all != 0);
+        open.fold(0, |rows, (row, _)| rows | 1 << row)
     };
-    let mut good: Vec<bool> = (0..safe.len()).map(is_first).collect();
+    let first = |state: usize| match tables.states[state].accepts {
+        true => safe[state],
+        false => {
+            let lower = ways[state].iter().filter(|way| way.lower);
+            safe[state] & lower.fold(0, |rows, way| rows | before(way, safe))
+        }
+    };
+    let mut good: Vec<u64> = (0..safe.len()).map(first).collect();
     let mut changed = true;
     while std::mem::take(&mut changed) {
         for state in 0..safe.len() {
-            if safe[state] && !good[state] && ways[state].iter().any(|way| all_in(&good, &way.1)) {
-                good[state] = true;
-                changed = true;
+            if good[state] == safe[state] {
+                continue;
             }
+            let more = ways[state]
+                .iter()
+                .fold(0, |rows, way| rows | before(way, &good));
+            let more = good[state] | (more & safe[state]);
+            changed |= more != good[state];
+            good[state] = more;
         }
     }
     good
 }
 
 /// Which states may be below one.
-struct Below<'a> {
+pub(super) struct Below<'a> {
     tables: &'a Tables,
     before: Sources,
     /// The states a number of levels below the state, as far as was asked.
@@ -112,7 +265,7 @@ struct Below<'a> {
 }
 
 impl Below<'_> {
-    fn new(tables: &Tables) -> Below<'_> {
+    pub(super) fn new(tables: &Tables) -> Below<'_> {
         let arrows = (0..).zip(&tables.states).flat_map(|(from, state)| {
             let all = state.shifts.iter().chain(&state.gotos);
             all.map(move |&(_, to)| (from, to))
@@ -128,21 +281,22 @@ impl Below<'_> {
     }
 
     /// From now on all is asked of a state.
-    fn begin(&mut self, state: u32) {
+    pub(super) fn begin(&mut self, state: u32) {
         self.levels[0].clear();
         self.levels[0].push(state);
         self.known = 1;
     }
 
-    /// Returns the states to which finishing something that the state has begun may lead.
-    fn behind(&mut self, finish: &Finish) -> Box<[u32]> {
-        let held = usize::from(finish.held);
+    /// Returns the states to which finishing a nonterminal may lead that the state has begun, with so
+    /// many symbols of it held.
+    pub(super) fn behind(&mut self, rule: u32, held: u16) -> Box<[u32]> {
+        let held = usize::from(held);
         while self.known <= held {
             self.descend();
         }
         self.epoch += 1;
         let bases = self.levels[held].iter();
-        let to = bases.filter_map(|&base| self.tables.states[base as usize].goto(finish.rule));
+        let to = bases.filter_map(|&base| self.tables.states[base as usize].goto(rule));
         let new =
             |to: &u32| std::mem::replace(&mut self.seen[*to as usize], self.epoch) != self.epoch;
         to.filter(new).collect()

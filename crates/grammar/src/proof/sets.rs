@@ -130,6 +130,12 @@ impl<'a> Sets<'a> {
         own.first().copied()
     }
 
+    /// The lexemes that may come behind another, which began in a context.
+    pub(super) fn behind(&self, first: u32, context: Option<u32>, followers: &Followers) -> Bits {
+        let uses = context.map(|context| self.contexts.uses(context));
+        followers.terminals_of(&followers.behind(first, uses))
+    }
+
     /// The lexemes of a context that ignored text may stand before.
     pub(super) fn behind_ignored(&self, first: u32, context: u32) -> Bits {
         let all = self.contexts.terminals(context);

@@ -117,8 +117,8 @@ impl Stacks {
         self.topmost(front).iter().any(|&node| {
             let state = self.node(node).state;
             match machine.tables().states[state as usize].shift(terminal) {
-                _ if is_ignored => machine.proof().is_safe(state),
-                Some(to) => machine.proof().is_safe(to),
+                _ if is_ignored => machine.proof().is_safe(state, terminal),
+                Some(to) => machine.proof().is_safe(to, terminal),
                 None => false,
             }
         })
@@ -147,7 +147,7 @@ impl Stacks {
             return (!self.next(front).accepts).then_some(false);
         }
         follow
-            .any(|shift| machine.proof().is_safe(shift.1))
+            .any(|shift| machine.proof().is_safe(shift.1, shift.0))
             .then_some(true)
     }
 
