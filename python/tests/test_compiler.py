@@ -6,13 +6,13 @@ import copy
 import json
 import pickle
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 from conftest import encode
 
 from tokenmold import Compiler, Constraint, TokenmoldError, Vocabulary
-from tokenmold._compiler import GrammarLimits
+from tokenmold._compiler import Dialect, GrammarLimits
 
 
 def test_schemas_in_each_form(compiler: Compiler) -> None:
@@ -242,6 +242,7 @@ def test_regexes_and_choices(compiler: Compiler) -> None:
         ("lark-splits", 'start: start "+" start | /[0-9]+/'),
         ("lark-ascii", "start: /\\d+/ (\"+\" /\\d+/)*"),
         ("w3c", "[1] sum ::= digit+ (#x2B digit+)* /* of digits */\n[2] digit ::= [0-9]"),
+        ("abnf", 'sum = number *("+" number)\nnumber = 1*DIGIT ; in decimal'),
         ("regex", "[0-9]+(?:[+][0-9]+)*"),
     ],
 )
@@ -252,6 +253,13 @@ def test_grammars(compiler: Compiler, dialect: Any, text: str) -> None:
     if dialect in ("gbnf", "ebnf", "lark"):
         assert compiler.grammar(text).is_match("1+22")
     assert compiler.submit_grammar(text, dialect=dialect).result().is_match("3")
+
+
+def test_dialects_are_those_of_the_crate(compiler: Compiler) -> None:
+    with pytest.raises(TokenmoldError) as error:
+        compiler.grammar("a", dialect="yacc")  # type: ignore[arg-type]
+    known = str(error.value).partition("there are ")[2].split(", ")
+    assert [*known, "regex"] == list(get_args(Dialect))
 
 
 def test_captures(compiler: Compiler) -> None:

@@ -23,7 +23,7 @@ Integers: TypeAlias = Literal["plain", "zero-fraction"]
 Settings: TypeAlias = Literal["ignore", "follow"]
 Beside: TypeAlias = Literal["text", "nothing"]
 Calls: TypeAlias = Literal["any", "required", "one", "at_most_one", "none"]
-Dialect: TypeAlias = Literal["gbnf", "ebnf", "lark", "lark-splits", "lark-ascii", "w3c", "regex"]
+Dialect: TypeAlias = Literal["gbnf", "ebnf", "lark", "lark-splits", "lark-ascii", "w3c", "abnf", "regex"]
 Reasoning: TypeAlias = Literal["absent", "optional", "required"]
 
 
@@ -208,8 +208,9 @@ class Compiler(_tokenmold.Compiler):
 
         ``dialect`` is how it is written: ``"gbnf"`` as llama.cpp reads it, ``"ebnf"`` as XGrammar does,
         ``"lark"`` as llguidance and OpenAI's custom tools do; ``"lark-splits"`` and ``"lark-ascii"`` are
-        Lark as its own package and XGrammar read it, ``"w3c"`` is the EBNF of the W3C's specifications,
-        ``"regex"`` is a regular expression. Without it the text tells, but never of ``"w3c"``.
+        Lark as its own package and XGrammar read it, ``"w3c"`` is the EBNF of the W3C's specifications
+        and ``"abnf"`` that of the IETF's, ``"regex"`` is a regular expression. Without it the text tells, but never of
+        ``"w3c"`` and ``"abnf"``.
 
         Limits bound what the grammar may cost; an error names the one to raise: ``max_walk_work`` of the steps
         behind its texts (300,000), ``max_work`` of a compilation (40,000,000), ``max_parser_states`` (100,000),

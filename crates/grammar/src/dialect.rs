@@ -32,17 +32,21 @@ pub enum Dialect {
     /// EBNF of the W3C, in which the grammars of XML, XPath and SPARQL are written. Begins with the
     /// first rule; every split of a text counts.
     W3c,
+    /// ABNF of RFC 5234 and 7405, in which the IETF writes grammars. Begins with the first rule; every
+    /// split of a text counts, and characters are Unicode's.
+    Abnf,
 }
 
 impl Dialect {
     /// All of them.
-    pub const ALL: [Dialect; 6] = [
+    pub const ALL: [Dialect; 7] = [
         Dialect::Gbnf,
         Dialect::Ebnf,
         Dialect::Lark,
         Dialect::LarkSplits,
         Dialect::LarkAscii,
         Dialect::W3c,
+        Dialect::Abnf,
     ];
 
     /// Returns its name, as [`FromStr`] reads it.
@@ -54,12 +58,13 @@ impl Dialect {
             Dialect::LarkSplits => "lark-splits",
             Dialect::LarkAscii => "lark-ascii",
             Dialect::W3c => "w3c",
+            Dialect::Abnf => "abnf",
         }
     }
 
     /// Returns the dialect that a text looks like: without `::=` it is Lark. With it, names,
     /// options or calls that GBNF does not have make it EBNF. That of the W3C is never guessed,
-    /// because `#x41` is a comment elsewhere.
+    /// because `#x41` is a comment elsewhere, and neither is ABNF, because indentation has a meaning there.
     ///
     /// ```
     /// use grammar::Dialect;

@@ -11,18 +11,19 @@ use case_pages::{Case, Findings, Label, Page, Scenario, Words};
 use fsm_index::ByteAutomaton as _;
 use grammar::{Config, Dialect, Grammar, GrammarAutomaton};
 
-const LABELS: [Label; 6] = [
-    ("", "gbnf"),
-    ("", "ebnf"),
-    ("", "lark"),
-    ("", "w3c"),
-    ("", "diff"),
-    ("Error:", "text"),
-];
-
 fn pages() -> Vec<Page> {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/cases");
-    case_pages::pages(folder.as_ref(), &LABELS)
+    let grammars = Dialect::ALL.map(|dialect| ("", language(dialect.name())));
+    let labels: Vec<Label> = [("", "diff"), ("Error:", "text")]
+        .into_iter()
+        .chain(grammars)
+        .collect();
+    case_pages::pages(folder.as_ref(), &labels)
+}
+
+/// The language of a dialect's blocks: readings of one notation share it.
+fn language(dialect: &'static str) -> &'static str {
+    dialect.split('-').next().unwrap_or(dialect)
 }
 
 #[test]
@@ -43,6 +44,19 @@ fn each_dialect_has_a_page() {
     assert_eq!(names, dialects);
 }
 
+#[test]
+fn each_dialect_has_its_row_and_link_in_the_documents() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/GRAMMARS.md");
+    let said = std::fs::read_to_string(path).unwrap();
+    for name in Dialect::ALL.map(Dialect::name) {
+        assert!(said.contains(&format!("\n| `{name}`")), "row of {name}");
+        assert!(
+            said.contains(&format!("tests/cases/{name}.md")),
+            "link of {name}"
+        );
+    }
+}
+
 /// Tokens that cut texts at unlucky places.
 const WORDS: [&str; 17] = [
     "ab", "abc", "  ", "\n\n", " a", "if", "fo", "oo!", "*/", "/*", "a*", "12", ", ", "\":", "{\"",
@@ -50,10 +64,8 @@ const WORDS: [&str; 17] = [
 ];
 
 fn scenario_says(page: &Page, scenario: &Scenario, words: &Words, found: &mut Findings) {
-    let name = page.name();
-    let name = name.trim_end_matches(".md");
-    let dialect: Dialect = name.parse().unwrap();
-    let language = name.split('-').next().unwrap_or(name);
+    let dialect: Dialect = page.name().trim_end_matches(".md").parse().unwrap();
+    let language = language(dialect.name());
     let Some(text) = scenario.text(language, "") else {
         return found.add(
             scenario.line,

@@ -44,6 +44,18 @@ fn explain_says_which_alternatives_have_begun() {
 }
 
 #[test]
+fn the_help_and_the_endings_of_files_name_each_dialect() {
+    let files = Files::new();
+    let Ran { out: help, .. } = run(&["explain", "--help"], "");
+    for dialect in tokenmold::grammar::Dialect::ALL {
+        assert!(help.contains(&format!("`{dialect}`")), "{dialect}: {help}");
+        let path = files.put(&format!("sums.{dialect}"), SUMS);
+        let said = json(&["explain", "--grammar", &path], "");
+        assert_eq!(said["dialect"], dialect.name());
+    }
+}
+
+#[test]
 fn check_follows_a_text_under_a_grammar() {
     let files = Files::new();
     let sums = files.put("sums.lark", SUMS);

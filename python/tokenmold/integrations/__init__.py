@@ -1,9 +1,11 @@
 """Tokenmold inside the engines that run models.
 
 A module an engine: :mod:`~tokenmold.integrations.vllm`, :mod:`~tokenmold.integrations.sglang`,
-:mod:`~tokenmold.integrations.transformers`, :mod:`~tokenmold.integrations.outlines`. Each imports its
-engine; this package imports none. vLLM and SGLang also find Tokenmold by themselves, through the entry
-points ``vllm.general_plugins`` and ``sglang.srt.plugins``, which name the two functions here.
+:mod:`~tokenmold.integrations.transformers`, :mod:`~tokenmold.integrations.outlines`,
+:mod:`~tokenmold.integrations.llama_cpp`; beside vLLM's its parsers,
+:mod:`~tokenmold.integrations.vllm_parsers`. Each imports its engine; this package imports none. vLLM and
+SGLang also find Tokenmold by themselves, through the entry points ``vllm.general_plugins`` and
+``sglang.srt.plugins``, which name the two functions here.
 """
 
 from __future__ import annotations

@@ -10,7 +10,8 @@ use crate::compile::cfg::Ignores;
 use crate::compile::lower::{self, Meaning, NormalForm};
 use crate::config::Config;
 use crate::dialect::Dialect;
-use crate::dialects::ast::{Expr, Host, Rule, RuleKind, Tree};
+use crate::dialects::abnf;
+use crate::dialects::ast::{Expr, FIRST_RULE, Host, Rule, RuleKind, Tree};
 use crate::dialects::ebnf::{self, Notation};
 use crate::dialects::lark;
 use crate::dialects::w3c;
@@ -30,6 +31,9 @@ const SPLITS: Meaning = Meaning {
     edges: Edges::Splits,
     rules: NormalForm::Rewritten,
 };
+
+/// The name of regular expressions among the notations, because they are no dialect of grammars.
+const REGEX: &str = "regex";
 
 /// Reads grammars and compiles them.
 ///
@@ -96,7 +100,16 @@ impl Grammar {
             Dialect::W3c => (
                 w3c::parse(text, config)?,
                 Meaning {
-                    start: w3c::START,
+                    start: FIRST_RULE,
+                    ..SPLITS
+                },
+            ),
+            Dialect::Abnf => (
+                abnf::parse(text, config)?,
+                Meaning {
+                    // Texts take both cases of the letters of ASCII alone.
+                    reading: Reading::Ascii,
+                    start: FIRST_RULE,
                     ..SPLITS
                 },
             ),
@@ -140,7 +153,7 @@ impl Grammar {
     /// let config = Config::default();
     /// assert!(Grammar::compile_named("[0-9]+", "regex", &config)?.accepts("7"));
     /// assert!(Grammar::compile_named("root ::= [0-9]+", "gbnf", &config)?.accepts("7"));
-    /// assert!(Grammar::compile_named("root ::= [0-9]+", "abnf", &config).is_err());
+    /// assert!(Grammar::compile_named("root ::= [0-9]+", "bnf", &config).is_err());
     /// # Ok::<(), grammar::Error>(())
     /// ```
     pub fn compile_named(
@@ -149,9 +162,21 @@ impl Grammar {
         config: &Config,
     ) -> Result<GrammarAutomaton, Error> {
         match name {
-            "regex" => Grammar::from_regex(text, config),
+            REGEX => Grammar::from_regex(text, config),
             name => Grammar::compile(text, name.parse()?, config),
         }
+    }
+
+    /// Tells whether [`Grammar::compile_named`] knows a name.
+    ///
+    /// ```
+    /// use grammar::Grammar;
+    ///
+    /// assert!(Grammar::has_notation("abnf") && Grammar::has_notation("regex"));
+    /// assert!(!Grammar::has_notation("txt"));
+    /// ```
+    pub fn has_notation(name: &str) -> bool {
+        name == REGEX || name.parse::<Dialect>().is_ok()
     }
 
     /// Compiles GBNF of llama.cpp, with the default [`Config`].

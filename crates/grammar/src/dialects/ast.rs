@@ -9,6 +9,9 @@ use serde_json::Value;
 
 use crate::dialects::numbers::{Condition, RuleNumber};
 
+/// The name by which the first rule is found in dialects that begin with it, because no rule can be called so.
+pub(crate) const FIRST_RULE: &str = "";
+
 /// A grammar as it was written.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Tree {

@@ -1,5 +1,6 @@
 //! Readers of the notations, each into the same tree: for example, of GBNF's `root ::= "x"`.
 
+pub(crate) mod abnf;
 pub(crate) mod ast;
 pub(crate) mod common;
 pub(crate) mod ebnf;

@@ -3,12 +3,9 @@
 //! For example, `Comment ::= '<!--' ((Char - '-') | ('-' (Char - '-')))* '-->'` is read, and `Char ::= #x9 | [#x20-#xD7FF]`.
 
 use crate::config::Config;
-use crate::dialects::ast::{Expr, Host, Rule, RuleKind, Tree, negated, normal_ranges};
+use crate::dialects::ast::{Expr, FIRST_RULE, Host, Rule, RuleKind, Tree, negated, normal_ranges};
 use crate::dialects::reader::Reader;
 use crate::error::{Error, ErrorKind};
-
-/// The name by which the first rule is found, with which a grammar begins, because no rule can be called so.
-pub(crate) const START: &str = "";
 
 /// The labels of notes in brackets behind a rule, because constraints that are said in words are no sets.
 const NOTES: [&str; 3] = ["wfc:", "vc:", "nsc:"];
@@ -47,7 +44,7 @@ impl W3cParser<'_> {
                 format!("`{name}` is not defined: a difference has blanks around its `-`");
             return Err(self.r.place(Error::new(ErrorKind::Name, message), *at));
         }
-        self.tree.by_name.insert(START.to_owned(), 0);
+        self.tree.by_name.insert(FIRST_RULE.to_owned(), 0);
         Ok(())
     }
 

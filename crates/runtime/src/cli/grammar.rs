@@ -15,8 +15,8 @@ use super::{Failure, Output, Verdict, read};
 #[derive(Clone, Debug, Default, clap::Args)]
 pub(crate) struct Notation {
     /// The notation of the grammar: `gbnf` (llama.cpp), `ebnf` (XGrammar), `lark` (llguidance,
-    /// OpenAI), `lark-splits`, `lark-ascii`, `w3c` (XML, SPARQL) or `regex`. Default: the ending of the file's name, or
-    /// what the text looks like.
+    /// OpenAI), `lark-splits`, `lark-ascii`, `w3c` (XML, SPARQL), `abnf` (the IETF) or `regex`. Default: the ending of the
+    /// file's name, or what the text looks like.
     #[arg(long, value_name = "DIALECT", requires = "grammar")]
     dialect: Option<String>,
 
@@ -45,9 +45,7 @@ impl Notation {
         let ending = path.extension().and_then(|ending| ending.to_str());
         let dialect = match (&self.dialect, ending) {
             (Some(name), _) => name.clone(),
-            (None, Some(ending @ ("gbnf" | "ebnf" | "lark" | "w3c" | "regex"))) => {
-                ending.to_owned()
-            }
+            (None, Some(ending)) if Grammar::has_notation(ending) => ending.to_owned(),
             (None, _) => Dialect::guess(&text).name().to_owned(),
         };
         Ok((text, dialect))

@@ -378,6 +378,43 @@ impl AtomKind {
         )
     }
 
+    /// The kinds of values of which an atom says anything.
+    pub(crate) fn concerned(&self) -> Kinds {
+        match self {
+            AtomKind::Minimum { .. } | AtomKind::Maximum { .. } | AtomKind::MultipleOf(_) => {
+                Kinds::NUMBER
+            }
+            AtomKind::MinLength(_)
+            | AtomKind::MaxLength(_)
+            | AtomKind::Pattern(_)
+            | AtomKind::Format(_)
+            | AtomKind::UnknownFormat(_) => Kinds::STRING,
+            AtomKind::Items(_)
+            | AtomKind::MinItems(_)
+            | AtomKind::MaxItems(_)
+            | AtomKind::UniqueItems
+            | AtomKind::Contains { .. }
+            | AtomKind::UnevaluatedItems(_) => Kinds::ARRAY,
+            AtomKind::Members(_)
+            | AtomKind::Required(_)
+            | AtomKind::MinProperties(_)
+            | AtomKind::MaxProperties(_)
+            | AtomKind::PropertyNames(_)
+            | AtomKind::DependentRequired(_)
+            | AtomKind::DependentSchemas(_)
+            | AtomKind::UnevaluatedProperties(_) => Kinds::OBJECT,
+            AtomKind::Refused { kinds, .. } => *kinds,
+            AtomKind::Type { .. }
+            | AtomKind::Values(_)
+            | AtomKind::AllOf(_)
+            | AtomKind::AnyOf(_)
+            | AtomKind::OneOf(_)
+            | AtomKind::Not(_)
+            | AtomKind::If { .. }
+            | AtomKind::Ref(_) => Kinds::ALL,
+        }
+    }
+
     /// Returns the number of locations or values that a keyword leads to or lists.
     fn width(&self) -> usize {
         match self {

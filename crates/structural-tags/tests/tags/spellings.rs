@@ -67,6 +67,18 @@ fn each_family_has_a_page() {
 }
 
 #[test]
+fn the_readme_counts_the_families() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../README.md");
+    let said = std::fs::read_to_string(path).unwrap();
+    let row = said
+        .lines()
+        .find(|line| line.starts_with("| model families"))
+        .unwrap();
+    let number = format!("**{}**", Family::all().count());
+    assert!(row.contains(&number), "{number}: {row}");
+}
+
+#[test]
 fn a_family_is_bound_to_its_own_spellings() {
     let vocabulary = vocabulary(&[], &[]);
     let tools = tools();

@@ -13,9 +13,8 @@ use schema_regex::automaton::SchemaAutomaton;
 
 use crate::compile::cfg::{Cfg, Ignores, Matter, Nonterminal, Production, Symbol, Terminal};
 use crate::config::Config;
-use crate::dialects::ast::{Expr, Rule, RuleKind, Sampling, Tree};
+use crate::dialects::ast::{Expr, FIRST_RULE, Rule, RuleKind, Sampling, Tree};
 use crate::dialects::shown::{Beside, shown};
-use crate::dialects::w3c;
 use crate::error::{Error, ErrorKind};
 use crate::patterns::{self, Reading};
 use crate::terminals::around::looks_around;
@@ -498,7 +497,7 @@ impl<'a> Lowering<'a> {
             Expr::And(_) | Expr::Not(_) | Expr::Most { .. } => {
                 if !self.own_terminal(scope, expr, 0, out)? {
                     let message = match self.meaning.start {
-                        w3c::START => {
+                        FIRST_RULE => {
                             "a difference `A - B` is for expressions without recursion: take the difference of their parts"
                         }
                         _ => {
