@@ -146,7 +146,7 @@ pub(super) struct Met {
 }
 
 /// The terminals that may come at one place, and the set with which they begin.
-struct Context {
+struct Place {
     terminals: Bits,
     root: u32,
 }
@@ -154,7 +154,7 @@ struct Context {
 /// The terminals that may come at one place, by place.
 pub(super) struct Contexts {
     /// By the uses that may come there.
-    all: IndexMap<Bits, Context, FixedState>,
+    all: IndexMap<Bits, Place, FixedState>,
     met: Vec<Met>,
     /// By set, and the context where it matters: the context behind lexemes that end there.
     behind: HashMap<(Option<u32>, u32), u32, FixedState>,
@@ -174,7 +174,7 @@ impl Contexts {
         };
         let terminals = all.clone();
         Some(Contexts {
-            all: IndexMap::from_iter([(all, Context { terminals, root })]),
+            all: IndexMap::from_iter([(all, Place { terminals, root })]),
             met: (1..found.all.len() as u32).map(met).collect(),
             behind: HashMap::default(),
         })
@@ -224,7 +224,7 @@ impl Contexts {
         }
         let terminals = told.followers.terminals_of(&uses);
         let root = found.root(told.lexer, terminals.iter())?;
-        Some(self.all.insert_full(uses, Context { terminals, root }).0 as u32)
+        Some(self.all.insert_full(uses, Place { terminals, root }).0 as u32)
     }
 
     /// Meets the sets of what begins in a context.

@@ -82,7 +82,7 @@ pub(super) fn local(
     }
     let pairs = Pairs::new(sets)?;
     let is_narrow = |state| narrow.is_some_and(|narrow| narrow.has(state));
-    let mut search = Rows::new(sets, followers, &pairs);
+    let mut search = Behind::new(sets, followers, &pairs);
     search.settle(is_narrow);
     let mut unsure = Vec::new();
     for set in 0..sets.len() as u32 {
@@ -171,7 +171,7 @@ impl Pairs {
 }
 
 /// A search for what may come behind the pairs: at an end to which they lead.
-struct Rows<'a> {
+struct Behind<'a> {
     sets: &'a Sets<'a>,
     followers: &'a Followers,
     pairs: &'a Pairs,
@@ -184,9 +184,9 @@ struct Rows<'a> {
     bridges: HashMap<(u32, u32), Vec<Bridge>, FixedState>,
 }
 
-impl<'a> Rows<'a> {
-    fn new(sets: &'a Sets<'a>, followers: &'a Followers, pairs: &'a Pairs) -> Rows<'a> {
-        let mut search = Rows {
+impl<'a> Behind<'a> {
+    fn new(sets: &'a Sets<'a>, followers: &'a Followers, pairs: &'a Pairs) -> Behind<'a> {
+        let mut search = Behind {
             sets,
             followers,
             pairs,
@@ -242,7 +242,7 @@ impl<'a> Rows<'a> {
     }
 
     fn find_firsts(&self) -> Vec<Vec<ClassSet>> {
-        let Rows { sets, pairs, .. } = self;
+        let Behind { sets, pairs, .. } = self;
         let firsts = |context: u32| {
             let mut all = vec![ClassSet::default(); self.cfg().terminals.len()];
             let root = sets.contexts().root(context);
@@ -260,7 +260,7 @@ impl<'a> Rows<'a> {
         (0..sets.contexts().len()).map(firsts).collect()
     }
 
-    /// By pair: what may come if a lexeme ends there. What need not come is in it.
+    /// By pair: the terminals that may come if a lexeme ends there, and those that need not.
     fn ends(&mut self) -> Vec<Bits> {
         let sets = self.sets;
         let count = self.cfg().terminals.len();
@@ -294,7 +294,7 @@ impl<'a> Rows<'a> {
     fn can_follow(&mut self, second: u32, set: u32, behind: u32) -> bool {
         let free = self.sets.free(set);
         let matter = &self.sets.cfg.terminals[second as usize].matter;
-        let Rows {
+        let Behind {
             bridges,
             sets,
             firsts,

@@ -195,7 +195,6 @@ impl Trouble {
 fn troubled(sets: &Sets<'_>, followers: &Followers, firsts: &Firsts) -> Option<Trouble> {
     let (cfg, lexer) = (sets.cfg, sets.lexer);
     let count = cfg.terminals.len();
-    let Followers { first, follow, .. } = followers;
     let mut places = Places {
         sets,
         firsts,
@@ -271,23 +270,8 @@ fn troubled(sets: &Sets<'_>, followers: &Followers, firsts: &Firsts) -> Option<T
             }
         }
     }
-    // Behind a JSON value whatever was read beside it may go on.
-    for (value, terminal) in (0..).zip(&cfg.terminals) {
-        let Matter::Json(automaton) = &terminal.matter else {
-            continue;
-        };
-        let mixes = sets.mixes(value, first, follow, firsts.of(0));
-        let prolonging = json::prolonging(automaton);
-        let is_free = |class: &usize| !mixes && !prolonging.contains(&lexer.bytes[*class]);
-        let free: ClassSet = (0..sets.width()).filter(is_free).collect();
-        for second in follow[value as usize].iter() {
-            if !trouble[second as usize]
-                && !places.begins(second, &free, 0)
-                && !places.bridged(second, &free, 0)
-            {
-                found(value, second, &mut trouble);
-            }
-        }
+    for (value, second) in places.behind_values(followers) {
+        found(value, second, &mut trouble);
     }
     Some(Trouble {
         behind_lexemes: trouble,
@@ -332,6 +316,29 @@ struct Places<'a> {
 }
 
 impl Places<'_> {
+    /// Returns the JSON values behind which a lexeme perhaps cannot come, each with that lexeme: whatever was read
+    /// beside a value may go on behind it.
+    fn behind_values(&mut self, followers: &Followers) -> Vec<(u32, u32)> {
+        let (sets, firsts) = (self.sets, self.firsts);
+        let Followers { first, follow, .. } = followers;
+        let mut pairs = Vec::new();
+        for (value, terminal) in (0..).zip(&sets.cfg.terminals) {
+            let Matter::Json(automaton) = &terminal.matter else {
+                continue;
+            };
+            let mixes = sets.mixes(value, first, follow, firsts.of(0));
+            let prolonging = json::prolonging(automaton);
+            let is_free = |class: &usize| !mixes && !prolonging.contains(&sets.lexer.bytes[*class]);
+            let free: ClassSet = (0..sets.width()).filter(is_free).collect();
+            for second in follow[value as usize].iter() {
+                if !self.begins(second, &free, 0) && !self.bridged(second, &free, 0) {
+                    pairs.push((value, second));
+                }
+            }
+        }
+        pairs
+    }
+
     /// Tells whether a lexeme may begin in a context with one of some classes.
     #[inline]
     fn begins(&self, terminal: u32, free: &ClassSet, context: u32) -> bool {
@@ -420,7 +427,7 @@ pub(crate) fn prove(cfg: &Cfg, lexer: &Lexer, tables: &Tables, usable: ByteSet) 
             if better.is_whole || better.narrow.is_some() || proof.narrow.is_none() {
                 proof = better;
             }
-        } else if detail == Detail::Places {
+        } else if detail == Detail::Places && !cfg.has_json() {
             proof.find(&sets, &followers, tables, detail);
         }
     }

@@ -175,7 +175,7 @@ pub(super) fn safe(cfg: &Cfg, tables: &Tables, adjacent: &Adjacent) -> Vec<u64> 
 }
 
 /// A way to finish something.
-struct Way {
+struct Finishing {
     /// True if it leads lower.
     lower: bool,
     /// The states to which it leads; none means the end.
@@ -186,7 +186,7 @@ struct Way {
 
 /// By state: what can be finished there. A way that leads lower is told with
 /// `lower` alone: at first that does not matter.
-fn ways(tables: &Tables, texts: &Texts<'_>, lower: bool) -> Vec<Vec<Way>> {
+fn ways(tables: &Tables, texts: &Texts<'_>, lower: bool) -> Vec<Vec<Finishing>> {
     let mut below = Below::new(tables);
     let mut ways = Vec::with_capacity(tables.states.len());
     let rows = 0..texts.adjacent.row_count();
@@ -208,7 +208,7 @@ fn ways(tables: &Tables, texts: &Texts<'_>, lower: bool) -> Vec<Vec<Way>> {
                 (false, true) if !lower => (true, Box::default()),
                 (false, is_lower) => (is_lower, below.behind(finish.rule, finish.held)),
             };
-            Some(Way { lower, to, last })
+            Some(Finishing { lower, to, last })
         };
         ways.push(state.finishes.iter().filter_map(way).collect());
     }
@@ -217,9 +217,9 @@ fn ways(tables: &Tables, texts: &Texts<'_>, lower: bool) -> Vec<Vec<Way>> {
 
 /// By state: whether it can be finished by ways that lead to safe states alone, and come to
 /// a lower one.
-fn near(ways: &[Vec<Way>], tables: &Tables, safe: &[u64]) -> Vec<u64> {
+fn near(ways: &[Vec<Finishing>], tables: &Tables, safe: &[u64]) -> Vec<u64> {
     // The rows before a way that leads to states of a set.
-    let before = |way: &Way, set: &[u64]| -> u64 {
+    let before = |way: &Finishing, set: &[u64]| -> u64 {
         let all = way
             .to
             .iter()

@@ -16,8 +16,8 @@ use crate::compile::cfg::{Cfg, Matter};
 use crate::compile::lexer::Lexer;
 use crate::compile::lr::{LrState, Tables};
 
-/// The printable characters of ASCII with which a terminal begins that takes nearly any, at least:
-/// names begin with 53 of the 95.
+/// The least number of printable characters of ASCII with which a terminal begins that takes nearly any,
+/// because names begin with 53 of the 95.
 const MOST_LETTERS: usize = 60;
 
 /// Tells the uses of terminals apart behind which text of nearly any characters may come. `None` if
@@ -48,6 +48,7 @@ pub(super) fn told_apart(
     let mut used = vec![0; tables.states.len()];
     let mut uses = followers.uses.clone();
     let mut terminals = followers.terminals.clone();
+    let mut seen = vec![false; count];
     let mut known: HashMap<(u32, Vec<u32>), u32, FixedState> = HashMap::default();
     for (terminal, to) in shifts() {
         let is_text = matches!(cfg.terminals[terminal as usize].matter, Matter::Table(_));
@@ -55,7 +56,7 @@ pub(super) fn told_apart(
             .iter()
             .filter(|&&wide| is_text && behind[to as usize].has(wide));
         let own = &mut uses[terminal as usize];
-        let is_first = !known.keys().any(|key| key.0 == terminal);
+        let is_first = !std::mem::replace(&mut seen[terminal as usize], true);
         used[to as usize] = *known
             .entry((terminal, followed.copied().collect()))
             .or_insert_with(|| {
