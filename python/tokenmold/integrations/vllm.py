@@ -40,7 +40,7 @@ from __future__ import annotations
 import functools
 import json
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, Literal, get_args
 
 import vllm
