@@ -325,8 +325,12 @@ def test_structural_tags_have_limits(compiler: Compiler) -> None:
     sums = {"type": "grammar", "grammar": 'root ::= [0-9]+ ("+" root)?'}
     tag = {"format": {"type": "repeat", "min": 1, "max": 9, "content": sums}}
     assert compiler.structural_tag(tag, max_repeat=9, max_work=None).is_match("1+22+3")
-    for limit, most in [("max_repeat", 8), ("max_parts", 1), ("max_text_bytes", 5)]:
-        with pytest.raises(TokenmoldError, match=limit):
+    for limit, most, said in [
+        ("max_repeat", 8, "max_repeat"),
+        ("max_parts", 1, "more than 1 parts"),
+        ("max_text_bytes", 5, "max_text_bytes"),
+    ]:
+        with pytest.raises(TokenmoldError, match=said):
             compiler.structural_tag(tag, **{limit: most})  # type: ignore[misc]
     with pytest.raises(TypeError, match="no option 'max_patience'"):
         compiler.submit_structural_tag(tag, max_patience=1).result()  # type: ignore[call-arg]
