@@ -1,6 +1,6 @@
 //! The hints that make masks fast: if a text of an inner automaton stands alone, the hints of that
 //! automaton hold. Markers that are kept out of JSON change nothing where none has begun,
-//! tokens aside that have one in them: those are [unsure](fsm_index::Overlay::unsure_texts).
+//! tokens aside that have one in them: those are [unsure](fsm_index::Facts::unsure_texts).
 //!
 //! For example, inside of a string of `<call>{"city": "Ulm"}</call>` the mask is that of any JSON
 //! string.

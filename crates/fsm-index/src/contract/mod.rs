@@ -45,7 +45,7 @@ impl Default for Effort {
 ///   [`ByteAutomaton::step`] says, byte by byte, and both with
 ///   [`ByteAutomaton::next_bytes`];
 /// - masks under the same [`ByteAutomaton::key`] with each other, and special tokens
-///   under the same number of [`SpecialTokens::list`](crate::SpecialTokens::list);
+///   under the same number of [`SpecialTokens::allowed`](crate::SpecialTokens::allowed);
 /// - [`ByteAutomaton::completion`] with what may come, and that it ends in
 ///   acceptance: there is no dead end.
 ///

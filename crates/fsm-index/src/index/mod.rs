@@ -336,7 +336,7 @@ impl<A: ByteAutomaton> Index<A> {
         &self.own.specials
     }
 
-    /// The tokens of which no row tells anything: see [`Overlay::unsure_texts`](crate::Overlay::unsure_texts).
+    /// The tokens of which no row tells anything: see [`Facts::unsure_texts`](crate::Facts::unsure_texts).
     pub(crate) fn unsure(&self) -> &[u32] {
         &self.own.unsure
     }

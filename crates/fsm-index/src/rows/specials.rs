@@ -71,7 +71,7 @@ impl SpecialSet {
 pub(crate) struct Specials {
     /// The special tokens of the state, once they were found.
     here: Option<Arc<SpecialSet>>,
-    /// By the number of the list: see [`SpecialTokens::list`](crate::SpecialTokens::list).
+    /// By the number of the list: see [`SpecialTokens::allowed`](crate::SpecialTokens::allowed).
     known: Option<(u32, Option<Arc<SpecialSet>>)>,
     list: Vec<SpecialId>,
 }
