@@ -82,7 +82,7 @@ fn what_would_make_a_spent_lexeme_longer_stays_forbidden() {
     // Greedy lexing reads the digits of `12` on, so that no other number can begin.
     let grammar = "start: num /[2,]/ \";\"\nnum[max_tokens=1]: /[0-9]+/";
     assert_eq!(allowed(Dialect::Lark, grammar, &["1"]), [","]);
-    // Where every split counts, it can.
+    // It can if every split counts.
     let grammar = "root ::= num (\"2\" | \",\") \";\"\nnum[max_tokens=1] ::= [0-9]+";
     assert_eq!(allowed(Dialect::Ebnf, grammar, &["1"]), ["2", ",", "2;"]);
 }

@@ -1,7 +1,8 @@
-"""Options of schemas, and limits of all kinds, as the hosts of engines, and their requests, hand them over: by name, as JSON.
+"""Options of schemas, and limits of all kinds, as the hosts of engines, and their requests, hand them over: by name,
+as JSON.
 
-Names and values are those of :class:`tokenmold.Compiler`; a limit holds for each kind that has it. A request chooses what its answer looks like; what a
-compilation may take is the host's choice. For example ``{"formats": "annotate", "cap_length": 200}``.
+Names and values are those of :class:`tokenmold.Compiler`; a limit holds for each kind that has it. A request chooses
+what its answer looks like; what a compilation may take is the host's choice. For example ``{"formats": "annotate", "cap_length": 200}``.
 """
 
 from __future__ import annotations
@@ -62,8 +63,7 @@ def of_tags(options: Mapping[str, Any]) -> TagLimits:
 
 
 def _of(options: Mapping[str, Any], kind: Any) -> Any:
-    known = get_type_hints(kind)
-    return {name: value for name, value in options.items() if name in known}
+    return {name: value for name, value in options.items() if name in kind.__optional_keys__}
 
 
 def of_environment() -> HostOptions:

@@ -52,7 +52,6 @@ from sglang.version import __version__ as _version
 from tokenmold import Compiler, Constraint, Vocabulary, fill_batch
 from tokenmold.torch import allocate_mask, apply_mask
 
-
 from . import UnsupportedEngine, _options, require_series
 from ._budget import Budget, BudgetOptions, Landing
 
@@ -310,8 +309,8 @@ def _backend(server_args: Any, tokenizer: Any, vocab_size: int, eos_token_ids: I
 def register(**options: Unpack[_options.HostOptions]) -> None:
     """Adds the backend ``tokenmold`` to SGLang in this process. A second call does nothing but take its options.
 
-    ``options`` are those of schemas, and limits of schemas, grammars and structural tags, for every request of engines that are started from now on. They are told to
-    their processes by the variable ``TOKENMOLD_SCHEMA_OPTIONS``.
+    ``options`` are those of schemas, and limits of schemas, grammars and structural tags, for every request of
+    engines that are started from now on. They are told to their processes by the variable ``TOKENMOLD_SCHEMA_OPTIONS``.
 
     Raises :class:`~tokenmold.integrations.UnsupportedEngine`, and changes nothing, in an SGLang that is
     not known here.
