@@ -117,6 +117,16 @@ pub(crate) struct Cfg {
 pub(crate) const MAX_RIGHT: usize = 200;
 
 impl Cfg {
+    /// Returns a grammar of productions alone, of which the first is the start's.
+    pub(crate) fn of_productions(rules: Vec<Nonterminal>, productions: Vec<Production>) -> Cfg {
+        Cfg {
+            rules,
+            productions,
+            is_greedy: true,
+            ..Cfg::default()
+        }
+    }
+
     /// Says whether a terminal is ignored text.
     #[inline]
     pub(crate) fn is_ignored(&self, terminal: u32) -> bool {

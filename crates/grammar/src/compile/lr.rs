@@ -331,7 +331,11 @@ struct Moves {
 
 impl Moves {
     fn new(cfg: &Cfg) -> Moves {
-        let symbols = 2 * cfg.terminals.len().max(cfg.rules.len());
+        let symbols = cfg
+            .productions
+            .iter()
+            .flat_map(|production| &production.right);
+        let symbols = symbols.map(|symbol| symbol.index() + 1).max().unwrap_or(0);
         Moves {
             symbols: Vec::new(),
             groups_of: vec![(0, 0); symbols],

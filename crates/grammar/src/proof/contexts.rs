@@ -9,7 +9,7 @@ use foldhash::fast::FixedState;
 use indexmap::{IndexMap, IndexSet};
 
 use super::bits::{Bits, ClassSet, JSON, NOWHERE};
-use super::followers::Followers;
+use super::followers::{Followers, Nesting};
 use crate::compile::cfg::{Cfg, Matter};
 use crate::compile::lexer::Lexer;
 
@@ -32,6 +32,8 @@ pub(super) struct Found {
     pub(super) all: IndexSet<Box<[u32]>, FixedState>,
     /// By set and class.
     pub(super) next: Vec<u32>,
+    /// By set: those to which its classes lead, once each.
+    ways: Vec<Box<[u32]>>,
     /// By set: classes that nothing takes which stands in it.
     pub(super) free: Vec<ClassSet>,
     /// By class: whether a JSON value begins with it; nothing where there is none.
@@ -57,6 +59,7 @@ impl Found {
         Found {
             all: IndexSet::default(),
             next: Vec::new(),
+            ways: Vec::new(),
             free: Vec::new(),
             begins_json,
             steps: 0,
@@ -97,6 +100,7 @@ impl Found {
         }
         self.steps += set.len() * lexer.width();
         let mut free = Vec::new();
+        let mut ways = Vec::new();
         let mut class = 0;
         while class < lexer.width() {
             self.way.clear();
@@ -116,12 +120,16 @@ impl Found {
             };
             let end = turns.next_from(class + 1).unwrap_or(lexer.width());
             self.next.extend(std::iter::repeat_n(number, end - class));
+            ways.extend(Some(number).filter(|&number| number != NOWHERE));
             if !has_json && number == NOWHERE {
                 free.extend(class..end);
             }
             class = end;
         }
         self.free.push(free.into_iter().collect());
+        ways.sort_unstable();
+        ways.dedup();
+        self.ways.push(ways.into());
     }
 
     /// The states of a set in which a terminal ends.
@@ -143,6 +151,8 @@ pub(super) struct Met {
     pub(super) context: Option<u32>,
     /// The context behind lexemes that end there.
     pub(super) behind: u32,
+    /// The innermost bracket that is open behind them, if they close one.
+    pub(super) open: Option<u32>,
 }
 
 /// The terminals that may come at one place, and the set with which they begin.
@@ -156,8 +166,9 @@ pub(super) struct Contexts {
     /// By the uses that may come there.
     all: IndexMap<Bits, Place, FixedState>,
     met: Vec<Met>,
-    /// By set, and the context where it matters: the context behind lexemes that end there.
-    behind: HashMap<(Option<u32>, u32), u32, FixedState>,
+    /// By set, and the context where it matters: the contexts behind lexemes that end there, of which one is right,
+    /// by the brackets that are open.
+    behind: HashMap<(Option<u32>, u32), Box<[u32]>, FixedState>,
 }
 
 impl Contexts {
@@ -171,6 +182,7 @@ impl Contexts {
             set,
             context: Some(0),
             behind: 0,
+            open: None,
         };
         let terminals = all.clone();
         Some(Contexts {
@@ -203,8 +215,10 @@ impl Contexts {
         contexts.add(&told, told.with_ignored(&followers.first), found)?;
         for (terminal, own) in (0..).zip(&cfg.terminals) {
             if matches!(own.matter, Matter::Special(_)) {
-                let behind = followers.behind(terminal, None);
-                contexts.add(&told, told.with_ignored(&behind), found)?;
+                for level in told.levels_behind(&[terminal], None)? {
+                    let behind = followers.behind(terminal, None, level);
+                    contexts.add(&told, told.with_ignored(&behind), found)?;
+                }
             }
         }
         let mut context = 0;
@@ -231,7 +245,7 @@ impl Contexts {
     fn meet(&mut self, told: &mut Told<'_>, context: u32, found: &mut Found) -> Option<()> {
         let root = self.root(context);
         let mut open = vec![root];
-        let mut seen: HashSet<u32, FixedState> = HashSet::from_iter([root]);
+        told.is_new(root, context);
         while let Some(set) = open.pop() {
             let own = told.needs_context(found, set).then_some(context);
             // Elsewhere the context in which it began does not matter.
@@ -240,51 +254,51 @@ impl Contexts {
             }
             if set != root {
                 let behind = self.behind_set(told, context, set, found)?;
-                if let Some(behind) = behind {
-                    self.behind.insert((own, set), behind);
-                    self.met.push(Met {
-                        set,
-                        context: own,
-                        behind,
-                    });
-                }
+                let met = |&(open, behind)| Met {
+                    set,
+                    context: own,
+                    behind,
+                    open,
+                };
+                self.met.extend(behind.iter().map(met));
+                let behind = behind.iter().map(|way| way.1).collect();
+                self.behind.insert((own, set), behind);
             }
-            let from = set as usize * told.lexer.width();
-            let row = &found.next[from..from + told.lexer.width()];
-            let row = row.iter().filter(|to| **to != NOWHERE);
-            open.extend(row.filter(|to| seen.insert(**to)));
+            let ways = found.ways[set as usize].iter();
+            open.extend(ways.filter(|&&to| told.is_new(to, context)));
         }
         Some(())
     }
 
-    /// Returns the context behind lexemes that end in a set; nothing if none ends there.
+    /// Returns the contexts behind lexemes that end in a set, each with the bracket that is open then if they
+    /// close one; none where none ends.
     fn behind_set(
         &mut self,
         told: &Told<'_>,
         context: u32,
         set: u32,
         found: &mut Found,
-    ) -> Option<Option<u32>> {
-        let mut behind = Bits::new(told.followers.terminals.len());
-        let mut ends = false;
-        for state in found.ended(told.lexer, set) {
-            ends = true;
-            match told.lexer.terminal[state as usize] {
-                terminal if told.is_ignored(terminal) => {
-                    behind.or(self.uses(context));
-                }
-                terminal => {
-                    behind.or(&told.followers.behind(terminal, Some(self.uses(context))));
-                }
-            }
+    ) -> Option<Vec<(Option<u32>, u32)>> {
+        let ended = found.ended(told.lexer, set);
+        let ended = ended.map(|state| told.lexer.terminal[state as usize]);
+        let ended: Vec<u32> = ended.collect();
+        if ended.is_empty() {
+            return Some(Vec::new());
         }
-        match ends {
-            true => {
-                let behind = told.with_ignored(&behind);
-                self.add(told, behind, found).map(Some)
+        let mut all = Vec::new();
+        for open in told.levels_behind(&ended, Some(self.uses(context)))? {
+            let mut behind = Bits::new(told.followers.terminals.len());
+            for &terminal in &ended {
+                let own = self.uses(context);
+                match told.is_ignored(terminal) {
+                    true => behind.or(own),
+                    false => behind.or(&told.followers.behind(terminal, Some(own), open)),
+                };
             }
-            false => Some(None),
+            let behind = self.add(told, told.with_ignored(&behind), found)?;
+            all.push((open, behind));
         }
+        Some(all)
     }
 
     /// Returns the number of contexts.
@@ -315,12 +329,12 @@ impl Contexts {
         &self.met
     }
 
-    /// Returns the context behind lexemes that end in a set, and began in a context.
-    pub(super) fn behind(&self, context: Option<u32>, set: u32) -> u32 {
+    /// Returns the contexts behind lexemes that end in a set, and began in a context.
+    pub(super) fn behind(&self, context: Option<u32>, set: u32) -> &[u32] {
         let known = self.behind.get(&(context, set));
         let known = known.or_else(|| self.behind.get(&(None, set)));
         // Nothing is noted if there is one context.
-        known.copied().unwrap_or(0)
+        known.map_or(&[0], |known| known)
     }
 }
 
@@ -333,6 +347,8 @@ struct Told<'a> {
     ignored: Vec<bool>,
     /// Sets that were met, of those that mean the same in each context.
     met: HashSet<u32, FixedState>,
+    /// By set: the number of the context where it was met last, from 1.
+    last_met: Vec<u32>,
 }
 
 impl<'a> Told<'a> {
@@ -344,11 +360,45 @@ impl<'a> Told<'a> {
             followers,
             ignored: terminals.map(|terminal| cfg.is_ignored(terminal)).collect(),
             met: HashSet::default(),
+            last_met: Vec::new(),
         }
+    }
+
+    /// Tells whether a set is met for the first time in a context; contexts come one after another.
+    fn is_new(&mut self, set: u32, context: u32) -> bool {
+        if self.last_met.len() <= set as usize {
+            self.last_met.resize(set as usize + 1, 0);
+        }
+        std::mem::replace(&mut self.last_met[set as usize], context + 1) != context + 1
     }
 
     fn is_ignored(&self, terminal: u32) -> bool {
         self.ignored[terminal as usize]
+    }
+
+    /// Returns the brackets of which one is the innermost behind terminals that have read the same text in a
+    /// context; one entry of nothing where none of them closes any.
+    ///
+    /// `None` if it does not depend on the text alone which brackets are open: then stacks that have read the
+    /// same text differ in it.
+    fn levels_behind(&self, ended: &[u32], context: Option<&Bits>) -> Option<Vec<Option<u32>>> {
+        let uses = ended
+            .iter()
+            .flat_map(|&terminal| self.followers.uses_in(terminal, context));
+        let nesting = uses.map(|used| self.followers.nesting[used as usize]);
+        let mut nesting: Vec<Nesting> = nesting.collect();
+        nesting.sort_unstable();
+        nesting.dedup();
+        match &nesting[..] {
+            [] | [Nesting::Keeps | Nesting::Opens(_)] => Some(vec![None]),
+            all => {
+                let level = |nesting: &Nesting| match *nesting {
+                    Nesting::Closes(level) => Some(Some(level)),
+                    _ => None,
+                };
+                all.iter().map(level).collect()
+            }
+        }
     }
 
     fn with_ignored(&self, terminals: &Bits) -> Bits {

@@ -3,6 +3,10 @@
 //!
 //! For example, in `sum: NUMBER ("+" NUMBER)*` a number is followed by `+`.
 
+use std::collections::HashMap;
+
+use foldhash::fast::FixedState;
+
 use super::bits::Bits;
 use crate::compile::cfg::{Cfg, Symbol};
 
@@ -17,6 +21,20 @@ pub(super) struct Followers {
     pub(super) uses: Vec<Vec<u32>>,
     /// By use: its terminal.
     pub(super) terminals: Vec<u32>,
+    /// By use.
+    pub(super) nesting: Vec<Nesting>,
+}
+
+/// The brackets that are open behind a use of a terminal, by the number of the innermost one, where those
+/// are told apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(super) enum Nesting {
+    /// Those that were open before.
+    Keeps,
+    /// One more, which it opens.
+    Opens(u32),
+    /// One fewer: then this one is the innermost.
+    Closes(u32),
 }
 
 impl Followers {
@@ -25,17 +43,66 @@ impl Followers {
         self.uses[terminal as usize].len() > 1
     }
 
-    /// Returns the uses that may come behind a terminal, in those of its uses that may come in a
-    /// context; in all of them without one.
-    pub(super) fn behind(&self, terminal: u32, context: Option<&Bits>) -> Bits {
-        let own = self.uses[terminal as usize].iter();
+    /// Returns the uses of a terminal that may come in a context; all of them without one.
+    pub(super) fn uses_in<'a>(
+        &'a self,
+        terminal: u32,
+        context: Option<&'a Bits>,
+    ) -> impl Iterator<Item = u32> + 'a {
+        let own = self.uses[terminal as usize].iter().copied();
         let is_split = self.is_split(terminal);
-        let own = own.filter(|&&used| !is_split || context.is_none_or(|context| context.has(used)));
+        own.filter(move |&used| !is_split || context.is_none_or(|context| context.has(used)))
+    }
+
+    /// Returns the uses that may come behind a terminal, in those of its uses that may come in a
+    /// context; in all of them without one. If it closes a bracket, `open` is the number of the one that is the
+    /// innermost then.
+    pub(super) fn behind(&self, terminal: u32, context: Option<&Bits>, open: Option<u32>) -> Bits {
         let mut behind = Bits::new(self.terminals.len());
-        own.for_each(|&used| {
-            behind.or(&self.follow[used as usize]);
-        });
+        for used in self.uses_in(terminal, context) {
+            let is_other = match (self.nesting[used as usize], open) {
+                (Nesting::Closes(own), Some(open)) => own != open,
+                _ => false,
+            };
+            if !is_other {
+                behind.or(&self.follow[used as usize]);
+            }
+        }
         behind
+    }
+
+    /// Makes one use of those of a terminal behind which the same may come.
+    pub(super) fn merge(&mut self) {
+        loop {
+            let mut known: HashMap<(u32, Nesting, &Bits), u32, FixedState> = HashMap::default();
+            let mut number: Vec<u32> = vec![0; self.terminals.len()];
+            let mut kept: Vec<usize> = Vec::new();
+            let mut uses = vec![Vec::new(); self.uses.len()];
+            for (used, &terminal) in self.terminals.iter().enumerate() {
+                let own = (terminal, self.nesting[used], &self.follow[used]);
+                number[used] = *known.entry(own).or_insert_with(|| {
+                    uses[terminal as usize].push(kept.len() as u32);
+                    kept.push(used);
+                    kept.len() as u32 - 1
+                });
+            }
+            if kept.len() == self.terminals.len() {
+                return;
+            }
+            let renamed = |all: &Bits| {
+                let mut new = Bits::new(kept.len());
+                all.iter().for_each(|used| new.set(number[used as usize]));
+                new
+            };
+            let follow = kept.iter().map(|&used| renamed(&self.follow[used]));
+            *self = Followers {
+                first: renamed(&self.first),
+                follow: follow.collect(),
+                uses,
+                terminals: kept.iter().map(|&used| self.terminals[used]).collect(),
+                nesting: kept.iter().map(|&used| self.nesting[used]).collect(),
+            };
+        }
     }
 
     /// Returns the terminals of some uses.
@@ -50,12 +117,12 @@ impl Followers {
 /// Finds which terminals may come behind which.
 pub(super) fn followers(cfg: &Cfg) -> Followers {
     let count = cfg.terminals.len();
-    let nullable = cfg.nullable();
-    let is_empty = |symbol: &Symbol| {
-        let rule = symbol.split().err();
-        rule.is_some_and(|rule| nullable[rule as usize])
-    };
-    let (mut first, last) = edges(cfg, is_empty);
+    let Edges {
+        nullable,
+        mut first,
+        last,
+    } = Edges::new(cfg);
+    let is_empty = |symbol: &Symbol| symbol.split().is_err_and(|rule| nullable[rule as usize]);
     let mut pairs: Vec<(Symbol, Symbol)> = Vec::new();
     for production in &cfg.productions {
         for (at, before) in production.right.iter().enumerate() {
@@ -97,46 +164,62 @@ pub(super) fn followers(cfg: &Cfg) -> Followers {
         follow,
         uses: (0..count as u32).map(|terminal| vec![terminal]).collect(),
         terminals: (0..count as u32).collect(),
+        nesting: vec![Nesting::Keeps; count],
     }
 }
 
 /// By nonterminal: with which terminals its texts may begin, and with which they may end.
-fn edges(cfg: &Cfg, is_empty: impl Fn(&Symbol) -> bool) -> (Vec<Bits>, Vec<Bits>) {
-    let mut first = vec![Bits::new(cfg.terminals.len()); cfg.rules.len()];
-    let mut last = first.clone();
-    let edge = |sets: &mut Vec<Bits>, left: u32, symbol: &Symbol| match symbol.split() {
-        Ok(terminal) => {
-            let changed = !sets[left as usize].has(terminal);
-            sets[left as usize].set(terminal);
-            changed
-        }
-        Err(rule) => {
-            let other = std::mem::take(&mut sets[rule as usize]);
-            let changed = sets[left as usize].or(&other);
-            sets[rule as usize] = other;
-            changed
-        }
-    };
-    // Inner nonterminals come first, so that most are complete at once.
-    let by_left = cfg.by_left();
-    let order = cfg.innermost_first(&by_left);
-    let mut changed = true;
-    while std::mem::take(&mut changed) {
-        let ordered = order.iter().flat_map(|&rule| &by_left[rule as usize]);
-        for production in ordered.map(|&production| &cfg.productions[production]) {
-            for symbol in &production.right {
-                changed |= edge(&mut first, production.left, symbol);
-                if !is_empty(symbol) {
-                    break;
+pub(super) struct Edges {
+    pub(super) nullable: Vec<bool>,
+    pub(super) first: Vec<Bits>,
+    last: Vec<Bits>,
+}
+
+impl Edges {
+    pub(super) fn new(cfg: &Cfg) -> Edges {
+        let count = cfg.terminals.len();
+        let nullable = cfg.nullable();
+        let is_empty = |symbol: &Symbol| symbol.split().is_err_and(|rule| nullable[rule as usize]);
+        let mut first = vec![Bits::new(count); cfg.rules.len()];
+        let mut last = first.clone();
+        let edge = |sets: &mut Vec<Bits>, left: u32, symbol: &Symbol| match symbol.split() {
+            Ok(terminal) => {
+                let changed = !sets[left as usize].has(terminal);
+                sets[left as usize].set(terminal);
+                changed
+            }
+            Err(rule) => {
+                let other = std::mem::take(&mut sets[rule as usize]);
+                let changed = sets[left as usize].or(&other);
+                sets[rule as usize] = other;
+                changed
+            }
+        };
+        // Inner nonterminals come first, so that most are complete at once.
+        let by_left = cfg.by_left();
+        let order = cfg.innermost_first(&by_left);
+        let mut changed = true;
+        while std::mem::take(&mut changed) {
+            let ordered = order.iter().flat_map(|&rule| &by_left[rule as usize]);
+            for production in ordered.map(|&production| &cfg.productions[production]) {
+                for symbol in &production.right {
+                    changed |= edge(&mut first, production.left, symbol);
+                    if !is_empty(symbol) {
+                        break;
+                    }
+                }
+                for symbol in production.right.iter().rev() {
+                    changed |= edge(&mut last, production.left, symbol);
+                    if !is_empty(symbol) {
+                        break;
+                    }
                 }
             }
-            for symbol in production.right.iter().rev() {
-                changed |= edge(&mut last, production.left, symbol);
-                if !is_empty(symbol) {
-                    break;
-                }
-            }
+        }
+        Edges {
+            nullable,
+            first,
+            last,
         }
     }
-    (first, last)
 }

@@ -228,14 +228,28 @@ impl<'a> Behind<'a> {
         }
     }
 
-    /// By terminal: those that may come behind it wherever it begins; all, where it never does.
+    /// By terminal: those that may come behind it wherever it begins; all, where it never does. Contexts do not
+    /// count in which most of those cannot come that may: it is unsure there, and other contexts need not
+    /// do without those.
     fn at_the_beginning(&self, rows: &[Bits]) -> Vec<Bits> {
+        let Behind {
+            sets, followers, ..
+        } = self;
         let count = self.cfg().terminals.len();
         let mut all = vec![Bits::full(count); count];
-        for context in 0..self.sets.contexts().len() {
-            let root = self.sets.contexts().root(context);
-            for (&state, pair) in self.sets.members(root).iter().zip(self.pairs.of(root)) {
-                all[self.sets.lexer.terminal[state as usize] as usize].and(&rows[pair]);
+        for context in 0..sets.contexts().len() {
+            let root = sets.contexts().root(context);
+            let uses = sets.contexts().uses(context);
+            for (&state, pair) in sets.members(root).iter().zip(self.pairs.of(root)) {
+                let terminal = sets.lexer.terminal[state as usize];
+                let behind = followers.behind(terminal, Some(uses), None);
+                let mut behind = followers.terminals_of(&behind);
+                let needed = behind.iter().count();
+                behind.and(&rows[pair]);
+                let is_ignored = self.cfg().is_ignored(terminal);
+                if is_ignored || 2 * behind.iter().count() >= needed {
+                    all[terminal as usize].and(&rows[pair]);
+                }
             }
         }
         all
@@ -278,7 +292,7 @@ impl<'a> Behind<'a> {
                 let first = sets.lexer.terminal[state as usize];
                 let seconds = match (self.cfg().is_ignored(first), end.context) {
                     (true, Some(context)) => sets.behind_ignored(first, context),
-                    (_, context) => sets.behind(first, context, self.followers),
+                    _ => sets.behind(first, end, self.followers),
                 };
                 for second in seconds.iter() {
                     if !self.can_follow(second, end.set, end.behind) {

@@ -3,6 +3,7 @@
 //! For example, `start: /[a-z]+/ "x"` has none, because the name takes the `x`.
 
 mod bits;
+mod brackets;
 mod conflict;
 mod contexts;
 mod followers;
@@ -11,6 +12,7 @@ mod local;
 mod narrow;
 mod safe;
 mod sets;
+mod split;
 mod uses;
 
 use std::collections::{HashMap, HashSet};
@@ -221,7 +223,7 @@ fn troubled(sets: &Sets<'_>, followers: &Followers, firsts: &Firsts) -> Option<T
     // By ignored terminal and context: the lexemes that it may stand before. By another one, and the
     // context where it matters: those that may come behind it.
     let mut behind_ignored: HashMap<(u32, u32), Bits, FixedState> = HashMap::default();
-    let mut behind: HashMap<(u32, Option<u32>), Bits, FixedState> = HashMap::default();
+    let mut behind: HashMap<(u32, Option<u32>, Option<u32>), Bits, FixedState> = HashMap::default();
     for met in sets.contexts().met() {
         for state in sets.ended(met.set) {
             let first = lexer.terminal[state as usize];
@@ -244,8 +246,8 @@ fn troubled(sets: &Sets<'_>, followers: &Followers, firsts: &Firsts) -> Option<T
                 false => {
                     let context = met.context.filter(|_| followers.is_split(first));
                     behind
-                        .entry((first, context))
-                        .or_insert_with(|| sets.behind(first, context, followers))
+                        .entry((first, context, met.open))
+                        .or_insert_with(|| sets.behind(first, met, followers))
                 }
             };
             for second in seconds.iter() {
@@ -380,8 +382,11 @@ impl Places<'_> {
             let (state, set) = place;
             let free = sets.free(set);
             if sets.lexer.accepting[state as usize] {
-                let behind = sets.contexts().behind(context, set);
-                if self.begins(second, free, behind) || self.bridged(second, free, behind) {
+                let mut behind = sets.contexts().behind(context, set).iter();
+                let mut comes = |&behind| {
+                    self.begins(second, free, behind) || self.bridged(second, free, behind)
+                };
+                if behind.all(&mut comes) {
                     return true;
                 }
             }
@@ -413,22 +418,34 @@ pub(crate) fn prove(cfg: &Cfg, lexer: &Lexer, tables: &Tables, usable: ByteSet) 
         return proof;
     };
     proof.find(&sets, &followers, tables, Detail::States);
-    if !proof.is_whole {
-        let detail = match usable == ByteSet::ALL {
-            true => Detail::Places,
-            false => Detail::States,
-        };
-        // Less is read side by side where it is told apart what may come.
-        let uses = uses::told_apart(cfg, lexer, tables, &followers);
-        let apart = uses.as_ref().unwrap_or(&followers);
-        if let Some(sets) = Sets::told_apart(cfg, lexer, usable, apart) {
-            let mut better = Proof::without(cfg);
-            better.find(&sets, apart, tables, detail);
-            if better.is_whole || better.narrow.is_some() || proof.narrow.is_none() {
-                proof = better;
-            }
-        } else if detail == Detail::Places && !cfg.has_json() {
-            proof.find(&sets, &followers, tables, detail);
+    if proof.is_whole {
+        return proof;
+    }
+    let detail = match usable == ByteSet::ALL {
+        true => Detail::Places,
+        false => Detail::States,
+    };
+    // Less is read side by side where it is told apart what may come.
+    let by_text = uses::by_text(cfg, lexer, tables);
+    let apart = by_text.as_ref().unwrap_or(&followers);
+    if let Some(sets) = Sets::told_apart(cfg, lexer, usable, apart) {
+        let mut better = Proof::without(cfg);
+        better.find(&sets, apart, tables, detail);
+        if better.is_whole || better.narrow.is_some() || proof.narrow.is_none() {
+            proof = better;
+        }
+    } else if detail == Detail::Places && !cfg.has_json() {
+        proof.find(&sets, &followers, tables, detail);
+    }
+    if !proof.is_all_safe
+        && !proof.is_whole
+        && let Some(by_state) = uses::by_state(cfg, lexer, apart)
+        && let Some(sets) = Sets::told_apart(cfg, lexer, usable, &by_state)
+    {
+        let mut better = Proof::without(cfg);
+        better.find(&sets, &by_state, tables, detail);
+        if better.is_whole || better.is_all_safe {
+            proof = better;
         }
     }
     proof

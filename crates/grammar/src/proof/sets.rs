@@ -9,7 +9,7 @@ use fsm_index::ByteSet;
 use schema_regex::automaton::SchemaAutomaton;
 
 use super::bits::{Bits, ClassSet, JSON};
-use super::contexts::{Contexts, Found};
+use super::contexts::{Contexts, Found, Met};
 use super::followers::Followers;
 use super::json;
 use crate::compile::cfg::{Cfg, Matter};
@@ -130,10 +130,10 @@ impl<'a> Sets<'a> {
         own.first().copied()
     }
 
-    /// The lexemes that may come behind another, which began in a context.
-    pub(super) fn behind(&self, first: u32, context: Option<u32>, followers: &Followers) -> Bits {
-        let uses = context.map(|context| self.contexts.uses(context));
-        followers.terminals_of(&followers.behind(first, uses))
+    /// The lexemes that may come behind another, which ended in a set that was met.
+    pub(super) fn behind(&self, first: u32, met: &Met, followers: &Followers) -> Bits {
+        let uses = met.context.map(|context| self.contexts.uses(context));
+        followers.terminals_of(&followers.behind(first, uses, met.open))
     }
 
     /// The lexemes of a context that ignored text may stand before.
@@ -159,13 +159,16 @@ impl<'a> Sets<'a> {
             let mut seen: HashSet<(u32, u32), FixedState> = open.iter().copied().collect();
             while let Some((state, set)) = open.pop() {
                 if self.lexer.accepting[state as usize] {
-                    let bridge = Bridge {
-                        class,
-                        free: *self.free(set),
-                        behind: self.contexts.behind(Some(context), set),
-                    };
-                    if !bridges.contains(&bridge) {
-                        bridges.push(bridge);
+                    // There is one context, because ignored text closes no bracket.
+                    for &behind in self.contexts.behind(Some(context), set) {
+                        let bridge = Bridge {
+                            class,
+                            free: *self.free(set),
+                            behind,
+                        };
+                        if !bridges.contains(&bridge) {
+                            bridges.push(bridge);
+                        }
                     }
                 }
                 if !self.cuts(set) {

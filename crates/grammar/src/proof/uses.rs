@@ -1,40 +1,78 @@
-//! The uses of terminals that are told apart: those behind which text of nearly any characters may come, and
-//! those behind which it may not.
+//! The uses of terminals that are told apart: by the text of nearly any characters that may come behind
+//! them, and by the bracket that is open, if text of nearly any characters comes behind its end.
 //!
 //! For example, in `text: "\"" (/[^"{]+/ | "{" sum "}")* "\""` the quotation mark that begins a text is followed by
 //! any characters, and the one that ends it by `+`. If both were one, `+` would be read beside those
-//! characters, which take all that comes behind it.
+//! characters, which take all that comes behind it. So it is with the `}` that closes a set of `sum`: a number
+//! that stands in the braces of a text is followed by another one than a number that stands in a set.
 
 use std::collections::HashMap;
+use std::hash::Hash;
 
 use foldhash::fast::FixedState;
 
 use super::bits::Bits;
-use super::followers::Followers;
+use super::brackets::Brackets;
+use super::followers::{Followers, Nesting};
 use super::safe::Below;
+use super::split::Split;
 use crate::compile::cfg::{Cfg, Matter};
 use crate::compile::lexer::Lexer;
-use crate::compile::lr::{LrState, Tables};
+use crate::compile::lr::{self, LrState, Tables};
 
 /// The least number of printable characters of ASCII with which a terminal begins that takes nearly any,
 /// because names begin with 53 of the 95.
 const MOST_LETTERS: usize = 60;
 
+/// The most states of the parser by which uses are told apart, because each is looked at for each that may
+/// stand below it.
+const MAX_STATES: usize = 20_000;
+
+/// The most items of those states, because a hundred thousand symbols have so many.
+const MAX_WORK: usize = 10_000_000;
+
 /// Tells the uses of terminals apart behind which text of nearly any characters may come. `None` if
 /// there are no such.
-pub(super) fn told_apart(
+pub(super) fn by_text(cfg: &Cfg, lexer: &Lexer, tables: &Tables) -> Option<Followers> {
+    let wide = wide(cfg, lexer)?;
+    let symbols = (0..cfg.terminals.len() as u32).map(|terminal| (terminal, Nesting::Keeps));
+    let symbols: Vec<(u32, Nesting)> = symbols.collect();
+    let is_text =
+        |terminal: u32| matches!(cfg.terminals[terminal as usize].matter, Matter::Table(_));
+    let class = |(terminal, _): (u32, Nesting), _, behind: &Bits| {
+        let mut class = behind.clone();
+        class.and(&wide);
+        match is_text(terminal) {
+            true => class,
+            false => Bits::new(cfg.terminals.len()),
+        }
+    };
+    followers(cfg, tables, &symbols, class)
+}
+
+/// Tells uses apart by the state of a parser behind them, and by the bracket that is open. `known` are those
+/// that are told apart by text. `None` if there are no such, or too many.
+pub(super) fn by_state(cfg: &Cfg, lexer: &Lexer, known: &Followers) -> Option<Followers> {
+    let wide = wide(cfg, lexer)?;
+    let brackets = Brackets::new(cfg, known, &wide);
+    let (split, symbols) = Split::new(cfg, &wide, &brackets)?.into_parts();
+    let least = vec![1; symbols.len()];
+    let tables = lr::build(&split, least, MAX_STATES, MAX_WORK).ok()?;
+    let mut followers = followers(cfg, &tables, &symbols, |_, state, _| state)?;
+    followers.merge();
+    Some(followers)
+}
+
+/// Returns the terminals that may come behind others. Terminals of a parser are those of a grammar, and
+/// what they do to brackets; `class` tells their uses apart by the state behind them, and by what may come there.
+/// `None` if it tells none apart.
+fn followers<C: Eq + Hash>(
     cfg: &Cfg,
-    lexer: &Lexer,
     tables: &Tables,
-    followers: &Followers,
+    symbols: &[(u32, Nesting)],
+    class: impl Fn((u32, Nesting), u32, &Bits) -> C,
 ) -> Option<Followers> {
     let count = cfg.terminals.len();
-    let wide: Vec<u32> = (0..count as u32)
-        .filter(|&one| is_wide(one, cfg, lexer))
-        .collect();
-    if wide.is_empty() {
-        return None;
-    }
     let shifts = || {
         tables
             .states
@@ -42,49 +80,55 @@ pub(super) fn told_apart(
             .flat_map(|state| &*state.shifts)
             .copied()
     };
-    let graph = Reductions::new(tables);
-    let behind = graph.behind(count, tables, |shift| shift.0);
-    // By the state behind a terminal: its use.
+    let reductions = Reductions::new(tables);
+    let behind = reductions.behind(symbols.len(), tables, |symbol, _| symbol);
+    // Terminals that nothing reads have a use, too.
+    let mut terminals: Vec<u32> = (0..count as u32).collect();
+    let mut nesting = vec![Nesting::Keeps; count];
+    let mut is_met = vec![false; count];
+    let mut known: HashMap<(u32, C), u32, FixedState> = HashMap::default();
     let mut used = vec![0; tables.states.len()];
-    let mut uses = followers.uses.clone();
-    let mut terminals = followers.terminals.clone();
-    let mut seen = vec![false; count];
-    let mut known: HashMap<(u32, Vec<u32>), u32, FixedState> = HashMap::default();
-    for (terminal, to) in shifts() {
-        let is_text = matches!(cfg.terminals[terminal as usize].matter, Matter::Table(_));
-        let followed = wide
-            .iter()
-            .filter(|&&wide| is_text && behind[to as usize].has(wide));
-        let own = &mut uses[terminal as usize];
-        let is_first = !std::mem::replace(&mut seen[terminal as usize], true);
-        used[to as usize] = *known
-            .entry((terminal, followed.copied().collect()))
-            .or_insert_with(|| {
-                if is_first {
-                    return terminal;
-                }
-                terminals.push(terminal);
-                own.push(terminals.len() as u32 - 1);
-                terminals.len() as u32 - 1
-            });
+    for (symbol, to) in shifts() {
+        let own @ (terminal, brackets) = symbols[symbol as usize];
+        let class = class(own, to, &behind[to as usize]);
+        used[to as usize] = *known.entry((symbol, class)).or_insert_with(|| {
+            if !std::mem::replace(&mut is_met[terminal as usize], true) {
+                nesting[terminal as usize] = brackets;
+                return terminal;
+            }
+            terminals.push(terminal);
+            nesting.push(brackets);
+            terminals.len() as u32 - 1
+        });
     }
     if terminals.len() == count {
         return None;
     }
-    let behind = graph.behind(terminals.len(), tables, |shift| used[shift.1 as usize]);
+    let behind = reductions.behind(terminals.len(), tables, |_, to| used[to as usize]);
     let mut follow = vec![Bits::new(terminals.len()); terminals.len()];
     for (_, to) in shifts() {
         follow[used[to as usize] as usize].or(&behind[to as usize]);
     }
-    let mut first = Bits::new(terminals.len());
-    let begun = tables.states.first()?.shifts.iter();
-    begun.for_each(|shift| first.set(used[shift.1 as usize]));
+    let mut uses = vec![Vec::new(); count];
+    for (used, &terminal) in (0..).zip(&terminals) {
+        uses[terminal as usize].push(used);
+    }
     Some(Followers {
-        first,
+        first: behind.first()?.clone(),
         follow,
         uses,
         terminals,
+        nesting,
     })
+}
+
+/// Returns the terminals with which text of nearly any characters begins, if there are such.
+fn wide(cfg: &Cfg, lexer: &Lexer) -> Option<Bits> {
+    let mut wide = Bits::new(cfg.terminals.len());
+    let all = 0..cfg.terminals.len() as u32;
+    all.filter(|&one| is_wide(one, cfg, lexer))
+        .for_each(|one| wide.set(one));
+    (!wide.is_empty()).then_some(wide)
 }
 
 /// Tells whether text of nearly any characters begins as a terminal does.
@@ -115,17 +159,13 @@ impl Reductions {
         Reductions((0..).zip(&tables.states).map(of).collect())
     }
 
-    /// By state: what may be shifted there, or behind its reductions, by the number that a shift has
-    /// among `count`.
-    fn behind(
-        &self,
-        count: usize,
-        tables: &Tables,
-        number: impl Fn(&(u32, u32)) -> u32,
-    ) -> Vec<Bits> {
+    /// By state: what may be shifted there, or behind its reductions, by the number among `count` of its
+    /// terminal and the state to which it leads.
+    fn behind(&self, count: usize, tables: &Tables, number: impl Fn(u32, u32) -> u32) -> Vec<Bits> {
         let own = |state: &LrState| {
             let mut own = Bits::new(count);
-            state.shifts.iter().for_each(|shift| own.set(number(shift)));
+            let shifts = state.shifts.iter();
+            shifts.for_each(|shift| own.set(number(shift.0, shift.1)));
             own
         };
         let mut all: Vec<Bits> = tables.states.iter().map(own).collect();

@@ -1,0 +1,271 @@
+//! A grammar whose nonterminals are told apart by what is around them: by the bracket that is open, and by the text
+//! of nearly any characters that may come behind them.
+//!
+//! For example, in `text: "\"" (/[^"{]+/ | "{" sum "}")* "\""` with `sum: "{" sum "}" | ..` a `sum` in the braces of a
+//! text is another one than in those of a `sum`.
+
+use std::collections::HashMap;
+
+use foldhash::fast::FixedState;
+use fsm_tables::component_of;
+use indexmap::IndexSet;
+
+use super::bits::Bits;
+use super::brackets::{Brackets, Part};
+use super::followers::{Edges, Nesting};
+use crate::compile::cfg::{Cfg, Production, Symbol};
+
+/// The most symbols of such a grammar, because one with so many has more places than are told
+/// apart.
+const MAX_SYMBOLS: usize = 100_000;
+
+/// A nonterminal at some places of a text.
+#[derive(Clone, PartialEq, Eq, Hash)]
+struct Rule {
+    rule: u32,
+    /// The number of the bracket that is open around it.
+    level: u32,
+    /// The wide terminals that may come behind it.
+    wide: Bits,
+}
+
+/// The productions of a grammar whose terminals are uses, and whose nonterminals are told apart by what is
+/// around them.
+pub(super) struct Split<'a> {
+    cfg: &'a Cfg,
+    edges: Edges,
+    recursion: Recursion,
+    /// The terminals with which text of nearly any characters begins.
+    wide: &'a Bits,
+    rules: IndexSet<Rule, FixedState>,
+    productions: Vec<Production>,
+    /// The terminals, told apart by what they do to brackets.
+    terminals: IndexSet<(u32, Nesting), FixedState>,
+    /// Terminals that close brackets, and the wide terminals behind them. The first number stands for
+    /// brackets behind which none comes, and for none.
+    levels: IndexSet<(u32, Bits), FixedState>,
+}
+
+impl<'a> Split<'a> {
+    /// `None` if there are too many.
+    pub(super) fn new(cfg: &'a Cfg, wide: &'a Bits, brackets: &Brackets) -> Option<Split<'a>> {
+        let edges = Edges::new(cfg);
+        let mut split = Split {
+            cfg,
+            recursion: Recursion::new(cfg, &edges.nullable),
+            edges,
+            wide,
+            rules: IndexSet::default(),
+            productions: Vec::new(),
+            terminals: IndexSet::default(),
+            levels: IndexSet::default(),
+        };
+        split.find(brackets)?;
+        Some(split)
+    }
+
+    /// Returns the grammar, and its terminals as those of the other one and what they do to brackets.
+    pub(super) fn into_parts(self) -> (Cfg, Vec<(u32, Nesting)>) {
+        let rules = self.rules.iter();
+        let names = rules.map(|own| self.cfg.rules[own.rule as usize].clone());
+        let split = Cfg::of_productions(names.collect(), self.productions);
+        (split, self.terminals.into_iter().collect())
+    }
+
+    /// Finds all productions that are reached.
+    fn find(&mut self, brackets: &Brackets) -> Option<()> {
+        let by_left = self.cfg.by_left();
+        self.rules.insert(Rule {
+            rule: self.cfg.productions[self.cfg.start].left,
+            level: 0,
+            wide: Bits::new(self.cfg.terminals.len()),
+        });
+        let mut at = 0;
+        let mut symbols = 0;
+        while let Some(rule) = self.rules.get_index(at) {
+            let rule = rule.clone();
+            let own = by_left[rule.rule as usize].iter();
+            let own: Vec<&'a [Symbol]> =
+                own.map(|&own| &*self.cfg.productions[own].right).collect();
+            let wide = self.wide_of(&own, &rule.wide);
+            for (right, wide) in own.iter().zip(&wide) {
+                symbols += right.len();
+                if symbols > MAX_SYMBOLS {
+                    return None;
+                }
+                let right = self.split(right, at as u32, &brackets.parts(right), wide);
+                self.productions.push(Production {
+                    left: at as u32,
+                    right,
+                });
+            }
+            at += 1;
+        }
+        Some(())
+    }
+
+    /// Returns the uses and nonterminals of a production.
+    fn split(
+        &mut self,
+        right: &'a [Symbol],
+        number: u32,
+        parts: &[Part],
+        wide: &[Bits],
+    ) -> Box<[Symbol]> {
+        let left = self.rules[number as usize].clone();
+        let mut open = vec![left.level];
+        let mut is_leftmost = true;
+        let mut split = Vec::with_capacity(right.len());
+        for (place, (symbol, part)) in right.iter().zip(parts).enumerate() {
+            let terminal = match symbol.split() {
+                Ok(terminal) => terminal,
+                Err(rule) => {
+                    let is_again = is_leftmost && self.recursion.is_one(left.rule, rule);
+                    let inner = Rule {
+                        rule,
+                        level: open[open.len() - 1],
+                        wide: match is_again {
+                            true => left.wide.clone(),
+                            false => self.with_own(rule, &wide[place]),
+                        },
+                    };
+                    is_leftmost &= self.edges.nullable[rule as usize];
+                    split.push(Symbol::rule(self.rules.insert_full(inner).0 as u32));
+                    continue;
+                }
+            };
+            is_leftmost = false;
+            let nesting = match *part {
+                Part::Plain => Nesting::Keeps,
+                Part::Opens(end) => {
+                    let close = right[end].split().unwrap_or(terminal);
+                    open.push(self.level(close, &wide[end]));
+                    Nesting::Opens(open[open.len() - 1])
+                }
+                Part::Closes => {
+                    open.pop();
+                    Nesting::Closes(open[open.len() - 1])
+                }
+            };
+            let number = self.terminals.insert_full((terminal, nesting)).0 as u32;
+            split.push(Symbol::terminal(number));
+        }
+        split.into()
+    }
+
+    /// Returns the wide terminals that may come behind each symbol of the productions of a nonterminal. As long
+    /// as they are the same, nothing tells them apart.
+    fn wide_of(&self, rights: &[&[Symbol]], behind: &Bits) -> Vec<Vec<Bits>> {
+        let of = |right: &&[Symbol]| self.wide_behind(right, behind);
+        let mut all: Vec<Vec<Bits>> = rights.iter().map(of).collect();
+        let mut shared: HashMap<&[Symbol], Bits, FixedState> = HashMap::default();
+        for (right, wide) in rights.iter().zip(&all) {
+            for (place, wide) in wide.iter().enumerate() {
+                let known = shared.entry(&right[..=place]);
+                known.or_insert_with(|| wide.clone()).or(wide);
+            }
+        }
+        for (right, wide) in rights.iter().zip(&mut all) {
+            for (place, wide) in wide.iter_mut().enumerate() {
+                wide.clone_from(&shared[&right[..=place]]);
+            }
+        }
+        all
+    }
+
+    /// Adds the wide terminals that may come behind a nonterminal where it stands at the beginning of
+    /// itself.
+    fn with_own(&self, rule: u32, wide: &Bits) -> Bits {
+        let mut all = wide.clone();
+        let group = self.recursion.group[rule as usize];
+        for &symbol in &self.recursion.behind[group as usize] {
+            self.add_first(symbol, &mut all);
+        }
+        all
+    }
+
+    /// Adds the wide terminals with which a symbol begins. Returns whether it may be empty.
+    fn add_first(&self, symbol: Symbol, wide: &mut Bits) -> bool {
+        match symbol.split() {
+            Ok(terminal) => {
+                if self.wide.has(terminal) {
+                    wide.set(terminal);
+                }
+                false
+            }
+            Err(rule) => {
+                let mut first = self.edges.first[rule as usize].clone();
+                first.and(self.wide);
+                wide.or(&first);
+                self.edges.nullable[rule as usize]
+            }
+        }
+    }
+
+    /// Returns the wide terminals that may come behind each symbol of a production.
+    fn wide_behind(&self, right: &[Symbol], behind: &Bits) -> Vec<Bits> {
+        let mut places = vec![behind.clone(); right.len()];
+        for place in (1..right.len()).rev() {
+            let mut wide = Bits::new(self.cfg.terminals.len());
+            let is_empty = self.add_first(right[place], &mut wide);
+            if is_empty {
+                wide.or(&places[place]);
+            }
+            places[place - 1] = wide;
+        }
+        places
+    }
+
+    /// Returns the number of brackets that are closed by a terminal, and behind which wide ones may come.
+    fn level(&mut self, close: u32, wide: &Bits) -> u32 {
+        match wide.is_empty() {
+            true => 0,
+            false => self.levels.insert_full((close, wide.clone())).0 as u32 + 1,
+        }
+    }
+}
+
+/// The nonterminals that stand at the beginnings of each other's texts.
+struct Recursion {
+    /// By nonterminal: the number of its group.
+    group: Vec<u32>,
+    /// By the first of a group: the symbols that may come behind one of it at the beginning of another.
+    behind: Vec<Vec<Symbol>>,
+}
+
+impl Recursion {
+    fn new(cfg: &Cfg, nullable: &[bool]) -> Recursion {
+        let is_empty = |symbol: &Symbol| symbol.split().is_err_and(|rule| nullable[rule as usize]);
+        // Each nonterminal at the beginning of another one, with what comes behind it.
+        let mut leftmost: Vec<(u32, u32, &[Symbol])> = Vec::new();
+        for Production { left, right } in &cfg.productions {
+            for (place, symbol) in right.iter().enumerate() {
+                if let Err(rule) = symbol.split() {
+                    leftmost.push((*left, rule, &right[place + 1..]));
+                }
+                if !is_empty(symbol) {
+                    break;
+                }
+            }
+        }
+        let mut graph = vec![Vec::new(); cfg.rules.len()];
+        for &(left, rule, _) in &leftmost {
+            graph[left as usize].push(rule);
+        }
+        let group = component_of(&graph);
+        let mut behind = vec![Vec::new(); cfg.rules.len()];
+        for (left, rule, rest) in leftmost {
+            let own = group[rule as usize];
+            if own == group[left as usize] {
+                let count = rest.iter().take_while(|symbol| is_empty(symbol)).count() + 1;
+                behind[own as usize].extend(rest.iter().take(count));
+            }
+        }
+        Recursion { group, behind }
+    }
+
+    /// Tells whether two nonterminals are of one group.
+    fn is_one(&self, one: u32, other: u32) -> bool {
+        self.group[one as usize] == self.group[other as usize]
+    }
+}
