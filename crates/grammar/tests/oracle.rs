@@ -263,7 +263,7 @@ proptest! {
         };
         let all = terminals.iter().copied().chain(ignored);
         let dfas: Vec<Dfa> = all.map(|expression| Dfa::new(expression).unwrap()).collect();
-        let slow = Slow { parser: &parser, dfas: &dfas, once };
+        let slow = Slow { parser: &parser, dfas: &dfas, terminals: terminals.len(), once };
         let texts = texts(if ignored.is_some() { b"abc " } else { b"abc" }, 4);
         let automaton = match Grammar::compile(&lark, Dialect::Lark, &any_cost()) {
             Ok(automaton) => automaton,
@@ -289,6 +289,125 @@ proptest! {
     }
 }
 
+/// Alternatives of rules with strings, in which text and expressions in brackets stand, and with brackets outside of
+/// strings. Letters are terminals: the quotation mark `a`, text `b`, an opening bracket in strings `c`,
+/// a closing one `d`, an operator `e`, a name `f` and an opening bracket elsewhere `g`.
+const STRINGS: [&str; 8] = [
+    "a (b | c sum d)* a",
+    "a (b | c sum d b)* a",
+    "a b? c sum d a",
+    "a (b | c sum e f d | f)* a",
+    "a items a",
+    "a (b | c d)* a | c sum d",
+    // Behind the bracket alone text takes what else may come there.
+    "a c sum d (b g a | e f a)",
+    "a c sum d (b g | e f)* a",
+];
+const SUMS: [&str; 5] = [
+    "atom (e atom)*",
+    "atom e? atom | atom",
+    "atom e sum | atom",
+    "(atom e)* string",
+    "atom+",
+];
+const ATOMS: [&str; 7] = [
+    "f | string | g sum d",
+    "f | g sum d | g d",
+    "f | string | g (sum e)* d",
+    "f d | string | g sum",
+    "f | string | g g sum d d",
+    "f | string | g items d",
+    "string | c sum d",
+];
+
+/// The expressions of those terminals: texts take brackets and operators, names take what closes.
+const MARKS: [[&str; 7]; 7] = [
+    ["\"", "[^\"$]+", "[$][(]", "[)]", "[+]", "x", "[(]"],
+    ["\"", "[^\"(]+", "[(]", "[)]", "[+]", "x+", "[(]"],
+    [
+        "\"",
+        "[^\"$]+|[$]x",
+        "[$][(]",
+        "[)]",
+        "[+]|[)][)]",
+        "x",
+        "[(]",
+    ],
+    ["\"", "[^\"()]+", "[(]", "[)]", "[+]", "x[)]?", "[(]"],
+    ["\"", "[^x$]", "[$][(]", "[)]", "[+]", "x|\"\"", "[(]"],
+    ["\"", "[^\"]", "[(]", "[)]", "[+]", "x", "[$]"],
+    ["\"", "[^\"(]+[(]?", "[(][(]", "[)]", "x[+]", "x", "[(]"],
+];
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 250, failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// Which bracket is open decides what comes behind a closing one: nothing that was begun comes to a dead end.
+    #[test]
+    fn brackets_in_strings_and_elsewhere(
+        string in prop::sample::select(&STRINGS[..]),
+        sum in prop::sample::select(&SUMS[..]),
+        atom in prop::sample::select(&ATOMS[..]),
+        marks in prop::sample::select(&MARKS[..]),
+        ignored in prop::sample::select(&[None, Some(" +")][..]),
+        choices in prop::collection::vec(prop::collection::vec(any::<u8>(), 10), 12),
+    ) {
+        let rules = [("start", "sum"), ("string", string), ("sum", sum), ("atom", atom), ("items", "(b | c sum d)*")];
+        let of = |rule: &str, mark: &dyn Fn(usize) -> String| -> String {
+            rule.split_inclusive(|c: char| !c.is_alphabetic()).map(|word| {
+                let end = word.trim_end_matches(|c: char| !c.is_alphabetic());
+                match end.len() {
+                    1 => format!("{}{}", mark(usize::from(end.as_bytes()[0] - b'a')), &word[1..]),
+                    _ => word.to_owned(),
+                }
+            }).collect()
+        };
+        let expression = |at: usize| format!("/{}/", marks[at]);
+        let letter = |at: usize| format!("\"{}\"", char::from(b'a' + at as u8));
+        let mut lark: String = rules.iter().map(|(name, rule)| format!("{name}: {}\n", of(rule, &expression))).collect();
+        let letters: String = rules.iter().map(|(name, rule)| {
+            format!("{} ::= {}\n", name.replace("start", "root"), of(rule, &letter))
+        }).collect();
+        if let Some(ignored) = ignored {
+            lark.push_str(&format!("%ignore /{ignored}/\n"));
+        }
+        let Ok(parser) = Grammar::from_gbnf(&letters) else {
+            return Ok(());
+        };
+        let all = marks.iter().copied().chain(ignored);
+        let dfas: Vec<Dfa> = all.map(|expression| Dfa::new(expression).unwrap()).collect();
+        let slow = Slow { parser: &parser, dfas: &dfas, terminals: marks.len(), once: false };
+        let automaton = match Grammar::compile(&lark, Dialect::Lark, &any_cost()) {
+            Ok(automaton) => automaton,
+            Err(error) => {
+                prop_assert_eq!(error.kind(), grammar::ErrorKind::EmptyLanguage, "{}", lark);
+                return Ok(());
+            }
+        };
+        let mut scratch = automaton.scratch();
+        for choices in &choices {
+            let mut state = automaton.start();
+            let mut text = Vec::new();
+            for &choice in choices {
+                let is_taken = |byte: &u8, scratch: &mut _| {
+                    let mut state = state.clone();
+                    automaton.advance(&mut state, &[*byte], scratch).is_ok()
+                };
+                let bytes: Vec<u8> = b"\"$()+x a".iter().copied().filter(|byte| is_taken(byte, &mut scratch)).collect();
+                let Some(&byte) = bytes.get(usize::from(choice) % bytes.len().max(1)) else {
+                    break;
+                };
+                automaton.advance(&mut state, &[byte], &mut scratch).unwrap();
+                text.push(byte);
+                let mut whole = text.clone();
+                automaton.completion(&state, fsm_index::MAX_COMPLETION, &mut whole);
+                prop_assert!(slow.accepts(&whole), "{:?} completed to {:?}\n{}", String::from_utf8_lossy(&text), String::from_utf8_lossy(&whole), lark);
+            }
+            prop_assert_eq!(automaton.accepts(&text), slow.accepts(&text), "{:?}\n{}", String::from_utf8_lossy(&text), lark);
+        }
+    }
+}
+
 /// The expressions of three terminals, of which some take what begins others.
 const TERMINALS: [[&str; 3]; 7] = [
     ["a+", "[ab]c", "ab?"],
@@ -307,17 +426,19 @@ const IGNORED: [Option<&str>; 4] = [None, Some(" +"), Some(" b*"), Some(" [^ac]*
 /// A greedy lexer in front of a parser over letters.
 struct Slow<'a> {
     parser: &'a GrammarAutomaton,
-    /// One for each of the three terminals, and one for ignored text if there is such.
+    /// One for each of the terminals, and one for ignored text if there is such.
     dfas: &'a [Dfa],
+    /// The number of terminals, the first letters of the alphabet.
+    terminals: usize,
     /// True if ignored text comes once between two lexemes.
     once: bool,
 }
 
 impl Slow<'_> {
-    fn goes_on(&self, read: &[u8], letter: u8) -> bool {
+    fn goes_on(&self, read: &[u8], terminal: usize) -> bool {
         let mut state = self.parser.start();
         let mut text = read.to_vec();
-        text.push(letter);
+        text.push(b'a' + terminal as u8);
         self.parser
             .advance(&mut state, &text, &mut self.parser.scratch())
             .is_ok()
@@ -339,11 +460,11 @@ impl Slow<'_> {
         let mut at = 0;
         let mut skips = false;
         while at < text.len() {
-            let mut allowed: Vec<usize> = (0..TERMINALS[0].len())
-                .filter(|&t| read.iter().any(|read| self.goes_on(read, b"abc"[t])))
+            let mut allowed: Vec<usize> = (0..self.terminals)
+                .filter(|&t| read.iter().any(|read| self.goes_on(read, t)))
                 .collect();
             if skips && !allowed.is_empty() {
-                allowed.extend(TERMINALS[0].len()..self.dfas.len());
+                allowed.extend(self.terminals..self.dfas.len());
             }
             let mut end = at;
             while end < text.len() && allowed.iter().any(|&t| self.reads(t, &text[at..=end]).0) {
@@ -355,7 +476,7 @@ impl Slow<'_> {
                 .filter(|&t| self.reads(t, &text[at..end]).1)
                 .collect();
             // Ignored text is read instead of others that end there, too.
-            let ignored = TERMINALS[0].len();
+            let ignored = self.terminals;
             let is_ignored = self.dfas.len() > ignored && self.reads(ignored, &text[at..end]).1;
             let ends: Vec<usize> = ends
                 .into_iter()
@@ -367,11 +488,11 @@ impl Slow<'_> {
             let mut next = BTreeSet::new();
             for &terminal in &ends {
                 for read in &read {
-                    if terminal == TERMINALS[0].len() {
+                    if terminal == self.terminals {
                         next.insert(read.clone());
-                    } else if self.goes_on(read, b"abc"[terminal]) {
+                    } else if self.goes_on(read, terminal) {
                         let mut read = read.clone();
-                        read.push(b"abc"[terminal]);
+                        read.push(b'a' + terminal as u8);
                         next.insert(read);
                     }
                 }
