@@ -189,7 +189,7 @@ pub struct GrammarOptions(Map<String, Value>);
 
 impl GrammarOptions {
     pub(crate) fn leave_limit(&mut self, name: &str, most: usize) {
-        if Config::LIMITS.contains(&name) {
+        if Config::default().limit_mut(name).is_some() {
             leave(&mut self.0, name, most);
         }
     }
@@ -239,7 +239,8 @@ impl TagOptions {
     /// assert!(names.contains(&"max_parts") && names.contains(&"max_walk_work"));
     /// ```
     pub fn limit_names() -> impl Iterator<Item = &'static str> {
-        TagOptions::LIMITS.into_iter().chain(Config::LIMITS)
+        let of_grammars = Config::default().limits_mut().map(|(name, _)| name);
+        TagOptions::LIMITS.into_iter().chain(of_grammars)
     }
 
     pub(crate) fn leave_limit(&mut self, name: &str, most: usize) {

@@ -201,10 +201,6 @@ fn a_grammar_has_its_limits_by_name() {
         assert!(matches!(error, Error::Grammar(_)), "{error:?}");
         assert!(error.to_string().contains(name), "{error}");
     }
-    for name in grammar::Config::LIMITS {
-        let mut config = grammar::Config::default();
-        assert!(config.limit_mut(name).is_some(), "{name}");
-    }
 }
 
 #[test]

@@ -37,20 +37,6 @@ pub struct Config {
 }
 
 impl Config {
-    /// The names of all limits, as other languages and command lines spell them: those of the
-    /// fields.
-    pub const LIMITS: [&'static str; 9] = [
-        "max_cache_bytes",
-        "max_count",
-        "max_depth",
-        "max_parser_states",
-        "max_states",
-        "max_terminal_states",
-        "max_text_bytes",
-        "max_walk_work",
-        "max_work",
-    ];
-
     /// Returns a limit by its name; `None` if there is none of that name.
     ///
     /// ```
@@ -60,18 +46,23 @@ impl Config {
     /// assert!(config.limit_mut("max_patience").is_none());
     /// ```
     pub fn limit_mut(&mut self, name: &str) -> Option<&mut usize> {
-        Some(match name {
-            "max_cache_bytes" => &mut self.max_cache_bytes,
-            "max_count" => &mut self.max_count,
-            "max_depth" => &mut self.max_depth,
-            "max_parser_states" => &mut self.max_parser_states,
-            "max_states" => &mut self.max_states,
-            "max_terminal_states" => &mut self.max_terminal_states,
-            "max_text_bytes" => &mut self.max_text_bytes,
-            "max_walk_work" => &mut self.max_walk_work,
-            "max_work" => &mut self.max_work,
-            _ => return None,
-        })
+        let mut limits = self.limits_mut().into_iter();
+        limits.find_map(|(known, limit)| (known == name).then_some(limit))
+    }
+
+    /// Returns all limits by the names that other languages and command lines spell: those of the fields.
+    pub fn limits_mut(&mut self) -> [(&'static str, &mut usize); 9] {
+        [
+            ("max_cache_bytes", &mut self.max_cache_bytes),
+            ("max_count", &mut self.max_count),
+            ("max_depth", &mut self.max_depth),
+            ("max_parser_states", &mut self.max_parser_states),
+            ("max_states", &mut self.max_states),
+            ("max_terminal_states", &mut self.max_terminal_states),
+            ("max_text_bytes", &mut self.max_text_bytes),
+            ("max_walk_work", &mut self.max_walk_work),
+            ("max_work", &mut self.max_work),
+        ]
     }
 }
 

@@ -9,9 +9,9 @@ use std::sync::Arc;
 use json_tree::pointer::percent_decode;
 use serde_json::Value;
 
+use crate::draft::Draft;
 use crate::error::Error;
 use crate::json_text::{self, Digits, Read};
-use crate::options::Draft;
 use crate::uri::{address, without_fragment};
 
 /// Documents that references may lead to, by URI. Cloning costs a counter; nothing is ever
@@ -61,7 +61,7 @@ impl Documents {
     ///
     /// The text is not JSON, or nests more than 512 deep.
     pub fn insert_str(&mut self, uri: impl Into<String>, document: &str) -> Result<(), Error> {
-        let read = json_text::read(document, &crate::options::ParseOptions::default())?;
+        let read = json_text::read(document, json_text::MAX_NESTING)?;
         self.add(uri.into(), read, Some(document.to_owned()));
         Ok(())
     }
@@ -149,7 +149,7 @@ impl Documents {
         for (number, document) in self.0.iter().enumerate() {
             let value = &document.read.value;
             let draft = Draft::declared(value).unwrap_or(Draft::Draft202012);
-            let own = own_id(value, draft).map_or("", without_fragment);
+            let own = draft.own_id(value).map_or("", without_fragment);
             let own = percent_decode(&address(&document.uri, own)).into_owned();
             if let Entry::Vacant(vacant) = out.entry(own) {
                 vacant.insert(number);
@@ -243,11 +243,4 @@ fn below_as_uri(path: &Path) -> String {
         }
     }
     out
-}
-
-/// Returns the URI that a whole document gives itself: where nothing else is known of where it was found,
-/// its references begin there, also if a `$ref` stands beside.
-pub(crate) fn own_id(value: &Value, draft: Draft) -> Option<&str> {
-    let name = if draft == Draft::Draft4 { "id" } else { "$id" };
-    value.get(name)?.as_str()
 }

@@ -9,7 +9,6 @@ use serde_json::{Map, Number, Value};
 
 use crate::decimal::Decimal;
 use crate::error::{Error, ErrorKind};
-use crate::options::ParseOptions;
 
 /// The numbers of a value that it does not keep, as they were written, by address.
 pub(crate) type Digits = FxHashMap<*const Value, String>;
@@ -64,12 +63,15 @@ enum Open {
     Object(Map<String, Value>, String),
 }
 
+/// The deepest nesting that is read unless told, because walks over what was read call themselves.
+pub(crate) const MAX_NESTING: usize = 512;
+
 /// The character that some editors put before a text (RFC 8259, section 8.1).
 const BYTE_ORDER_MARK: char = '\u{FEFF}';
 
 /// Reads a text that is one JSON value. The last one counts of a name that comes twice. A byte
 /// order mark before it is skipped, as RFC 8259 (section 8.1) lets a reader do.
-pub(crate) fn read(text: &str, options: &ParseOptions) -> Result<Read, Error> {
+pub(crate) fn read(text: &str, max_nesting: usize) -> Result<Read, Error> {
     let at = match text.starts_with(BYTE_ORDER_MARK) {
         true => BYTE_ORDER_MARK.len_utf8(),
         false => 0,
@@ -84,7 +86,7 @@ pub(crate) fn read(text: &str, options: &ParseOptions) -> Result<Read, Error> {
                 scanner.at += 1;
                 scanner.space();
                 if !scanner.eat(b']') {
-                    deepen(&mut open, Open::Array(Vec::new()), options)?;
+                    deepen(&mut open, Open::Array(Vec::new()), max_nesting)?;
                     continue;
                 }
                 Value::Array(Vec::new())
@@ -94,7 +96,7 @@ pub(crate) fn read(text: &str, options: &ParseOptions) -> Result<Read, Error> {
                 scanner.space();
                 if !scanner.eat(b'}') {
                     let name = scanner.name()?;
-                    deepen(&mut open, Open::Object(Map::new(), name), options)?;
+                    deepen(&mut open, Open::Object(Map::new(), name), max_nesting)?;
                     continue;
                 }
                 Value::Object(Map::new())
@@ -153,9 +155,9 @@ pub(crate) fn read(text: &str, options: &ParseOptions) -> Result<Read, Error> {
     Ok(Read { value, kept })
 }
 
-fn deepen(open: &mut Vec<Open>, level: Open, options: &ParseOptions) -> Result<(), Error> {
-    if open.len() >= options.max_nesting {
-        return Err(too_deep("", options.max_nesting));
+fn deepen(open: &mut Vec<Open>, level: Open, max_nesting: usize) -> Result<(), Error> {
+    if open.len() >= max_nesting {
+        return Err(too_deep("", max_nesting));
     }
     open.push(level);
     Ok(())
@@ -335,11 +337,10 @@ pub(crate) fn too_deep(pointer: &str, most: usize) -> Error {
 
 #[cfg(test)]
 mod tests {
-    use crate::json_text::read;
-    use crate::options::ParseOptions;
+    use crate::json_text::{MAX_NESTING, read};
 
     fn digits(text: &str) -> Vec<String> {
-        let read = read(text, &ParseOptions::default()).unwrap();
+        let read = read(text, MAX_NESTING).unwrap();
         let mut digits: Vec<String> = read.digits().into_values().collect();
         digits.sort();
         digits
@@ -386,7 +387,7 @@ mod tests {
             "]",
             "}",
         ] {
-            let own = read(text, &ParseOptions::default()).ok().map(|r| r.value);
+            let own = read(text, MAX_NESTING).ok().map(|r| r.value);
             assert_eq!(own, serde_json::from_str(text).ok(), "{text}");
         }
     }
@@ -416,11 +417,10 @@ mod tests {
 
     #[test]
     fn nesting_is_bounded() {
-        let options = ParseOptions::default();
         let nested = |n: usize| format!("{}{}", "[".repeat(n), "]".repeat(n));
-        assert!(read(&nested(options.max_nesting), &options).is_ok());
-        for n in [options.max_nesting + 2, 1_000_000] {
-            let error = read(&nested(n), &options).err().unwrap();
+        assert!(read(&nested(MAX_NESTING), MAX_NESTING).is_ok());
+        for n in [MAX_NESTING + 2, 1_000_000] {
+            let error = read(&nested(n), MAX_NESTING).err().unwrap();
             assert_eq!(error.kind(), crate::ErrorKind::TooDeep);
         }
     }

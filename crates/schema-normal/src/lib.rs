@@ -3,6 +3,7 @@
 pub mod budget;
 pub mod decimal;
 mod documents;
+mod draft;
 mod error;
 pub mod ir;
 pub mod json_text;

@@ -3,6 +3,8 @@
 //! For example, [`Whitespace::Compact`] refuses the text `{"a": 1}` and admits `{"a":1}`.
 
 use crate::documents::Documents;
+pub use crate::draft::Draft;
+use crate::json_text::MAX_NESTING;
 pub use crate::text_options::{
     AdditionalMembers, AnyValue, Escapes, Formats, IntegerSpelling, OneOf, PropertyOrder,
     Recursion, UnknownKeywords, Whitespace,
@@ -62,7 +64,7 @@ impl Default for ParseOptions {
             documents: Documents::default(),
             base_uri: None,
             settings: Settings::default(),
-            max_nesting: 512,
+            max_nesting: MAX_NESTING,
             rounded: Rounded::default(),
         }
     }
@@ -484,53 +486,4 @@ pub enum Target {
     Expression,
     /// A byte automaton.
     Automaton,
-}
-
-/// The drafts of JSON Schema that are told apart.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[non_exhaustive]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-#[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
-pub enum Draft {
-    /// Draft 4.
-    Draft4,
-    /// Draft 6.
-    Draft6,
-    /// Draft 7.
-    Draft7,
-    /// Draft 2019-09.
-    Draft201909,
-    /// Draft 2020-12.
-    Draft202012,
-}
-
-impl Draft {
-    /// The name of the draft, for messages.
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Draft::Draft4 => "draft 4",
-            Draft::Draft6 => "draft 6",
-            Draft::Draft7 => "draft 7",
-            Draft::Draft201909 => "draft 2019-09",
-            Draft::Draft202012 => "draft 2020-12",
-        }
-    }
-
-    /// The draft that a schema names by `$schema`.
-    pub(crate) fn declared(schema: &serde_json::Value) -> Option<Draft> {
-        Draft::by_uri(schema.get("$schema")?.as_str()?)
-    }
-
-    fn by_uri(uri: &str) -> Option<Draft> {
-        [
-            ("draft-04", Draft::Draft4),
-            ("draft-06", Draft::Draft6),
-            ("draft-07", Draft::Draft7),
-            ("draft/2019-09", Draft::Draft201909),
-            ("draft/2020-12", Draft::Draft202012),
-        ]
-        .into_iter()
-        .find(|(name, _)| uri.contains("json-schema.org/") && uri.contains(name))
-        .map(|(_, draft)| draft)
-    }
 }

@@ -6,7 +6,8 @@ pub mod ledger;
 mod regex;
 mod schema;
 
-pub use crate::schema::{Schema, parse, parse_str, parse_str_with, parse_with, to_regex};
+pub use crate::regex::print::to_regex;
+pub use crate::schema::{Schema, parse, parse_str, parse_str_with, parse_with};
 pub use schema_normal::options::{
     AdditionalMembers, AnyValue, Caps, Draft, Escapes, Formats, IntegerSpelling, OneOf, Options,
     ParseOptions, PropertyOrder, Recursion, Rounded, Settings, UnknownKeywords, Whitespace,

@@ -2,6 +2,7 @@
 //! match at one place the longer is the cut.
 
 use super::fields::{Anchor, Template, named};
+use super::regions::Capture;
 use super::shape::Ahead;
 use crate::error::{Error, ErrorKind};
 use crate::pyre::{Found, STEPS, STEPS_PER_BYTE, Scanner};
@@ -56,11 +57,7 @@ impl Cut {
     }
 
     /// The named groups of the match: number, start, end.
-    pub(super) fn captures(
-        self,
-        template: &Template,
-        text: &str,
-    ) -> Result<Vec<(usize, usize, usize)>, Error> {
+    pub(super) fn captures(self, template: &Template, text: &str) -> Result<Vec<Capture>, Error> {
         let mut captures = Vec::new();
         let field = &template.fields[self.field];
         let (anchor, behind) = match self.side {

@@ -6,7 +6,7 @@ use super::call::{Asked, Scan};
 use super::choices::TemplateRelease;
 use super::cuts::{Cut, Edge, Nearest, Phase, Searches, Side, begun, nothing_else};
 use super::fields::Template;
-use super::regions::{NoCall, Regions, Rest, Span};
+use super::regions::{Capture, NoCall, Regions, Rest, Span};
 use super::shape::{Ahead, Step};
 use crate::error::{Error, ErrorKind};
 
@@ -45,7 +45,7 @@ pub(super) struct Machine {
     region: Region,
     /// The start of the region's text.
     body: usize,
-    captures: Vec<(usize, usize, usize)>,
+    captures: Vec<Capture>,
     searches: Searches,
     /// The region was opened by a zero-width match here.
     opened_at: Option<usize>,
@@ -63,7 +63,7 @@ pub(super) struct Machine {
 /// A region that may be a call within a region of another field.
 struct Quoted {
     cut: Cut,
-    captures: Vec<(usize, usize, usize)>,
+    captures: Vec<Capture>,
     scan: Scan,
 }
 
@@ -123,7 +123,7 @@ impl Machine {
     }
 
     /// Groups of the match that opened the region: number, start, end.
-    pub(super) fn captures(&self) -> &[(usize, usize, usize)] {
+    pub(super) fn captures(&self) -> &[Capture] {
         &self.captures
     }
 

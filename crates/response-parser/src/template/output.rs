@@ -3,10 +3,9 @@
 
 use serde_json::Value as Json;
 
-use super::call::{Parameter, Scan};
 use super::content;
 use super::fields::{Field, Template, key};
-use super::regions::{NoCall, Regions, Rest, Span};
+use super::regions::{Capture, Regions};
 use super::tools::Tools;
 use crate::error::{Error, ErrorKind};
 use crate::value::{Beyond, Object, Value};
@@ -29,46 +28,11 @@ impl Regions for OneShot<'_, '_> {
         field: usize,
         from: usize,
         to: usize,
-        captures: &[(usize, usize, usize)],
+        captures: &[Capture],
     ) -> Result<(), Error> {
         let spec = &self.template.fields[field];
         let value = region_value(spec, self.tools, self.text, (from, to), captures)?;
         store(spec, self.output, value)
-    }
-
-    // A template of the reference's language has no calls of this kind.
-    fn expects(&self, _: usize, _: &[(usize, usize, usize)], _: &str) -> bool {
-        false
-    }
-
-    fn reads(&self, _: usize, _: Span, _: &[(usize, usize, usize)], _: &[Parameter]) -> bool {
-        false
-    }
-
-    fn grows(&mut self, _: usize, _: (usize, usize), _: &[(usize, usize, usize)], _: &Scan) {}
-
-    fn call(
-        &mut self,
-        _: usize,
-        _: Span,
-        _: &[(usize, usize, usize)],
-        _: &[Parameter],
-    ) -> Result<Rest, Error> {
-        Ok(Rest::None)
-    }
-
-    fn part(
-        &mut self,
-        _: usize,
-        _: usize,
-        _: usize,
-        _: &[(usize, usize, usize)],
-    ) -> Result<(), Error> {
-        Ok(())
-    }
-
-    fn no_call(&mut self, _: usize, _: Span, _: NoCall) -> Result<Rest, Error> {
-        Ok(Rest::None)
     }
 }
 
@@ -77,7 +41,7 @@ pub(super) fn region_value<'t>(
     tools: &Tools,
     text: &'t str,
     (from, to): (usize, usize),
-    captures: &[(usize, usize, usize)],
+    captures: &[Capture],
 ) -> Result<Value<'t>, Error> {
     let captures = named_captures(field, text, captures);
     content::value(field, tools, &text[from..to], from, &captures)
@@ -87,7 +51,7 @@ pub(super) fn region_value<'t>(
 pub(super) fn named_captures<'f, 't>(
     field: &'f Field,
     text: &'t str,
-    captures: &[(usize, usize, usize)],
+    captures: &[Capture],
 ) -> Vec<(&'f str, &'t str)> {
     let names: Vec<(usize, &str)> = field.named().collect();
     let captures = captures.iter().filter_map(|&(group, from, to)| {

@@ -31,54 +31,50 @@ pub(super) enum NoCall {
     Unfinished,
 }
 
-/// Takes the regions as they are cut.
+/// A group of a match: its number (see [`Field::named`](super::load::Field::named)), its start and its end.
+pub(super) type Capture = (usize, usize, usize);
+
+/// Takes the regions as they are cut. Nothing is done about calls unless told: a template of the reference's language
+/// has none of this kind.
 pub(super) trait Regions {
     fn open(&mut self, field: usize);
     /// Text of the open region of `field`, from here to there.
     fn text(&mut self, field: usize, from: usize, to: usize);
     /// The open region ends; all its text is from here to there. `captures` are groups of the match that opened
-    /// it, and behind them of the one that closed it: number (see [`Field::named`](super::load::Field::named)), start, end.
+    /// it, and behind them of the one that closed it.
     fn close(
         &mut self,
         field: usize,
         from: usize,
         to: usize,
-        captures: &[(usize, usize, usize)],
+        captures: &[Capture],
     ) -> Result<(), Error>;
     /// Tells whether the tool that the captures name has that parameter.
-    fn expects(&self, field: usize, captures: &[(usize, usize, usize)], key: &str) -> bool;
+    fn expects(&self, _field: usize, _captures: &[Capture], _key: &str) -> bool {
+        false
+    }
     /// Tells whether a call can be read, which does not have to be one.
-    fn reads(
-        &self,
-        field: usize,
-        span: Span,
-        captures: &[(usize, usize, usize)],
-        parameters: &[Parameter],
-    ) -> bool;
+    fn reads(&self, _: usize, _: Span, _captures: &[Capture], _: &[Parameter]) -> bool {
+        false
+    }
     /// More of the call that is open has settled.
-    fn grows(
-        &mut self,
-        field: usize,
-        body: (usize, usize),
-        captures: &[(usize, usize, usize)],
-        scan: &Scan,
-    );
+    fn grows(&mut self, _: usize, _body: (usize, usize), _captures: &[Capture], _: &Scan) {}
     /// A call ends.
     fn call(
         &mut self,
-        field: usize,
-        span: Span,
-        captures: &[(usize, usize, usize)],
-        parameters: &[Parameter],
-    ) -> Result<Rest, Error>;
+        _field: usize,
+        _: Span,
+        _captures: &[Capture],
+        _: &[Parameter],
+    ) -> Result<Rest, Error> {
+        Ok(Rest::None)
+    }
     /// A list of calls was cut off behind the item that ends at `to`.
-    fn part(
-        &mut self,
-        field: usize,
-        from: usize,
-        to: usize,
-        captures: &[(usize, usize, usize)],
-    ) -> Result<(), Error>;
+    fn part(&mut self, _: usize, _from: usize, _to: usize, _: &[Capture]) -> Result<(), Error> {
+        Ok(())
+    }
     /// The open region is no call.
-    fn no_call(&mut self, field: usize, span: Span, why: NoCall) -> Result<Rest, Error>;
+    fn no_call(&mut self, _field: usize, _: Span, _: NoCall) -> Result<Rest, Error> {
+        Ok(Rest::None)
+    }
 }

@@ -14,6 +14,7 @@ use super::fields::{Anchor, ParserKind, Template, named};
 use super::inner::TemplateInner;
 use super::machine::{End, Machine};
 use super::output::{finish, to_json};
+use super::regions::Capture;
 use super::streamed::{SPELT, Shown, Streamed};
 use super::tools::Tools;
 use crate::error::Error;
@@ -75,7 +76,7 @@ struct OpenJson {
 pub struct PartialValue<'s> {
     field: &'s str,
     json: &'s PartialJson,
-    captures: &'s [(usize, usize, usize)],
+    captures: &'s [Capture],
     open: Option<&'s Anchor>,
     text: &'s str,
 }

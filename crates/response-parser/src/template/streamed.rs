@@ -13,7 +13,7 @@ use super::events::Event;
 use super::fields::{ParserKind, Template, key};
 use super::inner::TemplateInner;
 use super::output::{named_captures, region_value, store, to_json};
-use super::regions::{NoCall, Regions, Rest, Span};
+use super::regions::{Capture, NoCall, Regions, Rest, Span};
 use super::tools::{Names, Tools};
 use crate::error::{Error, ErrorKind};
 use crate::text::Text;
@@ -151,7 +151,7 @@ impl Streamed<'_> {
         &self,
         field: usize,
         span: Span,
-        captures: &[(usize, usize, usize)],
+        captures: &[Capture],
         parameters: &[Parameter],
     ) -> Result<Value<'static>, Error> {
         let spec = &self.template.fields[field];
@@ -293,7 +293,7 @@ impl Regions for Streamed<'_> {
         field: usize,
         from: usize,
         to: usize,
-        captures: &[(usize, usize, usize)],
+        captures: &[Capture],
     ) -> Result<(), Error> {
         let spec = &self.template.fields[field];
         if self.is_text(field) && !std::mem::take(self.shown).started {
@@ -309,7 +309,7 @@ impl Regions for Streamed<'_> {
         Ok(())
     }
 
-    fn expects(&self, field: usize, captures: &[(usize, usize, usize)], key: &str) -> bool {
+    fn expects(&self, field: usize, captures: &[Capture], key: &str) -> bool {
         let captures = named_captures(&self.template.fields[field], self.text, captures);
         let name = captures.iter().find(|(name, _)| *name == "name");
         name.is_some_and(|(_, name)| self.tools.has_parameter(name, key))
@@ -319,7 +319,7 @@ impl Regions for Streamed<'_> {
         &self,
         field: usize,
         span: Span,
-        captures: &[(usize, usize, usize)],
+        captures: &[Capture],
         parameters: &[Parameter],
     ) -> bool {
         let value = self.value(field, span, captures, parameters);
@@ -330,7 +330,7 @@ impl Regions for Streamed<'_> {
         &mut self,
         field: usize,
         (from, to): (usize, usize),
-        captures: &[(usize, usize, usize)],
+        captures: &[Capture],
         scan: &Scan,
     ) {
         let spec = &self.template.fields[field];
@@ -366,7 +366,7 @@ impl Regions for Streamed<'_> {
         &mut self,
         field: usize,
         span: Span,
-        captures: &[(usize, usize, usize)],
+        captures: &[Capture],
         parameters: &[Parameter],
     ) -> Result<Rest, Error> {
         let value = self.value(field, span, captures, parameters);
@@ -388,7 +388,7 @@ impl Regions for Streamed<'_> {
         field: usize,
         from: usize,
         to: usize,
-        captures: &[(usize, usize, usize)],
+        captures: &[Capture],
     ) -> Result<(), Error> {
         let body = &self.text[from..to];
         let spec = &self.template.fields[field];

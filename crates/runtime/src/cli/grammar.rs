@@ -29,8 +29,9 @@ pub(crate) struct Notation {
 /// Reads `NAME=N`.
 fn limit(given: &str) -> Result<(String, usize), String> {
     let (name, number) = given.split_once('=').unwrap_or((given, ""));
-    if Config::default().limit_mut(name).is_none() {
-        return Err(format!("the limits are {}", Config::LIMITS.join(", ")));
+    let known = Config::default().limits_mut().map(|(known, _)| known);
+    if !known.contains(&name) {
+        return Err(format!("the limits are {}", known.join(", ")));
     }
     let number = number.parse().map_err(|_| "expected a whole number")?;
     Ok((name.to_owned(), number))

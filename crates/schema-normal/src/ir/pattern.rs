@@ -51,9 +51,8 @@ impl PatternEntry {
             return false;
         };
         let matchers = self.matchers.get_or_init(|| {
-            let looks = pattern.looks.iter().map(|(re, want)| (re, *want));
-            let all = std::iter::once((&pattern.main, true)).chain(looks);
-            all.map(|(re, want)| (Matcher::new(re).ok(), want))
+            let all = pattern.conditions().iter();
+            all.map(|(re, want)| (Matcher::new(re).ok(), *want))
                 .collect()
         });
         let holds = |matcher: &Option<Matcher>| matcher.as_ref().is_some_and(|m| m.matches(text));

@@ -10,7 +10,7 @@ use json_tree::pointer::{percent_decode, unescape};
 use rustc_hash::FxHashMap;
 use serde_json::{Map, Value};
 
-use crate::documents::{Documents, own_id};
+use crate::documents::Documents;
 use crate::ir::pointer::{Last, Pointer};
 use crate::options::{Draft, ParseOptions, Rounded};
 use crate::read::survey;
@@ -95,7 +95,7 @@ impl<'a> Resolver<'a> {
         follows_scopes: bool,
     ) -> Self {
         let base = options.base_uri.as_deref().unwrap_or_default();
-        let own = own_id(root, draft).map_or("", without_fragment);
+        let own = draft.own_id(root).map_or("", without_fragment);
         Resolver {
             resources: vec![Resource {
                 value: root,
@@ -214,7 +214,7 @@ impl<'a> Resolver<'a> {
         parent: ResourceId,
     ) -> ResourceId {
         let outer = &self.resources[parent.0 as usize];
-        let Some(id) = id_of(value, outer.draft) else {
+        let Some(id) = outer.draft.id_of(value) else {
             return parent;
         };
         if without_fragment(id).is_empty() {
@@ -401,7 +401,7 @@ impl<'a> Resolver<'a> {
         let draft = Draft::declared(value).unwrap_or(self.resources[0].draft);
         let looked_at = survey::look_at(value, draft, self.max_nesting);
         looked_at.map_err(|e| format!("leads to `{}`, of which {}", document.uri, e.message()))?;
-        let own = own_id(value, draft).map_or("", without_fragment);
+        let own = draft.own_id(value).map_or("", without_fragment);
         let rounded = match document.text {
             // Its numbers were written so.
             Some(_) => Rounded::Keep,
@@ -484,7 +484,7 @@ impl<'a> Resolver<'a> {
                     }
                     // A plain name in `$id` is an anchor of the older drafts.
                     let draft = self.draft_at(&place);
-                    if let Some(id) = id_of(place.value, draft) {
+                    if let Some(id) = draft.id_of(place.value) {
                         if let Some((_, name)) = id.split_once('#')
                             && !name.is_empty()
                         {
@@ -530,17 +530,6 @@ impl<'a> Resolver<'a> {
         }
         self.follows_scopes = follows;
     }
-}
-
-pub(super) fn id_of(value: &Value, draft: Draft) -> Option<&str> {
-    let id = own_id(value, draft)?;
-    // Beside `$ref`, the older drafts ignore it.
-    let is_alone = || {
-        value
-            .as_object()
-            .is_some_and(|map| lookup(map, "$ref").is_none())
-    };
-    (draft >= Draft::Draft201909 || is_alone()).then_some(id)
 }
 
 /// The value of a keyword. Comparing all of them is quicker than a hash if there are few.

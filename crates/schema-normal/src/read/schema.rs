@@ -37,7 +37,7 @@ pub fn parse_with(schema: &Value, options: &ParseOptions) -> Result<Schema, Erro
 ///
 /// As [`parse_with`], and [`ErrorKind::Invalid`] where the text is no JSON.
 pub fn parse_str_with(schema: &str, options: &ParseOptions) -> Result<Schema, Error> {
-    let read = text::read(schema, options)?;
+    let read = text::read(schema, options.max_nesting)?;
     parse_value(&read.value, options, Some(read.digits()))
 }
 

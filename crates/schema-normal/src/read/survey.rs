@@ -11,7 +11,6 @@ use crate::error::{Error, ErrorKind};
 use crate::ir::pointer::{Last, Pointer};
 use crate::json_text::too_deep;
 use crate::options::Draft;
-use crate::read::references::id_of;
 use crate::uri::{join_uri, without_fragment};
 
 /// Looks at a document: that it nests at most so deep, and that its names are different.
@@ -78,7 +77,7 @@ fn identifiers(root: &Value, draft: Draft) -> Result<(), Error> {
         let Value::Object(map) = place.value else {
             continue;
         };
-        if let Some(id) = id_of(place.value, draft) {
+        if let Some(id) = draft.id_of(place.value) {
             let own = without_fragment(id);
             if !own.is_empty() {
                 let uri = join_uri(&uris[place.resource], own);

@@ -11,8 +11,8 @@ use fsm_index::{
 use crate::automaton::SchemaAutomaton;
 use crate::automaton::Scratch;
 use crate::automaton::State;
-use crate::automaton::completion::finish::Finisher;
-use crate::automaton::keys::key::Keys;
+use crate::automaton::completion;
+use crate::automaton::keys;
 use crate::automaton::machine::lexicon::LEXICON;
 use crate::automaton::run::config::Config;
 use crate::automaton::run::state::{self, Load};
@@ -42,7 +42,7 @@ impl ByteAutomaton for SchemaAutomaton {
         let before = out.len();
         let mut x = Scratch::new();
         let config = state::load(&self.machine, state, &mut x, Load::Text);
-        let is_found = Finisher::new(&self.machine, &mut x, out).finish(config, max_bytes);
+        let is_found = completion::finish(&self.machine, config, max_bytes, &mut x, out);
         if !is_found {
             out.truncate(before);
         }
@@ -83,7 +83,7 @@ impl ByteAutomaton for SchemaAutomaton {
         x: &mut Scratch,
         out: &mut Vec<u32>,
     ) -> Option<KeyLanguage> {
-        Keys::new(&self.machine, horizon, x, out).key(cursor, scope, depth)
+        keys::key(&self.machine, cursor, scope, depth, horizon, x, out)
     }
 
     fn next_bytes(&self, at: Spot, x: &mut Scratch) -> ByteSet {

@@ -26,7 +26,7 @@ mod byte_automaton;
 
 use std::sync::Arc;
 
-use fsm_index::{Cursor, Lexicon, Place};
+use fsm_index::Lexicon;
 use schema_normal::Error;
 use schema_normal::Schema as Read;
 use schema_normal::ir::ROOT;
@@ -34,15 +34,10 @@ use schema_normal::ir::signed::Signed;
 use schema_normal::ledger::Entry;
 use schema_normal::ledger::{Form, Narrowed};
 use schema_normal::normal::normaliser::Normaliser;
-use schema_normal::options::Complements;
-use schema_normal::options::{AdditionalMembers, Caps, Options, Target};
+use schema_normal::options::{AdditionalMembers, Options, Target};
 use serde_json::Value;
 
 use self::compile::unbounded::Unbounded;
-use self::explain::contradiction::{cap_at_fault, contradiction};
-use self::explain::{difference, location};
-use self::hints::describe::Hints;
-use self::hints::without_characters;
 use self::machine::lexicon;
 use self::run::config::{Config, Top};
 use self::run::{state, text_runs};
@@ -105,11 +100,10 @@ impl SchemaAutomaton {
     /// [`Cyclic`](crate::ErrorKind::Cyclic), [`Unsatisfiable`](crate::ErrorKind::Unsatisfiable), or one of
     /// the limits of [`Options`].
     pub fn compile(schema: Schema, options: &Options) -> Result<SchemaAutomaton, Error> {
-        match SchemaAutomaton::build_by(schema.into_read(), options) {
+        match SchemaAutomaton::build_by(schema.read, options) {
             Err(Failed::Empty(empty)) => {
                 let (schema, options) = *empty;
-                let at_fault = cap_at_fault(&schema, &options);
-                Err(at_fault.unwrap_or_else(|| contradiction(&schema, &options)))
+                Err(explain::emptiness(&schema, &options))
             }
             Err(Failed::Refused(error)) => Err(error),
             Ok(automaton) => Ok(automaton),
@@ -136,56 +130,11 @@ impl SchemaAutomaton {
         schema: Schema,
         options: &Options,
     ) -> Result<Option<SchemaAutomaton>, Error> {
-        match SchemaAutomaton::build_by(schema.into_read(), options) {
+        match SchemaAutomaton::build_by(schema.read, options) {
             Err(Failed::Empty(_)) => Ok(None),
             Err(Failed::Refused(error)) => Err(error),
             Ok(automaton) => Ok(Some(automaton)),
         }
-    }
-
-    /// The values that `schema` admits and `other` does not, as `schema` spells
-    /// them: an [`crate::ErrorKind::Unsatisfiable`] error where there are none,
-    /// so that whatever satisfies the one satisfies the other. A shortest one is
-    /// the completion of the start.
-    ///
-    /// Formats that are narrowed are taken as they are enforced; the options
-    /// are those of `schema`, without caps and with objects as they are written.
-    ///
-    /// # Errors
-    ///
-    /// As [`SchemaAutomaton::compile`].
-    ///
-    /// ```
-    /// use schema_regex::automaton::SchemaAutomaton;
-    /// use schema_regex::{ErrorKind, Options, parse};
-    /// use serde_json::json;
-    ///
-    /// let (narrow, wide) = (parse(&json!({"maximum": 5, "type": "integer"}))?, parse(&json!({"type": "integer"}))?);
-    /// let options = Options::default();
-    /// let beyond = SchemaAutomaton::difference(&wide, &narrow, &options)?;
-    /// assert!(beyond.is_match(b"6") && !beyond.is_match(b"5"));
-    /// let none = SchemaAutomaton::difference(&narrow, &wide, &options).unwrap_err();
-    /// assert_eq!(none.kind(), ErrorKind::Unsatisfiable);
-    /// # Ok::<(), schema_regex::Error>(())
-    /// ```
-    pub fn difference(
-        schema: &Schema,
-        other: &Schema,
-        options: &Options,
-    ) -> Result<SchemaAutomaton, Error> {
-        let (schema, other) = (schema.read(), other.read());
-        let options = schema
-            .options(options)
-            .with_caps(Caps::default())
-            .with_additional_members(AdditionalMembers::Open);
-        let (mut both, root) = difference::joined(schema, other);
-        both.annotate(&options);
-        let cap = options.caps.depth;
-        let normaliser =
-            Normaliser::with_complements(both, options, Target::Automaton, Complements::AsEnforced);
-        let mut draft = Unbounded::new(normaliser, &[Signed::yes(ROOT), Signed::no(root)])?;
-        draft.bound_nesting(cap)?;
-        Ok(SchemaAutomaton::from(draft))
     }
 
     /// Compiles a schema by options of which it may override some.
@@ -212,7 +161,7 @@ impl SchemaAutomaton {
         }
         Err(match is_empty {
             true => Failed::Empty(Box::new((schema, options))),
-            false => Failed::Refused(cap_at_fault(&schema, &options).unwrap_or(error)),
+            false => Failed::Refused(explain::cap_at_fault(&schema, &options).unwrap_or(error)),
         })
     }
 
@@ -240,7 +189,7 @@ impl SchemaAutomaton {
         schema: Schema,
         options: &Options,
     ) -> (Result<SchemaAutomaton, Error>, Vec<Entry>) {
-        let read = schema.read().clone();
+        let read = schema.read.clone();
         match SchemaAutomaton::compile(schema, options) {
             Ok(automaton) => {
                 let ledger = automaton.ledger();
@@ -297,13 +246,6 @@ impl SchemaAutomaton {
         matches!(state.top, Top::String { .. } | Top::Key(_))
     }
 
-    /// A cursor of the walk that `scratch` is in without the names and words that only single
-    /// texts reach: nearly the same may come there. For an automaton that has this one inside
-    /// and spells its texts in another way.
-    pub fn resembled(&self, cursor: Cursor, scratch: &mut Scratch) -> Option<Cursor> {
-        self.hints(scratch).resembled(cursor)
-    }
-
     /// Tells whether a text is admitted as a whole.
     pub fn is_match(&self, text: &[u8]) -> bool {
         let mut x = Scratch::new();
@@ -312,26 +254,6 @@ impl SchemaAutomaton {
             let end = text_runs::read_on(&self.machine, Config::first(), text, x);
             end.is_ok_and(|end| state::ends_at(&self.machine, end, x))
         })
-    }
-
-    fn hints<'m, 'x>(&'m self, x: &'x mut Scratch) -> Hints<'m, 'x> {
-        Hints::new(&self.machine, x)
-    }
-
-    /// Returns the token that is being read at `state`, and the JSON Pointers of the schema
-    /// locations that the text to come must satisfy: those that an alternative which is still open
-    /// asks for, each once, in the order of the schema.
-    ///
-    /// Between the members of an object, and in a name, they are the object's;
-    /// inside a value the value's. O(size of the state).
-    pub fn location(&self, state: &State) -> Place {
-        location::location(&self.machine, &self.origin, state)
-    }
-
-    /// As [`can_do_without`](fsm_index::PlainText::can_do_without), where no escape may
-    /// stand for a character: for who spells strings as they are.
-    pub fn can_do_without_unescaped(&self, chars: &[(u32, u32)]) -> bool {
-        without_characters::is_fine(&self.machine, chars, chars)
     }
 }
 

@@ -142,8 +142,7 @@ fn by_classes(
             continue;
         };
         let (mut yes, mut no) = (0u64, 0u64);
-        let looks = pattern.looks.iter().map(|(re, want)| (re, *want));
-        for (re, positive) in std::iter::once((&pattern.main, true)).chain(looks) {
+        for (re, positive) in pattern.conditions() {
             if parts.len() >= 60 {
                 return Err(too_large(printer, objects, patterns));
             }

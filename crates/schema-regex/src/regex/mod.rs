@@ -11,6 +11,7 @@ pub(crate) mod number;
 #[cfg(test)]
 mod number_tests;
 pub(crate) mod object;
+pub(crate) mod print;
 pub(crate) mod spell;
 pub(crate) mod string;
 pub(crate) mod witnesses;
@@ -18,134 +19,19 @@ pub(crate) mod witnesses;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::rc::Rc;
 
-use schema_normal::Schema as Read;
-use schema_normal::budget::Budget;
 use schema_normal::decimal::Decimal;
-use schema_normal::ir::signed::Signed;
-use schema_normal::ir::{AtomKind, ROOT};
+use schema_normal::ir::AtomKind;
 use schema_normal::language::re::Re;
 use schema_normal::language::white_space::{self, Admitted};
 use schema_normal::ledger::Narrowed;
 use schema_normal::normal::alternative::{ALL_KINDS, KINDS, Kind, Shape};
-use schema_normal::normal::closing::closings;
 use schema_normal::normal::conjunctions::{ANY, ConjId, NONE};
-use schema_normal::normal::in_place::{constant_of, refuse_cycles};
+use schema_normal::normal::in_place::constant_of;
 use schema_normal::normal::normaliser::Normaliser;
 use schema_normal::normal::search::shapes::shapes_of;
-use schema_normal::options::{AdditionalMembers, AnyValue, Caps, Options, Target, Whitespace};
+use schema_normal::options::{AnyValue, Caps, Options, Whitespace};
 use schema_normal::{Error, ErrorKind};
 use serde_json::Value;
-
-/// An expression, and what is to be said of it.
-pub(crate) struct Printed {
-    pub(crate) result: Result<String, Error>,
-    /// The places that were narrowed on the way.
-    pub(crate) narrowed: Narrowed,
-    /// The options that it was printed with.
-    pub(crate) options: Options,
-}
-
-pub(crate) fn printed(schema: &Read, options: &Options) -> Printed {
-    let mut options = schema.options(options);
-    if let (Some(levels), AnyValue::Depth(depth)) = (options.caps.depth, options.any_value) {
-        options.any_value = AnyValue::Depth(depth.min(levels));
-    }
-    if let Err(error) = schema.refuse_unknown(&options) {
-        return Printed {
-            result: Err(error),
-            narrowed: Narrowed::new(),
-            options,
-        };
-    }
-    let mut schema = schema.clone();
-    schema.annotate(&options);
-    let mut normaliser = Normaliser::new(schema.clone(), options.clone(), Target::Expression);
-    loop {
-        let mut narrowed = Narrowed::new();
-        let result = print_once(&mut normaliser, &options, &mut narrowed)
-            .map_err(|e| in_steps(e, normaliser.budget(), &options));
-        match (result, options.any_value) {
-            // Unrestricted values give way first.
-            (Err(e), AnyValue::Depth(depth)) if e.kind() == ErrorKind::TooLong && depth > 0 => {
-                options.any_value = AnyValue::Depth(depth.min(4) - 1);
-            }
-            // A schema that has no value when it is closed stays as it is written.
-            (Err(e), _) if e.kind() == ErrorKind::Unsatisfiable && options.closes() => {
-                options.additional_members = AdditionalMembers::Open;
-                normaliser = Normaliser::new(schema.clone(), options.clone(), Target::Expression);
-            }
-            (result, _) => {
-                return Printed {
-                    result,
-                    narrowed,
-                    options,
-                };
-            }
-        }
-    }
-}
-
-/// An error that only came because the steps were spent says so.
-fn in_steps(error: Error, budget: &Budget, options: &Options) -> Error {
-    if !budget.is_spent() || error.kind() == ErrorKind::TooManySteps {
-        return error;
-    }
-    let what = error
-        .keyword()
-        .map_or(String::new(), |k| format!("`{k}`: "));
-    let message = format!(
-        "{what}it takes more than {} steps; simplify it or raise Options::max_steps",
-        options.max_steps
-    );
-    error.instead(ErrorKind::TooManySteps, message)
-}
-
-fn print_once(
-    normaliser: &mut Normaliser,
-    options: &Options,
-    narrowed: &mut Narrowed,
-) -> Result<String, Error> {
-    let space = SpaceTexts::new(&options.whitespace)?;
-    refuse_cycles(normaliser)?;
-    let root = normaliser.intern(&[Signed::yes(ROOT)]);
-    // Names are spelled as values are.
-    let options = options.clone().with_escapes(options.escapes.in_values());
-    let mut printer = Printer {
-        normaliser,
-        char: spell::any_char(options.escapes),
-        options,
-        space,
-        memo: HashMap::new(),
-        open: Vec::new(),
-        recursive: HashSet::new(),
-        any: Vec::new(),
-        names: HashMap::new(),
-        cut: false,
-        narrowed: Narrowed::new(),
-        depths: BTreeMap::new(),
-        kept: 0,
-    };
-    let text = printer.value(root);
-    *narrowed = std::mem::take(&mut printer.narrowed);
-    narrowed.extend(closings(printer.normaliser));
-    for (pointer, depth) in &printer.depths {
-        let how = format!("a value that is not restricted nests at most {depth} deep");
-        narrowed.insert((pointer.clone(), "", how));
-    }
-    match text? {
-        Some(text) => Ok(text.to_string()),
-        None if printer.cut => Err(Error::new(
-            ErrorKind::Unsatisfiable,
-            "",
-            "no value of the schema fits in the unrolling depth; raise Recursion::Unroll",
-        )),
-        None => Err(Error::new(
-            ErrorKind::Unsatisfiable,
-            "",
-            "no value satisfies the schema",
-        )),
-    }
-}
 
 /// The units of work of printing a value beside its parts, because a text is made for each.
 const VALUE: usize = 40 * schema_normal::budget::STEP;

@@ -194,10 +194,7 @@ impl Conditions {
             all.named.push("pattern");
             match (pattern.plain(), positive) {
                 (Some(re), _) => all.parts.push((re.clone(), *positive)),
-                (None, true) => {
-                    all.parts.push((pattern.main.clone(), true));
-                    all.parts.extend(pattern.looks.iter().cloned());
-                }
+                (None, true) => all.parts.extend_from_slice(pattern.conditions()),
                 (None, false) => exclusions.push(complement(pattern, limit).map_err(|_| {
                     TooTangled {
                         at: all.at,
@@ -289,11 +286,9 @@ impl Conditions {
 
 /// The strings of which not all conditions of a pattern hold: one automaton says it.
 fn complement(pattern: &Pattern, limit: Limit<'_>) -> Result<Re, TooBig> {
-    let looks = pattern.looks.iter();
-    let all: Vec<&Re> = std::iter::once(&pattern.main)
-        .chain(looks.clone().map(|(re, _)| re))
-        .collect();
-    let wanted = verdict(std::iter::once(true).chain(looks.map(|(_, yes)| *yes)));
+    let conditions = pattern.conditions().iter();
+    let all: Vec<&Re> = conditions.clone().map(|(re, _)| re).collect();
+    let wanted = verdict(conditions.map(|(_, yes)| *yes));
     Product::new(&all, limit)?.to_re(|v| v != wanted, limit)
 }
 

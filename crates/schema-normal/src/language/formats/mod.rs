@@ -20,7 +20,7 @@ use uris::{UCSCHAR, relative_reference, uri, uri_template};
 use crate::decimal::Decimal;
 use crate::language::numbers::expressions as numbers;
 use crate::language::numbers::expressions::{Bound, Fraction};
-use crate::language::pattern::Pattern;
+use crate::language::pattern;
 use crate::language::re::Re;
 use crate::options::IntegerSpelling;
 
@@ -349,7 +349,7 @@ impl Format {
 
 fn read(source: &str) -> Re {
     // The patterns are constants; each is read in a test.
-    Pattern::parse(&format!("^(?:{source})$")).map_or(Re::Never, |p| p.main)
+    pattern::whole(source).unwrap_or(Re::Never)
 }
 
 /// RFC 6901, section 3.

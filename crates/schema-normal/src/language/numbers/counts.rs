@@ -26,7 +26,7 @@ pub struct Amounts {
     /// The number of bytes that lead at least to acceptance.
     far: Box<[u32]>,
     /// True if some number may have an exponent.
-    pub has_exponents: bool,
+    has_exponents: bool,
 }
 
 /// The part of a number that a text that was begun is in.
@@ -131,15 +131,20 @@ impl Amounts {
             has_exponents: next.iter().any(|row| row[13] != DEAD || row[14] != DEAD),
         }
     }
-
-    /// Returns how many bytes lead at least from a state to acceptance, if any do.
-    pub fn far(&self, state: u32) -> Option<u32> {
-        let far = self.far[state as usize];
-        (far != u32::MAX).then_some(far)
-    }
 }
 
 impl NumberDfa {
+    /// Returns how many bytes lead at least from a state to acceptance, if any do.
+    pub fn far(&self, state: u32) -> Option<u32> {
+        let far = self.amounts().far[state as usize];
+        (far != u32::MAX).then_some(far)
+    }
+
+    /// Tells whether some number may have an exponent.
+    pub fn has_exponents(&self) -> bool {
+        self.amounts().has_exponents
+    }
+
     /// Returns the number of values that come of a text that has led to a state, those that only
     /// exponents spell left out; `None` is no end.
     pub fn amount(&self, state: u32, begun: &str) -> Option<u64> {

@@ -39,7 +39,7 @@ impl NumberDfa {
     }
 
     /// Returns the numbers of texts behind each state. They are counted once.
-    pub fn amounts(&self) -> &Amounts {
+    pub(super) fn amounts(&self) -> &Amounts {
         self.amounts.get_or_init(|| Box::new(Amounts::new(self)))
     }
 

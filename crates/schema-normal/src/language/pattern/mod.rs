@@ -30,12 +30,8 @@ pub(crate) use regex_dialects::Error as PatternError;
 /// A pattern: all of these conditions hold for the whole string.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Pattern {
-    /// The pattern as it is written.
-    pub source: String,
-    /// The string matches `main`, each positive look and no negative one.
-    pub main: Re,
-    /// The looks around from the start of the text, and whether each must match.
-    pub looks: Vec<(Re, bool)>,
+    /// Each with whether it must match: first the pattern itself, then the looks around from the start of the text.
+    conditions: Vec<(Re, bool)>,
 }
 
 /// The longest pattern that is read, in bytes. There is a limit because reading takes time and
@@ -64,9 +60,9 @@ impl Pattern {
             true => language(&hir)?,
             false => language(&Hir::concat(rest))?,
         };
-        let size = looks.iter().fold(main.expanded_size(), |n, (re, _)| {
-            n.saturating_add(re.expanded_size())
-        });
+        let conditions = [vec![(main, true)], looks].concat();
+        let sizes = conditions.iter().map(|(re, _)| re.expanded_size());
+        let size = sizes.fold(0, usize::saturating_add);
         if size > MAX_PATTERN_STATES {
             return Err(PatternError::new(
                 0,
@@ -75,16 +71,21 @@ impl Pattern {
                 ),
             ));
         }
-        Ok(Pattern {
-            source: source.to_owned(),
-            main,
-            looks,
-        })
+        Ok(Pattern { conditions })
+    }
+
+    /// Returns the conditions that a string must satisfy, each with whether it must match: first the pattern itself,
+    /// then its looks around from the start of the text.
+    pub fn conditions(&self) -> &[(Re, bool)] {
+        &self.conditions
     }
 
     /// The expression, where it does not look around.
     pub fn plain(&self) -> Option<&Re> {
-        (self.looks.is_empty() && !self.main.looks_around()).then_some(&self.main)
+        match &self.conditions[..] {
+            [(main, _)] if !main.looks_around() => Some(main),
+            _ => None,
+        }
     }
 }
 

@@ -197,9 +197,8 @@ struct Ours {
 impl Ours {
     fn new(source: &str) -> Ours {
         let pattern = Pattern::parse(source).unwrap_or_else(|e| panic!("{source}: {}", e.reason));
-        let main = std::iter::once((&pattern.main, true));
-        let looks = pattern.looks.iter().map(|(re, want)| (re, *want));
-        let all: Vec<(&Re, bool)> = main.chain(looks).collect();
+        let all = pattern.conditions().iter();
+        let all: Vec<(&Re, bool)> = all.map(|(re, want)| (re, *want)).collect();
         let matcher = |(re, want): &(&Re, bool)| (Matcher::new(re).unwrap(), *want);
         Ours {
             conditions: all.iter().map(matcher).collect(),

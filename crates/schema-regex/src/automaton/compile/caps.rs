@@ -241,7 +241,7 @@ fn cap_of_names(
 fn least_of_pattern(builder: &Builder, id: PatternId) -> u64 {
     match &builder.normaliser.schema().pattern(id).pattern {
         Ok(pattern) => {
-            let (least, most) = pattern.main.length_range();
+            let (least, most) = pattern.conditions()[0].0.length_range();
             most.unwrap_or(least)
         }
         Err(_) => 0,

@@ -75,8 +75,8 @@ pub(super) fn names_of_conditions(normaliser: &Normaliser, o: &ObjectShape) -> V
 }
 
 fn source_of(locations: &Locations, pattern: PatternId) -> Option<&str> {
-    let pattern = locations.schema().pattern(pattern).pattern.as_ref().ok()?;
-    Some(&pattern.source)
+    let entry = locations.schema().pattern(pattern);
+    entry.pattern.is_ok().then_some(&*entry.source)
 }
 
 /// Says whether patterns are the same ones.

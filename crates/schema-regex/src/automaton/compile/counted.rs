@@ -92,8 +92,9 @@ mod tests {
     /// The texts that a pattern matches as a whole.
     fn whole(source: &str) -> Re {
         let pattern = serde_json::json!({"pattern": format!("^(?:{source})$")});
-        let schema = crate::parse(&pattern).unwrap().into_read();
-        schema.pattern(PatternId(0)).pattern.clone().unwrap().main
+        let schema = crate::parse(&pattern).unwrap().read;
+        let pattern = schema.pattern(PatternId(0)).pattern.as_ref().unwrap();
+        pattern.conditions()[0].0.clone()
     }
 
     fn matches(re: &Re, text: &str) -> bool {

@@ -149,10 +149,7 @@ pub(super) fn part(builder: &mut Builder, asked: LeafSource) -> Result<Rc<Part>,
     let limit = builder.normaliser.limit();
     let made = match &asked {
         LeafSource::Pattern(id, at) => match &builder.normaliser.schema().pattern(*id).pattern {
-            Ok(pattern) => {
-                let look = at.checked_sub(1).map(|look| &pattern.looks[look].0);
-                Part::new(look.unwrap_or(&pattern.main), limit)?
-            }
+            Ok(pattern) => Part::new(&pattern.conditions()[*at].0, limit)?,
             // A pattern that cannot be read is refused where it is met.
             Err(_) => Part::new(&Re::Never, limit)?,
         },
@@ -169,9 +166,8 @@ pub(super) fn asked_by(builder: &Builder, id: PatternId) -> Vec<(LeafSource, boo
     let Ok(pattern) = &builder.normaliser.schema().pattern(id).pattern else {
         return Vec::new();
     };
-    let looks = pattern.looks.iter().map(|(_, want)| *want);
-    let all = std::iter::once(true).chain(looks).enumerate();
-    all.map(|(at, want)| (LeafSource::Pattern(id, at), want))
+    let all = pattern.conditions().iter().enumerate();
+    all.map(|(at, (_, want))| (LeafSource::Pattern(id, at), *want))
         .collect()
 }
 
@@ -337,15 +333,8 @@ fn counted_by(builder: &Builder, asked: &LeafSource) -> Option<Vec<Counted>> {
     let LeafSource::Pattern(id, at) = asked else {
         return None;
     };
-    let pattern = builder
-        .normaliser
-        .schema()
-        .pattern(*id)
-        .pattern
-        .as_ref()
-        .ok()?;
-    let look = at.checked_sub(1).map(|look| &pattern.looks[look].0);
-    counted(look.unwrap_or(&pattern.main))
+    let pattern = &builder.normaliser.schema().pattern(*id).pattern;
+    counted(&pattern.as_ref().ok()?.conditions()[*at].0)
 }
 
 /// The automaton of a shape of numbers.

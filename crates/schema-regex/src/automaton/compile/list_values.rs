@@ -13,27 +13,10 @@ use schema_normal::{Error, ErrorKind};
 use crate::automaton::compile::endless::{self, MAX_VALUES, Plainly};
 use crate::automaton::compile::heights;
 use crate::automaton::machine::Machine;
-use crate::automaton::machine::enough_values::{Catalog, most_items};
-use crate::automaton::machine::node::ArrayMachine;
-use crate::automaton::machine::white_space::NO_SPACE;
-use crate::automaton::run::config::{Config, NO_TEXT, Top};
-use crate::automaton::run::equality::canonical;
+use crate::automaton::machine::enough_values::Catalog;
+use crate::automaton::machine::node::{ArrayMachine, Member};
+use crate::automaton::run::listed_values;
 use crate::automaton::run::scratch::Scratch;
-use crate::automaton::run::ways_on::{self, Tried};
-use crate::automaton::run::{state, unique_items};
-
-/// The most pieces of text to list them, because long texts take many pieces for few values.
-const MAX_PIECES: usize = 100_000;
-
-/// The values of a goal, as far as they were listed.
-#[derive(Debug)]
-pub(crate) struct Listing {
-    /// Sorted, by canonical spelling.
-    pub(super) values: Vec<Arc<str>>,
-    /// At least how many there are.
-    least: u64,
-    pub(super) is_complete: bool,
-}
 
 /// Lists the values of items that must differ, where they are few, and solves emptiness again with what
 /// that says.
@@ -80,62 +63,27 @@ fn catalog(
                 counts.push(many.max(MAX_VALUES as u64 + 1));
                 continue;
             }
-            let listing = values(machine, member.node, goal, &mut x);
-            counts.push(many.max(listing.least));
-            lists.push(listing.is_complete.then_some(listing.values));
+            let (few, values) = listed_values::of(machine, member.node, goal, MAX_VALUES, &mut x);
+            counts.push(many.max(few));
+            lists.push(values);
         }
         listed.push(lists);
         least.push(counts);
     }
-    let mut catalog = Catalog::new(m, listed, least);
-    let refused = |why: &str| {
+    let is_exact = |member: &Member, goal| is_counted_exactly(machine, member.node, goal);
+    Catalog::new(m, listed, least, is_exact).map_err(|why| {
         let pointer = &schema.node(at).pointer;
         let message = format!("`uniqueItems`: {why}");
-        Err(Error::at(
-            ErrorKind::Refused,
-            pointer,
-            "uniqueItems",
-            message,
-        ))
-    };
-    for (t, thread) in (0..).zip(&m.threads) {
-        if !thread.unique {
-            continue;
-        }
-        if !catalog.is_followed(m, t) {
-            return refused(
-                "together with `contains` or `prefixItems`, over so many listed values, it is not followed",
-            );
-        }
-        let needed = most_items(thread);
-        for (index, member) in m.members.iter().enumerate() {
-            if index as u64 >= needed {
-                break;
-            }
-            for choice in member.of(t) {
-                let is_listed = catalog.values(index, choice.goal).is_some();
-                if is_listed || catalog.least(index, choice.goal) >= needed {
-                    continue;
-                }
-                let is_alike = m.members.len() == 1 && member.of(t).len() == 1;
-                match exact_amount(machine, member.node, choice.goal) {
-                    Some(_) if is_alike => catalog.poor[t as usize] = true,
-                    _ => {
-                        return refused(&format!(
-                            "whether there are {needed} different values is not found out; lower `minItems`, or list the values"
-                        ));
-                    }
-                }
-            }
-        }
-    }
-    Ok(catalog)
+        Error::at(ErrorKind::Refused, pointer, "uniqueItems", message)
+    })
 }
 
-/// Returns the number of values that a goal has, if it is one automaton of strings or numbers and
-/// nothing else, and few enough to be counted exactly.
-fn exact_amount(machine: &Machine, node: u32, goal: u32) -> Option<u64> {
-    let n = machine.nodes().get(node as usize)?;
+/// Tells whether a goal is one automaton of strings or numbers and nothing else, and its values are few enough
+/// to be counted exactly.
+fn is_counted_exactly(machine: &Machine, node: u32, goal: u32) -> bool {
+    let Some(n) = machine.nodes().get(node as usize) else {
+        return false;
+    };
     let others = [
         Kind::Null,
         Kind::False,
@@ -144,7 +92,7 @@ fn exact_amount(machine: &Machine, node: u32, goal: u32) -> Option<u64> {
         Kind::Object,
     ];
     if others.iter().any(|kind| n.may_be(*kind, |g| g == goal)) {
-        return None;
+        return false;
     }
     let numbers = n.number.iter().flat_map(|m| m.leaves.iter());
     let numbers = numbers.filter(|(g, _)| *g == goal).count();
@@ -158,63 +106,5 @@ fn exact_amount(machine: &Machine, node: u32, goal: u32) -> Option<u64> {
         }
         _ => false,
     };
-    let amount = endless::least_amount(machine, node, goal);
-    (is_exact && amount < u64::MAX).then_some(amount)
-}
-
-/// The values of one goal of a node, where they are few.
-pub(super) fn values(machine: &Machine, node: u32, goal: u32, x: &mut Scratch) -> Listing {
-    let set = x.add_list(&[goal]);
-    let first = Config {
-        top: Top::Value {
-            node,
-            set,
-            space: NO_SPACE,
-        },
-        stack: 0,
-        item: NO_TEXT,
-    };
-    x.while_searching(|x| listing(machine, first, x))
-}
-
-fn listing(machine: &Machine, first: Config, x: &mut Scratch) -> Listing {
-    let mut values: Vec<Arc<str>> = Vec::new();
-    let mut todo = vec![Tried::new(first)];
-    let mut pieces = 0;
-    let mut least = 0;
-    let mut is_complete = true;
-    while let Some(at) = todo.pop() {
-        if !at.text.is_empty() && state::ends_at(machine, at.config, x) {
-            let value: Arc<str> = canonical(&at.text).into();
-            if let Err(i) = values.binary_search(&value) {
-                values.insert(i, value);
-            }
-            if values.len() > MAX_VALUES {
-                is_complete = false;
-                break;
-            }
-            continue;
-        }
-        if ways_on::begins_endless(machine, &at.config, x) {
-            (least, is_complete) = (u64::MAX, false);
-            break;
-        }
-        if unique_items::is_endless(machine, &at.config, x) {
-            (least, is_complete) = (MAX_VALUES as u64 + 1, false);
-            break;
-        }
-        let most = MAX_VALUES + 1 + ways_on::barred_by_arrays(machine, at.config.stack, x);
-        let ways = ways_on::ways(machine, &at, most, x);
-        pieces += ways.len();
-        if pieces > MAX_PIECES {
-            is_complete = false;
-            break;
-        }
-        todo.extend(ways.into_iter().rev());
-    }
-    Listing {
-        least: least.max(values.len() as u64),
-        values,
-        is_complete,
-    }
+    is_exact && endless::least_amount(machine, node, goal) < u64::MAX
 }

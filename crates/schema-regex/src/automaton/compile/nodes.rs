@@ -4,7 +4,7 @@
 //! For example, `{"type": ["array", "null"]}` becomes a node with the machine of an array, and a goal
 //! that `null` satisfies.
 
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use schema_normal::decimal::clamped;
 use schema_normal::ir::signed::Signed;
@@ -23,6 +23,7 @@ use crate::automaton::machine::few::Few;
 use crate::automaton::machine::node::{
     ArrayMachine, ArrayThread, Counter, EMPTY, Node, NumberMachine, ObjectMachine,
 };
+use crate::automaton::machine::prints::Prints;
 
 /// Builds everything that can be reached from a conjunction; it is node 0.
 pub(super) fn build(builder: &mut Builder, root: ConjId) -> Result<(), Error> {
@@ -49,10 +50,7 @@ fn make(builder: &mut Builder, goals: Few<ConjId>) -> Result<Node, Error> {
         object: objects(builder, &goals)?,
         goals,
         alias: 0,
-        print: OnceLock::new(),
-        near_print: OnceLock::new(),
-        own_print: OnceLock::new(),
-        names_print: OnceLock::new(),
+        prints: Prints::default(),
     })
 }
 

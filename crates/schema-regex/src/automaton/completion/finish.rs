@@ -12,23 +12,21 @@ use crate::automaton::machine::node::EMPTY;
 use crate::automaton::machine::white_space::NO_SPACE;
 use crate::automaton::run::config::{Config, EMPTY_LIST, Gap, Top, UNITS};
 use crate::automaton::run::scratch::{Noted, Scratch};
-use crate::automaton::run::{number_bytes, step, text_runs, unique_items, ways_on};
+use crate::automaton::run::{another_value, number_bytes, step, text_runs, unique_items};
 
 /// Writes the rest of a text that is admitted.
-pub(crate) struct Finisher<'a> {
+pub(super) struct Finisher<'a> {
     pub(super) machine: &'a Machine,
     pub(super) x: &'a mut Scratch,
     pub(super) out: &'a mut Vec<u8>,
 }
 
 impl<'a> Finisher<'a> {
-    pub(crate) fn new(machine: &'a Machine, x: &'a mut Scratch, out: &'a mut Vec<u8>) -> Self {
+    pub(super) fn new(machine: &'a Machine, x: &'a mut Scratch, out: &'a mut Vec<u8>) -> Self {
         Finisher { machine, x, out }
     }
 
-    /// Writes a text that leads to acceptance; `false` if it would have more than `most`
-    /// bytes, or none was found.
-    pub(crate) fn finish(&mut self, first: Config, most: usize) -> bool {
+    pub(super) fn finish(&mut self, first: Config, most: usize) -> bool {
         let start = self.out.len();
         let mut config = first;
         let (mut detours, mut steps) = (0, 0u64);
@@ -81,9 +79,7 @@ impl<'a> Finisher<'a> {
     }
 
     pub(super) fn feed(&mut self, config: Config, text: &[u8]) -> Option<Config> {
-        let bytes = text.len() as u64;
-        self.x.allowance().search(bytes / BYTES_AS_A_STATE);
-        let next = text_runs::read_on(self.machine, config, text, self.x).ok()?;
+        let next = text_runs::read_known(self.machine, config, text, self.x)?;
         self.out.extend_from_slice(text);
         Some(next)
     }
@@ -134,9 +130,8 @@ impl<'a> Finisher<'a> {
             }
         }
         // It may not be this number again: a longer one, one spelling of each.
-        let most = unique_items::threat_to(self.machine, &config, self.x).barred + 1;
         let length = self.out.len();
-        for more in ways_on::number_texts(self.machine, &config, most, self.x) {
+        for more in unique_items::longer_numbers(self.machine, &config, self.x) {
             if let Some(next) = self.feed(config, more.as_bytes())
                 && b"]},"
                     .iter()
@@ -207,7 +202,8 @@ impl<'a> Finisher<'a> {
         let Top::Value { node, set, .. } = config.top else {
             return None;
         };
-        if let Some(next) = self.another_value(config) {
+        if let Some((text, next)) = another_value::another_value(self.machine, config, self.x) {
+            self.out.extend(text);
             return Some(next);
         }
         let (head, next) = first_bytes(self.machine, node, set, self.x)
@@ -226,9 +222,6 @@ pub(super) const AS_A_STATE: u64 = 64;
 
 /// So many steps of a completion take the time of a searched state, because each tries one way.
 const STEPS_A_STATE: u64 = 4;
-
-/// So many bytes of a text that is known are read in the time of a state, because each is one step.
-const BYTES_AS_A_STATE: u64 = 64;
 
 /// The most detours of a completion, one byte each that is found by trying, because each reads on
 /// all ways that are open.

@@ -114,16 +114,12 @@ fn member_choice(machine: &Machine, stack: u32, number: u32, x: &mut Scratch) ->
 
 /// The declared names, by number, that the thread of an object which lacks the fewest members
 /// requires and has not met.
-pub(super) fn required_names(machine: &Machine, stack: u32, x: &mut Scratch) -> Vec<u32> {
+pub(super) fn required_names(machine: &Machine, stack: u32, x: &mut Scratch) -> Option<Vec<u32>> {
     let frame = x.frame(stack).frame;
-    let Some(m) = machine.object(frame.node) else {
-        return Vec::new();
-    };
+    let m = machine.object(frame.node)?;
     let threads = x.list(frame.threads);
     let used = x.list(frame.used);
-    let Some(first) = nearest(m, &frame, &threads, &used) else {
-        return Vec::new();
-    };
+    let first = nearest(m, &frame, &threads, &used)?;
     let t = &m.threads[first.id as usize];
     let open = t.required.iter().filter(|(_, n)| !has_bit(&used, *n));
     let mut open: Vec<u32> = open.map(|(_, n)| *n).collect();
@@ -137,22 +133,18 @@ pub(super) fn required_names(machine: &Machine, stack: u32, x: &mut Scratch) -> 
                 .filter(|n| *n != FURTHER),
         );
     }
-    open
+    Some(open)
 }
 
 /// The members, by number, that are further names and give what the first
 /// thread of an object still lacks.
-pub(super) fn classes_wanted(machine: &Machine, stack: u32, x: &mut Scratch) -> Vec<u32> {
+pub(super) fn classes_wanted(machine: &Machine, stack: u32, x: &mut Scratch) -> Option<Vec<u32>> {
     let top = x.note(stack);
     let frame = x.peek(top).frame;
-    let Some(m) = machine.object(frame.node) else {
-        return Vec::new();
-    };
+    let m = machine.object(frame.node)?;
     let threads = x.list(frame.threads);
     let used = x.list(frame.used);
-    let Some(first) = nearest(m, &frame, &threads, &used) else {
-        return Vec::new();
-    };
+    let first = nearest(m, &frame, &threads, &used)?;
     let t = &m.threads[first.id as usize];
     let open = match &t.decisions {
         None => t.witnesses & !first.progress,
@@ -164,14 +156,14 @@ pub(super) fn classes_wanted(machine: &Machine, stack: u32, x: &mut Scratch) -> 
         }
     };
     let usable = member_names::usable(machine, top, x).classes;
-    (0..m.classes.len())
+    let wanted = (0..m.classes.len())
         .filter(|class| usable & (1 << class) != 0)
         .filter(|class| {
             let choices = m.classes[*class].member.of(first.id);
             choices.iter().any(|choice| choice.take & open != 0)
         })
-        .map(|class| (m.declared.len() + class) as u32)
-        .collect()
+        .map(|class| (m.declared.len() + class) as u32);
+    Some(wanted.collect())
 }
 
 /// The thread of an object that lacks the fewest members, so that each name that is written brings it

@@ -76,7 +76,7 @@ pub(super) fn shortest_number(
         .map(|(number, dfa)| (dfa, number_state(m, number, state, x)))
         .filter(|(_, state)| *state != DEAD)
         .collect();
-    let far = |(dfa, state): &(&NumberDfa, u32)| dfa.amounts().far(*state);
+    let far = |(dfa, state): &(&NumberDfa, u32)| dfa.far(*state);
     let mut left = at.iter().filter_map(far).min()?;
     let mut rest = Vec::new();
     while left > 0 {
@@ -296,7 +296,7 @@ pub(super) fn shortest_name(
             .then(|| x.peek(Noted::beside_masks(ended.stack)).frame.member)
     };
     // A further name that brings the first thread forward, else any.
-    let wanted = lacking::classes_wanted(machine, config.stack, x);
+    let wanted = lacking::classes_wanted(machine, config.stack, x).unwrap_or_default();
     let mut brings =
         |c: &Config, x: &mut Scratch| named(c, x).is_some_and(|number| wanted.contains(&number));
     let found = match wanted.is_empty() {
@@ -324,7 +324,7 @@ fn declared_name(machine: &Machine, config: Config, key: Key, x: &mut Scratch) -
     if hi - lo > FEW_NAMES {
         return None;
     }
-    let required = lacking::required_names(machine, config.stack, x);
+    let required = lacking::required_names(machine, config.stack, x).unwrap_or_default();
     let read = key.names.read as usize;
     let mut names: Vec<(bool, usize, usize)> = (lo..hi)
         .map(|at| {

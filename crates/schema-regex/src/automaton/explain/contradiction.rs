@@ -23,7 +23,7 @@ use crate::automaton::compile::unbounded::Unbounded;
 const MAX_LOCATIONS: usize = 20_000;
 
 /// The error about a schema that no value satisfies.
-pub(crate) fn contradiction(schema: &Schema, options: &Options) -> Error {
+pub(super) fn contradiction(schema: &Schema, options: &Options) -> Error {
     let mut search = ContradictionSearch {
         options,
         left: MAX_LOCATIONS,
@@ -55,23 +55,6 @@ pub(crate) fn contradiction(schema: &Schema, options: &Options) -> Error {
         ),
     };
     Error::new(ErrorKind::Unsatisfiable, pointer(&schema, at), what)
-}
-
-/// The error about a schema without a value that has some without one of the caps.
-pub(crate) fn cap_at_fault(schema: &Schema, options: &Options) -> Option<Error> {
-    for (name, without) in options.caps.each_left_out() {
-        let options = options.clone().with_caps(without);
-        let normaliser = Normaliser::new(schema.clone(), options, Target::Automaton);
-        let made = Unbounded::new(normaliser, &[Signed::yes(ROOT)]);
-        let fits = made.and_then(|mut draft| draft.bound_nesting(without.depth));
-        if fits.is_ok() {
-            let why = format!(
-                "no value satisfies the schema under the cap `{name}`; raise it or leave it out"
-            );
-            return Some(Error::new(ErrorKind::Unsatisfiable, "", why));
-        }
-    }
-    None
 }
 
 fn pointer(schema: &Schema, at: NodeId) -> String {

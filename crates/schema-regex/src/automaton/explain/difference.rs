@@ -13,7 +13,7 @@ use schema_normal::ir::{ALWAYS, Atom, Body, NEVER, NodeId, PatternId, ROOT, Sche
 
 /// Returns a schema with the locations of both, and the root of `other` in it; its own root is that of
 /// `schema`.
-pub(crate) fn joined(schema: &Schema, other: &Schema) -> (Schema, NodeId) {
+pub(super) fn joined(schema: &Schema, other: &Schema) -> (Schema, NodeId) {
     let mut both = schema.clone();
     let root = append(&mut both, other);
     (both, root)

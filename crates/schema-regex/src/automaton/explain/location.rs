@@ -12,7 +12,7 @@ use crate::automaton::run::state::{self, Load, State};
 
 /// Returns the token that is read at `state`, and the locations that the next one must satisfy. O(size of
 /// the state).
-pub(crate) fn location(machine: &Machine, origin: &Origin, state: &State) -> Place {
+pub(super) fn location(machine: &Machine, origin: &Origin, state: &State) -> Place {
     let mut x = Scratch::new();
     let config = state::load(machine, state, &mut x, Load::Text);
     let (what, node, goals) = innermost(machine, config, &x);

@@ -9,28 +9,19 @@ use schema_normal::decimal::clamped;
 use schema_normal::language::char_dfa::{DEAD, TextsFrom};
 use schema_normal::language::escapes::is_never_raw;
 
+use crate::automaton::hints::Hints;
 use crate::automaton::hints::free_texts::{free_digits, text_up_to};
 use crate::automaton::machine::Machine;
 use crate::automaton::machine::loop_classes::{ANY_TEXT, MANY_NAMES};
 use crate::automaton::machine::node::{FEW_WORDS, KeyMachine, Leaf, ObjectMachine, Span, Words};
 use crate::automaton::machine::progress::has_bit;
 use crate::automaton::run::config::{Config, Gap, Key, Str, Top, UNKNOWN, is_kept};
-use crate::automaton::run::scratch::{Noted, Scratch};
+use crate::automaton::run::scratch::Noted;
 use crate::automaton::run::string_bytes::Partial;
 use crate::automaton::run::string_leaves::{leaf_live, leaf_state, string_live};
 use crate::automaton::run::{forgotten, member_names};
 
-/// Descriptions of a cursor that make walks faster.
-pub(crate) struct Hints<'m, 'x> {
-    pub(super) machine: &'m Machine,
-    pub(super) x: &'x mut Scratch,
-}
-
-impl<'m, 'x> Hints<'m, 'x> {
-    pub(crate) fn new(machine: &'m Machine, x: &'x mut Scratch) -> Self {
-        Hints { machine, x }
-    }
-
+impl Hints<'_, '_> {
     /// Returns what text may come at a cursor, which other one is nearly the same, and where they differ.
     pub(crate) fn describe(&mut self, cursor: Cursor, horizon: Horizon<'_>) -> Description {
         if cursor.is_dead() {
@@ -258,7 +249,7 @@ impl<'m, 'x> Hints<'m, 'x> {
     }
 
     /// A cursor without the names and words that only single texts reach.
-    pub(crate) fn resembled(&mut self, cursor: Cursor) -> Option<Cursor> {
+    pub(super) fn resembled(&mut self, cursor: Cursor) -> Option<Cursor> {
         if cursor.is_dead() {
             return None;
         }

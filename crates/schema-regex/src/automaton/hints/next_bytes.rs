@@ -5,7 +5,7 @@
 use fsm_index::{ByteSet, Cursor};
 use schema_normal::language::char_dfa::DEAD;
 
-use crate::automaton::hints::describe::Hints;
+use crate::automaton::hints::Hints;
 use crate::automaton::machine::node::{Node, StringMachine};
 use crate::automaton::run::config::{Gap, Key, Str, Top, UNITS};
 use crate::automaton::run::member_names;

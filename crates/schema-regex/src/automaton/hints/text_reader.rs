@@ -12,7 +12,7 @@ use schema_normal::language::char_dfa::lengths::Lengths;
 use schema_normal::language::char_dfa::{CharDfa, DEAD, TextsFrom};
 use schema_normal::options::Escapes;
 
-use crate::automaton::hints::describe::Hints;
+use crate::automaton::hints::Hints;
 use crate::automaton::hints::free_texts::text_up_to;
 use crate::automaton::hints::without_characters::is_fine_without;
 use crate::automaton::machine::SchemaAutomaton;
@@ -35,18 +35,16 @@ impl PlainText<Scratch> for SchemaAutomaton {
         horizon: Horizon<'_>,
         x: &mut Scratch,
     ) -> Option<Box<dyn ReadText + '_>> {
-        Hints::new(&self.machine, x).reader(cursor, horizon)
+        self.hints(x).reader(cursor, horizon)
     }
 
     fn cursor_at(&self, cursor: Cursor, at: TextAt, x: &mut Scratch) -> Cursor {
-        Hints::new(&self.machine, x).behind_text(cursor, at)
+        self.hints(x).behind_text(cursor, at)
     }
 
     fn free_text(&self, at: Spot, x: &mut Scratch) -> Option<FreeText> {
         match at {
-            Spot::Cursor(cursor) | Spot::Top(cursor) => {
-                Hints::new(&self.machine, x).free_text(cursor)
-            }
+            Spot::Cursor(cursor) | Spot::Top(cursor) => self.hints(x).free_text(cursor),
             Spot::Lexeme(_) => None,
         }
     }

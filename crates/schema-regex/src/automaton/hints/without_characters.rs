@@ -29,7 +29,7 @@ pub(super) fn is_fine_without(machine: &Machine, chars: &Chars) -> bool {
 }
 
 /// Says the same, where no character but the missed ones has an escape.
-pub(crate) fn is_fine(machine: &Machine, chars: &Chars, missed: &Chars) -> bool {
+pub(super) fn is_fine(machine: &Machine, chars: &Chars, missed: &Chars) -> bool {
     if STRUCTURE.iter().any(|&c| meets(chars, c.into(), c.into())) {
         return false;
     }

@@ -1,18 +1,16 @@
 //! Keys that mean the same under every schema: a value before its end depends on the demands on it,
-//! wherever the schema makes them. A fingerprint stands for these (`printer.rs`).
+//! wherever the schema makes them. A fingerprint stands for these (`machine/printer.rs`).
 //!
 //! For example, the masks in a string of `{"type": "string"}` are the same in all schemas.
 
 use fsm_index::{Cursor, KeyLanguage};
 
-use crate::automaton::keys::key::Keys;
+use crate::automaton::keys::Keys;
 use crate::automaton::keys::tag::Tag;
-use crate::automaton::keys::{printer, value_summary};
-use crate::automaton::machine::Machine;
-use crate::automaton::machine::prints::Print;
 use crate::automaton::run::config::{Config, Gap, Top, UNKNOWN, UNKNOWN_ITEM, is_kept};
-use crate::automaton::run::found::{NamesToCome, ObjectSummary};
+use crate::automaton::run::found::NamesToCome;
 use crate::automaton::run::member_names;
+use crate::automaton::run::object_summary;
 use crate::automaton::run::scratch::Noted;
 
 impl Keys<'_> {
@@ -74,7 +72,7 @@ impl Keys<'_> {
             }
             _ => return None,
         }
-        let dialect = dialect(self.machine)?;
+        let dialect = self.machine.dialect()?;
         self.out.extend(dialect.words);
         let mut at = stack;
         let mut ended = matches!(top.gap(), Some(Gap::AfterItem));
@@ -87,8 +85,8 @@ impl Keys<'_> {
             match frame.is_object {
                 true => {
                     // Classes of names are those of one schema.
-                    let is_common = matches!(self.object_summary(at), ObjectSummary::Told(told)
-                        if told.more != NamesToCome::OfClasses);
+                    let told = object_summary::on_top(self.machine, at, self.x);
+                    let is_common = told.is_some_and(|told| told.more != NamesToCome::OfClasses);
                     (is_common && self.push_object_summary(at)).then_some(())?;
                 }
                 false => self.put_items(at, ended)?,
@@ -117,7 +115,7 @@ impl Keys<'_> {
         if m.unique || !is_free || choice.take != 0 {
             return None;
         }
-        let item = value_summary::near(self.machine, member.node, stack, self.horizon, self.x)?;
+        let item = self.print_of_start(member.node, stack)?;
         self.out
             .extend([Tag::Array as u32, thread.goal, choice.goal]);
         self.out.extend(item.words);
@@ -129,7 +127,7 @@ impl Keys<'_> {
             let keyed = self.key_of(cursor, 1);
             return keyed.then_some(());
         }
-        let dialect = dialect(self.machine)?;
+        let dialect = self.machine.dialect()?;
         self.out.push(Tag::Printed as u32);
         self.out.extend(dialect.words);
         let tallest = match top {
@@ -139,12 +137,12 @@ impl Keys<'_> {
                 return self.put_value(node, set, stack);
             }
             Top::Number { node, set, state } => {
-                let print = printer::print(self.machine, node)?;
+                let print = self.machine.print(node)?;
                 self.push_number(&print.words, node, set, state);
                 return Some(());
             }
             Top::String { node, set, text } => {
-                let print = printer::print(self.machine, node)?;
+                let print = self.machine.print(node)?;
                 let m = self.machine.string(node)?;
                 self.push_string(&print.words, m, set, text);
                 return Some(());
@@ -174,11 +172,10 @@ impl Keys<'_> {
 
     /// Appends the demands on a value of a node that was not begun.
     fn put_value(&mut self, node: u32, set: u32, stack: u32) -> Option<()> {
-        let (print, near) =
-            match value_summary::near(self.machine, node, stack, self.horizon, self.x) {
-                Some(print) => (print, true),
-                None => (printer::print(self.machine, node)?, false),
-            };
+        let (print, near) = match self.print_of_start(node, stack) {
+            Some(print) => (print, true),
+            None => (self.machine.print(node)?, false),
+        };
         self.out.push(u32::from(near));
         self.out.extend(print.words);
         self.push_list(set);
@@ -195,14 +192,13 @@ impl Keys<'_> {
         let usable = member_names::usable(self.machine, top, self.x);
         let node = self.x.peek(top).frame.node;
         let m = self.machine.object(node)?;
-        self.out
-            .extend(printer::print_of_names(self.machine, node)?.words);
+        self.out.extend(self.machine.print_of_names(node)?.words);
         let values = self.x.list(usable.values);
         self.out.push(values.len() as u32);
         let mut tallest = 0;
         for value in values.chunks_exact(3) {
             let member = &m.classes.get(value[0] as usize)?.member;
-            let print = printer::print(self.machine, member.node)?;
+            let print = self.machine.print(member.node)?;
             self.out.push(value[0]);
             self.out.extend(print.words);
             self.push_list(value[2]);
@@ -210,11 +206,4 @@ impl Keys<'_> {
         }
         Some(tallest)
     }
-}
-
-fn dialect(machine: &Machine) -> Option<&Print> {
-    let dialect = machine
-        .dialect()
-        .get_or_init(|| printer::dialect(machine.space(), machine.escapes()));
-    dialect.as_ref()
 }

@@ -3,9 +3,10 @@
 //! For example, two places inside of free strings have one key, since nothing but the string's end
 //! lies ahead of a token there.
 
-use fsm_index::{Cursor, Horizon, KeyLanguage, Scope};
+use fsm_index::{Cursor, Horizon};
 use schema_normal::decimal::clamped;
 
+use crate::automaton::keys::Keys;
 use crate::automaton::keys::tag::Tag;
 use crate::automaton::machine::Machine;
 use crate::automaton::machine::node::{Span, StringMachine};
@@ -13,45 +14,9 @@ use crate::automaton::run::config::{
     Config, Frame, Gap, Key, Str, Top, UNKNOWN, UNKNOWN_ITEM, is_kept,
 };
 use crate::automaton::run::member_names;
-use crate::automaton::run::scratch::{Noted, Scratch};
+use crate::automaton::run::scratch::Noted;
 
-/// A writer of keys: of what the mask at a cursor can depend on.
-pub(crate) struct Keys<'a> {
-    pub(super) machine: &'a Machine,
-    pub(super) horizon: Horizon<'a>,
-    pub(super) x: &'a mut Scratch,
-    pub(super) out: &'a mut Vec<u32>,
-}
-
-impl<'a> Keys<'a> {
-    pub(crate) fn new(
-        machine: &'a Machine,
-        horizon: Horizon<'a>,
-        x: &'a mut Scratch,
-        out: &'a mut Vec<u32>,
-    ) -> Self {
-        Keys {
-            machine,
-            horizon,
-            x,
-            out,
-        }
-    }
-
-    /// Appends the key of the topmost levels at a cursor for masks of this machine, or of all: see
-    /// [`fsm_index::ByteAutomaton::key`].
-    pub(crate) fn key(
-        &mut self,
-        cursor: Cursor,
-        scope: Scope,
-        depth: usize,
-    ) -> Option<KeyLanguage> {
-        match scope {
-            Scope::Index => self.key_of(cursor, depth).then_some(KeyLanguage::OWN),
-            Scope::Vocabulary => self.common_at(cursor, depth),
-        }
-    }
-
+impl Keys<'_> {
     /// Tells whether the key of the topmost level means the same under every schema: strings that
     /// are free or only counted, and numbers without bounds. It tells everything that can be read
     /// before their end.

@@ -3,9 +3,43 @@
 //! For example, behind `{"a":"x` and behind `{"b":"yz` a free string may go on in the same ways, so that
 //! both places have one key and one mask.
 
-pub(crate) mod common;
-pub(crate) mod key;
-pub(crate) mod object_summary;
-pub(crate) mod printer;
-pub(crate) mod tag;
-pub(crate) mod value_summary;
+mod common;
+mod key;
+mod object_summary;
+mod tag;
+
+use fsm_index::{Cursor, Horizon, KeyLanguage, Scope};
+
+use crate::automaton::machine::Machine;
+use crate::automaton::run::scratch::Scratch;
+
+/// A writer of keys: of what the mask at a cursor can depend on.
+struct Keys<'a> {
+    machine: &'a Machine,
+    horizon: Horizon<'a>,
+    x: &'a mut Scratch,
+    out: &'a mut Vec<u32>,
+}
+
+/// Appends the key of the topmost levels at a cursor for masks of this machine, or of all: see
+/// [`fsm_index::ByteAutomaton::key`].
+pub(super) fn key(
+    machine: &Machine,
+    cursor: Cursor,
+    scope: Scope,
+    depth: usize,
+    horizon: Horizon<'_>,
+    x: &mut Scratch,
+    out: &mut Vec<u32>,
+) -> Option<KeyLanguage> {
+    let mut keys = Keys {
+        machine,
+        horizon,
+        x,
+        out,
+    };
+    match scope {
+        Scope::Index => keys.key_of(cursor, depth).then_some(KeyLanguage::OWN),
+        Scope::Vocabulary => keys.common_at(cursor, depth),
+    }
+}

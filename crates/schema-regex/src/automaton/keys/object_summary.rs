@@ -7,22 +7,23 @@
 
 use fsm_index::ByteSet;
 
-use crate::automaton::keys::key::Keys;
+use crate::automaton::keys::Keys;
+use crate::automaton::keys::key::much_room;
 use crate::automaton::keys::tag::Tag;
 use crate::automaton::machine::Machine;
 use crate::automaton::machine::lexicon::NAMES;
 use crate::automaton::machine::node::ObjectMachine;
-use crate::automaton::run::found::{NamesToCome, ObjectSummary, Told};
-use crate::automaton::run::plain_object::{self, PlainObject};
-use crate::automaton::run::scratch::{Noted, Scratch};
+use crate::automaton::machine::prints::Print;
+use crate::automaton::run::found::NamesToCome;
+use crate::automaton::run::object_summary;
+use crate::automaton::run::scratch::Noted;
 
 impl Keys<'_> {
     /// Appends all that the object on top of a stack, with a member open or behind one,
     /// means for tokens within the horizon, if that is less than its whole frame.
     pub(super) fn push_object_summary(&mut self, stack: u32) -> bool {
-        let (Some(heads), ObjectSummary::Told(told)) =
-            (self.horizon.name_heads(&NAMES), self.object_summary(stack))
-        else {
+        let told = object_summary::on_top(self.machine, stack, self.x);
+        let (Some(heads), Some(told)) = (self.horizon.name_heads(&NAMES), told) else {
             return false;
         };
         let frame = self.x.peek(Noted::beside_masks(stack)).frame;
@@ -46,35 +47,26 @@ impl Keys<'_> {
         true
     }
 
-    pub(super) fn object_summary(&mut self, stack: u32) -> ObjectSummary {
-        if let Some(known) = self.x.object_summary(stack) {
-            return known;
-        }
-        let told = self.fresh_object_summary(stack);
-        let summary = told.map_or(ObjectSummary::Untold, ObjectSummary::Told);
-        self.x.keep_object_summary(stack, summary);
-        summary
-    }
-
-    fn fresh_object_summary(&self, stack: u32) -> Option<Told> {
-        let top = Noted::beside_masks(stack);
-        let frame = self.x.peek(top).frame;
-        if !frame.is_object || self.x.seen(frame.seen).unknown {
-            return None;
-        }
-        let plain = plain_object::plain(self.machine, top, self.x)?;
-        let (more, classes) = plain.more(self.x)?;
-        let (_, ends) = plain.ends(self.x);
-        Some(Told {
-            ends: if ends { plain.thread().goal + 1 } else { 0 },
-            more,
-            classes,
-        })
+    /// Returns the fingerprint of a value of a node, on top of a stack, of which nothing was read yet, if tokens reach
+    /// no further and there is room for more than they open.
+    pub(super) fn print_of_start(&self, node: u32, stack: u32) -> Option<Print> {
+        let (machine, horizon) = (self.machine, self.horizon);
+        let start = |node: u32| {
+            let (words, has_names) = object_summary::at_start(machine, node, self.x)?;
+            let heads = match has_names {
+                true => name_heads(machine, machine.object(node)?),
+                false => ByteSet::NONE,
+            };
+            Some((words, heads))
+        };
+        let print = machine.print_of_start(node, horizon, start)?;
+        let has_room = machine.room(self.x.depth(stack)) >= much_room(print.tallest, horizon);
+        has_room.then_some(print)
     }
 }
 
 /// With what declared names begin, in any spelling.
-pub(super) fn name_heads(machine: &Machine, m: &ObjectMachine) -> ByteSet {
+fn name_heads(machine: &Machine, m: &ObjectMachine) -> ByteSet {
     *m.heads.get_or_init(|| {
         let names = m.names.list.iter();
         names.fold(ByteSet::NONE, |heads, word| {
@@ -90,20 +82,5 @@ fn head_of(machine: &Machine, name: &str) -> ByteSet {
     match machine.may_escape(&[first]) {
         true => plain.or(ByteSet::of(b"\\")),
         false => plain,
-    }
-}
-
-impl PlainObject<'_> {
-    /// Which names may come, and the classes of further ones as bits; `None` where that
-    /// takes more to tell.
-    pub(super) fn more(&self, x: &Scratch) -> Option<(NamesToCome, u64)> {
-        let classes = self.classes(x)?;
-        let more = match (classes, self.has_keys()) {
-            (0, _) if !self.some_name(x)? => NamesToCome::None,
-            (0, _) => NamesToCome::Declared,
-            (_, false) => NamesToCome::Further,
-            (_, true) => NamesToCome::OfClasses,
-        };
-        Some((more, classes))
     }
 }

@@ -4,13 +4,13 @@
 //! For example, `{"items": {"enum": [1, 2]}, "uniqueItems": true, "minItems": 2}` has room behind
 //! `[1,` since `2` is left, and none for a second `1`.
 
-use std::collections::VecDeque;
 use std::sync::Arc;
 
 use rustc_hash::FxHashSet;
 
 use crate::automaton::machine::live::{Live, counts_hold};
-use crate::automaton::machine::node::{ArrayMachine, ArrayThread};
+use crate::automaton::machine::matching::{Matching, Places};
+use crate::automaton::machine::node::{ArrayMachine, ArrayThread, Member};
 use crate::automaton::machine::sorted::TextSet;
 
 /// A list of the values of items that must differ, as far as they are few.
@@ -26,24 +26,56 @@ pub(crate) struct Catalog {
     /// The least of those of goals that are not listed.
     plenty: u64,
     /// The threads for which there are too few values.
-    pub(crate) poor: Box<[bool]>,
-}
-
-/// Alike places of an array, and the values that they may have.
-struct Places {
-    values: Vec<u32>,
-    count: u64,
-}
-
-/// A matching that gives all places a value of their own.
-struct Matching {
-    /// For each value one more than the number of the places that have it.
-    owner: Vec<u32>,
+    pub(super) poor: Box<[bool]>,
 }
 
 impl Catalog {
-    /// From the values of the goals that have few, and how many there are at least.
+    /// From the values of the goals that have few, and how many there are at least; `is_exact` says of a goal of a
+    /// member that there are no more than these.
+    ///
+    /// # Errors
+    ///
+    /// The reason why what the items need is not always decided.
     pub(crate) fn new(
+        m: &ArrayMachine,
+        listed: Vec<Vec<Option<Vec<Arc<str>>>>>,
+        least: Vec<Vec<u64>>,
+        is_exact: impl Fn(&Member, u32) -> bool,
+    ) -> Result<Catalog, String> {
+        let mut catalog = Catalog::of(m, listed, least);
+        for (t, thread) in (0..).zip(&m.threads) {
+            if !thread.unique {
+                continue;
+            }
+            if !catalog.is_followed(m, t) {
+                return Err(
+                    "together with `contains` or `prefixItems`, over so many listed values, it is not followed".to_owned(),
+                );
+            }
+            let needed = most_items(thread);
+            for (index, member) in m.members.iter().enumerate() {
+                if index as u64 >= needed {
+                    break;
+                }
+                for choice in member.of(t) {
+                    let is_listed = catalog.list(index, choice.goal).is_some();
+                    if is_listed || catalog.least(index, choice.goal) >= needed {
+                        continue;
+                    }
+                    let is_alike = m.members.len() == 1 && member.of(t).len() == 1;
+                    if !is_alike || !is_exact(member, choice.goal) {
+                        return Err(format!(
+                            "whether there are {needed} different values is not found out; lower `minItems`, or list the values"
+                        ));
+                    }
+                    catalog.poor[t as usize] = true;
+                }
+            }
+        }
+        Ok(catalog)
+    }
+
+    fn of(
         m: &ArrayMachine,
         listed: Vec<Vec<Option<Vec<Arc<str>>>>>,
         least: Vec<Vec<u64>>,
@@ -403,7 +435,7 @@ impl Catalog {
 
     /// Tells whether what a thread needs is decided: where values are listed and items counted, not
     /// always.
-    pub(crate) fn is_followed(&self, m: &ArrayMachine, thread: u32) -> bool {
+    fn is_followed(&self, m: &ArrayMachine, thread: u32) -> bool {
         let t = &m.threads[thread as usize];
         if !t.unique || !self.is_listed() {
             return true;
@@ -427,81 +459,9 @@ impl Catalog {
 }
 
 /// The most items that are needed, whichever come first.
-pub(crate) fn most_items(t: &ArrayThread) -> u64 {
+fn most_items(t: &ArrayThread) -> u64 {
     let counts = t.counts.iter().map(|c| u64::from(c.min));
     counts.fold(t.min, u64::saturating_add)
-}
-
-impl Matching {
-    /// Gives some places one more value, along a way of values that change their places.
-    fn find(&mut self, places: &[Places], start: usize) -> bool {
-        // From which places a value was met, and by which value other places were.
-        let mut from: Vec<u32> = vec![u32::MAX; self.owner.len()];
-        let mut via: Vec<u32> = vec![u32::MAX; places.len()];
-        let mut queue = VecDeque::from([start]);
-        while let Some(at) = queue.pop_front() {
-            for &value in &places[at].values {
-                if from[value as usize] != u32::MAX {
-                    continue;
-                }
-                from[value as usize] = at as u32;
-                let Some(owner) = self.owner[value as usize].checked_sub(1) else {
-                    self.turn(value, &from, &via, start);
-                    return true;
-                };
-                let owner = owner as usize;
-                if owner != start && via[owner] == u32::MAX {
-                    via[owner] = value;
-                    queue.push_back(owner);
-                }
-            }
-        }
-        false
-    }
-
-    /// Hands values on along an augmenting path: the last one to the places that met it, which give
-    /// up the one by which they were met.
-    fn turn(&mut self, end: u32, from: &[u32], via: &[u32], start: usize) {
-        let mut value = end as usize;
-        loop {
-            let at = from[value];
-            self.owner[value] = at + 1;
-            if at as usize == start {
-                return;
-            }
-            value = via[at as usize] as usize;
-        }
-    }
-
-    /// The values that some places have in every matching.
-    fn indispensable(&self, places: &[Places], taken: &[bool]) -> Vec<u32> {
-        let mut free: Vec<bool> = self.owner.iter().map(|owner| *owner == 0).collect();
-        for (free, taken) in free.iter_mut().zip(taken) {
-            *free &= !taken;
-        }
-        let mut open: Vec<usize> = (0..places.len()).collect();
-        loop {
-            let before = open.len();
-            open.retain(|&at| {
-                let can = places[at].values.iter().any(|value| free[*value as usize]);
-                if can {
-                    let owned = self.owner.iter().enumerate();
-                    for (value, _) in owned.filter(|(_, owner)| **owner == at as u32 + 1) {
-                        free[value] = true;
-                    }
-                }
-                !can
-            });
-            if open.len() == before {
-                break;
-            }
-        }
-        let owned = (0..).zip(&self.owner).filter(|(_, owner)| **owner != 0);
-        owned
-            .map(|(value, _)| value)
-            .filter(|value: &u32| !free[*value as usize])
-            .collect()
-    }
 }
 
 /// Places and the values that they may have, of which some are counted.

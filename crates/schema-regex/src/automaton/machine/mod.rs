@@ -11,15 +11,19 @@ pub(crate) mod latest;
 pub(crate) mod lexicon;
 pub(crate) mod live;
 pub(crate) mod loop_classes;
+pub(crate) mod matching;
 pub(crate) mod node;
 pub(crate) mod origin;
+mod printer;
 pub(crate) mod prints;
 pub(crate) mod progress;
 pub(crate) mod sorted;
+pub(crate) mod value_summary;
 pub(crate) mod white_space;
 
 use std::sync::{Arc, OnceLock};
 
+use fsm_index::Horizon;
 use schema_normal::language::escapes::is_never_raw;
 use schema_normal::options::Escapes;
 
@@ -31,6 +35,7 @@ use crate::automaton::machine::node::{
 };
 use crate::automaton::machine::origin::Origin;
 use crate::automaton::machine::prints::Print;
+use crate::automaton::machine::value_summary::ObjectStart;
 use crate::automaton::machine::white_space::Space;
 
 /// A schema as a [`ByteAutomaton`](fsm_index::ByteAutomaton).
@@ -156,9 +161,31 @@ impl Machine {
         self.name_escapes == Escapes::All || name.iter().any(escaped)
     }
 
-    /// The place of the fingerprint of how all values are written, which is taken when it is asked for.
-    pub(super) fn dialect(&self) -> &OnceLock<Option<Print>> {
-        &self.dialect
+    /// Returns the fingerprint of how all values are written, which is taken when it is asked for.
+    pub(super) fn dialect(&self) -> Option<&Print> {
+        let dialect = || printer::dialect(&self.space, self.escapes);
+        self.dialect.get_or_init(dialect).as_ref()
+    }
+
+    /// Returns the fingerprint of a node.
+    pub(super) fn print(&self, node: u32) -> Option<Print> {
+        printer::print(&self.nodes, node)
+    }
+
+    /// Returns the fingerprint of what tells apart the further names of a node.
+    pub(super) fn print_of_names(&self, node: u32) -> Option<Print> {
+        printer::print_of_names(self.node(node))
+    }
+
+    /// Returns the fingerprint of a value of a node of which nothing was read yet, if tokens reach no further:
+    /// `start` tells of the object of a node.
+    pub(super) fn print_of_start(
+        &self,
+        node: u32,
+        horizon: Horizon<'_>,
+        start: impl Fn(u32) -> Option<ObjectStart>,
+    ) -> Option<Print> {
+        value_summary::near(&self.nodes, node, horizon, &start)
     }
 
     /// Returns the number of levels that a value inside of so many open arrays and objects may still open.

@@ -17,7 +17,7 @@ use schema_normal::normal::conjunctions::ConjId;
 use crate::automaton::machine::decisions::Decisions;
 use crate::automaton::machine::enough_values::Catalog;
 use crate::automaton::machine::few::Few;
-use crate::automaton::machine::prints::{OwnPrint, Print, ValueSummary};
+use crate::automaton::machine::prints::Prints;
 
 /// The height of a goal that no value satisfies, because it is above all heights.
 pub(crate) const EMPTY: u32 = u32::MAX;
@@ -39,14 +39,8 @@ pub(crate) struct Node {
     /// The first node that reads the same texts in the same way; itself, if
     /// there is none before it.
     pub(crate) alias: u32,
-    /// The fingerprint of the demands on the value, once it was wanted.
-    pub(crate) print: OnceLock<Option<Box<Print>>>,
-    /// The same as far as tokens reach into a value that they begin.
-    pub(crate) near_print: OnceLock<Option<Box<ValueSummary>>>,
-    /// The fingerprint without the demands on the values inside.
-    pub(crate) own_print: OnceLock<Option<Box<OwnPrint>>>,
-    /// The same of what tells further names apart.
-    pub(crate) names_print: OnceLock<Option<Box<Print>>>,
+    /// Its fingerprints, each once it was wanted.
+    pub(crate) prints: Prints,
 }
 
 impl Node {

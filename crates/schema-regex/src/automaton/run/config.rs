@@ -62,7 +62,7 @@ impl Frame {
     }
 
     /// The machine of an array whose items must differ.
-    pub(crate) fn unique_array<'a>(&self, machine: &'a Machine) -> Option<&'a ArrayMachine> {
+    pub(super) fn unique_array<'a>(&self, machine: &'a Machine) -> Option<&'a ArrayMachine> {
         match self.is_object {
             true => None,
             false => machine.array(self.node).filter(|m| m.unique),

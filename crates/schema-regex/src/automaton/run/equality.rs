@@ -7,7 +7,7 @@ use std::borrow::Cow;
 use schema_normal::decimal::Decimal;
 
 /// A spelling that two JSON texts share just if their values are equal.
-pub(crate) fn canonical(text: &[u8]) -> String {
+pub(super) fn canonical(text: &[u8]) -> String {
     let mut out = String::new();
     Reader::new(text, Members::Sorted).value(&mut out, 0);
     out
@@ -273,7 +273,7 @@ pub(super) fn spelled(text: &str) -> String {
 }
 
 /// A number or unit that is complete.
-pub(crate) fn word_spelled(word: &str) -> String {
+pub(super) fn word_spelled(word: &str) -> String {
     Decimal::parse(word).map_or_else(|| word.to_owned(), |d| d.plain())
 }
 

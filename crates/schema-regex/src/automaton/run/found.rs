@@ -15,7 +15,7 @@ use crate::automaton::run::item_places::ItemPlaces;
 #[derive(Debug, Default)]
 pub(super) struct Found {
     pub(super) usable: ByStack<Arc<Usable>>,
-    pub(super) object_summaries: ByStack<ObjectSummary>,
+    pub(super) object_summaries: ByStack<Option<Told>>,
     /// The steps of objects that several threads read.
     pub(super) objects: ObjectSteps,
     /// Says whether items that must differ can still do so.
@@ -65,14 +65,7 @@ pub(crate) struct Usable {
     pub(crate) values: u32,
 }
 
-/// The state of an object behind the value of a member.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum ObjectSummary {
-    /// It takes more to tell.
-    Untold,
-    Told(Told),
-}
-
+/// The part of an object that may matter to a token which reads on behind the value of a member.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Told {
     /// One more than the goal that the object satisfies if it ends, or 0.
@@ -126,15 +119,15 @@ impl ObjectSteps {
 /// A goal that an item may satisfy, and the values that are barred then beside those before it.
 #[derive(Clone, Debug)]
 pub(crate) struct ItemChoice {
-    pub(crate) goal: u32,
+    pub(super) goal: u32,
     pub(super) unique: bool,
     /// The values that the items to come cannot do without: sorted.
-    pub(crate) critical: TextSet,
+    pub(super) critical: TextSet,
 }
 
 impl ItemChoice {
     /// Tells whether a value may not come behind some others.
-    pub(crate) fn bars(&self, value: &str, seen: &TextSet) -> bool {
+    pub(super) fn bars(&self, value: &str, seen: &TextSet) -> bool {
         self.unique && (seen.has(value) || self.critical.has(value))
     }
 }

@@ -21,7 +21,7 @@ pub(crate) struct PlainObject<'a> {
 }
 
 /// The object on top of a stack, if it is a plain one.
-pub(crate) fn plain<'a>(machine: &'a Machine, top: Noted, x: &Scratch) -> Option<PlainObject<'a>> {
+pub(super) fn plain<'a>(machine: &'a Machine, top: Noted, x: &Scratch) -> Option<PlainObject<'a>> {
     let frame = x.peek(top).frame;
     let m = machine.object(frame.node)?;
     match &*m.threads {
@@ -37,7 +37,7 @@ pub(crate) fn plain<'a>(machine: &'a Machine, top: Noted, x: &Scratch) -> Option
 
 /// The object of a node where nothing of it was read, with room for any value in it,
 /// if it is a plain one.
-pub(crate) fn plain_start(machine: &Machine, node: u32) -> Option<PlainObject<'_>> {
+pub(super) fn plain_start(machine: &Machine, node: u32) -> Option<PlainObject<'_>> {
     let m = machine.object(node)?;
     match &*m.threads {
         [t] if t.simple => Some(PlainObject {
@@ -93,18 +93,18 @@ pub(super) fn plain_goals(machine: &Machine, top: Noted, x: &mut Scratch) -> Opt
 
 impl<'a> PlainObject<'a> {
     /// Its only thread.
-    pub(crate) fn thread(&self) -> &'a ObjectThread {
+    pub(super) fn thread(&self) -> &'a ObjectThread {
         self.t
     }
 
     /// Tells whether an automaton tells further names apart.
-    pub(crate) fn has_keys(&self) -> bool {
+    pub(super) fn has_keys(&self) -> bool {
         self.m.keys.is_some()
     }
 
     /// The classes of further names that may come, as bits; `None` where those that came
     /// count.
-    pub(crate) fn classes(&self, x: &Scratch) -> Option<u64> {
+    pub(super) fn classes(&self, x: &Scratch) -> Option<u64> {
         let classes = 0..self.m.classes.len();
         let may_come = |class| Some(u64::from(self.class_may_come(class, x)?) << class);
         classes
@@ -149,14 +149,14 @@ impl<'a> PlainObject<'a> {
     }
 
     /// Tells whether it can be finished at all, and whether it may end as it is.
-    pub(crate) fn ends(&self, x: &Scratch) -> (bool, bool) {
+    pub(super) fn ends(&self, x: &Scratch) -> (bool, bool) {
         let at = self.frame.object_at(x.slice(self.frame.used), &[]);
         let can_end = self.live.object(self.m, 0, 0, &at);
         (can_end, self.live.object_complete(self.m, 0, 0, &at))
     }
 
     /// Tells whether some name may come; `None` where that takes more to tell.
-    pub(crate) fn some_name(&self, x: &Scratch) -> Option<bool> {
+    pub(super) fn some_name(&self, x: &Scratch) -> Option<bool> {
         let last = self.m.declared.len() as u32;
         // In their order none may come before the last one.
         let from = match self.t.by_number {

@@ -12,7 +12,7 @@ use rustc_hash::{FxBuildHasher, FxHasher};
 
 use crate::automaton::run::allowance::Allowance;
 use crate::automaton::run::config::{Config, EMPTY_LIST, FIRST, FIRST_THREAD, Frame, Top};
-use crate::automaton::run::found::{Found, ObjectSummary, Usable};
+use crate::automaton::run::found::{Found, Usable};
 use crate::automaton::run::seen::Seen;
 use crate::automaton::run::texts::Texts;
 
@@ -264,14 +264,6 @@ impl Scratch {
     #[inline]
     pub(super) fn texts_mut(&mut self) -> &mut Texts {
         &mut self.texts
-    }
-
-    pub(crate) fn object_summary(&self, stack: u32) -> Option<ObjectSummary> {
-        self.found.object_summaries.get(stack).copied()
-    }
-
-    pub(crate) fn keep_object_summary(&mut self, stack: u32, summary: ObjectSummary) {
-        self.found.object_summaries.insert(stack, summary);
     }
 
     /// Returns the names that may come in an object, those that came, and the texts: reading a name takes them.

@@ -10,7 +10,7 @@ use crate::automaton::run::scratch::Scratch;
 use crate::automaton::run::string_bytes::{Partial, Sink};
 
 /// The beginning of a string.
-pub(crate) fn string_start(m: &StringMachine, set: u32, x: &mut Scratch) -> Str {
+pub(super) fn string_start(m: &StringMachine, set: u32, x: &mut Scratch) -> Str {
     let mut state = 0;
     if m.dfas.len() > 1 {
         let wanted = x.list(set);

@@ -49,7 +49,7 @@ pub(crate) struct LeafAt<'a> {
 }
 
 impl<'a> LeafAt<'a> {
-    pub(crate) fn new(m: &'a StringMachine, id: usize, text: Str, x: &Scratch) -> LeafAt<'a> {
+    pub(super) fn new(m: &'a StringMachine, id: usize, text: Str, x: &Scratch) -> LeafAt<'a> {
         let state = leaf_state(m, &m.leaves[id], text.state, x);
         LeafAt { m, id, state, text }
     }
@@ -65,7 +65,7 @@ impl<'a> LeafAt<'a> {
     }
 
     /// At most how many strings are left out by name.
-    pub(crate) fn excluded(&self) -> usize {
+    pub(super) fn excluded(&self) -> usize {
         match self.leaf().excludes {
             true => (self.text.words.hi - self.text.words.lo) as usize,
             false => 0,
@@ -143,7 +143,7 @@ impl<'a> LeafAt<'a> {
 
     /// A text from the beginning of a string on that is none of some values, found by how
     /// many there are behind each character. `None` is no proof that there is none.
-    pub(crate) fn another(&self, lists: &[&TextSet]) -> Option<String> {
+    pub(super) fn another(&self, lists: &[&TextSet]) -> Option<String> {
         let dfa = &self.m.dfas[self.leaf().dfa? as usize];
         let (mut state, mut length, mut text) = (self.state, 0u32, String::new());
         let known = |text: &str| -> usize {
@@ -192,7 +192,7 @@ impl<'a> LeafAt<'a> {
 
     /// Shows the texts that may follow, one after another, until enough is seen: all of
     /// them, or `most` at least.
-    pub(crate) fn each(
+    pub(super) fn each(
         &self,
         next: Option<&[(u32, u32)]>,
         most: usize,
@@ -461,7 +461,7 @@ fn becoming(escapes: Escapes, partial: Partial) -> Option<Vec<(u32, u32)>> {
 
 /// The bytes that spell the rest of a string, its quotation mark included, behind what was
 /// read of its first character.
-pub(crate) fn spelt_behind(partial: Partial, rest: &str) -> Vec<u8> {
+pub(super) fn spelt_behind(partial: Partial, rest: &str) -> Vec<u8> {
     let mut chars = rest.chars();
     let mut out = Vec::with_capacity(rest.len() + 1);
     if partial != Partial::None

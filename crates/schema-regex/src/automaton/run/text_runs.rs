@@ -57,6 +57,21 @@ fn is_free_text(machine: &Machine, state: &State, bytes: &[u8]) -> bool {
         && run(bytes).len() == bytes.len()
 }
 
+/// So many bytes of a text that is known are read in the time of a state, because each is one step.
+const BYTES_AS_A_STATE: u64 = 64;
+
+/// Reads a text of which a completion knows that it may come, and counts it as work; `None` if it may not.
+pub(crate) fn read_known(
+    machine: &Machine,
+    config: Config,
+    text: &[u8],
+    x: &mut Scratch,
+) -> Option<Config> {
+    let bytes = text.len() as u64;
+    x.allowance().search(bytes / BYTES_AS_A_STATE);
+    read_on(machine, config, text, x).ok()
+}
+
 /// Reads bytes and returns the configuration behind them.
 ///
 /// # Errors

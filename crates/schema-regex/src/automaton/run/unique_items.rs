@@ -33,11 +33,11 @@ pub(crate) struct Threat {
     /// The depth of the outermost array whose items must differ.
     outermost: u32,
     /// True if some open item may still become one that is barred.
-    pub(crate) exists: bool,
+    pub(super) exists: bool,
     /// The same of an item of an array below the innermost one.
     below: bool,
     /// The number of values that the open items may still become that are barred, at most.
-    pub(crate) barred: usize,
+    barred: usize,
     /// The start of the outermost open item.
     start: u32,
 }
@@ -66,7 +66,7 @@ const MAX_TRIED: usize = 100_000;
 const TRIED_A_VALUE: usize = 1_000;
 
 /// Tells whether text of any length, or more texts than anybody has said, may come at once.
-pub(crate) fn is_endless(machine: &Machine, config: &Config, x: &mut Scratch) -> bool {
+pub(super) fn is_endless(machine: &Machine, config: &Config, x: &mut Scratch) -> bool {
     match config.top {
         Top::Key(key) => {
             let top = Noted::beside_masks(config.stack);
@@ -119,7 +119,7 @@ pub(crate) fn is_endless(machine: &Machine, config: &Config, x: &mut Scratch) ->
 
 /// Tells whether the items that are open, one of which is threatened, can still differ from those
 /// before them.
-pub(crate) fn can_differ(
+pub(super) fn can_differ(
     machine: &Machine,
     config: Config,
     threat: Threat,
@@ -145,7 +145,7 @@ pub(crate) fn can_differ(
 }
 
 /// Returns the items that the open ones may become and must not.
-pub(crate) fn threat_to(machine: &Machine, config: &Config, x: &mut Scratch) -> Threat {
+pub(super) fn threat_to(machine: &Machine, config: &Config, x: &mut Scratch) -> Threat {
     let mut at = config.stack;
     let mut threat = Threat {
         outermost: 0,
@@ -201,7 +201,7 @@ fn exponents(machine: &Machine, config: &Config) -> Exponents {
         return Exponents::Some;
     };
     let dfas = machine.node(node).number.iter().flat_map(|m| m.dfas.iter());
-    match dfas.into_iter().any(|dfa| dfa.amounts().has_exponents) {
+    match dfas.into_iter().any(|dfa| dfa.has_exponents()) {
         true => Exponents::Some,
         false => Exponents::None,
     }
@@ -209,7 +209,7 @@ fn exponents(machine: &Machine, config: &Config) -> Exponents {
 
 /// The choices that are left for the item that is open, or comes next, in an array
 /// whose items must differ.
-pub(crate) fn item_choices(machine: &Machine, stack: u32, x: &mut Scratch) -> Arc<ItemChoices> {
+pub(super) fn item_choices(machine: &Machine, stack: u32, x: &mut Scratch) -> Arc<ItemChoices> {
     if let Some(known) = x.found().item_choices.get(&stack) {
         return Arc::clone(known);
     }
@@ -438,7 +438,7 @@ fn has_way_out(machine: &Machine, config: Config, threat: Threat, x: &mut Scratc
 }
 
 /// A way to where what is open is settled, or its item is behind it.
-pub(crate) fn way_out(
+pub(super) fn way_out(
     machine: &Machine,
     config: Config,
     threat: Threat,
@@ -497,6 +497,13 @@ fn search_out(
 /// The text of the items that are open behind a place, whatever the spelling.
 fn begun(config: &Config, from: u32, x: &mut Scratch) -> String {
     canonical_beginning(&x.open_bytes(config.item, from))
+}
+
+/// Returns texts by which a number that was begun becomes another one: one more than are barred, if
+/// there are as many.
+pub(crate) fn longer_numbers(machine: &Machine, config: &Config, x: &mut Scratch) -> Vec<String> {
+    let most = threat_to(machine, config, x).barred + 1;
+    ways_on::number_texts(machine, config, most, x)
 }
 
 /// Returns the bytes to try if nothing better is known: those that end things come first.

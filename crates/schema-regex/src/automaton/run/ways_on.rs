@@ -25,16 +25,16 @@ use crate::automaton::run::{member_names, step};
 /// The place of a text that is tried.
 #[derive(Clone)]
 pub(crate) struct Tried {
-    pub(crate) config: Config,
+    pub(super) config: Config,
     /// The text that was added.
-    pub(crate) text: Vec<u8>,
+    pub(super) text: Vec<u8>,
     /// By depth of objects the least number of a declared name that may come, of those
     /// that may come at any time.
     floors: Vec<(u32, u32)>,
 }
 
 impl Tried {
-    pub(crate) fn new(config: Config) -> Tried {
+    pub(super) fn new(config: Config) -> Tried {
         Tried {
             config,
             text: Vec::new(),
@@ -50,7 +50,7 @@ impl Tried {
 
 /// Returns all ways on, or `most` at least of those that differ in one scalar or name: those that
 /// end things come first. Steps are taken as a search takes them.
-pub(crate) fn ways(machine: &Machine, from: &Tried, most: usize, x: &mut Scratch) -> Vec<Tried> {
+pub(super) fn ways(machine: &Machine, from: &Tried, most: usize, x: &mut Scratch) -> Vec<Tried> {
     let mut out = Vec::new();
     let config = from.config;
     match config.top {
@@ -98,7 +98,7 @@ pub(crate) fn ways(machine: &Machine, from: &Tried, most: usize, x: &mut Scratch
 
 /// Tells whether what comes next is one of numbers without end, or of further names without end:
 /// each of these is in some value, and no value has them all.
-pub(crate) fn begins_endless(machine: &Machine, config: &Config, x: &mut Scratch) -> bool {
+pub(super) fn begins_endless(machine: &Machine, config: &Config, x: &mut Scratch) -> bool {
     let stack = config.stack;
     let value = match config.top {
         Top::Value { node, set, .. } => Some((node, set)),
@@ -132,7 +132,7 @@ pub(crate) fn begins_endless(machine: &Machine, config: &Config, x: &mut Scratch
 }
 
 /// At most how many values the open arrays bar whose items must differ.
-pub(crate) fn barred_by_arrays(machine: &Machine, stack: u32, x: &Scratch) -> usize {
+pub(super) fn barred_by_arrays(machine: &Machine, stack: u32, x: &Scratch) -> usize {
     let barred = x.levels(stack).filter_map(|level| {
         let m = level.frame.unique_array(machine)?;
         Some(x.seen(level.frame.seen).list.len() + m.catalog.all.len())
@@ -218,7 +218,7 @@ pub(super) fn open_number(config: &Config, x: &Scratch) -> String {
 }
 
 /// Texts that make a number of what is open, each another value.
-pub(crate) fn number_texts(
+pub(super) fn number_texts(
     machine: &Machine,
     config: &Config,
     most: usize,

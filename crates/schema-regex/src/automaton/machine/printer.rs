@@ -13,7 +13,6 @@ use schema_normal::language::char_dfa::lengths::Lengths;
 use schema_normal::language::numbers::dfa::NumberDfa;
 use schema_normal::options::Escapes;
 
-use crate::automaton::machine::Machine;
 use crate::automaton::machine::node::{
     ArrayMachine, ArrayThread, Choice, Counter, EMPTY, ExtraClass, KeyMachine, Leaf, Member, Node,
     NumberMachine, ObjectMachine, ObjectThread, StringMachine, Words,
@@ -26,11 +25,11 @@ use crate::automaton::machine::white_space::Space;
 const MAX_WORDS: usize = 1 << 14;
 
 /// The most nodes below one another, because each is visited once for each path to it.
-pub(crate) const MAX_NODES: usize = 64;
+pub(super) const MAX_NODES: usize = 64;
 
 /// Two hashes of the same numbers, by which they are known. Each process has its
 /// own, so that no schema can be written to look like another.
-pub(crate) struct Fingerprinter {
+pub(super) struct Fingerprinter {
     hashes: [FoldHasher<'static>; 2],
     words: usize,
 }
@@ -351,7 +350,7 @@ impl Below<'_> {
         let tallest = heights.copied().filter(|h| *h != EMPTY).max();
         self.tallest = self.tallest.max(tallest.unwrap_or(0));
         let is_any = node.is_any(id);
-        let own = node.own_print.get_or_init(|| {
+        let own = node.prints.own.get_or_init(|| {
             let mut printer = Fingerprinter::new();
             printer.own(node, is_any)?;
             Some(Box::new(OwnPrint(printer.hashes())))
@@ -420,10 +419,10 @@ pub(super) fn dialect(space: &Space, escapes: Escapes) -> Option<Print> {
 }
 
 /// The fingerprint of a node.
-pub(super) fn print(machine: &Machine, node: u32) -> Option<Print> {
-    let print = machine.node(node).print.get_or_init(|| {
+pub(super) fn print(all: &[Node], node: u32) -> Option<Print> {
+    let print = all[node as usize].prints.whole.get_or_init(|| {
         let mut below = Below {
-            all: machine.nodes(),
+            all,
             printer: Fingerprinter::new(),
             nodes: 0,
             tallest: 0,
@@ -435,9 +434,9 @@ pub(super) fn print(machine: &Machine, node: u32) -> Option<Print> {
 }
 
 /// The fingerprint of what tells apart the further names of a node.
-pub(super) fn print_of_names(machine: &Machine, node: u32) -> Option<Print> {
-    let m = machine.object(node)?;
-    let print = machine.node(node).names_print.get_or_init(|| {
+pub(super) fn print_of_names(node: &Node) -> Option<Print> {
+    let m = node.object.as_deref()?;
+    let print = node.prints.names.get_or_init(|| {
         let mut printer = Fingerprinter::new();
         printer.machine(m.keys.as_ref(), Fingerprinter::keys)?;
         Some(Box::new(printer.finish(0)))

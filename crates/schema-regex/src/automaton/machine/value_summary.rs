@@ -5,28 +5,24 @@
 //! For example, `{"type": "object", "required": ["a"]}` and the same with `b` are alike for the
 //! token `{"`, and differ for `{"a`.
 
-use crate::automaton::machine::prints::ValueSummary;
-use crate::automaton::run::found::NamesToCome;
 use fsm_index::{ByteSet, Horizon};
 
-use crate::automaton::keys::key::much_room;
-use crate::automaton::keys::object_summary;
-use crate::automaton::keys::printer::{Fingerprinter, MAX_NODES};
-use crate::automaton::machine::Machine;
 use crate::automaton::machine::lexicon::NAMES;
-use crate::automaton::machine::node::{EMPTY, Leaf, StringMachine};
-use crate::automaton::machine::prints::Print;
-use crate::automaton::run::plain_object;
-use crate::automaton::run::scratch::Scratch;
+use crate::automaton::machine::node::{EMPTY, Leaf, Node, StringMachine};
+use crate::automaton::machine::printer::{Fingerprinter, MAX_NODES};
+use crate::automaton::machine::prints::{Print, ValueSummary};
 
 /// Bounds on the number of characters of a string are not told apart from here on: few
 /// tokens have as many bytes behind a quotation mark.
 const FAR: u64 = 64;
 
+/// The facts of an object of which nothing was read, and what the names that may come begin with.
+pub(crate) type ObjectStart = ([u64; 3], ByteSet);
+
 /// The fingerprint of a node and of those in it that a token can reach.
 struct Near<'a> {
-    machine: &'a Machine,
-    x: &'a Scratch,
+    all: &'a [Node],
+    start: &'a dyn Fn(u32) -> Option<ObjectStart>,
     printer: Fingerprinter,
     nodes: usize,
     tallest: u32,
@@ -34,50 +30,42 @@ struct Near<'a> {
     far: usize,
 }
 
-/// The fingerprint of a value of a node, on top of a stack, of which nothing was read
-/// yet, if tokens reach no further and there is room for more than they open.
+/// The fingerprint of a value of a node of which nothing was read yet, if tokens reach no further. `start`
+/// tells of the object of a node; `None` where that takes more to tell.
 pub(super) fn near(
-    machine: &Machine,
+    all: &[Node],
     node: u32,
-    stack: u32,
     horizon: Horizon<'_>,
-    x: &Scratch,
+    start: &dyn Fn(u32) -> Option<ObjectStart>,
 ) -> Option<Print> {
     let heads = horizon.name_heads(&NAMES)?;
-    let near = machine
-        .nodes()
-        .get(node as usize)?
-        .near_print
-        .get_or_init(|| {
-            let mut near = Near {
-                machine,
-                x,
-                printer: Fingerprinter::new(),
-                nodes: 0,
-                tallest: 0,
-                heads: ByteSet::NONE,
-                far: usize::MAX,
-            };
-            near.node(node)?;
-            Some(Box::new(ValueSummary {
-                print: near.printer.finish(near.tallest),
-                heads: near.heads,
-                far: near.far,
-            }))
-        });
+    let near = all.get(node as usize)?.prints.near.get_or_init(|| {
+        let mut near = Near {
+            all,
+            start,
+            printer: Fingerprinter::new(),
+            nodes: 0,
+            tallest: 0,
+            heads: ByteSet::NONE,
+            far: usize::MAX,
+        };
+        near.node(node)?;
+        Some(Box::new(ValueSummary {
+            print: near.printer.finish(near.tallest),
+            heads: near.heads,
+            far: near.far,
+        }))
+    });
     let near = near.as_deref()?;
-    if horizon.behind(b'"') > near.far {
-        return None;
-    }
-    let has_room = machine.room(x.depth(stack)) >= much_room(near.print.tallest, horizon);
-    (has_room && !near.heads.meets(heads)).then_some(near.print)
+    let is_short = horizon.behind(b'"') <= near.far;
+    (is_short && !near.heads.meets(heads)).then_some(near.print)
 }
 
 impl Near<'_> {
     /// `None` if it takes more to tell.
     fn node(&mut self, id: u32) -> Option<()> {
         // A member that never may come has no node.
-        let node = self.machine.nodes().get(id as usize)?;
+        let node = self.all.get(id as usize)?;
         self.nodes += 1;
         if self.nodes > MAX_NODES {
             return None;
@@ -138,23 +126,13 @@ impl Near<'_> {
 
     /// An object of which nothing was read.
     fn object(&mut self, id: u32) -> Option<()> {
-        let plain = plain_object::plain_start(self.machine, id)?;
-        let (more, _) = plain.more(self.x)?;
-        let m = self.machine.object(id)?;
-        match more {
-            NamesToCome::None => {}
-            NamesToCome::Declared | NamesToCome::Further => {
-                self.heads = self.heads.or(object_summary::name_heads(self.machine, m));
-            }
-            NamesToCome::OfClasses => return None,
-        }
-        let (can_end, ends) = plain.ends(self.x);
-        self.printer.add(u64::from(plain.thread().goal));
-        self.printer.add(more as u64);
-        self.printer.add(u64::from(can_end) | u64::from(ends) << 1);
+        let (words, heads) = (self.start)(id)?;
+        let m = self.all.get(id as usize)?.object.as_deref()?;
+        self.heads = self.heads.or(heads);
+        words.iter().for_each(|word| self.printer.add(*word));
         let classes = m.classes.iter().map(|class| &class.member);
         let members = m.declared.iter().chain(classes);
-        for node in members.filter_map(|member| self.machine.nodes().get(member.node as usize)) {
+        for node in members.filter_map(|member| self.all.get(member.node as usize)) {
             self.heights(&node.heights);
         }
         Some(())

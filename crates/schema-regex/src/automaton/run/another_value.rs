@@ -1,9 +1,8 @@
-//! Completions of items that must differ: a value that is none of those before it, and
-//! that no item to come needs.
+//! Another value for an item that must differ: one that is none of those before it, and that no item
+//! to come needs.
 //!
 //! For example, behind `[1, ` of an array of unique integers the value may be `0` and not `1`.
 
-use crate::automaton::completion::finish::Finisher;
 use crate::automaton::machine::Machine;
 use crate::automaton::machine::sorted::TextSet;
 use crate::automaton::run::config::{Config, EMPTY_LIST, Gap, NO_TEXT, Top, UNITS};
@@ -13,66 +12,54 @@ use crate::automaton::run::scratch::Scratch;
 use crate::automaton::run::string_bytes::Partial;
 use crate::automaton::run::string_leaves::string_start;
 use crate::automaton::run::string_texts::{Enough, LeafAt, spelt_behind};
-use crate::automaton::run::{number_bytes, step, unique_items};
+use crate::automaton::run::ways_on::Tried;
+use crate::automaton::run::{number_bytes, step, text_runs, unique_items};
 
-impl Finisher<'_> {
-    /// Begins a value that must differ from others with as much of another one as makes
-    /// it another; `None` where that is not asked.
-    pub(super) fn another_value(&mut self, config: Config) -> Option<Config> {
-        let (machine, out) = (self.machine, &mut *self.out);
-        let x = &mut *self.x;
-        let Top::Value { set, .. } = config.top else {
-            return None;
-        };
-        if config.stack == 0 || config.item == NO_TEXT {
-            return None;
-        }
-        let frame = x.frame(config.stack).frame;
-        let m = frame.unique_array(machine)?;
-        if frame.seen == 0 && !m.catalog.is_listed() {
-            return None;
-        }
-        let seen = x.seen(frame.seen).list.clone();
-        let choices = unique_items::item_choices(machine, config.stack, x);
-        let wanted = x.list(set);
-        let length = out.len();
-        let next = x.while_searching(|x| {
-            let mut found = None;
-            for choice in choices.iter().filter(|c| wanted.contains(&c.goal)) {
-                found = another_scalar(machine, &config, choice, &seen, x);
-                if found.is_some() {
-                    break;
-                }
-            }
-            let mut next =
-                found.and_then(|text| Finisher::new(machine, x, out).feed(config, &text));
-            // An array below may bar what this one does not.
-            next = next.filter(|to| {
-                let threat = unique_items::threat_to(machine, to, x);
-                !threat.exists || unique_items::can_differ(machine, *to, threat, x)
-            });
-            if next.is_none() {
-                out.truncate(length);
-                let threat = unique_items::threat_to(machine, &config, x);
-                let way = match threat.exists {
-                    true => unique_items::way_out(machine, config, threat, x),
-                    false => None,
-                };
-                next = way.and_then(|way| {
-                    out.extend(&way.text);
-                    // In front of what comes behind the item, and not behind that.
-                    let is_ended = matches!(way.config.top.gap(), Some(Gap::AfterItem));
-                    let (here, before) = (x.depth(way.config.stack), x.depth(config.stack));
-                    (here > before || (is_ended && here == before)).then_some(way.config)
-                });
-            }
-            next
-        });
-        if next.is_none() {
-            out.truncate(length);
-        }
-        next
+/// Begins a value that must differ from others with as much of another one as makes it another: that
+/// text, and the place behind it; `None` where that is not asked.
+pub(crate) fn another_value(
+    machine: &Machine,
+    config: Config,
+    x: &mut Scratch,
+) -> Option<(Vec<u8>, Config)> {
+    let Top::Value { set, .. } = config.top else {
+        return None;
+    };
+    if config.stack == 0 || config.item == NO_TEXT {
+        return None;
     }
+    let frame = x.frame(config.stack).frame;
+    let m = frame.unique_array(machine)?;
+    if frame.seen == 0 && !m.catalog.is_listed() {
+        return None;
+    }
+    let seen = x.seen(frame.seen).list.clone();
+    let choices = unique_items::item_choices(machine, config.stack, x);
+    let wanted = x.list(set);
+    x.while_searching(|x| {
+        let mut choices = choices.iter().filter(|c| wanted.contains(&c.goal));
+        let found = choices.find_map(|choice| another_scalar(machine, &config, choice, &seen, x));
+        if let Some(text) = found
+            && let Some(to) = text_runs::read_known(machine, config, &text, x)
+        {
+            // An array below may bar what this one does not.
+            let threat = unique_items::threat_to(machine, &to, x);
+            if !threat.exists || unique_items::can_differ(machine, to, threat, x) {
+                return Some((text, to));
+            }
+        }
+        let threat = unique_items::threat_to(machine, &config, x);
+        if !threat.exists {
+            return None;
+        }
+        let Tried {
+            text, config: to, ..
+        } = unique_items::way_out(machine, config, threat, x)?;
+        // In front of what comes behind the item, and not behind that.
+        let is_ended = matches!(to.top.gap(), Some(Gap::AfterItem));
+        let (here, before) = (x.depth(to.stack), x.depth(config.stack));
+        (here > before || (is_ended && here == before)).then_some((text, to))
+    })
 }
 
 /// A number, a unit or a string of a goal that is not barred.
