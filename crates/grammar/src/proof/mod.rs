@@ -439,7 +439,7 @@ pub(crate) fn prove(cfg: &Cfg, lexer: &Lexer, tables: &Tables, usable: ByteSet) 
     }
     if !proof.is_all_safe
         && !proof.is_whole
-        && let Some(by_state) = uses::by_state(cfg, lexer, apart)
+        && let Some(by_state) = uses::by_state(cfg, lexer)
         && let Some(sets) = Sets::told_apart(cfg, lexer, usable, &by_state)
     {
         let mut better = Proof::without(cfg);

@@ -50,11 +50,11 @@ pub(super) fn by_text(cfg: &Cfg, lexer: &Lexer, tables: &Tables) -> Option<Follo
     followers(cfg, tables, &symbols, class)
 }
 
-/// Tells uses apart by the state of a parser behind them, and by the bracket that is open. `known` are those
-/// that are told apart by text. `None` if there are no such, or too many.
-pub(super) fn by_state(cfg: &Cfg, lexer: &Lexer, known: &Followers) -> Option<Followers> {
+/// Tells uses apart by the state of a parser behind them, and by the bracket that is open. `None` if there are no
+/// such, or too many.
+pub(super) fn by_state(cfg: &Cfg, lexer: &Lexer) -> Option<Followers> {
     let wide = wide(cfg, lexer)?;
-    let brackets = Brackets::new(cfg, known, &wide);
+    let brackets = Brackets::new(cfg, lexer);
     let (split, symbols) = Split::new(cfg, &wide, &brackets)?.into_parts();
     let least = vec![1; symbols.len()];
     let tables = lr::build(&split, least, MAX_STATES, MAX_WORK).ok()?;
