@@ -8,7 +8,7 @@ use crate::compile::lexer::Lexer;
 
 /// The part that a terminal has in its production.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Part {
+pub(super) enum BracketPart {
     Plain,
     /// It opens a bracket, which is closed at that place of the production.
     Opens(usize),
@@ -53,10 +53,10 @@ impl Brackets {
     fn find_open(&self, cfg: &Cfg) -> Option<u32> {
         cfg.productions.iter().find_map(|production| {
             let parts = self.parts(&production.right);
-            let is_open = |(symbol, part): (&Symbol, &Part)| {
+            let is_open = |(symbol, part): (&Symbol, &BracketPart)| {
                 let terminal = symbol.split().ok()?;
                 let is_one = self.closes(terminal).is_some() || self.opens(terminal);
-                (is_one && *part == Part::Plain).then_some(terminal)
+                (is_one && *part == BracketPart::Plain).then_some(terminal)
             };
             production.right.iter().zip(&parts).find_map(is_open)
         })
@@ -75,8 +75,8 @@ impl Brackets {
     }
 
     /// Returns the part of each symbol of a production.
-    pub(super) fn parts(&self, right: &[Symbol]) -> Box<[Part]> {
-        let mut parts: Box<[Part]> = vec![Part::Plain; right.len()].into();
+    pub(super) fn parts(&self, right: &[Symbol]) -> Box<[BracketPart]> {
+        let mut parts: Box<[BracketPart]> = vec![BracketPart::Plain; right.len()].into();
         let mut open: Vec<(usize, u32)> = Vec::new();
         for (at, symbol) in right.iter().enumerate() {
             let Ok(terminal) = symbol.split() else {
@@ -90,15 +90,16 @@ impl Brackets {
                 && openers.contains(&by)
             {
                 open.pop();
-                parts[opened] = Part::Opens(at);
-                parts[at] = Part::Closes;
+                parts[opened] = BracketPart::Opens(at);
+                parts[at] = BracketPart::Closes;
             }
         }
         parts
     }
 }
 
-/// Returns the last of some terminals that stand behind another one in each production where that stands.
+/// Returns the last of some terminals that stand behind another one in each production where that stands: the
+/// last, because commas stand before it. For example, `)` for the `(` of `"(" a "," b ")"`.
 fn always_behind(cfg: &Cfg, first: u32, marks: &[u32]) -> Option<u32> {
     let terminal = |symbol: &Symbol| symbol.split().ok();
     let rights = cfg.productions.iter().filter_map(|production| {

@@ -380,7 +380,7 @@ impl<'a> Told<'a> {
     /// context; one entry of nothing where none of them closes any.
     ///
     /// `None` if it does not depend on the text alone which brackets are open: then stacks that have read the
-    /// same text differ in it.
+    /// same text differ in it. For example, `{` opens a block in the shell, or is a word.
     fn levels_behind(&self, ended: &[u32], context: Option<&Bits>) -> Option<Vec<Option<u32>>> {
         let uses = ended
             .iter()

@@ -26,10 +26,11 @@ pub(super) struct Followers {
 }
 
 /// The brackets that are open behind a use of a terminal, by the number of the innermost one, where those
-/// are told apart.
+/// are told apart: for example, the `)` of `"a $(f(x)) b"` that is first closes the bracket of `f`, and then that
+/// of the text is the innermost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(super) enum Nesting {
-    /// Those that were open before.
+    /// The same as before.
     Keeps,
     /// One more, which it opens.
     Opens(u32),
@@ -71,7 +72,8 @@ impl Followers {
         behind
     }
 
-    /// Makes one use of those of a terminal behind which the same may come.
+    /// Makes one use of those of a terminal behind which the same may come, because each group of uses is a
+    /// context.
     pub(super) fn merge(&mut self) {
         loop {
             let mut known: HashMap<(u32, Nesting, &Bits), u32, FixedState> = HashMap::default();
@@ -117,11 +119,11 @@ impl Followers {
 /// Finds which terminals may come behind which.
 pub(super) fn followers(cfg: &Cfg) -> Followers {
     let count = cfg.terminals.len();
-    let Edges {
+    let FirstAndLast {
         nullable,
         mut first,
         last,
-    } = Edges::new(cfg);
+    } = FirstAndLast::new(cfg);
     let is_empty = |symbol: &Symbol| symbol.split().is_err_and(|rule| nullable[rule as usize]);
     let mut pairs: Vec<(Symbol, Symbol)> = Vec::new();
     for production in &cfg.productions {
@@ -169,14 +171,14 @@ pub(super) fn followers(cfg: &Cfg) -> Followers {
 }
 
 /// By nonterminal: with which terminals its texts may begin, and with which they may end.
-pub(super) struct Edges {
+pub(super) struct FirstAndLast {
     pub(super) nullable: Vec<bool>,
     pub(super) first: Vec<Bits>,
     last: Vec<Bits>,
 }
 
-impl Edges {
-    pub(super) fn new(cfg: &Cfg) -> Edges {
+impl FirstAndLast {
+    pub(super) fn new(cfg: &Cfg) -> FirstAndLast {
         let count = cfg.terminals.len();
         let nullable = cfg.nullable();
         let is_empty = |symbol: &Symbol| symbol.split().is_err_and(|rule| nullable[rule as usize]);
@@ -216,7 +218,7 @@ impl Edges {
                 }
             }
         }
-        Edges {
+        FirstAndLast {
             nullable,
             first,
             last,

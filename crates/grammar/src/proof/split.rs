@@ -11,8 +11,8 @@ use fsm_tables::component_of;
 use indexmap::IndexSet;
 
 use super::bits::Bits;
-use super::brackets::{Brackets, Part};
-use super::followers::{Edges, Nesting};
+use super::brackets::{BracketPart, Brackets};
+use super::followers::{FirstAndLast, Nesting};
 use crate::compile::cfg::{Cfg, Production, Symbol};
 
 /// The most symbols of such a grammar, because one with so many has more places than are told
@@ -21,7 +21,7 @@ const MAX_SYMBOLS: usize = 100_000;
 
 /// A nonterminal at some places of a text.
 #[derive(Clone, PartialEq, Eq, Hash)]
-struct Rule {
+struct RuleInPlace {
     rule: u32,
     /// The number of the bracket that is open around it.
     level: u32,
@@ -33,11 +33,11 @@ struct Rule {
 /// around them.
 pub(super) struct Split<'a> {
     cfg: &'a Cfg,
-    edges: Edges,
+    edges: FirstAndLast,
     recursion: Recursion,
     /// The terminals with which text of nearly any characters begins.
     wide: &'a Bits,
-    rules: IndexSet<Rule, FixedState>,
+    rules: IndexSet<RuleInPlace, FixedState>,
     productions: Vec<Production>,
     /// The terminals, told apart by what they do to brackets.
     terminals: IndexSet<(u32, Nesting), FixedState>,
@@ -49,7 +49,7 @@ pub(super) struct Split<'a> {
 impl<'a> Split<'a> {
     /// `None` if there are too many.
     pub(super) fn new(cfg: &'a Cfg, wide: &'a Bits, brackets: &Brackets) -> Option<Split<'a>> {
-        let edges = Edges::new(cfg);
+        let edges = FirstAndLast::new(cfg);
         let mut split = Split {
             cfg,
             recursion: Recursion::new(cfg, &edges.nullable),
@@ -75,7 +75,7 @@ impl<'a> Split<'a> {
     /// Finds all productions that are reached.
     fn find(&mut self, brackets: &Brackets) -> Option<()> {
         let by_left = self.cfg.by_left();
-        self.rules.insert(Rule {
+        self.rules.insert(RuleInPlace {
             rule: self.cfg.productions[self.cfg.start].left,
             level: 0,
             wide: Bits::new(self.cfg.terminals.len()),
@@ -109,7 +109,7 @@ impl<'a> Split<'a> {
         &mut self,
         right: &'a [Symbol],
         number: u32,
-        parts: &[Part],
+        parts: &[BracketPart],
         wide: &[Bits],
     ) -> Box<[Symbol]> {
         let left = self.rules[number as usize].clone();
@@ -121,7 +121,7 @@ impl<'a> Split<'a> {
                 Ok(terminal) => terminal,
                 Err(rule) => {
                     let is_again = is_leftmost && self.recursion.is_one(left.rule, rule);
-                    let inner = Rule {
+                    let inner = RuleInPlace {
                         rule,
                         level: open[open.len() - 1],
                         wide: match is_again {
@@ -136,13 +136,13 @@ impl<'a> Split<'a> {
             };
             is_leftmost = false;
             let nesting = match *part {
-                Part::Plain => Nesting::Keeps,
-                Part::Opens(end) => {
+                BracketPart::Plain => Nesting::Keeps,
+                BracketPart::Opens(end) => {
                     let close = right[end].split().unwrap_or(terminal);
                     open.push(self.level(close, &wide[end]));
                     Nesting::Opens(open[open.len() - 1])
                 }
-                Part::Closes => {
+                BracketPart::Closes => {
                     open.pop();
                     Nesting::Closes(open[open.len() - 1])
                 }
@@ -154,7 +154,7 @@ impl<'a> Split<'a> {
     }
 
     /// Returns the wide terminals that may come behind each symbol of the productions of a nonterminal. As long
-    /// as they are the same, nothing tells them apart.
+    /// as they are the same, nothing tells them apart, because a parser is in one state behind them.
     fn wide_of(&self, rights: &[&[Symbol]], behind: &Bits) -> Vec<Vec<Bits>> {
         let of = |right: &&[Symbol]| self.wide_behind(right, behind);
         let mut all: Vec<Vec<Bits>> = rights.iter().map(of).collect();
@@ -174,7 +174,7 @@ impl<'a> Split<'a> {
     }
 
     /// Adds the wide terminals that may come behind a nonterminal where it stands at the beginning of
-    /// itself.
+    /// itself, because nothing tells the last item of a list from the others.
     fn with_own(&self, rule: u32, wide: &Bits) -> Bits {
         let mut all = wide.clone();
         let group = self.recursion.group[rule as usize];
@@ -216,7 +216,8 @@ impl<'a> Split<'a> {
         places
     }
 
-    /// Returns the number of brackets that are closed by a terminal, and behind which wide ones may come.
+    /// Returns the number of brackets that are closed by a terminal, and behind which wide ones may come: for
+    /// example, 0 for those of `(a + b) * c`, because an operator comes behind them.
     fn level(&mut self, close: u32, wide: &Bits) -> u32 {
         match wide.is_empty() {
             true => 0,
@@ -225,7 +226,8 @@ impl<'a> Split<'a> {
     }
 }
 
-/// The nonterminals that stand at the beginnings of each other's texts.
+/// The nonterminals that stand at the beginnings of each other's texts: for example, each list, because it
+/// is `list: item | list item`.
 struct Recursion {
     /// By nonterminal: the number of its group.
     group: Vec<u32>,
