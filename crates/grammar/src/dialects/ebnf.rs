@@ -390,10 +390,9 @@ impl EbnfParser<'_> {
     fn token(&mut self) -> Result<Expr, Error> {
         let at = self.r.at;
         if self.r.take("!") {
-            return self.r.refuse(
-                at,
-                "a negated token `!<..>` is not supported: name what may come",
-            );
+            return self
+                .r
+                .refuse_any_token(at, ["!<..>", "<[128000-128010]>", "exclude_token"]);
         }
         let name: String = format!("{}>", self.r.take_while(|c| c != '>' && c != '\n'));
         if !self.r.take(">") {

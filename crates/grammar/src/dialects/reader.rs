@@ -212,6 +212,21 @@ impl<'t> Reader<'t> {
         Ok(Expr::alt(all))
     }
 
+    /// Refuses one token that may be any text. Rules are of bytes, in which tokens have no ends, and text with
+    /// `max_tokens=1` is not the same: it ends within a token, too. `own` names special tokens in the dialect, and
+    /// `format` is that of structural tags that counts tokens.
+    #[cold]
+    pub(crate) fn refuse_any_token<T>(
+        &self,
+        at: usize,
+        [sign, own, format]: [&str; 3],
+    ) -> Result<T, Error> {
+        let message = format!(
+            "`{sign}` takes tokens of any text, and a rule is of bytes: write text, which never takes a special token, and special tokens that may come by number, as in `{own}`; a structural tag has the format `{format}`"
+        );
+        self.refuse(at, message)
+    }
+
     /// The upper bound of `{min,max}`, read from behind `min` up to the brace. `space` skips what
     /// may stand between.
     pub(crate) fn upper_bound(
