@@ -117,10 +117,21 @@ impl<'t> Reader<'t> {
     /// Fails because something else was expected than what comes next.
     #[cold]
     pub(crate) fn expected<T>(&self, what: &str) -> Result<T, Error> {
-        let found = self
-            .peek()
-            .map_or("the end".to_owned(), |c| format!("{c:?}"));
-        self.fail(format!("expected {what}, found {found}"))
+        self.expected_not(what, |_| "")
+    }
+
+    /// Fails as [`Reader::expected`] does. `instead` says what to write in place of a sign of other notations.
+    #[cold]
+    pub(crate) fn expected_not<T>(
+        &self,
+        what: &str,
+        instead: impl FnOnce(char) -> &'static str,
+    ) -> Result<T, Error> {
+        let (found, instead) = match self.peek() {
+            Some(sign) => (format!("{sign:?}"), instead(sign)),
+            None => ("the end".to_owned(), ""),
+        };
+        self.fail(format!("expected {what}, found {found}{instead}"))
     }
 
     /// Reads a sign that must come.
