@@ -441,6 +441,29 @@ fn special_tokens_are_named_by_number() {
             guide.advance(TokenId::new(token)).unwrap();
         }
     }
+    // Text takes no special token, so text up to one needs no tokens by what they are not.
+    for (dialect, text) in [
+        (
+            Dialect::Lark,
+            "start: TEXT (<[5]> TEXT)* <[6]>\nTEXT: /(?s:.*)/",
+        ),
+        (Dialect::Ebnf, "root ::= ([^] | Token(5))* Token(6)"),
+    ] {
+        let mut guide = Guide::new(Arc::new(index(dialect, text).unwrap()));
+        let free = vec![0, 1, 5, 6];
+        for (token, allowed) in [
+            (0, &free),
+            (5, &free),
+            (1, &free),
+            (6, &free),
+            (9, &vec![9]),
+        ] {
+            let found = guide.allowed_tokens().unwrap();
+            let found: Vec<u32> = found.iter().map(|token| token.get()).collect();
+            assert_eq!(found, *allowed, "{text}");
+            guide.advance(TokenId::new(token)).unwrap();
+        }
+    }
     let error = index(Dialect::Gbnf, "root ::= <[1]>")
         .unwrap_err()
         .to_string();

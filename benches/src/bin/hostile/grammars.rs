@@ -1,9 +1,8 @@
 //! Grammars, in each dialect. For example, rules that double: `r1 ::= r0 r0` thirty times.
 //!
-//! The rules are [`Rules`], written out as GBNF, EBNF or Lark: the same grammar meets every way of
-//! reading it.
+//! The rules are [`Rules`], written out as GBNF, Lark, W3C's EBNF and ABNF: the same grammar meets
+//! every way of reading it.
 
-use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -15,19 +14,25 @@ use rand_chacha::ChaCha8Rng;
 use crate::harness::case::{Case, Sized};
 use crate::harness::seen::Seen;
 use crate::harness::walk;
+use crate::notations::{Rules, written};
 
 /// The number of grammars of random rules, for each dialect, because the rarest kind of hang came
 /// once in some twenty of them.
 const RANDOM: u64 = 40;
 
-/// A grammar without its notation: names of rules and right sides, the first one the beginning.
-/// Right sides are written alike in all dialects.
-type Rules = Vec<(String, String)>;
+/// The notations of [`Rules`], one of each reader, because EBNF's is GBNF's.
+const DIALECTS: [Dialect; 5] = [
+    Dialect::Gbnf,
+    Dialect::Lark,
+    Dialect::LarkSplits,
+    Dialect::W3c,
+    Dialect::Abnf,
+];
 
 pub(crate) fn cases(tokenizer: Option<PathBuf>) -> Vec<Case> {
     let mut cases = Vec::new();
     let mut add = |name: String, make: Arc<dyn Fn() -> Rules + Send + Sync>| {
-        for dialect in [Dialect::Gbnf, Dialect::Lark, Dialect::LarkSplits] {
+        for dialect in DIALECTS {
             let (make, tokenizer) = (Arc::clone(&make), tokenizer.clone());
             cases.push(Case::new(
                 "grammar",
@@ -61,36 +66,23 @@ pub(crate) fn cases(tokenizer: Option<PathBuf>) -> Vec<Case> {
         add(format!("random {seed}"), Arc::new(move || random(seed)));
     }
     for n in [4usize, 30, 300, 3_000] {
-        for (kind, make) in LARK {
-            let tokenizer = tokenizer.clone();
-            cases.push(Case::new(
-                "grammar",
-                format!("{kind} x {n}, lark"),
-                move |seen| {
-                    run(&make(n), Dialect::Lark, tokenizer.as_deref(), seen);
-                },
-            ));
+        let own = [
+            (Dialect::Lark, LARK),
+            (Dialect::W3c, W3C),
+            (Dialect::Abnf, ABNF),
+        ];
+        for (dialect, kinds) in own {
+            for (kind, make) in kinds {
+                let tokenizer = tokenizer.clone();
+                cases.push(Case::new(
+                    "grammar",
+                    format!("{kind} x {n}, {dialect}"),
+                    move |seen| run(&make(n), dialect, tokenizer.as_deref(), seen),
+                ));
+            }
         }
     }
     cases
-}
-
-/// Writes rules in a notation.
-fn written(rules: &Rules, dialect: Dialect) -> String {
-    let (is, first) = match dialect {
-        Dialect::Gbnf | Dialect::Ebnf => (" ::= ", "root"),
-        _ => (": ", "start"),
-    };
-    let mut text = String::new();
-    for (at, (name, side)) in rules.iter().enumerate() {
-        let name = if at == 0 { first } else { name };
-        let side = match dialect {
-            Dialect::Gbnf | Dialect::Ebnf => side.replace("/", ""),
-            _ => side.clone(),
-        };
-        let _ = writeln!(text, "{name}{is}{side}");
-    }
-    text
 }
 
 fn run(text: &str, dialect: Dialect, real: Option<&Path>, seen: &mut Seen) {
@@ -307,6 +299,50 @@ const LARK: &[Sized<String>] = &[
     ("lexemes that go on anywhere", |n| {
         let all = joined(n, " ", |i| format!("/a*b{{0,{i}}}/"));
         format!("start: {all}\n")
+    }),
+];
+
+/// Grammars of W3C's notation alone, because only it has differences of any expressions, and notes.
+const W3C: &[Sized<String>] = &[
+    ("differences of differences", |n| {
+        let without = joined(n, "", |i| format!(" - 'w{i}')"));
+        format!("a ::= {}[a-z0-9]*{without} ';')*\n", "(".repeat(n + 1))
+    }),
+    ("a text without words", |n| {
+        let words = joined(n, " | ", |i| format!("'w{i}'"));
+        format!("a ::= '<' (c* - (c* ({words}) c*)) '>'\nc ::= [^<>]\n")
+    }),
+    ("comments, notes and numbers", |n| {
+        joined(n, "\n", |i| {
+            format!(
+                "[{i}a] r{i} ::= /* x */ 'a' r{}? [wfc: x] [vc: y]",
+                (i + 1) % n
+            )
+        })
+    }),
+];
+
+/// Grammars of ABNF alone, because only it has texts in any case, counts before items and rules that go on.
+const ABNF: &[Sized<String>] = &[
+    ("texts in any case", |n| {
+        let words = joined(n, " / ", |i| format!("\"word{i}\""));
+        format!("a = *(b \" \")\nb = {words}\n")
+    }),
+    ("a long text in any case", |n| {
+        format!("a = \"{}\"\n", "ab".repeat(n))
+    }),
+    ("rules that go on", |n| {
+        let more = joined(n, "\n", |i| format!("b =/ a \"{i}\" a"));
+        format!("a = b / ALPHA\nb = DIGIT\n{more}\n")
+    }),
+    ("counts of counts", |n| {
+        format!("a = *{n}b\nb = 1*{n}c\nc = {n}*\"x\"\n")
+    }),
+    ("counts in counts", |n| {
+        format!("a = {}\"x\"{}\n", "*2(".repeat(n), ")".repeat(n))
+    }),
+    ("white space in a row", |n| {
+        format!("a = {}\"x\"\n", "LWSP ".repeat(n))
     }),
 ];
 

@@ -13,6 +13,7 @@ mod harness;
 mod indexes;
 #[cfg(feature = "models")]
 mod models;
+mod notations;
 mod regexes;
 mod responses;
 mod schemas;

@@ -146,7 +146,7 @@ impl AbnfParser<'_> {
         let goes_on = self.r.take("/");
         let body = self.choice()?;
         if !self.is_over() {
-            return Err(self.unexpected());
+            return self.r.expected_not("an element", instead_of);
         }
         let known = self.tree.by_name.get(&name.to_ascii_lowercase()).copied();
         let message = match (known, goes_on) {
@@ -166,28 +166,6 @@ impl AbnfParser<'_> {
             }
         };
         Err(self.r.place(Error::new(ErrorKind::Name, message), at))
-    }
-
-    /// The error about what cannot stand in a rule.
-    #[cold]
-    fn unexpected(&self) -> Error {
-        let found = self.r.peek().unwrap_or_default();
-        let instead = match found {
-            '|' => ": alternatives stand between `/`",
-            '\'' => ": texts stand in double quotes",
-            '+' => ": one or more is written before the item, `1*item`",
-            '?' => ": what may be left out stands in brackets, `[item]`",
-            '{' | '}' => ": counts are written before the item, `2*4item`",
-            '#' => ": a list `#item` is HTTP's own, write `item *( \",\" item )`",
-            '=' => ": a rule begins in the column of the first one",
-            ':' => ": a rule is written `name = elements`",
-            '_' => ": names have letters, digits and `-`",
-            ',' => ": parts of a sequence stand side by side, leave it out",
-            '.' | '-' => ": characters by number are `%x41.42` or a range `%x41-5A`",
-            _ => "",
-        };
-        self.r
-            .error(format!("expected an element, found {found:?}{instead}"))
     }
 
     /// Alternatives up to what cannot belong to them.
@@ -267,7 +245,7 @@ impl AbnfParser<'_> {
             }
             _ => {
                 let Some(name) = self.name() else {
-                    return Err(self.unexpected());
+                    return self.r.expected_not("an element", instead_of);
                 };
                 let name = name.to_ascii_lowercase();
                 self.used.push((name.clone(), at));
@@ -367,5 +345,23 @@ fn add_alternatives(body: &mut Expr, more: Expr) {
             let first_ones = std::mem::replace(first, Expr::Empty);
             *first = Expr::Alt(vec![first_ones, more]);
         }
+    }
+}
+
+/// Returns what to write in place of a sign of other notations, if that is known.
+fn instead_of(sign: char) -> &'static str {
+    match sign {
+        '|' => ": alternatives stand between `/`",
+        '\'' => ": texts stand in double quotes",
+        '+' => ": one or more is written before the item, `1*item`",
+        '?' => ": what may be left out stands in brackets, `[item]`",
+        '{' | '}' => ": counts are written before the item, `2*4item`",
+        '#' => ": a list `#item` is HTTP's own, write `item *( \",\" item )`",
+        '=' => ": a rule begins in the column of the first one",
+        ':' => ": a rule is written `name = elements`",
+        '_' => ": names have letters, digits and `-`",
+        ',' => ": parts of a sequence stand side by side, leave it out",
+        '.' | '-' => ": characters by number are `%x41.42` or a range `%x41-5A`",
+        _ => "",
     }
 }

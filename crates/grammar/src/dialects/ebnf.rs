@@ -333,14 +333,9 @@ impl EbnfParser<'_> {
                     return match c {
                         '|' | ')' | '\n' | '\r' => Ok(None),
                         '\\' => Err(self.backslash()),
-                        '\'' => self
+                        _ => self
                             .r
-                            .fail("expected an element, found '\\'': texts stand in double quotes"),
-                        _ => {
-                            let instead = self.instead_of(c);
-                            self.r
-                                .fail(format!("expected an element, found {c:?}{instead}"))
-                        }
+                            .expected_not("an element", |sign| self.instead_of(sign)),
                     };
                 };
                 if !self.is_gbnf() && self.r.peek() == Some('(') {
@@ -356,6 +351,7 @@ impl EbnfParser<'_> {
     #[cold]
     fn instead_of(&self, sign: char) -> &'static str {
         match sign {
+            '\'' => ": texts stand in double quotes",
             '*' | '+' | '?' | '{' => ": an operator stands behind what it repeats",
             '.' => ": any character is written `[^]`",
             '/' if self.r.rest().starts_with("//") || self.r.rest().starts_with("/*") => {
@@ -390,10 +386,9 @@ impl EbnfParser<'_> {
     fn token(&mut self) -> Result<Expr, Error> {
         let at = self.r.at;
         if self.r.take("!") {
-            return self.r.refuse(
-                at,
-                "a negated token `!<..>` is not supported: name what may come",
-            );
+            return self
+                .r
+                .refuse_any_token(at, ["!<..>", "<[128000-128010]>", "exclude_token"]);
         }
         let name: String = format!("{}>", self.r.take_while(|c| c != '>' && c != '\n'));
         if !self.r.take(">") {

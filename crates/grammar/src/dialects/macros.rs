@@ -33,15 +33,20 @@ impl EbnfParser<'_> {
             "Token" => {
                 let numbers = plain.iter().map(|value| match value {
                     Argument::Number(number) => Ok(number.to_string()),
-                    _ => self.r.fail_at(at, "`Token` takes the numbers of special tokens"),
+                    _ => self
+                        .r
+                        .fail_at(at, "`Token` takes the numbers of special tokens"),
                 });
                 let numbers = numbers.collect::<Result<Vec<_>, _>>()?;
                 self.r.numbered_tokens(&numbers.join(","), at)
             }
-            "ExcludeToken" | "TokenTagDispatch" => self.r.refuse(
-                at,
-                format!("`{name}` is not supported: name the tokens that may come, as in `Token(128010)`"),
-            ),
+            "ExcludeToken" | "TokenTagDispatch" => {
+                let format = match name {
+                    "ExcludeToken" => "exclude_token",
+                    _ => "token_dispatch",
+                };
+                self.r.refuse_any_token(at, [name, "Token(128010)", format])
+            }
             _ => self.r.fail_at(at, format!("unknown macro `{name}`")),
         }
     }

@@ -117,10 +117,21 @@ impl<'t> Reader<'t> {
     /// Fails because something else was expected than what comes next.
     #[cold]
     pub(crate) fn expected<T>(&self, what: &str) -> Result<T, Error> {
-        let found = self
-            .peek()
-            .map_or("the end".to_owned(), |c| format!("{c:?}"));
-        self.fail(format!("expected {what}, found {found}"))
+        self.expected_not(what, |_| "")
+    }
+
+    /// Fails as [`Reader::expected`] does. `instead` says what to write in place of a sign of other notations.
+    #[cold]
+    pub(crate) fn expected_not<T>(
+        &self,
+        what: &str,
+        instead: impl FnOnce(char) -> &'static str,
+    ) -> Result<T, Error> {
+        let (found, instead) = match self.peek() {
+            Some(sign) => (format!("{sign:?}"), instead(sign)),
+            None => ("the end".to_owned(), ""),
+        };
+        self.fail(format!("expected {what}, found {found}{instead}"))
     }
 
     /// Reads a sign that must come.
@@ -210,6 +221,21 @@ impl<'t> Reader<'t> {
             }));
         }
         Ok(Expr::alt(all))
+    }
+
+    /// Refuses one token that may be any text. Rules are of bytes, in which tokens have no ends, and text with
+    /// `max_tokens=1` is not the same: it ends within a token, too. `own` names special tokens in the dialect, and
+    /// `format` is that of structural tags that counts tokens.
+    #[cold]
+    pub(crate) fn refuse_any_token<T>(
+        &self,
+        at: usize,
+        [sign, own, format]: [&str; 3],
+    ) -> Result<T, Error> {
+        let message = format!(
+            "`{sign}` takes tokens of any text, and a rule is of bytes: write text, which never takes a special token, and special tokens that may come by number, as in `{own}`; a structural tag has the format `{format}`"
+        );
+        self.refuse(at, message)
     }
 
     /// The upper bound of `{min,max}`, read from behind `min` up to the brace. `space` skips what

@@ -119,7 +119,7 @@ impl W3cParser<'_> {
         self.r.need("::=")?;
         let body = self.choice()?;
         if self.r.peek().is_some() && !self.begins_rule()? && self.r.peek() != Some('@') {
-            return Err(self.unexpected());
+            return self.r.expected_not("an expression", instead_of);
         }
         if self.tree.by_name.contains_key(&name) {
             let error = Error::new(ErrorKind::Name, format!("`{name}` is defined twice"));
@@ -136,25 +136,6 @@ impl W3cParser<'_> {
             host: Host::default(),
         });
         Ok(())
-    }
-
-    /// The error about what cannot stand in an expression.
-    #[cold]
-    fn unexpected(&self) -> Error {
-        let found = self.r.peek().unwrap_or_default();
-        let instead = match found {
-            '{' => ": this notation has no counts, write the item so many times",
-            '.' => ": any character is written `[#x0-#x10FFFF]`",
-            '/' => ": this notation has no regular expressions, write them in rules",
-            ';' => ": a rule ends where the next one begins, leave it out",
-            '#' => ": a character is written `#xN`, a comment `/* .. */`",
-            '\\' => ": characters stand in quotes, or are written `#xN`",
-            ',' => ": parts of a sequence stand side by side, leave it out",
-            ':' | '=' => ": a rule is written `name ::= expression`",
-            _ => "",
-        };
-        self.r
-            .error(format!("expected an expression, found {found:?}{instead}"))
     }
 
     /// Tells whether what comes next begins another rule.
@@ -205,7 +186,7 @@ impl W3cParser<'_> {
             }
             match self.item()? {
                 Some(item) => parts.push(item),
-                None if difference.is_some() => return Err(self.unexpected()),
+                None if difference.is_some() => return self.r.expected("an expression"),
                 None => break,
             }
         }
@@ -269,7 +250,7 @@ impl W3cParser<'_> {
                     return Ok(None);
                 }
                 let Some(name) = self.name() else {
-                    return Err(self.unexpected());
+                    return self.r.expected_not("an expression", instead_of);
                 };
                 if name.contains('-') {
                     self.hyphened.push((name.clone(), at));
@@ -334,7 +315,7 @@ impl W3cParser<'_> {
     fn code(&mut self) -> Result<char, Error> {
         let at = self.r.at;
         if !self.r.take("#x") {
-            return Err(self.unexpected());
+            return self.r.expected_not("an expression", instead_of);
         }
         let digits = self.r.take_while(|c| c.is_ascii_hexdigit());
         let number = digits.trim_start_matches('0');
@@ -394,5 +375,20 @@ impl W3cParser<'_> {
             None | Some('\n') => self.r.fail_at(at, "a set `[..]` has no end on its line"),
             Some(c) => Ok(c),
         }
+    }
+}
+
+/// Returns what to write in place of a sign of other notations, if that is known.
+fn instead_of(sign: char) -> &'static str {
+    match sign {
+        '{' => ": this notation has no counts, write the item so many times",
+        '.' => ": any character is written `[#x0-#x10FFFF]`",
+        '/' => ": this notation has no regular expressions, write them in rules",
+        ';' => ": a rule ends where the next one begins, leave it out",
+        '#' => ": a character is written `#xN`, a comment `/* .. */`",
+        '\\' => ": characters stand in quotes, or are written `#xN`",
+        ',' => ": parts of a sequence stand side by side, leave it out",
+        ':' | '=' => ": a rule is written `name ::= expression`",
+        _ => "",
     }
 }

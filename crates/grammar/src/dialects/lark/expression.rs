@@ -312,10 +312,10 @@ impl LarkParser<'_> {
             .and_then(|name| name.strip_suffix("]>"))
         {
             if list.starts_with(['^', '*']) {
-                return self.r.refuse(
-                    at,
-                    "`<[^..]>` and `<[*]>` are not supported: name the tokens that may come, as in `<[128000-128010]>`",
-                );
+                let sign = if list == "*" { "<[*]>" } else { "<[^..]>" };
+                return self
+                    .r
+                    .refuse_any_token(at, [sign, "<[128000-128010]>", "exclude_token"]);
             }
             return self.r.numbered_tokens(list, at);
         }
