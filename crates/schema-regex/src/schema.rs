@@ -26,7 +26,7 @@ pub struct Schema {
 ///
 /// [`crate::ErrorKind::Invalid`] where the schema is not one, with the pointer of the
 /// keyword; [`crate::ErrorKind::TooManyNodes`]. Keywords that cannot be enforced are
-/// found later, by [`to_regex`].
+/// found later, by [`to_regex`](crate::to_regex).
 pub fn parse(schema: &Value) -> Result<Schema, Error> {
     parse_with(schema, &ParseOptions::default())
 }
