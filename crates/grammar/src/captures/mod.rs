@@ -47,7 +47,7 @@ impl Capture {
 /// Returns by nonterminal the number of its circle: of those that may be read in each other without any text beside.
 fn circles(cfg: &Cfg) -> Vec<u32> {
     let nullable = cfg.nullable();
-    let takes_text = |symbol: &Symbol| !symbol.split().is_err_and(|rule| nullable[rule as usize]);
+    let takes_text = |symbol: &Symbol| !symbol.may_be_empty(&nullable);
     let mut to = vec![Vec::new(); cfg.rules.len()];
     for production in &cfg.productions {
         let own = &mut to[production.left as usize];

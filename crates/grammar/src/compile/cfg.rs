@@ -30,6 +30,11 @@ impl Symbol {
         self.0 as usize
     }
 
+    /// Tells whether it may be empty; `nullable` says it by nonterminal.
+    pub(crate) fn may_be_empty(self, nullable: &[bool]) -> bool {
+        self.split().is_err_and(|rule| nullable[rule as usize])
+    }
+
     /// The number of a terminal, or of a nonterminal.
     pub(crate) fn split(self) -> Result<u32, u32> {
         match self.0 % 2 {

@@ -235,11 +235,6 @@ pub(crate) fn build(
     Ok(tables)
 }
 
-/// Tells whether a symbol may be passed by.
-fn is_empty(symbol: Symbol, nullable: &[bool]) -> bool {
-    symbol.split().is_err_and(|rule| nullable[rule as usize])
-}
-
 /// By nonterminal: what it may begin with, directly, as symbols with the items behind them.
 fn begins(cfg: &Cfg, nullable: &[bool]) -> Vec<Vec<(Symbol, Item)>> {
     let mut begins = vec![Vec::new(); cfg.rules.len()];
@@ -259,7 +254,7 @@ fn firsts<'a>(
 ) -> impl Iterator<Item = (usize, Symbol)> + 'a {
     let ahead = symbols
         .iter()
-        .take_while(|&&symbol| is_empty(symbol, nullable));
+        .take_while(|&&symbol| symbol.may_be_empty(nullable));
     let count = ahead.count() + 1;
     let all = symbols.iter().take(count).enumerate();
     let is_first = move |&(at, symbol): &(usize, &Symbol)| !symbols[..at].contains(symbol);
@@ -285,7 +280,7 @@ fn begun(
         let (rule, held) = (production.left, item.held());
         let rest = &production.right[usize::from(item.dot())..];
         let is_unit = passes_units && held == 1 && rule != tables.whole;
-        let ends = rest.iter().all(|&symbol| is_empty(symbol, nullable));
+        let ends = rest.iter().all(|&symbol| symbol.may_be_empty(nullable));
         if !is_unit || !ends {
             finishes.push(Finish {
                 rule,
@@ -331,10 +326,7 @@ struct Moves {
 
 impl Moves {
     fn new(cfg: &Cfg) -> Moves {
-        let symbols = cfg
-            .productions
-            .iter()
-            .flat_map(|production| &production.right);
+        let symbols = cfg.productions.iter().flat_map(|own| &own.right);
         let symbols = symbols.map(|symbol| symbol.index() + 1).max().unwrap_or(0);
         Moves {
             symbols: Vec::new(),
@@ -406,7 +398,9 @@ impl Units<'_> {
                 let production = &self.cfg.productions[item.production() as usize];
                 let rest = &production.right[usize::from(item.dot())..];
                 let is_unit = production.left != self.whole
-                    && rest.iter().all(|&symbol| is_empty(symbol, self.nullable));
+                    && rest
+                        .iter()
+                        .all(|&symbol| symbol.may_be_empty(self.nullable));
                 let seen = &mut self.seen[production.left as usize];
                 if is_unit && std::mem::replace(seen, self.epoch) != self.epoch {
                     self.open.push(Symbol::rule(production.left));

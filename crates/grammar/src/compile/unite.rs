@@ -98,7 +98,7 @@ impl Cfg {
 /// Appends an alternative with and without each symbol that may be empty, but not the empty one.
 /// Returns `false` if those are too many.
 fn without_empty(right: &[Symbol], nullable: &[bool], out: &mut Vec<Box<[Symbol]>>) -> bool {
-    let is_empty = |symbol: &Symbol| symbol.split().is_err_and(|rule| nullable[rule as usize]);
+    let is_empty = |symbol: &Symbol| symbol.may_be_empty(nullable);
     let count = right.iter().filter(|symbol| is_empty(symbol)).count();
     if count > MAX_EMPTY {
         return false;

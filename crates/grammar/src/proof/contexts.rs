@@ -261,8 +261,10 @@ impl Contexts {
                     open,
                 };
                 self.met.extend(behind.iter().map(met));
-                let behind = behind.iter().map(|way| way.1).collect();
-                self.behind.insert((own, set), behind);
+                if !behind.is_empty() {
+                    let behind = behind.iter().map(|way| way.1).collect();
+                    self.behind.insert((own, set), behind);
+                }
             }
             let ways = found.ways[set as usize].iter();
             open.extend(ways.filter(|&&to| told.is_new(to, context)));

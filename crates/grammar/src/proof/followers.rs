@@ -124,7 +124,7 @@ pub(super) fn followers(cfg: &Cfg) -> Followers {
         mut first,
         last,
     } = FirstAndLast::new(cfg);
-    let is_empty = |symbol: &Symbol| symbol.split().is_err_and(|rule| nullable[rule as usize]);
+    let is_empty = |symbol: &Symbol| symbol.may_be_empty(&nullable);
     let mut pairs: Vec<(Symbol, Symbol)> = Vec::new();
     for production in &cfg.productions {
         for (at, before) in production.right.iter().enumerate() {
@@ -181,7 +181,7 @@ impl FirstAndLast {
     pub(super) fn new(cfg: &Cfg) -> FirstAndLast {
         let count = cfg.terminals.len();
         let nullable = cfg.nullable();
-        let is_empty = |symbol: &Symbol| symbol.split().is_err_and(|rule| nullable[rule as usize]);
+        let is_empty = |symbol: &Symbol| symbol.may_be_empty(&nullable);
         let mut first = vec![Bits::new(count); cfg.rules.len()];
         let mut last = first.clone();
         let edge = |sets: &mut Vec<Bits>, left: u32, symbol: &Symbol| match symbol.split() {

@@ -119,9 +119,7 @@ impl Texts<'_> {
                 let first = |column: usize| self.first(symbol, column);
                 (0..next.len()).for_each(|column| next[column] |= first(column));
             }
-            is_empty &= symbol
-                .split()
-                .is_err_and(|rule| self.nullable[rule as usize]);
+            is_empty &= symbol.may_be_empty(&self.nullable);
             all = next;
         }
         all

@@ -75,6 +75,8 @@ impl<'a> Split<'a> {
     /// Finds all productions that are reached.
     fn find(&mut self, brackets: &Brackets) -> Option<()> {
         let by_left = self.cfg.by_left();
+        let rights = self.cfg.productions.iter().map(|own| &own.right);
+        let parts: Vec<_> = rights.map(|right| brackets.parts(right)).collect();
         self.rules.insert(RuleInPlace {
             rule: self.cfg.productions[self.cfg.start].left,
             level: 0,
@@ -84,16 +86,16 @@ impl<'a> Split<'a> {
         let mut symbols = 0;
         while let Some(rule) = self.rules.get_index(at) {
             let rule = rule.clone();
-            let own = by_left[rule.rule as usize].iter();
-            let own: Vec<&'a [Symbol]> =
-                own.map(|&own| &*self.cfg.productions[own].right).collect();
-            let wide = self.wide_of(&own, &rule.wide);
-            for (right, wide) in own.iter().zip(&wide) {
+            let own = &by_left[rule.rule as usize];
+            let rights = own.iter().map(|&own| &*self.cfg.productions[own].right);
+            let rights: Vec<&'a [Symbol]> = rights.collect();
+            let wide = self.wide_of(&rights, &rule.wide);
+            for ((&number, right), wide) in own.iter().zip(rights).zip(&wide) {
                 symbols += right.len();
                 if symbols > MAX_SYMBOLS {
                     return None;
                 }
-                let right = self.split(right, at as u32, &brackets.parts(right), wide);
+                let right = self.split(right, at as u32, &parts[number], wide);
                 self.productions.push(Production {
                     left: at as u32,
                     right,
@@ -237,7 +239,7 @@ struct Recursion {
 
 impl Recursion {
     fn new(cfg: &Cfg, nullable: &[bool]) -> Recursion {
-        let is_empty = |symbol: &Symbol| symbol.split().is_err_and(|rule| nullable[rule as usize]);
+        let is_empty = |symbol: &Symbol| symbol.may_be_empty(nullable);
         // Each nonterminal at the beginning of another one, with what comes behind it.
         let mut leftmost: Vec<(u32, u32, &[Symbol])> = Vec::new();
         for Production { left, right } in &cfg.productions {

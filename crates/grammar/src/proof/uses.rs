@@ -40,12 +40,11 @@ pub(super) fn by_text(cfg: &Cfg, lexer: &Lexer, tables: &Tables) -> Option<Follo
     let is_text =
         |terminal: u32| matches!(cfg.terminals[terminal as usize].matter, Matter::Table(_));
     let class = |(terminal, _): (u32, Nesting), _, behind: &Bits| {
-        let mut class = behind.clone();
-        class.and(&wide);
-        match is_text(terminal) {
-            true => class,
-            false => Bits::new(cfg.terminals.len()),
-        }
+        is_text(terminal).then(|| {
+            let mut class = behind.clone();
+            class.and(&wide);
+            class
+        })
     };
     followers(cfg, tables, &symbols, class)
 }
