@@ -18,8 +18,9 @@ use crate::run::caches::Caches;
 use crate::run::configs::{Life, Thread};
 use crate::run::step::Steps;
 
-/// Configurations that one search looks at. If none of them leads to the end, what was asked for
-/// is refused, because a mask must not wait for longer searches.
+/// Configurations that one search looks at before it has closed something that was open, or the
+/// whole text. If none of them leads there, what was asked for is refused, because a mask must not
+/// wait for longer searches.
 const MAX_SEARCH: usize = 300;
 
 /// The bytes that a search tries in the time of an edge, because most of their steps are known.
@@ -30,9 +31,10 @@ const TRIES_OF_AN_EDGE: usize = 8;
 enum Order {
     /// The place by which the whole way is shortest.
     Shortest,
-    /// The place from which the end is nearest. A search for the shortest way would look at all ways that
-    /// are as long, if each word needs a blank that the estimate does not know of, as in `end loop; end Lager;`
-    /// of Ada.
+    /// The place from which the end is nearest, among those before which most of what was open is
+    /// closed. A search for the shortest way would look at all ways that are as long, if each word
+    /// needs a blank that the estimate does not know of, as in `end loop; end Lager;` of Ada; and
+    /// one for the nearest end alone would begin anew on each level what it tried on the one above.
     Nearest,
 }
 
@@ -349,9 +351,9 @@ impl<'a> Live<'a> {
     /// The same by one order of search (A*, Hart, Nilsson and Raphael 1968: the shortest way if every
     /// split counted is the estimate).
     fn way_by(&mut self, config: u32, order: Order) -> Option<Vec<Said>> {
-        let cost = |gone: usize, left: usize| match order {
-            Order::Shortest => gone + left,
-            Order::Nearest => left,
+        let cost = |height: u32, gone: usize, left: usize| match order {
+            Order::Shortest => (0, gone + left),
+            Order::Nearest => (height, left),
         };
         let machine = self.machine;
         let mut open = BinaryHeap::new();
@@ -359,11 +361,12 @@ impl<'a> Live<'a> {
         let mut ways: HashMap<u32, Vec<Said>, FixedState> = HashMap::default();
         let tries = everything(machine).count().div_ceil(TRIES_OF_AN_EDGE);
         let first = way(machine, self.caches, config)?;
-        open.push((Reverse(cost(0, length(&first))), 0usize, config));
+        let height = self.caches.height(config);
+        open.push((Reverse(cost(height, 0, length(&first))), 0usize, config));
         before.insert(config, (config, Vec::new()));
         ways.insert(config, first);
-        let mut looked_at = 0;
-        while let Some((_, gone, at)) = open.pop()
+        let (mut looked_at, mut least) = (0, height);
+        while let Some((Reverse((height, _)), gone, at)) = open.pop()
             && !self.caches.work().is_over()
         {
             let Some(way_on) = ways.remove(&at) else {
@@ -380,6 +383,9 @@ impl<'a> Live<'a> {
                 }
                 return Some(joined(pieces.into_iter().rev().flatten()));
             }
+            if height < least {
+                (looked_at, least) = (0, height);
+            }
             looked_at += 1;
             if looked_at > MAX_SEARCH || self.caches.configs()[at].life == Life::Stuck {
                 continue;
@@ -393,7 +399,8 @@ impl<'a> Live<'a> {
                 };
                 let gone = gone + length(&said);
                 before.insert(next, (at, said));
-                open.push((Reverse(cost(gone, length(&way))), gone, next));
+                let height = height.min(caches.height(next));
+                open.push((Reverse(cost(height, gone, length(&way))), gone, next));
                 ways.insert(next, way);
             };
             // Something else may come between at the end of the way.
