@@ -290,9 +290,9 @@ proptest! {
 }
 
 /// Alternatives of rules with strings, in which text and expressions in brackets stand, and with brackets outside of
-/// strings. Letters are terminals: the quotation mark `a`, text `b`, an opening bracket in strings `c`,
+/// strings; some of the brackets are operators, too. Letters are terminals: the quotation mark `a`, text `b`, an opening bracket in strings `c`,
 /// a closing one `d`, an operator `e`, a name `f` and an opening bracket elsewhere `g`.
-const STRINGS: [&str; 8] = [
+const STRINGS: [&str; 10] = [
     "a (b | c sum d)* a",
     "a (b | c sum d b)* a",
     "a b? c sum d a",
@@ -301,6 +301,8 @@ const STRINGS: [&str; 8] = [
     "a (b | c d)* a | c sum d",
     "a c sum d (b g a | e f a)",
     "a c sum d (b g | e f)* a",
+    "a (b | (c | g) sum (d | e))* a",
+    "a (b | c sum d | e sum g)* a",
 ];
 const SUMS: [&str; 5] = [
     "atom (e atom)*",

@@ -15,6 +15,7 @@ use fsm_index::ByteAutomaton as _;
 use crate::automaton::scratch::{Learnt, Pool};
 use crate::captures::{Capture, Captures};
 use crate::compile::cfg::Cfg;
+use crate::completion::live::MAX_COMPLETION_SEARCH;
 use crate::completion::ways::{Said, way};
 use crate::config::Config;
 use crate::error::{Error, ErrorKind};
@@ -243,7 +244,7 @@ impl GrammarAutomaton {
         let machine = &*self.machine;
         let may_be_forbidden = machine.is_greedy() || machine.lexer().guard_count() > 0;
         let way = self.at(state, |learnt, config| match may_be_forbidden {
-            true => learnt.live(machine).way(config),
+            true => learnt.live(machine).way(config, MAX_COMPLETION_SEARCH),
             false => way(machine, learnt.caches(), config),
         });
         way.unwrap_or_default()

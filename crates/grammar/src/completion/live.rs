@@ -23,6 +23,10 @@ use crate::run::step::Steps;
 /// wait for longer searches.
 const MAX_SEARCH: usize = 300;
 
+/// The same where a completion is asked for, because some hundred do not lead out of each of three
+/// strings in brackets in strings, and nobody asks for one at each token.
+pub(crate) const MAX_COMPLETION_SEARCH: usize = 5_000;
+
 /// The bytes that a search tries in the time of an edge, because most of their steps are known.
 const TRIES_OF_AN_EDGE: usize = 8;
 
@@ -159,7 +163,7 @@ impl<'a> Live<'a> {
             || self.search(config).unwrap_or_else(|| {
                 // Far away.
                 self.caches.look_everywhere();
-                let way = self.way(config);
+                let way = self.way(config, MAX_SEARCH);
                 way.inspect(|way| self.mark_along(config, way)).is_some()
             });
         let looked = self.caches.least_mut().back(before);
@@ -342,15 +346,15 @@ impl<'a> Live<'a> {
     }
 
     /// Returns a way to the end that greedy lexing leaves open: a short one, or any where that is too
-    /// far to be found.
-    pub(crate) fn way(&mut self, config: u32) -> Option<Vec<Said>> {
-        let short = self.way_by(config, Order::Shortest);
-        short.or_else(|| self.way_by(config, Order::Nearest))
+    /// far to be found. `limit` is that of the configurations that are looked at for any way.
+    pub(crate) fn way(&mut self, config: u32, limit: usize) -> Option<Vec<Said>> {
+        let short = self.way_by(config, Order::Shortest, MAX_SEARCH);
+        short.or_else(|| self.way_by(config, Order::Nearest, limit))
     }
 
     /// The same by one order of search (A*, Hart, Nilsson and Raphael 1968: the shortest way if every
     /// split counted is the estimate).
-    fn way_by(&mut self, config: u32, order: Order) -> Option<Vec<Said>> {
+    fn way_by(&mut self, config: u32, order: Order, limit: usize) -> Option<Vec<Said>> {
         let cost = |height: u32, gone: usize, left: usize| match order {
             Order::Shortest => (0, gone + left),
             Order::Nearest => (height, left),
@@ -387,7 +391,7 @@ impl<'a> Live<'a> {
                 (looked_at, least) = (0, height);
             }
             looked_at += 1;
-            if looked_at > MAX_SEARCH || self.caches.configs()[at].life == Life::Stuck {
+            if looked_at > limit || self.caches.configs()[at].life == Life::Stuck {
                 continue;
             }
             let mut offer = |caches: &mut Caches, next: u32, said: Vec<Said>| {

@@ -3,35 +3,178 @@
 //! For example, in `text: "\"" (/[^"\\]+/ | "\\(" sum ")")* "\""` with `sum: "(" sum ")" | ..` a `)` closes `\(` and
 //! `(`.
 
-use crate::compile::cfg::{Cfg, Matter, Symbol};
+use fsm_tables::component_of;
+
+use super::bits::Bits;
+use super::followers::FirstAndLast;
+use crate::compile::cfg::{Cfg, Matter, Production, Symbol};
 use crate::compile::lexer::Lexer;
 
-/// The part that a terminal has in its production.
+/// The part that a symbol has in its production.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum BracketPart {
     Plain,
-    /// It opens a bracket, which is closed at that place of the production.
+    /// Its last terminal opens a bracket. What comes behind that place of the production says which.
     Opens(usize),
+    /// Its first terminal closes the bracket that is open.
     Closes,
+    /// It stands for a nonterminal that opens or closes one where that stands.
+    Stands,
+}
+
+/// The brackets by which nonterminals are told apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum BracketKind {
+    /// Terminals that are brackets wherever they stand.
+    Terminal,
+    /// Marks that are brackets in some productions, too.
+    Production,
+}
+
+/// By production: the part of each symbol.
+pub(super) type Parts = Vec<Box<[BracketPart]>>;
+
+/// Finds the brackets of one kind. `may_text_follow` says which productions end where text may come. `None` if there
+/// are none that only some productions have.
+pub(super) fn parts(
+    cfg: &Cfg,
+    lexer: &Lexer,
+    edges: &FirstAndLast,
+    kind: BracketKind,
+    may_text_follow: impl Fn(&Production) -> bool,
+) -> Option<Parts> {
+    let none = |own: &Production| vec![BracketPart::Plain; own.right.len()].into();
+    let mut parts: Parts = cfg.productions.iter().map(none).collect();
+    if kind == BracketKind::Production {
+        let mut regions = Regions::new(cfg, lexer, edges);
+        for number in 0..parts.len() {
+            if may_text_follow(&cfg.productions[number]) {
+                regions.add(number, &mut parts);
+            }
+        }
+        regions.is_found.then_some(())?;
+    }
+    let brackets = Brackets::new(cfg, lexer, &parts);
+    for (own, parts) in cfg.productions.iter().zip(&mut parts) {
+        for (open, close) in brackets.pairs(&plain(&own.right, parts)) {
+            parts[open] = BracketPart::Opens(close);
+            parts[close] = BracketPart::Closes;
+        }
+    }
+    Some(parts)
+}
+
+/// Tells whether a terminal is no word, which names may be, too.
+fn is_mark(terminal: u32, cfg: &Cfg, lexer: &Lexer) -> bool {
+    let start = lexer.starts[terminal as usize];
+    let takes = |byte: u8| lexer.step(start, lexer.classes[usize::from(byte)]) != 0;
+    let matter = &cfg.terminals[terminal as usize].matter;
+    matches!(matter, Matter::Table(_)) && !(b'a'..=b'z').any(takes)
+}
+
+/// Marks around texts in which the same production may stand again, but which have other meanings elsewhere.
+///
+/// For example, `>` and `</` of `element: "<" NAME ">" (TEXT | element)* "</" NAME ">"` in a language in which `<`
+/// and `>` compare, too.
+struct Regions<'a> {
+    cfg: &'a Cfg,
+    lexer: &'a Lexer,
+    edges: &'a FirstAndLast,
+    by_left: Vec<Vec<usize>>,
+    /// By nonterminal: the number of those that stand in each other.
+    group: Vec<u32>,
+    is_found: bool,
+}
+
+impl<'a> Regions<'a> {
+    fn new(cfg: &'a Cfg, lexer: &'a Lexer, edges: &'a FirstAndLast) -> Regions<'a> {
+        let mut graph = vec![Vec::new(); cfg.rules.len()];
+        for Production { left, right } in &cfg.productions {
+            graph[*left as usize].extend(right.iter().filter_map(|symbol| symbol.split().err()));
+        }
+        Regions {
+            cfg,
+            lexer,
+            edges,
+            by_left: cfg.by_left(),
+            group: component_of(&graph),
+            is_found: false,
+        }
+    }
+
+    /// Adds those of a production.
+    fn add(&mut self, number: usize, parts: &mut Parts) {
+        let Production { left, right } = &self.cfg.productions[number];
+        let group = self.group[*left as usize];
+        let is_again = |rule: u32| self.group[rule as usize] == group;
+        let (first, last) = (&self.edges.first, &self.edges.last);
+        for at in 1..right.len().max(1) - 1 {
+            let is_region = parts[number][at - 1] == BracketPart::Plain
+                && right[at].split().is_err_and(is_again)
+                && self.is_marked(right[at - 1], last)
+                && self.is_marked(right[at + 1], first);
+            if is_region {
+                parts[number][at - 1] = BracketPart::Opens(right.len() - 1);
+                parts[number][at + 1] = BracketPart::Closes;
+                self.stand(right[at - 1], |right| right.len() - 1, parts);
+                self.stand(right[at + 1], |_| 0, parts);
+                self.is_found = true;
+            }
+        }
+    }
+
+    /// Tells whether a symbol has marks only at one of its edges.
+    fn is_marked(&self, symbol: Symbol, edge: &[Bits]) -> bool {
+        let is_mark = |terminal: u32| is_mark(terminal, self.cfg, self.lexer);
+        match symbol.split() {
+            Ok(terminal) => is_mark(terminal),
+            Err(rule) => {
+                !self.edges.nullable[rule as usize] && edge[rule as usize].iter().all(is_mark)
+            }
+        }
+    }
+
+    /// Marks what stands at an edge of a nonterminal.
+    fn stand(&self, symbol: Symbol, place: impl Fn(&[Symbol]) -> usize, parts: &mut Parts) {
+        let mut open = vec![symbol];
+        while let Some(symbol) = open.pop() {
+            let Err(rule) = symbol.split() else {
+                continue;
+            };
+            for &production in &self.by_left[rule as usize] {
+                let right = &self.cfg.productions[production].right;
+                let at = place(right);
+                if parts[production][at] == BracketPart::Plain {
+                    parts[production][at] = BracketPart::Stands;
+                    open.push(right[at]);
+                }
+            }
+        }
+    }
 }
 
 /// The terminals that close brackets, each with those that open them.
 #[derive(Default)]
-pub(super) struct Brackets(Vec<(u32, Vec<u32>)>);
+struct Brackets(Vec<(u32, Vec<u32>)>);
 
 impl Brackets {
-    /// Words are no brackets, because names may be the same text.
-    pub(super) fn new(cfg: &Cfg, lexer: &Lexer) -> Brackets {
-        let is_mark = |terminal: &u32| {
-            let start = lexer.starts[*terminal as usize];
-            let takes = |byte: u8| lexer.step(start, lexer.classes[usize::from(byte)]) != 0;
-            let matter = &cfg.terminals[*terminal as usize].matter;
-            matches!(matter, Matter::Table(_)) && !(b'a'..=b'z').any(takes)
-        };
-        let marks: Vec<u32> = (0..cfg.terminals.len() as u32).filter(is_mark).collect();
+    /// Finds those among the terminals that have no part yet. Words are no brackets, because names may be the same
+    /// text.
+    fn new(cfg: &Cfg, lexer: &Lexer, parts: &Parts) -> Brackets {
+        let rights: Vec<Vec<(usize, u32)>> = cfg
+            .productions
+            .iter()
+            .zip(parts)
+            .map(|(own, parts)| plain(&own.right, parts))
+            .collect();
+        let terminals = 0..cfg.terminals.len() as u32;
+        let marks: Vec<u32> = terminals
+            .clone()
+            .filter(|&one| is_mark(one, cfg, lexer))
+            .collect();
         let mut brackets = Brackets::default();
-        for opener in 0..cfg.terminals.len() as u32 {
-            let Some(close) = always_behind(cfg, opener, &marks) else {
+        for opener in terminals {
+            let Some(close) = always_behind(&rights, opener, &marks) else {
                 continue;
             };
             match brackets.0.iter_mut().find(|own| own.0 == close) {
@@ -40,7 +183,10 @@ impl Brackets {
             }
         }
         // One that is not always closed is none, and then others are left open.
-        while let Some(open) = brackets.find_open(cfg) {
+        while let Some(open) = rights
+            .iter()
+            .find_map(|right| brackets.find_open(right, &rights))
+        {
             for (close, openers) in &mut brackets.0 {
                 openers.retain(|opener| ![*opener, *close].contains(&open));
             }
@@ -49,17 +195,28 @@ impl Brackets {
         brackets
     }
 
-    /// Finds a terminal that does not always close a bracket, or open one that is closed.
-    fn find_open(&self, cfg: &Cfg) -> Option<u32> {
-        cfg.productions.iter().find_map(|production| {
-            let parts = self.parts(&production.right);
-            let is_open = |(symbol, part): (&Symbol, &BracketPart)| {
-                let terminal = symbol.split().ok()?;
-                let is_one = self.closes(terminal).is_some() || self.opens(terminal);
-                (is_one && *part == BracketPart::Plain).then_some(terminal)
-            };
-            production.right.iter().zip(&parts).find_map(is_open)
-        })
+    /// Finds a terminal of a production that does not close a bracket, or open one that is closed. If one behind it
+    /// opens what closes it, the one that stands in fewer productions: for example, the `=>` of `"{" a "=>" b "}"`.
+    fn find_open(&self, right: &[(usize, u32)], rights: &[Vec<(usize, u32)>]) -> Option<u32> {
+        let pairs = self.pairs(right);
+        let is_paired = |at: usize| pairs.iter().any(|pair| pair.0 == at || pair.1 == at);
+        let is_one = |terminal: u32| self.closes(terminal).is_some() || self.opens(terminal);
+        let mut open = right
+            .iter()
+            .filter(|own| is_one(own.1) && !is_paired(own.0));
+        let &(at, terminal) = open.next()?;
+        let terminal_at = |place: usize| right.iter().find(|own| own.0 == place).map(|own| own.1);
+        let inner = pairs.iter().filter(|pair| pair.0 > at);
+        let inner = inner.filter(|pair| {
+            let openers = terminal_at(pair.1).and_then(|close| self.closes(close));
+            openers.is_some_and(|openers| openers.contains(&terminal))
+        });
+        let inner = inner.filter_map(|pair| terminal_at(pair.0));
+        let stands = |own: &u32| {
+            let holds = |right: &&Vec<(usize, u32)>| right.iter().any(|one| one.1 == *own);
+            rights.iter().filter(holds).count()
+        };
+        inner.chain([terminal]).min_by_key(stands)
     }
 
     /// Returns the terminals whose brackets one closes.
@@ -74,38 +231,40 @@ impl Brackets {
             .any(|(_, openers)| openers.contains(&terminal))
     }
 
-    /// Returns the part of each symbol of a production.
-    pub(super) fn parts(&self, right: &[Symbol]) -> Box<[BracketPart]> {
-        let mut parts: Box<[BracketPart]> = vec![BracketPart::Plain; right.len()].into();
+    /// Returns the places of a production that open brackets, each with the one that closes it.
+    fn pairs(&self, right: &[(usize, u32)]) -> Vec<(usize, usize)> {
+        let mut pairs = Vec::new();
         let mut open: Vec<(usize, u32)> = Vec::new();
-        for (at, symbol) in right.iter().enumerate() {
-            let Ok(terminal) = symbol.split() else {
-                continue;
-            };
+        for &(at, terminal) in right {
             if self.opens(terminal) {
                 open.push((at, terminal));
             }
             if let Some(openers) = self.closes(terminal)
-                && let Some(&(opened, by)) = open.last()
-                && openers.contains(&by)
+                && let Some((opened, _)) = open.pop_if(|own| openers.contains(&own.1))
             {
-                open.pop();
-                parts[opened] = BracketPart::Opens(at);
-                parts[at] = BracketPart::Closes;
+                pairs.push((opened, at));
             }
         }
-        parts
+        pairs
     }
+}
+
+/// Returns the terminals of a production that have no part, with their places.
+fn plain(right: &[Symbol], parts: &[BracketPart]) -> Vec<(usize, u32)> {
+    let places = right.iter().zip(parts).enumerate();
+    let plain = places.filter(|(_, (_, part))| **part == BracketPart::Plain);
+    plain
+        .filter_map(|(at, (symbol, _))| Some((at, symbol.split().ok()?)))
+        .collect()
 }
 
 /// Returns the last of some terminals that stand behind another one in each production where that stands: the
 /// last, because commas stand before it. For example, `)` for the `(` of `"(" a "," b ")"`.
-fn always_behind(cfg: &Cfg, first: u32, marks: &[u32]) -> Option<u32> {
-    let terminal = |symbol: &Symbol| symbol.split().ok();
-    let rights = cfg.productions.iter().filter_map(|production| {
-        let mut rest = production.right.iter();
-        let found = rest.any(|symbol| terminal(symbol) == Some(first));
-        found.then(|| rest.filter_map(terminal).collect::<Vec<u32>>())
+fn always_behind(rights: &[Vec<(usize, u32)>], first: u32, marks: &[u32]) -> Option<u32> {
+    let rights = rights.iter().filter_map(|right| {
+        let mut rest = right.iter().map(|own| own.1);
+        let found = rest.any(|one| one == first);
+        found.then(|| rest.collect::<Vec<u32>>())
     });
     let mut rights: Vec<Vec<u32>> = rights.collect();
     let mut own = rights.pop()?;

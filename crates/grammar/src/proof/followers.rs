@@ -174,7 +174,7 @@ pub(super) fn followers(cfg: &Cfg) -> Followers {
 pub(super) struct FirstAndLast {
     pub(super) nullable: Vec<bool>,
     pub(super) first: Vec<Bits>,
-    last: Vec<Bits>,
+    pub(super) last: Vec<Bits>,
 }
 
 impl FirstAndLast {

@@ -25,6 +25,7 @@ use crate::compile::lexer::Lexer;
 use crate::compile::lr::Tables;
 
 use self::bits::{Bits, ClassSet};
+use self::brackets::BracketKind;
 pub(crate) use self::conflict::{Conflict, swallowed};
 use self::followers::{Followers, followers};
 use self::local::{Unsure, local};
@@ -437,15 +438,17 @@ pub(crate) fn prove(cfg: &Cfg, lexer: &Lexer, tables: &Tables, usable: ByteSet) 
     } else if detail == Detail::Places && !cfg.has_json() {
         proof.find(&sets, &followers, tables, detail);
     }
-    if !proof.is_all_safe
-        && !proof.is_whole
-        && let Some(by_state) = uses::by_state(cfg, lexer)
-        && let Some(sets) = Sets::told_apart(cfg, lexer, usable, &by_state)
-    {
-        let mut better = Proof::without(cfg);
-        better.find(&sets, &by_state, tables, detail);
-        if better.is_whole || better.is_all_safe {
-            proof = better;
+    for kind in [BracketKind::Terminal, BracketKind::Production] {
+        if !proof.is_all_safe
+            && !proof.is_whole
+            && let Some(by_state) = uses::by_state(cfg, lexer, kind)
+            && let Some(sets) = Sets::told_apart(cfg, lexer, usable, &by_state)
+        {
+            let mut better = Proof::without(cfg);
+            better.find(&sets, &by_state, tables, detail);
+            if better.is_whole || better.is_all_safe {
+                proof = better;
+            }
         }
     }
     proof

@@ -11,9 +11,10 @@ use fsm_tables::component_of;
 use indexmap::IndexSet;
 
 use super::bits::Bits;
-use super::brackets::{BracketPart, Brackets};
+use super::brackets::{self, BracketKind, BracketPart, Parts};
 use super::followers::{FirstAndLast, Nesting};
 use crate::compile::cfg::{Cfg, Production, Symbol};
+use crate::compile::lexer::Lexer;
 
 /// The most symbols of such a grammar, because one with so many has more places than are told
 /// apart.
@@ -27,6 +28,8 @@ struct RuleInPlace {
     level: u32,
     /// The wide terminals that may come behind it.
     wide: Bits,
+    /// The bracket that it opens with its last terminal, or closes with its first one.
+    edge: Nesting,
 }
 
 /// The productions of a grammar whose terminals are uses, and whose nonterminals are told apart by what is
@@ -41,14 +44,19 @@ pub(super) struct Split<'a> {
     productions: Vec<Production>,
     /// The terminals, told apart by what they do to brackets.
     terminals: IndexSet<(u32, Nesting), FixedState>,
-    /// Terminals that close brackets, and the wide terminals behind them. The first number stands for
+    /// The ends of brackets, and the wide terminals behind them. The first number stands for
     /// brackets behind which none comes, and for none.
-    levels: IndexSet<(u32, Bits), FixedState>,
+    levels: IndexSet<(Symbol, Bits), FixedState>,
 }
 
 impl<'a> Split<'a> {
-    /// `None` if there are too many.
-    pub(super) fn new(cfg: &'a Cfg, wide: &'a Bits, brackets: &Brackets) -> Option<Split<'a>> {
+    /// `None` if there are no brackets of that kind, or too many productions.
+    pub(super) fn new(
+        cfg: &'a Cfg,
+        lexer: &Lexer,
+        wide: &'a Bits,
+        kind: BracketKind,
+    ) -> Option<Split<'a>> {
         let edges = FirstAndLast::new(cfg);
         let mut split = Split {
             cfg,
@@ -60,8 +68,28 @@ impl<'a> Split<'a> {
             terminals: IndexSet::default(),
             levels: IndexSet::default(),
         };
-        split.find(brackets)?;
+        let behind = split.wide_behind_rules();
+        let may_text_follow = |own: &Production| !behind[own.left as usize].is_empty();
+        let parts = brackets::parts(cfg, lexer, &split.edges, kind, may_text_follow)?;
+        split.find(&parts)?;
         Some(split)
+    }
+
+    /// By nonterminal: the wide terminals that may come behind it somewhere.
+    fn wide_behind_rules(&self) -> Vec<Bits> {
+        let mut behind = vec![Bits::new(self.cfg.terminals.len()); self.cfg.rules.len()];
+        let mut changed = true;
+        while std::mem::take(&mut changed) {
+            for Production { left, right } in &self.cfg.productions {
+                let wide = self.wide_behind(right, &behind[*left as usize]);
+                for (symbol, wide) in right.iter().zip(&wide) {
+                    if let Err(rule) = symbol.split() {
+                        changed |= behind[rule as usize].or(wide);
+                    }
+                }
+            }
+        }
+        behind
     }
 
     /// Returns the grammar, and its terminals as those of the other one and what they do to brackets.
@@ -73,14 +101,13 @@ impl<'a> Split<'a> {
     }
 
     /// Finds all productions that are reached.
-    fn find(&mut self, brackets: &Brackets) -> Option<()> {
+    fn find(&mut self, parts: &Parts) -> Option<()> {
         let by_left = self.cfg.by_left();
-        let rights = self.cfg.productions.iter().map(|own| &own.right);
-        let parts: Vec<_> = rights.map(|right| brackets.parts(right)).collect();
         self.rules.insert(RuleInPlace {
             rule: self.cfg.productions[self.cfg.start].left,
             level: 0,
             wide: Bits::new(self.cfg.terminals.len()),
+            edge: Nesting::Keeps,
         });
         let mut at = 0;
         let mut symbols = 0;
@@ -95,7 +122,7 @@ impl<'a> Split<'a> {
                 if symbols > MAX_SYMBOLS {
                     return None;
                 }
-                let right = self.split(right, at as u32, &parts[number], wide);
+                let right = self.split(right, at as u32, &parts[number], wide)?;
                 self.productions.push(Production {
                     left: at as u32,
                     right,
@@ -113,35 +140,17 @@ impl<'a> Split<'a> {
         number: u32,
         parts: &[BracketPart],
         wide: &[Bits],
-    ) -> Box<[Symbol]> {
+    ) -> Option<Box<[Symbol]>> {
         let left = self.rules[number as usize].clone();
         let mut open = vec![left.level];
         let mut is_leftmost = true;
         let mut split = Vec::with_capacity(right.len());
-        for (place, (symbol, part)) in right.iter().zip(parts).enumerate() {
-            let terminal = match symbol.split() {
-                Ok(terminal) => terminal,
-                Err(rule) => {
-                    let is_again = is_leftmost && self.recursion.is_one(left.rule, rule);
-                    let inner = RuleInPlace {
-                        rule,
-                        level: open[open.len() - 1],
-                        wide: match is_again {
-                            true => left.wide.clone(),
-                            false => self.with_own(rule, &wide[place]),
-                        },
-                    };
-                    is_leftmost &= self.edges.nullable[rule as usize];
-                    split.push(Symbol::rule(self.rules.insert_full(inner).0 as u32));
-                    continue;
-                }
-            };
-            is_leftmost = false;
-            let nesting = match *part {
-                BracketPart::Plain => Nesting::Keeps,
+        for (place, (&symbol, part)) in right.iter().zip(parts).enumerate() {
+            let around = open[open.len() - 1];
+            let own = match *part {
+                BracketPart::Plain | BracketPart::Stands => Nesting::Keeps,
                 BracketPart::Opens(end) => {
-                    let close = right[end].split().unwrap_or(terminal);
-                    open.push(self.level(close, &wide[end]));
+                    open.push(self.level(right[end], &wide[end]));
                     Nesting::Opens(open[open.len() - 1])
                 }
                 BracketPart::Closes => {
@@ -149,10 +158,47 @@ impl<'a> Split<'a> {
                     Nesting::Closes(open[open.len() - 1])
                 }
             };
-            let number = self.terminals.insert_full((terminal, nesting)).0 as u32;
-            split.push(Symbol::terminal(number));
+            let is_edge = match left.edge {
+                Nesting::Keeps => false,
+                Nesting::Opens(_) => place + 1 == right.len(),
+                Nesting::Closes(_) => place == 0,
+            };
+            let nesting = match (is_edge, own) {
+                (false, own) => own,
+                (true, Nesting::Keeps) => left.edge,
+                // It would do two things at once.
+                (true, _) => return None,
+            };
+            split.push(match symbol.split() {
+                Ok(terminal) => {
+                    is_leftmost = false;
+                    let (number, _) = self.terminals.insert_full((terminal, nesting));
+                    Symbol::terminal(number as u32)
+                }
+                Err(rule) => {
+                    let is_again = is_leftmost && self.recursion.is_one(left.rule, rule);
+                    let is_empty = self.edges.nullable[rule as usize];
+                    if is_empty && nesting != Nesting::Keeps {
+                        return None;
+                    }
+                    is_leftmost &= is_empty;
+                    let inner = RuleInPlace {
+                        rule,
+                        level: match own {
+                            Nesting::Closes(level) => level,
+                            _ => around,
+                        },
+                        wide: match is_again {
+                            true => left.wide.clone(),
+                            false => self.with_own(rule, &wide[place]),
+                        },
+                        edge: nesting,
+                    };
+                    Symbol::rule(self.rules.insert_full(inner).0 as u32)
+                }
+            });
         }
-        split.into()
+        Some(split.into())
     }
 
     /// Returns the wide terminals that may come behind each symbol of the productions of a nonterminal. As long
@@ -218,12 +264,12 @@ impl<'a> Split<'a> {
         places
     }
 
-    /// Returns the number of brackets that are closed by a terminal, and behind which wide ones may come: for
+    /// Returns the number of brackets that end with a symbol, and behind which wide terminals may come: for
     /// example, 0 for those of `(a + b) * c`, because an operator comes behind them.
-    fn level(&mut self, close: u32, wide: &Bits) -> u32 {
+    fn level(&mut self, end: Symbol, wide: &Bits) -> u32 {
         match wide.is_empty() {
             true => 0,
-            false => self.levels.insert_full((close, wide.clone())).0 as u32 + 1,
+            false => self.levels.insert_full((end, wide.clone())).0 as u32 + 1,
         }
     }
 }

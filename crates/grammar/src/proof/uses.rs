@@ -12,7 +12,7 @@ use std::hash::Hash;
 use foldhash::fast::FixedState;
 
 use super::bits::Bits;
-use super::brackets::Brackets;
+use super::brackets::BracketKind;
 use super::followers::{Followers, Nesting};
 use super::safe::Below;
 use super::split::Split;
@@ -51,10 +51,9 @@ pub(super) fn by_text(cfg: &Cfg, lexer: &Lexer, tables: &Tables) -> Option<Follo
 
 /// Tells uses apart by the state of a parser behind them, and by the bracket that is open. `None` if there are no
 /// such, or too many.
-pub(super) fn by_state(cfg: &Cfg, lexer: &Lexer) -> Option<Followers> {
+pub(super) fn by_state(cfg: &Cfg, lexer: &Lexer, kind: BracketKind) -> Option<Followers> {
     let wide = wide(cfg, lexer)?;
-    let brackets = Brackets::new(cfg, lexer);
-    let (split, symbols) = Split::new(cfg, &wide, &brackets)?.into_parts();
+    let (split, symbols) = Split::new(cfg, lexer, &wide, kind)?.into_parts();
     let least = vec![1; symbols.len()];
     let tables = lr::build(&split, least, MAX_STATES, MAX_WORK).ok()?;
     let mut followers = followers(cfg, &tables, &symbols, |_, state, _| state)?;
