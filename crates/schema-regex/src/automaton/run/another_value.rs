@@ -17,7 +17,7 @@ use crate::automaton::run::{number_bytes, step, text_runs, unique_items};
 
 /// Begins a value that must differ from others with as much of another one as makes it another: that
 /// text, and the place behind it; `None` where that is not asked.
-pub(crate) fn another_value(
+pub(super) fn another_value(
     machine: &Machine,
     config: Config,
     x: &mut Scratch,

@@ -17,7 +17,7 @@ use crate::automaton::run::seen::Seen;
 
 /// An item that was begun.
 #[derive(Debug)]
-pub(crate) struct Begun {
+pub(super) struct Begun {
     /// The arrays and objects that are open in it.
     place: Option<Arc<Open>>,
     last: Piece,

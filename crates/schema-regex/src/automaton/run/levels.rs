@@ -14,9 +14,9 @@ use crate::automaton::run::seen::Seen;
 
 /// Open arrays and objects, the innermost first.
 #[derive(Clone, Default)]
-pub(crate) struct Levels(Option<Arc<OpenLevel>>);
+pub(super) struct Levels(Option<Arc<OpenLevel>>);
 
-pub(crate) struct OpenLevel {
+pub(super) struct OpenLevel {
     /// The fixed lists that it refers to are there; others, and what was seen, are kept.
     pub(super) frame: Frame,
     kept: Option<Box<KeptLevel>>,

@@ -26,7 +26,7 @@ use crate::automaton::run::texts::Texts;
 
 /// The goals that the value of an open member may satisfy, of which the
 /// name has been read.
-pub(crate) fn goals_of_member(machine: &Machine, top: Noted, number: u32, x: &mut Scratch) -> u32 {
+pub(super) fn goals_of_member(machine: &Machine, top: Noted, number: u32, x: &mut Scratch) -> u32 {
     match plain_object::plain_goals(machine, top, x) {
         Some(goals) => goals,
         None => member_goals(machine, top, number, x),
@@ -133,7 +133,7 @@ fn naming<'a>(machine: &'a Machine, m: &'a ObjectMachine, top: Noted, x: &Scratc
 }
 
 /// Which names may come next in the object on top of a stack.
-pub(crate) fn usable(machine: &Machine, top: Noted, x: &mut Scratch) -> Arc<Usable> {
+pub(super) fn usable(machine: &Machine, top: Noted, x: &mut Scratch) -> Arc<Usable> {
     if let Some(known) = x.found().usable.get(top.stack()) {
         return Arc::clone(known);
     }

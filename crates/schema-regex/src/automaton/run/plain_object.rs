@@ -13,7 +13,7 @@ use crate::automaton::run::object_steps::set_bit;
 use crate::automaton::run::scratch::{Noted, Scratch};
 
 /// Such an object between two members, or inside the name of one.
-pub(crate) struct PlainObject<'a> {
+pub(super) struct PlainObject<'a> {
     m: &'a ObjectMachine,
     t: &'a ObjectThread,
     frame: Frame,

@@ -24,7 +24,7 @@ use crate::automaton::run::{
     equality, forgotten, member_names, number_bytes, plain_object, unique_items,
 };
 
-pub(crate) fn next(machine: &Machine, config: Config, byte: u8, x: &mut Scratch) -> Option<Config> {
+pub(super) fn next(machine: &Machine, config: Config, byte: u8, x: &mut Scratch) -> Option<Config> {
     let mut item = config.item;
     if is_kept(item) {
         item = x.texts_mut().add(item, u32::from(byte));

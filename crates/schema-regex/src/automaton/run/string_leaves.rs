@@ -29,7 +29,7 @@ pub(super) fn string_start(m: &StringMachine, set: u32, x: &mut Scratch) -> Str 
     }
 }
 
-pub(crate) fn leaf_state(m: &StringMachine, leaf: &Leaf, state: u32, x: &Scratch) -> u32 {
+pub(super) fn leaf_state(m: &StringMachine, leaf: &Leaf, state: u32, x: &Scratch) -> u32 {
     match leaf.dfa {
         None => 0,
         Some(_) if m.dfas.len() == 1 => state,
@@ -38,7 +38,7 @@ pub(crate) fn leaf_state(m: &StringMachine, leaf: &Leaf, state: u32, x: &Scratch
 }
 
 /// Tells whether a leaf can still accept. `words` are those that go on from here.
-pub(crate) fn leaf_live(
+pub(super) fn leaf_live(
     m: &StringMachine,
     id: usize,
     state: u32,
@@ -84,7 +84,7 @@ fn leaf_accepts(m: &StringMachine, id: usize, text: &Str, state: u32) -> bool {
         && !(leaf.excludes && word.is_some_and(|w| w.excluded.contains(&(id as u32))))
 }
 
-pub(crate) fn string_live(m: &StringMachine, set: u32, text: &Str, x: &Scratch) -> bool {
+pub(super) fn string_live(m: &StringMachine, set: u32, text: &Str, x: &Scratch) -> bool {
     if m.free.is_some() {
         return true;
     }
@@ -102,7 +102,7 @@ pub(crate) fn string_live(m: &StringMachine, set: u32, text: &Str, x: &Scratch) 
 }
 
 /// The goals that a string satisfies if it ends here.
-pub(crate) fn string_goals(m: &StringMachine, set: u32, text: &Str, x: &mut Scratch) -> u32 {
+pub(super) fn string_goals(m: &StringMachine, set: u32, text: &Str, x: &mut Scratch) -> u32 {
     if m.free.is_some() {
         return set;
     }
@@ -122,7 +122,7 @@ pub(crate) fn string_goals(m: &StringMachine, set: u32, text: &Str, x: &mut Scra
     x.add_list(&held)
 }
 
-pub(crate) struct StringSink<'a> {
+pub(super) struct StringSink<'a> {
     pub(super) m: &'a StringMachine,
     pub(super) set: u32,
     pub(super) x: &'a mut Scratch,

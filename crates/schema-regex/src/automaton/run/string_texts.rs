@@ -41,7 +41,7 @@ impl Sink for Ranges {
 
 /// The place of a leaf in a string that was begun.
 #[derive(Clone, Copy)]
-pub(crate) struct LeafAt<'a> {
+pub(super) struct LeafAt<'a> {
     m: &'a StringMachine,
     id: usize,
     state: u32,
@@ -270,7 +270,7 @@ impl<'a> LeafAt<'a> {
 }
 
 /// The texts of an automaton.
-pub(crate) struct AutomatonTexts<'a> {
+pub(super) struct AutomatonTexts<'a> {
     pub(super) dfa: &'a CharDfa,
     /// True if a text of a length may end in a state.
     pub(super) ends: &'a dyn Fn(u32, u32) -> bool,
@@ -356,7 +356,7 @@ impl AutomatonTexts<'_> {
 
 /// True if more is wanted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Enough {
+pub(super) enum Enough {
     No,
     Yes,
 }

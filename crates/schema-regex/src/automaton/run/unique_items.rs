@@ -29,7 +29,7 @@ use crate::automaton::run::{forgotten, member_names, step};
 
 /// The danger that an open item becomes one that is barred.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Threat {
+pub(super) struct Threat {
     /// The depth of the outermost array whose items must differ.
     outermost: u32,
     /// True if some open item may still become one that is barred.
@@ -501,13 +501,13 @@ fn begun(config: &Config, from: u32, x: &mut Scratch) -> String {
 
 /// Returns texts by which a number that was begun becomes another one: one more than are barred, if
 /// there are as many.
-pub(crate) fn longer_numbers(machine: &Machine, config: &Config, x: &mut Scratch) -> Vec<String> {
+pub(super) fn longer_numbers(machine: &Machine, config: &Config, x: &mut Scratch) -> Vec<String> {
     let most = threat_to(machine, config, x).barred + 1;
     ways_on::number_texts(machine, config, most, x)
 }
 
 /// Returns the bytes to try if nothing better is known: those that end things come first.
-pub(crate) fn bytes_to_try(config: &Config) -> Vec<u8> {
+pub(super) fn bytes_to_try(config: &Config) -> Vec<u8> {
     match config.top {
         Top::String { .. } | Top::Key(_) => b"\"".iter().copied().chain(0x20..=0xFF).collect(),
         _ => b"]}\",:tfn0123456789.-+eE[{ \t\n\r".to_vec(),

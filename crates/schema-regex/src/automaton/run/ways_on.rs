@@ -24,7 +24,7 @@ use crate::automaton::run::{member_names, step};
 
 /// The place of a text that is tried.
 #[derive(Clone)]
-pub(crate) struct Tried {
+pub(super) struct Tried {
     pub(super) config: Config,
     /// The text that was added.
     pub(super) text: Vec<u8>,

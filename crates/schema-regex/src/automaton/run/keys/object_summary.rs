@@ -7,14 +7,14 @@
 
 use fsm_index::ByteSet;
 
-use crate::automaton::keys::Keys;
-use crate::automaton::keys::key::much_room;
-use crate::automaton::keys::tag::Tag;
 use crate::automaton::machine::Machine;
 use crate::automaton::machine::lexicon::NAMES;
 use crate::automaton::machine::node::ObjectMachine;
 use crate::automaton::machine::prints::Print;
 use crate::automaton::run::found::NamesToCome;
+use crate::automaton::run::keys::Keys;
+use crate::automaton::run::keys::key::much_room;
+use crate::automaton::run::keys::tag::Tag;
 use crate::automaton::run::object_summary;
 use crate::automaton::run::scratch::Noted;
 
