@@ -11,7 +11,26 @@ use rustc_hash::FxHashSet;
 use crate::automaton::machine::live::{Live, counts_hold};
 use crate::automaton::machine::matching::{Matching, Places};
 use crate::automaton::machine::node::{ArrayMachine, ArrayThread, Member};
-use crate::automaton::machine::sorted::TextSet;
+
+/// The values of the items that came, each by its canonical spelling: a text keeps them, as it likes.
+pub(crate) trait Values {
+    fn count(&self) -> usize;
+    fn has(&self, value: &str) -> bool;
+    fn each(&self, put: &mut dyn FnMut(&str));
+}
+
+/// No values: no item came yet.
+impl Values for () {
+    fn count(&self) -> usize {
+        0
+    }
+
+    fn has(&self, _value: &str) -> bool {
+        false
+    }
+
+    fn each(&self, _put: &mut dyn FnMut(&str)) {}
+}
 
 /// A list of the values of items that must differ, as far as they are few.
 #[derive(Debug, Default)]
@@ -135,16 +154,16 @@ impl Catalog {
         self.lists.get(at)?.get(goal as usize)?.as_deref()
     }
 
-    fn taken(&self, seen: &TextSet) -> Vec<bool> {
-        if seen.len() > self.all.len() {
+    fn taken(&self, seen: &impl Values) -> Vec<bool> {
+        if seen.count() > self.all.len() {
             return self.all.iter().map(|value| seen.has(value)).collect();
         }
         let mut taken = vec![false; self.all.len()];
-        for item in seen.iter() {
-            if let Ok(at) = self.all.binary_search(item) {
+        seen.each(&mut |item| {
+            if let Ok(at) = self.all.binary_search_by(|value| (**value).cmp(item)) {
                 taken[at] = true;
             }
-        }
+        });
         taken
     }
 
@@ -155,7 +174,7 @@ impl Catalog {
         m: &ArrayMachine,
         (thread, progress): (u32, u32),
         index: u32,
-        seen: &TextSet,
+        seen: &impl Values,
     ) -> bool {
         let t = &m.threads[thread as usize];
         if !t.unique {
@@ -181,7 +200,7 @@ impl Catalog {
         m: &ArrayMachine,
         (thread, progress): (u32, u32),
         index: u32,
-        seen: &TextSet,
+        seen: &impl Values,
     ) -> Option<Vec<Arc<str>>> {
         let t = &m.threads[thread as usize];
         if !t.unique {

@@ -17,7 +17,6 @@ pub(crate) mod origin;
 mod printer;
 pub(crate) mod prints;
 pub(crate) mod progress;
-pub(crate) mod sorted;
 pub(crate) mod value_summary;
 pub(crate) mod white_space;
 

@@ -3,7 +3,7 @@
 //!
 //! For example, `{"type": ["string", "null"]}` is a node with strings and a goal among `units`.
 
-use std::ops::Deref;
+use std::ops::{Deref, Range};
 use std::sync::{Arc, OnceLock};
 
 use fsm_index::ByteSet;
@@ -141,8 +141,7 @@ impl Leaf {
     }
 }
 
-/// Strings in the order of their bytes. A text that begins some of them is a
-/// range and how many bytes of it were read.
+/// Strings in the order of their bytes, so that those which begin with a text are a range.
 #[derive(Debug, Default)]
 pub(crate) struct Words {
     pub(crate) list: Box<[Word]>,
@@ -173,15 +172,15 @@ impl Words {
         }
     }
 
-    /// Tells whether a leaf lists some words of a span.
-    pub(crate) fn some_listed(&self, span: Span, leaf: usize) -> bool {
+    /// Tells whether a leaf lists some words of a range.
+    pub(crate) fn some_listed(&self, range: Range<u32>, leaf: usize) -> bool {
         match self.of_leaf.get(leaf) {
             Some(words) => {
-                let from = words.partition_point(|word| *word < span.lo);
-                words.get(from).is_some_and(|word| *word < span.hi)
+                let from = words.partition_point(|word| *word < range.start);
+                words.get(from).is_some_and(|word| *word < range.end)
             }
             None => {
-                let mut words = self.list[span.lo as usize..span.hi as usize].iter();
+                let mut words = self.list[range.start as usize..range.end as usize].iter();
                 words.any(|word| word.listed.contains(&(leaf as u32)))
             }
         }
@@ -204,118 +203,6 @@ pub(crate) fn has_goal(goals: &[u32], goal: u32) -> bool {
         true => goals.contains(&goal),
         false => goals.binary_search(&goal).is_ok(),
     }
-}
-
-/// A range of sorted texts that begin with the same bytes.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Span {
-    pub(crate) lo: u32,
-    pub(crate) hi: u32,
-    pub(crate) read: u32,
-}
-
-impl std::hash::Hash for Span {
-    fn hash<H: std::hash::Hasher>(&self, hasher: &mut H) {
-        let read = u64::from(self.read).wrapping_mul(0x9E37_79B9_7F4A_7C15);
-        hasher.write_u64(fsm_tables::packed(self.lo, self.hi).wrapping_add(read));
-    }
-}
-
-impl Span {
-    pub(crate) const NONE: Span = Span {
-        lo: 0,
-        hi: 0,
-        read: 0,
-    };
-
-    pub(crate) fn all(count: usize) -> Span {
-        Span {
-            lo: 0,
-            hi: count as u32,
-            read: 0,
-        }
-    }
-
-    pub(crate) fn is_none(self) -> bool {
-        self.lo == self.hi
-    }
-
-    /// The texts of the span that go on with `c`.
-    pub(crate) fn step<'t>(self, c: u32, text: impl Fn(usize) -> &'t str) -> Span {
-        if self.is_none() {
-            return Span::NONE;
-        }
-        match char::from_u32(c) {
-            Some(c) => self.go_on(c.encode_utf8(&mut [0; 4]).as_bytes(), text),
-            None => Span::NONE,
-        }
-    }
-
-    /// The texts of the span that go on with whole characters.
-    pub(crate) fn go_on<'t>(self, bytes: &[u8], text: impl Fn(usize) -> &'t str) -> Span {
-        if self.is_none() {
-            return Span::NONE;
-        }
-        let read = self.read as usize;
-        let tail = |i: usize| -> &[u8] {
-            let t = text(i).as_bytes();
-            let rest = &t[read..];
-            &rest[..rest.len().min(bytes.len())]
-        };
-        let lo = partition(self.lo as usize, self.hi as usize, |i| tail(i) < bytes);
-        let hi = partition(lo, self.hi as usize, |i| tail(i) <= bytes);
-        if lo == hi {
-            return Span::NONE;
-        }
-        Span {
-            lo: lo as u32,
-            hi: hi as u32,
-            read: (read + bytes.len()) as u32,
-        }
-    }
-
-    /// The characters of a range with which texts of the span go on, ascending. Takes the
-    /// logarithm of the span for each.
-    pub(crate) fn heads<'t>(
-        self,
-        (first, last): (u32, u32),
-        text: impl Fn(usize) -> &'t str,
-    ) -> impl Iterator<Item = u32> {
-        let read = self.read as usize;
-        let head = move |i: usize| text(i)[read..].chars().next().map(u32::from);
-        let end = self.hi as usize;
-        let mut at = partition(self.lo as usize, end, |i| head(i) < Some(first));
-        std::iter::from_fn(move || {
-            let c = (at < end).then(|| head(at)).flatten()?;
-            at = partition(at, end, |i| head(i) <= Some(c));
-            (c <= last).then_some(c)
-        })
-    }
-
-    /// Returns the beginning that the texts of the span share, as far as it was read.
-    pub(crate) fn begun(self, words: &Words) -> &str {
-        let first = words.list.get(self.lo as usize);
-        let begun = first.and_then(|word| word.text.get(..self.read as usize));
-        begun.unwrap_or_default()
-    }
-
-    /// The first text of the span, if it ends here.
-    pub(crate) fn ends<'t>(self, text: impl Fn(usize) -> &'t str) -> Option<usize> {
-        (!self.is_none() && text(self.lo as usize).len() == self.read as usize)
-            .then_some(self.lo as usize)
-    }
-}
-
-fn partition(mut lo: usize, mut hi: usize, below: impl Fn(usize) -> bool) -> usize {
-    while lo < hi {
-        let mid = lo + (hi - lo) / 2;
-        if below(mid) {
-            lo = mid + 1;
-        } else {
-            hi = mid;
-        }
-    }
-    lo
 }
 
 /// The node of a member or an item, and which of its goals each thread of the container wants.

@@ -8,9 +8,10 @@ use std::hash::{Hash, Hasher};
 use fsm_tables::packed;
 
 use crate::automaton::machine::Machine;
-use crate::automaton::machine::node::{ArrayMachine, Span};
+use crate::automaton::machine::node::ArrayMachine;
 use crate::automaton::machine::progress::ObjectAt;
 use crate::automaton::machine::white_space::NO_SPACE;
+use crate::automaton::run::span::Span;
 use crate::automaton::run::string_bytes::Partial;
 
 /// Lists from this number on differ between scratches, because those below are made with each.

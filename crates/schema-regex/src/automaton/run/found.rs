@@ -8,9 +8,9 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
-use crate::automaton::machine::sorted::TextSet;
 use crate::automaton::run::config::{Config, Frame};
 use crate::automaton::run::item_places::ItemPlaces;
+use crate::automaton::run::sorted::TextSet;
 
 #[derive(Debug, Default)]
 pub(super) struct Found {

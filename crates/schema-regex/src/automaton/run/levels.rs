@@ -7,10 +7,10 @@
 use std::fmt;
 use std::sync::Arc;
 
-use crate::automaton::machine::sorted::TextSet;
 use crate::automaton::run::config::{EMPTY_LIST, FIXED_LISTS, Frame};
 use crate::automaton::run::scratch::{Noted, Scratch};
 use crate::automaton::run::seen::Seen;
+use crate::automaton::run::sorted::TextSet;
 
 /// Open arrays and objects, the innermost first.
 #[derive(Clone, Default)]

@@ -10,7 +10,7 @@ use schema_normal::language::char_dfa::DEAD;
 use crate::automaton::machine::Machine;
 use crate::automaton::machine::after_names::AfterNames;
 use crate::automaton::machine::live::Live;
-use crate::automaton::machine::node::{Choice, NO_CLASS, ObjectMachine, Span};
+use crate::automaton::machine::node::{Choice, NO_CLASS, ObjectMachine};
 use crate::automaton::machine::progress::{ObjectAt, has_bit, threads_in};
 use crate::automaton::run::config::{
     EMPTY_LIST, EMPTY_TEXT, Frame, Gap, Key, NAMED, Next, Top, UNKNOWN,
@@ -20,6 +20,7 @@ use crate::automaton::run::object_steps::{self, are_several, set_bit};
 use crate::automaton::run::plain_object;
 use crate::automaton::run::scratch::{Noted, Scratch, StackNode};
 use crate::automaton::run::seen::Seen;
+use crate::automaton::run::span::Span;
 use crate::automaton::run::string_bytes as text;
 use crate::automaton::run::string_bytes::{Partial, Sink};
 use crate::automaton::run::texts::Texts;

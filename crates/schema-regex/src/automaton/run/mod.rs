@@ -18,7 +18,8 @@
 //!   tells of it, [`begun`] which items before it that leaves, [`item_places`] remembers both,
 //!   [`string_texts`] which strings it can become, [`ways_on`] how it goes on;
 //!   [`another_value`] writes one, [`listed_values`] all there are, [`item_told_apart`] reads on items that differ already, [`forgotten`] without their texts.
-//! - [`seen`]: the names and items that may not come again, in sets that grow.
+//! - [`seen`]: the names and items that may not come again, in sets that grow ([`sorted`]), and
+//!   [`span`] those of sorted texts that begin with what was read.
 //! - [`location`]: where a text stands, for people. Views of a scratch with folders of their own: [`keys`], by which
 //!   masks are remembered, [`hints`], which make them fast, and [`completion`], a way to the end.
 //!
@@ -48,6 +49,8 @@ mod open_value;
 mod plain_object;
 mod scratch;
 mod seen;
+mod sorted;
+mod span;
 mod state;
 mod step;
 mod string_bytes;

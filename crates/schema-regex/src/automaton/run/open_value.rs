@@ -5,10 +5,10 @@
 
 use std::borrow::Cow;
 
-use crate::automaton::machine::sorted::TextSet;
 use crate::automaton::run::equality::{
     MAX_DEPTH, Members, Reader, cut_string, spelled, word_spelled,
 };
+use crate::automaton::run::sorted::TextSet;
 
 /// The arrays and objects that are open in a value, up to a place between two of its tokens. A
 /// value may have all of it and differ; one that lacks any of it does.

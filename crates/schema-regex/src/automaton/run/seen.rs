@@ -10,8 +10,8 @@ use std::sync::Arc;
 
 use foldhash::fast::FixedState;
 
-use crate::automaton::machine::sorted::{Sorted, TextSet, beginning_with};
 use crate::automaton::run::equality::{members_of, significant_digits};
+use crate::automaton::run::sorted::{Sorted, TextSet, beginning_with};
 
 /// Names or items that may not come again. A clone costs nothing, and one more O(log).
 #[derive(Clone, Debug, Default)]

@@ -6,13 +6,13 @@ use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
 use crate::automaton::machine::Machine;
-use crate::automaton::machine::sorted::TextSet;
 use crate::automaton::run::config::{
     Config, EMPTY_LIST, EMPTY_TEXT, FIXED_LISTS, Key, NAMED, NO_TEXT, Str, Top, UNKNOWN,
     UNKNOWN_ITEM, is_kept,
 };
 use crate::automaton::run::levels::Levels;
 use crate::automaton::run::scratch::{Scratch, ScratchId};
+use crate::automaton::run::sorted::TextSet;
 use crate::automaton::run::string_bytes::Partial;
 use crate::automaton::run::{forgotten, number_bytes, unique_items};
 

@@ -7,9 +7,8 @@ use schema_normal::language::char_dfa::DEAD;
 
 use crate::automaton::machine::Machine;
 use crate::automaton::machine::live::Live;
-use crate::automaton::machine::node::{Span, has_goal};
+use crate::automaton::machine::node::has_goal;
 use crate::automaton::machine::progress::{ObjectAt, threads_in};
-use crate::automaton::machine::sorted::TextSet;
 use crate::automaton::machine::white_space::NO_SPACE;
 use crate::automaton::run::config::{
     Config, EMPTY_LIST, EMPTY_TEXT, FIRST, FIRST_THREAD, FORGOTTEN, Frame, Gap, Key, NAMED,
@@ -17,6 +16,8 @@ use crate::automaton::run::config::{
 };
 use crate::automaton::run::object_steps::{self, are_several};
 use crate::automaton::run::scratch::{Noted, Scratch};
+use crate::automaton::run::sorted::TextSet;
+use crate::automaton::run::span::Span;
 use crate::automaton::run::string_bytes as text;
 use crate::automaton::run::string_bytes::Partial;
 use crate::automaton::run::string_leaves::{StringSink, string_goals, string_live, string_start};

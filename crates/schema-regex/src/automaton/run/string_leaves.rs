@@ -4,9 +4,10 @@
 
 use schema_normal::language::char_dfa::DEAD;
 
-use crate::automaton::machine::node::{Leaf, Span, StringMachine, has_goal};
+use crate::automaton::machine::node::{Leaf, StringMachine, has_goal};
 use crate::automaton::run::config::Str;
 use crate::automaton::run::scratch::Scratch;
+use crate::automaton::run::span::Span;
 use crate::automaton::run::string_bytes::{Partial, Sink};
 
 /// The beginning of a string.
@@ -47,7 +48,7 @@ pub(super) fn leaf_live(
 ) -> bool {
     let leaf = &m.leaves[id];
     if leaf.listed {
-        return m.words.some_listed(words, id);
+        return m.words.some_listed(words.lo..words.hi, id);
     }
     let length = u64::from(length);
     if leaf.dfa.is_some() {

@@ -10,11 +10,12 @@ use schema_normal::language::escapes;
 use schema_normal::options::Escapes;
 
 use crate::automaton::machine::Machine;
-use crate::automaton::machine::node::{Leaf, Span, StringMachine};
-use crate::automaton::machine::sorted::TextSet;
+use crate::automaton::machine::node::{Leaf, StringMachine};
 use crate::automaton::run::config::Str;
 use crate::automaton::run::equality::spelled;
 use crate::automaton::run::scratch::Scratch;
+use crate::automaton::run::sorted::TextSet;
+use crate::automaton::run::span::Span;
 use crate::automaton::run::string_bytes as text;
 use crate::automaton::run::string_bytes::{Partial, Sink};
 use crate::automaton::run::string_leaves::{leaf_live, leaf_state};

@@ -11,12 +11,13 @@ use schema_normal::language::escapes::is_never_raw;
 
 use crate::automaton::machine::Machine;
 use crate::automaton::machine::loop_classes::{ANY_TEXT, MANY_NAMES};
-use crate::automaton::machine::node::{FEW_WORDS, KeyMachine, Leaf, ObjectMachine, Span, Words};
+use crate::automaton::machine::node::{FEW_WORDS, KeyMachine, Leaf, ObjectMachine, Words};
 use crate::automaton::machine::progress::has_bit;
 use crate::automaton::run::config::{Config, Gap, Key, Str, Top, UNKNOWN, is_kept};
 use crate::automaton::run::hints::Hints;
 use crate::automaton::run::hints::free_texts::{free_digits, text_up_to};
 use crate::automaton::run::scratch::Noted;
+use crate::automaton::run::span::Span;
 use crate::automaton::run::string_bytes::Partial;
 use crate::automaton::run::string_leaves::{leaf_live, leaf_state, string_live};
 use crate::automaton::run::{forgotten, member_names};
