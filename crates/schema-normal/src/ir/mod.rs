@@ -89,7 +89,7 @@ pub struct Atom {
 
 /// The kinds of JSON values, as bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Kinds(pub(crate) u8);
+pub struct Kinds(u8);
 
 impl Kinds {
     pub(crate) const NULL: Kinds = Kinds(1);

@@ -93,9 +93,9 @@ impl Locations {
         (self.schema, self.sets.into_sets())
     }
 
-    /// Returns the number of sets.
-    pub fn set_count(&self) -> usize {
-        self.sets.sets().count()
+    /// Returns the numbers of all sets that were made.
+    pub fn sets(&self) -> impl ExactSizeIterator<Item = ConjId> {
+        self.sets.sets().all()
     }
 
     /// Returns the parts of a set, in order.

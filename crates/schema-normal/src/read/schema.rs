@@ -6,15 +6,17 @@ use std::collections::{HashMap, VecDeque};
 use json_tree::subschemas::{self, Applied};
 use serde_json::Value;
 
-use crate::error::{Error, ErrorKind, name_of};
+use crate::error::{Error, ErrorKind};
 use crate::ir::pointer::{Last, Pointer};
 use crate::ir::{AtomKind, Body, Kinds, Location, NodeId, Schema, Status};
-use crate::json_text as text;
-use crate::json_text::Digits;
 use crate::ledger;
-use crate::options::{Draft, ParseOptions, Rounded, Settings};
+use crate::options::Draft;
 use crate::read::exact_numbers::Numbers;
 use crate::read::here::{Here, Notes, is_schema, no_schema};
+use crate::read::json_text as text;
+use crate::read::json_text::Digits;
+use crate::read::json_text::name_of;
+use crate::read::parse_options::{ParseOptions, Rounded, Settings};
 use crate::read::reader::{BUILTIN, Reader};
 use crate::read::references::{Place, Resolver, lookup};
 use crate::read::scalars::{bound, format, multiple, types, values};
@@ -347,8 +349,8 @@ mod tests {
 
     use crate::ir::Status;
     use crate::ledger::{KEYWORDS, status_of_other};
-    use crate::options::ParseOptions;
     use crate::read::here::name_of_keyword;
+    use crate::read::parse_options::ParseOptions;
     use crate::read::schema::parse_with;
 
     #[test]
