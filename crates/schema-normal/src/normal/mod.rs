@@ -37,6 +37,7 @@ pub mod conditions;
 pub mod conjunctions;
 pub mod demands;
 pub mod in_place;
+mod item_counts;
 pub mod kept;
 pub mod keywords;
 pub mod known;

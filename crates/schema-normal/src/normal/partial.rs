@@ -9,7 +9,7 @@ use crate::budget::STEP;
 use crate::ir::signed::Signed;
 use crate::ir::{Name, NodeId};
 use crate::normal::allowed::Allowed;
-use crate::normal::alternative::{Count, Kind, Shape, Source, Witness};
+use crate::normal::alternative::{ArrayShape, Count, Kind, ObjectShape, Shape, Source, Witness};
 use crate::normal::applied::Done;
 
 /// Something that must hold.
@@ -149,6 +149,22 @@ pub(super) fn node_term(node: NodeId, positive: bool, collector: Option<u16>) ->
 
 pub(super) fn flow(alive: bool) -> Flow {
     if alive { Flow::On } else { Flow::Dead }
+}
+
+/// Changes the demands on arrays; no array is left where they contradict each other.
+pub(super) fn array(p: &mut Partial, change: impl FnOnce(&mut ArrayShape) -> bool) -> Flow {
+    match &mut p.shape {
+        Shape::Array(a) => flow(change(a)),
+        _ => Flow::Dead,
+    }
+}
+
+/// Changes the demands on objects; no object is left where they contradict each other.
+pub(super) fn object(p: &mut Partial, change: impl FnOnce(&mut ObjectShape) -> bool) -> Flow {
+    match &mut p.shape {
+        Shape::Object(o) => flow(change(o)),
+        _ => Flow::Dead,
+    }
 }
 
 /// A choice; of one alternative it is none.

@@ -61,8 +61,8 @@ fn parse_value(
         digits: digits.unwrap_or_default(),
     };
     numbers.digits.extend(options.documents.digits());
-    let mut read = match read_all(schema, options, draft, false, &mut numbers)? {
-        Some(schema) => schema,
+    match read_all(schema, options, draft, false, &mut numbers)? {
+        Some(schema) => Ok(schema),
         // A dynamic reference was met: once more, with dynamic scopes.
         None => read_all(schema, options, draft, true, &mut numbers)?.ok_or_else(|| {
             Error::new(
@@ -70,12 +70,8 @@ fn parse_value(
                 "",
                 "the dynamic references cannot be read",
             )
-        })?,
-    };
-    if let (Some(chosen), Settings::Follow) = (schema.get(settings::NAME), options.settings) {
-        read.overrides = Overrides::read(chosen)?;
+        }),
     }
-    Ok(read)
 }
 
 /// `None` where dynamic scopes are needed and were not followed.
@@ -113,12 +109,12 @@ fn read_all(
         node.body = body;
         node.notes = notes;
     }
-    Ok(Some(Schema {
-        nodes: reader.nodes,
-        patterns: reader.patterns,
-        draft,
-        overrides: Overrides::default(),
-    }))
+    let overrides = match (schema.get(settings::NAME), options.settings) {
+        (Some(chosen), Settings::Follow) => Overrides::read(chosen)?,
+        _ => Overrides::default(),
+    };
+    let read = Schema::new(reader.nodes, reader.patterns, draft, overrides);
+    Ok(Some(read))
 }
 
 /// Room for the locations of an ordinary schema, so that lists of them do not grow

@@ -10,7 +10,7 @@ use crate::ir::{ALWAYS, AtomKind, NodeId, ROOT};
 use crate::normal::alternative::{
     Count, ItemRule, Kind, MemberRule, Scope, Shape, Source, Witness,
 };
-use crate::normal::keywords::arrays::add_count;
+use crate::normal::item_counts::add_count;
 use crate::normal::normaliser::Normaliser;
 use crate::normal::partial::{Collector, Flow, Partial, What, choices, term};
 use crate::normal::search::plausible;

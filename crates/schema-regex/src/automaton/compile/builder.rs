@@ -82,7 +82,7 @@ impl Builder {
             let at = goals.first().copied().unwrap_or(ANY);
             return Err(Error::new(
                 ErrorKind::TooManyNodes,
-                self.normaliser.pointer_of(at),
+                self.normaliser.pointer(self.normaliser.first_of(at)),
                 format!("the schema asks more than {MAX_NODES} different things of values"),
             ));
         }

@@ -27,7 +27,7 @@ use crate::automaton::compile::leaf_cache::LeafSource;
 use crate::automaton::compile::leaves;
 use crate::automaton::compile::member_rules::{Said, ask_rules, conj_said, patterns_asked};
 use crate::automaton::compile::objects::{self, Alternatives};
-use crate::automaton::machine::node::{ExtraClass, KeyMachine, NO_CLASS};
+use crate::automaton::machine::objects::{ExtraClass, KeyMachine, NO_CLASS};
 
 /// A condition on names, for names that are not declared.
 pub(super) type NameTests = FxHashMap<Vec<Signed>, Vec<StringShape>>;

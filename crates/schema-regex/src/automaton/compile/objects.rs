@@ -4,8 +4,6 @@
 //! For example, `{"properties": {"a": true}, "patternProperties": {"^x": false}}` declares `a`, and
 //! its further names are in two classes, those that begin with `x` and the others.
 
-use std::sync::OnceLock;
-
 use rustc_hash::{FxHashMap, FxHashSet};
 use schema_normal::Error;
 use schema_normal::ir::signed::Signed;
@@ -27,13 +25,10 @@ use crate::automaton::compile::member_order::{self, GoalOrder, ranks};
 use crate::automaton::compile::member_rules::{
     Names, Rules, Said, ask_rules, conj_said, patterns_asked,
 };
-use crate::automaton::compile::plain_objects::{cap, thread, word};
+use crate::automaton::compile::plain_objects::word;
 use crate::automaton::compile::value_kinds;
-use crate::automaton::machine::decisions::FURTHER;
-use crate::automaton::machine::few::Few;
-use crate::automaton::machine::node::{
-    Choice, LOOSE, Member, ObjectMachine, ObjectThread, Word, Words,
-};
+use crate::automaton::machine::node::{Member, Word};
+use crate::automaton::machine::objects::{LOOSE, ObjectMachine, ObjectThread};
 
 /// The most members that have to be found in one object, because each subset of them is a choice.
 const MOST_WITNESSES: usize = 8;
@@ -80,17 +75,7 @@ pub(super) fn object_machine(
     let threads = object_threads(builder, &all, &orders, (&kept, &declared))?;
     let words = all.names.sorted().map(|(name, number)| word(name, number));
     let words: Vec<Word> = words.collect();
-    Ok(ObjectMachine {
-        tracked: tracked(&declared, &threads),
-        ordered: threads.iter().any(|t| t.ranks.iter().any(|r| *r != LOOSE)),
-        threads: threads.into(),
-        names: Words::new(words, 1),
-        declared: declared.into(),
-        classes: classes.into(),
-        keys,
-        cap: shapes.iter().map(|(_, o)| cap(o)).max().unwrap_or(0),
-        heads: OnceLock::new(),
-    })
+    Ok(ObjectMachine::new(threads, words, declared, classes, keys))
 }
 
 /// Collects the demands on names as strings, each once; adds the names that they mention.
@@ -271,18 +256,9 @@ fn object_threads(
             }
             None => None,
         };
-        let plain = thread(o);
-        threads.push(ObjectThread {
-            goal: *goal,
-            by_number: are_numbers(&ranks),
-            ranks: ranks.into(),
-            simple: plain.simple && implies.is_empty() && o.some.is_empty() && decisions.is_none(),
-            decisions,
-            required: required.into(),
-            implies: implies.into(),
-            witnesses: (1u32 << o.some.len()) - 1,
-            ..plain
-        });
+        let thread = ObjectThread::new(*goal, o.min, o.max);
+        let thread = thread.with_names(ranks, required);
+        threads.push(thread.with_demands(implies, o.some.len(), decisions));
     }
     Ok(threads)
 }
@@ -325,36 +301,4 @@ pub(super) fn choices(
         });
         out.push((thread, both, take));
     }
-}
-
-/// The names that are remembered, as bits: those that a thread lets come at any time, and
-/// those that something depends on.
-fn tracked(declared: &[Member], threads: &[ObjectThread]) -> Few<u32> {
-    let mut tracked = vec![0u32; declared.len().div_ceil(32)];
-    let mut track = |n: u32| tracked[n as usize / 32] |= 1 << (n % 32);
-    for (n, member) in (0..).zip(declared) {
-        let mut options = member.options.iter();
-        let is_loose = |c: &Choice| threads[c.thread as usize].ranks[n as usize] == LOOSE;
-        if options.any(is_loose) {
-            track(n);
-        }
-    }
-    let decided = threads
-        .iter()
-        .filter_map(|thread| thread.decisions.as_ref());
-    for name in decided.flat_map(|decisions| decisions.members()) {
-        if name != FURTHER {
-            track(name);
-        }
-    }
-    for (n, list) in threads.iter().flat_map(|thread| &thread.implies) {
-        track(*n);
-        list.iter().for_each(|n| track(*n));
-    }
-    tracked.into()
-}
-
-/// Tells whether each rank is the number of its name.
-fn are_numbers(ranks: &[u32]) -> bool {
-    (0..).zip(ranks).all(|(number, rank)| number == *rank)
 }

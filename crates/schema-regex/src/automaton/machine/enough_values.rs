@@ -36,7 +36,7 @@ impl Values for () {
 #[derive(Debug, Default)]
 pub(crate) struct Catalog {
     /// The values of all goals that have few: sorted, by canonical spelling.
-    pub(crate) all: Box<[Arc<str>]>,
+    all: Box<[Arc<str>]>,
     /// For each member and each goal of it the numbers of its values, where they are few.
     pub(super) lists: Vec<Vec<Option<Box<[u32]>>>>,
     /// For each member and each goal at least how many values there are: as many as there
@@ -143,6 +143,11 @@ impl Catalog {
     pub(crate) fn values(&self, at: usize, goal: u32) -> Option<impl Iterator<Item = &str>> {
         let list = self.list(at, goal)?.iter();
         Some(list.map(|number| &*self.all[*number as usize]))
+    }
+
+    /// Returns the number of all values that are listed.
+    pub(crate) fn count(&self) -> usize {
+        self.all.len()
     }
 
     /// Tells whether the values of some goal are listed.

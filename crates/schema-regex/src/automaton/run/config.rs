@@ -9,7 +9,7 @@ use fsm_tables::packed;
 
 use crate::automaton::machine::Machine;
 use crate::automaton::machine::node::ArrayMachine;
-use crate::automaton::machine::progress::ObjectAt;
+use crate::automaton::machine::progress::{ObjectAt, Thread};
 use crate::automaton::machine::white_space::NO_SPACE;
 use crate::automaton::run::span::Span;
 use crate::automaton::run::string_bytes::Partial;
@@ -78,6 +78,21 @@ impl Frame {
     /// empty where no further names are counted.
     pub(super) fn object_at<'a>(&self, used: &'a [u32], extras: &'a [u64]) -> ObjectAt<'a> {
         ObjectAt::of(self.pos, self.count, used, extras)
+    }
+}
+
+/// The threads of a frame, from their list.
+pub(super) fn threads_in(list: &[u32]) -> impl Iterator<Item = Thread> {
+    let (pairs, _) = list.as_chunks();
+    pairs.iter().map(|&[id, progress]| Thread { id, progress })
+}
+
+/// Tells whether a goal is among some, which are sorted.
+pub(super) fn has_goal(goals: &[u32], goal: u32) -> bool {
+    debug_assert!(goals.is_sorted(), "{goals:?}");
+    match goals.len() <= 8 {
+        true => goals.contains(&goal),
+        false => goals.binary_search(&goal).is_ok(),
     }
 }
 

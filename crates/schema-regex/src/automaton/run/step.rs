@@ -7,12 +7,11 @@ use schema_normal::language::char_dfa::DEAD;
 
 use crate::automaton::machine::Machine;
 use crate::automaton::machine::live::Live;
-use crate::automaton::machine::node::has_goal;
-use crate::automaton::machine::progress::{ObjectAt, threads_in};
+use crate::automaton::machine::progress::ObjectAt;
 use crate::automaton::machine::white_space::NO_SPACE;
 use crate::automaton::run::config::{
     Config, EMPTY_LIST, EMPTY_TEXT, FIRST, FIRST_THREAD, FORGOTTEN, Frame, Gap, Key, NAMED,
-    NO_TEXT, Next, Top, UNITS, UNKNOWN_ITEM, is_kept,
+    NO_TEXT, Next, Top, UNITS, UNKNOWN_ITEM, has_goal, is_kept, threads_in,
 };
 use crate::automaton::run::object_steps::{self, are_several};
 use crate::automaton::run::scratch::{Noted, Scratch};

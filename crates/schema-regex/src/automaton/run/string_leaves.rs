@@ -2,10 +2,12 @@
 //!
 //! For example, behind `"ab` of `{"enum": ["abc", "x"]}` the leaf has one word left.
 
+use std::sync::Arc;
+
 use schema_normal::language::char_dfa::DEAD;
 
-use crate::automaton::machine::node::{Leaf, StringMachine, has_goal};
-use crate::automaton::run::config::Str;
+use crate::automaton::machine::node::{Leaf, StringMachine};
+use crate::automaton::run::config::{Str, has_goal};
 use crate::automaton::run::scratch::Scratch;
 use crate::automaton::run::span::Span;
 use crate::automaton::run::string_bytes::{Partial, Sink};
@@ -211,4 +213,14 @@ impl Sink for StringSink<'_> {
         }
         false
     }
+}
+
+/// Tells whether two leaves ask the same of a string, for whichever goal.
+pub(super) fn ask_the_same(one: &Leaf, other: &Leaf) -> bool {
+    let lengths = match (&one.lengths, &other.lengths) {
+        (Some(own), Some(lengths)) => Arc::ptr_eq(own, lengths),
+        (own, lengths) => own.is_none() && lengths.is_none(),
+    };
+    let asked = |leaf: &Leaf| (leaf.listed, leaf.excludes, leaf.dfa, leaf.min, leaf.max);
+    lengths && asked(one) == asked(other)
 }

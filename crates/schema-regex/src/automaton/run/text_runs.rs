@@ -7,7 +7,8 @@ use schema_normal::decimal::clamped;
 use schema_normal::language::char_dfa::{CharDfa, DEAD};
 
 use crate::automaton::machine::Machine;
-use crate::automaton::machine::node::{ObjectMachine, StringMachine};
+use crate::automaton::machine::node::StringMachine;
+use crate::automaton::machine::objects::ObjectMachine;
 use crate::automaton::machine::progress::has_bit;
 use crate::automaton::run::config::{Config, Key, NAMED, Str, Top, UNKNOWN, is_kept};
 use crate::automaton::run::plain_object::{self, name_lives};

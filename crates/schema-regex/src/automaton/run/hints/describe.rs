@@ -11,7 +11,8 @@ use schema_normal::language::escapes::is_never_raw;
 
 use crate::automaton::machine::Machine;
 use crate::automaton::machine::loop_classes::{ANY_TEXT, MANY_NAMES};
-use crate::automaton::machine::node::{FEW_WORDS, KeyMachine, Leaf, ObjectMachine, Words};
+use crate::automaton::machine::node::{FEW_WORDS, Leaf, Words};
+use crate::automaton::machine::objects::{KeyMachine, ObjectMachine};
 use crate::automaton::machine::progress::has_bit;
 use crate::automaton::run::config::{Config, Gap, Key, Str, Top, UNKNOWN, is_kept};
 use crate::automaton::run::hints::Hints;

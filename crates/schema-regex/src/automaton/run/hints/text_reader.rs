@@ -14,7 +14,8 @@ use schema_normal::options::Escapes;
 
 use crate::automaton::machine::SchemaAutomaton;
 use crate::automaton::machine::loop_classes::{Loops, MANY_NAMES};
-use crate::automaton::machine::node::{KeyMachine, NO_CLASS, StringMachine};
+use crate::automaton::machine::node::StringMachine;
+use crate::automaton::machine::objects::{KeyMachine, NO_CLASS};
 use crate::automaton::run::config::{Config, Key, Str, Top, UNKNOWN, is_kept};
 use crate::automaton::run::hints::free_texts::text_up_to;
 use crate::automaton::run::hints::without_characters::is_fine_without;
@@ -23,6 +24,7 @@ use crate::automaton::run::member_names;
 use crate::automaton::run::scratch::{Noted, Scratch};
 use crate::automaton::run::string_bytes as text;
 use crate::automaton::run::string_bytes::{LEAST, Partial, Sink};
+use crate::automaton::run::string_leaves::ask_the_same;
 
 impl PlainText<Scratch> for SchemaAutomaton {
     fn class(&self, class: ClassId) -> &[(u32, u32)] {
@@ -205,7 +207,7 @@ fn string_rules<'m>(
     let leaf = leaves.next()?;
     let alone = !leaf.listed && !leaf.excludes && m.words.list.is_empty();
     // Others that ask the same of the text are read with it.
-    if !alone || !leaves.all(|other| other.asks_as(leaf)) {
+    if !alone || !leaves.all(|other| ask_the_same(other, leaf)) {
         return None;
     }
     if m.free.is_some() {
