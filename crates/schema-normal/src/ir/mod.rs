@@ -2,6 +2,7 @@
 //! and checked, references resolved. For example, `{"items": {"type": "integer"}}` has a node at
 //! the root and one at `/items`.
 
+mod ids;
 pub mod listed;
 pub mod named;
 pub mod pattern;
@@ -9,7 +10,6 @@ pub mod pointer;
 pub mod signed;
 
 use std::borrow::Cow;
-use std::sync::Arc;
 
 use serde_json::Value;
 
@@ -22,6 +22,8 @@ use crate::language::formats::Format;
 use crate::options::Draft;
 use crate::options::{Formats, OneOf, Options};
 use crate::settings::Overrides;
+
+pub use crate::ir::ids::{ALWAYS, NEVER, Name, NodeId, PatternId, ROOT};
 
 /// A schema that was read and checked: the input of `to_regex`.
 ///
@@ -37,24 +39,6 @@ pub struct Schema {
     /// The options that the schema chose by itself.
     overrides: Overrides,
 }
-
-/// The name of a member.
-pub type Name = Arc<str>;
-
-/// The number of a location of a schema.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct NodeId(pub u32);
-
-/// The number of a pattern of a schema.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct PatternId(pub u32);
-
-/// The schema `true`, at no location. It is in every document, so that it can have a fixed number.
-pub const ALWAYS: NodeId = NodeId(0);
-/// The schema `false`, at no location. It is in every document, so that it can have a fixed number.
-pub const NEVER: NodeId = NodeId(1);
-/// The root of the document: the first node behind the two, because it is read first.
-pub const ROOT: NodeId = NodeId(2);
 
 /// A location of a schema: its keywords, read and checked.
 #[derive(Clone, Debug)]

@@ -52,3 +52,4 @@ pub mod search;
 pub mod shape_table;
 pub mod synthetic;
 pub mod tagged;
+mod terms;

@@ -9,7 +9,8 @@ use crate::normal::alternative::{At, Count, ItemRule, Shape};
 use crate::normal::item_counts::add_count;
 use crate::normal::keywords::sense::{Sense, at_most, bound_count};
 use crate::normal::locations::Locations;
-use crate::normal::partial::{Branch, Flow, Partial, Use, What, array, collect, split, term};
+use crate::normal::partial::{Flow, Partial, Use, array, collect, split};
+use crate::normal::terms::{Branch, What, term};
 
 /// At least so many items, or fewer.
 pub(super) fn min_items(p: &mut Partial, sense: Sense, n: u64) -> Flow {

@@ -10,7 +10,8 @@ use crate::normal::alternative::{At, MemberRule, Scope, Shape, Source, Witness};
 use crate::normal::closed::{Left, names_left};
 use crate::normal::keywords::sense::{Sense, at_most, bound_count};
 use crate::normal::locations::Locations;
-use crate::normal::partial::{Branch, Flow, Partial, Use, What, collect, object, split, term};
+use crate::normal::partial::{Flow, Partial, Use, collect, object, split};
+use crate::normal::terms::{Branch, What, term};
 
 /// Demands something of each member, by its name; the complement is that some member is not so.
 pub(super) fn each_member(p: &mut Partial, at: At, used: Use, members: &Members) -> Flow {

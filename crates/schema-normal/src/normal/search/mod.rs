@@ -28,14 +28,14 @@ use crate::normal::known::status_of;
 use crate::normal::locations::Locations;
 use crate::normal::normaliser::Normaliser;
 use crate::normal::partial::{
-    Branch, Choices, Choosing, Flow, Partial, Term, Use, What, array, flow, new_collector,
-    node_term, object, split, term,
+    Choosing, Flow, Partial, Use, array, flow, new_collector, object, split,
 };
 use crate::normal::plain::{concerns, is_unevaluated};
 use crate::normal::search::distinct::Distinct;
 use crate::normal::search::listed::listed_shapes;
 use crate::normal::search::unevaluated::finish;
 use crate::normal::shape_table::Shapes;
+use crate::normal::terms::{Branch, Choices, Term, What, node_term, term};
 use crate::options::{PropertyOrder, Target};
 
 /// The alternatives of a conjunction for one kind; none where no value of

@@ -12,8 +12,9 @@ use crate::normal::alternative::{
 };
 use crate::normal::item_counts::add_count;
 use crate::normal::normaliser::Normaliser;
-use crate::normal::partial::{Collector, Flow, Partial, What, choices, term};
+use crate::normal::partial::{Collector, Flow, Partial};
 use crate::normal::search::plausible;
+use crate::normal::terms::{What, choices, term};
 use crate::options::Target;
 
 /// Closes a partial: resolves what was collected. `false` where it is

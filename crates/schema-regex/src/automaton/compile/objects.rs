@@ -6,21 +6,21 @@
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use schema_normal::Error;
+use schema_normal::ir::PatternId;
 use schema_normal::ir::signed::Signed;
-use schema_normal::ir::{NodeId, PatternId};
 use schema_normal::normal::alternative::{Kind, MembersAt, ObjectShape, Scope, Shape, StringShape};
 use schema_normal::normal::closed::all_members;
 use schema_normal::normal::conjunctions::{ConjId, NONE};
 use schema_normal::normal::demands;
-use schema_normal::normal::demands::in_scope;
 use schema_normal::normal::search::shapes::shapes_of;
 use schema_normal::options::PropertyOrder;
 
 use crate::automaton::compile::builder::{Builder, Wanted};
 use crate::automaton::compile::conditions::{Kept, names_of_conditions};
-use crate::automaton::compile::declared::{AllProperties, Declared, OwnNames, all_properties};
+use crate::automaton::compile::declared::{Declared, OwnNames, all_properties};
 use crate::automaton::compile::diagrams;
 use crate::automaton::compile::further_names::{self, NameTests};
+use crate::automaton::compile::member_choices::{Alternatives, MOST_WITNESSES, choices};
 use crate::automaton::compile::member_order::{self, GoalOrder, ranks};
 use crate::automaton::compile::member_rules::{
     Names, Rules, Said, ask_rules, conj_said, patterns_asked,
@@ -29,20 +29,6 @@ use crate::automaton::compile::plain_objects::word;
 use crate::automaton::compile::value_kinds;
 use crate::automaton::machine::node::{Member, Word};
 use crate::automaton::machine::objects::{LOOSE, ObjectMachine, ObjectThread};
-
-/// The most members that have to be found in one object, because each subset of them is a choice.
-const MOST_WITNESSES: usize = 8;
-
-/// The alternatives of an object, with what they say of members.
-pub(super) struct Alternatives<'s> {
-    pub(super) at: NodeId,
-    pub(super) shapes: &'s [(u32, &'s ObjectShape)],
-    pub(super) rules: Rules<'s>,
-    pub(super) names: Declared,
-    properties: AllProperties,
-    /// For each alternative the names it requires and forbids.
-    numbers: Vec<OwnNames>,
-}
 
 pub(super) fn object_machine(
     builder: &mut Builder,
@@ -62,10 +48,11 @@ pub(super) fn object_machine(
     let kept = shapes.iter();
     let kept = kept.map(|(_, o)| Kept::new(at, o, &names, &builder.normaliser));
     let mut kept: Vec<Option<Kept>> = kept.collect::<Result<_, _>>()?;
+    let of_rules = rules.list().iter().filter_map(|rule| rule.members());
     let all = Alternatives {
         at,
         numbers: numbers.collect(),
-        properties: all_properties(&builder.normaliser, &rules, shapes, &names),
+        properties: all_properties(&builder.normaliser, of_rules, shapes, &names),
         shapes,
         rules,
         names,
@@ -261,44 +248,4 @@ fn object_threads(
         threads.push(thread.with_demands(implies, o.some.len(), decisions));
     }
     Ok(threads)
-}
-
-/// Adds the choices that a member has for a thread: plainly, or as a witness too.
-pub(super) fn choices(
-    builder: &mut Builder,
-    thread: u32,
-    o: &ObjectShape,
-    conj: ConjId,
-    asked: &demands::Asked<'_>,
-    out: &mut Wanted,
-) {
-    if conj == NONE {
-        return;
-    }
-    out.push((thread, conj, 0));
-    if o.some.is_empty() {
-        return;
-    }
-    // More than eight are refused.
-    let mut met = [0; MOST_WITNESSES];
-    let mut count = 0;
-    for (i, witness) in o.some.iter().enumerate() {
-        if count < met.len() && in_scope(&builder.normaliser, &witness.scope, asked) {
-            met[count] = i;
-            count += 1;
-        }
-    }
-    for subset in 1..1u32 << count {
-        let mut take = 0;
-        let both = builder.normaliser.intern_from(|locations, parts| {
-            parts.extend_from_slice(locations.conj(conj));
-            for (bit, i) in met[..count].iter().enumerate() {
-                if subset & (1 << bit) != 0 {
-                    parts.push(o.some[*i].value);
-                    take |= 1 << *i;
-                }
-            }
-        });
-        out.push((thread, both, take));
-    }
 }

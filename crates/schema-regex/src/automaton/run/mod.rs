@@ -6,7 +6,7 @@
 //!   [`texts`] the texts that it keeps.
 //! - [`state`]: what a guide remembers, and how it becomes a configuration and back;
 //!   [`levels`] has the arrays and objects that are open in it.
-//! - [`step`]: one byte, from a configuration to the next.
+//! - [`mod@step`]: one byte, from a configuration to the next.
 //! - [`string_bytes`]: the bytes of a string become code points; [`string_leaves`] tells
 //!   which goals the string can still satisfy, [`text_runs`] reads many characters at once.
 //! - [`number_bytes`]: the inside of a number.
@@ -20,7 +20,7 @@
 //!   [`another_value`] writes one, [`listed_values`] all there are, [`item_told_apart`] reads on items that differ already, [`forgotten`] without their texts.
 //! - [`seen`]: the names and items that may not come again, in sets that grow ([`sorted`]), and
 //!   [`span`] those of sorted texts that begin with what was read.
-//! - [`location`]: where a text stands, for people. Views of a scratch with folders of their own: [`keys`], by which
+//! - [`mod@location`]: where a text stands, for people. Views of a scratch with folders of their own: [`keys`], by which
 //!   masks are remembered, [`hints`], which make them fast, and [`completion`], a way to the end.
 //!
 //! For example, `[` leads from "before a value" to "at the start of an array", with a new frame on
