@@ -1,33 +1,16 @@
 #![doc = include_str!("../README.md")]
 
 mod ecma;
+mod error;
 mod looks;
 mod native;
 mod properties;
 mod scanner;
 
 pub use ecma::{Answer, Dialect};
+pub use error::Error;
 pub use looks::look_of;
 pub use native::{Classes, native};
-
-/// The reason why a pattern cannot be used, with the byte offset in the pattern.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Error {
-    /// The place in the pattern, in bytes.
-    pub offset: usize,
-    /// The reason, as words of a sentence.
-    pub reason: String,
-}
-
-impl Error {
-    /// An error at a place.
-    pub fn new(offset: usize, reason: impl Into<String>) -> Error {
-        Error {
-            offset,
-            reason: reason.into(),
-        }
-    }
-}
 
 /// Returns the reason for which `regex-syntax` does not read a pattern.
 ///

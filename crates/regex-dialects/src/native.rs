@@ -2,7 +2,7 @@
 //!
 //! For example, `[a[]` has a bracket that means itself, and becomes `[a\[]`.
 
-use crate::Error;
+use crate::error::Error;
 use crate::scanner::{Inside, Scanner};
 
 /// The characters that `\d`, `\w` and `\s` stand for, and what else there is.

@@ -4,8 +4,6 @@
 
 use std::fmt;
 
-use serde_json::Value;
-
 /// Why a schema was not turned into a regular expression.
 ///
 /// The message is one line: what was found, where (a JSON Pointer into the
@@ -197,18 +195,6 @@ impl fmt::Debug for Error {
 }
 
 impl std::error::Error for Error {}
-
-/// Returns the words by which messages name what a value is.
-pub(crate) fn name_of(value: &Value) -> &'static str {
-    match value {
-        Value::Null => "null",
-        Value::Bool(_) => "a boolean",
-        Value::Number(_) => "a number",
-        Value::String(_) => "a string",
-        Value::Array(_) => "an array",
-        Value::Object(_) => "an object",
-    }
-}
 
 #[cfg(test)]
 mod tests {

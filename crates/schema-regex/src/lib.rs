@@ -10,6 +10,8 @@ pub use crate::regex::print::to_regex;
 pub use crate::schema::{Schema, parse, parse_str, parse_str_with, parse_with};
 pub use schema_normal::options::{
     AdditionalMembers, AnyValue, Caps, Draft, Escapes, Formats, IntegerSpelling, OneOf, Options,
-    ParseOptions, PropertyOrder, Recursion, Rounded, Settings, UnknownKeywords, Whitespace,
+    PropertyOrder, Recursion, UnknownKeywords, Whitespace,
 };
-pub use schema_normal::{Documents, Error, ErrorKind, file_uri, in_words_of};
+pub use schema_normal::{
+    Documents, Error, ErrorKind, ParseOptions, Rounded, Settings, file_uri, in_words_of,
+};

@@ -1,7 +1,8 @@
 //! A schema as users hold it. For example, `{"type": "string"}` is read once, and printed,
 //! compiled and asked about values many times.
 
-use schema_normal::options::{Draft, Options, ParseOptions};
+use schema_normal::ParseOptions;
+use schema_normal::options::{Draft, Options};
 use schema_normal::{Error, Schema as Read};
 use serde_json::Value;
 

@@ -2,6 +2,7 @@
 //! and checked, references resolved. For example, `{"items": {"type": "integer"}}` has a node at
 //! the root and one at `/items`.
 
+mod ids;
 pub mod listed;
 pub mod named;
 pub mod pattern;
@@ -9,7 +10,6 @@ pub mod pointer;
 pub mod signed;
 
 use std::borrow::Cow;
-use std::sync::Arc;
 
 use serde_json::Value;
 
@@ -23,6 +23,8 @@ use crate::options::Draft;
 use crate::options::{Formats, OneOf, Options};
 use crate::settings::Overrides;
 
+pub use crate::ir::ids::{ALWAYS, NEVER, Name, NodeId, PatternId, ROOT};
+
 /// A schema that was read and checked: the input of `to_regex`.
 ///
 /// It holds what can be reached from the root (and nothing of unused
@@ -33,28 +35,10 @@ pub struct Schema {
     pub nodes: Vec<Location>,
     /// The patterns, by their numbers: each once.
     pub patterns: Vec<PatternEntry>,
-    pub(crate) draft: Draft,
+    draft: Draft,
     /// The options that the schema chose by itself.
-    pub(crate) overrides: Overrides,
+    overrides: Overrides,
 }
-
-/// The name of a member.
-pub type Name = Arc<str>;
-
-/// The number of a location of a schema.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct NodeId(pub u32);
-
-/// The number of a pattern of a schema.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct PatternId(pub u32);
-
-/// The schema `true`, at no location. It is in every document, so that it can have a fixed number.
-pub const ALWAYS: NodeId = NodeId(0);
-/// The schema `false`, at no location. It is in every document, so that it can have a fixed number.
-pub const NEVER: NodeId = NodeId(1);
-/// The root of the document: the first node behind the two, because it is read first.
-pub const ROOT: NodeId = NodeId(2);
 
 /// A location of a schema: its keywords, read and checked.
 #[derive(Clone, Debug)]
@@ -89,7 +73,7 @@ pub struct Atom {
 
 /// The kinds of JSON values, as bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Kinds(pub(crate) u8);
+pub struct Kinds(u8);
 
 impl Kinds {
     pub(crate) const NULL: Kinds = Kinds(1);
@@ -316,10 +300,6 @@ impl AtomKind {
     }
 }
 
-/// The most references that an error follows to the place that it names, because references may
-/// lead in a circle.
-const MAX_FOLLOWED: usize = 1_000;
-
 impl AtomKind {
     /// Tells each location that the atom applies to the same value.
     pub(crate) fn in_place(&self, mut tell: impl FnMut(NodeId)) {
@@ -359,80 +339,6 @@ impl AtomKind {
             other => other.in_place(tell),
         }
     }
-
-    /// Tells whether it leads to other locations, that may lead to further ones.
-    pub(crate) fn leads_on(&self) -> bool {
-        matches!(
-            self,
-            AtomKind::Items(_)
-                | AtomKind::Contains { .. }
-                | AtomKind::Members(_)
-                | AtomKind::PropertyNames(_)
-                | AtomKind::DependentSchemas(_)
-                | AtomKind::AllOf(_)
-                | AtomKind::AnyOf(_)
-                | AtomKind::OneOf(_)
-                | AtomKind::Not(_)
-                | AtomKind::If { .. }
-                | AtomKind::Ref(_)
-        )
-    }
-
-    /// The kinds of values of which an atom says anything.
-    pub(crate) fn concerned(&self) -> Kinds {
-        match self {
-            AtomKind::Minimum { .. } | AtomKind::Maximum { .. } | AtomKind::MultipleOf(_) => {
-                Kinds::NUMBER
-            }
-            AtomKind::MinLength(_)
-            | AtomKind::MaxLength(_)
-            | AtomKind::Pattern(_)
-            | AtomKind::Format(_)
-            | AtomKind::UnknownFormat(_) => Kinds::STRING,
-            AtomKind::Items(_)
-            | AtomKind::MinItems(_)
-            | AtomKind::MaxItems(_)
-            | AtomKind::UniqueItems
-            | AtomKind::Contains { .. }
-            | AtomKind::UnevaluatedItems(_) => Kinds::ARRAY,
-            AtomKind::Members(_)
-            | AtomKind::Required(_)
-            | AtomKind::MinProperties(_)
-            | AtomKind::MaxProperties(_)
-            | AtomKind::PropertyNames(_)
-            | AtomKind::DependentRequired(_)
-            | AtomKind::DependentSchemas(_)
-            | AtomKind::UnevaluatedProperties(_) => Kinds::OBJECT,
-            AtomKind::Refused { kinds, .. } => *kinds,
-            AtomKind::Type { .. }
-            | AtomKind::Values(_)
-            | AtomKind::AllOf(_)
-            | AtomKind::AnyOf(_)
-            | AtomKind::OneOf(_)
-            | AtomKind::Not(_)
-            | AtomKind::If { .. }
-            | AtomKind::Ref(_) => Kinds::ALL,
-        }
-    }
-
-    /// Returns the number of locations or values that a keyword leads to or lists.
-    fn width(&self) -> usize {
-        match self {
-            AtomKind::AllOf(nodes) | AtomKind::AnyOf(nodes) | AtomKind::OneOf(nodes) => {
-                2 * nodes.len()
-            }
-            AtomKind::Values(values) => values.len(),
-            AtomKind::Members(members) => members.names.order().len() + members.patterns.len(),
-            AtomKind::Required(names) => names.len(),
-            AtomKind::DependentRequired(lists) => {
-                lists.iter().map(|(_, names)| 1 + names.len()).sum()
-            }
-            AtomKind::DependentSchemas(list) => 2 * list.len(),
-            AtomKind::Items(items) => 1 + items.prefix.len(),
-            AtomKind::Type { .. } => 0,
-            _ => 1,
-        }
-    }
 }
 
 impl Location {
@@ -446,6 +352,21 @@ impl Location {
 }
 
 impl Schema {
+    /// From the locations, the patterns, the draft by which they were read, and the options that it chose.
+    pub(crate) fn new(
+        nodes: Vec<Location>,
+        patterns: Vec<PatternEntry>,
+        draft: Draft,
+        overrides: Overrides,
+    ) -> Schema {
+        Schema {
+            nodes,
+            patterns,
+            draft,
+            overrides,
+        }
+    }
+
     /// Returns a location.
     pub fn node(&self, id: NodeId) -> &Location {
         &self.nodes[id.0 as usize]
@@ -491,29 +412,6 @@ impl Schema {
                 }
             }
         }
-    }
-
-    /// The keyword of a location that leads furthest: what an error names when the
-    /// location is too much as a whole. References that stand alone are followed.
-    pub(crate) fn widest(&self, mut at: NodeId) -> (NodeId, Option<&'static str>) {
-        for _ in 0..MAX_FOLLOWED {
-            match &self.node(at).body {
-                Body::Atoms(atoms) => match &atoms[..] {
-                    [
-                        Atom {
-                            kind: AtomKind::Ref(to),
-                            ..
-                        },
-                    ] => at = *to,
-                    _ => {
-                        let widest = atoms.iter().rev().max_by_key(|atom| atom.kind.width());
-                        return (at, widest.map(|atom| atom.keyword));
-                    }
-                },
-                _ => break,
-            }
-        }
-        (at, None)
     }
 
     /// The draft whose rules were followed.

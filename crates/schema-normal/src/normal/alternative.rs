@@ -137,23 +137,6 @@ pub struct StringShape {
     pub length_at: Option<At>,
 }
 
-impl StringShape {
-    /// Tells whether another shape asks all that this one does, and perhaps more: whatever the
-    /// other one allows is then allowed by this one. Each pattern and format counts as a name of
-    /// its own.
-    pub fn contains(&self, other: &StringShape) -> bool {
-        self.allowed.is_none()
-            && other.allowed.is_none()
-            && self.min <= other.min
-            && self
-                .max
-                .is_none_or(|most| other.max.is_some_and(|max| max <= most))
-            && self.patterns.iter().all(|p| other.patterns.contains(p))
-            && self.formats.iter().all(|f| other.formats.contains(f))
-            && self.excluded.is_subset(&other.excluded)
-    }
-}
-
 /// Conditions in order, each once.
 pub fn each_once<T: Clone + Ord>(conditions: &[T]) -> Vec<T> {
     let mut all = conditions.to_vec();
@@ -346,44 +329,4 @@ pub enum Scope {
     Failing(Signed),
     /// Names that none of the sources evaluates.
     Unevaluated(Vec<Source>),
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_string_contains_what_asks_more() {
-        let pattern = |id: u32| (PatternId(id), true);
-        let any = StringShape::default();
-        let one = StringShape {
-            patterns: vec![pattern(1)],
-            ..any.clone()
-        };
-        let two = StringShape {
-            min: 2,
-            patterns: vec![pattern(2), pattern(1), pattern(1)],
-            ..any.clone()
-        };
-        let other = StringShape {
-            patterns: vec![(PatternId(1), false)],
-            ..any.clone()
-        };
-        let short = StringShape {
-            max: Some(3),
-            excluded: BTreeSet::from(["a".into()]),
-            ..one.clone()
-        };
-        let listed = StringShape {
-            allowed: Some(Vec::new()),
-            ..any.clone()
-        };
-        assert!(any.contains(&one) && one.contains(&two) && one.contains(&short));
-        assert!(one.contains(&one.clone()) && any.contains(&other));
-        for (this, other) in [(&one, &any), (&two, &one), (&short, &two), (&two, &short)] {
-            assert!(!this.contains(other), "{this:?} {other:?}");
-        }
-        assert!(!one.contains(&other) && !other.contains(&one));
-        assert!(!any.contains(&listed) && !listed.contains(&any));
-    }
 }

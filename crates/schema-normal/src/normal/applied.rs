@@ -8,7 +8,7 @@ use std::rc::Rc;
 
 use rustc_hash::FxHashSet;
 
-use crate::normal::partial::{Term, What};
+use crate::normal::terms::{Term, What};
 
 /// A term that only consists of numbers, packed: node, atom and tag, collector.
 type Key = [u32; 3];
@@ -154,7 +154,7 @@ mod tests {
     use crate::ir::NodeId;
     use crate::ir::signed::Signed;
     use crate::normal::applied::{Done, FEW, What};
-    use crate::normal::partial::{node_term, term};
+    use crate::normal::terms::{node_term, term};
 
     #[test]
     fn what_parted_ways_shares_what_came_before() {

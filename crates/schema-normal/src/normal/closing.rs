@@ -23,8 +23,8 @@ use crate::normal::conjunctions::ConjId;
 use crate::normal::locations::Locations;
 use crate::normal::member_order::member_order_of;
 use crate::normal::normaliser::Normaliser;
-use crate::normal::partial::{Term, What};
 use crate::normal::shape_table::Shapes;
+use crate::normal::terms::{Term, What};
 
 /// The keyword that lists members, because the option speaks of what `properties` lists.
 pub(super) const LISTS: &str = "properties";

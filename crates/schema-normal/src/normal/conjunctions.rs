@@ -9,7 +9,14 @@ use crate::ir::{NEVER, Schema};
 
 /// The number of a set of signed locations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct ConjId(pub u32);
+pub struct ConjId(u32);
+
+impl ConjId {
+    /// Returns its place in lists by number.
+    pub fn index(self) -> usize {
+        self.0 as usize
+    }
+}
 
 /// Any value: the first set, because the empty set demands nothing.
 pub const ANY: ConjId = ConjId(0);
@@ -28,14 +35,14 @@ pub struct Conjs {
 impl Conjs {
     /// The parts of a conjunction, in order.
     pub fn of(&self, id: ConjId) -> &[Signed] {
-        let at = id.0 as usize;
+        let at = id.index();
         let from = at.checked_sub(1).map_or(0, |before| self.ends[before]);
         &self.parts[from as usize..self.ends[at] as usize]
     }
 
-    /// Returns the number of conjunctions.
-    pub(super) fn count(&self) -> usize {
-        self.ends.len()
+    /// Returns the numbers of all conjunctions.
+    pub(super) fn all(&self) -> impl ExactSizeIterator<Item = ConjId> + use<> {
+        (0..self.ends.len()).map(|at| ConjId(at as u32))
     }
 
     fn with_room(count: usize) -> Conjs {

@@ -14,9 +14,10 @@ use crate::normal::conditions::{Condition, ConditionId, Conditions, FALSE, TRUE}
 use crate::normal::conjunctions::ConjId;
 use crate::normal::locations::Locations;
 use crate::normal::normaliser::Normaliser;
-use crate::normal::partial::{Choosing, Flow, Partial, Use, What, term};
+use crate::normal::partial::{Choosing, Flow, Partial, Use};
 use crate::normal::plain::{bits, concerns};
 use crate::normal::tagged::{all_tagged_apart, certain_atoms};
+use crate::normal::terms::{What, term};
 
 /// The most members that are counted beside conditions, because the counts that an object can reach
 /// are the bits of one number.

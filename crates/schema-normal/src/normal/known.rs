@@ -8,8 +8,9 @@ use crate::normal::alternative::{Kind, MemberRule, Shape};
 use crate::normal::closed::is_barred;
 use crate::normal::locations::Locations;
 use crate::normal::normaliser::Normaliser;
-use crate::normal::partial::{Partial, What};
+use crate::normal::partial::Partial;
 use crate::normal::plain::{bits, concerns};
+use crate::normal::terms::What;
 
 /// Tells whether all values of a kind satisfy a location or none does, `None` where some may.
 pub fn truth_of(normaliser: &mut Normaliser, node: NodeId, kind: Kind) -> Option<bool> {

@@ -14,7 +14,7 @@ use serde_json::Value;
 use crate::budget::{Budget, Limit, STEP};
 use crate::error::{Error, ErrorKind};
 use crate::ir::signed::Signed;
-use crate::ir::{ALWAYS, AtomKind, Members, Name, NodeId, PatternId, Schema};
+use crate::ir::{ALWAYS, Atom, AtomKind, Body, Members, Name, NodeId, PatternId, Schema};
 use crate::language::formats::Format;
 use crate::normal::alternative::{At, MembersAt};
 use crate::normal::conjunctions::{ConjId, Interner};
@@ -93,9 +93,9 @@ impl Locations {
         (self.schema, self.sets.into_sets())
     }
 
-    /// Returns the number of sets.
-    pub fn set_count(&self) -> usize {
-        self.sets.sets().count()
+    /// Returns the numbers of all sets that were made.
+    pub fn sets(&self) -> impl ExactSizeIterator<Item = ConjId> {
+        self.sets.sets().all()
     }
 
     /// Returns the parts of a set, in order.
@@ -126,12 +126,6 @@ impl Locations {
     /// Returns the JSON Pointer of a location.
     pub fn pointer(&self, node: NodeId) -> String {
         self.schema.node(node).pointer.to_string()
-    }
-
-    /// Returns the pointer of an error about a conjunction.
-    pub fn pointer_of(&self, conj: ConjId) -> String {
-        let parts = self.conj(conj).first();
-        parts.map_or(String::new(), |s| self.pointer(s.node))
     }
 
     /// The location that an error about a conjunction names.
@@ -194,7 +188,7 @@ impl Locations {
     }
 
     fn too_much(&self, kind: ErrorKind, at: NodeId, what: &str) -> Error {
-        match self.schema.widest(at) {
+        match widest(&self.schema, at) {
             (at, Some(keyword)) => Error::at(
                 kind,
                 self.pointer(at),
@@ -313,3 +307,45 @@ impl Locations {
 /// The end of the reason of an error that is about a complement, one text because errors are told
 /// apart by it.
 pub(super) const NOT_NEGATED: &str = "cannot be negated (by `not`, `oneOf`, `if` or the like)";
+
+/// The most references that an error follows to the place that it names, because references may
+/// lead in a circle.
+const MAX_FOLLOWED: usize = 1_000;
+
+/// The keyword of a location that leads furthest: what an error names when the
+/// location is too much as a whole. References that stand alone are followed.
+fn widest(schema: &Schema, mut at: NodeId) -> (NodeId, Option<&'static str>) {
+    for _ in 0..MAX_FOLLOWED {
+        match &schema.node(at).body {
+            Body::Atoms(atoms) => match &atoms[..] {
+                [
+                    Atom {
+                        kind: AtomKind::Ref(to),
+                        ..
+                    },
+                ] => at = *to,
+                _ => {
+                    let widest = atoms.iter().rev().max_by_key(|atom| width(&atom.kind));
+                    return (at, widest.map(|atom| atom.keyword));
+                }
+            },
+            _ => break,
+        }
+    }
+    (at, None)
+}
+
+/// Returns the number of locations or values that a keyword leads to or lists.
+fn width(kind: &AtomKind) -> usize {
+    match kind {
+        AtomKind::AllOf(nodes) | AtomKind::AnyOf(nodes) | AtomKind::OneOf(nodes) => 2 * nodes.len(),
+        AtomKind::Values(values) => values.len(),
+        AtomKind::Members(members) => members.names.order().len() + members.patterns.len(),
+        AtomKind::Required(names) => names.len(),
+        AtomKind::DependentRequired(lists) => lists.iter().map(|(_, names)| 1 + names.len()).sum(),
+        AtomKind::DependentSchemas(list) => 2 * list.len(),
+        AtomKind::Items(items) => 1 + items.prefix.len(),
+        AtomKind::Type { .. } => 0,
+        _ => 1,
+    }
+}

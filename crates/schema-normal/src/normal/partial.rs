@@ -3,47 +3,12 @@
 //!
 //! For example, `{"minLength": 1, "anyOf": [..]}` has a bound on the length and one choice left.
 
-use std::rc::Rc;
-
 use crate::budget::STEP;
-use crate::ir::signed::Signed;
-use crate::ir::{Name, NodeId};
+use crate::ir::NodeId;
 use crate::normal::allowed::Allowed;
-use crate::normal::alternative::{Count, Kind, Shape, Source, Witness};
+use crate::normal::alternative::{ArrayShape, Kind, ObjectShape, Shape, Source};
 use crate::normal::applied::Done;
-
-/// Something that must hold.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum What {
-    Node(Signed),
-    Atom(NodeId, u16, bool),
-    /// The node holds but for its unevaluated members or items.
-    AllButUnevaluated(NodeId),
-    Require(Name),
-    Forbid(Name),
-    /// The member is there, and so.
-    Member(Name, Signed),
-    /// The item is there, and so.
-    Item(u64, Signed),
-    Count(Count),
-    Some(Witness),
-}
-
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct Term {
-    pub(super) what: What,
-    /// Which collector of evaluated members and items it reports to.
-    pub(super) collector: Option<u16>,
-}
-
-pub(crate) type Branch = Vec<Vec<Term>>;
-
-/// The same once it is made: partials share it.
-pub(crate) type Choices = Rc<[Rc<[Term]>]>;
-
-pub(super) fn choices(branch: Branch) -> Choices {
-    branch.into_iter().map(Into::into).collect()
-}
+use crate::normal::terms::{Branch, Choices, Term, choices};
 
 /// A location with `unevaluatedProperties` or `unevaluatedItems`.
 #[derive(Clone)]
@@ -133,22 +98,24 @@ pub(crate) enum Flow {
     Dead,
 }
 
-pub(super) fn term(what: What) -> Term {
-    Term {
-        what,
-        collector: None,
-    }
-}
-
-pub(super) fn node_term(node: NodeId, positive: bool, collector: Option<u16>) -> Term {
-    Term {
-        what: What::Node(Signed { node, positive }),
-        collector: if positive { collector } else { None },
-    }
-}
-
 pub(super) fn flow(alive: bool) -> Flow {
     if alive { Flow::On } else { Flow::Dead }
+}
+
+/// Changes the demands on arrays; no array is left where they contradict each other.
+pub(super) fn array(p: &mut Partial, change: impl FnOnce(&mut ArrayShape) -> bool) -> Flow {
+    match &mut p.shape {
+        Shape::Array(a) => flow(change(a)),
+        _ => Flow::Dead,
+    }
+}
+
+/// Changes the demands on objects; no object is left where they contradict each other.
+pub(super) fn object(p: &mut Partial, change: impl FnOnce(&mut ObjectShape) -> bool) -> Flow {
+    match &mut p.shape {
+        Shape::Object(o) => flow(change(o)),
+        _ => Flow::Dead,
+    }
 }
 
 /// A choice; of one alternative it is none.

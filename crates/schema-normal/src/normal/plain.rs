@@ -105,7 +105,7 @@ fn look_at(locations: &Locations, part: Signed, plain: &mut Plain, room: &mut us
                 plain.give_up();
             }
             other => {
-                let concerned = other.concerned();
+                let concerned = concerned(other);
                 plain.told = plain.told.or(concerned);
                 if !is_harmless(other) {
                     plain.open = plain.open.without(concerned);
@@ -156,5 +156,42 @@ fn is_harmless(kind: &AtomKind) -> bool {
 
 /// Tells whether an atom says anything of values of a kind.
 pub(super) fn concerns(atom: &AtomKind, kind: Kind) -> bool {
-    atom.concerned().has(bits(kind))
+    concerned(atom).has(bits(kind))
+}
+
+/// The kinds of values of which an atom says anything.
+fn concerned(atom: &AtomKind) -> Kinds {
+    match atom {
+        AtomKind::Minimum { .. } | AtomKind::Maximum { .. } | AtomKind::MultipleOf(_) => {
+            Kinds::NUMBER
+        }
+        AtomKind::MinLength(_)
+        | AtomKind::MaxLength(_)
+        | AtomKind::Pattern(_)
+        | AtomKind::Format(_)
+        | AtomKind::UnknownFormat(_) => Kinds::STRING,
+        AtomKind::Items(_)
+        | AtomKind::MinItems(_)
+        | AtomKind::MaxItems(_)
+        | AtomKind::UniqueItems
+        | AtomKind::Contains { .. }
+        | AtomKind::UnevaluatedItems(_) => Kinds::ARRAY,
+        AtomKind::Members(_)
+        | AtomKind::Required(_)
+        | AtomKind::MinProperties(_)
+        | AtomKind::MaxProperties(_)
+        | AtomKind::PropertyNames(_)
+        | AtomKind::DependentRequired(_)
+        | AtomKind::DependentSchemas(_)
+        | AtomKind::UnevaluatedProperties(_) => Kinds::OBJECT,
+        AtomKind::Refused { kinds, .. } => *kinds,
+        AtomKind::Type { .. }
+        | AtomKind::Values(_)
+        | AtomKind::AllOf(_)
+        | AtomKind::AnyOf(_)
+        | AtomKind::OneOf(_)
+        | AtomKind::Not(_)
+        | AtomKind::If { .. }
+        | AtomKind::Ref(_) => Kinds::ALL,
+    }
 }

@@ -52,12 +52,12 @@ impl ShapeTable {
 
     /// Returns the number of the alternatives of a set, if they were found.
     pub(super) fn number(&self, conj: ConjId, kind: Kind) -> Option<u32> {
-        let number = self.found.get(conj.0 as usize)?[kind as usize];
+        let number = self.found.get(conj.index())?[kind as usize];
         (number != UNKNOWN).then_some(number)
     }
 
     pub(super) fn set(&mut self, conj: ConjId, kind: Kind, number: u32) {
-        self.found[conj.0 as usize][kind as usize] = number;
+        self.found[conj.index()][kind as usize] = number;
     }
 
     /// Returns the alternatives of a number.

@@ -5,9 +5,9 @@
 use serde_json::Value;
 
 use crate::decimal::Decimal;
-use crate::error::name_of;
-use crate::json_text::Digits;
-use crate::options::Rounded;
+use crate::read::json_text::Digits;
+use crate::read::json_text::name_of;
+use crate::read::parse_options::Rounded;
 
 /// The reader of the numbers of a document.
 pub(crate) struct Numbers {

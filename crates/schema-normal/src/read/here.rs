@@ -8,12 +8,13 @@ use json_tree::subschemas::IN_PLACE;
 use serde_json::{Map, Value};
 
 use crate::decimal::Decimal;
-use crate::error::{Error, ErrorKind, name_of};
+use crate::error::{Error, ErrorKind};
 use crate::ir::pointer::Pointer;
 use crate::ir::{Atom, AtomKind, Kinds, Name, Status};
 use crate::ledger::{self, KEYWORDS};
 use crate::options::Draft;
 use crate::read::exact_numbers::{Numbers, Role};
+use crate::read::json_text::name_of;
 use crate::read::references::{Place, lookup};
 
 /// The fate of each keyword of a location.

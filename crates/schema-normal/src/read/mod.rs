@@ -3,12 +3,17 @@
 
 mod annotations;
 mod conditions;
+pub(crate) mod documents;
+mod draft;
 mod exact_numbers;
 mod here;
 mod items;
+mod json_text;
 mod members;
+pub(crate) mod parse_options;
 mod reader;
 pub mod references;
 mod scalars;
 pub mod schema;
 pub mod survey;
+mod uri;

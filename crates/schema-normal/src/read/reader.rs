@@ -11,9 +11,10 @@ use crate::error::{Error, ErrorKind};
 use crate::ir::pattern::PatternEntry;
 use crate::ir::pointer::Last;
 use crate::ir::{ALWAYS, Atom, Body, Location, NodeId, PatternId};
-use crate::options::{Draft, Settings};
+use crate::options::Draft;
 use crate::read::exact_numbers::Numbers;
 use crate::read::here::{Here, no_schema};
+use crate::read::parse_options::Settings;
 use crate::read::references::{Place, Resolver, ScopeId};
 
 /// So many names in dynamic scopes count as one subschema.

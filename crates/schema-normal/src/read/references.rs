@@ -10,15 +10,16 @@ use json_tree::pointer::{percent_decode, unescape};
 use rustc_hash::FxHashMap;
 use serde_json::{Map, Value};
 
-use crate::documents::Documents;
 use crate::ir::pointer::{Last, Pointer};
-use crate::options::{Draft, ParseOptions, Rounded};
+use crate::options::Draft;
+use crate::read::documents::Documents;
+use crate::read::parse_options::{ParseOptions, Rounded};
 use crate::read::survey;
-use crate::uri::{address, join_uri, without_fragment};
+use crate::read::uri::{address, join_uri, without_fragment};
 
 /// A subschema that is the root of its own resource (`$id`), or the document.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct ResourceId(pub(crate) u32);
+pub(crate) struct ResourceId(u32);
 
 pub(crate) struct Resource<'a> {
     value: &'a Value,
@@ -43,7 +44,7 @@ pub(crate) struct Place<'a> {
 /// A dynamic scope, as far as dynamic references can see it: for each name of
 /// a dynamic anchor the outermost resource on the way that has it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct ScopeId(pub(crate) u32);
+pub(crate) struct ScopeId(u32);
 
 /// The scope in which nothing is bound. It has the number 0, because every document begins in it.
 pub(crate) const NO_SCOPE: ScopeId = ScopeId(0);

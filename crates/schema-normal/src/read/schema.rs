@@ -6,15 +6,17 @@ use std::collections::{HashMap, VecDeque};
 use json_tree::subschemas::{self, Applied};
 use serde_json::Value;
 
-use crate::error::{Error, ErrorKind, name_of};
+use crate::error::{Error, ErrorKind};
 use crate::ir::pointer::{Last, Pointer};
 use crate::ir::{AtomKind, Body, Kinds, Location, NodeId, Schema, Status};
-use crate::json_text as text;
-use crate::json_text::Digits;
 use crate::ledger;
-use crate::options::{Draft, ParseOptions, Rounded, Settings};
+use crate::options::Draft;
 use crate::read::exact_numbers::Numbers;
 use crate::read::here::{Here, Notes, is_schema, no_schema};
+use crate::read::json_text as text;
+use crate::read::json_text::Digits;
+use crate::read::json_text::name_of;
+use crate::read::parse_options::{ParseOptions, Rounded, Settings};
 use crate::read::reader::{BUILTIN, Reader};
 use crate::read::references::{Place, Resolver, lookup};
 use crate::read::scalars::{bound, format, multiple, types, values};
@@ -59,8 +61,8 @@ fn parse_value(
         digits: digits.unwrap_or_default(),
     };
     numbers.digits.extend(options.documents.digits());
-    let mut read = match read_all(schema, options, draft, false, &mut numbers)? {
-        Some(schema) => schema,
+    match read_all(schema, options, draft, false, &mut numbers)? {
+        Some(schema) => Ok(schema),
         // A dynamic reference was met: once more, with dynamic scopes.
         None => read_all(schema, options, draft, true, &mut numbers)?.ok_or_else(|| {
             Error::new(
@@ -68,12 +70,8 @@ fn parse_value(
                 "",
                 "the dynamic references cannot be read",
             )
-        })?,
-    };
-    if let (Some(chosen), Settings::Follow) = (schema.get(settings::NAME), options.settings) {
-        read.overrides = Overrides::read(chosen)?;
+        }),
     }
-    Ok(read)
 }
 
 /// `None` where dynamic scopes are needed and were not followed.
@@ -111,12 +109,12 @@ fn read_all(
         node.body = body;
         node.notes = notes;
     }
-    Ok(Some(Schema {
-        nodes: reader.nodes,
-        patterns: reader.patterns,
-        draft,
-        overrides: Overrides::default(),
-    }))
+    let overrides = match (schema.get(settings::NAME), options.settings) {
+        (Some(chosen), Settings::Follow) => Overrides::read(chosen)?,
+        _ => Overrides::default(),
+    };
+    let read = Schema::new(reader.nodes, reader.patterns, draft, overrides);
+    Ok(Some(read))
 }
 
 /// Room for the locations of an ordinary schema, so that lists of them do not grow
@@ -347,8 +345,8 @@ mod tests {
 
     use crate::ir::Status;
     use crate::ledger::{KEYWORDS, status_of_other};
-    use crate::options::ParseOptions;
     use crate::read::here::name_of_keyword;
+    use crate::read::parse_options::ParseOptions;
     use crate::read::schema::parse_with;
 
     #[test]

@@ -9,9 +9,9 @@ use serde_json::Value;
 
 use crate::error::{Error, ErrorKind};
 use crate::ir::pointer::{Last, Pointer};
-use crate::json_text::too_deep;
 use crate::options::Draft;
-use crate::uri::{join_uri, without_fragment};
+use crate::read::json_text::too_deep;
+use crate::read::uri::{join_uri, without_fragment};
 
 /// Looks at a document: that it nests at most so deep, and that its names are different.
 pub(super) fn look_at(root: &Value, draft: Draft, most: usize) -> Result<(), Error> {

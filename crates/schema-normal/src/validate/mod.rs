@@ -179,7 +179,7 @@ impl<'s> Check<'s> {
             Body::Atoms(atoms) => {
                 // References may lead to one location in many ways, and each of these to the
                 // next one.
-                let leads_on = atoms.iter().any(|atom| atom.kind.leads_on());
+                let leads_on = atoms.iter().any(|atom| leads_on(&atom.kind));
                 let key = (id, std::ptr::from_ref(value));
                 if leads_on && let Some(known) = self.known.borrow().get(&key) {
                     return Ok(*known);
@@ -450,4 +450,22 @@ fn format_holds(format: Format, target: Target, text: &str) -> bool {
         Matcher::new(&re).ok()
     });
     made.as_ref().is_some_and(|m| m.matches(text))
+}
+
+/// Tells whether a keyword leads to other locations, that may lead to further ones.
+fn leads_on(kind: &AtomKind) -> bool {
+    matches!(
+        kind,
+        AtomKind::Items(_)
+            | AtomKind::Contains { .. }
+            | AtomKind::Members(_)
+            | AtomKind::PropertyNames(_)
+            | AtomKind::DependentSchemas(_)
+            | AtomKind::AllOf(_)
+            | AtomKind::AnyOf(_)
+            | AtomKind::OneOf(_)
+            | AtomKind::Not(_)
+            | AtomKind::If { .. }
+            | AtomKind::Ref(_)
+    )
 }

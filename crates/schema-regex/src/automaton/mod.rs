@@ -15,10 +15,7 @@
 //! threads, and `{"a": 1}` ends since one of them has all that it requires.
 
 mod compile;
-mod completion;
 mod explain;
-mod hints;
-mod keys;
 mod machine;
 mod run;
 
@@ -39,13 +36,10 @@ use serde_json::Value;
 
 use self::compile::unbounded::Unbounded;
 use self::machine::lexicon;
-use self::run::config::{Config, Top};
-use self::run::{state, text_runs};
 use crate::Schema;
 
 pub use self::machine::SchemaAutomaton;
-pub use self::run::scratch::Scratch;
-pub use self::run::state::State;
+pub use self::run::{Scratch, State};
 
 impl SchemaAutomaton {
     /// The marks and the text with which JSON is written.
@@ -243,17 +237,12 @@ impl SchemaAutomaton {
     /// Tells whether a state stands inside of a string or of a name: elsewhere nothing but JSON's
     /// own tokens and white space may come next.
     pub fn is_in_text(&self, state: &State) -> bool {
-        matches!(state.top, Top::String { .. } | Top::Key(_))
+        run::is_in_text(state)
     }
 
     /// Tells whether a text is admitted as a whole.
     pub fn is_match(&self, text: &[u8]) -> bool {
-        let mut x = Scratch::new();
-        // The text tells itself how it goes on: items that must differ are compared at their ends.
-        x.while_searching(|x| {
-            let end = text_runs::read_on(&self.machine, Config::first(), text, x);
-            end.is_ok_and(|end| state::ends_at(&self.machine, end, x))
-        })
+        run::is_match(&self.machine, text)
     }
 }
 

@@ -95,7 +95,7 @@ impl Printer<'_> {
             };
             if turns > depth {
                 self.cut = true;
-                let here = self.normaliser.pointer_of(conj);
+                let here = self.normaliser.pointer(self.normaliser.first_of(conj));
                 let how = format!("followed at most {depth} times below itself");
                 self.narrowed.insert((here, "$ref", how));
                 return Ok(None);
@@ -106,7 +106,10 @@ impl Printer<'_> {
             return Ok(known.clone());
         }
         if self.open.len() >= self.options.max_depth {
-            return Err(too_deep(self.normaliser.pointer_of(conj), &self.options));
+            return Err(too_deep(
+                self.normaliser.pointer(self.normaliser.first_of(conj)),
+                &self.options,
+            ));
         }
         self.normaliser.work(first, VALUE)?;
         self.open.push(conj);
@@ -115,7 +118,10 @@ impl Printer<'_> {
         let text = result?;
         self.kept += text.as_ref().map_or(0, |text| text.len());
         if self.kept > self.options.max_regex_bytes.saturating_mul(KEPT) {
-            return Err(too_long(&self.normaliser.pointer_of(conj), &self.options));
+            return Err(too_long(
+                &self.normaliser.pointer(self.normaliser.first_of(conj)),
+                &self.options,
+            ));
         }
         let key = (conj, self.context());
         self.memo.insert(key, text.clone());
@@ -143,7 +149,9 @@ impl Printer<'_> {
     /// Returns the innermost open location.
     fn here(&self) -> String {
         let innermost = self.open.last();
-        innermost.map_or(String::new(), |c| self.normaliser.pointer_of(*c))
+        innermost.map_or(String::new(), |c| {
+            self.normaliser.pointer(self.normaliser.first_of(*c))
+        })
     }
 
     /// Notes that something was narrowed here.
@@ -175,7 +183,7 @@ impl Printer<'_> {
         }
         Error::new(
             ErrorKind::Recursive,
-            self.normaliser.pointer_of(conj),
+            self.normaliser.pointer(self.normaliser.first_of(conj)),
             "the schema is recursive here, which no regular expression can follow; choose a depth with Recursion::Unroll",
         )
     }

@@ -24,6 +24,37 @@ impl CharDfa {
         amounts.get(state as usize).copied().unwrap_or(Some(0))
     }
 
+    /// Tells whether each state leads to one that accepts by other code points than some.
+    pub fn ends_without(&self, chars: &[(u32, u32)]) -> bool {
+        let sizes = self.symbol_sizes();
+        let mut missed = vec![0u64; sizes.len()];
+        // No text has surrogates, which ranges may hold.
+        for &(from, to) in chars.iter().chain(&[(0xD800, 0xDFFF)]) {
+            self.each_symbol(from, to, |symbol, count| missed[symbol] += count);
+        }
+        let usable = |symbol: usize| missed[symbol] < sizes[symbol];
+        let states = 0..self.states() as u32;
+        let mut ends: Vec<bool> = states.clone().map(|state| self.accepts(state)).collect();
+        // As many rounds as the longest shortest way has steps; most automata need few.
+        loop {
+            let before = ends.iter().filter(|&&is| is).count();
+            if before == ends.len() {
+                return true;
+            }
+            for state in states.clone().rev() {
+                let leads = |to: u32| to != DEAD && ends[to as usize];
+                if !ends[state as usize]
+                    && self.targets(state).any(|(s, to)| usable(s) && leads(to))
+                {
+                    ends[state as usize] = true;
+                }
+            }
+            if ends.iter().filter(|&&is| is).count() == before {
+                return false;
+            }
+        }
+    }
+
     /// Returns the number of characters that lead at least from a state to acceptance.
     pub fn far(&self, state: u32) -> u32 {
         let far = self.far.get_or_init(|| {

@@ -285,21 +285,21 @@ impl CharDfa {
     }
 
     /// Returns the number of characters that each symbol has.
-    pub fn symbol_sizes(&self) -> Vec<u64> {
+    fn symbol_sizes(&self) -> Vec<u64> {
         let mut out = vec![0; self.table.width()];
         self.each_symbol(0, 0x10_FFFF, |symbol, count| out[symbol] += count);
         out
     }
 
     /// Calls `each` with the symbols of a range of code points and how many each has there.
-    pub fn each_symbol(&self, from: u32, to: u32, mut each: impl FnMut(usize, u64)) {
+    fn each_symbol(&self, from: u32, to: u32, mut each: impl FnMut(usize, u64)) {
         for (first, last, class) in self.alphabet.runs_within(from, to) {
             each(class as usize, u64::from(last - first + 1));
         }
     }
 
     /// Returns the targets of a state by each symbol.
-    pub fn targets(&self, state: u32) -> impl Iterator<Item = (usize, u32)> {
+    fn targets(&self, state: u32) -> impl Iterator<Item = (usize, u32)> {
         self.table.row(state).iter().copied().enumerate()
     }
 

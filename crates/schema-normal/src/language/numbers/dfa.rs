@@ -7,7 +7,7 @@ use fsm_tables::{Keep, Table, product};
 
 use crate::budget::{Limit, TooBig};
 use crate::language::char_dfa::{CharDfa, DEAD, MAX_MET};
-use crate::language::numbers::counts::Amounts;
+use crate::language::numbers::amounts::Amounts;
 
 /// Numbers as an automaton over bytes; symbol 15 is every other byte.
 #[derive(Debug)]
@@ -40,7 +40,8 @@ impl NumberDfa {
 
     /// Returns the numbers of texts behind each state. They are counted once.
     pub(super) fn amounts(&self) -> &Amounts {
-        self.amounts.get_or_init(|| Box::new(Amounts::new(self)))
+        let counted = || Box::new(Amounts::new(&self.next, &self.accept));
+        self.amounts.get_or_init(counted)
     }
 
     /// Returns the number of digits that may come one after another from a state on, whichever they

@@ -8,6 +8,7 @@
 //!
 //! For example, the integers from 7 to 23 are `[7-9]|1[0-9]|2[0-3]`, or six states.
 
+mod amounts;
 pub mod counts;
 pub mod dfa;
 pub mod exponents;

@@ -5,10 +5,12 @@
 use crate::error::Error;
 use crate::ir::signed::Signed;
 use crate::ir::{ALWAYS, Items, NodeId};
-use crate::normal::alternative::{ArrayShape, At, Count, ItemRule, Shape};
+use crate::normal::alternative::{At, Count, ItemRule, Shape};
+use crate::normal::item_counts::add_count;
 use crate::normal::keywords::sense::{Sense, at_most, bound_count};
 use crate::normal::locations::Locations;
-use crate::normal::partial::{Branch, Flow, Partial, Use, What, collect, flow, split, term};
+use crate::normal::partial::{Flow, Partial, Use, array, collect, split};
+use crate::normal::terms::{Branch, What, term};
 
 /// At least so many items, or fewer.
 pub(super) fn min_items(p: &mut Partial, sense: Sense, n: u64) -> Flow {
@@ -113,63 +115,4 @@ pub(super) fn contains(
         branch.push(vec![term(What::Count(count(over, None)))]);
     }
     split(p, branch)
-}
-
-/// Adds a count of items. One of items that may be any, or none, is a bound on their
-/// number; one of no items is what all others are.
-pub(in crate::normal) fn add_count(locations: &Locations, p: &mut Partial, count: Count) -> Flow {
-    let says = locations.says(count.item);
-    array(p, |a| {
-        let fits = |a: &ArrayShape| a.max.is_none_or(|m| m >= a.min);
-        match says {
-            _ if count.max.is_some_and(|m| m < count.min) => false,
-            Some(true) => {
-                if count.min > 0 {
-                    a.min = a.min.max(count.from.saturating_add(count.min));
-                }
-                if let Some(most) = count.max {
-                    let most = count.from.saturating_add(most);
-                    a.max = Some(a.max.map_or(most, |m| m.min(most)));
-                }
-                fits(a)
-            }
-            Some(false) => count.min == 0,
-            None if count.max == Some(0) => {
-                let any = Signed::yes(ALWAYS);
-                a.rules.push(ItemRule {
-                    prefix: vec![any; count.from as usize],
-                    rest: count.item.flipped(),
-                });
-                true
-            }
-            None => meet_count(a, count),
-        }
-    })
-}
-
-/// Adds a count, or meets it with one of the same items.
-fn meet_count(a: &mut ArrayShape, count: Count) -> bool {
-    let same = |c: &&mut Count| c.item == count.item && c.from == count.from;
-    if let Some(known) = a.counts.iter_mut().find(same) {
-        known.min = known.min.max(count.min);
-        known.max = match (known.max, count.max) {
-            (Some(a), Some(b)) => Some(a.min(b)),
-            (a, b) => a.or(b),
-        };
-        return known.max.is_none_or(|m| m >= known.min);
-    }
-    if count.min > 0 || count.max.is_some() {
-        a.counts.push(count);
-    }
-    true
-}
-
-pub(in crate::normal) fn array(
-    p: &mut Partial,
-    change: impl FnOnce(&mut ArrayShape) -> bool,
-) -> Flow {
-    match &mut p.shape {
-        Shape::Array(a) => flow(change(a)),
-        _ => Flow::Dead,
-    }
 }

@@ -10,10 +10,9 @@ use crate::normal::alternative::At;
 use crate::normal::known::truth_of;
 use crate::normal::locations::Locations;
 use crate::normal::normaliser::Normaliser;
-use crate::normal::partial::{
-    Branch, Flow, Partial, Term, Use, What, choices, node_term, split, term,
-};
+use crate::normal::partial::{Flow, Partial, Use, split};
 use crate::normal::tagged::{all_listed_apart, all_tagged_apart, exclude_each_other};
+use crate::normal::terms::{Branch, Term, What, choices, node_term, term};
 
 /// All of them hold; the complement is that one does not.
 pub(super) fn all_of(p: &mut Partial, used: Use, nodes: &[NodeId]) -> Flow {

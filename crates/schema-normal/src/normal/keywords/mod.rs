@@ -18,8 +18,9 @@ use crate::normal::kept::keep_choice;
 use crate::normal::keywords::numbers::End;
 use crate::normal::keywords::sense::Sense;
 use crate::normal::normaliser::Normaliser;
-use crate::normal::partial::{Flow, Partial, Use, flow, node_term};
+use crate::normal::partial::{Flow, Partial, Use, flow};
 use crate::normal::plain::concerns;
+use crate::normal::terms::node_term;
 
 /// Applies a keyword, unless it says nothing of this kind of value or is kept as a condition.
 pub(super) fn apply_atom(

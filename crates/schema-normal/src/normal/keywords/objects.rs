@@ -6,11 +6,12 @@
 use crate::error::Error;
 use crate::ir::signed::Signed;
 use crate::ir::{ALWAYS, Members, Name, NodeId};
-use crate::normal::alternative::{At, MemberRule, ObjectShape, Scope, Shape, Source, Witness};
+use crate::normal::alternative::{At, MemberRule, Scope, Shape, Source, Witness};
 use crate::normal::closed::{Left, names_left};
 use crate::normal::keywords::sense::{Sense, at_most, bound_count};
 use crate::normal::locations::Locations;
-use crate::normal::partial::{Branch, Flow, Partial, Use, What, collect, flow, split, term};
+use crate::normal::partial::{Flow, Partial, Use, collect, object, split};
+use crate::normal::terms::{Branch, What, term};
 
 /// Demands something of each member, by its name; the complement is that some member is not so.
 pub(super) fn each_member(p: &mut Partial, at: At, used: Use, members: &Members) -> Flow {
@@ -136,14 +137,4 @@ pub(super) fn dependent_required(
         }
     }
     split(p, branch)
-}
-
-pub(in crate::normal) fn object(
-    p: &mut Partial,
-    change: impl FnOnce(&mut ObjectShape) -> bool,
-) -> Flow {
-    match &mut p.shape {
-        Shape::Object(o) => flow(change(o)),
-        _ => Flow::Dead,
-    }
 }

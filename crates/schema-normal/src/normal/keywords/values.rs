@@ -13,8 +13,9 @@ use crate::ir::{Kinds, Name};
 use crate::normal::allowed::{Allowed, allowed_value, decimal_of, written_with_fraction};
 use crate::normal::alternative::{At, Kind, Shape};
 use crate::normal::locations::Locations;
-use crate::normal::partial::{Flow, Partial, Use, flow, node_term};
+use crate::normal::partial::{Flow, Partial, Use, flow};
 use crate::normal::plain::bits;
+use crate::normal::terms::node_term;
 use crate::values;
 
 /// Values of some kinds; with `integer`, integers too where numbers are not.

@@ -14,8 +14,9 @@ use crate::normal::allowed::{allowed_value, decimal_of, has_fraction};
 use crate::normal::alternative::{Kind, Shape};
 use crate::normal::conjunctions::ConjId;
 use crate::normal::normaliser::Normaliser;
-use crate::normal::partial::{Branch, Partial, choices, node_term};
+use crate::normal::partial::Partial;
 use crate::normal::search::expand;
+use crate::normal::terms::{Branch, choices, node_term};
 
 /// The shapes of a partial that lists its values: the listed ones that
 /// satisfy the whole conjunction. `None` where that cannot be asked; the

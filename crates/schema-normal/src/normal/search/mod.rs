@@ -20,22 +20,22 @@ use crate::normal::closed::all_members;
 use crate::normal::closing::{close_choices, declares};
 use crate::normal::conjunctions::ConjId;
 use crate::normal::demands::member_conj_of;
+use crate::normal::item_counts::add_count;
 use crate::normal::kept::{is_one_name_of_many, keep_complement, multiplies, settle_conditions};
 use crate::normal::keywords::apply_atom;
-use crate::normal::keywords::arrays::{add_count, array};
-use crate::normal::keywords::objects::{object, some_member};
+use crate::normal::keywords::objects::some_member;
 use crate::normal::known::status_of;
 use crate::normal::locations::Locations;
 use crate::normal::normaliser::Normaliser;
 use crate::normal::partial::{
-    Branch, Choices, Choosing, Flow, Partial, Term, Use, What, flow, new_collector, node_term,
-    split, term,
+    Choosing, Flow, Partial, Use, array, flow, new_collector, object, split,
 };
 use crate::normal::plain::{concerns, is_unevaluated};
 use crate::normal::search::distinct::Distinct;
 use crate::normal::search::listed::listed_shapes;
 use crate::normal::search::unevaluated::finish;
 use crate::normal::shape_table::Shapes;
+use crate::normal::terms::{Branch, Choices, Term, What, node_term, term};
 use crate::options::{PropertyOrder, Target};
 
 /// The alternatives of a conjunction for one kind; none where no value of

@@ -40,7 +40,7 @@ pub fn known_shapes(normaliser: &Normaliser, conj: ConjId, kind: Kind) -> Option
 }
 
 fn number_of_shapes(normaliser: &mut Normaliser, conj: ConjId, kind: Kind) -> Result<u32, Error> {
-    let sets = normaliser.set_count();
+    let sets = normaliser.sets().len();
     normaliser.table.grow(sets);
     if let Some(known) = normaliser.table.number(conj, kind) {
         return Ok(known);

@@ -10,10 +10,11 @@ use crate::ir::{ALWAYS, AtomKind, NodeId, ROOT};
 use crate::normal::alternative::{
     Count, ItemRule, Kind, MemberRule, Scope, Shape, Source, Witness,
 };
-use crate::normal::keywords::arrays::add_count;
+use crate::normal::item_counts::add_count;
 use crate::normal::normaliser::Normaliser;
-use crate::normal::partial::{Collector, Flow, Partial, What, choices, term};
+use crate::normal::partial::{Collector, Flow, Partial};
 use crate::normal::search::plausible;
+use crate::normal::terms::{What, choices, term};
 use crate::options::Target;
 
 /// Closes a partial: resolves what was collected. `false` where it is

@@ -72,7 +72,7 @@ impl Builder {
     /// The number of the node with these goals, to be built later.
     pub(super) fn node(&mut self, goals: &[ConjId]) -> Result<u32, Error> {
         let known = match goals {
-            [one] => self.singles.get(one.0 as usize).copied(),
+            [one] => self.singles.get(one.index()).copied(),
             _ => self.ids.get(goals).copied(),
         };
         if let Some(id) = known.filter(|id| *id != UNKNOWN) {
@@ -82,7 +82,7 @@ impl Builder {
             let at = goals.first().copied().unwrap_or(ANY);
             return Err(Error::new(
                 ErrorKind::TooManyNodes,
-                self.normaliser.pointer_of(at),
+                self.normaliser.pointer(self.normaliser.first_of(at)),
                 format!("the schema asks more than {MAX_NODES} different things of values"),
             ));
         }
@@ -90,9 +90,9 @@ impl Builder {
         self.asked.push(goals.into());
         match goals {
             [one] => {
-                let at = one.0 as usize;
+                let at = one.index();
                 if at >= self.singles.len() {
-                    let count = self.normaliser.set_count();
+                    let count = self.normaliser.sets().len();
                     self.singles.resize(count, UNKNOWN);
                 }
                 self.singles[at] = id;

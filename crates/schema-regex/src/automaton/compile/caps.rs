@@ -24,7 +24,9 @@ use crate::automaton::compile::leaves;
 use crate::regex::Capped;
 
 fn narrow(builder: &mut Builder, conj: ConjId, keyword: &'static str, how: Capped) {
-    let at = builder.normaliser.pointer_of(conj);
+    let at = builder
+        .normaliser
+        .pointer(builder.normaliser.first_of(conj));
     builder.narrowed.insert((at, keyword, how.into()));
 }
 
@@ -110,7 +112,9 @@ pub(super) fn cap_number(
         let states = limit.states;
         return Err(Error::new(
             ErrorKind::Refused,
-            builder.normaliser.pointer_of(conj),
+            builder
+                .normaliser
+                .pointer(builder.normaliser.first_of(conj)),
             format!(
                 "the cap `digits`: numbers of {most} digits take more than {states} states; lower it or raise Options::max_automaton_states"
             ),

@@ -8,8 +8,6 @@ use schema_normal::ir::{Name, NodeId};
 use schema_normal::normal::alternative::{MembersAt, ObjectShape, Scope};
 use schema_normal::normal::locations::Locations;
 
-use crate::automaton::compile::member_rules::Rules;
-
 /// Names in the order of their bytes, and the numbers they were given.
 pub(crate) struct Declared {
     sorted: Vec<Name>,
@@ -94,12 +92,11 @@ pub(crate) type AllProperties = FxHashMap<MembersAt, Properties>;
 
 pub(super) fn all_properties(
     locations: &Locations,
-    rules: &Rules<'_>,
+    of_rules: impl Iterator<Item = MembersAt>,
     shapes: &[(u32, &ObjectShape)],
     names: &Declared,
 ) -> AllProperties {
     let mut all = AllProperties::default();
-    let of_rules = rules.list().iter().filter_map(|rule| rule.members());
     let of_witnesses = shapes.iter().flat_map(|(_, o)| &o.some);
     let of_witnesses = of_witnesses.filter_map(|witness| match &witness.scope {
         Scope::Additional(node, atom) => Some((*node, *atom)),

@@ -93,7 +93,7 @@ pub(super) fn plainly(machine: &Machine, node: u32, goal: u32) -> Plainly {
         }
         if let Some(m) = &node.object {
             for (t, thread) in (0..).zip(&m.threads) {
-                let is_open = thread.goal == goal && thread.simple;
+                let is_open = thread.goal == goal && thread.is_simple();
                 if !is_open || !live.object(m, t, 0, &ObjectAt::START) {
                     continue;
                 }
@@ -203,7 +203,7 @@ fn least_found(machine: &Machine, node: u32, goal: u32, depth: u32, known: &mut 
     }
     if let Some(m) = &n.object {
         for (t, thread) in (0..).zip(&m.threads) {
-            let is_open = thread.goal == goal && thread.simple;
+            let is_open = thread.goal == goal && thread.is_simple();
             if !is_open || !live.object(m, t, 0, &ObjectAt::START) {
                 continue;
             }

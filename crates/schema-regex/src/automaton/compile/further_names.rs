@@ -25,9 +25,9 @@ use crate::automaton::compile::builder::{Builder, Wanted};
 use crate::automaton::compile::conditions::Kept;
 use crate::automaton::compile::leaf_cache::LeafSource;
 use crate::automaton::compile::leaves;
+use crate::automaton::compile::member_choices::{Alternatives, choices};
 use crate::automaton::compile::member_rules::{Said, ask_rules, conj_said, patterns_asked};
-use crate::automaton::compile::objects::{self, Alternatives};
-use crate::automaton::machine::node::{ExtraClass, KeyMachine, NO_CLASS};
+use crate::automaton::machine::objects::{ExtraClass, KeyMachine, NO_CLASS};
 
 /// A condition on names, for names that are not declared.
 pub(super) type NameTests = FxHashMap<Vec<Signed>, Vec<StringShape>>;
@@ -124,7 +124,7 @@ fn classes(
             }
             let holds = |s| test(&[s]);
             let asked = demands::Asked::of_class(&matches, &holds);
-            objects::choices(builder, t as u32, o, conj, &asked, &mut wanted);
+            choices(builder, t as u32, o, conj, &asked, &mut wanted);
         }
         let class = match known.get(&wanted) {
             Some(class) => *class,

@@ -9,7 +9,6 @@ use schema_normal::normal::alternative::Kind;
 use crate::automaton::machine::live::Live;
 use crate::automaton::machine::node::{EMPTY, Node};
 use crate::automaton::machine::progress::ObjectAt;
-use crate::automaton::machine::sorted::TextSet;
 
 pub(super) fn solve(nodes: &mut [Node]) {
     let mut open: Vec<(u32, u32)> = Vec::new();
@@ -60,7 +59,7 @@ fn has_container(live: &Live<'_>, node: &Node, goal: u32) -> bool {
         (0..m.threads.len() as u32).any(|t| {
             m.threads[t as usize].goal == goal
                 && live.array(m, t, 0, 0)
-                && m.catalog.has_room(m, (t, 0), 0, &TextSet::default())
+                && m.catalog.has_room(m, (t, 0), 0, &())
         })
     });
     array

@@ -15,8 +15,7 @@ use crate::automaton::compile::heights;
 use crate::automaton::machine::Machine;
 use crate::automaton::machine::enough_values::Catalog;
 use crate::automaton::machine::node::{ArrayMachine, Member};
-use crate::automaton::run::listed_values;
-use crate::automaton::run::scratch::Scratch;
+use crate::automaton::run::{Scratch, listed_values};
 
 /// Lists the values of items that must differ, where they are few, and solves emptiness again with what
 /// that says.

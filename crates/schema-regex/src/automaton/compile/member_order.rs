@@ -10,7 +10,7 @@ use schema_normal::normal::member_order::{MemberOrder, member_order_of};
 
 use crate::automaton::compile::builder::Builder;
 use crate::automaton::compile::declared::{AllProperties, Declared, OwnNames};
-use crate::automaton::machine::node::LOOSE;
+use crate::automaton::machine::objects::LOOSE;
 
 /// The order that a goal gives to members.
 #[derive(Default)]

@@ -6,7 +6,7 @@
 //!   [`united_strings`] makes one of those that say yes to the same goal.
 //! - [`caps`]: bounds of the options for what the schema leaves without one.
 //! - [`plain_objects`]: objects of which `properties` and `required` say everything.
-//! - [`objects`]: all other objects. [`declared`] numbers their names, [`member_order`] tells
+//! - [`objects`]: all other objects. [`declared`] numbers their names, [`member_choices`] has what a member may be, [`member_order`] tells
 //!   the place of each name in the order, [`member_rules`] what is said of each member,
 //!   [`conditions`] what must hold of members together, and
 //!   [`further_names`] the classes of names that are not declared.
@@ -32,6 +32,7 @@ pub(crate) mod heights;
 mod leaf_cache;
 pub(crate) mod leaves;
 pub(crate) mod list_values;
+mod member_choices;
 mod member_order;
 pub(crate) mod member_rules;
 mod nodes;

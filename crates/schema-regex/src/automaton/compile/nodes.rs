@@ -18,12 +18,9 @@ use schema_normal::{Error, ErrorKind};
 
 use crate::automaton::compile::builder::{Builder, Wanted, number_in};
 use crate::automaton::compile::{caps, leaves, objects, plain_objects, strings};
-use crate::automaton::machine::enough_values::Catalog;
 use crate::automaton::machine::few::Few;
-use crate::automaton::machine::node::{
-    ArrayMachine, ArrayThread, Counter, EMPTY, Node, NumberMachine, ObjectMachine,
-};
-use crate::automaton::machine::prints::Prints;
+use crate::automaton::machine::node::{ArrayMachine, ArrayThread, Counter, Node, NumberMachine};
+use crate::automaton::machine::objects::ObjectMachine;
 
 /// Builds everything that can be reached from a conjunction; it is node 0.
 pub(super) fn build(builder: &mut Builder, root: ConjId) -> Result<(), Error> {
@@ -37,21 +34,18 @@ pub(super) fn build(builder: &mut Builder, root: ConjId) -> Result<(), Error> {
 }
 
 fn make(builder: &mut Builder, goals: Few<ConjId>) -> Result<Node, Error> {
-    Ok(Node {
-        heights: goals.iter().map(|_| EMPTY).collect(),
-        units: [
-            units(builder, &goals, Kind::Null)?,
-            units(builder, &goals, Kind::False)?,
-            units(builder, &goals, Kind::True)?,
-        ],
-        number: numbers(builder, &goals)?,
-        string: strings::strings(builder, &goals)?,
-        array: arrays(builder, &goals)?,
-        object: objects(builder, &goals)?,
-        goals,
-        alias: 0,
-        prints: Prints::default(),
-    })
+    let units = [
+        units(builder, &goals, Kind::Null)?,
+        units(builder, &goals, Kind::False)?,
+        units(builder, &goals, Kind::True)?,
+    ];
+    let number = numbers(builder, &goals)?;
+    let string = strings::strings(builder, &goals)?;
+    let array = arrays(builder, &goals)?;
+    let object = objects(builder, &goals)?;
+    let mut node = Node::new(goals, units, number);
+    (node.string, node.array, node.object) = (string, array, object);
+    Ok(node)
 }
 
 /// The goals that a value satisfies which is alone of its kind.
@@ -155,14 +149,8 @@ fn arrays(builder: &mut Builder, goals: &[ConjId]) -> Result<Option<Box<ArrayMac
     }
     let mut threads = Vec::with_capacity(shapes.len());
     for (goal, a) in shapes {
-        let counts: Vec<Counter> = a
-            .counts
-            .iter()
-            .map(|c| Counter {
-                min: u32::try_from(c.min).unwrap_or(u32::MAX - 1),
-                max: c.max.map(|m| u32::try_from(m).unwrap_or(u32::MAX - 1)),
-            })
-            .collect();
+        let counts = a.counts.iter().map(|c| Counter::new(c.min, c.max));
+        let counts: Vec<Counter> = counts.collect();
         let mut product = 1u64;
         for c in &counts {
             product = product.saturating_mul(u64::from(c.radix()));
@@ -186,13 +174,8 @@ fn arrays(builder: &mut Builder, goals: &[ConjId]) -> Result<Option<Box<ArrayMac
             unique: a.unique.is_some(),
         });
     }
-    Ok(Some(Box::new(ArrayMachine {
-        unique: threads.iter().any(|t| t.unique),
-        threads: threads.into(),
-        members: members.into(),
-        catalog: Catalog::default(),
-        cap: clamped(cap),
-    })))
+    let machine = ArrayMachine::new(threads, members, clamped(cap));
+    Ok(Some(Box::new(machine)))
 }
 
 /// Adds the choices that an item has, with each count raised or not.

@@ -4,50 +4,31 @@
 //! For example, `{"properties": {"a": true}, "patternProperties": {"^x": false}}` declares `a`, and
 //! its further names are in two classes, those that begin with `x` and the others.
 
-use std::sync::OnceLock;
-
 use rustc_hash::{FxHashMap, FxHashSet};
 use schema_normal::Error;
+use schema_normal::ir::PatternId;
 use schema_normal::ir::signed::Signed;
-use schema_normal::ir::{NodeId, PatternId};
 use schema_normal::normal::alternative::{Kind, MembersAt, ObjectShape, Scope, Shape, StringShape};
 use schema_normal::normal::closed::all_members;
 use schema_normal::normal::conjunctions::{ConjId, NONE};
 use schema_normal::normal::demands;
-use schema_normal::normal::demands::in_scope;
 use schema_normal::normal::search::shapes::shapes_of;
 use schema_normal::options::PropertyOrder;
 
 use crate::automaton::compile::builder::{Builder, Wanted};
 use crate::automaton::compile::conditions::{Kept, names_of_conditions};
-use crate::automaton::compile::declared::{AllProperties, Declared, OwnNames, all_properties};
+use crate::automaton::compile::declared::{Declared, OwnNames, all_properties};
 use crate::automaton::compile::diagrams;
 use crate::automaton::compile::further_names::{self, NameTests};
+use crate::automaton::compile::member_choices::{Alternatives, MOST_WITNESSES, choices};
 use crate::automaton::compile::member_order::{self, GoalOrder, ranks};
 use crate::automaton::compile::member_rules::{
     Names, Rules, Said, ask_rules, conj_said, patterns_asked,
 };
-use crate::automaton::compile::plain_objects::{cap, thread, word};
+use crate::automaton::compile::plain_objects::word;
 use crate::automaton::compile::value_kinds;
-use crate::automaton::machine::decisions::FURTHER;
-use crate::automaton::machine::few::Few;
-use crate::automaton::machine::node::{
-    Choice, LOOSE, Member, ObjectMachine, ObjectThread, Word, Words,
-};
-
-/// The most members that have to be found in one object, because each subset of them is a choice.
-const MOST_WITNESSES: usize = 8;
-
-/// The alternatives of an object, with what they say of members.
-pub(super) struct Alternatives<'s> {
-    pub(super) at: NodeId,
-    pub(super) shapes: &'s [(u32, &'s ObjectShape)],
-    pub(super) rules: Rules<'s>,
-    pub(super) names: Declared,
-    properties: AllProperties,
-    /// For each alternative the names it requires and forbids.
-    numbers: Vec<OwnNames>,
-}
+use crate::automaton::machine::node::{Member, Word};
+use crate::automaton::machine::objects::{LOOSE, ObjectMachine, ObjectThread};
 
 pub(super) fn object_machine(
     builder: &mut Builder,
@@ -67,10 +48,11 @@ pub(super) fn object_machine(
     let kept = shapes.iter();
     let kept = kept.map(|(_, o)| Kept::new(at, o, &names, &builder.normaliser));
     let mut kept: Vec<Option<Kept>> = kept.collect::<Result<_, _>>()?;
+    let of_rules = rules.list().iter().filter_map(|rule| rule.members());
     let all = Alternatives {
         at,
         numbers: numbers.collect(),
-        properties: all_properties(&builder.normaliser, &rules, shapes, &names),
+        properties: all_properties(&builder.normaliser, of_rules, shapes, &names),
         shapes,
         rules,
         names,
@@ -80,17 +62,7 @@ pub(super) fn object_machine(
     let threads = object_threads(builder, &all, &orders, (&kept, &declared))?;
     let words = all.names.sorted().map(|(name, number)| word(name, number));
     let words: Vec<Word> = words.collect();
-    Ok(ObjectMachine {
-        tracked: tracked(&declared, &threads),
-        ordered: threads.iter().any(|t| t.ranks.iter().any(|r| *r != LOOSE)),
-        threads: threads.into(),
-        names: Words::new(words, 1),
-        declared: declared.into(),
-        classes: classes.into(),
-        keys,
-        cap: shapes.iter().map(|(_, o)| cap(o)).max().unwrap_or(0),
-        heads: OnceLock::new(),
-    })
+    Ok(ObjectMachine::new(threads, words, declared, classes, keys))
 }
 
 /// Collects the demands on names as strings, each once; adds the names that they mention.
@@ -271,90 +243,9 @@ fn object_threads(
             }
             None => None,
         };
-        let plain = thread(o);
-        threads.push(ObjectThread {
-            goal: *goal,
-            by_number: are_numbers(&ranks),
-            ranks: ranks.into(),
-            simple: plain.simple && implies.is_empty() && o.some.is_empty() && decisions.is_none(),
-            decisions,
-            required: required.into(),
-            implies: implies.into(),
-            witnesses: (1u32 << o.some.len()) - 1,
-            ..plain
-        });
+        let thread = ObjectThread::new(*goal, o.min, o.max);
+        let thread = thread.with_names(ranks, required);
+        threads.push(thread.with_demands(implies, o.some.len(), decisions));
     }
     Ok(threads)
-}
-
-/// Adds the choices that a member has for a thread: plainly, or as a witness too.
-pub(super) fn choices(
-    builder: &mut Builder,
-    thread: u32,
-    o: &ObjectShape,
-    conj: ConjId,
-    asked: &demands::Asked<'_>,
-    out: &mut Wanted,
-) {
-    if conj == NONE {
-        return;
-    }
-    out.push((thread, conj, 0));
-    if o.some.is_empty() {
-        return;
-    }
-    // More than eight are refused.
-    let mut met = [0; MOST_WITNESSES];
-    let mut count = 0;
-    for (i, witness) in o.some.iter().enumerate() {
-        if count < met.len() && in_scope(&builder.normaliser, &witness.scope, asked) {
-            met[count] = i;
-            count += 1;
-        }
-    }
-    for subset in 1..1u32 << count {
-        let mut take = 0;
-        let both = builder.normaliser.intern_from(|locations, parts| {
-            parts.extend_from_slice(locations.conj(conj));
-            for (bit, i) in met[..count].iter().enumerate() {
-                if subset & (1 << bit) != 0 {
-                    parts.push(o.some[*i].value);
-                    take |= 1 << *i;
-                }
-            }
-        });
-        out.push((thread, both, take));
-    }
-}
-
-/// The names that are remembered, as bits: those that a thread lets come at any time, and
-/// those that something depends on.
-fn tracked(declared: &[Member], threads: &[ObjectThread]) -> Few<u32> {
-    let mut tracked = vec![0u32; declared.len().div_ceil(32)];
-    let mut track = |n: u32| tracked[n as usize / 32] |= 1 << (n % 32);
-    for (n, member) in (0..).zip(declared) {
-        let mut options = member.options.iter();
-        let is_loose = |c: &Choice| threads[c.thread as usize].ranks[n as usize] == LOOSE;
-        if options.any(is_loose) {
-            track(n);
-        }
-    }
-    let decided = threads
-        .iter()
-        .filter_map(|thread| thread.decisions.as_ref());
-    for name in decided.flat_map(|decisions| decisions.members()) {
-        if name != FURTHER {
-            track(name);
-        }
-    }
-    for (n, list) in threads.iter().flat_map(|thread| &thread.implies) {
-        track(*n);
-        list.iter().for_each(|n| track(*n));
-    }
-    tracked.into()
-}
-
-/// Tells whether each rank is the number of its name.
-fn are_numbers(ranks: &[u32]) -> bool {
-    (0..).zip(ranks).all(|(number, rank)| number == *rank)
 }

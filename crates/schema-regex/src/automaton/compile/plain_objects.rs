@@ -5,10 +5,9 @@
 //! For example, `{"properties": {"a": true}, "required": ["a"]}` is such an object, and one with
 //! `minProperties` beside is none.
 
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use schema_normal::Error;
-use schema_normal::decimal::clamped;
 use schema_normal::ir::signed::Signed;
 use schema_normal::ir::{ALWAYS, Atom, AtomKind, Body, NEVER, Name, NodeId};
 use schema_normal::normal::alternative::{MemberRule, ObjectShape};
@@ -17,9 +16,8 @@ use schema_normal::options::PropertyOrder;
 
 use crate::automaton::compile::builder::Builder;
 use crate::automaton::machine::few::Few;
-use crate::automaton::machine::node::{
-    Choice, Choices, ExtraClass, LOOSE, Member, ObjectMachine, ObjectThread, Word, Words,
-};
+use crate::automaton::machine::node::{Choice, Choices, Member, Word};
+use crate::automaton::machine::objects::{ExtraClass, LOOSE, ObjectMachine, ObjectThread};
 
 /// The most names that are required without being properties, because each is compared with all.
 const MAX_REQUIRED: usize = 16;
@@ -80,37 +78,16 @@ pub(super) fn plain_object(
             count: None,
         }],
     };
-    let mut tracked: Few<u32> = std::iter::repeat_n(0, count.div_ceil(32)).collect();
     let mut ranks: Vec<u32> = (0..count as u32).collect();
     if any_order {
         ranks.fill(LOOSE);
         for r in &mut required {
             r.0 = LOOSE;
         }
-        for (n, member) in declared.iter().enumerate() {
-            if !member.options.is_empty() {
-                tracked[n / 32] |= 1 << (n % 32);
-            }
-        }
     }
-    let thread = ObjectThread {
-        ranks: ranks.into(),
-        required: required.into(),
-        // Without names both are true.
-        by_number: !any_order || count == 0,
-        ..thread(o)
-    };
-    Ok(Some(ObjectMachine {
-        threads: Box::new([thread]),
-        names: Words::new(words, 1),
-        declared: declared.into(),
-        ordered: !any_order && count > 0,
-        classes: classes.into(),
-        keys: None,
-        tracked,
-        cap: cap(o),
-        heads: OnceLock::new(),
-    }))
+    let thread = ObjectThread::new(0, o.min, o.max).with_names(ranks, required);
+    let machine = ObjectMachine::new(vec![thread], words, declared, classes, None);
+    Ok(Some(machine))
 }
 
 /// The machine of an alternative that admits any members.
@@ -119,17 +96,9 @@ fn any_members(builder: &mut Builder, o: &ObjectShape) -> Result<ObjectMachine, 
         member: plain_member(builder, ALWAYS)?,
         count: None,
     };
-    Ok(ObjectMachine {
-        threads: Box::new([thread(o)]),
-        names: Words::default(),
-        declared: Box::default(),
-        ordered: false,
-        classes: Box::new([class]),
-        keys: None,
-        tracked: Few::default(),
-        cap: cap(o),
-        heads: OnceLock::new(),
-    })
+    let thread = ObjectThread::new(0, o.min, o.max);
+    let machine = ObjectMachine::new(vec![thread], Vec::new(), Vec::new(), vec![class], None);
+    Ok(machine)
 }
 
 /// The location of the members, and that of further ones, where a goal is one
@@ -250,28 +219,6 @@ fn is_plain(o: &ObjectShape) -> bool {
         && o.names.is_empty()
         && o.some.is_empty()
         && o.conditions.is_empty()
-}
-
-/// The thread of an object, without its names.
-pub(super) fn thread(o: &ObjectShape) -> ObjectThread {
-    ObjectThread {
-        goal: 0,
-        ranks: Box::default(),
-        required: Box::default(),
-        min: o.min,
-        max: o.max,
-        implies: Box::default(),
-        witnesses: 0,
-        decisions: None,
-        simple: o.min == 0 && o.max.is_none(),
-        by_number: true,
-    }
-}
-
-/// Up to where members are counted.
-pub(super) fn cap(o: &ObjectShape) -> u32 {
-    let cap = o.max.map_or(o.min, |m| m.saturating_add(1));
-    clamped(cap)
 }
 
 pub(super) fn word(text: &Name, number: u32) -> Word {

@@ -176,7 +176,7 @@ fn each_apart(shapes: &[(u32, Shapes)]) -> impl Iterator<Item = (u32, &StringSha
         let mut apart: Vec<usize> = Vec::with_capacity(strings.len());
         for at in by_size {
             let mut largest = apart.iter().take(MANY_SHAPES);
-            if !largest.any(|other| strings[*other].contains(strings[at])) {
+            if !largest.any(|other| contains(strings[*other], strings[at])) {
                 apart.push(at);
             }
         }
@@ -230,3 +230,62 @@ const MANY_SHAPES: usize = 256;
 /// The most alternatives that ask something of one string but to be a listed one, because each
 /// character is held against all of them.
 const MAX_ASKING: usize = 200;
+
+/// Tells whether another shape asks all that one does, and perhaps more: whatever the
+/// other one allows is then allowed by the one. Each pattern and format counts as a name of
+/// its own.
+fn contains(one: &StringShape, other: &StringShape) -> bool {
+    one.allowed.is_none()
+        && other.allowed.is_none()
+        && one.min <= other.min
+        && one
+            .max
+            .is_none_or(|most| other.max.is_some_and(|max| max <= most))
+        && one.patterns.iter().all(|p| other.patterns.contains(p))
+        && one.formats.iter().all(|f| other.formats.contains(f))
+        && one.excluded.is_subset(&other.excluded)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use schema_normal::ir::PatternId;
+
+    use super::*;
+
+    #[test]
+    fn a_string_contains_what_asks_more() {
+        let pattern = |id: u32| (PatternId(id), true);
+        let any = StringShape::default();
+        let one = StringShape {
+            patterns: vec![pattern(1)],
+            ..any.clone()
+        };
+        let two = StringShape {
+            min: 2,
+            patterns: vec![pattern(2), pattern(1), pattern(1)],
+            ..any.clone()
+        };
+        let other = StringShape {
+            patterns: vec![(PatternId(1), false)],
+            ..any.clone()
+        };
+        let short = StringShape {
+            max: Some(3),
+            excluded: BTreeSet::from(["a".into()]),
+            ..one.clone()
+        };
+        let listed = StringShape {
+            allowed: Some(Vec::new()),
+            ..any.clone()
+        };
+        assert!(contains(&any, &one) && contains(&one, &two) && contains(&one, &short));
+        assert!(contains(&one, &one) && contains(&any, &other));
+        for (this, other) in [(&one, &any), (&two, &one), (&short, &two), (&two, &short)] {
+            assert!(!contains(this, other), "{this:?} {other:?}");
+        }
+        assert!(!contains(&one, &other) && !contains(&other, &one));
+        assert!(!contains(&any, &listed) && !contains(&listed, &any));
+    }
+}

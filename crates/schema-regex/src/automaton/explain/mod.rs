@@ -1,10 +1,9 @@
-//! For people: where a text stands, how two values differ, and why a schema has none.
+//! For people: how two schemas differ, and why a schema has no value.
 //!
-//! For example, behind `{"a": ` the place is "before a value", of `/properties/a`.
+//! For example, `{"maximum": 5}` admits `5.5`, and `{"maximum": 5, "type": "integer"}` does not.
 
 mod contradiction;
 mod difference;
-mod location;
 
 use fsm_index::Place;
 use schema_normal::Schema as Read;
@@ -16,7 +15,7 @@ use schema_normal::{Error, ErrorKind};
 
 use crate::Schema;
 use crate::automaton::compile::unbounded::Unbounded;
-use crate::automaton::{SchemaAutomaton, State};
+use crate::automaton::{SchemaAutomaton, State, run};
 
 /// Returns the error about a schema that no value satisfies.
 pub(super) fn emptiness(schema: &Read, options: &Options) -> Error {
@@ -93,6 +92,6 @@ impl SchemaAutomaton {
     /// Between the members of an object, and in a name, they are the object's;
     /// inside a value the value's. O(size of the state).
     pub fn location(&self, state: &State) -> Place {
-        location::location(&self.machine, &self.origin, state)
+        run::location(&self.machine, &self.origin, state)
     }
 }

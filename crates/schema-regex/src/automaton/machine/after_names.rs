@@ -7,7 +7,8 @@ use rustc_hash::FxHashMap;
 
 use crate::automaton::machine::latest::Latest;
 use crate::automaton::machine::live::Live;
-use crate::automaton::machine::node::{Choice, LOOSE, ObjectMachine, ObjectThread};
+use crate::automaton::machine::node::Choice;
+use crate::automaton::machine::objects::{LOOSE, ObjectMachine, ObjectThread};
 use crate::automaton::machine::progress::{ObjectAt, Thread, has_bit};
 
 /// One thread of an object before a name.

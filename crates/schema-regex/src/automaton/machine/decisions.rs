@@ -8,7 +8,8 @@
 //! large as their product.
 
 use crate::automaton::machine::live::Live;
-use crate::automaton::machine::node::{LOOSE, Member, ObjectMachine, ObjectThread};
+use crate::automaton::machine::node::Member;
+use crate::automaton::machine::objects::{LOOSE, ObjectMachine, ObjectThread};
 use crate::automaton::machine::progress::{ObjectAt, has_bit};
 
 /// The number of the end that fails, because it is below all decisions.
@@ -170,7 +171,7 @@ impl Decisions {
     }
 
     /// Says whether anything depends on a name.
-    pub(crate) fn has(&self, name: u32) -> bool {
+    fn has(&self, name: u32) -> bool {
         self.level(name).is_some()
     }
 
@@ -357,7 +358,7 @@ impl Decisions {
     }
 
     /// Which ways of the levels lead to what holds, as one list: see [`Level::ways`].
-    pub(crate) fn ways(&self, live: &Live<'_>, m: &ObjectMachine, at: &ObjectAt<'_>) -> Vec<bool> {
+    fn ways(&self, live: &Live<'_>, m: &ObjectMachine, at: &ObjectAt<'_>) -> Vec<bool> {
         let open = self.open(live, m, at);
         let hopes = self.hopes(&open);
         let mut ways = vec![false; open.len()];
@@ -421,15 +422,6 @@ impl Decisions {
     pub(super) fn end_of(&self, level: u32) -> u32 {
         let place = self.diagrams.partition_point(|d| d.end <= level);
         self.diagrams[place].end
-    }
-
-    /// Says whether the member of a name may be there, with a value of the kind that `take` tells:
-    /// by the ways that lead to what holds.
-    pub(crate) fn leads(&self, name: u32, take: u32, ways: &[bool]) -> bool {
-        match self.level(name) {
-            Some(level) if take > 0 => ways[(level.ways + take) as usize],
-            _ => true,
-        }
     }
 
     /// The members that the shortest way to what holds still needs, and the first of them in the
@@ -532,9 +524,37 @@ fn can_hold(place: u32, hopes: &[bool]) -> bool {
     }
 }
 
+/// The ways that lead to what holds, for the values of one member: a search through all kinds of values
+/// answers for them at once.
+pub(crate) struct Ways<'a> {
+    level: &'a Level,
+    list: Vec<bool>,
+}
+
+impl Ways<'_> {
+    /// Says whether the member may be there, with a value of the kind that `take` tells.
+    pub(crate) fn lead(&self, take: u32) -> bool {
+        take == 0 || self.list[(self.level.ways + take) as usize]
+    }
+}
+
 impl ObjectThread {
+    /// Returns the ways behind the name of a member, where it is decided on and members are not counted.
+    pub(crate) fn ways(
+        &self,
+        name: u32,
+        live: &Live<'_>,
+        m: &ObjectMachine,
+        at: &ObjectAt<'_>,
+    ) -> Option<Ways<'_>> {
+        let decisions = self.decisions.as_ref()?;
+        let level = decisions.level(name).filter(|_| !self.counts_members())?;
+        let list = decisions.ways(live, m, at);
+        Some(Ways { level, list })
+    }
+
     /// Says whether there is a bound on the number of members.
-    pub(crate) fn counts_members(&self) -> bool {
+    pub(super) fn counts_members(&self) -> bool {
         self.min > 0 || self.max.is_some()
     }
 

@@ -11,13 +11,32 @@ use rustc_hash::FxHashSet;
 use crate::automaton::machine::live::{Live, counts_hold};
 use crate::automaton::machine::matching::{Matching, Places};
 use crate::automaton::machine::node::{ArrayMachine, ArrayThread, Member};
-use crate::automaton::machine::sorted::TextSet;
+
+/// The values of the items that came, each by its canonical spelling: a text keeps them, as it likes.
+pub(crate) trait Values {
+    fn count(&self) -> usize;
+    fn has(&self, value: &str) -> bool;
+    fn each(&self, put: &mut dyn FnMut(&str));
+}
+
+/// No values: no item came yet.
+impl Values for () {
+    fn count(&self) -> usize {
+        0
+    }
+
+    fn has(&self, _value: &str) -> bool {
+        false
+    }
+
+    fn each(&self, _put: &mut dyn FnMut(&str)) {}
+}
 
 /// A list of the values of items that must differ, as far as they are few.
 #[derive(Debug, Default)]
 pub(crate) struct Catalog {
     /// The values of all goals that have few: sorted, by canonical spelling.
-    pub(crate) all: Box<[Arc<str>]>,
+    all: Box<[Arc<str>]>,
     /// For each member and each goal of it the numbers of its values, where they are few.
     pub(super) lists: Vec<Vec<Option<Box<[u32]>>>>,
     /// For each member and each goal at least how many values there are: as many as there
@@ -126,6 +145,11 @@ impl Catalog {
         Some(list.map(|number| &*self.all[*number as usize]))
     }
 
+    /// Returns the number of all values that are listed.
+    pub(crate) fn count(&self) -> usize {
+        self.all.len()
+    }
+
     /// Tells whether the values of some goal are listed.
     pub(crate) fn is_listed(&self) -> bool {
         !self.lists.is_empty()
@@ -135,16 +159,16 @@ impl Catalog {
         self.lists.get(at)?.get(goal as usize)?.as_deref()
     }
 
-    fn taken(&self, seen: &TextSet) -> Vec<bool> {
-        if seen.len() > self.all.len() {
+    fn taken(&self, seen: &impl Values) -> Vec<bool> {
+        if seen.count() > self.all.len() {
             return self.all.iter().map(|value| seen.has(value)).collect();
         }
         let mut taken = vec![false; self.all.len()];
-        for item in seen.iter() {
-            if let Ok(at) = self.all.binary_search(item) {
+        seen.each(&mut |item| {
+            if let Ok(at) = self.all.binary_search_by(|value| (**value).cmp(item)) {
                 taken[at] = true;
             }
-        }
+        });
         taken
     }
 
@@ -155,7 +179,7 @@ impl Catalog {
         m: &ArrayMachine,
         (thread, progress): (u32, u32),
         index: u32,
-        seen: &TextSet,
+        seen: &impl Values,
     ) -> bool {
         let t = &m.threads[thread as usize];
         if !t.unique {
@@ -181,7 +205,7 @@ impl Catalog {
         m: &ArrayMachine,
         (thread, progress): (u32, u32),
         index: u32,
-        seen: &TextSet,
+        seen: &impl Values,
     ) -> Option<Vec<Arc<str>>> {
         let t = &m.threads[thread as usize];
         if !t.unique {

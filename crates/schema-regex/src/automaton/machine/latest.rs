@@ -7,7 +7,7 @@ use crate::automaton::machine::decisions::{
     Decision, Decisions, FAILS, FIRST_DECISION, HOLDS, Level,
 };
 use crate::automaton::machine::live::Live;
-use crate::automaton::machine::node::{LOOSE, ObjectMachine};
+use crate::automaton::machine::objects::{LOOSE, ObjectMachine};
 use crate::automaton::machine::progress::ObjectAt;
 
 /// Behind all places in the order of members, because these are numbers of 32 bits.

@@ -9,9 +9,9 @@ use std::collections::BTreeSet;
 use rustc_hash::FxHashSet;
 
 use crate::automaton::machine::node::{
-    ArrayMachine, ArrayThread, Choice, Counter, EMPTY, LOOSE, Member, Node, ObjectMachine,
-    ObjectThread,
+    ArrayMachine, ArrayThread, Choice, Counter, EMPTY, Member, Node,
 };
+use crate::automaton::machine::objects::{LOOSE, ObjectMachine, ObjectThread};
 use crate::automaton::machine::progress::{ObjectAt, Thread};
 
 pub(crate) struct Live<'a> {

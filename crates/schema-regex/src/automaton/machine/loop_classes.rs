@@ -9,7 +9,7 @@ use fsm_index::{Behind, ClassId, FreeText, JSON_TEXT};
 use schema_normal::language::char_dfa::lengths::Lengths;
 use schema_normal::language::char_dfa::{CharDfa, DEAD, Follows, TextsFrom};
 
-use crate::automaton::machine::node::KeyMachine;
+use crate::automaton::machine::objects::KeyMachine;
 
 /// The class of [`JSON_TEXT`], the first because no automaton is needed for it.
 pub(crate) const ANY_TEXT: ClassId = ClassId(0);

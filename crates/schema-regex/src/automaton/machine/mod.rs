@@ -13,11 +13,11 @@ pub(crate) mod live;
 pub(crate) mod loop_classes;
 pub(crate) mod matching;
 pub(crate) mod node;
+pub(crate) mod objects;
 pub(crate) mod origin;
 mod printer;
 pub(crate) mod prints;
 pub(crate) mod progress;
-pub(crate) mod sorted;
 pub(crate) mod value_summary;
 pub(crate) mod white_space;
 
@@ -30,9 +30,8 @@ use schema_normal::options::Escapes;
 use crate::automaton::machine::enough_values::Catalog;
 use crate::automaton::machine::live::Live;
 use crate::automaton::machine::loop_classes::Loops;
-use crate::automaton::machine::node::{
-    ArrayMachine, EMPTY, Node, NumberMachine, ObjectMachine, StringMachine,
-};
+use crate::automaton::machine::node::{ArrayMachine, EMPTY, Node, NumberMachine, StringMachine};
+use crate::automaton::machine::objects::ObjectMachine;
 use crate::automaton::machine::origin::Origin;
 use crate::automaton::machine::prints::Print;
 use crate::automaton::machine::value_summary::ObjectStart;

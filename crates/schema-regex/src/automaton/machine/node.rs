@@ -3,20 +3,19 @@
 //!
 //! For example, `{"type": ["string", "null"]}` is a node with strings and a goal among `units`.
 
-use std::ops::Deref;
-use std::sync::{Arc, OnceLock};
+use std::ops::{Deref, Range};
+use std::sync::Arc;
 
-use fsm_index::ByteSet;
 use schema_normal::ir::Name;
+use schema_normal::language::char_dfa::CharDfa;
 use schema_normal::language::char_dfa::lengths::Lengths;
-use schema_normal::language::char_dfa::{CharDfa, DEAD};
 use schema_normal::language::numbers::dfa::NumberDfa;
 use schema_normal::normal::alternative::Kind;
 use schema_normal::normal::conjunctions::ConjId;
 
-use crate::automaton::machine::decisions::Decisions;
 use crate::automaton::machine::enough_values::Catalog;
 use crate::automaton::machine::few::Few;
+use crate::automaton::machine::objects::ObjectMachine;
 use crate::automaton::machine::prints::Prints;
 
 /// The height of a goal that no value satisfies, because it is above all heights.
@@ -40,10 +39,26 @@ pub(crate) struct Node {
     /// there is none before it.
     pub(crate) alias: u32,
     /// Its fingerprints, each once it was wanted.
-    pub(crate) prints: Prints,
+    pub(super) prints: Prints,
 }
 
 impl Node {
+    /// From the goals, those that `null`, `false` and `true` satisfy, and the machine of numbers; the height of
+    /// no goal is known yet.
+    pub(crate) fn new(
+        goals: Few<ConjId>,
+        units: [Few<u32>; 3],
+        number: Option<Arc<NumberMachine>>,
+    ) -> Node {
+        Node {
+            heights: goals.iter().map(|_| EMPTY).collect(),
+            goals,
+            units,
+            number,
+            ..Node::default()
+        }
+    }
+
     /// Tells whether a value of one of these goals may be of a kind.
     pub(crate) fn may_be(&self, kind: Kind, is_wanted: impl Fn(u32) -> bool) -> bool {
         let unit = |word: usize| self.units[word].iter().any(|goal| is_wanted(*goal));
@@ -129,20 +144,7 @@ pub(crate) struct Leaf {
     pub(crate) excludes: bool,
 }
 
-impl Leaf {
-    /// Tells whether another leaf asks the same of a string, for whichever goal.
-    pub(crate) fn asks_as(&self, other: &Leaf) -> bool {
-        let lengths = match (&self.lengths, &other.lengths) {
-            (Some(own), Some(lengths)) => Arc::ptr_eq(own, lengths),
-            (own, lengths) => own.is_none() && lengths.is_none(),
-        };
-        let asked = |leaf: &Leaf| (leaf.listed, leaf.excludes, leaf.dfa, leaf.min, leaf.max);
-        lengths && asked(self) == asked(other)
-    }
-}
-
-/// Strings in the order of their bytes. A text that begins some of them is a
-/// range and how many bytes of it were read.
+/// Strings in the order of their bytes, so that those which begin with a text are a range.
 #[derive(Debug, Default)]
 pub(crate) struct Words {
     pub(crate) list: Box<[Word]>,
@@ -173,15 +175,15 @@ impl Words {
         }
     }
 
-    /// Tells whether a leaf lists some words of a span.
-    pub(crate) fn some_listed(&self, span: Span, leaf: usize) -> bool {
+    /// Tells whether a leaf lists some words of a range.
+    pub(crate) fn some_listed(&self, range: Range<u32>, leaf: usize) -> bool {
         match self.of_leaf.get(leaf) {
             Some(words) => {
-                let from = words.partition_point(|word| *word < span.lo);
-                words.get(from).is_some_and(|word| *word < span.hi)
+                let from = words.partition_point(|word| *word < range.start);
+                words.get(from).is_some_and(|word| *word < range.end)
             }
             None => {
-                let mut words = self.list[span.lo as usize..span.hi as usize].iter();
+                let mut words = self.list[range.start as usize..range.end as usize].iter();
                 words.any(|word| word.listed.contains(&(leaf as u32)))
             }
         }
@@ -195,127 +197,6 @@ pub(crate) struct Word {
     pub(crate) listed: Few<u32>,
     /// The leaves that leave it out.
     pub(crate) excluded: Few<u32>,
-}
-
-/// Tells whether a goal is among some, which are sorted.
-pub(crate) fn has_goal(goals: &[u32], goal: u32) -> bool {
-    debug_assert!(goals.is_sorted(), "{goals:?}");
-    match goals.len() <= 8 {
-        true => goals.contains(&goal),
-        false => goals.binary_search(&goal).is_ok(),
-    }
-}
-
-/// A range of sorted texts that begin with the same bytes.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Span {
-    pub(crate) lo: u32,
-    pub(crate) hi: u32,
-    pub(crate) read: u32,
-}
-
-impl std::hash::Hash for Span {
-    fn hash<H: std::hash::Hasher>(&self, hasher: &mut H) {
-        let read = u64::from(self.read).wrapping_mul(0x9E37_79B9_7F4A_7C15);
-        hasher.write_u64(fsm_tables::packed(self.lo, self.hi).wrapping_add(read));
-    }
-}
-
-impl Span {
-    pub(crate) const NONE: Span = Span {
-        lo: 0,
-        hi: 0,
-        read: 0,
-    };
-
-    pub(crate) fn all(count: usize) -> Span {
-        Span {
-            lo: 0,
-            hi: count as u32,
-            read: 0,
-        }
-    }
-
-    pub(crate) fn is_none(self) -> bool {
-        self.lo == self.hi
-    }
-
-    /// The texts of the span that go on with `c`.
-    pub(crate) fn step<'t>(self, c: u32, text: impl Fn(usize) -> &'t str) -> Span {
-        if self.is_none() {
-            return Span::NONE;
-        }
-        match char::from_u32(c) {
-            Some(c) => self.go_on(c.encode_utf8(&mut [0; 4]).as_bytes(), text),
-            None => Span::NONE,
-        }
-    }
-
-    /// The texts of the span that go on with whole characters.
-    pub(crate) fn go_on<'t>(self, bytes: &[u8], text: impl Fn(usize) -> &'t str) -> Span {
-        if self.is_none() {
-            return Span::NONE;
-        }
-        let read = self.read as usize;
-        let tail = |i: usize| -> &[u8] {
-            let t = text(i).as_bytes();
-            let rest = &t[read..];
-            &rest[..rest.len().min(bytes.len())]
-        };
-        let lo = partition(self.lo as usize, self.hi as usize, |i| tail(i) < bytes);
-        let hi = partition(lo, self.hi as usize, |i| tail(i) <= bytes);
-        if lo == hi {
-            return Span::NONE;
-        }
-        Span {
-            lo: lo as u32,
-            hi: hi as u32,
-            read: (read + bytes.len()) as u32,
-        }
-    }
-
-    /// The characters of a range with which texts of the span go on, ascending. Takes the
-    /// logarithm of the span for each.
-    pub(crate) fn heads<'t>(
-        self,
-        (first, last): (u32, u32),
-        text: impl Fn(usize) -> &'t str,
-    ) -> impl Iterator<Item = u32> {
-        let read = self.read as usize;
-        let head = move |i: usize| text(i)[read..].chars().next().map(u32::from);
-        let end = self.hi as usize;
-        let mut at = partition(self.lo as usize, end, |i| head(i) < Some(first));
-        std::iter::from_fn(move || {
-            let c = (at < end).then(|| head(at)).flatten()?;
-            at = partition(at, end, |i| head(i) <= Some(c));
-            (c <= last).then_some(c)
-        })
-    }
-
-    /// Returns the beginning that the texts of the span share, as far as it was read.
-    pub(crate) fn begun(self, words: &Words) -> &str {
-        let first = words.list.get(self.lo as usize);
-        let begun = first.and_then(|word| word.text.get(..self.read as usize));
-        begun.unwrap_or_default()
-    }
-
-    /// The first text of the span, if it ends here.
-    pub(crate) fn ends<'t>(self, text: impl Fn(usize) -> &'t str) -> Option<usize> {
-        (!self.is_none() && text(self.lo as usize).len() == self.read as usize)
-            .then_some(self.lo as usize)
-    }
-}
-
-fn partition(mut lo: usize, mut hi: usize, below: impl Fn(usize) -> bool) -> usize {
-    while lo < hi {
-        let mid = lo + (hi - lo) / 2;
-        if below(mid) {
-            lo = mid + 1;
-        } else {
-            hi = mid;
-        }
-    }
-    lo
 }
 
 /// The node of a member or an item, and which of its goals each thread of the container wants.
@@ -339,7 +220,7 @@ pub(crate) struct Choice {
     pub(crate) thread: u32,
     pub(crate) goal: u32,
     /// Witnesses that this gives, or counts that it raises, as bits; or the kind of a value,
-    /// see [`ObjectThread::decisions`].
+    /// see [`ObjectThread::decisions`](crate::automaton::machine::objects::ObjectThread::decisions).
     pub(crate) take: u32,
 }
 
@@ -404,13 +285,24 @@ pub(crate) struct ArrayMachine {
     /// By index; the last is for all further items.
     pub(crate) members: Box<[Member]>,
     /// Indexes are counted up to here; from here on they are alike.
-    pub(crate) cap: u32,
+    pub(super) cap: u32,
     pub(crate) unique: bool,
     /// The values of items that must differ, as far as they are few.
     pub(crate) catalog: Catalog,
 }
 
 impl ArrayMachine {
+    /// From the threads, and the items by index, which are counted up to `cap`; what values they have is not known yet.
+    pub(crate) fn new(threads: Vec<ArrayThread>, members: Vec<Member>, cap: u32) -> ArrayMachine {
+        ArrayMachine {
+            unique: threads.iter().any(|t| t.unique),
+            threads: threads.into(),
+            members: members.into(),
+            cap,
+            catalog: Catalog::default(),
+        }
+    }
+
     /// The place among the members of an index.
     pub(crate) fn place(&self, index: u64) -> usize {
         let last = self.members.len() - 1;
@@ -439,109 +331,22 @@ pub(crate) struct ArrayThread {
 #[derive(Debug)]
 pub(crate) struct Counter {
     pub(crate) min: u32,
-    pub(crate) max: Option<u32>,
+    pub(super) max: Option<u32>,
 }
 
 impl Counter {
+    /// A count within bounds that are less than all numbers.
+    pub(crate) fn new(min: u64, max: Option<u64>) -> Counter {
+        let clamp = |bound| u32::try_from(bound).unwrap_or(u32::MAX - 1);
+        Counter {
+            min: clamp(min),
+            max: max.map(clamp),
+        }
+    }
+
     /// One more than the highest count that is told apart.
     pub(crate) fn radix(&self) -> u32 {
         self.max.unwrap_or(self.min) + 1
-    }
-}
-
-#[derive(Debug)]
-pub(crate) struct ObjectMachine {
-    pub(crate) threads: Box<[ObjectThread]>,
-    /// The declared names; `listed` has the number.
-    pub(crate) names: Words,
-    /// By number.
-    pub(crate) declared: Box<[Member]>,
-    /// True if some thread has an order.
-    pub(crate) ordered: bool,
-    /// The further names, by class.
-    pub(crate) classes: Box<[ExtraClass]>,
-    pub(crate) keys: Option<KeyMachine>,
-    /// The declared names of which a frame remembers whether they were used,
-    /// as bits: those that some thread lets come at any time.
-    pub(crate) tracked: Few<u32>,
-    /// Members are counted up to here; 0 where nobody asks.
-    pub(crate) cap: u32,
-    /// With what declared names begin, in any spelling, once that was wanted.
-    pub(crate) heads: OnceLock<ByteSet>,
-}
-
-/// The rank of a name that has no place in the order.
-pub(crate) const LOOSE: u32 = u32::MAX;
-
-#[derive(Debug)]
-pub(crate) struct ObjectThread {
-    pub(crate) goal: u32,
-    /// The place of each declared name in the order of this thread; [`LOOSE`]
-    /// for those that may come at any time after the ordered ones.
-    pub(crate) ranks: Box<[u32]>,
-    /// Rank and number, ascending.
-    pub(crate) required: Box<[(u32, u32)]>,
-    pub(crate) min: u64,
-    pub(crate) max: Option<u64>,
-    /// By the number of what implies the others, ascending.
-    pub(crate) implies: Box<[(u32, Box<[u32]>)]>,
-    /// One bit for each.
-    pub(crate) witnesses: u32,
-    /// The conditions on members together: a choice takes one more than the kind of a value, or 0.
-    pub(crate) decisions: Option<Box<Decisions>>,
-    /// Nothing but `required` to look at.
-    pub(crate) simple: bool,
-    /// True if the rank of each declared name is its number.
-    pub(crate) by_number: bool,
-}
-
-#[derive(Debug)]
-pub(crate) struct ExtraClass {
-    pub(crate) member: Member,
-    /// The number of its names, declared ones aside; `None` is no end.
-    pub(crate) count: Option<u64>,
-}
-
-/// Tells the classes of names apart.
-#[derive(Debug)]
-pub(crate) struct KeyMachine {
-    pub(crate) dfa: CharDfa,
-    /// The number of its first loop.
-    pub(crate) loops: u32,
-    /// By state the class of names that end there.
-    pub(crate) class: Vec<u32>,
-    /// By class and state, how many names can still be; `None` is no end.
-    pub(crate) counts: Vec<Vec<Option<u64>>>,
-}
-
-/// The class of names that may not come, because no object has so many classes.
-pub(crate) const NO_CLASS: u32 = u32::MAX;
-
-impl KeyMachine {
-    pub(crate) fn class_of(&self, name: &str) -> u32 {
-        match self.dfa.run(name) {
-            DEAD => NO_CLASS,
-            state => self.class[state as usize],
-        }
-    }
-}
-
-impl ObjectMachine {
-    pub(crate) fn class_of(&self, name: &str) -> u32 {
-        match &self.keys {
-            Some(keys) => keys.class_of(name),
-            None if self.classes.is_empty() => NO_CLASS,
-            None => 0,
-        }
-    }
-
-    /// The member by number: declared ones, then classes.
-    pub(crate) fn member(&self, number: u32) -> &Member {
-        let n = number as usize;
-        match self.declared.get(n) {
-            Some(member) => member,
-            None => &self.classes[n - self.declared.len()].member,
-        }
     }
 }
 

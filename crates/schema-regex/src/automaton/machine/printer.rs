@@ -14,9 +14,10 @@ use schema_normal::language::numbers::dfa::NumberDfa;
 use schema_normal::options::Escapes;
 
 use crate::automaton::machine::node::{
-    ArrayMachine, ArrayThread, Choice, Counter, EMPTY, ExtraClass, KeyMachine, Leaf, Member, Node,
-    NumberMachine, ObjectMachine, ObjectThread, StringMachine, Words,
+    ArrayMachine, ArrayThread, Choice, Counter, EMPTY, Leaf, Member, Node, NumberMachine,
+    StringMachine, Words,
 };
+use crate::automaton::machine::objects::{ExtraClass, KeyMachine, ObjectMachine, ObjectThread};
 use crate::automaton::machine::prints::{OwnPrint, Print};
 use crate::automaton::machine::white_space::Space;
 

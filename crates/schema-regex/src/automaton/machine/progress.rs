@@ -13,12 +13,6 @@ pub(crate) struct Thread {
     pub(crate) progress: u32,
 }
 
-/// The threads of a frame, from their list.
-pub(crate) fn threads_in(list: &[u32]) -> impl Iterator<Item = Thread> {
-    let (pairs, _) = list.as_chunks();
-    pairs.iter().map(|&[id, progress]| Thread { id, progress })
-}
-
 /// The place of an object between two members.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ObjectAt<'a> {

@@ -10,11 +10,11 @@ const MAX_COMPARED: u64 = 1 << 28;
 /// A completion ends unfinished when it has searched more states than this, about half a
 /// second. A name that is looked through counts as a state, and so does each step by which
 /// a list of what must differ grows.
-pub(crate) const MAX_SEARCHED: u64 = 100_000;
+pub(super) const MAX_SEARCHED: u64 = 100_000;
 
 /// The rest of that work.
 #[derive(Debug)]
-pub(crate) struct Allowance {
+pub(super) struct Allowance {
     /// Bytes of items that may be compared with those before them.
     compare: u64,
     /// States that may be searched.
@@ -24,7 +24,7 @@ pub(crate) struct Allowance {
 }
 
 impl Allowance {
-    pub(crate) fn new() -> Allowance {
+    pub(super) fn new() -> Allowance {
         Allowance {
             compare: MAX_COMPARED,
             search: MAX_SEARCHED,
@@ -33,7 +33,7 @@ impl Allowance {
     }
 
     #[cfg(test)]
-    pub(crate) fn of(compare: u64, search: u64) -> Allowance {
+    pub(super) fn of(compare: u64, search: u64) -> Allowance {
         Allowance {
             compare,
             search,
@@ -42,7 +42,7 @@ impl Allowance {
     }
 
     #[cfg(test)]
-    pub(crate) fn left_to_compare(&self) -> u64 {
+    pub(super) fn left_to_compare(&self) -> u64 {
         self.compare
     }
 
@@ -52,26 +52,26 @@ impl Allowance {
     }
 
     /// Counts states that are searched.
-    pub(crate) fn search(&mut self, states: u64) {
+    pub(super) fn search(&mut self, states: u64) {
         self.search = self.search.saturating_sub(states);
     }
 
-    pub(crate) fn may_search(&self) -> bool {
+    pub(super) fn may_search(&self) -> bool {
         self.search > 0
     }
 
     /// Says whether nothing may be searched or compared any more.
-    pub(crate) fn is_spent(&self) -> bool {
+    pub(super) fn is_spent(&self) -> bool {
         self.compare == 0 || self.search == 0
     }
 
-    pub(crate) fn set_room(&mut self, bytes: usize) {
+    pub(super) fn set_room(&mut self, bytes: usize) {
         self.write = bytes;
     }
 
     /// Says whether so many characters may be written; a refusal is noted, because nothing shorter comes to
     /// its end.
-    pub(crate) fn fits(&mut self, chars: u64) -> bool {
+    pub(super) fn fits(&mut self, chars: u64) -> bool {
         let fits = chars <= self.write as u64;
         if !fits {
             self.write = 0;
@@ -79,7 +79,7 @@ impl Allowance {
         fits
     }
 
-    pub(crate) fn is_too_small(&self) -> bool {
+    pub(super) fn is_too_small(&self) -> bool {
         self.write == 0
     }
 }

@@ -4,11 +4,11 @@
 //! For example, behind `[1, ` of an array of unique integers the value may be `0` and not `1`.
 
 use crate::automaton::machine::Machine;
-use crate::automaton::machine::sorted::TextSet;
 use crate::automaton::run::config::{Config, EMPTY_LIST, Gap, NO_TEXT, Top, UNITS};
 use crate::automaton::run::equality::word_spelled;
 use crate::automaton::run::found::ItemChoice;
 use crate::automaton::run::scratch::Scratch;
+use crate::automaton::run::sorted::TextSet;
 use crate::automaton::run::string_bytes::Partial;
 use crate::automaton::run::string_leaves::string_start;
 use crate::automaton::run::string_texts::{Enough, LeafAt, spelt_behind};
@@ -17,7 +17,7 @@ use crate::automaton::run::{number_bytes, step, text_runs, unique_items};
 
 /// Begins a value that must differ from others with as much of another one as makes it another: that
 /// text, and the place behind it; `None` where that is not asked.
-pub(crate) fn another_value(
+pub(super) fn another_value(
     machine: &Machine,
     config: Config,
     x: &mut Scratch,

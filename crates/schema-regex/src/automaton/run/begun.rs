@@ -7,17 +7,17 @@ use std::sync::Arc;
 
 use schema_normal::language::escapes::is_never_raw;
 
-use crate::automaton::machine::sorted::TextSet;
 use crate::automaton::run::config::Frame;
 use crate::automaton::run::equality::signed_digits;
 use crate::automaton::run::item_places::{Alike, Of};
 use crate::automaton::run::open_value::{Anchor, Exponents, Open, Piece, Then, Within};
 use crate::automaton::run::scratch::Scratch;
 use crate::automaton::run::seen::Seen;
+use crate::automaton::run::sorted::TextSet;
 
 /// An item that was begun.
 #[derive(Debug)]
-pub(crate) struct Begun {
+pub(super) struct Begun {
     /// The arrays and objects that are open in it.
     place: Option<Arc<Open>>,
     last: Piece,

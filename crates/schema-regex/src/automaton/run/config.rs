@@ -8,41 +8,42 @@ use std::hash::{Hash, Hasher};
 use fsm_tables::packed;
 
 use crate::automaton::machine::Machine;
-use crate::automaton::machine::node::{ArrayMachine, Span};
-use crate::automaton::machine::progress::ObjectAt;
+use crate::automaton::machine::node::ArrayMachine;
+use crate::automaton::machine::progress::{ObjectAt, Thread};
 use crate::automaton::machine::white_space::NO_SPACE;
+use crate::automaton::run::span::Span;
 use crate::automaton::run::string_bytes::Partial;
 
 /// Lists from this number on differ between scratches, because those below are made with each.
 pub(super) const FIXED_LISTS: u32 = 3;
 /// The list without items, the first because most frames have it.
-pub(crate) const EMPTY_LIST: u32 = 0;
+pub(super) const EMPTY_LIST: u32 = 0;
 /// The list `[0]`, fixed because most nodes have one goal.
-pub(crate) const FIRST: u32 = 1;
+pub(super) const FIRST: u32 = 1;
 /// The list `[0, 0]`, fixed because most objects begin with one thread.
 pub(super) const FIRST_THREAD: u32 = 2;
 
 /// An open array or object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Frame {
-    pub(crate) node: u32,
-    pub(crate) is_object: bool,
+pub(super) struct Frame {
+    pub(super) node: u32,
+    pub(super) is_object: bool,
     /// A list: the number and the progress of each [`Thread`], alternating.
-    pub(crate) threads: u32,
+    pub(super) threads: u32,
     /// In an object the first ordered name that may come; in an array the
     /// index of the item that is open or comes next, clamped.
-    pub(crate) pos: u32,
+    pub(super) pos: u32,
     /// Members so far, clamped, where anybody counts.
-    pub(crate) count: u32,
+    pub(super) count: u32,
     /// A list of bits.
-    pub(crate) used: u32,
+    pub(super) used: u32,
     /// The further names, or the items that must differ.
-    pub(crate) seen: u32,
+    pub(super) seen: u32,
     /// The number of the open member.
-    pub(crate) member: u32,
+    pub(super) member: u32,
     /// In an array of different items: where in the text its item began; 0 in the outermost,
     /// with whose items the text begins anew; [`FORGOTTEN`] where the text of its item is not kept.
-    pub(crate) start: u32,
+    pub(super) start: u32,
 }
 
 impl Frame {
@@ -69,20 +70,35 @@ impl Frame {
         }
     }
 
-    pub(crate) fn is_unique(&self, machine: &Machine) -> bool {
+    pub(super) fn is_unique(&self, machine: &Machine) -> bool {
         self.unique_array(machine).is_some()
     }
 
     /// Returns the object's position between two members, with the lists that the frame names; `extras` are
     /// empty where no further names are counted.
-    pub(crate) fn object_at<'a>(&self, used: &'a [u32], extras: &'a [u64]) -> ObjectAt<'a> {
+    pub(super) fn object_at<'a>(&self, used: &'a [u32], extras: &'a [u64]) -> ObjectAt<'a> {
         ObjectAt::of(self.pos, self.count, used, extras)
+    }
+}
+
+/// The threads of a frame, from their list.
+pub(super) fn threads_in(list: &[u32]) -> impl Iterator<Item = Thread> {
+    let (pairs, _) = list.as_chunks();
+    pairs.iter().map(|&[id, progress]| Thread { id, progress })
+}
+
+/// Tells whether a goal is among some, which are sorted.
+pub(super) fn has_goal(goals: &[u32], goal: u32) -> bool {
+    debug_assert!(goals.is_sorted(), "{goals:?}");
+    match goals.len() <= 8 {
+        true => goals.contains(&goal),
+        false => goals.binary_search(&goal).is_ok(),
     }
 }
 
 /// The token that is read, above the open arrays and objects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum Top {
+pub(super) enum Top {
     /// Before a value; `set` lists the goals that count.
     Value {
         node: u32,
@@ -113,7 +129,7 @@ pub(crate) enum Top {
 }
 
 /// The texts of `null`, `false` and `true`, in this order because `Node::units` has it.
-pub(crate) const UNITS: [&[u8]; 3] = [b"null", b"false", b"true"];
+pub(super) const UNITS: [&[u8]; 3] = [b"null", b"false", b"true"];
 
 /// The position behind a byte, and its stack; `None` if the byte may not come.
 pub(super) type Next = Option<(Top, u32)>;
@@ -129,7 +145,7 @@ impl Top {
     }
 
     /// The place between two tokens, if it is one.
-    pub(crate) fn gap(&self) -> Option<Gap> {
+    pub(super) fn gap(&self) -> Option<Gap> {
         match *self {
             Top::Gap(gap, _) => Some(gap),
             _ => None,
@@ -138,7 +154,7 @@ impl Top {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum Gap {
+pub(super) enum Gap {
     ObjectStart,
     BeforeKey,
     /// As `BeforeKey`, for a further name that was not used yet: where walks
@@ -152,7 +168,7 @@ pub(crate) enum Gap {
 
 impl Gap {
     /// Tells whether a name may come next, a comma between aside.
-    pub(crate) fn is_before_a_name(self) -> bool {
+    pub(super) fn is_before_a_name(self) -> bool {
         match self {
             Gap::ObjectStart | Gap::BeforeKey | Gap::BeforeFurther | Gap::AfterMember => true,
             Gap::Colon | Gap::ArrayStart | Gap::AfterItem => false,
@@ -162,26 +178,26 @@ impl Gap {
 
 /// The inside of a string.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Str {
+pub(super) struct Str {
     /// The state of the one automaton, or a list of states.
-    pub(crate) state: u32,
-    pub(crate) words: Span,
-    pub(crate) length: u32,
-    pub(crate) partial: Partial,
+    pub(super) state: u32,
+    pub(super) words: Span,
+    pub(super) length: u32,
+    pub(super) partial: Partial,
 }
 
 /// The inside of a name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Key {
-    pub(crate) state: u32,
+pub(super) struct Key {
+    pub(super) state: u32,
     /// Among the declared names.
-    pub(crate) names: Span,
+    pub(super) names: Span,
     /// Among the further names that were used.
-    pub(crate) used: Span,
-    pub(crate) partial: Partial,
+    pub(super) used: Span,
+    pub(super) partial: Partial,
     /// The name so far: a text, [`NAMED`], or [`UNKNOWN`] where it began before the
     /// walk.
-    pub(crate) text: u32,
+    pub(super) text: u32,
 }
 
 impl Key {
@@ -198,44 +214,44 @@ impl Key {
 
     /// Tells whether it can only be a further name that was not used yet: then nothing but the
     /// classes of further names has to be looked at to read on.
-    pub(crate) fn is_further(&self) -> bool {
+    pub(super) fn is_further(&self) -> bool {
         self.names.is_none() && self.used.is_none()
     }
 }
 
 /// The text of a name that began before the walk, the first because no text has it.
-pub(crate) const UNKNOWN: u32 = 0;
+pub(super) const UNKNOWN: u32 = 0;
 /// A name that is, as far as it was read, the common beginning of the declared names of its span: a
 /// number that no text has, because nothing has to remember it.
-pub(crate) const NAMED: u32 = u32::MAX;
+pub(super) const NAMED: u32 = u32::MAX;
 /// No open item that must differ, the first because it is no text.
-pub(crate) const NO_TEXT: u32 = 0;
+pub(super) const NO_TEXT: u32 = 0;
 /// The text without bytes, fixed because [`Key::first`] begins with it in any scratch.
 pub(super) const EMPTY_TEXT: u32 = 1;
 /// An item that differs from those before it, or whose text is not compared for another reason (see
 /// `different`): no text has the number, because a scratch holds fewer.
-pub(crate) const UNKNOWN_ITEM: u32 = u32::MAX;
+pub(super) const UNKNOWN_ITEM: u32 = u32::MAX;
 
 /// That the text of the item of an array is not kept: see [`Frame::start`]. No text is as long.
 pub(super) const FORGOTTEN: u32 = u32::MAX;
 
 /// Tells whether the text of an item is kept, to be compared with those before it.
-pub(crate) fn is_kept(item: u32) -> bool {
+pub(super) fn is_kept(item: u32) -> bool {
     item != NO_TEXT && item != UNKNOWN_ITEM
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Config {
-    pub(crate) top: Top,
-    pub(crate) stack: u32,
+pub(super) struct Config {
+    pub(super) top: Top,
+    pub(super) stack: u32,
     /// The text since the outermost item that must differ from others began;
     /// [`NO_TEXT`] outside of such.
-    pub(crate) item: u32,
+    pub(super) item: u32,
 }
 
 impl Config {
     /// Before the whole value.
-    pub(crate) fn first() -> Config {
+    pub(super) fn first() -> Config {
         Config {
             top: Top::Value {
                 node: 0,

@@ -18,7 +18,7 @@ pub(super) fn only_compares(machine: &Machine, frame: &Frame, items: usize) -> b
 /// more than equality counts, or an array was opened in this walk: what is
 /// said of the tokens that go on with further items holds for the arrays
 /// that were open before.
-pub(crate) fn forgotten(machine: &Machine, config: Config, x: &mut Scratch) -> Option<Config> {
+pub(super) fn forgotten(machine: &Machine, config: Config, x: &mut Scratch) -> Option<Config> {
     let known = x.found().forgotten.get(&config.stack).copied();
     let stack = known.unwrap_or_else(|| {
         let stack = forgotten_stack(machine, config.stack, x);

@@ -8,9 +8,9 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
-use crate::automaton::machine::sorted::TextSet;
 use crate::automaton::run::config::{Config, Frame};
 use crate::automaton::run::item_places::ItemPlaces;
+use crate::automaton::run::sorted::TextSet;
 
 #[derive(Debug, Default)]
 pub(super) struct Found {
@@ -55,29 +55,29 @@ impl<T> ByStack<T> {
 
 /// Which names may come in an object.
 #[derive(Clone, Debug)]
-pub(crate) struct Usable {
-    pub(crate) names: Box<[u32]>,
-    pub(crate) classes: u64,
+pub(super) struct Usable {
+    pub(super) names: Box<[u32]>,
+    pub(super) classes: u64,
     /// True if any may.
     pub(super) some: bool,
     /// A list: for each class of further names that may come its number, and
     /// the node and the goals of their values.
-    pub(crate) values: u32,
+    pub(super) values: u32,
 }
 
 /// The part of an object that may matter to a token which reads on behind the value of a member.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Told {
+pub(super) struct Told {
     /// One more than the goal that the object satisfies if it ends, or 0.
-    pub(crate) ends: u32,
-    pub(crate) more: NamesToCome,
+    pub(super) ends: u32,
+    pub(super) more: NamesToCome,
     /// The classes of further names that may come, as bits.
-    pub(crate) classes: u64,
+    pub(super) classes: u64,
 }
 
 /// Which names may come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum NamesToCome {
+pub(super) enum NamesToCome {
     None = 0,
     /// Declared ones alone.
     Declared = 1,
@@ -90,7 +90,7 @@ pub(crate) enum NamesToCome {
 /// The answers that were found in a scratch. They depend on nothing but their keys: a stack has its
 /// frames.
 #[derive(Debug, Default)]
-pub(crate) struct ObjectSteps {
+pub(super) struct ObjectSteps {
     /// By node, goals and levels to open, the threads of an object that begins.
     pub(super) begun: FxHashMap<(u32, u32, u32), u32>,
     /// By stack and the number of a name, the frame behind the name.
@@ -103,7 +103,7 @@ pub(crate) struct ObjectSteps {
 
 /// The object behind a member, as lists.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Behind {
+pub(super) struct Behind {
     /// The threads that go on; empty if there are none.
     pub(super) threads: u32,
     /// The bits of the frame.
@@ -118,7 +118,7 @@ impl ObjectSteps {
 
 /// A goal that an item may satisfy, and the values that are barred then beside those before it.
 #[derive(Clone, Debug)]
-pub(crate) struct ItemChoice {
+pub(super) struct ItemChoice {
     pub(super) goal: u32,
     pub(super) unique: bool,
     /// The values that the items to come cannot do without: sorted.
@@ -134,7 +134,7 @@ impl ItemChoice {
 
 /// The choices for an open item, and the values that are barred by some of them.
 #[derive(Clone, Debug)]
-pub(crate) struct ItemChoices {
+pub(super) struct ItemChoices {
     pub(super) all: Vec<ItemChoice>,
     pub(super) critical: TextSet,
 }

@@ -20,7 +20,7 @@ pub(super) enum Of {
 /// Places of items by their text so far, where in the text they begin, and, where that counts, the
 /// items before them: a walk goes on from each in many ways.
 #[derive(Debug, Default)]
-pub(crate) struct ItemPlaces {
+pub(super) struct ItemPlaces {
     pub(super) known: FxHashMap<(u32, u32), Arc<Open>>,
     /// The items before those that are strings, or have one open, from inside of these on.
     pub(super) strings: FxHashMap<(u32, u32, u32), Alike>,

@@ -11,11 +11,11 @@ use fsm_index::{Exception, Overlay};
 
 use crate::automaton::machine::Machine;
 use crate::automaton::machine::SchemaAutomaton;
-use crate::automaton::machine::sorted::TextSet;
 use crate::automaton::run::config::{Gap, Top};
 use crate::automaton::run::equality::canonical;
 use crate::automaton::run::levels::OpenLevel;
 use crate::automaton::run::scratch::{Noted, Scratch};
+use crate::automaton::run::sorted::TextSet;
 use crate::automaton::run::state::{self, Item, Load, State};
 use crate::automaton::run::{forgotten, step};
 

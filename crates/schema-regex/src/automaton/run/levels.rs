@@ -7,16 +7,16 @@
 use std::fmt;
 use std::sync::Arc;
 
-use crate::automaton::machine::sorted::TextSet;
 use crate::automaton::run::config::{EMPTY_LIST, FIXED_LISTS, Frame};
 use crate::automaton::run::scratch::{Noted, Scratch};
 use crate::automaton::run::seen::Seen;
+use crate::automaton::run::sorted::TextSet;
 
 /// Open arrays and objects, the innermost first.
 #[derive(Clone, Default)]
-pub(crate) struct Levels(Option<Arc<OpenLevel>>);
+pub(super) struct Levels(Option<Arc<OpenLevel>>);
 
-pub(crate) struct OpenLevel {
+pub(super) struct OpenLevel {
     /// The fixed lists that it refers to are there; others, and what was seen, are kept.
     pub(super) frame: Frame,
     kept: Option<Box<KeptLevel>>,

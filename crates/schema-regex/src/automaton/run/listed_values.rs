@@ -17,7 +17,7 @@ const MAX_PIECES: usize = 100_000;
 
 /// Returns at least how many values a goal of a node has, and all of them if they are no more than
 /// `few`: sorted, by canonical spelling.
-pub(crate) fn of(
+pub(in crate::automaton) fn of(
     machine: &Machine,
     node: u32,
     goal: u32,

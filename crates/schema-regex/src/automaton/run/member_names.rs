@@ -10,23 +10,25 @@ use schema_normal::language::char_dfa::DEAD;
 use crate::automaton::machine::Machine;
 use crate::automaton::machine::after_names::AfterNames;
 use crate::automaton::machine::live::Live;
-use crate::automaton::machine::node::{Choice, NO_CLASS, ObjectMachine, Span};
-use crate::automaton::machine::progress::{ObjectAt, has_bit, threads_in};
+use crate::automaton::machine::node::Choice;
+use crate::automaton::machine::objects::{NO_CLASS, ObjectMachine};
+use crate::automaton::machine::progress::{ObjectAt, has_bit};
 use crate::automaton::run::config::{
-    EMPTY_LIST, EMPTY_TEXT, Frame, Gap, Key, NAMED, Next, Top, UNKNOWN,
+    EMPTY_LIST, EMPTY_TEXT, Frame, Gap, Key, NAMED, Next, Top, UNKNOWN, threads_in,
 };
 use crate::automaton::run::found::Usable;
 use crate::automaton::run::object_steps::{self, are_several, set_bit};
 use crate::automaton::run::plain_object;
 use crate::automaton::run::scratch::{Noted, Scratch, StackNode};
 use crate::automaton::run::seen::Seen;
+use crate::automaton::run::span::Span;
 use crate::automaton::run::string_bytes as text;
 use crate::automaton::run::string_bytes::{Partial, Sink};
 use crate::automaton::run::texts::Texts;
 
 /// The goals that the value of an open member may satisfy, of which the
 /// name has been read.
-pub(crate) fn goals_of_member(machine: &Machine, top: Noted, number: u32, x: &mut Scratch) -> u32 {
+pub(super) fn goals_of_member(machine: &Machine, top: Noted, number: u32, x: &mut Scratch) -> u32 {
     match plain_object::plain_goals(machine, top, x) {
         Some(goals) => goals,
         None => member_goals(machine, top, number, x),
@@ -64,13 +66,10 @@ fn fresh_member_goals(machine: &Machine, top: Noted, number: u32, x: &mut Scratc
     let mut goals: Vec<u32> = Vec::new();
     for thread in threads_in(&threads) {
         let t = &m.threads[thread.id as usize];
-        // A search through all kinds of values answers for them at once.
-        let decisions = t.decisions.as_ref();
-        let decisions = decisions.filter(|d| d.has(number) && !t.counts_members());
-        let ways = decisions.map(|d| d.ways(&live, m, &at));
-        let goes_on = |c: &Choice| match (decisions, &ways) {
-            (Some(d), Some(ways)) => d.leads(number, c.take, ways),
-            _ => live.goes_on(m, thread, (number, c), &at),
+        let ways = t.ways(number, &live, m, &at);
+        let goes_on = |c: &Choice| match &ways {
+            Some(ways) => ways.lead(c.take),
+            None => live.goes_on(m, thread, (number, c), &at),
         };
         for c in member.of(thread.id) {
             if !goals.contains(&c.goal) && live.fits(member, c.goal) && goes_on(c) {
@@ -107,7 +106,7 @@ fn fresh_after_name(machine: &Machine, top: Noted, number: u32, x: &mut Scratch)
     if next.is_empty() {
         return None;
     }
-    let (pos, count) = naming.after(number);
+    let (pos, count) = naming.m.behind(number, naming.frame.count);
     if let Some(name) = naming.tracked(number) {
         let mut used = naming.used.to_vec();
         set_bit(&mut used, name);
@@ -133,7 +132,7 @@ fn naming<'a>(machine: &'a Machine, m: &'a ObjectMachine, top: Noted, x: &Scratc
 }
 
 /// Which names may come next in the object on top of a stack.
-pub(crate) fn usable(machine: &Machine, top: Noted, x: &mut Scratch) -> Arc<Usable> {
+pub(super) fn usable(machine: &Machine, top: Noted, x: &mut Scratch) -> Arc<Usable> {
     if let Some(known) = x.found().usable.get(top.stack()) {
         return Arc::clone(known);
     }
@@ -188,16 +187,7 @@ fn usable_names(machine: &Machine, m: &ObjectMachine, top: Noted, x: &mut Scratc
     let last = m.declared.len() as u32;
     let frame = x.peek(top).frame;
     if let Some(plain) = plain_object::plain(machine, top, x) {
-        let t = plain.thread();
-        let (from, to) = match t.by_number {
-            true => {
-                let next = t.required.partition_point(|(r, _)| *r < frame.pos);
-                let to = t.required.get(next).map_or(last, |(r, _)| *r + 1);
-                (frame.pos.min(last), to)
-            }
-            false => (0, last),
-        };
-        for name in from..to {
+        for name in plain.thread().next_names(frame.pos) {
             if plain.may_come(name, x) {
                 names[name as usize / 32] |= 1 << (name % 32);
             }
@@ -325,20 +315,10 @@ struct Naming<'a> {
 }
 
 impl Naming<'_> {
-    /// The place in the order and the count of members behind a name.
-    fn after(&self, number: u32) -> (u32, u32) {
-        let pos = match self.m.ordered {
-            true => number.min(self.m.declared.len() as u32) + 1,
-            false => 0,
-        };
-        let more = u32::from(self.frame.count < self.m.cap);
-        (pos, self.frame.count + more)
-    }
-
     /// The name, if a frame remembers that it was used.
     fn tracked(&self, number: u32) -> Option<u32> {
         let declared = (number as usize) < self.m.declared.len();
-        (declared && has_bit(&self.m.tracked, number)).then_some(number)
+        (declared && self.m.tracks(number)).then_some(number)
     }
 
     /// Sets the bits of the declared names that may come: what `threads_after` says of each,
@@ -354,7 +334,7 @@ impl Naming<'_> {
         let mut after_names: Vec<Option<AfterNames<'_>>> = Vec::new();
         after_names.resize_with(m.threads.len(), || None);
         for (number, member) in (0..).zip(&m.declared) {
-            let (last, count) = self.after(number);
+            let (last, count) = self.m.behind(number, self.frame.count);
             let after = before.with_member(last, count, self.tracked(number), None);
             let may_come = member.options.iter().any(|choice| {
                 let thread = choice.thread as usize;
@@ -382,7 +362,7 @@ impl Naming<'_> {
         let class = (number as usize)
             .checked_sub(m.declared.len())
             .filter(|class| m.classes[*class].count.is_some());
-        let (pos, count) = self.after(number);
+        let (pos, count) = self.m.behind(number, self.frame.count);
         let tracked = self.tracked(number);
         threads_in(&self.threads).filter_map(move |thread| {
             let before = self.frame.object_at(&self.used, &[]);

@@ -38,7 +38,7 @@ pub(super) fn number_step(
 }
 
 /// The goals that a number satisfies if it ends here.
-pub(crate) fn number_goals(
+pub(super) fn number_goals(
     machine: &Machine,
     node: u32,
     set: u32,
@@ -76,7 +76,7 @@ pub(crate) fn number_goals(
 }
 
 /// The state of one automaton of a machine that is in `state`.
-pub(crate) fn number_state(m: &NumberMachine, dfa: u32, state: u32, x: &Scratch) -> u32 {
+pub(super) fn number_state(m: &NumberMachine, dfa: u32, state: u32, x: &Scratch) -> u32 {
     match m.dfas.len() {
         1 => state,
         _ => x.slice(state)[dfa as usize],

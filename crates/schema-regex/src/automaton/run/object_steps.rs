@@ -4,9 +4,8 @@
 //! For example, behind `"kind": "a"` one thread of an `anyOf` goes on and another is dropped.
 
 use crate::automaton::machine::Machine;
-use crate::automaton::machine::node::{ObjectMachine, has_goal};
-use crate::automaton::machine::progress::threads_in;
-use crate::automaton::run::config::EMPTY_LIST;
+use crate::automaton::machine::objects::ObjectMachine;
+use crate::automaton::run::config::{EMPTY_LIST, has_goal, threads_in};
 use crate::automaton::run::found::Behind;
 use crate::automaton::run::scratch::{Noted, Scratch};
 

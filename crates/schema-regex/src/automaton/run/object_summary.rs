@@ -10,7 +10,7 @@ use crate::automaton::run::scratch::{Noted, Scratch};
 
 /// Returns that part of the object on top of a stack, with a member open or behind one; `None` where it takes more to
 /// tell.
-pub(crate) fn on_top(machine: &Machine, stack: u32, x: &mut Scratch) -> Option<Told> {
+pub(super) fn on_top(machine: &Machine, stack: u32, x: &mut Scratch) -> Option<Told> {
     if let Some(known) = x.found().object_summaries.get(stack) {
         return *known;
     }
@@ -31,7 +31,7 @@ fn fresh(machine: &Machine, stack: u32, x: &Scratch) -> Option<Told> {
 
 /// Returns what tells objects of a node apart of which nothing was read, and whether names may come; `None` where
 /// that takes more to tell.
-pub(crate) fn at_start(machine: &Machine, node: u32, x: &Scratch) -> Option<([u64; 3], bool)> {
+pub(super) fn at_start(machine: &Machine, node: u32, x: &Scratch) -> Option<([u64; 3], bool)> {
     let (goal, can_end, told) = told(&plain_object::plain_start(machine, node)?, x)?;
     let ends = u64::from(can_end) | u64::from(told.ends != 0) << 1;
     let words = [u64::from(goal), told.more as u64, ends];

@@ -5,15 +5,15 @@
 
 use std::borrow::Cow;
 
-use crate::automaton::machine::sorted::TextSet;
 use crate::automaton::run::equality::{
     MAX_DEPTH, Members, Reader, cut_string, spelled, word_spelled,
 };
+use crate::automaton::run::sorted::TextSet;
 
 /// The arrays and objects that are open in a value, up to a place between two of its tokens. A
 /// value may have all of it and differ; one that lacks any of it does.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Open {
+pub(super) struct Open {
     /// Arrays and objects, from the outermost on.
     pub(super) within: Vec<Within>,
 }
@@ -32,7 +32,7 @@ pub(super) struct Within {
 
 /// A text that must stand in the spelling of a value.
 #[derive(Debug)]
-pub(crate) struct Piece {
+pub(super) struct Piece {
     pub(super) text: String,
     pub(super) at: Anchor,
     pub(super) then: Then,
@@ -352,7 +352,7 @@ impl Then {
 
 /// True if numbers may have exponents.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Exponents {
+pub(super) enum Exponents {
     None,
     Some,
 }

@@ -7,13 +7,14 @@ use schema_normal::language::char_dfa::DEAD;
 
 use crate::automaton::machine::Machine;
 use crate::automaton::machine::live::Live;
-use crate::automaton::machine::node::{EMPTY, Member, ObjectMachine, ObjectThread};
+use crate::automaton::machine::node::{EMPTY, Member};
+use crate::automaton::machine::objects::{ObjectMachine, ObjectThread};
 use crate::automaton::run::config::{FIRST, FIRST_THREAD, Frame, Gap, Key, Next, Top};
 use crate::automaton::run::object_steps::set_bit;
 use crate::automaton::run::scratch::{Noted, Scratch};
 
 /// Such an object between two members, or inside the name of one.
-pub(crate) struct PlainObject<'a> {
+pub(super) struct PlainObject<'a> {
     m: &'a ObjectMachine,
     t: &'a ObjectThread,
     frame: Frame,
@@ -25,7 +26,7 @@ pub(super) fn plain<'a>(machine: &'a Machine, top: Noted, x: &Scratch) -> Option
     let frame = x.peek(top).frame;
     let m = machine.object(frame.node)?;
     match &*m.threads {
-        [t] if t.simple && frame.threads == FIRST_THREAD => Some(PlainObject {
+        [t] if t.is_simple() && frame.threads == FIRST_THREAD => Some(PlainObject {
             m,
             t,
             frame,
@@ -40,7 +41,7 @@ pub(super) fn plain<'a>(machine: &'a Machine, top: Noted, x: &Scratch) -> Option
 pub(super) fn plain_start(machine: &Machine, node: u32) -> Option<PlainObject<'_>> {
     let m = machine.object(node)?;
     match &*m.threads {
-        [t] if t.simple => Some(PlainObject {
+        [t] if t.is_simple() => Some(PlainObject {
             m,
             t,
             frame: Frame::first(node, FIRST_THREAD),
@@ -66,14 +67,12 @@ pub(super) fn behind_plain_name(
         return Some(None);
     }
     let PlainObject { m, mut frame, .. } = plain;
-    let word = number as usize / 32;
-    if m.tracked[word] & (1 << (number % 32)) != 0 {
+    if m.tracks(number) {
         let mut used = x.list(frame.used).to_vec();
         set_bit(&mut used, number);
         frame.used = x.add_list(&used);
     }
-    frame.pos = if m.ordered { number + 1 } else { 0 };
-    frame.count += u32::from(frame.count < m.cap);
+    (frame.pos, frame.count) = m.behind(number, frame.count);
     frame.member = number;
     let stack = x.push(frame, x.peek(top).below);
     Some(Some((Top::between(machine, Gap::Colon), stack)))
@@ -157,13 +156,8 @@ impl<'a> PlainObject<'a> {
 
     /// Tells whether some name may come; `None` where that takes more to tell.
     pub(super) fn some_name(&self, x: &Scratch) -> Option<bool> {
-        let last = self.m.declared.len() as u32;
-        // In their order none may come before the last one.
-        let from = match self.t.by_number {
-            true => self.frame.pos.min(last),
-            false => 0,
-        };
-        if (from..last).any(|name| self.may_come(name, x)) {
+        let mut names = self.t.next_names(self.frame.pos);
+        if names.any(|name| self.may_come(name, x)) {
             return Some(true);
         }
         let mut counts = false;

@@ -18,7 +18,7 @@ use crate::automaton::run::texts::Texts;
 
 /// Things with numbers, each once.
 #[derive(Debug)]
-pub(crate) struct Interner<T>(IndexSet<T, FxBuildHasher>);
+pub(super) struct Interner<T>(IndexSet<T, FxBuildHasher>);
 
 impl<T: Eq + Hash> Interner<T> {
     fn new() -> Self {
@@ -43,7 +43,7 @@ impl<T: Eq + Hash> Interner<T> {
 /// The configurations of a walk by number, 0 the dead one. Most are found again
 /// where they are met again, though not all: a table without chains remembers them.
 #[derive(Debug)]
-pub(crate) struct Configs {
+pub(super) struct Configs {
     items: Vec<Config>,
     /// In pairs of places: the numbers of those that were met last.
     places: Box<[u32]>,
@@ -103,7 +103,7 @@ impl Configs {
 
 /// Tells scratches apart, also those that were emptied from what they were.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct ScratchId(u64);
+pub(super) struct ScratchId(u64);
 
 impl ScratchId {
     /// That of no scratch.
@@ -117,9 +117,9 @@ impl ScratchId {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct StackNode {
-    pub(crate) frame: Frame,
-    pub(crate) below: u32,
+pub(super) struct StackNode {
+    pub(super) frame: Frame,
+    pub(super) below: u32,
     pub(super) depth: u32,
 }
 
@@ -127,19 +127,19 @@ pub(crate) struct StackNode {
 /// depends on nothing that was not noted or that the key tells anyway. Functions that look at a
 /// frame without noting it take one of these, so that their callers must have settled that.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Noted(u32);
+pub(super) struct Noted(u32);
 
 impl Noted {
     /// For those who look only at what the key of the topmost level tells too: which further
     /// names may come, or the value behind a colon.
-    pub(crate) fn told_by_key(stack: u32) -> Noted {
+    pub(super) fn told_by_key(stack: u32) -> Noted {
         Noted(stack)
     }
 
     /// For those on whose answer no remembered mask depends: keys themselves, which say how
     /// deep they look; states that are saved, completions and explanations; and items
     /// whose text is kept, which have no key.
-    pub(crate) fn beside_masks(stack: u32) -> Noted {
+    pub(super) fn beside_masks(stack: u32) -> Noted {
         Noted(stack)
     }
 
@@ -181,7 +181,7 @@ pub struct Scratch {
 const MAX_KEPT: usize = 2_000_000;
 
 impl Scratch {
-    pub(crate) fn new() -> Scratch {
+    pub(in crate::automaton) fn new() -> Scratch {
         let mut scratch = Scratch {
             lists: Interner::new(),
             seen: Interner::new(),
@@ -225,20 +225,20 @@ impl Scratch {
     }
 
     /// Forgets what grew too large, and all cursors.
-    pub(crate) fn begin_walk(&mut self) {
+    pub(super) fn begin_walk(&mut self) {
         self.tidy();
         self.configs.clear();
     }
 
     /// The configuration of a cursor.
     #[inline]
-    pub(crate) fn config(&self, cursor: Cursor) -> &Config {
+    pub(super) fn config(&self, cursor: Cursor) -> &Config {
         self.configs.get(cursor.0)
     }
 
     /// The cursor of a configuration.
     #[inline]
-    pub(crate) fn cursor(&mut self, config: Config) -> Cursor {
+    pub(super) fn cursor(&mut self, config: Config) -> Cursor {
         Cursor(self.configs.add(config))
     }
 
@@ -276,12 +276,12 @@ impl Scratch {
         Some((usable, self.seen.get(seen), &mut self.texts))
     }
 
-    pub(crate) fn allowance(&mut self) -> &mut Allowance {
+    pub(super) fn allowance(&mut self) -> &mut Allowance {
         &mut self.allowance
     }
 
     /// Takes steps without asking whether items that must differ can do so: what is found out by them.
-    pub(crate) fn while_searching<T>(&mut self, find: impl FnOnce(&mut Scratch) -> T) -> T {
+    pub(super) fn while_searching<T>(&mut self, find: impl FnOnce(&mut Scratch) -> T) -> T {
         let before = std::mem::replace(&mut self.is_searching, true);
         let found = find(self);
         self.is_searching = before;
@@ -289,7 +289,7 @@ impl Scratch {
     }
 
     #[inline]
-    pub(crate) fn is_searching(&self) -> bool {
+    pub(super) fn is_searching(&self) -> bool {
         self.is_searching
     }
 
@@ -307,7 +307,7 @@ impl Scratch {
     }
 
     /// Says whether an item that has become different is forgotten.
-    pub(crate) fn forgets(&self) -> bool {
+    pub(super) fn forgets(&self) -> bool {
         self.forgets
     }
 
@@ -317,12 +317,12 @@ impl Scratch {
     }
 
     /// Returns the number of levels that were looked at since the walk began, the topmost one included.
-    pub(crate) fn levels_looked_at(&self) -> usize {
+    pub(super) fn levels_looked_at(&self) -> usize {
         (self.base_depth - self.least_depth) as usize + 1
     }
 
     /// Returns the answer to something, if no frame was looked at for it; frames that were are not noted.
-    pub(crate) fn on_top<T>(&mut self, find: impl FnOnce(&mut Scratch) -> T) -> Option<T> {
+    pub(super) fn on_top<T>(&mut self, find: impl FnOnce(&mut Scratch) -> T) -> Option<T> {
         let least = std::mem::replace(&mut self.least_depth, self.base_depth);
         let found = find(self);
         let is_on_top = self.least_depth == self.base_depth;
@@ -341,7 +341,7 @@ impl Scratch {
     }
 
     #[inline]
-    pub(crate) fn seen(&self, id: u32) -> &Seen {
+    pub(super) fn seen(&self, id: u32) -> &Seen {
         self.seen.get(id)
     }
 
@@ -350,15 +350,15 @@ impl Scratch {
     }
 
     #[inline]
-    pub(crate) fn slice(&self, id: u32) -> &[u32] {
+    pub(super) fn slice(&self, id: u32) -> &[u32] {
         self.lists.get(id)
     }
 
-    pub(crate) fn list(&self, id: u32) -> Arc<[u32]> {
+    pub(super) fn list(&self, id: u32) -> Arc<[u32]> {
         Arc::clone(self.lists.get(id))
     }
 
-    pub(crate) fn add_list(&mut self, list: &[u32]) -> u32 {
+    pub(super) fn add_list(&mut self, list: &[u32]) -> u32 {
         match list {
             [] => EMPTY_LIST,
             [0] => FIRST,
@@ -380,31 +380,31 @@ impl Scratch {
     }
 
     /// Notes that the frame on top of a stack is looked at: the mask depends on it.
-    pub(crate) fn note(&mut self, stack: u32) -> Noted {
+    pub(super) fn note(&mut self, stack: u32) -> Noted {
         let depth = self.depth(stack);
         self.least_depth = self.least_depth.min(depth.saturating_sub(1));
         Noted(stack)
     }
 
     /// The frame on top of a stack that is not empty, which is noted.
-    pub(crate) fn frame(&mut self, stack: u32) -> StackNode {
+    pub(super) fn frame(&mut self, stack: u32) -> StackNode {
         let top = self.note(stack);
         self.peek(top)
     }
 
     /// The frame on top of a stack for which it was settled that it may be looked at.
-    pub(crate) fn peek(&self, top: Noted) -> StackNode {
+    pub(super) fn peek(&self, top: Noted) -> StackNode {
         *self.stacks.get(top.0)
     }
 
     /// The levels of a stack, the innermost first, for those on whose answer no remembered mask
     /// depends: see [`Noted::beside_masks`].
-    pub(crate) fn levels(&self, stack: u32) -> impl Iterator<Item = StackNode> {
+    pub(super) fn levels(&self, stack: u32) -> impl Iterator<Item = StackNode> {
         let known = |at: u32| (at != 0).then(|| self.peek(Noted::beside_masks(at)));
         std::iter::successors(known(stack), move |level| known(level.below))
     }
 
-    pub(crate) fn depth(&self, stack: u32) -> u32 {
+    pub(super) fn depth(&self, stack: u32) -> u32 {
         self.stacks.get(stack).depth
     }
 

@@ -10,19 +10,19 @@ use std::sync::Arc;
 
 use foldhash::fast::FixedState;
 
-use crate::automaton::machine::sorted::{Sorted, TextSet, beginning_with};
 use crate::automaton::run::equality::{members_of, significant_digits};
+use crate::automaton::run::sorted::{Sorted, TextSet, beginning_with};
 
 /// Names or items that may not come again. A clone costs nothing, and one more O(log).
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Seen {
-    pub(crate) list: TextSet,
+pub(super) struct Seen {
+    pub(super) list: TextSet,
     /// Parts of the items.
     parts: Sorted<Part>,
     /// The sum of the hashes of the texts, because sets that differ in it are told apart at once.
     print: u64,
     /// Says whether there is one more, a further name that began before the walk.
-    pub(crate) unknown: bool,
+    pub(super) unknown: bool,
 }
 
 /// A member of an item that is an object, as it is spelled, or the digits of a number.

@@ -6,13 +6,13 @@ use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
 use crate::automaton::machine::Machine;
-use crate::automaton::machine::sorted::TextSet;
 use crate::automaton::run::config::{
     Config, EMPTY_LIST, EMPTY_TEXT, FIXED_LISTS, Key, NAMED, NO_TEXT, Str, Top, UNKNOWN,
     UNKNOWN_ITEM, is_kept,
 };
 use crate::automaton::run::levels::Levels;
 use crate::automaton::run::scratch::{Scratch, ScratchId};
+use crate::automaton::run::sorted::TextSet;
 use crate::automaton::run::string_bytes::Partial;
 use crate::automaton::run::{forgotten, number_bytes, unique_items};
 
@@ -22,14 +22,14 @@ use crate::automaton::run::{forgotten, number_bytes, unique_items};
 /// places, or at none, are kept apart.
 #[derive(Clone, Debug)]
 pub struct State {
-    pub(crate) top: Top,
+    pub(super) top: Top,
     pub(super) below: Levels,
     more: Option<Arc<More>>,
     /// The scratch that has it as it is, which spares reading it on there, and the
     /// stack there.
     tag: ScratchId,
     stack: u32,
-    pub(crate) accepting: bool,
+    pub(super) accepting: bool,
 }
 
 /// The parts of a state that few states have.
@@ -59,7 +59,7 @@ impl More {
 
 /// The outermost item that is open and must differ from others.
 #[derive(Clone, Debug)]
-pub(crate) struct Item {
+pub(super) struct Item {
     /// From its first byte on.
     pub(super) text: Vec<u8>,
     /// True if no open item can become equal to one before it any more.
@@ -68,7 +68,7 @@ pub(crate) struct Item {
 
 /// The way in which a state is to be read on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Load {
+pub(super) enum Load {
     /// As a text that goes on.
     Text,
     /// As a text that goes on, whatever the text of its item is.
@@ -79,7 +79,7 @@ pub(crate) enum Load {
 
 impl State {
     /// A state without anything to refer to.
-    pub(crate) fn of(config: Config) -> State {
+    pub(super) fn of(config: Config) -> State {
         State {
             top: config.top,
             below: Levels::default(),
@@ -130,7 +130,7 @@ impl Hash for State {
 /// The configuration of a state. In a walk a name that is open counts as
 /// unknown, and so does an item that differs, so that cursors do not depend
 /// on them.
-pub(crate) fn load(machine: &Machine, state: &State, x: &mut Scratch, how: Load) -> Config {
+pub(super) fn load(machine: &Machine, state: &State, x: &mut Scratch, how: Load) -> Config {
     let mut config = match (state.is_in(x), &state.more) {
         (true, None) => Config {
             top: state.top,
@@ -302,7 +302,7 @@ fn behind_name<'t>(machine: &Machine, state: &State, text: &'t [u8]) -> Option<&
 }
 
 /// Tells whether the text may end at a configuration.
-pub(crate) fn ends_at(machine: &Machine, config: Config, x: &mut Scratch) -> bool {
+pub(super) fn ends_at(machine: &Machine, config: Config, x: &mut Scratch) -> bool {
     config.stack == 0
         && match config.top {
             Top::End => true,

@@ -7,16 +7,16 @@ use schema_normal::language::char_dfa::DEAD;
 
 use crate::automaton::machine::Machine;
 use crate::automaton::machine::live::Live;
-use crate::automaton::machine::node::{Span, has_goal};
-use crate::automaton::machine::progress::{ObjectAt, threads_in};
-use crate::automaton::machine::sorted::TextSet;
+use crate::automaton::machine::progress::ObjectAt;
 use crate::automaton::machine::white_space::NO_SPACE;
 use crate::automaton::run::config::{
     Config, EMPTY_LIST, EMPTY_TEXT, FIRST, FIRST_THREAD, FORGOTTEN, Frame, Gap, Key, NAMED,
-    NO_TEXT, Next, Top, UNITS, UNKNOWN_ITEM, is_kept,
+    NO_TEXT, Next, Top, UNITS, UNKNOWN_ITEM, has_goal, is_kept, threads_in,
 };
 use crate::automaton::run::object_steps::{self, are_several};
 use crate::automaton::run::scratch::{Noted, Scratch};
+use crate::automaton::run::sorted::TextSet;
+use crate::automaton::run::span::Span;
 use crate::automaton::run::string_bytes as text;
 use crate::automaton::run::string_bytes::Partial;
 use crate::automaton::run::string_leaves::{StringSink, string_goals, string_live, string_start};
@@ -24,7 +24,7 @@ use crate::automaton::run::{
     equality, forgotten, member_names, number_bytes, plain_object, unique_items,
 };
 
-pub(crate) fn next(machine: &Machine, config: Config, byte: u8, x: &mut Scratch) -> Option<Config> {
+pub(super) fn next(machine: &Machine, config: Config, byte: u8, x: &mut Scratch) -> Option<Config> {
     let mut item = config.item;
     if is_kept(item) {
         item = x.texts_mut().add(item, u32::from(byte));

@@ -10,7 +10,7 @@ use schema_normal::options::Escapes;
 
 /// The part of a character that was read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum Partial {
+pub(super) enum Partial {
     None,
     /// Bits so far, bytes to come, the least code point of this length.
     Utf8 {
@@ -37,11 +37,11 @@ pub(crate) enum Partial {
 }
 
 /// The least code points that take one, two, three and four bytes (RFC 3629).
-pub(crate) const LEAST: [u32; 4] = [0, 0x80, 0x800, 0x1_0000];
+pub(super) const LEAST: [u32; 4] = [0, 0x80, 0x800, 0x1_0000];
 
 impl Partial {
     /// The same in two words, different ones for what is different.
-    pub(crate) fn packed(self) -> [u32; 2] {
+    pub(super) fn packed(self) -> [u32; 2] {
         match self {
             Partial::None => [0, 0],
             Partial::Utf8 { bits, left, least } => {
@@ -61,7 +61,7 @@ impl Partial {
     }
 
     /// Returns the character that was packed.
-    pub(crate) fn unpacked([kind, more]: [u32; 2]) -> Partial {
+    pub(super) fn unpacked([kind, more]: [u32; 2]) -> Partial {
         match kind & 0xFF {
             0 => Partial::None,
             1 => Partial::Utf8 {
@@ -82,7 +82,7 @@ impl Partial {
 }
 
 /// A reader of code points.
-pub(crate) trait Sink {
+pub(super) trait Sink {
     type State: Copy;
 
     /// The state after a code point, if it may come.
@@ -93,7 +93,7 @@ pub(crate) trait Sink {
 }
 
 /// Reads one byte that is not an unescaped quotation mark.
-pub(crate) fn read<S: Sink>(
+pub(super) fn read<S: Sink>(
     sink: &mut S,
     escapes: Escapes,
     partial: Partial,

@@ -2,11 +2,14 @@
 //!
 //! For example, behind `"ab` of `{"enum": ["abc", "x"]}` the leaf has one word left.
 
+use std::sync::Arc;
+
 use schema_normal::language::char_dfa::DEAD;
 
-use crate::automaton::machine::node::{Leaf, Span, StringMachine, has_goal};
-use crate::automaton::run::config::Str;
+use crate::automaton::machine::node::{Leaf, StringMachine};
+use crate::automaton::run::config::{Str, has_goal};
 use crate::automaton::run::scratch::Scratch;
+use crate::automaton::run::span::Span;
 use crate::automaton::run::string_bytes::{Partial, Sink};
 
 /// The beginning of a string.
@@ -29,7 +32,7 @@ pub(super) fn string_start(m: &StringMachine, set: u32, x: &mut Scratch) -> Str 
     }
 }
 
-pub(crate) fn leaf_state(m: &StringMachine, leaf: &Leaf, state: u32, x: &Scratch) -> u32 {
+pub(super) fn leaf_state(m: &StringMachine, leaf: &Leaf, state: u32, x: &Scratch) -> u32 {
     match leaf.dfa {
         None => 0,
         Some(_) if m.dfas.len() == 1 => state,
@@ -38,7 +41,7 @@ pub(crate) fn leaf_state(m: &StringMachine, leaf: &Leaf, state: u32, x: &Scratch
 }
 
 /// Tells whether a leaf can still accept. `words` are those that go on from here.
-pub(crate) fn leaf_live(
+pub(super) fn leaf_live(
     m: &StringMachine,
     id: usize,
     state: u32,
@@ -47,7 +50,7 @@ pub(crate) fn leaf_live(
 ) -> bool {
     let leaf = &m.leaves[id];
     if leaf.listed {
-        return m.words.some_listed(words, id);
+        return m.words.some_listed(words.lo..words.hi, id);
     }
     let length = u64::from(length);
     if leaf.dfa.is_some() {
@@ -84,7 +87,7 @@ fn leaf_accepts(m: &StringMachine, id: usize, text: &Str, state: u32) -> bool {
         && !(leaf.excludes && word.is_some_and(|w| w.excluded.contains(&(id as u32))))
 }
 
-pub(crate) fn string_live(m: &StringMachine, set: u32, text: &Str, x: &Scratch) -> bool {
+pub(super) fn string_live(m: &StringMachine, set: u32, text: &Str, x: &Scratch) -> bool {
     if m.free.is_some() {
         return true;
     }
@@ -102,7 +105,7 @@ pub(crate) fn string_live(m: &StringMachine, set: u32, text: &Str, x: &Scratch) 
 }
 
 /// The goals that a string satisfies if it ends here.
-pub(crate) fn string_goals(m: &StringMachine, set: u32, text: &Str, x: &mut Scratch) -> u32 {
+pub(super) fn string_goals(m: &StringMachine, set: u32, text: &Str, x: &mut Scratch) -> u32 {
     if m.free.is_some() {
         return set;
     }
@@ -122,7 +125,7 @@ pub(crate) fn string_goals(m: &StringMachine, set: u32, text: &Str, x: &mut Scra
     x.add_list(&held)
 }
 
-pub(crate) struct StringSink<'a> {
+pub(super) struct StringSink<'a> {
     pub(super) m: &'a StringMachine,
     pub(super) set: u32,
     pub(super) x: &'a mut Scratch,
@@ -210,4 +213,14 @@ impl Sink for StringSink<'_> {
         }
         false
     }
+}
+
+/// Tells whether two leaves ask the same of a string, for whichever goal.
+pub(super) fn ask_the_same(one: &Leaf, other: &Leaf) -> bool {
+    let lengths = match (&one.lengths, &other.lengths) {
+        (Some(own), Some(lengths)) => Arc::ptr_eq(own, lengths),
+        (own, lengths) => own.is_none() && lengths.is_none(),
+    };
+    let asked = |leaf: &Leaf| (leaf.listed, leaf.excludes, leaf.dfa, leaf.min, leaf.max);
+    lengths && asked(one) == asked(other)
 }

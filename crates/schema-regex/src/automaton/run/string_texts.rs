@@ -10,11 +10,12 @@ use schema_normal::language::escapes;
 use schema_normal::options::Escapes;
 
 use crate::automaton::machine::Machine;
-use crate::automaton::machine::node::{Leaf, Span, StringMachine};
-use crate::automaton::machine::sorted::TextSet;
+use crate::automaton::machine::node::{Leaf, StringMachine};
 use crate::automaton::run::config::Str;
 use crate::automaton::run::equality::spelled;
 use crate::automaton::run::scratch::Scratch;
+use crate::automaton::run::sorted::TextSet;
+use crate::automaton::run::span::Span;
 use crate::automaton::run::string_bytes as text;
 use crate::automaton::run::string_bytes::{Partial, Sink};
 use crate::automaton::run::string_leaves::{leaf_live, leaf_state};
@@ -41,7 +42,7 @@ impl Sink for Ranges {
 
 /// The place of a leaf in a string that was begun.
 #[derive(Clone, Copy)]
-pub(crate) struct LeafAt<'a> {
+pub(super) struct LeafAt<'a> {
     m: &'a StringMachine,
     id: usize,
     state: u32,
@@ -270,7 +271,7 @@ impl<'a> LeafAt<'a> {
 }
 
 /// The texts of an automaton.
-pub(crate) struct AutomatonTexts<'a> {
+pub(super) struct AutomatonTexts<'a> {
     pub(super) dfa: &'a CharDfa,
     /// True if a text of a length may end in a state.
     pub(super) ends: &'a dyn Fn(u32, u32) -> bool,
@@ -356,7 +357,7 @@ impl AutomatonTexts<'_> {
 
 /// True if more is wanted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Enough {
+pub(super) enum Enough {
     No,
     Yes,
 }

@@ -7,46 +7,19 @@ use schema_normal::decimal::clamped;
 use schema_normal::language::char_dfa::{CharDfa, DEAD};
 
 use crate::automaton::machine::Machine;
-use crate::automaton::machine::node::{ObjectMachine, StringMachine};
+use crate::automaton::machine::node::StringMachine;
+use crate::automaton::machine::objects::ObjectMachine;
 use crate::automaton::machine::progress::has_bit;
 use crate::automaton::run::config::{Config, Key, NAMED, Str, Top, UNKNOWN, is_kept};
 use crate::automaton::run::plain_object::{self, name_lives};
 use crate::automaton::run::scratch::{Noted, Scratch};
-use crate::automaton::run::state::{self, Load, State};
+use crate::automaton::run::state::State;
 use crate::automaton::run::string_bytes::Partial;
 use crate::automaton::run::string_leaves::string_live;
-use crate::automaton::run::{item_told_apart, member_names, step};
-
-/// Commits bytes: makes a state that behind them.
-///
-/// # Errors
-///
-/// The place of the first byte that may not come.
-pub(crate) fn advance(
-    machine: &Machine,
-    state: &mut State,
-    bytes: &[u8],
-    x: &mut Scratch,
-) -> Result<(), usize> {
-    if is_free_text(machine, state, bytes) {
-        return Ok(());
-    }
-    x.tidy();
-    if state.item().is_some()
-        && let Some(done) = item_told_apart::advance_apart(machine, state, bytes, x)
-    {
-        return done;
-    }
-    let before = state::load(machine, state, x, Load::Text);
-    let config = read_on(machine, before, bytes, x)?;
-    if config != before || !state.is_in(x) {
-        state::store(machine, config, &before, state, x);
-    }
-    Ok(())
-}
+use crate::automaton::run::{member_names, step};
 
 /// Tells whether bytes are text inside a string that may be any, which they leave as it is.
-fn is_free_text(machine: &Machine, state: &State, bytes: &[u8]) -> bool {
+pub(super) fn is_free_text(machine: &Machine, state: &State, bytes: &[u8]) -> bool {
     let Top::String { node, text, .. } = state.top else {
         return false;
     };
@@ -61,7 +34,7 @@ fn is_free_text(machine: &Machine, state: &State, bytes: &[u8]) -> bool {
 const BYTES_AS_A_STATE: u64 = 64;
 
 /// Reads a text of which a completion knows that it may come, and counts it as work; `None` if it may not.
-pub(crate) fn read_known(
+pub(super) fn read_known(
     machine: &Machine,
     config: Config,
     text: &[u8],
@@ -77,7 +50,7 @@ pub(crate) fn read_known(
 /// # Errors
 ///
 /// The place of the first byte that may not come.
-pub(crate) fn read_on(
+pub(super) fn read_on(
     machine: &Machine,
     mut config: Config,
     bytes: &[u8],

@@ -9,7 +9,7 @@ use crate::automaton::run::config::is_kept;
 
 /// Texts by number: each is another one and a value behind it.
 #[derive(Debug)]
-pub(crate) struct Texts {
+pub(super) struct Texts {
     /// The text before, the last value, and the length.
     nodes: Vec<(u32, u32, u32)>,
     ids: FxHashMap<(u32, u32), u32>,

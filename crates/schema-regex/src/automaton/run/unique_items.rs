@@ -12,15 +12,14 @@ use schema_normal::language::char_dfa::DEAD;
 use crate::automaton::machine::Machine;
 use crate::automaton::machine::live::Live;
 use crate::automaton::machine::node::{ArrayMachine, NumberMachine, StringMachine};
-use crate::automaton::machine::progress::threads_in;
-use crate::automaton::machine::sorted::TextSet;
 use crate::automaton::run::begun;
-use crate::automaton::run::config::{Config, FORGOTTEN, Frame, Gap, Str, Top};
+use crate::automaton::run::config::{Config, FORGOTTEN, Frame, Gap, Str, Top, threads_in};
 use crate::automaton::run::equality::{begun_string, canonical_beginning, spelled, word_spelled};
 use crate::automaton::run::found::{ItemChoice, ItemChoices};
 use crate::automaton::run::number_bytes::number_state;
 use crate::automaton::run::open_value::Exponents;
 use crate::automaton::run::scratch::{Noted, Scratch};
+use crate::automaton::run::sorted::TextSet;
 use crate::automaton::run::string_bytes::Partial;
 use crate::automaton::run::string_leaves::leaf_state;
 use crate::automaton::run::string_texts::{self, Enough, LeafAt, spelt_behind};
@@ -29,7 +28,7 @@ use crate::automaton::run::{forgotten, member_names, step};
 
 /// The danger that an open item becomes one that is barred.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Threat {
+pub(super) struct Threat {
     /// The depth of the outermost array whose items must differ.
     outermost: u32,
     /// True if some open item may still become one that is barred.
@@ -501,13 +500,13 @@ fn begun(config: &Config, from: u32, x: &mut Scratch) -> String {
 
 /// Returns texts by which a number that was begun becomes another one: one more than are barred, if
 /// there are as many.
-pub(crate) fn longer_numbers(machine: &Machine, config: &Config, x: &mut Scratch) -> Vec<String> {
+pub(super) fn longer_numbers(machine: &Machine, config: &Config, x: &mut Scratch) -> Vec<String> {
     let most = threat_to(machine, config, x).barred + 1;
     ways_on::number_texts(machine, config, most, x)
 }
 
 /// Returns the bytes to try if nothing better is known: those that end things come first.
-pub(crate) fn bytes_to_try(config: &Config) -> Vec<u8> {
+pub(super) fn bytes_to_try(config: &Config) -> Vec<u8> {
     match config.top {
         Top::String { .. } | Top::Key(_) => b"\"".iter().copied().chain(0x20..=0xFF).collect(),
         _ => b"]}\",:tfn0123456789.-+eE[{ \t\n\r".to_vec(),

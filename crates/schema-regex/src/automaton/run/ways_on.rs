@@ -11,10 +11,10 @@ use schema_normal::language::char_dfa::DEAD;
 use schema_normal::normal::alternative::Kind;
 
 use crate::automaton::machine::Machine;
-use crate::automaton::machine::node::{KeyMachine, LOOSE, ObjectMachine};
-use crate::automaton::machine::progress::{has_bit, threads_in};
+use crate::automaton::machine::objects::{KeyMachine, ObjectMachine};
+use crate::automaton::machine::progress::has_bit;
 use crate::automaton::machine::white_space::NO_SPACE;
-use crate::automaton::run::config::{Config, Gap, Key, Top, UNITS};
+use crate::automaton::run::config::{Config, Gap, Key, Top, UNITS, threads_in};
 use crate::automaton::run::equality::canonical;
 use crate::automaton::run::found::Usable;
 use crate::automaton::run::number_bytes::number_state;
@@ -24,7 +24,7 @@ use crate::automaton::run::{member_names, step};
 
 /// The place of a text that is tried.
 #[derive(Clone)]
-pub(crate) struct Tried {
+pub(super) struct Tried {
     pub(super) config: Config,
     /// The text that was added.
     pub(super) text: Vec<u8>,
@@ -135,7 +135,7 @@ pub(super) fn begins_endless(machine: &Machine, config: &Config, x: &mut Scratch
 pub(super) fn barred_by_arrays(machine: &Machine, stack: u32, x: &Scratch) -> usize {
     let barred = x.levels(stack).filter_map(|level| {
         let m = level.frame.unique_array(machine)?;
-        Some(x.seen(level.frame.seen).list.len() + m.catalog.all.len())
+        Some(x.seen(level.frame.seen).list.len() + m.catalog.count())
     });
     barred.sum()
 }
@@ -388,9 +388,7 @@ impl BegunName<'_> {
         let Self { m, key, .. } = self;
         let depth = x.depth(self.from.config.stack);
         let is_loose = |name: u32| {
-            threads_in(threads).all(|thread| {
-                m.threads[thread.id as usize].ranks.get(name as usize) == Some(&LOOSE)
-            })
+            threads_in(threads).all(|thread| m.threads[thread.id as usize].is_loose(name))
         };
         let span = key.names.lo as usize..key.names.hi as usize;
         for word in m.names.list.get(span).unwrap_or_default() {

@@ -1,13 +1,13 @@
 //! Plain objects have the machines that all objects have.
 
+use schema_normal::ParseOptions;
 use schema_normal::ir::ROOT;
 use schema_normal::ir::signed::Signed;
 use schema_normal::normal::alternative::{Kind, Shape};
-use schema_normal::normal::conjunctions::ConjId;
 use schema_normal::normal::in_place::refuse_cycles;
 use schema_normal::normal::normaliser::Normaliser;
 use schema_normal::normal::search::shapes::known_shapes;
-use schema_normal::options::{Options, ParseOptions, PropertyOrder, Target};
+use schema_normal::options::{Options, PropertyOrder, Target};
 use serde_json::{Value, json};
 
 use crate::automaton::compile::builder::Builder;
@@ -31,7 +31,8 @@ fn compared(schema: &Value, options: &Options) -> usize {
         return 0;
     }
     let mut count = 0;
-    for goal in (0..builder.normaliser.set_count() as u32).map(ConjId) {
+    let goals: Vec<_> = builder.normaliser.sets().collect();
+    for goal in goals {
         let known = known_shapes(&builder.normaliser, goal, Kind::Object);
         let Some([Shape::Object(object)]) = known.map(|shapes| &shapes[..]) else {
             continue;

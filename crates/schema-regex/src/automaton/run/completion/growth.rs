@@ -16,9 +16,9 @@ use schema_normal::language::numbers::dfa::NumberDfa;
 
 use crate::automaton::machine::Machine;
 use crate::automaton::machine::decisions::FURTHER;
-use crate::automaton::machine::node::{
-    ArrayMachine, Member, Node, NumberMachine, ObjectMachine, StringMachine, has_goal,
-};
+use crate::automaton::machine::node::{ArrayMachine, Member, Node, NumberMachine, StringMachine};
+use crate::automaton::machine::objects::ObjectMachine;
+use crate::automaton::run::config::has_goal;
 
 /// Schemas with more nodes are not summed, because that takes longer than the profiles of a text do.
 const MOST_NODES: usize = 2_000;

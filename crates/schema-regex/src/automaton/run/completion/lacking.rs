@@ -6,9 +6,10 @@
 use crate::automaton::machine::Machine;
 use crate::automaton::machine::decisions::FURTHER;
 use crate::automaton::machine::live::Live;
-use crate::automaton::machine::node::{Choice, ObjectMachine};
-use crate::automaton::machine::progress::{Thread, has_bit, threads_in};
-use crate::automaton::run::config::{Config, Frame, Top};
+use crate::automaton::machine::node::Choice;
+use crate::automaton::machine::objects::ObjectMachine;
+use crate::automaton::machine::progress::{Thread, has_bit};
+use crate::automaton::run::config::{Config, Frame, Top, threads_in};
 use crate::automaton::run::member_names;
 use crate::automaton::run::scratch::Scratch;
 

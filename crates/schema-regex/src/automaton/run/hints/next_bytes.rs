@@ -5,16 +5,16 @@
 use fsm_index::{ByteSet, Cursor};
 use schema_normal::language::char_dfa::DEAD;
 
-use crate::automaton::hints::Hints;
 use crate::automaton::machine::node::{Node, StringMachine};
 use crate::automaton::run::config::{Gap, Key, Str, Top, UNITS};
+use crate::automaton::run::hints::Hints;
 use crate::automaton::run::member_names;
 use crate::automaton::run::scratch::Noted;
 use crate::automaton::run::string_bytes::Partial;
 
 impl Hints<'_, '_> {
     /// All bytes that do not lead to nothing at a cursor, and perhaps others.
-    pub(crate) fn next_bytes(&mut self, cursor: Cursor) -> ByteSet {
+    pub(super) fn next_bytes(&mut self, cursor: Cursor) -> ByteSet {
         if cursor.is_dead() {
             return ByteSet::NONE;
         }

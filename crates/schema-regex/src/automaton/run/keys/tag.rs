@@ -5,7 +5,7 @@
 /// The first word of a part of a key. Each says what the words behind it are, so that two
 /// keys that are alike mean the same.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Tag {
+pub(super) enum Tag {
     /// A string that is free: how much of a character was read.
     FreeString,
     /// A string of which only the length counts: how many characters must and may come.

@@ -12,17 +12,19 @@ use schema_normal::language::char_dfa::lengths::Lengths;
 use schema_normal::language::char_dfa::{CharDfa, DEAD, TextsFrom};
 use schema_normal::options::Escapes;
 
-use crate::automaton::hints::Hints;
-use crate::automaton::hints::free_texts::text_up_to;
-use crate::automaton::hints::without_characters::is_fine_without;
 use crate::automaton::machine::SchemaAutomaton;
 use crate::automaton::machine::loop_classes::{Loops, MANY_NAMES};
-use crate::automaton::machine::node::{KeyMachine, NO_CLASS, StringMachine};
+use crate::automaton::machine::node::StringMachine;
+use crate::automaton::machine::objects::{KeyMachine, NO_CLASS};
 use crate::automaton::run::config::{Config, Key, Str, Top, UNKNOWN, is_kept};
+use crate::automaton::run::hints::free_texts::text_up_to;
+use crate::automaton::run::hints::without_characters::is_fine_without;
+use crate::automaton::run::hints::{Hints, hints};
 use crate::automaton::run::member_names;
 use crate::automaton::run::scratch::{Noted, Scratch};
 use crate::automaton::run::string_bytes as text;
 use crate::automaton::run::string_bytes::{LEAST, Partial, Sink};
+use crate::automaton::run::string_leaves::ask_the_same;
 
 impl PlainText<Scratch> for SchemaAutomaton {
     fn class(&self, class: ClassId) -> &[(u32, u32)] {
@@ -35,16 +37,16 @@ impl PlainText<Scratch> for SchemaAutomaton {
         horizon: Horizon<'_>,
         x: &mut Scratch,
     ) -> Option<Box<dyn ReadText + '_>> {
-        self.hints(x).reader(cursor, horizon)
+        hints(self, x).reader(cursor, horizon)
     }
 
     fn cursor_at(&self, cursor: Cursor, at: TextAt, x: &mut Scratch) -> Cursor {
-        self.hints(x).behind_text(cursor, at)
+        hints(self, x).behind_text(cursor, at)
     }
 
     fn free_text(&self, at: Spot, x: &mut Scratch) -> Option<FreeText> {
         match at {
-            Spot::Cursor(cursor) | Spot::Top(cursor) => self.hints(x).free_text(cursor),
+            Spot::Cursor(cursor) | Spot::Top(cursor) => hints(self, x).free_text(cursor),
             Spot::Lexeme(_) => None,
         }
     }
@@ -205,7 +207,7 @@ fn string_rules<'m>(
     let leaf = leaves.next()?;
     let alone = !leaf.listed && !leaf.excludes && m.words.list.is_empty();
     // Others that ask the same of the text are read with it.
-    if !alone || !leaves.all(|other| other.asks_as(leaf)) {
+    if !alone || !leaves.all(|other| ask_the_same(other, leaf)) {
         return None;
     }
     if m.free.is_some() {

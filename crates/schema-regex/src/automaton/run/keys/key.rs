@@ -6,15 +6,16 @@
 use fsm_index::{Cursor, Horizon};
 use schema_normal::decimal::clamped;
 
-use crate::automaton::keys::Keys;
-use crate::automaton::keys::tag::Tag;
 use crate::automaton::machine::Machine;
-use crate::automaton::machine::node::{Span, StringMachine};
+use crate::automaton::machine::node::StringMachine;
 use crate::automaton::run::config::{
     Config, Frame, Gap, Key, Str, Top, UNKNOWN, UNKNOWN_ITEM, is_kept,
 };
+use crate::automaton::run::keys::Keys;
+use crate::automaton::run::keys::tag::Tag;
 use crate::automaton::run::member_names;
 use crate::automaton::run::scratch::Noted;
+use crate::automaton::run::span::Span;
 
 impl Keys<'_> {
     /// Tells whether the key of the topmost level means the same under every schema: strings that

@@ -5,10 +5,10 @@
 
 use fsm_index::{Cursor, KeyLanguage};
 
-use crate::automaton::keys::Keys;
-use crate::automaton::keys::tag::Tag;
 use crate::automaton::run::config::{Config, Gap, Top, UNKNOWN, UNKNOWN_ITEM, is_kept};
 use crate::automaton::run::found::NamesToCome;
+use crate::automaton::run::keys::Keys;
+use crate::automaton::run::keys::tag::Tag;
 use crate::automaton::run::member_names;
 use crate::automaton::run::object_summary;
 use crate::automaton::run::scratch::Noted;

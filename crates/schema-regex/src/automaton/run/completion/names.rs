@@ -2,10 +2,10 @@
 //!
 //! For example, behind `{` of an object that requires `a` the name is `"a"`.
 
-use crate::automaton::completion::finish::{AS_A_STATE, Finisher};
-use crate::automaton::completion::lacking::nearest;
 use crate::automaton::machine::decisions::FURTHER;
 use crate::automaton::machine::progress::has_bit;
+use crate::automaton::run::completion::finish::{AS_A_STATE, Finisher};
+use crate::automaton::run::completion::lacking::nearest;
 use crate::automaton::run::config::{Config, Top};
 use crate::automaton::run::member_names;
 

@@ -2,35 +2,16 @@
 //!
 //! For example, behind `{"a": [` a value of `/properties/a/items` comes next.
 
-use fsm_index::Place;
-
 use crate::automaton::machine::Machine;
-use crate::automaton::machine::origin::Origin;
-use crate::automaton::run::config::{Config, Frame, Gap, Top, UNITS};
+use crate::automaton::run::config::{Frame, Gap, Top, UNITS};
 use crate::automaton::run::scratch::{Noted, Scratch};
 use crate::automaton::run::state::{self, Load, State};
 
-/// Returns the token that is read at `state`, and the locations that the next one must satisfy. O(size of
-/// the state).
-pub(super) fn location(machine: &Machine, origin: &Origin, state: &State) -> Place {
+/// Returns the token that is being read, its node, and the goals that are wanted of it.
+/// O(size of the state).
+pub(super) fn innermost(machine: &Machine, state: &State) -> (&'static str, u32, Vec<u32>) {
     let mut x = Scratch::new();
     let config = state::load(machine, state, &mut x, Load::Text);
-    let (what, node, goals) = innermost(machine, config, &x);
-    let asked = machine.nodes().get(node as usize);
-    let locations = asked.map_or(Vec::new(), |node| origin.locations(node, &goals));
-    let depth = match state.depth() {
-        0 => String::new(),
-        1 => ", 1 level deep".to_owned(),
-        depth => format!(", {depth} levels deep"),
-    };
-    Place {
-        state: format!("{what}{depth}"),
-        locations,
-    }
-}
-
-/// Returns the token that is being read, its node, and the goals that are wanted of it.
-fn innermost(machine: &Machine, config: Config, x: &Scratch) -> (&'static str, u32, Vec<u32>) {
     let frame = (config.stack != 0).then(|| x.peek(Noted::beside_masks(config.stack)).frame);
     let goals = |set: u32| x.list(set).to_vec();
     match config.top {
@@ -46,7 +27,7 @@ fn innermost(machine: &Machine, config: Config, x: &Scratch) -> (&'static str, u
             let node = frame.map_or(0, |frame| open_member(machine, &frame));
             (what, node, goals(set))
         }
-        Top::Key(_) => of_frame(machine, "in a name", frame, x),
+        Top::Key(_) => of_frame(machine, "in a name", frame, &x),
         Top::Gap(gap, _) => {
             let what = match gap {
                 Gap::ObjectStart => "after `{`",
@@ -56,7 +37,7 @@ fn innermost(machine: &Machine, config: Config, x: &Scratch) -> (&'static str, u
                 Gap::ArrayStart => "after `[`",
                 Gap::AfterItem => "after an item",
             };
-            of_frame(machine, what, frame, x)
+            of_frame(machine, what, frame, &x)
         }
         Top::End => {
             let all = machine.nodes().first().map_or(0, |node| node.goals.len());

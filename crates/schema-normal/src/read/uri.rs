@@ -4,7 +4,7 @@
 //! `https://example.org/item.json`.
 
 /// Returns the URI of what has this `$id` and was found at `base`.
-pub(crate) fn address(base: &str, id: &str) -> String {
+pub(super) fn address(base: &str, id: &str) -> String {
     match id {
         "" => without_fragment(base).to_owned(),
         id => join_uri(without_fragment(base), id),
@@ -12,13 +12,13 @@ pub(crate) fn address(base: &str, id: &str) -> String {
 }
 
 /// Returns the part of a URI before its fragment.
-pub(crate) fn without_fragment(uri: &str) -> &str {
+pub(super) fn without_fragment(uri: &str) -> &str {
     uri.split_once('#').map_or(uri, |(u, _)| u)
 }
 
 /// Resolves a reference against a base (RFC 3986, section 5.2), as far as identifiers of schemas
 /// need it.
-pub(crate) fn join_uri(base: &str, reference: &str) -> String {
+pub(super) fn join_uri(base: &str, reference: &str) -> String {
     if has_scheme(reference) || base.is_empty() {
         return reference.to_owned();
     }

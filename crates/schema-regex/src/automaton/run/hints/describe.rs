@@ -9,21 +9,23 @@ use schema_normal::decimal::clamped;
 use schema_normal::language::char_dfa::{DEAD, TextsFrom};
 use schema_normal::language::escapes::is_never_raw;
 
-use crate::automaton::hints::Hints;
-use crate::automaton::hints::free_texts::{free_digits, text_up_to};
 use crate::automaton::machine::Machine;
 use crate::automaton::machine::loop_classes::{ANY_TEXT, MANY_NAMES};
-use crate::automaton::machine::node::{FEW_WORDS, KeyMachine, Leaf, ObjectMachine, Span, Words};
+use crate::automaton::machine::node::{FEW_WORDS, Leaf, Words};
+use crate::automaton::machine::objects::{KeyMachine, ObjectMachine};
 use crate::automaton::machine::progress::has_bit;
 use crate::automaton::run::config::{Config, Gap, Key, Str, Top, UNKNOWN, is_kept};
+use crate::automaton::run::hints::Hints;
+use crate::automaton::run::hints::free_texts::{free_digits, text_up_to};
 use crate::automaton::run::scratch::Noted;
+use crate::automaton::run::span::Span;
 use crate::automaton::run::string_bytes::Partial;
 use crate::automaton::run::string_leaves::{leaf_live, leaf_state, string_live};
 use crate::automaton::run::{forgotten, member_names};
 
 impl Hints<'_, '_> {
     /// Returns what text may come at a cursor, which other one is nearly the same, and where they differ.
-    pub(crate) fn describe(&mut self, cursor: Cursor, horizon: Horizon<'_>) -> Description {
+    pub(super) fn describe(&mut self, cursor: Cursor, horizon: Horizon<'_>) -> Description {
         if cursor.is_dead() {
             return Description::Unknown;
         }

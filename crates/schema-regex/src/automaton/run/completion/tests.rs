@@ -5,8 +5,9 @@ use schema_normal::options::Options;
 use serde_json::{Value, json};
 
 use crate::automaton::SchemaAutomaton;
-use crate::automaton::completion::{finish, shortest};
 use crate::automaton::run::allowance::{Allowance, MAX_SEARCHED};
+use crate::automaton::run::completion::finish::{self, Finisher};
+use crate::automaton::run::completion::shortest;
 use crate::automaton::run::config::Config;
 use crate::automaton::run::{step, text_runs};
 
@@ -22,13 +23,8 @@ fn completion_within(schema: &Value, may_compare: u64, may_search: u64) -> (Stri
     let mut x = automaton.scratch();
     *x.allowance() = Allowance::of(may_compare, may_search);
     let mut out = Vec::new();
-    let is_finished = finish(
-        &automaton.machine,
-        Config::first(),
-        1 << 20,
-        &mut x,
-        &mut out,
-    );
+    let is_finished =
+        Finisher::new(&automaton.machine, &mut x, &mut out).finish(Config::first(), 1 << 20);
     assert_eq!(is_finished, automaton.is_match(&out));
     let compared = may_compare - x.allowance().left_to_compare();
     (String::from_utf8(out).unwrap(), is_finished, compared)

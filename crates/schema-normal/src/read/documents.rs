@@ -9,10 +9,10 @@ use std::sync::Arc;
 use json_tree::pointer::percent_decode;
 use serde_json::Value;
 
-use crate::draft::Draft;
 use crate::error::Error;
-use crate::json_text::{self, Digits, Read};
-use crate::uri::{address, without_fragment};
+use crate::options::Draft;
+use crate::read::json_text::{self, Digits, Read};
+use crate::read::uri::{address, without_fragment};
 
 /// Documents that references may lead to, by URI. Cloning costs a counter; nothing is ever
 /// fetched.
@@ -38,18 +38,18 @@ pub struct Documents(Arc<Vec<Document>>);
 
 /// A document with its URI.
 #[derive(Clone, Debug)]
-pub(crate) struct Document {
-    pub(crate) uri: String,
-    pub(crate) read: Read,
+pub(super) struct Document {
+    pub(super) uri: String,
+    pub(super) read: Read,
     /// Its text, if it was given as one.
-    pub(crate) text: Option<String>,
+    pub(super) text: Option<String>,
 }
 
 impl Documents {
     /// Adds a document. The URI is an absolute one, or one to which relative references of a
-    /// schema lead that has neither an `$id` nor a [`crate::options::ParseOptions::base_uri`].
+    /// schema lead that has neither an `$id` nor a [`crate::read::parse_options::ParseOptions::base_uri`].
     ///
-    /// Numbers of a `Value` may have been rounded; [`crate::options::ParseOptions::rounded`] says what becomes
+    /// Numbers of a `Value` may have been rounded; [`crate::read::parse_options::ParseOptions::rounded`] says what becomes
     /// of them.
     pub fn insert(&mut self, uri: impl Into<String>, document: Value) {
         self.add(uri.into(), Read::of(document), None);
@@ -134,13 +134,13 @@ impl Documents {
         Arc::make_mut(&mut self.0).push(Document { uri, read, text });
     }
 
-    pub(crate) fn get(&self, number: usize) -> &Document {
+    pub(super) fn get(&self, number: usize) -> &Document {
         &self.0[number]
     }
 
     /// The numbers of documents by the URIs that lead to their roots, percent-decoded. The first
     /// one of a URI counts, and the URI that a document was given under before any `$id`.
-    pub(crate) fn addresses(&self) -> HashMap<String, usize> {
+    pub(super) fn addresses(&self) -> HashMap<String, usize> {
         let mut out = HashMap::with_capacity(2 * self.0.len());
         for (number, document) in self.0.iter().enumerate() {
             let given = percent_decode(&address(&document.uri, "")).into_owned();
@@ -159,7 +159,7 @@ impl Documents {
     }
 
     /// The digits of numbers that values do not keep.
-    pub(crate) fn digits(&self) -> Digits {
+    pub(super) fn digits(&self) -> Digits {
         self.0
             .iter()
             .flat_map(|document| document.read.digits())

@@ -7,14 +7,14 @@
 
 use fsm_index::ByteSet;
 
-use crate::automaton::keys::Keys;
-use crate::automaton::keys::key::much_room;
-use crate::automaton::keys::tag::Tag;
 use crate::automaton::machine::Machine;
 use crate::automaton::machine::lexicon::NAMES;
-use crate::automaton::machine::node::ObjectMachine;
+use crate::automaton::machine::objects::ObjectMachine;
 use crate::automaton::machine::prints::Print;
 use crate::automaton::run::found::NamesToCome;
+use crate::automaton::run::keys::Keys;
+use crate::automaton::run::keys::key::much_room;
+use crate::automaton::run::keys::tag::Tag;
 use crate::automaton::run::object_summary;
 use crate::automaton::run::scratch::Noted;
 
@@ -67,12 +67,7 @@ impl Keys<'_> {
 
 /// With what declared names begin, in any spelling.
 fn name_heads(machine: &Machine, m: &ObjectMachine) -> ByteSet {
-    *m.heads.get_or_init(|| {
-        let names = m.names.list.iter();
-        names.fold(ByteSet::NONE, |heads, word| {
-            heads.or(head_of(machine, &word.text))
-        })
-    })
+    m.heads(|name| head_of(machine, name))
 }
 
 /// With what a name begins, in any spelling: an empty one with its end.

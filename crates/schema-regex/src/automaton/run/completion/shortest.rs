@@ -7,9 +7,10 @@ use std::collections::{HashMap, VecDeque};
 use schema_normal::language::char_dfa::{CharDfa, DEAD};
 use schema_normal::language::numbers::dfa::NumberDfa;
 
-use crate::automaton::completion::lacking;
 use crate::automaton::machine::Machine;
-use crate::automaton::machine::node::{ObjectMachine, StringMachine};
+use crate::automaton::machine::node::StringMachine;
+use crate::automaton::machine::objects::ObjectMachine;
+use crate::automaton::run::completion::lacking;
 use crate::automaton::run::config::{Config, EMPTY_LIST, Key, Str, Top, UNKNOWN};
 use crate::automaton::run::number_bytes::number_state;
 use crate::automaton::run::scratch::{Noted, Scratch};

@@ -6,10 +6,10 @@
 
 use schema_normal::normal::alternative::Kind;
 
-use crate::automaton::completion::{lacking, shortest};
 use crate::automaton::machine::Machine;
 use crate::automaton::machine::node::EMPTY;
 use crate::automaton::machine::white_space::NO_SPACE;
+use crate::automaton::run::completion::{lacking, shortest};
 use crate::automaton::run::config::{Config, EMPTY_LIST, Gap, Top, UNITS};
 use crate::automaton::run::scratch::{Noted, Scratch};
 use crate::automaton::run::{another_value, number_bytes, step, text_runs, unique_items};

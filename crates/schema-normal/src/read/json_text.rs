@@ -11,12 +11,12 @@ use crate::decimal::Decimal;
 use crate::error::{Error, ErrorKind};
 
 /// The numbers of a value that it does not keep, as they were written, by address.
-pub(crate) type Digits = FxHashMap<*const Value, String>;
+pub(super) type Digits = FxHashMap<*const Value, String>;
 
 /// A value, and where the numbers are that it does not keep.
 #[derive(Clone, Debug)]
-pub(crate) struct Read {
-    pub(crate) value: Value,
+pub(super) struct Read {
+    pub(super) value: Value,
     kept: Vec<(Vec<PathStep>, String)>,
 }
 
@@ -29,7 +29,7 @@ enum PathStep {
 
 impl Read {
     /// A value of which nothing else is known.
-    pub(crate) fn of(value: Value) -> Read {
+    pub(super) fn of(value: Value) -> Read {
         Read {
             value,
             kept: Vec::new(),
@@ -37,7 +37,7 @@ impl Read {
     }
 
     /// The digits by address; good as long as the value stays where it is.
-    pub(crate) fn digits(&self) -> Digits {
+    pub(super) fn digits(&self) -> Digits {
         let mut out = Digits::default();
         for (path, text) in &self.kept {
             let mut at = Some(&self.value);
@@ -64,14 +64,14 @@ enum Open {
 }
 
 /// The deepest nesting that is read unless told, because walks over what was read call themselves.
-pub(crate) const MAX_NESTING: usize = 512;
+pub(super) const MAX_NESTING: usize = 512;
 
 /// The character that some editors put before a text (RFC 8259, section 8.1).
 const BYTE_ORDER_MARK: char = '\u{FEFF}';
 
 /// Reads a text that is one JSON value. The last one counts of a name that comes twice. A byte
 /// order mark before it is skipped, as RFC 8259 (section 8.1) lets a reader do.
-pub(crate) fn read(text: &str, max_nesting: usize) -> Result<Read, Error> {
+pub(super) fn read(text: &str, max_nesting: usize) -> Result<Read, Error> {
     let at = match text.starts_with(BYTE_ORDER_MARK) {
         true => BYTE_ORDER_MARK.len_utf8(),
         false => 0,
@@ -325,7 +325,7 @@ impl<'t> Scanner<'t> {
 
 /// An error about a document that nests too deep.
 #[cold]
-pub(crate) fn too_deep(pointer: &str, most: usize) -> Error {
+pub(super) fn too_deep(pointer: &str, most: usize) -> Error {
     Error::new(
         ErrorKind::TooDeep,
         pointer,
@@ -335,9 +335,21 @@ pub(crate) fn too_deep(pointer: &str, most: usize) -> Error {
     )
 }
 
+/// Returns the words by which messages name what a value is.
+pub(super) fn name_of(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "null",
+        Value::Bool(_) => "a boolean",
+        Value::Number(_) => "a number",
+        Value::String(_) => "a string",
+        Value::Array(_) => "an array",
+        Value::Object(_) => "an object",
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use crate::json_text::{MAX_NESTING, read};
+    use crate::read::json_text::{MAX_NESTING, read};
 
     fn digits(text: &str) -> Vec<String> {
         let read = read(text, MAX_NESTING).unwrap();

@@ -23,7 +23,7 @@ struct Keys<'a> {
 
 /// Appends the key of the topmost levels at a cursor for masks of this machine, or of all: see
 /// [`fsm_index::ByteAutomaton::key`].
-pub(super) fn key(
+pub(in crate::automaton) fn key(
     machine: &Machine,
     cursor: Cursor,
     scope: Scope,

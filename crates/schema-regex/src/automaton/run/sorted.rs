@@ -7,12 +7,14 @@
 use std::ops::Range;
 use std::sync::Arc;
 
+use crate::automaton::machine::enough_values::Values;
+
 /// The most things in one list, because that many are copied as fast as a place is found for one.
 const MOST: usize = 64;
 
 /// A persistent sorted set: a clone costs nothing, and adding O(log size).
 #[derive(Clone, Debug)]
-pub(crate) struct Sorted<T>(TreeNode<T>);
+pub(super) struct Sorted<T>(TreeNode<T>);
 
 #[derive(Clone, Debug)]
 enum TreeNode<T> {
@@ -28,7 +30,7 @@ struct Inner<T> {
 }
 
 /// A set of texts.
-pub(crate) type TextSet = Sorted<Arc<str>>;
+pub(super) type TextSet = Sorted<Arc<str>>;
 
 impl<T> Default for Sorted<T> {
     fn default() -> Self {
@@ -37,17 +39,17 @@ impl<T> Default for Sorted<T> {
 }
 
 impl<T: Clone> Sorted<T> {
-    pub(crate) fn len(&self) -> usize {
+    pub(super) fn len(&self) -> usize {
         self.0.len()
     }
 
-    pub(crate) fn is_empty(&self) -> bool {
+    pub(super) fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
     /// Returns whether both are the same place in memory: a quick look, which says "no" of
     /// sets that were made apart.
-    pub(crate) fn is_shared_with(&self, other: &Sorted<T>) -> bool {
+    pub(super) fn is_shared_with(&self, other: &Sorted<T>) -> bool {
         match (&self.0, &other.0) {
             (TreeNode::Leaf(a), TreeNode::Leaf(b)) => Arc::ptr_eq(a, b),
             (TreeNode::Inner(a), TreeNode::Inner(b)) => Arc::ptr_eq(a, b),
@@ -55,7 +57,7 @@ impl<T: Clone> Sorted<T> {
         }
     }
 
-    pub(crate) fn get(&self, mut at: usize) -> &T {
+    pub(super) fn get(&self, mut at: usize) -> &T {
         let mut node = &self.0;
         loop {
             match node {
@@ -70,7 +72,7 @@ impl<T: Clone> Sorted<T> {
     }
 
     /// The things of a range of places, ascending.
-    pub(crate) fn range(&self, places: Range<usize>) -> impl Iterator<Item = &T> {
+    pub(super) fn range(&self, places: Range<usize>) -> impl Iterator<Item = &T> {
         let mut at = places.start;
         let mut list: std::slice::Iter<'_, T> = [].iter();
         std::iter::from_fn(move || {
@@ -85,7 +87,7 @@ impl<T: Clone> Sorted<T> {
         })
     }
 
-    pub(crate) fn iter(&self) -> impl Iterator<Item = &T> {
+    pub(super) fn iter(&self) -> impl Iterator<Item = &T> {
         self.range(0..self.len())
     }
 
@@ -105,7 +107,7 @@ impl<T: Clone> Sorted<T> {
     }
 
     /// The first place of a range behind those that are below something. O(log² size).
-    pub(crate) fn partition(&self, places: Range<usize>, below: impl Fn(&T) -> bool) -> usize {
+    pub(super) fn partition(&self, places: Range<usize>, below: impl Fn(&T) -> bool) -> usize {
         let (mut lo, mut hi) = (places.start, places.end);
         while lo < hi {
             let mid = lo + (hi - lo) / 2;
@@ -118,7 +120,7 @@ impl<T: Clone> Sorted<T> {
     }
 
     /// The set with one thing more, at its place.
-    pub(crate) fn with(&self, at: usize, thing: T) -> Sorted<T> {
+    pub(super) fn with(&self, at: usize, thing: T) -> Sorted<T> {
         match self.0.with(at, thing) {
             (node, None) => Sorted(node),
             (first, Some(second)) => Sorted(TreeNode::inner(vec![first, second])),
@@ -128,7 +130,7 @@ impl<T: Clone> Sorted<T> {
 
 impl TextSet {
     /// A set of texts that are sorted, each once.
-    pub(crate) fn of(sorted: Vec<Arc<str>>) -> TextSet {
+    pub(super) fn of(sorted: Vec<Arc<str>>) -> TextSet {
         let mut lists: Vec<TreeNode<Arc<str>>> = sorted
             .chunks(MOST)
             .map(|list| TreeNode::Leaf(Arc::from(list)))
@@ -143,7 +145,7 @@ impl TextSet {
     }
 
     /// The place of a text, or the place where it would stand.
-    pub(crate) fn find(&self, text: &str) -> Result<usize, usize> {
+    pub(super) fn find(&self, text: &str) -> Result<usize, usize> {
         let at = self.partition(0..self.len(), |other| **other < *text);
         match at < self.len() && **self.get(at) == *text {
             true => Ok(at),
@@ -151,18 +153,32 @@ impl TextSet {
         }
     }
 
-    pub(crate) fn has(&self, text: &str) -> bool {
+    pub(super) fn has(&self, text: &str) -> bool {
         self.find(text).is_ok()
     }
 
     /// The places of the texts that begin like this.
-    pub(crate) fn beginning_with(&self, before: &str) -> Range<usize> {
+    pub(super) fn beginning_with(&self, before: &str) -> Range<usize> {
         beginning_with(self, before, |text| text)
     }
 }
 
+impl Values for TextSet {
+    fn count(&self) -> usize {
+        self.len()
+    }
+
+    fn has(&self, value: &str) -> bool {
+        TextSet::has(self, value)
+    }
+
+    fn each(&self, put: &mut dyn FnMut(&str)) {
+        self.iter().for_each(|value| put(value));
+    }
+}
+
 /// The places of the things whose text, by which they are sorted first, begins like this.
-pub(crate) fn beginning_with<T: Clone>(
+pub(super) fn beginning_with<T: Clone>(
     all: &Sorted<T>,
     before: &str,
     text: impl Fn(&T) -> &str,

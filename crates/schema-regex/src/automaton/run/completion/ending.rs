@@ -4,12 +4,12 @@
 
 use fsm_index::{Cursor, Ending, Growth, Nearer, Standing};
 
-use crate::automaton::completion::finish::{self, Finisher};
-use crate::automaton::completion::growth::Sums;
-use crate::automaton::completion::lacking;
 use crate::automaton::machine::Machine;
 use crate::automaton::machine::SchemaAutomaton;
 use crate::automaton::run::allowance::Allowance;
+use crate::automaton::run::completion::finish::{self, Finisher};
+use crate::automaton::run::completion::growth::Sums;
+use crate::automaton::run::completion::lacking;
 use crate::automaton::run::config::{Config, Gap, Top};
 use crate::automaton::run::scratch::{Noted, Scratch};
 use crate::automaton::run::string_bytes::Partial;

@@ -3,11 +3,11 @@
 //! For example, `{"enum": ["é", "e"]}` has a word with `é`, which an escape can spell if escapes are
 //! allowed, and `{"type": "null"}` can do without `é`.
 
-use schema_normal::language::char_dfa::{CharDfa, DEAD};
 use schema_normal::language::escapes;
 
 use crate::automaton::machine::Machine;
-use crate::automaton::machine::node::{ObjectMachine, StringMachine};
+use crate::automaton::machine::node::StringMachine;
+use crate::automaton::machine::objects::ObjectMachine;
 
 /// Code points, as inclusive ranges, ascending.
 type Chars = [(u32, u32)];
@@ -51,7 +51,7 @@ pub(super) fn is_fine(machine: &Machine, chars: &Chars, missed: &Chars) -> bool 
 
 fn are_strings_fine(m: &StringMachine, missed: &Chars) -> bool {
     m.words.list.iter().all(|word| !has_any(&word.text, missed))
-        && m.dfas.iter().all(|dfa| ends_without(dfa, missed))
+        && m.dfas.iter().all(|dfa| dfa.ends_without(missed))
         && m.leaves
             .iter()
             .all(|leaf| leaf.lengths.is_none() && !(leaf.excludes && leaf.max.is_some()))
@@ -88,35 +88,6 @@ fn without(chars: &Chars, others: &Chars) -> Vec<(u32, u32)> {
         }
     }
     out
-}
-
-/// Tells whether each state leads to one that accepts by other code points than some.
-fn ends_without(dfa: &CharDfa, chars: &Chars) -> bool {
-    let sizes = dfa.symbol_sizes();
-    let mut missed = vec![0u64; sizes.len()];
-    // No text has surrogates, which ranges may hold.
-    for &(from, to) in chars.iter().chain(&[(0xD800, 0xDFFF)]) {
-        dfa.each_symbol(from, to, |symbol, count| missed[symbol] += count);
-    }
-    let usable = |symbol: usize| missed[symbol] < sizes[symbol];
-    let states = 0..dfa.states() as u32;
-    let mut ends: Vec<bool> = states.clone().map(|state| dfa.accepts(state)).collect();
-    // As many rounds as the longest shortest way has steps; most automata need few.
-    loop {
-        let before = ends.iter().filter(|&&is| is).count();
-        if before == ends.len() {
-            return true;
-        }
-        for state in states.clone().rev() {
-            let leads = |to: u32| to != DEAD && ends[to as usize];
-            if !ends[state as usize] && dfa.targets(state).any(|(s, to)| usable(s) && leads(to)) {
-                ends[state as usize] = true;
-            }
-        }
-        if ends.iter().filter(|&&is| is).count() == before {
-            return false;
-        }
-    }
 }
 
 #[cfg(test)]
