@@ -34,9 +34,17 @@ pub(super) struct Finder<'f, S, F> {
 }
 
 impl<S: Copy + Eq + Hash, F: FnMut(S, u8) -> Option<S>> Finder<'_, S, F> {
-    /// Returns the code points of characters that lead to a target: of all, if they need no more
-    /// than so many places. `known` is what was found out about the same target before.
-    pub(super) fn class(start: S, target: S, step: F, known: &mut Found<S>, most: usize) -> Ranges {
+    /// Returns the code points of characters that lead from one place to another and begin with a byte
+    /// that is no less than `first`: of all, if they need no more than so many places. `known` is what
+    /// was found out about the same target before.
+    pub(super) fn class(
+        first: u8,
+        start: S,
+        target: S,
+        step: F,
+        known: &mut Found<S>,
+        most: usize,
+    ) -> Ranges {
         let mut finder = Finder {
             step,
             target,
@@ -44,7 +52,7 @@ impl<S: Copy + Eq + Hash, F: FnMut(S, u8) -> Option<S>> Finder<'_, S, F> {
             most,
         };
         let mut out = Vec::new();
-        for byte in 0..=0xF4u8 {
+        for byte in first..=0xF4u8 {
             let Some((rest, base)) = first_byte(byte) else {
                 continue;
             };
@@ -67,7 +75,12 @@ impl<S: Copy + Eq + Hash, F: FnMut(S, u8) -> Option<S>> Finder<'_, S, F> {
             let mut own = Vec::new();
             if self.known.len() < self.most {
                 for byte in 0..64u32 {
-                    if let Some(next) = (self.step)(at, 0x80 | byte as u8) {
+                    // Most places have the last byte before them.
+                    if rest == 1 {
+                        if (self.step)(at, 0x80 | byte as u8) == Some(self.target) {
+                            push(&mut own, byte, byte);
+                        }
+                    } else if let Some(next) = (self.step)(at, 0x80 | byte as u8) {
                         self.behind(next, rest - 1, byte << (6 * (rest - 1)), &mut own);
                     }
                 }

@@ -2,13 +2,15 @@
 //!
 //! For example, behind `"` of a string any letters may come, of which a walk has to try none.
 
+use foldhash::fast::FixedState;
 use fsm_index::{Behind, ClassId, FreeText};
+use indexmap::IndexSet;
 
-use crate::hints::finder::{Finder, LEAST_CHARS, MAX_PLACES, MAX_PLACES_OF_TERMINALS, most};
+use crate::hints::finder::{Finder, LEAST_CHARS, MAX_PLACES, MAX_PLACES_OF_TERMINALS, most, push};
 use crate::hints::known::{Free, Known};
 use crate::hints::text::{AskedLevels, Hints};
 use crate::hints::values;
-use crate::machine::Machine;
+use crate::machine::{Machine, Ranges};
 use crate::run::configs::Thread;
 use crate::run::lexes::{Lex, Lexes};
 
@@ -110,6 +112,21 @@ pub(super) fn free_of_unignored(
     best.filter(|free| stays_open(lex, free.class, machine, lexes, known))
 }
 
+/// Tells whether any text of a class leads back to a set, from each of its states.
+pub(super) fn leads_back(
+    lex: u32,
+    class: ClassId,
+    machine: &Machine,
+    lexes: &Lexes,
+    known: &mut Known,
+) -> bool {
+    let mut states = lexes[lex].members.iter();
+    states.all(|&state| {
+        let free = free_from(state, machine, known);
+        free.is_some_and(|free| free.loops_at == state && free.class == class)
+    })
+}
+
 /// Returns the class with the most characters that lead on from a state: the first of several.
 fn freest(states: impl Iterator<Item = u32>, machine: &Machine, known: &mut Known) -> Option<Free> {
     let all = states.filter_map(|state| free_from(state, machine, known));
@@ -139,10 +156,11 @@ fn stays_open(
         return true;
     }
     let classes = byte_classes(class, machine);
-    let mut met = vec![lex];
+    let mut met: IndexSet<u32, FixedState> = IndexSet::default();
+    met.insert(lex);
     let mut at = 0;
     let mut is_open = true;
-    while is_open && let Some(&from) = met.get(at) {
+    while is_open && let Some(&from) = met.get_index(at) {
         at += 1;
         let Lex {
             lazy, is_unsure, ..
@@ -150,13 +168,16 @@ fn stays_open(
         is_open = lazy.is_empty() && !is_unsure && met.len() <= MAX_PLACES;
         for &class in &classes {
             let to = lexes.step(from, class, machine);
-            if to != 0 && !met.contains(&to) {
-                met.push(to);
+            if to != 0 {
+                met.insert(to);
             }
         }
     }
-    known.bytes += 24;
-    known.stay_open.insert((lex, class), is_open);
+    // Text that stays open behind a set does so behind all to which it leads.
+    met.truncate(if is_open { met.len() } else { 1 });
+    known.bytes += 24 * met.len();
+    let told = met.into_iter().map(|met| ((met, class), is_open));
+    known.stay_open.extend(told);
     is_open
 }
 
@@ -228,19 +249,51 @@ fn free_from(state: u32, machine: &Machine, known: &mut Known) -> Option<Free> {
     let free = most(into_loops)
         .filter(|&(_, count)| count >= LEAST_CHARS)
         .and_then(|(to, count)| {
-            let step = |(a, b): (u32, u32), byte: u8| {
-                let next = (step(a, byte), step(b, byte));
-                (next.0 != 0 && next.1 != 0).then_some(next)
-            };
+            let lead = |byte: u8| step(state, byte) == to && step(to, byte) == to;
+            let mut ranges = Vec::new();
+            (0..128u8)
+                .filter(|byte| lead(*byte))
+                .for_each(|byte| push(&mut ranges, byte.into(), byte.into()));
             // Beyond ASCII most states lead to where the loop does: those in keywords, say.
-            let found = known.into_loops.entry(to).or_default();
-            let before = found.len();
-            let ranges = Finder::class((state, to), (to, to), step, found, MAX_PLACES_OF_TERMINALS);
-            known.bytes += 100 * (found.len() - before);
+            let are_alike = (0x80..=0xFF).all(|byte| step(state, byte) == step(to, byte));
+            let from = if are_alike { to } else { state };
+            for &(first, last) in beyond_ascii(from, to, machine, known) {
+                push(&mut ranges, first, last);
+            }
+            let ranges: Ranges = ranges.into();
             let class = machine.classes().id(ranges)?;
-            Some(Free { class, count })
+            Some(Free {
+                class,
+                count,
+                loops_at: to,
+            })
         });
     known.bytes += 24;
     known.free_from.insert(state, free);
     free
+}
+
+/// Returns the characters beyond ASCII that lead from a state, and from that of a loop, to the latter.
+fn beyond_ascii<'k>(
+    state: u32,
+    to: u32,
+    machine: &Machine,
+    known: &'k mut Known,
+) -> &'k [(u32, u32)] {
+    let lexer = machine.lexer();
+    let step = |state: u32, byte: u8| lexer.step(state, lexer.classes[usize::from(byte)]);
+    let both = |(a, b): (u32, u32), byte: u8| {
+        let first = step(a, byte);
+        let second = if a == b { first } else { step(b, byte) };
+        (first != 0 && second != 0).then_some((first, second))
+    };
+    let (bytes, into_loops) = (&mut known.bytes, &mut known.into_loops);
+    known.beyond_ascii.entry((state, to)).or_insert_with(|| {
+        let found = into_loops.entry(to).or_default();
+        let before = found.len();
+        let (start, most) = ((state, to), MAX_PLACES_OF_TERMINALS);
+        let ranges = Finder::class(0x80, start, (to, to), both, found, most);
+        *bytes += 100 * (found.len() - before) + 8 * ranges.len();
+        ranges
+    })
 }

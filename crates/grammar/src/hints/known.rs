@@ -17,6 +17,8 @@ pub(super) struct Free {
     pub(super) class: ClassId,
     /// The number of ASCII characters that lead into a loop.
     pub(super) count: usize,
+    /// The state of that loop.
+    pub(super) loops_at: u32,
 }
 
 /// The text at a place, as far as it is known.
@@ -99,6 +101,8 @@ pub(crate) struct Known {
     pub(super) free_from: HashMap<u32, Option<Free>, FixedState>,
     /// By the state of a loop: the code points that lead there, from another state as well.
     pub(super) into_loops: HashMap<u32, Found<(u32, u32)>, FixedState>,
+    /// The characters beyond ASCII that lead from two states to the second one.
+    pub(super) beyond_ascii: HashMap<(u32, u32), Ranges, FixedState>,
     /// By [`Lex`](crate::run::lexes::Lex), as far as that was asked for.
     pub(super) free_of: Vec<Option<Option<Free>>>,
     /// True if no lazy lexeme ends in text of a class, by where it begins.

@@ -124,7 +124,7 @@ impl Hints<'_> {
                 }
                 (next != 0).then_some(next)
             };
-            let own = Finder::class(way[0], way[1], step, &mut Found::default(), MAX_PLACES);
+            let own = Finder::class(0, way[0], way[1], step, &mut Found::default(), MAX_PLACES);
             // The loop may take more, such as a mark behind a letter, which may not come here.
             let both = common(self.machine.classes().get(class), &own);
             class = self.machine.classes().id(both)?;

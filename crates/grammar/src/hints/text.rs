@@ -159,7 +159,7 @@ impl<'a> Hints<'a> {
             }
             None => {
                 let step = |at, byte| step(self, at, byte);
-                Finder::class(config, config, step, &mut Found::default(), MAX_PLACES)
+                Finder::class(0, config, config, step, &mut Found::default(), MAX_PLACES)
             }
         };
         let Some(class) = self.machine.classes().id(ranges) else {
