@@ -14,7 +14,7 @@ use crate::compile::lexer::Lexer;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum BracketPart {
     Plain,
-    /// Its last terminal opens a bracket. What comes behind that place of the production says which.
+    /// Its last terminal opens a bracket, of those that differ by what comes behind that place of the production.
     Opens(usize),
     /// Its first terminal closes the bracket that is open.
     Closes,
