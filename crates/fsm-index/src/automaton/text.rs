@@ -122,9 +122,6 @@ pub enum Behind {
     AnyText,
     /// Text of the class.
     ItsClass,
-    /// The same, and behind each of its characters it is back where it began: said of a
-    /// [place](Spot::Lexeme) alone.
-    Itself,
 }
 
 /// Reads text, such as the inside of a string: a small part of an automaton, which

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use crate::bits::Bits;
 use crate::cache::{Cache, Generation};
-use crate::tokens::{CharRanges, Cut, Having, InClass, Kinds};
+use crate::tokens::{CharRanges, Cut, Having, Kinds};
 use crate::{TextRuns, TokenId, TokenTable};
 
 /// The memory that the indexes of one vocabulary share: a handle, cheap to clone. See
@@ -32,8 +32,6 @@ struct Shared {
     within: Mutex<Within>,
     /// The same of the tokens below nodes, by the characters behind these.
     within_below: Mutex<WithinBelow>,
-    /// The trie as it is read with some classes.
-    in_classes: Mutex<InClasses>,
 }
 
 /// The contents of [`SharedRows`].
@@ -63,13 +61,6 @@ type Within = foldhash::HashMap<(Kinds, usize), Arc<[u32]>>;
 
 /// Bits of tokens by the kinds of their characters behind some nodes.
 type WithinBelow = foldhash::HashMap<(Kinds, Box<[u32]>), Arc<[u32]>>;
-
-/// The trie as it is read with a class, all of it or below a node.
-type InClasses = foldhash::HashMap<(Box<[(u32, u32)]>, Option<u32>), Arc<InClass>>;
-
-/// The number of readings of the trie that are remembered, because each takes some hundred
-/// kilobytes.
-const MAX_IN_CLASSES: usize = 64;
 
 /// The number of things for which it is remembered which tokens have them, because each takes a
 /// list.
@@ -123,7 +114,6 @@ impl SharedRows {
             having: Mutex::default(),
             within: Mutex::default(),
             within_below: Mutex::default(),
-            in_classes: Mutex::default(),
         }))
     }
 
@@ -151,15 +141,12 @@ impl SharedRows {
         let nodes = below.keys().map(|(_, nodes)| nodes.len() * 4);
         let bits = within.values().chain(below.values());
         let bits = bits.map(|bits| bits.len() * 4 + 64).chain(nodes);
-        let in_classes = whole(&self.0.in_classes);
-        let classes = in_classes.iter();
-        let classes = classes.map(|((class, _), read)| class.len() * 8 + read.memory());
         SharedStats {
             rows: newest.row_count(),
             row_bytes: newest.memory(),
             cuts: made().count(),
             cut_bytes: made().map(|cut| cut.memory()).sum(),
-            list_bytes: lists.chain(bits).chain(classes).sum(),
+            list_bytes: lists.chain(bits).sum(),
         }
     }
 
@@ -170,7 +157,6 @@ impl SharedRows {
         whole(&self.0.having).clear();
         whole(&self.0.within).clear();
         whole(&self.0.within_below).clear();
-        whole(&self.0.in_classes).clear();
     }
 
     /// Returns the memory as it is now.
@@ -257,27 +243,6 @@ impl SharedRows {
         }
         within.insert((kinds, chars), bits.clone());
         bits
-    }
-
-    /// The trie as it is read with a class, all of it or below a node. As [`InClass::new`] where that
-    /// was not asked for lately.
-    pub(crate) fn in_class(
-        &self,
-        vocabulary: &TokenTable,
-        class: &[(u32, u32)],
-        top: Option<u32>,
-    ) -> Arc<InClass> {
-        let key = (class.into(), top);
-        if let Some(known) = whole(&self.0.in_classes).get(&key) {
-            return known.clone();
-        }
-        let read = Arc::new(InClass::new(vocabulary.trie(), class, top));
-        let mut known = whole(&self.0.in_classes);
-        if known.len() >= MAX_IN_CLASSES {
-            known.clear();
-        }
-        known.insert(key, read.clone());
-        read
     }
 
     /// The bits of the tokens that [`Trie::tokens_within`](crate::tokens::Trie) finds for

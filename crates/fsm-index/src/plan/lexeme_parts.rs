@@ -5,15 +5,12 @@
 
 use std::sync::Arc;
 
-use super::circles::put_inside;
 use super::lexemes::LexemeRows;
 use super::token_sink::{MetTokens, TokenSink};
 use super::{Work, clear};
 use crate::automaton::AskParts as _;
 use crate::cache::{Known, Thing};
-use crate::rows::{
-    FreeBelow, LexemeAsk, LexemeEnd, LexemePart, Part, Rests, Size, Staying, number_of_node,
-};
+use crate::rows::{FreeBelow, LexemeAsk, LexemeEnd, LexemePart, Part, Rests, Size, number_of_node};
 use crate::tokens::Area;
 use crate::walk::{Free, Ground, LexemeTokens, LexemesMet, ListsBy};
 use crate::{ByteAutomaton, Error, Lexeme, Lexemes, Spot, TextRuns};
@@ -72,7 +69,11 @@ impl<A: ByteAutomaton> LexemeRows<'_, A> {
             return Ok(part);
         }
         if let &[lexeme] = &*begun {
-            return self.fresh_lexeme_part(lexemes, lexeme.place, (LexemeTokens::All, None), work);
+            let free = self
+                .automaton
+                .free_text(Spot::Lexeme(lexeme.place), &mut work.scratch);
+            let free = free.and_then(|free| self.free_subtrees(None, Some(free), work));
+            return self.fresh_lexeme_part(lexemes, lexeme.place, (LexemeTokens::All, free), work);
         }
         let key = work.key.clone();
         let (mut ends, mut asks) = (Vec::new(), Vec::new());
@@ -97,7 +98,7 @@ impl<A: ByteAutomaton> LexemeRows<'_, A> {
             part.sure.add_to(&mut work.words);
         }
         let sure = Part::new(&work.words, Vec::new(), None);
-        let part = Arc::new(LexemePart::new(sure, Vec::new(), Vec::new(), ends, asks));
+        let part = Arc::new(LexemePart::new(sure, Vec::new(), ends, asks));
         self.known.add_lexemes(key.words(), part.clone());
         Ok(part)
     }
@@ -155,13 +156,8 @@ impl<A: ByteAutomaton> LexemeRows<'_, A> {
     ) -> Result<Arc<LexemePart>, Error> {
         let trie = self.vocabulary.trie();
         let key = work.key.clone();
-        let mut left = LexemesMet {
-            circle: self.circle(lexemes, place, tokens, work),
-            ..LexemesMet::default()
-        };
+        let mut left = LexemesMet::default();
         let (free, mut known) = match (tokens, free) {
-            _ if left.circle.is_some() => (None, Vec::new()),
-            (LexemeTokens::All, _) => (self.free_at(place, work), Vec::new()),
             (LexemeTokens::Behind(&[node]), None) => self.free_below(place, node, work),
             _ => (free, Vec::new()),
         };
@@ -197,19 +193,8 @@ impl<A: ByteAutomaton> LexemeRows<'_, A> {
             self.known.add_lexemes(key.words(), part.clone());
             return Ok(part);
         }
-        let mut inside: Vec<Staying> = Vec::new();
-        if let Some(circle) = left.circle.take() {
-            let nodes = left.inside.drain(..);
-            let text = circle.text;
-            inside.extend(nodes.map(|nodes| Staying {
-                text: text.clone(),
-                nodes,
-            }));
-        }
-        inside.extend(parts.iter().flat_map(|part| part.inside.iter().cloned()));
         if !matches!(tokens, LexemeTokens::Behind(_)) {
             self.put_free(std::mem::take(&mut known), &mut met);
-            put_inside(std::mem::take(&mut inside), trie, &mut met);
         }
         parts.iter().for_each(|part| met.put_part(&part.sure));
         let sure = match met.all() {
@@ -222,7 +207,7 @@ impl<A: ByteAutomaton> LexemeRows<'_, A> {
             MetTokens::Many(words) => Part::new(words, Vec::new(), None),
         };
         let told = |number| lexemes.told(number, scratch);
-        let part = Arc::new(self.part_with(&parts, (sure, known, inside), left, told));
+        let part = Arc::new(self.part_with(&parts, (sure, known), left, told));
         self.known.add_lexemes(key.words(), part.clone());
         Ok(part)
     }
@@ -236,19 +221,16 @@ impl<A: ByteAutomaton> LexemeRows<'_, A> {
         node: u32,
         work: &mut Work<A>,
     ) -> (Option<Free>, Vec<FreeBelow>) {
-        let free = self.free_at(place, work);
-        let free = free.filter(|free| free.longest() == usize::MAX);
+        let free = self
+            .automaton
+            .free_text(Spot::Lexeme(place), &mut work.scratch);
+        let free = free.filter(|free| free.chars == usize::MAX);
+        let free = free.and_then(|free| self.free_subtrees(None, Some(free), work));
         let known = free.map(|free| FreeBelow {
             node,
             kinds: free.kinds(),
         });
         (free, known.into_iter().collect())
-    }
-
-    fn free_at(&self, place: u32, work: &mut Work<A>) -> Option<Free> {
-        let spot = Spot::Lexeme(place);
-        let free = self.automaton.free_text(spot, &mut work.scratch)?;
-        self.free_subtrees(None, Some(free), work)
     }
 
     /// Adds tokens that are free text behind nodes.
@@ -302,7 +284,6 @@ impl<A: ByteAutomaton> LexemeRows<'_, A> {
                 }
                 return Ok(Large { skip, ..all });
             }
-            LexemeTokens::Behind(_) if left.is_in_circle(place) => return Ok(all),
             LexemeTokens::Behind(&[node]) => Some(node as usize),
             LexemeTokens::Behind(nodes) => {
                 for &node in nodes.iter().filter(|node| large(node)) {
@@ -325,15 +306,7 @@ impl<A: ByteAutomaton> LexemeRows<'_, A> {
             let node = child.node;
             let behind = lexemes.step(place, byte, &mut work.scratch);
             let free = free.and_then(|free| free.in_class(byte, (ground.below(), node)));
-            if self.takes(lexemes, left, behind, byte, node..end, work) {
-                left.ends(&first, byte, &[node], takes_all);
-                skip.push((node, end));
-                continue;
-            }
             if self.are_large(end - node, depth) {
-                if self.takes_most_below(lexemes, left, behind, node, work) {
-                    continue;
-                }
                 left.ends(&first, byte, &[node], takes_all);
                 add(behind, (&[node], number_of_node(node)), free, work)?;
                 skip.push((node, end));
@@ -376,7 +349,7 @@ impl<A: ByteAutomaton> LexemeRows<'_, A> {
     fn part_with(
         &self,
         parts: &[Arc<LexemePart>],
-        (sure, free, inside): (Part, Vec<FreeBelow>, Vec<Staying>),
+        (sure, free): (Part, Vec<FreeBelow>),
         left: LexemesMet,
         mut told: impl FnMut(u32) -> Arc<[u32]>,
     ) -> LexemePart {
@@ -403,7 +376,7 @@ impl<A: ByteAutomaton> LexemeRows<'_, A> {
             asked,
             tokens: tokens.into(),
         });
-        LexemePart::new(sure, free, inside, ends.collect(), asks.collect())
+        LexemePart::new(sure, free, ends.collect(), asks.collect())
     }
 
     fn rests_at(&self, nodes: Vec<u32>) -> Arc<Rests> {
@@ -413,7 +386,7 @@ impl<A: ByteAutomaton> LexemeRows<'_, A> {
     }
 
     /// Returns the size of the trie at and below some nodes.
-    pub(super) fn size_of(&self, nodes: &[u32]) -> Size {
+    fn size_of(&self, nodes: &[u32]) -> Size {
         let trie = self.vocabulary.trie().nodes();
         let mut size = 0;
         for &node in nodes {

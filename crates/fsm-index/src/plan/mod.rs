@@ -1,10 +1,9 @@
-//! Plans how a row that is not known is computed: from the lexemes that have begun (`lexemes.rs`,
-//! `lexeme_parts.rs` and `circles.rs`), from the part that the topmost level of the stack decides
+//! Plans how a row that is not known is computed: from the lexemes that have begun (`lexemes.rs`
+//! and `lexeme_parts.rs`), from the part that the topmost level of the stack decides
 //! (`top_level.rs`), from the vocabulary cut by a class of characters (`text.rs`), from texts that
 //! are listed or a row nearly like it (`patch.rs`), or by a walk. For example, behind `{"kind": `
 //! of an enumeration the texts `"a"` and `"b"` are listed, and only tokens along them are visited.
 
-mod circles;
 mod lexeme_parts;
 mod lexemes;
 mod patch;
@@ -14,7 +13,7 @@ mod token_sink;
 mod top_level;
 
 use crate::automaton::AskParts;
-use crate::tokens::{Area, Cut, InClass};
+use crate::tokens::{Area, Cut};
 use std::collections::HashSet;
 use std::sync::Arc;
 
@@ -30,8 +29,8 @@ use crate::cache::{
 use crate::rows::{Changes, EndTokens, Part, Row, RowDelta};
 use crate::walk::{Free, Ground, Language, Walker};
 use crate::{
-    ByteAutomaton, ClassId, Cursor, Description, Error, FreeText, Horizon, Lexeme, Scope, Spot,
-    TextLoop, TextRuns, Vocabulary,
+    ByteAutomaton, Cursor, Description, Error, FreeText, Horizon, Lexeme, Scope, Spot, TextLoop,
+    TextRuns, Vocabulary,
 };
 
 /// Everything that rows are computed from.
@@ -99,10 +98,6 @@ pub(crate) struct Work<A: ByteAutomaton> {
     /// The number of levels of the stack that were looked at for a part that was remembered and is
     /// now in something else.
     remembered: usize,
-    /// The trie as it is read with classes of the automaton, all of it or below a node.
-    in_classes: Vec<(ClassId, Option<u32>, Arc<InClass>)>,
-    /// The classes with which reading it was seen to pay.
-    worth_reading: Vec<ClassId>,
     /// The source of the last row.
     origin: Origin,
 }
@@ -120,8 +115,6 @@ impl<A: ByteAutomaton> Work<A> {
             row_words: Vec::new(),
             changes: Changes::default(),
             remembered: 0,
-            in_classes: Vec::new(),
-            worth_reading: Vec::new(),
             origin: Origin::Remembered,
         }
     }

@@ -1,12 +1,11 @@
 //! The parts of rows that lexemes decide, if some have begun. For example, of the token `a)` the
 //! place in a name decides that the name may end before `)`, and `)` is a rest.
 
-use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::Part;
-use crate::tokens::{InClass, Kinds, Trie};
+use crate::tokens::{Kinds, Trie};
 use crate::{ByteSet, Cursor};
 
 /// The tokens that may come where lexemes have begun: those that end in them, and rests of tokens
@@ -18,8 +17,6 @@ pub(crate) struct LexemePart {
     pub(crate) asks: Box<[LexemeAsk]>,
     /// The free text that may come for sure beside that.
     pub(crate) free: Box<[FreeBelow]>,
-    /// The tokens that stay in classes, which may come for sure beside that.
-    pub(crate) inside: Box<[Staying]>,
     is_wide: AtomicBool,
 }
 
@@ -29,14 +26,6 @@ pub(crate) struct LexemePart {
 pub(crate) struct FreeBelow {
     pub(crate) node: u32,
     pub(crate) kinds: Kinds,
-}
-
-/// The tokens of some nodes that stay in a class.
-#[derive(Clone, Debug)]
-pub(crate) struct Staying {
-    pub(crate) text: Arc<InClass>,
-    /// From one node to before another.
-    pub(crate) nodes: Range<u32>,
 }
 
 /// Tokens that end in a lexeme where the stacks are asked for them.
@@ -207,13 +196,11 @@ impl LexemePart {
     pub(crate) fn new(
         sure: Part,
         free: Vec<FreeBelow>,
-        inside: Vec<Staying>,
         ends: Vec<LexemeEnd>,
         asks: Vec<LexemeAsk>,
     ) -> LexemePart {
         LexemePart {
             free: free.into(),
-            inside: inside.into(),
             sure: Arc::new(sure),
             ends: ends.into(),
             asks: asks.into(),
@@ -224,7 +211,7 @@ impl LexemePart {
     /// One that is not told, because there is too much behind ends.
     pub(crate) fn wide() -> LexemePart {
         let sure = Part::of_few(&mut [], Vec::new());
-        let part = LexemePart::new(sure, Vec::new(), Vec::new(), Vec::new(), Vec::new());
+        let part = LexemePart::new(sure, Vec::new(), Vec::new(), Vec::new());
         part.set_wide();
         part
     }
@@ -250,7 +237,7 @@ impl LexemePart {
     pub(crate) fn memory(&self) -> usize {
         let end =
             |end: &LexemeEnd| size_of::<LexemeEnd>() + 4 * end.ended.len() + end.rests.memory();
-        let free = size_of_val(&*self.free) + size_of_val(&*self.inside);
+        let free = size_of_val(&*self.free);
         self.sure.memory() + free + self.ends.iter().map(end).sum::<usize>()
     }
 }

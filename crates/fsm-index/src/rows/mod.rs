@@ -15,8 +15,7 @@ pub use buffer::MaskBuffer;
 pub(crate) use delta::{Changes, RowDelta};
 pub(crate) use end_tokens::EndTokens;
 pub(crate) use lexemes::{
-    FreeBelow, LexemeAsk, LexemeEnd, LexemePart, RestGroup, Rests, Size, Staying, TextRests,
-    number_of_node,
+    FreeBelow, LexemeAsk, LexemeEnd, LexemePart, RestGroup, Rests, Size, TextRests, number_of_node,
 };
 pub use logits::Logit;
 #[cfg(feature = "file")]

@@ -274,12 +274,6 @@ impl AllBelow {
         }
     }
 
-    /// Tells whether a character ends at a node.
-    #[inline]
-    pub(crate) fn ends_character(&self, node: usize) -> bool {
-        self.ends[node] != INSIDE
-    }
-
     /// Returns the number of characters of each token, in the order of their nodes.
     pub(super) fn chars(&self) -> &[u16] {
         &self.chars

@@ -92,7 +92,7 @@ fn may_end_inside(token: &[u8]) -> bool {
 
 /// The least code point with a given number of bytes, because smaller ones are spelt with fewer
 /// (RFC 3629).
-pub(super) const LEAST: [u32; 5] = [0, 0, 0x80, 0x800, 0x1_0000];
+const LEAST: [u32; 5] = [0, 0, 0x80, 0x800, 0x1_0000];
 
 struct CharSearch<'t> {
     trie: &'t Trie,

@@ -302,14 +302,6 @@ impl Trie {
         &self.below
     }
 
-    /// The number of tokens before a node, or of all behind the last one: where those of the node
-    /// and below begin in the order.
-    #[inline]
-    pub(crate) fn before(&self, node: u32) -> u32 {
-        let before = self.below.before(node as usize);
-        before.unwrap_or(self.order.len()) as u32
-    }
-
     /// Its tokens by their characters.
     pub(crate) fn by_kinds(&self) -> &ByKinds {
         self.by_kinds.get_or_init(|| ByKinds::new(&self.nodes))
@@ -318,8 +310,9 @@ impl Trie {
     /// The tokens of a node and below it that have so many characters at most. O(tokens).
     pub(crate) fn tokens_below(&self, node: usize, most: usize) -> impl Iterator<Item = u32> {
         let below = &self.below;
-        let end = self.nodes[node].end;
-        let tokens = self.before(node as u32) as usize..self.before(end) as usize;
+        let end = self.nodes[node].end as usize;
+        let before = |node| below.before(node).unwrap_or(self.order.len());
+        let tokens = before(node)..before(end);
         let all = self.order[tokens.clone()]
             .iter()
             .zip(&below.chars()[tokens]);
@@ -357,22 +350,6 @@ impl Trie {
             children = child.children();
         }
         at
-    }
-
-    /// Returns the nodes that lead to a node, itself as the last. O(depth * log children).
-    pub(crate) fn way_to(&self, node: u32) -> Vec<u32> {
-        let mut way = Vec::new();
-        let mut children = self.siblings().of(None);
-        while way.last() != Some(&node) {
-            let own = &self.children[children.start as usize..children.end as usize];
-            let at = own.partition_point(|child| child.node <= node);
-            let Some(child) = at.checked_sub(1).map(|at| own[at]) else {
-                break;
-            };
-            way.push(child.node);
-            children = child.children();
-        }
-        way
     }
 
     pub(crate) fn memory(&self) -> usize {

@@ -87,7 +87,7 @@ impl Free {
             kinds,
             from: match free.behind {
                 Behind::AnyText => From::AnyText,
-                Behind::ItsClass | Behind::Itself => From::ItsClass,
+                Behind::ItsClass => From::ItsClass,
             },
             longest: free.chars,
             ends: free.ends,

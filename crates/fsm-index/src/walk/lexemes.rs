@@ -5,7 +5,6 @@
 use std::collections::HashMap;
 use std::hash::Hash;
 use std::ops::Range;
-use std::sync::Arc;
 
 use foldhash::fast::FixedState;
 
@@ -16,7 +15,7 @@ use super::top_level::Ground;
 use super::walker::{Walker, fresh};
 use crate::budget::Meter;
 use crate::rows::{RestGroup, Rests, Size, TextRests};
-use crate::tokens::{Area, InClass, NO_TOKEN};
+use crate::tokens::{Area, NO_TOKEN};
 use crate::{ByteAutomaton, Cursor, LexemePlace, Lexemes, Spot};
 
 /// Lists of numbers by what they belong to.
@@ -79,21 +78,6 @@ pub(crate) struct LexemesMet {
     pub(crate) ends: ListsBy<u32>,
     /// By [`LexemePlace::asks`]: tokens that end where this is asked.
     pub(crate) asks: ListsBy<u32>,
-    /// The text that leads back to a place, if the walk knows one.
-    pub(crate) circle: Option<Circle>,
-    /// The nodes that are met at that place behind such text, with those below: ascending ranges.
-    pub(crate) inside: Vec<Range<u32>>,
-}
-
-/// Text of a class that leads back to a place.
-#[derive(Debug)]
-pub(crate) struct Circle {
-    pub(crate) place: u32,
-    /// The place to which the character leads from there that has begun before the nodes that are
-    /// read: the same if none has.
-    pub(crate) before: u32,
-    /// The tokens of that class.
-    pub(crate) text: Arc<InClass>,
 }
 
 impl LexemesMet {
@@ -103,42 +87,6 @@ impl LexemesMet {
         if at.ends_before(byte, takes_all) {
             self.ends.extend(at.ends, nodes);
         }
-    }
-
-    /// Tells whether the circle leads back to a place.
-    pub(crate) fn is_in_circle(&self, place: u32) -> bool {
-        let circle = self.circle.as_ref();
-        circle.is_some_and(|circle| circle.place == place)
-    }
-
-    /// Tells whether text of the circle's class leads to a node: what is free there is mostly what leads
-    /// back.
-    #[inline]
-    fn has_in_circle(&self, node: u32) -> bool {
-        let circle = self.circle.as_ref();
-        circle.is_some_and(|circle| circle.text.has(node))
-    }
-
-    /// Notes that the circle says what comes of a node and of those below, if it does: if the place
-    /// behind its byte is that to which text of the class leads.
-    #[inline]
-    pub(crate) fn takes(
-        &mut self,
-        place: u32,
-        nodes: Range<u32>,
-        expected: impl FnOnce(&Circle) -> u32,
-    ) -> bool {
-        let Some(circle) = &self.circle else {
-            return false;
-        };
-        let is_inside = circle.text.has(nodes.start) && expected(circle) == place;
-        if is_inside {
-            match self.inside.last_mut() {
-                Some(last) if last.end == nodes.start => last.end = nodes.end,
-                _ => self.inside.push(nodes),
-            }
-        }
-        is_inside
     }
 
     #[inline]
@@ -207,7 +155,6 @@ impl Walker {
                 }
             }
         }
-        visited += walk.leave_circle(self, meter, &mut hit);
         self.classes = walk.classes;
         self.visited += visited;
         visited
@@ -307,19 +254,6 @@ impl<A: ByteAutomaton> LexemeWalk<'_, A> {
         )
     }
 
-    /// See [`LexemesMet::takes`]. Inside of a character that is said behind its first byte alone.
-    #[inline]
-    fn takes(&mut self, place: u32, byte: u8, nodes: Range<u32>) -> bool {
-        let (lexemes, scratch) = (self.lexemes, &mut *self.scratch);
-        let below = self.ground.below();
-        let first = nodes.start as usize;
-        self.met.takes(place, nodes, |circle| match byte {
-            0xC0.. => lexemes.step(circle.place, byte, scratch),
-            _ if below.ends_character(first) => circle.place,
-            _ => 0,
-        })
-    }
-
     /// Walks at and below nodes behind whose bytes the place is.
     fn at_nodes(
         &mut self,
@@ -336,11 +270,7 @@ impl<A: ByteAutomaton> LexemeWalk<'_, A> {
                 break;
             }
             visited += 1;
-            let trie = self.ground.area.trie;
-            let own = &trie.nodes()[node as usize];
-            if self.takes(place, own.byte, node..own.end) {
-                continue;
-            }
+            let own = &self.ground.area.trie.nodes()[node as usize];
             self.met.token(own.token, asks, hit);
             let below = node + 1..own.end;
             if below.is_empty() {
@@ -356,48 +286,6 @@ impl<A: ByteAutomaton> LexemeWalk<'_, A> {
                 continue;
             }
             visited += self.below(walker, Some(node as usize), place, meter, hit);
-        }
-        visited
-    }
-
-    /// Walks from where text of the circle leaves it, below the nodes that were noted.
-    fn leave_circle(
-        &mut self,
-        walker: &mut Walker,
-        meter: &mut Meter,
-        hit: &mut impl FnMut(u32),
-    ) -> u64 {
-        let Some(Circle { place, text, .. }) = &self.met.circle else {
-            return 0;
-        };
-        let (circle, text) = (*place, text.clone());
-        // The nodes that were noted are left out of other walks, and these begin below them.
-        self.ground.area.skip = &[];
-        let mut visited = 0;
-        // A walk from there meets nothing that the circle takes.
-        for at in 0..self.met.inside.len() {
-            for leaving in text.leaving(&self.met.inside[at]) {
-                if self.met.ends.count > self.most_ends || !meter.go_on(visited) {
-                    return visited;
-                }
-                visited += 1;
-                let begun = leaving.begun();
-                let place = begun.fold(circle, |place, byte| {
-                    self.lexemes.step(place, byte, self.scratch)
-                });
-                if place == 0 {
-                    continue;
-                }
-                let (byte, node) = (leaving.byte, leaving.node);
-                let here = self.places.get(place, self.scratch);
-                self.met.ends(here, byte, &[node], self.takes_all);
-                if here.next_bytes.has(byte) {
-                    let to = self.lexemes.step(place, byte, self.scratch);
-                    if to != 0 {
-                        visited += self.at_nodes(walker, &[node], to, meter, hit);
-                    }
-                }
-            }
         }
         visited
     }
@@ -418,7 +306,6 @@ impl<A: ByteAutomaton> LexemeWalk<'_, A> {
         let free = match node {
             _ if self.ground.free.is_some() => self.ground.free,
             None => None,
-            Some(node) if self.met.has_in_circle(node as u32) => None,
             Some(node) if trie.nodes()[node].end - node as u32 > self.ground.much => {
                 self.free(place, top)
             }
@@ -447,9 +334,6 @@ impl<A: ByteAutomaton> LexemeWalk<'_, A> {
             if to == 0 {
                 continue;
             }
-            if self.met.circle.is_some() && self.takes(to, byte, child.node..descent.end_below()) {
-                continue;
-            }
             let place = self.places.get(to, self.scratch);
             self.met.token(child.token, place.asks, hit);
             let children = child.children();
@@ -460,8 +344,7 @@ impl<A: ByteAutomaton> LexemeWalk<'_, A> {
             let at = (self.ground.below(), child.node);
             let plain = self.ground.language.plain();
             let mut free = free.and_then(|free| free.behind(byte, plain, at));
-            let may_ask = free.is_none() && !self.met.has_in_circle(child.node);
-            if may_ask && descent.has_below(&child, self.ground.much) {
+            if free.is_none() && descent.has_below(&child, self.ground.much) {
                 free = self.free(to, depth + 1);
             }
             let bytes = &self.places.get(to, self.scratch).next_bytes;

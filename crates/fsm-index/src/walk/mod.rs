@@ -12,7 +12,7 @@ mod top_level;
 mod walker;
 
 pub(crate) use free_subtrees::Free;
-pub(crate) use lexemes::{Circle, LexemeTokens, LexemesMet, ListsBy};
+pub(crate) use lexemes::{LexemeTokens, LexemesMet, ListsBy};
 pub(crate) use top_level::{Ground, Language};
 pub(crate) use walker::Walker;
 pub use walker::brute_force_mask;

@@ -112,21 +112,6 @@ pub(super) fn free_of_unignored(
     best.filter(|free| stays_open(lex, free.class, machine, lexes, known))
 }
 
-/// Tells whether any text of a class leads back to a set, from each of its states.
-pub(super) fn leads_back(
-    lex: u32,
-    class: ClassId,
-    machine: &Machine,
-    lexes: &Lexes,
-    known: &mut Known,
-) -> bool {
-    let mut states = lexes[lex].members.iter();
-    states.all(|&state| {
-        let free = free_from(state, machine, known);
-        free.is_some_and(|free| free.loops_at == state && free.class == class)
-    })
-}
-
 /// Returns the class with the most characters that lead on from a state: the first of several.
 fn freest(states: impl Iterator<Item = u32>, machine: &Machine, known: &mut Known) -> Option<Free> {
     let all = states.filter_map(|state| free_from(state, machine, known));
@@ -262,11 +247,7 @@ fn free_from(state: u32, machine: &Machine, known: &mut Known) -> Option<Free> {
             }
             let ranges: Ranges = ranges.into();
             let class = machine.classes().id(ranges)?;
-            Some(Free {
-                class,
-                count,
-                loops_at: to,
-            })
+            Some(Free { class, count })
         });
     known.bytes += 24;
     known.free_from.insert(state, free);

@@ -17,8 +17,6 @@ pub(super) struct Free {
     pub(super) class: ClassId,
     /// The number of ASCII characters that lead into a loop.
     pub(super) count: usize,
-    /// The state of that loop.
-    pub(super) loops_at: u32,
 }
 
 /// The text at a place, as far as it is known.

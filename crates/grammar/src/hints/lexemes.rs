@@ -6,9 +6,9 @@
 
 use std::sync::Arc;
 
-use fsm_index::{Behind, ByteSet, Cursor, FreeText, Lexeme, LexemeBehind, LexemePlace};
+use fsm_index::{ByteSet, Cursor, FreeText, Lexeme, LexemeBehind, LexemePlace};
 
-use crate::hints::free::{any_text, free_of_lex, free_of_unignored, leads_back};
+use crate::hints::free::{any_text, free_of_lex, free_of_unignored};
 use crate::hints::known::{Known, LexPlace, Reach};
 use crate::hints::letters;
 use crate::machine::Machine;
@@ -283,25 +283,14 @@ impl<'a> Lexemes<'a> {
 
     /// Returns the class of which any text may come, where a lexeme alone tells it.
     pub(crate) fn free_text(&mut self, place: u32) -> Option<FreeText> {
-        let LexPlace {
-            lex, start, reach, ..
-        } = self.known.places.all[place as usize - 1];
+        let LexPlace { lex, reach, .. } = self.known.places.all[place as usize - 1];
         let free = match reach {
             Reach::All => free_of_lex(lex, self.machine, self.caches.lexes_mut(), self.known),
             Reach::Wide => {
                 free_of_unignored(lex, self.machine, self.caches.lexes_mut(), self.known)
             }
         };
-        let class = free?.class;
-        let lexes = self.caches.lexes();
-        let leads_back = start == 0 && leads_back(lex, class, self.machine, lexes, self.known);
-        Some(FreeText {
-            behind: match leads_back {
-                true => Behind::Itself,
-                false => Behind::ItsClass,
-            },
-            ..any_text(class)
-        })
+        free.map(|free| any_text(free.class))
     }
 
     /// Returns the place behind a byte; 0 if it may not come.
