@@ -492,3 +492,21 @@ fn ignored_text_may_come_once() {
     );
     takes(Dialect::Lark, &often, &["a   b", "a# b", "a ##c"], &[" a"]);
 }
+
+#[test]
+fn an_opening_bracket_may_end_with_what_may_be_missing() {
+    let lark = r#"
+        start: (NAME "=" expr ";" | "{" start "}")*
+        expr: NAME | "\"" (CHARS | part)* "\"" | expr "+" expr | "{" expr "}"
+        part: open expr close
+        open: "${" "~"?
+        close: "~"? "}"
+        NAME: /[a-z]+/
+        CHARS: /[^"$]+/
+        %ignore / +/
+    "#;
+    let automaton = Grammar::compile(lark, Dialect::Lark, &Config::default());
+    let automaton = automaton.unwrap_or_else(|error| panic!("{error}"));
+    assert!(automaton.accepts("{a = \"b ${~c + \"d\"~} e ${f}\" ;}"));
+    assert!(!automaton.accepts("a = \"b ${~c\" ;"));
+}

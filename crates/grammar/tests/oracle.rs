@@ -290,8 +290,8 @@ proptest! {
 }
 
 /// Alternatives of rules with strings, in which text and expressions in brackets stand, and with brackets outside of
-/// strings; some of the brackets are operators, too. Letters are terminals: the quotation mark `a`, text `b`, an opening bracket in strings `c`,
-/// a closing one `d`, an operator `e`, a name `f` and an opening bracket elsewhere `g`.
+/// strings; some of the brackets are operators, too. Letters are terminals: the quotation mark `a`, text `b`, an
+/// opening bracket in strings `c`, a closing one `d`, an operator `e`, a name `f` and an opening bracket elsewhere `g`.
 const STRINGS: [&str; 10] = [
     "a (b | c sum d)* a",
     "a (b | c sum d b)* a",

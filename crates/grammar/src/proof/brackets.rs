@@ -116,8 +116,8 @@ impl<'a> Regions<'a> {
             if is_region {
                 parts[number][at - 1] = BracketPart::Opens(right.len() - 1);
                 parts[number][at + 1] = BracketPart::Closes;
-                self.stand(right[at - 1], |right| right.len() - 1, parts);
-                self.stand(right[at + 1], |_| 0, parts);
+                self.stand(right[at - 1], |right| right.len().checked_sub(1), parts);
+                self.stand(right[at + 1], |_| Some(0), parts);
                 self.is_found = true;
             }
         }
@@ -134,8 +134,8 @@ impl<'a> Regions<'a> {
         }
     }
 
-    /// Marks what stands at an edge of a nonterminal.
-    fn stand(&self, symbol: Symbol, place: impl Fn(&[Symbol]) -> usize, parts: &mut Parts) {
+    /// Marks what stands at an edge of a nonterminal, of which some productions may be empty.
+    fn stand(&self, symbol: Symbol, place: impl Fn(&[Symbol]) -> Option<usize>, parts: &mut Parts) {
         let mut open = vec![symbol];
         while let Some(symbol) = open.pop() {
             let Err(rule) = symbol.split() else {
@@ -143,7 +143,9 @@ impl<'a> Regions<'a> {
             };
             for &production in &self.by_left[rule as usize] {
                 let right = &self.cfg.productions[production].right;
-                let at = place(right);
+                let Some(at) = place(right).filter(|at| *at < right.len()) else {
+                    continue;
+                };
                 if parts[production][at] == BracketPart::Plain {
                     parts[production][at] = BracketPart::Stands;
                     open.push(right[at]);

@@ -68,8 +68,12 @@ impl<'a> Split<'a> {
             terminals: IndexSet::default(),
             levels: IndexSet::default(),
         };
-        let behind = split.wide_behind_rules();
-        let may_text_follow = |own: &Production| !behind[own.left as usize].is_empty();
+        // Terminals that are brackets everywhere need no such text.
+        let behind = (kind == BracketKind::Production).then(|| split.wide_behind_rules());
+        let may_text_follow = |own: &Production| {
+            let behind = behind.as_ref();
+            behind.is_some_and(|behind| !behind[own.left as usize].is_empty())
+        };
         let parts = brackets::parts(cfg, lexer, &split.edges, kind, may_text_follow)?;
         split.find(&parts)?;
         Some(split)
