@@ -168,6 +168,15 @@ enum Detail {
     Places,
 }
 
+/// The way in which uses of terminals are told apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum By {
+    /// By the bracket that is open, and the parser's state.
+    Bracket(BracketKind),
+    /// By the parser's state alone.
+    State,
+}
+
 /// Lexemes that perhaps cannot come where they must.
 struct Trouble {
     /// By terminal: whether it perhaps cannot come behind another lexeme.
@@ -438,14 +447,25 @@ pub(crate) fn prove(cfg: &Cfg, lexer: &Lexer, tables: &Tables, usable: ByteSet) 
     } else if detail == Detail::Places && !cfg.has_json() {
         proof.find(&sets, &followers, tables, detail);
     }
-    for kind in [BracketKind::Terminal, BracketKind::Production] {
-        if !proof.is_all_safe
-            && !proof.is_whole
-            && let Some(by_state) = uses::by_state(cfg, lexer, kind)
-            && let Some(sets) = Sets::told_apart(cfg, lexer, usable, &by_state)
+    let mut is_told = false;
+    for way in [
+        By::Bracket(BracketKind::Terminal),
+        By::Bracket(BracketKind::Production),
+        By::State,
+    ] {
+        // States alone are for texts that do not tell which brackets are open.
+        let is_done = proof.is_all_safe || proof.is_whole || (is_told && way == By::State);
+        let uses = || match way {
+            By::Bracket(kind) => uses::by_bracket(cfg, lexer, kind),
+            By::State => uses::by_state(cfg, lexer, tables),
+        };
+        if !is_done
+            && let Some(uses) = uses()
+            && let Some(sets) = Sets::told_apart(cfg, lexer, usable, &uses)
         {
+            is_told = true;
             let mut better = Proof::without(cfg);
-            better.find(&sets, &by_state, tables, detail);
+            better.find(&sets, &uses, tables, detail);
             if better.is_whole || better.is_all_safe {
                 proof = better;
             }
