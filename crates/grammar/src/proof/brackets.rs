@@ -73,6 +73,23 @@ fn is_mark(terminal: u32, cfg: &Cfg, lexer: &Lexer) -> bool {
     matches!(matter, Matter::Table(_)) && !(b'a'..=b'z').any(takes)
 }
 
+/// Tells whether the shortest text of a terminal is one of another terminal, too: for example, `if` of a language whose
+/// names may be any words.
+fn is_also_another(terminal: u32, lexer: &Lexer) -> bool {
+    let mut states = lexer.starts.clone();
+    let own = terminal as usize;
+    while lexer.distance[states[own] as usize] != 0
+        && let Some((_, class)) = lexer.nearer(states[own])
+    {
+        let step = |state: &mut u32| *state = lexer.step(*state, class);
+        states.iter_mut().for_each(step);
+    }
+    let others = (0..).zip(&states).filter(|other| other.0 != terminal);
+    others
+        .filter(|other| *other.1 != 0)
+        .any(|other| lexer.accepting[*other.1 as usize])
+}
+
 /// Marks around texts in which the same production may stand again, but which have other meanings elsewhere.
 ///
 /// For example, `>` and `</` of `element: "<" NAME ">" (TEXT | element)* "</" NAME ">"` in a language in which `<`
@@ -161,8 +178,8 @@ impl<'a> Regions<'a> {
 struct Brackets(Vec<(u32, Vec<u32>)>);
 
 impl Brackets {
-    /// Finds those among the terminals that have no part yet. Words are no brackets, because names may be the same
-    /// text.
+    /// Finds those among the terminals that have no part yet. Words close none, because names may be the same text, and
+    /// words that are also names open none.
     fn new(cfg: &Cfg, lexer: &Lexer, rights: &[Vec<(usize, u32)>]) -> Brackets {
         let terminals = 0..cfg.terminals.len() as u32;
         let marks: Vec<u32> = terminals
@@ -174,6 +191,9 @@ impl Brackets {
             let Some(close) = always_behind(rights, opener, &marks) else {
                 continue;
             };
+            if !marks.contains(&opener) && is_also_another(opener, lexer) {
+                continue;
+            }
             match brackets.0.iter_mut().find(|own| own.0 == close) {
                 Some((_, openers)) => openers.push(opener),
                 None => brackets.0.push((close, vec![opener])),
