@@ -14,7 +14,7 @@ use crate::machine::Machine;
 use crate::run::configs::Thread;
 use crate::run::lexes::{Lex, Lexes};
 
-/// The bytes of characters beyond ASCII.
+/// The bytes of characters beyond ASCII: told apart, because one of them alone leads back nowhere.
 const BEYOND_ASCII: ByteSet = ByteSet::range(0x80, 0xFF);
 
 /// So often a character is repeated to find a loop, because few keywords have one character more often
@@ -244,8 +244,8 @@ fn free_from(state: u32, machine: &Machine, known: &mut Known) -> Option<Free> {
 fn free_into(state: u32, to: u32, machine: &Machine, known: &mut Known) -> Option<Free> {
     let mut left = MAX_PLACES_OF_TERMINALS;
     let mut leads = |byte: u8| {
-        let pair = (step(machine, state, byte), step(machine, to, byte));
-        pair.1 == 0 || follows(pair, to, machine, known, &mut left)
+        let (one, other) = (step(machine, state, byte), step(machine, to, byte));
+        other == 0 || follows(one, other, to, machine, known, &mut left)
     };
     let mut ranges = Vec::new();
     (0..128u8)
@@ -292,10 +292,11 @@ fn loop_of(state: u32, machine: &Machine) -> Option<u32> {
     (count >= LEAST_CHARS).then_some(to)
 }
 
-/// Tells whether any text leads on from the first state of a pair that leads from the second one back
-/// to the state of a loop. `left` is the number of pairs that may still be looked at.
+/// Tells whether any text leads on from one state that leads from another one back to the state of a
+/// loop. `left` is the number of pairs that may still be looked at.
 fn follows(
-    pair: (u32, u32),
+    one: u32,
+    other: u32,
     to: u32,
     machine: &Machine,
     known: &mut Known,
@@ -303,14 +304,14 @@ fn follows(
 ) -> bool {
     let lexer = machine.lexer();
     let is_alive = |state: u32| state != 0 && !lexer.is_trap(state);
-    if pair.0 == pair.1 || !is_alive(pair.0) {
-        return is_alive(pair.0);
+    if one == other || !is_alive(one) {
+        return is_alive(one);
     }
-    if let Some(&known) = known.follows.get(&(pair, to)) {
+    if let Some(&known) = known.follows.get(&((one, other), to)) {
         return known;
     }
     let mut met: IndexSet<(u32, u32), FixedState> = IndexSet::default();
-    met.insert(pair);
+    met.insert((one, other));
     let mut at = 0;
     let mut is_one = true;
     while is_one && let Some(&(one, other)) = met.get_index(at) {
@@ -321,7 +322,7 @@ fn follows(
         *left -= 1;
         let ways = lexer.row(one).iter().zip(lexer.row(other));
         for ((&one, &behind), bytes) in ways.zip(&lexer.sets) {
-            // Of the characters of one byte those count that lead back.
+            // A character of one byte counts if it leads back.
             let counts = other != to || behind == to || bytes.meets(BEYOND_ASCII);
             if counts && behind != 0 && one != behind {
                 is_one &= is_alive(one);
@@ -329,7 +330,7 @@ fn follows(
             }
         }
     }
-    // Where all texts lead on from a state, they do so from all to which they lead.
+    // If all texts lead on from a state, they do so from all to which they lead.
     met.truncate(if is_one { met.len() } else { 1 });
     known.bytes += 24 * met.len();
     let told = met.into_iter().map(|pair| ((pair, to), is_one));
