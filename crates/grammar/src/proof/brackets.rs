@@ -274,7 +274,7 @@ fn plain(cfg: &Cfg, parts: &Parts) -> Vec<Vec<(usize, u32)>> {
         [own] => alone(&cfg.productions[own]),
         _ => None,
     };
-    let of = |(own, parts): (&Production, &Box<[BracketPart]>)| {
+    let of = |(own, parts): (&Production, &[BracketPart])| {
         let is_name = named(own.left).is_some();
         let places = own.right.iter().zip(parts).enumerate();
         let plain = places.filter(|(_, (_, part))| !is_name && **part == BracketPart::Plain);
@@ -283,6 +283,7 @@ fn plain(cfg: &Cfg, parts: &Parts) -> Vec<Vec<(usize, u32)>> {
             .filter_map(|(at, (symbol, _))| Some((at, terminal(symbol)?)))
             .collect()
     };
+    let parts = parts.iter().map(|own| &**own);
     cfg.productions.iter().zip(parts).map(of).collect()
 }
 
