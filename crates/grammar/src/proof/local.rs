@@ -130,8 +130,8 @@ impl Pairs {
         for set in 0..sets.len() as u32 {
             for (&state, from) in sets.members(set).iter().zip(pairs.of(set)) {
                 let begun = arrows.len();
-                let to = sets.pairs_behind((state, set));
-                let to = to.filter_map(|to| pairs.number(sets, to));
+                let to = sets.pairs_behind(state, set);
+                let to = to.filter_map(|(state, set)| pairs.number(sets, state, set));
                 arrows.extend(to.map(|to| (from as u32, to as u32)));
                 arrows[begun..].sort_unstable();
             }
@@ -150,7 +150,7 @@ impl Pairs {
         self.first[set as usize]..self.first[set as usize + 1]
     }
 
-    fn number(&self, sets: &Sets<'_>, (state, set): (u32, u32)) -> Option<usize> {
+    fn number(&self, sets: &Sets<'_>, state: u32, set: u32) -> Option<usize> {
         if set == NOWHERE {
             return None;
         }
@@ -254,7 +254,7 @@ impl<'a> Behind<'a> {
             for &state in sets.members(root) {
                 let leads = |class: &usize| {
                     let to = sets.pair_behind((state, root), *class);
-                    let to = to.and_then(|to| pairs.number(sets, to));
+                    let to = to.and_then(|(state, set)| pairs.number(sets, state, set));
                     to.is_some_and(|to| self.live[to])
                 };
                 let terminal = sets.lexer.terminal[state as usize];

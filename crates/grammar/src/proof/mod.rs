@@ -409,7 +409,7 @@ impl Places<'_> {
                 return false;
             }
             seen.insert(place);
-            let ways = sets.pairs_behind(place);
+            let ways = sets.pairs_behind(state, set);
             open.extend(ways.filter(|&way| seen.insert(way)));
             match open.pop() {
                 Some(next) => place = next,

@@ -171,7 +171,7 @@ impl<'a> Sets<'a> {
                     }
                 }
                 if !self.cuts(set) {
-                    let ways = self.pairs_behind((state, set));
+                    let ways = self.pairs_behind(state, set);
                     open.extend(ways.filter(|&way| seen.insert(way)));
                 }
             }
@@ -237,13 +237,13 @@ impl<'a> Sets<'a> {
 
     /// Returns where classes lead from a state of a terminal and the set that it is in: once where several lead
     /// there one after another.
-    pub(super) fn pairs_behind(&self, place: (u32, u32)) -> impl Iterator<Item = (u32, u32)> {
-        debug_assert!(self.members(place.1).binary_search(&place.0).is_ok());
-        let mut turns = self.found.turns[place.1 as usize];
+    pub(super) fn pairs_behind(&self, state: u32, set: u32) -> impl Iterator<Item = (u32, u32)> {
+        debug_assert!(self.members(set).binary_search(&state).is_ok());
+        let mut turns = self.found.turns[set as usize];
         turns.or(&self.usable_turns);
         let next = move |class: &usize| turns.next_from(class + 1);
         let turns = std::iter::successors(turns.next_from(0), next);
-        turns.filter_map(move |class| self.pair_behind(place, class))
+        turns.filter_map(move |class| self.pair_behind((state, set), class))
     }
 
     /// Tells whether a terminal comes from a state to its end, and no lexeme cuts it short which
@@ -260,7 +260,7 @@ impl<'a> Sets<'a> {
                 (true, cut) if cut == is_lazy => return true,
                 (_, true) => {}
                 (_, false) => {
-                    let ways = self.pairs_behind((state, set));
+                    let ways = self.pairs_behind(state, set);
                     open.extend(ways.filter(|&way| seen.insert(way)));
                 }
             }
