@@ -3,16 +3,23 @@
 //! For example, behind `"` of a string any letters may come, of which a walk has to try none.
 
 use foldhash::fast::FixedState;
-use fsm_index::{Behind, ClassId, FreeText};
+use fsm_index::{Behind, ByteSet, ClassId, FreeText};
 use indexmap::IndexSet;
 
 use crate::hints::finder::{Finder, LEAST_CHARS, MAX_PLACES, MAX_PLACES_OF_TERMINALS, most, push};
 use crate::hints::known::{Free, Known};
 use crate::hints::text::{AskedLevels, Hints};
 use crate::hints::values;
-use crate::machine::{Machine, Ranges};
+use crate::machine::Machine;
 use crate::run::configs::Thread;
 use crate::run::lexes::{Lex, Lexes};
+
+/// The bytes of characters beyond ASCII.
+const BEYOND_ASCII: ByteSet = ByteSet::range(0x80, 0xFF);
+
+/// So often a character is repeated to find a loop, because few keywords have one character more often
+/// in a row.
+const MOST_AGAIN: usize = 3;
 
 /// Returns text of a class, of any length.
 pub(super) fn any_text(class: ClassId) -> FreeText {
@@ -225,33 +232,109 @@ fn free_from(state: u32, machine: &Machine, known: &mut Known) -> Option<Free> {
     if let Some(&known) = known.free_from.get(&state) {
         return known;
     }
-    let lexer = machine.lexer();
-    let step = |state: u32, byte: u8| lexer.step(state, lexer.classes[usize::from(byte)]);
-    let into_loops = (0..128).map(|byte| match step(state, byte) {
-        to if to != 0 && step(to, byte) == to => to,
-        _ => 0,
-    });
-    let free = most(into_loops)
-        .filter(|&(_, count)| count >= LEAST_CHARS)
-        .and_then(|(to, count)| {
-            let lead = |byte: u8| step(state, byte) == to && step(to, byte) == to;
-            let mut ranges = Vec::new();
-            (0..128u8)
-                .filter(|byte| lead(*byte))
-                .for_each(|byte| push(&mut ranges, byte.into(), byte.into()));
-            // Beyond ASCII most states lead to where the loop does: those in keywords, say.
-            let are_alike = (0x80..=0xFF).all(|byte| step(state, byte) == step(to, byte));
-            let from = if are_alike { to } else { state };
-            for &(first, last) in beyond_ascii(from, to, machine, known) {
-                push(&mut ranges, first, last);
-            }
-            let ranges: Ranges = ranges.into();
-            let class = machine.classes().id(ranges)?;
-            Some(Free { class, count })
-        });
+    let free = loop_of(state, machine).and_then(|to| free_into(state, to, machine, known));
     known.bytes += 24;
     known.free_from.insert(state, free);
     free
+}
+
+/// Returns the class of characters that lead from a state to where any text leads on that leads back to
+/// the state of a loop. For example, behind `i` of a name that is not `if` a letter leads to the loop or
+/// to `if`, and any letters lead on from there.
+fn free_into(state: u32, to: u32, machine: &Machine, known: &mut Known) -> Option<Free> {
+    let mut left = MAX_PLACES_OF_TERMINALS;
+    let mut leads = |byte: u8| {
+        let pair = (step(machine, state, byte), step(machine, to, byte));
+        pair.1 == 0 || follows(pair, to, machine, known, &mut left)
+    };
+    let mut ranges = Vec::new();
+    (0..128u8)
+        .filter(|&byte| step(machine, to, byte) == to && leads(byte))
+        .for_each(|byte| push(&mut ranges, byte.into(), byte.into()));
+    let count = ranges
+        .iter()
+        .map(|(first, last)| last - first + 1)
+        .sum::<u32>() as usize;
+    if count < LEAST_CHARS {
+        return None;
+    }
+    // Beyond ASCII most states lead on as the loop does: those in keywords, say.
+    let from = match (0x80..=0xFF).all(leads) {
+        true => to,
+        false => state,
+    };
+    for &(first, last) in beyond_ascii(from, to, machine, known) {
+        push(&mut ranges, first, last);
+    }
+    let class = machine.classes().id(ranges.into())?;
+    Some(Free { class, count })
+}
+
+fn step(machine: &Machine, state: u32, byte: u8) -> u32 {
+    let lexer = machine.lexer();
+    lexer.step(state, lexer.classes[usize::from(byte)])
+}
+
+/// Returns the state of a terminal to which most characters of ASCII lead, and back, if they come
+/// again and again.
+fn loop_of(state: u32, machine: &Machine) -> Option<u32> {
+    let into_loop = |byte: u8| {
+        let mut at = step(machine, state, byte);
+        for _ in 0..MOST_AGAIN {
+            match step(machine, at, byte) {
+                to if to == at => return at,
+                to => at = to,
+            }
+        }
+        0
+    };
+    let (to, count) = most((0..128).map(into_loop))?;
+    (count >= LEAST_CHARS).then_some(to)
+}
+
+/// Tells whether any text leads on from the first state of a pair that leads from the second one back
+/// to the state of a loop. `left` is the number of pairs that may still be looked at.
+fn follows(
+    pair: (u32, u32),
+    to: u32,
+    machine: &Machine,
+    known: &mut Known,
+    left: &mut usize,
+) -> bool {
+    let lexer = machine.lexer();
+    let is_alive = |state: u32| state != 0 && !lexer.is_trap(state);
+    if pair.0 == pair.1 || !is_alive(pair.0) {
+        return is_alive(pair.0);
+    }
+    if let Some(&known) = known.follows.get(&(pair, to)) {
+        return known;
+    }
+    let mut met: IndexSet<(u32, u32), FixedState> = IndexSet::default();
+    met.insert(pair);
+    let mut at = 0;
+    let mut is_one = true;
+    while is_one && let Some(&(one, other)) = met.get_index(at) {
+        at += 1;
+        if *left == 0 {
+            return false;
+        }
+        *left -= 1;
+        let ways = lexer.row(one).iter().zip(lexer.row(other));
+        for ((&one, &behind), bytes) in ways.zip(&lexer.sets) {
+            // Of the characters of one byte those count that lead back.
+            let counts = other != to || behind == to || bytes.meets(BEYOND_ASCII);
+            if counts && behind != 0 && one != behind {
+                is_one &= is_alive(one);
+                met.insert((one, behind));
+            }
+        }
+    }
+    // Where all texts lead on from a state, they do so from all to which they lead.
+    met.truncate(if is_one { met.len() } else { 1 });
+    known.bytes += 24 * met.len();
+    let told = met.into_iter().map(|pair| ((pair, to), is_one));
+    known.follows.extend(told);
+    is_one
 }
 
 /// Returns the characters beyond ASCII that lead from a state, and from that of a loop, to the latter.

@@ -97,6 +97,9 @@ pub(crate) struct Known {
     pub(super) alike: HashMap<Box<[u32]>, Option<Characters>, FixedState>,
     /// By state of a terminal.
     pub(super) free_from: HashMap<u32, Option<Free>, FixedState>,
+    /// By two states of a terminal, and that of a loop: whether any text that leads from the second one
+    /// to the loop leads on from the first one.
+    pub(super) follows: HashMap<((u32, u32), u32), bool, FixedState>,
     /// By the state of a loop: the code points that lead there, from another state as well.
     pub(super) into_loops: HashMap<u32, Found<(u32, u32)>, FixedState>,
     /// The characters beyond ASCII that lead from two states to the second one.

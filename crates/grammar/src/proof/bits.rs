@@ -19,8 +19,10 @@ impl Bits {
 
     /// All of so many.
     pub(super) fn full(len: usize) -> Bits {
-        let mut all = Bits::new(len);
-        (0..len as u32).for_each(|at| all.set(at));
+        let mut all = Bits(vec![u64::MAX; len.div_ceil(64)]);
+        if let Some(last) = all.0.last_mut() {
+            *last >>= (64 - len % 64) % 64;
+        }
         all
     }
 
@@ -32,8 +34,15 @@ impl Bits {
         self.0[at as usize / 64] |= 1 << (at % 64);
     }
 
-    pub(super) fn clear(&mut self, at: u32) {
-        self.0[at as usize / 64] &= !(1 << (at % 64));
+    pub(super) fn remove(&mut self, other: &Bits) {
+        let words = self.0.iter_mut().zip(&other.0);
+        words.for_each(|(own, other)| *own &= !other);
+    }
+
+    /// Returns those that are not in another.
+    pub(super) fn without(&self, other: &Bits) -> Bits {
+        let words = self.0.iter().zip(&other.0);
+        Bits(words.map(|(own, other)| own & !other).collect())
     }
 
     pub(super) fn is_empty(&self) -> bool {
@@ -77,7 +86,7 @@ impl Bits {
 }
 
 /// A set of classes of bytes.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) struct ClassSet([u64; 4]);
 
 impl ClassSet {

@@ -54,11 +54,12 @@ pub(super) fn parts(
         }
         regions.is_found.then_some(())?;
     }
-    let brackets = Brackets::new(cfg, lexer, &parts);
-    for (own, parts) in cfg.productions.iter().zip(&mut parts) {
-        for (open, close) in brackets.pairs(&plain(&own.right, parts)) {
-            parts[open] = BracketPart::Opens(close);
-            parts[close] = BracketPart::Closes;
+    let rights = plain(cfg, &parts);
+    let brackets = Brackets::new(cfg, lexer, &rights);
+    for (number, right) in rights.iter().enumerate() {
+        for (open, close) in brackets.pairs(right) {
+            parts[number][open] = BracketPart::Opens(close);
+            parts[number][close] = BracketPart::Closes;
         }
     }
     Some(parts)
@@ -70,6 +71,23 @@ fn is_mark(terminal: u32, cfg: &Cfg, lexer: &Lexer) -> bool {
     let takes = |byte: u8| lexer.step(start, lexer.classes[usize::from(byte)]) != 0;
     let matter = &cfg.terminals[terminal as usize].matter;
     matches!(matter, Matter::Table(_)) && !(b'a'..=b'z').any(takes)
+}
+
+/// Tells whether the shortest text of a terminal is one of another terminal, too: for example, `if` of a language whose
+/// names may be any words.
+fn is_also_another(terminal: u32, lexer: &Lexer) -> bool {
+    let mut states = lexer.starts.clone();
+    let own = terminal as usize;
+    while lexer.distance[states[own] as usize] != 0
+        && let Some((_, class)) = lexer.nearer(states[own])
+    {
+        let step = |state: &mut u32| *state = lexer.step(*state, class);
+        states.iter_mut().for_each(step);
+    }
+    let others = (0..).zip(&states).filter(|other| other.0 != terminal);
+    others
+        .filter(|other| *other.1 != 0)
+        .any(|other| lexer.accepting[*other.1 as usize])
 }
 
 /// Marks around texts in which the same production may stand again, but which have other meanings elsewhere.
@@ -160,15 +178,9 @@ impl<'a> Regions<'a> {
 struct Brackets(Vec<(u32, Vec<u32>)>);
 
 impl Brackets {
-    /// Finds those among the terminals that have no part yet. Words are no brackets, because names may be the same
-    /// text.
-    fn new(cfg: &Cfg, lexer: &Lexer, parts: &Parts) -> Brackets {
-        let rights: Vec<Vec<(usize, u32)>> = cfg
-            .productions
-            .iter()
-            .zip(parts)
-            .map(|(own, parts)| plain(&own.right, parts))
-            .collect();
+    /// Finds those among the terminals that have no part yet. Words close none, because names may be the same text, and
+    /// words that are also names open none.
+    fn new(cfg: &Cfg, lexer: &Lexer, rights: &[Vec<(usize, u32)>]) -> Brackets {
         let terminals = 0..cfg.terminals.len() as u32;
         let marks: Vec<u32> = terminals
             .clone()
@@ -176,9 +188,12 @@ impl Brackets {
             .collect();
         let mut brackets = Brackets::default();
         for opener in terminals {
-            let Some(close) = always_behind(&rights, opener, &marks) else {
+            let Some(close) = always_behind(rights, opener, &marks) else {
                 continue;
             };
+            if !marks.contains(&opener) && is_also_another(opener, lexer) {
+                continue;
+            }
             match brackets.0.iter_mut().find(|own| own.0 == close) {
                 Some((_, openers)) => openers.push(opener),
                 None => brackets.0.push((close, vec![opener])),
@@ -187,7 +202,7 @@ impl Brackets {
         // One that is not always closed is none, and then others are left open.
         while let Some(open) = rights
             .iter()
-            .find_map(|right| brackets.find_open(right, &rights))
+            .find_map(|right| brackets.find_open(right, rights))
         {
             for (close, openers) in &mut brackets.0 {
                 openers.retain(|opener| ![*opener, *close].contains(&open));
@@ -251,13 +266,32 @@ impl Brackets {
     }
 }
 
-/// Returns the terminals of a production that have no part, with their places.
-fn plain(right: &[Symbol], parts: &[BracketPart]) -> Vec<(usize, u32)> {
-    let places = right.iter().zip(parts).enumerate();
-    let plain = places.filter(|(_, (_, part))| **part == BracketPart::Plain);
-    plain
-        .filter_map(|(at, (symbol, _))| Some((at, symbol.split().ok()?)))
-        .collect()
+/// By production: its terminals that have no part, with their places. A name for a terminal, `OPEN: "{%" "-"?`, is
+/// that terminal where it stands, and its production has none.
+fn plain(cfg: &Cfg, parts: &Parts) -> Vec<Vec<(usize, u32)>> {
+    let by_left = cfg.by_left();
+    let named = |rule: u32| match by_left[rule as usize][..] {
+        [own] => alone(&cfg.productions[own]),
+        _ => None,
+    };
+    let of = |(own, parts): (&Production, &Box<[BracketPart]>)| {
+        let is_name = named(own.left).is_some();
+        let places = own.right.iter().zip(parts).enumerate();
+        let plain = places.filter(|(_, (_, part))| !is_name && **part == BracketPart::Plain);
+        let terminal = |symbol: &Symbol| symbol.split().map_or_else(named, Some);
+        plain
+            .filter_map(|(at, (symbol, _))| Some((at, terminal(symbol)?)))
+            .collect()
+    };
+    cfg.productions.iter().zip(parts).map(of).collect()
+}
+
+/// Returns the terminal that is all of a production.
+fn alone(own: &Production) -> Option<u32> {
+    match *own.right {
+        [symbol] => symbol.split().ok(),
+        _ => None,
+    }
 }
 
 /// Returns the last of some terminals that stand behind another one in each production where that stands: the

@@ -36,12 +36,14 @@ pub(super) struct Found {
     ways: Vec<Box<[u32]>>,
     /// By set: classes that nothing takes which stands in it.
     pub(super) free: Vec<ClassSet>,
+    /// By set: the classes that may lead one of its states elsewhere than the one before.
+    pub(super) turns: Vec<ClassSet>,
     /// By class: whether a JSON value begins with it; nothing where there is none.
     begins_json: Option<Vec<bool>>,
     steps: usize,
     /// By state: the classes that lead elsewhere than the one before, because most lead to where
     /// that does.
-    turns: Vec<ClassSet>,
+    state_turns: Vec<ClassSet>,
     /// The targets of a set for one class. States of terminals ascend with these, and a set has one
     /// state of each, so the sets stay sorted.
     way: Vec<u32>,
@@ -61,9 +63,10 @@ impl Found {
             next: Vec::new(),
             ways: Vec::new(),
             free: Vec::new(),
+            turns: Vec::new(),
             begins_json,
             steps: 0,
-            turns: (0..lexer.terminal.len() as u32)
+            state_turns: (0..lexer.terminal.len() as u32)
                 .map(|state| turns(lexer.row(state)))
                 .collect(),
             way: Vec::new(),
@@ -96,7 +99,7 @@ impl Found {
             false => ClassSet::default(),
         };
         for &state in &set {
-            turns.or(&self.turns[state as usize]);
+            turns.or(&self.state_turns[state as usize]);
         }
         self.steps += set.len() * lexer.width();
         let mut free = Vec::new();
@@ -127,6 +130,7 @@ impl Found {
             class = end;
         }
         self.free.push(free.into_iter().collect());
+        self.turns.push(turns);
         ways.sort_unstable();
         ways.dedup();
         self.ways.push(ways.into());

@@ -11,7 +11,7 @@ use fsm_tables::Sources;
 use super::bits::{Bits, ClassSet, NOWHERE};
 use super::followers::Followers;
 use super::narrow::Narrow;
-use super::sets::{Bridge, Sets};
+use super::sets::{Bridge, Seconds, Sets};
 use crate::compile::cfg::{Cfg, Matter};
 
 /// The most steps of pairs of a state and its set, because each is taken once and takes some
@@ -106,13 +106,6 @@ pub(super) fn local(
     })
 }
 
-/// A state in a set.
-#[derive(Clone, Copy)]
-struct StateInSet {
-    state: u32,
-    set: u32,
-}
-
 /// All states in all sets, by number, and where they lead.
 struct Pairs {
     /// By set: the number of its first state.
@@ -137,11 +130,9 @@ impl Pairs {
         for set in 0..sets.len() as u32 {
             for (&state, from) in sets.members(set).iter().zip(pairs.of(set)) {
                 let begun = arrows.len();
-                for class in 0..sets.width() {
-                    if let Some(to) = pairs.behind(sets, StateInSet { state, set }, class) {
-                        arrows.push((from as u32, to as u32));
-                    }
-                }
+                let to = sets.pairs_behind((state, set));
+                let to = to.filter_map(|to| pairs.number(sets, to));
+                arrows.extend(to.map(|to| (from as u32, to as u32)));
                 arrows[begun..].sort_unstable();
             }
         }
@@ -159,14 +150,12 @@ impl Pairs {
         self.first[set as usize]..self.first[set as usize + 1]
     }
 
-    fn number(&self, sets: &Sets<'_>, state: u32, set: u32) -> Option<usize> {
+    fn number(&self, sets: &Sets<'_>, (state, set): (u32, u32)) -> Option<usize> {
+        if set == NOWHERE {
+            return None;
+        }
         let at = sets.members(set).binary_search(&state).ok()?;
         Some(self.first[set as usize] + at)
-    }
-
-    fn behind(&self, sets: &Sets<'_>, at: StateInSet, class: usize) -> Option<usize> {
-        let (state, set) = sets.pair_behind((at.state, at.set), class)?;
-        (set != NOWHERE).then(|| self.number(sets, state, set))?
     }
 }
 
@@ -182,6 +171,7 @@ struct Behind<'a> {
     /// By context and terminal: the classes with which it may begin, and be live.
     firsts: Vec<Vec<ClassSet>>,
     bridges: HashMap<(u32, u32), Vec<Bridge>, FixedState>,
+    seconds: Seconds<'a>,
 }
 
 impl<'a> Behind<'a> {
@@ -194,6 +184,7 @@ impl<'a> Behind<'a> {
             by_terminal: Vec::new(),
             firsts: Vec::new(),
             bridges: HashMap::default(),
+            seconds: Seconds::new(sets, followers),
         };
         search.firsts = search.find_firsts();
         search
@@ -261,9 +252,9 @@ impl<'a> Behind<'a> {
             let mut all = vec![ClassSet::default(); self.cfg().terminals.len()];
             let root = sets.contexts().root(context);
             for &state in sets.members(root) {
-                let start = StateInSet { state, set: root };
                 let leads = |class: &usize| {
-                    let to = pairs.behind(sets, start, *class);
+                    let to = sets.pair_behind((state, root), *class);
+                    let to = to.and_then(|to| pairs.number(sets, to));
                     to.is_some_and(|to| self.live[to])
                 };
                 let terminal = sets.lexer.terminal[state as usize];
@@ -280,8 +271,14 @@ impl<'a> Behind<'a> {
         let count = self.cfg().terminals.len();
         let mut ends = vec![Bits::new(count); self.pairs.count()];
         let mut met = vec![false; sets.len()];
+        // Many sets are alike in what they leave free.
+        let mut known: HashMap<(&ClassSet, u32), Bits, FixedState> = HashMap::default();
         for end in sets.contexts().met() {
             let is_first = !std::mem::replace(&mut met[end.set as usize], true);
+            let free = sets.free(end.set);
+            let can_follow = known
+                .entry((free, end.behind))
+                .or_insert_with(|| self.can_follow(free, end.behind));
             for (&state, pair) in sets.members(end.set).iter().zip(self.pairs.of(end.set)) {
                 if !sets.lexer.accepting[state as usize] {
                     continue;
@@ -290,33 +287,32 @@ impl<'a> Behind<'a> {
                     ends[pair] = Bits::full(count);
                 }
                 let first = sets.lexer.terminal[state as usize];
-                let seconds = match (self.cfg().is_ignored(first), end.context) {
-                    (true, Some(context)) => sets.behind_ignored(first, context),
-                    _ => sets.behind(first, end, self.followers),
-                };
-                for second in seconds.iter() {
-                    if !self.can_follow(second, end.set, end.behind) {
-                        ends[pair].clear(second);
-                    }
-                }
+                let lacking = self.seconds.behind(first, end).without(can_follow);
+                ends[pair].remove(&lacking);
             }
         }
         ends
     }
 
-    /// Tells whether a lexeme may begin, or ignored text before it, where those of a set end.
-    fn can_follow(&mut self, second: u32, set: u32, behind: u32) -> bool {
-        let free = self.sets.free(set);
-        let matter = &self.sets.cfg.terminals[second as usize].matter;
+    /// Returns the terminals that may begin in a context, or ignored text before them, with one of some classes.
+    fn can_follow(&mut self, free: &ClassSet, context: u32) -> Bits {
         let Behind {
             bridges,
             sets,
             firsts,
             ..
         } = self;
-        matches!(matter, Matter::Special(_))
-            || firsts[behind as usize][second as usize].meets(free)
-            || Self::is_bridged(bridges, sets, firsts, second, behind, free)
+        let terminals = &sets.cfg.terminals;
+        let mut all = Bits::new(terminals.len());
+        for (second, terminal) in (0..).zip(terminals) {
+            let begins = matches!(terminal.matter, Matter::Special(_))
+                || firsts[context as usize][second as usize].meets(free)
+                || Self::is_bridged(bridges, sets, firsts, second, context, free);
+            if begins {
+                all.set(second);
+            }
+        }
+        all
     }
 
     /// Tells whether ignored text that begins with one of some classes can stand before a lexeme in

@@ -27,11 +27,12 @@ use crate::compile::lr::Tables;
 use self::bits::{Bits, ClassSet};
 use self::brackets::BracketKind;
 pub(crate) use self::conflict::{Conflict, swallowed};
+use self::contexts::Met;
 use self::followers::{Followers, followers};
 use self::local::{Unsure, local};
 pub(crate) use self::narrow::Narrow;
 use self::safe::{Adjacent, safe};
-use self::sets::{Bridge, Sets};
+use self::sets::{Bridge, Seconds, Sets};
 
 /// The places that the proof looks at, because there may be one for each pair of terminals.
 const MAX_PLACES: usize = 10_000_000;
@@ -168,6 +169,15 @@ enum Detail {
     Places,
 }
 
+/// The way in which uses of terminals are told apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum By {
+    /// By the bracket that is open, and the parser's state.
+    Bracket(BracketKind),
+    /// By the parser's state alone.
+    State,
+}
+
 /// Lexemes that perhaps cannot come where they must.
 struct Trouble {
     /// By terminal: whether it perhaps cannot come behind another lexeme.
@@ -203,6 +213,7 @@ fn troubled(sets: &Sets<'_>, followers: &Followers, firsts: &Firsts) -> Option<T
         firsts,
         bridges: HashMap::default(),
         ends: HashMap::default(),
+        beginning: HashMap::default(),
         tests: 0,
     };
     let mut trouble = vec![false; count];
@@ -221,10 +232,7 @@ fn troubled(sets: &Sets<'_>, followers: &Followers, firsts: &Firsts) -> Option<T
             }
         }
     }
-    // By ignored terminal and context: the lexemes that it may stand before. By another one, and the
-    // context where it matters: those that may come behind it.
-    let mut behind_ignored: HashMap<(u32, u32), Bits, FixedState> = HashMap::default();
-    let mut behind: HashMap<(u32, Option<u32>, Option<u32>), Bits, FixedState> = HashMap::default();
+    let mut all_seconds = Seconds::new(sets, followers);
     for met in sets.contexts().met() {
         for state in sets.ended(met.set) {
             let first = lexer.terminal[state as usize];
@@ -237,21 +245,9 @@ fn troubled(sets: &Sets<'_>, followers: &Followers, firsts: &Firsts) -> Option<T
                 true => &mut behind_ignored_text,
                 false => &mut trouble,
             };
-            let seconds = match is_ignored {
-                true => {
-                    let context = met.context.unwrap_or(met.behind);
-                    behind_ignored
-                        .entry((first, context))
-                        .or_insert_with(|| sets.behind_ignored(first, context))
-                }
-                false => {
-                    let context = met.context.filter(|_| followers.is_split(first));
-                    behind
-                        .entry((first, context, met.open))
-                        .or_insert_with(|| sets.behind(first, met, followers))
-                }
-            };
-            for second in seconds.iter() {
+            let seconds = all_seconds.behind(first, met);
+            places.tests += 1;
+            for second in places.not_beginning(seconds, met).iter() {
                 places.tests += 1;
                 if places.tests > MAX_PLACES {
                     return None;
@@ -264,7 +260,6 @@ fn troubled(sets: &Sets<'_>, followers: &Followers, firsts: &Firsts) -> Option<T
                 let needs_none = is_ignored && sets.ends(met.set, second);
                 if (!is_known || !trouble[second as usize])
                     && !needs_none
-                    && !places.begins(second, sets.free(met.set), met.behind)
                     && !places.goes_on((state, met.set), second, met.context)
                 {
                     found(first, second, trouble);
@@ -314,6 +309,8 @@ struct Places<'a> {
     bridges: HashMap<(u32, u32), ClassSet, FixedState>,
     /// By ignored terminal and context: its ends.
     ends: HashMap<(u32, u32), Vec<Bridge>, FixedState>,
+    /// By classes and context: the lexemes that begin there with one of these. Many sets leave the same free.
+    beginning: HashMap<(ClassSet, u32), Bits, FixedState>,
     /// The number of those that were looked at.
     tests: usize,
 }
@@ -340,6 +337,22 @@ impl Places<'_> {
             }
         }
         pairs
+    }
+
+    /// Returns those of some lexemes that cannot begin behind a set that was met.
+    fn not_beginning(&mut self, lexemes: &Bits, met: &Met) -> Bits {
+        let free = self.sets.free(met.set);
+        let firsts = self.firsts.of(met.behind);
+        let count = firsts.len();
+        let beginning = self.beginning.entry((*free, met.behind));
+        let beginning = beginning.or_insert_with(|| {
+            let mut all = Bits::new(count);
+            let begins = |one: &Option<ClassSet>| one.is_none_or(|classes| classes.meets(free));
+            let beginning = (0..).zip(firsts).filter(|(_, one)| begins(one));
+            beginning.for_each(|(one, _)| all.set(one));
+            all
+        });
+        lexemes.without(beginning)
     }
 
     /// Tells whether a lexeme may begin in a context with one of some classes.
@@ -396,7 +409,7 @@ impl Places<'_> {
                 return false;
             }
             seen.insert(place);
-            let ways = (0..sets.width()).filter_map(|at| sets.pair_behind(place, at));
+            let ways = sets.pairs_behind(place);
             open.extend(ways.filter(|&way| seen.insert(way)));
             match open.pop() {
                 Some(next) => place = next,
@@ -438,14 +451,25 @@ pub(crate) fn prove(cfg: &Cfg, lexer: &Lexer, tables: &Tables, usable: ByteSet) 
     } else if detail == Detail::Places && !cfg.has_json() {
         proof.find(&sets, &followers, tables, detail);
     }
-    for kind in [BracketKind::Terminal, BracketKind::Production] {
-        if !proof.is_all_safe
-            && !proof.is_whole
-            && let Some(by_state) = uses::by_state(cfg, lexer, kind)
-            && let Some(sets) = Sets::told_apart(cfg, lexer, usable, &by_state)
+    let mut is_told = false;
+    for way in [
+        By::Bracket(BracketKind::Terminal),
+        By::Bracket(BracketKind::Production),
+        By::State,
+    ] {
+        // States alone are for texts that do not tell which brackets are open.
+        let is_done = proof.is_all_safe || proof.is_whole || (is_told && way == By::State);
+        let uses = || match way {
+            By::Bracket(kind) => uses::by_bracket(cfg, lexer, kind),
+            By::State => uses::by_state(cfg, lexer, tables),
+        };
+        if !is_done
+            && let Some(uses) = uses()
+            && let Some(sets) = Sets::told_apart(cfg, lexer, usable, &uses)
         {
+            is_told = true;
             let mut better = Proof::without(cfg);
-            better.find(&sets, &by_state, tables, detail);
+            better.find(&sets, &uses, tables, detail);
             if better.is_whole || better.is_all_safe {
                 proof = better;
             }

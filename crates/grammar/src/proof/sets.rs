@@ -36,6 +36,8 @@ pub(super) struct Sets<'a> {
     pub(super) lexer: &'a Lexer,
     /// The classes that a way to the end may take.
     usable: ClassSet,
+    /// The classes that may be taken where the one before may not, or the other way round.
+    usable_turns: ClassSet,
     found: Found,
     /// By set: whether a lexeme ends there whatever comes.
     cuts: Vec<bool>,
@@ -79,10 +81,13 @@ impl<'a> Sets<'a> {
         let is_usable = |class: &usize| {
             (0..=u8::MAX).any(|byte| usable.has(byte) && lexer.sets[*class].has(byte))
         };
+        let usable: ClassSet = (0..lexer.width()).filter(is_usable).collect();
+        let differs = |class: &usize| *class > 0 && usable.has(*class) != usable.has(*class - 1);
         Sets {
             cfg,
             lexer,
-            usable: (0..lexer.width()).filter(is_usable).collect(),
+            usable,
+            usable_turns: (0..lexer.width()).filter(differs).collect(),
             found,
             has_cuts: cuts.contains(&true),
             cuts,
@@ -130,14 +135,8 @@ impl<'a> Sets<'a> {
         own.first().copied()
     }
 
-    /// The lexemes that may come behind another, which ended in a set that was met.
-    pub(super) fn behind(&self, first: u32, met: &Met, followers: &Followers) -> Bits {
-        let uses = met.context.map(|context| self.contexts.uses(context));
-        followers.terminals_of(&followers.behind(first, uses, met.open))
-    }
-
     /// The lexemes of a context that ignored text may stand before.
-    pub(super) fn behind_ignored(&self, first: u32, context: u32) -> Bits {
+    fn behind_ignored(&self, first: u32, context: u32) -> Bits {
         let all = self.contexts.terminals(context);
         let mut behind = Bits::new(self.cfg.terminals.len());
         let seconds = all.iter().filter(|&t| t != first);
@@ -172,8 +171,7 @@ impl<'a> Sets<'a> {
                     }
                 }
                 if !self.cuts(set) {
-                    let ways =
-                        (0..self.width()).filter_map(|at| self.pair_behind((state, set), at));
+                    let ways = self.pairs_behind((state, set));
                     open.extend(ways.filter(|&way| seen.insert(way)));
                 }
             }
@@ -237,6 +235,17 @@ impl<'a> Sets<'a> {
             .then(|| (state, self.found.next[set as usize * self.width() + class]))
     }
 
+    /// Returns where classes lead from a state of a terminal and the set that it is in: once where several lead
+    /// there one after another.
+    pub(super) fn pairs_behind(&self, place: (u32, u32)) -> impl Iterator<Item = (u32, u32)> {
+        debug_assert!(self.members(place.1).binary_search(&place.0).is_ok());
+        let mut turns = self.found.turns[place.1 as usize];
+        turns.or(&self.usable_turns);
+        let next = move |class: &usize| turns.next_from(class + 1);
+        let turns = std::iter::successors(turns.next_from(0), next);
+        turns.filter_map(move |class| self.pair_behind(place, class))
+    }
+
     /// Tells whether a terminal comes from a state to its end, and no lexeme cuts it short which
     /// ends at its first end.
     fn ends_in_time(&self, first: (u32, u32), is_lazy: bool, pairs: &mut usize) -> bool {
@@ -251,8 +260,7 @@ impl<'a> Sets<'a> {
                 (true, cut) if cut == is_lazy => return true,
                 (_, true) => {}
                 (_, false) => {
-                    let classes = 0..self.width();
-                    let ways = classes.filter_map(|class| self.pair_behind((state, set), class));
+                    let ways = self.pairs_behind((state, set));
                     open.extend(ways.filter(|&way| seen.insert(way)));
                 }
             }
@@ -322,6 +330,45 @@ impl<'a> Sets<'a> {
         let own = begins[value as usize].as_ref();
         beside.iter().filter(|&t| t != value).any(|t| {
             (0..width).any(|class| own.is_none_or(|own| own.has(class)) && takes(t, class))
+        })
+    }
+}
+
+/// The lexemes that may come behind others, found once each, because a lexeme ends in many sets.
+pub(super) struct Seconds<'a> {
+    sets: &'a Sets<'a>,
+    followers: &'a Followers,
+    /// By lexeme, the context in which it began where that matters, and the bracket that is open behind it.
+    known: HashMap<(u32, Option<u32>, Option<u32>), Bits, FixedState>,
+}
+
+impl<'a> Seconds<'a> {
+    pub(super) fn new(sets: &'a Sets<'a>, followers: &'a Followers) -> Seconds<'a> {
+        Seconds {
+            sets,
+            followers,
+            known: HashMap::default(),
+        }
+    }
+
+    /// Returns the lexemes that may come behind one which ended in a set that was met; behind ignored text, those of
+    /// its context.
+    pub(super) fn behind(&mut self, first: u32, met: &Met) -> &Bits {
+        let Seconds {
+            sets, followers, ..
+        } = *self;
+        let is_ignored = sets.cfg.is_ignored(first);
+        let context = match is_ignored {
+            true => Some(met.context.unwrap_or(met.behind)),
+            false => met.context.filter(|_| followers.is_split(first)),
+        };
+        let known = self.known.entry((first, context, met.open));
+        known.or_insert_with(|| match context {
+            Some(context) if is_ignored => sets.behind_ignored(first, context),
+            _ => {
+                let uses = context.map(|context| sets.contexts.uses(context));
+                followers.terminals_of(&followers.behind(first, uses, met.open))
+            }
         })
     }
 }

@@ -28,6 +28,9 @@ const MOST_LETTERS: usize = 60;
 /// stand below it.
 const MAX_STATES: usize = 20_000;
 
+/// The most nonterminals that stand for each other alone, because people write few such.
+const MAX_UNITS: usize = 64;
+
 /// The most items of those states, because a hundred thousand symbols have so many.
 const MAX_WORK: usize = 10_000_000;
 
@@ -35,8 +38,7 @@ const MAX_WORK: usize = 10_000_000;
 /// there are no such.
 pub(super) fn by_text(cfg: &Cfg, lexer: &Lexer, tables: &Tables) -> Option<Followers> {
     let wide = wide(cfg, lexer)?;
-    let symbols = (0..cfg.terminals.len() as u32).map(|terminal| (terminal, Nesting::Keeps));
-    let symbols: Vec<(u32, Nesting)> = symbols.collect();
+    let symbols = without_brackets(cfg);
     let is_text =
         |terminal: u32| matches!(cfg.terminals[terminal as usize].matter, Matter::Table(_));
     let class = |(terminal, _): (u32, Nesting), _, behind: &Bits| {
@@ -46,17 +48,41 @@ pub(super) fn by_text(cfg: &Cfg, lexer: &Lexer, tables: &Tables) -> Option<Follo
             class
         })
     };
-    followers(cfg, tables, &symbols, class)
+    followers(cfg, tables, &shifts(tables), &symbols, class)
+}
+
+/// Tells uses apart by the state of the parser behind them. `None` if there are no such, or no text of
+/// nearly any characters.
+pub(super) fn by_state(cfg: &Cfg, lexer: &Lexer, tables: &Tables) -> Option<Followers> {
+    wide(cfg, lexer)?;
+    let symbols = without_brackets(cfg);
+    let landings: Vec<Shifts> = tables
+        .states
+        .iter()
+        .map(|state| landings(state, tables))
+        .collect();
+    let mut followers = followers(cfg, tables, &landings, &symbols, |_, state, _| state)?;
+    followers.merge();
+    Some(followers)
+}
+
+/// Returns the terminals as those of a grammar of which none opens or closes a bracket.
+fn without_brackets(cfg: &Cfg) -> Vec<(u32, Nesting)> {
+    let terminals = 0..cfg.terminals.len() as u32;
+    terminals
+        .map(|terminal| (terminal, Nesting::Keeps))
+        .collect()
 }
 
 /// Tells uses apart by the state of a parser behind them, and by the bracket that is open. `None` if there are no
 /// such, or too many.
-pub(super) fn by_state(cfg: &Cfg, lexer: &Lexer, kind: BracketKind) -> Option<Followers> {
+pub(super) fn by_bracket(cfg: &Cfg, lexer: &Lexer, kind: BracketKind) -> Option<Followers> {
     let wide = wide(cfg, lexer)?;
     let (split, symbols) = Split::new(cfg, lexer, &wide, kind)?.into_parts();
     let least = vec![1; symbols.len()];
     let tables = lr::build(&split, least, MAX_STATES, MAX_WORK).ok()?;
-    let mut followers = followers(cfg, &tables, &symbols, |_, state, _| state)?;
+    let shifts = shifts(&tables);
+    let mut followers = followers(cfg, &tables, &shifts, &symbols, |_, state, _| state)?;
     followers.merge();
     Some(followers)
 }
@@ -67,29 +93,24 @@ pub(super) fn by_state(cfg: &Cfg, lexer: &Lexer, kind: BracketKind) -> Option<Fo
 fn followers<C: Eq + Hash>(
     cfg: &Cfg,
     tables: &Tables,
+    shifts: &[Shifts],
     symbols: &[(u32, Nesting)],
     class: impl Fn((u32, Nesting), u32, &Bits) -> C,
 ) -> Option<Followers> {
     let count = cfg.terminals.len();
-    let shifts = || {
-        tables
-            .states
-            .iter()
-            .flat_map(|state| &*state.shifts)
-            .copied()
-    };
+    let all = || shifts.iter().flat_map(|own| own.iter().copied());
     let reductions = Reductions::new(tables);
-    let behind = reductions.behind(symbols.len(), tables, |symbol, _| symbol);
+    let behind = reductions.behind(symbols.len(), shifts, |symbol, _| symbol);
     // Terminals that nothing reads have a use, too.
     let mut terminals: Vec<u32> = (0..count as u32).collect();
     let mut nesting = vec![Nesting::Keeps; count];
     let mut is_met = vec![false; count];
     let mut known: HashMap<(u32, C), u32, FixedState> = HashMap::default();
-    let mut used = vec![0; tables.states.len()];
-    for (symbol, to) in shifts() {
+    let mut used: HashMap<(u32, u32), u32, FixedState> = HashMap::default();
+    for (symbol, to) in all() {
         let own @ (terminal, brackets) = symbols[symbol as usize];
         let class = class(own, to, &behind[to as usize]);
-        used[to as usize] = *known.entry((symbol, class)).or_insert_with(|| {
+        let number = known.entry((symbol, class)).or_insert_with(|| {
             if !std::mem::replace(&mut is_met[terminal as usize], true) {
                 nesting[terminal as usize] = brackets;
                 return terminal;
@@ -98,14 +119,15 @@ fn followers<C: Eq + Hash>(
             nesting.push(brackets);
             terminals.len() as u32 - 1
         });
+        used.insert((symbol, to), *number);
     }
     if terminals.len() == count {
         return None;
     }
-    let behind = reductions.behind(terminals.len(), tables, |_, to| used[to as usize]);
+    let behind = reductions.behind(terminals.len(), shifts, |symbol, to| used[&(symbol, to)]);
     let mut follow = vec![Bits::new(terminals.len()); terminals.len()];
-    for (_, to) in shifts() {
-        follow[used[to as usize] as usize].or(&behind[to as usize]);
+    for (symbol, to) in all() {
+        follow[used[&(symbol, to)] as usize].or(&behind[to as usize]);
     }
     let mut uses = vec![Vec::new(); count];
     for (used, &terminal) in (0..).zip(&terminals) {
@@ -137,6 +159,35 @@ fn is_wide(terminal: u32, cfg: &Cfg, lexer: &Lexer) -> bool {
     is_text && !cfg.is_ignored(terminal) && (b' '..=b'~').filter(begins).count() >= MOST_LETTERS
 }
 
+/// The terminals that may come in a state of the parser, with the state behind each.
+type Shifts = Box<[(u32, u32)]>;
+
+fn shifts(tables: &Tables) -> Vec<Shifts> {
+    let states = tables.states.iter();
+    states.map(|state| state.shifts.clone()).collect()
+}
+
+/// Returns the terminals that may come in a state, with the state behind each: where a nonterminal stands for the
+/// terminal alone, the one behind that, because all places of the terminal have one state before it.
+fn landings(from: &LrState, tables: &Tables) -> Shifts {
+    let landing = |mut to: u32| {
+        for _ in 0..MAX_UNITS {
+            let behind = &tables.states[to as usize];
+            let is_over = behind.shifts.is_empty() && behind.gotos.is_empty() && !behind.accepts;
+            match &*behind.reduces {
+                [reduce] if is_over && reduce.held == 1 => match from.goto(reduce.rule) {
+                    Some(next) => to = next,
+                    None => return to,
+                },
+                _ => return to,
+            }
+        }
+        to
+    };
+    let shifts = from.shifts.iter();
+    shifts.map(|&(symbol, to)| (symbol, landing(to))).collect()
+}
+
 /// By state of a parser: the states to which its reductions may lead.
 struct Reductions(Vec<Vec<u32>>);
 
@@ -159,14 +210,20 @@ impl Reductions {
 
     /// By state: what may be shifted there, or behind its reductions, by the number among `count` of its
     /// terminal and the state to which it leads.
-    fn behind(&self, count: usize, tables: &Tables, number: impl Fn(u32, u32) -> u32) -> Vec<Bits> {
-        let own = |state: &LrState| {
+    fn behind(
+        &self,
+        count: usize,
+        shifts: &[Shifts],
+        number: impl Fn(u32, u32) -> u32,
+    ) -> Vec<Bits> {
+        let own = |shifts: &Shifts| {
             let mut own = Bits::new(count);
-            let shifts = state.shifts.iter();
-            shifts.for_each(|shift| own.set(number(shift.0, shift.1)));
+            shifts
+                .iter()
+                .for_each(|shift| own.set(number(shift.0, shift.1)));
             own
         };
-        let mut all: Vec<Bits> = tables.states.iter().map(own).collect();
+        let mut all: Vec<Bits> = shifts.iter().map(own).collect();
         let mut changed = true;
         while std::mem::take(&mut changed) {
             for (state, to) in self.0.iter().enumerate() {
