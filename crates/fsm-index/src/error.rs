@@ -106,6 +106,29 @@ impl Error {
         )
     }
 
+    /// Tokens spell no text because bytes are missing; `so` says what follows from that.
+    #[cold]
+    pub(crate) fn cannot_spell(missing: &[u8], so: &str) -> Self {
+        let mut names: Vec<String> = missing
+            .iter()
+            .take(16)
+            .map(|&b| match b {
+                b' '..=b'~' => format!("`{}`", b as char),
+                _ => format!("0x{b:02X}"),
+            })
+            .collect();
+        if missing.len() > names.len() {
+            names.push(format!("and {} more", missing.len() - names.len()));
+        }
+        Error::new(
+            ErrorKind::CannotSpell,
+            format!(
+                "the vocabulary has no tokens for the bytes {}, {so}",
+                names.join(", ")
+            ),
+        )
+    }
+
     /// Returns the kind of the error.
     pub fn kind(&self) -> ErrorKind {
         self.0.kind

@@ -29,8 +29,5 @@ pub use nfa::{
 pub use pairs::{Pairs, packed};
 pub use product::{Keep, product};
 pub use sources::Sources;
-pub use table::Table;
+pub use table::{NONE, Table};
 pub use thompson::{Shape, Syntax};
-
-/// No state, and no class: the largest number, because both are counted from 0.
-pub const NONE: u32 = u32::MAX;

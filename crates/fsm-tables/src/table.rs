@@ -1,7 +1,10 @@
 //! Deterministic automata as tables. For example, `a*` over one class is one state that leads to
 //! itself, and is labelled `true`.
 
-use crate::{NONE, Sources};
+use crate::Sources;
+
+/// No state, and no class: the largest number, because both are counted from 0.
+pub const NONE: u32 = u32::MAX;
 
 /// A deterministic automaton as a table: where each state leads by each class, and a label
 /// of each state. The start is state 0; without states no text is accepted.

@@ -14,6 +14,7 @@ use super::markers::ROOT;
 use super::parts::{Body, Part, Spelling, Spelt};
 use super::run::{At, Tokens};
 use super::scratch::Scratch;
+use super::stack::{self, Stack};
 
 /// The place of a text under structural tags.
 #[derive(Clone, Debug, PartialEq)]
@@ -30,31 +31,6 @@ pub(super) struct Held {
     pub(super) tokens: u32,
     pub(super) stack: Stack,
     pub(super) inner: InnerState,
-}
-
-/// The rules that are open.
-pub(super) type Stack = Option<Arc<Frame>>;
-
-/// A rule that is open: where the text goes on behind it, and the one around it. No chain is
-/// longer than [`MAX_OPEN_RULES`].
-#[derive(Debug, PartialEq, Eq)]
-pub(super) struct Frame {
-    pub(super) after: u32,
-    pub(super) below: Stack,
-    depth: u32,
-}
-
-/// Returns a stack with one more open rule.
-fn opened(after: u32, below: &Stack) -> Stack {
-    Some(Arc::new(Frame {
-        after,
-        below: below.clone(),
-        depth: depth(below) + 1,
-    }))
-}
-
-fn depth(stack: &Stack) -> u32 {
-    stack.as_ref().map_or(0, |frame| frame.depth)
 }
 
 /// The shortest way to the end from somewhere: the junction that the text leads to, and the
@@ -167,8 +143,8 @@ impl Graph {
         }
         let at = self.junction(junction);
         for &(entry, after) in &at.calls {
-            if depth(stack) + 1 + self.junction(entry).needs <= MAX_OPEN_RULES
-                && self.reach(entry, &opened(after, stack), each)
+            if stack::depth(stack) + 1 + self.junction(entry).needs <= MAX_OPEN_RULES
+                && self.reach(entry, &stack::opened(after, stack), each)
             {
                 return true;
             }
@@ -245,7 +221,7 @@ impl<'a> Threads<'a> {
         let at = graph.junction(junction);
         for &part in &at.parts {
             let Part { body, after, .. } = graph.part(part);
-            if depth(stack) + graph.junction(*after).needs > MAX_OPEN_RULES {
+            if stack::depth(stack) + graph.junction(*after).needs > MAX_OPEN_RULES {
                 continue;
             }
             self.add(Held {
@@ -262,8 +238,8 @@ impl<'a> Threads<'a> {
             });
         }
         for &(entry, after) in &at.calls {
-            if depth(stack) + 1 + graph.junction(entry).needs <= MAX_OPEN_RULES {
-                self.begin(entry, &opened(after, stack));
+            if stack::depth(stack) + 1 + graph.junction(entry).needs <= MAX_OPEN_RULES {
+                self.begin(entry, &stack::opened(after, stack));
             }
         }
         if at.returns

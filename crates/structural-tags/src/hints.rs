@@ -230,7 +230,7 @@ impl<'a, 'x> Hints<'a, 'x> {
             };
             out.extend([thread.part, u32::from(thread.guard), extra, tokens]);
             let mut stack = thread.stack;
-            while let Some(frame) = self.walk.x.frame(stack) {
+            while let Some(frame) = self.walk.x.frames().get(stack) {
                 out.push(frame.after + 1);
                 stack = frame.below;
             }

@@ -119,6 +119,7 @@ mod scratch;
 mod shapes;
 mod specials;
 mod spelled;
+mod stack;
 mod tags;
 mod times;
 mod walk;

@@ -11,8 +11,8 @@ use grammar::GrammarAutomaton;
 use schema_regex::automaton::SchemaAutomaton;
 
 use super::graph::Graph;
-use super::held::Stack;
 use super::parts::{Body, Thread};
+use super::stack::Frames;
 
 /// Working memory of one walk.
 #[derive(Default)]
@@ -57,64 +57,6 @@ impl Inside {
     /// Returns a place of a part that is told by a number alone.
     pub(super) fn of_number(cursor: u32) -> Inside {
         Inside { slot: 0, cursor }
-    }
-}
-
-/// The stacks of open rules of a walk: each by the number of its topmost frame, 0 without any.
-#[derive(Default)]
-struct Frames {
-    all: Vec<WalkFrame>,
-    ids: HashMap<(u32, u32), u32>,
-}
-
-/// The junction behind a rule that is open, and the frame of the rule around it.
-#[derive(Clone, Copy)]
-pub(super) struct WalkFrame {
-    pub(super) after: u32,
-    pub(super) below: u32,
-    depth: u32,
-}
-
-impl Frames {
-    fn clear(&mut self) {
-        self.all.clear();
-        self.ids.clear();
-    }
-
-    fn get(&self, stack: u32) -> Option<WalkFrame> {
-        let at = stack.checked_sub(1)?;
-        self.all.get(at as usize).copied()
-    }
-
-    fn depth(&self, stack: u32) -> u32 {
-        self.get(stack).map_or(0, |frame| frame.depth)
-    }
-
-    fn push(&mut self, after: u32, below: u32) -> u32 {
-        let depth = self.depth(below) + 1;
-        let all = &mut self.all;
-        *self.ids.entry((after, below)).or_insert_with(|| {
-            all.push(WalkFrame {
-                after,
-                below,
-                depth,
-            });
-            all.len() as u32
-        })
-    }
-
-    /// Returns a stack that was held.
-    fn enter(&mut self, stack: &Stack) -> u32 {
-        let mut afters = Vec::new();
-        let mut at = stack;
-        while let Some(frame) = at {
-            afters.push(frame.after);
-            at = &frame.below;
-        }
-        afters
-            .into_iter()
-            .rev()
-            .fold(0, |below, after| self.push(after, below))
     }
 }
 
@@ -226,24 +168,9 @@ impl Scratch {
         std::mem::replace(&mut by_part[part as usize], now) != now
     }
 
-    /// Returns the topmost open rule of a stack.
-    pub(super) fn frame(&self, stack: u32) -> Option<WalkFrame> {
-        self.frames.get(stack)
-    }
-
-    /// Returns the number of open rules of a stack.
-    pub(super) fn open_rules(&self, stack: u32) -> u32 {
-        self.frames.depth(stack)
-    }
-
-    /// Returns the stack with one more open rule.
-    pub(super) fn open_rule(&mut self, after: u32, below: u32) -> u32 {
-        self.frames.push(after, below)
-    }
-
-    /// Returns the stack of a text that was held.
-    pub(super) fn enter_stack(&mut self, stack: &Stack) -> u32 {
-        self.frames.enter(stack)
+    /// Returns the stacks of open rules.
+    pub(super) fn frames(&mut self) -> &mut Frames {
+        &mut self.frames
     }
 
     /// Forgets the walk before.

@@ -79,7 +79,7 @@ impl<'a, 'x> Walk<'a, 'x> {
         x.clear();
         let mut threads = x.lend();
         for held in held {
-            let stack = x.enter_stack(&held.stack);
+            let stack = x.frames().enter(&held.stack);
             let part = held.part;
             let site = Site { part, stack };
             let inside = match (&graph.part(part).body, &held.inner) {
@@ -200,7 +200,7 @@ impl<'a, 'x> Walk<'a, 'x> {
     fn begin(&mut self, junction: u32, stack: u32, threads: &mut Vec<Thread>) {
         let Walk { graph, x } = self;
         let at = graph.junction(junction);
-        let depth = x.open_rules(stack);
+        let depth = x.frames().depth(stack);
         for &part in &at.parts {
             let Part { body, after, .. } = graph.part(part);
             if !x.begins(part, stack) {
@@ -232,12 +232,12 @@ impl<'a, 'x> Walk<'a, 'x> {
         }
         for &(entry, after) in &at.calls {
             if depth + 1 + self.graph.junction(entry).needs <= MAX_OPEN_RULES {
-                let stack = self.x.open_rule(after, stack);
+                let stack = self.x.frames().push(after, stack);
                 self.begin(entry, stack, threads);
             }
         }
         if at.returns
-            && let Some(frame) = self.x.frame(stack)
+            && let Some(frame) = self.x.frames().get(stack)
         {
             self.begin(frame.after, frame.below, threads);
         }

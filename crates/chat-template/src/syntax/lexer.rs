@@ -9,7 +9,7 @@
 
 use python_compat::text::is_space;
 
-use super::SyntaxError;
+use super::error::SyntaxError;
 
 /// A token and the line it begins in, from 1.
 #[derive(Clone, Debug, PartialEq)]

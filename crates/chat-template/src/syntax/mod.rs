@@ -1,5 +1,6 @@
 //! Reads Jinja into a tree. For example, `Hi {{ name }}` becomes a text and the printing of a name.
 
+mod error;
 mod expressions;
 mod lexer;
 mod statements;
@@ -8,6 +9,7 @@ pub(crate) mod tree;
 use std::collections::HashMap;
 use std::sync::Arc;
 
+pub(crate) use self::error::SyntaxError;
 use self::lexer::{Kind, Token, tokens};
 use self::tree::{Expression, Name, Tree};
 
@@ -18,21 +20,6 @@ const MAX_NESTING: usize = 48;
 /// The most levels of an expression, each link of a chain of attributes, filters, `or` and the like
 /// being one, because the machine calls itself for each.
 const MAX_HEIGHT: usize = 192;
-
-/// Why a template cannot be read.
-#[derive(Debug)]
-pub(crate) struct SyntaxError {
-    pub(crate) line: usize,
-    pub(crate) message: String,
-}
-
-impl SyntaxError {
-    #[cold]
-    fn new(line: usize, message: impl Into<String>) -> Self {
-        let message = message.into();
-        Self { line, message }
-    }
-}
 
 /// The names that a template may use, by which a parser finds those that it may not.
 #[derive(Clone, Copy)]

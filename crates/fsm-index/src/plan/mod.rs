@@ -27,7 +27,7 @@ use crate::cache::{
     Cutter, Generation, HashTrie, Key, Known, MAX_DEPTH, Origin, SharedRows, Thing,
 };
 use crate::rows::{Changes, EndTokens, Part, Row, RowDelta};
-use crate::walk::{Free, Ground, Language, Walker};
+use crate::walk::{Free, Ground, Language, Walker, walk_tokens};
 use crate::{
     ByteAutomaton, Cursor, Description, Error, FreeText, Horizon, Lexeme, Scope, Spot, TextLoop,
     TextRuns, Vocabulary,
@@ -534,7 +534,7 @@ impl<A: ByteAutomaton> RowMaker<'_, A> {
             ..self.ground(Area::all(trie))
         };
         let hit = |token| met.put(token);
-        let visited = walker.walk_tokens(self.automaton, cursor, scratch, all, meter, hit);
+        let visited = walk_tokens(walker, self.automaton, cursor, scratch, all, meter, hit);
         work.meter.walked(visited)?;
         if let Some(text) = text {
             let class = self.automaton.text_class(text.class);

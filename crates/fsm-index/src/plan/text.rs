@@ -9,6 +9,7 @@ use crate::bits::Bits;
 use crate::cache::{Key, Known, Thing};
 use crate::rows::HalfOnTop;
 use crate::tokens::{Area, Cut};
+use crate::walk::{walk_below, walk_tokens};
 use crate::{ByteAutomaton, ClassId, Cursor, Description, Error, TextLoop};
 
 /// Rows from the vocabulary cut by a class of characters.
@@ -67,7 +68,7 @@ impl<A: ByteAutomaton> TextRows<'_, A> {
         }
         let others = self.ground(cut.others(self.vocabulary.trie()));
         let hit = |token| words.allow(token);
-        let visited = walker.walk_tokens(self.automaton, cursor, scratch, others, meter, hit);
+        let visited = walk_tokens(walker, self.automaton, cursor, scratch, others, meter, hit);
         work.meter.walked(visited)?;
         Ok(true)
     }
@@ -173,7 +174,7 @@ impl<A: ByteAutomaton> TextRows<'_, A> {
                     if !behind.is_dead() {
                         let hit = |rest| rests.push(rest);
                         visited +=
-                            walker.walk_below(self.automaton, behind, scratch, ground, first, hit);
+                            walk_below(walker, self.automaton, behind, scratch, ground, first, hit);
                     }
                 }
                 work.meter.walked(visited)?;
@@ -189,7 +190,7 @@ impl<A: ByteAutomaton> TextRows<'_, A> {
                 } = work;
                 let all = self.ground(Area::all(cut.rests()));
                 let hit = |rest| rests.push(rest);
-                let visited = walker.walk_tokens(self.automaton, cursor, scratch, all, meter, hit);
+                let visited = walk_tokens(walker, self.automaton, cursor, scratch, all, meter, hit);
                 work.meter.walked(visited)?;
                 rests
             }

@@ -12,7 +12,7 @@ use crate::bits::Bits;
 use crate::cache::{Known, Thing};
 use crate::rows::{Changes, Open, OpenRest, Part};
 use crate::tokens::{Area, Cut, Trie};
-use crate::walk::Ground;
+use crate::walk::{Ground, walk_below};
 use crate::{ByteAutomaton, Cursor, Error, Spot, TextLoop, TextRuns};
 
 /// The most tokens that are read one by one: more are met by a walk, because it reads the bytes
@@ -120,7 +120,7 @@ impl<A: ByteAutomaton> TopRows<'_, A> {
         let changes = &mut work.changes;
         let hit = |token| put(token, changes);
         let ground = self.ground(Area::all(trie));
-        walker.walk_below(self.automaton, cursor, scratch, ground, node, hit);
+        walk_below(walker, self.automaton, cursor, scratch, ground, node, hit);
     }
 
     /// The part at `cursor`, which is not known to this index yet: another one

@@ -56,7 +56,7 @@ pub(crate) fn dead_ends(
     let finished = self::finished(automaton, &reached, &incoming);
     if !finished.contains(&automaton.start()) {
         let needed = missing.into_iter().filter(|&b| needed[b as usize]);
-        return Err(super::cannot_spell(
+        return Err(Error::cannot_spell(
             &needed.collect::<Vec<_>>(),
             "so no accepted text can be spelt",
         ));

@@ -22,7 +22,7 @@ use std::collections::HashSet;
 pub(crate) use dead_ends::dead_ends;
 pub(crate) use search::{Search, full_key, whole_key};
 
-use crate::{ByteAutomaton, Cursor, Error, ErrorKind, Vocabulary};
+use crate::{ByteAutomaton, Cursor, Error, Vocabulary};
 
 /// The facts that an index has to look at if bytes are missing.
 #[derive(Debug, Default)]
@@ -72,26 +72,4 @@ impl Spelling {
             Spelling::Whole | Spelling::Searched(_) => None,
         }
     }
-}
-
-#[cold]
-fn cannot_spell(missing: &[u8], so: &str) -> Error {
-    let mut names: Vec<String> = missing
-        .iter()
-        .take(16)
-        .map(|&b| match b {
-            b' '..=b'~' => format!("`{}`", b as char),
-            _ => format!("0x{b:02X}"),
-        })
-        .collect();
-    if missing.len() > names.len() {
-        names.push(format!("and {} more", missing.len() - names.len()));
-    }
-    Error::new(
-        ErrorKind::CannotSpell,
-        format!(
-            "the vocabulary has no tokens for the bytes {}, {so}",
-            names.join(", ")
-        ),
-    )
 }

@@ -15,7 +15,6 @@ use std::collections::{HashSet, VecDeque};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use super::cannot_spell;
 use crate::bits::Bits;
 use crate::budget::Meter;
 use crate::plan::Work;
@@ -463,5 +462,5 @@ fn nothing_left<A: ByteAutomaton>(automaton: &A, vocabulary: &Vocabulary) -> Err
         ));
     }
     so.push_str("; use a vocabulary with a token for each byte");
-    cannot_spell(&needed, &so)
+    Error::cannot_spell(&needed, &so)
 }

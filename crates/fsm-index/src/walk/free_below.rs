@@ -1,30 +1,15 @@
 //! Walks below one node, where an automaton tells on the way which text is free. For example, where
 //! a comment has begun every subtree without a line feed may come as a whole.
 
-use std::collections::HashMap;
-
-use foldhash::fast::FixedState;
-
 use super::descent::{Descent, Level};
 use super::few::read_few;
 use super::free_subtrees::{Free, FreeChildren};
-use super::top_level::{Ground, Language, WORTH_ASKING};
-use super::walker::{Walker, is_told};
+use super::ground::{ClassKinds, Ground, Language, WORTH_ASKING};
+use super::walker::{Walker, fresh, is_told};
 use crate::automaton::AskParts;
 use crate::budget::Meter;
-use crate::tokens::{Area, Kinds, NO_TOKEN};
-use crate::{ByteAutomaton, ClassId, Cursor, FreeText, Spot};
-
-/// The kinds of the classes that the walks of one automaton have met, which are long to look
-/// through.
-#[derive(Debug, Default)]
-pub(crate) struct ClassKinds(HashMap<ClassId, Kinds, FixedState>);
-
-impl ClassKinds {
-    pub(crate) fn kinds(&mut self, class: ClassId, find: impl FnOnce(ClassId) -> Kinds) -> Kinds {
-        *self.0.entry(class).or_insert_with(|| find(class))
-    }
-}
+use crate::tokens::{Area, NO_TOKEN};
+use crate::{ByteAutomaton, Cursor, FreeText, Spot};
 
 /// Returns the text that is free at a spot behind so many bytes of the trie.
 pub(super) fn free_at<A: ByteAutomaton>(
@@ -46,10 +31,70 @@ pub(super) fn free_at<A: ByteAutomaton>(
     Some(Free::on_the_way(kinds, free, depth / 4))
 }
 
+/// As [`Walker::walk`], where cursors do not matter: subtrees whose text is free are taken
+/// as a whole if the automaton tells of them.
+pub(crate) fn walk_tokens<A: ByteAutomaton>(
+    walker: &mut Walker,
+    automaton: &A,
+    start: Cursor,
+    scratch: &mut A::Scratch,
+    ground: Ground<'_>,
+    meter: &mut Meter,
+    mut hit: impl FnMut(u32),
+) -> u64 {
+    if !ground.language.tells_free && ground.free.is_none() {
+        let hit = |token, _| hit(token);
+        return walker.walk(automaton, start, scratch, ground.area, meter, hit);
+    }
+    fresh(&mut walker.path, ground.area.trie, start);
+    walker.next.fresh(ground.area.trie).0[0] = automaton.next_bytes(Spot::Cursor(start), scratch);
+    let visited = walk_free_below(walker, automaton, scratch, ground, None, meter, &mut hit);
+    walker.visited += visited;
+    visited
+}
+
+/// As [`Walker::walk`], in one subtree of a ground, of whose first node `cursor` is the
+/// one behind its byte.
+pub(crate) fn walk_below<A: ByteAutomaton>(
+    walker: &mut Walker,
+    automaton: &A,
+    cursor: Cursor,
+    scratch: &mut A::Scratch,
+    ground: Ground<'_>,
+    node: usize,
+    mut hit: impl FnMut(u32),
+) -> u64 {
+    let trie = ground.area.trie;
+    let path = fresh(&mut walker.path, trie, Cursor::DEAD);
+    let next = walker.next.fresh(trie);
+    let first = &trie.nodes()[node];
+    let depth = usize::from(first.depth);
+    path[depth] = cursor;
+    let is_worth = first.end as usize - node > WORTH_ASKING;
+    next.put(depth, is_worth, || {
+        automaton.next_bytes(Spot::Cursor(cursor), scratch)
+    });
+    if first.token != NO_TOKEN {
+        hit(first.token);
+    }
+    walker.visited += 1;
+    if ground.language.tells_free {
+        let (top, mut meter) = (Some(node), Meter::default());
+        let visited = walk_free_below(
+            walker, automaton, scratch, ground, top, &mut meter, &mut hit,
+        );
+        walker.visited += visited;
+        return 1 + visited;
+    }
+    let (all, top) = (Area::all(trie), Some(node));
+    let hit = |token, _| hit(token);
+    1 + walker.go_down(automaton, scratch, all, top, &mut Meter::default(), hit)
+}
+
 /// Walks below a node, or over the whole trie for `None`, whose cursor and next bytes are in
 /// their place: subtrees whose text is free are taken as a whole, those that the ground knows to be
 /// free are left out. Returns the number of nodes that were visited.
-pub(super) fn walk_free_below<A: ByteAutomaton>(
+fn walk_free_below<A: ByteAutomaton>(
     walker: &mut Walker,
     automaton: &A,
     scratch: &mut A::Scratch,
@@ -112,7 +157,7 @@ pub(super) fn walk_free_below<A: ByteAutomaton>(
         }
         path[depth + 1] = cursor;
         let at = (ground.below(), child.node);
-        let mut free = free.and_then(|free| free.behind(byte, ground.language.plain(), at));
+        let mut free = free.and_then(|free| free.behind(byte, &ground.language.plain, at));
         if free.is_none_or(|free| !free.applies(|| cursor == start))
             && descent.has_below(&child, ground.much)
         {

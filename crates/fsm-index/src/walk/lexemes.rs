@@ -9,9 +9,9 @@ use std::ops::Range;
 use foldhash::fast::FixedState;
 
 use super::descent::{Descent, FEW, Level};
-use super::free_below::{ClassKinds, free_at};
+use super::free_below::{free_at, walk_below};
 use super::free_subtrees::{Free, FreeChildren};
-use super::top_level::Ground;
+use super::ground::{ClassKinds, Ground};
 use super::walker::{Walker, fresh};
 use crate::budget::Meter;
 use crate::rows::{RestGroup, Rests, Size, TextRests};
@@ -187,7 +187,7 @@ impl Walker {
                     return visited;
                 }
                 let node = node as usize;
-                visited += self.walk_below(automaton, cursor, scratch, ground, node, &mut hit);
+                visited += walk_below(self, automaton, cursor, scratch, ground, node, &mut hit);
             }
         }
         visited
@@ -342,7 +342,7 @@ impl<A: ByteAutomaton> LexemeWalk<'_, A> {
             }
             path[depth + 1] = Cursor(to);
             let at = (self.ground.below(), child.node);
-            let plain = self.ground.language.plain();
+            let plain = &self.ground.language.plain;
             let mut free = free.and_then(|free| free.behind(byte, plain, at));
             if free.is_none() && descent.has_below(&child, self.ground.much) {
                 free = self.free(to, depth + 1);

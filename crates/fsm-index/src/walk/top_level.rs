@@ -5,67 +5,124 @@
 use super::descent::{Descent, Level};
 use super::few::read_few;
 use super::free_subtrees::{Free, FreeChildren};
+use super::ground::{ClassKinds, Ground, WORTH_ASKING};
 use super::text_table::{PlaceId, Read, Text, TextTable};
 use super::walker::{Walker, fresh, is_told};
 use crate::automaton::AskParts;
 use crate::budget::Meter;
 use crate::rows::Open;
-use crate::tokens::{AllBelow, Area, Child, Kinds, NO_TOKEN, Trie};
-use crate::{ByteAutomaton, ByteSet, ClassId, Cursor, Lexicon, Spot};
+use crate::tokens::{Area, Child, Kinds, NO_TOKEN, Trie};
+use crate::{ByteAutomaton, ByteSet, ClassId, Cursor, Spot};
 
-/// The least number of children for which the next bytes are asked for: to fewer each step is
-/// taken, because that is as fast.
-pub(super) const WORTH_ASKING: usize = 2;
-
-/// The ground of a walk: the nodes that it goes over, and what is known of them.
-#[derive(Clone, Copy)]
-pub(crate) struct Ground<'a> {
-    pub(crate) area: Area<'a>,
-    /// The text that is free where the walk begins.
-    pub(crate) free: Option<Free>,
-    /// The least number of nodes of a subtree for which the free text is asked for.
-    pub(crate) much: u32,
-    pub(crate) language: &'a Language,
+/// A walk as far as the topmost level tells, the way down aside.
+struct TopWalk<'a, A> {
+    automaton: &'a A,
+    ground: Ground<'a>,
+    start: Cursor,
+    /// The text that the current node is in.
+    text: Option<Text<'a>>,
+    readings: &'a mut TextTable,
+    classes: &'a mut ClassKinds,
 }
 
-/// The spelling of an automaton's texts: its [`Lexicon`], as walks ask for it.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Language {
-    /// The byte with which a text begins and ends, and its kind.
-    quote: Option<u8>,
-    end: Kinds,
-    /// The bytes of plain text.
-    plain: ByteSet,
-    /// True if walks ask on their way which text is free.
-    pub(crate) tells_free: bool,
-}
+impl<'a, A: ByteAutomaton> TopWalk<'a, A> {
+    /// Returns the kinds of which a class has all characters.
+    fn kinds(&self) -> impl Fn(ClassId) -> Kinds + Copy + use<'a, A> {
+        let (automaton, language) = (self.automaton, self.ground.language);
+        move |class| language.kinds(automaton.text_class(class))
+    }
 
-impl Language {
-    pub(crate) fn new(lexicon: &Lexicon) -> Language {
-        let quote = lexicon.quote;
-        Language {
-            quote,
-            end: quote.map_or(Kinds::NONE, |quote| Kinds::of(char::from(quote))),
-            plain: Kinds::bytes(lexicon.plain),
-            tells_free: lexicon.tells_free,
+    /// Begins the text at a cursor in some depth of the trie, if there is one that can be read.
+    fn begin_text(&mut self, cursor: Cursor, depth: usize, scratch: &mut A::Scratch) {
+        let horizon = self.ground.area.trie.horizon();
+        let readings = &mut *self.readings;
+        self.text = Text::at(self.automaton, cursor, depth, horizon, scratch, readings);
+    }
+
+    /// Returns the level where the walk begins.
+    fn root(&mut self, scratch: &mut A::Scratch) -> Level {
+        let Ground { area, free, .. } = self.ground;
+        let kinds = self.kinds();
+        self.begin_text(self.start, 0, scratch);
+        let root = Level::of(area.trie.siblings().of(None));
+        let Some(text) = &self.text else {
+            return root.with(free);
+        };
+        let end = self.ground.language.end;
+        let read = free.map(|free| free.read_by(text.reader(), end));
+        let free = read.or_else(|| text.ask(text.start, 0, kinds, self.readings));
+        root.at(Some(text.start)).with(free)
+    }
+
+    /// Returns the next child that is stepped into from where a descent is, and its byte; `None`
+    /// at the end of the level. `bytes` are those that may come at the cursor `here`.
+    #[inline]
+    fn next(
+        &mut self,
+        descent: &mut Descent<'_>,
+        here: Cursor,
+        bytes: &ByteSet,
+        meter: &mut Meter,
+        hit: &mut impl FnMut(u32),
+    ) -> Option<(Child, u8)> {
+        let kinds = self.kinds();
+        let Level { place, free, .. } = descent.level();
+        if let (Some(text), Some(_)) = (&self.text, place) {
+            return text.read_on(descent, self.ground, kinds, self.readings, meter, hit);
         }
+        let is_back = || here == self.start;
+        let free = free.map_or(FreeChildren::NONE, |free| free.among(is_back));
+        descent.next(&free, |byte| bytes.has(byte), meter, hit)
     }
 
-    /// The bytes of plain text.
-    pub(super) fn plain(&self) -> &ByteSet {
-        &self.plain
+    /// Returns the cursor at a node that a text was read to: only its reader knows where the text
+    /// is left.
+    #[inline]
+    fn read_to(&self, descent: &Descent<'_>, scratch: &mut A::Scratch) -> Option<Cursor> {
+        let text = self
+            .text
+            .as_ref()
+            .filter(|text| descent.depth > text.depth)?;
+        let at = self.readings.place(descent.level().place?);
+        Some(self.automaton.text_cursor(text.cursor, at, scratch))
     }
 
-    /// The kinds of which a class has all characters, that with which texts end aside: it is
-    /// no character of a text.
-    pub(crate) fn kinds(&self, class: &[(u32, u32)]) -> Kinds {
-        Kinds::within(class).less(self.end)
-    }
-}
-
-impl<'a> Ground<'a> {
-    pub(crate) fn below(&self) -> &'a AllBelow {
-        self.area.trie.below()
+    /// Returns the level of the children of a child, which a step led to; a text may begin there.
+    #[inline]
+    fn below(
+        &mut self,
+        descent: &Descent<'_>,
+        child: &Child,
+        byte: u8,
+        cursor: Cursor,
+        scratch: &mut A::Scratch,
+    ) -> Level {
+        let Ground { much, language, .. } = self.ground;
+        let kinds = self.kinds();
+        let at = (self.ground.below(), child.node);
+        let free = descent.level().free;
+        let free = free.and_then(|free| free.behind(byte, &language.plain, at));
+        let mut level = Level::of(child.children()).with(free);
+        if self.text.is_none() && language.quote == Some(byte) {
+            self.begin_text(cursor, descent.depth + 1, scratch);
+            if let Some(text) = &self.text {
+                level = level.at(Some(text.start));
+                if descent.has_below(child, much) {
+                    let free = text.ask(text.start, descent.chars(), kinds, self.readings);
+                    level = level.with(free);
+                }
+            }
+        }
+        if language.tells_free
+            && self.text.is_none()
+            && descent.has_below(child, much)
+            && free.is_none_or(|free| !free.applies(|| cursor == self.start))
+            && let Some(more) = self.automaton.free_text(Spot::Top(cursor), scratch)
+        {
+            let kinds = self.classes.kinds(more.class, kinds);
+            level = level.with(Some(Free::on_the_way(kinds, more, descent.chars())));
+        }
+        level
     }
 }
 
@@ -89,54 +146,38 @@ impl Walker {
         let path = fresh(&mut self.path, trie, start);
         let next = self.next.fresh(trie);
         next.0[0] = automaton.next_bytes(Spot::Top(start), scratch);
-        let (memo, readings) = (&mut self.memo, &mut self.readings);
-        let horizon = trie.horizon();
-        let language = ground.language;
-        let kinds = |class| language.kinds(automaton.text_class(class));
-        let classes = &mut self.classes;
+        let memo = &mut self.memo;
         let mut open = Vec::new();
-        let mut text = Text::at(automaton, start, 0, horizon, scratch, readings);
-        let mut root = Level::of(trie.siblings().of(None)).with(ground.free);
-        if let Some(text) = &text {
-            let free = match ground.free {
-                Some(free) => Some(free.read_by(text.reader(), language.end)),
-                None => text.ask(text.start, 0, kinds, readings),
-            };
-            root = root.at(Some(text.start)).with(free);
-        }
+        let mut walk = TopWalk {
+            automaton,
+            ground,
+            start,
+            text: None,
+            readings: &mut self.readings,
+            classes: &mut self.classes,
+        };
+        let root = walk.root(scratch);
         let mut descent = Descent::new(trie, &mut self.levels, root, skip);
         loop {
-            let Level { place, free, .. } = descent.level();
-            let met = match (&text, place) {
-                (Some(text), Some(_)) => {
-                    text.read_on(&mut descent, ground, kinds, readings, meter, &mut hit)
-                }
-                _ => {
-                    let depth = descent.depth;
-                    let free = free.map_or(FreeChildren::NONE, |free| {
-                        free.among(|| path[depth] == start)
-                    });
-                    let bytes = next.0[depth];
-                    descent.next(&free, |byte| bytes.has(byte), meter, &mut hit)
-                }
-            };
+            let (here, bytes) = (path[descent.depth], &next.0[descent.depth]);
+            let met = walk.next(&mut descent, here, bytes, meter, &mut hit);
             let Some((child, byte)) = met else {
                 if !descent.go_up() {
                     break;
                 }
                 // A text is over behind the node where it began.
-                if text.as_ref().is_some_and(|text| text.depth > descent.depth) {
-                    text = None;
+                if walk
+                    .text
+                    .as_ref()
+                    .is_some_and(|text| text.depth > descent.depth)
+                {
+                    walk.text = None;
                 }
                 continue;
             };
             let depth = descent.depth;
-            let Level { place, free, .. } = descent.level();
-            if let (Some(text), Some(place)) = (&text, place)
-                && depth > text.depth
-            {
-                // Only its reader knows where the text is left.
-                path[depth] = automaton.text_cursor(text.cursor, readings.place(place), scratch);
+            if let Some(cursor) = walk.read_to(&descent, scratch) {
+                path[depth] = cursor;
             }
             let children = child.children();
             let last = children.is_empty().then_some(child.token);
@@ -160,33 +201,13 @@ impl Walker {
                 continue;
             }
             path[depth + 1] = cursor;
-            let at = (ground.below(), child.node);
-            let free = free.and_then(|free| free.behind(byte, &ground.language.plain, at));
-            let mut level = Level::of(children.clone()).with(free);
-            if text.is_none() && language.quote == Some(byte) {
-                text = Text::at(automaton, cursor, depth + 1, horizon, scratch, readings);
-                if let Some(text) = &text {
-                    level = level.at(Some(text.start));
-                    if descent.has_below(&child, ground.much) {
-                        level = level.with(text.ask(text.start, descent.chars(), kinds, readings));
-                    }
-                }
-            }
-            if language.tells_free
-                && text.is_none()
-                && descent.has_below(&child, ground.much)
-                && free.is_none_or(|free| !free.applies(|| cursor == start))
-                && let Some(more) = automaton.free_text(Spot::Top(cursor), scratch)
-            {
-                let kinds = classes.kinds(more.class, kinds);
-                level = level.with(Some(Free::on_the_way(kinds, more, descent.chars())));
-            }
+            let level = walk.below(&descent, &child, byte, cursor, scratch);
             let is_worth = children.len() >= WORTH_ASKING;
             next.put(depth + 1, is_worth, || {
                 automaton.next_bytes(Spot::Top(cursor), scratch)
             });
             let back = (cursor == path[depth]).then_some(&next.0[depth + 1]);
-            let few = match text {
+            let few = match walk.text {
                 None => descent.few_below(&child, level.free, back),
                 Some(_) => None,
             };
@@ -205,16 +226,12 @@ impl Walker {
                     path: path.copied().collect(),
                 });
             };
-            let few = (automaton, trie, few);
-            read_few(few, path, scratch, step, &mut hit, deep);
+            read_few((automaton, trie, few), path, scratch, step, &mut hit, deep);
         }
-        let visited = descent.visited;
-        self.visited += visited;
-        (visited, open)
+        self.visited += descent.visited;
+        (descent.visited, open)
     }
-}
 
-impl Walker {
     /// Reads some tokens in the text that begins at `start`, without the trie, and tells `hit`
     /// those that may come. Returns the number of bytes that they have; `None` where no text
     /// begins, or one of them leaves it.

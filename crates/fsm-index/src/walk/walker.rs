@@ -3,10 +3,9 @@
 //! dies, and with it all tokens that begin with it.
 
 use super::descent::{Levels, Skips};
-use super::free_below::{ClassKinds, walk_free_below};
+use super::ground::ClassKinds;
 use super::step_memo::StepMemo;
 use super::text_table::TextTable;
-use super::top_level::Ground;
 use crate::automaton::AskParts;
 use crate::bits::Bits;
 use crate::budget::{ASK_EVERY, Meter};
@@ -99,28 +98,6 @@ impl Walker {
         self.go_down(automaton, scratch, area, None, meter, hit)
     }
 
-    /// As [`Walker::walk`], where cursors do not matter: subtrees whose text is free are taken
-    /// as a whole if the automaton tells of them.
-    pub(crate) fn walk_tokens<A: ByteAutomaton>(
-        &mut self,
-        automaton: &A,
-        start: Cursor,
-        scratch: &mut A::Scratch,
-        ground: Ground<'_>,
-        meter: &mut Meter,
-        mut hit: impl FnMut(u32),
-    ) -> u64 {
-        if !ground.language.tells_free && ground.free.is_none() {
-            let hit = |token, _| hit(token);
-            return self.walk(automaton, start, scratch, ground.area, meter, hit);
-        }
-        fresh(&mut self.path, ground.area.trie, start);
-        self.next.fresh(ground.area.trie).0[0] = automaton.next_bytes(Spot::Cursor(start), scratch);
-        let visited = walk_free_below(self, automaton, scratch, ground, None, meter, &mut hit);
-        self.visited += visited;
-        visited
-    }
-
     /// The cursor behind some bytes.
     pub(crate) fn lead<A: ByteAutomaton>(
         &mut self,
@@ -134,46 +111,9 @@ impl Walker {
         })
     }
 
-    /// As [`Walker::walk`], in one subtree of a ground, of whose first node `cursor` is the
-    /// one behind its byte.
-    pub(crate) fn walk_below<A: ByteAutomaton>(
-        &mut self,
-        automaton: &A,
-        cursor: Cursor,
-        scratch: &mut A::Scratch,
-        ground: Ground<'_>,
-        node: usize,
-        mut hit: impl FnMut(u32),
-    ) -> u64 {
-        let trie = ground.area.trie;
-        let path = fresh(&mut self.path, trie, Cursor::DEAD);
-        let next = self.next.fresh(trie);
-        let first = &trie.nodes()[node];
-        let depth = usize::from(first.depth);
-        path[depth] = cursor;
-        let is_worth = first.end as usize - node > WORTH_ASKING;
-        next.put(depth, is_worth, || {
-            automaton.next_bytes(Spot::Cursor(cursor), scratch)
-        });
-        if first.token != NO_TOKEN {
-            hit(first.token);
-        }
-        self.visited += 1;
-        if ground.language.tells_free {
-            let (top, mut meter) = (Some(node), Meter::default());
-            let visited =
-                walk_free_below(self, automaton, scratch, ground, top, &mut meter, &mut hit);
-            self.visited += visited;
-            return 1 + visited;
-        }
-        let (all, top) = (Area::all(trie), Some(node));
-        let hit = |token, _| hit(token);
-        1 + self.go_down(automaton, scratch, all, top, &mut Meter::default(), hit)
-    }
-
     /// Walks through what is below a node, or the whole trie for `None`, whose cursor and
     /// next bytes are in their place.
-    fn go_down<A: ByteAutomaton>(
+    pub(super) fn go_down<A: ByteAutomaton>(
         &mut self,
         automaton: &A,
         scratch: &mut A::Scratch,

@@ -6,11 +6,10 @@
 
 use std::collections::BTreeSet;
 
-use crate::decimal::Decimal;
 use crate::ir::signed::Signed;
 use crate::ir::{Name, NodeId, PatternId};
 use crate::language::formats::Format;
-use crate::language::numbers::expressions::Bound;
+use crate::language::numbers::conditions::NumberConditions;
 use crate::normal::conditions::ConditionId;
 
 /// A location and its keyword, for errors.
@@ -80,40 +79,15 @@ impl Shape {
     }
 }
 
-/// Conditions on numbers.
+/// Conditions on numbers, and the places of their keywords.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct NumberShape {
-    /// The lower bound.
-    pub low: Option<Bound>,
-    /// The upper bound.
-    pub high: Option<Bound>,
-    /// `Some(true)`: integers; `Some(false)`: the others.
-    pub integer: Option<bool>,
-    /// Divisors, and whether the number is a multiple.
-    pub multiples: Vec<(Decimal, bool)>,
+    /// The conditions.
+    pub numbers: NumberConditions,
     /// The place of the last divisor.
     pub multiple_at: Option<At>,
-    /// One of these; the flag says that the schema wrote a fraction of zeros.
-    pub allowed: Option<Vec<(Decimal, bool)>>,
-    /// The numbers that are left out.
-    pub excluded: Vec<Decimal>,
     /// The place to which an error about it points.
     pub at: Option<At>,
-}
-
-impl NumberShape {
-    /// Says whether numbers may be written in scientific notation: multiples and integers are decided by
-    /// digits at their places, which an exponent moves, and one number needs one spelling.
-    pub fn has_exponents(&self) -> bool {
-        let is_one = |low: &Bound, high: &Bound| low.value == high.value;
-        self.integer.is_none()
-            && self.multiples.is_empty()
-            && !self
-                .low
-                .as_ref()
-                .zip(self.high.as_ref())
-                .is_some_and(|(low, high)| is_one(low, high))
-    }
 }
 
 /// Conditions on strings.

@@ -111,7 +111,7 @@ fn atom_status(
     match &atom.kind {
         AtomKind::Type { kinds, integer } => match (kinds.has(bits(kind)), &p.shape) {
             (true, _) => Some(true),
-            (false, Shape::Number(n)) if *integer => n.integer,
+            (false, Shape::Number(n)) if *integer => n.numbers.integer(),
             (false, _) => Some(false),
         },
         AtomKind::Ref(n) => {

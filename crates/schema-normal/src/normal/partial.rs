@@ -61,10 +61,7 @@ impl Partial {
     pub(super) fn weight(&self) -> usize {
         let things = match &self.shape {
             Shape::Unit => 0,
-            Shape::Number(n) => {
-                let listed = n.allowed.as_ref().map_or(0, Vec::len);
-                2 * (n.multiples.len() + n.excluded.len() + listed)
-            }
+            Shape::Number(n) => 2 * n.numbers.size(),
             Shape::String(s) => {
                 let listed = s.allowed.as_ref().map_or(0, Vec::len);
                 s.patterns.len() + s.formats.len() + 2 * s.excluded.len() + listed

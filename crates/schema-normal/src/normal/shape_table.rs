@@ -5,6 +5,7 @@
 
 use std::rc::Rc;
 
+use crate::language::numbers::conditions::NumberCondition;
 use crate::normal::alternative::{KINDS, Kind, NumberShape, Shape};
 use crate::normal::conjunctions::ConjId;
 
@@ -87,10 +88,9 @@ impl ShapeTable {
     /// Returns the number of the alternative that is any integer.
     pub(super) fn any_integer(&mut self) -> u32 {
         self.plain_at(KINDS, || {
-            Shape::Number(NumberShape {
-                integer: Some(true),
-                ..NumberShape::default()
-            })
+            let mut n = NumberShape::default();
+            n.numbers.add(NumberCondition::Integer(true));
+            Shape::Number(n)
         })
     }
 

@@ -369,7 +369,7 @@ fn finite_values(printer: &mut Printer<'_>, conj: ConjId) -> Result<Option<Vec<S
             match shape {
                 Shape::Unit => push(crate::regex::unit(kind).to_owned()),
                 Shape::Number(n) => {
-                    let Some(allowed) = &n.allowed else {
+                    let Some(allowed) = n.numbers.listed() else {
                         return Ok(None);
                     };
                     for (d, _) in allowed {

@@ -8,8 +8,6 @@ pub(crate) mod further_members;
 pub(crate) mod member_sequence;
 pub(crate) mod names_not_in;
 pub(crate) mod number;
-#[cfg(test)]
-mod number_tests;
 pub(crate) mod object;
 pub(crate) mod print;
 pub(crate) mod spell;

@@ -17,12 +17,9 @@ use hosts::{ANY_LABEL, ATOM, LABEL, email, ipv4, ipv6, short_email, short_hostna
 use times::{date, duration, leap_seconds, leap_utc, time, wide_time};
 use uris::{UCSCHAR, relative_reference, uri, uri_template};
 
-use crate::decimal::Decimal;
-use crate::language::numbers::expressions as numbers;
-use crate::language::numbers::expressions::{Bound, Fraction};
+use crate::language::numbers::expressions::integers_between;
 use crate::language::pattern;
 use crate::language::re::Re;
-use crate::options::IntegerSpelling;
 
 /// The expressions of the patterns, each read when it is first asked for: some take a millisecond.
 type Read = [OnceLock<Re>; COUNT];
@@ -279,19 +276,9 @@ impl Format {
     }
 
     fn read(self) -> Re {
-        let bound = |text: &str| {
-            Decimal::parse(text).map(|value| Bound {
-                value,
-                exclusive: false,
-            })
-        };
-        let integers = |low: &str, high: &str| {
-            let plain = Fraction::None(IntegerSpelling::Plain);
-            numbers::range(bound(low).as_ref(), bound(high).as_ref(), plain)
-        };
         match self {
-            Format::Int64 => integers("-9223372036854775808", "9223372036854775807"),
-            Format::Uint64 => integers("0", "18446744073709551615"),
+            Format::Int64 => integers_between("-9223372036854775808", "9223372036854775807"),
+            Format::Uint64 => integers_between("0", "18446744073709551615"),
             _ => read(&self.pattern()),
         }
     }

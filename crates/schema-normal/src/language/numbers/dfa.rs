@@ -15,7 +15,7 @@ pub struct NumberDfa {
     next: Vec<[u32; 16]>,
     accept: Vec<bool>,
     /// The number of an automaton that every schema may have.
-    pub common: Option<u32>,
+    common: Option<u32>,
     /// The number of values that follow, once that was asked.
     amounts: OnceLock<Box<Amounts>>,
 }
@@ -77,7 +77,7 @@ impl NumberDfa {
     }
 
     /// Returns the automaton over bytes of one over the characters of numbers.
-    pub fn new(dfa: &CharDfa) -> NumberDfa {
+    pub(super) fn new(dfa: &CharDfa) -> NumberDfa {
         let mut next = vec![[DEAD; 16]; dfa.states()];
         for (s, row) in next.iter_mut().enumerate() {
             for byte in b"0123456789-+.eE" {
@@ -104,6 +104,16 @@ impl NumberDfa {
         NumberDfa::of_table(Table::new(16, next.into_flattened(), accept).trimmed())
     }
 
+    /// The same, with the number of an automaton that every schema may have.
+    pub(super) fn with_common(self, common: Option<u32>) -> NumberDfa {
+        NumberDfa { common, ..self }
+    }
+
+    /// Returns the number of an automaton that every schema may have.
+    pub fn common(&self) -> Option<u32> {
+        self.common
+    }
+
     fn of_table(table: Table<bool>) -> NumberDfa {
         let (next, accept) = table.into_parts();
         let (rows, _) = next.as_chunks::<16>();
@@ -115,12 +125,12 @@ impl NumberDfa {
     }
 
     /// The numbers that this or another one accepts.
-    pub fn or(&self, other: &NumberDfa, limit: Limit<'_>) -> Result<NumberDfa, TooBig> {
+    pub(super) fn or(&self, other: &NumberDfa, limit: Limit<'_>) -> Result<NumberDfa, TooBig> {
         self.beside(other, Keep::Every, |a, b| a || b, limit)
     }
 
     /// The numbers that this accepts and another one does not; `None` past `limit` states.
-    pub fn without(&self, other: &NumberDfa, limit: Limit<'_>) -> Option<NumberDfa> {
+    pub(super) fn without(&self, other: &NumberDfa, limit: Limit<'_>) -> Option<NumberDfa> {
         self.beside(other, Keep::First, |a, b| a && !b, limit).ok()
     }
 

@@ -82,7 +82,7 @@ const EXPONENT: usize = 13;
 const WIDTH: usize = 14;
 
 /// The numbers between two bounds in scientific notation.
-pub fn scientific(
+pub(super) fn scientific(
     low: Option<&Bound>,
     high: Option<&Bound>,
     mut limit: Limit<'_>,

@@ -14,7 +14,9 @@ use crate::language::numbers::places;
 use crate::language::re::Re;
 use crate::options::IntegerSpelling;
 
-pub use crate::language::numbers::multiple_expressions::{listed, listed_multiples, multiples};
+pub(super) use crate::language::numbers::multiple_expressions::{
+    listed, listed_multiples, multiples,
+};
 
 /// One end of a range.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -27,13 +29,24 @@ pub struct Bound {
 
 /// Which numbers, as far as their fraction goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Fraction {
+pub(super) enum Fraction {
     /// All numbers.
     Any,
     /// Integers, in this spelling.
     None(IntegerSpelling),
     /// Numbers that are not integers.
     Required,
+}
+
+impl Fraction {
+    /// Returns the fractions of integers, of the other numbers, or of all.
+    pub(super) fn of(integer: Option<bool>, integers: IntegerSpelling) -> Fraction {
+        match integer {
+            Some(true) => Fraction::None(integers),
+            Some(false) => Fraction::Required,
+            None => Fraction::Any,
+        }
+    }
 }
 
 /// Every JSON number, exponents included.
@@ -50,7 +63,7 @@ pub fn any_number() -> Re {
 
 /// The largest power of ten, either way: two digits are enough for what is measured, and every
 /// number is a normal `f64`, so that no reader takes one for infinity or zero.
-pub(crate) const MAX_POWER: i64 = 99;
+pub(super) const MAX_POWER: i64 = 99;
 
 /// The numbers between `low` and `high` in scientific notation, as programs write small and large
 /// ones (`1e-05`, `1.5E+21`): one digit before the point, which is not zero, and an exponent.
@@ -58,7 +71,7 @@ pub(crate) const MAX_POWER: i64 = 99;
 /// Numbers in this notation are compared by their exponents and then by their mantissas, so that
 /// a text is judged although its mantissa comes first: the bounds' mantissas cut those that a text
 /// may have into at most five ranges, each with its own exponents.
-pub fn scientific(low: Option<&Bound>, high: Option<&Bound>) -> Re {
+pub(super) fn scientific(low: Option<&Bound>, high: Option<&Bound>) -> Re {
     let mirrored = |bound: &Bound| Bound {
         value: places::negated(&bound.value),
         exclusive: bound.exclusive,
@@ -204,9 +217,21 @@ pub(super) fn zero_fraction() -> Re {
     Re::concat([Re::literal("."), digit(0, 0).repeat(1, None)]).optional()
 }
 
+/// The integers between two decimals, in their plain spelling.
+pub fn integers_between(low: &str, high: &str) -> Re {
+    let bound = |text: &str| {
+        Decimal::parse(text).map(|value| Bound {
+            value,
+            exclusive: false,
+        })
+    };
+    let plain = Fraction::None(IntegerSpelling::Plain);
+    range(bound(low).as_ref(), bound(high).as_ref(), plain)
+}
+
 /// The plain decimals between `low` and `high`, without exponents. If no bound is given, `-0` is
 /// admitted.
-pub fn range(low: Option<&Bound>, high: Option<&Bound>, fraction: Fraction) -> Re {
+pub(super) fn range(low: Option<&Bound>, high: Option<&Bound>, fraction: Fraction) -> Re {
     if low.is_none() && high.is_none() {
         return Re::concat([
             Re::literal("-").optional(),
@@ -492,7 +517,7 @@ fn more_digits(low: Option<Edge<'_>>, high: Option<Edge<'_>>) -> Re {
 }
 
 /// Returns the intersection of two expressions of numbers.
-pub fn intersect<'b>(a: &Re, b: &Re, limit: impl Into<Limit<'b>>) -> Result<Re, TooBig> {
+pub(super) fn intersect<'b>(a: &Re, b: &Re, limit: impl Into<Limit<'b>>) -> Result<Re, TooBig> {
     let limit = limit.into();
     Product::new(&[a, b], limit)?.to_re(|v| v == 3, limit)
 }

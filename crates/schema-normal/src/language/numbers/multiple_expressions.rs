@@ -20,7 +20,7 @@ const MAX_MODULUS: u128 = 5_000;
 const MAX_LISTED: u128 = 500;
 
 /// Plain decimals that are multiples of `divisor`.
-pub fn multiples<'b>(
+pub(super) fn multiples<'b>(
     divisor: &Decimal,
     fraction: Fraction,
     limit: impl Into<Limit<'b>>,
@@ -161,7 +161,7 @@ fn residues(
 }
 
 /// Multiples of a divisor in a closed range, listed, where they are few.
-pub fn listed_multiples(
+pub(super) fn listed_multiples(
     low: &Bound,
     high: &Bound,
     divisor: &Decimal,
@@ -204,7 +204,7 @@ pub fn listed_multiples(
 }
 
 /// A listed number as an expression.
-pub fn listed(value: &Decimal, fraction: Fraction) -> Re {
+pub(super) fn listed(value: &Decimal, fraction: Fraction) -> Re {
     let text = Re::literal(&value.plain());
     match fraction {
         Fraction::None(IntegerSpelling::Plain) => text,

@@ -15,7 +15,7 @@ use crate::options::IntegerSpelling;
 
 /// The numbers of an automaton that are multiples of some divisors and not of the
 /// others, with at most `limit` states.
-pub fn among(
+pub(super) fn among(
     numbers: NumberDfa,
     divisors: &[(Decimal, bool)],
     fraction: Fraction,

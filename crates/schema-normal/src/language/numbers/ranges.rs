@@ -81,7 +81,7 @@ struct DecimalRange {
 }
 
 /// The plain decimals between two bounds, of which one is given.
-pub fn range(
+pub(super) fn range(
     low: Option<&Bound>,
     high: Option<&Bound>,
     fraction: Fraction,

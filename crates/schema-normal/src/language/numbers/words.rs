@@ -21,7 +21,7 @@ type State = ([u32; 16], bool);
 /// The automaton of some numbers in their plain spelling; where the flag is set an
 /// integer may have one zero behind the point. `None` where integers may have any number
 /// of zeros there, which no list of words has.
-pub fn of(
+pub(super) fn of(
     list: &[(Decimal, bool)],
     integers: IntegerSpelling,
     limit: Limit<'_>,

@@ -10,6 +10,7 @@ use crate::budget::STEP;
 use crate::error::Error;
 use crate::ir::listed::Listed;
 use crate::ir::{Kinds, Name};
+use crate::language::numbers::conditions::NumberCondition;
 use crate::normal::allowed::{Allowed, allowed_value, decimal_of, written_with_fraction};
 use crate::normal::alternative::{At, Kind, Shape};
 use crate::normal::locations::Locations;
@@ -22,10 +23,7 @@ use crate::values;
 pub(super) fn of_type(p: &mut Partial, used: Use, kinds: Kinds, integer: bool) -> Flow {
     let has = kinds.has(bits(used.kind));
     if let (Shape::Number(n), false, true) = (&mut p.shape, has, integer) {
-        let want = Some(used.positive);
-        let fits = n.integer.is_none() || n.integer == want;
-        n.integer = want;
-        return flow(fits);
+        return flow(n.numbers.add(NumberCondition::Integer(used.positive)));
     }
     flow(has == used.positive)
 }
@@ -76,7 +74,11 @@ pub(super) fn none_of_values(
 ) -> Result<Flow, Error> {
     match &mut p.shape {
         Shape::Unit => return Ok(flow(excluded.is_empty())),
-        Shape::Number(n) => n.excluded.extend(excluded.iter().filter_map(decimal_of)),
+        Shape::Number(n) => {
+            for value in excluded.iter().filter_map(decimal_of) {
+                n.numbers.add(NumberCondition::Not(value));
+            }
+        }
         Shape::String(s) => {
             s.at = Some(at);
             let texts = excluded.iter().filter_map(Value::as_str);

@@ -10,6 +10,7 @@ use crate::decimal::Decimal;
 use crate::error::{Error, ErrorKind};
 use crate::ir::Name;
 use crate::ir::signed::Signed;
+use crate::language::numbers::conditions::NumberCondition;
 use crate::normal::allowed::{allowed_value, decimal_of, has_fraction};
 use crate::normal::alternative::{Kind, Shape};
 use crate::normal::conjunctions::ConjId;
@@ -73,7 +74,7 @@ pub(super) fn listed_shapes(
                 let written = has_fraction(v) || written.contains(&d);
                 Some((d, written))
             });
-            n.allowed = Some(list.collect());
+            n.numbers.add(NumberCondition::OneOf(list.collect()));
         }
         Shape::String(s) => {
             let values = held

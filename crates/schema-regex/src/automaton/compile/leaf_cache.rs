@@ -12,8 +12,8 @@ use schema_normal::language::char_dfa::CharDfa;
 use schema_normal::language::char_dfa::lengths::Lengths;
 use schema_normal::language::char_dfa::product::{Part, Product};
 use schema_normal::language::formats::Format;
+use schema_normal::language::numbers::automata::NumberAutomata;
 use schema_normal::language::numbers::dfa::NumberDfa;
-use schema_normal::normal::alternative::NumberShape;
 
 use crate::automaton::machine::few::Few;
 use crate::automaton::machine::node::{Leaf, NumberMachine, StringMachine, Words};
@@ -60,13 +60,11 @@ pub(crate) struct LeafCache {
     pub(super) parts: HashMap<LeafSource, Rc<Part>>,
     /// The last product: alternatives often ask the same and want other answers.
     pub(super) product: Option<(Vec<LeafSource>, Rc<Product>)>,
-    pub(super) numbers: HashMap<NumberShape, Arc<NumberDfa>>,
+    pub(super) numbers: NumberAutomata,
     /// Numbers of so many digits at most, by those of any number.
     pub(super) capped: FxHashMap<(*const NumberDfa, u32), Arc<NumberDfa>>,
     /// The automata that were capped, kept because `capped` knows them by their addresses.
     pub(super) whole: Vec<Arc<NumberDfa>>,
-    /// All numbers that are no integers.
-    pub(super) no_integers: Option<Arc<NumberDfa>>,
 }
 
 /// The machines of one leaf, which serves the first goal.

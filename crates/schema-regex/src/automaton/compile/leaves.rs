@@ -14,13 +14,8 @@ use schema_normal::language::char_dfa::lengths::Lengths;
 use schema_normal::language::char_dfa::product::{Part, Product};
 use schema_normal::language::formats::{self, Format};
 use schema_normal::language::numbers::dfa::NumberDfa;
-use schema_normal::language::numbers::expressions::{Bound, Fraction};
-use schema_normal::language::numbers::{
-    exponents, expressions as numbers, multiples, ranges, words as listed,
-};
 use schema_normal::language::re::Re;
 use schema_normal::normal::alternative::{At, NumberShape, StringShape, each_once};
-use schema_normal::options::IntegerSpelling;
 
 use crate::automaton::compile::builder::Builder;
 use crate::automaton::compile::counted::{Counted, counted};
@@ -29,23 +24,6 @@ use crate::automaton::compile::leaf_cache::{LeafSource, StringKey, StringLeaf, S
 /// The most automata, each with bounds of its own, that read the strings of one alternative,
 /// because each is a leaf that every byte steps.
 const MOST_WAYS: usize = 4;
-
-/// Tells whether all numbers of a kind are meant.
-fn is_bare(shape: &NumberShape) -> bool {
-    shape.low.is_none()
-        && shape.high.is_none()
-        && shape.multiples.is_empty()
-        && shape.excluded.is_empty()
-        && shape.allowed.is_none()
-}
-
-fn fraction(shape: &NumberShape, integers: IntegerSpelling) -> Fraction {
-    match shape.integer {
-        Some(true) => Fraction::None(integers),
-        Some(false) => Fraction::Required,
-        None => Fraction::Any,
-    }
-}
 
 fn too_big(builder: &Builder, at: Option<At>, what: &str) -> Error {
     let (node, keyword) = at.unwrap_or((schema_normal::ir::ROOT, "pattern"));
@@ -342,172 +320,10 @@ pub(super) fn number_dfa(
     builder: &mut Builder,
     shape: &NumberShape,
 ) -> Result<Arc<NumberDfa>, Error> {
-    if is_bare(shape) {
-        return bare_number(builder, shape);
-    }
-    let mut key = shape.clone();
-    key.at = None;
-    if let Some(known) = builder.leaves.numbers.get(&key) {
-        return Ok(Arc::clone(known));
-    }
-    let made = make_number(builder, shape)?;
-    builder.leaves.numbers.insert(key, Arc::clone(&made));
-    Ok(made)
-}
-
-/// The automaton of all numbers, or of all integers, or of all others: it is made
-/// once in a process, but for the last one.
-fn bare_number(builder: &mut Builder, shape: &NumberShape) -> Result<Arc<NumberDfa>, Error> {
-    /// All numbers, made once because most schemas with numbers ask for them.
-    static ANY: OnceLock<Arc<NumberDfa>> = OnceLock::new();
-    /// All integers, by how they may be spelled: made once because most schemas ask for them.
-    static INTEGERS: [OnceLock<Arc<NumberDfa>>; IntegerSpelling::NAMED.len()] =
-        [const { OnceLock::new() }; IntegerSpelling::NAMED.len()];
-    let fraction = fraction(shape, builder.normaliser.options().integers);
-    let (common, cell) = match fraction {
-        Fraction::Any => (0, &ANY),
-        Fraction::None(spelling) => {
-            let named = IntegerSpelling::NAMED.iter();
-            let number = named.take_while(|(_, other)| *other != spelling).count();
-            (1 + number as u32, &INTEGERS[number])
-        }
-        Fraction::Required => {
-            if let Some(known) = &builder.leaves.no_integers {
-                return Ok(Arc::clone(known));
-            }
-            let made = Arc::new(number_of_re(
-                builder,
-                shape,
-                &numbers::range(None, None, fraction),
-            )?);
-            return Ok(Arc::clone(builder.leaves.no_integers.insert(made)));
-        }
-    };
-    if let Some(known) = cell.get() {
-        return Ok(Arc::clone(known));
-    }
-    let re = match fraction {
-        Fraction::Any => numbers::any_number(),
-        _ => numbers::range(None, None, fraction),
-    };
-    let mut made = number_of_re(builder, shape, &re)?;
-    made.common = Some(common);
-    Ok(Arc::clone(cell.get_or_init(|| Arc::new(made))))
-}
-
-fn number_of_re(builder: &Builder, shape: &NumberShape, re: &Re) -> Result<NumberDfa, Error> {
     let limit = builder.normaliser.limit().times(20);
-    let dfa = CharDfa::new(&[(re, true)], limit)
-        .map_err(|_| too_big(builder, shape.at, "the automaton of these numbers"))?;
-    Ok(NumberDfa::new(&dfa))
-}
-
-/// The automaton of the numbers from zero on, or from one on: most bounds are these,
-/// so it is made once in a process.
-fn usual_number(builder: &Builder, shape: &NumberShape) -> Option<Arc<NumberDfa>> {
-    /// These automata by bound and fraction, made once because most bounds are these.
-    static MADE: [OnceLock<Arc<NumberDfa>>; 4] = [const { OnceLock::new() }; 4];
-    let low = shape.low.as_ref().filter(|low| !low.exclusive)?;
-    if !low.value.is_zero() && !low.value.is_one() {
-        return None;
-    }
-    let from = usize::from(low.value.is_one());
-    let fraction = fraction(shape, builder.normaliser.options().integers);
-    let part = match fraction {
-        Fraction::Any => 0,
-        Fraction::None(IntegerSpelling::Plain) => 1,
-        _ => return None,
-    };
-    let is_usual = shape.high.is_none()
-        && shape.multiples.is_empty()
-        && shape.allowed.is_none()
-        && shape.excluded.is_empty();
-    if !is_usual {
-        return None;
-    }
-    let cell = &MADE[2 * from + part];
-    if let Some(known) = cell.get() {
-        return Some(Arc::clone(known));
-    }
-    let limit = builder.normaliser.limit();
-    let made = ranges::range(Some(low), None, fraction, limit).ok()?;
-    let made = match fraction {
-        Fraction::Any => with_exponents(builder, made, shape).ok()?,
-        _ => made,
-    };
-    Some(Arc::clone(cell.get_or_init(|| Arc::new(made))))
-}
-
-/// Plain decimals with those that are written in scientific notation.
-fn with_exponents(
-    builder: &Builder,
-    plain: NumberDfa,
-    shape: &NumberShape,
-) -> Result<NumberDfa, Error> {
-    let (low, high) = (shape.low.as_ref(), shape.high.as_ref());
-    let limit = || builder.normaliser.limit().times(20);
-    let both =
-        exponents::scientific(low, high, limit()).and_then(|further| plain.or(&further, limit()));
-    both.map_err(|_| too_big(builder, shape.at, "the automaton of these numbers"))
-}
-
-fn make_number(builder: &Builder, shape: &NumberShape) -> Result<Arc<NumberDfa>, Error> {
-    if let Some(known) = usual_number(builder, shape) {
-        return Ok(known);
-    }
-    let limit = builder.normaliser.limit().times(20);
-    let too_big = |_| too_big(builder, shape.at, "the automaton of these numbers");
     let integers = builder.normaliser.options().integers;
-    if let Some(list) = &shape.allowed {
-        if let Some(made) = listed::of(list, integers, limit).map_err(too_big)? {
-            return Ok(Arc::new(made));
-        }
-        let re = Re::alt(list.iter().map(|(d, written)| {
-            let plain = numbers::listed(d, Fraction::None(IntegerSpelling::Plain));
-            match (d.is_integer(), integers) {
-                (true, IntegerSpelling::ZeroFraction) => {
-                    numbers::listed(d, Fraction::None(integers))
-                }
-                // As the schema wrote it, too.
-                (true, _) if *written => Re::concat([plain, Re::literal(".0").optional()]),
-                _ => plain,
-            }
-        }));
-        return number_of_re(builder, shape, &re).map(Arc::new);
-    }
-    let fraction = fraction(shape, integers);
-    let (low, high) = (shape.low.as_ref(), shape.high.as_ref());
-    let range = match (low, high) {
-        (None, None) => number_of_re(builder, shape, &numbers::range(None, None, fraction))?,
-        _ => ranges::range(low, high, fraction, limit).map_err(too_big)?,
-    };
-    let mut made = range;
-    if shape.has_exponents() {
-        made = with_exponents(builder, made, shape)?;
-    }
-    if !shape.multiples.is_empty() {
-        made = multiples::among(made, &shape.multiples, fraction, limit).map_err(too_big)?;
-    }
-    if !shape.excluded.is_empty() {
-        let listed = Re::alt(shape.excluded.iter().flat_map(|d| {
-            let mut out = vec![numbers::listed(d, Fraction::Any)];
-            if d.is_zero() {
-                out.push(Re::concat([Re::literal("-"), out[0].clone()]));
-            }
-            let itself = Bound {
-                value: d.clone(),
-                exclusive: false,
-            };
-            out.push(numbers::scientific(Some(&itself), Some(&itself)));
-            out
-        }));
-        let listed = number_of_re(builder, shape, &listed)?;
-        made = made
-            .without(&listed, limit)
-            .ok_or(TooBig)
-            .map_err(too_big)?;
-    }
-    Ok(Arc::new(made))
+    let made = builder.leaves.numbers.of(&shape.numbers, integers, limit);
+    made.map_err(|_| too_big(builder, shape.at, "the automaton of these numbers"))
 }
 
 /// The automaton of a format, alone or with its part, read once in a process.

@@ -1,5 +1,5 @@
 //! Objects of which one location says everything, by `properties` and `required`
-//! alone: most of them. Their machines are what [`Builder::object_machine`] makes
+//! alone: most of them. Their machines are what [`object_machine`](super::objects::object_machine) makes
 //! too, without asking what is not there.
 //!
 //! For example, `{"properties": {"a": true}, "required": ["a"]}` is such an object, and one with

@@ -1,6 +1,6 @@
 //! The whitespace between JSON's tokens.
 //!
-//! For example, with [`Whitespace::SingleSpace`] a space may come behind `:` and `,` alone.
+//! For example, with [`Whitespace::SingleSpace`](crate::Whitespace::SingleSpace) a space may come behind `:` and `,` alone.
 
 use schema_normal::Error;
 use schema_normal::language::char_dfa::{CharDfa, DEAD};

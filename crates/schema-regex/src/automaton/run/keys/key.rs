@@ -290,7 +290,7 @@ impl Keys<'_> {
 fn common_number(machine: &Machine, node: u32) -> Option<u32> {
     let m = machine.number(node)?;
     match (&*m.leaves, &*m.dfas) {
-        ([_], [dfa]) => dfa.common,
+        ([_], [dfa]) => dfa.common(),
         _ => None,
     }
 }

@@ -1,14 +1,15 @@
 //! Spellings against arithmetic.
 
 use proptest::prelude::*;
-use regex_automata::meta::Regex;
-use schema_normal::decimal::Decimal;
-use schema_normal::language::numbers::expressions::{
+
+use crate::budget::Limit;
+use crate::decimal::Decimal;
+use crate::language::char_dfa::{CharDfa, DEAD};
+use crate::language::numbers::expressions::{
     Bound, Fraction, intersect, listed_multiples, multiples, range, scientific,
 };
-use schema_normal::options::IntegerSpelling;
-
-use crate::regex::spell::{Spelling, print};
+use crate::language::re::Re;
+use crate::options::IntegerSpelling;
 
 const PLAIN: Fraction = Fraction::None(IntegerSpelling::Plain);
 
@@ -19,8 +20,18 @@ fn bound(text: &str, exclusive: bool) -> Bound {
     }
 }
 
-fn whole(re: &schema_normal::language::re::Re) -> Regex {
-    Regex::new(&format!("^(?:{})$", print(re, Spelling::Raw))).unwrap()
+/// The texts of an expression.
+struct Texts(CharDfa);
+
+impl Texts {
+    fn is_match(&self, text: &str) -> bool {
+        let state = self.0.run(text);
+        state != DEAD && self.0.accepts(state)
+    }
+}
+
+fn whole(re: &Re) -> Texts {
+    Texts(CharDfa::new(&[(re, true)], Limit::from(100_000)).unwrap())
 }
 
 #[test]
