@@ -82,7 +82,7 @@ impl NumberConditions {
         let ends = self.low.as_ref().zip(self.high.as_ref());
         self.integer.is_none()
             && self.multiples.is_empty()
-            && !ends.is_some_and(|(low, high)| low.value == high.value)
+            && ends.is_none_or(|(low, high)| low.value != high.value)
     }
 }
 
