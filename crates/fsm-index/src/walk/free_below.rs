@@ -48,9 +48,7 @@ pub(crate) fn walk_tokens<A: ByteAutomaton>(
     }
     fresh(&mut walker.path, ground.area.trie, start);
     walker.next.fresh(ground.area.trie).0[0] = automaton.next_bytes(Spot::Cursor(start), scratch);
-    let visited = walk_free_below(walker, automaton, scratch, ground, None, meter, &mut hit);
-    walker.visited += visited;
-    visited
+    walk_free_below(walker, automaton, scratch, ground, None, meter, &mut hit)
 }
 
 /// As [`Walker::walk`], in one subtree of a ground, of whose first node `cursor` is the
@@ -80,11 +78,9 @@ pub(crate) fn walk_below<A: ByteAutomaton>(
     walker.visited += 1;
     if ground.language.tells_free {
         let (top, mut meter) = (Some(node), Meter::default());
-        let visited = walk_free_below(
+        return 1 + walk_free_below(
             walker, automaton, scratch, ground, top, &mut meter, &mut hit,
         );
-        walker.visited += visited;
-        return 1 + visited;
     }
     let (all, top) = (Area::all(trie), Some(node));
     let hit = |token, _| hit(token);
@@ -179,5 +175,7 @@ fn walk_free_below<A: ByteAutomaton>(
         let few = (automaton, trie, few);
         read_few(few, path, scratch, step, hit, |_, _| {});
     }
-    descent.visited
+    let visited = descent.visited;
+    walker.visited += visited;
+    visited
 }

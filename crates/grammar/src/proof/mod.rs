@@ -299,6 +299,13 @@ impl Firsts {
         let own = self.0.get(context as usize);
         own.unwrap_or(&self.0[0])
     }
+
+    /// Tells whether a lexeme may begin in a context with one of some classes.
+    #[inline]
+    fn begins(&self, terminal: u32, free: &ClassSet, context: u32) -> bool {
+        let classes = &self.of(context)[terminal as usize];
+        classes.is_none_or(|classes| classes.meets(free))
+    }
 }
 
 /// The places where a lexeme may come behind another.
@@ -331,7 +338,7 @@ impl Places<'_> {
             let is_free = |class: &usize| !mixes && !prolonging.contains(&sets.lexer.bytes[*class]);
             let free: ClassSet = (0..sets.width()).filter(is_free).collect();
             for second in follow[value as usize].iter() {
-                if !self.begins(second, &free, 0) && !self.bridged(second, &free, 0) {
+                if !self.firsts.begins(second, &free, 0) && !self.bridged(second, &free, 0) {
                     pairs.push((value, second));
                 }
             }
@@ -341,25 +348,18 @@ impl Places<'_> {
 
     /// Returns those of some lexemes that cannot begin behind a set that was met.
     fn not_beginning(&mut self, lexemes: &Bits, met: &Met) -> Bits {
-        let free = self.sets.free(met.set);
-        let firsts = self.firsts.of(met.behind);
-        let count = firsts.len();
+        let Places { sets, firsts, .. } = *self;
+        let free = sets.free(met.set);
         let beginning = self.beginning.entry((*free, met.behind));
         let beginning = beginning.or_insert_with(|| {
+            let count = sets.cfg.terminals.len();
             let mut all = Bits::new(count);
-            let begins = |one: &Option<ClassSet>| one.is_none_or(|classes| classes.meets(free));
-            let beginning = (0..).zip(firsts).filter(|(_, one)| begins(one));
-            beginning.for_each(|(one, _)| all.set(one));
+            let terminals = 0..count as u32;
+            let beginning = terminals.filter(|&one| firsts.begins(one, free, met.behind));
+            beginning.for_each(|one| all.set(one));
             all
         });
         lexemes.without(beginning)
-    }
-
-    /// Tells whether a lexeme may begin in a context with one of some classes.
-    #[inline]
-    fn begins(&self, terminal: u32, free: &ClassSet, context: u32) -> bool {
-        let classes = &self.firsts.of(context)[terminal as usize];
-        classes.is_none_or(|classes| classes.meets(free))
     }
 
     /// Tells whether ignored text that begins with one of some classes can stand before a lexeme in
@@ -379,7 +379,7 @@ impl Places<'_> {
         let first = self.firsts.of(context)[between as usize].unwrap_or_default();
         let ends = self.ends[&(between, context)].iter();
         let ends = ends.filter(|end| first.has(end.class));
-        let ends = ends.filter(|end| self.begins(second, &end.free, context));
+        let ends = ends.filter(|end| self.firsts.begins(second, &end.free, context));
         let classes: ClassSet = ends.map(|end| end.class).collect();
         self.bridges.insert((second, context), classes);
         classes.meets(free)
@@ -398,7 +398,7 @@ impl Places<'_> {
             if sets.lexer.accepting[state as usize] {
                 let mut behind = sets.contexts().behind(context, set).iter();
                 let mut comes = |&behind| {
-                    self.begins(second, free, behind) || self.bridged(second, free, behind)
+                    self.firsts.begins(second, free, behind) || self.bridged(second, free, behind)
                 };
                 if behind.all(&mut comes) {
                     return true;

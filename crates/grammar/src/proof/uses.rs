@@ -6,6 +6,7 @@
 //! characters, which take all that comes behind it. So it is with the `}` that closes a set of `sum`: a number
 //! that stands in the braces of a text is followed by another one than a number that stands in a set.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::hash::Hash;
 
@@ -56,7 +57,7 @@ pub(super) fn by_text(cfg: &Cfg, lexer: &Lexer, tables: &Tables) -> Option<Follo
 pub(super) fn by_state(cfg: &Cfg, lexer: &Lexer, tables: &Tables) -> Option<Followers> {
     wide(cfg, lexer)?;
     let symbols = without_brackets(cfg);
-    let landings: Vec<Shifts> = tables
+    let landings: Vec<Shifts<'_>> = tables
         .states
         .iter()
         .map(|state| landings(state, tables))
@@ -93,7 +94,7 @@ pub(super) fn by_bracket(cfg: &Cfg, lexer: &Lexer, kind: BracketKind) -> Option<
 fn followers<C: Eq + Hash>(
     cfg: &Cfg,
     tables: &Tables,
-    shifts: &[Shifts],
+    shifts: &[Shifts<'_>],
     symbols: &[(u32, Nesting)],
     class: impl Fn((u32, Nesting), u32, &Bits) -> C,
 ) -> Option<Followers> {
@@ -160,16 +161,16 @@ fn is_wide(terminal: u32, cfg: &Cfg, lexer: &Lexer) -> bool {
 }
 
 /// The terminals that may come in a state of the parser, with the state behind each.
-type Shifts = Box<[(u32, u32)]>;
+type Shifts<'t> = Cow<'t, [(u32, u32)]>;
 
-fn shifts(tables: &Tables) -> Vec<Shifts> {
+fn shifts(tables: &Tables) -> Vec<Shifts<'_>> {
     let states = tables.states.iter();
-    states.map(|state| state.shifts.clone()).collect()
+    states.map(|state| Cow::from(&*state.shifts)).collect()
 }
 
 /// Returns the terminals that may come in a state, with the state behind each: where a nonterminal stands for the
 /// terminal alone, the one behind that, because all places of the terminal have one state before it.
-fn landings(from: &LrState, tables: &Tables) -> Shifts {
+fn landings(from: &LrState, tables: &Tables) -> Shifts<'static> {
     let landing = |mut to: u32| {
         for _ in 0..MAX_UNITS {
             let behind = &tables.states[to as usize];
@@ -213,10 +214,10 @@ impl Reductions {
     fn behind(
         &self,
         count: usize,
-        shifts: &[Shifts],
+        shifts: &[Shifts<'_>],
         number: impl Fn(u32, u32) -> u32,
     ) -> Vec<Bits> {
-        let own = |shifts: &Shifts| {
+        let own = |shifts: &Shifts<'_>| {
             let mut own = Bits::new(count);
             shifts
                 .iter()

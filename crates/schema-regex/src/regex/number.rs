@@ -1,4 +1,4 @@
-//! NumberTexts.
+//! Numbers.
 //!
 //! For example, `{"type": "integer", "minimum": 0, "maximum": 9}` becomes one digit.
 

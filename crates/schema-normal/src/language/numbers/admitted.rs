@@ -1,4 +1,4 @@
-//! NumberTexts as expressions, made from the conditions on them.
+//! Numbers as expressions, made from the conditions on them.
 //!
 //! For example, `{"type": "integer", "minimum": 0, "maximum": 9}` becomes one digit.
 
