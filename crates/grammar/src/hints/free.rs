@@ -42,6 +42,9 @@ impl Hints<'_> {
         if let Some(class) = self.free_letters(config, levels) {
             return Some(any_text(class));
         }
+        if let Some(words) = self.free_words(config, levels) {
+            return Some(any_text(words.class));
+        }
         let threads = self.caches.configs().threads(config).to_vec();
         let mut best: Option<Free> = None;
         for &thread in threads.iter().filter(|thread| !thread.is_in_json()) {
@@ -357,7 +360,7 @@ fn beyond_ascii<'k>(
         let found = into_loops.entry(to).or_default();
         let before = found.len();
         let (start, most) = ((state, to), MAX_PLACES_OF_TERMINALS);
-        let ranges = Finder::class(0x80, start, (to, to), both, found, most);
+        let ranges = Finder::class(0x80, start, |at| at == (to, to), both, found, most);
         *bytes += 100 * (found.len() - before) + 8 * ranges.len();
         ranges
     })

@@ -11,6 +11,7 @@ use fsm_index::{ByteSet, Cursor, FreeText, Lexeme, LexemeBehind, LexemePlace};
 use crate::hints::free::{any_text, free_of_lex, free_of_unignored};
 use crate::hints::known::{Known, LexPlace, Reach};
 use crate::hints::letters;
+use crate::hints::text::Hints;
 use crate::machine::Machine;
 use crate::run::caches::Caches;
 use crate::run::configs::UNKNOWN;
@@ -53,6 +54,10 @@ impl<'a> Lexemes<'a> {
         }
     }
 
+    fn hints(&mut self) -> Hints<'_> {
+        Hints::new(self.machine, self.caches, self.known)
+    }
+
     fn is_ignored(&self, terminal: u32) -> bool {
         self.machine.cfg().is_ignored(terminal)
     }
@@ -71,8 +76,9 @@ impl<'a> Lexemes<'a> {
 
     /// Appends the lexemes that have begun at a configuration.
     pub(crate) fn begun(&mut self, config: u32, out: &mut Vec<Lexeme>) -> bool {
-        // A token has as many lexemes as letters there: its text is described instead.
-        if letters::chain(self.machine, self.caches, config).is_some() {
+        // A token has as many lexemes as letters there, or words: its text is described instead.
+        let are_letters = letters::chain(self.machine, self.caches, config).is_some();
+        if are_letters || self.hints().is_of_words(config) {
             return false;
         }
         let threads = self.caches.configs().threads(config).to_vec();
