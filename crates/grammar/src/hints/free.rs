@@ -12,7 +12,7 @@ use crate::hints::text::{AskedLevels, Hints};
 use crate::hints::values;
 use crate::machine::Machine;
 use crate::run::configs::Thread;
-use crate::run::lexes::{Lex, Lexes};
+use crate::run::lexes::Lexes;
 
 /// The bytes of characters beyond ASCII: told apart, because one of them alone leads back nowhere.
 const BEYOND_ASCII: ByteSet = ByteSet::range(0x80, 0xFF);
@@ -157,10 +157,8 @@ fn stays_open(
     let mut is_open = true;
     while is_open && let Some(&from) = met.get_index(at) {
         at += 1;
-        let Lex {
-            lazy, is_unsure, ..
-        } = &lexes[from];
-        is_open = lazy.is_empty() && !is_unsure && met.len() <= MAX_PLACES;
+        let lazy = &lexes[from].lazy;
+        is_open = lazy.is_empty() && !lexes[from].is_unsure() && met.len() <= MAX_PLACES;
         for &class in &classes {
             let to = lexes.step(from, class, machine);
             if to != 0 {

@@ -97,7 +97,7 @@ impl<'a> Lexemes<'a> {
     /// Tells whether a place is unsure and letters lead back to it, as in a comment: most tokens end
     /// there, and each of them would be tried.
     fn is_unsure_text(&mut self, lex: u32) -> bool {
-        self.lex(lex).is_unsure && letters::lead_back(lex, self.machine, self.caches.lexes_mut())
+        self.lex(lex).is_unsure() && letters::lead_back(lex, self.machine, self.caches.lexes_mut())
     }
 
     fn lexeme(&mut self, lex: u32, front: u32) -> Lexeme {
@@ -239,13 +239,15 @@ impl<'a> Lexemes<'a> {
     /// lead to where perhaps nothing can follow. 0 for none.
     fn asks(&mut self, lex: u32) -> u32 {
         let is_trapped = self.caches.lexes().is_trapped(lex, self.machine);
-        if is_trapped || self.lex(lex).is_unsure {
+        if is_trapped || self.lex(lex).is_unsure() {
             return self.number_terminals(Arc::new([TRAPPED]));
         }
         if !self.machine.checks_live() || self.machine.proof().is_all_safe() {
             return 0;
         }
-        let mut terminals: Vec<u32> = self.lex(lex).terminals(self.machine).collect();
+        let terminal = &self.machine.lexer().terminal;
+        let terminals = self.lex(lex).sure().map(|state| terminal[state as usize]);
+        let mut terminals: Vec<u32> = terminals.collect();
         terminals.dedup();
         match self.are_plain(&terminals) {
             true => self.number_terminals(terminals.into()),

@@ -38,18 +38,25 @@ struct UnsureSet {
 }
 
 impl Unsure {
-    /// Tells whether some of the states of terminals that have read the same text perhaps cannot be
-    /// finished: if they are among those of such a place, with the same ignored text, which is read
+    /// Returns those of the states of terminals that have read the same text which perhaps cannot be
+    /// finished: if all are among those of such a place, with the same ignored text, which is read
     /// everywhere.
-    pub(crate) fn has(&self, states: &[u32], is_ignored: impl Fn(u32) -> bool) -> bool {
-        self.sets.iter().any(|UnsureSet { all, unsure }| {
-            if !states.iter().any(|state| unsure.contains(state)) {
-                return false;
+    pub(crate) fn among(&self, states: &[u32], is_ignored: impl Fn(u32) -> bool) -> Box<[u32]> {
+        let mut found: Vec<u32> = Vec::new();
+        for UnsureSet { all, unsure } in &self.sets {
+            let own = states.iter().filter(|state| unsure.contains(state));
+            let mut own = own.filter(|state| !found.contains(state)).peekable();
+            if own.peek().is_none() {
+                continue;
             }
             let is_in = |state: &u32| all.binary_search(state).is_ok();
-            let more = all.iter().filter(|state| !states.contains(state));
-            states.iter().all(is_in) && more.copied().all(|state| !is_ignored(state))
-        })
+            let mut more = all.iter().filter(|state| !states.contains(state));
+            if states.iter().all(is_in) && more.all(|&state| !is_ignored(state)) {
+                let own: Vec<u32> = own.copied().collect();
+                found.extend(own);
+            }
+        }
+        found.into()
     }
 
     /// Tells whether a state is unsure in some set.

@@ -33,6 +33,7 @@ use self::local::{Unsure, local};
 pub(crate) use self::narrow::Narrow;
 use self::safe::{Adjacent, safe};
 use self::sets::{Bridge, Seconds, Sets};
+use self::split::Levels;
 
 /// The places that the proof looks at, because there may be one for each pair of terminals.
 const MAX_PLACES: usize = 10_000_000;
@@ -132,11 +133,10 @@ impl Proof {
         own.is_some_and(|own| own >> self.rows[last as usize] & 1 == 1)
     }
 
-    /// Tells whether something that has begun perhaps cannot be finished: states of terminals that
-    /// have read the same text.
-    pub(crate) fn is_unsure(&self, states: &[u32], cfg: &Cfg, lexer: &Lexer) -> bool {
+    /// Returns those of the states of terminals that have read the same text which perhaps cannot be finished.
+    pub(crate) fn unsure_among(&self, states: &[u32], cfg: &Cfg, lexer: &Lexer) -> Box<[u32]> {
         let is_ignored = |state: u32| cfg.is_ignored(lexer.terminal[state as usize]);
-        !self.unsure.is_empty() && self.unsure.has(states, is_ignored)
+        self.unsure.among(states, is_ignored)
     }
 
     /// Tells whether a state is unsure in some set.
@@ -173,7 +173,7 @@ enum Detail {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum By {
     /// By the bracket that is open, and the parser's state.
-    Bracket(BracketKind),
+    Bracket(BracketKind, Levels),
     /// By the parser's state alone.
     State,
 }
@@ -453,14 +453,15 @@ pub(crate) fn prove(cfg: &Cfg, lexer: &Lexer, tables: &Tables, usable: ByteSet) 
     }
     let mut is_told = false;
     for way in [
-        By::Bracket(BracketKind::Terminal),
-        By::Bracket(BracketKind::Production),
+        By::Bracket(BracketKind::Terminal, Levels::Text),
+        By::Bracket(BracketKind::Production, Levels::Text),
         By::State,
+        By::Bracket(BracketKind::Production, Levels::Production),
     ] {
         // States alone are for texts that do not tell which brackets are open.
         let is_done = proof.is_all_safe || proof.is_whole || (is_told && way == By::State);
         let uses = || match way {
-            By::Bracket(kind) => uses::by_bracket(cfg, lexer, kind),
+            By::Bracket(kind, levels) => uses::by_bracket(cfg, lexer, kind, levels),
             By::State => uses::by_state(cfg, lexer, tables),
         };
         if !is_done
