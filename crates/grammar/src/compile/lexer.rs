@@ -6,9 +6,11 @@ use std::collections::HashMap;
 
 use foldhash::fast::FixedState;
 use fsm_index::{ByteAutomaton, ByteSet};
+use fsm_tables::Sources;
 use indexmap::IndexSet;
 
 use crate::compile::cfg::{Cfg, Ignores, Matter};
+use crate::compile::class_set::ClassSet;
 use crate::error::{Error, ErrorKind};
 use crate::terminals::table::Run;
 
@@ -22,6 +24,9 @@ pub(crate) struct Lexer {
     /// All bytes of each class.
     pub(crate) sets: Vec<ByteSet>,
     next: Vec<u32>,
+    /// By state: the classes that lead elsewhere than the one before, because most lead to where
+    /// that does.
+    turns: Vec<ClassSet>,
     /// By state: the terminal.
     pub(crate) terminal: Vec<u32>,
     pub(crate) accepting: Vec<bool>,
@@ -57,6 +62,7 @@ impl Lexer {
             bytes: Vec::new(),
             sets: Vec::new(),
             next: Vec::new(),
+            turns: Vec::new(),
             terminal: vec![u32::MAX],
             accepting: vec![false],
             distance: vec![u32::MAX],
@@ -108,11 +114,11 @@ impl Lexer {
         }
         lexer.next = vec![0; count * lexer.terminal.len()];
         let cells = lexer.next[count..].chunks_mut(count);
+        let below = classes_below(&lexer.bytes);
         for ((row, base), cells) in rows.iter().zip(&bases[1..]).zip(cells) {
             for run in *row {
-                for &class in &lexer.classes[usize::from(run.first)..=usize::from(run.last)] {
-                    cells[usize::from(class)] = base + run.to - 1;
-                }
+                let [first, end] = [usize::from(run.first), usize::from(run.last) + 1];
+                cells[below[first]..below[end]].fill(base + run.to - 1);
             }
         }
         if cfg.is_greedy {
@@ -211,6 +217,11 @@ impl Lexer {
     /// Returns the targets of a state, by class.
     pub(crate) fn row(&self, state: u32) -> &[u32] {
         &self.next[state as usize * self.width()..][..self.width()]
+    }
+
+    /// Returns the classes that lead from a state elsewhere than the one before.
+    pub(crate) fn turns(&self, state: u32) -> &ClassSet {
+        &self.turns[state as usize]
     }
 
     /// Returns the state in which a terminal begins under a guard, by where it begins without one;
@@ -373,18 +384,17 @@ impl Lexer {
         own
     }
 
+    /// Finds where rows turn, and how far acceptance is.
     fn measure(&mut self) {
-        let width = self.width();
-        let mut before: Vec<Vec<u32>> = vec![Vec::new(); self.terminal.len()];
-        for state in 1..self.terminal.len() {
-            let mut last = 0;
-            for &to in &self.next[state * width..][..width] {
-                if to != 0 && to != last {
-                    before[to as usize].push(state as u32);
-                    last = to;
-                }
-            }
+        let rows = self.next.chunks(self.width());
+        self.turns = rows.map(turns).collect();
+        let mut arrows: Vec<(u32, u32)> = Vec::new();
+        for (from, turns) in (0..).zip(&self.turns) {
+            let row = self.row(from);
+            let to = turns.iter().map(|class| row[class]).filter(|&to| to != 0);
+            arrows.extend(to.map(|to| (from, to)));
         }
+        let before = Sources::new(self.terminal.len(), arrows.iter().copied());
         let states = 1..self.terminal.len() as u32;
         let mut open: Vec<u32> = states.filter(|&s| self.accepting[s as usize]).collect();
         self.distance = vec![u32::MAX; self.terminal.len()];
@@ -395,7 +405,7 @@ impl Lexer {
             far += 1;
             let mut next = Vec::new();
             for to in open {
-                for &from in &before[to as usize] {
+                for &from in before.of(to) {
                     if self.distance[from as usize] == u32::MAX {
                         self.distance[from as usize] = far;
                         next.push(from);
@@ -409,15 +419,14 @@ impl Lexer {
     /// The class that leads nearest to acceptance, and where it leads.
     pub(crate) fn nearer(&self, state: u32) -> Option<(u32, u8)> {
         let mut nearest: Option<(u32, u8)> = None;
-        let mut before = 0;
-        for (&to, class) in self.row(state).iter().zip(0..=u8::MAX) {
-            // Neighbours mostly lead to the same.
-            if to == 0 || std::mem::replace(&mut before, to) == to {
+        for class in self.turns[state as usize].iter() {
+            let to = self.row(state)[class];
+            if to == 0 {
                 continue;
             }
             let far = |to: u32| self.distance[to as usize];
             if nearest.is_none_or(|nearest| far(to) < far(nearest.0)) {
-                nearest = Some((to, class));
+                nearest = Some((to, class as u8));
             }
         }
         nearest
@@ -449,6 +458,32 @@ impl Lexer {
             })
             .collect()
     }
+}
+
+/// By byte, and behind the last one: how many classes have a byte below it. Classes are numbered by their
+/// first bytes, so those of a run of bytes that a row takes are a run, too.
+fn classes_below(firsts: &[u8]) -> [usize; 257] {
+    std::array::from_fn(|byte| firsts.partition_point(|&first| usize::from(first) < byte))
+}
+
+/// Returns the classes that lead elsewhere than the one before.
+fn turns(row: &[u32]) -> ClassSet {
+    /// Cells that are compared at once.
+    const AT_ONCE: usize = 8;
+    let mut turns = ClassSet::default();
+    turns.fill(0..1);
+    let mut class = 1;
+    while class < row.len() {
+        let end = row.len().min(class + AT_ONCE);
+        if row[class..end] != row[class - 1..end - 1] {
+            let differs = |class: &usize| row[*class] != row[*class - 1];
+            (class..end)
+                .filter(differs)
+                .for_each(|at| turns.fill(at..at + 1));
+        }
+        class = end;
+    }
+    turns
 }
 
 /// The class of each byte: those are in one that lead to the same in each row.

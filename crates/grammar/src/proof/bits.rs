@@ -1,6 +1,8 @@
-//! Sets of terminals, and of classes of bytes, as bits.
+//! Sets of terminals as bits.
 //!
-//! For example, the terminals that may come behind `(` are a set, and so are the bytes that they begin with.
+//! For example, the terminals that may come behind `(` are a set.
+
+pub(super) use crate::compile::class_set::ClassSet;
 
 /// The number of no set, because there are fewer.
 pub(super) const NOWHERE: u32 = u32::MAX;
@@ -82,59 +84,5 @@ impl Bits {
             *own |= other;
         }
         changed
-    }
-}
-
-/// A set of classes of bytes.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub(super) struct ClassSet([u64; 4]);
-
-impl ClassSet {
-    pub(super) fn has(&self, class: usize) -> bool {
-        self.0[class / 64] >> (class % 64) & 1 == 1
-    }
-
-    fn set(&mut self, class: usize) {
-        self.0[class / 64] |= 1 << (class % 64);
-    }
-
-    /// Tells whether they have a class in common.
-    pub(super) fn meets(&self, other: &ClassSet) -> bool {
-        let ([a, b, c, d], [e, f, g, h]) = (self.0, other.0);
-        a & e | b & f | c & g | d & h != 0
-    }
-
-    /// Returns those that are in both.
-    pub(super) fn and(&self, other: &ClassSet) -> ClassSet {
-        ClassSet(std::array::from_fn(|word| self.0[word] & other.0[word]))
-    }
-
-    pub(super) fn is_empty(&self) -> bool {
-        self.0 == [0; 4]
-    }
-
-    pub(super) fn or(&mut self, other: &ClassSet) {
-        self.0
-            .iter_mut()
-            .zip(other.0)
-            .for_each(|(own, other)| *own |= other);
-    }
-
-    /// Returns the first class from a number on.
-    pub(super) fn next_from(&self, from: usize) -> Option<usize> {
-        let first = (from < 256).then(|| self.0[from / 64] >> (from % 64) << (from % 64))?;
-        if first != 0 {
-            return Some(from / 64 * 64 + first.trailing_zeros() as usize);
-        }
-        let more = (from / 64 + 1..4).find(|&word| self.0[word] != 0)?;
-        Some(more * 64 + self.0[more].trailing_zeros() as usize)
-    }
-}
-
-impl FromIterator<usize> for ClassSet {
-    fn from_iter<I: IntoIterator<Item = usize>>(classes: I) -> ClassSet {
-        let mut set = ClassSet::default();
-        classes.into_iter().for_each(|class| set.set(class));
-        set
     }
 }

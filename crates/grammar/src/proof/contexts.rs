@@ -41,23 +41,17 @@ pub(super) struct Found {
     /// By class: whether a JSON value begins with it; nothing where there is none.
     begins_json: Option<Vec<bool>>,
     steps: usize,
-    /// By state: the classes that lead elsewhere than the one before, because most lead to where
-    /// that does.
-    state_turns: Vec<ClassSet>,
     /// The targets of a set for one class. States of terminals ascend with these, and a set has one
     /// state of each, so the sets stay sorted.
     way: Vec<u32>,
-}
-
-/// Returns the classes that lead from a state elsewhere than the one before.
-fn turns(row: &[u32]) -> ClassSet {
-    let differs = |class: &usize| *class == 0 || row[*class] != row[*class - 1];
-    (0..row.len()).filter(differs).collect()
+    /// The set that is looked at, and the sets to which it leads: kept, because each set needs some room for them.
+    set: Vec<u32>,
+    to: Vec<u32>,
 }
 
 impl Found {
     /// `begins_json` says by class whether a JSON value begins with it, if there is one.
-    pub(super) fn new(lexer: &Lexer, begins_json: Option<Vec<bool>>) -> Found {
+    pub(super) fn new(begins_json: Option<Vec<bool>>) -> Found {
         Found {
             all: IndexSet::default(),
             next: Vec::new(),
@@ -66,10 +60,9 @@ impl Found {
             turns: Vec::new(),
             begins_json,
             steps: 0,
-            state_turns: (0..lexer.terminal.len() as u32)
-                .map(|state| turns(lexer.row(state)))
-                .collect(),
             way: Vec::new(),
+            set: Vec::new(),
+            to: Vec::new(),
         }
     }
 
@@ -92,18 +85,19 @@ impl Found {
 
     /// Finds where the first set leads that was not looked at.
     fn explore(&mut self, lexer: &Lexer) {
-        let set = self.all[self.free.len()].clone();
-        let has_json = set.first() == Some(&JSON);
+        self.set.clear();
+        self.set.extend_from_slice(&self.all[self.free.len()]);
+        let has_json = self.set.first() == Some(&JSON);
         let mut turns = match has_json {
             true => (0..lexer.width()).collect(),
             false => ClassSet::default(),
         };
-        for &state in &set {
-            turns.or(&self.state_turns[state as usize]);
+        for &state in &self.set {
+            turns.or(lexer.turns(state));
         }
-        self.steps += set.len() * lexer.width();
-        let mut free = Vec::new();
-        let mut ways = Vec::new();
+        self.steps += self.set.len() * lexer.width();
+        let mut free = ClassSet::default();
+        self.to.clear();
         let mut class = 0;
         while class < lexer.width() {
             self.way.clear();
@@ -111,7 +105,8 @@ impl Found {
             if has_json && self.begins_json.as_ref().is_some_and(begins) {
                 self.way.push(JSON);
             }
-            let steps = set.iter().map(|&state| lexer.step(state, class as u8));
+            let steps = self.set.iter();
+            let steps = steps.map(|&state| lexer.step(state, class as u8));
             self.way.extend(steps.filter(|&to| to != 0));
             // JSON alone is not told apart.
             let number = match &self.way[..] {
@@ -123,17 +118,18 @@ impl Found {
             };
             let end = turns.next_from(class + 1).unwrap_or(lexer.width());
             self.next.extend(std::iter::repeat_n(number, end - class));
-            ways.extend(Some(number).filter(|&number| number != NOWHERE));
-            if !has_json && number == NOWHERE {
-                free.extend(class..end);
+            match number {
+                NOWHERE if has_json => {}
+                NOWHERE => free.fill(class..end),
+                _ => self.to.push(number),
             }
             class = end;
         }
-        self.free.push(free.into_iter().collect());
+        self.free.push(free);
         self.turns.push(turns);
-        ways.sort_unstable();
-        ways.dedup();
-        self.ways.push(ways.into());
+        self.to.sort_unstable();
+        self.to.dedup();
+        self.ways.push(self.to[..].into());
     }
 
     /// The states of a set in which a terminal ends.

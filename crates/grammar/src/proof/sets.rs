@@ -48,7 +48,7 @@ pub(super) struct Sets<'a> {
 impl<'a> Sets<'a> {
     /// All terminals may come everywhere. `None` if there are too many sets.
     pub(super) fn new(cfg: &'a Cfg, lexer: &'a Lexer, usable: ByteSet) -> Option<Sets<'a>> {
-        let mut found = Found::new(lexer, begins_json(cfg, lexer));
+        let mut found = Found::new(begins_json(cfg, lexer));
         let contexts = Contexts::one(cfg, lexer, &mut found)?;
         Some(Sets::of(cfg, lexer, usable, found, contexts))
     }
@@ -61,7 +61,7 @@ impl<'a> Sets<'a> {
         usable: ByteSet,
         followers: &Followers,
     ) -> Option<Sets<'a>> {
-        let mut found = Found::new(lexer, None);
+        let mut found = Found::new(None);
         let contexts = Contexts::behind_lexemes(cfg, lexer, followers, &mut found)?;
         Some(Sets::of(cfg, lexer, usable, found, contexts))
     }
@@ -241,9 +241,9 @@ impl<'a> Sets<'a> {
         debug_assert!(self.members(set).binary_search(&state).is_ok());
         let mut turns = self.found.turns[set as usize];
         turns.or(&self.usable_turns);
-        let next = move |class: &usize| turns.next_from(class + 1);
-        let turns = std::iter::successors(turns.next_from(0), next);
-        turns.filter_map(move |class| self.pair_behind((state, set), class))
+        turns
+            .iter()
+            .filter_map(move |class| self.pair_behind((state, set), class))
     }
 
     /// Tells whether a terminal comes from a state to its end, and no lexeme cuts it short which

@@ -376,27 +376,22 @@ impl Table {
         let mut at = 0;
         while let Some(&cursor) = cursors.get(at) {
             at += 1;
-            let mut before = Cursor::DEAD;
-            // Inside of a character nothing comes but what goes on in it.
-            let bytes = match dfa.is_inside_char(cursor) {
-                true => 0x80..=0xBF,
-                false => 0..=u8::MAX,
-            };
-            for byte in bytes {
-                let next = dfa.step(cursor, byte, &mut ());
-                let is_new = std::mem::replace(&mut before, next) != next;
-                if next.is_dead() {
-                    continue;
-                }
-                if !is_new && let Some(run) = table.runs.last_mut() {
-                    run.last = byte;
+            // Where the last run leads, and its last byte.
+            let mut before = (Cursor::DEAD, 0);
+            for (first, last, next) in dfa.runs(cursor) {
+                let (same, end) = std::mem::replace(&mut before, (next, last));
+                if same == next
+                    && u16::from(end) + 1 == u16::from(first)
+                    && let Some(run) = table.runs.last_mut()
+                {
+                    run.last = last;
                     continue;
                 }
                 let to = *numbers.entry(next).or_insert_with(|| {
                     cursors.push(next);
                     cursors.len() as u32
                 });
-                table.runs.push(Run::one(byte, to));
+                table.runs.push(Run { first, last, to });
             }
             table.end_row(dfa.is_accepting(&cursor));
             limits.states(cursors.len())?;
