@@ -13,7 +13,12 @@ impl ClassSet {
 
     /// Adds some classes.
     pub(crate) fn fill(&mut self, classes: std::ops::Range<usize>) {
-        classes.for_each(|class| self.set(class));
+        for (word, first) in self.0.iter_mut().zip((0..).step_by(64)) {
+            let (begin, end) = (classes.start.max(first), classes.end.min(first + 64));
+            if begin < end {
+                *word |= u64::MAX >> (64 - (end - begin)) << (begin - first);
+            }
+        }
     }
 
     fn set(&mut self, class: usize) {
@@ -29,6 +34,11 @@ impl ClassSet {
     /// Returns those that are in both.
     pub(crate) fn and(&self, other: &ClassSet) -> ClassSet {
         ClassSet(std::array::from_fn(|word| self.0[word] & other.0[word]))
+    }
+
+    /// Returns those that are not in another.
+    pub(crate) fn without(&self, other: &ClassSet) -> ClassSet {
+        ClassSet(std::array::from_fn(|word| self.0[word] & !other.0[word]))
     }
 
     pub(crate) fn is_empty(&self) -> bool {

@@ -24,7 +24,7 @@ pub(crate) struct Lexer {
     /// All bytes of each class.
     pub(crate) sets: Vec<ByteSet>,
     next: Vec<u32>,
-    /// By state: the classes that lead elsewhere than the one before, because most lead to where
+    /// By state: the classes that may lead elsewhere than the one before, because most lead to where
     /// that does.
     turns: Vec<ClassSet>,
     /// By state: the terminal.
@@ -115,11 +115,17 @@ impl Lexer {
         lexer.next = vec![0; count * lexer.terminal.len()];
         let cells = lexer.next[count..].chunks_mut(count);
         let below = classes_below(&lexer.bytes);
+        let first = ClassSet::from_iter([0]);
+        lexer.turns.push(first);
         for ((row, base), cells) in rows.iter().zip(&bases[1..]).zip(cells) {
+            let mut turns = first;
             for run in *row {
                 let [first, end] = [usize::from(run.first), usize::from(run.last) + 1];
                 cells[below[first]..below[end]].fill(base + run.to - 1);
+                turns.fill(below[first]..below[first] + 1);
+                turns.fill(below[end]..count.min(below[end] + 1));
             }
+            lexer.turns.push(turns);
         }
         if cfg.is_greedy {
             lexer.close(cfg);
@@ -175,6 +181,7 @@ impl Lexer {
         self.terminal.push(self.terminal[state as usize]);
         self.accepting.push(self.accepting[state as usize]);
         self.goes_on.push(self.goes_on[state as usize]);
+        self.turns.push(self.turns[state as usize]);
         self.next.resize(self.next.len() + self.width(), 0);
         own
     }
@@ -219,9 +226,24 @@ impl Lexer {
         &self.next[state as usize * self.width()..][..self.width()]
     }
 
-    /// Returns the classes that lead from a state elsewhere than the one before.
+    /// Returns the classes that may lead from a state elsewhere than the one before.
     pub(crate) fn turns(&self, state: u32) -> &ClassSet {
         &self.turns[state as usize]
+    }
+
+    /// Returns the classes that lead on from a state, if they are few.
+    pub(crate) fn few(&self, state: u32) -> Option<ClassSet> {
+        /// The most classes that are few, because most states of keywords take one or, in any case, two.
+        const FEW: usize = 4;
+        let (row, turns) = (self.row(state), self.turns(state));
+        let mut few = ClassSet::default();
+        let mut left = FEW;
+        for class in turns.iter().filter(|class| row[*class] != 0) {
+            let end = turns.next_from(class + 1).unwrap_or(row.len());
+            left = left.checked_sub(end - class)?;
+            few.fill(class..end);
+        }
+        Some(few)
     }
 
     /// Returns the state in which a terminal begins under a guard, by where it begins without one;
@@ -378,16 +400,14 @@ impl Lexer {
         self.goes_on.push(self.goes_on[state as usize]);
         self.guards.push(after);
         self.is_final.push(false);
+        self.turns.push((0..self.width()).collect());
         self.next.resize(self.next.len() + self.width(), 0);
         pairs.insert((state, guard), own);
         open.push((state, guard));
         own
     }
 
-    /// Finds where rows turn, and how far acceptance is.
     fn measure(&mut self) {
-        let rows = self.next.chunks(self.width());
-        self.turns = rows.map(turns).collect();
         let mut arrows: Vec<(u32, u32)> = Vec::new();
         for (from, turns) in (0..).zip(&self.turns) {
             let row = self.row(from);
@@ -464,26 +484,6 @@ impl Lexer {
 /// first bytes, so those of a run of bytes that a row takes are a run, too.
 fn classes_below(firsts: &[u8]) -> [usize; 257] {
     std::array::from_fn(|byte| firsts.partition_point(|&first| usize::from(first) < byte))
-}
-
-/// Returns the classes that lead elsewhere than the one before.
-fn turns(row: &[u32]) -> ClassSet {
-    /// Cells that are compared at once.
-    const AT_ONCE: usize = 8;
-    let mut turns = ClassSet::default();
-    turns.fill(0..1);
-    let mut class = 1;
-    while class < row.len() {
-        let end = row.len().min(class + AT_ONCE);
-        if row[class..end] != row[class - 1..end - 1] {
-            let differs = |class: &usize| row[*class] != row[*class - 1];
-            (class..end)
-                .filter(differs)
-                .for_each(|at| turns.fill(at..at + 1));
-        }
-        class = end;
-    }
-    turns
 }
 
 /// The class of each byte: those are in one that lead to the same in each row.

@@ -3,6 +3,7 @@
 //! For example, `if` is read as the keyword and as a name at once.
 
 use std::collections::{HashMap, HashSet};
+use std::ops::Range;
 
 use foldhash::fast::FixedState;
 use fsm_index::ByteSet;
@@ -238,12 +239,35 @@ impl<'a> Sets<'a> {
     /// Returns where classes lead from a state of a terminal and the set that it is in: once where several lead
     /// there one after another.
     pub(super) fn pairs_behind(&self, state: u32, set: u32) -> impl Iterator<Item = (u32, u32)> {
+        self.runs_behind(state, set).map(|run| run.1)
+    }
+
+    /// The same, each with these classes.
+    pub(super) fn runs_behind(
+        &self,
+        state: u32,
+        set: u32,
+    ) -> impl Iterator<Item = (Range<usize>, (u32, u32))> {
         debug_assert!(self.members(set).binary_search(&state).is_ok());
+        let turns = self.turns(set);
+        turns.iter().filter_map(move |class| {
+            let behind = self.pair_behind((state, set), class)?;
+            let end = turns.next_from(class + 1).unwrap_or(self.width());
+            Some((class..end, behind))
+        })
+    }
+
+    /// Returns the sets to which a set leads on a way to the end, once each.
+    pub(super) fn ways(&self, set: u32) -> Box<[u32]> {
+        let usable = |class: &usize| self.usable.has(*class);
+        self.found.ways(set, self.turns(set).iter().filter(usable))
+    }
+
+    /// The classes that may lead elsewhere from a set than the one before.
+    fn turns(&self, set: u32) -> ClassSet {
         let mut turns = self.found.turns[set as usize];
         turns.or(&self.usable_turns);
         turns
-            .iter()
-            .filter_map(move |class| self.pair_behind((state, set), class))
     }
 
     /// Tells whether a terminal comes from a state to its end, and no lexeme cuts it short which
