@@ -12,7 +12,7 @@ use indexmap::IndexSet;
 use crate::compile::cfg::{Cfg, Ignores, Matter};
 use crate::compile::class_set::ClassSet;
 use crate::error::{Error, ErrorKind};
-use crate::terminals::table::Run;
+use crate::terminals::byte_classes::{ByteClasses, Run};
 
 /// The states of all terminals, numbered through; 0 is dead.
 #[derive(Debug)]
@@ -96,15 +96,12 @@ impl Lexer {
             }
         }
         // Bytes with equal columns are one class; JSON tells all of them apart.
-        if !has_json {
-            lexer.classes = byte_classes(&rows);
-        }
-        let count = lexer
-            .classes
-            .iter()
-            .map(|&class| usize::from(class) + 1)
-            .max()
-            .unwrap_or(1);
+        let classes = match has_json {
+            true => ByteClasses::bytes(),
+            false => ByteClasses::new(&rows),
+        };
+        lexer.classes = classes.of_byte;
+        let count = classes.len();
         lexer.bytes = vec![0; count];
         lexer.sets = vec![ByteSet::NONE; count];
         for byte in (0..=255u8).rev() {
@@ -114,16 +111,16 @@ impl Lexer {
         }
         lexer.next = vec![0; count * lexer.terminal.len()];
         let cells = lexer.next[count..].chunks_mut(count);
-        let below = classes_below(&lexer.bytes);
         let first = ClassSet::from_iter([0]);
         lexer.turns.push(first);
         for ((row, base), cells) in rows.iter().zip(&bases[1..]).zip(cells) {
             let mut turns = first;
             for run in *row {
-                let [first, end] = [usize::from(run.first), usize::from(run.last) + 1];
-                cells[below[first]..below[end]].fill(base + run.to - 1);
-                turns.fill(below[first]..below[first] + 1);
-                turns.fill(below[end]..count.min(below[end] + 1));
+                let classes = classes.of_run(run);
+                let turn = |class: usize| class..count.min(class + 1);
+                turns.fill(turn(classes.start));
+                turns.fill(turn(classes.end));
+                cells[classes].fill(base + run.to - 1);
             }
             lexer.turns.push(turns);
         }
@@ -478,54 +475,4 @@ impl Lexer {
             })
             .collect()
     }
-}
-
-/// By byte, and behind the last one: how many classes have a byte below it. Classes are numbered by their
-/// first bytes, so those of a run of bytes that a row takes are a run, too.
-fn classes_below(firsts: &[u8]) -> [usize; 257] {
-    std::array::from_fn(|byte| firsts.partition_point(|&first| usize::from(first) < byte))
-}
-
-/// The class of each byte: those are in one that lead to the same in each row.
-fn byte_classes(rows: &[&[Run]]) -> [u8; 256] {
-    let mut class_of = [0u8; 256];
-    let mut sizes = [0usize; 256];
-    sizes[0] = 256;
-    // Refined row by row, so that no column is ever held as a whole.
-    for row in rows {
-        if !tells_apart(row, &class_of, &sizes) {
-            continue;
-        }
-        let mut dense = [0u32; 256];
-        for run in *row {
-            dense[usize::from(run.first)..=usize::from(run.last)].fill(run.to);
-        }
-        let mut seen: HashMap<(u8, u32), u8, FixedState> = HashMap::default();
-        sizes = [0; 256];
-        for (class, to) in class_of.iter_mut().zip(dense) {
-            let count = seen.len() as u8;
-            *class = *seen.entry((*class, to)).or_insert(count);
-            sizes[usize::from(*class)] += 1;
-        }
-    }
-    class_of
-}
-
-/// Tells whether a row leads from bytes of one class to different states.
-fn tells_apart(row: &[Run], class_of: &[u8; 256], sizes: &[usize; 256]) -> bool {
-    // By class: where the first of its bytes that was met goes, and how many were.
-    let mut met = [(0u32, 0usize); 256];
-    let classes = |run: &Run| &class_of[usize::from(run.first)..=usize::from(run.last)];
-    for run in row {
-        for &class in classes(run) {
-            let (to, count) = &mut met[usize::from(class)];
-            if *count != 0 && *to != run.to {
-                return true;
-            }
-            *to = run.to;
-            *count += 1;
-        }
-    }
-    let mut all = row.iter().flat_map(classes);
-    all.any(|&class| sizes[usize::from(class)] != met[usize::from(class)].1)
 }

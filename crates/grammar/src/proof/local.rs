@@ -9,7 +9,7 @@ use std::rc::Rc;
 use foldhash::fast::FixedState;
 use fsm_tables::Sources;
 
-use super::bits::{BitRows, Bits, ClassSet, NOWHERE};
+use super::bits::{BitRows, Bits, ClassSet};
 use super::followers::Followers;
 use super::narrow::Narrow;
 use super::sets::{Bridge, Seconds, Sets};
@@ -151,14 +151,6 @@ impl Pairs {
     fn of(&self, set: u32) -> std::ops::Range<usize> {
         self.first[set as usize]..self.first[set as usize + 1]
     }
-
-    fn number(&self, sets: &Sets<'_>, state: u32, set: u32) -> Option<usize> {
-        if set == NOWHERE {
-            return None;
-        }
-        let at = sets.members(set).binary_search(&state).ok()?;
-        Some(self.first[set as usize] + at)
-    }
 }
 
 /// A search for what may come behind the pairs: at an end to which they lead.
@@ -267,15 +259,14 @@ impl<'a> Behind<'a> {
         let mut known: HashMap<u32, Rc<[ClassSet]>, FixedState> = HashMap::default();
         let firsts = |root: u32| {
             let mut all = vec![ClassSet::default(); self.cfg().terminals.len()];
-            for &state in sets.members(root) {
-                let terminal = sets.lexer.terminal[state as usize];
-                let own = &mut all[terminal as usize];
-                for (classes, (state, set)) in sets.runs_behind(state, root) {
-                    if pairs
-                        .number(sets, state, set)
-                        .is_some_and(|to| self.live[to])
-                    {
-                        own.fill(classes);
+            for (classes, set) in sets.runs(root) {
+                // Those of its states that go on are the states of that set, in order.
+                let goes_on = |state: &&u32| sets.lexer.step(**state, classes.start as u8) != 0;
+                let members = sets.members(root).iter().filter(goes_on);
+                for (&state, pair) in members.zip(pairs.of(set)) {
+                    if self.live[pair] {
+                        let terminal = sets.lexer.terminal[state as usize];
+                        all[terminal as usize].fill(classes.clone());
                     }
                 }
             }
