@@ -213,7 +213,7 @@ pub(super) struct Contexts {
     /// By the number of some uses, and those of them that may come in a context: the first such context.
     like: HashMap<(u32, Bits), u32, FixedState>,
     /// By set.
-    scopes: Vec<Scope>,
+    matters: Vec<Matters>,
     used: IndexSet<Bits, FixedState>,
 }
 
@@ -236,7 +236,7 @@ impl Contexts {
             met: (1..found.all.len() as u32).map(met).collect(),
             behind: HashMap::default(),
             like: HashMap::default(),
-            scopes: Vec::new(),
+            matters: Vec::new(),
             used: IndexSet::default(),
         })
     }
@@ -258,7 +258,7 @@ impl Contexts {
             met: Vec::new(),
             behind: HashMap::default(),
             like: HashMap::default(),
-            scopes: Vec::new(),
+            matters: Vec::new(),
             used: IndexSet::default(),
         };
         let mut told = Told::new(cfg, lexer, followers);
@@ -281,9 +281,9 @@ impl Contexts {
                 return None;
             }
         }
-        let scope =
-            |known: &Option<KnownSet>| known.as_ref().map_or(Scope::Free, |known| known.scope);
-        contexts.scopes = told.known.iter().map(scope).collect();
+        let matters =
+            |known: &Option<KnownSet>| known.as_ref().map_or(Matters::Free, |known| known.matters);
+        contexts.matters = told.known.iter().map(matters).collect();
         contexts.used = told.used;
         Some(contexts)
     }
@@ -305,11 +305,15 @@ impl Contexts {
         let mut owns: HashMap<u32, u32, FixedState> = HashMap::default();
         told.is_new(root, context);
         while let Some(set) = open.pop() {
-            let KnownSet { scope, ended, ways } = told.known(found, set);
-            let own = match scope {
-                Scope::Free => None,
-                Scope::Whole => Some(context),
-                Scope::Uses(uses) => {
+            let KnownSet {
+                matters,
+                ended,
+                ways,
+            } = told.known(found, set);
+            let own = match matters {
+                Matters::Free => None,
+                Matters::Whole => Some(context),
+                Matters::Uses(uses) => {
                     let like = owns.entry(uses).or_insert_with(|| {
                         let key = self.key(context, uses, &told.used);
                         *self.like.entry(key).or_insert(context)
@@ -317,7 +321,7 @@ impl Contexts {
                     Some(*like)
                 }
             };
-            // What is read there was met in a context that does not differ.
+            // It was met in a context that does not differ there.
             let is_beginning = set == root && own.is_some();
             if !is_beginning && !told.met.insert((own, set)) {
                 continue;
@@ -406,10 +410,10 @@ impl Contexts {
 
     /// Returns the contexts behind lexemes that end in a set, and began in a context.
     pub(super) fn behind(&self, context: Option<u32>, set: u32) -> &[u32] {
-        let own = context.and_then(|context| match self.scopes.get(set as usize)? {
-            Scope::Free => None,
-            Scope::Whole => Some(context),
-            Scope::Uses(uses) => self
+        let own = context.and_then(|context| match self.matters.get(set as usize)? {
+            Matters::Free => None,
+            Matters::Whole => Some(context),
+            Matters::Uses(uses) => self
                 .like
                 .get(&self.key(context, *uses, &self.used))
                 .copied(),
@@ -427,9 +431,10 @@ impl Contexts {
     }
 }
 
-/// What matters where something that is read in a set has begun.
+/// The part of a context that matters where something that is read in a set has begun: for example, nothing for a
+/// number that the same follows everywhere.
 #[derive(Clone, Copy)]
-enum Scope {
+enum Matters {
     /// Nothing.
     Free,
     /// The uses of its terminals that may come there, among those with a number.
@@ -438,10 +443,10 @@ enum Scope {
     Whole,
 }
 
-/// What hangs on a set alone.
+/// The facts that hang on a set alone.
 #[derive(Clone)]
 struct KnownSet {
-    scope: Scope,
+    matters: Matters,
     /// The number of the terminals that end.
     ended: u32,
     /// The sets to which it leads, once each.
@@ -539,7 +544,7 @@ impl<'a> Told<'a> {
         let ended = ended.map(|state| self.lexer.terminal[state as usize]);
         let ended = self.ended.insert_full(ended.collect()).0 as u32;
         let known = KnownSet {
-            scope: self.scope(found, set),
+            matters: self.matters(found, set),
             ended,
             ways: found.ways(set, found.turns[set as usize].iter()).into(),
         };
@@ -549,12 +554,12 @@ impl<'a> Told<'a> {
 
     /// Returns what matters where something that is read in a set has begun: for ignored text, all of the context, and
     /// for terminals whose uses are told apart, these.
-    fn scope(&mut self, found: &Found, set: u32) -> Scope {
+    fn matters(&mut self, found: &Found, set: u32) -> Matters {
         let mut used = Bits::new(self.followers.terminals.len());
         for &state in &found.all[set as usize] {
             let terminal = self.lexer.terminal[state as usize];
             if self.is_ignored(terminal) {
-                return Scope::Whole;
+                return Matters::Whole;
             }
             if self.followers.is_split(terminal) {
                 let uses = self.followers.uses_in(terminal, None);
@@ -562,8 +567,8 @@ impl<'a> Told<'a> {
             }
         }
         match used.is_empty() {
-            true => Scope::Free,
-            false => Scope::Uses(self.used.insert_full(used).0 as u32),
+            true => Matters::Free,
+            false => Matters::Uses(self.used.insert_full(used).0 as u32),
         }
     }
 }

@@ -260,7 +260,7 @@ impl<'a> Behind<'a> {
         let firsts = |root: u32| {
             let mut all = vec![ClassSet::default(); self.cfg().terminals.len()];
             for (classes, set) in sets.runs(root) {
-                // Those of its states that go on are the states of that set, in order.
+                // That set has the states to which those of the first one go on, in order.
                 let goes_on = |state: &&u32| sets.lexer.step(**state, classes.start as u8) != 0;
                 let members = sets.members(root).iter().filter(goes_on);
                 for (&state, pair) in members.zip(pairs.of(set)) {

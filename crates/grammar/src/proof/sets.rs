@@ -159,7 +159,7 @@ impl<'a> Sets<'a> {
         for class in 0..self.width() {
             if let Some(first) = self.pair_behind(start, class) {
                 let ends = known.entry(first);
-                let ends = ends.or_insert_with(|| self.ends_behind(first, context));
+                let ends = ends.or_insert_with(|| self.ends_behind(first.0, first.1, context));
                 let ends = ends.iter().map(|&(free, behind)| Bridge {
                     class,
                     free,
@@ -173,7 +173,8 @@ impl<'a> Sets<'a> {
 
     /// Returns what nothing takes behind the ends of ignored text to which a state and its set lead, each with the
     /// context behind it.
-    fn ends_behind(&self, first: (u32, u32), context: u32) -> Vec<(ClassSet, u32)> {
+    fn ends_behind(&self, state: u32, set: u32, context: u32) -> Vec<(ClassSet, u32)> {
+        let first = (state, set);
         let mut ends = Vec::new();
         let mut open = vec![first];
         let mut seen: HashSet<(u32, u32), FixedState> = HashSet::from_iter([first]);

@@ -378,7 +378,7 @@ impl Table {
         let mut at = 0;
         while let Some(&cursor) = cursors.get(at) {
             at += 1;
-            // Where the last run leads, and its last byte.
+            // The target of the last run, and its last byte.
             let mut before = (Cursor::DEAD, 0);
             for (first, last, next) in dfa.runs(cursor) {
                 let (same, end) = std::mem::replace(&mut before, (next, last));
