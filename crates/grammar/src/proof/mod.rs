@@ -16,6 +16,7 @@ mod split;
 mod uses;
 
 use std::collections::{HashMap, HashSet};
+use std::rc::Rc;
 
 use foldhash::fast::FixedState;
 use fsm_index::ByteSet;
@@ -234,6 +235,7 @@ fn troubled(sets: &Sets<'_>, followers: &Followers, firsts: &Firsts) -> Option<T
     }
     let mut all_seconds = Seconds::new(sets, followers);
     for met in sets.contexts().met() {
+        let mut beginning = None;
         for state in sets.ended(met.set) {
             let first = lexer.terminal[state as usize];
             // Behind the first end of a lexeme nothing else goes on.
@@ -247,7 +249,8 @@ fn troubled(sets: &Sets<'_>, followers: &Followers, firsts: &Firsts) -> Option<T
             };
             let seconds = all_seconds.behind(first, met);
             places.tests += 1;
-            for second in places.not_beginning(seconds, met).iter() {
+            let beginning = beginning.get_or_insert_with(|| places.beginning(met));
+            for second in seconds.without(beginning) {
                 places.tests += 1;
                 if places.tests > MAX_PLACES {
                     return None;
@@ -317,7 +320,7 @@ struct Places<'a> {
     /// By ignored terminal and context: its ends.
     ends: HashMap<(u32, u32), Vec<Bridge>, FixedState>,
     /// By classes and context: the lexemes that begin there with one of these. Many sets leave the same free.
-    beginning: HashMap<(ClassSet, u32), Bits, FixedState>,
+    beginning: HashMap<(ClassSet, u32), Rc<Bits>, FixedState>,
     /// The number of those that were looked at.
     tests: usize,
 }
@@ -346,8 +349,8 @@ impl Places<'_> {
         pairs
     }
 
-    /// Returns those of some lexemes that cannot begin behind a set that was met.
-    fn not_beginning(&mut self, lexemes: &Bits, met: &Met) -> Bits {
+    /// Returns the lexemes that can begin behind a set that was met.
+    fn beginning(&mut self, met: &Met) -> Rc<Bits> {
         let Places { sets, firsts, .. } = *self;
         let free = sets.free(met.set);
         let beginning = self.beginning.entry((*free, met.behind));
@@ -357,9 +360,9 @@ impl Places<'_> {
             let terminals = 0..count as u32;
             let beginning = terminals.filter(|&one| firsts.begins(one, free, met.behind));
             beginning.for_each(|one| all.set(one));
-            all
+            Rc::new(all)
         });
-        lexemes.without(beginning)
+        beginning.clone()
     }
 
     /// Tells whether ignored text that begins with one of some classes can stand before a lexeme in
