@@ -359,7 +359,7 @@ r2: "ab" r2 | /[^b]/
 r3: r3 | r1 r3 "aa" | (r2 /[^b]/) r3 "b" | /[^b]/
 "#;
     let config = Config {
-        max_walk_work: 30_000,
+        max_walk_work: 10_000,
         ..Config::default()
     };
     let Err(said) = Grammar::compile(text, Dialect::Lark, &config) else {
