@@ -84,7 +84,28 @@ REGEX: /\/([^\/ ]|\.)([^\/]|\.)*\//
 %ignore / +|--[^;a]*/
 "##;
 
+/// Text of which nearly all may come, over the ends of words, lines and escapes.
+const WORDS: &[&str] = &[
+    "start: (WORD | REST)*\nWORD: /[a-z]+/\nREST: /[^a-z]+/",
+    "start: \"<\" (WORD | NUMBER | \"(\" | MARK)* \">\"\nWORD: /\\w+/\nNUMBER: /[0-9]+/\nMARK: /[^\\w(>]/",
+    "start: (\"ab \" LINE \"\\n\" | \"if \" LINE \"\\n\" | LINE \"\\n\")+\nLINE: /[^\\n]+/",
+    "start: \"<\" (TEXT | ESC | \"(\" start \")\")* \">\"\nTEXT: /[^<>()\\\\]+/\nESC: /\\\\./",
+    "start: (TEXT | WSP | FOLD | \"==\")* END\nTEXT: /[^ \\n]+/\nEND: /\\n/\nWSP: / +/\nFOLD: / *\\n +/",
+    "start: word+ \"!\"\nword: /[a-z]+/ | /[0-9]+/ | \"(\" word* \")\"\n%ignore /[ \\n]+/",
+];
+
 const CASES: &[(Dialect, &str, &[&str])] = &[
+    (Dialect::Lark, WORDS[0], &["", "a", "a 1"]),
+    (Dialect::LarkSplits, WORDS[0], &["", "a", "a 1"]),
+    (Dialect::Lark, WORDS[1], &["<", "<a", "<é (", "<1", "<日a"]),
+    (Dialect::Lark, WORDS[2], &["", "a", "ab ", "if x\n", "é"]),
+    (
+        Dialect::Lark,
+        WORDS[3],
+        &["<", "<a", "<\\", "<a\\b", "<a(<b", "<(<"],
+    ),
+    (Dialect::Lark, WORDS[4], &["", "a", "a =", "a\n", "a =="]),
+    (Dialect::Lark, WORDS[5], &["", "a ", "a b(", "a 1 (b ("]),
     (
         Dialect::Lark,
         LETTERS,

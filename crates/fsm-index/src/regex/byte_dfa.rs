@@ -199,10 +199,14 @@ impl ByteDfa {
         cursor.0 & ((1 << self.shift) - 1) == 0
     }
 
-    /// Tells whether a cursor is inside of a character: no byte but `80` to `BF` leads on from there.
-    #[inline]
-    pub fn is_inside_char(&self, cursor: Cursor) -> bool {
-        !self.is_between(cursor)
+    /// Returns the bytes that lead on from a cursor, ascending, as runs: the first byte, the last one, and where they
+    /// lead. Neighbours may lead to the same place.
+    pub fn runs(&self, cursor: Cursor) -> impl Iterator<Item = (u8, u8, Cursor)> + '_ {
+        let node = cursor.0 & ((1 << self.shift) - 1);
+        let state = cursor.0 >> self.shift;
+        let runs = self.table.decoder.runs(node);
+        let runs = runs.map(move |(first, last, entry)| (first, last, self.behind(state, entry)));
+        runs.filter(|run| !run.2.is_dead())
     }
 
     pub(crate) fn decoder(&self) -> &Decoder {
@@ -423,7 +427,13 @@ impl ByteDfa {
     fn step_inside(&self, cursor: Cursor, byte: u8) -> Cursor {
         let node = cursor.0 & ((1 << self.shift) - 1);
         let state = cursor.0 >> self.shift;
-        match self.table.decoder.step(node, byte) {
+        self.behind(state, self.table.decoder.step(node, byte))
+    }
+
+    /// Returns where an entry of the decoder leads from a state.
+    #[inline]
+    fn behind(&self, state: u32, entry: Entry) -> Cursor {
+        match entry {
             Entry::Class(class) => {
                 let at = state as usize * self.table.decoder.class_count() + class as usize;
                 Cursor(self.table.cell(at) << self.shift)

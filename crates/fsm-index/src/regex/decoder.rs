@@ -150,11 +150,35 @@ impl Decoder {
             0 => self.first[byte as usize],
             _ => self.inside(node, byte),
         };
+        self.entry(code)
+    }
+
+    #[inline]
+    fn entry(&self, code: u16) -> Entry {
         match code {
             0 => Entry::Invalid,
             code if code <= self.classes => Entry::Class(code - 1),
             code => Entry::Node(code - self.classes),
         }
+    }
+
+    /// Returns the targets at a node of runs of bytes, ascending: of all bytes between two symbols, and of 80 to BF
+    /// inside of one.
+    pub(crate) fn runs(&self, node: u32) -> impl Iterator<Item = (u8, u8, Entry)> + '_ {
+        let own = match node {
+            0 => 0..0,
+            _ => self.starts[node as usize - 1] as usize..self.starts[node as usize] as usize,
+        };
+        let mut first = 0x80;
+        let inside = own.map(move |at| {
+            let last = self.lasts[at] | 0x80;
+            let begin = std::mem::replace(&mut first, last + 1);
+            (begin, last, self.entry(self.codes[at]))
+        });
+        let bytes = self.first.iter().filter(move |_| node == 0);
+        let bytes = (0..=u8::MAX).zip(bytes);
+        let between = bytes.map(|(byte, &code)| (byte, byte, self.entry(code)));
+        between.chain(inside)
     }
 
     /// The class of a symbol that is this one byte, if it is one.

@@ -6,11 +6,13 @@ use std::collections::HashMap;
 
 use foldhash::fast::FixedState;
 use fsm_index::{ByteAutomaton, ByteSet};
+use fsm_tables::Sources;
 use indexmap::IndexSet;
 
 use crate::compile::cfg::{Cfg, Ignores, Matter};
+use crate::compile::class_set::ClassSet;
 use crate::error::{Error, ErrorKind};
-use crate::terminals::table::Run;
+use crate::terminals::byte_classes::{ByteClasses, Run};
 
 /// The states of all terminals, numbered through; 0 is dead.
 #[derive(Debug)]
@@ -22,6 +24,9 @@ pub(crate) struct Lexer {
     /// All bytes of each class.
     pub(crate) sets: Vec<ByteSet>,
     next: Vec<u32>,
+    /// By state: the classes that may lead elsewhere than the one before, because most lead to where
+    /// that does.
+    turns: Vec<ClassSet>,
     /// By state: the terminal.
     pub(crate) terminal: Vec<u32>,
     pub(crate) accepting: Vec<bool>,
@@ -57,6 +62,7 @@ impl Lexer {
             bytes: Vec::new(),
             sets: Vec::new(),
             next: Vec::new(),
+            turns: Vec::new(),
             terminal: vec![u32::MAX],
             accepting: vec![false],
             distance: vec![u32::MAX],
@@ -90,15 +96,12 @@ impl Lexer {
             }
         }
         // Bytes with equal columns are one class; JSON tells all of them apart.
-        if !has_json {
-            lexer.classes = byte_classes(&rows);
-        }
-        let count = lexer
-            .classes
-            .iter()
-            .map(|&class| usize::from(class) + 1)
-            .max()
-            .unwrap_or(1);
+        let classes = match has_json {
+            true => ByteClasses::bytes(),
+            false => ByteClasses::new(&rows),
+        };
+        lexer.classes = classes.of_byte;
+        let count = classes.len();
         lexer.bytes = vec![0; count];
         lexer.sets = vec![ByteSet::NONE; count];
         for byte in (0..=255u8).rev() {
@@ -108,12 +111,18 @@ impl Lexer {
         }
         lexer.next = vec![0; count * lexer.terminal.len()];
         let cells = lexer.next[count..].chunks_mut(count);
+        let first = ClassSet::from_iter([0]);
+        lexer.turns.push(first);
         for ((row, base), cells) in rows.iter().zip(&bases[1..]).zip(cells) {
+            let mut turns = first;
             for run in *row {
-                for &class in &lexer.classes[usize::from(run.first)..=usize::from(run.last)] {
-                    cells[usize::from(class)] = base + run.to - 1;
-                }
+                let classes = classes.of_run(run);
+                let turn = |class: usize| class..count.min(class + 1);
+                turns.fill(turn(classes.start));
+                turns.fill(turn(classes.end));
+                cells[classes].fill(base + run.to - 1);
             }
+            lexer.turns.push(turns);
         }
         if cfg.is_greedy {
             lexer.close(cfg);
@@ -169,6 +178,7 @@ impl Lexer {
         self.terminal.push(self.terminal[state as usize]);
         self.accepting.push(self.accepting[state as usize]);
         self.goes_on.push(self.goes_on[state as usize]);
+        self.turns.push(self.turns[state as usize]);
         self.next.resize(self.next.len() + self.width(), 0);
         own
     }
@@ -211,6 +221,26 @@ impl Lexer {
     /// Returns the targets of a state, by class.
     pub(crate) fn row(&self, state: u32) -> &[u32] {
         &self.next[state as usize * self.width()..][..self.width()]
+    }
+
+    /// Returns the classes that may lead from a state elsewhere than the one before.
+    pub(crate) fn turns(&self, state: u32) -> &ClassSet {
+        &self.turns[state as usize]
+    }
+
+    /// Returns the classes that lead on from a state, if they are few.
+    pub(crate) fn few(&self, state: u32) -> Option<ClassSet> {
+        /// The most classes that are few, because most states of keywords take one or, in any case, two.
+        const FEW: usize = 4;
+        let (row, turns) = (self.row(state), self.turns(state));
+        let mut few = ClassSet::default();
+        let mut left = FEW;
+        for class in turns.iter().filter(|class| row[*class] != 0) {
+            let end = turns.next_from(class + 1).unwrap_or(row.len());
+            left = left.checked_sub(end - class)?;
+            few.fill(class..end);
+        }
+        Some(few)
     }
 
     /// Returns the state in which a terminal begins under a guard, by where it begins without one;
@@ -367,6 +397,7 @@ impl Lexer {
         self.goes_on.push(self.goes_on[state as usize]);
         self.guards.push(after);
         self.is_final.push(false);
+        self.turns.push((0..self.width()).collect());
         self.next.resize(self.next.len() + self.width(), 0);
         pairs.insert((state, guard), own);
         open.push((state, guard));
@@ -374,17 +405,13 @@ impl Lexer {
     }
 
     fn measure(&mut self) {
-        let width = self.width();
-        let mut before: Vec<Vec<u32>> = vec![Vec::new(); self.terminal.len()];
-        for state in 1..self.terminal.len() {
-            let mut last = 0;
-            for &to in &self.next[state * width..][..width] {
-                if to != 0 && to != last {
-                    before[to as usize].push(state as u32);
-                    last = to;
-                }
-            }
+        let mut arrows: Vec<(u32, u32)> = Vec::new();
+        for (from, turns) in (0..).zip(&self.turns) {
+            let row = self.row(from);
+            let to = turns.iter().map(|class| row[class]).filter(|&to| to != 0);
+            arrows.extend(to.map(|to| (from, to)));
         }
+        let before = Sources::new(self.terminal.len(), arrows.iter().copied());
         let states = 1..self.terminal.len() as u32;
         let mut open: Vec<u32> = states.filter(|&s| self.accepting[s as usize]).collect();
         self.distance = vec![u32::MAX; self.terminal.len()];
@@ -395,7 +422,7 @@ impl Lexer {
             far += 1;
             let mut next = Vec::new();
             for to in open {
-                for &from in &before[to as usize] {
+                for &from in before.of(to) {
                     if self.distance[from as usize] == u32::MAX {
                         self.distance[from as usize] = far;
                         next.push(from);
@@ -409,15 +436,14 @@ impl Lexer {
     /// The class that leads nearest to acceptance, and where it leads.
     pub(crate) fn nearer(&self, state: u32) -> Option<(u32, u8)> {
         let mut nearest: Option<(u32, u8)> = None;
-        let mut before = 0;
-        for (&to, class) in self.row(state).iter().zip(0..=u8::MAX) {
-            // Neighbours mostly lead to the same.
-            if to == 0 || std::mem::replace(&mut before, to) == to {
+        for class in self.turns[state as usize].iter() {
+            let to = self.row(state)[class];
+            if to == 0 {
                 continue;
             }
             let far = |to: u32| self.distance[to as usize];
             if nearest.is_none_or(|nearest| far(to) < far(nearest.0)) {
-                nearest = Some((to, class));
+                nearest = Some((to, class as u8));
             }
         }
         nearest
@@ -449,48 +475,4 @@ impl Lexer {
             })
             .collect()
     }
-}
-
-/// The class of each byte: those are in one that lead to the same in each row.
-fn byte_classes(rows: &[&[Run]]) -> [u8; 256] {
-    let mut class_of = [0u8; 256];
-    let mut sizes = [0usize; 256];
-    sizes[0] = 256;
-    // Refined row by row, so that no column is ever held as a whole.
-    for row in rows {
-        if !tells_apart(row, &class_of, &sizes) {
-            continue;
-        }
-        let mut dense = [0u32; 256];
-        for run in *row {
-            dense[usize::from(run.first)..=usize::from(run.last)].fill(run.to);
-        }
-        let mut seen: HashMap<(u8, u32), u8, FixedState> = HashMap::default();
-        sizes = [0; 256];
-        for (class, to) in class_of.iter_mut().zip(dense) {
-            let count = seen.len() as u8;
-            *class = *seen.entry((*class, to)).or_insert(count);
-            sizes[usize::from(*class)] += 1;
-        }
-    }
-    class_of
-}
-
-/// Tells whether a row leads from bytes of one class to different states.
-fn tells_apart(row: &[Run], class_of: &[u8; 256], sizes: &[usize; 256]) -> bool {
-    // By class: where the first of its bytes that was met goes, and how many were.
-    let mut met = [(0u32, 0usize); 256];
-    let classes = |run: &Run| &class_of[usize::from(run.first)..=usize::from(run.last)];
-    for run in row {
-        for &class in classes(run) {
-            let (to, count) = &mut met[usize::from(class)];
-            if *count != 0 && *to != run.to {
-                return true;
-            }
-            *to = run.to;
-            *count += 1;
-        }
-    }
-    let mut all = row.iter().flat_map(classes);
-    all.any(|&class| sizes[usize::from(class)] != met[usize::from(class)].1)
 }

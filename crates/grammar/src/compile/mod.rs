@@ -5,6 +5,7 @@
 
 pub(crate) mod captured;
 pub(crate) mod cfg;
+pub(crate) mod class_set;
 mod fewer_ways;
 pub(crate) mod json;
 pub(crate) mod lexer;

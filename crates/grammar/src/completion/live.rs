@@ -235,12 +235,9 @@ impl<'a> Live<'a> {
         let Live { machine, caches } = self;
         let members = caches.lexes()[place].members.len();
         caches.work_mut().charge(members);
-        if caches.lexes()[place].is_unsure {
-            return false;
-        }
         let lexer = machine.lexer();
-        for at in 0..caches.lexes()[place].members.len() {
-            let mut state = caches.lexes()[place].members[at];
+        let sure: Vec<u32> = caches.lexes()[place].sure().collect();
+        for mut state in sure {
             let terminal = lexer.terminal[state as usize];
             if !caches.stacks().is_safe_at(front, state, machine) {
                 continue;

@@ -21,33 +21,38 @@ pub(super) const MAX_PLACES: usize = 200;
 /// letters, marks and digits of Unicode have some hundreds, which take a fifth of a millisecond.
 pub(super) const MAX_PLACES_OF_TERMINALS: usize = 2_000;
 
-/// The code points that lead from places to a target, by place and missing bytes, from 0 on.
+/// The code points that lead from places to some targets, by place and missing bytes, from 0 on.
 pub(super) type Found<S> = HashMap<(S, u32), Ranges, FixedState>;
 
-/// A search for the code points that lead from a place to a target.
-pub(super) struct Finder<'f, S, F> {
+/// A search for the code points that lead from a place to some targets.
+pub(super) struct Finder<'f, S, F, T> {
     step: F,
-    target: S,
+    is_target: T,
     known: &'f mut Found<S>,
     /// So many places are looked at.
     most: usize,
 }
 
-impl<S: Copy + Eq + Hash, F: FnMut(S, u8) -> Option<S>> Finder<'_, S, F> {
-    /// Returns the code points of characters that lead from one place to another and begin with a byte
+impl<S, F, T> Finder<'_, S, F, T>
+where
+    S: Copy + Eq + Hash,
+    F: FnMut(S, u8) -> Option<S>,
+    T: Fn(S) -> bool,
+{
+    /// Returns the code points of characters that lead from one place to some others and begin with a byte
     /// that is no less than `first`: of all, if they need no more than so many places. `known` is what
-    /// was found out about the same target before.
+    /// was found out about the same targets before.
     pub(super) fn class(
         first: u8,
         start: S,
-        target: S,
+        is_target: T,
         step: F,
         known: &mut Found<S>,
         most: usize,
     ) -> Ranges {
         let mut finder = Finder {
             step,
-            target,
+            is_target,
             known,
             most,
         };
@@ -66,7 +71,7 @@ impl<S: Copy + Eq + Hash, F: FnMut(S, u8) -> Option<S>> Finder<'_, S, F> {
     /// Appends what comes behind a place with a number of bytes missing.
     fn behind(&mut self, at: S, rest: u32, base: u32, out: &mut Vec<(u32, u32)>) {
         if rest == 0 {
-            if at == self.target {
+            if (self.is_target)(at) {
                 push(out, base, base);
             }
             return;
@@ -77,7 +82,8 @@ impl<S: Copy + Eq + Hash, F: FnMut(S, u8) -> Option<S>> Finder<'_, S, F> {
                 for byte in 0..64u32 {
                     // Most places have the last byte before them.
                     if rest == 1 {
-                        if (self.step)(at, 0x80 | byte as u8) == Some(self.target) {
+                        let next = (self.step)(at, 0x80 | byte as u8);
+                        if next.is_some_and(&self.is_target) {
                             push(&mut own, byte, byte);
                         }
                     } else if let Some(next) = (self.step)(at, 0x80 | byte as u8) {

@@ -12,7 +12,7 @@ use crate::hints::text::{AskedLevels, Hints};
 use crate::hints::values;
 use crate::machine::Machine;
 use crate::run::configs::Thread;
-use crate::run::lexes::{Lex, Lexes};
+use crate::run::lexes::Lexes;
 
 /// The bytes of characters beyond ASCII: told apart, because one of them alone leads back nowhere.
 const BEYOND_ASCII: ByteSet = ByteSet::range(0x80, 0xFF);
@@ -41,6 +41,9 @@ impl Hints<'_> {
         }
         if let Some(class) = self.free_letters(config, levels) {
             return Some(any_text(class));
+        }
+        if let Some(words) = self.free_words(config, levels) {
+            return Some(any_text(words.class));
         }
         let threads = self.caches.configs().threads(config).to_vec();
         let mut best: Option<Free> = None;
@@ -154,10 +157,8 @@ fn stays_open(
     let mut is_open = true;
     while is_open && let Some(&from) = met.get_index(at) {
         at += 1;
-        let Lex {
-            lazy, is_unsure, ..
-        } = &lexes[from];
-        is_open = lazy.is_empty() && !is_unsure && met.len() <= MAX_PLACES;
+        let lazy = &lexes[from].lazy;
+        is_open = lazy.is_empty() && !lexes[from].is_unsure() && met.len() <= MAX_PLACES;
         for &class in &classes {
             let to = lexes.step(from, class, machine);
             if to != 0 {
@@ -357,7 +358,7 @@ fn beyond_ascii<'k>(
         let found = into_loops.entry(to).or_default();
         let before = found.len();
         let (start, most) = ((state, to), MAX_PLACES_OF_TERMINALS);
-        let ranges = Finder::class(0x80, start, (to, to), both, found, most);
+        let ranges = Finder::class(0x80, start, |at| at == (to, to), both, found, most);
         *bytes += 100 * (found.len() - before) + 8 * ranges.len();
         ranges
     })

@@ -19,6 +19,16 @@ pub(super) struct Free {
     pub(super) count: usize,
 }
 
+/// Text that may come over the ends of lexemes.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Words {
+    pub(super) class: ClassId,
+    /// The least height of the stacks that tells it.
+    pub(super) looked: u32,
+    /// True if nearly all characters are of the class.
+    pub(super) is_nearly_all: bool,
+}
+
 /// The text at a place, as far as it is known.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum TextKind {
@@ -90,6 +100,8 @@ pub(crate) struct Known {
     /// By configuration: the class whose characters are lexemes of their own, with the height of the
     /// stacks that tells it. See [`free_letters`](super::text::Hints::free_letters).
     pub(super) letters: HashMap<u32, Option<(ClassId, u32)>, FixedState>,
+    /// By configuration: the text over the ends of lexemes that may come.
+    pub(super) words: HashMap<u32, Option<Words>, FixedState>,
     /// By the places of threads: the characters that lead back to a configuration that the
     /// topmost level tells of.
     pub(super) loops: HashMap<Box<[u32]>, ClassId, FixedState>,

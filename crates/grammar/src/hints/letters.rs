@@ -16,7 +16,7 @@ use crate::run::lexes::Lexes;
 
 /// Letters that are tried, because most tokens consist of such: the first may lead into a list, and
 /// the next to its items.
-const LETTERS: [u8; 4] = *b"etne";
+pub(super) const LETTERS: [u8; 4] = *b"etne";
 
 /// Returns the configurations behind letters that are lexemes of their own, from the given one to one
 /// that leads back to itself; none if they do not come to one. The first letter may end what has
@@ -59,7 +59,12 @@ pub(super) fn lead_back(lex: u32, machine: &Machine, lexes: &mut Lexes) -> bool 
 }
 
 /// Tells whether nothing that has begun at a configuration goes on with a letter.
-fn begins_lexemes(machine: &Machine, caches: &mut Caches, config: u32, letter: u8) -> bool {
+pub(super) fn begins_lexemes(
+    machine: &Machine,
+    caches: &mut Caches,
+    config: u32,
+    letter: u8,
+) -> bool {
     let class = machine.lexer().classes[usize::from(letter)];
     let threads = caches.configs().threads(config).to_vec();
     threads.iter().all(|thread| {
@@ -124,7 +129,14 @@ impl Hints<'_> {
                 }
                 (next != 0).then_some(next)
             };
-            let own = Finder::class(0, way[0], way[1], step, &mut Found::default(), MAX_PLACES);
+            let own = Finder::class(
+                0,
+                way[0],
+                |at| at == way[1],
+                step,
+                &mut Found::default(),
+                MAX_PLACES,
+            );
             // The loop may take more, such as a mark behind a letter, which may not come here.
             let both = common(self.machine.classes().get(class), &own);
             class = self.machine.classes().id(both)?;
@@ -134,7 +146,7 @@ impl Hints<'_> {
 }
 
 /// Returns the ranges that two lists of ascending ranges have in common.
-fn common(one: &[(u32, u32)], another: &[(u32, u32)]) -> Ranges {
+pub(super) fn common(one: &[(u32, u32)], another: &[(u32, u32)]) -> Ranges {
     let mut both = Vec::new();
     for own in one {
         let from = another.partition_point(|other| other.1 < own.0);

@@ -11,6 +11,7 @@ use fsm_index::{ByteSet, Cursor, FreeText, Lexeme, LexemeBehind, LexemePlace};
 use crate::hints::free::{any_text, free_of_lex, free_of_unignored};
 use crate::hints::known::{Known, LexPlace, Reach};
 use crate::hints::letters;
+use crate::hints::text::Hints;
 use crate::machine::Machine;
 use crate::run::caches::Caches;
 use crate::run::configs::UNKNOWN;
@@ -53,6 +54,10 @@ impl<'a> Lexemes<'a> {
         }
     }
 
+    fn hints(&mut self) -> Hints<'_> {
+        Hints::new(self.machine, self.caches, self.known)
+    }
+
     fn is_ignored(&self, terminal: u32) -> bool {
         self.machine.cfg().is_ignored(terminal)
     }
@@ -71,8 +76,9 @@ impl<'a> Lexemes<'a> {
 
     /// Appends the lexemes that have begun at a configuration.
     pub(crate) fn begun(&mut self, config: u32, out: &mut Vec<Lexeme>) -> bool {
-        // A token has as many lexemes as letters there: its text is described instead.
-        if letters::chain(self.machine, self.caches, config).is_some() {
+        // A token has as many lexemes as letters there, or words: its text is described instead.
+        let are_letters = letters::chain(self.machine, self.caches, config).is_some();
+        if are_letters || self.hints().is_of_words(config) {
             return false;
         }
         let threads = self.caches.configs().threads(config).to_vec();
@@ -91,7 +97,7 @@ impl<'a> Lexemes<'a> {
     /// Tells whether a place is unsure and letters lead back to it, as in a comment: most tokens end
     /// there, and each of them would be tried.
     fn is_unsure_text(&mut self, lex: u32) -> bool {
-        self.lex(lex).is_unsure && letters::lead_back(lex, self.machine, self.caches.lexes_mut())
+        self.lex(lex).is_unsure() && letters::lead_back(lex, self.machine, self.caches.lexes_mut())
     }
 
     fn lexeme(&mut self, lex: u32, front: u32) -> Lexeme {
@@ -233,13 +239,15 @@ impl<'a> Lexemes<'a> {
     /// lead to where perhaps nothing can follow. 0 for none.
     fn asks(&mut self, lex: u32) -> u32 {
         let is_trapped = self.caches.lexes().is_trapped(lex, self.machine);
-        if is_trapped || self.lex(lex).is_unsure {
+        if is_trapped || self.lex(lex).is_unsure() {
             return self.number_terminals(Arc::new([TRAPPED]));
         }
         if !self.machine.checks_live() || self.machine.proof().is_all_safe() {
             return 0;
         }
-        let mut terminals: Vec<u32> = self.lex(lex).terminals(self.machine).collect();
+        let terminal = &self.machine.lexer().terminal;
+        let terminals = self.lex(lex).sure().map(|state| terminal[state as usize]);
+        let mut terminals: Vec<u32> = terminals.collect();
         terminals.dedup();
         match self.are_plain(&terminals) {
             true => self.number_terminals(terminals.into()),

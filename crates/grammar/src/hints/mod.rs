@@ -12,6 +12,7 @@ mod letters;
 mod lexemes;
 pub(crate) mod text;
 pub(crate) mod values;
+mod words;
 
 pub(crate) use self::known::Known;
 pub(crate) use self::lexemes::{Lexemes, tell_masks};

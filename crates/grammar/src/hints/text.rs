@@ -83,6 +83,10 @@ impl<'a> Hints<'a> {
         let least = *self.caches.least_mut();
         let reading = self.reading(config);
         *self.caches.least_mut() = least;
+        // Text of words is free, where the loop is that of one word.
+        if self.is_of_words(config) {
+            return Description::Unknown;
+        }
         let text = |class| TextLoop {
             class,
             next: Cursor(config),
@@ -159,7 +163,8 @@ impl<'a> Hints<'a> {
             }
             None => {
                 let step = |at, byte| step(self, at, byte);
-                Finder::class(0, config, config, step, &mut Found::default(), MAX_PLACES)
+                let is_back = |at| at == config;
+                Finder::class(0, config, is_back, step, &mut Found::default(), MAX_PLACES)
             }
         };
         let Some(class) = self.machine.classes().id(ranges) else {

@@ -171,10 +171,10 @@ impl Machine {
         self.has_budgets
     }
 
-    /// Tells whether states of terminals that have read the same text perhaps cannot be finished,
+    /// Returns those of the states of terminals that have read the same text which perhaps cannot be finished,
     /// whatever the stacks are.
-    pub(crate) fn is_unsure(&self, states: &[u32]) -> bool {
-        self.proof.is_unsure(states, &self.cfg, &self.lexer)
+    pub(crate) fn unsure_among(&self, states: &[u32]) -> Box<[u32]> {
+        self.proof.unsure_among(states, &self.cfg, &self.lexer)
     }
 
     /// Tells whether greedy lexing, or ignored text that goes as far as it can, may leave

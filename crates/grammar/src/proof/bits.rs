@@ -1,6 +1,8 @@
-//! Sets of terminals, and of classes of bytes, as bits.
+//! Sets of terminals as bits.
 //!
-//! For example, the terminals that may come behind `(` are a set, and so are the bytes that they begin with.
+//! For example, the terminals that may come behind `(` are a set.
+
+pub(super) use crate::compile::class_set::ClassSet;
 
 /// The number of no set, because there are fewer.
 pub(super) const NOWHERE: u32 = u32::MAX;
@@ -34,27 +36,14 @@ impl Bits {
         self.0[at as usize / 64] |= 1 << (at % 64);
     }
 
-    pub(super) fn remove(&mut self, other: &Bits) {
-        let words = self.0.iter_mut().zip(&other.0);
-        words.for_each(|(own, other)| *own &= !other);
-    }
-
-    /// Returns those that are not in another.
-    pub(super) fn without(&self, other: &Bits) -> Bits {
+    /// Returns those that are not in another, ascending.
+    pub(super) fn without(&self, other: &Bits) -> impl Iterator<Item = u32> {
         let words = self.0.iter().zip(&other.0);
-        Bits(words.map(|(own, other)| own & !other).collect())
+        ones(words.map(|(own, other)| own & !other))
     }
 
     pub(super) fn is_empty(&self) -> bool {
         self.0.iter().all(|&word| word == 0)
-    }
-
-    /// Tells whether all of it is in another.
-    pub(super) fn is_in(&self, other: &Bits) -> bool {
-        self.0
-            .iter()
-            .zip(&other.0)
-            .all(|(own, other)| own & !other == 0)
     }
 
     /// Takes away what is not in another.
@@ -67,11 +56,11 @@ impl Bits {
 
     /// Returns those in the set, ascending.
     pub(super) fn iter(&self) -> impl Iterator<Item = u32> {
-        (0..).zip(&self.0).flat_map(|(at, &word)| {
-            let bits = std::iter::successors(Some(word), |left| Some(left & left.wrapping_sub(1)));
-            let bits = bits.take_while(|left| *left != 0);
-            bits.map(move |left| at * 64 + left.trailing_zeros())
-        })
+        ones(self.0.iter().copied())
+    }
+
+    pub(super) fn count(&self) -> usize {
+        self.0.iter().map(|word| word.count_ones() as usize).sum()
     }
 
     /// Tells whether that changed anything.
@@ -85,56 +74,77 @@ impl Bits {
     }
 }
 
-/// A set of classes of bytes.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub(super) struct ClassSet([u64; 4]);
-
-impl ClassSet {
-    pub(super) fn has(&self, class: usize) -> bool {
-        self.0[class / 64] >> (class % 64) & 1 == 1
-    }
-
-    fn set(&mut self, class: usize) {
-        self.0[class / 64] |= 1 << (class % 64);
-    }
-
-    /// Tells whether they have a class in common.
-    pub(super) fn meets(&self, other: &ClassSet) -> bool {
-        let ([a, b, c, d], [e, f, g, h]) = (self.0, other.0);
-        a & e | b & f | c & g | d & h != 0
-    }
-
-    /// Returns those that are in both.
-    pub(super) fn and(&self, other: &ClassSet) -> ClassSet {
-        ClassSet(std::array::from_fn(|word| self.0[word] & other.0[word]))
-    }
-
-    pub(super) fn is_empty(&self) -> bool {
-        self.0 == [0; 4]
-    }
-
-    pub(super) fn or(&mut self, other: &ClassSet) {
-        self.0
-            .iter_mut()
-            .zip(other.0)
-            .for_each(|(own, other)| *own |= other);
-    }
-
-    /// Returns the first class from a number on.
-    pub(super) fn next_from(&self, from: usize) -> Option<usize> {
-        let first = (from < 256).then(|| self.0[from / 64] >> (from % 64) << (from % 64))?;
-        if first != 0 {
-            return Some(from / 64 * 64 + first.trailing_zeros() as usize);
-        }
-        let more = (from / 64 + 1..4).find(|&word| self.0[word] != 0)?;
-        Some(more * 64 + self.0[more].trailing_zeros() as usize)
-    }
+/// The bits of words, ascending.
+fn ones(words: impl Iterator<Item = u64>) -> impl Iterator<Item = u32> {
+    (0..).zip(words).flat_map(|(at, word)| {
+        let bits = std::iter::successors(Some(word), |left| Some(left & left.wrapping_sub(1)));
+        let bits = bits.take_while(|left| *left != 0);
+        bits.map(move |left| at * 64 + left.trailing_zeros())
+    })
 }
 
-impl FromIterator<usize> for ClassSet {
-    fn from_iter<I: IntoIterator<Item = usize>>(classes: I) -> ClassSet {
-        let mut set = ClassSet::default();
-        classes.into_iter().for_each(|class| set.set(class));
-        set
+/// Sets of terminals, by number, that lie one behind the other.
+pub(super) struct BitRows {
+    words: usize,
+    all: Vec<u64>,
+}
+
+impl BitRows {
+    /// So many empty sets of so many terminals.
+    pub(super) fn new(rows: usize, len: usize) -> BitRows {
+        let words = len.div_ceil(64);
+        BitRows {
+            words,
+            all: vec![0; rows * words],
+        }
+    }
+
+    fn row(&self, row: usize) -> &[u64] {
+        &self.all[row * self.words..][..self.words]
+    }
+
+    /// Makes one the same as a set.
+    pub(super) fn put(&mut self, row: usize, set: &Bits) {
+        self.all[row * self.words..][..self.words].copy_from_slice(&set.0);
+    }
+
+    /// Takes away from one what is lacking of a set.
+    pub(super) fn remove_lacking(&mut self, row: usize, set: &Bits, there: &Bits) {
+        let own = &mut self.all[row * self.words..][..self.words];
+        for ((own, wanted), there) in own.iter_mut().zip(&set.0).zip(&there.0) {
+            *own &= !wanted | there;
+        }
+    }
+
+    pub(super) fn is_empty(&self, row: usize) -> bool {
+        self.row(row).iter().all(|&word| word == 0)
+    }
+
+    /// Tells whether all of a set is in one.
+    pub(super) fn has_all(&self, row: usize, set: &Bits) -> bool {
+        let words = set.0.iter().zip(self.row(row));
+        words.fold(0, |lacking, (set, own)| lacking | set & !own) == 0
+    }
+
+    /// Takes away from a set what is not in one, and says how many are left.
+    pub(super) fn and_into(&self, row: usize, set: &mut Bits) -> usize {
+        let words = set.0.iter_mut().zip(self.row(row));
+        let left = words.map(|(set, own)| {
+            *set &= own;
+            set.count_ones() as usize
+        });
+        left.sum()
+    }
+
+    /// Adds one to another. Tells whether that changed anything.
+    pub(super) fn or(&mut self, row: usize, other: usize) -> bool {
+        let mut changed = 0;
+        for word in 0..self.words {
+            let new = self.all[other * self.words + word];
+            let own = &mut self.all[row * self.words + word];
+            changed |= new & !*own;
+            *own |= new;
+        }
+        changed != 0
     }
 }

@@ -53,6 +53,7 @@ pub(super) fn parts(
             }
         }
         regions.is_found.then_some(())?;
+        regions.add_empty(&mut parts);
     }
     let rights = plain(cfg, &parts);
     let brackets = Brackets::new(cfg, lexer, &rights);
@@ -137,6 +138,28 @@ impl<'a> Regions<'a> {
                 self.stand(right[at - 1], |right| right.len().checked_sub(1), parts);
                 self.stand(right[at + 1], |_| Some(0), parts);
                 self.is_found = true;
+            }
+        }
+    }
+
+    /// Adds those with nothing between their marks, where others of the nonterminal have something: for example,
+    /// those of an element without text.
+    fn add_empty(&self, parts: &mut Parts) {
+        let mut known = Vec::new();
+        for (Production { left, right }, parts) in self.cfg.productions.iter().zip(&*parts) {
+            let pairs = right.windows(3).zip(parts.windows(3));
+            let regions = pairs.filter(|(_, parts)| {
+                matches!(parts, [BracketPart::Opens(_), _, BracketPart::Closes])
+            });
+            known.extend(regions.map(|(symbols, _)| (*left, [symbols[0], symbols[2]])));
+        }
+        for (Production { left, right }, parts) in self.cfg.productions.iter().zip(parts) {
+            for (at, symbols) in right.windows(2).enumerate() {
+                let is_region = known.contains(&(*left, [symbols[0], symbols[1]]));
+                if is_region && parts[at] == BracketPart::Plain {
+                    parts[at] = BracketPart::Opens(right.len() - 1);
+                    parts[at + 1] = BracketPart::Closes;
+                }
             }
         }
     }

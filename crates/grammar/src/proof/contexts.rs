@@ -4,6 +4,7 @@
 //! and numbers, though it takes all that they begin with.
 
 use std::collections::{HashMap, HashSet};
+use std::rc::Rc;
 
 use foldhash::fast::FixedState;
 use indexmap::{IndexMap, IndexSet};
@@ -32,8 +33,6 @@ pub(super) struct Found {
     pub(super) all: IndexSet<Box<[u32]>, FixedState>,
     /// By set and class.
     pub(super) next: Vec<u32>,
-    /// By set: those to which its classes lead, once each.
-    ways: Vec<Box<[u32]>>,
     /// By set: classes that nothing takes which stands in it.
     pub(super) free: Vec<ClassSet>,
     /// By set: the classes that may lead one of its states elsewhere than the one before.
@@ -41,35 +40,25 @@ pub(super) struct Found {
     /// By class: whether a JSON value begins with it; nothing where there is none.
     begins_json: Option<Vec<bool>>,
     steps: usize,
-    /// By state: the classes that lead elsewhere than the one before, because most lead to where
-    /// that does.
-    state_turns: Vec<ClassSet>,
     /// The targets of a set for one class. States of terminals ascend with these, and a set has one
     /// state of each, so the sets stay sorted.
     way: Vec<u32>,
-}
-
-/// Returns the classes that lead from a state elsewhere than the one before.
-fn turns(row: &[u32]) -> ClassSet {
-    let differs = |class: &usize| *class == 0 || row[*class] != row[*class - 1];
-    (0..row.len()).filter(differs).collect()
+    /// The set that is looked at.
+    set: Vec<u32>,
 }
 
 impl Found {
     /// `begins_json` says by class whether a JSON value begins with it, if there is one.
-    pub(super) fn new(lexer: &Lexer, begins_json: Option<Vec<bool>>) -> Found {
+    pub(super) fn new(begins_json: Option<Vec<bool>>) -> Found {
         Found {
             all: IndexSet::default(),
             next: Vec::new(),
-            ways: Vec::new(),
             free: Vec::new(),
             turns: Vec::new(),
             begins_json,
             steps: 0,
-            state_turns: (0..lexer.terminal.len() as u32)
-                .map(|state| turns(lexer.row(state)))
-                .collect(),
             way: Vec::new(),
+            set: Vec::new(),
         }
     }
 
@@ -92,48 +81,92 @@ impl Found {
 
     /// Finds where the first set leads that was not looked at.
     fn explore(&mut self, lexer: &Lexer) {
-        let set = self.all[self.free.len()].clone();
-        let has_json = set.first() == Some(&JSON);
+        self.set.clear();
+        self.set.extend_from_slice(&self.all[self.free.len()]);
+        self.steps += self.set.len() * lexer.width();
+        let has_json = self.set.first() == Some(&JSON);
         let mut turns = match has_json {
             true => (0..lexer.width()).collect(),
             false => ClassSet::default(),
         };
-        for &state in &set {
-            turns.or(&self.state_turns[state as usize]);
+        for &state in &self.set {
+            turns.or(lexer.turns(state));
         }
-        self.steps += set.len() * lexer.width();
-        let mut free = Vec::new();
-        let mut ways = Vec::new();
-        let mut class = 0;
-        while class < lexer.width() {
-            self.way.clear();
-            let begins = |begins: &Vec<bool>| begins[class] || !self.free.is_empty();
-            if has_json && self.begins_json.as_ref().is_some_and(begins) {
-                self.way.push(JSON);
+        let begin = self.next.len();
+        let mut free = ClassSet::default();
+        if let Some((like, few)) = self.like(lexer) {
+            let row = like * lexer.width();
+            self.next.extend_from_within(row..row + lexer.width());
+            free = self.free[like].without(&few);
+            for class in few.iter() {
+                self.next[begin + class] = self.step(lexer, class);
             }
-            let steps = set.iter().map(|&state| lexer.step(state, class as u8));
-            self.way.extend(steps.filter(|&to| to != 0));
-            // JSON alone is not told apart.
-            let number = match &self.way[..] {
-                [] | [JSON] => NOWHERE,
-                way => match self.all.get_index_of(way) {
-                    Some(known) => known as u32,
-                    None => self.all.insert_full(way.into()).0 as u32,
-                },
-            };
-            let end = turns.next_from(class + 1).unwrap_or(lexer.width());
-            self.next.extend(std::iter::repeat_n(number, end - class));
-            ways.extend(Some(number).filter(|&number| number != NOWHERE));
-            if !has_json && number == NOWHERE {
-                free.extend(class..end);
+        } else {
+            let mut class = 0;
+            while class < lexer.width() {
+                let number = self.step(lexer, class);
+                let end = turns.next_from(class + 1).unwrap_or(lexer.width());
+                self.next.extend(std::iter::repeat_n(number, end - class));
+                if !has_json && number == NOWHERE {
+                    free.fill(class..end);
+                }
+                class = end;
             }
-            class = end;
         }
-        self.free.push(free.into_iter().collect());
+        self.free.push(free);
         self.turns.push(turns);
+    }
+
+    /// Returns the number of a set that was looked at and leads to the same as the one that is, but for some classes,
+    /// and these classes: those that are taken by states which take few.
+    ///
+    /// For example, behind `whi` a name leads to the same as the name and the keyword do, but for `l`.
+    fn like(&mut self, lexer: &Lexer) -> Option<(usize, ClassSet)> {
+        if self.set.first() == Some(&JSON) {
+            return None;
+        }
+        let mut few = ClassSet::default();
+        self.way.clear();
+        for &state in &self.set {
+            match lexer.few(state) {
+                Some(own) => few.or(&own),
+                None => self.way.push(state),
+            }
+        }
+        let is_less = !self.way.is_empty() && self.way.len() < self.set.len();
+        let like = is_less.then(|| self.all.get_index_of(&self.way[..]))??;
+        (like < self.free.len()).then_some((like, few))
+    }
+
+    /// Returns the set to which a class leads from the one that is looked at.
+    fn step(&mut self, lexer: &Lexer, class: usize) -> u32 {
+        self.way.clear();
+        let begins = |begins: &Vec<bool>| begins[class] || !self.free.is_empty();
+        if self.set.first() == Some(&JSON) && self.begins_json.as_ref().is_some_and(begins) {
+            self.way.push(JSON);
+        }
+        let steps = self.set.iter();
+        let steps = steps.map(|&state| lexer.step(state, class as u8));
+        self.way.extend(steps.filter(|&to| to != 0));
+        // JSON alone is not told apart.
+        match &self.way[..] {
+            [] | [JSON] => NOWHERE,
+            way => match self.all.get_index_of(way) {
+                Some(known) => known as u32,
+                None => self.all.insert_full(way.into()).0 as u32,
+            },
+        }
+    }
+
+    /// Returns the sets to which a set leads by some of its classes, once each.
+    pub(super) fn ways(&self, set: u32, classes: impl Iterator<Item = usize>) -> Box<[u32]> {
+        let width = self.next.len() / self.free.len();
+        let row = &self.next[set as usize * width..][..width];
+        let ways = classes.map(|class| row[class]);
+        let mut ways: Vec<u32> = ways.filter(|&to| to != NOWHERE).collect();
         ways.sort_unstable();
         ways.dedup();
-        self.ways.push(ways.into());
+        ways.into()
     }
 
     /// The states of a set in which a terminal ends.
@@ -151,7 +184,7 @@ impl Found {
 pub(super) struct Met {
     pub(super) set: u32,
     /// The context in which they began, where it matters: where ignored text is read beside them, or
-    /// a terminal whose uses are told apart.
+    /// a terminal whose uses are told apart; then the first one in which these are the same.
     pub(super) context: Option<u32>,
     /// The context behind lexemes that end there.
     pub(super) behind: u32,
@@ -165,6 +198,10 @@ struct Place {
     root: u32,
 }
 
+/// The contexts behind lexemes that end together, of which one is right, by the brackets that are open: each with the
+/// innermost one, if they close one; and alone.
+type BehindEnded = (Vec<(Option<u32>, u32)>, Rc<[u32]>);
+
 /// The terminals that may come at one place, by place.
 pub(super) struct Contexts {
     /// By the uses that may come there.
@@ -172,7 +209,12 @@ pub(super) struct Contexts {
     met: Vec<Met>,
     /// By set, and the context where it matters: the contexts behind lexemes that end there, of which one is right,
     /// by the brackets that are open.
-    behind: HashMap<(Option<u32>, u32), Box<[u32]>, FixedState>,
+    behind: HashMap<(Option<u32>, u32), Rc<[u32]>, FixedState>,
+    /// By the number of some uses, and those of them that may come in a context: the first such context.
+    like: HashMap<(u32, Bits), u32, FixedState>,
+    /// By set.
+    matters: Vec<Matters>,
+    used: IndexSet<Bits, FixedState>,
 }
 
 impl Contexts {
@@ -193,6 +235,9 @@ impl Contexts {
             all: IndexMap::from_iter([(all, Place { terminals, root })]),
             met: (1..found.all.len() as u32).map(met).collect(),
             behind: HashMap::default(),
+            like: HashMap::default(),
+            matters: Vec::new(),
+            used: IndexSet::default(),
         })
     }
 
@@ -212,6 +257,9 @@ impl Contexts {
             all: IndexMap::default(),
             met: Vec::new(),
             behind: HashMap::default(),
+            like: HashMap::default(),
+            matters: Vec::new(),
+            used: IndexSet::default(),
         };
         let mut told = Told::new(cfg, lexer, followers);
         // There are two contexts at the beginning, because ignored text may be missing there.
@@ -233,6 +281,10 @@ impl Contexts {
                 return None;
             }
         }
+        let matters =
+            |known: &Option<KnownSet>| known.as_ref().map_or(Matters::Free, |known| known.matters);
+        contexts.matters = told.known.iter().map(matters).collect();
+        contexts.used = told.used;
         Some(contexts)
     }
 
@@ -249,47 +301,67 @@ impl Contexts {
     fn meet(&mut self, told: &mut Told<'_>, context: u32, found: &mut Found) -> Option<()> {
         let root = self.root(context);
         let mut open = vec![root];
+        let mut known: HashMap<u32, BehindEnded, FixedState> = HashMap::default();
+        let mut owns: HashMap<u32, u32, FixedState> = HashMap::default();
         told.is_new(root, context);
         while let Some(set) = open.pop() {
-            let own = told.needs_context(found, set).then_some(context);
-            // Elsewhere the context in which it began does not matter.
-            if own.is_none() && !told.met.insert(set) {
+            let KnownSet {
+                matters,
+                ended,
+                ways,
+            } = told.known(found, set);
+            let own = match matters {
+                Matters::Free => None,
+                Matters::Whole => Some(context),
+                Matters::Uses(uses) => {
+                    let like = owns.entry(uses).or_insert_with(|| {
+                        let key = self.key(context, uses, &told.used);
+                        *self.like.entry(key).or_insert(context)
+                    });
+                    Some(*like)
+                }
+            };
+            // It was met in a context that does not differ there.
+            let is_beginning = set == root && own.is_some();
+            if !is_beginning && !told.met.insert((own, set)) {
                 continue;
             }
             if set != root {
-                let behind = self.behind_set(told, context, set, found)?;
+                // Lexemes end together in many sets.
+                let behind = match known.get(&ended) {
+                    Some(behind) => behind,
+                    None => {
+                        let behind = self.behind_ended(told, context, ended, found)?;
+                        known.entry(ended).or_insert(behind)
+                    }
+                };
                 let met = |&(open, behind)| Met {
                     set,
                     context: own,
                     behind,
                     open,
                 };
-                self.met.extend(behind.iter().map(met));
-                if !behind.is_empty() {
-                    let behind = behind.iter().map(|way| way.1).collect();
-                    self.behind.insert((own, set), behind);
+                self.met.extend(behind.0.iter().map(met));
+                if !behind.1.is_empty() {
+                    self.behind.insert((own, set), behind.1.clone());
                 }
             }
-            let ways = found.ways[set as usize].iter();
-            open.extend(ways.filter(|&&to| told.is_new(to, context)));
+            open.extend(ways.iter().filter(|&&to| told.is_new(to, context)));
         }
         Some(())
     }
 
-    /// Returns the contexts behind lexemes that end in a set, each with the bracket that is open then if they
-    /// close one; none where none ends.
-    fn behind_set(
+    /// Returns the contexts behind lexemes that end together, by the number of these.
+    fn behind_ended(
         &mut self,
-        told: &Told<'_>,
+        told: &mut Told<'_>,
         context: u32,
-        set: u32,
+        ended: u32,
         found: &mut Found,
-    ) -> Option<Vec<(Option<u32>, u32)>> {
-        let ended = found.ended(told.lexer, set);
-        let ended = ended.map(|state| told.lexer.terminal[state as usize]);
-        let ended: Vec<u32> = ended.collect();
+    ) -> Option<BehindEnded> {
+        let ended = told.ended[ended as usize].clone();
         if ended.is_empty() {
-            return Some(Vec::new());
+            return Some(BehindEnded::default());
         }
         let mut all = Vec::new();
         for open in told.levels_behind(&ended, Some(self.uses(context)))? {
@@ -304,7 +376,8 @@ impl Contexts {
             let behind = self.add(told, told.with_ignored(&behind), found)?;
             all.push((open, behind));
         }
-        Some(all)
+        let contexts = all.iter().map(|way| way.1).collect();
+        Some((all, contexts))
     }
 
     /// Returns the number of contexts.
@@ -337,11 +410,47 @@ impl Contexts {
 
     /// Returns the contexts behind lexemes that end in a set, and began in a context.
     pub(super) fn behind(&self, context: Option<u32>, set: u32) -> &[u32] {
-        let known = self.behind.get(&(context, set));
-        let known = known.or_else(|| self.behind.get(&(None, set)));
+        let own = context.and_then(|context| match self.matters.get(set as usize)? {
+            Matters::Free => None,
+            Matters::Whole => Some(context),
+            Matters::Uses(uses) => self
+                .like
+                .get(&self.key(context, *uses, &self.used))
+                .copied(),
+        });
         // Nothing is noted if there is one context.
-        known.map_or(&[0], |known| known)
+        self.behind.get(&(own, set)).map_or(&[0], |known| known)
     }
+
+    /// Returns those of some uses, by their number, that may come in a context: what is read of these is alike in all
+    /// contexts with the same ones.
+    fn key(&self, context: u32, uses: u32, all: &IndexSet<Bits, FixedState>) -> (u32, Bits) {
+        let mut own = self.uses(context).clone();
+        own.and(&all[uses as usize]);
+        (uses, own)
+    }
+}
+
+/// The part of a context that matters where something that is read in a set has begun: for example, nothing for a
+/// number that the same follows everywhere.
+#[derive(Clone, Copy)]
+enum Matters {
+    /// Nothing.
+    Free,
+    /// The uses of its terminals that may come there, among those with a number.
+    Uses(u32),
+    /// All of the context, for ignored text.
+    Whole,
+}
+
+/// The facts that hang on a set alone.
+#[derive(Clone)]
+struct KnownSet {
+    matters: Matters,
+    /// The number of the terminals that end.
+    ended: u32,
+    /// The sets to which it leads, once each.
+    ways: Rc<[u32]>,
 }
 
 /// The grammar whose contexts are told apart.
@@ -351,10 +460,16 @@ struct Told<'a> {
     followers: &'a Followers,
     /// By terminal.
     ignored: Vec<bool>,
-    /// Sets that were met, of those that mean the same in each context.
-    met: HashSet<u32, FixedState>,
+    /// Sets that were met, each with the first context of those in which it means the same.
+    met: HashSet<(Option<u32>, u32), FixedState>,
     /// By set: the number of the context where it was met last, from 1.
     last_met: Vec<u32>,
+    /// By set, as far as was asked.
+    known: Vec<Option<KnownSet>>,
+    /// Terminals that end together.
+    ended: IndexSet<Box<[u32]>, FixedState>,
+    /// The uses of terminals that are read together, of those that are told apart.
+    used: IndexSet<Bits, FixedState>,
 }
 
 impl<'a> Told<'a> {
@@ -367,6 +482,9 @@ impl<'a> Told<'a> {
             ignored: terminals.map(|terminal| cfg.is_ignored(terminal)).collect(),
             met: HashSet::default(),
             last_met: Vec::new(),
+            known: Vec::new(),
+            ended: IndexSet::default(),
+            used: IndexSet::default(),
         }
     }
 
@@ -414,11 +532,43 @@ impl<'a> Told<'a> {
         all
     }
 
-    /// Tells whether the context matters in which what is read in a set has begun: for ignored text, and
-    /// for terminals whose uses are told apart.
-    fn needs_context(&self, found: &Found, set: u32) -> bool {
-        let states = found.all[set as usize].iter();
-        let mut terminals = states.map(|&state| self.lexer.terminal[state as usize]);
-        terminals.any(|one| self.is_ignored(one) || self.followers.is_split(one))
+    /// Returns what is known of a set.
+    fn known(&mut self, found: &Found, set: u32) -> KnownSet {
+        if self.known.len() <= set as usize {
+            self.known.resize(set as usize + 1, None);
+        }
+        if let Some(known) = &self.known[set as usize] {
+            return known.clone();
+        }
+        let ended = found.ended(self.lexer, set);
+        let ended = ended.map(|state| self.lexer.terminal[state as usize]);
+        let ended = self.ended.insert_full(ended.collect()).0 as u32;
+        let known = KnownSet {
+            matters: self.matters(found, set),
+            ended,
+            ways: found.ways(set, found.turns[set as usize].iter()).into(),
+        };
+        self.known[set as usize] = Some(known.clone());
+        known
+    }
+
+    /// Returns what matters where something that is read in a set has begun: for ignored text, all of the context, and
+    /// for terminals whose uses are told apart, these.
+    fn matters(&mut self, found: &Found, set: u32) -> Matters {
+        let mut used = Bits::new(self.followers.terminals.len());
+        for &state in &found.all[set as usize] {
+            let terminal = self.lexer.terminal[state as usize];
+            if self.is_ignored(terminal) {
+                return Matters::Whole;
+            }
+            if self.followers.is_split(terminal) {
+                let uses = self.followers.uses_in(terminal, None);
+                uses.for_each(|one| used.set(one));
+            }
+        }
+        match used.is_empty() {
+            true => Matters::Free,
+            false => Matters::Uses(self.used.insert_full(used).0 as u32),
+        }
     }
 }

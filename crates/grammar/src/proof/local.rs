@@ -4,11 +4,12 @@
 //! taken: whether that can be finished is searched there, and nowhere else.
 
 use std::collections::HashMap;
+use std::rc::Rc;
 
 use foldhash::fast::FixedState;
 use fsm_tables::Sources;
 
-use super::bits::{Bits, ClassSet, NOWHERE};
+use super::bits::{BitRows, Bits, ClassSet};
 use super::followers::Followers;
 use super::narrow::Narrow;
 use super::sets::{Bridge, Seconds, Sets};
@@ -38,18 +39,25 @@ struct UnsureSet {
 }
 
 impl Unsure {
-    /// Tells whether some of the states of terminals that have read the same text perhaps cannot be
-    /// finished: if they are among those of such a place, with the same ignored text, which is read
+    /// Returns those of the states of terminals that have read the same text which perhaps cannot be
+    /// finished: if all are among those of such a place, with the same ignored text, which is read
     /// everywhere.
-    pub(crate) fn has(&self, states: &[u32], is_ignored: impl Fn(u32) -> bool) -> bool {
-        self.sets.iter().any(|UnsureSet { all, unsure }| {
-            if !states.iter().any(|state| unsure.contains(state)) {
-                return false;
+    pub(crate) fn among(&self, states: &[u32], is_ignored: impl Fn(u32) -> bool) -> Box<[u32]> {
+        let mut found: Vec<u32> = Vec::new();
+        for UnsureSet { all, unsure } in &self.sets {
+            let own = states.iter().filter(|state| unsure.contains(state));
+            let mut own = own.filter(|state| !found.contains(state)).peekable();
+            if own.peek().is_none() {
+                continue;
             }
             let is_in = |state: &u32| all.binary_search(state).is_ok();
-            let more = all.iter().filter(|state| !states.contains(state));
-            states.iter().all(is_in) && more.copied().all(|state| !is_ignored(state))
-        })
+            let mut more = all.iter().filter(|state| !states.contains(state));
+            if states.iter().all(is_in) && more.all(|&state| !is_ignored(state)) {
+                let own: Vec<u32> = own.copied().collect();
+                found.extend(own);
+            }
+        }
+        found.into()
     }
 
     /// Tells whether a state is unsure in some set.
@@ -122,23 +130,24 @@ impl Pairs {
         if first[sets.len()] * sets.width() > MAX_STEPS {
             return None;
         }
-        let mut pairs = Pairs {
-            first,
-            before: Sources::new(0, std::iter::empty::<(u32, u32)>()),
-        };
+        // A set has one state of each terminal, so it says where each of its states has come from.
         let mut arrows: Vec<(u32, u32)> = Vec::new();
         for set in 0..sets.len() as u32 {
-            for (&state, from) in sets.members(set).iter().zip(pairs.of(set)) {
-                let begun = arrows.len();
-                let to = sets.pairs_behind(state, set);
-                let to = to.filter_map(|(state, set)| pairs.number(sets, state, set));
-                arrows.extend(to.map(|to| (from as u32, to as u32)));
-                arrows[begun..].sort_unstable();
+            let own = || (first[set as usize] as u32..).zip(sets.members(set));
+            for &way in &sets.ways(set) {
+                let mut from = own();
+                for (to, state) in (first[way as usize] as u32..).zip(sets.members(way)) {
+                    let terminal = sets.lexer.terminal[*state as usize];
+                    let is_own =
+                        |from: &(u32, &u32)| sets.lexer.terminal[*from.1 as usize] == terminal;
+                    arrows.extend(from.find(is_own).map(|from| (from.0, to)));
+                }
             }
         }
-        arrows.dedup();
-        pairs.before = Sources::new(pairs.count(), arrows.iter().copied());
-        Some(pairs)
+        Some(Pairs {
+            before: Sources::new(first[sets.len()], arrows.iter().copied()),
+            first,
+        })
     }
 
     fn count(&self) -> usize {
@@ -148,14 +157,6 @@ impl Pairs {
     /// Returns the numbers of a set's states.
     fn of(&self, set: u32) -> std::ops::Range<usize> {
         self.first[set as usize]..self.first[set as usize + 1]
-    }
-
-    fn number(&self, sets: &Sets<'_>, state: u32, set: u32) -> Option<usize> {
-        if set == NOWHERE {
-            return None;
-        }
-        let at = sets.members(set).binary_search(&state).ok()?;
-        Some(self.first[set as usize] + at)
     }
 }
 
@@ -169,7 +170,7 @@ struct Behind<'a> {
     /// By terminal: those that may come behind it wherever it begins.
     by_terminal: Vec<Bits>,
     /// By context and terminal: the classes with which it may begin, and be live.
-    firsts: Vec<Vec<ClassSet>>,
+    firsts: Vec<Rc<[ClassSet]>>,
     bridges: HashMap<(u32, u32), Vec<Bridge>, FixedState>,
     seconds: Seconds<'a>,
 }
@@ -198,15 +199,16 @@ impl<'a> Behind<'a> {
     /// left. One that was taken away stays so, so that this comes to an end.
     fn settle(&mut self, is_narrow: impl Fn(u32) -> bool) {
         let sets = self.sets;
+        let beginnings = self.beginnings();
         loop {
-            let ends = self.ends();
-            let rows = self.leading_to(ends);
-            self.by_terminal = self.at_the_beginning(&rows);
+            let mut rows = self.ends();
+            self.lead_to(&mut rows);
+            self.by_terminal = self.at_the_beginning(&beginnings, &rows);
             let mut is_same = true;
             for set in 0..sets.len() as u32 {
                 for (&state, pair) in sets.members(set).iter().zip(self.pairs.of(set)) {
                     let own = &self.by_terminal[sets.lexer.terminal[state as usize] as usize];
-                    if self.live[pair] && !is_narrow(state) && !own.is_in(&rows[pair]) {
+                    if self.live[pair] && !is_narrow(state) && !rows.has_all(pair, own) {
                         self.live[pair] = false;
                         is_same = false;
                     }
@@ -219,57 +221,75 @@ impl<'a> Behind<'a> {
         }
     }
 
-    /// By terminal: those that may come behind it wherever it begins; all, where it never does. Contexts do not
-    /// count in which most of those cannot come that may: it is unsure there, and other contexts need not
-    /// do without those.
-    fn at_the_beginning(&self, rows: &[Bits]) -> Vec<Bits> {
+    /// By context, and terminal that begins there.
+    fn beginnings(&self) -> Vec<Beginning> {
         let Behind {
             sets, followers, ..
         } = self;
-        let count = self.cfg().terminals.len();
-        let mut all = vec![Bits::full(count); count];
+        let mut all = Vec::new();
         for context in 0..sets.contexts().len() {
             let root = sets.contexts().root(context);
             let uses = sets.contexts().uses(context);
             for (&state, pair) in sets.members(root).iter().zip(self.pairs.of(root)) {
                 let terminal = sets.lexer.terminal[state as usize];
                 let behind = followers.behind(terminal, Some(uses), None);
-                let mut behind = followers.terminals_of(&behind);
-                let needed = behind.iter().count();
-                behind.and(&rows[pair]);
-                let is_ignored = self.cfg().is_ignored(terminal);
-                if is_ignored || 2 * behind.iter().count() >= needed {
-                    all[terminal as usize].and(&rows[pair]);
-                }
+                let behind = followers.terminals_of(&behind);
+                all.push(Beginning {
+                    pair,
+                    terminal,
+                    needed: behind.count(),
+                    behind,
+                });
             }
         }
         all
     }
 
-    fn find_firsts(&self) -> Vec<Vec<ClassSet>> {
-        let Behind { sets, pairs, .. } = self;
-        let firsts = |context: u32| {
-            let mut all = vec![ClassSet::default(); self.cfg().terminals.len()];
-            let root = sets.contexts().root(context);
-            for &state in sets.members(root) {
-                let leads = |class: &usize| {
-                    let to = sets.pair_behind((state, root), *class);
-                    let to = to.and_then(|(state, set)| pairs.number(sets, state, set));
-                    to.is_some_and(|to| self.live[to])
-                };
-                let terminal = sets.lexer.terminal[state as usize];
-                all[terminal as usize] = (0..sets.width()).filter(leads).collect();
+    /// By terminal: those that may come behind it wherever it begins; all, where it never does. Contexts do not
+    /// count in which most of those cannot come that may: it is unsure there, and other contexts need not
+    /// do without those.
+    fn at_the_beginning(&self, beginnings: &[Beginning], rows: &BitRows) -> Vec<Bits> {
+        let count = self.cfg().terminals.len();
+        let mut all = vec![Bits::full(count); count];
+        for own in beginnings {
+            let is_ignored = || self.cfg().is_ignored(own.terminal);
+            if 2 * rows.and_into(own.pair, &mut own.behind.clone()) >= own.needed || is_ignored() {
+                rows.and_into(own.pair, &mut all[own.terminal as usize]);
             }
-            all
+        }
+        all
+    }
+
+    fn find_firsts(&self) -> Vec<Rc<[ClassSet]>> {
+        let Behind { sets, pairs, .. } = self;
+        // Contexts of the same terminals begin with one set.
+        let mut known: HashMap<u32, Rc<[ClassSet]>, FixedState> = HashMap::default();
+        let firsts = |root: u32| {
+            let mut all = vec![ClassSet::default(); self.cfg().terminals.len()];
+            for (classes, set) in sets.runs(root) {
+                // That set has the states to which those of the first one go on, in order.
+                let goes_on = |state: &&u32| sets.lexer.step(**state, classes.start as u8) != 0;
+                let members = sets.members(root).iter().filter(goes_on);
+                for (&state, pair) in members.zip(pairs.of(set)) {
+                    if self.live[pair] {
+                        let terminal = sets.lexer.terminal[state as usize];
+                        all[terminal as usize].fill(classes.clone());
+                    }
+                }
+            }
+            all.into()
         };
-        (0..sets.contexts().len()).map(firsts).collect()
+        let roots = (0..sets.contexts().len()).map(|context| sets.contexts().root(context));
+        let mut of = |root| known.entry(root).or_insert_with(|| firsts(root)).clone();
+        roots.map(&mut of).collect()
     }
 
     /// By pair: the terminals that may come if a lexeme ends there, and those that need not.
-    fn ends(&mut self) -> Vec<Bits> {
+    fn ends(&mut self) -> BitRows {
         let sets = self.sets;
         let count = self.cfg().terminals.len();
-        let mut ends = vec![Bits::new(count); self.pairs.count()];
+        let full = Bits::full(count);
+        let mut ends = BitRows::new(self.pairs.count(), count);
         let mut met = vec![false; sets.len()];
         // Many sets are alike in what they leave free.
         let mut known: HashMap<(&ClassSet, u32), Bits, FixedState> = HashMap::default();
@@ -284,11 +304,10 @@ impl<'a> Behind<'a> {
                     continue;
                 }
                 if is_first {
-                    ends[pair] = Bits::full(count);
+                    ends.put(pair, &full);
                 }
                 let first = sets.lexer.terminal[state as usize];
-                let lacking = self.seconds.behind(first, end).without(can_follow);
-                ends[pair].remove(&lacking);
+                ends.remove_lacking(pair, self.seconds.behind(first, end), can_follow);
             }
         }
         ends
@@ -320,7 +339,7 @@ impl<'a> Behind<'a> {
     fn is_bridged(
         bridges: &mut HashMap<(u32, u32), Vec<Bridge>, FixedState>,
         sets: &Sets<'_>,
-        firsts: &[Vec<ClassSet>],
+        firsts: &[Rc<[ClassSet]>],
         second: u32,
         context: u32,
         free: &ClassSet,
@@ -337,23 +356,30 @@ impl<'a> Behind<'a> {
         })
     }
 
-    /// By pair: what may come behind some end to which it leads.
-    fn leading_to(&self, ends: Vec<Bits>) -> Vec<Bits> {
-        let mut rows = ends;
-        let mut open: Vec<usize> = (0..rows.len())
-            .filter(|&pair| !rows[pair].is_empty())
-            .collect();
-        let mut is_open: Vec<bool> = rows.iter().map(|row| !row.is_empty()).collect();
+    /// Adds to each pair what may come behind some end to which it leads.
+    fn lead_to(&self, rows: &mut BitRows) {
+        let count = self.pairs.count();
+        let mut open: Vec<usize> = (0..count).filter(|&pair| !rows.is_empty(pair)).collect();
+        let mut is_open = vec![false; count];
+        open.iter().for_each(|&pair| is_open[pair] = true);
         while let Some(pair) = open.pop() {
             is_open[pair] = false;
-            let own = rows[pair].clone();
             for &from in self.pairs.before.of(pair as u32) {
                 let from = from as usize;
-                if rows[from].or(&own) && !std::mem::replace(&mut is_open[from], true) {
+                if rows.or(from, pair) && !std::mem::replace(&mut is_open[from], true) {
                     open.push(from);
                 }
             }
         }
-        rows
     }
+}
+
+/// A terminal that begins in a context.
+struct Beginning {
+    /// The pair of its first state.
+    pair: usize,
+    terminal: u32,
+    /// The terminals that may come behind it there, and how many these are.
+    behind: Bits,
+    needed: usize,
 }

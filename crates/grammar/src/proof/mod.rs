@@ -16,6 +16,7 @@ mod split;
 mod uses;
 
 use std::collections::{HashMap, HashSet};
+use std::rc::Rc;
 
 use foldhash::fast::FixedState;
 use fsm_index::ByteSet;
@@ -33,6 +34,7 @@ use self::local::{Unsure, local};
 pub(crate) use self::narrow::Narrow;
 use self::safe::{Adjacent, safe};
 use self::sets::{Bridge, Seconds, Sets};
+use self::split::Levels;
 
 /// The places that the proof looks at, because there may be one for each pair of terminals.
 const MAX_PLACES: usize = 10_000_000;
@@ -132,11 +134,10 @@ impl Proof {
         own.is_some_and(|own| own >> self.rows[last as usize] & 1 == 1)
     }
 
-    /// Tells whether something that has begun perhaps cannot be finished: states of terminals that
-    /// have read the same text.
-    pub(crate) fn is_unsure(&self, states: &[u32], cfg: &Cfg, lexer: &Lexer) -> bool {
+    /// Returns those of the states of terminals that have read the same text which perhaps cannot be finished.
+    pub(crate) fn unsure_among(&self, states: &[u32], cfg: &Cfg, lexer: &Lexer) -> Box<[u32]> {
         let is_ignored = |state: u32| cfg.is_ignored(lexer.terminal[state as usize]);
-        !self.unsure.is_empty() && self.unsure.has(states, is_ignored)
+        self.unsure.among(states, is_ignored)
     }
 
     /// Tells whether a state is unsure in some set.
@@ -173,7 +174,7 @@ enum Detail {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum By {
     /// By the bracket that is open, and the parser's state.
-    Bracket(BracketKind),
+    Bracket(BracketKind, Levels),
     /// By the parser's state alone.
     State,
 }
@@ -234,6 +235,7 @@ fn troubled(sets: &Sets<'_>, followers: &Followers, firsts: &Firsts) -> Option<T
     }
     let mut all_seconds = Seconds::new(sets, followers);
     for met in sets.contexts().met() {
+        let mut beginning = None;
         for state in sets.ended(met.set) {
             let first = lexer.terminal[state as usize];
             // Behind the first end of a lexeme nothing else goes on.
@@ -247,7 +249,8 @@ fn troubled(sets: &Sets<'_>, followers: &Followers, firsts: &Firsts) -> Option<T
             };
             let seconds = all_seconds.behind(first, met);
             places.tests += 1;
-            for second in places.not_beginning(seconds, met).iter() {
+            let beginning = beginning.get_or_insert_with(|| places.beginning(met));
+            for second in seconds.without(beginning) {
                 places.tests += 1;
                 if places.tests > MAX_PLACES {
                     return None;
@@ -317,7 +320,7 @@ struct Places<'a> {
     /// By ignored terminal and context: its ends.
     ends: HashMap<(u32, u32), Vec<Bridge>, FixedState>,
     /// By classes and context: the lexemes that begin there with one of these. Many sets leave the same free.
-    beginning: HashMap<(ClassSet, u32), Bits, FixedState>,
+    beginning: HashMap<(ClassSet, u32), Rc<Bits>, FixedState>,
     /// The number of those that were looked at.
     tests: usize,
 }
@@ -346,8 +349,8 @@ impl Places<'_> {
         pairs
     }
 
-    /// Returns those of some lexemes that cannot begin behind a set that was met.
-    fn not_beginning(&mut self, lexemes: &Bits, met: &Met) -> Bits {
+    /// Returns the lexemes that can begin behind a set that was met.
+    fn beginning(&mut self, met: &Met) -> Rc<Bits> {
         let Places { sets, firsts, .. } = *self;
         let free = sets.free(met.set);
         let beginning = self.beginning.entry((*free, met.behind));
@@ -357,9 +360,9 @@ impl Places<'_> {
             let terminals = 0..count as u32;
             let beginning = terminals.filter(|&one| firsts.begins(one, free, met.behind));
             beginning.for_each(|one| all.set(one));
-            all
+            Rc::new(all)
         });
-        lexemes.without(beginning)
+        beginning.clone()
     }
 
     /// Tells whether ignored text that begins with one of some classes can stand before a lexeme in
@@ -453,14 +456,15 @@ pub(crate) fn prove(cfg: &Cfg, lexer: &Lexer, tables: &Tables, usable: ByteSet) 
     }
     let mut is_told = false;
     for way in [
-        By::Bracket(BracketKind::Terminal),
-        By::Bracket(BracketKind::Production),
+        By::Bracket(BracketKind::Terminal, Levels::Text),
+        By::Bracket(BracketKind::Production, Levels::Text),
         By::State,
+        By::Bracket(BracketKind::Production, Levels::Production),
     ] {
         // States alone are for texts that do not tell which brackets are open.
         let is_done = proof.is_all_safe || proof.is_whole || (is_told && way == By::State);
         let uses = || match way {
-            By::Bracket(kind) => uses::by_bracket(cfg, lexer, kind),
+            By::Bracket(kind, levels) => uses::by_bracket(cfg, lexer, kind, levels),
             By::State => uses::by_state(cfg, lexer, tables),
         };
         if !is_done

@@ -90,9 +90,13 @@ fn can_follow(sets: &Sets<'_>, firsts: &[Option<ClassSet>], ignored: u32, state:
     let start = lexer.starts[ignored as usize];
     let mut open = vec![state];
     let mut seen: HashSet<u32, FixedState> = HashSet::from_iter([state]);
-    let mut can = vec![false; firsts.len()];
+    // The classes that may come behind some end.
+    let mut free = ClassSet::default();
     while let Some(state) = open.pop() {
-        for class in 0..sets.width() {
+        let mut turns = *lexer.turns(state);
+        turns.or(lexer.turns(start));
+        turns.or(sets.usable_turns());
+        for class in turns.iter() {
             let next = sets.pair_behind((state, 0), class).map(|way| way.0);
             let takes = lexer.step(state, class as u8) != 0;
             let ends = lexer.accepting[state as usize] && !takes;
@@ -100,12 +104,15 @@ fn can_follow(sets: &Sets<'_>, firsts: &[Option<ClassSet>], ignored: u32, state:
             let again = again.filter(|_| ends);
             open.extend(next.into_iter().chain(again).filter(|&to| seen.insert(to)));
             if ends {
-                for (can, first) in can.iter_mut().zip(firsts) {
-                    *can |= first.is_none_or(|first| first.has(class));
-                }
+                free.fill(class..turns.next_from(class + 1).unwrap_or(sets.width()));
             }
         }
     }
+    let can = firsts.iter().map(|first| match first {
+        Some(first) => first.meets(&free),
+        None => !free.is_empty(),
+    });
+    let mut can: Vec<bool> = can.collect();
     can[ignored as usize] = false;
     can
 }

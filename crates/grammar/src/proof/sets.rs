@@ -3,12 +3,13 @@
 //! For example, `if` is read as the keyword and as a name at once.
 
 use std::collections::{HashMap, HashSet};
+use std::ops::Range;
 
 use foldhash::fast::FixedState;
 use fsm_index::ByteSet;
 use schema_regex::automaton::SchemaAutomaton;
 
-use super::bits::{Bits, ClassSet, JSON};
+use super::bits::{Bits, ClassSet, JSON, NOWHERE};
 use super::contexts::{Contexts, Found, Met};
 use super::followers::Followers;
 use super::json;
@@ -36,7 +37,7 @@ pub(super) struct Sets<'a> {
     pub(super) lexer: &'a Lexer,
     /// The classes that a way to the end may take.
     usable: ClassSet,
-    /// The classes that may be taken where the one before may not, or the other way round.
+    /// See [`Sets::usable_turns`].
     usable_turns: ClassSet,
     found: Found,
     /// By set: whether a lexeme ends there whatever comes.
@@ -48,7 +49,7 @@ pub(super) struct Sets<'a> {
 impl<'a> Sets<'a> {
     /// All terminals may come everywhere. `None` if there are too many sets.
     pub(super) fn new(cfg: &'a Cfg, lexer: &'a Lexer, usable: ByteSet) -> Option<Sets<'a>> {
-        let mut found = Found::new(lexer, begins_json(cfg, lexer));
+        let mut found = Found::new(begins_json(cfg, lexer));
         let contexts = Contexts::one(cfg, lexer, &mut found)?;
         Some(Sets::of(cfg, lexer, usable, found, contexts))
     }
@@ -61,7 +62,7 @@ impl<'a> Sets<'a> {
         usable: ByteSet,
         followers: &Followers,
     ) -> Option<Sets<'a>> {
-        let mut found = Found::new(lexer, None);
+        let mut found = Found::new(None);
         let contexts = Contexts::behind_lexemes(cfg, lexer, followers, &mut found)?;
         Some(Sets::of(cfg, lexer, usable, found, contexts))
     }
@@ -152,31 +153,47 @@ impl<'a> Sets<'a> {
             self.lexer.starts[between as usize],
             self.contexts.root(context),
         );
+        // Most classes lead to the same.
+        let mut known: HashMap<(u32, u32), Vec<(ClassSet, u32)>, FixedState> = HashMap::default();
         let mut bridges = Vec::new();
         for class in 0..self.width() {
-            let mut open: Vec<(u32, u32)> = self.pair_behind(start, class).into_iter().collect();
-            let mut seen: HashSet<(u32, u32), FixedState> = open.iter().copied().collect();
-            while let Some((state, set)) = open.pop() {
-                if self.lexer.accepting[state as usize] {
-                    // There is one context, because ignored text closes no bracket.
-                    for &behind in self.contexts.behind(Some(context), set) {
-                        let bridge = Bridge {
-                            class,
-                            free: *self.free(set),
-                            behind,
-                        };
-                        if !bridges.contains(&bridge) {
-                            bridges.push(bridge);
-                        }
-                    }
-                }
-                if !self.cuts(set) {
-                    let ways = self.pairs_behind(state, set);
-                    open.extend(ways.filter(|&way| seen.insert(way)));
-                }
+            if let Some(first) = self.pair_behind(start, class) {
+                let ends = known.entry(first);
+                let ends = ends.or_insert_with(|| self.ends_behind(first.0, first.1, context));
+                let ends = ends.iter().map(|&(free, behind)| Bridge {
+                    class,
+                    free,
+                    behind,
+                });
+                bridges.extend(ends);
             }
         }
         bridges
+    }
+
+    /// Returns what nothing takes behind the ends of ignored text to which a state and its set lead, each with the
+    /// context behind it.
+    fn ends_behind(&self, state: u32, set: u32, context: u32) -> Vec<(ClassSet, u32)> {
+        let first = (state, set);
+        let mut ends = Vec::new();
+        let mut open = vec![first];
+        let mut seen: HashSet<(u32, u32), FixedState> = HashSet::from_iter([first]);
+        while let Some((state, set)) = open.pop() {
+            if self.lexer.accepting[state as usize] {
+                // There is one context, because ignored text closes no bracket.
+                for &behind in self.contexts.behind(Some(context), set) {
+                    let end = (*self.free(set), behind);
+                    if !ends.contains(&end) {
+                        ends.push(end);
+                    }
+                }
+            }
+            if !self.cuts(set) {
+                let ways = self.pairs_behind(state, set);
+                open.extend(ways.filter(|&way| seen.insert(way)));
+            }
+        }
+        ends
     }
 
     /// Returns the states in a set, ascending.
@@ -239,11 +256,41 @@ impl<'a> Sets<'a> {
     /// there one after another.
     pub(super) fn pairs_behind(&self, state: u32, set: u32) -> impl Iterator<Item = (u32, u32)> {
         debug_assert!(self.members(set).binary_search(&state).is_ok());
+        let turns = self.turns(set);
+        turns
+            .iter()
+            .filter_map(move |class| self.pair_behind((state, set), class))
+    }
+
+    /// Returns the classes by which a set leads to others on a way to the end, in runs, each with the set behind them.
+    pub(super) fn runs(&self, set: u32) -> impl Iterator<Item = (Range<usize>, u32)> {
+        let turns = self.turns(set);
+        let row = &self.found.next[set as usize * self.width()..];
+        let usable = turns.iter().filter(|class| self.usable.has(*class));
+        usable
+            .filter(|class| row[*class] != NOWHERE)
+            .map(move |class| {
+                let end = turns.next_from(class + 1).unwrap_or(self.width());
+                (class..end, row[class])
+            })
+    }
+
+    /// Returns the sets to which a set leads on a way to the end, once each.
+    pub(super) fn ways(&self, set: u32) -> Box<[u32]> {
+        let usable = |class: &usize| self.usable.has(*class);
+        self.found.ways(set, self.turns(set).iter().filter(usable))
+    }
+
+    /// The classes that may be taken where the one before may not, or the other way round.
+    pub(super) fn usable_turns(&self) -> &ClassSet {
+        &self.usable_turns
+    }
+
+    /// The classes that may lead elsewhere from a set than the one before.
+    fn turns(&self, set: u32) -> ClassSet {
         let mut turns = self.found.turns[set as usize];
         turns.or(&self.usable_turns);
-        let next = move |class: &usize| turns.next_from(class + 1);
-        let turns = std::iter::successors(turns.next_from(0), next);
-        turns.filter_map(move |class| self.pair_behind((state, set), class))
+        turns
     }
 
     /// Tells whether a terminal comes from a state to its end, and no lexeme cuts it short which

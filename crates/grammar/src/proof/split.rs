@@ -20,6 +20,9 @@ use crate::compile::lexer::Lexer;
 /// apart.
 const MAX_SYMBOLS: usize = 100_000;
 
+/// A place in a production, by the number of that and its own.
+type Place = (usize, usize);
+
 /// A nonterminal at some places of a text.
 #[derive(Clone, PartialEq, Eq, Hash)]
 struct RuleInPlace {
@@ -30,6 +33,16 @@ struct RuleInPlace {
     wide: Bits,
     /// The bracket that it opens with its last terminal, or closes with its first one.
     edge: Nesting,
+}
+
+/// The way in which brackets are told apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Levels {
+    /// By the text of nearly any characters that may come behind them.
+    Text,
+    /// By the production in which they stand, too: for example, the braces of an attribute stand in a tag, and
+    /// others in the text of an element.
+    Production,
 }
 
 /// The productions of a grammar whose terminals are uses, and whose nonterminals are told apart by what is
@@ -44,9 +57,10 @@ pub(super) struct Split<'a> {
     productions: Vec<Production>,
     /// The terminals, told apart by what they do to brackets.
     terminals: IndexSet<(u32, Nesting), FixedState>,
-    /// The ends of brackets, and the wide terminals behind them. The first number stands for
-    /// brackets behind which none comes, and for none.
-    levels: IndexSet<(Symbol, Bits), FixedState>,
+    levels: Levels,
+    /// The ends of brackets, and the wide terminals behind them. The first number stands for none, and for
+    /// brackets behind which no such terminal comes, if productions do not tell them apart.
+    known_levels: IndexSet<(Symbol, Bits, Option<Place>), FixedState>,
 }
 
 impl<'a> Split<'a> {
@@ -56,6 +70,7 @@ impl<'a> Split<'a> {
         lexer: &Lexer,
         wide: &'a Bits,
         kind: BracketKind,
+        levels: Levels,
     ) -> Option<Split<'a>> {
         let edges = FirstAndLast::new(cfg);
         let mut split = Split {
@@ -66,7 +81,8 @@ impl<'a> Split<'a> {
             rules: IndexSet::default(),
             productions: Vec::new(),
             terminals: IndexSet::default(),
-            levels: IndexSet::default(),
+            levels,
+            known_levels: IndexSet::default(),
         };
         // Terminals that are brackets everywhere need no such text.
         let behind = (kind == BracketKind::Production).then(|| split.wide_behind_rules());
@@ -126,7 +142,7 @@ impl<'a> Split<'a> {
                 if symbols > MAX_SYMBOLS {
                     return None;
                 }
-                let right = self.split(right, at as u32, &parts[number], wide)?;
+                let right = self.split((number, right), at as u32, &parts[number], wide)?;
                 self.productions.push(Production {
                     left: at as u32,
                     right,
@@ -140,7 +156,7 @@ impl<'a> Split<'a> {
     /// Returns the uses and nonterminals of a production.
     fn split(
         &mut self,
-        right: &'a [Symbol],
+        (production, right): (usize, &'a [Symbol]),
         number: u32,
         parts: &[BracketPart],
         wide: &[Bits],
@@ -154,7 +170,7 @@ impl<'a> Split<'a> {
             let own = match *part {
                 BracketPart::Plain | BracketPart::Stands => Nesting::Keeps,
                 BracketPart::Opens(end) => {
-                    open.push(self.level(right[end], &wide[end]));
+                    open.push(self.level(right[end], &wide[end], (production, end)));
                     Nesting::Opens(open[open.len() - 1])
                 }
                 BracketPart::Closes => {
@@ -268,13 +284,15 @@ impl<'a> Split<'a> {
         places
     }
 
-    /// Returns the number of brackets that end with a symbol, and behind which wide terminals may come: for
-    /// example, 0 for those of `(a + b) * c`, because an operator comes behind them.
-    fn level(&mut self, end: Symbol, wide: &Bits) -> u32 {
-        match wide.is_empty() {
-            true => 0,
-            false => self.levels.insert_full((end, wide.clone())).0 as u32 + 1,
-        }
+    /// Returns the number of brackets that end with a symbol at a place, and behind which wide terminals may come: for
+    /// example, where the text tells them apart, 0 for those of `(a + b) * c`, because an operator comes behind them.
+    fn level(&mut self, end: Symbol, wide: &Bits, place: Place) -> u32 {
+        let place = match self.levels {
+            Levels::Text if wide.is_empty() => return 0,
+            Levels::Text => None,
+            Levels::Production => Some(place),
+        };
+        self.known_levels.insert_full((end, wide.clone(), place)).0 as u32 + 1
     }
 }
 

@@ -6,7 +6,6 @@
 //! characters, which take all that comes behind it. So it is with the `}` that closes a set of `sum`: a number
 //! that stands in the braces of a text is followed by another one than a number that stands in a set.
 
-use std::borrow::Cow;
 use std::collections::HashMap;
 use std::hash::Hash;
 
@@ -16,7 +15,7 @@ use super::bits::Bits;
 use super::brackets::BracketKind;
 use super::followers::{Followers, Nesting};
 use super::safe::Below;
-use super::split::Split;
+use super::split::{Levels, Split};
 use crate::compile::cfg::{Cfg, Matter};
 use crate::compile::lexer::Lexer;
 use crate::compile::lr::{self, LrState, Tables};
@@ -49,7 +48,7 @@ pub(super) fn by_text(cfg: &Cfg, lexer: &Lexer, tables: &Tables) -> Option<Follo
             class
         })
     };
-    followers(cfg, tables, &shifts(tables), &symbols, class)
+    followers(cfg, tables, &symbols, class)
 }
 
 /// Tells uses apart by the state of the parser behind them. `None` if there are no such, or no text of
@@ -57,12 +56,7 @@ pub(super) fn by_text(cfg: &Cfg, lexer: &Lexer, tables: &Tables) -> Option<Follo
 pub(super) fn by_state(cfg: &Cfg, lexer: &Lexer, tables: &Tables) -> Option<Followers> {
     wide(cfg, lexer)?;
     let symbols = without_brackets(cfg);
-    let landings: Vec<Shifts<'_>> = tables
-        .states
-        .iter()
-        .map(|state| landings(state, tables))
-        .collect();
-    let mut followers = followers(cfg, tables, &landings, &symbols, |_, state, _| state)?;
+    let mut followers = followers(cfg, tables, &symbols, |_, state, _| state)?;
     followers.merge();
     Some(followers)
 }
@@ -77,13 +71,17 @@ fn without_brackets(cfg: &Cfg) -> Vec<(u32, Nesting)> {
 
 /// Tells uses apart by the state of a parser behind them, and by the bracket that is open. `None` if there are no
 /// such, or too many.
-pub(super) fn by_bracket(cfg: &Cfg, lexer: &Lexer, kind: BracketKind) -> Option<Followers> {
+pub(super) fn by_bracket(
+    cfg: &Cfg,
+    lexer: &Lexer,
+    kind: BracketKind,
+    levels: Levels,
+) -> Option<Followers> {
     let wide = wide(cfg, lexer)?;
-    let (split, symbols) = Split::new(cfg, lexer, &wide, kind)?.into_parts();
+    let (split, symbols) = Split::new(cfg, lexer, &wide, kind, levels)?.into_parts();
     let least = vec![1; symbols.len()];
     let tables = lr::build(&split, least, MAX_STATES, MAX_WORK).ok()?;
-    let shifts = shifts(&tables);
-    let mut followers = followers(cfg, &tables, &shifts, &symbols, |_, state, _| state)?;
+    let mut followers = followers(cfg, &tables, &symbols, |_, state, _| state)?;
     followers.merge();
     Some(followers)
 }
@@ -94,14 +92,15 @@ pub(super) fn by_bracket(cfg: &Cfg, lexer: &Lexer, kind: BracketKind) -> Option<
 fn followers<C: Eq + Hash>(
     cfg: &Cfg,
     tables: &Tables,
-    shifts: &[Shifts<'_>],
     symbols: &[(u32, Nesting)],
     class: impl Fn((u32, Nesting), u32, &Bits) -> C,
 ) -> Option<Followers> {
     let count = cfg.terminals.len();
-    let all = || shifts.iter().flat_map(|own| own.iter().copied());
+    let states = tables.states.iter();
+    let shifts: Vec<Shifts> = states.map(|state| landings(state, tables)).collect();
+    let all = || shifts.iter().flatten().copied();
     let reductions = Reductions::new(tables);
-    let behind = reductions.behind(symbols.len(), shifts, |symbol, _| symbol);
+    let behind = reductions.behind(symbols.len(), &shifts, |symbol, _| symbol);
     // Terminals that nothing reads have a use, too.
     let mut terminals: Vec<u32> = (0..count as u32).collect();
     let mut nesting = vec![Nesting::Keeps; count];
@@ -125,7 +124,7 @@ fn followers<C: Eq + Hash>(
     if terminals.len() == count {
         return None;
     }
-    let behind = reductions.behind(terminals.len(), shifts, |symbol, to| used[&(symbol, to)]);
+    let behind = reductions.behind(terminals.len(), &shifts, |symbol, to| used[&(symbol, to)]);
     let mut follow = vec![Bits::new(terminals.len()); terminals.len()];
     for (symbol, to) in all() {
         follow[used[&(symbol, to)] as usize].or(&behind[to as usize]);
@@ -161,16 +160,11 @@ fn is_wide(terminal: u32, cfg: &Cfg, lexer: &Lexer) -> bool {
 }
 
 /// The terminals that may come in a state of the parser, with the state behind each.
-type Shifts<'t> = Cow<'t, [(u32, u32)]>;
-
-fn shifts(tables: &Tables) -> Vec<Shifts<'_>> {
-    let states = tables.states.iter();
-    states.map(|state| Cow::from(&*state.shifts)).collect()
-}
+type Shifts = Vec<(u32, u32)>;
 
 /// Returns the terminals that may come in a state, with the state behind each: where a nonterminal stands for the
 /// terminal alone, the one behind that, because all places of the terminal have one state before it.
-fn landings(from: &LrState, tables: &Tables) -> Shifts<'static> {
+fn landings(from: &LrState, tables: &Tables) -> Shifts {
     let landing = |mut to: u32| {
         for _ in 0..MAX_UNITS {
             let behind = &tables.states[to as usize];
@@ -214,10 +208,10 @@ impl Reductions {
     fn behind(
         &self,
         count: usize,
-        shifts: &[Shifts<'_>],
+        shifts: &[Shifts],
         number: impl Fn(u32, u32) -> u32,
     ) -> Vec<Bits> {
-        let own = |shifts: &Shifts<'_>| {
+        let own = |shifts: &Shifts| {
             let mut own = Bits::new(count);
             shifts
                 .iter()

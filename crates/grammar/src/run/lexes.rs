@@ -27,8 +27,8 @@ pub(crate) struct Lex {
     /// By guard of what begins behind them: the terminals that end here. Empty where none has
     /// one.
     pub(crate) guarded: Box<[(u32, Box<[u32]>)]>,
-    /// True if something of it perhaps cannot be finished, whatever the stacks are.
-    pub(crate) is_unsure: bool,
+    /// The states that perhaps cannot be finished, whatever the stacks are.
+    unsure: Box<[u32]>,
     /// The same without the states from which no byte leads on; 0 if there are no others.
     pub(crate) open: u32,
     row: Box<[u32]>,
@@ -41,6 +41,17 @@ impl Lex {
             true => &self.accepts,
             false => &self.lazy,
         }
+    }
+
+    /// Returns the states that can be finished, if the stacks are such that what they begin can be.
+    pub(crate) fn sure(&self) -> impl Iterator<Item = u32> {
+        let all = self.members.iter().copied();
+        all.filter(|state| !self.unsure.contains(state))
+    }
+
+    /// Tells whether nothing of it is sure to be finished.
+    pub(crate) fn is_unsure(&self) -> bool {
+        !self.unsure.is_empty() && self.sure().next().is_none()
     }
 
     /// Returns the terminals of its states.
@@ -109,7 +120,7 @@ impl Lexes {
             lazy,
             ends: 0,
             guarded: guarded_ends(&members, machine),
-            is_unsure: machine.is_unsure(&members),
+            unsure: machine.unsure_among(&members),
             open: id,
             row: Box::default(),
         };

@@ -3,6 +3,7 @@
 //! For example, `NAME: /[a-z]+/ & ~"if"` is a difference of two languages, of which one table is made.
 
 pub(crate) mod around;
+pub(crate) mod byte_classes;
 mod context;
 pub(crate) mod edges;
 mod lexeme;

@@ -12,6 +12,7 @@ use fsm_tables::{Alphabet, Builder, Keep, Meter, NONE, Nfa, NfaId, Rest, State, 
 
 use regex_syntax::hir::{ClassUnicode, ClassUnicodeRange};
 
+use super::byte_classes::{ByteClasses, Run};
 use crate::error::{Error, ErrorKind};
 
 /// An automaton over bytes. State 0 is dead, and from every other acceptance is reached, but from
@@ -43,25 +44,6 @@ pub(crate) enum End {
 
 /// The last byte that may stand in a text (RFC 3629): those behind it are marks.
 const LAST_BYTE: u8 = 0xF4;
-
-/// Bytes that lead from one state to another: a row has them ascending, without those that
-/// lead nowhere.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Run {
-    pub(crate) first: u8,
-    pub(crate) last: u8,
-    pub(crate) to: u32,
-}
-
-impl Run {
-    fn one(byte: u8, to: u32) -> Run {
-        Run {
-            first: byte,
-            last: byte,
-            to,
-        }
-    }
-}
 
 /// The limits of putting automata together.
 #[derive(Clone, Copy, Debug)]
@@ -121,30 +103,31 @@ impl Table {
         }
     }
 
-    /// A table with the dead state in front, without what is not reached or not live.
-    pub(crate) fn of(bytes: &Bytes) -> Table {
-        let bytes = bytes.trimmed();
+    /// A table with the dead state in front, without what is not reached or not live. `class_of` says the class of each
+    /// byte.
+    fn of(symbols: &Bytes, class_of: impl Fn(u8) -> u32) -> Table {
+        let symbols = symbols.trimmed();
         let mut table = Table::nothing();
-        let rows = bytes.rows().zip(bytes.labels());
+        let rows = symbols.rows().zip(symbols.labels());
         for (row, &accepts) in rows {
-            table.add_row(row, accepts);
+            table.add_row(row, &class_of, accepts);
         }
-        table.start = u32::from(bytes.states() > 0);
+        table.start = u32::from(symbols.states() > 0);
         table
     }
 
     /// Adds a state that leads to states without the dead one.
-    fn add_row(&mut self, row: &[u32], accepts: bool) {
-        let mut at = 0;
-        for cells in row.chunk_by(|a, b| a == b) {
-            if cells[0] != NONE {
-                self.runs.push(Run {
-                    first: at as u8,
-                    last: (at + cells.len() - 1) as u8,
-                    to: cells[0] + 1,
-                });
+    fn add_row(&mut self, row: &[u32], class_of: impl Fn(u8) -> u32, accepts: bool) {
+        let mut before = NONE;
+        for byte in 0..=u8::MAX {
+            let to = row[class_of(byte) as usize];
+            if to != NONE {
+                match self.runs.last_mut() {
+                    Some(run) if to == before => run.last = byte,
+                    _ => self.runs.push(Run::one(byte, to + 1)),
+                }
             }
-            at += cells.len();
+            before = to;
         }
         self.end_row(accepts);
     }
@@ -186,7 +169,7 @@ impl Table {
                 }
                 *to = numbers[*to as usize] - 1;
             }
-            table.add_row(row, labels[state as usize]);
+            table.add_row(row, u32::from, labels[state as usize]);
             goes_on.push(all[state as usize] == End::GoesOn);
         }
         table.start = u32::from(!met.is_empty());
@@ -212,16 +195,35 @@ impl Table {
         run.filter(|run| run.first <= byte).map_or(0, |run| run.to)
     }
 
-    /// The same without the dead state; the start is the first one.
-    fn bytes(&self) -> Bytes {
+    /// The same without the dead state, over classes of bytes that it does not tell apart; the start is the first one.
+    fn over(&self, classes: &ByteClasses) -> Bytes {
         let states = if self.is_nothing() { 1 } else { self.states() };
-        let mut cells = vec![NONE; 256 * (states - 1)];
-        for (state, row) in (1..states).zip(cells.chunks_mut(256)) {
+        let width = classes.len();
+        let mut cells = vec![NONE; width * (states - 1)];
+        for (state, row) in (1..states).zip(cells.chunks_mut(width)) {
             for run in self.row(state) {
-                row[usize::from(run.first)..=usize::from(run.last)].fill(run.to - 1);
+                row[classes.of_run(run)].fill(run.to - 1);
             }
         }
-        Bytes::new(256, cells, self.accepting[1..states].to_vec())
+        Bytes::new(width, cells, self.accepting[1..states].to_vec())
+    }
+
+    /// Returns a table of texts that are read in two at once, and lead out of the first one nowhere.
+    fn product(
+        &self,
+        other: &Table,
+        keep: Keep,
+        accepts: impl Fn(Option<&bool>, Option<&bool>) -> bool,
+        limits: &mut TableLimits,
+    ) -> Result<Table, Error> {
+        let rows = (1..self.states()).map(|state| self.row(state));
+        let others = (1..other.states()).map(|state| other.row(state));
+        let classes = ByteClasses::new(&rows.chain(others).collect::<Vec<&[Run]>>());
+        let (own, other) = (self.over(&classes), other.over(&classes));
+        let product = product(&own, &other, keep, accepts, limits)?;
+        Ok(Table::of(&product, |byte| {
+            classes.of_byte[usize::from(byte)].into()
+        }))
     }
 
     /// Tells whether each text that has begun can be finished without some characters.
@@ -376,27 +378,22 @@ impl Table {
         let mut at = 0;
         while let Some(&cursor) = cursors.get(at) {
             at += 1;
-            let mut before = Cursor::DEAD;
-            // Inside of a character nothing comes but what goes on in it.
-            let bytes = match dfa.is_inside_char(cursor) {
-                true => 0x80..=0xBF,
-                false => 0..=u8::MAX,
-            };
-            for byte in bytes {
-                let next = dfa.step(cursor, byte, &mut ());
-                let is_new = std::mem::replace(&mut before, next) != next;
-                if next.is_dead() {
-                    continue;
-                }
-                if !is_new && let Some(run) = table.runs.last_mut() {
-                    run.last = byte;
+            // The target of the last run, and its last byte.
+            let mut before = (Cursor::DEAD, 0);
+            for (first, last, next) in dfa.runs(cursor) {
+                let (same, end) = std::mem::replace(&mut before, (next, last));
+                if same == next
+                    && u16::from(end) + 1 == u16::from(first)
+                    && let Some(run) = table.runs.last_mut()
+                {
+                    run.last = last;
                     continue;
                 }
                 let to = *numbers.entry(next).or_insert_with(|| {
                     cursors.push(next);
                     cursors.len() as u32
                 });
-                table.runs.push(Run::one(byte, to));
+                table.runs.push(Run { first, last, to });
             }
             table.end_row(dfa.is_accepting(&cursor));
             limits.states(cursors.len())?;
@@ -407,17 +404,13 @@ impl Table {
     /// Returns the texts that both take.
     pub(crate) fn both(&self, other: &Table, mut limits: TableLimits) -> Result<Table, Error> {
         let accepts = |a: Option<&bool>, b: Option<&bool>| a == Some(&true) && b == Some(&true);
-        let (a, b) = (self.bytes(), other.bytes());
-        let both = product(&a, &b, Keep::Both, accepts, &mut limits)?;
-        Ok(Table::of(&both))
+        self.product(other, Keep::Both, accepts, &mut limits)
     }
 
     /// The texts that it takes and the other does not.
     pub(crate) fn but(&self, other: &Table, mut limits: TableLimits) -> Result<Table, Error> {
         let accepts = |a: Option<&bool>, b: Option<&bool>| a == Some(&true) && b != Some(&true);
-        let (a, b) = (self.bytes(), other.bytes());
-        let but = product(&a, &b, Keep::First, accepts, &mut limits)?;
-        Ok(Table::of(&but))
+        self.product(other, Keep::First, accepts, &mut limits)
     }
 
     /// Tells whether both take some text.
@@ -449,19 +442,18 @@ impl Table {
     /// All UTF-8 text that it does not take.
     pub(crate) fn complement(&self, mut limits: TableLimits) -> Result<Table, Error> {
         let accepts = |a: Option<&bool>, b: Option<&bool>| a == Some(&true) && b != Some(&true);
-        let all = Table::of_pattern("(?s:.*)", limits)?.bytes();
-        let others = product(&all, &self.bytes(), Keep::First, accepts, &mut limits)?;
-        Ok(Table::of(&others))
+        let all = Table::of_pattern("(?s:.*)", limits)?;
+        all.product(self, Keep::First, accepts, &mut limits)
     }
 
     /// Returns the texts that it takes, no beginning of which it takes.
     pub(crate) fn first(&self) -> Table {
-        let bytes = self.bytes();
+        let bytes = self.over(&ByteClasses::bytes());
         let rows = bytes.rows().zip(bytes.labels());
         let cells = rows
             .flat_map(|(row, &accepts)| row.iter().map(move |&to| if accepts { NONE } else { to }));
         let first = Bytes::new(256, cells.collect(), bytes.labels().to_vec());
-        Table::of(&first)
+        Table::of(&first, u32::from)
     }
 
     /// Adds it to a nondeterministic automaton, in front of a state; answers where it begins.
@@ -470,7 +462,7 @@ impl Table {
         builder: &mut Builder<'_, M>,
         next: NfaId,
     ) -> Result<NfaId, Error> {
-        let bytes = self.bytes();
+        let bytes = self.over(&ByteClasses::bytes());
         let states = 0..bytes.states() as u32;
         let begins = states.map(|_| builder.push(State::Split(next, next)));
         let begins = begins.collect::<Result<Vec<NfaId>, Error>>()?;
@@ -514,10 +506,9 @@ impl Table {
         let table = nfa.determinize(alphabet.len(), &members, meter)?;
         let table = table.minimized(meter)?;
         // Every byte has a class.
-        let classes: Vec<u32> = (0..256)
-            .filter_map(|byte| alphabet.class_of(byte))
-            .collect();
-        Ok(Table::of(&table.over(&classes)))
+        Ok(Table::of(&table, |byte| {
+            alphabet.class_of(byte.into()).unwrap_or(0)
+        }))
     }
 }
 

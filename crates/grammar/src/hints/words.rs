@@ -1,0 +1,257 @@
+//! Text that may come whatever it is, over the ends of lexemes: from each configuration to which it leads, all
+//! of it leads to one of these again.
+//!
+//! For example, in `(/[a-z]+/ | /[^a-z]+/)*` any text may come, though each of its words is a lexeme. A token
+//! of three words would be followed through three lexemes otherwise, and so most of a vocabulary.
+
+use std::collections::{HashMap, HashSet};
+
+use foldhash::fast::FixedState;
+use indexmap::IndexSet;
+
+use crate::completion::live::Live;
+use crate::hints::finder::{Finder, Found, MAX_PLACES, push};
+use crate::hints::known::Words;
+use crate::hints::letters::{LETTERS, begins_lexemes, common};
+use crate::hints::text::{AskedLevels, Hints};
+use crate::machine::{Machine, Ranges};
+use crate::run::caches::Caches;
+use crate::run::configs::WALK;
+
+/// The most configurations to which such text leads, because a line that may begin with some keywords has some dozens.
+const MAX_MET: usize = 64;
+
+/// The most steps that are taken to find them, because so many take a third of a millisecond.
+const MAX_STEPS: usize = 6_000;
+
+/// The most characters of ASCII that may not come, control characters aside, because the tokens with one of them are tried.
+const MAX_MISSING: usize = 15;
+
+/// The same where lexemes are not followed at all, because where more are missing these leave fewer tokens to be tried.
+const FEW_MISSING: usize = 3;
+
+/// Words that are tried, because most tokens are such and blanks before them: the first may lead into a list, and the
+/// next to its items.
+const SAMPLE: [u8; 6] = *b"e t n ";
+
+/// Characters that are tried where such words are parts of one lexeme, because most that are lexemes beside text are
+/// among them.
+const MARKS: [u8; 8] = *b"\n.,-(/=a";
+
+impl Hints<'_> {
+    /// Returns the text over the ends of lexemes of which any may come, if some levels of the stacks tell so: because
+    /// the answer may be asked for what one level tells, each has the height that was looked at.
+    pub(super) fn free_words(&mut self, config: u32, levels: AskedLevels) -> Option<Words> {
+        if config & WALK != 0 {
+            return None;
+        }
+        let found = match self.known.words.get(&config) {
+            Some(&found) => found,
+            None => {
+                // Asking is no step of a walk.
+                let least = *self.caches.least_mut();
+                let found = self.find_words(config);
+                *self.caches.least_mut() = least;
+                found
+            }
+        };
+        let is_told = |words: &Words| words.looked >= self.known.level;
+        found.filter(|words| levels == AskedLevels::All || is_told(words))
+    }
+
+    /// Tells whether nearly any text may come over the ends of lexemes.
+    pub(super) fn is_of_words(&mut self, config: u32) -> bool {
+        let words = self.free_words(config, AskedLevels::All);
+        words.is_some_and(|words| words.is_nearly_all)
+    }
+
+    fn find_words(&mut self, config: u32) -> Option<Words> {
+        self.caches.least_mut().anew();
+        let may_be = leads_to_words(self.machine, self.caches, config);
+        let probed = self.caches.least_mut().height();
+        let found = may_be.then(|| Closure::find(self, config)).flatten();
+        self.known.bytes += 32;
+        let Some((words, met)) = found else {
+            self.known.words.insert(config, None);
+            return None;
+        };
+        let looked = words.looked.min(probed);
+        let words = Words { looked, ..words };
+        self.known.bytes += 32 * met.len();
+        // What leads on from one leads on from all to which it leads.
+        for config in met {
+            self.known.words.entry(config).or_insert(Some(words));
+        }
+        Some(words)
+    }
+}
+
+/// Tells whether words, or pieces of words, are lexemes that may come one behind another: for example, `e`, the blank
+/// and `t`.
+fn leads_to_words(machine: &Machine, caches: &mut Caches, config: u32) -> bool {
+    let mut met = [config; SAMPLE.len() + 1];
+    for (at, &byte) in SAMPLE.iter().enumerate() {
+        met[at + 1] = Live::new(machine, caches).step(met[at], byte);
+        let is_back = at < 4 || met[at + 1] == met[at - 1];
+        if met[at + 1] == 0 || !is_back {
+            return false;
+        }
+    }
+    let mut places = met.iter().zip(SAMPLE).skip(1);
+    if places.any(|(&at, byte)| begins_lexemes(machine, caches, at, byte)) {
+        return true;
+    }
+    let last = met[SAMPLE.len()];
+    MARKS.iter().any(|&mark| {
+        begins_lexemes(machine, caches, last, mark) && {
+            let mut live = Live::new(machine, caches);
+            let mut behind = |at: u32| match live.step(at, mark) {
+                0 => 0,
+                next => live.step(next, LETTERS[0]),
+            };
+            // The first may lead into a list, and the next to its items.
+            let first = behind(last);
+            first != 0 && behind(first) == first
+        }
+    })
+}
+
+/// A search for the text that may come at one configuration.
+struct Closure<'h, 'a> {
+    hints: &'h mut Hints<'a>,
+    /// By configuration and byte: the next one, and the least height of the stacks that was looked at.
+    steps: HashMap<(u32, u8), (u32, u32), FixedState>,
+    met: IndexSet<u32, FixedState>,
+    /// Configurations from which some character does not lead on.
+    left_out: HashSet<u32, FixedState>,
+    /// Those of ASCII.
+    chars: Vec<u8>,
+}
+
+impl<'h, 'a> Closure<'h, 'a> {
+    /// Returns the text with the configurations to which it leads. `None` where small letters are not all in it, because
+    /// most tokens consist of them, or too many others are not.
+    fn find(hints: &'h mut Hints<'a>, config: u32) -> Option<(Words, IndexSet<u32, FixedState>)> {
+        let mut closure = Closure {
+            hints,
+            steps: HashMap::default(),
+            met: IndexSet::from_iter([config]),
+            left_out: HashSet::default(),
+            chars: Vec::new(),
+        };
+        if !(b'a'..=b'z').all(|letter| closure.add(letter)) {
+            return None;
+        }
+        let mut missing = 0;
+        let printable = (b' '..=b'~').filter(|byte| !byte.is_ascii_lowercase());
+        for byte in printable.chain(*b"\n\t") {
+            missing += usize::from(!closure.add(byte));
+            if missing > MAX_MISSING {
+                return None;
+            }
+        }
+        let others = (0..=0x7Fu8).filter(|byte| byte.is_ascii_control() && !b"\n\t".contains(byte));
+        others.for_each(|byte| {
+            closure.add(byte);
+        });
+        let (ranges, looked) = closure.ranges();
+        // Names over all of Unicode are not looked at to their end, and then many tokens are left.
+        let has_others = ranges.last().is_some_and(|last| last.1 >= 0x80);
+        let words = Words {
+            class: closure.hints.machine.classes().id(ranges)?,
+            looked,
+            is_nearly_all: missing <= FEW_MISSING && has_others,
+        };
+        Some((words, closure.met))
+    }
+
+    /// Adds a character, if it leads on from all configurations to such as can be added.
+    fn add(&mut self, byte: u8) -> bool {
+        let before = self.met.len();
+        self.chars.push(byte);
+        let mut at = 0;
+        while let Some(&from) = self.met.get_index(at) {
+            let first = match at < before {
+                true => self.chars.len() - 1,
+                false => 0,
+            };
+            for char in first..self.chars.len() {
+                let to = self.step(from, self.chars[char]);
+                if to == 0 && at >= before {
+                    self.left_out.insert(from);
+                }
+                if !self.may_be_met(to) {
+                    self.met.truncate(before);
+                    self.chars.pop();
+                    return false;
+                }
+                self.met.insert(to);
+            }
+            at += 1;
+        }
+        true
+    }
+
+    fn may_be_met(&mut self, config: u32) -> bool {
+        if config == 0 || self.left_out.contains(&config) || self.steps.len() > MAX_STEPS {
+            return false;
+        }
+        if self.met.len() == MAX_MET && !self.met.contains(&config) {
+            self.left_out.insert(config);
+            return false;
+        }
+        true
+    }
+
+    fn step(&mut self, config: u32, byte: u8) -> u32 {
+        let Hints {
+            machine, caches, ..
+        } = &mut *self.hints;
+        let step = self.steps.entry((config, byte)).or_insert_with(|| {
+            caches.least_mut().anew();
+            let next = Live::new(machine, caches).step(config, byte);
+            (next, caches.least_mut().height())
+        });
+        step.0
+    }
+
+    /// Returns the characters, with those beyond ASCII that lead from each configuration to such a one, and the least
+    /// height of the stacks that tells it.
+    fn ranges(&mut self) -> (Ranges, u32) {
+        let Closure {
+            hints,
+            steps,
+            met,
+            chars,
+            ..
+        } = self;
+        chars.sort_unstable();
+        let used = met
+            .iter()
+            .flat_map(|&from| chars.iter().map(move |&byte| (from, byte)));
+        let mut looked = used.map(|step| steps[&step].1).min().unwrap_or(u32::MAX);
+        let mut found = Found::default();
+        let mut beyond: Option<Ranges> = None;
+        for &from in &*met {
+            let step = |at, byte| {
+                hints.caches.least_mut().anew();
+                let next = Live::new(hints.machine, hints.caches).step(at, byte);
+                looked = looked.min(hints.caches.least_mut().height());
+                (next != 0).then_some(next)
+            };
+            let is_met = |at| met.contains(&at);
+            let own = Finder::class(0x80, from, is_met, step, &mut found, MAX_PLACES);
+            beyond = Some(match beyond {
+                Some(others) => common(&others, &own),
+                None => own,
+            });
+        }
+        let mut ranges = Vec::new();
+        let ascii = chars.iter().map(|&byte| (u32::from(byte), u32::from(byte)));
+        let beyond = beyond.iter().flat_map(|all| all.iter().copied());
+        ascii
+            .chain(beyond)
+            .for_each(|(first, last)| push(&mut ranges, first, last));
+        (ranges.into(), looked)
+    }
+}
