@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use schema_regex::ledger::KEYWORDS;
+use schema_regex::ledger::Keyword;
 use serde_json::Value;
 
 /// Keywords whose value is a map from names to schemas, because a name in such a map, as `pattern`
@@ -59,8 +59,7 @@ pub fn keywords(schema: &Value) -> BTreeMap<String, usize> {
 
 /// Tells whether a name is no keyword that might be to blame.
 fn aside(name: &str) -> bool {
-    let known = KEYWORDS.iter().any(|keyword| keyword.name == name);
-    !known || FRAME.contains(&name) || PROSE.contains(&name)
+    Keyword::named(name).is_none() || FRAME.contains(&name) || PROSE.contains(&name)
 }
 
 /// The schema as if it did not say a keyword anywhere.

@@ -10,8 +10,8 @@ use fsm_index::{
 };
 use schema_regex::automaton::SchemaAutomaton;
 use schema_regex::{
-    AdditionalMembers, Draft, ErrorKind, Escapes, Formats, IntegerSpelling, Options, ParseOptions,
-    Rounded, Whitespace,
+    AdditionalMembers, Documents, Draft, ErrorKind, Escapes, Formats, IntegerSpelling, Options,
+    ParseOptions, Rounded, Whitespace,
 };
 use serde_json::Value;
 
@@ -120,17 +120,16 @@ fn suite_reading(file: &Path) -> Result<ParseOptions, String> {
     } else {
         Draft::Draft202012
     };
-    let mut reading = ParseOptions::default()
+    let reading = ParseOptions::default()
         .with_draft(draft)
         .with_rounded(Rounded::Keep);
+    let mut documents = Documents::default();
     let remotes = file.with_file_name("remotes");
     if remotes.is_dir() {
-        let read = reading
-            .documents
-            .insert_folder(&remotes, Some("http://localhost:1234/"));
+        let read = documents.insert_folder(&remotes, Some("http://localhost:1234/"));
         read.map_err(|e| e.to_string())?;
     }
-    Ok(reading)
+    Ok(reading.with_documents(documents))
 }
 
 impl Engine for Tokenmold {

@@ -4,8 +4,8 @@
 
 use grammar::Config;
 use schema_regex::{
-    AdditionalMembers, Caps, Escapes, Formats, IntegerSpelling, OneOf, Options, ParseOptions,
-    PropertyOrder, Settings, UnknownKeywords, Whitespace,
+    AdditionalMembers, Caps, Documents, Escapes, Formats, IntegerSpelling, OneOf, Options,
+    ParseOptions, PropertyOrder, Settings, UnknownKeywords, Whitespace,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -118,16 +118,21 @@ impl SchemaOptions {
         let mut chosen = Settings::Ignore;
         self.choose("settings", &settings, &mut chosen)?;
         let mut reading = ParseOptions::default().with_settings(chosen);
-        self.limit("max_nodes", &mut reading.max_nodes)?;
+        if let Some(given) = self.0.get("max_nodes").filter(|given| !given.is_null()) {
+            let mut most = 0;
+            limit("max_nodes", given, &mut most)?;
+            reading = reading.with_max_nodes(most);
+        }
+        let mut read = Documents::default();
         let documents = self.0.get("documents").and_then(Value::as_object);
         for (uri, document) in documents.into_iter().flatten() {
             let refused = |why| Error::Description(format!("the document {uri:?}: {why}"));
             let text = document.as_str();
             let text = text.ok_or_else(|| refused("it is no text".to_owned()))?;
-            let read = reading.documents.insert_str(uri, text);
-            read.map_err(|error| refused(error.to_string()))?;
+            let inserted = read.insert_str(uri, text);
+            inserted.map_err(|error| refused(error.to_string()))?;
         }
-        Ok(reading)
+        Ok(reading.with_documents(read))
     }
 
     fn choose<T: Clone>(

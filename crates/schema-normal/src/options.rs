@@ -102,57 +102,6 @@ setters! {
     with_name_length(name_length: u64),
 }
 
-impl Caps {
-    /// For each cap that is set its name, and the other ones.
-    pub fn each_left_out(self) -> impl Iterator<Item = (&'static str, Caps)> {
-        let all = [
-            (
-                "length",
-                Caps {
-                    length: None,
-                    ..self
-                },
-            ),
-            (
-                "items",
-                Caps {
-                    items: None,
-                    ..self
-                },
-            ),
-            (
-                "depth",
-                Caps {
-                    depth: None,
-                    ..self
-                },
-            ),
-            (
-                "digits",
-                Caps {
-                    digits: None,
-                    ..self
-                },
-            ),
-            (
-                "members",
-                Caps {
-                    members: None,
-                    ..self
-                },
-            ),
-            (
-                "name_length",
-                Caps {
-                    name_length: None,
-                    ..self
-                },
-            ),
-        ];
-        all.into_iter().filter(move |(_, caps)| *caps != self)
-    }
-}
-
 /// Choices of `to_regex` and of the schema automaton.
 ///
 /// ```

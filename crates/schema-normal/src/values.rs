@@ -2,8 +2,6 @@
 //!
 //! For example, `1` and `1.0` are equal, and so are `{"a": 1, "b": 2}` and `{"b": 2, "a": 1}`.
 
-use std::collections::HashSet;
-
 use serde_json::Value;
 
 use crate::decimal::Decimal;
@@ -76,19 +74,4 @@ fn spell(value: &Value, out: &mut String) {
 fn spell_text(text: &str, out: &mut String) {
     out.push_str(&format!("\"{}:", text.len()));
     out.push_str(text);
-}
-
-/// The items from which on a set compares them, because comparing each with each costs the square.
-const MANY_ITEMS: usize = 16;
-
-/// Tells whether no two items are equal.
-pub(crate) fn all_different(items: &[Value]) -> bool {
-    if items.len() > MANY_ITEMS {
-        let mut met = HashSet::new();
-        return items.iter().all(|item| met.insert(canonical_value(item)));
-    }
-    items
-        .iter()
-        .enumerate()
-        .all(|(i, a)| !items[..i].iter().any(|b| equal(a, b)))
 }

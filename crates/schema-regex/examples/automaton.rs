@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use fsm_index::ByteAutomaton as _;
 use schema_regex::automaton::SchemaAutomaton;
 use schema_regex::{
-    Formats, IntegerSpelling, Options, ParseOptions, PropertyOrder, Rounded, parse_with,
+    Documents, Formats, IntegerSpelling, Options, ParseOptions, PropertyOrder, Rounded, parse_with,
 };
 use serde_json::Value;
 
@@ -21,7 +21,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut file = None;
     let mut options = Options::default();
     // What cases say in numbers is kept by a `Value`.
-    let mut reading = ParseOptions::default().with_rounded(Rounded::Keep);
+    let reading = ParseOptions::default().with_rounded(Rounded::Keep);
+    let mut documents = Documents::default();
     let (mut verbose, mut required, mut only) = (false, false, None);
     let mut optional_formats = false;
     while let Some(arg) = args.next() {
@@ -36,11 +37,12 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             "--remotes" => {
                 let folder = args.next().ok_or("a folder is missing")?;
                 let uri = Some("http://localhost:1234/");
-                reading.documents.insert_folder(Path::new(&folder), uri)?;
+                documents.insert_folder(Path::new(&folder), uri)?;
             }
             _ => file = Some(arg),
         }
     }
+    let reading = reading.with_documents(documents);
     let file = std::fs::File::open(file.ok_or("a file is missing")?)?;
     let (mut cases, mut compiled, mut passing) = (0, 0, 0);
     let (mut rejected, mut accepted, mut right, mut texts) = (0, 0, 0, 0);

@@ -131,6 +131,10 @@ fn options_with_documents_are_written_and_read() {
     let text = serde_json::to_string(&reading).unwrap();
     assert!(text.contains("9007199254740993.5"), "{text}");
     let read: ParseOptions = serde_json::from_str(&text).unwrap();
-    assert_eq!(read.documents.len(), 2);
+    assert!(
+        ["https://a/text", "https://a/value"]
+            .iter()
+            .all(|uri| text.contains(uri))
+    );
     assert_eq!(serde_json::to_string(&read).unwrap(), text);
 }

@@ -329,8 +329,9 @@ impl SchemaOptions {
     pub(crate) fn parse(&self, text: &str, found: Option<&Path>) -> Result<Schema, String> {
         let mut reading = self.reading()?;
         if !self.documents.is_empty() {
-            let place = found.and_then(|path| path.canonicalize().ok());
-            reading.base_uri = place.map(|path| schema_regex::file_uri(&path));
+            if let Some(place) = found.and_then(|path| path.canonicalize().ok()) {
+                reading = reading.with_base_uri(schema_regex::file_uri(&place));
+            }
         }
         schema_regex::parse_str_with(text, &reading).map_err(|e| e.to_string())
     }
@@ -342,7 +343,9 @@ impl SchemaOptions {
             false => Settings::Ignore,
         };
         let mut reading = ParseOptions::default().with_settings(settings);
-        reading.max_nodes = self.limits.max_nodes.unwrap_or(reading.max_nodes);
+        if let Some(most) = self.limits.max_nodes {
+            reading = reading.with_max_nodes(most);
+        }
         if !self.documents.is_empty() {
             reading = reading.with_documents(self.documents()?.clone());
         }

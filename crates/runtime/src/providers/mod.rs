@@ -11,7 +11,7 @@ mod conditions;
 mod places;
 mod rules;
 
-use schema_regex::ledger::{General, KEYWORDS};
+use schema_regex::ledger::{General, Keyword};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -127,10 +127,9 @@ fn by_name(provider: &Provider, place: &Place) -> Vec<Finding> {
 
 /// Tells whether a keyword does not say which values are right.
 fn says_nothing(name: &str) -> bool {
-    let known = KEYWORDS.iter().find(|keyword| keyword.name == name);
     let silent = |general| matches!(general, General::Annotation | General::Structure);
     // Definitions are lost with the schemas in them.
-    name != "definitions" && known.is_none_or(|keyword| silent(keyword.general))
+    name != "definitions" && Keyword::named(name).is_none_or(|keyword| silent(keyword.general))
 }
 
 fn reason(fate: Fate) -> &'static str {

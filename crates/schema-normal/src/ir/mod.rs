@@ -10,6 +10,7 @@ pub mod pointer;
 pub mod signed;
 
 use std::borrow::Cow;
+use std::ops::{BitAnd, BitOr, Not};
 
 use serde_json::Value;
 
@@ -90,18 +91,6 @@ impl Kinds {
         self.0 & other.0 != 0
     }
 
-    pub(crate) fn and(self, other: Kinds) -> Kinds {
-        Kinds(self.0 & other.0)
-    }
-
-    pub(crate) fn or(self, other: Kinds) -> Kinds {
-        Kinds(self.0 | other.0)
-    }
-
-    pub(crate) fn without(self, other: Kinds) -> Kinds {
-        Kinds(self.0 & !other.0)
-    }
-
     pub(crate) fn of(value: &Value) -> Kinds {
         match value {
             Value::Null => Kinds::NULL,
@@ -112,6 +101,30 @@ impl Kinds {
             Value::Array(_) => Kinds::ARRAY,
             Value::Object(_) => Kinds::OBJECT,
         }
+    }
+}
+
+impl BitAnd for Kinds {
+    type Output = Kinds;
+
+    fn bitand(self, other: Kinds) -> Kinds {
+        Kinds(self.0 & other.0)
+    }
+}
+
+impl BitOr for Kinds {
+    type Output = Kinds;
+
+    fn bitor(self, other: Kinds) -> Kinds {
+        Kinds(self.0 | other.0)
+    }
+}
+
+impl Not for Kinds {
+    type Output = Kinds;
+
+    fn not(self) -> Kinds {
+        Kinds(!self.0) & Kinds::ALL
     }
 }
 

@@ -1,6 +1,8 @@
 //! A location of the schema, or the complement of one. For example, `{"not": {"type": "string"}}`
 //! is the complement of the location `/not`.
 
+use std::ops::Not;
+
 use crate::ir::{Body, NodeId, Schema};
 
 /// A location that must hold, or must not.
@@ -29,20 +31,24 @@ impl Signed {
         }
     }
 
-    /// The opposite.
-    pub fn flipped(self) -> Self {
-        Signed {
-            positive: !self.positive,
-            ..self
-        }
-    }
-
     /// Returns its truth, if that is the same for all values.
-    pub(crate) fn truth(self, schema: &Schema) -> Option<bool> {
+    pub fn truth(self, schema: &Schema) -> Option<bool> {
         match &schema.node(self.node).body {
             Body::Always => Some(self.positive),
             Body::Never => Some(!self.positive),
             Body::Atoms(_) => None,
+        }
+    }
+}
+
+/// The complement.
+impl Not for Signed {
+    type Output = Signed;
+
+    fn not(self) -> Signed {
+        Signed {
+            positive: !self.positive,
+            ..self
         }
     }
 }

@@ -8,7 +8,7 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 
 use crate::error::{Error, ErrorKind};
 use crate::ir::{AtomKind, Location, Schema};
-use crate::options::{Draft, Formats, OneOf, Options, UnknownKeywords};
+use crate::options::{Draft, Formats, OneOf, Options, Target, UnknownKeywords};
 
 pub use crate::ledger::table::{General, KEYWORDS, Keyword, markdown};
 
@@ -111,9 +111,8 @@ impl Entry {
 
 /// The known keyword that an unknown one is a slip of, if one is near enough.
 fn meant_by(unknown: &str) -> Option<&'static str> {
-    let is_known = KEYWORDS.iter().any(|known| known.name == unknown);
     // Extensions have names of their own, and what is longer is no slip of any keyword.
-    if is_known || unknown.starts_with("x-") || unknown.len() > 40 {
+    if Keyword::named(unknown).is_some() || unknown.starts_with("x-") || unknown.len() > 40 {
         return None;
     }
     let plain = |name: &str| -> String {
@@ -140,33 +139,21 @@ fn meant_by(unknown: &str) -> Option<&'static str> {
 
 /// Says whether a keyword that constrains something came with a later draft than this one.
 pub(crate) fn is_later(name: &str, draft: Draft) -> bool {
-    draft < Draft::Draft202012
-        && KEYWORDS.iter().any(|known| {
-            known.name == name && known.constrains() && known.first().is_some_and(|d| d > draft)
-        })
+    let is_later = |known: &Keyword| known.constrains() && known.first().is_some_and(|d| d > draft);
+    draft < Draft::Draft202012 && Keyword::named(name).is_some_and(is_later)
 }
 
 /// Says whether nothing depends on a keyword.
 pub(crate) fn is_annotation(name: &str) -> bool {
-    let mut known = KEYWORDS.iter();
-    known.any(|known| known.name == name && known.general == General::Annotation)
+    Keyword::named(name).is_some_and(|known| known.general == General::Annotation)
 }
 
 /// Returns the fate of a keyword that the reader has no rule for.
 pub(crate) fn status_of_other(name: &str) -> Status {
-    match KEYWORDS.iter().find(|k| k.name == name).map(|k| k.general) {
+    match Keyword::named(name).map(|known| known.general) {
         Some(General::Refused) => Status::Refused("not supported".to_owned()),
         _ => Status::Annotation,
     }
-}
-
-/// The form of a schema that a ledger is for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Form {
-    /// The regular expression.
-    Regex,
-    /// The byte automaton.
-    Automaton,
 }
 
 impl Schema {
@@ -182,9 +169,10 @@ impl Schema {
         };
         for node in &self.nodes {
             for (keyword, status) in &node.notes {
-                let is_known = || KEYWORDS.iter().any(|known| known.name == keyword);
                 match status {
-                    Status::Annotation if !keyword.starts_with("x-") && !is_known() => {
+                    Status::Annotation
+                        if !keyword.starts_with("x-") && Keyword::named(keyword).is_none() =>
+                    {
                         let why = match meant_by(keyword) {
                             Some(meant) => format!("is no keyword, did you mean `{meant}`?"),
                             None => "is no keyword".to_owned(),
@@ -206,7 +194,7 @@ impl Schema {
     pub fn notices(&self, options: &Options) -> Vec<Entry> {
         let mut meant: HashMap<&str, bool> = HashMap::new();
         let mut entries =
-            self.entries_of(options, Form::Automaton, |keyword, status| match status {
+            self.entries_of(options, Target::Automaton, |keyword, status| match status {
                 Status::Ignored(_) => true,
                 Status::Annotation => *meant
                     .entry(keyword)
@@ -222,7 +210,7 @@ impl Schema {
     fn entries_of<'s>(
         &'s self,
         options: &Options,
-        form: Form,
+        target: Target,
         mut is_wanted: impl FnMut(&'s str, &Status) -> bool,
     ) -> Vec<Entry> {
         let mut out: Vec<Entry> = Vec::new();
@@ -238,7 +226,7 @@ impl Schema {
                 }
                 let mut status = status.clone();
                 if keyword == "format" {
-                    status = self.format_status(node, options, form, status);
+                    status = self.format_status(node, options, target, status);
                 }
                 if keyword == "oneOf" && options.one_of == OneOf::Any && status == Status::Enforced
                 {
@@ -259,7 +247,7 @@ impl Schema {
         &self,
         node: &Location,
         options: &Options,
-        form: Form,
+        target: Target,
         status: Status,
     ) -> Status {
         if options.formats == Formats::Annotate {
@@ -270,8 +258,8 @@ impl Schema {
                 AtomKind::UnknownFormat(why) if options.formats == Formats::Strict => {
                     return Status::Refused(why.clone());
                 }
-                AtomKind::Format(format) if form == Form::Regex => {
-                    if let Some(why) = format.narrowed_in_regex() {
+                AtomKind::Format(format) if target == Target::Expression => {
+                    if let Some(why) = format.narrowed(target) {
                         return Status::Narrowed(why.to_owned());
                     }
                 }
@@ -287,11 +275,11 @@ impl Schema {
     pub fn entries(
         &self,
         options: &Options,
-        form: Form,
+        target: Target,
         narrowed: &Narrowed,
         error: Option<&Error>,
     ) -> Vec<Entry> {
-        let mut out = self.entries_of(options, form, |_, _| true);
+        let mut out = self.entries_of(options, target, |_, _| true);
         finish(&mut out, narrowed, error);
         out
     }

@@ -1,9 +1,9 @@
 //! The keywords of all drafts: one table, printed into `docs/KEYWORDS.md`. For example, the row of
 //! `minLength` says that it is enforced in every draft.
 
-use crate::language::formats;
 use crate::language::formats::bounded_numbers as number_formats;
-use crate::options::Draft;
+use crate::language::formats::{self, Format};
+use crate::options::{Draft, Target};
 
 /// The fate of a keyword in general.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,10 +24,10 @@ pub enum General {
 /// A keyword of some draft.
 ///
 /// ```
-/// use schema_regex::ledger::KEYWORDS;
+/// use schema_regex::ledger::{General, Keyword};
 ///
-/// let pattern = KEYWORDS.iter().find(|keyword| keyword.name == "pattern").unwrap();
-/// println!("{}: {}", pattern.name, pattern.note);
+/// let pattern = Keyword::named("pattern").unwrap();
+/// assert_eq!((pattern.general, pattern.page), (General::EnforcedWhere, "strings"));
 /// ```
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
@@ -35,20 +35,25 @@ pub struct Keyword {
     /// Its name.
     pub name: &'static str,
     /// The drafts that have it.
-    pub drafts: &'static str,
+    drafts: &'static str,
     /// The fate of the keyword.
     pub general: General,
     /// One line about it, which holds for both forms.
-    pub note: &'static str,
+    note: &'static str,
     /// The limits of the schema automaton, if there are some: what follows on "enforced".
-    pub automaton: &'static str,
+    automaton: &'static str,
     /// The limits of the regular expression.
-    pub expression: &'static str,
+    expression: &'static str,
     /// The page of `tests/cases` that has its cases.
     pub page: &'static str,
 }
 
 impl Keyword {
+    /// Returns the keyword of a name.
+    pub fn named(name: &str) -> Option<&'static Keyword> {
+        KEYWORDS.iter().find(|keyword| keyword.name == name)
+    }
+
     /// Says whether it says which values are right.
     pub(super) fn constrains(&self) -> bool {
         matches!(
@@ -222,22 +227,23 @@ fn formats(out: &mut String) {
         "\n## Formats\n\nOf strings, and those of the OpenAPI registry of numbers; their cases are on [the pages of formats](../crates/schema-regex/tests/cases/formats.md). A format says nothing of values of other kinds. Where one is\nnarrowed, what it admits satisfies it. Under a complement (`not`, `oneOf`, `if` or the like) the strings that such a format leaves out are\nleft out, too, for `date-time`, `time`, `email` and `hostname`; the other narrowed ones are refused there, and so is an `enum` with a string of\nwhich it is not certain. All others are exact there too. \"In the regular expression\" names what `to_regex` leaves out where that is more than the automaton does.\n\n| format | values | constrains | narrowed | in the regular expression |\n|---|---|---|---|---|\n",
     );
     for (name, format) in formats::ALL {
-        let (here, there) = (format.narrowed(), format.narrowed_in_regex());
+        let [here, there] = [Target::Automaton, Target::Expression].map(|to| format.narrowed(to));
         let more = if here == there { None } else { there };
         out.push_str(&format!(
             "| `{name}` | strings | {} | {} | {} |\n",
-            format.meaning(),
+            meaning(*format),
             here.unwrap_or(""),
             more.unwrap_or("")
         ));
     }
     for (name, format) in number_formats::ALL {
-        let step = format
-            .step
-            .map_or("integers".to_owned(), |s| format!("multiples of {s}"));
+        let (step, [low, high]) = format.numbers();
+        let step = step.map_or("integers".to_owned(), |s| {
+            format!("multiples of {}", s.plain())
+        });
+        let (low, high) = (low.plain(), high.plain());
         out.push_str(&format!(
-            "| `{name}` | numbers | {step}, {} to {} | | |\n",
-            format.low, format.high
+            "| `{name}` | numbers | {step}, {low} to {high} | | |\n"
         ));
     }
     let hints: Vec<String> = formats::HINTS.iter().map(|h| format!("`{h}`")).collect();
@@ -245,4 +251,44 @@ fn formats(out: &mut String) {
         "\nAnnotations, and accepted by `Formats::Strict`: {}. `float` and `double` constrain nothing, since any JSON number is read as the\nnearest one; the others are hints about text. All further names are unknown: annotations, or refused by `Formats::Strict`.\n",
         hints.join(", ")
     ));
+}
+
+/// Returns the meaning of a format, with its source.
+fn meaning(format: Format) -> &'static str {
+    match format {
+        Format::DateTime => "RFC 3339 `date-time`, with the calendar",
+        Format::Date => "RFC 3339 `full-date`, with the calendar",
+        Format::Time => "RFC 3339 `full-time`",
+        Format::Duration => "RFC 3339, appendix A",
+        Format::Email => {
+            "RFC 5321 `Mailbox`: at most 64 characters before the `@`, at most 254 in all"
+        }
+        Format::IdnEmail => "RFC 6531 `Mailbox`",
+        Format::Hostname => "RFC 1123, section 2.1: at most 253 characters",
+        Format::IdnHostname => "RFC 5890, section 2.3.2.3",
+        Format::Ipv4 => "RFC 2673, section 3.2: `dotted-quad`",
+        Format::Ipv6 => "RFC 4291, section 2.2",
+        Format::Uuid => "RFC 4122",
+        Format::Uri => "RFC 3986 `URI`",
+        Format::UriReference => "RFC 3986 `URI-reference`",
+        Format::UriTemplate => "RFC 6570",
+        Format::Iri => "RFC 3987 `IRI`",
+        Format::IriReference => "RFC 3987 `IRI-reference`",
+        Format::Regex => "ECMA-262",
+        Format::JsonPointer => "RFC 6901",
+        Format::RelativeJsonPointer => "a number, then `#` or RFC 6901",
+        Format::Base64 => "RFC 4648, section 4: padded, unused bits zero",
+        Format::Base64Url => "RFC 4648, section 5: unused bits zero, the padding may be left out",
+        Format::Char => "one character (code point)",
+        Format::MediaRange => "RFC 9110, section 12.5.1",
+        Format::Token => "RFC 8941, section 3.3.4",
+        Format::Boolean => "RFC 8941, section 3.3.6: `?0` or `?1`",
+        Format::Int64 => "-9223372036854775808 to 9223372036854775807, in decimal",
+        Format::Uint64 => "0 to 18446744073709551615, in decimal",
+        Format::ShortLocalPart
+        | Format::WideDateTime
+        | Format::WideTime
+        | Format::WideEmail
+        | Format::WideHostname => "",
+    }
 }

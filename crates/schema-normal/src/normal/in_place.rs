@@ -4,11 +4,9 @@
 //! For example, `{"$ref": "#"}` applies itself to the same value and is refused.
 
 use rustc_hash::FxHashSet;
-use serde_json::Value;
 
 use crate::error::{Error, ErrorKind};
-use crate::ir::signed::Signed;
-use crate::ir::{Atom, AtomKind, NodeId};
+use crate::ir::{AtomKind, NodeId};
 use crate::normal::conjunctions::ConjId;
 use crate::normal::locations::{Locations, NOT_NEGATED};
 
@@ -95,29 +93,4 @@ pub fn blamed(locations: &Locations, conj: ConjId, error: Error) -> Error {
         error.pointer()
     );
     locations.refusal((at, "oneOf"), &reason)
-}
-
-/// Returns the one value of no parts that a conjunction is written as.
-pub fn constant_of(locations: &Locations, conj: ConjId) -> Option<&Value> {
-    let [
-        Signed {
-            node,
-            positive: true,
-        },
-    ] = locations.conj(conj)
-    else {
-        return None;
-    };
-    match locations.schema().atoms(*node) {
-        [
-            Atom {
-                kind: AtomKind::Values(values),
-                ..
-            },
-        ] => match &values[..] {
-            [value] if !value.is_array() && !value.is_object() => Some(value),
-            _ => None,
-        },
-        _ => None,
-    }
 }

@@ -11,7 +11,7 @@ use crate::normal::partial::{Flow, Partial, array};
 /// Adds a count of items. One of items that may be any, or none, is a bound on their
 /// number; one of no items is what all others are.
 pub(super) fn add_count(locations: &Locations, p: &mut Partial, count: Count) -> Flow {
-    let says = locations.says(count.item);
+    let says = count.item.truth(locations.schema());
     array(p, |a| {
         let fits = |a: &ArrayShape| a.max.is_none_or(|m| m >= a.min);
         match says {
@@ -31,7 +31,7 @@ pub(super) fn add_count(locations: &Locations, p: &mut Partial, count: Count) ->
                 let any = Signed::yes(ALWAYS);
                 a.rules.push(ItemRule {
                     prefix: vec![any; count.from as usize],
-                    rest: count.item.flipped(),
+                    rest: !count.item,
                 });
                 true
             }

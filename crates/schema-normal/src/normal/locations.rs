@@ -15,9 +15,8 @@ use crate::budget::{Budget, Limit, STEP};
 use crate::error::{Error, ErrorKind};
 use crate::ir::signed::Signed;
 use crate::ir::{ALWAYS, Atom, AtomKind, Body, Members, Name, NodeId, PatternId, Schema};
-use crate::language::formats::Format;
 use crate::normal::alternative::{At, MembersAt};
-use crate::normal::conjunctions::{ConjId, Interner};
+use crate::normal::conjunctions::{ConjId, Conjs, Interner};
 use crate::options::{Complements, Options, Target};
 use crate::validate::Check;
 
@@ -86,7 +85,7 @@ impl Locations {
     }
 
     /// Returns the schema, with what it implies, and all sets of its locations.
-    pub fn into_parts(mut self) -> (Schema, crate::normal::conjunctions::Conjs) {
+    pub(super) fn into_parts(mut self) -> (Schema, Conjs) {
         for pattern in &mut self.schema.patterns {
             pattern.forget();
         }
@@ -116,11 +115,6 @@ impl Locations {
         parts.clear();
         self.parts = parts;
         conj
-    }
-
-    /// Returns the truth of a part, if that is all or nothing.
-    pub fn says(&self, part: Signed) -> Option<bool> {
-        part.truth(&self.schema)
     }
 
     /// Returns the JSON Pointer of a location.
@@ -217,14 +211,6 @@ impl Locations {
     /// Returns the number of states that automata may have, and the work that is left.
     pub fn limit(&self) -> Limit<'_> {
         Limit::new(self.options.max_automaton_states, &self.budget)
-    }
-
-    /// Returns the part of a format that the target leaves out.
-    pub(super) fn narrowed(&self, format: Format) -> Option<&'static str> {
-        match self.target {
-            Target::Expression => format.narrowed_in_regex(),
-            Target::Automaton => format.narrowed(),
-        }
     }
 
     /// Returns a `Members` atom of a location.

@@ -15,7 +15,7 @@ use crate::ir::{AtomKind, Kinds, NodeId, Schema};
 use crate::normal::alternative::{KINDS, Kind};
 use crate::normal::closing::Closing;
 use crate::normal::conditions::Conditions;
-use crate::normal::conjunctions::{ANY, ConjId, NONE};
+use crate::normal::conjunctions::{ANY, ConjId, Conjs, NONE};
 use crate::normal::locations::Locations;
 use crate::normal::shape_table::ShapeTable;
 use crate::normal::tagged::Discriminators;
@@ -86,9 +86,9 @@ impl Normaliser {
         }
     }
 
-    /// Returns the locations, when no more is asked of them.
-    pub fn into_locations(self) -> Locations {
-        self.locations
+    /// Returns the schema, with what it implies, and all sets of its locations.
+    pub fn into_parts(self) -> (Schema, Conjs) {
+        self.locations.into_parts()
     }
 
     /// Returns the conditions that alternatives keep.

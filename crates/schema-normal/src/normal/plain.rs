@@ -3,6 +3,8 @@
 //!
 //! For example, `{"type": "string", "anyOf": [..]}` plainly has no numbers.
 
+use std::ops::BitOr as _;
+
 use crate::ir::signed::Signed;
 use crate::ir::{AtomKind, Body, Kinds};
 use crate::normal::alternative::Kind;
@@ -41,9 +43,9 @@ impl Default for Plain {
 impl Plain {
     /// Leaves values of some kinds alone.
     fn leave(&mut self, kinds: Kinds) {
-        self.ruled_out = self.ruled_out.or(self.open.without(kinds));
-        self.open = self.open.and(kinds);
-        self.told = self.told.or(Kinds::ALL.without(kinds));
+        self.ruled_out = self.ruled_out | (self.open & !kinds);
+        self.open = self.open & kinds;
+        self.told = self.told | !kinds;
     }
 
     /// Nothing more is plain.
@@ -77,7 +79,7 @@ fn look_at(locations: &Locations, part: Signed, plain: &mut Plain, room: &mut us
         match &atom.kind {
             AtomKind::Type { kinds, integer } => {
                 let left = match integer {
-                    true => kinds.or(Kinds::NUMBER),
+                    true => *kinds | Kinds::NUMBER,
                     false => *kinds,
                 };
                 plain.integers |= *integer && !kinds.has(Kinds::NUMBER);
@@ -85,7 +87,7 @@ fn look_at(locations: &Locations, part: Signed, plain: &mut Plain, room: &mut us
             }
             AtomKind::Values(values) => {
                 let kinds = values.iter().map(Kinds::of);
-                plain.leave(kinds.fold(Kinds::NONE, Kinds::or));
+                plain.leave(kinds.fold(Kinds::NONE, Kinds::bitor));
                 plain.told = Kinds::ALL;
             }
             AtomKind::Ref(node) => look_at(locations, Signed::yes(*node), plain, room),
@@ -99,16 +101,16 @@ fn look_at(locations: &Locations, part: Signed, plain: &mut Plain, room: &mut us
                 for node in nodes {
                     let mut one = Plain::default();
                     look_at(locations, Signed::yes(*node), &mut one, room);
-                    left = left.or(Kinds::ALL.without(one.ruled_out));
+                    left = left | !one.ruled_out;
                 }
                 plain.leave(left);
                 plain.give_up();
             }
             other => {
                 let concerned = concerned(other);
-                plain.told = plain.told.or(concerned);
+                plain.told = plain.told | concerned;
                 if !is_harmless(other) {
-                    plain.open = plain.open.without(concerned);
+                    plain.open = plain.open & !concerned;
                 }
             }
         }

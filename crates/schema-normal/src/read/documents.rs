@@ -47,9 +47,9 @@ pub(super) struct Document {
 
 impl Documents {
     /// Adds a document. The URI is an absolute one, or one to which relative references of a
-    /// schema lead that has neither an `$id` nor a [`crate::read::parse_options::ParseOptions::base_uri`].
+    /// schema lead that has neither an `$id` nor a [`crate::read::parse_options::ParseOptions::with_base_uri`].
     ///
-    /// Numbers of a `Value` may have been rounded; [`crate::read::parse_options::ParseOptions::rounded`] says what becomes
+    /// Numbers of a `Value` may have been rounded; [`crate::read::parse_options::ParseOptions::with_rounded`] says what becomes
     /// of them.
     pub fn insert(&mut self, uri: impl Into<String>, document: Value) {
         self.add(uri.into(), Read::of(document), None);

@@ -11,7 +11,7 @@ use crate::decimal::Decimal;
 use crate::error::{Error, ErrorKind};
 use crate::ir::pointer::Pointer;
 use crate::ir::{Atom, AtomKind, Kinds, Name, Status};
-use crate::ledger::{self, KEYWORDS};
+use crate::ledger::{self, Keyword};
 use crate::options::Draft;
 use crate::read::exact_numbers::{Numbers, Role};
 use crate::read::json_text::name_of;
@@ -153,7 +153,7 @@ impl<'a> Here<'a, '_> {
 
 /// Returns the name of a keyword; those of the ledger are not copied.
 pub(super) fn name_of_keyword(keyword: &str) -> Cow<'static, str> {
-    match KEYWORDS.iter().find(|known| known.name == keyword) {
+    match Keyword::named(keyword) {
         Some(known) => Cow::Borrowed(known.name),
         None => Cow::Owned(keyword.to_owned()),
     }

@@ -1,6 +1,6 @@
 //! The choices of who reads a schema.
 //!
-//! For example, [`ParseOptions::draft`] says how a schema without `$schema` is read.
+//! For example, [`ParseOptions::with_draft`] says how a schema without `$schema` is read.
 
 use crate::options::{Draft, setters};
 use crate::read::documents::Documents;
@@ -23,24 +23,13 @@ use crate::read::json_text::MAX_NESTING;
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(default))]
 pub struct ParseOptions {
-    /// The draft of a schema that has no `$schema` (default: 2020-12).
-    pub draft: Draft,
-    /// The most subschemas that are read, counted once each, references
-    /// followed (default: 200,000).
-    pub max_nodes: usize,
-    /// Other documents that references may lead to, by absolute URI (default:
-    /// none). Nothing is ever fetched.
-    pub documents: Documents,
-    /// The URI at which the schema itself was found (default: none): its relative references
-    /// begin there, as far as its `$id` does not say otherwise.
-    pub base_uri: Option<String>,
-    /// True if the schema may choose options by itself (default: it may not).
-    pub settings: Settings,
-    /// The deepest nesting of arrays and objects in the schema, in levels (default:
-    /// 512). It comes before everything else, so that no stack overflows.
-    pub max_nesting: usize,
-    /// The meaning of numbers that a `Value` may have rounded (default: they are refused).
-    pub rounded: Rounded,
+    pub(super) draft: Draft,
+    pub(super) max_nodes: usize,
+    pub(super) documents: Documents,
+    pub(super) base_uri: Option<String>,
+    pub(super) settings: Settings,
+    pub(super) max_nesting: usize,
+    pub(super) rounded: Rounded,
 }
 
 impl Default for ParseOptions {
@@ -59,17 +48,19 @@ impl Default for ParseOptions {
 
 setters! {
     ParseOptions;
-    /// Sets the draft of a schema without `$schema`.
+    /// Sets the draft of a schema that has no `$schema` (default: 2020-12).
     with_draft(draft: Draft),
-    /// Sets the other documents that references may lead to.
+    /// Sets the other documents that references may lead to, by absolute URI (default: none). Nothing is
+    /// ever fetched.
     with_documents(documents: Documents),
-    /// Sets the most subschemas that are read.
+    /// Sets the most subschemas that are read, counted once each, references followed (default: 200,000).
     with_max_nodes(max_nodes: usize),
-    /// Sets whether the schema may choose options by itself.
+    /// Sets whether the schema may choose options by itself (default: it may not).
     with_settings(settings: Settings),
-    /// Sets the deepest nesting of arrays and objects in the schema.
+    /// Sets the deepest nesting of arrays and objects in the schema, in levels (default: 512). It comes
+    /// before everything else, so that no stack overflows.
     with_max_nesting(max_nesting: usize),
-    /// Sets what numbers mean that a `Value` may have rounded.
+    /// Sets what numbers mean that a `Value` may have rounded (default: they are refused).
     with_rounded(rounded: Rounded),
 }
 
@@ -92,7 +83,8 @@ impl ParseOptions {
         self
     }
 
-    /// Sets the URI at which the schema itself was found.
+    /// Sets the URI at which the schema itself was found (default: none): its relative references begin
+    /// there, as far as its `$id` does not say otherwise.
     ///
     /// ```
     /// use schema_regex::{ParseOptions, parse_with};

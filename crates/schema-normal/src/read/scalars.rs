@@ -9,6 +9,7 @@ use crate::error::{Error, ErrorKind};
 use crate::ir::{Atom, AtomKind, Kinds, Status};
 use crate::language::formats::bounded_numbers::NumberFormat;
 use crate::language::formats::{Format, HINTS};
+use crate::options::Target;
 use crate::read::exact_numbers::{Numbers, Role};
 use crate::read::here::Here;
 use crate::read::reader::Reader;
@@ -93,13 +94,13 @@ pub(super) fn types(here: &mut Here<'_, '_>, value: &Value) -> Result<(), Error>
     };
     for name in names {
         match name.as_str() {
-            Some("null") => kinds = kinds.or(Kinds::NULL),
-            Some("boolean") => kinds = kinds.or(Kinds::TRUE).or(Kinds::FALSE),
-            Some("number") => kinds = kinds.or(Kinds::NUMBER),
+            Some("null") => kinds = kinds | Kinds::NULL,
+            Some("boolean") => kinds = kinds | Kinds::TRUE | Kinds::FALSE,
+            Some("number") => kinds = kinds | Kinds::NUMBER,
             Some("integer") => integer = true,
-            Some("string") => kinds = kinds.or(Kinds::STRING),
-            Some("array") => kinds = kinds.or(Kinds::ARRAY),
-            Some("object") => kinds = kinds.or(Kinds::OBJECT),
+            Some("string") => kinds = kinds | Kinds::STRING,
+            Some("array") => kinds = kinds | Kinds::ARRAY,
+            Some("object") => kinds = kinds | Kinds::OBJECT,
             _ => {
                 return Err(here.invalid("type", &format!("has the unknown name {name}; the names are null, boolean, integer, number, string, array, object")));
             }
@@ -173,7 +174,7 @@ pub(super) fn format(here: &mut Here<'_, '_>, value: &Value) -> Result<(), Error
     let name = here.string("format", value)?;
     let (text, number) = (Format::by_name(name), NumberFormat::by_name(name));
     if let Some(format) = text {
-        if let Some(reason) = format.narrowed() {
+        if let Some(reason) = format.narrowed(Target::Automaton) {
             here.note("format", Status::Narrowed(reason.to_owned()));
         }
         here.push("format", AtomKind::Format(format));
@@ -185,18 +186,15 @@ pub(super) fn format(here: &mut Here<'_, '_>, value: &Value) -> Result<(), Error
         }
     }
     if let Some(format) = number {
-        let exact = |text: &str| Decimal::parse(text).unwrap_or_else(Decimal::zero);
-        let step = match format.step {
-            Some(step) => AtomKind::MultipleOf(exact(step)),
-            None => AtomKind::Type {
-                kinds: Kinds::ALL.without(Kinds::NUMBER),
-                integer: true,
-            },
+        let (step, [value, high]) = format.numbers();
+        let integers = AtomKind::Type {
+            kinds: !Kinds::NUMBER,
+            integer: true,
         };
-        here.push("format", step);
-        let (value, exclusive) = (exact(format.low), false);
+        let exclusive = false;
+        here.push("format", step.map_or(integers, AtomKind::MultipleOf));
         here.push("format", AtomKind::Minimum { value, exclusive });
-        let value = exact(format.high);
+        let value = high;
         here.push("format", AtomKind::Maximum { value, exclusive });
     }
     if text.is_none() && number.is_none() {

@@ -4,7 +4,7 @@
 //! `{"enum": [1, "a"], "type": "string"}` only `"a"` is admitted.
 
 use std::cell::RefCell;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::OnceLock;
 
 use serde_json::Value;
@@ -20,7 +20,7 @@ use crate::language::char_dfa::automata::Matcher;
 use crate::language::formats;
 use crate::language::formats::Format;
 use crate::options::{Complements, Formats, Options, Target};
-use crate::values::all_different;
+use crate::values::{canonical_value, equal};
 
 /// The depth to which references and values are followed, because each level takes stack.
 const MAX_DEPTH: usize = 400;
@@ -429,6 +429,21 @@ fn has_name(value: &Value, name: &str) -> bool {
     value.as_object().is_some_and(|o| o.contains_key(name))
 }
 
+/// The items from which on a set compares them, because comparing each with each costs the square.
+const MANY_ITEMS: usize = 16;
+
+/// Tells whether no two items are equal.
+fn all_different(items: &[Value]) -> bool {
+    if items.len() > MANY_ITEMS {
+        let mut met = HashSet::new();
+        return items.iter().all(|item| met.insert(canonical_value(item)));
+    }
+    items
+        .iter()
+        .enumerate()
+        .all(|(i, a)| !items[..i].iter().any(|b| equal(a, b)))
+}
+
 /// Tells whether an object, if it is one, has members of all names.
 fn has_all(value: &Value, names: &[Name]) -> bool {
     let mut names = names.iter();
@@ -442,13 +457,8 @@ fn format_holds(format: Format, target: Target, text: &str) -> bool {
     /// The matchers of formats by target, made once because making one takes milliseconds.
     static MADE: [OnceLock<Option<Matcher>>; 2 * formats::COUNT] =
         [const { OnceLock::new() }; 2 * formats::COUNT];
-    let made = MADE[2 * format as usize + target as usize].get_or_init(|| {
-        let re = match target {
-            Target::Expression => format.re_in_regex(),
-            Target::Automaton => format.re(),
-        };
-        Matcher::new(&re).ok()
-    });
+    let made = MADE[2 * format as usize + target as usize]
+        .get_or_init(|| Matcher::new(&format.re(target)).ok());
     made.as_ref().is_some_and(|m| m.matches(text))
 }
 

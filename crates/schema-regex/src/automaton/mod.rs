@@ -21,15 +21,13 @@ mod run;
 
 mod byte_automaton;
 
-use std::sync::Arc;
-
 use fsm_index::Lexicon;
 use schema_normal::Error;
 use schema_normal::Schema as Read;
 use schema_normal::ir::ROOT;
 use schema_normal::ir::signed::Signed;
 use schema_normal::ledger::Entry;
-use schema_normal::ledger::{Form, Narrowed};
+use schema_normal::ledger::Narrowed;
 use schema_normal::normal::normaliser::Normaliser;
 use schema_normal::options::{AdditionalMembers, Options, Target};
 use serde_json::Value;
@@ -192,7 +190,7 @@ impl SchemaAutomaton {
             Err(error) => {
                 let ledger = read.entries(
                     &read.options(options),
-                    Form::Automaton,
+                    Target::Automaton,
                     &Narrowed::new(),
                     Some(&error),
                 );
@@ -243,16 +241,6 @@ impl SchemaAutomaton {
     /// Tells whether a text is admitted as a whole.
     pub fn is_match(&self, text: &[u8]) -> bool {
         run::is_match(&self.machine, text)
-    }
-}
-
-impl From<Unbounded> for SchemaAutomaton {
-    fn from(draft: Unbounded) -> SchemaAutomaton {
-        let (machine, origin) = draft.into_parts();
-        SchemaAutomaton {
-            machine: Arc::new(machine),
-            origin: Arc::new(origin),
-        }
     }
 }
 

@@ -220,7 +220,7 @@ fn contains(
         && max.is_none()
         && most >= min
     {
-        let body = match with(printer, item.flipped())? {
+        let body = match with(printer, !item)? {
             // Every item meets the condition: it counts all.
             None => sequence(&[], Some(&yes), min.max(arrays.min), Some(most), &comma),
             Some(no) => Body {

@@ -18,13 +18,14 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::rc::Rc;
 
 use schema_normal::decimal::Decimal;
-use schema_normal::ir::AtomKind;
+use schema_normal::ir::signed::Signed;
+use schema_normal::ir::{Atom, AtomKind};
 use schema_normal::language::re::Re;
 use schema_normal::language::white_space::{self, Admitted};
 use schema_normal::ledger::Narrowed;
 use schema_normal::normal::alternative::{ALL_KINDS, KINDS, Kind, Shape};
 use schema_normal::normal::conjunctions::{ANY, ConjId, NONE};
-use schema_normal::normal::in_place::constant_of;
+use schema_normal::normal::locations::Locations;
 use schema_normal::normal::normaliser::Normaliser;
 use schema_normal::normal::search::shapes::shapes_of;
 use schema_normal::options::{AnyValue, Caps, Options, Whitespace};
@@ -486,5 +487,30 @@ impl SpaceTexts {
             Admitted::UpTo(most) => around(&format!("[ \\t\\n\\r]{{0,{most}}}")),
             Admitted::All(space) => around(&spell::print(&space, spell::Spelling::Raw)),
         })
+    }
+}
+
+/// Returns the one value of no parts that a conjunction is written as.
+fn constant_of(locations: &Locations, conj: ConjId) -> Option<&Value> {
+    let [
+        Signed {
+            node,
+            positive: true,
+        },
+    ] = locations.conj(conj)
+    else {
+        return None;
+    };
+    match locations.schema().atoms(*node) {
+        [
+            Atom {
+                kind: AtomKind::Values(values),
+                ..
+            },
+        ] => match &values[..] {
+            [value] if !value.is_array() && !value.is_object() => Some(value),
+            _ => None,
+        },
+        _ => None,
     }
 }

@@ -8,7 +8,7 @@ use schema_normal::Schema as Read;
 use schema_normal::budget::Budget;
 use schema_normal::ir::ROOT;
 use schema_normal::ir::signed::Signed;
-use schema_normal::ledger::{Entry, Form, Narrowed, Status};
+use schema_normal::ledger::{Entry, Narrowed, Status};
 use schema_normal::normal::closing::closings;
 use schema_normal::normal::in_place::refuse_cycles;
 use schema_normal::normal::normaliser::Normaliser;
@@ -69,7 +69,7 @@ impl Schema {
         let error = result.err();
         let mut ledger = self
             .read
-            .entries(&options, Form::Regex, &narrowed, error.as_ref());
+            .entries(&options, Target::Expression, &narrowed, error.as_ref());
         if let AnyValue::Depth(depth) = options.any_value {
             for entry in &mut ledger {
                 if entry.keyword == "additionalProperties" && entry.status == Status::Enforced {

@@ -9,6 +9,7 @@ use schema_normal::language::char_dfa::product::{Part, Product};
 use schema_normal::language::pattern::Pattern;
 use schema_normal::language::re::Re;
 use schema_normal::normal::alternative::{At, StringShape, each_once};
+use schema_normal::options::Target;
 use schema_normal::{Error, ErrorKind};
 
 use crate::regex::{Capped, Printer, bounded_lengths as lengths, spell};
@@ -181,7 +182,7 @@ impl Conditions {
             named: Vec::new(),
         };
         for (format, positive) in &each_once(&s.formats) {
-            all.parts.push((format.re_in_regex(), *positive));
+            all.parts.push((format.re(Target::Expression), *positive));
             all.at = s.at;
             all.named.push("format");
         }

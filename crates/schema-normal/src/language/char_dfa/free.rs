@@ -29,6 +29,45 @@ const MAX_ALONE: usize = 1_024;
 /// The longest run that is looked for: few tokens are longer, so that nothing would be won.
 const MAX_RUN: usize = 64;
 
+/// The number of characters that are looked ahead for text that may come whatever it is, because
+/// few tokens are longer.
+pub const FREE_STEPS: usize = 32;
+/// The same at which they lead to the end of free text, because shorter runs are walked as fast.
+const LEAST_STEPS: usize = 4;
+
+/// Classes smaller than this are no free text, because they are quicker to walk.
+const LEAST_FREE: u32 = 8;
+/// A class that may come behind any text is not looked beyond if it has so many characters.
+const MUCH_FREE: u32 = 128;
+/// So many characters are of several scripts, because the first plane of Unicode has as many.
+const ANY_SCRIPT: u32 = 1 << 16;
+/// Few tokens have more characters than these, because most are words or parts of words.
+const MOST_TOKENS: usize = 7;
+
+/// Ranges of code points, both ends included.
+pub type Ranges = Box<[(u32, u32)]>;
+
+/// The text that may come behind a state, of characters of one class, whichever they are.
+#[derive(Debug)]
+pub enum Free {
+    /// So many characters may come, each of which may be of the class whatever came before it.
+    AmongAny {
+        /// The class.
+        class: Ranges,
+        /// The most characters.
+        chars: usize,
+    },
+    /// So many characters of the class may come one after another.
+    Alone {
+        /// The class.
+        class: Ranges,
+        /// The most characters.
+        chars: usize,
+        /// True if none of them may come behind the last one.
+        ends: bool,
+    },
+}
+
 /// The texts from a state of an automaton on, and those of them that are free.
 #[derive(Clone, Copy, Debug)]
 pub struct TextsFrom<'d> {
@@ -90,30 +129,90 @@ impl<'d> TextsFrom<'d> {
         false
     }
 
+    /// Returns the free text of characters that are in some ranges; `None` if it is of few characters.
+    pub fn free(&self, all: &[(u32, u32)], follows: &impl Fn(u32) -> Follows) -> Option<Free> {
+        let (class, chars) = self.among_any(all, follows);
+        let (mut size, mut alone) = (size_of(&class), None);
+        // If other text leads elsewhere, the class alone may do, or be larger.
+        let mut steps = FREE_STEPS;
+        while size < MUCH_FREE && steps >= LEAST_STEPS {
+            let class = self.alone(steps, all, follows);
+            if size_of(&class) > size {
+                size = size_of(&class);
+                alone = Some((class, steps));
+            }
+            if size >= LEAST_FREE {
+                break;
+            }
+            steps /= 2;
+        }
+        let is_long = alone.as_ref().is_some_and(|found| found.1 == FREE_STEPS);
+        if let Some(free) = (is_long && size < MUCH_FREE)
+            .then(|| self.of_any_script(all, follows))
+            .flatten()
+        {
+            return Some(free);
+        }
+        // A class that may come so often and no oftener leaves nothing to be read.
+        let run = match &alone {
+            _ if size < LEAST_FREE => self.run_of(&self.alone(1, all, follows), follows),
+            Some((class, _)) => self.run_of(class, follows),
+            None => None,
+        };
+        let free = run.unwrap_or(match alone {
+            Some((class, chars)) => Free::Alone {
+                class: class.into(),
+                chars,
+                ends: false,
+            },
+            None => Free::AmongAny {
+                class: class.into(),
+                chars,
+            },
+        });
+        let (Free::AmongAny { class, .. } | Free::Alone { class, .. }) = &free;
+        (size_of(class) >= LEAST_FREE).then_some(free)
+    }
+
+    /// Returns the free text of a class of several scripts, if it has nearly all tokens: bytes that are
+    /// counted leave fewer characters of these.
+    fn of_any_script(&self, all: &[(u32, u32)], follows: &impl Fn(u32) -> Follows) -> Option<Free> {
+        let class = self.alone(LEAST_STEPS, all, follows);
+        if size_of(&class) < ANY_SCRIPT {
+            return None;
+        }
+        let chars = self.longest_alone((&class, FREE_STEPS), follows);
+        (chars >= MOST_TOKENS).then(|| Free::Alone {
+            class: class.into(),
+            chars,
+            ends: false,
+        })
+    }
+
     /// The code points of which any text may come at once, and behind what
     /// else may come, and how many characters of all that: of any number
-    /// where that is a class of `least` code points or more, or else of `steps`.
-    pub fn free_class_from(
+    /// where that is a class of [`LEAST_FREE`] code points or more, or else of [`FREE_STEPS`].
+    fn among_any(
         &self,
-        (least, steps): (u32, usize),
-        follows: impl Fn(u32) -> Follows,
+        all: &[(u32, u32)],
+        follows: &impl Fn(u32) -> Follows,
     ) -> (Vec<(u32, u32)>, usize) {
         let sizes = self.dfa.symbol_sizes();
-        let within = |steps| self.free_class_within(steps, (least, &sizes), &follows);
+        let within = |steps| self.among_any_within(steps, (all, &sizes), follows);
         match within(usize::MAX) {
             Some(class) => (class, usize::MAX),
-            None => (within(steps).unwrap_or_default(), steps),
+            None => (within(FREE_STEPS).unwrap_or_default(), FREE_STEPS),
         }
     }
 
     /// The code points that lead from each state within `steps` of the first one, that
     /// one included, to one that much can follow; none if little follows one of
-    /// those states, they are many, or the code points are fewer than `least`. States that
+    /// those states, they are many, or the code points are few. States that
     /// nothing follows do not count: no text leads there. `sizes` are those of the symbols.
-    fn free_class_within(
+    fn among_any_within(
         &self,
         steps: usize,
-        (least, sizes): (u32, &[u64]),
+        (all, sizes): (&[(u32, u32)], &[u64]),
         follows: &impl Fn(u32) -> Follows,
     ) -> Option<Vec<(u32, u32)>> {
         let good = |state: u32| state != DEAD && follows(state) == Follows::Much;
@@ -147,20 +246,21 @@ impl<'d> TextsFrom<'d> {
                     states.push(to);
                 }
             }
-            if size < u64::from(least) {
+            if size < u64::from(LEAST_FREE) {
                 return None;
             }
         }
-        Some(self.dfa.ranges_of(|symbol| free[symbol as usize]))
+        Some(self.dfa.ranges_in(all, |symbol| free[symbol]))
     }
 
     /// The code points of which up to `steps` may come one after another, whichever
     /// they are, so that much can follow. If some may not come behind another one, the fewer are
     /// left out.
-    pub fn free_class_alone(
+    fn alone(
         &self,
         steps: usize,
-        follows: impl Fn(u32) -> Follows,
+        all: &[(u32, u32)],
+        follows: &impl Fn(u32) -> Follows,
     ) -> Vec<(u32, u32)> {
         let good = |state: u32| state != DEAD && follows(state) == Follows::Much;
         let row = self.dfa.table.row(self.state).iter();
@@ -169,7 +269,7 @@ impl<'d> TextsFrom<'d> {
         // One symbol at least is left out each time.
         for _ in 0..=self.dfa.table.width() {
             match self.first_conflict(steps, (&class, &weights), good) {
-                Ok(None) => return self.dfa.ranges_of(|symbol| class[symbol as usize]),
+                Ok(None) => return self.dfa.ranges_in(all, |symbol| class[symbol]),
                 Ok(Some(symbols)) => symbols.iter().for_each(|&symbol| class[symbol] = false),
                 Err(TooBig) => break,
             }
@@ -179,7 +279,7 @@ impl<'d> TextsFrom<'d> {
 
     /// Returns the number of characters of a class that may come one after another,
     /// whichever they are, so that much can follow; no more than `most`.
-    pub fn longest_alone(
+    fn longest_alone(
         &self,
         (class, most): (&[(u32, u32)], usize),
         follows: impl Fn(u32) -> Follows,
@@ -204,14 +304,10 @@ impl<'d> TextsFrom<'d> {
         most
     }
 
-    /// Returns the number of characters of a class that may come one after another,
-    /// whichever they are, so that much can follow, if no more of them may come then, whichever
-    /// came; and the class, without those that may come then.
-    pub fn run_of(
-        &self,
-        class: &[(u32, u32)],
-        follows: impl Fn(u32) -> Follows,
-    ) -> Option<(usize, Vec<(u32, u32)>)> {
+    /// Returns the free text of a class where so many of them may come one after another,
+    /// whichever they are, so that much can follow, and no more then, whichever came; without
+    /// those that may come then, unless most may.
+    fn run_of(&self, class: &[(u32, u32)], follows: &impl Fn(u32) -> Follows) -> Option<Free> {
         let mut held = vec![0u64; self.dfa.table.width()];
         for &(from, to) in class {
             self.dfa
@@ -235,10 +331,12 @@ impl<'d> TextsFrom<'d> {
             match next[..] {
                 [] => return None,
                 [.., DEAD] if length > 0 => {
-                    return Some((
-                        length,
-                        self.dfa.ranges_in(class, |symbol| !leads_on[symbol]),
-                    ));
+                    let most = self.dfa.ranges_in(class, |symbol| !leads_on[symbol]);
+                    return (size_of(&most) >= size_of(class) / 2).then(|| Free::Alone {
+                        class: most.into(),
+                        chars: length,
+                        ends: true,
+                    });
                 }
                 [.., DEAD] => return None,
                 _ if next.len() > MAX_ALONE => return None,
@@ -293,6 +391,11 @@ impl<'d> TextsFrom<'d> {
         }
         Ok(None)
     }
+}
+
+/// Returns the number of code points of a class.
+fn size_of(class: &[(u32, u32)]) -> u32 {
+    class.iter().map(|(a, b)| b - a + 1).sum()
 }
 
 /// Returns the number of one-byte characters that each symbol has, and one for all others.

@@ -20,7 +20,7 @@ use crate::language::char_dfa::product::{Part, Product};
 use crate::language::re::Re;
 
 pub use counts::distances;
-pub use free::{Follows, MAX_MET, TextsFrom};
+pub use free::{FREE_STEPS, Follows, Free, MAX_MET, Ranges, TextsFrom};
 pub use fsm_tables::NONE as DEAD;
 
 /// A deterministic automaton over code points of which every state can still
@@ -198,15 +198,10 @@ impl CharDfa {
         })
     }
 
-    /// The characters after which `state` is where it was, as ranges without
-    /// surrogates.
-    pub fn loop_class(&self, state: u32) -> Vec<(u32, u32)> {
-        self.ranges_of(|class| self.table.next(state, class) == state)
-    }
-
-    fn ranges_of(&self, wanted: impl Fn(u32) -> bool) -> Vec<(u32, u32)> {
-        let wanted = self.alphabet.runs().filter(|run| wanted(run.2));
-        joined(wanted.map(|(first, last, _)| (first, last)))
+    /// The characters of some ranges after which `state` is where it was.
+    pub fn loop_class(&self, state: u32, all: &[(u32, u32)]) -> Vec<(u32, u32)> {
+        let row = self.table.row(state);
+        self.ranges_in(all, |symbol| row[symbol] == state)
     }
 
     /// The code points of a class that have wanted symbols.
@@ -250,9 +245,9 @@ impl CharDfa {
         out
     }
 
-    /// The code points that lead from each state of `among` to another one of
+    /// The code points of some ranges that lead from each state of `among` to another one of
     /// them.
-    pub fn free_class(&self, among: impl Fn(u32) -> bool) -> Vec<(u32, u32)> {
+    pub fn free_class(&self, among: impl Fn(u32) -> bool, all: &[(u32, u32)]) -> Vec<(u32, u32)> {
         let states: Vec<u32> = (0..self.states() as u32).filter(|s| among(*s)).collect();
         let mut free = vec![!states.is_empty(); self.table.width()];
         for state in states {
@@ -260,7 +255,7 @@ impl CharDfa {
                 *free &= *to != DEAD && among(*to);
             }
         }
-        self.ranges_of(|symbol| free[symbol as usize])
+        self.ranges_in(all, |symbol| free[symbol])
     }
 
     /// For each state the next states, each once.

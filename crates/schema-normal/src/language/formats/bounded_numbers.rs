@@ -1,13 +1,15 @@
 //! The formats of the OpenAPI registry that bound numbers. For example, `uint8` is the whole
 //! numbers from 0 to 255.
 
+use crate::decimal::Decimal;
+
 /// Multiples of `step` from `low` to `high`, all plain decimals.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct NumberFormat {
-    pub(crate) low: &'static str,
-    pub(crate) high: &'static str,
+    low: &'static str,
+    high: &'static str,
     /// `None`: integers.
-    pub(crate) step: Option<&'static str>,
+    step: Option<&'static str>,
 }
 
 const fn integers(low: &'static str, high: &'static str) -> NumberFormat {
@@ -54,6 +56,13 @@ pub(crate) const ALL: &[(&str, NumberFormat)] = &[
 impl NumberFormat {
     pub(crate) fn by_name(name: &str) -> Option<NumberFormat> {
         ALL.iter().find(|(n, _)| *n == name).map(|(_, f)| *f)
+    }
+
+    /// Returns its step, `None` for integers, and its least and its greatest number.
+    pub(crate) fn numbers(self) -> (Option<Decimal>, [Decimal; 2]) {
+        // Each is a number, as a test tells.
+        let exact = |text: &str| Decimal::parse(text).unwrap_or_else(Decimal::zero);
+        (self.step.map(exact), [self.low, self.high].map(exact))
     }
 }
 

@@ -20,9 +20,7 @@ use uris::{UCSCHAR, relative_reference, uri, uri_template};
 use crate::language::numbers::expressions::integers_between;
 use crate::language::pattern;
 use crate::language::re::Re;
-
-/// The expressions of the patterns, each read when it is first asked for: some take a millisecond.
-type Read = [OnceLock<Re>; COUNT];
+use crate::options::Target;
 
 /// A format of strings that is enforced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -144,48 +142,6 @@ impl Format {
         ALL.iter().find(|(n, _)| *n == name).map(|(_, f)| *f)
     }
 
-    /// Returns the meaning of the format, with its source.
-    pub(crate) fn meaning(self) -> &'static str {
-        match self {
-            Format::DateTime => "RFC 3339 `date-time`, with the calendar",
-            Format::Date => "RFC 3339 `full-date`, with the calendar",
-            Format::Time => "RFC 3339 `full-time`",
-            Format::Duration => "RFC 3339, appendix A",
-            Format::Email => {
-                "RFC 5321 `Mailbox`: at most 64 characters before the `@`, at most 254 in all"
-            }
-            Format::IdnEmail => "RFC 6531 `Mailbox`",
-            Format::Hostname => "RFC 1123, section 2.1: at most 253 characters",
-            Format::IdnHostname => "RFC 5890, section 2.3.2.3",
-            Format::Ipv4 => "RFC 2673, section 3.2: `dotted-quad`",
-            Format::Ipv6 => "RFC 4291, section 2.2",
-            Format::Uuid => "RFC 4122",
-            Format::Uri => "RFC 3986 `URI`",
-            Format::UriReference => "RFC 3986 `URI-reference`",
-            Format::UriTemplate => "RFC 6570",
-            Format::Iri => "RFC 3987 `IRI`",
-            Format::IriReference => "RFC 3987 `IRI-reference`",
-            Format::Regex => "ECMA-262",
-            Format::JsonPointer => "RFC 6901",
-            Format::RelativeJsonPointer => "a number, then `#` or RFC 6901",
-            Format::Base64 => "RFC 4648, section 4: padded, unused bits zero",
-            Format::Base64Url => {
-                "RFC 4648, section 5: unused bits zero, the padding may be left out"
-            }
-            Format::Char => "one character (code point)",
-            Format::MediaRange => "RFC 9110, section 12.5.1",
-            Format::Token => "RFC 8941, section 3.3.4",
-            Format::Boolean => "RFC 8941, section 3.3.6: `?0` or `?1`",
-            Format::Int64 => "-9223372036854775808 to 9223372036854775807, in decimal",
-            Format::Uint64 => "0 to 18446744073709551615, in decimal",
-            Format::ShortLocalPart
-            | Format::WideDateTime
-            | Format::WideTime
-            | Format::WideEmail
-            | Format::WideHostname => "",
-        }
-    }
-
     /// The most characters of a string of the format, where that is not part of
     /// the expression.
     pub(crate) fn max_length(self) -> Option<u64> {
@@ -205,25 +161,35 @@ impl Format {
         (self == Format::Email).then_some(Format::ShortLocalPart)
     }
 
-    /// Returns the part that is left out of the format, if the language is a subset of it.
-    pub(crate) fn narrowed(self) -> Option<&'static str> {
-        match self {
-            Format::DateTime | Format::Time => Some(
+    /// Returns the part that a target leaves out of the format, if it admits a subset of it: the regular
+    /// expression leaves out more.
+    pub(crate) fn narrowed(self, target: Target) -> Option<&'static str> {
+        match (self, target) {
+            (Format::DateTime | Format::Time, Target::Expression) => Some(
+                "a fraction of a second has at most 18 digits; a leap second (:60) is admitted at 23:59 UTC written with offset Z or +00:00 only",
+            ),
+            (Format::Email, Target::Expression) => Some(
+                "the quoted local part and address literals of RFC 5321 are left out; a long local part has at most 4 atoms of at most 15 characters, a long domain labels of at most 15",
+            ),
+            (Format::Hostname, Target::Expression) => Some(
+                "labels with hyphens in third and fourth place are left out; a name has at most 4 labels, or at most 15 of at most 15 characters, so that it is never longer than 253",
+            ),
+            (Format::DateTime | Format::Time, _) => Some(
                 "a fraction of a second has at most 18 digits; a leap second (:60) is admitted where it is 23:59 UTC by an offset of whole or half hours",
             ),
-            Format::Email => Some(
+            (Format::Email, _) => Some(
                 "a quoted local part with backslashes has at most 31 characters, each backslash with the next one",
             ),
-            Format::Hostname => Some(
+            (Format::Hostname, _) => Some(
                 "labels with hyphens in third and fourth place, punycode among them, are left out",
             ),
-            Format::IdnEmail => Some(
+            (Format::IdnEmail, _) => Some(
                 "as idn-hostname after the @, or up to nine short labels in ASCII; before it at most 16 characters where some are beyond ASCII, or at most 32 beside dots where there are several",
             ),
-            Format::IdnHostname => Some(
+            (Format::IdnHostname, _) => Some(
                 "labels beyond ASCII have at most 11 letters or digits of Latin-1, Greek, Cyrillic, kana, Han or Hangul; punycode is left out",
             ),
-            Format::Regex => Some(
+            (Format::Regex, _) => Some(
                 "groups nest two levels, ranges in classes start at a, A or 0, and counts have no upper end",
             ),
             _ => None,
@@ -243,36 +209,18 @@ impl Format {
         }
     }
 
-    /// The same for the regular expression, which leaves out more.
-    pub(crate) fn narrowed_in_regex(self) -> Option<&'static str> {
-        match self {
-            Format::DateTime | Format::Time => Some(
-                "a fraction of a second has at most 18 digits; a leap second (:60) is admitted at 23:59 UTC written with offset Z or +00:00 only",
-            ),
-            Format::Email => Some(
-                "the quoted local part and address literals of RFC 5321 are left out; a long local part has at most 4 atoms of at most 15 characters, a long domain labels of at most 15",
-            ),
-            Format::Hostname => Some(
-                "labels with hyphens in third and fourth place are left out; a name has at most 4 labels, or at most 15 of at most 15 characters, so that it is never longer than 253",
-            ),
-            other => other.narrowed(),
-        }
-    }
-
-    /// The strings of the format, but for [`Format::max_length`] and
+    /// The strings of the format that a target admits, but for their greatest length and
     /// [`Format::part`].
-    pub(crate) fn re(self) -> Re {
-        /// The expressions, read once because parsing one takes longer than copying it.
-        static READ: Read = [const { OnceLock::new() }; COUNT];
-        READ[self as usize].get_or_init(|| self.read()).clone()
-    }
-
-    /// The strings of the format that the regular expression admits.
-    pub fn re_in_regex(self) -> Re {
-        /// The same for expressions of the plain path, as [`Format::re`] keeps its own.
-        static READ: Read = [const { OnceLock::new() }; COUNT];
-        let read = || self.read_for_regex();
-        READ[self as usize].get_or_init(read).clone()
+    pub fn re(self, target: Target) -> Re {
+        /// The expressions by target, each read when it is first asked for, because some take a millisecond.
+        static READ: [[OnceLock<Re>; COUNT]; 2] = [const { [const { OnceLock::new() }; COUNT] }; 2];
+        let read = || match target {
+            Target::Expression => self.read_for_regex(),
+            Target::Automaton => self.read(),
+        };
+        READ[target as usize][self as usize]
+            .get_or_init(read)
+            .clone()
     }
 
     fn read(self) -> Re {
@@ -289,7 +237,7 @@ impl Format {
             Format::Time => read(&time(&leap_utc())),
             Format::Email => read(&short_email()),
             Format::Hostname => read(&short_hostname()),
-            other => other.re(),
+            other => other.re(Target::Automaton),
         }
     }
 

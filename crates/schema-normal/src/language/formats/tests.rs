@@ -3,13 +3,17 @@
 use crate::language::char_dfa::automata::matches;
 use crate::language::formats::{ALL, COUNT, Format};
 use crate::language::re::Re;
+use crate::options::Target;
 
 fn name(format: Format) -> &'static str {
     ALL.iter().find(|(_, f)| *f == format).unwrap().0
 }
 
 fn check(format: Format, good: &[&str], bad: &[&str]) {
-    let (re, part) = (format.re(), format.part().map(Format::re));
+    let (re, part) = (
+        format.re(Target::Automaton),
+        format.part().map(|part| part.re(Target::Automaton)),
+    );
     let holds = |text: &str| {
         let part = part.as_ref().is_none_or(|p| matches(p, text).unwrap());
         part && matches(&re, text).unwrap()
@@ -25,8 +29,8 @@ fn check(format: Format, good: &[&str], bad: &[&str]) {
 #[test]
 fn every_pattern_is_read() {
     for (name, format) in ALL {
-        assert_ne!(format.re(), Re::Never, "{name}");
-        assert_ne!(format.re_in_regex(), Re::Never, "{name}");
+        assert_ne!(format.re(Target::Automaton), Re::Never, "{name}");
+        assert_ne!(format.re(Target::Expression), Re::Never, "{name}");
         assert_eq!(Format::by_name(name), Some(*format));
         assert!((*format as usize) < COUNT);
     }
@@ -38,9 +42,9 @@ fn wider_formats_hold_all_of_the_narrowed_ones() {
         let Some(wider) = format.wider() else {
             continue;
         };
-        assert!(format.narrowed().is_some(), "{name}");
-        let wider = wider.re();
-        for narrow in [format.re(), format.re_in_regex()] {
+        assert!(format.narrowed(Target::Automaton).is_some(), "{name}");
+        let wider = wider.re(Target::Automaton);
+        for narrow in [format.re(Target::Automaton), format.re(Target::Expression)] {
             let both = crate::language::char_dfa::CharDfa::new(
                 &[(&narrow, true), (&wider, false)],
                 1_000_000,
@@ -56,14 +60,14 @@ fn wider_formats_hold_all_of_the_narrowed_ones() {
         (Format::Hostname, "xn--a.b"),
     ];
     for (format, text) in left_out {
-        let holds = |format: Format| matches(&format.re(), text).unwrap();
+        let holds = |format: Format| matches(&format.re(Target::Automaton), text).unwrap();
         assert!(!holds(format) && holds(format.wider().unwrap()), "{text}");
     }
 }
 
 #[test]
 fn dates_follow_the_calendar() {
-    let re = Format::Date.re();
+    let re = Format::Date.re(Target::Automaton);
     for year in [0, 4, 100, 1900, 1999, 2000, 2023, 2024, 2100, 2400] {
         let leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
         for month in 0..=13 {

@@ -18,6 +18,7 @@
 use crate::language::char_dfa::{CharDfa, DEAD};
 use crate::language::formats::{ALL, COUNT, Format};
 use crate::language::re::Re;
+use crate::options::Target;
 
 /// The automata, as the test writes them. They are in the program, so that no file has to be found
 /// when it runs.
@@ -37,7 +38,7 @@ fn made(format: Format, with_part: bool) -> CharDfa {
     let part = format.part().filter(|_| with_part);
     let res: Vec<Re> = std::iter::once(format)
         .chain(part)
-        .map(Format::re)
+        .map(|format| format.re(Target::Automaton))
         .collect();
     let parts: Vec<(&Re, bool)> = res.iter().map(|re| (re, true)).collect();
     CharDfa::new(&parts, 1_000_000).unwrap_or_else(|_| CharDfa::never())

@@ -149,8 +149,13 @@ impl NumberDfa {
         Ok(NumberDfa::of_table(both.trimmed()))
     }
 
-    /// Tells whether texts may have any number of digits: whether states come again.
-    pub fn is_endless(&self) -> bool {
+    /// Returns the number of digits that the texts have at least, if they may have any number from there on.
+    pub fn endless_digits(&self) -> Option<u32> {
+        self.least_digits().filter(|_| self.is_endless())
+    }
+
+    /// Tells whether states come again.
+    fn is_endless(&self) -> bool {
         // States that lead to each other are never left without a source.
         let mut sources = vec![0usize; self.next.len()];
         let targets = |state: usize| self.next[state].iter().filter(|to| **to != DEAD);
@@ -172,7 +177,7 @@ impl NumberDfa {
     }
 
     /// Returns the number of digits that the texts have at least; `None` where there are none.
-    pub fn least_digits(&self) -> Option<u32> {
+    fn least_digits(&self) -> Option<u32> {
         let mut met = vec![false; self.next.len()];
         let (mut now, mut later) = (vec![0u32], Vec::new());
         let mut digits = 0;

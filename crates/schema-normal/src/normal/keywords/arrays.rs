@@ -40,7 +40,7 @@ pub(super) fn items(
             c.prefix = c.prefix.max(count);
             c.all_items |= said;
         });
-        if rule.prefix.is_empty() && locations.says(rule.rest) == Some(true) {
+        if rule.prefix.is_empty() && rule.rest.truth(locations.schema()) == Some(true) {
             return Flow::On;
         }
         return array(p, |a| {

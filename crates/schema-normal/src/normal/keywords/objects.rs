@@ -60,7 +60,7 @@ pub(in crate::normal) fn some_member(
         }
         _ => false,
     };
-    let is_any_value = locations.says(witness.value) == Some(true);
+    let is_any_value = witness.value.truth(locations.schema()) == Some(true);
     if is_any_name && is_any_value {
         return Ok(min_properties(p, Sense::Itself, 1));
     }

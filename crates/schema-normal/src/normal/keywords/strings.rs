@@ -69,8 +69,9 @@ pub(super) fn format(
         return Ok(sense.of_others());
     }
     let mut format = format;
+    let narrowed = format.narrowed(locations.target());
     if let (Sense::Complement, Complements::Refused, Some(what)) =
-        (sense, locations.complements(), locations.narrowed(format))
+        (sense, locations.complements(), narrowed)
     {
         let Some(wider) = format.wider() else {
             let what = format!("a format that is narrowed ({what})");

@@ -21,6 +21,7 @@ use schema_normal::{Error, ErrorKind};
 use crate::automaton::compile::builder::Builder;
 use crate::automaton::compile::conditions::names_of_conditions;
 use crate::automaton::compile::leaves;
+use crate::automaton::machine::strings::StringDemand;
 use crate::regex::Capped;
 
 fn narrow(builder: &mut Builder, conj: ConjId, keyword: &'static str, how: Capped) {
@@ -47,16 +48,16 @@ pub(super) fn cap_string(
     if leaves.is_empty() {
         return Ok(None);
     }
-    let excludes = leaves.iter().any(|leaf| leaf.excludes);
+    let excludes = leaves.iter().any(StringDemand::excludes);
     let cap = cap.max(shape.min).max(u64::from(excludes));
     let (mut is_endless, mut is_some) = (false, false);
     for leaf in leaves {
-        let Some(dfa) = &leaf.dfa else {
+        let StringDemand::Read { dfa, min, .. } = &leaf else {
             (is_endless, is_some) = (true, true);
             continue;
         };
         let finite = dfa.counts(|l| l != 0).first().copied().flatten().is_some();
-        let fits = match Lengths::new(dfa, leaf.min, Some(cap), builder.normaliser.limit()) {
+        let fits = match Lengths::new(dfa, *min, Some(cap), builder.normaliser.limit()) {
             Ok(Some(lengths)) => lengths.live(0, 0),
             Ok(None) => true,
             Err(_) => false,
@@ -98,7 +99,7 @@ pub(super) fn cap_number(
     let Some(cap) = builder.options().caps.digits else {
         return Ok(dfa);
     };
-    let (true, Some(least)) = (dfa.is_endless(), dfa.least_digits()) else {
+    let Some(least) = dfa.endless_digits() else {
         return Ok(dfa);
     };
     let most = cap.max(least);

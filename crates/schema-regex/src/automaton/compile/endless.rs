@@ -8,6 +8,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use crate::automaton::machine::Machine;
 use crate::automaton::machine::node::{ArrayThread, Member};
 use crate::automaton::machine::progress::ObjectAt;
+use crate::automaton::machine::strings::StringDemand;
 
 /// The most values of a goal that are listed, because each is kept as a text.
 pub(super) const MAX_VALUES: usize = 2_000;
@@ -55,15 +56,16 @@ pub(super) fn plainly(machine: &Machine, node: u32, goal: u32) -> Plainly {
             continue;
         };
         if let Some(m) = &node.string {
-            let leaves = m.leaves.iter().filter(|l| l.goal == goal && !l.listed);
-            for leaf in leaves {
-                match leaf.dfa {
-                    None if leaf.max != Some(0) => return Plainly::Endless,
-                    Some(d) => {
-                        let bounds = leaf.lengths.as_ref().map(|l| l.bounds());
-                        patterns.push((&m.dfas[d as usize], bounds));
+            for leaf in m.leaves.iter().filter(|leaf| leaf.goal == goal) {
+                match &leaf.demand {
+                    StringDemand::Counted { max, .. } if *max != Some(0) => {
+                        return Plainly::Endless;
                     }
-                    _ => {}
+                    StringDemand::Read { dfa, lengths, .. } => {
+                        let bounds = lengths.as_ref().map(|l| l.bounds());
+                        patterns.push((&m.dfas[*dfa as usize], bounds));
+                    }
+                    StringDemand::Listed | StringDemand::Counted { .. } => {}
                 }
             }
         }
@@ -157,11 +159,16 @@ fn least_found(machine: &Machine, node: u32, goal: u32, depth: u32, known: &mut 
     }
     if let Some(m) = &n.string {
         for (id, leaf) in (0..).zip(&*m.leaves).filter(|(_, l)| l.goal == goal) {
-            let amount = match (leaf.dfa, &leaf.lengths) {
-                (Some(d), None) => m.dfas[d as usize].amount(0),
-                (Some(d), Some(lengths)) => lengths.amount(&m.dfas[d as usize], 0, 0),
-                (None, _) => {
-                    let listed = m.words.list.iter().filter(|w| w.listed.contains(&id));
+            let amount = match &leaf.demand {
+                StringDemand::Read { dfa, lengths, .. } => {
+                    let dfa = &m.dfas[*dfa as usize];
+                    match lengths {
+                        Some(lengths) => lengths.amount(dfa, 0, 0),
+                        None => dfa.amount(0),
+                    }
+                }
+                StringDemand::Listed | StringDemand::Counted { .. } => {
+                    let listed = m.words.iter().filter(|w| w.listed.contains(&id));
                     Some(listed.count() as u64)
                 }
             };

@@ -63,24 +63,14 @@ pub(super) fn further_names(
     verdicts.sort_unstable();
     verdicts.dedup();
     let (mut classes, class_of) = classes(builder, all, (tests, kept), &questions, &verdicts)?;
-    let states = 0..dfa.states() as u32;
-    let class = states.map(|s| class_of.get(&dfa.label(s)).copied().unwrap_or(NO_CLASS));
-    let class: Vec<u32> = class.collect();
-    let mut counts = Vec::with_capacity(classes.len());
-    for c in 0..classes.len() as u32 {
-        counts.push(dfa.counts(|label| class_of.get(&label) == Some(&c)));
-    }
-    let keys = KeyMachine {
-        loops: builder.loops.reserve(dfa.states()),
-        dfa,
-        class,
-        counts,
-    };
-    for (class, counts) in classes.iter_mut().zip(&keys.counts) {
-        class.count = counts.first().copied().flatten();
+    let loops = builder.loops.reserve(dfa.states());
+    let class_of = |label: u64| class_of.get(&label).copied();
+    let keys = KeyMachine::new(dfa, loops, classes.len() as u32, class_of);
+    for (class, left) in classes.iter_mut().zip(keys.left(u64::MAX, 0)) {
+        class.count = left;
     }
     for name in all.names.order() {
-        if let Some(class) = classes.get_mut(keys.class_of(name) as usize)
+        if let Some(class) = classes.get_mut(keys.class_at(keys.dfa.run(name)) as usize)
             && let Some(count) = &mut class.count
         {
             *count = count.saturating_sub(1);

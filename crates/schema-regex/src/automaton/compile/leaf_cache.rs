@@ -9,14 +9,14 @@ use std::sync::Arc;
 use rustc_hash::FxHashMap;
 use schema_normal::ir::{Name, PatternId};
 use schema_normal::language::char_dfa::CharDfa;
-use schema_normal::language::char_dfa::lengths::Lengths;
 use schema_normal::language::char_dfa::product::{Part, Product};
 use schema_normal::language::formats::Format;
 use schema_normal::language::numbers::automata::NumberAutomata;
 use schema_normal::language::numbers::dfa::NumberDfa;
 
 use crate::automaton::machine::few::Few;
-use crate::automaton::machine::node::{Leaf, NumberMachine, StringMachine, Words};
+use crate::automaton::machine::node::NumberMachine;
+use crate::automaton::machine::strings::{Leaf, StringDemand, StringMachine, Words};
 
 pub(super) type StringKey = (Vec<(PatternId, bool)>, Vec<(Format, bool)>, Vec<Name>);
 
@@ -89,37 +89,15 @@ impl Machines {
     /// The machine of a leaf that any string satisfies.
     pub(super) fn free_string(&mut self) -> Arc<StringMachine> {
         let machine = self.free_string.get_or_insert_with(|| {
-            Arc::new(StringMachine {
-                leaves: Few::One(Leaf {
-                    goal: 0,
-                    listed: false,
-                    dfa: None,
-                    min: 0,
-                    max: None,
-                    lengths: None,
-                    excludes: false,
-                }),
-                dfas: Few::default(),
-                loops: Few::default(),
-                words: Words::default(),
-                cap: 0,
-                free: Some(0),
-            })
+            let demand = StringDemand::Counted {
+                min: 0,
+                max: None,
+                excludes: false,
+            };
+            let leaves = vec![Leaf { goal: 0, demand }];
+            let (loops, words) = (Few::default(), Words::default());
+            Arc::new(StringMachine::new(leaves, Vec::new(), loops, words, 0))
         });
         Arc::clone(machine)
     }
-}
-
-/// The demands of one alternative on a string, but for the texts that it lists.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct StringLeaf {
-    /// Its values are those that the shape allows; then nothing else counts.
-    pub(super) listed: bool,
-    pub(super) dfa: Option<Arc<CharDfa>>,
-    pub(super) min: u64,
-    pub(super) max: Option<u64>,
-    /// The bounds met with the automaton, where there is one and they matter.
-    pub(super) lengths: Option<Arc<Lengths>>,
-    /// True if the values that the shape excludes are left out although the rest admits them.
-    pub(super) excludes: bool,
 }

@@ -19,7 +19,8 @@ use schema_normal::normal::alternative::{At, NumberShape, StringShape, each_once
 
 use crate::automaton::compile::builder::Builder;
 use crate::automaton::compile::counted::{Counted, counted};
-use crate::automaton::compile::leaf_cache::{LeafSource, StringKey, StringLeaf, Strings};
+use crate::automaton::compile::leaf_cache::{LeafSource, StringKey, Strings};
+use crate::automaton::machine::strings::StringDemand;
 
 /// The most automata, each with bounds of its own, that read the strings of one alternative,
 /// because each is a leaf that every byte steps.
@@ -37,29 +38,23 @@ fn too_big(builder: &Builder, at: Option<At>, what: &str) -> Error {
     builder.normaliser.refusal((node, keyword), &why)
 }
 
-/// The leaves of a shape, of which a string must satisfy one; none where no string satisfies
+/// The demands of a shape, of which a string must satisfy one; none where no string satisfies
 /// it.
 pub(super) fn string_leaves(
     builder: &mut Builder,
     shape: &StringShape,
-) -> Result<Vec<StringLeaf>, Error> {
+) -> Result<Vec<StringDemand<Arc<CharDfa>>>, Error> {
     if let Some(list) = &shape.allowed {
-        let listed = StringLeaf {
-            listed: true,
-            ..StringLeaf::default()
-        };
         return Ok(match list.is_empty() {
             true => Vec::new(),
-            false => vec![listed],
+            false => vec![StringDemand::Listed],
         });
     }
     let (patterns, formats) = (each_once(&shape.patterns), each_once(&shape.formats));
-    let mut excludes = !shape.excluded.is_empty();
     let plain = patterns.is_empty() && formats.is_empty();
     let all = if plain {
         vec![Strings::of(None)]
     } else {
-        excludes = false;
         let gone = shape.excluded.iter().cloned().collect();
         let key = (patterns, formats, gone);
         match builder.leaves.strings.get(&key) {
@@ -73,18 +68,17 @@ pub(super) fn string_leaves(
     };
     let mut leaves = Vec::with_capacity(all.len());
     for strings in all {
-        leaves.extend(string_leaf(builder, shape, strings, excludes)?);
+        leaves.extend(string_leaf(builder, shape, strings)?);
     }
     Ok(leaves)
 }
 
-/// The leaf of some strings within the bounds of a shape.
+/// The demand on some strings within the bounds of a shape.
 fn string_leaf(
     builder: &mut Builder,
     shape: &StringShape,
     mut strings: Strings,
-    excludes: bool,
-) -> Result<Option<StringLeaf>, Error> {
+) -> Result<Option<StringDemand<Arc<CharDfa>>>, Error> {
     if strings.dfa.as_ref().is_some_and(|d| d.is_empty()) {
         return Ok(None);
     }
@@ -93,29 +87,22 @@ fn string_leaf(
     if max.is_some_and(|max| max < min) {
         return Ok(None);
     }
-    let mut lengths = None;
-    if let Some(d) = &dfa {
-        let made = Lengths::new(d, min, max, builder.normaliser.limit())
-            .map_err(|_| too_big(builder, shape.at, "the length bound with the pattern"))?;
-        if let Some(made) = made {
-            if !made.live(0, 0) {
-                return Ok(None);
-            }
-            lengths = Some(Arc::new(made));
-        }
-    } else if let Some(max) = shape.max {
-        // Texts of bounded length and a few that are left out.
-        if max == 0 && shape.excluded.contains("") {
-            return Ok(None);
-        }
+    let Some(dfa) = dfa else {
+        // No text is left where the empty one is left out of those without characters.
+        let is_none = shape.max == Some(0) && shape.excluded.contains("");
+        let excludes = !shape.excluded.is_empty();
+        return Ok((!is_none).then_some(StringDemand::Counted { min, max, excludes }));
+    };
+    let lengths = Lengths::new(&dfa, min, max, builder.normaliser.limit())
+        .map_err(|_| too_big(builder, shape.at, "the length bound with the pattern"))?;
+    if lengths.as_ref().is_some_and(|lengths| !lengths.live(0, 0)) {
+        return Ok(None);
     }
-    Ok(Some(StringLeaf {
-        listed: false,
+    Ok(Some(StringDemand::Read {
         dfa,
         min,
         max,
-        lengths,
-        excludes,
+        lengths: lengths.map(Arc::new),
     }))
 }
 

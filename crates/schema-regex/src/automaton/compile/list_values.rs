@@ -15,6 +15,7 @@ use crate::automaton::compile::heights;
 use crate::automaton::machine::Machine;
 use crate::automaton::machine::enough_values::Catalog;
 use crate::automaton::machine::node::{ArrayMachine, Member};
+use crate::automaton::machine::strings::StringDemand;
 use crate::automaton::run::{Scratch, listed_values};
 
 /// Lists the values of items that must differ, where they are few, and solves emptiness again with what
@@ -99,10 +100,10 @@ fn is_counted_exactly(machine: &Machine, node: u32, goal: u32) -> bool {
     let strings: Vec<_> = strings.filter(|leaf| leaf.goal == goal).collect();
     let is_exact = match (numbers, &strings[..]) {
         (1, []) => true,
-        (0, [leaf]) => {
-            let counted = leaf.lengths.as_ref().is_none_or(|l| l.counts_all());
-            leaf.dfa.is_some() && counted
-        }
+        (0, [leaf]) => match &leaf.demand {
+            StringDemand::Read { lengths, .. } => lengths.as_ref().is_none_or(|l| l.counts_all()),
+            StringDemand::Listed | StringDemand::Counted { .. } => false,
+        },
         _ => false,
     };
     is_exact && endless::least_amount(machine, node, goal) < u64::MAX

@@ -137,7 +137,7 @@ pub(super) fn ask_rules(
         // Most rules say nothing of most names.
         let mut at = from;
         while let Some(part) = said.parts.get(at) {
-            match locations.says(*part) {
+            match part.truth(locations.schema()) {
                 Some(true) => {
                     said.parts.remove(at);
                 }

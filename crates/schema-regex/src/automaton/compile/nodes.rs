@@ -18,8 +18,9 @@ use schema_normal::{Error, ErrorKind};
 
 use crate::automaton::compile::builder::{Builder, Wanted, number_in};
 use crate::automaton::compile::{caps, leaves, objects, plain_objects, strings};
+use crate::automaton::machine::counts::ItemCounts;
 use crate::automaton::machine::few::Few;
-use crate::automaton::machine::node::{ArrayMachine, ArrayThread, Counter, Node, NumberMachine};
+use crate::automaton::machine::node::{ArrayMachine, ArrayThread, Node, NumberMachine};
 use crate::automaton::machine::objects::ObjectMachine;
 
 /// Builds everything that can be reached from a conjunction; it is node 0.
@@ -149,28 +150,17 @@ fn arrays(builder: &mut Builder, goals: &[ConjId]) -> Result<Option<Box<ArrayMac
     }
     let mut threads = Vec::with_capacity(shapes.len());
     for (goal, a) in shapes {
-        let counts = a.counts.iter().map(|c| Counter::new(c.min, c.max));
-        let counts: Vec<Counter> = counts.collect();
-        let mut product = 1u64;
-        for c in &counts {
-            product = product.saturating_mul(u64::from(c.radix()));
-        }
-        let followed = match counts.len() {
-            0 | 1 => product,
-            _ => product
-                .saturating_mul(cap.saturating_add(1))
-                .saturating_mul(MANY_COUNTS),
-        };
-        if followed > MAX_COUNTS {
-            let c = &a.counts[0];
+        let bounds = a.counts.iter().map(|c| (c.min, c.max));
+        let counts = ItemCounts::new(bounds, cap).ok_or_else(|| {
+            let at = a.counts.first().map_or((at, "contains"), |c| c.at);
             let why = "the counts are too large to be followed";
-            return Err(builder.normaliser.refusal(c.at, why));
-        }
+            builder.normaliser.refusal(at, why)
+        })?;
         threads.push(ArrayThread {
             goal,
             min: a.min,
             max: a.max,
-            counts: counts.into(),
+            counts,
             unique: a.unique.is_some(),
         });
     }
@@ -203,10 +193,7 @@ fn item_choices(
                 more.push(count.item);
                 take |= 1 << *i;
             } else if count.max.is_some() {
-                more.push(Signed {
-                    node: count.item.node,
-                    positive: !count.item.positive,
-                });
+                more.push(!count.item);
             }
         }
         let conj = item_conj(&mut builder.normaliser, a, index, &more);
@@ -268,9 +255,3 @@ fn each(shapes: &[(u32, Shapes)]) -> impl Iterator<Item = (u32, &Shape)> {
 
 /// The most items with a schema of their own, because each takes a member in every array machine.
 const MAX_PREFIX: u64 = 5_000;
-
-/// The factor by which following several counts takes longer than one, because one needs no search.
-const MANY_COUNTS: u64 = 64;
-
-/// The most combinations of counts and index that are followed, because each may be a state.
-const MAX_COUNTS: u64 = 1 << 22;

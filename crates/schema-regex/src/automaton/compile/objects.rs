@@ -27,8 +27,9 @@ use crate::automaton::compile::member_rules::{
 };
 use crate::automaton::compile::plain_objects::word;
 use crate::automaton::compile::value_kinds;
-use crate::automaton::machine::node::{Member, Word};
+use crate::automaton::machine::node::Member;
 use crate::automaton::machine::objects::{LOOSE, ObjectMachine, ObjectThread};
+use crate::automaton::machine::strings::Word;
 
 pub(super) fn object_machine(
     builder: &mut Builder,

@@ -16,8 +16,9 @@ use schema_normal::options::PropertyOrder;
 
 use crate::automaton::compile::builder::Builder;
 use crate::automaton::machine::few::Few;
-use crate::automaton::machine::node::{Choice, Choices, Member, Word};
+use crate::automaton::machine::node::{Choice, Choices, Member};
 use crate::automaton::machine::objects::{ExtraClass, LOOSE, ObjectMachine, ObjectThread};
+use crate::automaton::machine::strings::Word;
 
 /// The most names that are required without being properties, because each is compared with all.
 const MAX_REQUIRED: usize = 16;

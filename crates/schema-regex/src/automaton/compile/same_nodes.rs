@@ -6,7 +6,8 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
-use crate::automaton::machine::node::{Node, NumberMachine, StringMachine};
+use crate::automaton::machine::node::{Node, NumberMachine};
+use crate::automaton::machine::strings::StringMachine;
 
 /// Gives every node its [`Node::alias`]. Arrays and objects stand for
 /// themselves. O(size of the nodes).
@@ -27,7 +28,7 @@ pub(super) fn solve(nodes: &mut [Node]) {
         }
         number(node.number.as_deref(), &mut key);
         string(node.string.as_deref(), &mut key);
-        let is_plain = node.string.as_ref().is_none_or(|m| m.free.is_some());
+        let is_plain = node.string.as_ref().is_none_or(|m| m.is_free());
         let known = match is_plain {
             true => plain.get(&*key),
             false => first.get(&*key),
@@ -70,23 +71,11 @@ fn string(machine: Option<&StringMachine>, key: &mut Vec<u64>) {
         key.push(u64::MAX);
         return;
     };
-    if let Some(leaf) = machine.free {
-        let goal = machine.leaves[leaf as usize].goal;
-        key.extend([u64::MAX - 1, u64::from(goal)]);
-        return;
-    }
-    key.extend([machine.leaves.len() as u64, u64::from(machine.cap)]);
+    // The leaves tell up to where lengths are counted.
+    key.push(machine.leaves.len() as u64);
     for leaf in &machine.leaves {
-        key.extend([
-            u64::from(leaf.goal),
-            u64::from(leaf.listed) | u64::from(leaf.excludes) << 1,
-            leaf.dfa.map_or(u64::MAX, u64::from),
-            leaf.min,
-            leaf.max.map_or(0, |max| max.saturating_add(1)),
-            leaf.lengths
-                .as_ref()
-                .map_or(0, |lengths| Arc::as_ptr(lengths).addr() as u64),
-        ]);
+        key.push(u64::from(leaf.goal));
+        key.extend(leaf.demand.numbers());
     }
     key.extend(
         machine
@@ -94,8 +83,8 @@ fn string(machine: Option<&StringMachine>, key: &mut Vec<u64>) {
             .iter()
             .map(|dfa| Arc::as_ptr(dfa).addr() as u64),
     );
-    key.push(machine.words.list.len() as u64);
-    for word in &machine.words.list {
+    key.push(machine.words.len() as u64);
+    for word in machine.words.iter() {
         key.push(word.text.len() as u64);
         key.extend(word.text.as_bytes().chunks(8).map(packed));
         list(&word.listed, key);

@@ -15,10 +15,9 @@ use schema_normal::normal::shape_table::Shapes;
 use schema_normal::{Error, ErrorKind};
 
 use crate::automaton::compile::builder::{Builder, number_in};
-use crate::automaton::compile::leaf_cache::StringLeaf;
 use crate::automaton::compile::united_strings::{self, Leaves};
 use crate::automaton::compile::{caps, leaves};
-use crate::automaton::machine::node::{Leaf, StringMachine, Word, Words};
+use crate::automaton::machine::strings::{Leaf, StringDemand, StringMachine, Word, Words};
 
 pub(super) fn strings(
     builder: &mut Builder,
@@ -38,8 +37,8 @@ pub(super) fn strings(
     for (goal, shape) in each_apart(&shapes) {
         let capped = caps::cap_string(builder, goals[goal as usize], shape)?;
         let shape = capped.as_ref().unwrap_or(shape);
-        for leaf in leaves::string_leaves(builder, shape)? {
-            gathered.add(goal, shape, leaf);
+        for demand in leaves::string_leaves(builder, shape)? {
+            gathered.add(goal, shape, demand);
         }
     }
     if gathered.leaves.is_empty() {
@@ -51,7 +50,6 @@ pub(super) fn strings(
         dfas,
         mut words,
         cap,
-        mut free,
         last,
     } = gathered;
     let Leaves {
@@ -63,24 +61,15 @@ pub(super) fn strings(
         for (_, leaf, _) in &mut words {
             *leaf = places.binary_search(leaf).map_or(*leaf, |at| at as u32);
         }
-        let place = |old: u32| places.binary_search(&old).ok().map(|at| at as u32);
-        free = free.and_then(place);
     }
-    let list = words_of(words);
+    let words = Words::new(words_of(words), leaves.len());
     let loops = dfas.iter().map(|d| {
         let known = builder.loops_of.entry(Arc::as_ptr(d));
         *known.or_insert_with(|| builder.loops.reserve(d.states()))
     });
     let loops = loops.collect();
-    Ok(Some(Arc::new(StringMachine {
-        loops,
-        // One free leaf and no other: nothing has to be remembered.
-        cap: clamped(cap),
-        free: free.filter(|_| leaves.len() == 1),
-        words: Words::new(list, leaves.len()),
-        leaves: leaves.into(),
-        dfas: dfas.into(),
-    })))
+    let machine = StringMachine::new(leaves, dfas, loops, words, clamped(cap));
+    Ok(Some(Arc::new(machine)))
 }
 
 /// The leaves of a machine, as they are gathered.
@@ -91,56 +80,50 @@ struct Gathered {
     words: Vec<(Name, u32, Mention)>,
     /// The length from which on all are alike.
     cap: u64,
-    /// The leaf that asks nothing.
-    free: Option<u32>,
     /// The last keyword that asked for an automaton.
     last: Option<(NodeId, &'static str)>,
 }
 
 impl Gathered {
     /// Adds a leaf of a goal, with the texts of its shape that it lists or excludes.
-    fn add(&mut self, goal: u32, shape: &StringShape, leaf: StringLeaf) {
+    fn add(&mut self, goal: u32, shape: &StringShape, demand: StringDemand<Arc<CharDfa>>) {
         let id = self.leaves.len() as u32;
-        let StringLeaf {
-            listed,
-            dfa,
-            min,
-            max,
-            lengths,
-            excludes,
-        } = leaf;
-        if listed {
-            let texts = shape.allowed.iter().flatten();
-            let words = texts.map(|text| (text.clone(), id, Mention::Listed));
+        let mut mention = |texts: &mut dyn Iterator<Item = &Name>, mention| {
+            let words = texts.map(|text| (text.clone(), id, mention));
             self.words.extend(words);
-        }
-        if excludes {
-            let texts = shape.excluded.iter();
-            let words = texts.map(|text| (text.clone(), id, Mention::Excluded));
-            self.words.extend(words);
-        }
-        let cap = match (&dfa, &lengths) {
-            (None, _) => max.map_or(min, |m| m.saturating_add(1)),
-            (Some(_), Some(lengths)) => lengths.cap(),
-            (Some(_), None) => 0,
+        };
+        let (demand, cap) = match demand {
+            StringDemand::Listed => {
+                mention(&mut shape.allowed.iter().flatten(), Mention::Listed);
+                (StringDemand::Listed, 0)
+            }
+            StringDemand::Counted { min, max, excludes } => {
+                if excludes {
+                    mention(&mut shape.excluded.iter(), Mention::Excluded);
+                }
+                let cap = max.map_or(min, |m| m.saturating_add(1));
+                (StringDemand::Counted { min, max, excludes }, cap)
+            }
+            StringDemand::Read {
+                dfa,
+                min,
+                max,
+                lengths,
+            } => {
+                self.last = shape.at.or(self.last);
+                let cap = lengths.as_ref().map_or(0, |lengths| lengths.cap());
+                let dfa = number_in(&mut self.dfas, dfa);
+                let read = StringDemand::Read {
+                    dfa,
+                    min,
+                    max,
+                    lengths,
+                };
+                (read, cap)
+            }
         };
         self.cap = self.cap.max(cap);
-        if !listed && dfa.is_none() && min == 0 && max.is_none() && !excludes {
-            self.free = Some(id);
-        }
-        if dfa.is_some() {
-            self.last = shape.at.or(self.last);
-        }
-        let dfa = dfa.map(|dfa| number_in(&mut self.dfas, dfa));
-        self.leaves.push(Leaf {
-            goal,
-            listed,
-            dfa,
-            min,
-            max,
-            lengths,
-            excludes,
-        });
+        self.leaves.push(Leaf { goal, demand });
     }
 }
 
@@ -216,9 +199,9 @@ fn words_of(mut mentioned: Vec<(Name, u32, Mention)>) -> Vec<Word> {
 
 /// The number of leaves, or of their goals, with a demand on a string other than to be listed.
 fn asking(leaves: &[Leaf]) -> usize {
-    let asks = |l: &&Leaf| !l.listed && (l.dfa.is_some() || l.min > 0 || l.max.is_some());
-    let asking = leaves.iter().filter(asks);
-    let asked: FxHashSet<_> = asking.clone().map(|l| (l.dfa, l.min, l.max)).collect();
+    let demand = |l: &Leaf| (l.demand.dfa(), l.demand.bounds());
+    let asking = leaves.iter().filter(|l| demand(l) != (None, (0, None)));
+    let asked: FxHashSet<_> = asking.clone().map(demand).collect();
     let goals: FxHashSet<u32> = asking.map(|l| l.goal).collect();
     asked.len().min(goals.len())
 }

@@ -3,34 +3,28 @@
 //! For example, `{"items": {"$ref": "#"}}` nests without an end: only with the bound of the options it is
 //! decided which of its values may come.
 
+use std::sync::Arc;
+
 use schema_normal::ir::signed::Signed;
 use schema_normal::ir::{NEVER, NodeId, ROOT, Schema};
-use schema_normal::ledger::Narrowed;
 use schema_normal::normal::alternative::{Kind, Shape};
 use schema_normal::normal::closing::closings;
-use schema_normal::normal::conjunctions::Conjs;
 use schema_normal::normal::in_place::refuse_cycles;
 use schema_normal::normal::normaliser::Normaliser;
 use schema_normal::normal::search::shapes::known_shapes;
-use schema_normal::options::Options;
 use schema_normal::{Error, ErrorKind};
 
 use crate::automaton::compile::builder::Builder;
 use crate::automaton::compile::{heights, list_values, nodes, same_nodes};
-use crate::automaton::machine::Machine;
 use crate::automaton::machine::node::{EMPTY, Node};
 use crate::automaton::machine::origin::Origin;
 use crate::automaton::machine::white_space::Space;
+use crate::automaton::machine::{Machine, SchemaAutomaton};
 
 /// A compiled schema for which it is not decided yet how deep values may nest.
 pub(crate) struct Unbounded {
     machine: Machine,
-    schema: Schema,
-    conjs: Conjs,
-    narrowed: Narrowed,
-    /// Locations that no value satisfies, although some satisfies the schema.
-    never: Vec<NodeId>,
-    options: Options,
+    origin: Origin,
 }
 
 impl Unbounded {
@@ -51,17 +45,11 @@ impl Unbounded {
         let never = empty_locations(&builder.normaliser, &nodes);
         let max_nesting = u32::try_from(options.max_nesting).unwrap_or(u32::MAX - 1);
         let escapes = options.escapes;
-        let (schema, conjs) = builder.normaliser.into_locations().into_parts();
-        let mut draft = Unbounded {
-            machine: Machine::new(nodes, space, builder.loops, escapes, max_nesting),
-            schema,
-            conjs,
-            narrowed,
-            never,
-            options,
-        };
-        list_values::list_values(&mut draft.machine, &draft.schema, &unique)?;
-        Ok(draft)
+        let (schema, conjs) = builder.normaliser.into_parts();
+        let mut machine = Machine::new(nodes, space, builder.loops, escapes, max_nesting);
+        list_values::list_values(&mut machine, &schema, &unique)?;
+        let origin = Origin::new(schema, conjs, narrowed, never, options);
+        Ok(Unbounded { machine, origin })
     }
 
     /// Says whether no value satisfies the schema.
@@ -95,28 +83,22 @@ impl Unbounded {
         self.machine.set_bound(limit, deepest);
         if !self.machine.is_bounded() {
             let how = format!("arrays and objects nest at most {limit} deep");
-            self.narrowed.insert((String::new(), "", how));
+            self.origin.narrow(how);
         }
         Ok(())
     }
 
     pub(crate) fn into_schema(self) -> Schema {
-        self.schema
+        self.origin.into_schema()
     }
+}
 
-    pub(crate) fn into_parts(self) -> (Machine, Origin) {
-        let Unbounded {
-            machine,
-            schema,
-            conjs,
-            narrowed,
-            never,
-            options,
-        } = self;
-        (
-            machine,
-            Origin::new(schema, conjs, narrowed, never, options),
-        )
+impl From<Unbounded> for SchemaAutomaton {
+    fn from(draft: Unbounded) -> SchemaAutomaton {
+        SchemaAutomaton {
+            machine: Arc::new(draft.machine),
+            origin: Arc::new(draft.origin),
+        }
     }
 }
 

@@ -10,7 +10,7 @@ use schema_normal::ir::NodeId;
 use schema_normal::language::char_dfa::CharDfa;
 
 use crate::automaton::compile::builder::{Builder, number_in};
-use crate::automaton::machine::node::Leaf;
+use crate::automaton::machine::strings::{Leaf, StringDemand};
 
 /// From so many automata on those of one goal are united, because fewer are quickly stepped.
 const MANY: usize = 8;
@@ -24,6 +24,12 @@ pub(crate) struct Leaves {
     pub(super) dfas: Vec<Arc<CharDfa>>,
     /// The earlier places of the leaves, by their places now.
     pub(super) places: Option<Vec<u32>>,
+}
+
+/// The automaton of a leaf that asks for nothing else.
+fn unbounded(leaf: &Leaf) -> Option<u32> {
+    let dfa = leaf.demand.dfa()?;
+    (leaf.demand.bounds() == (0, None)).then_some(dfa)
 }
 
 /// Unites automata where they are many; refuses those that are too many after that.
@@ -40,16 +46,9 @@ pub(super) fn united(
             places: None,
         });
     }
-    let is_plain = |leaf: &Leaf| {
-        !leaf.listed
-            && leaf.lengths.is_none()
-            && !leaf.excludes
-            && leaf.min == 0
-            && leaf.max.is_none()
-    };
     let mut goals: Vec<(u32, Vec<u32>)> = Vec::new();
     for leaf in &leaves {
-        let Some(dfa) = leaf.dfa.filter(|_| is_plain(leaf)) else {
+        let Some(dfa) = unbounded(leaf) else {
             continue;
         };
         match goals.iter_mut().find(|(goal, _)| *goal == leaf.goal) {
@@ -78,19 +77,17 @@ pub(super) fn united(
     };
     let mut met: Vec<u32> = Vec::new();
     for (place, mut leaf) in (0..).zip(leaves) {
-        if let Some(dfa) = leaf.dfa {
-            let union = made
-                .iter()
-                .find(|(goal, _)| *goal == leaf.goal && is_plain(&leaf));
-            let dfa = match union {
-                Some(_) if met.contains(&leaf.goal) => continue,
-                Some((goal, union)) => {
-                    met.push(*goal);
-                    union
-                }
-                None => &dfas[dfa as usize],
-            };
-            leaf.dfa = Some(number_in(&mut out.dfas, Arc::clone(dfa)));
+        let of_goal = made.iter().find(|(goal, _)| *goal == leaf.goal);
+        let union = of_goal.filter(|_| unbounded(&leaf).is_some());
+        if let Some((goal, _)) = union {
+            if met.contains(goal) {
+                continue;
+            }
+            met.push(*goal);
+        }
+        if let StringDemand::Read { dfa, .. } = &mut leaf.demand {
+            let read = union.map_or(&dfas[*dfa as usize], |(_, union)| union);
+            *dfa = number_in(&mut out.dfas, Arc::clone(read));
         }
         out.leaves.push(leaf);
         if let Some(places) = &mut out.places {

@@ -23,6 +23,7 @@ use serde_json::Value;
 use crate::automaton::compile::builder::Builder;
 use crate::automaton::compile::conditions::{Kept, ValueKind};
 use crate::automaton::compile::{leaves, strings};
+use crate::automaton::machine::strings::StringDemand;
 
 /// The kinds of values of a member that satisfies a conjunction, as far as conditions tell
 /// them apart.
@@ -144,9 +145,11 @@ fn only_part(builder: &mut Builder, node: NodeId) -> Result<Option<Part>, Error>
     };
     Ok(match &leaves::string_leaves(builder, &shape)?[..] {
         [] => Some(CharDfa::never().part()),
-        [leaf] if leaf.lengths.is_none() && !leaf.excludes => {
-            leaf.dfa.as_ref().map(|dfa| dfa.part())
-        }
+        [
+            StringDemand::Read {
+                dfa, lengths: None, ..
+            },
+        ] => Some(dfa.part()),
         _ => None,
     })
 }

@@ -8,9 +8,8 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashSet;
 
-use crate::automaton::machine::live::{Live, counts_hold};
 use crate::automaton::machine::matching::{Matching, Places};
-use crate::automaton::machine::node::{ArrayMachine, ArrayThread, Member};
+use crate::automaton::machine::node::{ArrayMachine, Member};
 
 /// The values of the items that came, each by its canonical spelling: a text keeps them, as it likes.
 pub(crate) trait Values {
@@ -71,7 +70,7 @@ impl Catalog {
                     "together with `contains` or `prefixItems`, over so many listed values, it is not followed".to_owned(),
                 );
             }
-            let needed = most_items(thread);
+            let needed = thread.needed();
             for (index, member) in m.members.iter().enumerate() {
                 if index as u64 >= needed {
                     break;
@@ -372,8 +371,7 @@ impl Catalog {
         }
         let wanted = t.min.saturating_sub(u64::from(index));
         // No item more than are asked for is ever needed.
-        let counts = t.counts.iter().map(|c| u64::from(c.min));
-        let most = wanted.max(counts.fold(0, u64::saturating_add));
+        let most = wanted.max(t.counts.needed());
         let most = t
             .max
             .map_or(most, |max| most.min(max.saturating_sub(u64::from(index))));
@@ -385,7 +383,7 @@ impl Catalog {
                 let mut next = Vec::new();
                 for (progress, items) in layer {
                     for take in takes {
-                        let Some(to) = Live::raise(m, thread, progress, *take) else {
+                        let Some(to) = t.counts.raise(progress, *take) else {
                             continue;
                         };
                         if items < most && met.insert((to, items + 1)) {
@@ -400,7 +398,7 @@ impl Catalog {
             }
         }
         met.iter()
-            .any(|(progress, items)| *items >= wanted && counts_hold(m, thread, *progress))
+            .any(|(progress, items)| *items >= wanted && t.counts.hold(*progress))
     }
 
     /// The same if places are not alike and one condition is counted: it asks for the matchings
@@ -414,7 +412,7 @@ impl Catalog {
         taken: &[bool],
     ) -> bool {
         let t = &m.threads[thread as usize];
-        let [count] = &*t.counts else {
+        let [count] = t.counts.all() else {
             return false;
         };
         let need = u64::from(count.min.saturating_sub(progress));
@@ -474,18 +472,11 @@ impl Catalog {
         if t.counts.is_empty() {
             return edges <= MAX_EDGES;
         }
-        let radixes = t.counts.iter().map(|c| u64::from(c.radix()));
-        let product = radixes.fold(1u64, u64::saturating_mul);
-        let alike = product.saturating_mul(most_items(t) + 1) <= MAX_COUNTED;
-        let is_small = edges <= MAX_BOARD && most_items(t) <= MAX_PLACES;
-        alike && (last == 0 || (t.counts.len() == 1 && is_small && self.is_even(m, thread)))
+        let states = t.counts.states();
+        let alike = states.saturating_mul(t.needed() + 1) <= MAX_COUNTED;
+        let is_small = edges <= MAX_BOARD && t.needed() <= MAX_PLACES;
+        alike && (last == 0 || (t.counts.all().len() == 1 && is_small && self.is_even(m, thread)))
     }
-}
-
-/// The most items that are needed, whichever come first.
-fn most_items(t: &ArrayThread) -> u64 {
-    let counts = t.counts.iter().map(|c| u64::from(c.min));
-    counts.fold(t.min, u64::saturating_add)
 }
 
 /// Places and the values that they may have, of which some are counted.

@@ -8,9 +8,8 @@ use std::collections::BTreeSet;
 
 use rustc_hash::FxHashSet;
 
-use crate::automaton::machine::node::{
-    ArrayMachine, ArrayThread, Choice, Counter, EMPTY, Member, Node,
-};
+use crate::automaton::machine::counts::Counter;
+use crate::automaton::machine::node::{ArrayMachine, ArrayThread, Choice, EMPTY, Member, Node};
 use crate::automaton::machine::objects::{LOOSE, ObjectMachine, ObjectThread};
 use crate::automaton::machine::progress::{ObjectAt, Thread};
 
@@ -256,33 +255,22 @@ impl Live<'_> {
     ) -> bool {
         let t = &m.threads[thread as usize];
         let n = u64::from(index);
-        n >= t.min && t.max.is_none_or(|x| n <= x) && counts_hold(m, thread, progress)
+        n >= t.min && t.max.is_none_or(|x| n <= x) && t.counts.hold(progress)
     }
 
-    /// The counts after an item that raises some; `None` where one is too
-    /// high.
-    pub(crate) fn raise(m: &ArrayMachine, thread: u32, progress: u32, take: u32) -> Option<u32> {
-        if take == 0 {
-            return Some(progress);
-        }
-        let t = &m.threads[thread as usize];
-        let mut rest = progress;
-        let mut unit = 1u32;
-        let mut out = progress;
-        for (i, c) in t.counts.iter().enumerate() {
-            let radix = c.radix();
-            let now = rest % radix;
-            rest /= radix;
-            if take & (1 << i) != 0 {
-                if now + 1 < radix {
-                    out += unit;
-                } else if c.max.is_some() {
-                    return None;
-                }
-            }
-            unit = unit.saturating_mul(radix);
-        }
-        Some(out)
+    /// The progress of a thread behind an item that raises some counts, from where it has `index` items; `None` if
+    /// the array cannot be finished then.
+    pub(crate) fn behind_item(
+        &self,
+        m: &ArrayMachine,
+        thread: Thread,
+        take: u32,
+        index: u32,
+    ) -> Option<u32> {
+        let counts = &m.threads[thread.id as usize].counts;
+        let progress = counts.raise(thread.progress, take)?;
+        self.array(m, thread.id, progress, index)
+            .then_some(progress)
     }
 
     pub(crate) fn array(&self, m: &ArrayMachine, thread: u32, progress: u32, index: u32) -> bool {
@@ -307,7 +295,7 @@ impl Live<'_> {
             }
             return true;
         }
-        if let [count] = &t.counts[..] {
+        if let [count] = t.counts.all() {
             return self.one_count(m, (thread, t), count, progress, n);
         }
         let takes = |item: &Member| {
@@ -324,7 +312,7 @@ impl Live<'_> {
         let mut i = n;
         loop {
             let ends = i >= t.min && t.max.is_none_or(|x| i <= x);
-            if ends && layer.iter().any(|e| counts_hold(m, thread, *e)) {
+            if ends && layer.iter().any(|e| t.counts.hold(*e)) {
                 return true;
             }
             if t.max.is_some_and(|x| i >= x) {
@@ -335,11 +323,11 @@ impl Live<'_> {
                 // From here on all items are alike: each counts once.
                 let mut todo: Vec<u32> = layer.iter().copied().collect();
                 while let Some(progress) = todo.pop() {
-                    if counts_hold(m, thread, progress) {
+                    if t.counts.hold(progress) {
                         return true;
                     }
                     let next = takes.iter();
-                    let next = next.filter_map(|take| Self::raise(m, thread, progress, *take));
+                    let next = next.filter_map(|take| t.counts.raise(progress, *take));
                     todo.extend(next.filter(|to| layer.insert(*to)));
                 }
                 return false;
@@ -347,7 +335,7 @@ impl Live<'_> {
             let mut next: FxHashSet<u32> = FxHashSet::default();
             for progress in &layer {
                 let raised = takes.iter();
-                next.extend(raised.filter_map(|take| Self::raise(m, thread, *progress, *take)));
+                next.extend(raised.filter_map(|take| t.counts.raise(*progress, *take)));
             }
             if next.is_empty() {
                 return false;
@@ -431,15 +419,6 @@ impl Live<'_> {
         }
         greatest.is_some_and(|greatest| least <= greatest)
     }
-}
-
-pub(super) fn counts_hold(m: &ArrayMachine, thread: u32, progress: u32) -> bool {
-    let mut rest = progress;
-    m.threads[thread as usize].counts.iter().all(|c| {
-        let now = rest % c.radix();
-        rest /= c.radix();
-        now >= c.min
-    })
 }
 
 /// Looks for members that give all witnesses that are still missing.

@@ -7,7 +7,7 @@ use std::sync::OnceLock;
 
 use fsm_index::{Behind, ClassId, FreeText, JSON_TEXT};
 use schema_normal::language::char_dfa::lengths::Lengths;
-use schema_normal::language::char_dfa::{CharDfa, DEAD, Follows, TextsFrom};
+use schema_normal::language::char_dfa::{CharDfa, DEAD, Follows, Free, Ranges, TextsFrom};
 
 use crate::automaton::machine::objects::KeyMachine;
 
@@ -16,11 +16,6 @@ pub(crate) const ANY_TEXT: ClassId = ClassId(0);
 
 /// Classes smaller than this are not read in a loop, because they are quicker to walk.
 const LEAST_CLASS: u32 = 24;
-/// The same of classes by which nothing is cut, because these need no cut.
-const LEAST_FREE: u32 = 8;
-
-/// Ranges of code points.
-type Ranges = Box<[(u32, u32)]>;
 
 /// The loops of the automata of strings and names: a class for each state.
 #[derive(Debug, Default)]
@@ -36,25 +31,9 @@ struct FreeClass {
     classes: u64,
     /// The same where others may come.
     other: OnceLock<Box<FreeClass>>,
-    ranges: Ranges,
-    chars: usize,
-    behind: Behind,
-    ends: bool,
+    /// `None` if it is not worth while.
+    free: Option<Free>,
 }
-
-/// A class that may come behind any text is not looked beyond if it has so many characters.
-const MUCH_FREE: u32 = 128;
-
-/// The number of characters that are looked ahead for text that may come whatever it is, because
-/// few tokens are longer.
-pub(crate) const FREE_STEPS: usize = 32;
-/// The same at which they lead to the end of free text, because shorter runs are walked as fast.
-const LEAST_STEPS: usize = 4;
-
-/// So many characters are of several scripts, because the first plane of Unicode has as many.
-const ANY_SCRIPT: u32 = 1 << 16;
-/// Few tokens have more characters than these, because most are words or parts of words.
-const MOST_TOKENS: usize = 7;
 
 /// More names than an object is ever given, because their text would take some hundred megabytes.
 pub(crate) const MANY_NAMES: usize = 1 << 24;
@@ -82,7 +61,7 @@ impl Loops {
     }
 
     pub(crate) fn class(&self, dfa: &CharDfa, base: u32, state: u32) -> Option<ClassId> {
-        self.class_of(base + state, || dfa.loop_class(state))
+        self.class_of(base + state, || dfa.loop_class(state, JSON_TEXT))
     }
 
     /// The class of characters that lead from each state of `among` to another.
@@ -92,13 +71,16 @@ impl Loops {
         base: u32,
         among: impl Fn(u32) -> bool,
     ) -> Option<ClassId> {
-        self.class_of(base + dfa.states() as u32, || dfa.free_class(among))
+        self.class_of(base + dfa.states() as u32, || {
+            dfa.free_class(among, JSON_TEXT)
+        })
     }
 
     fn class_of(&self, at: u32, find: impl FnOnce() -> Vec<(u32, u32)>) -> Option<ClassId> {
         let ranges = self.classes.get(at as usize)?;
-        let ranges = ranges.get_or_init(|| json_text(&find()));
-        (size(ranges) >= LEAST_CLASS).then_some(ClassId(at + 1))
+        let ranges = ranges.get_or_init(|| find().into());
+        let size: u32 = ranges.iter().map(|(a, b)| b - a + 1).sum();
+        (size >= LEAST_CLASS).then_some(ClassId(at + 1))
     }
 
     /// Returns the text that may come in a string of so many characters, behind a state of its
@@ -138,10 +120,8 @@ impl Loops {
     ) -> Option<FreeText> {
         // More names than were used can still come of each state.
         let follows = |state: u32| {
-            let usable = keys.counts.iter().enumerate();
-            let usable = usable.filter(|(class, _)| classes & (1 << class) != 0);
-            let counts = usable.map(|(_, counts)| counts[state as usize]);
-            match counts.map(|n| n.unwrap_or(u64::MAX)).max() {
+            let left = keys.left(classes, state);
+            match left.map(|n| n.unwrap_or(u64::MAX)).max() {
                 None | Some(0) => Follows::Nothing,
                 Some(n) if n <= MANY_NAMES as u64 => Follows::Little,
                 Some(_) => Follows::Much,
@@ -164,14 +144,23 @@ impl Loops {
         let at = base + state;
         let mut cell = self.free.get(at as usize)?;
         for other in 0..MAX_OTHERS {
-            let free = cell.get_or_init(|| Box::new(free_class(dfa, state, classes, &follows)));
+            let free = cell.get_or_init(|| {
+                Box::new(FreeClass {
+                    classes,
+                    other: OnceLock::new(),
+                    free: TextsFrom::new(dfa, state).free(JSON_TEXT, &follows),
+                })
+            });
             if free.classes == classes {
-                let is_large = size(&free.ranges) >= LEAST_FREE && at < OTHER;
-                return is_large.then_some(FreeText {
+                let (chars, behind, ends) = match free.free.as_ref()? {
+                    Free::AmongAny { chars, .. } => (*chars, Behind::AnyText, false),
+                    Free::Alone { chars, ends, .. } => (*chars, Behind::ItsClass, *ends),
+                };
+                return (at < OTHER).then_some(FreeText {
                     class: ClassId(FREE + other * OTHER + at),
-                    chars: free.chars,
-                    behind: free.behind,
-                    ends: free.ends,
+                    chars,
+                    behind,
+                    ends,
                 });
             }
             cell = &free.other;
@@ -191,7 +180,10 @@ impl Loops {
                     cell = cell.and_then(OnceLock::get).map(|free| &free.other);
                 }
                 let free = cell.and_then(OnceLock::get);
-                free.map_or(&[], |free| &free.ranges)
+                match free.and_then(|free| free.free.as_ref()) {
+                    Some(Free::AmongAny { class, .. } | Free::Alone { class, .. }) => class,
+                    None => &[],
+                }
             }
             Some(at) => self
                 .classes
@@ -200,95 +192,4 @@ impl Loops {
                 .map_or(&[], |c| c),
         }
     }
-}
-
-/// Returns the class that may come behind a state, if names of these classes may come.
-fn free_class(
-    dfa: &CharDfa,
-    state: u32,
-    classes: u64,
-    follows: &impl Fn(u32) -> Follows,
-) -> FreeClass {
-    let texts = TextsFrom::new(dfa, state);
-    let limits = (LEAST_FREE, FREE_STEPS);
-    let (class, chars) = texts.free_class_from(limits, follows);
-    let mut free = FreeClass {
-        classes,
-        other: OnceLock::new(),
-        ranges: json_text(&class),
-        chars,
-        behind: Behind::AnyText,
-        ends: false,
-    };
-    // If other text leads elsewhere, the class alone may do, or be larger.
-    let mut chars = FREE_STEPS;
-    while size(&free.ranges) < MUCH_FREE && chars >= LEAST_STEPS {
-        let class = json_text(&texts.free_class_alone(chars, follows));
-        if size(&class) > size(&free.ranges) {
-            free = FreeClass {
-                ranges: class,
-                chars,
-                behind: Behind::ItsClass,
-                ..free
-            };
-        }
-        if size(&free.ranges) >= LEAST_FREE {
-            break;
-        }
-        chars /= 2;
-    }
-    // Bytes that are counted leave fewer characters where these are of any script: of most
-    // tokens there is enough.
-    let is_long = free.behind == Behind::ItsClass && free.chars == FREE_STEPS;
-    if is_long && size(&free.ranges) < MUCH_FREE {
-        let class = json_text(&texts.free_class_alone(LEAST_STEPS, follows));
-        if size(&class) >= ANY_SCRIPT {
-            let chars = texts.longest_alone((&class, FREE_STEPS), follows);
-            if chars >= MOST_TOKENS {
-                return FreeClass {
-                    ranges: class,
-                    chars,
-                    ..free
-                };
-            }
-        }
-    }
-    // A class that may come so often and no oftener leaves nothing to be read.
-    if free.behind == Behind::ItsClass || size(&free.ranges) < LEAST_FREE {
-        let class = match size(&free.ranges) >= LEAST_FREE {
-            true => free.ranges.to_vec(),
-            false => json_text(&texts.free_class_alone(1, follows)).to_vec(),
-        };
-        let run = texts.run_of(&class, follows);
-        let run = run.filter(|(_, most)| size(most) >= size(&class) / 2);
-        if let Some((chars, class)) = run {
-            free = FreeClass {
-                ranges: class.into(),
-                chars,
-                behind: Behind::ItsClass,
-                ends: true,
-                ..free
-            };
-        }
-    }
-    free
-}
-
-/// Returns the part of a class that strings of JSON have as it is.
-fn json_text(class: &[(u32, u32)]) -> Ranges {
-    let mut out = Vec::new();
-    for &(lo, hi) in class {
-        for (a, b) in JSON_TEXT {
-            let (from, to) = (lo.max(*a), hi.min(*b));
-            if from <= to {
-                out.push((from, to));
-            }
-        }
-    }
-    out.into()
-}
-
-/// Returns the number of code points of a class.
-fn size(class: &[(u32, u32)]) -> u32 {
-    class.iter().map(|(a, b)| b - a + 1).sum()
 }

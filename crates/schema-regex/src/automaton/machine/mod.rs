@@ -4,6 +4,7 @@
 //! first has an array machine whose member is the second, which has a number machine.
 
 pub(crate) mod after_names;
+pub(crate) mod counts;
 pub(crate) mod decisions;
 pub(crate) mod enough_values;
 pub(crate) mod few;
@@ -18,6 +19,7 @@ pub(crate) mod origin;
 mod printer;
 pub(crate) mod prints;
 pub(crate) mod progress;
+pub(crate) mod strings;
 pub(crate) mod value_summary;
 pub(crate) mod white_space;
 
@@ -30,10 +32,11 @@ use schema_normal::options::Escapes;
 use crate::automaton::machine::enough_values::Catalog;
 use crate::automaton::machine::live::Live;
 use crate::automaton::machine::loop_classes::Loops;
-use crate::automaton::machine::node::{ArrayMachine, EMPTY, Node, NumberMachine, StringMachine};
+use crate::automaton::machine::node::{ArrayMachine, EMPTY, Node, NumberMachine};
 use crate::automaton::machine::objects::ObjectMachine;
 use crate::automaton::machine::origin::Origin;
 use crate::automaton::machine::prints::Print;
+use crate::automaton::machine::strings::StringMachine;
 use crate::automaton::machine::value_summary::ObjectStart;
 use crate::automaton::machine::white_space::Space;
 

@@ -3,20 +3,19 @@
 //!
 //! For example, `{"type": ["string", "null"]}` is a node with strings and a goal among `units`.
 
-use std::ops::{Deref, Range};
+use std::ops::Deref;
 use std::sync::Arc;
 
-use schema_normal::ir::Name;
-use schema_normal::language::char_dfa::CharDfa;
-use schema_normal::language::char_dfa::lengths::Lengths;
 use schema_normal::language::numbers::dfa::NumberDfa;
 use schema_normal::normal::alternative::Kind;
 use schema_normal::normal::conjunctions::ConjId;
 
+use crate::automaton::machine::counts::ItemCounts;
 use crate::automaton::machine::enough_values::Catalog;
 use crate::automaton::machine::few::Few;
 use crate::automaton::machine::objects::ObjectMachine;
 use crate::automaton::machine::prints::Prints;
+use crate::automaton::machine::strings::StringMachine;
 
 /// The height of a goal that no value satisfies, because it is above all heights.
 pub(crate) const EMPTY: u32 = u32::MAX;
@@ -109,94 +108,6 @@ impl NumberMachine {
         let mut dfas = self.of(is_wanted);
         dfas.any(|(_, dfa)| dfa.amount(0, "").is_none())
     }
-}
-
-#[derive(Debug)]
-pub(crate) struct StringMachine {
-    pub(crate) leaves: Few<Leaf>,
-    pub(crate) dfas: Few<Arc<CharDfa>>,
-    /// For each automaton the number of its first loop.
-    pub(crate) loops: Few<u32>,
-    pub(crate) words: Words,
-    /// Lengths are counted up to here; from here on they are alike.
-    pub(crate) cap: u32,
-    /// A leaf without any demand: every string satisfies its goal.
-    pub(crate) free: Option<u32>,
-}
-
-impl StringMachine {
-    /// The length with one character more, as far as they are counted.
-    pub(crate) fn longer(&self, length: u32) -> u32 {
-        length + u32::from(length < self.cap)
-    }
-}
-
-#[derive(Debug)]
-pub(crate) struct Leaf {
-    pub(crate) goal: u32,
-    /// Its strings are among the words and nowhere else.
-    pub(crate) listed: bool,
-    pub(crate) dfa: Option<u32>,
-    pub(crate) min: u64,
-    pub(crate) max: Option<u64>,
-    pub(crate) lengths: Option<Arc<Lengths>>,
-    /// Some of the words are left out.
-    pub(crate) excludes: bool,
-}
-
-/// Strings in the order of their bytes, so that those which begin with a text are a range.
-#[derive(Debug, Default)]
-pub(crate) struct Words {
-    pub(crate) list: Box<[Word]>,
-    /// By leaf the words that it lists, where there are many words and several leaves.
-    of_leaf: Box<[Box<[u32]>]>,
-}
-
-/// The number of words up to which all are looked through, because an index takes memory.
-pub(crate) const FEW_WORDS: usize = 64;
-
-impl Words {
-    /// From sorted words, which so many leaves list.
-    pub(crate) fn new(list: Vec<Word>, leaves: usize) -> Words {
-        let mut of_leaf = Vec::new();
-        if leaves > 1 && list.len() > FEW_WORDS {
-            of_leaf = vec![Vec::new(); leaves];
-            for (at, word) in (0..).zip(&list) {
-                for leaf in &*word.listed {
-                    if let Some(words) = of_leaf.get_mut(*leaf as usize) {
-                        words.push(at);
-                    }
-                }
-            }
-        }
-        Words {
-            list: list.into(),
-            of_leaf: of_leaf.into_iter().map(Vec::into_boxed_slice).collect(),
-        }
-    }
-
-    /// Tells whether a leaf lists some words of a range.
-    pub(crate) fn some_listed(&self, range: Range<u32>, leaf: usize) -> bool {
-        match self.of_leaf.get(leaf) {
-            Some(words) => {
-                let from = words.partition_point(|word| *word < range.start);
-                words.get(from).is_some_and(|word| *word < range.end)
-            }
-            None => {
-                let mut words = self.list[range.start as usize..range.end as usize].iter();
-                words.any(|word| word.listed.contains(&(leaf as u32)))
-            }
-        }
-    }
-}
-
-#[derive(Debug)]
-pub(crate) struct Word {
-    pub(crate) text: Name,
-    /// For strings the leaves that list it; for names its number in order.
-    pub(crate) listed: Few<u32>,
-    /// The leaves that leave it out.
-    pub(crate) excluded: Few<u32>,
 }
 
 /// The node of a member or an item, and which of its goals each thread of the container wants.
@@ -324,29 +235,14 @@ pub(crate) struct ArrayThread {
     pub(crate) goal: u32,
     pub(crate) min: u64,
     pub(crate) max: Option<u64>,
-    pub(crate) counts: Box<[Counter]>,
+    pub(crate) counts: ItemCounts,
     pub(crate) unique: bool,
 }
 
-#[derive(Debug)]
-pub(crate) struct Counter {
-    pub(crate) min: u32,
-    pub(super) max: Option<u32>,
-}
-
-impl Counter {
-    /// A count within bounds that are less than all numbers.
-    pub(crate) fn new(min: u64, max: Option<u64>) -> Counter {
-        let clamp = |bound| u32::try_from(bound).unwrap_or(u32::MAX - 1);
-        Counter {
-            min: clamp(min),
-            max: max.map(clamp),
-        }
-    }
-
-    /// One more than the highest count that is told apart.
-    pub(crate) fn radix(&self) -> u32 {
-        self.max.unwrap_or(self.min) + 1
+impl ArrayThread {
+    /// Returns the number of items that are needed at most, whichever come first.
+    pub(crate) fn needed(&self) -> u64 {
+        self.min.saturating_add(self.counts.needed())
     }
 }
 

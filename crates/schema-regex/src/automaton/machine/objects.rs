@@ -8,12 +8,13 @@ use std::sync::OnceLock;
 
 use fsm_index::ByteSet;
 use schema_normal::decimal::clamped;
-use schema_normal::language::char_dfa::{CharDfa, DEAD};
+use schema_normal::language::char_dfa::CharDfa;
 
 use crate::automaton::machine::decisions::{Decisions, FURTHER};
 use crate::automaton::machine::few::Few;
-use crate::automaton::machine::node::{Choice, Member, Word, Words};
+use crate::automaton::machine::node::{Choice, Member};
 use crate::automaton::machine::progress::has_bit;
+use crate::automaton::machine::strings::{Word, Words};
 
 #[derive(Debug)]
 pub(crate) struct ObjectMachine {
@@ -148,22 +149,50 @@ pub(crate) struct ExtraClass {
 pub(crate) struct KeyMachine {
     pub(crate) dfa: CharDfa,
     /// The number of its first loop.
-    pub(crate) loops: u32,
+    pub(super) loops: u32,
     /// By state the class of names that end there.
-    pub(crate) class: Vec<u32>,
+    pub(super) class: Vec<u32>,
     /// By class and state, how many names can still be; `None` is no end.
-    pub(crate) counts: Vec<Vec<Option<u64>>>,
+    pub(super) counts: Vec<Vec<Option<u64>>>,
 }
 
 /// The class of names that may not come, because no object has so many classes.
 pub(crate) const NO_CLASS: u32 = u32::MAX;
 
 impl KeyMachine {
-    pub(crate) fn class_of(&self, name: &str) -> u32 {
-        match self.dfa.run(name) {
-            DEAD => NO_CLASS,
-            state => self.class[state as usize],
+    /// From an automaton, the number of its first loop, the number of classes, and the class of each label.
+    pub(crate) fn new(
+        dfa: CharDfa,
+        loops: u32,
+        classes: u32,
+        class_of: impl Fn(u64) -> Option<u32>,
+    ) -> KeyMachine {
+        let states = 0..dfa.states() as u32;
+        let class = states.map(|state| class_of(dfa.label(state)).unwrap_or(NO_CLASS));
+        let counts = (0..classes).map(|class| dfa.counts(|label| class_of(label) == Some(class)));
+        KeyMachine {
+            class: class.collect(),
+            counts: counts.collect(),
+            loops,
+            dfa,
         }
+    }
+
+    /// The class of the names that end in a state.
+    pub(crate) fn class_at(&self, state: u32) -> u32 {
+        self.class.get(state as usize).copied().unwrap_or(NO_CLASS)
+    }
+
+    /// For each of some classes, which are bits, how many names can still be from a state on; `None` is no end.
+    pub(crate) fn left(&self, classes: u64, state: u32) -> impl Iterator<Item = Option<u64>> {
+        let counts = (0..).zip(&self.counts);
+        let counts = counts.filter(move |(class, _): &(u32, _)| classes & (1 << class) != 0);
+        counts.map(move |(_, left)| left.get(state as usize).copied().unwrap_or(Some(0)))
+    }
+
+    /// The automaton with the number of its first loop.
+    pub(crate) fn looping(&self) -> (&CharDfa, u32) {
+        (&self.dfa, self.loops)
     }
 }
 
@@ -207,14 +236,14 @@ impl ObjectMachine {
     /// Returns the bytes with which declared names begin, which are told when it is asked first.
     pub(crate) fn heads(&self, of: impl Fn(&str) -> ByteSet) -> ByteSet {
         *self.heads.get_or_init(|| {
-            let names = self.names.list.iter();
+            let names = self.names.iter();
             names.fold(ByteSet::NONE, |heads, word| heads.or(of(&word.text)))
         })
     }
 
     pub(crate) fn class_of(&self, name: &str) -> u32 {
         match &self.keys {
-            Some(keys) => keys.class_of(name),
+            Some(keys) => keys.class_at(keys.dfa.run(name)),
             None if self.classes.is_empty() => NO_CLASS,
             None => 0,
         }

@@ -3,9 +3,9 @@
 //! For example, a format that is narrowed stands in the ledger with what is admitted instead.
 
 use schema_normal::ir::{NodeId, Schema};
-use schema_normal::ledger::{Entry, Form, Narrowed, Status};
+use schema_normal::ledger::{Entry, Narrowed, Status};
 use schema_normal::normal::conjunctions::Conjs;
-use schema_normal::options::Options;
+use schema_normal::options::{Options, Target};
 
 use crate::automaton::machine::node::Node;
 
@@ -39,6 +39,15 @@ impl Origin {
         }
     }
 
+    /// Adds a narrowing of the schema as a whole.
+    pub(crate) fn narrow(&mut self, how: String) {
+        self.narrowed.insert((String::new(), "", how));
+    }
+
+    pub(crate) fn into_schema(self) -> Schema {
+        self.schema
+    }
+
     /// The JSON Pointers of the locations that goals of a node stand for, each once, in the order of the
     /// schema.
     pub(crate) fn locations(&self, node: &Node, goals: &[u32]) -> Vec<String> {
@@ -61,9 +70,9 @@ impl Origin {
 
     /// The whole ledger.
     pub(crate) fn ledger(&self) -> Vec<Entry> {
-        let mut entries = self
-            .schema
-            .entries(&self.options, Form::Automaton, &self.narrowed, None);
+        let mut entries =
+            self.schema
+                .entries(&self.options, Target::Automaton, &self.narrowed, None);
         entries.extend(self.empty_places());
         entries
     }

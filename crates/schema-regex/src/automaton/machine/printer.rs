@@ -13,12 +13,13 @@ use schema_normal::language::char_dfa::lengths::Lengths;
 use schema_normal::language::numbers::dfa::NumberDfa;
 use schema_normal::options::Escapes;
 
+use crate::automaton::machine::counts::Counter;
 use crate::automaton::machine::node::{
-    ArrayMachine, ArrayThread, Choice, Counter, EMPTY, Leaf, Member, Node, NumberMachine,
-    StringMachine, Words,
+    ArrayMachine, ArrayThread, Choice, EMPTY, Member, Node, NumberMachine,
 };
 use crate::automaton::machine::objects::{ExtraClass, KeyMachine, ObjectMachine, ObjectThread};
 use crate::automaton::machine::prints::{OwnPrint, Print};
+use crate::automaton::machine::strings::{Leaf, StringDemand, StringMachine, Words};
 use crate::automaton::machine::white_space::Space;
 
 /// The most numbers that a fingerprint is made of, because each schema hashes them anew: beyond,
@@ -87,8 +88,8 @@ impl Fingerprinter {
     }
 
     fn words(&mut self, words: &Words) -> Option<()> {
-        self.add(words.list.len() as u64);
-        for word in &words.list {
+        self.add(words.len() as u64);
+        for word in words.iter() {
             self.list(word.text.bytes().map(u64::from))?;
             self.numbers(&word.listed)?;
             self.numbers(&word.excluded)?;
@@ -127,42 +128,42 @@ impl Fingerprinter {
         self.option(max);
     }
 
-    pub(super) fn string(&mut self, m: &StringMachine) -> Option<()> {
-        let StringMachine {
-            leaves,
-            dfas,
-            // Numbers of this schema.
-            loops: _,
-            words,
-            cap,
-            free,
-        } = m;
-        self.option(free.map(u64::from));
-        self.add(u64::from(*cap));
-        self.add(leaves.len() as u64);
-        for leaf in leaves {
-            let Leaf {
-                goal,
-                listed,
+    fn demand(&mut self, demand: &StringDemand<u32>) {
+        match demand {
+            StringDemand::Listed => self.add(0),
+            StringDemand::Counted { min, max, excludes } => {
+                self.add(1 + u64::from(*excludes));
+                self.add(*min);
+                self.option(*max);
+            }
+            StringDemand::Read {
                 dfa,
                 min,
                 max,
                 lengths,
-                excludes,
-            } = leaf;
-            self.add(u64::from(*goal));
-            self.add(u64::from(*listed) | u64::from(*excludes) << 1);
-            self.option(dfa.map(u64::from));
-            self.add(*min);
-            self.option(*max);
-            self.add(u64::from(lengths.is_some()));
-            if let Some(lengths) = lengths {
-                self.lengths(lengths);
+            } => {
+                self.add(3 + u64::from(lengths.is_some()));
+                self.add(u64::from(*dfa));
+                self.add(*min);
+                self.option(*max);
+                if let Some(lengths) = lengths {
+                    self.lengths(lengths);
+                }
             }
         }
-        self.words(words)?;
-        self.add(dfas.len() as u64);
-        dfas.iter().try_for_each(|dfa| self.chars(dfa))
+    }
+
+    pub(super) fn string(&mut self, m: &StringMachine) -> Option<()> {
+        self.add(u64::from(m.cap));
+        self.add(m.leaves.len() as u64);
+        for Leaf { goal, demand } in &m.leaves {
+            self.add(u64::from(*goal));
+            self.demand(demand);
+        }
+        self.words(&m.words)?;
+        // The numbers of loops are those of this schema.
+        self.add(m.dfas.len() as u64);
+        m.dfas.iter().try_for_each(|dfa| self.chars(dfa))
     }
 
     fn member(&mut self, member: &Member) {
@@ -201,8 +202,8 @@ impl Fingerprinter {
             self.add(u64::from(*goal));
             self.add(*min);
             self.option(*max);
-            self.add(counts.len() as u64);
-            for Counter { min, max } in counts {
+            self.add(counts.all().len() as u64);
+            for Counter { min, max } in counts.all() {
                 self.add(u64::from(*min));
                 self.option(max.map(u64::from));
             }
@@ -398,7 +399,7 @@ impl Node {
             && !array.unique
             && array.cap == 0
             && free_object
-            && object.names.list.is_empty()
+            && object.names.is_empty()
             && object.keys.is_none()
             && object.cap == 0
             && self.goals.len() == 1

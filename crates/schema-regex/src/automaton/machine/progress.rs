@@ -8,7 +8,7 @@ pub(crate) struct Thread {
     /// Its number in the machine.
     pub(crate) id: u32,
     /// In an object the witnesses that were found, as bits. In an array how many items each
-    /// count has, as the digits of one number: see [`Counter::radix`](super::node::Counter::radix).
+    /// count has, as [`Counts`](super::counts::ItemCounts) has them.
     pub(crate) progress: u32,
 }
 

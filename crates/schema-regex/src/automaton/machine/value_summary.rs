@@ -8,9 +8,10 @@
 use fsm_index::{ByteSet, Horizon};
 
 use crate::automaton::machine::lexicon::NAMES;
-use crate::automaton::machine::node::{EMPTY, Leaf, Node, StringMachine};
+use crate::automaton::machine::node::{EMPTY, Node};
 use crate::automaton::machine::printer::{Fingerprinter, MAX_NODES};
 use crate::automaton::machine::prints::{Print, ValueSummary};
+use crate::automaton::machine::strings::{Leaf, StringDemand, StringMachine};
 
 /// Bounds on the number of characters of a string are not told apart from here on: few
 /// tokens have as many bytes behind a quotation mark.
@@ -103,23 +104,24 @@ impl Near<'_> {
 
     /// A string of which nothing was read.
     fn string(&mut self, m: &StringMachine) -> Option<()> {
-        let is_counted = |leaf: &Leaf| {
-            let asks = leaf.listed || leaf.excludes || leaf.dfa.is_some();
-            !asks && leaf.lengths.is_none()
+        let is_counted = |leaf: &Leaf| match leaf.demand {
+            StringDemand::Counted { excludes, .. } => !excludes,
+            StringDemand::Listed | StringDemand::Read { .. } => false,
         };
-        let are_counted = m.words.list.is_empty() && m.leaves.iter().all(is_counted);
+        let are_counted = m.words.is_empty() && m.leaves.iter().all(is_counted);
         self.printer.add(u64::from(are_counted));
         if !are_counted {
             return self.printer.string(m);
         }
         self.printer.add(m.leaves.len() as u64);
         for leaf in &m.leaves {
-            if leaf.min > FAR || leaf.max.is_some_and(|max| max >= FAR) {
+            let (min, max) = leaf.demand.bounds();
+            if min > FAR || max.is_some_and(|max| max >= FAR) {
                 self.far = FAR as usize;
             }
             self.printer.add(u64::from(leaf.goal));
-            self.printer.add(leaf.min.min(FAR));
-            self.printer.add(leaf.max.unwrap_or(FAR).min(FAR));
+            self.printer.add(min.min(FAR));
+            self.printer.add(max.unwrap_or(FAR).min(FAR));
         }
         Some(())
     }

@@ -223,10 +223,10 @@ pub(super) fn key_step(machine: &Machine, key: Key, stack: u32, byte: u8, x: &mu
     if key.partial == Partial::None && byte == b'"' {
         let usable = usable(machine, noted, x);
         let seen = x.seen(top.frame.seen).clone();
-        let named = key.names.ends(|i| &m.names.list[i].text);
+        let named = key.names.ends(|i| &m.names[i].text);
         let number = match named {
             Some(i) => {
-                let number = m.names.list[i].listed[0];
+                let number = m.names[i].listed[0];
                 let free = has_bit(&usable.names, number);
                 return free
                     .then(|| after_name(machine, noted, number, x))
@@ -234,11 +234,8 @@ pub(super) fn key_step(machine: &Machine, key: Key, stack: u32, byte: u8, x: &mu
                     .map(|frame| (Top::between(machine, Gap::Colon), x.push(frame, top.below)));
             }
             None => {
-                let class = match &m.keys {
-                    Some(keys) if key.state != DEAD => keys.class[key.state as usize],
-                    Some(_) => NO_CLASS,
-                    None => 0,
-                };
+                let keys = m.keys.as_ref();
+                let class = keys.map_or(0, |keys| keys.class_at(key.state));
                 if class == NO_CLASS || usable.classes & (1 << class) == 0 {
                     return None;
                 }
@@ -285,7 +282,7 @@ pub(super) fn key_step(machine: &Machine, key: Key, stack: u32, byte: u8, x: &mu
 pub(super) fn spelt_for(machine: &Machine, byte: u8, key: Key, top: Noted, x: &mut Scratch) -> Key {
     let ends = byte == b'"' && key.partial == Partial::None;
     match machine.object(x.peek(top).frame.node) {
-        Some(m) if ends && key.names.ends(|i| &m.names.list[i].text).is_some() => key,
+        Some(m) if ends && key.names.ends(|i| &m.names[i].text).is_some() => key,
         _ => spelt(machine, key, top, x),
     }
 }
@@ -395,7 +392,7 @@ impl KeySink<'_> {
         if self.usable.classes != 0 && m.keys.is_none() {
             return true;
         }
-        for word in &m.names.list[names.lo as usize..names.hi as usize] {
+        for word in &m.names[names.lo as usize..names.hi as usize] {
             let n = word.listed[0];
             if has_bit(&self.usable.names, n) {
                 return true;
@@ -407,16 +404,11 @@ impl KeySink<'_> {
         let Some(keys) = &m.keys else {
             return true;
         };
-        if state == DEAD {
-            return false;
-        }
         let mut left = 0u64;
-        for c in 0..m.classes.len() {
-            if self.usable.classes & (1 << c) != 0 {
-                match keys.counts[c][state as usize] {
-                    None => return true,
-                    Some(n) => left = left.saturating_add(n),
-                }
+        for names in keys.left(self.usable.classes, state) {
+            match names {
+                None => return true,
+                Some(n) => left = left.saturating_add(n),
             }
         }
         if left == 0 {
@@ -424,10 +416,10 @@ impl KeySink<'_> {
         }
         // Finitely many: those that are declared or used are no more.
         let usable = |name: &str| {
-            let c = keys.class_of(name);
+            let c = m.class_of(name);
             c != NO_CLASS && self.usable.classes & (1 << c) != 0
         };
-        let declared = m.names.list[names.lo as usize..names.hi as usize]
+        let declared = m.names[names.lo as usize..names.hi as usize]
             .iter()
             .filter(|w| usable(&w.text))
             .count();
@@ -446,7 +438,7 @@ impl KeySink<'_> {
             Some(_) => DEAD,
             None => 0,
         };
-        let names = key.names.step(c, |i| &self.m.names.list[i].text);
+        let names = key.names.step(c, |i| &self.m.names[i].text);
         let used = key.used.step(c, |i| self.seen.list.get(i));
         (state, names, used)
     }
@@ -480,7 +472,7 @@ impl Sink for KeySink<'_> {
             return true;
         }
         // Names and used names branch at single characters.
-        let names = &m.names.list;
+        let names = &m.names;
         let names = key.names.heads((lo, hi), |i| &names[i].text);
         let used = key.used.heads((lo, hi), |i| self.seen.list.get(i));
         let mut special: Vec<u32> = names.chain(used).collect();

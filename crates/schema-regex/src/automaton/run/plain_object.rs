@@ -3,8 +3,6 @@
 //!
 //! For example, `{"properties": {"a": true}, "required": ["a"]}` has such objects.
 
-use schema_normal::language::char_dfa::DEAD;
-
 use crate::automaton::machine::Machine;
 use crate::automaton::machine::live::Live;
 use crate::automaton::machine::node::{EMPTY, Member};
@@ -61,8 +59,8 @@ pub(super) fn behind_plain_name(
 ) -> Option<Next> {
     let top = x.note(stack);
     let plain = plain(machine, top, x)?;
-    let at = key.names.ends(|i| &plain.m.names.list[i].text)?;
-    let number = plain.m.names.list[at].listed[0];
+    let at = key.names.ends(|i| &plain.m.names[i].text)?;
+    let number = plain.m.names[at].listed[0];
     if !plain.may_come(number, x) {
         return Some(None);
     }
@@ -180,17 +178,14 @@ pub(super) fn name_lives(
     declared: impl Fn(u32) -> bool,
     class: impl Fn(usize) -> Option<bool>,
 ) -> Option<bool> {
-    let names = &m.names.list[key.names.lo as usize..key.names.hi as usize];
+    let names = &m.names[key.names.lo as usize..key.names.hi as usize];
     if names.iter().any(|word| declared(word.listed[0])) {
         return Some(true);
     }
     let mut counts = false;
     for at in 0..m.classes.len() {
-        let left = match &m.keys {
-            None => None,
-            Some(_) if key.state == DEAD => Some(0),
-            Some(keys) => keys.counts[at][key.state as usize],
-        };
+        let keys = m.keys.as_ref();
+        let left = keys.and_then(|keys| keys.left(1 << at, key.state).next()?);
         // Some of finitely many names were declared, or used.
         match (left, class(at)) {
             (Some(0), _) | (_, Some(false)) => {}

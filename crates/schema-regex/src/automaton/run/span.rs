@@ -2,7 +2,7 @@
 //!
 //! For example, of the names `id`, `idle` and `kind` those behind `id` are the first two, of which two bytes were read.
 
-use crate::automaton::machine::node::Words;
+use crate::automaton::machine::strings::Words;
 
 /// A range of sorted texts that begin with the same bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -92,7 +92,7 @@ impl Span {
 
     /// Returns the beginning that the texts of the span share, as far as it was read.
     pub(super) fn begun(self, words: &Words) -> &str {
-        let first = words.list.get(self.lo as usize);
+        let first = words.get(self.lo as usize);
         let begun = first.and_then(|word| word.text.get(..self.read as usize));
         begun.unwrap_or_default()
     }

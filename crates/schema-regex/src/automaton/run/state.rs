@@ -404,7 +404,7 @@ pub(super) fn open_item<'s>(
     let alone = !levels.any(|level| level.frame.is_unique(machine));
     let items = last.seen().map_or(0, TextSet::len);
     let differ = m.catalog.only_compares(items) && m.threads.iter().all(|t| t.unique);
-    let free = machine.string(node)?.free.is_some();
+    let free = machine.string(node)?.is_free();
     if !alone || !differ || !free || text.partial != Partial::None {
         return None;
     }

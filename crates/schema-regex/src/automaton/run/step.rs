@@ -6,7 +6,6 @@
 use schema_normal::language::char_dfa::DEAD;
 
 use crate::automaton::machine::Machine;
-use crate::automaton::machine::live::Live;
 use crate::automaton::machine::progress::ObjectAt;
 use crate::automaton::machine::white_space::NO_SPACE;
 use crate::automaton::run::config::{
@@ -229,15 +228,14 @@ fn begin_unit(
 #[inline]
 fn begin_string(machine: &Machine, node: u32, set: u32, stack: u32, x: &mut Scratch) -> Next {
     let m = machine.string(node)?;
-    let set = match m.free {
-        Some(leaf) => {
-            let goal = m.leaves[leaf as usize].goal;
-            if !x.slice(set).contains(&goal) {
+    let set = match &*m.leaves {
+        [leaf] if m.is_free() => {
+            if !x.slice(set).contains(&leaf.goal) {
                 return None;
             }
-            x.add_list(&[goal])
+            x.add_list(&[leaf.goal])
         }
-        None => set,
+        _ => set,
     };
     let text = string_start(m, set, x);
     string_live(m, set, &text, x).then_some((Top::String { node, set, text }, stack))
@@ -393,8 +391,7 @@ fn close(machine: &Machine, set: u32, stack: u32, item: u32, x: &mut Scratch) ->
         }
         for c in member.of(thread.id) {
             if has_goal(&held, c.goal)
-                && let Some(progress) = Live::raise(m, thread.id, thread.progress, c.take)
-                && live.array(m, thread.id, progress, pos)
+                && let Some(progress) = live.behind_item(m, thread, c.take, pos)
                 && m.catalog
                     .has_room(m, (thread.id, progress), pos, &x.seen(frame.seen).list)
             {
@@ -426,7 +423,7 @@ fn gap_step(machine: &Machine, gap: Gap, stack: u32, byte: u8, item: u32, x: &mu
             }
             let top = x.peek(noted);
             let m = machine.object(top.frame.node)?;
-            let names = Span::all(m.names.list.len());
+            let names = Span::all(m.names.len());
             let used = Span::all(x.seen(top.frame.seen).list.len());
             Some((Top::Key(Key::first(names, used)), stack))
         }
@@ -540,8 +537,7 @@ pub(super) fn next_item(
         for c in member.of(thread.id) {
             if !goals.contains(&c.goal)
                 && live.fits(member, c.goal)
-                && let Some(progress) = Live::raise(m, thread.id, thread.progress, c.take)
-                && live.array(m, thread.id, progress, pos)
+                && let Some(progress) = live.behind_item(m, thread, c.take, pos)
                 && m.catalog
                     .has_room(m, (thread.id, progress), pos, &x.seen(frame.seen).list)
             {

@@ -2,11 +2,9 @@
 //!
 //! For example, behind `"ab` of `{"enum": ["abc", "x"]}` the leaf has one word left.
 
-use std::sync::Arc;
-
 use schema_normal::language::char_dfa::DEAD;
 
-use crate::automaton::machine::node::{Leaf, StringMachine};
+use crate::automaton::machine::strings::{Leaf, StringDemand, StringMachine};
 use crate::automaton::run::config::{Str, has_goal};
 use crate::automaton::run::scratch::Scratch;
 use crate::automaton::run::span::Span;
@@ -19,21 +17,21 @@ pub(super) fn string_start(m: &StringMachine, set: u32, x: &mut Scratch) -> Str 
         let wanted = x.list(set);
         let is_used = |d: u32| {
             let mut leaves = m.leaves.iter();
-            leaves.any(|l| l.dfa == Some(d) && has_goal(&wanted, l.goal))
+            leaves.any(|l| l.demand.dfa() == Some(d) && has_goal(&wanted, l.goal))
         };
         let start = (0..m.dfas.len() as u32).map(|d| if is_used(d) { 0 } else { DEAD });
         state = x.add_list(&start.collect::<Vec<u32>>());
     }
     Str {
         state,
-        words: Span::all(m.words.list.len()),
+        words: Span::all(m.words.len()),
         length: 0,
         partial: Partial::None,
     }
 }
 
 pub(super) fn leaf_state(m: &StringMachine, leaf: &Leaf, state: u32, x: &Scratch) -> u32 {
-    match leaf.dfa {
+    match leaf.demand.dfa() {
         None => 0,
         Some(_) if m.dfas.len() == 1 => state,
         Some(d) => x.slice(state)[d as usize],
@@ -48,47 +46,48 @@ pub(super) fn leaf_live(
     words: Span,
     length: u32,
 ) -> bool {
-    let leaf = &m.leaves[id];
-    if leaf.listed {
-        return m.words.some_listed(words.lo..words.hi, id);
-    }
     let length = u64::from(length);
-    if leaf.dfa.is_some() {
-        return state != DEAD && leaf.lengths.as_ref().is_none_or(|l| l.live(state, length));
+    match &m.leaves[id].demand {
+        StringDemand::Listed => m.words.some_listed(words.lo..words.hi, id),
+        StringDemand::Read { lengths, .. } => {
+            state != DEAD && lengths.as_ref().is_none_or(|l| l.live(state, length))
+        }
+        StringDemand::Counted { max, excludes, .. } => {
+            // With no character left only the text itself remains.
+            let is_last = *excludes && *max == Some(length);
+            max.is_none_or(|max| length <= max) && !(is_last && is_excluded(m, id, words))
+        }
     }
-    if leaf.max.is_some_and(|max| length > max) {
-        return false;
-    }
-    // With no character left only the text itself remains.
-    let last = leaf.excludes && leaf.max == Some(length);
-    !(last
-        && words
-            .ends(|i| &m.words.list[i].text)
-            .is_some_and(|i| m.words.list[i].excluded.contains(&(id as u32))))
+}
+
+/// Tells whether a leaf leaves out the word that ends here.
+fn is_excluded(m: &StringMachine, id: usize, words: Span) -> bool {
+    let word = words.ends(|i| &m.words[i].text);
+    word.is_some_and(|i| m.words[i].excluded.contains(&(id as u32)))
 }
 
 fn leaf_accepts(m: &StringMachine, id: usize, text: &Str, state: u32) -> bool {
-    let leaf = &m.leaves[id];
-    let word = text
-        .words
-        .ends(|i| &m.words.list[i].text)
-        .map(|i| &m.words.list[i]);
-    if leaf.listed {
-        return word.is_some_and(|w| w.listed.contains(&(id as u32)));
-    }
     let length = u64::from(text.length);
-    if let Some(d) = leaf.dfa {
-        return state != DEAD
-            && m.dfas[d as usize].accepts(state)
-            && leaf.lengths.as_ref().is_none_or(|l| l.accepts(length));
+    match &m.leaves[id].demand {
+        StringDemand::Listed => {
+            let word = text.words.ends(|i| &m.words[i].text);
+            word.is_some_and(|i| m.words[i].listed.contains(&(id as u32)))
+        }
+        StringDemand::Read { dfa, lengths, .. } => {
+            state != DEAD
+                && m.dfas[*dfa as usize].accepts(state)
+                && lengths.as_ref().is_none_or(|l| l.accepts(length))
+        }
+        StringDemand::Counted { min, max, excludes } => {
+            length >= *min
+                && max.is_none_or(|max| length <= max)
+                && !(*excludes && is_excluded(m, id, text.words))
+        }
     }
-    length >= leaf.min
-        && leaf.max.is_none_or(|max| length <= max)
-        && !(leaf.excludes && word.is_some_and(|w| w.excluded.contains(&(id as u32))))
 }
 
 pub(super) fn string_live(m: &StringMachine, set: u32, text: &Str, x: &Scratch) -> bool {
-    if m.free.is_some() {
+    if m.is_free() {
         return true;
     }
     let wanted = x.slice(set);
@@ -106,7 +105,7 @@ pub(super) fn string_live(m: &StringMachine, set: u32, text: &Str, x: &Scratch) 
 
 /// The goals that a string satisfies if it ends here.
 pub(super) fn string_goals(m: &StringMachine, set: u32, text: &Str, x: &mut Scratch) -> u32 {
-    if m.free.is_some() {
+    if m.is_free() {
         return set;
     }
     let wanted = x.list(set);
@@ -150,8 +149,8 @@ impl StringSink<'_> {
         };
         Str {
             state,
-            words: text.words.step(c, |i| &m.words.list[i].text),
-            length: m.longer(text.length),
+            words: text.words.step(c, |i| &m.words[i].text),
+            length: m.longer(text.length, 1),
             partial: Partial::None,
         }
     }
@@ -161,7 +160,7 @@ impl Sink for StringSink<'_> {
     type State = Str;
 
     fn put(&mut self, text: Str, c: u32) -> Option<Str> {
-        if self.m.free.is_some() {
+        if self.m.is_free() {
             return Some(Str {
                 partial: Partial::None,
                 ..text
@@ -173,17 +172,17 @@ impl Sink for StringSink<'_> {
 
     fn some(&mut self, text: Str, lo: u32, hi: u32) -> bool {
         let m = self.m;
-        if m.free.is_some() {
+        if m.is_free() {
             return true;
         }
-        let length = m.longer(text.length);
+        let length = m.longer(text.length, 1);
         let wanted = self.x.list(self.set);
         for (i, leaf) in m.leaves.iter().enumerate() {
             if !has_goal(&wanted, leaf.goal) {
                 continue;
             }
             let state = leaf_state(m, leaf, text.state, self.x);
-            if let Some(d) = leaf.dfa {
+            if let Some(d) = leaf.demand.dfa() {
                 let dfa = &m.dfas[d as usize];
                 let open = |s: u32| leaf_live(m, i, s, Span::NONE, length);
                 if state != DEAD && dfa.some_in(state, lo, hi, open) {
@@ -191,7 +190,8 @@ impl Sink for StringSink<'_> {
                 }
                 continue;
             }
-            if !leaf.listed && !leaf.excludes {
+            let is_listed = matches!(leaf.demand, StringDemand::Listed);
+            if !is_listed && !leaf.demand.excludes() {
                 if leaf_live(m, i, 0, Span::NONE, length) {
                     return true;
                 }
@@ -199,28 +199,17 @@ impl Sink for StringSink<'_> {
             }
             // Words branch at single characters.
             let mut heads = 0;
-            for c in text.words.heads((lo, hi), |i| &m.words.list[i].text) {
+            for c in text.words.heads((lo, hi), |i| &m.words[i].text) {
                 let next = self.step(&text, c);
                 if leaf_live(m, i, 0, next.words, next.length) {
                     return true;
                 }
                 heads += 1;
             }
-            if !leaf.listed && heads <= u64::from(hi - lo) && leaf_live(m, i, 0, Span::NONE, length)
-            {
+            if !is_listed && heads <= u64::from(hi - lo) && leaf_live(m, i, 0, Span::NONE, length) {
                 return true;
             }
         }
         false
     }
-}
-
-/// Tells whether two leaves ask the same of a string, for whichever goal.
-pub(super) fn ask_the_same(one: &Leaf, other: &Leaf) -> bool {
-    let lengths = match (&one.lengths, &other.lengths) {
-        (Some(own), Some(lengths)) => Arc::ptr_eq(own, lengths),
-        (own, lengths) => own.is_none() && lengths.is_none(),
-    };
-    let asked = |leaf: &Leaf| (leaf.listed, leaf.excludes, leaf.dfa, leaf.min, leaf.max);
-    lengths && asked(one) == asked(other)
 }

@@ -5,12 +5,13 @@
 use std::collections::{BinaryHeap, HashSet};
 
 use schema_normal::decimal::clamped;
+use schema_normal::language::char_dfa::lengths::Lengths;
 use schema_normal::language::char_dfa::{CharDfa, DEAD};
 use schema_normal::language::escapes;
 use schema_normal::options::Escapes;
 
 use crate::automaton::machine::Machine;
-use crate::automaton::machine::node::{Leaf, StringMachine};
+use crate::automaton::machine::strings::{StringDemand, StringMachine};
 use crate::automaton::run::config::Str;
 use crate::automaton::run::equality::spelled;
 use crate::automaton::run::scratch::Scratch;
@@ -55,8 +56,8 @@ impl<'a> LeafAt<'a> {
         LeafAt { m, id, state, text }
     }
 
-    fn leaf(&self) -> &'a Leaf {
-        &self.m.leaves[self.id]
+    fn demand(&self) -> &'a StringDemand<u32> {
+        &self.m.leaves[self.id].demand
     }
 
     /// Tells whether it can still accept.
@@ -67,7 +68,7 @@ impl<'a> LeafAt<'a> {
 
     /// At most how many strings are left out by name.
     pub(super) fn excluded(&self) -> usize {
-        match self.leaf().excludes {
+        match self.demand().excludes() {
             true => (self.text.words.hi - self.text.words.lo) as usize,
             false => 0,
         }
@@ -76,28 +77,29 @@ impl<'a> LeafAt<'a> {
     /// Returns the least number of strings that come of it; `None` is no end. Strings that are left
     /// out by name are counted.
     pub(super) fn least(&self, next: Option<&[(u32, u32)]>) -> Option<u64> {
-        let leaf = self.leaf();
-        if leaf.listed {
-            return Some(self.listed(next).count() as u64);
-        }
         let length = u64::from(self.text.length);
-        let Some(d) = leaf.dfa else {
-            let room = leaf.max.map(|max| max.saturating_sub(length));
-            let chars = match next {
-                None => CHARACTERS,
-                Some(ranges) => ranges.iter().map(|(lo, hi)| u64::from(hi - lo) + 1).sum(),
-            };
-            return match (room, next) {
-                (None, _) => None,
-                (Some(0), None) => Some(1),
-                (Some(0), Some(_)) => Some(0),
-                (Some(1), _) => Some(chars),
-                (Some(_), _) => Some(chars.saturating_mul(CHARACTERS)),
-            };
+        let (dfa, lengths) = match self.demand() {
+            StringDemand::Listed => return Some(self.listed(next).count() as u64),
+            StringDemand::Counted { max, .. } => {
+                let room = max.map(|max| max.saturating_sub(length));
+                let chars = match next {
+                    None => CHARACTERS,
+                    Some(ranges) => ranges.iter().map(|(lo, hi)| u64::from(hi - lo) + 1).sum(),
+                };
+                return match (room, next) {
+                    (None, _) => None,
+                    (Some(0), None) => Some(1),
+                    (Some(0), Some(_)) => Some(0),
+                    (Some(1), _) => Some(chars),
+                    (Some(_), _) => Some(chars.saturating_mul(CHARACTERS)),
+                };
+            }
+            StringDemand::Read { dfa, lengths, .. } => {
+                (&self.m.dfas[*dfa as usize], lengths.as_deref())
+            }
         };
-        let dfa = &self.m.dfas[d as usize];
         let Some(ranges) = next else {
-            return self.least_from(dfa, self.state, length);
+            return least_from(dfa, lengths, self.state, length);
         };
         let mut sum = 0u64;
         for (to, lo, hi) in dfa.arrows(self.state) {
@@ -107,21 +109,11 @@ impl<'a> LeafAt<'a> {
             });
             let size = sizes.sum();
             if size > 0 {
-                let many = self.least_from(dfa, to, length + 1)?;
+                let many = least_from(dfa, lengths, to, length + 1)?;
                 sum = sum.saturating_add(many.saturating_mul(size));
             }
         }
         Some(sum)
-    }
-
-    fn least_from(&self, dfa: &CharDfa, state: u32, length: u64) -> Option<u64> {
-        if state == DEAD {
-            return Some(0);
-        }
-        match &self.leaf().lengths {
-            None => dfa.amount(state),
-            Some(lengths) => lengths.amount(dfa, state, length),
-        }
     }
 
     /// The words that are listed for the leaf and may still come.
@@ -131,7 +123,7 @@ impl<'a> LeafAt<'a> {
     ) -> impl Iterator<Item = &'a str> + use<'a, 'n> {
         let Span { lo, hi, read } = self.text.words;
         let id = self.id as u32;
-        let words = self.m.words.list[lo as usize..hi as usize].iter();
+        let words = self.m.words[lo as usize..hi as usize].iter();
         words
             .filter(move |word| word.listed.contains(&id))
             .map(move |word| &word.text[read as usize..])
@@ -145,7 +137,10 @@ impl<'a> LeafAt<'a> {
     /// A text from the beginning of a string on that is none of some values, found by how
     /// many there are behind each character. `None` is no proof that there is none.
     pub(super) fn another(&self, lists: &[&TextSet]) -> Option<String> {
-        let dfa = &self.m.dfas[self.leaf().dfa? as usize];
+        let StringDemand::Read { dfa, lengths, .. } = self.demand() else {
+            return None;
+        };
+        let (dfa, lengths) = (&self.m.dfas[*dfa as usize], lengths.as_deref());
         let (mut state, mut length, mut text) = (self.state, 0u32, String::new());
         let known = |text: &str| -> usize {
             let begun = spelled(text);
@@ -154,7 +149,6 @@ impl<'a> LeafAt<'a> {
             alike.sum()
         };
         let words = |state: u32, length: u32| {
-            let lengths = self.leaf().lengths.as_ref();
             let fits = lengths.is_none_or(|l| l.accepts(u64::from(length)));
             dfa.accepts(state) && fits
         };
@@ -174,7 +168,7 @@ impl<'a> LeafAt<'a> {
                 if !leaf_live(self.m, self.id, to, Span::NONE, length) {
                     continue;
                 }
-                let many = self.least_from(dfa, to, u64::from(length));
+                let many = least_from(dfa, lengths, to, u64::from(length));
                 for c in (lo..=hi).filter_map(char::from_u32).take(MAX_ALTERNATIVES) {
                     text.push(c);
                     if many.is_none_or(|many| many > known(&text) as u64) {
@@ -199,43 +193,45 @@ impl<'a> LeafAt<'a> {
         most: usize,
         see: &mut dyn FnMut(&str) -> Enough,
     ) -> Enough {
-        let leaf = self.leaf();
-        if leaf.listed {
-            for rest in self.listed(next) {
-                if see(rest) == Enough::Yes {
-                    return Enough::Yes;
-                }
+        let (dfa, min, lengths) = match self.demand() {
+            StringDemand::Listed => {
+                let mut listed = self.listed(next);
+                return match listed.any(|rest| see(rest) == Enough::Yes) {
+                    true => Enough::Yes,
+                    false => Enough::No,
+                };
             }
-            return Enough::No;
-        }
-        let Some(d) = leaf.dfa else {
-            return self.each_plain(next, most, see);
+            StringDemand::Counted { min, max, .. } => {
+                return self.each_counted((*min, *max), next, most, see);
+            }
+            StringDemand::Read {
+                dfa, min, lengths, ..
+            } => (&self.m.dfas[*dfa as usize], *min, lengths),
         };
-        let dfa = &self.m.dfas[d as usize];
         let words = AutomatonTexts {
             dfa,
             ends: &|state, length| {
                 let length = u64::from(length);
-                dfa.accepts(state) && leaf.lengths.as_ref().is_none_or(|l| l.accepts(length))
+                dfa.accepts(state) && lengths.as_ref().is_none_or(|l| l.accepts(length))
             },
             live: &|state, length| leaf_live(self.m, self.id, state, Span::NONE, length),
-            min: leaf.min,
+            min,
         };
         words.each((self.state, self.text.length), next, most, see)
     }
 
     /// The same of texts of which nothing but the length counts.
-    fn each_plain(
+    fn each_counted(
         &self,
+        (min, max): (u64, Option<u64>),
         next: Option<&[(u32, u32)]>,
         most: usize,
         see: &mut dyn FnMut(&str) -> Enough,
     ) -> Enough {
-        let leaf = self.leaf();
         let length = u64::from(self.text.length);
         let begun = u64::from(next.is_some());
-        let room = leaf.max.map_or(u64::MAX, |max| max.saturating_sub(length));
-        let least = leaf.min.saturating_sub(length).max(begun);
+        let room = max.map_or(u64::MAX, |max| max.saturating_sub(length));
+        let least = min.saturating_sub(length).max(begun);
         if least > room {
             return Enough::No;
         }
@@ -267,6 +263,15 @@ impl<'a> LeafAt<'a> {
             }
         }
         Enough::No
+    }
+}
+
+/// The least number of strings that an automaton reads from a state on, within bounds on their length.
+fn least_from(dfa: &CharDfa, lengths: Option<&Lengths>, state: u32, length: u64) -> Option<u64> {
+    match lengths {
+        _ if state == DEAD => Some(0),
+        None => dfa.amount(state),
+        Some(lengths) => lengths.amount(dfa, state, length),
     }
 }
 

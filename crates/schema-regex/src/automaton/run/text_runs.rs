@@ -7,9 +7,9 @@ use schema_normal::decimal::clamped;
 use schema_normal::language::char_dfa::{CharDfa, DEAD};
 
 use crate::automaton::machine::Machine;
-use crate::automaton::machine::node::StringMachine;
 use crate::automaton::machine::objects::ObjectMachine;
 use crate::automaton::machine::progress::has_bit;
+use crate::automaton::machine::strings::StringMachine;
 use crate::automaton::run::config::{Config, Key, NAMED, Str, Top, UNKNOWN, is_kept};
 use crate::automaton::run::plain_object::{self, name_lives};
 use crate::automaton::run::scratch::{Noted, Scratch};
@@ -25,7 +25,7 @@ pub(super) fn is_free_text(machine: &Machine, state: &State, bytes: &[u8]) -> bo
     };
     let string = machine.string(node);
     text.partial == Partial::None
-        && string.is_some_and(|m| m.free.is_some())
+        && string.is_some_and(|m| m.is_free())
         && state.item().is_none()
         && run(bytes).len() == bytes.len()
 }
@@ -84,7 +84,7 @@ fn behind_run(machine: &Machine, config: &Config, run: &str, x: &mut Scratch) ->
     match config.top {
         Top::String { node, set, text } => {
             let m = machine.string(node)?;
-            if m.free.is_some() || run.is_empty() {
+            if m.is_free() || run.is_empty() {
                 return Some(config.top);
             }
             let text = string_behind(m, text, run)?;
@@ -100,7 +100,7 @@ fn behind_run(machine: &Machine, config: &Config, run: &str, x: &mut Scratch) ->
                 Some(keys) => state_behind(&keys.dfa, key.state, run),
                 None => 0,
             };
-            let names = key.names.go_on(run.as_bytes(), |i| &m.names.list[i].text);
+            let names = key.names.go_on(run.as_bytes(), |i| &m.names[i].text);
             let seen = &x.seen(frame.seen).list;
             let used = key.used.go_on(run.as_bytes(), |i| seen.get(i));
             let next = Key {
@@ -185,15 +185,10 @@ fn string_behind(m: &StringMachine, text: Str, run: &str) -> Option<Str> {
         [one] => state_behind(one, text.state, run),
         _ => return None,
     };
-    let mut length = text.length;
-    if length < m.cap {
-        let more = clamped(run.chars().count());
-        length = length.saturating_add(more).min(m.cap);
-    }
     Some(Str {
         state,
-        words: text.words.go_on(run.as_bytes(), |i| &m.words.list[i].text),
-        length,
+        words: text.words.go_on(run.as_bytes(), |i| &m.words[i].text),
+        length: m.longer(text.length, clamped(run.chars().count())),
         partial: Partial::None,
     })
 }

@@ -10,8 +10,8 @@ use std::sync::Arc;
 use schema_normal::language::char_dfa::DEAD;
 
 use crate::automaton::machine::Machine;
-use crate::automaton::machine::live::Live;
-use crate::automaton::machine::node::{ArrayMachine, NumberMachine, StringMachine};
+use crate::automaton::machine::node::{ArrayMachine, NumberMachine};
+use crate::automaton::machine::strings::{StringDemand, StringMachine};
 use crate::automaton::run::begun;
 use crate::automaton::run::config::{Config, FORGOTTEN, Frame, Gap, Str, Top, threads_in};
 use crate::automaton::run::equality::{begun_string, canonical_beginning, spelled, word_spelled};
@@ -92,23 +92,22 @@ pub(super) fn is_endless(machine: &Machine, config: &Config, x: &mut Scratch) ->
             let Some(m) = machine.string(node) else {
                 return false;
             };
-            if m.free.is_some() {
+            if m.is_free() {
                 return true;
             }
             // A character that has begun counts when it is complete.
             let begun = u64::from(text.partial != Partial::None);
             let wanted = x.slice(set);
-            m.leaves.iter().any(|l| {
-                if l.listed || !wanted.contains(&l.goal) {
-                    return false;
+            let mut leaves = m.leaves.iter().filter(|leaf| wanted.contains(&leaf.goal));
+            leaves.any(|leaf| match &leaf.demand {
+                StringDemand::Listed => false,
+                StringDemand::Counted { max, .. } => {
+                    max.is_none_or(|max| u64::from(text.length) + begun < max)
                 }
-                match l.dfa {
-                    None => l.max.is_none_or(|max| u64::from(text.length) + begun < max),
-                    Some(_) if begun != 0 || l.lengths.is_some() => false,
-                    Some(d) => {
-                        let state = leaf_state(m, l, text.state, x);
-                        m.dfas[d as usize].amount(state).is_none()
-                    }
+                StringDemand::Read { dfa, lengths, .. } => {
+                    let state = leaf_state(m, leaf, text.state, x);
+                    let is_plain = begun == 0 && lengths.is_none();
+                    is_plain && m.dfas[*dfa as usize].amount(state).is_none()
                 }
             })
         }
@@ -233,12 +232,12 @@ fn made_item_choices(machine: &Machine, stack: u32, x: &mut Scratch) -> ItemChoi
     let mut critical: Vec<Arc<str>> = Vec::new();
     for thread in threads_in(x.slice(frame.threads)) {
         for c in member.of(thread.id) {
-            let Some(progress) = Live::raise(m, thread.id, thread.progress, c.take) else {
-                continue;
-            };
-            if !live.fits(member, c.goal) || !live.array(m, thread.id, progress, after) {
+            if !live.fits(member, c.goal) {
                 continue;
             }
+            let Some(progress) = live.behind_item(m, thread, c.take, after) else {
+                continue;
+            };
             let Some(mut barred) = m.catalog.critical(m, (thread.id, progress), after, seen) else {
                 continue;
             };

@@ -11,7 +11,7 @@ use schema_normal::language::char_dfa::DEAD;
 use schema_normal::normal::alternative::Kind;
 
 use crate::automaton::machine::Machine;
-use crate::automaton::machine::objects::{KeyMachine, ObjectMachine};
+use crate::automaton::machine::objects::{KeyMachine, NO_CLASS, ObjectMachine};
 use crate::automaton::machine::progress::has_bit;
 use crate::automaton::machine::white_space::NO_SPACE;
 use crate::automaton::run::config::{Config, Gap, Key, Top, UNITS, threads_in};
@@ -391,7 +391,7 @@ impl BegunName<'_> {
             threads_in(threads).all(|thread| m.threads[thread.id as usize].is_loose(name))
         };
         let span = key.names.lo as usize..key.names.hi as usize;
-        for word in m.names.list.get(span).unwrap_or_default() {
+        for word in m.names.get(span).unwrap_or_default() {
             let name = word.listed[0];
             let may = has_bit(&self.usable.names, name);
             let loose = is_loose(name);
@@ -434,15 +434,14 @@ impl BegunName<'_> {
         if self.key.state == DEAD {
             return;
         }
-        let class = |state: u32| keys.class.get(state as usize).copied().unwrap_or(u32::MAX);
-        let is_usable = |class: u32| class < 64 && self.usable.classes & (1 << class) != 0;
+        let classes = self.usable.classes;
         let words = AutomatonTexts {
             dfa: &keys.dfa,
-            ends: &|state, _| is_usable(class(state)),
-            live: &|state, _| {
-                let mut counts = (0..).zip(&keys.counts);
-                counts.any(|(class, counts)| is_usable(class) && counts[state as usize] != Some(0))
+            ends: &|state, _| match keys.class_at(state) {
+                NO_CLASS => false,
+                class => classes & (1 << class) != 0,
             },
+            live: &|state, _| keys.left(classes, state).any(|n| n != Some(0)),
             min: 0,
         };
         let mut pieces: Vec<Vec<u8>> = Vec::new();

@@ -92,7 +92,7 @@ fn standing(machine: &Machine, cursor: Cursor, x: &mut Scratch) -> Standing {
     let is_in_text = match config.top {
         Top::String { node, text, .. } => {
             let machine = machine.string(node);
-            text.partial == Partial::None && machine.is_some_and(|m| m.free.is_some())
+            text.partial == Partial::None && machine.is_some_and(|m| m.is_free())
         }
         _ => false,
     };

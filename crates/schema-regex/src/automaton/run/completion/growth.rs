@@ -16,7 +16,7 @@ use schema_normal::language::numbers::dfa::NumberDfa;
 
 use crate::automaton::machine::Machine;
 use crate::automaton::machine::decisions::FURTHER;
-use crate::automaton::machine::node::{ArrayMachine, Member, Node, NumberMachine, StringMachine};
+use crate::automaton::machine::node::{ArrayMachine, Member, Node};
 use crate::automaton::machine::objects::ObjectMachine;
 use crate::automaton::run::config::has_goal;
 
@@ -147,11 +147,7 @@ impl<'a> Sums<'a> {
         is_asked: impl Fn(u32) -> bool,
     ) -> Option<usize> {
         let threads = m.threads.iter().filter(|thread| is_asked(thread.goal));
-        let mut most = 0;
-        for thread in threads {
-            let counted = thread.counts.iter().map(|count| u64::from(count.min));
-            most = most.max(thread.min.saturating_add(counted.sum()));
-        }
+        let most = threads.map(|thread| thread.needed()).max().unwrap_or(0);
         let mut longest = 0;
         for member in &m.members {
             if m.unique && !self.is_easily_different(member.node) {
@@ -245,7 +241,7 @@ impl<'a> Sums<'a> {
 
     /// The tokens of a declared name, with what stands around it.
     fn name(&self, m: &ObjectMachine, number: u32) -> usize {
-        let words = m.names.list.iter();
+        let words = m.names.iter();
         let mut words = words.filter(|word| word.listed.first() == Some(&number));
         let name = words.next().map(|word| serde_json::to_vec(&*word.text));
         let Some(Ok(name)) = name else {
@@ -355,8 +351,7 @@ fn number_rest(node: &Node) -> Option<usize> {
     let Some(m) = &node.number else {
         return Some(0);
     };
-    let NumberMachine { dfas, .. } = &**m;
-    Some(dfas.iter().map(|dfa| farthest(dfa)).max().unwrap_or(0))
+    Some(m.dfas.iter().map(|dfa| farthest(dfa)).max().unwrap_or(0))
 }
 
 /// The most bytes from a state to an end, of those from which there is one.
@@ -376,43 +371,31 @@ fn string_rest(node: &Node) -> Option<usize> {
     let Some(m) = &node.string else {
         return Some(0);
     };
-    let StringMachine {
-        leaves,
-        dfas,
-        words,
-        ..
-    } = &**m;
-    let is_one = leaves.len() == 1 && words.list.is_empty();
+    let is_one = m.leaves.len() == 1 && m.words.is_empty();
     let mut most = 0usize;
-    for leaf in &**leaves {
-        let counted = leaf
-            .lengths
-            .as_ref()
-            .map_or(0, |lengths| lengths.bounds().0);
+    for leaf in &m.leaves {
+        let least = usize::try_from(leaf.demand.bounds().0).ok()?;
         // A word that is left out is gone around.
-        let around = if leaf.excludes { 2 } else { 0 };
-        let least = usize::try_from(leaf.min.max(counted)).ok()?;
-        let bytes = match leaf.dfa {
+        let around = if leaf.demand.excludes() { 2 } else { 0 };
+        let bytes = match leaf.demand.dfa() {
             None if is_one => least + around,
             None => (least.checked_add(around)?).checked_mul(CHAR)?,
             Some(dfa) => {
-                let dfa = dfas.get(dfa as usize)?;
+                let dfa = m.dfas.get(dfa as usize)?;
                 let far = (0..dfa.states() as u32).map(|state| dfa.far(state));
                 let far = far.filter(|far| *far != u32::MAX).max().unwrap_or(0) as usize;
-                match (least, is_one && around == 0) {
+                match (least, is_one) {
                     // If any text is short enough, so is a shortest.
                     (0, true) => farthest_text(dfa),
-                    (0, false) => (far + around) * CHAR,
+                    (0, false) => far * CHAR,
                     // Rounds of a longer text could be left out, each as long as there are states at most.
-                    _ => least
-                        .checked_add(dfa.states() + around)?
-                        .checked_mul(CHAR)?,
+                    _ => least.checked_add(dfa.states())?.checked_mul(CHAR)?,
                 }
             }
         };
         most = most.max(bytes);
     }
-    let listed = words.list.iter().map(|word| word.text.chars().count());
+    let listed = m.words.iter().map(|word| word.text.chars().count());
     let listed = listed.max().unwrap_or(0).checked_mul(CHAR)?;
     Some(most.max(listed) + INSIDE + 1)
 }

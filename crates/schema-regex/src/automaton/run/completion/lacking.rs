@@ -5,7 +5,6 @@
 
 use crate::automaton::machine::Machine;
 use crate::automaton::machine::decisions::FURTHER;
-use crate::automaton::machine::live::Live;
 use crate::automaton::machine::node::Choice;
 use crate::automaton::machine::objects::ObjectMachine;
 use crate::automaton::machine::progress::{Thread, has_bit};
@@ -61,19 +60,14 @@ pub(super) fn item_choice(machine: &Machine, stack: u32, x: &mut Scratch) -> Opt
     let heights = &machine.nodes().get(member.node as usize)?.heights;
     // The thread that lacks least, so that each item brings it nearer; among equal ones the
     // flattest, and counts are raised only where they must be.
-    let lack = |thread: u32, progress: u32| {
-        let mut rest = progress;
-        let mut lack = 0;
-        for count in &m.threads[thread as usize].counts {
-            lack += count.min.saturating_sub(rest % count.radix());
-            rest /= count.radix();
-        }
-        lack
-    };
+    let lack = |thread: u32, progress: u32| m.threads[thread as usize].counts.lacking(progress);
     let nearest = threads_in(&threads).min_by_key(|thread| lack(thread.id, thread.progress))?;
     let choices = member.of(nearest.id).iter().filter_map(|c| {
-        let progress = Live::raise(m, nearest.id, nearest.progress, c.take)?;
-        (live.fits(member, c.goal) && live.array(m, nearest.id, progress, pos)).then_some((
+        if !live.fits(member, c.goal) {
+            return None;
+        }
+        let progress = live.behind_item(m, nearest, c.take, pos)?;
+        Some((
             lack(nearest.id, progress),
             heights[c.goal as usize],
             progress != nearest.progress,

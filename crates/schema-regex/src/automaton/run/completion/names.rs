@@ -73,7 +73,7 @@ impl Finisher<'_> {
             wanted = (0..m.declared.len() as u32).find(|n| is_usable(*n) && offers(*n));
         }
         if let Some(n) = wanted {
-            let word = m.names.list.iter().find(|w| w.listed[0] == n)?;
+            let word = m.names.iter().find(|w| w.listed[0] == n)?;
             let mut text = serde_json::to_vec(&*word.text).ok()?;
             text.pop();
             text.push(b'"');

@@ -8,8 +8,8 @@ use schema_normal::language::char_dfa::{CharDfa, DEAD};
 use schema_normal::language::numbers::dfa::NumberDfa;
 
 use crate::automaton::machine::Machine;
-use crate::automaton::machine::node::StringMachine;
 use crate::automaton::machine::objects::ObjectMachine;
+use crate::automaton::machine::strings::{StringDemand, StringMachine};
 use crate::automaton::run::completion::lacking;
 use crate::automaton::run::config::{Config, EMPTY_LIST, Key, Str, Top, UNKNOWN};
 use crate::automaton::run::number_bytes::number_state;
@@ -116,7 +116,7 @@ pub(super) fn shortest_string(
     others.sort_unstable();
     others.dedup();
     let heads = |text: &Str| -> Vec<char> {
-        let words = &m.words.list[text.words.lo as usize..text.words.hi as usize];
+        let words = &m.words[text.words.lo as usize..text.words.hi as usize];
         let read = text.words.read as usize;
         let mut out: Vec<char> = words
             .iter()
@@ -190,10 +190,10 @@ fn nearest_end(machine: &Machine, config: Config, x: &mut Scratch) -> Option<Vec
     let (Some(leaf), None) = (leaves.next(), leaves.next()) else {
         return None;
     };
-    let ([dfa], Some(_), None) = (&*m.dfas, leaf.dfa, &leaf.lengths) else {
+    let ([dfa], StringDemand::Read { lengths: None, .. }) = (&*m.dfas, &leaf.demand) else {
         return None;
     };
-    if leaf.listed || leaf.excludes || text.partial != Partial::None || text.state == DEAD {
+    if text.partial != Partial::None || text.state == DEAD {
         return None;
     }
     let mut rest = String::new();
@@ -270,11 +270,7 @@ pub(super) fn shortest_name(
         };
         let mut heads: Vec<char> = Vec::new();
         for i in key.names.lo as usize..key.names.hi as usize {
-            heads.extend(
-                m.names.list[i].text[key.names.read as usize..]
-                    .chars()
-                    .next(),
-            );
+            heads.extend(m.names[i].text[key.names.read as usize..].chars().next());
         }
         for i in key.used.lo as usize..key.used.hi as usize {
             heads.extend(seen.list.get(i)[key.used.read as usize..].chars().next());
@@ -329,7 +325,7 @@ fn declared_name(machine: &Machine, config: Config, key: Key, x: &mut Scratch) -
     let read = key.names.read as usize;
     let mut names: Vec<(bool, usize, usize)> = (lo..hi)
         .map(|at| {
-            let word = &m.names.list[at];
+            let word = &m.names[at];
             let is_required = word.listed.iter().any(|n| required.contains(n));
             (!is_required, word.text.len() - read, at)
         })
@@ -340,7 +336,7 @@ fn declared_name(machine: &Machine, config: Config, key: Key, x: &mut Scratch) -
             // A further name ends here.
             return None;
         }
-        let mut text = serde_json::to_vec(&m.names.list[at].text[read..]).ok()?;
+        let mut text = serde_json::to_vec(&m.names[at].text[read..]).ok()?;
         text.remove(0);
         let ended = text_runs::read_on(machine, config, &text, x);
         if ended.is_ok_and(|ended| matches!(ended.top, Top::Gap(..))) {
@@ -400,9 +396,7 @@ fn visible(first: u32, last: u32) -> Option<char> {
 fn missing_chars(m: &StringMachine, set: u32, text: &Str, x: &mut Scratch) -> u64 {
     let wanted = x.list(set);
     let leaves = m.leaves.iter().filter(|leaf| wanted.contains(&leaf.goal));
-    let least = leaves
-        .map(|leaf| if leaf.listed { 0 } else { leaf.min })
-        .min();
+    let least = leaves.map(|leaf| leaf.demand.bounds().0).min();
     least.unwrap_or(0).saturating_sub(u64::from(text.length))
 }
 

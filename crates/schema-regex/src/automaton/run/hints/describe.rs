@@ -11,9 +11,9 @@ use schema_normal::language::escapes::is_never_raw;
 
 use crate::automaton::machine::Machine;
 use crate::automaton::machine::loop_classes::{ANY_TEXT, MANY_NAMES};
-use crate::automaton::machine::node::{FEW_WORDS, Leaf, Words};
 use crate::automaton::machine::objects::{KeyMachine, ObjectMachine};
 use crate::automaton::machine::progress::has_bit;
+use crate::automaton::machine::strings::{FEW_WORDS, Leaf, StringDemand, Words};
 use crate::automaton::run::config::{Config, Gap, Key, Str, Top, UNKNOWN, is_kept};
 use crate::automaton::run::hints::Hints;
 use crate::automaton::run::hints::free_texts::{free_digits, text_up_to};
@@ -96,7 +96,7 @@ impl Hints<'_, '_> {
             return None;
         };
         let m = self.machine.string(node)?;
-        if m.free.is_some() {
+        if m.is_free() {
             return Some(TextLoop {
                 class: ANY_TEXT,
                 next: cursor,
@@ -111,10 +111,10 @@ impl Hints<'_, '_> {
         let leaves: Vec<&Leaf> = m
             .leaves
             .iter()
-            .filter(|l| wanted.contains(&l.goal) && !l.listed)
+            .filter(|l| wanted.contains(&l.goal) && !matches!(l.demand, StringDemand::Listed))
             .collect();
-        let with_dfa = leaves.iter().filter(|l| l.dfa.is_some()).count();
-        let length = m.longer(text.length);
+        let with_dfa = leaves.iter().filter(|l| l.demand.dfa().is_some()).count();
+        let length = m.longer(text.length, 1);
         let next = Str { length, ..text };
         if !string_live(m, set, &next, self.x) {
             return None;
@@ -122,7 +122,9 @@ impl Hints<'_, '_> {
         let class = match (with_dfa, &*m.dfas) {
             (0, _) => ANY_TEXT,
             (n, [dfa]) if n == leaves.len() && text.state != DEAD => {
-                self.machine.loops().class(dfa, m.loops[0], text.state)?
+                self.machine
+                    .loops()
+                    .class(dfa, m.looping(0)?.1, text.state)?
             }
             _ => return None,
         };
@@ -130,8 +132,8 @@ impl Hints<'_, '_> {
         let escaped = horizon.behind(b'\\') as u64;
         let mut steady = u32::MAX;
         for leaf in &leaves {
-            if leaf.dfa.is_some() {
-                if let Some(lengths) = &leaf.lengths {
+            if let StringDemand::Read { lengths, .. } = &leaf.demand {
+                if let Some(lengths) = lengths {
                     // Near the bounds only a walk tells which text may come.
                     let longest = horizon.bytes() as u64;
                     if !lengths.are_far(text.length.into(), 2 * longest) {
@@ -143,12 +145,13 @@ impl Hints<'_, '_> {
             }
             let here = u64::from(text.length);
             let mut far = u64::MAX;
-            if let Some(max) = leaf.max {
+            let (min, max) = leaf.demand.bounds();
+            if let Some(max) = max {
                 far = far.min(max.saturating_sub(here).saturating_sub(escaped));
             }
-            if here < leaf.min {
+            if here < min {
                 // One character before the last that is missing no text can end.
-                far = far.min((leaf.min - here).saturating_sub(escaped.max(1)));
+                far = far.min((min - here).saturating_sub(escaped.max(1)));
             }
             steady = steady.min(clamped(far));
         }
@@ -186,18 +189,20 @@ impl Hints<'_, '_> {
                 // If nothing but the length counts, text of other leaves may come by this one.
                 let counted = live
                     .clone()
-                    .map(|(_, leaf)| counted_text(leaf, text.length));
+                    .map(|(_, leaf)| counted_text(&leaf.demand, text.length));
                 if let Some(free) = counted.flatten().max_by_key(|free| free.chars) {
                     return Some(free);
                 }
                 let by = |(_, leaf): (usize, &Leaf)| {
-                    let d = leaf.dfa?;
+                    let StringDemand::Read { dfa, lengths, .. } = &leaf.demand else {
+                        return None;
+                    };
                     let state = leaf_state(m, leaf, text.state, self.x);
-                    let at = (*m.loops.get(d as usize)?, state);
-                    let bounds = (leaf.lengths.as_deref(), text.length);
+                    let (dfa, first) = m.looping(*dfa)?;
+                    let bounds = (lengths.as_deref(), text.length);
                     self.machine
                         .loops()
-                        .free_within(&m.dfas[d as usize], at, bounds)
+                        .free_within(dfa, (first, state), bounds)
                 };
                 if live.clone().nth(1).is_none() {
                     return by(live.next()?);
@@ -205,13 +210,13 @@ impl Hints<'_, '_> {
                 // Others may read text behind which this automaton is dead, and more of it, unless
                 // what they read is short.
                 let words = longest_left(&m.words, text.words);
-                let is_short = |leaf: &Leaf, chars: usize| match leaf.dfa {
-                    _ if leaf.listed => words.is_some_and(|bytes| bytes <= chars),
-                    Some(d) => {
+                let is_short = |leaf: &Leaf, chars: usize| match leaf.demand {
+                    StringDemand::Listed => words.is_some_and(|bytes| bytes <= chars),
+                    StringDemand::Read { dfa, .. } => {
                         let state = leaf_state(m, leaf, text.state, self.x);
-                        TextsFrom::new(&m.dfas[d as usize], state).ends_within(chars)
+                        TextsFrom::new(&m.dfas[dfa as usize], state).ends_within(chars)
                     }
-                    None => false,
+                    StringDemand::Counted { .. } => false,
                 };
                 let alone = live.clone().filter_map(|one| {
                     let free = by(one)?;
@@ -337,7 +342,7 @@ impl Hints<'_, '_> {
                 let Some(before) = openings(self.machine, gap, space, out) else {
                     return false;
                 };
-                let names = Span::all(m.names.list.len());
+                let names = Span::all(m.names.len());
                 let between = horizon.apart(b'"').checked_sub(1);
                 (between, (names, Span::all(seen.len()), before))
             }
@@ -346,13 +351,13 @@ impl Hints<'_, '_> {
         let is_short = |text: &[u8]| longest.is_some_and(|longest| text.len() <= longest);
         let mut escapes = false;
         for before in before {
-            let declared = m.names.list[names.lo as usize..names.hi as usize].iter();
+            let declared = m.names[names.lo as usize..names.hi as usize].iter();
             let declared = declared.map(|word| &word.text.as_bytes()[names.read as usize..]);
             let used_names = seen.range(used.lo as usize..used.hi as usize);
             let used_names = used_names.map(|name| &name.as_bytes()[used.read as usize..]);
             let mut texts: Vec<(&[u8], u8)> = Vec::new();
             // Names that differ from all these go on along each of them.
-            let others = (m.names.list.len() + seen.len()) as u64;
+            let others = (m.names.len() + seen.len()) as u64;
             for text in declared.chain(used_names) {
                 if let Some(keys) = &m.keys {
                     let Some(length) = goes_on(keys, state, text, (classes, others)) else {
@@ -415,10 +420,10 @@ impl Hints<'_, '_> {
         if usable.classes != 0 {
             return false;
         }
-        let hi = span.hi.min(m.names.list.len() as u32);
+        let hi = span.hi.min(m.names.len() as u32);
         let mut escapes = false;
         for before in before {
-            for word in &m.names.list[span.lo as usize..hi as usize] {
+            for word in &m.names[span.lo as usize..hi as usize] {
                 let n = word.listed[0];
                 if has_bit(&usable.names, n) {
                     let tail = &word.text.as_bytes()[span.read as usize..];
@@ -442,15 +447,9 @@ fn key_loop(machine: &Machine, m: &ObjectMachine, state: u32, classes: u64) -> O
     let Some(keys) = &m.keys else {
         return Some(ANY_TEXT);
     };
-    if state == DEAD {
-        return None;
-    }
-    let endless = (0..m.classes.len())
-        .any(|c| classes & (1 << c) != 0 && keys.counts[c][state as usize].is_none());
-    if !endless {
-        return None;
-    }
-    machine.loops().class(&keys.dfa, keys.loops, state)
+    let (dfa, first) = keys.looping();
+    let is_endless = keys.left(classes, state).any(|n| n.is_none());
+    is_endless.then(|| machine.loops().class(dfa, first, state))?
 }
 
 /// The class of which any text may come in a further name, if further
@@ -458,12 +457,9 @@ fn key_loop(machine: &Machine, m: &ObjectMachine, state: u32, classes: u64) -> O
 fn free_names(machine: &Machine, m: &ObjectMachine, state: u32, classes: u64) -> Option<ClassId> {
     let keys = m.keys.as_ref()?;
     let all = classes.count_ones() as usize == m.classes.len();
-    let endless =
-        |state: u32| (0..m.classes.len()).any(|class| keys.counts[class][state as usize].is_none());
-    if !all || state == DEAD || !endless(state) {
-        return None;
-    }
-    machine.loops().free(&keys.dfa, keys.loops, endless)
+    let (dfa, first) = keys.looping();
+    let endless = |state: u32| keys.left(u64::MAX, state).any(|n| n.is_none());
+    (all && endless(state)).then(|| machine.loops().free(dfa, first, endless))?
 }
 
 /// Returns the white space and quotation mark that may stand before a name, if these are not many;
@@ -497,14 +493,14 @@ fn shortest_escaped(name: &[u8]) -> usize {
     name.len() + if name.iter().any(is_short) { 1 } else { 3 }
 }
 
-/// The text that may come by a leaf of which nothing but the length counts.
-fn counted_text(leaf: &Leaf, length: u32) -> Option<FreeText> {
-    if leaf.dfa.is_some() || leaf.listed {
+/// The text that may come where nothing but the length counts.
+fn counted_text(demand: &StringDemand<u32>, length: u32) -> Option<FreeText> {
+    let StringDemand::Counted { max, excludes, .. } = demand else {
         return None;
-    }
+    };
     // If a text may be left out, it may have as many characters as the bound allows.
-    let last = u64::from(leaf.excludes);
-    let max = leaf.max.map_or(u64::MAX, |max| max.saturating_sub(last));
+    let last = u64::from(*excludes);
+    let max = max.map_or(u64::MAX, |max| max.saturating_sub(last));
     text_up_to(max, length)
 }
 
@@ -517,12 +513,8 @@ fn goes_on(
     (classes, others): (u64, u64),
 ) -> Option<usize> {
     let is_open = |state: u32| {
-        let mut counts = keys.counts.iter().enumerate();
-        let is_more = |count: Option<u64>| count.is_none_or(|count| count > others);
-        state != DEAD
-            && counts.any(|(class, counts)| {
-                classes & (1 << class) != 0 && is_more(counts[state as usize])
-            })
+        let mut left = keys.left(classes, state);
+        left.any(|count| count.is_none_or(|count| count > others))
     };
     if !is_open(from) {
         return None;
@@ -541,7 +533,7 @@ fn goes_on(
 /// Returns the number of bytes that the texts of a range have left, at most; `None` where they
 /// are many.
 fn longest_left(words: &Words, span: Span) -> Option<usize> {
-    let list = &words.list[span.lo as usize..span.hi as usize];
+    let list = &words[span.lo as usize..span.hi as usize];
     let left = list.iter().map(|word| word.text.len() - span.read as usize);
     (list.len() <= FEW_WORDS).then(|| left.max().unwrap_or(0))
 }

@@ -4,9 +4,10 @@
 //! number of any length any digits.
 
 use fsm_index::{Behind, FreeText};
+use schema_normal::language::char_dfa::FREE_STEPS;
 use schema_normal::language::numbers::dfa::NumberDfa;
 
-use crate::automaton::machine::loop_classes::{ANY_TEXT, DIGITS, FREE_STEPS};
+use crate::automaton::machine::loop_classes::{ANY_TEXT, DIGITS};
 
 /// The least run of digits that is free, because few tokens are made of fewer.
 const LEAST_DIGITS: usize = 2;

@@ -5,7 +5,8 @@
 use fsm_index::{ByteSet, Cursor};
 use schema_normal::language::char_dfa::DEAD;
 
-use crate::automaton::machine::node::{Node, StringMachine};
+use crate::automaton::machine::node::Node;
+use crate::automaton::machine::strings::{StringDemand, StringMachine};
 use crate::automaton::run::config::{Gap, Key, Str, Top, UNITS};
 use crate::automaton::run::hints::Hints;
 use crate::automaton::run::member_names;
@@ -54,7 +55,7 @@ impl Hints<'_, '_> {
         if further || !few {
             return TEXT;
         }
-        let words = &m.names.list[key.names.lo as usize..key.names.hi as usize];
+        let words = &m.names[key.names.lo as usize..key.names.hi as usize];
         first_bytes(words.iter().map(|word| &*word.text), key.names.read)
     }
 }
@@ -119,11 +120,12 @@ fn string(m: &StringMachine, text: &Str) -> ByteSet {
         return partial(text.partial);
     }
     // If only words may come, a character that begins none of them may not.
-    let listed = m.leaves.iter().all(|leaf| leaf.listed) && m.free.is_none();
-    if !listed || text.words.hi - text.words.lo > FEW_NAMES {
+    let mut leaves = m.leaves.iter();
+    let are_listed = leaves.all(|leaf| matches!(leaf.demand, StringDemand::Listed));
+    if !are_listed || text.words.hi - text.words.lo > FEW_NAMES {
         return TEXT;
     }
-    let words = &m.words.list[text.words.lo as usize..text.words.hi as usize];
+    let words = &m.words[text.words.lo as usize..text.words.hi as usize];
     first_bytes(words.iter().map(|word| &*word.text), text.words.read)
 }
 

@@ -14,8 +14,8 @@ use schema_normal::options::Escapes;
 
 use crate::automaton::machine::SchemaAutomaton;
 use crate::automaton::machine::loop_classes::{Loops, MANY_NAMES};
-use crate::automaton::machine::node::StringMachine;
 use crate::automaton::machine::objects::{KeyMachine, NO_CLASS};
+use crate::automaton::machine::strings::{StringDemand, StringMachine};
 use crate::automaton::run::config::{Config, Key, Str, Top, UNKNOWN, is_kept};
 use crate::automaton::run::hints::free_texts::text_up_to;
 use crate::automaton::run::hints::without_characters::is_fine_without;
@@ -24,7 +24,6 @@ use crate::automaton::run::member_names;
 use crate::automaton::run::scratch::{Noted, Scratch};
 use crate::automaton::run::string_bytes as text;
 use crate::automaton::run::string_bytes::{LEAST, Partial, Sink};
-use crate::automaton::run::string_leaves::ask_the_same;
 
 impl PlainText<Scratch> for SchemaAutomaton {
     fn class(&self, class: ClassId) -> &[(u32, u32)] {
@@ -117,11 +116,11 @@ impl<'m> Hints<'m, '_> {
         let (place, partial) = unpack(at);
         let top = match config.top {
             Top::String { node, set, text } => {
-                let cap = self.machine.string(node).map_or(0, |m| m.cap);
+                let m = self.machine.string(node);
                 let text = Str {
                     state: place.state,
                     // Single characters are counted up to the cap.
-                    length: text.length.max(place.length.min(cap)),
+                    length: text.length.max(m.map_or(0, |m| m.longer(0, place.length))),
                     partial,
                     ..text
                 };
@@ -205,12 +204,12 @@ fn string_rules<'m>(
 ) -> Option<StringRules<'m>> {
     let mut leaves = m.leaves.iter().filter(|leaf| wanted.contains(&leaf.goal));
     let leaf = leaves.next()?;
-    let alone = !leaf.listed && !leaf.excludes && m.words.list.is_empty();
+    let asked = leaf.demand.numbers();
     // Others that ask the same of the text are read with it.
-    if !alone || !leaves.all(|other| ask_the_same(other, leaf)) {
+    if !m.words.is_empty() || !leaves.all(|other| other.demand.numbers() == asked) {
         return None;
     }
-    if m.free.is_some() {
+    if m.is_free() {
         return Some(StringRules {
             dfa: None,
             loops,
@@ -220,22 +219,24 @@ fn string_rules<'m>(
             counts: false,
         });
     }
-    let dfa = match (leaf.dfa, &*m.dfas, &*m.loops) {
-        (Some(_), [dfa], [first]) if text.state != DEAD => Some((&**dfa, *first)),
-        (None, [], _) => None,
+    let (dfa, lengths) = match &leaf.demand {
+        StringDemand::Read { dfa, lengths, .. } if m.dfas.len() == 1 && text.state != DEAD => {
+            (Some(m.looping(*dfa)?), lengths.as_deref())
+        }
+        StringDemand::Counted { .. } if m.dfas.is_empty() => (None, None),
         _ => return None,
     };
-    let lengths = leaf.lengths.as_deref();
+    let (min, max) = leaf.demand.bounds();
     let far = lengths.is_none_or(|l| l.are_far(text.length.into(), horizon.bytes() as u64));
     Some(StringRules {
         dfa,
         loops,
         lengths,
-        min: leaf.min,
-        max: leaf.max.unwrap_or(u64::MAX),
+        min,
+        max: max.unwrap_or(u64::MAX),
         counts: match dfa {
             Some(_) => !far,
-            None => leaf.min > 0 || leaf.max.is_some(),
+            None => min > 0 || max.is_some(),
         },
     })
 }
@@ -372,16 +373,12 @@ impl TextRules for NameRules<'_> {
 
     fn lives(&self, place: TextState) -> bool {
         let Some(keys) = self.keys else { return true };
-        let mut counts = keys.counts.iter().enumerate();
-        place.state != DEAD
-            && counts.any(|(class, counts)| {
-                self.classes & (1 << class) != 0 && counts[place.state as usize] != Some(0)
-            })
+        keys.left(self.classes, place.state).any(|n| n != Some(0))
     }
 
     fn ends(&self, place: TextState) -> bool {
         let class = match self.keys {
-            Some(keys) => keys.class[place.state as usize],
+            Some(keys) => keys.class_at(place.state),
             None => 0,
         };
         class != NO_CLASS && self.classes & (1 << class) != 0
@@ -397,10 +394,7 @@ impl TextRules for NameRules<'_> {
 
     fn dead(&self) -> Option<&[(u32, u32)]> {
         let keys = self.keys?;
-        let follows = |state: u32| {
-            let mut counts = keys.counts.iter();
-            counts.any(|counts| counts[state as usize] != Some(0))
-        };
+        let follows = |state: u32| keys.left(u64::MAX, state).any(|n| n != Some(0));
         Some(keys.dfa.dead_class(follows))
     }
 

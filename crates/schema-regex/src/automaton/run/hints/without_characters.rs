@@ -6,8 +6,8 @@
 use schema_normal::language::escapes;
 
 use crate::automaton::machine::Machine;
-use crate::automaton::machine::node::StringMachine;
 use crate::automaton::machine::objects::ObjectMachine;
+use crate::automaton::machine::strings::{StringDemand, StringMachine};
 
 /// Code points, as inclusive ranges, ascending.
 type Chars = [(u32, u32)];
@@ -50,15 +50,17 @@ pub(super) fn is_fine(machine: &Machine, chars: &Chars, missed: &Chars) -> bool 
 }
 
 fn are_strings_fine(m: &StringMachine, missed: &Chars) -> bool {
-    m.words.list.iter().all(|word| !has_any(&word.text, missed))
+    m.words.iter().all(|word| !has_any(&word.text, missed))
         && m.dfas.iter().all(|dfa| dfa.ends_without(missed))
-        && m.leaves
-            .iter()
-            .all(|leaf| leaf.lengths.is_none() && !(leaf.excludes && leaf.max.is_some()))
+        && m.leaves.iter().all(|leaf| match &leaf.demand {
+            StringDemand::Listed => true,
+            StringDemand::Counted { max, excludes, .. } => max.is_none() || !excludes,
+            StringDemand::Read { lengths, .. } => lengths.is_none(),
+        })
 }
 
 fn are_names_fine(m: &ObjectMachine, missed: &Chars) -> bool {
-    m.names.list.iter().all(|name| !has_any(&name.text, missed)) && m.keys.is_none()
+    m.names.iter().all(|name| !has_any(&name.text, missed)) && m.keys.is_none()
 }
 
 fn has_any(text: &str, chars: &Chars) -> bool {

@@ -7,7 +7,7 @@ use fsm_index::{Cursor, Horizon};
 use schema_normal::decimal::clamped;
 
 use crate::automaton::machine::Machine;
-use crate::automaton::machine::node::StringMachine;
+use crate::automaton::machine::strings::{StringDemand, StringMachine};
 use crate::automaton::run::config::{
     Config, Frame, Gap, Key, Str, Top, UNKNOWN, UNKNOWN_ITEM, is_kept,
 };
@@ -25,7 +25,7 @@ impl Keys<'_> {
         match top {
             Top::String { node, text, .. } => self.machine.string(node).is_some_and(|m| {
                 let bytes = clamped(self.horizon.bytes());
-                m.free.is_some() || counted(m, &text, bytes).is_some()
+                m.is_free() || counted(m, &text, bytes).is_some()
             }),
             Top::Number { node, .. } => common_number(self.machine, node).is_some(),
             _ => false,
@@ -99,7 +99,7 @@ impl Keys<'_> {
                     return false;
                 };
                 let bytes = clamped(self.horizon.bytes());
-                if depth == 1 && m.free.is_some() {
+                if depth == 1 && m.is_free() {
                     // Before its end, one free string is like the other.
                     self.out.push(Tag::FreeString as u32);
                     self.out.extend(text.partial.packed());
@@ -316,38 +316,40 @@ const MAX_KEY: usize = 512;
 /// one more than how many may; alike if `horizon` bytes cannot tell.
 fn counted(m: &StringMachine, text: &Str, horizon: u32) -> Option<(u32, u32)> {
     let [leaf] = &*m.leaves else { return None };
-    if leaf.listed || leaf.excludes || leaf.dfa.is_some() || leaf.lengths.is_some() {
+    let StringDemand::Counted {
+        min,
+        max,
+        excludes: false,
+    } = leaf.demand
+    else {
         return None;
-    }
+    };
     let clamp = |left: u64| clamped(left).min(horizon + 1);
     let length = u64::from(text.length);
-    let less = match leaf.max {
+    let less = match max {
         Some(max) => clamp(max.checked_sub(length)?) + 1,
         None => 0,
     };
-    Some((clamp(leaf.min.saturating_sub(length)), less))
+    Some((clamp(min.saturating_sub(length)), less))
 }
 
 /// A length, alike where no text of at most `horizon` bytes can tell.
 fn length_told(m: &StringMachine, length: u32, horizon: u32) -> u32 {
-    if m.cap == 0 {
+    if !m.counts() {
         return 0;
     }
-    let exact = m.leaves.iter().any(|leaf| {
-        let far = |bound: u64| bound > u64::from(length) + u64::from(horizon);
-        let lengths = leaf.lengths.as_ref();
-        lengths.is_some_and(|l| !l.are_far(length.into(), horizon.into()))
-            || (u64::from(length) < leaf.min && !far(leaf.min))
-            || leaf
-                .max
-                .is_some_and(|max| !far(max) && u64::from(length) <= max)
+    let at = u64::from(length);
+    let near = |bound: u64| at <= bound && bound <= at + u64::from(horizon);
+    let is_exact = m.leaves.iter().any(|leaf| {
+        let (min, max) = leaf.demand.bounds();
+        let is_met = matches!(&leaf.demand, StringDemand::Read { lengths: Some(lengths), .. }
+            if !lengths.are_far(at, horizon.into()));
+        is_met || (at < min && near(min)) || max.is_some_and(near)
     });
-    if exact {
+    if is_exact {
         return length + 1 + (m.leaves.len() as u32);
     }
     // Which bounds lie ahead, far away.
-    m.leaves
-        .iter()
-        .filter(|leaf| u64::from(length) < leaf.min)
-        .count() as u32
+    let ahead = m.leaves.iter().filter(|leaf| at < leaf.demand.bounds().0);
+    ahead.count() as u32
 }
