@@ -328,10 +328,10 @@ impl SchemaOptions {
     /// Reads a schema that was found in a file, or stands in other JSON.
     pub(crate) fn parse(&self, text: &str, found: Option<&Path>) -> Result<Schema, String> {
         let mut reading = self.reading()?;
-        if !self.documents.is_empty() {
-            if let Some(place) = found.and_then(|path| path.canonicalize().ok()) {
-                reading = reading.with_base_uri(schema_regex::file_uri(&place));
-            }
+        if !self.documents.is_empty()
+            && let Some(place) = found.and_then(|path| path.canonicalize().ok())
+        {
+            reading = reading.with_base_uri(schema_regex::file_uri(&place));
         }
         schema_regex::parse_str_with(text, &reading).map_err(|e| e.to_string())
     }
