@@ -39,9 +39,6 @@ impl Hints<'_> {
         if let Some(mut value) = values::sure_value(machine, self.caches, config) {
             return (!value.ends()).then(|| value.free_text())?;
         }
-        if let Some(class) = self.free_letters(config, levels) {
-            return Some(any_text(class));
-        }
         if let Some(words) = self.free_words(config, levels) {
             return Some(any_text(words.class));
         }

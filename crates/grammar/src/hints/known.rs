@@ -21,7 +21,7 @@ pub(super) struct Free {
 
 /// Text that may come over the ends of lexemes.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Words {
+pub(super) struct FreeWords {
     pub(super) class: ClassId,
     /// The least height of the stacks that tells it.
     pub(super) looked: u32,
@@ -97,11 +97,8 @@ pub(super) struct LexPlaces {
 pub(crate) struct Known {
     /// By configuration.
     pub(super) readings: HashMap<u32, TextKind, FixedState>,
-    /// By configuration: the class whose characters are lexemes of their own, with the height of the
-    /// stacks that tells it. See [`free_letters`](super::text::Hints::free_letters).
-    pub(super) letters: HashMap<u32, Option<(ClassId, u32)>, FixedState>,
     /// By configuration: the text over the ends of lexemes that may come.
-    pub(super) words: HashMap<u32, Option<Words>, FixedState>,
+    pub(super) words: HashMap<u32, Option<FreeWords>, FixedState>,
     /// By the places of threads: the characters that lead back to a configuration that the
     /// topmost level tells of.
     pub(super) loops: HashMap<Box<[u32]>, ClassId, FixedState>,

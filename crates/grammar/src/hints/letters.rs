@@ -3,15 +3,10 @@
 //! For example, in a grammar of regular expressions `term: CHAR | ".."` every letter is a lexeme: a token of
 //! five letters is five of them, and leads to where one letter leads.
 
-use fsm_index::ClassId;
-
 use crate::completion::live::Live;
-use crate::hints::finder::{Finder, Found, MAX_PLACES, push};
-use crate::hints::known::TextKind;
-use crate::hints::text::{AskedLevels, Hints};
+use crate::hints::finder::push;
 use crate::machine::{Machine, Ranges};
 use crate::run::caches::Caches;
-use crate::run::configs::WALK;
 use crate::run::lexes::Lexes;
 
 /// Letters that are tried, because most tokens consist of such: the first may lead into a list, and
@@ -73,76 +68,6 @@ pub(super) fn begins_lexemes(
             && (caches.stacks().next(thread.front).start == thread.place
                 || caches.lexes_mut().step(thread.place, class, machine) == 0)
     })
-}
-
-impl Hints<'_> {
-    /// Returns the class of which any text leads on, where its characters are lexemes of their own
-    /// and some levels of the stacks tell so: because the answer may be asked for what one level
-    /// tells, each has the height that was looked at.
-    pub(super) fn free_letters(&mut self, config: u32, levels: AskedLevels) -> Option<ClassId> {
-        if config & WALK != 0 {
-            return None;
-        }
-        let found = match self.known.letters.get(&config) {
-            Some(&found) => found,
-            None => {
-                // Asking is no step of a walk.
-                let least = *self.caches.least_mut();
-                let found = self.find_letters(config);
-                *self.caches.least_mut() = least;
-                self.known.bytes += 32;
-                self.known.letters.insert(config, found);
-                found
-            }
-        };
-        let (class, looked) = found?;
-        (levels == AskedLevels::All || looked >= self.known.level).then_some(class)
-    }
-
-    /// The same, with the least height of stacks that tells it.
-    fn find_letters(&mut self, config: u32) -> Option<(ClassId, u32)> {
-        self.caches.least_mut().anew();
-        let chain = chain(self.machine, self.caches, config)?;
-        let mut looked = self.caches.least_mut().height();
-        let &last = chain.last()?;
-        let mut class = match self.reading(last) {
-            TextKind::LoopOnTop(class) => {
-                looked = looked.min(self.caches.height(last));
-                class
-            }
-            TextKind::Loop {
-                class,
-                looked: least,
-            } => {
-                looked = looked.min(least);
-                class
-            }
-            TextKind::Like(_) | TextKind::Other => return None,
-        };
-        for way in chain.windows(2) {
-            let step = |at, byte| {
-                self.caches.least_mut().anew();
-                let next = Live::new(self.machine, self.caches).step(at, byte);
-                // A byte that leads elsewhere at once is no part of the text.
-                if next == way[1] || byte >= 0x80 && next != 0 {
-                    looked = looked.min(self.caches.least_mut().height());
-                }
-                (next != 0).then_some(next)
-            };
-            let own = Finder::class(
-                0,
-                way[0],
-                |at| at == way[1],
-                step,
-                &mut Found::default(),
-                MAX_PLACES,
-            );
-            // The loop may take more, such as a mark behind a letter, which may not come here.
-            let both = common(self.machine.classes().get(class), &own);
-            class = self.machine.classes().id(both)?;
-        }
-        Some((class, looked))
-    }
 }
 
 /// Returns the ranges that two lists of ascending ranges have in common.

@@ -54,10 +54,6 @@ impl<'a> Lexemes<'a> {
         }
     }
 
-    fn hints(&mut self) -> Hints<'_> {
-        Hints::new(self.machine, self.caches, self.known)
-    }
-
     fn is_ignored(&self, terminal: u32) -> bool {
         self.machine.cfg().is_ignored(terminal)
     }
@@ -78,7 +74,8 @@ impl<'a> Lexemes<'a> {
     pub(crate) fn begun(&mut self, config: u32, out: &mut Vec<Lexeme>) -> bool {
         // A token has as many lexemes as letters there, or words: its text is described instead.
         let are_letters = letters::chain(self.machine, self.caches, config).is_some();
-        if are_letters || self.hints().is_of_words(config) {
+        let mut hints = Hints::new(self.machine, self.caches, self.known);
+        if are_letters || hints.is_of_words(config) {
             return false;
         }
         let threads = self.caches.configs().threads(config).to_vec();

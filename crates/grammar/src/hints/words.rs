@@ -1,5 +1,5 @@
-//! Text that may come whatever it is, over the ends of lexemes: from each configuration to which it leads, all
-//! of it leads to one of these again.
+//! Text that may come whatever it is, over the ends of lexemes: of letters that lead back to one configuration, or of
+//! words and what stands between them, which lead from each of some configurations to one of these again.
 //!
 //! For example, in `(/[a-z]+/ | /[^a-z]+/)*` any text may come, though each of its words is a lexeme. A token
 //! of three words would be followed through three lexemes otherwise, and so most of a vocabulary.
@@ -11,8 +11,8 @@ use indexmap::IndexSet;
 
 use crate::completion::live::Live;
 use crate::hints::finder::{Finder, Found, MAX_PLACES, push};
-use crate::hints::known::Words;
-use crate::hints::letters::{LETTERS, begins_lexemes, common};
+use crate::hints::known::{FreeWords, TextKind};
+use crate::hints::letters::{LETTERS, begins_lexemes, chain, common};
 use crate::hints::text::{AskedLevels, Hints};
 use crate::machine::{Machine, Ranges};
 use crate::run::caches::Caches;
@@ -39,9 +39,9 @@ const SAMPLE: [u8; 6] = *b"e t n ";
 const MARKS: [u8; 8] = *b"\n.,-(/=a";
 
 impl Hints<'_> {
-    /// Returns the text over the ends of lexemes of which any may come, if some levels of the stacks tell so: because
+    /// Returns the text of which any leads on over the ends of lexemes, if some levels of the stacks tell so: because
     /// the answer may be asked for what one level tells, each has the height that was looked at.
-    pub(super) fn free_words(&mut self, config: u32, levels: AskedLevels) -> Option<Words> {
+    pub(super) fn free_words(&mut self, config: u32, levels: AskedLevels) -> Option<FreeWords> {
         if config & WALK != 0 {
             return None;
         }
@@ -50,13 +50,66 @@ impl Hints<'_> {
             None => {
                 // Asking is no step of a walk.
                 let least = *self.caches.least_mut();
-                let found = self.find_words(config);
+                let found = self
+                    .find_letters(config)
+                    .or_else(|| self.find_words(config));
                 *self.caches.least_mut() = least;
+                self.known.bytes += 32;
+                self.known.words.insert(config, found);
                 found
             }
         };
-        let is_told = |words: &Words| words.looked >= self.known.level;
+        let is_told = |words: &FreeWords| words.looked >= self.known.level;
         found.filter(|words| levels == AskedLevels::All || is_told(words))
+    }
+
+    /// Returns it where characters are lexemes of their own.
+    fn find_letters(&mut self, config: u32) -> Option<FreeWords> {
+        self.caches.least_mut().anew();
+        let chain = chain(self.machine, self.caches, config)?;
+        let mut looked = self.caches.least_mut().height();
+        let &last = chain.last()?;
+        let mut class = match self.reading(last) {
+            TextKind::LoopOnTop(class) => {
+                looked = looked.min(self.caches.height(last));
+                class
+            }
+            TextKind::Loop {
+                class,
+                looked: least,
+            } => {
+                looked = looked.min(least);
+                class
+            }
+            TextKind::Like(_) | TextKind::Other => return None,
+        };
+        for way in chain.windows(2) {
+            let step = |at, byte| {
+                self.caches.least_mut().anew();
+                let next = Live::new(self.machine, self.caches).step(at, byte);
+                // A byte that leads elsewhere at once is no part of the text.
+                if next == way[1] || byte >= 0x80 && next != 0 {
+                    looked = looked.min(self.caches.least_mut().height());
+                }
+                (next != 0).then_some(next)
+            };
+            let own = Finder::class(
+                0,
+                way[0],
+                |at| at == way[1],
+                step,
+                &mut Found::default(),
+                MAX_PLACES,
+            );
+            // The loop may take more, such as a mark behind a letter, which may not come here.
+            let both = common(self.machine.classes().get(class), &own);
+            class = self.machine.classes().id(both)?;
+        }
+        Some(FreeWords {
+            class,
+            looked,
+            is_nearly_all: false,
+        })
     }
 
     /// Tells whether nearly any text may come over the ends of lexemes.
@@ -65,20 +118,18 @@ impl Hints<'_> {
         words.is_some_and(|words| words.is_nearly_all)
     }
 
-    fn find_words(&mut self, config: u32) -> Option<Words> {
+    /// Returns it where words are, or other lexemes beside words.
+    fn find_words(&mut self, config: u32) -> Option<FreeWords> {
         self.caches.least_mut().anew();
-        let may_be = leads_to_words(self.machine, self.caches, config);
-        let probed = self.caches.least_mut().height();
-        let found = may_be.then(|| Closure::find(self, config)).flatten();
-        self.known.bytes += 32;
-        let Some((words, met)) = found else {
-            self.known.words.insert(config, None);
+        if !leads_to_words(self.machine, self.caches, config) {
             return None;
-        };
+        }
+        let probed = self.caches.least_mut().height();
+        let (words, met) = Closure::find(self, config)?;
         let looked = words.looked.min(probed);
-        let words = Words { looked, ..words };
+        let words = FreeWords { looked, ..words };
         self.known.bytes += 32 * met.len();
-        // What leads on from one leads on from all to which it leads.
+        // From each to which it leads the same text leads on.
         for config in met {
             self.known.words.entry(config).or_insert(Some(words));
         }
@@ -124,14 +175,17 @@ struct Closure<'h, 'a> {
     met: IndexSet<u32, FixedState>,
     /// Configurations from which some character does not lead on.
     left_out: HashSet<u32, FixedState>,
-    /// Those of ASCII.
+    /// The characters of ASCII that were added.
     chars: Vec<u8>,
 }
 
 impl<'h, 'a> Closure<'h, 'a> {
     /// Returns the text with the configurations to which it leads. `None` where small letters are not all in it, because
     /// most tokens consist of them, or too many others are not.
-    fn find(hints: &'h mut Hints<'a>, config: u32) -> Option<(Words, IndexSet<u32, FixedState>)> {
+    fn find(
+        hints: &'h mut Hints<'a>,
+        config: u32,
+    ) -> Option<(FreeWords, IndexSet<u32, FixedState>)> {
         let mut closure = Closure {
             hints,
             steps: HashMap::default(),
@@ -157,7 +211,7 @@ impl<'h, 'a> Closure<'h, 'a> {
         let (ranges, looked) = closure.ranges();
         // Names over all of Unicode are not looked at to their end, and then many tokens are left.
         let has_others = ranges.last().is_some_and(|last| last.1 >= 0x80);
-        let words = Words {
+        let words = FreeWords {
             class: closure.hints.machine.classes().id(ranges)?,
             looked,
             is_nearly_all: missing <= FEW_MISSING && has_others,

@@ -34,7 +34,7 @@ use self::local::{Unsure, local};
 pub(crate) use self::narrow::Narrow;
 use self::safe::{Adjacent, safe};
 use self::sets::{Bridge, Seconds, Sets};
-use self::split::Levels;
+use self::split::BracketLevels;
 
 /// The places that the proof looks at, because there may be one for each pair of terminals.
 const MAX_PLACES: usize = 10_000_000;
@@ -174,7 +174,7 @@ enum Detail {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum By {
     /// By the bracket that is open, and the parser's state.
-    Bracket(BracketKind, Levels),
+    Bracket(BracketKind, BracketLevels),
     /// By the parser's state alone.
     State,
 }
@@ -456,10 +456,10 @@ pub(crate) fn prove(cfg: &Cfg, lexer: &Lexer, tables: &Tables, usable: ByteSet) 
     }
     let mut is_told = false;
     for way in [
-        By::Bracket(BracketKind::Terminal, Levels::Text),
-        By::Bracket(BracketKind::Production, Levels::Text),
+        By::Bracket(BracketKind::Terminal, BracketLevels::Text),
+        By::Bracket(BracketKind::Production, BracketLevels::Text),
         By::State,
-        By::Bracket(BracketKind::Production, Levels::Production),
+        By::Bracket(BracketKind::Production, BracketLevels::Production),
     ] {
         // States alone are for texts that do not tell which brackets are open.
         let is_done = proof.is_all_safe || proof.is_whole || (is_told && way == By::State);

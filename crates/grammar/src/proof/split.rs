@@ -20,9 +20,6 @@ use crate::compile::lexer::Lexer;
 /// apart.
 const MAX_SYMBOLS: usize = 100_000;
 
-/// A place in a production, by the number of that and its own.
-type Place = (usize, usize);
-
 /// A nonterminal at some places of a text.
 #[derive(Clone, PartialEq, Eq, Hash)]
 struct RuleInPlace {
@@ -37,12 +34,23 @@ struct RuleInPlace {
 
 /// The way in which brackets are told apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Levels {
+pub(super) enum BracketLevels {
     /// By the text of nearly any characters that may come behind them.
     Text,
     /// By the production in which they stand, too: for example, the braces of an attribute stand in a tag, and
     /// others in the text of an element.
     Production,
+}
+
+/// Brackets that are told from others.
+#[derive(PartialEq, Eq, Hash)]
+struct Level {
+    /// The symbol with which they end.
+    end: Symbol,
+    /// The wide terminals that may come behind that.
+    wide: Bits,
+    /// The production, and the place of the end in it, if these count.
+    place: Option<(usize, usize)>,
 }
 
 /// The productions of a grammar whose terminals are uses, and whose nonterminals are told apart by what is
@@ -57,10 +65,10 @@ pub(super) struct Split<'a> {
     productions: Vec<Production>,
     /// The terminals, told apart by what they do to brackets.
     terminals: IndexSet<(u32, Nesting), FixedState>,
-    levels: Levels,
-    /// The ends of brackets, and the wide terminals behind them. The first number stands for none, and for
-    /// brackets behind which no such terminal comes, if productions do not tell them apart.
-    known_levels: IndexSet<(Symbol, Bits, Option<Place>), FixedState>,
+    levels: BracketLevels,
+    /// The first number stands for none, and for brackets behind which no wide terminal comes, if productions do not tell
+    /// them apart.
+    known_levels: IndexSet<Level, FixedState>,
 }
 
 impl<'a> Split<'a> {
@@ -70,7 +78,7 @@ impl<'a> Split<'a> {
         lexer: &Lexer,
         wide: &'a Bits,
         kind: BracketKind,
-        levels: Levels,
+        levels: BracketLevels,
     ) -> Option<Split<'a>> {
         let edges = FirstAndLast::new(cfg);
         let mut split = Split {
@@ -142,7 +150,7 @@ impl<'a> Split<'a> {
                 if symbols > MAX_SYMBOLS {
                     return None;
                 }
-                let right = self.split((number, right), at as u32, &parts[number], wide)?;
+                let right = self.split(number, at as u32, &parts[number], wide)?;
                 self.productions.push(Production {
                     left: at as u32,
                     right,
@@ -156,11 +164,12 @@ impl<'a> Split<'a> {
     /// Returns the uses and nonterminals of a production.
     fn split(
         &mut self,
-        (production, right): (usize, &'a [Symbol]),
+        production: usize,
         number: u32,
         parts: &[BracketPart],
         wide: &[Bits],
     ) -> Option<Box<[Symbol]>> {
+        let right: &'a [Symbol] = &self.cfg.productions[production].right;
         let left = self.rules[number as usize].clone();
         let mut open = vec![left.level];
         let mut is_leftmost = true;
@@ -170,7 +179,7 @@ impl<'a> Split<'a> {
             let own = match *part {
                 BracketPart::Plain | BracketPart::Stands => Nesting::Keeps,
                 BracketPart::Opens(end) => {
-                    open.push(self.level(right[end], &wide[end], (production, end)));
+                    open.push(self.level(production, end, &wide[end]));
                     Nesting::Opens(open[open.len() - 1])
                 }
                 BracketPart::Closes => {
@@ -284,15 +293,20 @@ impl<'a> Split<'a> {
         places
     }
 
-    /// Returns the number of brackets that end with a symbol at a place, and behind which wide terminals may come: for
+    /// Returns the number of brackets that end at a place of a production, and behind which wide terminals may come: for
     /// example, where the text tells them apart, 0 for those of `(a + b) * c`, because an operator comes behind them.
-    fn level(&mut self, end: Symbol, wide: &Bits, place: Place) -> u32 {
+    fn level(&mut self, production: usize, end: usize, wide: &Bits) -> u32 {
         let place = match self.levels {
-            Levels::Text if wide.is_empty() => return 0,
-            Levels::Text => None,
-            Levels::Production => Some(place),
+            BracketLevels::Text if wide.is_empty() => return 0,
+            BracketLevels::Text => None,
+            BracketLevels::Production => Some((production, end)),
         };
-        self.known_levels.insert_full((end, wide.clone(), place)).0 as u32 + 1
+        let level = Level {
+            end: self.cfg.productions[production].right[end],
+            wide: wide.clone(),
+            place,
+        };
+        self.known_levels.insert_full(level).0 as u32 + 1
     }
 }
 

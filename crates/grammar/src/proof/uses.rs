@@ -15,7 +15,7 @@ use super::bits::Bits;
 use super::brackets::BracketKind;
 use super::followers::{Followers, Nesting};
 use super::safe::Below;
-use super::split::{Levels, Split};
+use super::split::{BracketLevels, Split};
 use crate::compile::cfg::{Cfg, Matter};
 use crate::compile::lexer::Lexer;
 use crate::compile::lr::{self, LrState, Tables};
@@ -75,7 +75,7 @@ pub(super) fn by_bracket(
     cfg: &Cfg,
     lexer: &Lexer,
     kind: BracketKind,
-    levels: Levels,
+    levels: BracketLevels,
 ) -> Option<Followers> {
     let wide = wide(cfg, lexer)?;
     let (split, symbols) = Split::new(cfg, lexer, &wide, kind, levels)?.into_parts();
