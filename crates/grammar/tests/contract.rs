@@ -63,7 +63,6 @@ WS: /[ \n]+/
 %ignore /--[^\n]*/
 "#;
 
-/// Grammars, and beginnings of their texts.
 /// Letters that are lexemes of their own, some with marks behind them, in brackets and beside blanks.
 const LETTERS: &str = r#"
 start: "/" all "/"
@@ -94,6 +93,7 @@ const WORDS: &[&str] = &[
     "start: word+ \"!\"\nword: /[a-z]+/ | /[0-9]+/ | \"(\" word* \")\"\n%ignore /[ \\n]+/",
 ];
 
+/// Grammars, and beginnings of their texts.
 const CASES: &[(Dialect, &str, &[&str])] = &[
     (Dialect::Lark, WORDS[0], &["", "a", "a 1"]),
     (Dialect::LarkSplits, WORDS[0], &["", "a", "a 1"]),

@@ -130,6 +130,19 @@ pub(super) fn united(mut ranges: Vec<(u32, u32)>) -> Ranges {
     out.into()
 }
 
+/// Returns the ranges that two lists of ascending ranges have in common.
+pub(super) fn common(one: &[(u32, u32)], another: &[(u32, u32)]) -> Ranges {
+    let mut both = Vec::new();
+    for own in one {
+        let from = another.partition_point(|other| other.1 < own.0);
+        let others = another[from..].iter();
+        for other in others.take_while(|other| other.0 <= own.1) {
+            push(&mut both, own.0.max(other.0), own.1.min(other.1));
+        }
+    }
+    both.into()
+}
+
 /// Returns what most of some places are that are not dead, and how many.
 pub(super) fn most(places: impl Iterator<Item = u32>) -> Option<(u32, usize)> {
     let mut counts: HashMap<u32, usize, FixedState> = HashMap::default();

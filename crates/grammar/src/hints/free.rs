@@ -154,8 +154,8 @@ fn stays_open(
     let mut is_open = true;
     while is_open && let Some(&from) = met.get_index(at) {
         at += 1;
-        let lazy = &lexes[from].lazy;
-        is_open = lazy.is_empty() && !lexes[from].is_unsure() && met.len() <= MAX_PLACES;
+        let own = &lexes[from];
+        is_open = own.lazy.is_empty() && !own.is_unsure() && met.len() <= MAX_PLACES;
         for &class in &classes {
             let to = lexes.step(from, class, machine);
             if to != 0 {

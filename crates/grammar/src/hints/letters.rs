@@ -4,8 +4,7 @@
 //! five letters is five of them, and leads to where one letter leads.
 
 use crate::completion::live::Live;
-use crate::hints::finder::push;
-use crate::machine::{Machine, Ranges};
+use crate::machine::Machine;
 use crate::run::caches::Caches;
 use crate::run::lexes::Lexes;
 
@@ -68,17 +67,4 @@ pub(super) fn begins_lexemes(
             && (caches.stacks().next(thread.front).start == thread.place
                 || caches.lexes_mut().step(thread.place, class, machine) == 0)
     })
-}
-
-/// Returns the ranges that two lists of ascending ranges have in common.
-pub(super) fn common(one: &[(u32, u32)], another: &[(u32, u32)]) -> Ranges {
-    let mut both = Vec::new();
-    for own in one {
-        let from = another.partition_point(|other| other.1 < own.0);
-        let others = another[from..].iter();
-        for other in others.take_while(|other| other.0 <= own.1) {
-            push(&mut both, own.0.max(other.0), own.1.min(other.1));
-        }
-    }
-    both.into()
 }

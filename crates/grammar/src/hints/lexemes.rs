@@ -73,9 +73,9 @@ impl<'a> Lexemes<'a> {
     /// Appends the lexemes that have begun at a configuration.
     pub(crate) fn begun(&mut self, config: u32, out: &mut Vec<Lexeme>) -> bool {
         // A token has as many lexemes as letters there, or words: its text is described instead.
-        let are_letters = letters::chain(self.machine, self.caches, config).is_some();
-        let mut hints = Hints::new(self.machine, self.caches, self.known);
-        if are_letters || hints.is_of_words(config) {
+        if letters::chain(self.machine, self.caches, config).is_some()
+            || Hints::new(self.machine, self.caches, self.known).is_of_words(config)
+        {
             return false;
         }
         let threads = self.caches.configs().threads(config).to_vec();

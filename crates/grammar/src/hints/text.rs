@@ -79,14 +79,14 @@ impl<'a> Hints<'a> {
         if config & WALK != 0 {
             return values::describe(self.machine, self.caches, config, horizon);
         }
-        // Asking is no step of a walk.
-        let least = *self.caches.least_mut();
-        let reading = self.reading(config);
-        *self.caches.least_mut() = least;
         // Text of words is free, where the loop is that of one word.
         if self.is_of_words(config) {
             return Description::Unknown;
         }
+        // Asking is no step of a walk.
+        let least = *self.caches.least_mut();
+        let reading = self.reading(config);
+        *self.caches.least_mut() = least;
         let text = |class| TextLoop {
             class,
             next: Cursor(config),

@@ -1,8 +1,8 @@
 //! Text that may come whatever it is, over the ends of lexemes: of letters that lead back to one configuration, or of
 //! words and what stands between them, which lead from each of some configurations to one of these again.
 //!
-//! For example, in `(/[a-z]+/ | /[^a-z]+/)*` any text may come, though each of its words is a lexeme. A token
-//! of three words would be followed through three lexemes otherwise, and so most of a vocabulary.
+//! For example, in `(/[a-z]+/ | /[^a-z]+/)*` any text may come, though each of its words is a lexeme. Otherwise a
+//! token with three words would be followed through three lexemes, and so most of a vocabulary.
 
 use std::collections::{HashMap, HashSet};
 
@@ -10,9 +10,9 @@ use foldhash::fast::FixedState;
 use indexmap::IndexSet;
 
 use crate::completion::live::Live;
-use crate::hints::finder::{Finder, Found, MAX_PLACES, push};
+use crate::hints::finder::{Finder, Found, MAX_PLACES, common, push};
 use crate::hints::known::{FreeWords, TextKind};
-use crate::hints::letters::{LETTERS, begins_lexemes, chain, common};
+use crate::hints::letters::{LETTERS, begins_lexemes, chain};
 use crate::hints::text::{AskedLevels, Hints};
 use crate::machine::{Machine, Ranges};
 use crate::run::caches::Caches;

@@ -143,7 +143,7 @@ impl<'a> Regions<'a> {
     }
 
     /// Adds those with nothing between their marks, where others of the nonterminal have something: for example,
-    /// those of an element without text.
+    /// an element without text has such marks.
     fn add_empty(&self, parts: &mut Parts) {
         let mut known = Vec::new();
         for (Production { left, right }, parts) in self.cfg.productions.iter().zip(&*parts) {

@@ -38,26 +38,25 @@ struct UnsureSet {
     unsure: Box<[u32]>,
 }
 
+impl UnsureSet {
+    /// Tells whether some states are among its own, with the same ignored text.
+    fn holds(&self, states: &[u32], is_ignored: impl Fn(u32) -> bool) -> bool {
+        let is_in = |state: &u32| self.all.binary_search(state).is_ok();
+        let mut more = self.all.iter().filter(|state| !states.contains(state));
+        states.iter().all(is_in) && more.all(|&state| !is_ignored(state))
+    }
+}
+
 impl Unsure {
     /// Returns those of the states of terminals that have read the same text which perhaps cannot be
     /// finished: if all are among those of such a place, with the same ignored text, which is read
     /// everywhere.
     pub(crate) fn among(&self, states: &[u32], is_ignored: impl Fn(u32) -> bool) -> Box<[u32]> {
-        let mut found: Vec<u32> = Vec::new();
-        for UnsureSet { all, unsure } in &self.sets {
-            let own = states.iter().filter(|state| unsure.contains(state));
-            let mut own = own.filter(|state| !found.contains(state)).peekable();
-            if own.peek().is_none() {
-                continue;
-            }
-            let is_in = |state: &u32| all.binary_search(state).is_ok();
-            let mut more = all.iter().filter(|state| !states.contains(state));
-            if states.iter().all(is_in) && more.all(|&state| !is_ignored(state)) {
-                let own: Vec<u32> = own.copied().collect();
-                found.extend(own);
-            }
-        }
-        found.into()
+        let is_unsure = |state: &u32| {
+            let mut sets = self.sets.iter();
+            sets.any(|set| set.unsure.contains(state) && set.holds(states, &is_ignored))
+        };
+        states.iter().copied().filter(is_unsure).collect()
     }
 
     /// Tells whether a state is unsure in some set.
@@ -237,7 +236,6 @@ impl<'a> Behind<'a> {
                 all.push(Beginning {
                     pair,
                     terminal,
-                    needed: behind.count(),
                     behind,
                 });
             }
@@ -253,7 +251,8 @@ impl<'a> Behind<'a> {
         let mut all = vec![Bits::full(count); count];
         for own in beginnings {
             let is_ignored = || self.cfg().is_ignored(own.terminal);
-            if 2 * rows.and_into(own.pair, &mut own.behind.clone()) >= own.needed || is_ignored() {
+            let left = rows.and_into(own.pair, &mut own.behind.clone());
+            if 2 * left >= own.behind.count() || is_ignored() {
                 rows.and_into(own.pair, &mut all[own.terminal as usize]);
             }
         }
@@ -379,7 +378,6 @@ struct Beginning {
     /// The pair of its first state.
     pair: usize,
     terminal: u32,
-    /// The terminals that may come behind it there, and how many these are.
+    /// The terminals that may come behind it there.
     behind: Bits,
-    needed: usize,
 }
