@@ -11,6 +11,7 @@ use indexmap::{IndexMap, IndexSet};
 
 use super::bits::{Bits, ClassSet, JSON, NOWHERE};
 use super::followers::{Followers, Nesting};
+use super::uses::is_wide;
 use crate::compile::cfg::{Cfg, Matter};
 use crate::compile::lexer::Lexer;
 
@@ -196,6 +197,12 @@ pub(super) struct Met {
 struct Place {
     terminals: Bits,
     root: u32,
+    /// The classes with which they may begin there.
+    begin: ClassSet,
+    /// Those among them that were not looked at.
+    open: ClassSet,
+    /// The context without text of nearly any characters, if there is such text: a place need not have it.
+    without_text: Option<u32>,
 }
 
 /// The contexts behind lexemes that end together, of which one is right, by the brackets that are open: each with the
@@ -232,7 +239,16 @@ impl Contexts {
         };
         let terminals = all.clone();
         Some(Contexts {
-            all: IndexMap::from_iter([(all, Place { terminals, root })]),
+            all: IndexMap::from_iter([(
+                all,
+                Place {
+                    terminals,
+                    root,
+                    begin: (0..lexer.width()).collect(),
+                    open: ClassSet::default(),
+                    without_text: None,
+                },
+            )]),
             met: (1..found.all.len() as u32).map(met).collect(),
             behind: HashMap::default(),
             like: HashMap::default(),
@@ -262,21 +278,20 @@ impl Contexts {
             used: IndexSet::default(),
         };
         let mut told = Told::new(cfg, lexer, followers);
+        let any = told.any;
         // There are two contexts at the beginning, because ignored text may be missing there.
-        contexts.add(&told, followers.first.clone(), found)?;
-        contexts.add(&told, told.with_ignored(&followers.first), found)?;
+        contexts.add(&told, (followers.first.clone(), &any), found)?;
+        contexts.add(&told, (told.with_ignored(&followers.first), &any), found)?;
         for (terminal, own) in (0..).zip(&cfg.terminals) {
             if matches!(own.matter, Matter::Special(_)) {
                 for level in told.levels_behind(&[terminal], None)? {
                     let behind = followers.behind(terminal, None, level);
-                    contexts.add(&told, told.with_ignored(&behind), found)?;
+                    contexts.add(&told, (told.with_ignored(&behind), &any), found)?;
                 }
             }
         }
-        let mut context = 0;
-        while context < contexts.all.len() {
+        while let Some(context) = contexts.all.values().position(|own| !own.open.is_empty()) {
             contexts.meet(&mut told, context as u32, found)?;
-            context += 1;
             if contexts.all.len() > MAX_CONTEXTS || contexts.met.len() > MAX_MET {
                 return None;
             }
@@ -288,22 +303,60 @@ impl Contexts {
         Some(contexts)
     }
 
-    fn add(&mut self, told: &Told<'_>, uses: Bits, found: &mut Found) -> Option<u32> {
-        if let Some(known) = self.all.get_index_of(&uses) {
-            return Some(known as u32);
-        }
+    /// Returns the context of some uses, whose lexemes may begin with some classes.
+    fn add(
+        &mut self,
+        told: &Told<'_>,
+        (uses, begin): (Bits, &ClassSet),
+        found: &mut Found,
+    ) -> Option<u32> {
+        let known = match self.all.get_index_of(&uses) {
+            Some(known) => known as u32,
+            None => self.add_new(told, uses, found)?,
+        };
+        self.widen(known, begin);
+        Some(known)
+    }
+
+    fn add_new(&mut self, told: &Told<'_>, uses: Bits, found: &mut Found) -> Option<u32> {
         let terminals = told.followers.terminals_of(&uses);
-        let root = found.root(told.lexer, terminals.iter())?;
-        Some(self.all.insert_full(uses, Place { terminals, root }).0 as u32)
+        let is_text = |used: &u32| told.wide[told.followers.terminals[*used as usize] as usize];
+        let mut others = Bits::new(told.followers.terminals.len());
+        uses.iter()
+            .filter(|used| !is_text(used))
+            .for_each(|used| others.set(used));
+        let without_text = match others == uses {
+            true => None,
+            false => Some(self.add(told, (others, &ClassSet::default()), found)?),
+        };
+        let place = Place {
+            root: found.root(told.lexer, terminals.iter())?,
+            terminals,
+            begin: ClassSet::default(),
+            open: ClassSet::default(),
+            without_text,
+        };
+        Some(self.all.insert_full(uses, place).0 as u32)
+    }
+
+    /// Notes that lexemes of a context may begin with some classes.
+    fn widen(&mut self, context: u32, begin: &ClassSet) {
+        let place = &mut self.all[context as usize];
+        place.open.or(&begin.without(&place.begin));
+        place.begin.or(begin);
+        if let Some(context) = place.without_text {
+            self.widen(context, begin);
+        }
     }
 
     /// Meets the sets of what begins in a context.
     fn meet(&mut self, told: &mut Told<'_>, context: u32, found: &mut Found) -> Option<()> {
         let root = self.root(context);
-        let mut open = vec![root];
+        let begin = std::mem::take(&mut self.all[context as usize].open);
+        let mut open = found.ways(root, begin.iter()).into_vec();
         let mut known: HashMap<u32, BehindEnded, FixedState> = HashMap::default();
         let mut owns: HashMap<u32, u32, FixedState> = HashMap::default();
-        told.is_new(root, context);
+        open.retain(|&way| told.is_new(way, context));
         while let Some(set) = open.pop() {
             let KnownSet {
                 matters,
@@ -322,28 +375,33 @@ impl Contexts {
                 }
             };
             // It was met in a context that does not differ there.
-            let is_beginning = set == root && own.is_some();
-            if !is_beginning && !told.met.insert((own, set)) {
+            if !told.met.insert((own, set)) {
                 continue;
             }
-            if set != root {
+            for (number, (ended, begin)) in ended.iter().enumerate() {
                 // Lexemes end together in many sets.
-                let behind = match known.get(&ended) {
+                let behind = match known.get(ended) {
                     Some(behind) => behind,
                     None => {
-                        let behind = self.behind_ended(told, context, ended, found)?;
-                        known.entry(ended).or_insert(behind)
+                        let behind = self.behind_ended(told, context, *ended, found)?;
+                        known.entry(*ended).or_insert(behind)
                     }
                 };
-                let met = |&(open, behind)| Met {
-                    set,
-                    context: own,
-                    behind,
-                    open,
-                };
-                self.met.extend(behind.0.iter().map(met));
-                if !behind.1.is_empty() {
-                    self.behind.insert((own, set), behind.1.clone());
+                let behinds = behind.1.clone();
+                if number == 0 {
+                    let met = |&(open, behind)| Met {
+                        set,
+                        context: own,
+                        behind,
+                        open,
+                    };
+                    self.met.extend(behind.0.iter().map(met));
+                    if !behinds.is_empty() {
+                        self.behind.insert((own, set), behinds.clone());
+                    }
+                }
+                for &behind in &*behinds {
+                    self.widen(behind, begin);
                 }
             }
             open.extend(ways.iter().filter(|&&to| told.is_new(to, context)));
@@ -373,7 +431,8 @@ impl Contexts {
                     false => behind.or(&told.followers.behind(terminal, Some(own), open)),
                 };
             }
-            let behind = self.add(told, told.with_ignored(&behind), found)?;
+            let none = ClassSet::default();
+            let behind = self.add(told, (told.with_ignored(&behind), &none), found)?;
             all.push((open, behind));
         }
         let contexts = all.iter().map(|way| way.1).collect();
@@ -388,6 +447,11 @@ impl Contexts {
     /// Returns the set where a context's lexemes begin.
     pub(super) fn root(&self, context: u32) -> u32 {
         self.all[context as usize].root
+    }
+
+    /// Returns the classes with which lexemes may begin in a context.
+    pub(super) fn begin(&self, context: u32) -> &ClassSet {
+        &self.all[context as usize].begin
     }
 
     /// Returns the terminals of a context.
@@ -410,16 +474,23 @@ impl Contexts {
 
     /// Returns the contexts behind lexemes that end in a set, and began in a context.
     pub(super) fn behind(&self, context: Option<u32>, set: u32) -> &[u32] {
-        let own = context.and_then(|context| match self.matters.get(set as usize)? {
-            Matters::Free => None,
-            Matters::Whole => Some(context),
-            Matters::Uses(uses) => self
-                .like
-                .get(&self.key(context, *uses, &self.used))
-                .copied(),
-        });
+        let own = context.and_then(|context| self.own(context, set));
         // Nothing is noted if there is one context.
         self.behind.get(&(own, set)).map_or(&[0], |known| known)
+    }
+
+    /// Returns the first of the contexts that do not differ from one in what is read in a set; nothing if none does.
+    pub(super) fn own(&self, context: u32, set: u32) -> Option<u32> {
+        match self.matters.get(set as usize) {
+            Some(Matters::Whole) => Some(context),
+            Some(Matters::Uses(uses)) => {
+                let key = self.key(context, *uses, &self.used);
+                self.like.get(&key).copied()
+            }
+            // There is one context.
+            None => Some(context),
+            Some(Matters::Free) => None,
+        }
     }
 
     /// Returns those of some uses, by their number, that may come in a context: what is read of these is alike in all
@@ -447,8 +518,9 @@ enum Matters {
 #[derive(Clone)]
 struct KnownSet {
     matters: Matters,
-    /// The number of the terminals that end.
-    ended: u32,
+    /// The numbers of terminals that end, each with the classes before which they may end together: first all, then
+    /// all but such text as takes these classes.
+    ended: Rc<[(u32, ClassSet)]>,
     /// The sets to which it leads, once each.
     ways: Rc<[u32]>,
 }
@@ -460,6 +532,10 @@ struct Told<'a> {
     followers: &'a Followers,
     /// By terminal.
     ignored: Vec<bool>,
+    /// By terminal: whether text of nearly any characters begins as it does.
+    wide: Vec<bool>,
+    /// All classes.
+    any: ClassSet,
     /// Sets that were met, each with the first context of those in which it means the same.
     met: HashSet<(Option<u32>, u32), FixedState>,
     /// By set: the number of the context where it was met last, from 1.
@@ -479,7 +555,14 @@ impl<'a> Told<'a> {
             cfg,
             lexer,
             followers,
-            ignored: terminals.map(|terminal| cfg.is_ignored(terminal)).collect(),
+            ignored: terminals
+                .clone()
+                .map(|terminal| cfg.is_ignored(terminal))
+                .collect(),
+            wide: terminals
+                .map(|terminal| is_wide(terminal, cfg, lexer))
+                .collect(),
+            any: (0..lexer.width()).collect(),
             met: HashSet::default(),
             last_met: Vec::new(),
             known: Vec::new(),
@@ -540,16 +623,45 @@ impl<'a> Told<'a> {
         if let Some(known) = &self.known[set as usize] {
             return known.clone();
         }
-        let ended = found.ended(self.lexer, set);
-        let ended = ended.map(|state| self.lexer.terminal[state as usize]);
-        let ended = self.ended.insert_full(ended.collect()).0 as u32;
         let known = KnownSet {
             matters: self.matters(found, set),
-            ended,
+            ended: self.ended(found, set),
             ways: found.ways(set, found.turns[set as usize].iter()).into(),
         };
         self.known[set as usize] = Some(known.clone());
         known
+    }
+
+    /// Returns the numbers of terminals that end in a set: first of all of them. Text that takes a character has not
+    /// ended before it; so where one is read with which something else begins, there is no such text.
+    fn ended(&mut self, found: &Found, set: u32) -> Rc<[(u32, ClassSet)]> {
+        let Told { cfg, lexer, .. } = *self;
+        let states: Vec<u32> = found.ended(lexer, set).collect();
+        let terminal = |state: &u32| lexer.terminal[*state as usize];
+        let is_cut = |state: &u32| cfg.terminals[terminal(state) as usize].is_lazy;
+        let texts = states
+            .iter()
+            .filter(|state| self.wide[terminal(state) as usize]);
+        let texts: Vec<u32> = texts.copied().collect();
+        let mut groups = vec![(states.clone(), self.any)];
+        for &text in texts.iter().filter(|_| !states.iter().any(is_cut)) {
+            let row = (0..).zip(lexer.row(text));
+            let taken: ClassSet = row.filter(|way| *way.1 != 0).map(|way| way.0).collect();
+            for at in 0..groups.len() {
+                let (states, classes) = &mut groups[at];
+                let own = classes.and(&taken);
+                *classes = classes.without(&taken);
+                let others: Vec<u32> = states.iter().copied().filter(|&one| one != text).collect();
+                if !own.is_empty() && !others.is_empty() {
+                    groups.push((others, own));
+                }
+            }
+        }
+        let number = |(states, classes): (Vec<u32>, ClassSet)| {
+            let terminals = states.iter().map(terminal).collect();
+            (self.ended.insert_full(terminals).0 as u32, classes)
+        };
+        groups.into_iter().map(number).collect()
     }
 
     /// Returns what matters where something that is read in a set has begun: for ignored text, all of the context, and

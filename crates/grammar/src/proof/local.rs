@@ -4,68 +4,90 @@
 //! taken: whether that can be finished is searched there, and nowhere else.
 
 use std::collections::HashMap;
-use std::rc::Rc;
+use std::sync::Arc;
 
 use foldhash::fast::FixedState;
 use fsm_tables::Sources;
+use indexmap::IndexMap;
 
 use super::bits::{BitRows, Bits, ClassSet};
 use super::followers::Followers;
 use super::narrow::Narrow;
 use super::sets::{Bridge, Seconds, Sets};
+use super::uses::is_wide;
 use crate::compile::cfg::{Cfg, Matter};
 
 /// The most steps of pairs of a state and its set, because each is taken once and takes some
 /// nanoseconds.
 const MAX_STEPS: usize = 20_000_000;
 
-/// The most sets that are told apart, because each set that texts meet is compared with all of
-/// them.
-const MAX_UNSURE: usize = 200;
+/// The same where contexts are told apart, because a text that has hundreds of them has a hundred times as many.
+const MAX_STEPS_BY_CONTEXT: usize = 3_000_000;
+
+/// The most sets that are told apart, because each takes some hundred bytes.
+const MAX_UNSURE: usize = 1_000;
 
 /// The places in lexemes that perhaps cannot be finished.
 #[derive(Debug, Default)]
 pub(crate) struct Unsure {
-    sets: Vec<UnsureSet>,
+    /// By state that perhaps cannot be finished: the sets in which that is so, ascending.
+    by_state: HashMap<u32, Vec<Arc<UnsureSet>>, FixedState>,
 }
 
 /// States of terminals that have read the same text.
 #[derive(Debug)]
 struct UnsureSet {
-    /// All of them, ascending.
+    /// Ascending.
     all: Box<[u32]>,
-    /// The states that perhaps cannot be finished.
-    unsure: Box<[u32]>,
-}
-
-impl UnsureSet {
-    /// Tells whether some states are among its own, with the same ignored text.
-    fn holds(&self, states: &[u32], is_ignored: impl Fn(u32) -> bool) -> bool {
-        let is_in = |state: &u32| self.all.binary_search(state).is_ok();
-        let mut more = self.all.iter().filter(|state| !states.contains(state));
-        states.iter().all(is_in) && more.all(|&state| !is_ignored(state))
-    }
+    /// Those among them that read text of nearly any characters.
+    texts: Box<[u32]>,
 }
 
 impl Unsure {
+    /// Adds states of a set.
+    fn add(&mut self, sets: &Sets<'_>, set: u32, states: &[u32]) {
+        let all = sets.members(set);
+        // Where there is one context, it is that with all such text.
+        let has_others = sets.contexts().len() > 1;
+        let is_text = |&state: &u32| {
+            has_others && is_wide(sets.lexer.terminal[state as usize], sets.cfg, sets.lexer)
+        };
+        let set = Arc::new(UnsureSet {
+            texts: all.iter().copied().filter(is_text).collect(),
+            all: all.into(),
+        });
+        for &state in states {
+            self.by_state.entry(state).or_default().push(set.clone());
+        }
+    }
+
     /// Returns those of the states of terminals that have read the same text which perhaps cannot be
     /// finished: if all are among those of such a place, with the same ignored text, which is read
-    /// everywhere.
+    /// everywhere, and some text of nearly any characters, if there is such text: places without it are
+    /// looked at, too.
     pub(crate) fn among(&self, states: &[u32], is_ignored: impl Fn(u32) -> bool) -> Box<[u32]> {
+        let is_in = |set: &Arc<UnsureSet>| {
+            let UnsureSet { all, texts } = &**set;
+            let mut more = all.iter().filter(|state| !states.contains(state));
+            states.iter().all(|state| all.binary_search(state).is_ok())
+                && (texts.is_empty() || texts.iter().any(|text| states.contains(text)))
+                && more.all(|&state| !is_ignored(state))
+        };
         let is_unsure = |state: &u32| {
-            let mut sets = self.sets.iter();
-            sets.any(|set| set.unsure.contains(state) && set.holds(states, &is_ignored))
+            self.by_state
+                .get(state)
+                .is_some_and(|sets| sets.iter().any(is_in))
         };
         states.iter().copied().filter(is_unsure).collect()
     }
 
     /// Tells whether a state is unsure in some set.
     pub(crate) fn may_have(&self, state: u32) -> bool {
-        self.sets.iter().any(|set| set.unsure.contains(&state))
+        self.by_state.contains_key(&state)
     }
 
     pub(crate) fn is_empty(&self) -> bool {
-        self.sets.is_empty()
+        self.by_state.is_empty()
     }
 }
 
@@ -76,6 +98,24 @@ pub(super) struct Local {
     pub(super) unsure: Unsure,
 }
 
+/// The terminals that are asked for behind one, where less may come behind it in some contexts than in others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Asked {
+    /// Those that may come in all contexts but such in which most cannot come: it is unsure there.
+    Everywhere,
+    /// Those that may come in some context: it is unsure in others.
+    Somewhere,
+}
+
+/// The way in which states in sets are told apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Apart {
+    /// By set, and the context where their lexemes began, if it matters.
+    ByContext,
+    /// By set alone.
+    BySet,
+}
+
 /// Finds the places where something that has begun perhaps cannot be finished, if no lexeme is cut
 /// short. Places in narrow ignored text are not among them, because the stacks tell of it. `None` if
 /// that is too much.
@@ -83,84 +123,142 @@ pub(super) fn local(
     sets: &Sets<'_>,
     followers: &Followers,
     narrow: Option<&Narrow>,
+    asked: Asked,
 ) -> Option<Local> {
     if sets.has_cuts {
         return None;
     }
-    let pairs = Pairs::new(sets)?;
+    let pairs = match (Pairs::new(sets, Apart::ByContext), asked) {
+        (None, Asked::Everywhere) => Pairs::new(sets, Apart::BySet)?,
+        (pairs, _) => pairs?,
+    };
     let is_narrow = |state| narrow.is_some_and(|narrow| narrow.has(state));
-    let mut search = Behind::new(sets, followers, &pairs);
+    let mut search = Behind::new(sets, followers, &pairs, asked);
     search.settle(is_narrow);
-    let mut unsure = Vec::new();
-    for set in 0..sets.len() as u32 {
-        let members = sets.members(set);
-        let own = members.iter().copied().zip(pairs.of(set));
-        let own = own.filter(|&(state, pair)| !search.live[pair] && !is_narrow(state));
-        let own: Box<[u32]> = own.map(|(state, _)| state).collect();
-        if !own.is_empty() {
-            unsure.push(UnsureSet {
-                all: members.into(),
-                unsure: own,
-            });
+    let mut unsure: IndexMap<u32, Vec<u32>, FixedState> = IndexMap::default();
+    for (number, (set, own)) in (0..).zip(pairs.sets()) {
+        let is_read = |state| number >= sets.contexts().len() || search.begins(number, state);
+        for (&state, pair) in sets.members(set).iter().zip(own) {
+            if !search.live[pair] && !is_narrow(state) && is_read(state) {
+                unsure.entry(set).or_default().push(state);
+            }
         }
         if unsure.len() > MAX_UNSURE {
             return None;
         }
     }
+    let mut all = Unsure::default();
+    for (set, mut states) in unsure {
+        states.sort_unstable();
+        states.dedup();
+        all.add(sets, set, &states);
+    }
     Some(Local {
         rows: search.by_terminal,
-        unsure: Unsure { sets: unsure },
+        unsure: all,
     })
 }
 
 /// All states in all sets, by number, and where they lead.
 struct Pairs {
+    apart: Apart,
+    /// The sets: by context that where its lexemes begin, and then those to which these lead.
+    sets: Vec<u32>,
+    /// By set to which lexemes lead, and the [context](super::contexts::Contexts::own) where it matters: the number
+    /// of the set.
+    numbers: HashMap<(Option<u32>, u32), u32, FixedState>,
     /// By set: the number of its first state.
     first: Vec<usize>,
     before: Sources,
 }
 
 impl Pairs {
-    fn new(sets: &Sets<'_>) -> Option<Pairs> {
-        let mut first = vec![0];
-        for set in 0..sets.len() as u32 {
-            first.push(first[set as usize] + sets.members(set).len());
+    /// `None` if there are too many.
+    fn new(sets: &Sets<'_>, apart: Apart) -> Option<Pairs> {
+        let contexts = sets.contexts();
+        let most = match apart {
+            Apart::BySet => MAX_STEPS,
+            Apart::ByContext => MAX_STEPS_BY_CONTEXT,
+        };
+        let mut all = Pairs {
+            apart,
+            sets: (0..contexts.len())
+                .map(|context| contexts.root(context))
+                .collect(),
+            numbers: HashMap::default(),
+            first: vec![0],
+            before: Sources::new(0, std::iter::empty()),
+        };
+        // A context in which each of them is read.
+        let mut read_in: Vec<Option<u32>> = (0..contexts.len()).map(Some).collect();
+        let mut ways: Vec<(u32, u32)> = Vec::new();
+        let mut at = 0;
+        while let Some(&set) = all.sets.get(at) {
+            let count = all.first[at] + sets.members(set).len();
+            if count * sets.width() > most {
+                return None;
+            }
+            all.first.push(count);
+            let behind = match at < contexts.len() as usize {
+                true => sets.ways_into(at as u32),
+                false => sets.ways(set),
+            };
+            for &to in &behind {
+                let own = read_in[at].filter(|_| apart == Apart::ByContext);
+                let own = own.and_then(|context| contexts.own(context, to));
+                let number = *all.numbers.entry((own, to)).or_insert_with(|| {
+                    all.sets.push(to);
+                    read_in.push(own);
+                    read_in.len() as u32 - 1
+                });
+                ways.push((at as u32, number));
+            }
+            at += 1;
         }
-        if first[sets.len()] * sets.width() > MAX_STEPS {
-            return None;
-        }
-        // A set has one state of each terminal, so it says where each of its states has come from.
         let mut arrows: Vec<(u32, u32)> = Vec::new();
-        for set in 0..sets.len() as u32 {
-            let own = || (first[set as usize] as u32..).zip(sets.members(set));
-            for &way in &sets.ways(set) {
-                let mut from = own();
-                for (to, state) in (first[way as usize] as u32..).zip(sets.members(way)) {
-                    let terminal = sets.lexer.terminal[*state as usize];
-                    let is_own =
-                        |from: &(u32, &u32)| sets.lexer.terminal[*from.1 as usize] == terminal;
-                    arrows.extend(from.find(is_own).map(|from| (from.0, to)));
-                }
+        for (from, to) in ways {
+            // A set has one state of each terminal, so it says where each of its states has come from.
+            let own =
+                || (all.first[from as usize] as u32..).zip(sets.members(all.sets[from as usize]));
+            let mut own_left = own();
+            let behind = sets.members(all.sets[to as usize]);
+            for (to, state) in (all.first[to as usize] as u32..).zip(behind) {
+                let terminal = sets.lexer.terminal[*state as usize];
+                let is_own = |from: &(u32, &u32)| sets.lexer.terminal[*from.1 as usize] == terminal;
+                arrows.extend(own_left.find(is_own).map(|from| (from.0, to)));
             }
         }
-        Some(Pairs {
-            before: Sources::new(first[sets.len()], arrows.iter().copied()),
-            first,
-        })
+        all.before = Sources::new(all.count(), arrows.iter().copied());
+        Some(all)
+    }
+
+    /// Returns the numbers of the sets with these, each with the pairs of its states.
+    fn sets(&self) -> impl Iterator<Item = (u32, std::ops::Range<usize>)> {
+        let pairs = self.first.windows(2).map(|ends| ends[0]..ends[1]);
+        self.sets.iter().copied().zip(pairs)
     }
 
     fn count(&self) -> usize {
         self.first[self.first.len() - 1]
     }
 
-    /// Returns the numbers of a set's states.
-    fn of(&self, set: u32) -> std::ops::Range<usize> {
-        self.first[set as usize]..self.first[set as usize + 1]
+    /// Returns the numbers of the states of a set where lexemes of a context begin.
+    fn beginning(&self, context: u32) -> std::ops::Range<usize> {
+        self.first[context as usize]..self.first[context as usize + 1]
+    }
+
+    /// Returns the numbers of the states of a set to which lexemes lead that began in a context, if it matters; none
+    /// where none do.
+    fn of(&self, context: Option<u32>, set: u32) -> Option<std::ops::Range<usize>> {
+        let context = context.filter(|_| self.apart == Apart::ByContext);
+        let number = *self.numbers.get(&(context, set))? as usize;
+        Some(self.first[number]..self.first[number + 1])
     }
 }
 
 /// A search for what may come behind the pairs: at an end to which they lead.
 struct Behind<'a> {
+    asked: Asked,
     sets: &'a Sets<'a>,
     followers: &'a Followers,
     pairs: &'a Pairs,
@@ -169,14 +267,20 @@ struct Behind<'a> {
     /// By terminal: those that may come behind it wherever it begins.
     by_terminal: Vec<Bits>,
     /// By context and terminal: the classes with which it may begin, and be live.
-    firsts: Vec<Rc<[ClassSet]>>,
+    firsts: Vec<Box<[ClassSet]>>,
     bridges: HashMap<(u32, u32), Vec<Bridge>, FixedState>,
     seconds: Seconds<'a>,
 }
 
 impl<'a> Behind<'a> {
-    fn new(sets: &'a Sets<'a>, followers: &'a Followers, pairs: &'a Pairs) -> Behind<'a> {
+    fn new(
+        sets: &'a Sets<'a>,
+        followers: &'a Followers,
+        pairs: &'a Pairs,
+        asked: Asked,
+    ) -> Behind<'a> {
         let mut search = Behind {
+            asked,
             sets,
             followers,
             pairs,
@@ -204,8 +308,8 @@ impl<'a> Behind<'a> {
             self.lead_to(&mut rows);
             self.by_terminal = self.at_the_beginning(&beginnings, &rows);
             let mut is_same = true;
-            for set in 0..sets.len() as u32 {
-                for (&state, pair) in sets.members(set).iter().zip(self.pairs.of(set)) {
+            for (set, pairs) in self.pairs.sets() {
+                for (&state, pair) in sets.members(set).iter().zip(pairs) {
                     let own = &self.by_terminal[sets.lexer.terminal[state as usize] as usize];
                     if self.live[pair] && !is_narrow(state) && !rows.has_all(pair, own) {
                         self.live[pair] = false;
@@ -229,10 +333,15 @@ impl<'a> Behind<'a> {
         for context in 0..sets.contexts().len() {
             let root = sets.contexts().root(context);
             let uses = sets.contexts().uses(context);
-            for (&state, pair) in sets.members(root).iter().zip(self.pairs.of(root)) {
+            for (&state, pair) in sets.members(root).iter().zip(self.pairs.beginning(context)) {
+                if !self.begins(context, state) {
+                    continue;
+                }
                 let terminal = sets.lexer.terminal[state as usize];
-                let behind = followers.behind(terminal, Some(uses), None);
-                let behind = followers.terminals_of(&behind);
+                let behind = match self.cfg().is_ignored(terminal) {
+                    true => sets.contexts().terminals(context).clone(),
+                    false => followers.terminals_of(&followers.behind(terminal, Some(uses), None)),
+                };
                 all.push(Beginning {
                     pair,
                     terminal,
@@ -243,33 +352,46 @@ impl<'a> Behind<'a> {
         all
     }
 
-    /// By terminal: those that may come behind it wherever it begins; all, where it never does. Contexts do not
-    /// count in which most of those cannot come that may: it is unsure there, and other contexts need not
-    /// do without those.
+    /// By terminal: those that are asked for behind it; all, where it never begins.
     fn at_the_beginning(&self, beginnings: &[Beginning], rows: &BitRows) -> Vec<Bits> {
         let count = self.cfg().terminals.len();
-        let mut all = vec![Bits::full(count); count];
+        let mut all: Vec<Option<Bits>> = vec![None; count];
         for own in beginnings {
-            let is_ignored = || self.cfg().is_ignored(own.terminal);
-            let left = rows.and_into(own.pair, &mut own.behind.clone());
-            if 2 * left >= own.behind.count() || is_ignored() {
-                rows.and_into(own.pair, &mut all[own.terminal as usize]);
+            let mut behind = own.behind.clone();
+            let left = rows.and_into(own.pair, &mut behind);
+            let all = &mut all[own.terminal as usize];
+            if self.asked == Asked::Somewhere {
+                all.get_or_insert_with(|| Bits::new(count)).or(&behind);
+            } else if 2 * left >= own.behind.count() || self.cfg().is_ignored(own.terminal) {
+                rows.and_into(own.pair, all.get_or_insert_with(|| Bits::full(count)));
             }
         }
-        all
+        let full = || Bits::full(count);
+        all.into_iter()
+            .map(|all| all.unwrap_or_else(full))
+            .collect()
     }
 
-    fn find_firsts(&self) -> Vec<Rc<[ClassSet]>> {
+    /// Tells whether a lexeme may begin in a context as one does in a state.
+    fn begins(&self, context: u32, state: u32) -> bool {
+        let begin = self.sets.contexts().begin(context);
+        begin
+            .iter()
+            .any(|class| self.sets.lexer.step(state, class as u8) != 0)
+    }
+
+    fn find_firsts(&self) -> Vec<Box<[ClassSet]>> {
         let Behind { sets, pairs, .. } = self;
-        // Contexts of the same terminals begin with one set.
-        let mut known: HashMap<u32, Rc<[ClassSet]>, FixedState> = HashMap::default();
-        let firsts = |root: u32| {
+        let contexts = sets.contexts();
+        let firsts = |context: u32| {
+            let root = contexts.root(context);
             let mut all = vec![ClassSet::default(); self.cfg().terminals.len()];
             for (classes, set) in sets.runs(root) {
                 // That set has the states to which those of the first one go on, in order.
                 let goes_on = |state: &&u32| sets.lexer.step(**state, classes.start as u8) != 0;
                 let members = sets.members(root).iter().filter(goes_on);
-                for (&state, pair) in members.zip(pairs.of(set)) {
+                let behind = pairs.of(contexts.own(context, set), set);
+                for (&state, pair) in members.zip(behind.into_iter().flatten()) {
                     if self.live[pair] {
                         let terminal = sets.lexer.terminal[state as usize];
                         all[terminal as usize].fill(classes.clone());
@@ -278,9 +400,7 @@ impl<'a> Behind<'a> {
             }
             all.into()
         };
-        let roots = (0..sets.contexts().len()).map(|context| sets.contexts().root(context));
-        let mut of = |root| known.entry(root).or_insert_with(|| firsts(root)).clone();
-        roots.map(&mut of).collect()
+        (0..contexts.len()).map(firsts).collect()
     }
 
     /// By pair: the terminals that may come if a lexeme ends there, and those that need not.
@@ -289,24 +409,38 @@ impl<'a> Behind<'a> {
         let count = self.cfg().terminals.len();
         let full = Bits::full(count);
         let mut ends = BitRows::new(self.pairs.count(), count);
-        let mut met = vec![false; sets.len()];
+        let mut met = vec![false; self.pairs.count()];
         // Many sets are alike in what they leave free.
         let mut known: HashMap<(&ClassSet, u32), Bits, FixedState> = HashMap::default();
         for end in sets.contexts().met() {
-            let is_first = !std::mem::replace(&mut met[end.set as usize], true);
             let free = sets.free(end.set);
             let can_follow = known
                 .entry((free, end.behind))
                 .or_insert_with(|| self.can_follow(free, end.behind));
-            for (&state, pair) in sets.members(end.set).iter().zip(self.pairs.of(end.set)) {
+            let pairs = self.pairs.of(end.context, end.set);
+            let pairs = || {
+                sets.members(end.set)
+                    .iter()
+                    .zip(pairs.iter().cloned().flatten())
+            };
+            for (&state, pair) in pairs() {
                 if !sets.lexer.accepting[state as usize] {
                     continue;
                 }
-                if is_first {
+                if !std::mem::replace(&mut met[pair], true) {
                     ends.put(pair, &full);
                 }
                 let first = sets.lexer.terminal[state as usize];
-                ends.remove_lacking(pair, self.seconds.behind(first, end), can_follow);
+                let seconds = self.seconds.behind(first, end);
+                if !sets.cfg.is_ignored(first) {
+                    ends.remove_lacking(pair, seconds, can_follow);
+                    continue;
+                }
+                // A lexeme that is read beside ignored text need not come behind it.
+                let mut can_follow = can_follow.clone();
+                let beside = pairs().filter(|&(_, pair)| self.live[pair]);
+                beside.for_each(|(&state, _)| can_follow.set(sets.lexer.terminal[state as usize]));
+                ends.remove_lacking(pair, seconds, &can_follow);
             }
         }
         ends
@@ -338,7 +472,7 @@ impl<'a> Behind<'a> {
     fn is_bridged(
         bridges: &mut HashMap<(u32, u32), Vec<Bridge>, FixedState>,
         sets: &Sets<'_>,
-        firsts: &[Rc<[ClassSet]>],
+        firsts: &[Box<[ClassSet]>],
         second: u32,
         context: u32,
         free: &ClassSet,

@@ -30,7 +30,7 @@ use self::brackets::BracketKind;
 pub(crate) use self::conflict::{Conflict, swallowed};
 use self::contexts::Met;
 use self::followers::{Followers, followers};
-use self::local::{Unsure, local};
+use self::local::{Asked, Unsure, local};
 pub(crate) use self::narrow::Narrow;
 use self::safe::{Adjacent, safe};
 use self::sets::{Bridge, Seconds, Sets};
@@ -101,14 +101,22 @@ impl Proof {
             );
             self.narrow = Some(narrow);
         }
-        if detail == Detail::Places
-            && !self.is_all_safe
-            && let Some(local) = local(sets, followers, self.narrow.as_ref())
-            && let Some(adjacent) = Adjacent::new(&local.rows)
-        {
-            self.find_safe(sets.cfg, tables, &adjacent);
-            self.unsure = local.unsure;
+        if detail == Detail::Places && !self.is_all_safe {
+            self.find_places(sets, followers, tables);
             self.is_whole = self.is_all_safe && self.narrow.is_none() && self.unsure.is_empty();
+        }
+    }
+
+    /// Finds which states can be finished but in unsure places.
+    fn find_places(&mut self, sets: &Sets<'_>, followers: &Followers, tables: &Tables) {
+        for asked in [Asked::Everywhere, Asked::Somewhere] {
+            if !self.is_all_safe
+                && let Some(local) = local(sets, followers, self.narrow.as_ref(), asked)
+                && let Some(adjacent) = Adjacent::new(&local.rows)
+            {
+                self.find_safe(sets.cfg, tables, &adjacent);
+                self.unsure = local.unsure;
+            }
         }
     }
 

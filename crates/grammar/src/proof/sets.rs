@@ -156,7 +156,7 @@ impl<'a> Sets<'a> {
         // Most classes lead to the same.
         let mut known: HashMap<(u32, u32), Vec<(ClassSet, u32)>, FixedState> = HashMap::default();
         let mut bridges = Vec::new();
-        for class in 0..self.width() {
+        for class in self.contexts.begin(context).iter() {
             if let Some(first) = self.pair_behind(start, class) {
                 let ends = known.entry(first);
                 let ends = ends.or_insert_with(|| self.ends_behind(first.0, first.1, context));
@@ -279,6 +279,12 @@ impl<'a> Sets<'a> {
     pub(super) fn ways(&self, set: u32) -> Box<[u32]> {
         let usable = |class: &usize| self.usable.has(*class);
         self.found.ways(set, self.turns(set).iter().filter(usable))
+    }
+
+    /// Returns the sets to which lexemes that begin in a context lead on a way to the end, once each.
+    pub(super) fn ways_into(&self, context: u32) -> Box<[u32]> {
+        let begin = self.contexts.begin(context).and(&self.usable);
+        self.found.ways(self.contexts.root(context), begin.iter())
     }
 
     /// The classes that may be taken where the one before may not, or the other way round.

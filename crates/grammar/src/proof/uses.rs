@@ -152,7 +152,7 @@ fn wide(cfg: &Cfg, lexer: &Lexer) -> Option<Bits> {
 }
 
 /// Tells whether text of nearly any characters begins as a terminal does.
-fn is_wide(terminal: u32, cfg: &Cfg, lexer: &Lexer) -> bool {
+pub(super) fn is_wide(terminal: u32, cfg: &Cfg, lexer: &Lexer) -> bool {
     let start = lexer.starts[terminal as usize];
     let begins = |byte: &u8| lexer.step(start, lexer.classes[usize::from(*byte)]) != 0;
     let is_text = matches!(cfg.terminals[terminal as usize].matter, Matter::Table(_));
