@@ -22,10 +22,10 @@ mod vocabulary;
 mod walk;
 
 pub use automaton::{
-    Behind, ByteAutomaton, ClassId, Cursor, Description, Ending, Exception, Facts, FreeText,
+    Behind, ByteAutomaton, ClassId, Completed, Cursor, Description, Ending, Exception, FreeText,
     Growth, KeyLanguage, Lexeme, LexemeBehind, LexemePlace, Lexemes, Lexicon, MAX_COMPLETION,
     Nearer, Overlay, Parts, Place, PlainText, ReadText, Scope, SpecialNames, SpecialTokens, Spot,
-    Stack, Standing, TextAt, TextBounds, TextLoop, TextPlace, TextStart, TextStep, Texts,
+    Stack, Standing, TextAt, TextBounds, TextLoop, TextPlace, TextReader, TextStep, Texts,
     finite_can_do_without, is_match,
 };
 pub use budget::Budget;

@@ -7,9 +7,9 @@ use std::sync::Arc;
 
 use fsm_index::contract::{Effort, check};
 use fsm_index::{
-    Behind, ByteAutomaton, ByteSet, ClassId, Cursor, Description, Facts, FreeText, Guide, Horizon,
-    Index, IndexConfig, KeyLanguage, Lexicon, Parts, PlainText, ReadText, Scope, Spot, TextAt,
-    TextLoop, TextPlace, TextStart, TextStep, Texts, TokenId, Vocabulary,
+    Behind, ByteAutomaton, ByteSet, ClassId, Completed, Cursor, Description, FreeText, Guide,
+    Horizon, Index, IndexConfig, KeyLanguage, Lexicon, Parts, PlainText, ReadText, Scope, Spot,
+    TextAt, TextLoop, TextPlace, TextReader, TextStep, Texts, TokenId, Vocabulary,
 };
 
 /// What an automaton says that is not so.
@@ -84,14 +84,13 @@ impl PlainText<()> for Sample {
         }
     }
 
-    fn reader(
-        &self,
-        cursor: Cursor,
-        _: Horizon<'_>,
-        (): &mut (),
-    ) -> Option<Box<dyn ReadText + '_>> {
+    fn reader(&self, cursor: Cursor, _: Horizon<'_>, (): &mut ()) -> Option<TextReader<'_>> {
         let letters = Letters { lie: self.lie };
-        (cursor.0 == START).then(|| Box::new(letters) as Box<dyn ReadText>)
+        (cursor.0 == START).then(|| TextReader {
+            at: TextAt([0; 4]),
+            steps: Box::new(letters),
+            language: None,
+        })
     }
 
     fn free_text(&self, at: Spot, (): &mut ()) -> Option<FreeText> {
@@ -108,13 +107,6 @@ struct Letters {
 }
 
 impl ReadText for Letters {
-    fn start(&self) -> TextStart {
-        TextStart {
-            at: TextAt([0; 4]),
-            language: None,
-        }
-    }
-
     fn step(&self, at: TextAt, byte: u8) -> TextStep {
         match byte {
             b'o' if self.lie == Lie::Reader => TextStep::Dead,
@@ -169,16 +161,6 @@ impl ByteAutomaton for Sample {
 
     fn scratch(&self) {}
 
-    fn facts(&self) -> Facts<'_> {
-        Facts {
-            lexicon: Lexicon {
-                tells_free: true,
-                ..Lexicon::default()
-            },
-            ..Facts::default()
-        }
-    }
-
     fn start(&self) -> At {
         At {
             at: Cursor(START),
@@ -202,7 +184,7 @@ impl ByteAutomaton for Sample {
         Ok(())
     }
 
-    fn completion(&self, state: &At, max_bytes: usize, out: &mut Vec<u8>) -> bool {
+    fn completion(&self, state: &At, max_bytes: usize, out: &mut Vec<u8>) -> Option<Completed> {
         let text: &[u8] = match state.at.0 {
             START => b";no!",
             WORD | WORD_OR_OK => b"no!",
@@ -216,7 +198,7 @@ impl ByteAutomaton for Sample {
         };
         let fits = text.len() <= max_bytes;
         out.extend_from_slice(if fits { text } else { b"" });
-        fits
+        fits.then_some(Completed::Whole)
     }
 
     fn enter(&self, state: &At, (): &mut ()) -> Cursor {
@@ -273,6 +255,10 @@ impl ByteAutomaton for Sample {
     fn parts(&self) -> Parts<'_, Self::State, ()> {
         Parts {
             plain_text: Some(self),
+            lexicon: Lexicon {
+                tells_free: true,
+                ..Lexicon::default()
+            },
             ..Parts::default()
         }
     }

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use fsm_index::contract::{Effort, check, check_spelling};
 use fsm_index::{
-    Budget, ByteAutomaton, ErrorKind, Fill, Guide, Index, IndexConfig, Parts, SpecialId,
+    Budget, ByteAutomaton, Completed, ErrorKind, Fill, Guide, Index, IndexConfig, Parts, SpecialId,
     SpecialNames, TokenId, Vocabulary, VocabularyBuilder, brute_force_mask, mask_batch,
 };
 use json_like::JsonLike;
@@ -290,10 +290,10 @@ impl ByteAutomaton for Marked {
         Ok(())
     }
 
-    fn completion(&self, state: &u32, max_bytes: usize, out: &mut Vec<u8>) -> bool {
+    fn completion(&self, state: &u32, max_bytes: usize, out: &mut Vec<u8>) -> Option<Completed> {
         let fits = *state == 2 || max_bytes > 0;
         out.extend((*state == 1 && fits).then_some(b'z'));
-        fits
+        fits.then_some(Completed::Whole)
     }
 
     fn enter(&self, state: &u32, _: &mut ()) -> fsm_index::Cursor {
@@ -308,20 +308,14 @@ impl ByteAutomaton for Marked {
         })
     }
 
-    fn facts(&self) -> fsm_index::Facts<'_> {
-        fsm_index::Facts {
-            specials: SpecialNames {
-                names: &self.0,
-                heads: None,
-            },
-            ..fsm_index::Facts::default()
-        }
-    }
-
     #[inline]
     fn parts(&self) -> Parts<'_, u32, ()> {
         Parts {
             specials: Some(self),
+            special_names: SpecialNames {
+                names: &self.0,
+                heads: None,
+            },
             ..Parts::default()
         }
     }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use fsm_index::contract::{Effort, check};
 use fsm_index::{
-    ByteAutomaton, ByteSet, Cursor, Facts, Lexeme, LexemeBehind, LexemePlace, Lexemes, Parts,
+    ByteAutomaton, ByteSet, Completed, Cursor, Lexeme, LexemeBehind, LexemePlace, Lexemes, Parts,
     TokenId, Vocabulary,
 };
 
@@ -157,13 +157,6 @@ impl ByteAutomaton for Sample {
 
     fn scratch(&self) {}
 
-    fn facts(&self) -> Facts<'_> {
-        Facts {
-            lexemes_take_all: true,
-            ..Facts::default()
-        }
-    }
-
     fn start(&self) -> Cursor {
         cursor(BEFORE_WORD, WANTS_WORD)
     }
@@ -184,7 +177,7 @@ impl ByteAutomaton for Sample {
         Ok(())
     }
 
-    fn completion(&self, state: &Cursor, max_bytes: usize, out: &mut Vec<u8>) -> bool {
+    fn completion(&self, state: &Cursor, max_bytes: usize, out: &mut Vec<u8>) -> Option<Completed> {
         let text: &[u8] = match state.0 / 10 {
             MARK => b"",
             WORD | BEFORE_NUMBER => b"1!",
@@ -192,7 +185,7 @@ impl ByteAutomaton for Sample {
         };
         let fits = text.len() <= max_bytes;
         out.extend_from_slice(if fits { text } else { b"" });
-        fits
+        fits.then_some(Completed::Whole)
     }
 
     fn enter(&self, state: &Cursor, (): &mut ()) -> Cursor {
@@ -218,6 +211,7 @@ impl ByteAutomaton for Sample {
     fn parts(&self) -> Parts<'_, Self::State, ()> {
         Parts {
             lexemes: Some(self),
+            lexemes_take_all: true,
             ..Parts::default()
         }
     }

@@ -7,9 +7,9 @@ use std::sync::Arc;
 
 use fsm_index::contract::{Effort, check};
 use fsm_index::{
-    ByteAutomaton, ByteSet, ClassId, Cursor, Description, Exception, Horizon, KeyLanguage, Leaf,
-    Met, Nested, Outer, Overlay, Parts, PlainText, ReadText, Scope, Slots, Spot, Stack, TextAt,
-    TokenId, Vocabulary,
+    ByteAutomaton, ByteSet, ClassId, Completed, Cursor, Description, Exception, Horizon,
+    KeyLanguage, Leaf, Met, Nested, Outer, Overlay, Parts, PlainText, Scope, Slots, Spot, Stack,
+    TextAt, TextReader, TokenId, Vocabulary,
 };
 use json_like::{JsonLike, State as LeafState};
 use proptest::prelude::*;
@@ -148,13 +148,13 @@ impl ByteAutomaton for Marked {
         Ok(())
     }
 
-    fn completion(&self, state: &State, max_bytes: usize, out: &mut Vec<u8>) -> bool {
+    fn completion(&self, state: &State, max_bytes: usize, out: &mut Vec<u8>) -> Option<Completed> {
         let State::Inside(inner) = state else {
-            return true;
+            return Some(Completed::Whole);
         };
-        let fits = max_bytes > 0 && self.0.completion(inner, max_bytes - 1, out);
+        let fits = max_bytes > 0 && self.0.completion(inner, max_bytes - 1, out).is_some();
         out.extend(fits.then_some(b'>'));
-        fits
+        fits.then_some(Completed::Whole)
     }
 
     fn enter(&self, state: &State, x: &mut Scratch) -> Cursor {
@@ -256,7 +256,7 @@ impl PlainText<Scratch> for Marked {
         cursor: Cursor,
         horizon: Horizon<'_>,
         x: &mut Scratch,
-    ) -> Option<Box<dyn ReadText + '_>> {
+    ) -> Option<TextReader<'_>> {
         self.unended(cursor, x)?.reader(horizon)
     }
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use fsm_index::contract::{Effort, check};
 use fsm_index::{
-    ByteAutomaton, ByteSet, Cursor, Facts, Guide, Horizon, Index, IndexConfig, KeyLanguage,
+    ByteAutomaton, ByteSet, Completed, Cursor, Guide, Horizon, Index, IndexConfig, KeyLanguage,
     MaskBuffer, Parts, Scope, SpecialId, SpecialNames, TokenId, Vocabulary, VocabularyBuilder,
 };
 
@@ -67,8 +67,8 @@ impl ByteAutomaton for Quiet {
         Ok(())
     }
 
-    fn completion(&self, _: &u32, _: usize, _: &mut Vec<u8>) -> bool {
-        true
+    fn completion(&self, _: &u32, _: usize, _: &mut Vec<u8>) -> Option<Completed> {
+        Some(Completed::Whole)
     }
 
     fn enter(&self, state: &u32, _: &mut ()) -> Cursor {
@@ -84,22 +84,16 @@ impl ByteAutomaton for Quiet {
         }
     }
 
-    fn facts(&self) -> Facts<'_> {
-        Facts {
-            specials: SpecialNames {
-                names: &self.specials,
-                heads: self.heads,
-            },
-            unsure_texts: &self.unsure,
-            ..Facts::default()
-        }
-    }
-
     #[inline]
     fn parts(&self) -> Parts<'_, u32, ()> {
         Parts {
             specials: Some(self),
             overlay: Some(self),
+            special_names: SpecialNames {
+                names: &self.specials,
+                heads: self.heads,
+            },
+            unsure_texts: &self.unsure,
             ..Parts::default()
         }
     }

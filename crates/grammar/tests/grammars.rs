@@ -310,7 +310,7 @@ fn rules_that_double_end_or_are_refused() {
         let mut text = Vec::new();
         let is_complete =
             automaton.completion(&automaton.start(), fsm_index::MAX_COMPLETION, &mut text);
-        is_complete.then_some(text.len())
+        is_complete.map(|_| text.len())
     };
     for dialect in [Dialect::Gbnf, Dialect::Ebnf] {
         assert_eq!(

@@ -9,8 +9,8 @@ use std::cmp::Ordering;
 const MAX_DIGITS: i64 = 1_100;
 
 /// A decimal number: `0.d1 d2 ... dn * 10^exponent`, `d1` and `dn` not zero;
-/// zero has no digits.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+/// zero has no digits, and is the default.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Decimal {
     negative: bool,
     digits: Vec<u8>,
@@ -25,15 +25,6 @@ pub(crate) enum Sign {
 }
 
 impl Decimal {
-    /// Returns 0.
-    pub fn zero() -> Self {
-        Decimal {
-            negative: false,
-            digits: Vec::new(),
-            exponent: 0,
-        }
-    }
-
     /// Reads a number as JSON spells it. `None` where it is not one, or its
     /// plain spelling would have more than about a thousand digits.
     pub fn parse(text: &str) -> Option<Self> {
@@ -67,7 +58,7 @@ impl Decimal {
             digits.pop();
         }
         if digits.is_empty() {
-            return Some(Decimal::zero());
+            return Some(Decimal::default());
         }
         let length = digits.len() as i64;
         if exponent > MAX_DIGITS || length.checked_sub(exponent)? > MAX_DIGITS {

@@ -409,7 +409,9 @@ fn agrees_in_other_configurations<'c>(
         }
         let mut whole = Vec::new();
         if name == "closed objects"
-            && other.completion(&other.start(), 1 << 12, &mut whole)
+            && other
+                .completion(&other.start(), 1 << 12, &mut whole)
+                .is_some()
             && !automaton.is_match(&whole)
         {
             let whole = String::from_utf8_lossy(&whole);

@@ -572,8 +572,8 @@ fn finished(automaton: &SchemaAutomaton, c: &mut Chance) -> (String, String) {
         assert!(gone.is_ok(), "{}", String::from_utf8_lossy(&text));
     }
     let begun = String::from_utf8_lossy(&text).into_owned();
-    let ends = automaton.completion(&state, fsm_index::MAX_COMPLETION, &mut text);
-    assert!(ends, "a dead end: {begun}");
+    let completed = automaton.completion(&state, fsm_index::MAX_COMPLETION, &mut text);
+    assert!(completed.is_some(), "a dead end: {begun}");
     (begun, String::from_utf8(text).unwrap())
 }
 

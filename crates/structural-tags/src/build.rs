@@ -422,7 +422,8 @@ impl<'v> Builder<'v> {
         if self.known.is_known(&body) {
             return self.part(body, after);
         }
-        if !automaton.completion(&automaton.start(), MAX_COMPLETION, &mut Vec::new()) {
+        let completed = automaton.completion(&automaton.start(), MAX_COMPLETION, &mut Vec::new());
+        if completed.is_none() {
             return Err(constraint_error(format!(
                 "the shortest text of the grammar has more than {MAX_COMPLETION} bytes"
             )));

@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use foldhash::HashMap;
-use fsm_index::ByteAutomaton;
+use fsm_index::{ByteAutomaton, Completed, SpecialId};
 use schema_regex::automaton as schema;
 
 use super::graph::{Best, Graph, MAX_OPEN_RULES};
@@ -90,8 +90,7 @@ impl Held {
                 is_found.then_some(())?;
             }
             (Body::Grammar(automaton), InnerState::Grammar(inner)) => {
-                let is_found = automaton.completion(inner, most, &mut text);
-                is_found.then_some(())?;
+                automaton.completion(inner, most, &mut text)?;
             }
             (Body::Run(run), InnerState::Number(at)) => {
                 let (rest, fired) = run.rest(*at);
@@ -155,15 +154,15 @@ impl Graph {
         }
     }
 
-    /// Writes what leads out of a state and through the parts behind it, up to a special token
-    /// or the end, and returns which; `None` where JSON or a grammar on its way takes more than
+    /// Writes what leads out of a state and through the parts behind it, as
+    /// [`ByteAutomaton::completion`] does; `None` where JSON or a grammar on its way takes more than
     /// `most` bytes. The way is the shortest one of those threads that have one.
     pub(super) fn complete(
         &self,
         state: &State,
         most: usize,
         out: &mut Vec<u8>,
-    ) -> Option<Option<u32>> {
+    ) -> Option<Completed> {
         let ways = state.threads.iter().filter_map(|held| held.way(self, most));
         let (_, way) = ways.min_by_key(|(distance, _)| *distance)?;
         out.extend_from_slice(&way.text);
@@ -173,8 +172,10 @@ impl Graph {
         loop {
             let at = self.junction(junction);
             match at.best {
-                Best::End => return Some(None),
-                Best::Special(special) => return Some(Some(special)),
+                Best::End => return Some(Completed::Whole),
+                Best::Special(special) => {
+                    return Some(Completed::Before(SpecialId(special)));
+                }
                 Best::Part(part) => {
                     let part = self.part(part);
                     part.body.shortest(most, out).then_some(())?;
@@ -191,7 +192,7 @@ impl Graph {
                         junction = frame.after;
                         stack = frame.below.clone();
                     }
-                    (None, None) => return Some(None),
+                    (None, None) => return Some(Completed::Whole),
                 },
             }
         }

@@ -53,7 +53,8 @@ fn goes_on(automaton: &SchemaAutomaton) -> Result<bool, Error> {
         .any(|&byte| !automaton.step(cursor, byte, &mut scratch).is_dead());
     let mut end = start.clone();
     let mut text = Vec::new();
-    if !automaton.completion(&start, MAX_COMPLETION, &mut text) {
+    let completed = automaton.completion(&start, MAX_COMPLETION, &mut text);
+    if completed.is_none() {
         return Err(constraint_error(format!(
             "the shortest value of a schema has more than {MAX_COMPLETION} bytes, and no text so \
              long is waited for"

@@ -13,9 +13,9 @@ use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use fsm_index::{
-    ByteAutomaton, ByteSet, ClassId, Cursor, Description, Ending, Exception, Facts, FreeText,
-    Growth, Horizon, KeyLanguage, Lexicon, Nearer, Overlay, Parts, PlainText, ReadText, Scope,
-    SpecialNames, Spot, Stack, Standing, TextAt,
+    ByteAutomaton, ByteSet, ClassId, Completed, Cursor, Description, Ending, Exception, FreeText,
+    Growth, Horizon, KeyLanguage, Lexicon, Nearer, Overlay, Parts, PlainText, Scope, SpecialNames,
+    Spot, Stack, Standing, TextAt, TextReader,
 };
 use schema_regex::automaton::SchemaAutomaton;
 
@@ -139,14 +139,13 @@ impl ByteAutomaton for TagAutomaton {
         next
     }
 
-    fn completion(&self, state: &State, max_bytes: usize, out: &mut Vec<u8>) -> bool {
+    fn completion(&self, state: &State, max_bytes: usize, out: &mut Vec<u8>) -> Option<Completed> {
         let mut text = Vec::new();
-        let is_found = self.graph.complete(state, max_bytes, &mut text).is_some();
-        let fits = is_found && text.len() <= max_bytes;
-        if fits {
+        let completed = self.graph.complete(state, max_bytes, &mut text)?;
+        (text.len() <= max_bytes).then(|| {
             out.extend(text);
-        }
-        fits
+            completed
+        })
     }
 
     #[inline]
@@ -157,6 +156,15 @@ impl ByteAutomaton for TagAutomaton {
             overlay: Some(self),
             plain_text: Some(self),
             stack: Some(self),
+            lexicon: Lexicon {
+                tells_free: self.graph.has_grammars(),
+                ..SchemaAutomaton::LEXICON
+            },
+            special_names: SpecialNames {
+                names: self.graph.specials(),
+                heads: self.graph.names().heads,
+            },
+            unsure_texts: self.graph.unsure(),
             ..Parts::default()
         }
     }
@@ -234,22 +242,6 @@ impl ByteAutomaton for TagAutomaton {
         bytes.unwrap_or_else(|| walk.spelt_bytes(cursor))
     }
 
-    #[inline]
-    fn facts(&self) -> Facts<'_> {
-        Facts {
-            lexicon: Lexicon {
-                tells_free: self.graph.has_grammars(),
-                ..SchemaAutomaton::LEXICON
-            },
-            specials: SpecialNames {
-                names: self.graph.specials(),
-                heads: self.graph.names().heads,
-            },
-            unsure_texts: self.graph.unsure(),
-            ..Facts::default()
-        }
-    }
-
     fn key(
         &self,
         cursor: Cursor,
@@ -312,7 +304,7 @@ impl PlainText<Scratch> for TagAutomaton {
         cursor: Cursor,
         horizon: Horizon<'_>,
         x: &mut Scratch,
-    ) -> Option<Box<dyn ReadText + '_>> {
+    ) -> Option<TextReader<'_>> {
         let mut walk = self.walk(x);
         ask_alone!(walk, cursor, text => text.reader(horizon))?
     }
@@ -338,11 +330,6 @@ impl PlainText<Scratch> for TagAutomaton {
 impl Stack<Scratch> for TagAutomaton {
     fn depth_used(&self, x: &Scratch) -> usize {
         x.depth_used(&self.graph)
-    }
-
-    fn least_depth(&self, cursor: Cursor, x: &mut Scratch) -> usize {
-        let mut walk = self.walk(x);
-        ask_alone!(walk, cursor, text => text.least_depth()).unwrap_or(1)
     }
 
     fn step_on_top(&self, cursor: Cursor, byte: u8, x: &mut Scratch) -> Option<Cursor> {

@@ -335,9 +335,9 @@ impl Json {
     ) -> bool {
         if self.spelling == Spelling::Raw {
             let mut text = Vec::new();
-            let is_found = self.automaton.completion(state, most, &mut text);
+            let completed = self.automaton.completion(state, most, &mut text);
             out.extend(unescaped(&text));
-            return is_found;
+            return completed.is_some();
         }
         let mut guard = spelt.guard;
         let mut state = std::borrow::Cow::Borrowed(state);
@@ -355,7 +355,8 @@ impl Json {
             );
         }
         let mut plain = Vec::new();
-        if !self.automaton.completion(&state, most, &mut plain) {
+        let completed = self.automaton.completion(&state, most, &mut plain);
+        if completed.is_none() {
             return false;
         }
         let Some(markers) = &self.markers else {
@@ -485,7 +486,10 @@ impl Body {
     pub(super) fn shortest(&self, most: usize, out: &mut Vec<u8>) -> bool {
         match self {
             Body::Json(json) => json.completion(&json.start, Spelt::BEGIN, most, out),
-            Body::Grammar(automaton) => automaton.completion(&automaton.start(), most, out),
+            Body::Grammar(automaton) => {
+                let completed = automaton.completion(&automaton.start(), most, out);
+                completed.is_some()
+            }
             body => {
                 body.completion(body.begin(), 0, out);
                 true

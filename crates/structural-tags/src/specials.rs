@@ -4,8 +4,7 @@
 //! For example, in a string of JSON the special token `<|im_end|>` may come as its ten characters.
 
 use fsm_index::{
-    ByteAutomaton, ClassId, Cursor, Horizon, JSON_TEXT, MAX_COMPLETION, PlainText, SpecialId,
-    SpecialTokens, Spot,
+    ByteAutomaton, ClassId, Cursor, Horizon, JSON_TEXT, PlainText, SpecialId, SpecialTokens, Spot,
 };
 
 use super::held::{Held, InnerState, State, Threads};
@@ -47,12 +46,6 @@ impl SpecialTokens<State, Scratch> for TagAutomaton {
 
     fn advance(&self, state: &mut State, special: SpecialId) -> bool {
         self.take_special(state, special)
-    }
-
-    fn completion(&self, state: &State) -> Option<SpecialId> {
-        let mut text = Vec::new();
-        let special = self.graph.complete(state, MAX_COMPLETION, &mut text)?;
-        special.filter(|_| text.is_empty()).map(SpecialId)
     }
 }
 

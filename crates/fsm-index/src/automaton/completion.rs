@@ -1,6 +1,9 @@
 //! Shortest texts that complete one, through special tokens too. For example, `{"a": ` under a
 //! schema with a number may be completed by `0}`.
 
+use std::borrow::Cow;
+
+use super::{AskParts as _, Completed};
 use crate::ByteAutomaton;
 
 /// The longest text that counts as a completion, in bytes: 4 MiB, because nobody waits for more,
@@ -33,31 +36,28 @@ pub(crate) fn pieces<'a, A: ByteAutomaton>(
     max_bytes: usize,
 ) -> Option<Vec<Piece<'a>>> {
     let mut out = Vec::new();
-    let mut text = Vec::new();
-    let fits = |state: &A::State, left, text: &mut Vec<u8>| {
-        automaton.completion(state, left, text).then_some(())
-    };
-    fits(state, max_bytes, &mut text)?;
-    let Some(specials) = automaton.parts().specials else {
-        return Some(vec![Piece::Text(text)]);
-    };
-    let mut state = state.clone();
-    let mut scratch = automaton.scratch();
+    let mut state = Cow::Borrowed(state);
     let mut left = max_bytes;
     loop {
+        let mut text = Vec::new();
+        let completed = automaton.completion(&state, left, &mut text)?;
         left = left.checked_sub(text.len())?;
-        automaton.advance(&mut state, &text, &mut scratch).ok()?;
-        out.push(Piece::Text(std::mem::take(&mut text)));
-        if automaton.is_accepting(&state) {
+        let Completed::Before(special) = completed else {
+            out.push(Piece::Text(text));
             return Some(out);
-        }
-        let special = specials.completion(&state)?;
-        let name = automaton.facts().specials.names.get(special.0 as usize)?;
-        if !specials.advance(&mut state, special) {
+        };
+        let advanced = automaton.advance(state.to_mut(), &text, &mut automaton.scratch());
+        advanced.ok()?;
+        out.push(Piece::Text(text));
+        if !automaton.advance_special(state.to_mut(), special) {
             return None;
         }
+        let name = automaton
+            .parts()
+            .special_names
+            .names
+            .get(special.0 as usize)?;
         left = left.checked_sub(name.len().max(1))?;
         out.push(Piece::Special(name));
-        fits(&state, left, &mut text)?;
     }
 }

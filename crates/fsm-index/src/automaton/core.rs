@@ -2,8 +2,8 @@
 //! digit, and goes on by digits.
 
 use super::{
-    Description, Ending, KeyLanguage, Lexemes, Lexicon, Overlay, PlainText, Scope, SpecialNames,
-    SpecialTokens, Spot, Stack,
+    Completed, Description, Ending, KeyLanguage, Lexemes, Lexicon, Overlay, PlainText, Scope,
+    SpecialNames, SpecialTokens, Spot, Stack,
 };
 use crate::{ByteSet, Horizon};
 
@@ -40,8 +40,8 @@ use crate::{ByteSet, Horizon};
 /// use std::sync::Arc;
 /// use fsm_index::contract::{Effort, check};
 /// use fsm_index::{
-///     ByteAutomaton, Cursor, Guide, Horizon, Index, IndexConfig, KeyLanguage, Scope, TokenId,
-///     Vocabulary,
+///     ByteAutomaton, Completed, Cursor, Guide, Horizon, Index, IndexConfig, KeyLanguage, Scope,
+///     TokenId, Vocabulary,
 /// };
 ///
 /// #[derive(Clone)]
@@ -70,10 +70,10 @@ use crate::{ByteSet, Horizon};
 ///         *open = at.0 - 1;
 ///         Ok(())
 ///     }
-///     fn completion(&self, open: &u32, max_bytes: usize, out: &mut Vec<u8>) -> bool {
+///     fn completion(&self, open: &u32, max_bytes: usize, out: &mut Vec<u8>) -> Option<Completed> {
 ///         let fits = *open as usize <= max_bytes;
 ///         out.resize(out.len() + if fits { *open as usize } else { 0 }, b')');
-///         fits
+///         fits.then_some(Completed::Whole)
 ///     }
 ///     fn enter(&self, open: &u32, _: &mut ()) -> Cursor {
 ///         Cursor(open + 1)
@@ -156,13 +156,17 @@ pub trait ByteAutomaton: Send + Sync {
     }
 
     /// Appends a shortest text (in bytes) that leads from `state` to acceptance, which is
-    /// nothing where the text may end; and whether there is one of at most `max_bytes`. If
-    /// not, nothing is appended, and finding out should cost no more than what fits. An
-    /// automaton that reads special tokens goes as far as the first of them on its way, which
-    /// [`SpecialTokens::completion`] names.
+    /// nothing where the text may end, or as far as the first special token on its way; and says
+    /// which. `None`, and nothing is appended, if there is none of at most `max_bytes`: finding out
+    /// should cost no more than what fits.
     ///
     /// Nobody asks for more than [`MAX_COMPLETION`](crate::MAX_COMPLETION) bytes.
-    fn completion(&self, state: &Self::State, max_bytes: usize, out: &mut Vec<u8>) -> bool;
+    fn completion(
+        &self,
+        state: &Self::State,
+        max_bytes: usize,
+        out: &mut Vec<u8>,
+    ) -> Option<Completed>;
 
     /// Begins a walk at `state`. Cursors of earlier walks with this scratch
     /// are no longer valid.
@@ -183,14 +187,9 @@ pub trait ByteAutomaton: Send + Sync {
         None
     }
 
-    /// Returns what is the same at every time: an index asks for it once. Saying nothing is always
-    /// right of an automaton that reads no special tokens.
-    fn facts(&self) -> Facts<'_> {
-        Facts::default()
-    }
-
-    /// Returns the parts of this automaton that few others have. Asked often: it should do no more
-    /// than name them.
+    /// Returns the parts of this automaton that few others have, and what is the same at every time.
+    /// Saying nothing is always right of an automaton that reads no special tokens. Asked often: it
+    /// should do no more than name them.
     fn parts(&self) -> Parts<'_, Self::State, Self::Scratch> {
         Parts::default()
     }
@@ -246,8 +245,8 @@ pub trait ByteAutomaton: Send + Sync {
     }
 }
 
-/// The parts of an automaton: see [`ByteAutomaton::parts`]. Few automata have any, and the default
-/// is none. `S` and `X` are the automaton's [`State`](ByteAutomaton::State) and
+/// The parts of an automaton, and what is the same at every time: see [`ByteAutomaton::parts`]. Few
+/// automata have any, and the default is none. `S` and `X` are the automaton's [`State`](ByteAutomaton::State) and
 /// [`Scratch`](ByteAutomaton::Scratch).
 ///
 /// ```
@@ -257,6 +256,7 @@ pub trait ByteAutomaton: Send + Sync {
 /// let automaton = Dfa::new("a*")?.to_bytes(&Config::default())?;
 /// let parts = automaton.parts();
 /// assert!(parts.plain_text.is_some() && parts.ending.is_some() && parts.stack.is_none());
+/// assert!(parts.special_names.names.is_empty() && parts.unsure_texts.is_empty());
 /// # Ok::<(), fsm_index::Error>(())
 /// ```
 pub struct Parts<'a, S, X> {
@@ -272,6 +272,19 @@ pub struct Parts<'a, S, X> {
     pub ending: Option<&'a dyn Ending<X>>,
     /// The part that reads lexemes.
     pub lexemes: Option<&'a dyn Lexemes<X>>,
+    /// The spelling of the texts that [`PlainText`] knows.
+    pub lexicon: Lexicon,
+    /// The special tokens that [`SpecialTokens`] reads.
+    pub special_names: SpecialNames<'a>,
+    /// Texts of which only [`advance`](ByteAutomaton::advance) tells whether a token may
+    /// come that has one of them in it: what steps and descriptions say of such tokens counts for
+    /// nothing. So a difference that only few, long texts make need not be described at every
+    /// state. A vocabulary should have no such token, or next to none: each is tried for every
+    /// mask, and rows are not shared with other automata then.
+    pub unsure_texts: &'a [Box<[u8]>],
+    /// True if each of the [`Lexemes`] takes all that it can: it ends before a byte by which it cannot
+    /// go on. If not, it ends wherever it may end, and also goes on.
+    pub lexemes_take_all: bool,
 }
 
 impl<S, X> Default for Parts<'_, S, X> {
@@ -284,41 +297,12 @@ impl<S, X> Default for Parts<'_, S, X> {
             stack: None,
             ending: None,
             lexemes: None,
+            lexicon: Lexicon::default(),
+            special_names: SpecialNames::default(),
+            unsure_texts: &[],
+            lexemes_take_all: false,
         }
     }
-}
-
-/// The properties of an automaton that are the same at every time. See [`ByteAutomaton::facts`].
-///
-/// ```
-/// use fsm_index::{Facts, Lexicon, SpecialNames};
-///
-/// // An automaton that reads one special token, and knows nothing of its texts.
-/// let names = ["<marker>".into()];
-/// let facts = Facts {
-///     specials: SpecialNames {
-///         names: &names,
-///         heads: None,
-///     },
-///     ..Facts::default()
-/// };
-/// assert!(facts.lexicon == Lexicon::default() && facts.unsure_texts.is_empty());
-/// ```
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Facts<'a> {
-    /// The spelling of the texts that [`PlainText`] knows.
-    pub lexicon: Lexicon,
-    /// The special tokens that [`SpecialTokens`] reads.
-    pub specials: SpecialNames<'a>,
-    /// Texts of which only [`advance`](ByteAutomaton::advance) tells whether a token may
-    /// come that has one of them in it: what steps and descriptions say of such tokens counts for
-    /// nothing. So a difference that only few, long texts make need not be described at every
-    /// state. A vocabulary should have no such token, or next to none: each is tried for every
-    /// mask, and rows are not shared with other automata then.
-    pub unsure_texts: &'a [Box<[u8]>],
-    /// True if each of the [`Lexemes`] takes all that it can: it ends before a byte by which it cannot
-    /// go on. If not, it ends wherever it may end, and also goes on.
-    pub lexemes_take_all: bool,
 }
 
 /// The place of an automaton's state, for people. See [`ByteAutomaton::place`].

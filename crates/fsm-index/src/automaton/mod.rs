@@ -21,16 +21,16 @@ mod text;
 
 pub use completion::MAX_COMPLETION;
 pub(crate) use completion::{Piece, pieces};
-pub use core::{ByteAutomaton, Cursor, Facts, Parts, Place, is_match};
+pub use core::{ByteAutomaton, Cursor, Parts, Place, is_match};
 pub use describe::{Description, KeyLanguage, Scope, TextLoop, Texts};
 pub use ending::{Ending, Growth, Nearer, Standing};
 pub use finite::finite_can_do_without;
 pub use lexemes::{Lexeme, LexemeBehind, LexemePlace, Lexemes};
 pub use overlay::{Exception, Overlay};
 pub(crate) use parts::AskParts;
-pub use special_tokens::{SpecialNames, SpecialTokens};
+pub use special_tokens::{Completed, SpecialNames, SpecialTokens};
 pub use stack::Stack;
 pub use text::{
     Behind, ClassId, FreeText, Lexicon, PlainText, ReadText, Spot, TextAt, TextBounds, TextPlace,
-    TextStart, TextStep,
+    TextReader, TextStep,
 };

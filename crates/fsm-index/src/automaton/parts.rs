@@ -3,7 +3,7 @@
 
 use crate::SpecialId;
 
-use super::{ByteAutomaton, ClassId, Cursor, Exception, FreeText, ReadText, Spot, TextAt};
+use super::{ByteAutomaton, ClassId, Cursor, Exception, FreeText, Spot, TextAt, TextReader};
 use crate::Horizon;
 
 /// The engine's questions to an automaton's parts.
@@ -44,7 +44,7 @@ pub(crate) trait AskParts: ByteAutomaton {
         cursor: Cursor,
         horizon: Horizon<'_>,
         scratch: &mut Self::Scratch,
-    ) -> Option<Box<dyn ReadText + '_>> {
+    ) -> Option<TextReader<'_>> {
         self.parts().plain_text?.reader(cursor, horizon, scratch)
     }
 
@@ -68,12 +68,6 @@ pub(crate) trait AskParts: ByteAutomaton {
         self.parts()
             .stack
             .map_or(1, |stack| stack.depth_used(scratch))
-    }
-
-    fn least_depth(&self, cursor: Cursor, scratch: &mut Self::Scratch) -> usize {
-        self.parts()
-            .stack
-            .map_or(1, |stack| stack.least_depth(cursor, scratch))
     }
 
     fn levels(&self, cursor: Cursor, scratch: &mut Self::Scratch) -> usize {

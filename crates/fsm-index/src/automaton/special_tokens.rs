@@ -46,12 +46,15 @@ pub trait SpecialTokens<S, X> {
 
     /// Commits one; `false`, and `state` unchanged, if it may not come.
     fn advance(&self, state: &mut S, special: SpecialId) -> bool;
+}
 
-    /// That with which a shortest way to acceptance begins, where
-    /// [`ByteAutomaton::completion`](crate::ByteAutomaton::completion) appends nothing and the text may not end.
-    fn completion(&self, _state: &S) -> Option<SpecialId> {
-        None
-    }
+/// The end of what [`ByteAutomaton::completion`](crate::ByteAutomaton::completion) appends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Completed {
+    /// The text may end behind it.
+    Whole,
+    /// The shortest way goes on with a special token.
+    Before(SpecialId),
 }
 
 /// The special tokens that an automaton reads. See [`SpecialTokens`].

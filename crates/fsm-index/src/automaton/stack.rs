@@ -14,12 +14,6 @@ pub trait Stack<X> {
     /// [`enter`](crate::ByteAutomaton::enter) has looked at, at most.
     fn depth_used(&self, scratch: &X) -> usize;
 
-    /// Returns the number of levels that the mask at `cursor` is worth looking up by, at least:
-    /// with fewer it is hardly ever told. A hint, which changes what is remembered and no mask.
-    fn least_depth(&self, _cursor: Cursor, _scratch: &mut X) -> usize {
-        1
-    }
-
     /// As [`step`](crate::ByteAutomaton::step), in a walk that began where the topmost level
     /// [tells](crate::Description::Top); `None` if more than the topmost level of
     /// where it began must be looked at. [`depth_used`](Self::depth_used) does

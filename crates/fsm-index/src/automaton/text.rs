@@ -20,7 +20,7 @@ pub trait PlainText<X> {
         _cursor: Cursor,
         _horizon: Horizon<'_>,
         _scratch: &mut X,
-    ) -> Option<Box<dyn ReadText + '_>> {
+    ) -> Option<TextReader<'_>> {
         None
     }
 
@@ -53,7 +53,7 @@ pub trait PlainText<X> {
 /// The spelling of the texts of a language, if an automaton knows it: the part that is the same in
 /// all of them lets a walk leave out most of what it would meet. JSON's strings are such texts, and
 /// so may be the attributes of markup or the literals of a programming language. An automaton tells
-/// it in its [`facts`](crate::ByteAutomaton::facts).
+/// it in its [`parts`](crate::Parts::lexicon).
 ///
 /// The default says nothing, which is always right.
 ///
@@ -127,9 +127,6 @@ pub enum Behind {
 /// Reads text, such as the inside of a string: a small part of an automaton, which
 /// goes on without cursors until it is left. See [`PlainText::reader`].
 pub trait ReadText {
-    /// Returns the beginning of the text.
-    fn start(&self) -> TextStart;
-
     /// Reads one byte more.
     fn step(&self, at: TextAt, byte: u8) -> TextStep;
 
@@ -145,11 +142,12 @@ pub trait ReadText {
     }
 }
 
-/// The beginning of a text. See [`ReadText::start`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct TextStart {
-    /// The place.
+/// The beginning of a text, and what reads it from there. See [`PlainText::reader`].
+pub struct TextReader<'a> {
+    /// The place where the text begins.
     pub at: TextAt,
+    /// Its steps.
+    pub steps: Box<dyn ReadText + 'a>,
     /// The number of the text's language: readers of one automaton with equal numbers take the
     /// same steps from equal places, so that what one has read need not be read again. `None`
     /// where nothing is promised.

@@ -9,8 +9,8 @@ use crate::spelling::Search;
 use crate::tokens::{Area, Having};
 use crate::walk::Walker;
 use crate::{
-    ByteAutomaton, ByteSet, Cursor, Guide, Index, IndexConfig, MaskBuffer, Scope, SpecialId, Spot,
-    TextRuns, TokenId, TokenMask, Vocabulary, brute_force_mask,
+    ByteAutomaton, ByteSet, Completed, Cursor, Guide, Index, IndexConfig, MaskBuffer, Scope,
+    SpecialId, Spot, TextRuns, TokenId, TokenMask, Vocabulary, brute_force_mask,
 };
 
 /// The effort of [`check`].
@@ -218,7 +218,7 @@ pub fn check_spelling<A: ByteAutomaton + Clone>(
                         true
                     }
                     None => {
-                        let mut names = automaton.facts().specials.names.iter();
+                        let mut names = automaton.parts().special_names.names.iter();
                         let at = names.position(|name| vocabulary.special(name) == Some(token));
                         at.is_some_and(|at| {
                             automaton.advance_special(&mut after, SpecialId(at as u32))
@@ -310,7 +310,7 @@ fn same_key<A: ByteAutomaton>(
     automaton.exceptions(state, &mut |_| exceptional = true);
     let mut specials = Vec::new();
     automaton.allowed_specials(state, &mut specials);
-    let unsure = Having::OneOf(automaton.facts().unsure_texts.into());
+    let unsure = Having::OneOf(automaton.parts().unsure_texts.into());
     if exceptional || !specials.is_empty() || !vocabulary.find_having(&unsure).is_empty() {
         return Ok(());
     }
@@ -362,7 +362,7 @@ fn same_list<A: ByteAutomaton>(
     let mut scratch = automaton.scratch();
     let cursor = automaton.enter(state, &mut scratch);
     let number = specials.allowed(state, Some((cursor, &mut scratch)), &mut listed);
-    let promised = automaton.facts().specials.heads;
+    let promised = automaton.parts().special_names.heads;
     let heads = promised.unwrap_or(ByteSet::ALL);
     let mut bytes = (0..=u8::MAX).filter(|byte| heads.has(*byte));
     let is_promised = promised.is_some() && !expected.is_empty();
@@ -392,27 +392,23 @@ fn completes<A: ByteAutomaton>(automaton: &A, state: &A::State) -> Result<(), St
     let mut after = state.clone();
     for _ in 0..MAX_SPECIALS {
         let mut text = Vec::new();
-        let is_found = automaton.completion(&after, MAX_COMPLETION, &mut text);
-        if !is_found {
+        let Some(completed) = automaton.completion(&after, MAX_COMPLETION, &mut text) else {
             return Err("there is no completion".to_owned());
-        }
+        };
         let shown = String::from_utf8_lossy(&text);
         if let Err(at) = automaton.advance(&mut after, &text, &mut automaton.scratch()) {
             return Err(format!(
                 "the completion {shown:?} is refused at its byte {at}"
             ));
         }
-        if automaton.is_accepting(&after) {
-            return Ok(());
-        }
-        let special = automaton
-            .parts()
-            .specials
-            .and_then(|s| s.completion(&after));
-        let Some(special) = special else {
-            return Err(format!(
-                "the completion {shown:?} does not end in acceptance"
-            ));
+        let special = match completed {
+            Completed::Whole if automaton.is_accepting(&after) => return Ok(()),
+            Completed::Whole => {
+                return Err(format!(
+                    "the completion {shown:?} does not end in acceptance"
+                ));
+            }
+            Completed::Before(special) => special,
         };
         if !automaton.advance_special(&mut after, special) {
             return Err(format!(

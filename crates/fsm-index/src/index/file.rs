@@ -541,7 +541,8 @@ mod tests {
                     let automaton = guide.index().automaton();
                     let mut state = *guide.state();
                     let mut rest = Vec::new();
-                    assert!(automaton.completion(&state, usize::MAX, &mut rest));
+                    let completed = automaton.completion(&state, usize::MAX, &mut rest);
+                    assert_eq!(completed, Some(crate::Completed::Whole));
                     assert!(guide.forced_bytes().len() <= rest.len() || guide.has_ended());
                     let completed = automaton.advance(&mut state, &rest, &mut ());
                     assert!(completed.is_ok() && automaton.is_accepting(&state), "{at}");

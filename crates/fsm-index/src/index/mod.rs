@@ -161,7 +161,7 @@ impl<A: ByteAutomaton> Index<A> {
     /// tokens spell.
     pub(crate) fn tokens_to_the_end(&self, state: &A::State) -> Option<Vec<u32>> {
         let trie = self.vocabulary.trie();
-        let names = self.automaton.facts().specials.names;
+        let names = self.automaton.parts().special_names.names;
         let special = |name: &str| {
             let at = names.iter().position(|known| **known == *name)?;
             self.own.specials.get(at).map(|token| token.get())
@@ -389,7 +389,7 @@ impl<A: ByteAutomaton> Index<A> {
         config: &IndexConfig,
     ) -> Result<Index<A>, Error> {
         let own = OwnTokens::of(&automaton, vocabulary)?;
-        let lexicon = automaton.facts().lexicon;
+        let lexicon = automaton.parts().lexicon;
         if let Some(names) = lexicon.names {
             // Work that takes long the first time should not be part of some mask.
             let _ = vocabulary.trie().name_heads(&names);

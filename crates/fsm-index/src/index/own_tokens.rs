@@ -31,8 +31,8 @@ impl OwnTokens {
         vocabulary: &Vocabulary,
     ) -> Result<OwnTokens, Error> {
         let mut symbols = Vec::new();
-        let facts = automaton.facts();
-        let names = facts.specials.names;
+        let parts = automaton.parts();
+        let names = parts.special_names.names;
         let known = match names {
             [] => HashMap::new(),
             _ => vocabulary.special_names(),
@@ -54,13 +54,13 @@ impl OwnTokens {
                 )
             })?);
         }
-        let unsure = match facts.unsure_texts {
+        let unsure = match parts.unsure_texts {
             [] => Arc::default(),
             texts => vocabulary
                 .shared_rows()
                 .having(vocabulary, Having::OneOf(texts.into())),
         };
-        let special_heads = facts.specials.heads.and_then(|heads| {
+        let special_heads = parts.special_names.heads.and_then(|heads| {
             let heads = (0..=u8::MAX).filter(|byte| heads.has(*byte));
             heads.map(|byte| vocabulary.token_of(&[byte])).collect()
         });

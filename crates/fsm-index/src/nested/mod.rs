@@ -19,7 +19,7 @@
 use crate::automaton::AskParts;
 use crate::{
     ByteAutomaton, ByteSet, ClassId, Cursor, Description, FreeText, Horizon, KeyLanguage, ReadText,
-    Scope, Spot, TextAt, TextBounds, TextLoop, TextPlace, TextStart, TextStep,
+    Scope, Spot, TextAt, TextBounds, TextLoop, TextPlace, TextReader, TextStep,
 };
 
 /// An automaton that can be read inside of another one. See [`Nested`].
@@ -290,10 +290,17 @@ impl<'a, O: Outer<'a>> Nested<'a, O> {
     }
 
     /// As [`PlainText::reader`](crate::PlainText::reader).
-    pub fn reader(&mut self, horizon: Horizon<'_>) -> Option<Box<dyn ReadText + 'a>> {
+    pub fn reader(&mut self, horizon: Horizon<'_>) -> Option<TextReader<'a>> {
         let inner = self.ask(|leaf, at, x| leaf.text_reader(at, horizon, x))?;
         let owner = self.outer.slots().owner(self.slot);
-        Some(Box::new(Reader { inner, owner }))
+        let steps = Reader {
+            inner: inner.steps,
+            owner,
+        };
+        Some(TextReader {
+            steps: Box::new(steps),
+            ..inner
+        })
     }
 
     /// As [`PlainText::cursor_at`](crate::PlainText::cursor_at).
@@ -332,11 +339,6 @@ impl<'a, O: Outer<'a>> Nested<'a, O> {
         self.ask(|leaf, at, x| leaf.next_bytes(Spot::Top(at), x))
     }
 
-    /// As [`Stack::least_depth`](crate::Stack::least_depth).
-    pub fn least_depth(&mut self) -> usize {
-        self.ask(|leaf, at, x| leaf.least_depth(at, x))
-    }
-
     /// Tells whether so many levels are all within the text: what follows it does not matter then.
     pub fn has_levels(&mut self, depth: usize) -> bool {
         self.ask(|leaf, at, x| leaf.levels(at, x)) >= depth
@@ -361,10 +363,6 @@ struct Reader<'a> {
 }
 
 impl ReadText for Reader<'_> {
-    fn start(&self) -> TextStart {
-        self.inner.start()
-    }
-
     fn step(&self, at: TextAt, byte: u8) -> TextStep {
         self.inner.step(at, byte)
     }

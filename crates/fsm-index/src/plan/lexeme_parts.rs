@@ -263,7 +263,7 @@ impl<A: ByteAutomaton> LexemeRows<'_, A> {
     ) -> Result<Large, Error> {
         let trie = self.vocabulary.trie();
         let first = lexemes.place(place, &mut work.scratch);
-        let takes_all = self.automaton.facts().lexemes_take_all;
+        let takes_all = self.automaton.parts().lexemes_take_all;
         let mut all = Large::default();
         let mut add = |place, nodes: (&[u32], u32), free, work: &mut Work<A>| {
             if place != 0 && all.rests <= most_rests(self.automaton) {
@@ -411,7 +411,7 @@ impl<A: ByteAutomaton> LexemeRows<'_, A> {
 
 /// So many nodes may lie behind ends in one part: where there are more, it is not told.
 fn most_rests<A: ByteAutomaton>(automaton: &A) -> usize {
-    match automaton.facts().lexemes_take_all {
+    match automaton.parts().lexemes_take_all {
         true => usize::MAX,
         false => MAX_RESTS_OF_SPLITS,
     }

@@ -71,7 +71,7 @@ impl<A: ByteAutomaton> LexemeRows<'_, A> {
     /// The lexemes that have begun at a cursor; none where that is not known, or not asked any more.
     pub(super) fn begun(&self, cursor: Cursor, work: &mut Work<A>) -> Option<Vec<Lexeme>> {
         let lexemes = self.automaton.parts().lexemes?;
-        if !self.automaton.facts().lexemes_take_all && !self.known.follows_splits() {
+        if !self.automaton.parts().lexemes_take_all && !self.known.follows_splits() {
             return None;
         }
         let mut begun = Vec::new();
@@ -90,7 +90,7 @@ impl<A: ByteAutomaton> LexemeRows<'_, A> {
         let Some(lexemes) = self.automaton.parts().lexemes else {
             return Ok(None);
         };
-        let counts_splits = !self.automaton.facts().lexemes_take_all;
+        let counts_splits = !self.automaton.parts().lexemes_take_all;
         let part = self.part_of_lexemes(lexemes, &mut begun, work)?;
         if part.is_wide() {
             return Ok(None);

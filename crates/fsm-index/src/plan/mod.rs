@@ -245,7 +245,10 @@ impl<A: ByteAutomaton> RowMaker<'_, A> {
         work: &mut Work<A>,
         key: impl Fn(usize, &mut Work<A>) -> bool,
     ) -> Result<(V, usize), usize> {
-        let mut depth = self.automaton.least_depth(cursor, &mut work.scratch);
+        // A token can end what is on top of most levels: the topmost one tells a mask alone where no
+        // other is open.
+        let levels = self.automaton.levels(cursor, &mut work.scratch);
+        let mut depth = 1 + usize::from(levels > 0);
         while depth <= MAX_DEPTH && key(depth, work) {
             match table.get(work.key.words()) {
                 Known::Value(value) => return Ok((value, depth)),

@@ -224,7 +224,7 @@ impl<A: ByteAutomaton> TextRows<'_, A> {
         }
         // Numbers of classes mean something to one automaton alone.
         let mut shared_key = Key::default();
-        let is_shared = self.automaton.text_class(class) == self.automaton.facts().lexicon.plain
+        let is_shared = self.automaton.text_class(class) == self.automaton.parts().lexicon.plain
             && {
                 let scratch = &mut work.scratch;
                 self.shared_key(cursor, thing, 1, horizon, scratch, &mut shared_key)

@@ -9,8 +9,8 @@ use crate::regex::short_texts;
 use crate::regex::symbol_table::SymbolTable;
 use crate::tokens::CharRanges;
 use crate::{
-    ByteAutomaton, ClassId, Cursor, Description, Ending, Growth, Horizon, KeyLanguage, Nearer,
-    Parts, Place, PlainText, Scope, TextLoop, finite_can_do_without,
+    ByteAutomaton, ClassId, Completed, Cursor, Description, Ending, Growth, Horizon, KeyLanguage,
+    Nearer, Parts, Place, PlainText, Scope, TextLoop, finite_can_do_without,
 };
 
 /// A deterministic automaton over bytes: what an index over a vocabulary is
@@ -302,22 +302,22 @@ impl ByteAutomaton for ByteDfa {
         Ok(())
     }
 
-    fn completion(&self, state: &Cursor, max_bytes: usize, out: &mut Vec<u8>) -> bool {
+    fn completion(&self, state: &Cursor, max_bytes: usize, out: &mut Vec<u8>) -> Option<Completed> {
         let before = out.len();
         let mut at = *state;
         while !self.is_accepting(&at) {
             let Some((text, next)) = self.nearest(at) else {
                 out.truncate(before);
-                return false; // Only the dead state has no way on.
+                return None; // Only the dead state has no way on.
             };
             out.extend_from_slice(&text);
             if out.len() - before > max_bytes {
                 out.truncate(before);
-                return false;
+                return None;
             }
             at = next;
         }
-        true
+        Some(Completed::Whole)
     }
 
     fn enter(&self, state: &Cursor, _: &mut ()) -> Cursor {

@@ -424,8 +424,8 @@ fn path<A: ByteAutomaton>(
                 .token_bytes(TokenId::new(token))
                 .unwrap_or_default(),
             Taken::Special(special) => automaton
-                .facts()
-                .specials
+                .parts()
+                .special_names
                 .names
                 .get(special.0 as usize)
                 .map_or(&[], |name| name.as_bytes()),

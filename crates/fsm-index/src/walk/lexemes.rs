@@ -133,7 +133,7 @@ impl Walker {
             met,
             most_ends,
             classes: std::mem::take(&mut self.classes),
-            takes_all: automaton.facts().lexemes_take_all,
+            takes_all: automaton.parts().lexemes_take_all,
             places: Places::new(lexemes),
         };
         fresh(&mut self.path, ground.area.trie, Cursor::DEAD);

@@ -118,13 +118,12 @@ impl<'a> Text<'a> {
         readings: &mut TextTable,
     ) -> Option<Self> {
         let reader = automaton.text_reader(cursor, horizon, scratch)?;
-        let start = reader.start();
-        readings.begin(start.language);
+        readings.begin(reader.language);
         Some(Text {
             cursor,
             depth,
-            start: readings.number(start.at),
-            reader,
+            start: readings.number(reader.at),
+            reader: reader.steps,
         })
     }
 

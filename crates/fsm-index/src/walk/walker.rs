@@ -464,7 +464,11 @@ pub fn brute_force_mask<A: ByteAutomaton>(
     let mut specials = Vec::new();
     automaton.allowed_specials(state, &mut specials);
     for special in specials {
-        let name = automaton.facts().specials.names.get(special.0 as usize);
+        let name = automaton
+            .parts()
+            .special_names
+            .names
+            .get(special.0 as usize);
         if let Some(token) = name.and_then(|name| vocabulary.special(name)) {
             mask.allow(token);
         }

@@ -16,8 +16,8 @@ use std::hash::{BuildHasherDefault, Hasher};
 use std::sync::Arc;
 
 use fsm_index::{
-    ByteAutomaton, ClassId, Cursor, Description, Exception, Horizon, KeyLanguage, Leaf, Overlay,
-    Parts, PlainText, Scope, TextLoop,
+    ByteAutomaton, ClassId, Completed, Cursor, Description, Exception, Horizon, KeyLanguage, Leaf,
+    Overlay, Parts, PlainText, Scope, TextLoop,
 };
 
 pub(crate) use steps::At;
@@ -254,7 +254,7 @@ impl ByteAutomaton for JsonLike {
         Ok(())
     }
 
-    fn completion(&self, state: &State, max_bytes: usize, out: &mut Vec<u8>) -> bool {
+    fn completion(&self, state: &State, max_bytes: usize, out: &mut Vec<u8>) -> Option<Completed> {
         let before = out.len();
         let mut frames = state.frames.as_ref().clone();
         let mut at = state.at;
@@ -299,11 +299,11 @@ impl ByteAutomaton for JsonLike {
             out.push(byte);
             if out.len() - before > max_bytes {
                 out.truncate(before);
-                return false;
+                return None;
             }
             at = self.steps.next(at, byte, &mut frames).expect("a way on");
         }
-        true
+        Some(Completed::Whole)
     }
 
     fn enter(&self, state: &State, scratch: &mut Scratch) -> Cursor {

@@ -5,9 +5,9 @@
 use std::sync::Arc;
 
 use fsm_index::{
-    ByteAutomaton, ByteSet, ClassId, Cursor, Description, Exception, Facts, FreeText, Horizon,
+    ByteAutomaton, ByteSet, ClassId, Completed, Cursor, Description, Exception, FreeText, Horizon,
     KeyLanguage, Leaf, Lexeme, LexemeBehind, LexemePlace, Lexemes, Lexicon, Overlay, Parts, Place,
-    PlainText, ReadText, Scope, SpecialId, SpecialNames, SpecialTokens, Spot, Stack, TextAt,
+    PlainText, Scope, SpecialId, SpecialNames, SpecialTokens, Spot, Stack, TextAt, TextReader,
 };
 use schema_regex::automaton::{SchemaAutomaton, State as JsonState};
 
@@ -74,14 +74,22 @@ impl ByteAutomaton for GrammarAutomaton {
         Some(ended)
     }
 
-    fn completion(&self, state: &State, max_bytes: usize, out: &mut Vec<u8>) -> bool {
-        match self.way(state).first() {
-            Some(Said::Bytes(text)) if text.len() <= max_bytes => out.extend_from_slice(text),
-            Some(Said::Special(_)) => {}
-            Some(Said::Bytes(_)) => return false,
-            None => return state.saved.is_accepting(),
+    fn completion(&self, state: &State, max_bytes: usize, out: &mut Vec<u8>) -> Option<Completed> {
+        let way = self.way(state);
+        if way.is_empty() && !state.saved.is_accepting() {
+            return None;
         }
-        true
+        let (text, behind) = match way.as_slice() {
+            [Said::Bytes(text), behind @ ..] => (text.as_slice(), behind),
+            behind => (&[][..], behind),
+        };
+        (text.len() <= max_bytes).then(|| {
+            out.extend_from_slice(text);
+            match behind.first() {
+                Some(Said::Special(special)) => Completed::Before(SpecialId(*special)),
+                _ => Completed::Whole,
+            }
+        })
     }
 
     fn enter(&self, state: &State, scratch: &mut Scratch) -> Cursor {
@@ -102,14 +110,29 @@ impl ByteAutomaton for GrammarAutomaton {
         is_told.then(|| scratch.learnt().steps(machine).goes_on(cursor.0, byte))
     }
 
+    /// The spelling is that of JSON, where a part of the grammar is. Else nothing is the same in all
+    /// grammars.
     #[inline]
     fn parts(&self) -> Parts<'_, State, Scratch> {
+        let of_texts = match self.machine.has_json() {
+            true => SchemaAutomaton::LEXICON,
+            false => Lexicon::default(),
+        };
         Parts {
             specials: (!self.machine.cfg().specials.is_empty()).then_some(self),
             overlay: self.machine.has_json().then_some(self),
             plain_text: Some(self),
             stack: Some(self),
             lexemes: tell_masks(&self.machine).then_some(self),
+            lexicon: Lexicon {
+                tells_free: true,
+                ..of_texts
+            },
+            special_names: SpecialNames {
+                names: &self.machine.cfg().specials,
+                heads: None,
+            },
+            lexemes_take_all: self.machine.is_greedy(),
             ..Parts::default()
         }
     }
@@ -142,28 +165,6 @@ impl ByteAutomaton for GrammarAutomaton {
             Spot::Top(_) => value.next_bytes_on_top(),
             _ => value.next_bytes(),
         })
-    }
-
-    /// The spelling is that of JSON, where a part of the grammar is. Else nothing is the same in all
-    /// grammars.
-    #[inline]
-    fn facts(&self) -> Facts<'_> {
-        let of_texts = match self.machine.has_json() {
-            true => SchemaAutomaton::LEXICON,
-            false => Lexicon::default(),
-        };
-        Facts {
-            lexicon: Lexicon {
-                tells_free: true,
-                ..of_texts
-            },
-            specials: SpecialNames {
-                names: &self.machine.cfg().specials,
-                heads: None,
-            },
-            lexemes_take_all: self.machine.is_greedy(),
-            ..Facts::default()
-        }
     }
 
     fn temperature(&self, state: &State) -> Option<f64> {
@@ -233,7 +234,7 @@ impl PlainText<Scratch> for GrammarAutomaton {
         cursor: Cursor,
         horizon: Horizon<'_>,
         scratch: &mut Scratch,
-    ) -> Option<Box<dyn ReadText + '_>> {
+    ) -> Option<TextReader<'_>> {
         let value = values::sure_value(&self.machine, scratch.learnt().caches(), cursor.0);
         value?.reader(horizon)
     }
@@ -290,11 +291,6 @@ fn usable(chars: &[(u32, u32)]) -> ByteSet {
 impl Stack<Scratch> for GrammarAutomaton {
     fn depth_used(&self, scratch: &Scratch) -> usize {
         scratch.depth_used(&self.machine)
-    }
-
-    fn least_depth(&self, cursor: Cursor, scratch: &mut Scratch) -> usize {
-        let value = values::value(&self.machine, scratch.learnt().caches(), cursor.0);
-        value.map_or(1, |mut value| value.least_depth())
     }
 
     fn step_on_top(&self, cursor: Cursor, byte: u8, scratch: &mut Scratch) -> Option<Cursor> {
@@ -355,12 +351,5 @@ impl SpecialTokens<State, Scratch> for GrammarAutomaton {
             None => return false,
         }
         true
-    }
-
-    fn completion(&self, state: &State) -> Option<SpecialId> {
-        match self.way(state).first() {
-            Some(Said::Special(special)) => Some(SpecialId(*special)),
-            _ => None,
-        }
     }
 }

@@ -385,11 +385,6 @@ impl Schema {
         &self.nodes[id.0 as usize]
     }
 
-    /// The keywords of a location, as [`Location::atoms`].
-    pub fn atoms(&self, id: NodeId) -> &[Atom] {
-        self.node(id).atoms()
-    }
-
     /// Returns a pattern.
     pub fn pattern(&self, id: PatternId) -> &PatternEntry {
         &self.patterns[id.0 as usize]

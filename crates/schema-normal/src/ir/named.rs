@@ -19,10 +19,6 @@ impl Named {
         Named { list, sorted }
     }
 
-    pub(crate) fn is_empty(&self) -> bool {
-        self.list.is_empty()
-    }
-
     /// Names and locations in the order of the schema.
     pub fn list(&self) -> &[(Name, NodeId)] {
         &self.list
@@ -50,11 +46,6 @@ impl Named {
         self.place(name).map(|at| self.list[at].1)
     }
 
-    /// Tells whether the name is among them.
-    pub fn has(&self, name: &str) -> bool {
-        self.place(name).is_some()
-    }
-
     pub(super) fn nodes_mut(&mut self) -> impl Iterator<Item = &mut NodeId> {
         self.list.iter_mut().map(|(_, node)| node)
     }
@@ -80,7 +71,7 @@ mod tests {
             assert_eq!(named.get(name), Some(NodeId(i as u32)));
             assert_eq!(named.place(name), Some(i));
         }
-        assert!(named.get("c").is_none() && named.get("aa").is_none() && !named.is_empty());
-        assert!(Named::default().is_empty() && Named::default().get("").is_none());
+        assert!(named.get("c").is_none() && named.get("aa").is_none());
+        assert!(Named::default().get("").is_none());
     }
 }

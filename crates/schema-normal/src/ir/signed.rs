@@ -15,19 +15,11 @@ pub struct Signed {
 }
 
 impl Signed {
-    /// A location that values satisfy.
+    /// A location that values satisfy; its complement is `!` of it.
     pub fn yes(node: NodeId) -> Self {
         Signed {
             node,
             positive: true,
-        }
-    }
-
-    /// A location that values do not satisfy.
-    pub fn no(node: NodeId) -> Self {
-        Signed {
-            node,
-            positive: false,
         }
     }
 

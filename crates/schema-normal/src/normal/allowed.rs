@@ -34,7 +34,7 @@ pub(super) fn allowed_value<'l>(
 ) -> &'l Value {
     /// The value of an atom that lists none, because an answer must live as long as the schema.
     static NULL: Value = Value::Null;
-    match &locations.schema().atoms(allowed.node)[allowed.atom as usize].kind {
+    match &locations.schema().node(allowed.node).atoms()[allowed.atom as usize].kind {
         AtomKind::Values(values) => &values[place as usize],
         _ => &NULL,
     }

@@ -124,7 +124,7 @@ fn speak(
     if depth > MOST_DEPTH {
         return Ok(false);
     }
-    for index in 0..normaliser.schema().atoms(node).len() {
+    for index in 0..normaliser.schema().node(node).atoms().len() {
         if !spoken_by_atom(normaliser, node, index as u16, out, depth)? {
             return Ok(false);
         }
@@ -140,7 +140,7 @@ fn spoken_by_atom(
     depth: usize,
 ) -> Result<bool, Error> {
     normaliser.work(node, STEP)?;
-    let atom = &normaliser.schema().atoms(node)[index as usize];
+    let atom = &normaliser.schema().node(node).atoms()[index as usize];
     match &atom.kind {
         AtomKind::Members(members) => {
             if members.additional_said || !members.patterns.is_empty() {

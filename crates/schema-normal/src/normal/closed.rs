@@ -31,14 +31,14 @@ fn is_never(locations: &Locations, node: NodeId) -> bool {
 /// The same of the rules of an object, as far as that is plain.
 pub(super) fn is_barred(locations: &Locations, o: &ObjectShape, name: &str) -> bool {
     let mut rules = o.rules.iter().filter_map(|rule| rule.members());
-    rules.any(|(node, atom)| bars(locations, locations.members(node, atom), name))
+    rules.any(|(node, atom)| bars(locations, locations.members((node, atom)), name))
 }
 
 /// The members of an object that has no others, as far as that is plain.
 pub fn all_members<'l>(locations: &'l Locations, o: &ObjectShape) -> Option<&'l Members> {
     o.rules.iter().find_map(|rule| match rule {
         MemberRule::Members { node, atom, closed } => {
-            let members = locations.members(*node, *atom);
+            let members = locations.members((*node, *atom));
             let is_closed = *closed || is_never(locations, members.additional);
             (is_closed && members.patterns.is_empty()).then_some(members)
         }
@@ -56,13 +56,15 @@ pub(super) fn names_left(
     let Scope::Additional(node, atom) = &witness.scope else {
         return Ok(Left::Many);
     };
-    let asked = locations.members(*node, *atom);
+    let asked = locations.members((*node, *atom));
     let Some(listed) = all_members(locations, o).filter(|_| asked.patterns.is_empty()) else {
         return Ok(Left::Many);
     };
     locations.work(*node, listed.names.list().len())?;
     let is_left = |name: &&Name| {
-        !asked.names.has(name) && !o.forbidden.contains(*name) && !is_barred(locations, o, name)
+        asked.names.get(name).is_none()
+            && !o.forbidden.contains(*name)
+            && !is_barred(locations, o, name)
     };
     let mut left = listed.names.order().filter(is_left);
     Ok(match (left.next(), left.next()) {

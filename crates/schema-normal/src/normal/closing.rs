@@ -65,7 +65,9 @@ pub(super) fn close_objects(
             strays.push(false);
             continue;
         };
-        let count = listed.iter().map(|at| normaliser.names_of(*at).len());
+        let count = listed
+            .iter()
+            .map(|at| normaliser.members(*at).names.order().len());
         let count = count.sum::<usize>() + o.required.len();
         normaliser.work(normaliser.first_of(conj), 4 * count)?;
         let names = names_together(normaliser, o, &listed);
@@ -173,11 +175,11 @@ fn closable(locations: &Locations, o: &ObjectShape) -> Option<Vec<MembersAt>> {
     for rule in &o.rules {
         match rule {
             MemberRule::Members { node, atom, .. } => {
-                let members = locations.members(*node, *atom);
+                let members = locations.members((*node, *atom));
                 if members.additional_said || !members.patterns.is_empty() {
                     return None;
                 }
-                if locations.schema().atoms(*node)[*atom as usize].keyword == LISTS {
+                if locations.schema().node(*node).atoms()[*atom as usize].keyword == LISTS {
                     listed.push((*node, *atom));
                 }
             }
@@ -192,7 +194,7 @@ fn closable(locations: &Locations, o: &ObjectShape) -> Option<Vec<MembersAt>> {
 fn names_together(locations: &Locations, o: &ObjectShape, listed: &[MembersAt]) -> BTreeSet<Name> {
     let mut names: BTreeSet<Name> = BTreeSet::new();
     for (node, atom) in listed {
-        names.extend(locations.names_of((*node, *atom)).cloned());
+        names.extend(locations.members((*node, *atom)).names.order().cloned());
     }
     names.extend(o.required.iter().cloned());
     for (name, needed) in &o.implies {
@@ -223,7 +225,7 @@ fn count_possible(
 fn has_stray(locations: &Locations, o: &ObjectShape, listed: &[MembersAt]) -> bool {
     let is_listed = |name: &Name| {
         let mut atoms = listed.iter();
-        atoms.any(|(node, atom)| locations.members(*node, *atom).names.has(name))
+        atoms.any(|(node, atom)| locations.members((*node, *atom)).names.get(name).is_some())
     };
     let mut failing = o.rules.iter().filter_map(|rule| match rule {
         MemberRule::Name(name, value) if !value.positive => Some(name),
@@ -239,7 +241,7 @@ fn says_all(
     names: &BTreeSet<Name>,
 ) -> Option<MembersAt> {
     match *listed {
-        [at] => (locations.names_of(at).len() == names.len()).then_some(at),
+        [at] => (locations.members(at).names.order().len() == names.len()).then_some(at),
         _ => None,
     }
 }
@@ -248,7 +250,10 @@ fn says_all(
 /// repeat.
 fn order_of_names(locations: &Locations, conj: ConjId) -> Result<Vec<Name>, Error> {
     let order = member_order_of(locations, conj);
-    let listed = order.walk.iter().flat_map(|at| locations.names_of(*at));
+    let listed = order
+        .walk
+        .iter()
+        .flat_map(|at| locations.members(*at).names.order());
     let names: Vec<Name> = listed.chain(&order.others).cloned().collect();
     locations.work(locations.first_of(conj), 4 * names.len())?;
     Ok(names)

@@ -59,9 +59,9 @@ fn source_evaluates(
     match source {
         Source::All => true,
         Source::Members(node, atom) => {
-            let m = locations.members(node, atom);
+            let m = locations.members((node, atom));
             m.additional_said
-                || name.is_some_and(|n| m.names.has(n))
+                || name.is_some_and(|n| m.names.get(n).is_some())
                 || m.patterns.iter().any(|(id, _)| matches(*id))
         }
     }
@@ -80,7 +80,7 @@ pub fn rule_says(
 ) {
     match rule {
         MemberRule::Members { node, atom, closed } => {
-            let m = locations.members(*node, *atom);
+            let m = locations.members((*node, *atom));
             let mut evaluated = false;
             if let Some(value) = value_of(m) {
                 parts.push(Signed::yes(value));
@@ -138,7 +138,7 @@ pub fn in_scope(locations: &Locations, scope: &Scope, asked: &Asked<'_>) -> bool
     match scope {
         Scope::Pattern(id) => matches(*id),
         Scope::Additional(node, atom) => {
-            let m = locations.members(*node, *atom);
+            let m = locations.members((*node, *atom));
             !declares((*node, *atom)) && !m.patterns.iter().any(|(id, _)| matches(*id))
         }
         Scope::Failing(names) => !holds(*names),

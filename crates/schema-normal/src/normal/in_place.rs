@@ -18,7 +18,7 @@ pub(super) fn one_of_in_place(locations: &Locations, conj: ConjId) -> Option<Nod
         if !seen.insert(node) {
             continue;
         }
-        let mut atoms = locations.schema().atoms(node).iter();
+        let mut atoms = locations.schema().node(node).atoms().iter();
         if atoms.any(|atom| matches!(atom.kind, AtomKind::OneOf(_))) {
             return Some(node);
         }

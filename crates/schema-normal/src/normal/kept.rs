@@ -85,7 +85,7 @@ fn condition_of_atom(
     index: u16,
     depth: usize,
 ) -> Result<Option<ConditionId>, Error> {
-    let atom = &normaliser.locations.schema().atoms(node)[index as usize].kind;
+    let atom = &normaliser.locations.schema().node(node).atoms()[index as usize].kind;
     if !concerns(atom, Kind::Object) {
         return Ok(Some(TRUE));
     }
@@ -218,7 +218,7 @@ fn nothing_unevaluated(
 ) -> Option<ConditionId> {
     let mut named = None;
     let mut inner = Vec::new();
-    for (at, atom) in (0..).zip(normaliser.schema().atoms(node)) {
+    for (at, atom) in (0..).zip(normaliser.schema().node(node).atoms()) {
         match &atom.kind {
             AtomKind::UnevaluatedProperties(value) if at == index => {
                 if !matches!(normaliser.schema().node(*value).body, Body::Never) {
@@ -346,7 +346,7 @@ pub(super) fn keep_choice(
     if p.choosing == Choosing::ByCases || kind != Kind::Object || collector.is_some() {
         return Ok(None);
     }
-    let atom = &normaliser.schema().atoms(node)[index as usize].kind;
+    let atom = &normaliser.schema().node(node).atoms()[index as usize].kind;
     let is_choice = match atom {
         // Alternatives that exclude each other do not multiply by themselves.
         AtomKind::OneOf(nodes) if positive => {
@@ -416,7 +416,7 @@ fn assert_condition(normaliser: &mut Normaliser, p: &mut Partial, condition: Con
                     p.pending.push(term(What::Forbid(name)));
                 }
                 Condition::Member(name, value) => {
-                    is_like(p, name, Signed::no(value));
+                    is_like(p, name, !Signed::yes(value));
                 }
                 _ => keep(p, condition),
             },

@@ -103,7 +103,8 @@ fn atom_status(
     let atom = normaliser
         .locations
         .schema()
-        .atoms(node)
+        .node(node)
+        .atoms()
         .get(index as usize)?;
     if !concerns(&atom.kind, kind) {
         return Some(true);
@@ -150,7 +151,7 @@ fn atom_status(
         }
         AtomKind::AnyOf(nodes) => {
             // One of them holds unless all complements do.
-            let parts = nodes.iter().map(|n| Signed::no(*n)).collect();
+            let parts = nodes.iter().map(|n| !Signed::yes(*n)).collect();
             all_status(normaliser, p, parts, kind, depth).map(|none| !none)
         }
         AtomKind::Not(n) => {
@@ -184,7 +185,7 @@ fn member_status(
     for rule in &o.rules {
         match rule {
             MemberRule::Members { node, atom, .. } => {
-                let members = normaliser.members(*node, *atom);
+                let members = normaliser.members((*node, *atom));
                 parts.extend(members.names.get(name).map(Signed::yes));
             }
             MemberRule::Name(n, s) if **n == *name => parts.push(*s),

@@ -14,11 +14,11 @@ use serde_json::Value;
 use crate::budget::{Budget, Limit, STEP};
 use crate::error::{Error, ErrorKind};
 use crate::ir::signed::Signed;
-use crate::ir::{ALWAYS, Atom, AtomKind, Body, Members, Name, NodeId, PatternId, Schema};
+use crate::ir::{ALWAYS, Atom, AtomKind, Body, Members, NodeId, PatternId, Schema};
 use crate::normal::alternative::{At, MembersAt};
 use crate::normal::conjunctions::{ConjId, Conjs, Interner};
 use crate::options::{Complements, Options, Target};
-use crate::validate::Check;
+use crate::validate;
 
 /// The locations of a schema and those made on the way, with the budget of the compilation.
 pub struct Locations {
@@ -128,45 +128,31 @@ impl Locations {
     }
 
     pub(super) fn spend(&self, at: NodeId) -> Result<(), Error> {
-        self.spend_many(at, 1)
+        self.work(at, STEP)
     }
 
-    /// Charges some steps at a location. Fails where they are spent.
-    pub fn spend_many(&self, at: NodeId, steps: usize) -> Result<(), Error> {
-        self.work(at, steps.saturating_mul(STEP))
-    }
-
-    /// Charges units of work, of which [`STEP`] are a step.
+    /// Charges units of work at a location, of which [`STEP`] are a step. Fails where they are spent.
     pub fn work(&self, at: NodeId, units: usize) -> Result<(), Error> {
         match self.budget.take(units) {
             true => Ok(()),
-            false => Err(self.too_many_steps(at)),
+            false => Err(self.too_many_steps(at, None)),
         }
     }
 
-    /// Returns the error about the steps, at the widest keyword of a location.
-    pub fn too_many_steps(&self, at: NodeId) -> Error {
+    /// Returns the error about the steps, at a keyword of a location or else at its widest one.
+    pub fn too_many_steps(&self, at: NodeId, keyword: Option<&str>) -> Error {
         let steps = self.options.max_steps;
-        self.too_much(
-            ErrorKind::TooManySteps,
-            at,
-            &format!(
-                "takes more than {steps} steps to compile; simplify it or raise Options::max_steps"
-            ),
-        )
-    }
-
-    /// The error of [`Locations::too_many_steps`] about a keyword that is known.
-    pub fn too_many_steps_of(&self, at: NodeId, keyword: &str) -> Error {
-        let steps = self.options.max_steps;
-        Error::at(
-            ErrorKind::TooManySteps,
-            self.pointer(at),
-            keyword,
-            format!(
-                "`{keyword}`: it takes more than {steps} steps to compile; simplify it or raise Options::max_steps"
-            ),
-        )
+        let what = format!(
+            "takes more than {steps} steps to compile; simplify it or raise Options::max_steps"
+        );
+        let kind = ErrorKind::TooManySteps;
+        match keyword {
+            Some(keyword) => {
+                let message = format!("`{keyword}`: it {what}");
+                Error::at(kind, self.pointer(at), keyword, message)
+            }
+            None => self.too_much(kind, at, &what),
+        }
     }
 
     /// Returns the error about the alternatives, at the widest keyword of a location.
@@ -214,22 +200,11 @@ impl Locations {
     }
 
     /// Returns a `Members` atom of a location.
-    pub fn members(&self, node: NodeId, atom: u16) -> &Members {
-        match &self.schema.atoms(node)[atom as usize].kind {
+    pub fn members(&self, (node, atom): MembersAt) -> &Members {
+        match &self.schema.node(node).atoms()[atom as usize].kind {
             AtomKind::Members(members) => members,
             _ => unreachable!("a rule names the members of a location"),
         }
-    }
-
-    /// Returns the names that an atom declares, in order.
-    pub fn names_of(&self, (node, atom): MembersAt) -> impl ExactSizeIterator<Item = &Name> {
-        self.members(node, atom).names.order()
-    }
-
-    /// Returns the patterns that an atom has, in order.
-    pub fn patterns_of(&self, (node, atom): MembersAt) -> impl Iterator<Item = PatternId> {
-        let patterns = self.members(node, atom).patterns.iter();
-        patterns.map(|(id, _)| *id)
     }
 
     /// Tells whether a name matches a pattern of the schema.
@@ -250,7 +225,7 @@ impl Locations {
         let mut seen = vec![node];
         let mut answer = false;
         while let Some(at) = todo.pop() {
-            for atom in self.schema.atoms(at) {
+            for atom in self.schema.node(at).atoms() {
                 match &atom.kind {
                     AtomKind::Members(_)
                     | AtomKind::Items(_)
@@ -274,11 +249,16 @@ impl Locations {
 
     /// Tells whether a value satisfies some locations together.
     pub fn holds(&self, parts: &[Signed], value: &Value) -> Result<bool, Error> {
-        let Locations {
-            schema, options, ..
-        } = self;
         let (target, complements) = (self.target, self.complements);
-        Check::of_compilation(schema, options, target, complements, &self.budget).all(parts, value)
+        validate::holds(
+            &self.schema,
+            &self.options,
+            target,
+            complements,
+            &self.budget,
+            parts,
+            value,
+        )
     }
 
     /// Tells whether a name, as a string, satisfies some locations.

@@ -59,7 +59,14 @@ pub fn member_order_of(locations: &Locations, conj: ConjId) -> MemberOrder {
         if from == 0 && !seen.insert(node) {
             continue;
         }
-        for (i, atom) in locations.schema().atoms(node).iter().enumerate().skip(from) {
+        for (i, atom) in locations
+            .schema()
+            .node(node)
+            .atoms()
+            .iter()
+            .enumerate()
+            .skip(from)
+        {
             match &atom.kind {
                 AtomKind::Members(_) => order.push((node, i as u16)),
                 AtomKind::Required(names) => order.others.extend(names.iter().cloned()),

@@ -124,7 +124,7 @@ impl Normaliser {
                 continue;
             }
             seen.push(node);
-            for atom in self.locations.schema().atoms(node) {
+            for atom in self.locations.schema().node(node).atoms() {
                 match &atom.kind {
                     AtomKind::Values(values) => listed = Some(values.to_vec()),
                     AtomKind::Pattern(id) if texts.is_none() => {
@@ -162,7 +162,7 @@ impl Normaliser {
 
 /// Tells whether a location lists values, or leads in place to one that may.
 fn may_list(locations: &Locations, node: NodeId) -> bool {
-    locations.schema().atoms(node).iter().any(|atom| {
+    locations.schema().node(node).atoms().iter().any(|atom| {
         matches!(
             atom.kind,
             AtomKind::Values(_) | AtomKind::Pattern(_) | AtomKind::Ref(_) | AtomKind::AllOf(_)

@@ -31,7 +31,8 @@ pub(super) fn said_before(normaliser: &mut Normaliser, conj: ConjId, kind: Kind)
     let branches = normaliser
         .locations
         .schema()
-        .atoms(node)
+        .node(node)
+        .atoms()
         .iter()
         .map(|atom| match &atom.kind {
             AtomKind::AnyOf(nodes) | AtomKind::OneOf(nodes) => nodes.len(),

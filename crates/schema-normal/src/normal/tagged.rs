@@ -336,7 +336,7 @@ pub(super) fn certain_atoms(locations: &Locations, node: NodeId) -> impl Iterato
     let mut out = vec![node];
     let mut i = 0;
     while i < out.len() && out.len() < 64 {
-        for atom in locations.schema().atoms(out[i]) {
+        for atom in locations.schema().node(out[i]).atoms() {
             let more = match &atom.kind {
                 AtomKind::Ref(node) => std::slice::from_ref(node),
                 AtomKind::AllOf(nodes) => nodes,
@@ -351,7 +351,7 @@ pub(super) fn certain_atoms(locations: &Locations, node: NodeId) -> impl Iterato
         i += 1;
     }
     out.into_iter()
-        .flat_map(|node| locations.schema().atoms(node))
+        .flat_map(|node| locations.schema().node(node).atoms())
 }
 
 /// Returns its demands on members.

@@ -62,8 +62,34 @@ impl Schema {
     }
 }
 
+/// Tells in a compilation, whose budget is charged, whether a value satisfies all of some locations.
+/// Texts of which a narrowed format does not tell whether they are of it are refused where its
+/// complement is.
+pub(crate) fn holds(
+    schema: &Schema,
+    options: &Options,
+    target: Target,
+    complements: Complements,
+    budget: &Budget,
+    parts: &[Signed],
+    value: &Value,
+) -> Result<bool, Error> {
+    let check = Check {
+        target,
+        budget: Some(budget),
+        settles: complements == Complements::Refused,
+        ..Check::new(schema, options)
+    };
+    for part in parts {
+        if check.node(part.node, value, 0)? != part.positive {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
 /// Locations that are held against values.
-pub(crate) struct Check<'s> {
+struct Check<'s> {
     schema: &'s Schema,
     options: &'s Options,
     /// Whose languages formats have.
@@ -97,33 +123,6 @@ impl<'s> Check<'s> {
             settles: false,
             known: RefCell::default(),
         }
-    }
-
-    /// The check of a compilation, whose work is charged to it. Texts of which a narrowed format does
-    /// not tell whether they are of it are refused where its complement is.
-    pub(crate) fn of_compilation(
-        schema: &'s Schema,
-        options: &'s Options,
-        target: Target,
-        complements: Complements,
-        budget: &'s Budget,
-    ) -> Check<'s> {
-        Check {
-            target,
-            budget: Some(budget),
-            settles: complements == Complements::Refused,
-            ..Check::new(schema, options)
-        }
-    }
-
-    /// Tells whether a value satisfies all of some locations.
-    pub(crate) fn all(&self, parts: &[Signed], value: &Value) -> Result<bool, Error> {
-        for part in parts {
-            if self.node(part.node, value, 0)? != part.positive {
-                return Ok(false);
-            }
-        }
-        Ok(true)
     }
 
     /// Charges what it takes to run a text through an expression. Work over the budget is refused

@@ -4,8 +4,8 @@
 //! reads the bytes of a token that was chosen.
 
 use fsm_index::{
-    ByteAutomaton, ByteSet, Cursor, Description, Facts, Horizon, KeyLanguage, Parts, Place, Scope,
-    Spot,
+    ByteAutomaton, ByteSet, Completed, Cursor, Description, Horizon, KeyLanguage, Parts, Place,
+    Scope, Spot,
 };
 
 use crate::automaton::machine::lexicon::LEXICON;
@@ -32,8 +32,9 @@ impl ByteAutomaton for SchemaAutomaton {
         run::advance(&self.machine, state, bytes, x)
     }
 
-    fn completion(&self, state: &State, max_bytes: usize, out: &mut Vec<u8>) -> bool {
-        completion::finish(&self.machine, state, max_bytes, out)
+    fn completion(&self, state: &State, max_bytes: usize, out: &mut Vec<u8>) -> Option<Completed> {
+        let is_found = completion::finish(&self.machine, state, max_bytes, out);
+        is_found.then_some(Completed::Whole)
     }
 
     fn place(&self, state: &State) -> Option<Place> {
@@ -69,20 +70,13 @@ impl ByteAutomaton for SchemaAutomaton {
     }
 
     #[inline]
-    fn facts(&self) -> Facts<'_> {
-        Facts {
-            lexicon: LEXICON,
-            ..Facts::default()
-        }
-    }
-
-    #[inline]
     fn parts(&self) -> Parts<'_, State, Scratch> {
         Parts {
             overlay: Some(self),
             plain_text: Some(self),
             stack: Some(self),
             ending: Some(self),
+            lexicon: LEXICON,
             ..Parts::default()
         }
     }

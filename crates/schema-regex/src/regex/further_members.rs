@@ -82,9 +82,9 @@ fn patterns_of(
     }
     atoms.extend(scope.into_iter().flat_map(Scope::atoms));
     for at in atoms {
-        for id in printer.normaliser.patterns_of(at) {
-            if !patterns.contains(&id) {
-                patterns.push(id);
+        for (id, _) in &printer.normaliser.members(at).patterns {
+            if !patterns.contains(id) {
+                patterns.push(*id);
             }
         }
     }
@@ -104,7 +104,7 @@ fn of_any_name(
         && objects
             .atoms()
             .iter()
-            .all(|(node, atom)| !printer.normaliser.members(*node, *atom).additional_said);
+            .all(|(node, atom)| !printer.normaliser.members((*node, *atom)).additional_said);
     let value = if conj == ANY && unsaid {
         Some(printer.any_value_less(1)?)
     } else {
@@ -227,7 +227,7 @@ fn too_large(printer: &Printer<'_>, objects: &ObjectShape, patterns: &[PatternId
         false => "patternProperties",
     };
     let mut atoms = objects.atoms().into_iter();
-    let at = atoms.find(|at| printer.normaliser.patterns_of(*at).next().is_some());
+    let at = atoms.find(|at| !printer.normaliser.members(*at).patterns.is_empty());
     let reason = format!(
         "`{keyword}`: telling the names apart needs too large an automaton; use fewer or simpler patterns, or raise Options::max_automaton_states"
     );

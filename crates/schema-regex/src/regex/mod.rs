@@ -75,7 +75,7 @@ impl Printer<'_> {
     fn value(&mut self, conj: ConjId) -> Result<Text, Error> {
         let first = self.normaliser.first_of(conj);
         if self.normaliser.budget().is_spent() {
-            return Err(self.normaliser.too_many_steps(first));
+            return Err(self.normaliser.too_many_steps(first, None));
         }
         match conj {
             NONE => return Ok(None),
@@ -501,7 +501,7 @@ fn constant_of(locations: &Locations, conj: ConjId) -> Option<&Value> {
     else {
         return None;
     };
-    match locations.schema().atoms(*node) {
+    match locations.schema().node(*node).atoms() {
         [
             Atom {
                 kind: AtomKind::Values(values),

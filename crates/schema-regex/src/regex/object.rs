@@ -110,7 +110,7 @@ pub(super) const MEMBER: usize = 4 * schema_normal::budget::STEP;
 pub(super) fn mentioned(printer: &Printer<'_>, objects: &ObjectShape) -> BTreeSet<Name> {
     let normaliser = &printer.normaliser;
     let declared = objects.atoms().into_iter();
-    let declared = declared.flat_map(|at| normaliser.names_of(at));
+    let declared = declared.flat_map(|at| normaliser.members(at).names.order());
     let of_rules = objects.rules.iter().filter_map(MemberRule::name);
     let listed = objects.required.iter().chain(&objects.forbidden);
     declared.chain(of_rules).chain(listed).cloned().collect()
@@ -130,7 +130,7 @@ fn declared(
     }
     let normaliser = &printer.normaliser;
     let order = member_order_of(normaliser, conj);
-    let names = |at: MembersAt| normaliser.names_of(at);
+    let names = |at: MembersAt| normaliser.members(at).names.order();
     // Names of all that stands beside this object are looked through.
     let count: usize = order.walk.iter().map(|at| names(*at).len()).sum();
     printer.work(2 * (count + order.others.len()))?;

@@ -30,7 +30,7 @@ pub(super) fn with_witness(
     };
     let mut names = mentioned(printer, &rest);
     let of_scope = witness.scope.atoms();
-    names.extend(of_scope.flat_map(|at| printer.normaliser.names_of(at).cloned()));
+    names.extend(of_scope.flat_map(|at| printer.normaliser.members(at).names.order().cloned()));
     let mut texts: Vec<String> = Vec::new();
     for name in &names {
         printer.work(MEMBER)?;
@@ -113,7 +113,7 @@ fn is_in_scope(printer: &Printer<'_>, scope: &Scope, name: &str) -> Result<bool,
         Scope::Failing(names) => normaliser.name_satisfies(&[*names], name)?,
         _ => true,
     };
-    let declares = |(node, atom)| normaliser.members(node, atom).names.has(name);
+    let declares = |(node, atom)| normaliser.members((node, atom)).names.get(name).is_some();
     let matches = |id| normaliser.name_matches(id, name);
     let holds = |_| holds;
     let asked = Asked::of_name(name, &declares, &matches, &holds);

@@ -505,7 +505,7 @@ fn regex(pattern: &str, place: &str) -> Result<ByteDfa, Error> {
 fn grammar(text: &str, config: &Config, place: &str) -> Result<GrammarAutomaton, Error> {
     let automaton = Grammar::compile(text, Dialect::Ebnf, config)
         .map_err(|error| malformed(place, format!("the grammar: {error}")))?;
-    match automaton.facts().specials.names {
+    match automaton.parts().special_names.names {
         [] => Ok(automaton),
         names => {
             let names = names.join(", ");

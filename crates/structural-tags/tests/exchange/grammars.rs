@@ -206,10 +206,10 @@ fn the_shortest_end_is_that_of_the_grammar() {
         .advance(&mut state, b"<f>((a+", &mut scratch)
         .unwrap();
     let mut text = Vec::new();
-    assert!(automaton.completion(&state, 100, &mut text));
+    assert!(automaton.completion(&state, 100, &mut text).is_some());
     assert_eq!(text.len(), "a))</f>".len());
     assert!(text.ends_with(b"))</f>"));
-    assert!(!automaton.completion(&state, 3, &mut Vec::new()));
+    assert!(automaton.completion(&state, 3, &mut Vec::new()).is_none());
 }
 
 #[test]

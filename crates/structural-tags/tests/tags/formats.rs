@@ -516,7 +516,7 @@ fn real_vocabularies() {
         );
         assert!(calls >= 4, "{what}: {calls}");
         let automaton = some.compile(&vocabulary).unwrap();
-        let specials = automaton.facts().specials.names;
+        let specials = automaton.parts().special_names.names;
         assert!(!specials.is_empty() || format == Family::LLAMA3, "{what}");
         // Free text: the row is known after the first time.
         let mut guide = guide(&automaton, &vocabulary);

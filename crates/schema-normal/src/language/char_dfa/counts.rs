@@ -96,7 +96,7 @@ impl CharDfa {
     /// by counting those of one length after another. `false` is no proof of the contrary.
     pub fn has_more_than(&self, many: u64, min: u64, max: Option<u64>) -> bool {
         let longest = max.unwrap_or(LONGEST_COUNTED).min(LONGEST_COUNTED);
-        if self.is_empty() || self.table.cells().len() > MAX_COUNTED {
+        if self.states() == 0 || self.table.cells().len() > MAX_COUNTED {
             return false;
         }
         let sizes = self.symbol_sizes();

@@ -363,11 +363,6 @@ impl Lengths {
     pub fn bounds(&self) -> (u64, Option<u64>) {
         (self.min, self.max)
     }
-
-    /// From here on longer texts are alike.
-    pub fn cap(&self) -> u64 {
-        self.max.map_or(self.min, |m| m + 1)
-    }
 }
 
 #[cfg(test)]

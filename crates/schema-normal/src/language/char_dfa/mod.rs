@@ -142,12 +142,7 @@ impl CharDfa {
         (starts, classes, self.table.cells(), self.table.labels())
     }
 
-    /// Tells whether no text is accepted.
-    pub fn is_empty(&self) -> bool {
-        self.table.states() == 0
-    }
-
-    /// Returns the number of states; the first one is 0.
+    /// Returns the number of states; the first one is 0. There are none where no text is accepted.
     pub fn states(&self) -> usize {
         self.table.states()
     }
@@ -180,7 +175,7 @@ impl CharDfa {
 
     /// Returns the state behind a whole text, from the first state on.
     pub fn run(&self, text: &str) -> u32 {
-        let mut state = if self.is_empty() { DEAD } else { 0 };
+        let mut state = if self.states() == 0 { DEAD } else { 0 };
         for c in text.chars() {
             if state == DEAD {
                 return DEAD;
@@ -196,12 +191,6 @@ impl CharDfa {
             let to = self.table.next(state, class);
             to != DEAD && good(to)
         })
-    }
-
-    /// The characters of some ranges after which `state` is where it was.
-    pub fn loop_class(&self, state: u32, all: &[(u32, u32)]) -> Vec<(u32, u32)> {
-        let row = self.table.row(state);
-        self.ranges_in(all, |symbol| row[symbol] == state)
     }
 
     /// The code points of a class that have wanted symbols.
@@ -245,17 +234,22 @@ impl CharDfa {
         out
     }
 
-    /// The code points of some ranges that lead from each state of `among` to another one of
-    /// them.
-    pub fn free_class(&self, among: impl Fn(u32) -> bool, all: &[(u32, u32)]) -> Vec<(u32, u32)> {
-        let states: Vec<u32> = (0..self.states() as u32).filter(|s| among(*s)).collect();
-        let mut free = vec![!states.is_empty(); self.table.width()];
-        for state in states {
-            for (free, to) in free.iter_mut().zip(self.table.row(state)) {
-                *free &= *to != DEAD && among(*to);
+    /// The code points of some ranges that lead from each of some states to one that is `good`; none
+    /// if there are no such states.
+    pub fn class_between(
+        &self,
+        from: impl Iterator<Item = u32>,
+        good: impl Fn(u32) -> bool,
+        all: &[(u32, u32)],
+    ) -> Vec<(u32, u32)> {
+        let mut from = from.peekable();
+        let mut leads = vec![from.peek().is_some(); self.table.width()];
+        for state in from {
+            for (leads, to) in leads.iter_mut().zip(self.table.row(state)) {
+                *leads &= *to != DEAD && good(*to);
             }
         }
-        self.ranges_in(all, |symbol| free[symbol])
+        self.ranges_in(all, |symbol| leads[symbol])
     }
 
     /// For each state the next states, each once.

@@ -61,7 +61,7 @@ impl NumberFormat {
     /// Returns its step, `None` for integers, and its least and its greatest number.
     pub(crate) fn numbers(self) -> (Option<Decimal>, [Decimal; 2]) {
         // Each is a number, as a test tells.
-        let exact = |text: &str| Decimal::parse(text).unwrap_or_else(Decimal::zero);
+        let exact = |text: &str| Decimal::parse(text).unwrap_or_default();
         (self.step.map(exact), [self.low, self.high].map(exact))
     }
 }

@@ -149,7 +149,7 @@ impl NumberConditions {
     /// Returns zero with a sign, where numbers were left out and no bound is given: a range has it
     /// only if it has no ends.
     fn minus_zero(&self, fraction: Fraction) -> Re {
-        let zero = Decimal::zero();
+        let zero = Decimal::default();
         if !self.holds(&[], &zero) {
             return Re::Never;
         }

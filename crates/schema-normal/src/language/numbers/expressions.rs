@@ -240,11 +240,11 @@ pub(super) fn range(low: Option<&Bound>, high: Option<&Bound>, fraction: Fractio
         ]);
     }
     let zero = Bound {
-        value: Decimal::zero(),
+        value: Decimal::default(),
         exclusive: false,
     };
     let above_zero = Bound {
-        value: Decimal::zero(),
+        value: Decimal::default(),
         exclusive: true,
     };
     // Not negative: from the greater of low and 0.

@@ -6,7 +6,7 @@ use crate::decimal::{Decimal, Sign};
 
 /// A whole number.
 pub(super) fn whole(value: u32) -> Decimal {
-    Decimal::parse(&value.to_string()).unwrap_or_else(Decimal::zero)
+    Decimal::parse(&value.to_string()).unwrap_or_default()
 }
 
 /// The number on the other side of zero.

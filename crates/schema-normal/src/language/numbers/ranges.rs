@@ -89,7 +89,7 @@ pub(super) fn range(
 ) -> Result<NumberDfa, TooBig> {
     let edge = |b: &Bound| DecimalEdge::new(&b.value, b.exclusive);
     let is_negative = |b: &Bound| b.value.is_negative();
-    let from_zero = |exclusive| DecimalEdge::new(&Decimal::zero(), exclusive);
+    let from_zero = |exclusive| DecimalEdge::new(&Decimal::default(), exclusive);
     let plus = (!high.is_some_and(is_negative)).then(|| Magnitudes {
         low: low
             .filter(|b| !is_negative(b))

@@ -50,11 +50,11 @@ pub(super) fn items(
     }
     let mut branch: Branch = Vec::new();
     for (i, n) in items.prefix.iter().enumerate() {
-        branch.push(vec![term(What::Item(i as u64, Signed::no(*n)))]);
+        branch.push(vec![term(What::Item(i as u64, !Signed::yes(*n)))]);
     }
     if items.rest != ALWAYS {
         branch.push(vec![term(What::Count(Count {
-            item: Signed::no(items.rest),
+            item: !Signed::yes(items.rest),
             from: items.prefix.len() as u64,
             min: 1,
             max: None,

@@ -30,7 +30,8 @@ pub(super) fn apply_atom(
 ) -> Result<Flow, Error> {
     let Some(atom) = normaliser
         .schema()
-        .atoms(used.node)
+        .node(used.node)
+        .atoms()
         .get(used.index as usize)
     else {
         return Ok(Flow::On);
@@ -57,7 +58,7 @@ fn apply(normaliser: &mut Normaliser, p: &mut Partial, used: Use) -> Result<Flow
         true => Sense::Itself,
         false => Sense::Complement,
     };
-    let atom = &normaliser.schema().atoms(node)[used.index as usize];
+    let atom = &normaliser.schema().node(node).atoms()[used.index as usize];
     let at: At = (node, atom.keyword);
     match &atom.kind {
         AtomKind::Type { kinds, integer } => Ok(values::of_type(p, used, *kinds, *integer)),

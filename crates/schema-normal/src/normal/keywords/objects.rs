@@ -31,12 +31,12 @@ pub(super) fn each_member(p: &mut Partial, at: At, used: Use, members: &Members)
     }
     let mut branch: Branch = Vec::new();
     for (name, value) in members.names.list() {
-        let value = Signed::no(*value);
+        let value = !Signed::yes(*value);
         branch.push(vec![term(What::Member(name.clone(), value))]);
     }
     let mut witness = |scope: Scope, value: NodeId| {
         if value != ALWAYS {
-            let value = Signed::no(value);
+            let value = !Signed::yes(value);
             branch.push(vec![term(What::Some(Witness { scope, value, at }))]);
         }
     };
@@ -55,8 +55,8 @@ pub(in crate::normal) fn some_member(
 ) -> Result<Flow, Error> {
     let is_any_name = match &witness.scope {
         Scope::Additional(node, atom) => {
-            let members = locations.members(*node, *atom);
-            members.names.is_empty() && members.patterns.is_empty()
+            let members = locations.members((*node, *atom));
+            members.names.list().is_empty() && members.patterns.is_empty()
         }
         _ => false,
     };

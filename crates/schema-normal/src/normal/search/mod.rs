@@ -423,7 +423,7 @@ impl Search<'_> {
             return Ok(flow);
         }
         let mut branch: Branch = Vec::with_capacity(count);
-        let atoms = self.normaliser.schema().atoms(s.node);
+        let atoms = self.normaliser.schema().node(s.node).atoms();
         for (i, atom) in atoms.iter().enumerate() {
             if concerns(&atom.kind, self.kind) && !is_unevaluated(&atom.kind) {
                 branch.push(vec![term(What::Atom(s.node, i as u16, false))]);
@@ -439,7 +439,7 @@ impl Search<'_> {
 /// Tells whether an atom, but for the unevaluated ones, says anything of a kind; `None` behind
 /// the last one.
 fn atom_concerns(locations: &Locations, node: NodeId, index: usize, kind: Kind) -> Option<bool> {
-    let atom = &locations.schema().atoms(node).get(index)?.kind;
+    let atom = &locations.schema().node(node).atoms().get(index)?.kind;
     Some(concerns(atom, kind) && !is_unevaluated(atom))
 }
 

@@ -5,6 +5,7 @@
 
 use std::rc::Rc;
 
+use crate::budget::STEP;
 use crate::error::Error;
 use crate::normal::alternative::{ALL_KINDS, Kind};
 use crate::normal::closing::close_objects;
@@ -20,11 +21,6 @@ use crate::normal::shape_table::{NO_SHAPES, Shapes};
 pub fn shapes_of(normaliser: &mut Normaliser, conj: ConjId, kind: Kind) -> Result<Shapes, Error> {
     let number = number_of_shapes(normaliser, conj, kind)?;
     Ok(Rc::clone(normaliser.table.get(number)))
-}
-
-/// Tells whether there are alternatives of a set for one kind.
-pub fn has_shapes(normaliser: &mut Normaliser, conj: ConjId, kind: Kind) -> Result<bool, Error> {
-    Ok(number_of_shapes(normaliser, conj, kind)? != NO_SHAPES)
 }
 
 /// Tells whether any string satisfies a set, as far as that is plain.
@@ -85,5 +81,5 @@ fn settle_plain(normaliser: &mut Normaliser, conj: ConjId) -> Result<(), Error> 
         table.set(conj, kind, number);
         settled += 1;
     }
-    normaliser.spend_many(normaliser.first_of(conj), settled)
+    normaliser.work(normaliser.first_of(conj), settled * STEP)
 }

@@ -97,7 +97,7 @@ fn close_collector(
         .map(|j| &all[j])
         .collect();
     let mut rule = None;
-    for atom in normaliser.schema().atoms(c.node) {
+    for atom in normaliser.schema().node(c.node).atoms() {
         match (&atom.kind, kind) {
             (AtomKind::UnevaluatedItems(n), Kind::Array)
             | (AtomKind::UnevaluatedProperties(n), Kind::Object) => {
@@ -123,7 +123,7 @@ fn close_collector(
             }
             if c.negated {
                 let scope = Scope::Unevaluated(sources);
-                let value = Signed::no(value);
+                let value = !Signed::yes(value);
                 o.some.push(Witness { scope, value, at });
             } else {
                 o.rules
@@ -148,7 +148,7 @@ fn close_collector(
             };
             if c.negated {
                 let count = Count {
-                    item: Signed::no(node),
+                    item: !Signed::yes(node),
                     from: prefix,
                     min: 1,
                     max: None,

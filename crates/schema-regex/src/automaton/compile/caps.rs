@@ -189,7 +189,7 @@ fn has_further(builder: &mut Builder, o: &ObjectShape) -> bool {
 /// The names that an object's conditions mention.
 fn named_by(builder: &Builder, o: &ObjectShape) -> BTreeSet<Name> {
     let atoms = o.atoms().into_iter();
-    let listed = atoms.flat_map(|at| builder.normaliser.names_of(at));
+    let listed = atoms.flat_map(|at| builder.normaliser.members(at).names.order());
     let of_rules = o.rules.iter().filter_map(MemberRule::name);
     let implied = o.implies.iter();
     let implied = implied.flat_map(|(name, needed)| std::iter::once(name).chain(needed));
@@ -202,7 +202,8 @@ fn named_by(builder: &Builder, o: &ObjectShape) -> BTreeSet<Name> {
 fn patterns_of_names(builder: &Builder, o: &ObjectShape) -> Vec<PatternId> {
     let atoms = o.atoms().into_iter();
     atoms
-        .flat_map(|at| builder.normaliser.patterns_of(at))
+        .flat_map(|at| builder.normaliser.members(at).patterns.iter())
+        .map(|(id, _)| *id)
         .collect()
 }
 

@@ -66,7 +66,7 @@ pub(super) fn names_of_conditions(normaliser: &Normaliser, o: &ObjectShape) -> V
             Condition::Member(name, _) => names.push(name.clone()),
             // A name that it mentions is no further name.
             Condition::Closed(node, atom) => {
-                names.extend(normaliser.names_of((*node, *atom)).cloned());
+                names.extend(normaliser.members((*node, *atom)).names.order().cloned());
             }
             _ => {}
         }
@@ -140,7 +140,8 @@ impl Kept {
                 Condition::Member(name, value) => (name, *value),
                 Condition::Closed(node, atom) => {
                     closed += uses;
-                    let mut own: Vec<PatternId> = normaliser.patterns_of((*node, *atom)).collect();
+                    let own = normaliser.members((*node, *atom)).patterns.iter();
+                    let mut own: Vec<PatternId> = own.map(|(id, _)| *id).collect();
                     own.sort_unstable_by_key(|id| source_of(normaliser, *id));
                     match &patterns {
                         Some(known) => are_same &= are_alike(normaliser, known, &own),

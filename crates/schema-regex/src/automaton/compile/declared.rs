@@ -104,7 +104,7 @@ pub(super) fn all_properties(
     });
     for (node, atom) in of_rules.chain(of_witnesses) {
         all.entry((node, atom)).or_insert_with(|| {
-            let members = locations.members(node, atom);
+            let members = locations.members((node, atom));
             let order = members.names.order();
             let order: Vec<u32> = order.filter_map(|name| names.number(name)).collect();
             let count = order.iter().max().map_or(0, |most| *most as usize + 1);

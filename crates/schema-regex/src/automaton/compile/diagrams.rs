@@ -257,7 +257,7 @@ impl Made<'_> {
 
     /// None of the members is there that an atom does not name.
     fn closed(&mut self, node: NodeId, atom: u16) -> Result<u32, Error> {
-        let named = &self.normaliser.members(node, atom).names;
+        let named = &self.normaliser.members((node, atom)).names;
         let mut may_be: FxHashSet<u32> = FxHashSet::default();
         for name in named.order() {
             let place = self.kept.by_name.get(name);

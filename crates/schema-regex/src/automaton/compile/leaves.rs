@@ -29,7 +29,7 @@ const MOST_WAYS: usize = 4;
 fn too_big(builder: &Builder, at: Option<At>, what: &str) -> Error {
     let (node, keyword) = at.unwrap_or((schema_normal::ir::ROOT, "pattern"));
     if builder.normaliser.budget().is_spent() {
-        return builder.normaliser.too_many_steps_of(node, keyword);
+        return builder.normaliser.too_many_steps(node, Some(keyword));
     }
     let states = builder.normaliser.options().max_automaton_states;
     let why = format!(
@@ -79,7 +79,7 @@ fn string_leaf(
     shape: &StringShape,
     mut strings: Strings,
 ) -> Result<Option<StringDemand<Arc<CharDfa>>>, Error> {
-    if strings.dfa.as_ref().is_some_and(|d| d.is_empty()) {
+    if strings.dfa.as_ref().is_some_and(|d| d.states() == 0) {
         return Ok(None);
     }
     strings.bound(shape.min, shape.max);

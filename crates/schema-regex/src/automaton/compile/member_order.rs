@@ -55,7 +55,7 @@ pub(super) fn orders(
         let order = &mut orders[goal];
         order.members = member_order_of(&builder.normaliser, goals[goal]);
         for at in &order.members.walk {
-            let given = builder.normaliser.names_of(*at);
+            let given = builder.normaliser.members(*at).names.order();
             order
                 .names
                 .extend(given.filter_map(|name| names.give(name)));

@@ -179,7 +179,8 @@ pub(super) fn patterns_asked(
     let mut met: FxHashSet<MembersAt> = FxHashSet::default();
     for at in rules.atoms(shapes) {
         if met.insert(at) {
-            ids.extend(locations.patterns_of(at));
+            let patterns = locations.members(at).patterns.iter();
+            ids.extend(patterns.map(|(id, _)| *id));
         }
     }
     let witnesses = shapes.iter().flat_map(|(_, shape)| &shape.some);

@@ -6,13 +6,14 @@
 
 use std::sync::Arc;
 
+use schema_normal::budget::STEP;
 use schema_normal::decimal::clamped;
 use schema_normal::ir::signed::Signed;
 use schema_normal::language::numbers::dfa::NumberDfa;
 use schema_normal::normal::alternative::{ArrayShape, Kind, ObjectShape, Shape};
 use schema_normal::normal::conjunctions::ConjId;
 use schema_normal::normal::demands::item_conj;
-use schema_normal::normal::search::shapes::has_shapes;
+use schema_normal::normal::search::shapes::shapes_of;
 use schema_normal::normal::shape_table::Shapes;
 use schema_normal::{Error, ErrorKind};
 
@@ -52,14 +53,14 @@ fn make(builder: &mut Builder, goals: Few<ConjId>) -> Result<Node, Error> {
 /// The goals that a value satisfies which is alone of its kind.
 fn units(builder: &mut Builder, goals: &[ConjId], kind: Kind) -> Result<Few<u32>, Error> {
     if let &[goal] = goals {
-        return Ok(match has_shapes(&mut builder.normaliser, goal, kind)? {
-            true => Few::One(0),
-            false => Few::default(),
+        return Ok(match shapes_of(&mut builder.normaliser, goal, kind)?[..] {
+            [] => Few::default(),
+            _ => Few::One(0),
         });
     }
     let mut held = Vec::new();
     for (g, conj) in (0..).zip(goals) {
-        if has_shapes(&mut builder.normaliser, *conj, kind)? {
+        if !shapes_of(&mut builder.normaliser, *conj, kind)?.is_empty() {
             held.push(g);
         }
     }
@@ -145,7 +146,7 @@ fn arrays(builder: &mut Builder, goals: &[ConjId]) -> Result<Option<Box<ArrayMac
         for (t, (_, a)) in shapes.iter().enumerate() {
             item_choices(builder, t as u32, a, index, &mut wanted)?;
         }
-        builder.normaliser.spend_many(at, wanted.len())?;
+        builder.normaliser.work(at, wanted.len() * STEP)?;
         members.push(builder.member(&wanted)?);
     }
     let mut threads = Vec::with_capacity(shapes.len());

@@ -6,6 +6,7 @@
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use schema_normal::Error;
+use schema_normal::budget::STEP;
 use schema_normal::ir::PatternId;
 use schema_normal::ir::signed::Signed;
 use schema_normal::normal::alternative::{Kind, MembersAt, ObjectShape, Scope, Shape, StringShape};
@@ -110,7 +111,7 @@ fn mentioned(
     // Names of other alternatives may be told apart by `Unevaluated` alone.
     for at in rules.atoms(shapes) {
         if met.insert(at) {
-            let names = builder.normaliser.names_of(at);
+            let names = builder.normaliser.members(at).names.order();
             names.for_each(|name| named.add(name));
         }
     }
@@ -137,12 +138,10 @@ fn declared_members(
     // Each name asks every rule, and each alternative its own.
     let of_shapes = shapes.iter().map(|(_, o)| 1 + o.rules.len()).sum::<usize>();
     let asked = rules.list().len() + of_shapes;
-    builder
-        .normaliser
-        .spend_many(all.at, order.len().saturating_mul(shapes.len()) / 4)?;
-    builder
-        .normaliser
-        .work(all.at, order.len().saturating_mul(asked) / 2)?;
+    let steps = order.len().saturating_mul(shapes.len()) / 4;
+    let units = order.len().saturating_mul(asked) / 2;
+    let units = steps.saturating_mul(STEP).saturating_add(units);
+    builder.normaliser.work(all.at, units)?;
     let mut declared = Vec::with_capacity(order.len());
     let patterns = patterns_asked(&builder.normaliser, rules, shapes);
     builder

@@ -8,6 +8,7 @@
 use std::sync::Arc;
 
 use schema_normal::Error;
+use schema_normal::budget::STEP;
 use schema_normal::ir::signed::Signed;
 use schema_normal::ir::{ALWAYS, Atom, AtomKind, Body, NEVER, Name, NodeId};
 use schema_normal::normal::alternative::{MemberRule, ObjectShape};
@@ -38,10 +39,10 @@ pub(super) fn plain_object(
     let Some((node, atom, further)) = says_everything(builder, goal, o) else {
         return Ok(None);
     };
-    let members = builder.normaliser.members(node, atom);
+    let members = builder.normaliser.members((node, atom));
     let list = members.names.list();
     // Behind the properties come the names that are only required.
-    let Some(more) = required_in_order(builder, node, |n| !members.names.has(n)) else {
+    let Some(more) = required_in_order(builder, node, |n| members.names.get(n).is_none()) else {
         return Ok(None);
     };
     let count = list.len() + more.len();
@@ -64,10 +65,10 @@ pub(super) fn plain_object(
     required.extend(o.required.iter().filter_map(number).map(|n| (n, n)));
     required.sort_unstable();
     let any_order = builder.options().property_order == PropertyOrder::Any;
-    builder.normaliser.spend_many(node, count)?;
+    builder.normaliser.work(node, count * STEP)?;
     let mut declared = Vec::with_capacity(count);
     for place in 0..count {
-        let list = builder.normaliser.members(node, atom).names.list();
+        let list = builder.normaliser.members((node, atom)).names.list();
         let value = list.get(place).map_or(further, |(_, node)| *node);
         declared.push(plain_member(builder, value)?);
     }
@@ -145,7 +146,7 @@ fn says_everything(
     else {
         return None;
     };
-    let members = builder.normaliser.members(at, atom);
+    let members = builder.normaliser.members((at, atom));
     let further = if closed { NEVER } else { members.additional };
     (at == node && members.patterns.is_empty()).then_some((node, atom, further))
 }
@@ -177,7 +178,7 @@ fn required_in_order(
     wanted: impl Fn(&str) -> bool,
 ) -> Option<Vec<Name>> {
     let mut out: Vec<Name> = Vec::new();
-    for atom in builder.normaliser.schema().atoms(node) {
+    for atom in builder.normaliser.schema().node(node).atoms() {
         if let AtomKind::Required(names) = &atom.kind {
             for name in names.iter().filter(|n| wanted(n)) {
                 if out.contains(name) {

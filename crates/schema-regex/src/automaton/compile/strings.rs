@@ -111,7 +111,11 @@ impl Gathered {
                 lengths,
             } => {
                 self.last = shape.at.or(self.last);
-                let cap = lengths.as_ref().map_or(0, |lengths| lengths.cap());
+                // Longer texts are alike.
+                let cap = lengths.as_ref().map_or(0, |lengths| {
+                    let (min, max) = lengths.bounds();
+                    max.map_or(min, |max| max + 1)
+                });
                 let dfa = number_in(&mut self.dfas, dfa);
                 let read = StringDemand::Read {
                     dfa,

@@ -16,7 +16,7 @@ use schema_normal::language::char_dfa::product::Part;
 use schema_normal::normal::alternative::{ALL_KINDS, Kind, Shape};
 use schema_normal::normal::conjunctions::{ConjId, NONE};
 use schema_normal::normal::known::truth_of;
-use schema_normal::normal::search::shapes::{has_shapes, shapes_of};
+use schema_normal::normal::search::shapes::shapes_of;
 use schema_normal::values;
 use serde_json::Value;
 
@@ -105,7 +105,7 @@ fn verdicts(
 ) -> Result<Option<Vec<Vec<usize>>>, Error> {
     let mut all: Vec<Vec<usize>> = Vec::new();
     for kind in ALL_KINDS {
-        if kind == Kind::String || !has_shapes(&mut builder.normaliser, base, kind)? {
+        if kind == Kind::String || shapes_of(&mut builder.normaliser, base, kind)?.is_empty() {
             continue;
         }
         let mut satisfied = Vec::new();
@@ -175,7 +175,7 @@ fn add_verdicts(
         beside.sort_unstable();
         beside.dedup();
         beside.retain(|i| own.binary_search(i).is_err());
-        let denied = beside.iter().map(|i| Signed::no(asked[*i]));
+        let denied = beside.iter().map(|i| !Signed::yes(asked[*i]));
         let mut parts: Vec<Signed> = own.iter().map(|i| Signed::yes(asked[*i])).collect();
         parts.extend(denied);
         builder.normaliser.work(at, STEP * (1 + parts.len()))?;
@@ -257,7 +257,7 @@ fn listed_kinds(
             }
         }
         let against = against.into_iter().filter(|i| !by.contains(i));
-        parts.extend(against.map(|i| Signed::no(asked[i])));
+        parts.extend(against.map(|i| !Signed::yes(asked[i])));
         builder.normaliser.work(at, STEP * parts.len())?;
         let mut satisfies = vec![false; asked.len()];
         by.iter().for_each(|i| satisfies[*i] = true);
@@ -270,7 +270,7 @@ fn listed_kinds(
         return Ok((listed, None));
     }
     let none = (0..asked.len()).filter(|i| listed[*i]);
-    let none: Vec<Signed> = none.map(|i| Signed::no(asked[i])).collect();
+    let none: Vec<Signed> = none.map(|i| !Signed::yes(asked[i])).collect();
     let rest = met(builder, base, &none);
     let rest = may_be_some(builder, rest)?.then_some(rest);
     Ok((listed, rest))
@@ -290,7 +290,7 @@ fn may_be_some(builder: &mut Builder, conj: ConjId) -> Result<bool, Error> {
         return Ok(false);
     }
     for kind in ALL_KINDS {
-        if kind != Kind::String && has_shapes(&mut builder.normaliser, conj, kind)? {
+        if kind != Kind::String && !shapes_of(&mut builder.normaliser, conj, kind)?.is_empty() {
             return Ok(true);
         }
     }

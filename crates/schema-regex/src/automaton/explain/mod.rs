@@ -96,7 +96,7 @@ impl SchemaAutomaton {
         let cap = options.caps.depth;
         let normaliser =
             Normaliser::with_complements(both, options, Target::Automaton, Complements::AsEnforced);
-        let mut draft = Unbounded::new(normaliser, &[Signed::yes(ROOT), Signed::no(root)])?;
+        let mut draft = Unbounded::new(normaliser, &[Signed::yes(ROOT), !Signed::yes(root)])?;
         draft.bound_nesting(cap)?;
         Ok(SchemaAutomaton::from(draft))
     }

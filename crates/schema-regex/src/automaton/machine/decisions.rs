@@ -524,33 +524,21 @@ fn can_hold(place: u32, hopes: &[bool]) -> bool {
     }
 }
 
-/// The ways that lead to what holds, for the values of one member: a search through all kinds of values
-/// answers for them at once.
-pub(crate) struct Ways<'a> {
-    level: &'a Level,
-    list: Vec<bool>,
-}
-
-impl Ways<'_> {
-    /// Says whether the member may be there, with a value of the kind that `take` tells.
-    pub(crate) fn lead(&self, take: u32) -> bool {
-        take == 0 || self.list[(self.level.ways + take) as usize]
-    }
-}
-
 impl ObjectThread {
-    /// Returns the ways behind the name of a member, where it is decided on and members are not counted.
+    /// Tells of each value of a member whether it leads to what holds, by the kind that `take` of a
+    /// choice tells, where the member is decided on and members are not counted: a search through
+    /// all kinds of values answers for them at once.
     pub(crate) fn ways(
         &self,
         name: u32,
         live: &Live<'_>,
         m: &ObjectMachine,
         at: &ObjectAt<'_>,
-    ) -> Option<Ways<'_>> {
+    ) -> Option<impl Fn(u32) -> bool> {
         let decisions = self.decisions.as_ref()?;
         let level = decisions.level(name).filter(|_| !self.counts_members())?;
         let list = decisions.ways(live, m, at);
-        Some(Ways { level, list })
+        Some(move |take: u32| take == 0 || list[(level.ways + take) as usize])
     }
 
     /// Says whether there is a bound on the number of members.

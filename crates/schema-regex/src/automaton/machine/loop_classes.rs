@@ -61,7 +61,10 @@ impl Loops {
     }
 
     pub(crate) fn class(&self, dfa: &CharDfa, base: u32, state: u32) -> Option<ClassId> {
-        self.class_of(base + state, || dfa.loop_class(state, JSON_TEXT))
+        let stays = |to| to == state;
+        self.class_of(base + state, || {
+            dfa.class_between(std::iter::once(state), stays, JSON_TEXT)
+        })
     }
 
     /// The class of characters that lead from each state of `among` to another.
@@ -71,8 +74,10 @@ impl Loops {
         base: u32,
         among: impl Fn(u32) -> bool,
     ) -> Option<ClassId> {
-        self.class_of(base + dfa.states() as u32, || {
-            dfa.free_class(among, JSON_TEXT)
+        let states = dfa.states() as u32;
+        self.class_of(base + states, || {
+            let from = (0..states).filter(|state| among(*state));
+            dfa.class_between(from, &among, JSON_TEXT)
         })
     }
 

@@ -4,7 +4,7 @@
 
 use schema_normal::Error;
 use schema_normal::language::char_dfa::{CharDfa, DEAD};
-use schema_normal::language::white_space::{self, Admitted, WHITE};
+use schema_normal::language::white_space::{self, Admitted};
 use schema_normal::options::Options;
 
 /// All places in one table: a state says which whitespace may still come.
@@ -95,55 +95,6 @@ impl Space {
         self.accept[state as usize]
     }
 
-    /// Tells whether the whitespace can be ended from each state by other characters than those
-    /// that are missing: for example, behind the `\r` of `\r?\n` it cannot be without `\n`.
-    pub(crate) fn ends_without(&self, is_missing: impl Fn(u32) -> bool) -> bool {
-        let usable = WHITE.map(|c| !is_missing(u32::from(c)));
-        let mut incoming: Vec<Vec<u32>> = vec![Vec::new(); self.next.len()];
-        for (from, row) in (0..).zip(&self.next) {
-            for (to, usable) in row.iter().zip(usable) {
-                if usable && *to != DEAD {
-                    incoming[*to as usize].push(from);
-                }
-            }
-        }
-        let mut ends = self.accept.clone();
-        let states = 0..self.next.len() as u32;
-        let mut open: Vec<u32> = states.filter(|state| ends[*state as usize]).collect();
-        while let Some(state) = open.pop() {
-            for &from in &incoming[state as usize] {
-                if !std::mem::replace(&mut ends[from as usize], true) {
-                    open.push(from);
-                }
-            }
-        }
-        ends.iter().all(|ends| *ends)
-    }
-
-    /// The whitespace that may come from a state on up to where it may end, if
-    /// that is not much.
-    pub(crate) fn few(&self, state: u32) -> Option<Vec<Vec<u8>>> {
-        let mut out = Vec::new();
-        let mut todo = vec![(state, Vec::new())];
-        while let Some((state, white)) = todo.pop() {
-            if out.len() + todo.len() > FEW {
-                return None;
-            }
-            for (slot, byte) in b" \t\n\r".iter().enumerate() {
-                let to = self.next[state as usize][slot];
-                if to != DEAD {
-                    let mut white = white.clone();
-                    white.push(*byte);
-                    todo.push((to, white));
-                }
-            }
-            if self.may_end(state) {
-                out.push(white);
-            }
-        }
-        Some(out)
-    }
-
     /// A shortest way to an end, which every state has; for completions.
     pub(crate) fn finish(&self, state: u32) -> Vec<u8> {
         let mut from: Vec<Option<(u32, u8)>> = vec![None; self.next.len()];
@@ -173,6 +124,3 @@ impl Space {
         Vec::new()
     }
 }
-
-/// The most ways of whitespace that are listed, because each is tried before each name.
-const FEW: usize = 4;

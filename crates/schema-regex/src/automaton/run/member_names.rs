@@ -68,7 +68,7 @@ fn fresh_member_goals(machine: &Machine, top: Noted, number: u32, x: &mut Scratc
         let t = &m.threads[thread.id as usize];
         let ways = t.ways(number, &live, m, &at);
         let goes_on = |c: &Choice| match &ways {
-            Some(ways) => ways.lead(c.take),
+            Some(leads) => leads(c.take),
             None => live.goes_on(m, thread, (number, c), &at),
         };
         for c in member.of(thread.id) {

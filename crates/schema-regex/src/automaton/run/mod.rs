@@ -174,14 +174,6 @@ impl Stack<Scratch> for SchemaAutomaton {
         x.levels_looked_at()
     }
 
-    fn least_depth(&self, cursor: Cursor, x: &mut Scratch) -> usize {
-        // A token can end what is on top of most arrays and objects.
-        match x.config(cursor).stack {
-            0 => 1,
-            _ => 2,
-        }
-    }
-
     fn step_on_top(&self, cursor: Cursor, byte: u8, x: &mut Scratch) -> Option<Cursor> {
         x.on_top(|x| step(&self.machine, cursor, byte, x))
     }

@@ -14,6 +14,7 @@ use crate::automaton::machine::loop_classes::{ANY_TEXT, MANY_NAMES};
 use crate::automaton::machine::objects::{KeyMachine, ObjectMachine};
 use crate::automaton::machine::progress::has_bit;
 use crate::automaton::machine::strings::{FEW_WORDS, Leaf, StringDemand, Words};
+use crate::automaton::machine::white_space::Space;
 use crate::automaton::run::config::{Config, Gap, Key, Str, Top, UNKNOWN, is_kept};
 use crate::automaton::run::hints::Hints;
 use crate::automaton::run::hints::free_texts::{free_digits, text_up_to};
@@ -291,7 +292,7 @@ impl Hints<'_, '_> {
                 let m = self.machine.object(frame.node)?;
                 let open =
                     m.keys.is_none() || free_names(self.machine, m, 0, usable.classes).is_some();
-                if usable.classes == 0 || !open || self.machine.space().few(space).is_none() {
+                if usable.classes == 0 || !open || few(self.machine.space(), space).is_none() {
                     return None;
                 }
                 Top::Gap(Gap::BeforeFurther, space)
@@ -462,10 +463,33 @@ fn free_names(machine: &Machine, m: &ObjectMachine, state: u32, classes: u64) ->
     (all && endless(state)).then(|| machine.loops().free(dfa, first, endless))?
 }
 
+/// The most ways of white space that are listed, because each is tried before each name.
+const FEW: usize = 4;
+
+/// Returns the white space that may come from a state on up to where it may end, if that is not much.
+fn few(space: &Space, state: u32) -> Option<Vec<Vec<u8>>> {
+    let mut out = Vec::new();
+    let mut todo = vec![(state, Vec::new())];
+    while let Some((state, white)) = todo.pop() {
+        if out.len() + todo.len() > FEW {
+            return None;
+        }
+        for byte in *b" \t\n\r" {
+            if let Some(to) = space.step(state, byte) {
+                todo.push((to, [&white[..], &[byte]].concat()));
+            }
+        }
+        if space.may_end(state) {
+            out.push(white);
+        }
+    }
+    Some(out)
+}
+
 /// Returns the white space and quotation mark that may stand before a name, if these are not many;
 /// adds the texts that may end the object instead.
 fn openings(machine: &Machine, gap: Gap, space: u32, out: &mut Texts) -> Option<Vec<Vec<u8>>> {
-    let mut before = machine.space().few(space)?;
+    let mut before = few(machine.space(), space)?;
     for white in &mut before {
         if gap == Gap::ObjectStart {
             out.add(&[white], b'}');

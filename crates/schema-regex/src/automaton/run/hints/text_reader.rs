@@ -6,7 +6,7 @@
 
 use fsm_index::{
     ClassId, Cursor, FreeText, Horizon, PlainText, ReadText, Spot, TextAt, TextBounds, TextPlace,
-    TextStart, TextStep,
+    TextReader, TextStep,
 };
 use schema_normal::language::char_dfa::lengths::Lengths;
 use schema_normal::language::char_dfa::{CharDfa, DEAD, TextsFrom};
@@ -35,7 +35,7 @@ impl PlainText<Scratch> for SchemaAutomaton {
         cursor: Cursor,
         horizon: Horizon<'_>,
         x: &mut Scratch,
-    ) -> Option<Box<dyn ReadText + '_>> {
+    ) -> Option<TextReader<'_>> {
         hints(self, x).reader(cursor, horizon)
     }
 
@@ -57,7 +57,7 @@ impl PlainText<Scratch> for SchemaAutomaton {
 
 impl<'m> Hints<'m, '_> {
     /// Returns a reader of the text that is open which needs nothing else of the automaton, where there is one.
-    fn reader(&mut self, cursor: Cursor, horizon: Horizon<'_>) -> Option<Box<dyn ReadText + 'm>> {
+    fn reader(&mut self, cursor: Cursor, horizon: Horizon<'_>) -> Option<TextReader<'m>> {
         if cursor.is_dead() {
             return None;
         }
@@ -74,11 +74,7 @@ impl<'m> Hints<'m, '_> {
                 };
                 let rules =
                     string_rules(m, self.machine.loops(), &self.x.list(set), text, horizon)?;
-                Some(Box::new(RuleReader {
-                    escapes: self.machine.value_escapes(),
-                    start,
-                    rules,
-                }))
+                Some(rules.read(start, self.machine.value_escapes()))
             }
             Top::Key(key)
                 if key.partial == Partial::None && key.is_further() && key.text == UNKNOWN =>
@@ -100,11 +96,7 @@ impl<'m> Hints<'m, '_> {
                     classes,
                     are_few: self.x.seen(frame.seen).list.len() < MANY_NAMES,
                 };
-                Some(Box::new(RuleReader {
-                    escapes: self.machine.name_escapes(),
-                    start,
-                    rules,
-                }))
+                Some(rules.read(start, self.machine.name_escapes()))
             }
             _ => None,
         }
@@ -179,6 +171,25 @@ trait TextRules {
 
     /// Numbers that tell these rules from others of the same automaton.
     fn name(&self) -> [u64; 4];
+
+    /// Returns what reads a text by these rules.
+    fn read<'a>(self, start: TextState, escapes: Escapes) -> TextReader<'a>
+    where
+        Self: Sized + 'a,
+    {
+        let [first, a, b, c] = self.name();
+        // No address goes as far as that.
+        let first = first ^ (escapes as u64) << 60;
+        TextReader {
+            at: pack(start, Partial::None),
+            language: Some([first, a, b, c]),
+            steps: Box::new(RuleReader {
+                escapes,
+                start,
+                rules: self,
+            }),
+        }
+    }
 }
 
 /// Strings of one alternative, or of several that ask the same, of which none is listed or
@@ -453,17 +464,6 @@ impl<R: TextRules> Sink for Follow<'_, R> {
 }
 
 impl<R: TextRules> ReadText for RuleReader<R> {
-    fn start(&self) -> TextStart {
-        let [first, others @ ..] = self.rules.name();
-        // No address goes as far as that.
-        let escapes = (self.escapes as u64) << 60;
-        let [a, b, c] = others;
-        TextStart {
-            at: pack(self.start, Partial::None),
-            language: Some([first ^ escapes, a, b, c]),
-        }
-    }
-
     #[inline]
     fn step(&self, at: TextAt, byte: u8) -> TextStep {
         let (place, partial) = unpack(at);

@@ -3,11 +3,14 @@
 //! For example, `{"enum": ["é", "e"]}` has a word with `é`, which an escape can spell if escapes are
 //! allowed, and `{"type": "null"}` can do without `é`.
 
+use schema_normal::language::char_dfa::DEAD;
 use schema_normal::language::escapes;
+use schema_normal::language::white_space::WHITE;
 
 use crate::automaton::machine::Machine;
 use crate::automaton::machine::objects::ObjectMachine;
 use crate::automaton::machine::strings::{StringDemand, StringMachine};
+use crate::automaton::machine::white_space::Space;
 
 /// Code points, as inclusive ranges, ascending.
 type Chars = [(u32, u32)];
@@ -34,7 +37,7 @@ pub(super) fn is_fine(machine: &Machine, chars: &Chars, missed: &Chars) -> bool 
         return false;
     }
     // Other control characters than JSON's white space stand in no text at all.
-    if !machine.space().ends_without(|c| meets(chars, c, c)) {
+    if !white_space_ends(machine.space(), chars) {
         return false;
     }
     missed.is_empty()
@@ -47,6 +50,32 @@ pub(super) fn is_fine(machine: &Machine, chars: &Chars, missed: &Chars) -> bool 
                 && string.is_none_or(|m| are_strings_fine(m, missed))
                 && object.is_none_or(|m| are_names_fine(m, missed))
         })
+}
+
+/// Tells whether the white space can be ended from each state without some characters: for example,
+/// behind the `\r` of `\r?\n` it cannot be without `\n`.
+fn white_space_ends(space: &Space, chars: &Chars) -> bool {
+    let (next, accept) = space.tables();
+    let usable = WHITE.map(|c| !meets(chars, u32::from(c), u32::from(c)));
+    let mut incoming: Vec<Vec<u32>> = vec![Vec::new(); next.len()];
+    for (from, row) in (0..).zip(next) {
+        for (to, usable) in row.iter().zip(usable) {
+            if usable && *to != DEAD {
+                incoming[*to as usize].push(from);
+            }
+        }
+    }
+    let mut ends = accept.to_vec();
+    let states = 0..next.len() as u32;
+    let mut open: Vec<u32> = states.filter(|state| ends[*state as usize]).collect();
+    while let Some(state) = open.pop() {
+        for &from in &incoming[state as usize] {
+            if !std::mem::replace(&mut ends[from as usize], true) {
+                open.push(from);
+            }
+        }
+    }
+    ends.iter().all(|ends| *ends)
 }
 
 fn are_strings_fine(m: &StringMachine, missed: &Chars) -> bool {
