@@ -75,6 +75,10 @@ impl<'a> Spellings<'a> {
         // out below this level, so a range that holds any is never uniform.
         let shortest = [0x80, 0x800, 0x1_0000][depth as usize - 1];
         let last = first + step * 64 - 1;
+        if first >= 0xD800 && last <= 0xDFFF {
+            // Surrogates are no characters.
+            return 0;
+        }
         let whole = first >= shortest && last <= 0x10_FFFF && (last < 0xD800 || first > 0xDFFF);
         if whole && let Some(class) = self.alphabet.class_of_range(first, last) {
             return self.uniform(class as u16, depth);
