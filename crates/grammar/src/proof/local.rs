@@ -351,7 +351,7 @@ impl<'a> Behind<'a> {
             .or_insert_with(|| sets.bridges(between, context));
         bridges.iter().any(|end| {
             let firsts = &firsts[end.behind as usize];
-            free.has(end.class) && firsts[second as usize].meets(&end.free)
+            free.meets(&end.classes) && firsts[second as usize].meets(&end.free)
         })
     }
 

@@ -380,10 +380,12 @@ impl Places<'_> {
         }
         // Ignored text, too, may be cut short from some classes on.
         let first = self.firsts.of(context)[between as usize].unwrap_or_default();
-        let ends = self.ends[&(between, context)].iter();
-        let ends = ends.filter(|end| first.has(end.class));
-        let ends = ends.filter(|end| self.firsts.begins(second, &end.free, context));
-        let classes: ClassSet = ends.map(|end| end.class).collect();
+        let mut classes = ClassSet::default();
+        for end in &self.ends[&(between, context)] {
+            if self.firsts.begins(second, &end.free, context) {
+                classes.or(&end.classes.and(&first));
+            }
+        }
         self.bridges.insert((second, context), classes);
         classes.meets(free)
     }

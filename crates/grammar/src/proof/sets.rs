@@ -7,6 +7,7 @@ use std::ops::Range;
 
 use foldhash::fast::FixedState;
 use fsm_index::ByteSet;
+use indexmap::IndexMap;
 use schema_regex::automaton::SchemaAutomaton;
 
 use super::bits::{Bits, ClassSet, JSON, NOWHERE};
@@ -21,10 +22,9 @@ use crate::compile::lexer::Lexer;
 const MAX_PAIRS: usize = 200_000;
 
 /// An end of ignored text.
-#[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) struct Bridge {
-    /// The class with which the text begins.
-    pub(super) class: usize,
+    /// The classes with which the texts begin that end so.
+    pub(super) classes: ClassSet,
     /// The classes that nothing takes behind it.
     pub(super) free: ClassSet,
     /// The context behind it.
@@ -154,18 +154,24 @@ impl<'a> Sets<'a> {
             self.contexts.root(context),
         );
         // Most classes lead to the same.
-        let mut known: HashMap<(u32, u32), Vec<(ClassSet, u32)>, FixedState> = HashMap::default();
-        let mut bridges = Vec::new();
+        let mut firsts: IndexMap<(u32, u32), ClassSet, FixedState> = IndexMap::default();
         for class in 0..self.width() {
             if let Some(first) = self.pair_behind(start, class) {
-                let ends = known.entry(first);
-                let ends = ends.or_insert_with(|| self.ends_behind(first.0, first.1, context));
-                let ends = ends.iter().map(|&(free, behind)| Bridge {
-                    class,
-                    free,
-                    behind,
-                });
-                bridges.extend(ends);
+                firsts.entry(first).or_default().fill(class..class + 1);
+            }
+        }
+        let mut bridges: Vec<Bridge> = Vec::new();
+        for (first, classes) in firsts {
+            for (free, behind) in self.ends_behind(first.0, first.1, context) {
+                let is_same = |own: &&mut Bridge| own.free == free && own.behind == behind;
+                match bridges.iter_mut().find(is_same) {
+                    Some(own) => own.classes.or(&classes),
+                    None => bridges.push(Bridge {
+                        classes,
+                        free,
+                        behind,
+                    }),
+                }
             }
         }
         bridges
