@@ -8,11 +8,12 @@ use std::rc::Rc;
 
 use foldhash::fast::FixedState;
 use fsm_tables::Sources;
+use indexmap::IndexMap;
 
 use super::bits::{BitRows, Bits, ClassSet};
 use super::followers::Followers;
 use super::narrow::Narrow;
-use super::sets::{Bridge, Seconds, Sets};
+use super::sets::{Bridges, Seconds, Sets};
 use crate::compile::cfg::{Cfg, Matter};
 
 /// The most steps of pairs of a state and its set, because each is taken once and takes some
@@ -170,7 +171,7 @@ struct Behind<'a> {
     by_terminal: Vec<Bits>,
     /// By context and terminal: the classes with which it may begin, and be live.
     firsts: Vec<Rc<[ClassSet]>>,
-    bridges: HashMap<(u32, u32), Vec<Bridge>, FixedState>,
+    bridges: Bridges<'a>,
     seconds: Seconds<'a>,
 }
 
@@ -183,7 +184,7 @@ impl<'a> Behind<'a> {
             live: vec![true; pairs.count()],
             by_terminal: Vec::new(),
             firsts: Vec::new(),
-            bridges: HashMap::default(),
+            bridges: Bridges::new(sets),
             seconds: Seconds::new(sets, followers),
         };
         search.firsts = search.find_firsts();
@@ -322,37 +323,29 @@ impl<'a> Behind<'a> {
         } = self;
         let terminals = &sets.cfg.terminals;
         let mut all = Bits::new(terminals.len());
+        // By ignored terminal: the classes that may come behind it, by context.
+        let mut between: IndexMap<u32, IndexMap<u32, ClassSet>> = IndexMap::new();
         for (second, terminal) in (0..).zip(terminals) {
-            let begins = matches!(terminal.matter, Matter::Special(_))
-                || firsts[context as usize][second as usize].meets(free)
-                || Self::is_bridged(bridges, sets, firsts, second, context, free);
-            if begins {
+            let mut may_begin = matches!(terminal.matter, Matter::Special(_))
+                || firsts[context as usize][second as usize].meets(free);
+            if !may_begin && let Some(ignored) = sets.ignored_before(second) {
+                let behind = between.entry(ignored).or_insert_with(|| {
+                    let mut behind: IndexMap<u32, ClassSet> = IndexMap::new();
+                    let ends = bridges.of(ignored, context).iter();
+                    for end in ends.filter(|end| end.classes.meets(free)) {
+                        behind.entry(end.behind).or_default().or(&end.free);
+                    }
+                    behind
+                });
+                may_begin = behind
+                    .iter()
+                    .any(|(&behind, free)| firsts[behind as usize][second as usize].meets(free));
+            }
+            if may_begin {
                 all.set(second);
             }
         }
         all
-    }
-
-    /// Tells whether ignored text that begins with one of some classes can stand before a lexeme in
-    /// a context.
-    fn is_bridged(
-        bridges: &mut HashMap<(u32, u32), Vec<Bridge>, FixedState>,
-        sets: &Sets<'_>,
-        firsts: &[Rc<[ClassSet]>],
-        second: u32,
-        context: u32,
-        free: &ClassSet,
-    ) -> bool {
-        let Some(between) = sets.ignored_before(second) else {
-            return false;
-        };
-        let bridges = bridges
-            .entry((between, context))
-            .or_insert_with(|| sets.bridges(between, context));
-        bridges.iter().any(|end| {
-            let firsts = &firsts[end.behind as usize];
-            free.meets(&end.classes) && firsts[second as usize].meets(&end.free)
-        })
     }
 
     /// Adds to each pair what may come behind some end to which it leads.

@@ -202,10 +202,11 @@ pub(super) fn safe(cfg: &Cfg, tables: &Tables, adjacent: &Adjacent) -> Vec<u64> 
     let all = u64::MAX >> (MAX_CLASSES - adjacent.row_count());
     let mut safe = vec![all; tables.states.len()];
     let rests = texts.rests(tables);
-    if near(&ways(tables, &rests, false), tables, &safe) == safe {
+    let mut below = Below::new(tables);
+    if near(&ways(tables, &rests, &mut below, false), tables, &safe) == safe {
         return safe;
     }
-    let ways = ways(tables, &rests, true);
+    let ways = ways(tables, &rests, &mut below, true);
     loop {
         let good = near(&ways, tables, &safe);
         if good == safe {
@@ -227,8 +228,12 @@ struct Finishing<'a> {
 
 /// By state: what can be finished there. A way that leads lower is told with
 /// `lower` alone: at first that does not matter.
-fn ways<'a>(tables: &Tables, rests: &'a Rests, lower: bool) -> Vec<Vec<Finishing<'a>>> {
-    let mut below = Below::new(tables);
+fn ways<'a>(
+    tables: &Tables,
+    rests: &'a Rests,
+    below: &mut Below<'_>,
+    lower: bool,
+) -> Vec<Vec<Finishing<'a>>> {
     let mut ways = Vec::with_capacity(tables.states.len());
     for (number, state) in (0..).zip(&tables.states) {
         below.begin(number);

@@ -4,6 +4,7 @@
 
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
+use std::rc::Rc;
 
 use foldhash::fast::FixedState;
 use fsm_index::ByteSet;
@@ -20,6 +21,33 @@ use crate::compile::lexer::Lexer;
 /// The pairs of states that the proof looks at for lexemes that may be cut short, because each
 /// terminal begins such a search.
 const MAX_PAIRS: usize = 200_000;
+
+/// The ends of ignored text, by where it begins: found once each.
+pub(super) struct Bridges<'a> {
+    sets: &'a Sets<'a>,
+    /// By ignored terminal and context.
+    known: HashMap<(u32, u32), Vec<Bridge>, FixedState>,
+    /// By a state of ignored text and its set: the sets where that ends. Most contexts lead to the same.
+    ends: HashMap<(u32, u32), Rc<[u32]>, FixedState>,
+}
+
+impl<'a> Bridges<'a> {
+    pub(super) fn new(sets: &'a Sets<'a>) -> Bridges<'a> {
+        Bridges {
+            sets,
+            known: HashMap::default(),
+            ends: HashMap::default(),
+        }
+    }
+
+    /// Returns the ends of ignored text that begins in a context.
+    pub(super) fn of(&mut self, between: u32, context: u32) -> &[Bridge] {
+        let Bridges { sets, known, ends } = self;
+        known
+            .entry((between, context))
+            .or_insert_with(|| sets.bridges(between, context, ends))
+    }
+}
 
 /// An end of ignored text.
 pub(super) struct Bridge {
@@ -147,8 +175,13 @@ impl<'a> Sets<'a> {
         behind
     }
 
-    /// Returns the ends of ignored text that begins in a context.
-    pub(super) fn bridges(&self, between: u32, context: u32) -> Vec<Bridge> {
+    /// Returns the ends of ignored text that begins in a context; `known` has those of texts that have begun.
+    fn bridges(
+        &self,
+        between: u32,
+        context: u32,
+        known: &mut HashMap<(u32, u32), Rc<[u32]>, FixedState>,
+    ) -> Vec<Bridge> {
         let start = (
             self.lexer.starts[between as usize],
             self.contexts.root(context),
@@ -160,46 +193,43 @@ impl<'a> Sets<'a> {
                 firsts.entry(first).or_default().fill(class..class + 1);
             }
         }
-        let mut bridges: Vec<Bridge> = Vec::new();
+        let mut bridges: IndexMap<(ClassSet, u32), ClassSet, FixedState> = IndexMap::default();
         for (first, classes) in firsts {
-            for (free, behind) in self.ends_behind(first.0, first.1, context) {
-                let is_same = |own: &&mut Bridge| own.free == free && own.behind == behind;
-                match bridges.iter_mut().find(is_same) {
-                    Some(own) => own.classes.or(&classes),
-                    None => bridges.push(Bridge {
-                        classes,
-                        free,
-                        behind,
-                    }),
+            let ends = known
+                .entry(first)
+                .or_insert_with(|| self.ends_behind(first));
+            for &set in &**ends {
+                // There is one context, because ignored text closes no bracket.
+                for &behind in self.contexts.behind(Some(context), set) {
+                    let end = (*self.free(set), behind);
+                    bridges.entry(end).or_default().or(&classes);
                 }
             }
         }
-        bridges
+        let bridges = bridges.into_iter();
+        let bridge = |((free, behind), classes)| Bridge {
+            classes,
+            free,
+            behind,
+        };
+        bridges.map(bridge).collect()
     }
 
-    /// Returns what nothing takes behind the ends of ignored text to which a state and its set lead, each with the
-    /// context behind it.
-    fn ends_behind(&self, state: u32, set: u32, context: u32) -> Vec<(ClassSet, u32)> {
-        let first = (state, set);
+    /// Returns the sets in which ignored text ends to which a state and its set lead.
+    fn ends_behind(&self, first: (u32, u32)) -> Rc<[u32]> {
         let mut ends = Vec::new();
         let mut open = vec![first];
         let mut seen: HashSet<(u32, u32), FixedState> = HashSet::from_iter([first]);
         while let Some((state, set)) = open.pop() {
             if self.lexer.accepting[state as usize] {
-                // There is one context, because ignored text closes no bracket.
-                for &behind in self.contexts.behind(Some(context), set) {
-                    let end = (*self.free(set), behind);
-                    if !ends.contains(&end) {
-                        ends.push(end);
-                    }
-                }
+                ends.push(set);
             }
             if !self.cuts(set) {
                 let ways = self.pairs_behind(state, set);
                 open.extend(ways.filter(|&way| seen.insert(way)));
             }
         }
-        ends
+        ends.into()
     }
 
     /// Returns the states in a set, ascending.
