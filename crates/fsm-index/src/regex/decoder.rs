@@ -175,10 +175,8 @@ impl Decoder {
             let begin = std::mem::replace(&mut first, last + 1);
             (begin, last, self.entry(self.codes[at]))
         });
-        let between = self
-            .first
-            .chunk_by(|a, b| a == b)
-            .filter(move |_| node == 0);
+        let bytes = &self.first[..if node == 0 { 256 } else { 0 }];
+        let between = bytes.chunk_by(|a, b| a == b);
         let mut begin = 0;
         let between = between.map(move |run| {
             let last = begin + (run.len() - 1) as u8;

@@ -8,12 +8,11 @@ use std::rc::Rc;
 
 use foldhash::fast::FixedState;
 use fsm_tables::Sources;
-use indexmap::IndexMap;
 
 use super::bits::{BitRows, Bits, ClassSet};
 use super::followers::Followers;
 use super::narrow::Narrow;
-use super::sets::{Bridges, Seconds, Sets};
+use super::sets::{Bridge, Bridges, Seconds, Sets};
 use crate::compile::cfg::{Cfg, Matter};
 
 /// The most steps of pairs of a state and its set, because each is taken once and takes some
@@ -323,23 +322,21 @@ impl<'a> Behind<'a> {
         } = self;
         let terminals = &sets.cfg.terminals;
         let mut all = Bits::new(terminals.len());
-        // By ignored terminal: the classes that may come behind it, by context.
-        let mut between: IndexMap<u32, IndexMap<u32, ClassSet>> = IndexMap::new();
+        // By ignored terminal: the contexts behind it, each with the classes that may come there.
+        let mut between: Vec<(u32, Vec<(u32, ClassSet)>)> = Vec::new();
         for (second, terminal) in (0..).zip(terminals) {
-            let mut may_begin = matches!(terminal.matter, Matter::Special(_))
-                || firsts[context as usize][second as usize].meets(free);
+            let begins = |context: u32, free| firsts[context as usize][second as usize].meets(free);
+            let mut may_begin =
+                matches!(terminal.matter, Matter::Special(_)) || begins(context, free);
             if !may_begin && let Some(ignored) = sets.ignored_before(second) {
-                let behind = between.entry(ignored).or_insert_with(|| {
-                    let mut behind: IndexMap<u32, ClassSet> = IndexMap::new();
-                    let ends = bridges.of(ignored, context).iter();
-                    for end in ends.filter(|end| end.classes.meets(free)) {
-                        behind.entry(end.behind).or_default().or(&end.free);
-                    }
-                    behind
+                let known = between.iter().position(|own| own.0 == ignored);
+                let known = known.unwrap_or_else(|| {
+                    let ends = bridges.of(ignored, context);
+                    between.push((ignored, behind_bridges(ends, free)));
+                    between.len() - 1
                 });
-                may_begin = behind
-                    .iter()
-                    .any(|(&behind, free)| firsts[behind as usize][second as usize].meets(free));
+                let mut ends = between[known].1.iter();
+                may_begin = ends.any(|(behind, free)| begins(*behind, free));
             }
             if may_begin {
                 all.set(second);
@@ -364,6 +361,19 @@ impl<'a> Behind<'a> {
             }
         }
     }
+}
+
+/// Returns the contexts behind ignored text that begins with one of some classes, each with the classes that nothing takes
+/// there.
+fn behind_bridges(ends: &[Bridge], free: &ClassSet) -> Vec<(u32, ClassSet)> {
+    let mut all: Vec<(u32, ClassSet)> = Vec::new();
+    for end in ends.iter().filter(|end| end.classes.meets(free)) {
+        match all.iter_mut().find(|own| own.0 == end.behind) {
+            Some(own) => own.1.or(&end.free),
+            None => all.push((end.behind, end.free)),
+        }
+    }
+    all
 }
 
 /// A terminal that begins in a context.

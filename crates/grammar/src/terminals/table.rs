@@ -321,7 +321,7 @@ impl Table {
             _ => Error::new(ErrorKind::Syntax, error.to_string()),
         };
         let dfa = match Dfa::with_config(pattern, &config) {
-            Ok(dfa) => dfa.to_bytes(&config).map_err(said)?,
+            Ok(dfa) => dfa.to_bytes_of_part(&config).map_err(said)?,
             Err(error) if error.kind() == RegexError::EmptyLanguage => return Ok(Table::nothing()),
             Err(error) => return Err(said(error)),
         };
