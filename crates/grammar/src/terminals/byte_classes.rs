@@ -94,15 +94,12 @@ impl Partition {
 
     /// Cuts the classes whose bytes a row leads to different states.
     fn refine(&mut self, row: &[Run]) {
-        // Most rows take all of the classes that they take, and most runs were met before.
-        let is_cut = row.iter().fold(false, |cut, run| !self.is_whole(run) | cut);
-        if !is_cut {
-            return;
-        }
-        for (at, run) in row.iter().enumerate() {
-            let is_same = |other: &&Run| other.to == run.to;
-            if !row[..at].iter().any(|other| other.to == run.to) {
-                self.cut(row[at..].iter().filter(is_same));
+        let mut cut: Vec<u32> = Vec::new();
+        for run in row {
+            // Most rows take all of the classes that they take, and most runs were met before.
+            if !self.is_whole(run) && !cut.contains(&run.to) {
+                cut.push(run.to);
+                self.cut(row.iter().filter(|other| other.to == run.to));
             }
         }
     }
