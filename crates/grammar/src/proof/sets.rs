@@ -197,7 +197,7 @@ impl<'a> Sets<'a> {
         for (first, classes) in firsts {
             let ends = known
                 .entry(first)
-                .or_insert_with(|| self.ends_behind(first));
+                .or_insert_with(|| self.ends_behind(first.0, first.1));
             for &set in &**ends {
                 // There is one context, because ignored text closes no bracket.
                 for &behind in self.contexts.behind(Some(context), set) {
@@ -216,7 +216,8 @@ impl<'a> Sets<'a> {
     }
 
     /// Returns the sets in which ignored text ends to which a state and its set lead.
-    fn ends_behind(&self, first: (u32, u32)) -> Rc<[u32]> {
+    fn ends_behind(&self, state: u32, set: u32) -> Rc<[u32]> {
+        let first = (state, set);
         let mut ends = Vec::new();
         let mut open = vec![first];
         let mut seen: HashSet<(u32, u32), FixedState> = HashSet::from_iter([first]);

@@ -13,7 +13,6 @@ use fsm_tables::{Alphabet, Builder, Meter, NONE, Nfa, NfaId, Rest, State, Symbol
 use regex_syntax::hir::{ClassUnicode, ClassUnicodeRange};
 
 use super::byte_classes::Run;
-use super::product::{Taken, live};
 use crate::error::{Error, ErrorKind};
 
 /// An automaton over bytes. State 0 is dead, and from every other acceptance is reached, but from
@@ -360,16 +359,6 @@ impl Table {
         Ok(table)
     }
 
-    /// Returns the texts that both take.
-    pub(crate) fn both(&self, other: &Table, limits: TableLimits) -> Result<Table, Error> {
-        self.product(other, Taken::Both, limits)
-    }
-
-    /// The texts that it takes and the other does not.
-    pub(crate) fn but(&self, other: &Table, limits: TableLimits) -> Result<Table, Error> {
-        self.product(other, Taken::FirstAlone, limits)
-    }
-
     /// Tells whether both take some text.
     pub(crate) fn meets(&self, other: &Table) -> bool {
         let mut open = vec![(self.start, other.start)];
@@ -394,23 +383,6 @@ impl Table {
     /// Tells whether it says nothing of what is around its texts.
     pub(crate) fn looks_nowhere(&self) -> bool {
         self.goes_on.is_empty() && self.traps.is_empty()
-    }
-
-    /// All UTF-8 text that it does not take.
-    pub(crate) fn complement(&self, limits: TableLimits) -> Result<Table, Error> {
-        Table::of_pattern("(?s:.*)", limits)?.but(self, limits)
-    }
-
-    /// Returns the texts that it takes, no beginning of which it takes.
-    pub(crate) fn first(&self) -> Table {
-        let (mut runs, mut ends) = (Vec::new(), Vec::new());
-        for state in 0..self.states() {
-            if !self.accepting[state] {
-                runs.extend_from_slice(self.row(state));
-            }
-            ends.push(runs.len() as u32);
-        }
-        live(self.start, &runs, &ends, &self.accepting)
     }
 
     /// Adds it to a nondeterministic automaton, in front of a state; answers where it begins.
