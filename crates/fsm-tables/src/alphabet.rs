@@ -1,6 +1,8 @@
 //! Classes of symbols. For example, for the ranges `a-z` and `a-f` the letters fall into `a-f`,
 //! `g-z` and the rest.
 
+use std::ops::Range;
+
 use rustc_hash::FxHashMap;
 
 use crate::{Meter, NONE, Ranges, packed};
@@ -96,19 +98,16 @@ impl Alphabet {
         let edges = sets.iter().flat_map(|set| set.iter());
         starts.extend(edges.flat_map(|&(first, last)| [first, last + 1]));
         starts.retain(|start| *start < symbols.end());
-        starts.sort_unstable();
+        // The edges of each set ascend, which a sort that merges makes use of.
+        starts.sort();
         starts.dedup();
-        let runs = |&(first, last): &(u32, u32)| {
-            let from = starts.partition_point(|start| *start < first);
-            from..from + starts[from..].partition_point(|start| *start <= last)
-        };
         let mut classes = vec![0u32; starts.len()];
         // For each class the number of its runs, the number of those that the set has, and the
         // class of these.
         let mut cuts = vec![(starts.len(), 0usize, 0u32)];
         let mut met: Vec<u32> = Vec::new();
         for set in sets {
-            for runs in set.iter().map(runs) {
+            for runs in runs_of(set, &starts) {
                 // They lie side by side.
                 meter.work(runs.len() / 4 + 1)?;
                 for run in runs {
@@ -132,7 +131,7 @@ impl Alphabet {
                     cuts.push((inside, 0, fresh));
                 }
             }
-            for run in set.iter().flat_map(runs) {
+            for run in runs_of(set, &starts).flatten() {
                 classes[run] = cuts[classes[run] as usize].2;
             }
         }
@@ -159,7 +158,7 @@ impl Alphabet {
         let mut last_set = vec![usize::MAX; len as usize];
         for (id, set) in sets.iter().enumerate() {
             let mut of_set: Vec<u32> = Vec::new();
-            for &class in set.iter().flat_map(|range| &classes[runs(range)]) {
+            for &class in runs_of(set, &starts).flat_map(|runs| &classes[runs]) {
                 if class != NONE && std::mem::replace(&mut last_set[class as usize], id) != id {
                     of_set.push(class);
                 }
@@ -346,6 +345,34 @@ impl Alphabet {
         let with_class = within.filter(|run| run.2 != NONE);
         with_class.map(move |run| (run.0.max(first), run.1.min(last), run.2))
     }
+}
+
+/// Returns the numbers of the runs that each range of a set has, which ascend as the ranges do.
+fn runs_of<'a>(
+    set: &'a [(u32, u32)],
+    starts: &'a [u32],
+) -> impl Iterator<Item = Range<usize>> + 'a {
+    let mut at = 0;
+    set.iter().map(move |&(first, last)| {
+        let from = seek(starts, at, first);
+        at = seek(starts, from, last + 1);
+        from..at
+    })
+}
+
+/// Returns the place of the first start that is not below a symbol, from a place on. Most lie near: steps that double
+/// find it (Bentley and Yao, 1976).
+fn seek(starts: &[u32], from: usize, symbol: u32) -> usize {
+    let mut step = 1;
+    while starts
+        .get(from + step - 1)
+        .is_some_and(|start| *start < symbol)
+    {
+        step *= 2;
+    }
+    let begin = from + step / 2;
+    let end = starts.len().min(from + step - 1);
+    begin + starts[begin..end].partition_point(|start| *start < symbol)
 }
 
 /// Returns the places at which runs begin in each alphabet, because a run that reached over

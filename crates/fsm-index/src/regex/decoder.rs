@@ -175,9 +175,14 @@ impl Decoder {
             let begin = std::mem::replace(&mut first, last + 1);
             (begin, last, self.entry(self.codes[at]))
         });
-        let bytes = self.first.iter().filter(move |_| node == 0);
-        let bytes = (0..=u8::MAX).zip(bytes);
-        let between = bytes.map(|(byte, &code)| (byte, byte, self.entry(code)));
+        let bytes = &self.first[..if node == 0 { 256 } else { 0 }];
+        let between = bytes.chunk_by(|a, b| a == b);
+        let mut begin = 0;
+        let between = between.map(move |run| {
+            let last = begin + (run.len() - 1) as u8;
+            let first = std::mem::replace(&mut begin, last.wrapping_add(1));
+            (first, last, self.entry(run[0]))
+        });
         between.chain(inside)
     }
 

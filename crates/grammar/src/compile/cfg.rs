@@ -2,9 +2,11 @@
 //!
 //! For example, `root ::= "(" root ")" | "x"` has a production of three symbols, and one of one.
 
-use std::collections::HashMap;
+use std::collections::HashSet;
 
+use foldhash::fast::FixedState;
 use fsm_index::PlainText;
+use fsm_tables::Sources;
 use schema_regex::automaton::SchemaAutomaton;
 
 use crate::compile::captured::Captured;
@@ -69,7 +71,7 @@ pub(crate) struct Terminal {
 }
 
 /// A nonterminal, and the symbols that it stands for.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Production {
     pub(crate) left: u32,
     pub(crate) right: Box<[Symbol]>,
@@ -269,33 +271,7 @@ impl Cfg {
     }
 
     pub(crate) fn drop_unproductive(&mut self) -> Result<(), Error> {
-        // The number of symbols of each production that are not known to derive a text.
-        let mut missing: Vec<usize> = Vec::new();
-        let mut uses: Vec<Vec<usize>> = vec![Vec::new(); self.rules.len()];
-        for (number, production) in self.productions.iter().enumerate() {
-            let mut count = 0;
-            for symbol in &production.right {
-                if let Err(rule) = symbol.split() {
-                    count += 1;
-                    uses[rule as usize].push(number);
-                }
-            }
-            missing.push(count);
-        }
-        let mut is_productive = vec![false; self.rules.len()];
-        let mut open: Vec<usize> = (0..missing.len()).filter(|&p| missing[p] == 0).collect();
-        while let Some(production) = open.pop() {
-            let left = self.productions[production].left as usize;
-            if std::mem::replace(&mut is_productive[left], true) {
-                continue;
-            }
-            for &user in &uses[left] {
-                missing[user] -= 1;
-                if missing[user] == 0 {
-                    open.push(user);
-                }
-            }
-        }
+        let is_productive = self.deriving(|_| true);
         let start = self.productions[self.start].left as usize;
         if !is_productive[start] {
             let message = "no text is in the language: every way from the start needs itself, \
@@ -341,9 +317,12 @@ impl Cfg {
                 }
             }
         }
-        let mut seen = std::collections::HashSet::new();
-        self.productions
-            .retain(|p| reached[p.left as usize] && seen.insert((p.left, p.right.clone())));
+        let mut seen: HashSet<&Production, FixedState> = HashSet::default();
+        let all = self.productions.iter();
+        let is_kept = |p: &Production| reached[p.left as usize];
+        let kept: Vec<bool> = all.map(|p| is_kept(p) && seen.insert(p)).collect();
+        let mut kept = kept.into_iter();
+        self.productions.retain(|_| kept.next().unwrap_or(false));
         self.find_start(start);
     }
 
@@ -371,38 +350,42 @@ impl Cfg {
 
     /// Which nonterminals derive the empty text.
     pub(crate) fn nullable(&self) -> Vec<bool> {
-        let mut nullable = vec![false; self.rules.len()];
-        let mut missing: Vec<usize> = Vec::new();
-        let mut uses: HashMap<u32, Vec<usize>> = HashMap::new();
-        let mut open = Vec::new();
-        for (number, production) in self.productions.iter().enumerate() {
-            let mut count = 0;
-            for symbol in &production.right {
-                match symbol.split() {
-                    Ok(_) => count = usize::MAX / 2,
-                    Err(rule) => {
-                        count += 1;
-                        uses.entry(rule).or_default().push(number);
-                    }
-                }
-            }
-            if count == 0 {
-                open.push(number);
-            }
-            missing.push(count);
-        }
+        let is_rule = |symbol: &Symbol| symbol.split().is_err();
+        self.deriving(|production| production.right.iter().all(is_rule))
+    }
+
+    /// Which nonterminals derive a text by productions of a kind alone. Time is as the symbols.
+    fn deriving(&self, is_of_kind: impl Fn(&Production) -> bool) -> Vec<bool> {
+        let mut of_kind: Vec<(u32, &Production)> = (0..).zip(&self.productions).collect();
+        of_kind.retain(|own| is_of_kind(own.1));
+        let needs = of_kind.iter().flat_map(|&(number, production)| {
+            let needed = production
+                .right
+                .iter()
+                .filter_map(|symbol| symbol.split().err());
+            needed.map(move |rule| (number, rule))
+        });
+        // By production: the symbols that are not known to derive a text.
+        let mut missing = vec![0; self.productions.len()];
+        needs
+            .clone()
+            .for_each(|(user, _)| missing[user as usize] += 1);
+        let users = Sources::new(self.rules.len(), needs);
+        let mut derives = vec![false; self.rules.len()];
+        let mut open: Vec<u32> = of_kind.iter().map(|own| own.0).collect();
+        open.retain(|&production| missing[production as usize] == 0);
         while let Some(production) = open.pop() {
-            let left = self.productions[production].left;
-            if std::mem::replace(&mut nullable[left as usize], true) {
+            let left = self.productions[production as usize].left;
+            if std::mem::replace(&mut derives[left as usize], true) {
                 continue;
             }
-            for &user in uses.get(&left).map_or(&[][..], |users| users) {
-                missing[user] -= 1;
-                if missing[user] == 0 {
+            for &user in users.of(left) {
+                missing[user as usize] -= 1;
+                if missing[user as usize] == 0 {
                     open.push(user);
                 }
             }
         }
-        nullable
+        derives
     }
 }

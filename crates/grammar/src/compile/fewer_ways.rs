@@ -8,6 +8,7 @@
 use std::collections::HashMap;
 
 use foldhash::fast::FixedState;
+use indexmap::IndexSet;
 
 use super::cfg::{Cfg, Production, Symbol};
 
@@ -71,20 +72,17 @@ impl Cfg {
         class[start as usize] = 1;
         let mut count = 2;
         let mut work = 0usize;
+        let mut written = Vec::new();
         loop {
             work = work.saturating_add(symbols);
             if work > MAX_COMPARED {
                 return;
             }
-            let mut numbers: HashMap<(u32, Vec<Vec<Symbol>>), u32, FixedState> = HashMap::default();
+            let mut numbers: IndexSet<Box<[Symbol]>, FixedState> = IndexSet::default();
             let next = by_left.iter().zip(&class).map(|(own, &before)| {
-                let rights = own.iter().map(|&p| self.productions[p].right.iter());
-                let renamed = rights.map(|right| right.map(|&s| in_class(s, &class)).collect());
-                let mut rights: Vec<Vec<Symbol>> = renamed.collect();
-                rights.sort_unstable();
-                rights.dedup();
-                let new = numbers.len() as u32;
-                *numbers.entry((before, rights)).or_insert(new)
+                self.write_class(own, before, &class, &mut written);
+                let known = numbers.get_index_of(&written[..]);
+                known.unwrap_or_else(|| numbers.insert_full(written[..].into()).0) as u32
             });
             class = next.collect();
             if numbers.len() == count {
@@ -110,6 +108,25 @@ impl Cfg {
             }
         }
         self.find_start(start);
+    }
+
+    /// Writes down what makes a nonterminal like others: its class, and its right sides in order, once each, by the
+    /// classes of their symbols.
+    fn write_class(&self, own: &[usize], before: u32, class: &[u32], out: &mut Vec<Symbol>) {
+        let right = |production: usize| {
+            let right = self.productions[production].right.iter();
+            right.map(|&symbol| in_class(symbol, class))
+        };
+        let mut order = own.to_vec();
+        order.sort_unstable_by(|&a, &b| right(a).cmp(right(b)));
+        order.dedup_by(|a, b| right(*a).eq(right(*b)));
+        out.clear();
+        out.push(Symbol::rule(before));
+        for production in order {
+            // Its length tells where it ends.
+            out.push(Symbol::rule(self.productions[production].right.len() as u32));
+            out.extend(right(production));
+        }
     }
 
     /// Rewrites recursion at the edges of alternatives: `A: A x A | y A | A z | b` is

@@ -228,6 +228,19 @@ impl Lexer {
         &self.turns[state as usize]
     }
 
+    /// Returns the bytes from 80 to BF that may lead from a state elsewhere than the one before, as bits.
+    pub(crate) fn inner_turns(&self, state: u32) -> u64 {
+        let turns = self.turns(state);
+        let classes = self.classes[0x80..0xC0].windows(2);
+        let may_turn = classes.map(|pair| {
+            let is_next = pair[1] == pair[0].wrapping_add(1);
+            pair[1] != pair[0] && (!is_next || turns.has(pair[1].into()))
+        });
+        (1..)
+            .zip(may_turn)
+            .fold(0, |all, (bit, may_turn)| all | u64::from(may_turn) << bit)
+    }
+
     /// Returns the classes that lead on from a state, if they are few.
     pub(crate) fn few(&self, state: u32) -> Option<ClassSet> {
         /// The most classes that are few, because most states of keywords take one or, in any case, two.

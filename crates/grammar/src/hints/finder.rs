@@ -25,15 +25,17 @@ pub(super) const MAX_PLACES_OF_TERMINALS: usize = 2_000;
 pub(super) type Found<S> = HashMap<(S, u32), Ranges, FixedState>;
 
 /// A search for the code points that lead from a place to some targets.
-pub(super) struct Finder<'f, S, F, T> {
+pub(super) struct Finder<'f, S, F, T, N> {
     step: F,
     is_target: T,
+    /// Says of which bytes from 80 to BF a step has to be taken, as bits: others lead where the one before does.
+    turns: N,
     known: &'f mut Found<S>,
     /// So many places are looked at.
     most: usize,
 }
 
-impl<S, F, T> Finder<'_, S, F, T>
+impl<S, F, T> Finder<'_, S, F, T, fn(S) -> u64>
 where
     S: Copy + Eq + Hash,
     F: FnMut(S, u8) -> Option<S>,
@@ -50,19 +52,50 @@ where
         known: &mut Found<S>,
         most: usize,
     ) -> Ranges {
-        let mut finder = Finder {
+        let finder: Finder<'_, S, F, T, fn(S) -> u64> = Finder {
             step,
             is_target,
+            turns: |_| u64::MAX,
             known,
             most,
         };
+        finder.find(first, start)
+    }
+}
+
+impl<'f, S, F, T, N> Finder<'f, S, F, T, N>
+where
+    S: Copy + Eq + Hash,
+    F: FnMut(S, u8) -> Option<S>,
+    T: Fn(S) -> bool,
+    N: Fn(S) -> u64,
+{
+    /// A search by the steps that tables of terminals tell.
+    pub(super) fn of_terminals(
+        is_target: T,
+        step: F,
+        turns: N,
+        known: &'f mut Found<S>,
+    ) -> Finder<'f, S, F, T, N> {
+        Finder {
+            step,
+            is_target,
+            turns,
+            known,
+            most: MAX_PLACES_OF_TERMINALS,
+        }
+    }
+
+    /// Returns the code points of characters that lead from a place to the targets and begin with a byte that is no less
+    /// than `first`.
+    pub(super) fn find(mut self, first: u8, start: S) -> Ranges {
         let mut out = Vec::new();
         for byte in first..=0xF4u8 {
             let Some((rest, base)) = first_byte(byte) else {
                 continue;
             };
-            if let Some(next) = (finder.step)(start, byte) {
-                finder.behind(next, rest, base, &mut out);
+            if let Some(next) = (self.step)(start, byte) {
+                self.behind(next, rest, base, &mut out);
             }
         }
         out.into()
@@ -79,15 +112,22 @@ where
         if !self.known.contains_key(&(at, rest)) {
             let mut own = Vec::new();
             if self.known.len() < self.most {
-                for byte in 0..64u32 {
+                // The first byte has none before it.
+                let mut turns = (self.turns)(at) | 1;
+                while turns != 0 {
+                    let begin = turns.trailing_zeros();
+                    turns &= turns - 1;
+                    let end = turns.trailing_zeros();
+                    let Some(next) = (self.step)(at, 0x80 | begin as u8) else {
+                        continue;
+                    };
                     // Most places have the last byte before them.
-                    if rest == 1 {
-                        let next = (self.step)(at, 0x80 | byte as u8);
-                        if next.is_some_and(&self.is_target) {
-                            push(&mut own, byte, byte);
-                        }
-                    } else if let Some(next) = (self.step)(at, 0x80 | byte as u8) {
-                        self.behind(next, rest - 1, byte << (6 * (rest - 1)), &mut own);
+                    if rest > 1 {
+                        let shift = 6 * (rest - 1);
+                        (begin..end)
+                            .for_each(|byte| self.behind(next, rest - 1, byte << shift, &mut own));
+                    } else if (self.is_target)(next) {
+                        push(&mut own, begin, end - 1);
                     }
                 }
             }

@@ -209,7 +209,9 @@ fn is_untroubled(state: u32, machine: &Machine, known: &mut Known) -> bool {
     while is_free && let Some(&from) = met.get(at) {
         at += 1;
         is_free = !is_trouble(from);
-        for &to in lexer.row(from).iter().filter(|&&to| to != 0) {
+        let row = lexer.row(from);
+        let ways = lexer.turns(from).iter().map(|class| row[class]);
+        for to in ways.filter(|&to| to != 0) {
             if !std::mem::replace(&mut is_met[to as usize], true) {
                 met.push(to);
             }
@@ -354,8 +356,12 @@ fn beyond_ascii<'k>(
     known.beyond_ascii.entry((state, to)).or_insert_with(|| {
         let found = into_loops.entry(to).or_default();
         let before = found.len();
-        let (start, most) = ((state, to), MAX_PLACES_OF_TERMINALS);
-        let ranges = Finder::class(0x80, start, |at| at == (to, to), both, found, most);
+        let turns = |(a, b): (u32, u32)| match a == b {
+            true => lexer.inner_turns(a),
+            false => lexer.inner_turns(a) | lexer.inner_turns(b),
+        };
+        let finder = Finder::of_terminals(|at| at == (to, to), both, turns, found);
+        let ranges = finder.find(0x80, (state, to));
         *bytes += 100 * (found.len() - before) + 8 * ranges.len();
         ranges
     })

@@ -166,18 +166,20 @@ impl<'a> Circles<'a> {
         mut random: impl FnMut() -> usize,
     ) -> Vec<Symbol> {
         let circle = self.circle[rule as usize];
+        let is_inside = |symbol: Symbol| self.is_inside(symbol, circle);
         let stays = |production: &usize| {
             let right = self.cfg.productions[*production].right.iter();
-            right.copied().any(|symbol| self.is_inside(symbol, circle))
+            right.copied().any(is_inside)
         };
         let mut symbols = vec![Symbol::rule(rule)];
+        // The places of those that are inside.
+        let mut inside: Vec<usize> = (0..1).filter(|&at| is_inside(symbols[at])).collect();
         for _ in 0..times {
-            let inside = (0..symbols.len()).filter(|&at| self.is_inside(symbols[at], circle));
-            let inside: Vec<usize> = inside.collect();
             if inside.is_empty() {
                 break;
             }
-            let at = inside[random() % inside.len()];
+            let place = random() % inside.len();
+            let at = inside[place];
             let Err(rule) = symbols[at].split() else {
                 break;
             };
@@ -190,8 +192,13 @@ impl<'a> Circles<'a> {
                 false => staying,
             };
             let chosen = from[random() % from.len()];
-            let right = self.cfg.productions[chosen].right.iter().copied();
-            symbols.splice(at..=at, right);
+            let right = &self.cfg.productions[chosen].right;
+            for behind in &mut inside[place + 1..] {
+                *behind = *behind + right.len() - 1;
+            }
+            let new = (at..).zip(right).filter(|new| is_inside(*new.1));
+            inside.splice(place..=place, new.map(|new| new.0));
+            symbols.splice(at..=at, right.iter().copied());
         }
         symbols
     }

@@ -13,7 +13,7 @@ use indexmap::IndexMap;
 use super::bits::{BitRows, Bits, ClassSet};
 use super::followers::Followers;
 use super::narrow::Narrow;
-use super::sets::{Bridge, Seconds, Sets};
+use super::sets::{Bridge, Bridges, Seconds, Sets};
 use super::uses::is_wide;
 use crate::compile::cfg::{Cfg, Matter};
 
@@ -268,7 +268,7 @@ struct Behind<'a> {
     by_terminal: Vec<Bits>,
     /// By context and terminal: the classes with which it may begin, and be live.
     firsts: Vec<Box<[ClassSet]>>,
-    bridges: HashMap<(u32, u32), Vec<Bridge>, FixedState>,
+    bridges: Bridges<'a>,
     seconds: Seconds<'a>,
 }
 
@@ -287,7 +287,7 @@ impl<'a> Behind<'a> {
             live: vec![true; pairs.count()],
             by_terminal: Vec::new(),
             firsts: Vec::new(),
-            bridges: HashMap::default(),
+            bridges: Bridges::new(sets),
             seconds: Seconds::new(sets, followers),
         };
         search.firsts = search.find_firsts();
@@ -456,37 +456,27 @@ impl<'a> Behind<'a> {
         } = self;
         let terminals = &sets.cfg.terminals;
         let mut all = Bits::new(terminals.len());
+        // By ignored terminal: the contexts behind it, each with the classes that may come there.
+        let mut between: Vec<(u32, Vec<(u32, ClassSet)>)> = Vec::new();
         for (second, terminal) in (0..).zip(terminals) {
-            let begins = matches!(terminal.matter, Matter::Special(_))
-                || firsts[context as usize][second as usize].meets(free)
-                || Self::is_bridged(bridges, sets, firsts, second, context, free);
-            if begins {
+            let begins = |context: u32, free| firsts[context as usize][second as usize].meets(free);
+            let mut may_begin =
+                matches!(terminal.matter, Matter::Special(_)) || begins(context, free);
+            if !may_begin && let Some(ignored) = sets.ignored_before(second) {
+                let known = between.iter().position(|own| own.0 == ignored);
+                let known = known.unwrap_or_else(|| {
+                    let ends = bridges.of(ignored, context);
+                    between.push((ignored, behind_bridges(ends, free)));
+                    between.len() - 1
+                });
+                let mut ends = between[known].1.iter();
+                may_begin = ends.any(|(behind, free)| begins(*behind, free));
+            }
+            if may_begin {
                 all.set(second);
             }
         }
         all
-    }
-
-    /// Tells whether ignored text that begins with one of some classes can stand before a lexeme in
-    /// a context.
-    fn is_bridged(
-        bridges: &mut HashMap<(u32, u32), Vec<Bridge>, FixedState>,
-        sets: &Sets<'_>,
-        firsts: &[Box<[ClassSet]>],
-        second: u32,
-        context: u32,
-        free: &ClassSet,
-    ) -> bool {
-        let Some(between) = sets.ignored_before(second) else {
-            return false;
-        };
-        let bridges = bridges
-            .entry((between, context))
-            .or_insert_with(|| sets.bridges(between, context));
-        bridges.iter().any(|end| {
-            let firsts = &firsts[end.behind as usize];
-            free.has(end.class) && firsts[second as usize].meets(&end.free)
-        })
     }
 
     /// Adds to each pair what may come behind some end to which it leads.
@@ -505,6 +495,19 @@ impl<'a> Behind<'a> {
             }
         }
     }
+}
+
+/// Returns the contexts behind ignored text that begins with one of some classes, each with the classes that nothing takes
+/// there.
+fn behind_bridges(ends: &[Bridge], free: &ClassSet) -> Vec<(u32, ClassSet)> {
+    let mut all: Vec<(u32, ClassSet)> = Vec::new();
+    for end in ends.iter().filter(|end| end.classes.meets(free)) {
+        match all.iter_mut().find(|own| own.0 == end.behind) {
+            Some(own) => own.1.or(&end.free),
+            None => all.push((end.behind, end.free)),
+        }
+    }
+    all
 }
 
 /// A terminal that begins in a context.

@@ -33,7 +33,7 @@ use self::followers::{Followers, followers};
 use self::local::{Asked, Unsure, local};
 pub(crate) use self::narrow::Narrow;
 use self::safe::{Adjacent, safe};
-use self::sets::{Bridge, Seconds, Sets};
+use self::sets::{Bridges, Seconds, Sets};
 use self::split::BracketLevels;
 
 /// The places that the proof looks at, because there may be one for each pair of terminals.
@@ -221,7 +221,7 @@ fn troubled(sets: &Sets<'_>, followers: &Followers, firsts: &Firsts) -> Option<T
         sets,
         firsts,
         bridges: HashMap::default(),
-        ends: HashMap::default(),
+        ends: Bridges::new(sets),
         beginning: HashMap::default(),
         tests: 0,
     };
@@ -325,8 +325,7 @@ struct Places<'a> {
     firsts: &'a Firsts,
     /// By lexeme and context: the classes with which ignored text begins that it may follow.
     bridges: HashMap<(u32, u32), ClassSet, FixedState>,
-    /// By ignored terminal and context: its ends.
-    ends: HashMap<(u32, u32), Vec<Bridge>, FixedState>,
+    ends: Bridges<'a>,
     /// By classes and context: the lexemes that begin there with one of these. Many sets leave the same free.
     beginning: HashMap<(ClassSet, u32), Rc<Bits>, FixedState>,
     /// The number of those that were looked at.
@@ -382,16 +381,14 @@ impl Places<'_> {
         if let Some(classes) = self.bridges.get(&(second, context)) {
             return classes.meets(free);
         }
-        if !self.ends.contains_key(&(between, context)) {
-            let ends = self.sets.bridges(between, context);
-            self.ends.insert((between, context), ends);
-        }
         // Ignored text, too, may be cut short from some classes on.
         let first = self.firsts.of(context)[between as usize].unwrap_or_default();
-        let ends = self.ends[&(between, context)].iter();
-        let ends = ends.filter(|end| first.has(end.class));
-        let ends = ends.filter(|end| self.firsts.begins(second, &end.free, context));
-        let classes: ClassSet = ends.map(|end| end.class).collect();
+        let mut classes = ClassSet::default();
+        for end in self.ends.of(between, context) {
+            if self.firsts.begins(second, &end.free, context) {
+                classes.or(&end.classes.and(&first));
+            }
+        }
         self.bridges.insert((second, context), classes);
         classes.meets(free)
     }

@@ -111,18 +111,43 @@ impl Texts<'_> {
         let mut all: Edges = vec![0; self.adjacent.behind.len()].into();
         let mut is_empty = true;
         for &symbol in symbols {
-            let mut next = all.clone();
-            for (own, rows) in next.iter_mut().zip(&all) {
-                *own = self.behind(*rows, symbol);
-            }
-            if is_empty {
-                let first = |column: usize| self.first(symbol, column);
-                (0..next.len()).for_each(|column| next[column] |= first(column));
+            for (column, own) in all.iter_mut().enumerate() {
+                *own = self.behind(*own, symbol);
+                if is_empty {
+                    *own |= self.first(symbol, column);
+                }
             }
             is_empty &= symbol.may_be_empty(&self.nullable);
-            all = next;
         }
         all
+    }
+
+    /// Returns what may be read last behind each place of the productions.
+    fn rests(&self, tables: &Tables) -> Rests {
+        let rows = self.adjacent.row_count();
+        let mut rests = Rests {
+            rows,
+            first: Vec::with_capacity(tables.rights.len()),
+            all: Vec::new(),
+        };
+        for right in &tables.rights {
+            let begin = rests.all.len();
+            rests.first.push(begin);
+            rests.all.resize(begin + rows * (right.len() + 1), 0);
+            let own = &mut rests.all[begin..];
+            (0..rows).for_each(|row| own[right.len() * rows + row] = 1 << row);
+            for (dot, &symbol) in right.iter().enumerate().rev() {
+                let (before, behind) = own.split_at_mut((dot + 1) * rows);
+                for (row, last) in before[dot * rows..].iter_mut().enumerate() {
+                    let met = self.behind(1 << row, symbol);
+                    let met = (0..)
+                        .zip(&behind[..rows])
+                        .filter(|(row, _)| met >> row & 1 == 1);
+                    *last = met.fold(0, |all, (_, own)| all | own);
+                }
+            }
+        }
+        rests
     }
 
     /// The rows of the last terminals of a symbol's texts that begin with a column.
@@ -148,6 +173,23 @@ impl Texts<'_> {
     }
 }
 
+/// The rows of the terminals that may be read last behind places of productions, by row of the terminal before. Many
+/// states hold the same places.
+struct Rests {
+    rows: usize,
+    /// By production: where its places begin.
+    first: Vec<usize>,
+    /// Place by place.
+    all: Vec<u64>,
+}
+
+impl Rests {
+    fn of(&self, finish: &Finish) -> &[u64] {
+        let begin = self.first[finish.production as usize] + usize::from(finish.dot) * self.rows;
+        &self.all[begin..begin + self.rows]
+    }
+}
+
 /// By state of the parser: whether every stack with it on top can be finished where each terminal
 /// comes behind one that it may come behind; a bit for each [row](Adjacent::row) of the terminal that was
 /// read last.
@@ -159,10 +201,12 @@ pub(super) fn safe(cfg: &Cfg, tables: &Tables, adjacent: &Adjacent) -> Vec<u64> 
     let texts = Texts::new(cfg, adjacent);
     let all = u64::MAX >> (MAX_CLASSES - adjacent.row_count());
     let mut safe = vec![all; tables.states.len()];
-    if near(&ways(tables, &texts, false), tables, &safe) == safe {
+    let rests = texts.rests(tables);
+    let mut below = Below::new(tables);
+    if near(&ways(tables, &rests, &mut below, false), tables, &safe) == safe {
         return safe;
     }
-    let ways = ways(tables, &texts, true);
+    let ways = ways(tables, &rests, &mut below, true);
     loop {
         let good = near(&ways, tables, &safe);
         if good == safe {
@@ -173,31 +217,28 @@ pub(super) fn safe(cfg: &Cfg, tables: &Tables, adjacent: &Adjacent) -> Vec<u64> 
 }
 
 /// A way to finish something.
-struct Finishing {
+struct Finishing<'a> {
     /// True if it leads lower.
     lower: bool,
     /// The states to which it leads; none means the end.
     to: Box<[u32]>,
     /// By row of the terminal before: the rows of those that may be read last.
-    last: Box<[u64]>,
+    last: &'a [u64],
 }
 
 /// By state: what can be finished there. A way that leads lower is told with
 /// `lower` alone: at first that does not matter.
-fn ways(tables: &Tables, texts: &Texts<'_>, lower: bool) -> Vec<Vec<Finishing>> {
-    let mut below = Below::new(tables);
+fn ways<'a>(
+    tables: &Tables,
+    rests: &'a Rests,
+    below: &mut Below<'_>,
+    lower: bool,
+) -> Vec<Vec<Finishing<'a>>> {
     let mut ways = Vec::with_capacity(tables.states.len());
-    let rows = 0..texts.adjacent.row_count();
     for (number, state) in (0..).zip(&tables.states) {
         below.begin(number);
         let way = |finish: &Finish| {
-            let right = &tables.rights[finish.production as usize][usize::from(finish.dot)..];
-            let behind = |row: usize| {
-                right
-                    .iter()
-                    .fold(1 << row, |rows, &symbol| texts.behind(rows, symbol))
-            };
-            let last: Box<[u64]> = rows.clone().map(behind).collect();
+            let last = rests.of(finish);
             if last.iter().all(|&rows| rows == 0) {
                 return None;
             }
@@ -215,14 +256,14 @@ fn ways(tables: &Tables, texts: &Texts<'_>, lower: bool) -> Vec<Vec<Finishing>> 
 
 /// By state: whether it can be finished by ways that lead to safe states alone, and come to
 /// a lower one.
-fn near(ways: &[Vec<Finishing>], tables: &Tables, safe: &[u64]) -> Vec<u64> {
+fn near(ways: &[Vec<Finishing<'_>>], tables: &Tables, safe: &[u64]) -> Vec<u64> {
     // The rows before a way that leads to states of a set.
     let before = |way: &Finishing, set: &[u64]| -> u64 {
         let all = way
             .to
             .iter()
             .fold(u64::MAX, |all, &to| all & set[to as usize]);
-        let open = (0..).zip(&way.last).filter(|(_, last)| *last & all != 0);
+        let open = (0..).zip(way.last).filter(|(_, last)| *last & all != 0);
         open.fold(0, |rows, (row, _)| rows | 1 << row)
     };
     let first = |state: usize| match tables.states[state].accepts {

@@ -4,9 +4,11 @@
 
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
+use std::rc::Rc;
 
 use foldhash::fast::FixedState;
 use fsm_index::ByteSet;
+use indexmap::IndexMap;
 use schema_regex::automaton::SchemaAutomaton;
 
 use super::bits::{Bits, ClassSet, JSON, NOWHERE};
@@ -20,11 +22,37 @@ use crate::compile::lexer::Lexer;
 /// terminal begins such a search.
 const MAX_PAIRS: usize = 200_000;
 
+/// The ends of ignored text, by where it begins: found once each.
+pub(super) struct Bridges<'a> {
+    sets: &'a Sets<'a>,
+    /// By ignored terminal and context.
+    known: HashMap<(u32, u32), Vec<Bridge>, FixedState>,
+    /// By a state of ignored text and its set: the sets where that ends. Most contexts lead to the same.
+    ends: HashMap<(u32, u32), Rc<[u32]>, FixedState>,
+}
+
+impl<'a> Bridges<'a> {
+    pub(super) fn new(sets: &'a Sets<'a>) -> Bridges<'a> {
+        Bridges {
+            sets,
+            known: HashMap::default(),
+            ends: HashMap::default(),
+        }
+    }
+
+    /// Returns the ends of ignored text that begins in a context.
+    pub(super) fn of(&mut self, between: u32, context: u32) -> &[Bridge] {
+        let Bridges { sets, known, ends } = self;
+        known
+            .entry((between, context))
+            .or_insert_with(|| sets.bridges(between, context, ends))
+    }
+}
+
 /// An end of ignored text.
-#[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) struct Bridge {
-    /// The class with which the text begins.
-    pub(super) class: usize,
+    /// The classes with which the texts begin that end so.
+    pub(super) classes: ClassSet,
     /// The classes that nothing takes behind it.
     pub(super) free: ClassSet,
     /// The context behind it.
@@ -147,53 +175,62 @@ impl<'a> Sets<'a> {
         behind
     }
 
-    /// Returns the ends of ignored text that begins in a context.
-    pub(super) fn bridges(&self, between: u32, context: u32) -> Vec<Bridge> {
+    /// Returns the ends of ignored text that begins in a context; `known` has those of texts that have begun.
+    fn bridges(
+        &self,
+        between: u32,
+        context: u32,
+        known: &mut HashMap<(u32, u32), Rc<[u32]>, FixedState>,
+    ) -> Vec<Bridge> {
         let start = (
             self.lexer.starts[between as usize],
             self.contexts.root(context),
         );
         // Most classes lead to the same.
-        let mut known: HashMap<(u32, u32), Vec<(ClassSet, u32)>, FixedState> = HashMap::default();
-        let mut bridges = Vec::new();
+        let mut firsts: IndexMap<(u32, u32), ClassSet, FixedState> = IndexMap::default();
         for class in self.contexts.begin(context).iter() {
             if let Some(first) = self.pair_behind(start, class) {
-                let ends = known.entry(first);
-                let ends = ends.or_insert_with(|| self.ends_behind(first.0, first.1, context));
-                let ends = ends.iter().map(|&(free, behind)| Bridge {
-                    class,
-                    free,
-                    behind,
-                });
-                bridges.extend(ends);
+                firsts.entry(first).or_default().fill(class..class + 1);
             }
         }
-        bridges
+        let mut bridges: IndexMap<(ClassSet, u32), ClassSet, FixedState> = IndexMap::default();
+        for (first, classes) in firsts {
+            let ends = known
+                .entry(first)
+                .or_insert_with(|| self.ends_behind(first.0, first.1));
+            for &set in &**ends {
+                // There is one context, because ignored text closes no bracket.
+                for &behind in self.contexts.behind(Some(context), set) {
+                    let end = (*self.free(set), behind);
+                    bridges.entry(end).or_default().or(&classes);
+                }
+            }
+        }
+        let bridges = bridges.into_iter();
+        let bridge = |((free, behind), classes)| Bridge {
+            classes,
+            free,
+            behind,
+        };
+        bridges.map(bridge).collect()
     }
 
-    /// Returns what nothing takes behind the ends of ignored text to which a state and its set lead, each with the
-    /// context behind it.
-    fn ends_behind(&self, state: u32, set: u32, context: u32) -> Vec<(ClassSet, u32)> {
+    /// Returns the sets in which ignored text ends to which a state and its set lead.
+    fn ends_behind(&self, state: u32, set: u32) -> Rc<[u32]> {
         let first = (state, set);
         let mut ends = Vec::new();
         let mut open = vec![first];
         let mut seen: HashSet<(u32, u32), FixedState> = HashSet::from_iter([first]);
         while let Some((state, set)) = open.pop() {
             if self.lexer.accepting[state as usize] {
-                // There is one context, because ignored text closes no bracket.
-                for &behind in self.contexts.behind(Some(context), set) {
-                    let end = (*self.free(set), behind);
-                    if !ends.contains(&end) {
-                        ends.push(end);
-                    }
-                }
+                ends.push(set);
             }
             if !self.cuts(set) {
                 let ways = self.pairs_behind(state, set);
                 open.extend(ways.filter(|&way| seen.insert(way)));
             }
         }
-        ends
+        ends.into()
     }
 
     /// Returns the states in a set, ascending.

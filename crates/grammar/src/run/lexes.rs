@@ -157,7 +157,10 @@ impl Lexes {
         if !machine.is_greedy() || next.iter().any(takes) {
             next.retain(takes);
         }
-        let next = self.intern(next, machine);
+        let next = match next.is_empty() {
+            true => 0,
+            false => self.intern(next, machine),
+        };
         let row = &mut self.all[lex as usize].row;
         if row.is_empty() {
             *row = vec![UNKNOWN; lexer.width()].into();

@@ -187,13 +187,13 @@ impl<'a> Steps<'a> {
             }
             next_threads.push(Thread { place: next, front });
         }
+        if next_threads.is_empty() {
+            return is_trapped.then_some(0);
+        }
         let is_over =
             |thread: &Thread| !thread.is_in_json() && self.caches.lexes[thread.place].open == 0;
         let are_over = next_threads.iter().all(is_over);
         let next = self.intern(next_threads, 0);
-        if next == 0 {
-            return is_trapped.then_some(0);
-        }
         if !are_over {
             return Some(next);
         }

@@ -2,10 +2,7 @@
 //!
 //! For example, `/[a-z]+x/` tells `x` from the other letters, and these from all other bytes.
 
-use std::collections::HashMap;
 use std::ops::Range;
-
-use foldhash::fast::FixedState;
 
 /// Bytes that lead from one state to another: a row has them ascending, without those that
 /// lead nowhere.
@@ -41,42 +38,12 @@ impl ByteClasses {
 
     /// Bytes are of one class that lead to the same in each of some rows.
     pub(crate) fn new(rows: &[&[Run]]) -> ByteClasses {
-        let mut class_of = [0u8; 256];
-        let mut sizes = [0usize; 256];
-        sizes[0] = 256;
-        // By class: its first byte, and its last one.
-        let mut edges = [(0, u8::MAX); 256];
+        let mut partition = Partition::one();
         // Refined row by row, so that no column is ever held as a whole.
         for row in rows {
-            // Most rows take all of the classes that they take.
-            let is_cut = |run: &Run| {
-                let mut bytes = class_of[usize::from(run.first)..=usize::from(run.last)].iter();
-                bytes.any(|class| {
-                    let (first, last) = edges[usize::from(*class)];
-                    first < run.first || last > run.last
-                })
-            };
-            if !row.iter().any(is_cut) || !tells_apart(row, &class_of, &sizes) {
-                continue;
-            }
-            let mut dense = [0u32; 256];
-            for run in *row {
-                dense[usize::from(run.first)..=usize::from(run.last)].fill(run.to);
-            }
-            let mut seen: HashMap<(u8, u32), u8, FixedState> = HashMap::default();
-            sizes = [0; 256];
-            for ((class, to), byte) in class_of.iter_mut().zip(dense).zip(0..=u8::MAX) {
-                let count = seen.len() as u8;
-                *class = *seen.entry((*class, to)).or_insert(count);
-                let own = usize::from(*class);
-                if sizes[own] == 0 {
-                    edges[own].0 = byte;
-                }
-                edges[own].1 = byte;
-                sizes[own] += 1;
-            }
+            partition.refine(row);
         }
-        ByteClasses::of(class_of)
+        partition.in_order()
     }
 
     fn of(of_byte: [u8; 256]) -> ByteClasses {
@@ -99,21 +66,101 @@ impl ByteClasses {
     }
 }
 
-/// Tells whether a row leads from bytes of one class to different states.
-fn tells_apart(row: &[Run], class_of: &[u8; 256], sizes: &[usize; 256]) -> bool {
-    // By class: where the first of its bytes that was met goes, and how many were.
-    let mut met = [(0u32, 0usize); 256];
-    let classes = |run: &Run| &class_of[usize::from(run.first)..=usize::from(run.last)];
-    for run in row {
-        for &class in classes(run) {
-            let (to, count) = &mut met[usize::from(class)];
-            if *count != 0 && *to != run.to {
-                return true;
-            }
-            *to = run.to;
-            *count += 1;
+/// Classes of bytes that are cut in two as rows tell them apart (as partitions are refined by Paige and Tarjan, "Three
+/// Partition Refinement Algorithms", 1987).
+struct Partition {
+    of_byte: [u8; 256],
+    /// By class: its bytes.
+    sizes: Vec<usize>,
+    /// By class: its first byte, and its last one.
+    edges: Vec<(u8, u8)>,
+    /// By the first byte of a run: a bit for the last one, if the run is known to be of whole classes. It stays so.
+    whole: [[u64; 4]; 256],
+    /// By class: how many of its bytes lead to the state that is looked at.
+    met: [usize; 256],
+}
+
+impl Partition {
+    /// All bytes are one class.
+    fn one() -> Partition {
+        Partition {
+            of_byte: [0; 256],
+            sizes: vec![256],
+            edges: vec![(0, u8::MAX)],
+            whole: [[0; 4]; 256],
+            met: [0; 256],
         }
     }
-    let mut all = row.iter().flat_map(classes);
-    all.any(|&class| sizes[usize::from(class)] != met[usize::from(class)].1)
+
+    /// Cuts the classes whose bytes a row leads to different states.
+    fn refine(&mut self, row: &[Run]) {
+        let mut cut: Vec<u32> = Vec::new();
+        for run in row {
+            // Most rows take all of the classes that they take, and most runs were met before.
+            if !self.is_whole(run) && !cut.contains(&run.to) {
+                cut.push(run.to);
+                self.cut(row.iter().filter(|other| other.to == run.to));
+            }
+        }
+    }
+
+    /// Tells whether a run takes all of the classes that it takes.
+    fn is_whole(&mut self, run: &Run) -> bool {
+        let known = &mut self.whole[usize::from(run.first)][usize::from(run.last / 64)];
+        let bit = 1 << (run.last % 64);
+        if *known & bit == 0 {
+            let mut bytes = self.of_byte[usize::from(run.first)..=usize::from(run.last)].iter();
+            let is_whole = bytes.all(|class| {
+                let (first, last) = self.edges[usize::from(*class)];
+                first >= run.first && last <= run.last
+            });
+            *known |= if is_whole { bit } else { 0 };
+        }
+        *known & bit != 0
+    }
+
+    /// Cuts the classes of which some bytes are in runs, and some are not.
+    fn cut<'a>(&mut self, runs: impl Iterator<Item = &'a Run> + Clone) {
+        let bytes = runs.flat_map(|run| run.first..=run.last);
+        let mut classes: Vec<u8> = Vec::new();
+        for byte in bytes.clone() {
+            let class = self.of_byte[usize::from(byte)];
+            let met = &mut self.met[usize::from(class)];
+            *met += 1;
+            if *met == 1 {
+                classes.push(class);
+            }
+        }
+        for class in classes {
+            let met = std::mem::take(&mut self.met[usize::from(class)]);
+            if met < self.sizes[usize::from(class)] {
+                let fresh = self.sizes.len() as u8;
+                for byte in bytes.clone() {
+                    let own = &mut self.of_byte[usize::from(byte)];
+                    *own = if *own == class { fresh } else { *own };
+                }
+                self.sizes[usize::from(class)] -= met;
+                self.sizes.push(met);
+                self.edges[usize::from(class)] = self.edges_of(class);
+                self.edges.push(self.edges_of(fresh));
+            }
+        }
+    }
+
+    fn edges_of(&self, class: u8) -> (u8, u8) {
+        let is_own = |own: &u8| *own == class;
+        let first = self.of_byte.iter().position(is_own).unwrap_or(0);
+        let last = self.of_byte.iter().rposition(is_own).unwrap_or(0);
+        (first as u8, last as u8)
+    }
+
+    /// Returns the classes, numbered by their first bytes.
+    fn in_order(&self) -> ByteClasses {
+        let mut numbers = [None; 256];
+        let mut count = 0..=u8::MAX;
+        ByteClasses::of(self.of_byte.map(|class| {
+            let number = &mut numbers[usize::from(class)];
+            *number.get_or_insert_with(|| count.next().unwrap_or(0))
+        }))
+    }
 }

@@ -6,11 +6,10 @@ use std::collections::HashSet;
 use std::ops::RangeInclusive;
 
 use foldhash::fast::FixedState;
-use fsm_tables::{Alphabet, NONE};
+use fsm_tables::{Alphabet, NONE, Table};
 
 use super::edges::Edges;
 use crate::error::{Error, ErrorKind};
-use crate::terminals::table::Bytes;
 
 /// A demand of a lexeme on the text behind it, if not every text will do.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -32,12 +31,12 @@ pub(super) enum Ending {
 /// A terminal in its text.
 pub(super) struct Context {
     /// The text before it, a mark, the lexeme, another mark, and the text behind it.
-    read: Bytes,
+    read: Table<bool>,
     alphabet: Alphabet,
 }
 
 impl Context {
-    pub(super) fn new(read: Bytes, alphabet: Alphabet) -> Context {
+    pub(super) fn new(read: Table<bool>, alphabet: Alphabet) -> Context {
         Context { read, alphabet }
     }
 

@@ -8,6 +8,7 @@ mod context;
 pub(crate) mod edges;
 mod lexeme;
 mod parts;
+mod product;
 pub(crate) mod regular;
 mod symbols;
 pub(crate) mod table;

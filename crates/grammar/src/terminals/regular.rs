@@ -116,9 +116,15 @@ impl Re {
         }
         match self {
             Re::And(all) => {
-                let mut tables = all.iter().map(|re| re.table(limits, edges.inside()));
-                let first = tables.next().unwrap_or_else(|| Ok(Table::nothing()))?;
-                tables.try_fold(first, |met, table| met.both(&table?, limits))
+                let edges = edges.inside();
+                let Some((first, others)) = all.split_first() else {
+                    return Ok(Table::nothing());
+                };
+                let first = first.table(limits, edges)?;
+                others.iter().try_fold(first, |met, re| match re {
+                    Re::Not(of) => met.but(&of.table(limits, edges)?, limits),
+                    _ => met.both(&re.table(limits, edges)?, limits),
+                })
             }
             Re::Not(of) => of.table(limits, edges.inside())?.complement(limits),
             Re::First(of) => Ok(of.table(limits, edges.inside())?.first()),

@@ -8,11 +8,11 @@ use foldhash::fast::FixedState;
 use fsm_index::{
     ByteAutomaton, ByteDfa, Cursor, Dfa, ErrorKind as RegexError, finite_can_do_without,
 };
-use fsm_tables::{Alphabet, Builder, Keep, Meter, NONE, Nfa, NfaId, Rest, State, Symbols, product};
+use fsm_tables::{Alphabet, Builder, Meter, NONE, Nfa, NfaId, Rest, State, Symbols};
 
 use regex_syntax::hir::{ClassUnicode, ClassUnicodeRange};
 
-use super::byte_classes::{ByteClasses, Run};
+use super::byte_classes::Run;
 use crate::error::{Error, ErrorKind};
 
 /// An automaton over bytes. State 0 is dead, and from every other acceptance is reached, but from
@@ -87,9 +87,6 @@ impl Meter for TableLimits {
     }
 }
 
-/// A table over bytes, as the kit has it.
-pub(crate) type Bytes = fsm_tables::Table<bool>;
-
 impl Table {
     /// Takes nothing.
     pub(crate) fn nothing() -> Table {
@@ -101,19 +98,6 @@ impl Table {
             goes_on: Vec::new(),
             traps: Vec::new(),
         }
-    }
-
-    /// A table with the dead state in front, without what is not reached or not live. `class_of` says the class of each
-    /// byte.
-    fn of(symbols: &Bytes, class_of: impl Fn(u8) -> u32) -> Table {
-        let symbols = symbols.trimmed();
-        let mut table = Table::nothing();
-        let rows = symbols.rows().zip(symbols.labels());
-        for (row, &accepts) in rows {
-            table.add_row(row, &class_of, accepts);
-        }
-        table.start = u32::from(symbols.states() > 0);
-        table
     }
 
     /// Adds a state that leads to states without the dead one.
@@ -195,37 +179,6 @@ impl Table {
         run.filter(|run| run.first <= byte).map_or(0, |run| run.to)
     }
 
-    /// The same without the dead state, over classes of bytes that it does not tell apart; the start is the first one.
-    fn over(&self, classes: &ByteClasses) -> Bytes {
-        let states = if self.is_nothing() { 1 } else { self.states() };
-        let width = classes.len();
-        let mut cells = vec![NONE; width * (states - 1)];
-        for (state, row) in (1..states).zip(cells.chunks_mut(width)) {
-            for run in self.row(state) {
-                row[classes.of_run(run)].fill(run.to - 1);
-            }
-        }
-        Bytes::new(width, cells, self.accepting[1..states].to_vec())
-    }
-
-    /// Returns a table of texts that are read in two at once, and lead out of the first one nowhere.
-    fn product(
-        &self,
-        other: &Table,
-        keep: Keep,
-        accepts: impl Fn(Option<&bool>, Option<&bool>) -> bool,
-        limits: &mut TableLimits,
-    ) -> Result<Table, Error> {
-        let rows = (1..self.states()).map(|state| self.row(state));
-        let others = (1..other.states()).map(|state| other.row(state));
-        let classes = ByteClasses::new(&rows.chain(others).collect::<Vec<&[Run]>>());
-        let (own, other) = (self.over(&classes), other.over(&classes));
-        let product = product(&own, &other, keep, accepts, limits)?;
-        Ok(Table::of(&product, |byte| {
-            classes.of_byte[usize::from(byte)].into()
-        }))
-    }
-
     /// Tells whether each text that has begun can be finished without some characters.
     pub(crate) fn can_do_without(&self, chars: &[(u32, u32)]) -> bool {
         let step = |state: u32, byte| {
@@ -267,8 +220,13 @@ impl Table {
         &self.runs[begin as usize..self.ends[state] as usize]
     }
 
+    /// Adds a run to the state that is being made.
+    pub(super) fn push_run(&mut self, run: Run) {
+        self.runs.push(run);
+    }
+
     /// Adds a state that leads where the runs do that were added since the last one.
-    fn end_row(&mut self, accepts: bool) {
+    pub(super) fn end_row(&mut self, accepts: bool) {
         self.ends.push(self.runs.len() as u32);
         self.accepting.push(accepts);
     }
@@ -362,7 +320,7 @@ impl Table {
             _ => Error::new(ErrorKind::Syntax, error.to_string()),
         };
         let dfa = match Dfa::with_config(pattern, &config) {
-            Ok(dfa) => dfa.to_bytes(&config).map_err(said)?,
+            Ok(dfa) => dfa.to_bytes_of_part(&config).map_err(said)?,
             Err(error) if error.kind() == RegexError::EmptyLanguage => return Ok(Table::nothing()),
             Err(error) => return Err(said(error)),
         };
@@ -401,18 +359,6 @@ impl Table {
         Ok(table)
     }
 
-    /// Returns the texts that both take.
-    pub(crate) fn both(&self, other: &Table, mut limits: TableLimits) -> Result<Table, Error> {
-        let accepts = |a: Option<&bool>, b: Option<&bool>| a == Some(&true) && b == Some(&true);
-        self.product(other, Keep::Both, accepts, &mut limits)
-    }
-
-    /// The texts that it takes and the other does not.
-    pub(crate) fn but(&self, other: &Table, mut limits: TableLimits) -> Result<Table, Error> {
-        let accepts = |a: Option<&bool>, b: Option<&bool>| a == Some(&true) && b != Some(&true);
-        self.product(other, Keep::First, accepts, &mut limits)
-    }
-
     /// Tells whether both take some text.
     pub(crate) fn meets(&self, other: &Table) -> bool {
         let mut open = vec![(self.start, other.start)];
@@ -439,48 +385,28 @@ impl Table {
         self.goes_on.is_empty() && self.traps.is_empty()
     }
 
-    /// All UTF-8 text that it does not take.
-    pub(crate) fn complement(&self, mut limits: TableLimits) -> Result<Table, Error> {
-        let accepts = |a: Option<&bool>, b: Option<&bool>| a == Some(&true) && b != Some(&true);
-        let all = Table::of_pattern("(?s:.*)", limits)?;
-        all.product(self, Keep::First, accepts, &mut limits)
-    }
-
-    /// Returns the texts that it takes, no beginning of which it takes.
-    pub(crate) fn first(&self) -> Table {
-        let bytes = self.over(&ByteClasses::bytes());
-        let rows = bytes.rows().zip(bytes.labels());
-        let cells = rows
-            .flat_map(|(row, &accepts)| row.iter().map(move |&to| if accepts { NONE } else { to }));
-        let first = Bytes::new(256, cells.collect(), bytes.labels().to_vec());
-        Table::of(&first, u32::from)
-    }
-
     /// Adds it to a nondeterministic automaton, in front of a state; answers where it begins.
     pub(crate) fn embed<M: Meter<Error = Error>>(
         &self,
         builder: &mut Builder<'_, M>,
         next: NfaId,
     ) -> Result<NfaId, Error> {
-        let bytes = self.over(&ByteClasses::bytes());
-        let states = 0..bytes.states() as u32;
+        let states = 1..self.states();
         let begins = states.map(|_| builder.push(State::Split(next, next)));
         let begins = begins.collect::<Result<Vec<NfaId>, Error>>()?;
-        for (state, begin) in (0..).zip(&begins) {
+        for (state, begin) in (1..).zip(&begins) {
             // The targets of the state, each with its bytes; ending is one more way.
             let mut ways: Vec<(u32, Vec<(u32, u32)>)> = Vec::new();
-            for (byte, &to) in (0..).zip(bytes.row(state)).filter(|cell| *cell.1 != NONE) {
-                match ways.iter_mut().find(|way| way.0 == to) {
-                    None => ways.push((to, vec![(byte, byte)])),
-                    Some((_, ranges)) => match ranges.last_mut() {
-                        Some(last) if last.1 + 1 == byte => last.1 = byte,
-                        _ => ranges.push((byte, byte)),
-                    },
+            for run in self.row(state) {
+                let range = (run.first.into(), run.last.into());
+                match ways.iter_mut().find(|way| way.0 == run.to) {
+                    None => ways.push((run.to, vec![range])),
+                    Some((_, ranges)) => ranges.push(range),
                 }
             }
-            let mut all = bytes.labels()[state as usize].then_some(next);
+            let mut all = self.accepting[state].then_some(next);
             for (to, ranges) in ways {
-                let way = builder.symbol(ranges, begins[to as usize])?;
+                let way = builder.symbol(ranges, begins[to as usize - 1])?;
                 all = Some(match all {
                     Some(others) => builder.push(State::Split(way, others))?,
                     None => way,
@@ -505,10 +431,14 @@ impl Table {
         let (alphabet, members) = Alphabet::new(Symbols::Bytes, Rest::AsMet, sets, meter)?;
         let table = nfa.determinize(alphabet.len(), &members, meter)?;
         let table = table.minimized(meter)?;
-        // Every byte has a class.
-        Ok(Table::of(&table, |byte| {
-            alphabet.class_of(byte.into()).unwrap_or(0)
-        }))
+        let mut own = Table::nothing();
+        for (row, &accepts) in table.rows().zip(table.labels()) {
+            // Every byte has a class.
+            let class_of = |byte: u8| alphabet.class_of(byte.into()).unwrap_or(0);
+            own.add_row(row, class_of, accepts);
+        }
+        own.start = u32::from(table.states() > 0);
+        Ok(own)
     }
 }
 

@@ -75,14 +75,27 @@ impl<'a> Spellings<'a> {
         // out below this level, so a range that holds any is never uniform.
         let shortest = [0x80, 0x800, 0x1_0000][depth as usize - 1];
         let last = first + step * 64 - 1;
+        if first >= 0xD800 && last <= 0xDFFF {
+            // Surrogates are no characters.
+            return 0;
+        }
         let whole = first >= shortest && last <= 0x10_FFFF && (last < 0xD800 || first > 0xDFFF);
         if whole && let Some(class) = self.alphabet.class_of_range(first, last) {
             return self.uniform(class as u16, depth);
         }
         let mut entries = [0; 64];
-        if whole && depth == 1 {
-            for (from, to, class) in self.alphabet.runs_within(first, last) {
-                entries[(from - first) as usize..=(to - first) as usize].fill(class as u16 + 1);
+        if whole {
+            let alphabet = self.alphabet;
+            for (from, to, class) in alphabet.runs_within(first, last) {
+                // The blocks that the run has whole, and one of which it has the first characters alone.
+                let (begin, end) = ((from - first).div_ceil(step), (to + 1 - first) / step);
+                if begin < end {
+                    let own = self.uniform(class as u16, depth - 1);
+                    entries[begin as usize..end as usize].fill(own);
+                }
+                if begin <= end && end * step + first <= to {
+                    entries[end as usize] = self.subtree(end * step + first, depth - 1);
+                }
             }
             return self.intern(entries);
         }
@@ -140,10 +153,24 @@ impl Dfa {
     /// # Ok::<(), fsm_index::Error>(())
     /// ```
     pub fn to_bytes(&self, config: &Config) -> Result<ByteDfa, Error> {
+        let mut costs = Costs::new(config);
+        let automaton = self.spelt(config, &mut costs)?;
+        Ok(automaton.with_hints(self.text_loops(&mut costs)?))
+    }
+
+    /// The same, for a part of other automata: an index over it alone has no hints about text.
+    ///
+    /// # Errors
+    ///
+    /// As [`Dfa::to_bytes`].
+    pub fn to_bytes_of_part(&self, config: &Config) -> Result<ByteDfa, Error> {
+        self.spelt(config, &mut Costs::new(config))
+    }
+
+    fn spelt(&self, config: &Config, costs: &mut Costs<'_>) -> Result<ByteDfa, Error> {
         let spellings = Spellings::new(&self.alphabet)
             .ok_or_else(|| Error::limit("symbol classes", "classes", MAX_ENTRIES - 17_408))?;
         let width = self.alphabet.len();
-        let mut costs = Costs::new(config);
         // Which classes a place in a spelling can lead to, and which go on from a state; the
         // cells once wide and once narrow.
         let words = width.div_ceil(64);
@@ -158,9 +185,8 @@ impl Dfa {
             .map(|&n| if n == NONE { 0 } else { n + 1 });
         let mut accepting = vec![false];
         accepting.extend_from_slice(self.table.labels());
-        let automaton = ByteDfa::new(decoder, dead.chain(next).collect(), &accepting, 1)
-            .ok_or_else(|| Error::limit("max_states", "states", config.max_states))?;
-        Ok(automaton.with_hints(self.text_loops(&mut costs)?))
+        ByteDfa::new(decoder, dead.chain(next).collect(), &accepting, 1)
+            .ok_or_else(|| Error::limit("max_states", "states", config.max_states))
     }
 
     /// For each state the target that takes the most characters, if they are
