@@ -43,7 +43,69 @@ head[lazy]: TEXT "<f>"
 TEXT: /(.|\n)*/
 "#;
 
+/// Text of nearly any characters that ends as a comment does, beside lines that begin otherwise.
+const RULES: &str = r#"
+start: (NL | NAME ":" (NAME | "$" CALL)* NL recipe*)*
+recipe: TAB (RTEXT | "$" CALL)* NL
+CALL: /\([^()\n]*\)|[@<a-z]/
+TAB: /\t/
+RTEXT: /([^$\n\\@\t+-]|\\(?s:.))([^$\n\\]|\\(?s:.))*/
+NAME: /[a-z]+/
+NL: /[ ]*(#[^\n]*)?\n/
+%ignore / +/
+"#;
+
+/// One mark behind which a string comes, or an expression in the same quotes.
+const ATTRIBUTES: &str = r#"
+start: "<" NAME (ATTR ["=" STRING] | DIRECTIVE "=" "\"" expr "\"")* ">"
+expr: NAME | "{" [NAME ":" expr] "}"
+NAME: /[a-zA-Z]+/
+ATTR: /[a-z][a-z-]*/
+DIRECTIVE: /(:|f-)[a-z][a-z.-]*/
+STRING: /"[^"]*"/
+%ignore /[ \n]+/
+"#;
+
+/// Two tags whose `>` means other things, by the name.
+const TAGS: &str = r#"
+start: (script | node)*
+script: "<" "f" (_W ATTR)* ">" SCRIPT
+node: TEXT | "<" NAME (_W ATTR ["=" "{" ID "}"])* ">" | "{" ID "}"
+TEXT: /[^<{]+/
+SCRIPT: /([^<]|<[^\/])*<\/f>/
+NAME: /[a-z]+/ & ~/f/
+ATTR: /[a-z]+/
+ID: /[a-z]+/
+_W: /[ \t\n]+/
+"#;
+
+/// Words of several parts, in which a substitution may stand.
+const WORDS: &str = r#"
+start: (word (" " word)* "\n")*
+word: (BARE | SINGLE | "\"" (TEXT | sub)* "\"" | sub)+
+sub: "$(" word ")"
+SINGLE: /'[^']*'/
+BARE: /[a-z]+/
+TEXT: /[^"$]+/
+"#;
+
+/// Names that commas part, in expressions and before free text.
+const COMMANDS: &str = r#"
+start: ("if" [expr] "\n" | "aab" NAME ("," NAME)* GLOB REST "\n" | NAME _S "-" _S NAME "\n" | "ab" _S LABEL "\n")*
+expr: NAME | "[" [expr ("," expr)*] "]"
+NAME: /[A-Za-z]+/
+REST: /[^\s|][^\n|]*/
+GLOB: /[^\s|]+/
+LABEL: /[^\n]+/
+_S: /[ \t]+/
+"#;
+
 const GRAMMARS: &[(Dialect, &str)] = &[
+    (Dialect::Lark, RULES),
+    (Dialect::Lark, ATTRIBUTES),
+    (Dialect::Lark, TAGS),
+    (Dialect::Lark, WORDS),
+    (Dialect::Lark, COMMANDS),
     (Dialect::Lark, JOINS),
     (Dialect::LarkSplits, JOINS),
     (Dialect::Lark, CALLS),

@@ -39,7 +39,7 @@ pub(crate) struct Unsure {
 struct UnsureSet {
     /// Ascending.
     all: Box<[u32]>,
-    /// Those among them that read text of nearly any characters.
+    /// The states among them that read text of nearly any characters.
     texts: Box<[u32]>,
 }
 
@@ -47,7 +47,7 @@ impl Unsure {
     /// Adds states of a set.
     fn add(&mut self, sets: &Sets<'_>, set: u32, states: &[u32]) {
         let all = sets.members(set);
-        // Where there is one context, it is that with all such text.
+        // If there is one context, it is that with all such text.
         let has_others = sets.contexts().len() > 1;
         let is_text = |&state: &u32| {
             has_others && is_wide(sets.lexer.terminal[state as usize], sets.cfg, sets.lexer)
@@ -101,9 +101,9 @@ pub(super) struct Local {
 /// The terminals that are asked for behind one, where less may come behind it in some contexts than in others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Asked {
-    /// Those that may come in all contexts but such in which most cannot come: it is unsure there.
+    /// The terminals that may come in all contexts but such in which most cannot come: it is unsure there.
     Everywhere,
-    /// Those that may come in some context: it is unsure in others.
+    /// The terminals that may come in some context: it is unsure in others.
     Somewhere,
 }
 

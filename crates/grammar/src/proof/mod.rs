@@ -7,12 +7,14 @@ mod brackets;
 mod conflict;
 mod contexts;
 mod followers;
+mod found;
 mod json;
 mod local;
 mod narrow;
 mod safe;
 mod sets;
 mod split;
+mod told;
 mod uses;
 
 use std::collections::{HashMap, HashSet};

@@ -12,8 +12,9 @@ use indexmap::IndexMap;
 use schema_regex::automaton::SchemaAutomaton;
 
 use super::bits::{Bits, ClassSet, JSON, NOWHERE};
-use super::contexts::{Contexts, Found, Met};
+use super::contexts::{Contexts, Met};
 use super::followers::Followers;
+use super::found::Found;
 use super::json;
 use crate::compile::cfg::{Cfg, Matter};
 use crate::compile::lexer::Lexer;
