@@ -116,24 +116,21 @@ enum Apart {
     BySet,
 }
 
-/// Finds the places where something that has begun perhaps cannot be finished, if no lexeme is cut
-/// short. Places in narrow ignored text are not among them, because the stacks tell of it. `None` if
+/// Finds the places where something that has begun perhaps cannot be finished, if no lexeme is cut short.
+/// Places in narrow ignored text are not among them, because the stacks tell of it. `None` if
 /// that is too much.
 pub(super) fn local(
     sets: &Sets<'_>,
+    pairs: &Pairs,
     followers: &Followers,
     narrow: Option<&Narrow>,
     asked: Asked,
 ) -> Option<Local> {
-    if sets.has_cuts {
+    if pairs.apart == Apart::BySet && asked == Asked::Somewhere {
         return None;
     }
-    let pairs = match (Pairs::new(sets, Apart::ByContext), asked) {
-        (None, Asked::Everywhere) => Pairs::new(sets, Apart::BySet)?,
-        (pairs, _) => pairs?,
-    };
     let is_narrow = |state| narrow.is_some_and(|narrow| narrow.has(state));
-    let mut search = Behind::new(sets, followers, &pairs, asked);
+    let mut search = Behind::new(sets, followers, pairs, asked);
     search.settle(is_narrow);
     let mut unsure: IndexMap<u32, Vec<u32>, FixedState> = IndexMap::default();
     for (number, (set, own)) in (0..).zip(pairs.sets()) {
@@ -160,7 +157,7 @@ pub(super) fn local(
 }
 
 /// All states in all sets, by number, and where they lead.
-struct Pairs {
+pub(super) struct Pairs {
     apart: Apart,
     /// The sets: by context that where its lexemes begin, and then those to which these lead.
     sets: Vec<u32>,
@@ -173,8 +170,12 @@ struct Pairs {
 }
 
 impl Pairs {
-    /// `None` if there are too many.
-    fn new(sets: &Sets<'_>, apart: Apart) -> Option<Pairs> {
+    /// By context, or else by set. `None` if there are too many.
+    pub(super) fn new(sets: &Sets<'_>) -> Option<Pairs> {
+        Pairs::told(sets, Apart::ByContext).or_else(|| Pairs::told(sets, Apart::BySet))
+    }
+
+    fn told(sets: &Sets<'_>, apart: Apart) -> Option<Pairs> {
         let contexts = sets.contexts();
         let most = match apart {
             Apart::BySet => MAX_STEPS,
@@ -218,14 +219,13 @@ impl Pairs {
         let mut arrows: Vec<(u32, u32)> = Vec::new();
         for (from, to) in ways {
             // A set has one state of each terminal, so it says where each of its states has come from.
-            let own =
-                || (all.first[from as usize] as u32..).zip(sets.members(all.sets[from as usize]));
-            let mut own_left = own();
+            let members = sets.members(all.sets[from as usize]);
+            let mut own = (all.first[from as usize] as u32..).zip(members);
             let behind = sets.members(all.sets[to as usize]);
             for (to, state) in (all.first[to as usize] as u32..).zip(behind) {
                 let terminal = sets.lexer.terminal[*state as usize];
                 let is_own = |from: &(u32, &u32)| sets.lexer.terminal[*from.1 as usize] == terminal;
-                arrows.extend(own_left.find(is_own).map(|from| (from.0, to)));
+                arrows.extend(own.find(is_own).map(|from| (from.0, to)));
             }
         }
         all.before = Sources::new(all.count(), arrows.iter().copied());

@@ -32,7 +32,7 @@ use self::brackets::BracketKind;
 pub(crate) use self::conflict::{Conflict, swallowed};
 use self::contexts::Met;
 use self::followers::{Followers, followers};
-use self::local::{Asked, Unsure, local};
+use self::local::{Asked, Pairs, Unsure, local};
 pub(crate) use self::narrow::Narrow;
 use self::safe::{Adjacent, safe};
 use self::sets::{Bridges, Seconds, Sets};
@@ -103,17 +103,24 @@ impl Proof {
             );
             self.narrow = Some(narrow);
         }
-        if detail == Detail::Places && !self.is_all_safe {
-            self.find_places(sets, followers, tables);
+        let has_places = detail == Detail::Places && !sets.has_cuts && !self.is_all_safe;
+        if has_places && let Some(pairs) = Pairs::new(sets) {
+            self.find_places(sets, &pairs, followers, tables);
             self.is_whole = self.is_all_safe && self.narrow.is_none() && self.unsure.is_empty();
         }
     }
 
     /// Finds which states can be finished but in unsure places.
-    fn find_places(&mut self, sets: &Sets<'_>, followers: &Followers, tables: &Tables) {
+    fn find_places(
+        &mut self,
+        sets: &Sets<'_>,
+        pairs: &Pairs,
+        followers: &Followers,
+        tables: &Tables,
+    ) {
         for asked in [Asked::Everywhere, Asked::Somewhere] {
             if !self.is_all_safe
-                && let Some(local) = local(sets, followers, self.narrow.as_ref(), asked)
+                && let Some(local) = local(sets, pairs, followers, self.narrow.as_ref(), asked)
                 && let Some(adjacent) = Adjacent::new(&local.rows)
             {
                 self.find_safe(sets.cfg, tables, &adjacent);
