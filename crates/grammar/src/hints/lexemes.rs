@@ -13,6 +13,7 @@ use crate::hints::known::{Known, LexPlace, Reach};
 use crate::hints::letters;
 use crate::hints::text::Hints;
 use crate::machine::Machine;
+use crate::proof::Origins;
 use crate::run::caches::Caches;
 use crate::run::configs::UNKNOWN;
 use crate::run::lexes::Lex;
@@ -62,8 +63,10 @@ impl<'a> Lexemes<'a> {
         &self.caches.lexes()[lex]
     }
 
-    fn intern(&mut self, members: Vec<u32>) -> u32 {
-        self.caches.lexes_mut().intern(members, self.machine)
+    fn intern(&mut self, members: Vec<u32>, origins: Origins) -> u32 {
+        self.caches
+            .lexes_mut()
+            .intern(members, origins, self.machine)
     }
 
     fn lex_step(&mut self, lex: u32, class: u8) -> u32 {
@@ -148,7 +151,9 @@ impl<'a> Lexemes<'a> {
         let all = |lex: u32| self.lex(lex).members.iter().copied();
         let is_wide = Some(UNKNOWN).filter(|_| reach == Reach::Wide);
         let key = all(lex).chain([UNKNOWN]).chain(all(start)).chain(is_wide);
-        let key = key.collect();
+        let origins = Some(self.lex(lex).origins).filter(|origins| !origins.is_empty());
+        let origins = origins.map(|origins| [UNKNOWN, UNKNOWN].into_iter().chain(origins.words()));
+        let key = key.chain(origins.into_iter().flatten()).collect();
         let told = LexemePlace {
             number: self.machine.numbers().number(key),
             next_bytes,
@@ -201,7 +206,8 @@ impl<'a> Lexemes<'a> {
                 .under_guard(start, guard, self.machine);
             members.extend_from_slice(&self.lex(begins).members);
         }
-        self.intern(members)
+        let origins = self.lex(start).origins;
+        self.intern(members, origins)
     }
 
     /// Returns the set behind a byte, with what may begin behind ignored text that ends.
@@ -219,7 +225,8 @@ impl<'a> Lexemes<'a> {
             return next.max(other);
         }
         let [one, other] = [next, other].map(|lex| &*self.lex(lex).members);
-        self.intern([one, other].concat())
+        let (all, origins) = ([one, other].concat(), self.lex(start).origins);
+        self.intern(all, origins)
     }
 
     /// Returns the terminals that end a lexeme of which the stacks are asked, by number; 0 for

@@ -16,7 +16,7 @@ use crate::compile::lexer::Lexer;
 use crate::compile::lr::{self, Tables};
 use crate::config::Config;
 use crate::error::{Error, ErrorKind};
-use crate::proof::{self, Proof};
+use crate::proof::{self, Origins, Proof};
 
 pub(crate) use self::classes::{Classes, Ranges};
 pub(crate) use self::numbers::Numbers;
@@ -173,8 +173,9 @@ impl Machine {
 
     /// Returns those of the states of terminals that have read the same text which perhaps cannot be finished,
     /// whatever the stacks are.
-    pub(crate) fn unsure_among(&self, states: &[u32]) -> Box<[u32]> {
-        self.proof.unsure_among(states, &self.cfg, &self.lexer)
+    pub(crate) fn unsure_among(&self, states: &[u32], origins: Origins) -> Box<[u32]> {
+        self.proof
+            .unsure_among(states, origins, &self.cfg, &self.lexer)
     }
 
     /// Tells whether greedy lexing, or ignored text that goes as far as it can, may leave

@@ -22,6 +22,13 @@ pub(super) enum BracketPart {
     Stands,
 }
 
+impl BracketPart {
+    /// Tells whether it opens and closes nothing itself.
+    fn is_free(self) -> bool {
+        matches!(self, BracketPart::Plain | BracketPart::Stands)
+    }
+}
+
 /// The brackets by which nonterminals are told apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum BracketKind {
@@ -129,6 +136,7 @@ impl<'a> Regions<'a> {
         let (first, last) = (&self.edges.first, &self.edges.last);
         for at in 1..right.len().max(1) - 1 {
             let is_region = parts[number][at - 1] == BracketPart::Plain
+                && parts[number][at + 1].is_free()
                 && right[at].split().is_err_and(is_again)
                 && self.is_marked(right[at - 1], last)
                 && self.is_marked(right[at + 1], first);
@@ -156,7 +164,7 @@ impl<'a> Regions<'a> {
         for (Production { left, right }, parts) in self.cfg.productions.iter().zip(parts) {
             for (at, symbols) in right.windows(2).enumerate() {
                 let is_region = known.contains(&(*left, [symbols[0], symbols[1]]));
-                if is_region && parts[at] == BracketPart::Plain {
+                if is_region && parts[at] == BracketPart::Plain && parts[at + 1].is_free() {
                     parts[at] = BracketPart::Opens(right.len() - 1);
                     parts[at + 1] = BracketPart::Closes;
                 }

@@ -6,9 +6,15 @@
 use std::collections::HashMap;
 
 use foldhash::fast::FixedState;
+use indexmap::IndexSet;
 
 use super::bits::Bits;
+use super::uses::landings;
 use crate::compile::cfg::{Cfg, Symbol};
+use crate::compile::lr::Tables;
+
+/// The most pairs of states of two parsers, because each has some ways on.
+const MAX_PAIRS: usize = 100_000;
 
 /// The terminals that may come somewhere, ignored text aside: by use, where the [uses](super::uses) of a
 /// terminal are told apart. Otherwise each terminal is its own only use.
@@ -23,6 +29,23 @@ pub(super) struct Followers {
     pub(super) terminals: Vec<u32>,
     /// By use.
     pub(super) nesting: Vec<Nesting>,
+    /// The parser that tells uses apart, if they are.
+    pub(super) parser: Option<UseParser>,
+}
+
+/// The uses of terminals by the places where a parser takes them: by terminal, and the [state behind it](landings).
+pub(crate) type ByShift = HashMap<(u32, u32), Vec<u32>, FixedState>;
+
+/// A parser that tells uses of terminals apart.
+pub(super) struct UseParser {
+    /// Its tables; `None` for those of the grammar.
+    pub(super) tables: Option<Tables>,
+    /// By its terminal: that of the grammar, and what it does to brackets.
+    pub(super) symbols: Vec<(u32, Nesting)>,
+    /// By its nonterminal: that of the grammar.
+    pub(super) rules: Vec<u32>,
+    /// By its terminal, and the [state behind it](super::uses::landings): the use.
+    pub(super) used: HashMap<(u32, u32), u32, FixedState>,
 }
 
 /// The brackets that are open behind a use of a terminal, by the number of the innermost one, where those
@@ -72,6 +95,44 @@ impl Followers {
         behind
     }
 
+    /// Returns the uses of terminals by the places where the grammar's parser takes them. Each symbol of another parser
+    /// stands for one of the grammar's, so that stacks of both go together. `None` if that is too much.
+    pub(super) fn by_shift(&self, own: &Tables) -> Option<ByShift> {
+        let mut all = ByShift::default();
+        let Some(parser) = &self.parser else {
+            for landing in own.states.iter().flat_map(|state| landings(state, own)) {
+                all.insert(landing, vec![landing.0]);
+            }
+            return Some(all);
+        };
+        let tables = parser.tables.as_ref().unwrap_or(own);
+        let mut pairs: IndexSet<(u32, u32), FixedState> = IndexSet::from_iter([(0, 0)]);
+        let mut at = 0;
+        while let Some(&(state, like)) = pairs.get_index(at) {
+            at += 1;
+            let (state, like) = (&tables.states[state as usize], &own.states[like as usize]);
+            let own_landings = landings(like, own);
+            for (&(symbol, to), landing) in state.shifts.iter().zip(landings(state, tables)) {
+                let terminal = parser.symbols[symbol as usize].0;
+                let at = like.shifts.binary_search_by_key(&terminal, |shift| shift.0);
+                let at = at.ok()?;
+                let uses = all.entry(own_landings[at]).or_default();
+                let used = parser.used[&landing];
+                if !uses.contains(&used) {
+                    uses.push(used);
+                }
+                pairs.insert((to, like.shifts[at].1));
+            }
+            for &(rule, to) in &state.gotos {
+                pairs.insert((to, like.goto(parser.rules[rule as usize])?));
+            }
+            if pairs.len() > MAX_PAIRS {
+                return None;
+            }
+        }
+        Some(all)
+    }
+
     /// Makes one use of those of a terminal behind which the same may come, because each group of uses is a
     /// context.
     pub(super) fn merge(&mut self) {
@@ -97,7 +158,13 @@ impl Followers {
                 new
             };
             let follow = kept.iter().map(|&used| renamed(&self.follow[used]));
+            let mut parser = self.parser.take();
+            let used = parser
+                .iter_mut()
+                .flat_map(|parser| parser.used.values_mut());
+            used.for_each(|used| *used = number[*used as usize]);
             *self = Followers {
+                parser,
                 first: renamed(&self.first),
                 follow: follow.collect(),
                 uses,
@@ -167,6 +234,7 @@ pub(super) fn followers(cfg: &Cfg) -> Followers {
         uses: (0..count as u32).map(|terminal| vec![terminal]).collect(),
         terminals: (0..count as u32).collect(),
         nesting: vec![Nesting::Keeps; count],
+        parser: None,
     }
 }
 

@@ -4,18 +4,17 @@
 //! taken: whether that can be finished is searched there, and nowhere else.
 
 use std::collections::HashMap;
-use std::sync::Arc;
 
 use foldhash::fast::FixedState;
 use fsm_tables::Sources;
-use indexmap::IndexMap;
 
-use super::bits::{BitRows, Bits, ClassSet};
+use super::bits::{BitRows, Bits, ClassSet, JSON};
 use super::followers::Followers;
 use super::narrow::Narrow;
 use super::sets::{Bridge, Bridges, Seconds, Sets};
-use super::uses::is_wide;
+use super::unsure::{MAX_UNSURE, Unsure, UnsureStates};
 use crate::compile::cfg::{Cfg, Matter};
+use crate::compile::lr::Tables;
 
 /// The most steps of pairs of a state and its set, because each is taken once and takes some
 /// nanoseconds.
@@ -23,73 +22,6 @@ const MAX_STEPS: usize = 20_000_000;
 
 /// The same where contexts are told apart, because a text that has hundreds of them has a hundred times as many.
 const MAX_STEPS_BY_CONTEXT: usize = 3_000_000;
-
-/// The most sets that are told apart, because each takes some hundred bytes.
-const MAX_UNSURE: usize = 1_000;
-
-/// The places in lexemes that perhaps cannot be finished.
-#[derive(Debug, Default)]
-pub(crate) struct Unsure {
-    /// By state that perhaps cannot be finished: the sets in which that is so, ascending.
-    by_state: HashMap<u32, Vec<Arc<UnsureSet>>, FixedState>,
-}
-
-/// States of terminals that have read the same text.
-#[derive(Debug)]
-struct UnsureSet {
-    /// Ascending.
-    all: Box<[u32]>,
-    /// The states among them that read text of nearly any characters.
-    texts: Box<[u32]>,
-}
-
-impl Unsure {
-    /// Adds states of a set.
-    fn add(&mut self, sets: &Sets<'_>, set: u32, states: &[u32]) {
-        let all = sets.members(set);
-        // If there is one context, it is that with all such text.
-        let has_others = sets.contexts().len() > 1;
-        let is_text = |&state: &u32| {
-            has_others && is_wide(sets.lexer.terminal[state as usize], sets.cfg, sets.lexer)
-        };
-        let set = Arc::new(UnsureSet {
-            texts: all.iter().copied().filter(is_text).collect(),
-            all: all.into(),
-        });
-        for &state in states {
-            self.by_state.entry(state).or_default().push(set.clone());
-        }
-    }
-
-    /// Returns those of the states of terminals that have read the same text which perhaps cannot be
-    /// finished: if all are among those of such a place, with the same ignored text, which is read
-    /// everywhere, and some text of nearly any characters, if there is such text: places without it are
-    /// looked at, too.
-    pub(crate) fn among(&self, states: &[u32], is_ignored: impl Fn(u32) -> bool) -> Box<[u32]> {
-        let is_in = |set: &Arc<UnsureSet>| {
-            let UnsureSet { all, texts } = &**set;
-            let mut more = all.iter().filter(|state| !states.contains(state));
-            states.iter().all(|state| all.binary_search(state).is_ok())
-                && (texts.is_empty() || texts.iter().any(|text| states.contains(text)))
-                && more.all(|&state| !is_ignored(state))
-        };
-        let is_unsure = |state: &u32| {
-            self.by_state
-                .get(state)
-                .is_some_and(|sets| sets.iter().any(is_in))
-        };
-        states.iter().copied().filter(is_unsure).collect()
-    }
-
-    /// Tells whether a state is unsure in some set.
-    pub(crate) fn may_have(&self, state: u32) -> bool {
-        self.by_state.contains_key(&state)
-    }
-
-    pub(crate) fn is_empty(&self) -> bool {
-        self.by_state.is_empty()
-    }
-}
 
 /// The result: what may come behind terminals, and where that perhaps cannot.
 pub(super) struct Local {
@@ -123,6 +55,7 @@ pub(super) fn local(
     sets: &Sets<'_>,
     pairs: &Pairs,
     followers: &Followers,
+    tables: &Tables,
     narrow: Option<&Narrow>,
     asked: Asked,
 ) -> Option<Local> {
@@ -132,27 +65,24 @@ pub(super) fn local(
     let is_narrow = |state| narrow.is_some_and(|narrow| narrow.has(state));
     let mut search = Behind::new(sets, followers, pairs, asked);
     search.settle(is_narrow);
-    let mut unsure: IndexMap<u32, Vec<u32>, FixedState> = IndexMap::default();
+    let mut unsure = UnsureStates::default();
     for (number, (set, own)) in (0..).zip(pairs.sets()) {
         let is_read = |state| number >= sets.contexts().len() || search.begins(number, state);
-        for (&state, pair) in sets.members(set).iter().zip(own) {
-            if !search.live[pair] && !is_narrow(state) && is_read(state) {
-                unsure.entry(set).or_default().push(state);
-            }
+        let states = sets.members(set).iter().zip(own);
+        let states = states
+            .filter(|&(&state, pair)| !search.live[pair] && !is_narrow(state) && is_read(state));
+        let states: Vec<u32> = states.map(|own| *own.0).collect();
+        if !states.is_empty() {
+            let contexts = unsure.entry((set, states)).or_default();
+            contexts.extend(pairs.contexts(number, sets));
         }
         if unsure.len() > MAX_UNSURE {
             return None;
         }
     }
-    let mut all = Unsure::default();
-    for (set, mut states) in unsure {
-        states.sort_unstable();
-        states.dedup();
-        all.add(sets, set, &states);
-    }
     Some(Local {
         rows: search.by_terminal,
-        unsure: all,
+        unsure: Unsure::new(sets, &unsure, followers.by_shift(tables)),
     })
 }
 
@@ -164,6 +94,8 @@ pub(super) struct Pairs {
     /// By set to which lexemes lead, and the [context](super::contexts::Contexts::own) where it matters: the number
     /// of the set.
     numbers: HashMap<(Option<u32>, u32), u32, FixedState>,
+    /// By number of a set: the context in which its lexemes began, where it matters.
+    read_in: Vec<Option<u32>>,
     /// By set: the number of its first state.
     first: Vec<usize>,
     before: Sources,
@@ -187,11 +119,10 @@ impl Pairs {
                 .map(|context| contexts.root(context))
                 .collect(),
             numbers: HashMap::default(),
+            read_in: (0..contexts.len()).map(Some).collect(),
             first: vec![0],
             before: Sources::new(0, std::iter::empty()),
         };
-        // A context in which each of them is read.
-        let mut read_in: Vec<Option<u32>> = (0..contexts.len()).map(Some).collect();
         let mut ways: Vec<(u32, u32)> = Vec::new();
         let mut at = 0;
         while let Some(&set) = all.sets.get(at) {
@@ -205,12 +136,12 @@ impl Pairs {
                 false => sets.ways(set),
             };
             for &to in &behind {
-                let own = read_in[at].filter(|_| apart == Apart::ByContext);
+                let own = all.read_in[at].filter(|_| apart == Apart::ByContext);
                 let own = own.and_then(|context| contexts.own(context, to));
                 let number = *all.numbers.entry((own, to)).or_insert_with(|| {
                     all.sets.push(to);
-                    read_in.push(own);
-                    read_in.len() as u32 - 1
+                    all.read_in.push(own);
+                    all.read_in.len() as u32 - 1
                 });
                 ways.push((at as u32, number));
             }
@@ -236,6 +167,29 @@ impl Pairs {
     fn sets(&self) -> impl Iterator<Item = (u32, std::ops::Range<usize>)> {
         let pairs = self.first.windows(2).map(|ends| ends[0]..ends[1]);
         self.sets.iter().copied().zip(pairs)
+    }
+
+    /// Returns the contexts where the lexemes of a set began, by the number of the set with them.
+    fn contexts(&self, number: u32, sets: &Sets<'_>) -> impl Iterator<Item = u32> {
+        let contexts = sets.contexts();
+        let set = self.sets[number as usize];
+        let (first, last) = match number < contexts.len() {
+            true => (number, number + 1),
+            false => (0, contexts.len()),
+        };
+        let own = self.read_in[number as usize];
+        let has_all = move |context: u32| {
+            let mut states = sets.members(set).iter().filter(|state| **state != JSON);
+            states.all(|&state| {
+                contexts
+                    .terminals(context)
+                    .has(sets.lexer.terminal[state as usize])
+            })
+        };
+        (first..last).filter(move |&context| {
+            let is_like = || number < contexts.len() || contexts.own(context, set) == own;
+            has_all(context) && (own.is_none() || is_like())
+        })
     }
 
     fn count(&self) -> usize {

@@ -15,6 +15,7 @@ mod safe;
 mod sets;
 mod split;
 mod told;
+mod unsure;
 mod uses;
 
 use std::collections::{HashMap, HashSet};
@@ -32,11 +33,14 @@ use self::brackets::BracketKind;
 pub(crate) use self::conflict::{Conflict, swallowed};
 use self::contexts::Met;
 use self::followers::{Followers, followers};
-use self::local::{Asked, Pairs, Unsure, local};
+use self::local::{Asked, Pairs, local};
 pub(crate) use self::narrow::Narrow;
 use self::safe::{Adjacent, safe};
 use self::sets::{Bridges, Seconds, Sets};
 use self::split::BracketLevels;
+pub(crate) use self::unsure::Origins;
+use self::unsure::Unsure;
+use self::uses::landings;
 
 /// The places that the proof looks at, because there may be one for each pair of terminals.
 const MAX_PLACES: usize = 10_000_000;
@@ -120,13 +124,20 @@ impl Proof {
     ) {
         for asked in [Asked::Everywhere, Asked::Somewhere] {
             if !self.is_all_safe
-                && let Some(local) = local(sets, pairs, followers, self.narrow.as_ref(), asked)
+                && let Some(local) =
+                    local(sets, pairs, followers, tables, self.narrow.as_ref(), asked)
                 && let Some(adjacent) = Adjacent::new(&local.rows)
             {
                 self.find_safe(sets.cfg, tables, &adjacent);
                 self.unsure = local.unsure;
             }
         }
+    }
+
+    /// Tells whether more can be finished than another proof says.
+    fn is_better(&self, other: &Proof) -> bool {
+        let is_all = |own: &Proof| own.is_whole || own.is_all_safe;
+        is_all(self) && (!is_all(other) || self.unsure.is_less(&other.unsure))
     }
 
     /// Finds which states can be finished if each terminal comes behind one that it may come behind.
@@ -152,9 +163,28 @@ impl Proof {
     }
 
     /// Returns those of the states of terminals that have read the same text which perhaps cannot be finished.
-    pub(crate) fn unsure_among(&self, states: &[u32], cfg: &Cfg, lexer: &Lexer) -> Box<[u32]> {
+    pub(crate) fn unsure_among(
+        &self,
+        states: &[u32],
+        origins: Origins,
+        cfg: &Cfg,
+        lexer: &Lexer,
+    ) -> Box<[u32]> {
         let is_ignored = |state: u32| cfg.is_ignored(lexer.terminal[state as usize]);
-        self.unsure.among(states, is_ignored)
+        self.unsure.among(states, origins, is_ignored)
+    }
+
+    /// Returns the contexts where lexemes may have begun on stacks with some states on top, by what perhaps cannot be
+    /// finished there.
+    pub(crate) fn origins(&self, states: &[u32], tables: &Tables) -> Origins {
+        let states = states.iter().map(|&state| &tables.states[state as usize]);
+        self.unsure
+            .origins(states.flat_map(|state| landings(state, tables)))
+    }
+
+    /// Returns those of some contexts in which some states lead to one that is unsure.
+    pub(crate) fn unsure_origins(&self, states: &[u32], origins: Origins) -> Origins {
+        self.unsure.leading(states, origins)
     }
 
     /// Tells whether a state is unsure in some set.
@@ -476,7 +506,7 @@ pub(crate) fn prove(cfg: &Cfg, lexer: &Lexer, tables: &Tables, usable: ByteSet) 
         By::Bracket(BracketKind::Production, BracketLevels::Production),
     ] {
         // States alone are for texts that do not tell which brackets are open.
-        let is_done = proof.is_all_safe || proof.is_whole || (is_told && way == By::State);
+        let is_done = proof.is_whole || (is_told && way == By::State);
         let uses = || match way {
             By::Bracket(kind, levels) => uses::by_bracket(cfg, lexer, kind, levels),
             By::State => uses::by_state(cfg, lexer, tables),
@@ -488,7 +518,7 @@ pub(crate) fn prove(cfg: &Cfg, lexer: &Lexer, tables: &Tables, usable: ByteSet) 
             is_told = true;
             let mut better = Proof::without(cfg);
             better.find(&sets, &uses, tables, detail);
-            if better.is_whole || better.is_all_safe {
+            if better.is_better(&proof) {
                 proof = better;
             }
         }

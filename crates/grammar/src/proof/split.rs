@@ -120,12 +120,15 @@ impl<'a> Split<'a> {
         behind
     }
 
-    /// Returns the grammar, and its terminals as those of the other one and what they do to brackets.
-    pub(super) fn into_parts(self) -> (Cfg, Vec<(u32, Nesting)>) {
-        let rules = self.rules.iter();
-        let names = rules.map(|own| self.cfg.rules[own.rule as usize].clone());
+    /// Returns the grammar; its terminals as those of the other one and what they do to brackets; and its nonterminals as
+    /// those of the other one.
+    pub(super) fn into_parts(self) -> (Cfg, Vec<(u32, Nesting)>, Vec<u32>) {
+        let rules: Vec<u32> = self.rules.iter().map(|own| own.rule).collect();
+        let names = rules
+            .iter()
+            .map(|&rule| self.cfg.rules[rule as usize].clone());
         let split = Cfg::of_productions(names.collect(), self.productions);
-        (split, self.terminals.into_iter().collect())
+        (split, self.terminals.into_iter().collect(), rules)
     }
 
     /// Finds all productions that are reached.

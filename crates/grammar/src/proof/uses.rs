@@ -13,7 +13,7 @@ use foldhash::fast::FixedState;
 
 use super::bits::Bits;
 use super::brackets::BracketKind;
-use super::followers::{Followers, Nesting};
+use super::followers::{Followers, Nesting, UseParser};
 use super::safe::Below;
 use super::split::{BracketLevels, Split};
 use crate::compile::cfg::{Cfg, Matter};
@@ -48,7 +48,7 @@ pub(super) fn by_text(cfg: &Cfg, lexer: &Lexer, tables: &Tables) -> Option<Follo
             class
         })
     };
-    followers(cfg, tables, &symbols, class)
+    followers(cfg, tables, symbols, class)
 }
 
 /// Tells uses apart by the state of the parser behind them. `None` if there are no such, or no text of
@@ -56,7 +56,7 @@ pub(super) fn by_text(cfg: &Cfg, lexer: &Lexer, tables: &Tables) -> Option<Follo
 pub(super) fn by_state(cfg: &Cfg, lexer: &Lexer, tables: &Tables) -> Option<Followers> {
     wide(cfg, lexer)?;
     let symbols = without_brackets(cfg);
-    let mut followers = followers(cfg, tables, &symbols, |_, state, _| state)?;
+    let mut followers = followers(cfg, tables, symbols, |_, state, _| state)?;
     followers.merge();
     Some(followers)
 }
@@ -78,10 +78,14 @@ pub(super) fn by_bracket(
     levels: BracketLevels,
 ) -> Option<Followers> {
     let wide = wide(cfg, lexer)?;
-    let (split, symbols) = Split::new(cfg, lexer, &wide, kind, levels)?.into_parts();
+    let (split, symbols, rules) = Split::new(cfg, lexer, &wide, kind, levels)?.into_parts();
     let least = vec![1; symbols.len()];
     let tables = lr::build(&split, least, MAX_STATES, MAX_WORK).ok()?;
-    let mut followers = followers(cfg, &tables, &symbols, |_, state, _| state)?;
+    let mut followers = followers(cfg, &tables, symbols, |_, state, _| state)?;
+    if let Some(parser) = &mut followers.parser {
+        parser.tables = Some(tables);
+        parser.rules = rules;
+    }
     followers.merge();
     Some(followers)
 }
@@ -92,7 +96,7 @@ pub(super) fn by_bracket(
 fn followers<C: Eq + Hash>(
     cfg: &Cfg,
     tables: &Tables,
-    symbols: &[(u32, Nesting)],
+    symbols: Vec<(u32, Nesting)>,
     class: impl Fn((u32, Nesting), u32, &Bits) -> C,
 ) -> Option<Followers> {
     let count = cfg.terminals.len();
@@ -139,6 +143,12 @@ fn followers<C: Eq + Hash>(
         uses,
         terminals,
         nesting,
+        parser: Some(UseParser {
+            tables: None,
+            symbols,
+            rules: (0..cfg.rules.len() as u32).collect(),
+            used,
+        }),
     })
 }
 
@@ -160,11 +170,11 @@ pub(super) fn is_wide(terminal: u32, cfg: &Cfg, lexer: &Lexer) -> bool {
 }
 
 /// The terminals that may come in a state of the parser, with the state behind each.
-type Shifts = Vec<(u32, u32)>;
+pub(super) type Shifts = Vec<(u32, u32)>;
 
 /// Returns the terminals that may come in a state, with the state behind each: where a nonterminal stands for the
 /// terminal alone, the one behind that, because all places of the terminal have one state before it.
-fn landings(from: &LrState, tables: &Tables) -> Shifts {
+pub(super) fn landings(from: &LrState, tables: &Tables) -> Shifts {
     let landing = |mut to: u32| {
         for _ in 0..MAX_UNITS {
             let behind = &tables.states[to as usize];

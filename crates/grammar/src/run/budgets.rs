@@ -10,6 +10,7 @@
 use std::sync::Arc;
 
 use crate::run::configs::Thread;
+use crate::run::lexes::Lex;
 use crate::run::step::Steps;
 
 /// The tokens that open lexemes with a budget have read a part of.
@@ -139,7 +140,10 @@ impl Steps<'_> {
                 threads.push(thread);
                 continue;
             }
-            let members = self.caches.lexes[thread.place].members.iter();
+            let Lex {
+                members, origins, ..
+            } = &self.caches.lexes[thread.place];
+            let (members, origins) = (members.iter(), *origins);
             let members = members.filter_map(|&state| {
                 let terminal = lexer.terminal[state as usize];
                 let has_begun = state != lexer.starts[terminal as usize];
@@ -152,7 +156,10 @@ impl Steps<'_> {
                     true => None,
                 }
             });
-            let place = self.caches.lexes.intern(members.collect(), self.machine);
+            let place = self
+                .caches
+                .lexes
+                .intern(members.collect(), origins, self.machine);
             if place != 0 {
                 threads.push(Thread { place, ..thread });
             }

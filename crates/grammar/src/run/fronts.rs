@@ -148,9 +148,10 @@ impl Fronts {
         if accepts && cfg.trailing_skip {
             ignored.extend(cfg.ignored.first().into_iter().flatten());
         }
-        let bare = lexes.intern(members.clone(), machine);
+        let origins = machine.proof().origins(&states, machine.tables());
+        let bare = lexes.intern(members.clone(), origins, machine);
         members.extend(ignored.iter().map(|&i| machine.lexer().starts[i as usize]));
-        let start = lexes.intern(members, machine);
+        let start = lexes.intern(members, origins, machine);
         self.bytes += 200 + 4 * states.len();
         let id = self.nexts.len() as u32;
         self.nexts.push(Next {

@@ -10,6 +10,7 @@ use std::ops::Index;
 use foldhash::fast::FixedState;
 
 use crate::machine::Machine;
+use crate::proof::Origins;
 use crate::run::configs::UNKNOWN;
 
 /// A set of states of terminals that have read the same text.
@@ -31,6 +32,8 @@ pub(crate) struct Lex {
     unsure: Box<[u32]>,
     /// The same without the states from which no byte leads on; 0 if there are no others.
     pub(crate) open: u32,
+    /// The contexts where it may have begun, of those in which it leads to states that perhaps cannot be finished.
+    pub(crate) origins: Origins,
     row: Box<[u32]>,
 }
 
@@ -65,7 +68,8 @@ impl Lex {
 #[derive(Debug)]
 pub(crate) struct Lexes {
     all: Vec<Lex>,
-    ids: HashMap<Box<[u32]>, u32, FixedState>,
+    /// By the contexts where they have begun, and states.
+    ids: HashMap<Origins, HashMap<Box<[u32]>, u32, FixedState>, FixedState>,
     /// By the set in which lexemes begin, and by guard.
     under_guards: HashMap<(u32, u32), u32, FixedState>,
     /// Terminals that end at the same places, by number.
@@ -77,7 +81,10 @@ impl Default for Lexes {
     fn default() -> Lexes {
         Lexes {
             all: vec![Lex::default()],
-            ids: HashMap::from_iter([(Box::default(), 0)]),
+            ids: HashMap::from_iter([(
+                Origins::default(),
+                HashMap::from_iter([(Box::default(), 0)]),
+            )]),
             under_guards: HashMap::default(),
             ends: HashMap::from_iter([(Box::default(), 0)]),
             bytes: 0,
@@ -96,11 +103,18 @@ impl Index<u32> for Lexes {
 
 impl Lexes {
     /// Returns the number of a set.
-    pub(crate) fn intern(&mut self, mut members: Vec<u32>, machine: &Machine) -> u32 {
+    pub(crate) fn intern(
+        &mut self,
+        mut members: Vec<u32>,
+        origins: Origins,
+        machine: &Machine,
+    ) -> u32 {
         members.sort_unstable();
         members.dedup();
         let members = members.into_boxed_slice();
-        if let Some(&id) = self.ids.get(&members) {
+        let origins = machine.proof().unsure_origins(&members, origins);
+        let ids = self.ids.entry(origins).or_default();
+        if let Some(&id) = ids.get(&members) {
             return id;
         }
         let lexer = machine.lexer();
@@ -120,8 +134,9 @@ impl Lexes {
             lazy,
             ends: 0,
             guarded: guarded_ends(&members, machine),
-            unsure: machine.unsure_among(&members),
+            unsure: machine.unsure_among(&members, origins),
             open: id,
+            origins,
             row: Box::default(),
         };
         lex.ends = self.number_of_ends(lex.ending());
@@ -131,9 +146,9 @@ impl Lexes {
             |state: &&u32| !lexer.is_final[**state as usize] || lexer.goes_on[**state as usize];
         let open: Vec<u32> = members.iter().filter(is_open).copied().collect();
         let are_open = open.len() == members.len();
-        self.ids.insert(members, id);
+        self.ids.entry(origins).or_default().insert(members, id);
         if !are_open {
-            self.all[id as usize].open = self.intern(open, machine);
+            self.all[id as usize].open = self.intern(open, origins, machine);
         }
         id
     }
@@ -159,7 +174,7 @@ impl Lexes {
         }
         let next = match next.is_empty() {
             true => 0,
-            false => self.intern(next, machine),
+            false => self.intern(next, self[lex].origins, machine),
         };
         let row = &mut self.all[lex as usize].row;
         if row.is_empty() {
@@ -188,7 +203,7 @@ impl Lexes {
         let members = self[start].members.iter();
         let members = members.map(|&state| machine.lexer().start_under(state, guard));
         let members = members.filter(|&state| state != 0).collect();
-        let place = self.intern(members, machine);
+        let place = self.intern(members, self[start].origins, machine);
         self.bytes += 24;
         self.under_guards.insert((start, guard), place);
         place

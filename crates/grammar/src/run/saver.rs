@@ -27,12 +27,16 @@ impl Caches {
             nodes.sort_unstable();
             fronts.push(self.stacks.front(&nodes, &mut self.lexes, machine));
         }
-        let threads = saved.threads.iter().map(|(place, front)| Thread {
-            place: match place {
-                SavedPlace::Lex(members) => self.lexes.intern(members.to_vec(), machine),
+        let threads = saved.threads.iter().map(|(place, front)| {
+            let front = fronts[*front as usize];
+            let place = match place {
+                SavedPlace::Lex(members) => {
+                    let origins = self.lexes[self.stacks.next(front).start].origins;
+                    self.lexes.intern(members.to_vec(), origins, machine)
+                }
                 SavedPlace::Json(terminal, state) => self.json.place(*terminal, state.clone()),
-            },
-            front: fronts[*front as usize],
+            };
+            Thread { place, front }
         });
         let threads = threads.collect();
         let fresh = saved.fresh.map_or(0, |front| fronts[front as usize]);

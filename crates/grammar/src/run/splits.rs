@@ -3,6 +3,7 @@
 //! For example, behind `ab` of `root ::= [a-z]+ [a-z]+` the first name goes on, and a second one
 //! has begun behind `a` or begins here.
 
+use crate::proof::Origins;
 use crate::run::caches::Caches;
 use crate::run::configs::{Thread, UNKNOWN};
 use crate::run::stacks::LexemeEnd;
@@ -204,7 +205,8 @@ impl Steps<'_> {
                     several => {
                         let members = several.iter().map(|thread| &*lexes[thread.place].members);
                         let members = members.collect::<Vec<_>>().concat();
-                        let place = lexes.intern(members, self.machine);
+                        // Nothing is unsure where every split counts.
+                        let place = lexes.intern(members, Origins::default(), self.machine);
                         Thread {
                             place,
                             ..several[0]
