@@ -34,7 +34,7 @@ use self::contexts::Met;
 use self::followers::{Followers, followers};
 use self::local::{Asked, Pairs, Unsure, local};
 pub(crate) use self::narrow::Narrow;
-use self::safe::{Adjacent, safe};
+use self::safe::{Adjacent, Targets, safe};
 use self::sets::{Bridges, Seconds, Sets};
 use self::split::BracketLevels;
 
@@ -72,7 +72,13 @@ impl Proof {
     }
 
     /// Finds what can be finished, if that is not too much: then nothing changes.
-    fn find(&mut self, sets: &Sets<'_>, followers: &Followers, tables: &Tables, detail: Detail) {
+    fn find(
+        &mut self,
+        sets: &Sets<'_>,
+        followers: &Followers,
+        targets: &Targets<'_>,
+        detail: Detail,
+    ) {
         let firsts = Firsts::new(sets);
         let Some((firsts, trouble)) =
             firsts.and_then(|firsts| troubled(sets, followers, &firsts).map(|it| (firsts, it)))
@@ -89,7 +95,7 @@ impl Proof {
             return;
         }
         // Whatever has begun leads to a state, and each of them will do.
-        self.find_safe(sets.cfg, tables, &Adjacent::without(&all));
+        self.find_safe(sets.cfg, targets, &Adjacent::without(&all));
         self.is_whole = self.is_all_safe;
         if self.is_whole {
             return;
@@ -98,14 +104,14 @@ impl Proof {
         if let Some(narrow) = Narrow::new(sets, firsts.of(0), &trouble.narrow) {
             self.find_safe(
                 sets.cfg,
-                tables,
+                targets,
                 &Adjacent::without(&trouble.behind_lexemes),
             );
             self.narrow = Some(narrow);
         }
         let has_places = detail == Detail::Places && !sets.has_cuts && !self.is_all_safe;
         if has_places && let Some(pairs) = Pairs::new(sets) {
-            self.find_places(sets, &pairs, followers, tables);
+            self.find_places(sets, &pairs, followers, targets);
             self.is_whole = self.is_all_safe && self.narrow.is_none() && self.unsure.is_empty();
         }
     }
@@ -116,26 +122,26 @@ impl Proof {
         sets: &Sets<'_>,
         pairs: &Pairs,
         followers: &Followers,
-        tables: &Tables,
+        targets: &Targets<'_>,
     ) {
         for asked in [Asked::Everywhere, Asked::Somewhere] {
             if !self.is_all_safe
                 && let Some(local) = local(sets, pairs, followers, self.narrow.as_ref(), asked)
                 && let Some(adjacent) = Adjacent::new(&local.rows)
             {
-                self.find_safe(sets.cfg, tables, &adjacent);
+                self.find_safe(sets.cfg, targets, &adjacent);
                 self.unsure = local.unsure;
             }
         }
     }
 
     /// Finds which states can be finished if each terminal comes behind one that it may come behind.
-    fn find_safe(&mut self, cfg: &Cfg, tables: &Tables, adjacent: &Adjacent) {
+    fn find_safe(&mut self, cfg: &Cfg, targets: &Targets<'_>, adjacent: &Adjacent) {
         let terminals = 0..cfg.terminals.len() as u32;
-        self.safe = safe(cfg, tables, adjacent);
+        self.safe = safe(cfg, targets, adjacent);
         self.rows = terminals.map(|terminal| adjacent.row(terminal)).collect();
         let ignored: Vec<u32> = cfg.ignored.iter().flatten().copied().collect();
-        self.is_all_safe = (0..).zip(&tables.states).all(|(number, state)| {
+        self.is_all_safe = (0..).zip(&targets.tables().states).all(|(number, state)| {
             let is_between = state.accepts || !state.shifts.is_empty();
             state
                 .shifts
@@ -448,7 +454,8 @@ pub(crate) fn prove(cfg: &Cfg, lexer: &Lexer, tables: &Tables, usable: ByteSet) 
     let Some(sets) = Sets::new(cfg, lexer, usable) else {
         return proof;
     };
-    proof.find(&sets, &followers, tables, Detail::States);
+    let targets = Targets::new(tables);
+    proof.find(&sets, &followers, &targets, Detail::States);
     if proof.is_whole {
         return proof;
     }
@@ -461,12 +468,12 @@ pub(crate) fn prove(cfg: &Cfg, lexer: &Lexer, tables: &Tables, usable: ByteSet) 
     let apart = by_text.as_ref().unwrap_or(&followers);
     if let Some(sets) = Sets::told_apart(cfg, lexer, usable, apart) {
         let mut better = Proof::without(cfg);
-        better.find(&sets, apart, tables, detail);
+        better.find(&sets, apart, &targets, detail);
         if better.is_whole || better.narrow.is_some() || proof.narrow.is_none() {
             proof = better;
         }
     } else if detail == Detail::Places && !cfg.has_json() {
-        proof.find(&sets, &followers, tables, detail);
+        proof.find(&sets, &followers, &targets, detail);
     }
     let mut is_told = false;
     for way in [
@@ -487,7 +494,7 @@ pub(crate) fn prove(cfg: &Cfg, lexer: &Lexer, tables: &Tables, usable: ByteSet) 
         {
             is_told = true;
             let mut better = Proof::without(cfg);
-            better.find(&sets, &uses, tables, detail);
+            better.find(&sets, &uses, &targets, detail);
             if better.is_whole || better.is_all_safe {
                 proof = better;
             }
@@ -544,7 +551,7 @@ pub(crate) fn prove_guards(cfg: &Cfg, lexer: &Lexer, tables: &Tables) -> Proof {
     }
     proof.is_whole = !trouble.contains(&true);
     if !proof.is_whole {
-        proof.find_safe(cfg, tables, &Adjacent::without(&trouble));
+        proof.find_safe(cfg, &Targets::new(tables), &Adjacent::without(&trouble));
         proof.is_whole = proof.is_all_safe;
     }
     proof
