@@ -14,10 +14,11 @@ use crate::compile::class_set::ClassSet;
 use crate::error::{Error, ErrorKind};
 use crate::terminals::byte_classes::{ByteClasses, Run};
 
-/// The bytes from 80 to BF, as bits, that may lead elsewhere than the one before.
+/// The bytes from 80 to BF, as bits, that may lead elsewhere than the one before. For example, behind `C3` of a name all lead
+/// to one state but `97`, which is `×`, and `B7`, which is `÷`.
 #[derive(Debug, Default)]
 struct InnerTurns {
-    /// Those whose class does not come behind that of the one before: in each state.
+    /// They do in each state, because their class does not come behind that of the one before.
     always: u64,
     /// By class: the byte of it that comes behind one of the class before, in states that turn there.
     of_class: Vec<u64>,

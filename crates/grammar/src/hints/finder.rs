@@ -22,9 +22,9 @@ pub(super) const MAX_PLACES: usize = 200;
 /// letters, marks and digits of Unicode have some hundreds, which take a fifth of a millisecond.
 pub(super) const MAX_PLACES_OF_TERMINALS: usize = 2_000;
 
-/// The code points that lead from places to some targets.
+/// The code points that lead from places to some targets: kept, because most places are met behind several bytes.
 #[derive(Debug)]
-pub(super) struct Found<S> {
+pub(super) struct CodePoints<S> {
     /// By place and missing bytes.
     numbers: HashMap<(S, u32), u32, FixedState>,
     /// By number: where the ranges of code points are, counted from 0 on.
@@ -32,9 +32,9 @@ pub(super) struct Found<S> {
     ranges: Vec<(u32, u32)>,
 }
 
-impl<S> Default for Found<S> {
-    fn default() -> Found<S> {
-        Found {
+impl<S> Default for CodePoints<S> {
+    fn default() -> CodePoints<S> {
+        CodePoints {
             numbers: HashMap::default(),
             all: Vec::new(),
             ranges: Vec::new(),
@@ -42,7 +42,7 @@ impl<S> Default for Found<S> {
     }
 }
 
-impl<S> Found<S> {
+impl<S> CodePoints<S> {
     /// Returns the bytes that it takes, about.
     pub(super) fn bytes(&self) -> usize {
         48 * self.all.len() + 8 * self.ranges.len()
@@ -55,7 +55,7 @@ pub(super) struct Finder<'f, S, F, T, N> {
     is_target: T,
     /// Says of which bytes from 80 to BF a step has to be taken, as bits: others lead where the one before does.
     turns: N,
-    known: &'f mut Found<S>,
+    known: &'f mut CodePoints<S>,
     /// So many places are looked at.
     most: usize,
     /// The ranges of the places that are being looked at, one behind another.
@@ -75,7 +75,7 @@ where
         is_target: T,
         step: F,
         turns: N,
-        known: &'f mut Found<S>,
+        known: &'f mut CodePoints<S>,
         most: usize,
     ) -> Finder<'f, S, F, T, N> {
         Finder {

@@ -10,7 +10,7 @@ use foldhash::fast::FixedState;
 use indexmap::IndexSet;
 
 use crate::completion::live::Live;
-use crate::hints::finder::{Finder, Found, MAX_PLACES, common, push};
+use crate::hints::finder::{CodePoints, Finder, MAX_PLACES, common, push};
 use crate::hints::known::{FreeWords, TextKind};
 use crate::hints::letters::{LETTERS, begins_lexemes, chain};
 use crate::hints::text::{AskedLevels, Hints};
@@ -95,7 +95,7 @@ impl Hints<'_> {
                 (next != 0).then_some(next)
             };
             let turns = |_| machine.lexer().all_inner_turns();
-            let mut found = Found::default();
+            let mut found = CodePoints::default();
             let is_next = |at| at == way[1];
             let own = Finder::new(is_next, step, turns, &mut found, MAX_PLACES).find(0, way[0]);
             // The loop may take more, such as a mark behind a letter, which may not come here.
@@ -289,7 +289,7 @@ impl<'h, 'a> Closure<'h, 'a> {
             .iter()
             .flat_map(|&from| chars.iter().map(move |&byte| (from, byte)));
         let mut looked = used.map(|step| steps[&step].1).min().unwrap_or(u32::MAX);
-        let mut found = Found::default();
+        let mut found = CodePoints::default();
         let mut beyond: Option<Ranges> = None;
         let machine = hints.machine;
         let turns = |_| machine.lexer().all_inner_turns();

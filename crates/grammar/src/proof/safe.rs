@@ -219,10 +219,10 @@ pub(super) fn safe(cfg: &Cfg, targets: &Targets<'_>, adjacent: &Adjacent) -> Vec
     let all = u64::MAX >> (MAX_CLASSES - adjacent.row_count());
     let mut safe = vec![all; tables.states.len()];
     let rests = texts.rests(tables);
-    if near(&targets.ways(&rests, Ways::Near), tables, &safe) == safe {
+    if near(&targets.ways(&rests, Leading::Near), tables, &safe) == safe {
         return safe;
     }
-    let ways = targets.ways(&rests, Ways::All);
+    let ways = targets.ways(&rests, Leading::All);
     loop {
         let good = near(&ways, tables, &safe);
         if good == safe {
@@ -234,13 +234,14 @@ pub(super) fn safe(cfg: &Cfg, targets: &Targets<'_>, adjacent: &Adjacent) -> Vec
 
 /// The ways to finish something of which is told where they lead.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Ways {
-    /// Those to a state at the same place: that others lead lower is all that matters at first.
+enum Leading {
+    /// Only ways to a state at the same place, because of others it is enough at first that they lead lower.
     Near,
     All,
 }
 
-/// The states to which finishing what a state has begun may lead. They are the same whatever may come, and found once.
+/// The states to which finishing what a state has begun may lead. They are found once, because the
+/// tables alone tell them, whatever may come.
 pub(super) struct Targets<'a> {
     tables: &'a Tables,
     near: OnceCell<Vec<Box<[u32]>>>,
@@ -261,12 +262,12 @@ impl Targets<'_> {
     }
 
     /// Tells whether a way leads to a state at the same place or lower that has to be looked at.
-    fn counts(&self, finish: &Finish, ways: Ways) -> bool {
-        finish.rule != self.tables.whole && (ways == Ways::All || finish.held <= 1)
+    fn counts(&self, finish: &Finish, ways: Leading) -> bool {
+        finish.rule != self.tables.whole && (ways == Leading::All || finish.held <= 1)
     }
 
     /// By state: where its ways lead, one after the other.
-    fn find(&self, ways: Ways) -> Vec<Box<[u32]>> {
+    fn find(&self, ways: Leading) -> Vec<Box<[u32]>> {
         let mut below = Below::new(self.tables);
         let mut all = Vec::new();
         for (number, state) in (0..).zip(&self.tables.states) {
@@ -285,10 +286,10 @@ impl Targets<'_> {
     }
 
     /// By state: what can be finished there.
-    fn ways<'r>(&'r self, rests: &'r Rests, ways: Ways) -> Vec<Vec<Finishing<'r>>> {
+    fn ways<'r>(&'r self, rests: &'r Rests, ways: Leading) -> Vec<Vec<Finishing<'r>>> {
         let known = match ways {
-            Ways::Near => &self.near,
-            Ways::All => &self.all,
+            Leading::Near => &self.near,
+            Leading::All => &self.all,
         };
         let mut targets = known.get_or_init(|| self.find(ways)).iter();
         let of = |state: &'r LrState| {
