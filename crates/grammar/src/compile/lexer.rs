@@ -14,6 +14,33 @@ use crate::compile::class_set::ClassSet;
 use crate::error::{Error, ErrorKind};
 use crate::terminals::byte_classes::{ByteClasses, Run};
 
+/// The bytes from 80 to BF, as bits, that may lead elsewhere than the one before. For example, behind `C3` of a name all lead
+/// to one state but `97`, which is `×`, and `B7`, which is `÷`.
+#[derive(Debug, Default)]
+struct InnerTurns {
+    /// They do in each state, because their class does not come behind that of the one before.
+    always: u64,
+    /// By class: the byte of it that comes behind one of the class before, in states that turn there.
+    of_class: Vec<u64>,
+}
+
+impl InnerTurns {
+    fn new(of_byte: &[u8; 256], count: usize) -> InnerTurns {
+        let mut turns = InnerTurns {
+            always: 0,
+            of_class: vec![0; count],
+        };
+        for (bit, pair) in (1..).zip(of_byte[0x80..0xC0].windows(2)) {
+            if pair[0].checked_add(1) == Some(pair[1]) {
+                turns.of_class[usize::from(pair[1])] |= 1 << bit;
+            } else if pair[0] != pair[1] {
+                turns.always |= 1 << bit;
+            }
+        }
+        turns
+    }
+}
+
 /// The states of all terminals, numbered through; 0 is dead.
 #[derive(Debug)]
 pub(crate) struct Lexer {
@@ -27,6 +54,7 @@ pub(crate) struct Lexer {
     /// By state: the classes that may lead elsewhere than the one before, because most lead to where
     /// that does.
     turns: Vec<ClassSet>,
+    inner: InnerTurns,
     /// By state: the terminal.
     pub(crate) terminal: Vec<u32>,
     pub(crate) accepting: Vec<bool>,
@@ -63,6 +91,7 @@ impl Lexer {
             sets: Vec::new(),
             next: Vec::new(),
             turns: Vec::new(),
+            inner: InnerTurns::default(),
             terminal: vec![u32::MAX],
             accepting: vec![false],
             distance: vec![u32::MAX],
@@ -102,6 +131,7 @@ impl Lexer {
         };
         lexer.classes = classes.of_byte;
         let count = classes.len();
+        lexer.inner = InnerTurns::new(&lexer.classes, count);
         lexer.bytes = vec![0; count];
         lexer.sets = vec![ByteSet::NONE; count];
         for byte in (0..=255u8).rev() {
@@ -230,15 +260,16 @@ impl Lexer {
 
     /// Returns the bytes from 80 to BF that may lead from a state elsewhere than the one before, as bits.
     pub(crate) fn inner_turns(&self, state: u32) -> u64 {
-        let turns = self.turns(state);
-        let classes = self.classes[0x80..0xC0].windows(2);
-        let may_turn = classes.map(|pair| {
-            let is_next = pair[1] == pair[0].wrapping_add(1);
-            pair[1] != pair[0] && (!is_next || turns.has(pair[1].into()))
-        });
-        (1..)
-            .zip(may_turn)
-            .fold(0, |all, (bit, may_turn)| all | u64::from(may_turn) << bit)
+        let classes = self.turns(state).iter();
+        classes.fold(self.inner.always, |all, class| {
+            all | self.inner.of_class[class]
+        })
+    }
+
+    /// Returns the bytes from 80 to BF that may lead elsewhere than the one before, from any states, as bits.
+    pub(crate) fn all_inner_turns(&self) -> u64 {
+        let all = self.inner.of_class.iter();
+        all.fold(self.inner.always, |all, class| all | class)
     }
 
     /// Returns the classes that lead on from a state, if they are few.

@@ -4,6 +4,7 @@
 
 use std::collections::HashMap;
 use std::hash::Hash;
+use std::ops::{Range, RangeInclusive};
 
 use foldhash::fast::FixedState;
 
@@ -21,8 +22,32 @@ pub(super) const MAX_PLACES: usize = 200;
 /// letters, marks and digits of Unicode have some hundreds, which take a fifth of a millisecond.
 pub(super) const MAX_PLACES_OF_TERMINALS: usize = 2_000;
 
-/// The code points that lead from places to some targets, by place and missing bytes, from 0 on.
-pub(super) type Found<S> = HashMap<(S, u32), Ranges, FixedState>;
+/// The code points that lead from places to some targets: kept, because most places are met behind several bytes.
+#[derive(Debug)]
+pub(super) struct CodePoints<S> {
+    /// By place and missing bytes.
+    numbers: HashMap<(S, u32), u32, FixedState>,
+    /// By number: where the ranges of code points are, counted from 0 on.
+    all: Vec<Range<usize>>,
+    ranges: Vec<(u32, u32)>,
+}
+
+impl<S> Default for CodePoints<S> {
+    fn default() -> CodePoints<S> {
+        CodePoints {
+            numbers: HashMap::default(),
+            all: Vec::new(),
+            ranges: Vec::new(),
+        }
+    }
+}
+
+impl<S> CodePoints<S> {
+    /// Returns the bytes that it takes, about.
+    pub(super) fn bytes(&self) -> usize {
+        48 * self.all.len() + 8 * self.ranges.len()
+    }
+}
 
 /// A search for the code points that lead from a place to some targets.
 pub(super) struct Finder<'f, S, F, T, N> {
@@ -30,37 +55,11 @@ pub(super) struct Finder<'f, S, F, T, N> {
     is_target: T,
     /// Says of which bytes from 80 to BF a step has to be taken, as bits: others lead where the one before does.
     turns: N,
-    known: &'f mut Found<S>,
+    known: &'f mut CodePoints<S>,
     /// So many places are looked at.
     most: usize,
-}
-
-impl<S, F, T> Finder<'_, S, F, T, fn(S) -> u64>
-where
-    S: Copy + Eq + Hash,
-    F: FnMut(S, u8) -> Option<S>,
-    T: Fn(S) -> bool,
-{
-    /// Returns the code points of characters that lead from one place to some others and begin with a byte
-    /// that is no less than `first`: of all, if they need no more than so many places. `known` is what
-    /// was found out about the same targets before.
-    pub(super) fn class(
-        first: u8,
-        start: S,
-        is_target: T,
-        step: F,
-        known: &mut Found<S>,
-        most: usize,
-    ) -> Ranges {
-        let finder: Finder<'_, S, F, T, fn(S) -> u64> = Finder {
-            step,
-            is_target,
-            turns: |_| u64::MAX,
-            known,
-            most,
-        };
-        finder.find(first, start)
-    }
+    /// The ranges of the places that are being looked at, one behind another.
+    open: Vec<(u32, u32)>,
 }
 
 impl<'f, S, F, T, N> Finder<'f, S, F, T, N>
@@ -70,72 +69,99 @@ where
     T: Fn(S) -> bool,
     N: Fn(S) -> u64,
 {
-    /// A search by the steps that tables of terminals tell.
-    pub(super) fn of_terminals(
+    /// `known` is what was found out about the same targets before. If more than `most` places have to be looked at, some
+    /// code points are not found.
+    pub(super) fn new(
         is_target: T,
         step: F,
         turns: N,
-        known: &'f mut Found<S>,
+        known: &'f mut CodePoints<S>,
+        most: usize,
     ) -> Finder<'f, S, F, T, N> {
         Finder {
             step,
             is_target,
             turns,
             known,
-            most: MAX_PLACES_OF_TERMINALS,
+            most,
+            open: Vec::new(),
         }
     }
 
     /// Returns the code points of characters that lead from a place to the targets and begin with a byte that is no less
     /// than `first`.
     pub(super) fn find(mut self, first: u8, start: S) -> Ranges {
-        let mut out = Vec::new();
         for byte in first..=0xF4u8 {
             let Some((rest, base)) = first_byte(byte) else {
                 continue;
             };
-            if let Some(next) = (self.step)(start, byte) {
-                self.behind(next, rest, base, &mut out);
+            match (self.step)(start, byte) {
+                None => {}
+                Some(next) if rest > 0 => self.behind(next, rest, base..=base, 0),
+                Some(next) if (self.is_target)(next) => self.push(0, base, base),
+                Some(_) => {}
             }
         }
-        out.into()
+        self.open.into()
     }
 
-    /// Appends what comes behind a place with a number of bytes missing.
-    fn behind(&mut self, at: S, rest: u32, base: u32, out: &mut Vec<(u32, u32)>) {
-        if rest == 0 {
-            if (self.is_target)(at) {
-                push(out, base, base);
-            }
-            return;
+    /// Appends a range to those of the place that is looked at, which begin at `own`.
+    fn push(&mut self, own: usize, first: u32, last: u32) {
+        match self.open[own..].last_mut() {
+            Some(before) if before.1 + 1 == first => before.1 = last,
+            _ => self.open.push((first, last)),
         }
-        if !self.known.contains_key(&(at, rest)) {
-            let mut own = Vec::new();
-            if self.known.len() < self.most {
-                // The first byte has none before it.
-                let mut turns = (self.turns)(at) | 1;
-                while turns != 0 {
-                    let begin = turns.trailing_zeros();
-                    turns &= turns - 1;
-                    let end = turns.trailing_zeros();
-                    let Some(next) = (self.step)(at, 0x80 | begin as u8) else {
-                        continue;
-                    };
-                    // Most places have the last byte before them.
-                    if rest > 1 {
-                        let shift = 6 * (rest - 1);
-                        (begin..end)
-                            .for_each(|byte| self.behind(next, rest - 1, byte << shift, &mut own));
-                    } else if (self.is_target)(next) {
-                        push(&mut own, begin, end - 1);
+    }
+
+    /// Appends what comes behind a place with a number of bytes missing, one or more, once for each of some bytes before
+    /// it: `bases` says which stand for the first and the last of them.
+    fn behind(&mut self, at: S, rest: u32, bases: RangeInclusive<u32>, own: usize) {
+        let known = self.known.numbers.get(&(at, rest)).copied();
+        let number = known.unwrap_or_else(|| self.number(at, rest));
+        let ranges = self.known.all[number as usize].clone();
+        let span = 1 << (6 * rest);
+        match self.known.ranges[ranges.clone()] {
+            // Blocks of letters are whole.
+            [(0, last)] if last + 1 == span => self.push(own, *bases.start(), bases.end() + last),
+            _ => {
+                for base in bases.step_by(span as usize) {
+                    for at in ranges.clone() {
+                        let (first, last) = self.known.ranges[at];
+                        self.push(own, base + first, base + last);
                     }
                 }
             }
-            self.known.insert((at, rest), own.into());
         }
-        for &(first, last) in &self.known[&(at, rest)] {
-            push(out, base + first, base + last);
+    }
+
+    /// Finds what comes behind a place with a number of bytes missing, and numbers it.
+    fn number(&mut self, at: S, rest: u32) -> u32 {
+        let own = self.open.len();
+        if self.known.all.len() < self.most {
+            // The first byte has none before it.
+            let mut turns = (self.turns)(at) | 1;
+            while turns != 0 {
+                let begin = turns.trailing_zeros();
+                turns &= turns - 1;
+                let end = turns.trailing_zeros();
+                let Some(next) = (self.step)(at, 0x80 | begin as u8) else {
+                    continue;
+                };
+                // Most places have the last byte before them.
+                if rest > 1 {
+                    let shift = 6 * (rest - 1);
+                    self.behind(next, rest - 1, begin << shift..=(end - 1) << shift, own);
+                } else if (self.is_target)(next) {
+                    self.push(own, begin, end - 1);
+                }
+            }
         }
+        let number = self.known.all.len() as u32;
+        let before = self.known.ranges.len();
+        self.known.ranges.extend(self.open.drain(own..));
+        self.known.all.push(before..self.known.ranges.len());
+        self.known.numbers.insert((at, rest), number);
+        number
     }
 }
 
@@ -185,9 +211,12 @@ pub(super) fn common(one: &[(u32, u32)], another: &[(u32, u32)]) -> Ranges {
 
 /// Returns what most of some places are that are not dead, and how many.
 pub(super) fn most(places: impl Iterator<Item = u32>) -> Option<(u32, usize)> {
-    let mut counts: HashMap<u32, usize, FixedState> = HashMap::default();
+    let mut counts: Vec<(u32, usize)> = Vec::new();
     for place in places.filter(|&place| place != 0) {
-        *counts.entry(place).or_default() += 1;
+        match counts.iter_mut().find(|count| count.0 == place) {
+            Some(count) => count.1 += 1,
+            None => counts.push((place, 1)),
+        }
     }
     counts
         .into_iter()

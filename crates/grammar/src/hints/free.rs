@@ -156,10 +156,12 @@ fn stays_open(
         at += 1;
         let own = &lexes[from];
         is_open = own.lazy.is_empty() && !own.is_unsure() && met.len() <= MAX_PLACES;
+        let mut last = 0;
         for &class in &classes {
             let to = lexes.step(from, class, machine);
-            if to != 0 {
+            if to != last && to != 0 {
                 met.insert(to);
+                last = to;
             }
         }
     }
@@ -188,19 +190,31 @@ fn byte_classes(class: ClassId, machine: &Machine) -> Vec<u8> {
     classes
 }
 
-/// Tells whether nothing that a terminal can go on with from a state is the end of a lazy lexeme, or
-/// unsure together with others: then any text stays open in every set, of which there are more than
-/// states.
+/// Tells whether a terminal is that of a lazy lexeme that ends in a state, or is unsure there together with others.
+fn is_trouble(state: u32, machine: &Machine) -> bool {
+    let lexer = machine.lexer();
+    let terminal = &machine.cfg().terminals[lexer.terminal[state as usize] as usize];
+    let is_cut = lexer.accepting[state as usize] && terminal.is_lazy;
+    is_cut || machine.proof().may_be_unsure(state)
+}
+
+/// Tells whether there is no such state that a terminal can come to from a state: then any text stays open in every set, of
+/// which there are more than states.
 fn is_untroubled(state: u32, machine: &Machine, known: &mut Known) -> bool {
+    let lexer = machine.lexer();
+    let troubled = known.troubled.get_or_insert_with(|| {
+        let mut troubled = vec![false; machine.cfg().terminals.len()];
+        for state in (1..lexer.terminal.len() as u32).filter(|&state| is_trouble(state, machine)) {
+            troubled[lexer.terminal[state as usize] as usize] = true;
+        }
+        troubled.into()
+    });
+    if !troubled[lexer.terminal[state as usize] as usize] {
+        return true;
+    }
     if let Some(&known) = known.untroubled.get(&state) {
         return known;
     }
-    let lexer = machine.lexer();
-    let is_trouble = |state: u32| {
-        let terminal = &machine.cfg().terminals[lexer.terminal[state as usize] as usize];
-        let is_cut = lexer.accepting[state as usize] && terminal.is_lazy;
-        is_cut || machine.proof().may_be_unsure(state)
-    };
     let mut met = vec![state];
     let mut is_met = vec![false; lexer.terminal.len()];
     is_met[state as usize] = true;
@@ -208,7 +222,7 @@ fn is_untroubled(state: u32, machine: &Machine, known: &mut Known) -> bool {
     let mut is_free = true;
     while is_free && let Some(&from) = met.get(at) {
         at += 1;
-        is_free = !is_trouble(from);
+        is_free = !is_trouble(from, machine);
         let row = lexer.row(from);
         let ways = lexer.turns(from).iter().map(|class| row[class]);
         for to in ways.filter(|&to| to != 0) {
@@ -247,14 +261,9 @@ fn free_into(state: u32, to: u32, machine: &Machine, known: &mut Known) -> Optio
         let (one, other) = (step(machine, state, byte), step(machine, to, byte));
         other == 0 || follows(one, other, to, machine, known, &mut left)
     };
-    let mut ranges = Vec::new();
-    (0..128u8)
-        .filter(|&byte| step(machine, to, byte) == to && leads(byte))
-        .for_each(|byte| push(&mut ranges, byte.into(), byte.into()));
-    let count = ranges
-        .iter()
-        .map(|(first, last)| last - first + 1)
-        .sum::<u32>() as usize;
+    let ascii = (0..128u8).filter(|&byte| step(machine, to, byte) == to && leads(byte));
+    let ascii = ascii.fold(0u128, |all, byte| all | 1 << byte);
+    let count = ascii.count_ones() as usize;
     if count < LEAST_CHARS {
         return None;
     }
@@ -263,10 +272,7 @@ fn free_into(state: u32, to: u32, machine: &Machine, known: &mut Known) -> Optio
         true => to,
         false => state,
     };
-    for &(first, last) in beyond_ascii(from, to, machine, known) {
-        push(&mut ranges, first, last);
-    }
-    let class = machine.classes().id(ranges.into())?;
+    let class = class_of(ascii, from, to, machine, known)?;
     Some(Free { class, count })
 }
 
@@ -320,13 +326,25 @@ fn follows(
             return false;
         }
         *left -= 1;
-        let ways = lexer.row(one).iter().zip(lexer.row(other));
-        for ((&one, &behind), bytes) in ways.zip(&lexer.sets) {
+        let mut turns = *lexer.turns(one);
+        turns.or(lexer.turns(other));
+        let (row, behind) = (lexer.row(one), lexer.row(other));
+        for class in turns.iter().filter(|&class| row[class] != behind[class]) {
+            let (one, behind) = (row[class], behind[class]);
+            let end = turns.next_from(class + 1).unwrap_or(row.len());
+            let is_beyond = |bytes: &ByteSet| bytes.meets(BEYOND_ASCII);
             // A character of one byte counts if it leads back.
-            let counts = other != to || behind == to || bytes.meets(BEYOND_ASCII);
-            if counts && behind != 0 && one != behind {
-                is_one &= is_alive(one);
-                met.insert((one, behind));
+            let counts =
+                || other != to || behind == to || lexer.sets[class..end].iter().any(is_beyond);
+            if behind != 0 && counts() {
+                let pair = (one, behind);
+                match known.follows.get(&(pair, to)) {
+                    Some(&known) => is_one &= known,
+                    None => {
+                        is_one &= is_alive(one);
+                        met.insert(pair);
+                    }
+                }
             }
         }
     }
@@ -338,31 +356,46 @@ fn follows(
     is_one
 }
 
-/// Returns the characters beyond ASCII that lead from a state, and from that of a loop, to the latter.
-fn beyond_ascii<'k>(
+/// Returns the class of some characters of ASCII, and of those beyond it that lead from a state, and from that of a loop,
+/// to the latter.
+fn class_of(
+    ascii: u128,
     state: u32,
     to: u32,
     machine: &Machine,
-    known: &'k mut Known,
-) -> &'k [(u32, u32)] {
+    known: &mut Known,
+) -> Option<ClassId> {
+    if let Some(&known) = known.classes.get(&(ascii, state, to)) {
+        return known;
+    }
     let lexer = machine.lexer();
-    let step = |state: u32, byte: u8| lexer.step(state, lexer.classes[usize::from(byte)]);
     let both = |(a, b): (u32, u32), byte: u8| {
-        let first = step(a, byte);
-        let second = if a == b { first } else { step(b, byte) };
+        let first = step(machine, a, byte);
+        let second = if a == b {
+            first
+        } else {
+            step(machine, b, byte)
+        };
         (first != 0 && second != 0).then_some((first, second))
     };
-    let (bytes, into_loops) = (&mut known.bytes, &mut known.into_loops);
-    known.beyond_ascii.entry((state, to)).or_insert_with(|| {
-        let found = into_loops.entry(to).or_default();
-        let before = found.len();
-        let turns = |(a, b): (u32, u32)| match a == b {
-            true => lexer.inner_turns(a),
-            false => lexer.inner_turns(a) | lexer.inner_turns(b),
-        };
-        let finder = Finder::of_terminals(|at| at == (to, to), both, turns, found);
-        let ranges = finder.find(0x80, (state, to));
-        *bytes += 100 * (found.len() - before) + 8 * ranges.len();
-        ranges
-    })
+    let turns = |(a, b): (u32, u32)| match a == b {
+        true => lexer.inner_turns(a),
+        false => lexer.inner_turns(a) | lexer.inner_turns(b),
+    };
+    let found = known.into_loops.entry(to).or_default();
+    let before = found.bytes();
+    let most = MAX_PLACES_OF_TERMINALS;
+    let finder = Finder::new(|at| at == (to, to), both, turns, found, most);
+    let beyond = finder.find(0x80, (state, to));
+    known.bytes += 48 + found.bytes() - before;
+    let mut ranges = Vec::new();
+    (0..128)
+        .filter(|byte| ascii >> byte & 1 == 1)
+        .for_each(|byte| push(&mut ranges, byte, byte));
+    beyond
+        .iter()
+        .for_each(|&(first, last)| push(&mut ranges, first, last));
+    let class = machine.classes().id(ranges.into());
+    known.classes.insert((ascii, state, to), class);
+    class
 }

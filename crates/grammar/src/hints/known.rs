@@ -8,7 +8,7 @@ use std::sync::Arc;
 use foldhash::fast::FixedState;
 use fsm_index::{ClassId, LexemePlace};
 
-use crate::hints::finder::Found;
+use crate::hints::finder::CodePoints;
 use crate::machine::Ranges;
 
 /// A class of which any text leads on.
@@ -110,13 +110,16 @@ pub(crate) struct Known {
     /// to the loop leads on from the first one.
     pub(super) follows: HashMap<((u32, u32), u32), bool, FixedState>,
     /// By the state of a loop: the code points that lead there, from another state as well.
-    pub(super) into_loops: HashMap<u32, Found<(u32, u32)>, FixedState>,
-    /// The characters beyond ASCII that lead from two states to the second one.
-    pub(super) beyond_ascii: HashMap<(u32, u32), Ranges, FixedState>,
+    pub(super) into_loops: HashMap<u32, CodePoints<(u32, u32)>, FixedState>,
+    /// By characters of ASCII, as bits, and two states: the class of these and of the others that lead from both states to
+    /// the second one.
+    pub(super) classes: HashMap<(u128, u32, u32), Option<ClassId>, FixedState>,
     /// By [`Lex`](crate::run::lexes::Lex), as far as that was asked for.
     pub(super) free_of: Vec<Option<Option<Free>>>,
     /// True if no lazy lexeme ends in text of a class, by where it begins.
     pub(super) stay_open: HashMap<(u32, ClassId), bool, FixedState>,
+    /// By terminal, once that was asked for: whether some state of it may cut text short.
+    pub(super) troubled: Option<Box<[bool]>>,
     /// By state of a terminal: whether text stays open behind it whatever comes.
     pub(super) untroubled: HashMap<u32, bool, FixedState>,
     pub(super) places: LexPlaces,

@@ -8,7 +8,7 @@ use fsm_index::{Cursor, Description, Horizon, TextLoop};
 
 use crate::completion::live::Live;
 use crate::hints::characters::Search;
-use crate::hints::finder::{Finder, Found, LEAST_CHARS, MAX_PLACES, most, united};
+use crate::hints::finder::{CodePoints, Finder, LEAST_CHARS, MAX_PLACES, most, united};
 use crate::hints::known::{Alike, Characters, Known, TextKind};
 use crate::hints::values;
 use crate::machine::Machine;
@@ -162,9 +162,12 @@ impl<'a> Hints<'a> {
                 united(ranges)
             }
             None => {
+                let machine = self.machine;
+                let turns = |_| machine.lexer().all_inner_turns();
                 let step = |at, byte| step(self, at, byte);
                 let is_back = |at| at == config;
-                Finder::class(0, config, is_back, step, &mut Found::default(), MAX_PLACES)
+                let mut found = CodePoints::default();
+                Finder::new(is_back, step, turns, &mut found, MAX_PLACES).find(0, config)
             }
         };
         let Some(class) = self.machine.classes().id(ranges) else {

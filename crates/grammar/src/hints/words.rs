@@ -10,7 +10,7 @@ use foldhash::fast::FixedState;
 use indexmap::IndexSet;
 
 use crate::completion::live::Live;
-use crate::hints::finder::{Finder, Found, MAX_PLACES, common, push};
+use crate::hints::finder::{CodePoints, Finder, MAX_PLACES, common, push};
 use crate::hints::known::{FreeWords, TextKind};
 use crate::hints::letters::{LETTERS, begins_lexemes, chain};
 use crate::hints::text::{AskedLevels, Hints};
@@ -83,6 +83,7 @@ impl Hints<'_> {
             }
             TextKind::Like(_) | TextKind::Other => return None,
         };
+        let machine = self.machine;
         for way in chain.windows(2) {
             let step = |at, byte| {
                 self.caches.least_mut().anew();
@@ -93,14 +94,10 @@ impl Hints<'_> {
                 }
                 (next != 0).then_some(next)
             };
-            let own = Finder::class(
-                0,
-                way[0],
-                |at| at == way[1],
-                step,
-                &mut Found::default(),
-                MAX_PLACES,
-            );
+            let turns = |_| machine.lexer().all_inner_turns();
+            let mut found = CodePoints::default();
+            let is_next = |at| at == way[1];
+            let own = Finder::new(is_next, step, turns, &mut found, MAX_PLACES).find(0, way[0]);
             // The loop may take more, such as a mark behind a letter, which may not come here.
             let both = common(self.machine.classes().get(class), &own);
             class = self.machine.classes().id(both)?;
@@ -193,19 +190,27 @@ impl<'h, 'a> Closure<'h, 'a> {
             left_out: HashSet::default(),
             chars: Vec::new(),
         };
-        if !(b'a'..=b'z').all(|letter| closure.add(letter)) {
+        let letters = b'a'..=b'z';
+        let printable = (b' '..=b'~').filter(|byte| !byte.is_ascii_lowercase());
+        let others = printable.chain(*b"\n\t");
+        // Most configurations can be told from others by their own steps.
+        let mut leads_on = |byte| closure.step(config, byte) != 0;
+        if !letters.clone().all(&mut leads_on)
+            || others.clone().filter(|&byte| !leads_on(byte)).count() > MAX_MISSING
+            || !letters.clone().all(|letter| closure.add(letter))
+        {
             return None;
         }
         let mut missing = 0;
-        let printable = (b' '..=b'~').filter(|byte| !byte.is_ascii_lowercase());
-        for byte in printable.chain(*b"\n\t") {
+        for byte in others {
             missing += usize::from(!closure.add(byte));
             if missing > MAX_MISSING {
                 return None;
             }
         }
-        let others = (0..=0x7Fu8).filter(|byte| byte.is_ascii_control() && !b"\n\t".contains(byte));
-        others.for_each(|byte| {
+        let controls =
+            (0..=0x7Fu8).filter(|byte| byte.is_ascii_control() && !b"\n\t".contains(byte));
+        controls.for_each(|byte| {
             closure.add(byte);
         });
         let (ranges, looked) = closure.ranges();
@@ -284,8 +289,10 @@ impl<'h, 'a> Closure<'h, 'a> {
             .iter()
             .flat_map(|&from| chars.iter().map(move |&byte| (from, byte)));
         let mut looked = used.map(|step| steps[&step].1).min().unwrap_or(u32::MAX);
-        let mut found = Found::default();
+        let mut found = CodePoints::default();
         let mut beyond: Option<Ranges> = None;
+        let machine = hints.machine;
+        let turns = |_| machine.lexer().all_inner_turns();
         for &from in &*met {
             let step = |at, byte| {
                 hints.caches.least_mut().anew();
@@ -294,7 +301,7 @@ impl<'h, 'a> Closure<'h, 'a> {
                 (next != 0).then_some(next)
             };
             let is_met = |at| met.contains(&at);
-            let own = Finder::class(0x80, from, is_met, step, &mut found, MAX_PLACES);
+            let own = Finder::new(is_met, step, turns, &mut found, MAX_PLACES).find(0x80, from);
             beyond = Some(match beyond {
                 Some(others) => common(&others, &own),
                 None => own,

@@ -35,7 +35,7 @@ use self::contexts::Met;
 use self::followers::{Followers, followers};
 use self::local::{Asked, Pairs, local};
 pub(crate) use self::narrow::Narrow;
-use self::safe::{Adjacent, safe};
+use self::safe::{Adjacent, Targets, safe};
 use self::sets::{Bridges, Seconds, Sets};
 use self::split::BracketLevels;
 pub(crate) use self::unsure::Origins;
@@ -76,7 +76,13 @@ impl Proof {
     }
 
     /// Finds what can be finished, if that is not too much: then nothing changes.
-    fn find(&mut self, sets: &Sets<'_>, followers: &Followers, tables: &Tables, detail: Detail) {
+    fn find(
+        &mut self,
+        sets: &Sets<'_>,
+        followers: &Followers,
+        targets: &Targets<'_>,
+        detail: Detail,
+    ) {
         let firsts = Firsts::new(sets);
         let Some((firsts, trouble)) =
             firsts.and_then(|firsts| troubled(sets, followers, &firsts).map(|it| (firsts, it)))
@@ -93,7 +99,7 @@ impl Proof {
             return;
         }
         // Whatever has begun leads to a state, and each of them will do.
-        self.find_safe(sets.cfg, tables, &Adjacent::without(&all));
+        self.find_safe(sets.cfg, targets, &Adjacent::without(&all));
         self.is_whole = self.is_all_safe;
         if self.is_whole {
             return;
@@ -102,14 +108,14 @@ impl Proof {
         if let Some(narrow) = Narrow::new(sets, firsts.of(0), &trouble.narrow) {
             self.find_safe(
                 sets.cfg,
-                tables,
+                targets,
                 &Adjacent::without(&trouble.behind_lexemes),
             );
             self.narrow = Some(narrow);
         }
         let has_places = detail == Detail::Places && !sets.has_cuts && !self.is_all_safe;
         if has_places && let Some(pairs) = Pairs::new(sets) {
-            self.find_places(sets, &pairs, followers, tables);
+            self.find_places(sets, &pairs, followers, targets);
             self.is_whole = self.is_all_safe && self.narrow.is_none() && self.unsure.is_empty();
         }
     }
@@ -120,15 +126,21 @@ impl Proof {
         sets: &Sets<'_>,
         pairs: &Pairs,
         followers: &Followers,
-        tables: &Tables,
+        targets: &Targets<'_>,
     ) {
         for asked in [Asked::Everywhere, Asked::Somewhere] {
             if !self.is_all_safe
-                && let Some(local) =
-                    local(sets, pairs, followers, tables, self.narrow.as_ref(), asked)
+                && let Some(local) = local(
+                    sets,
+                    pairs,
+                    followers,
+                    targets.tables(),
+                    self.narrow.as_ref(),
+                    asked,
+                )
                 && let Some(adjacent) = Adjacent::new(&local.rows)
             {
-                self.find_safe(sets.cfg, tables, &adjacent);
+                self.find_safe(sets.cfg, targets, &adjacent);
                 self.unsure = local.unsure;
             }
         }
@@ -136,17 +148,17 @@ impl Proof {
 
     /// Tells whether more can be finished than another proof says.
     fn is_better(&self, other: &Proof) -> bool {
-        let is_all = |own: &Proof| own.is_whole || own.is_all_safe;
-        is_all(self) && (!is_all(other) || self.unsure.is_less(&other.unsure))
+        let is_less = || !other.is_all_safe || self.unsure.is_less(&other.unsure);
+        self.is_whole || (self.is_all_safe && is_less())
     }
 
     /// Finds which states can be finished if each terminal comes behind one that it may come behind.
-    fn find_safe(&mut self, cfg: &Cfg, tables: &Tables, adjacent: &Adjacent) {
+    fn find_safe(&mut self, cfg: &Cfg, targets: &Targets<'_>, adjacent: &Adjacent) {
         let terminals = 0..cfg.terminals.len() as u32;
-        self.safe = safe(cfg, tables, adjacent);
+        self.safe = safe(cfg, targets, adjacent);
         self.rows = terminals.map(|terminal| adjacent.row(terminal)).collect();
         let ignored: Vec<u32> = cfg.ignored.iter().flatten().copied().collect();
-        self.is_all_safe = (0..).zip(&tables.states).all(|(number, state)| {
+        self.is_all_safe = (0..).zip(&targets.tables().states).all(|(number, state)| {
             let is_between = state.accepts || !state.shifts.is_empty();
             state
                 .shifts
@@ -478,7 +490,8 @@ pub(crate) fn prove(cfg: &Cfg, lexer: &Lexer, tables: &Tables, usable: ByteSet) 
     let Some(sets) = Sets::new(cfg, lexer, usable) else {
         return proof;
     };
-    proof.find(&sets, &followers, tables, Detail::States);
+    let targets = Targets::new(tables);
+    proof.find(&sets, &followers, &targets, Detail::States);
     if proof.is_whole {
         return proof;
     }
@@ -491,12 +504,12 @@ pub(crate) fn prove(cfg: &Cfg, lexer: &Lexer, tables: &Tables, usable: ByteSet) 
     let apart = by_text.as_ref().unwrap_or(&followers);
     if let Some(sets) = Sets::told_apart(cfg, lexer, usable, apart) {
         let mut better = Proof::without(cfg);
-        better.find(&sets, apart, tables, detail);
+        better.find(&sets, apart, &targets, detail);
         if better.is_whole || better.narrow.is_some() || proof.narrow.is_none() {
             proof = better;
         }
     } else if detail == Detail::Places && !cfg.has_json() {
-        proof.find(&sets, &followers, tables, detail);
+        proof.find(&sets, &followers, &targets, detail);
     }
     let mut is_told = false;
     for way in [
@@ -506,7 +519,8 @@ pub(crate) fn prove(cfg: &Cfg, lexer: &Lexer, tables: &Tables, usable: ByteSet) 
         By::Bracket(BracketKind::Production, BracketLevels::Production),
     ] {
         // States alone are for texts that do not tell which brackets are open.
-        let is_done = proof.is_whole || (is_told && way == By::State);
+        let is_found = proof.is_whole || (proof.is_all_safe && !proof.has_unsure());
+        let is_done = is_found || (is_told && way == By::State);
         let uses = || match way {
             By::Bracket(kind, levels) => uses::by_bracket(cfg, lexer, kind, levels),
             By::State => uses::by_state(cfg, lexer, tables),
@@ -517,7 +531,7 @@ pub(crate) fn prove(cfg: &Cfg, lexer: &Lexer, tables: &Tables, usable: ByteSet) 
         {
             is_told = true;
             let mut better = Proof::without(cfg);
-            better.find(&sets, &uses, tables, detail);
+            better.find(&sets, &uses, &targets, detail);
             if better.is_better(&proof) {
                 proof = better;
             }
@@ -574,7 +588,7 @@ pub(crate) fn prove_guards(cfg: &Cfg, lexer: &Lexer, tables: &Tables) -> Proof {
     }
     proof.is_whole = !trouble.contains(&true);
     if !proof.is_whole {
-        proof.find_safe(cfg, tables, &Adjacent::without(&trouble));
+        proof.find_safe(cfg, &Targets::new(tables), &Adjacent::without(&trouble));
         proof.is_whole = proof.is_all_safe;
     }
     proof

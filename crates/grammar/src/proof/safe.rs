@@ -4,13 +4,15 @@
 //! For example, where a list may end after each item, it can be finished without a comma; and where text cannot come
 //! behind text, behind which it would only go on, a string can be finished with its quotation mark.
 
+use std::cell::OnceCell;
+
 use foldhash::fast::FixedState;
 use fsm_tables::Sources;
 use indexmap::IndexSet;
 
 use super::bits::Bits;
 use crate::compile::cfg::{Cfg, Symbol};
-use crate::compile::lr::{Finish, Tables};
+use crate::compile::lr::{Finish, LrState, Tables};
 
 /// The terminals that may come behind others, in classes: [rows](Adjacent::row) of those that stand before,
 /// columns of those that come.
@@ -65,6 +67,10 @@ impl Adjacent {
         self.row[terminal as usize]
     }
 
+    fn column(&self, terminal: u32) -> usize {
+        usize::from(self.column[terminal as usize])
+    }
+
     fn row_count(&self) -> usize {
         self.row.iter().max().map_or(1, |&row| usize::from(row) + 1)
     }
@@ -91,35 +97,41 @@ impl Texts<'_> {
         };
         let by_left = cfg.by_left();
         let order = cfg.innermost_first(&by_left);
+        let mut new = texts.edges.first().cloned().unwrap_or_default();
         let mut changed = true;
         while std::mem::take(&mut changed) {
             for &rule in &order {
-                let mut own = texts.edges[rule as usize].clone();
                 for &production in &by_left[rule as usize] {
-                    let new = texts.of(&cfg.productions[production].right);
-                    own.iter_mut().zip(new).for_each(|(own, new)| *own |= new);
+                    texts.read(&cfg.productions[production].right, &mut new);
+                    for (own, new) in texts.edges[rule as usize].iter_mut().zip(&new) {
+                        changed |= new & !*own != 0;
+                        *own |= new;
+                    }
                 }
-                changed |= own != texts.edges[rule as usize];
-                texts.edges[rule as usize] = own;
             }
         }
         texts
     }
 
-    /// The texts of symbols, but the empty one.
-    fn of(&self, symbols: &[Symbol]) -> Edges {
-        let mut all: Edges = vec![0; self.adjacent.behind.len()].into();
+    /// Finds the texts of symbols, but the empty one.
+    fn read(&self, symbols: &[Symbol], all: &mut [u64]) {
+        all.fill(0);
         let mut is_empty = true;
         for &symbol in symbols {
-            for (column, own) in all.iter_mut().enumerate() {
+            for own in all.iter_mut().filter(|own| **own != 0) {
                 *own = self.behind(*own, symbol);
-                if is_empty {
-                    *own |= self.first(symbol, column);
+            }
+            if is_empty {
+                match symbol.split() {
+                    Ok(terminal) => all[self.adjacent.column(terminal)] |= self.last(terminal),
+                    Err(rule) => {
+                        let edges = self.edges[rule as usize].iter();
+                        all.iter_mut().zip(edges).for_each(|(own, new)| *own |= new);
+                    }
                 }
             }
             is_empty &= symbol.may_be_empty(&self.nullable);
         }
-        all
     }
 
     /// Returns what may be read last behind each place of the productions.
@@ -150,25 +162,29 @@ impl Texts<'_> {
         rests
     }
 
-    /// The rows of the last terminals of a symbol's texts that begin with a column.
-    fn first(&self, symbol: Symbol, column: usize) -> u64 {
-        match symbol.split() {
-            Ok(terminal) => {
-                let is_own = usize::from(self.adjacent.column[terminal as usize]) == column;
-                u64::from(is_own) << self.adjacent.row(terminal)
-            }
-            Err(rule) => self.edges[rule as usize][column],
-        }
+    /// The row of a terminal, as a bit.
+    fn last(&self, terminal: u32) -> u64 {
+        1 << self.adjacent.row(terminal)
     }
 
     /// The rows of the last terminals where a symbol comes behind terminals of some rows.
     fn behind(&self, rows: u64, symbol: Symbol) -> u64 {
-        let columns = self.adjacent.behind.iter().enumerate();
-        let open = columns.filter(|(_, behind)| *behind & rows != 0);
-        let new = open.fold(0, |all, (column, _)| all | self.first(symbol, column));
+        let is_open = |behind: &u64| behind & rows != 0;
         match symbol.split() {
-            Err(rule) if self.nullable[rule as usize] => new | rows,
-            _ => new,
+            Ok(terminal) => match is_open(&self.adjacent.behind[self.adjacent.column(terminal)]) {
+                true => self.last(terminal),
+                false => 0,
+            },
+            Err(rule) => {
+                let ways = self.adjacent.behind.iter().zip(&self.edges[rule as usize]);
+                let open = ways.filter(|(behind, _)| is_open(behind));
+                let empty = if self.nullable[rule as usize] {
+                    rows
+                } else {
+                    0
+                };
+                open.fold(empty, |all, (_, last)| all | last)
+            }
         }
     }
 }
@@ -197,16 +213,16 @@ impl Rests {
 /// Finishing what a state has begun leads to a lower place of the stack if more than one
 /// symbol of it is held; else to a state at the same place, which must be nearer to a lower
 /// one. The places that it leads to are looked up in all states that can be below.
-pub(super) fn safe(cfg: &Cfg, tables: &Tables, adjacent: &Adjacent) -> Vec<u64> {
+pub(super) fn safe(cfg: &Cfg, targets: &Targets<'_>, adjacent: &Adjacent) -> Vec<u64> {
+    let tables = targets.tables;
     let texts = Texts::new(cfg, adjacent);
     let all = u64::MAX >> (MAX_CLASSES - adjacent.row_count());
     let mut safe = vec![all; tables.states.len()];
     let rests = texts.rests(tables);
-    let mut below = Below::new(tables);
-    if near(&ways(tables, &rests, &mut below, false), tables, &safe) == safe {
+    if near(&targets.ways(&rests, Leading::Near), tables, &safe) == safe {
         return safe;
     }
-    let ways = ways(tables, &rests, &mut below, true);
+    let ways = targets.ways(&rests, Leading::All);
     loop {
         let good = near(&ways, tables, &safe);
         if good == safe {
@@ -216,42 +232,88 @@ pub(super) fn safe(cfg: &Cfg, tables: &Tables, adjacent: &Adjacent) -> Vec<u64> 
     }
 }
 
+/// The ways to finish something of which is told where they lead.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Leading {
+    /// Only ways to a state at the same place, because of others it is enough at first that they lead lower.
+    Near,
+    All,
+}
+
+/// The states to which finishing what a state has begun may lead. They are found once, because the
+/// tables alone tell them, whatever may come.
+pub(super) struct Targets<'a> {
+    tables: &'a Tables,
+    near: OnceCell<Vec<Box<[u32]>>>,
+    all: OnceCell<Vec<Box<[u32]>>>,
+}
+
+impl Targets<'_> {
+    pub(super) fn new(tables: &Tables) -> Targets<'_> {
+        Targets {
+            tables,
+            near: OnceCell::new(),
+            all: OnceCell::new(),
+        }
+    }
+
+    pub(super) fn tables(&self) -> &Tables {
+        self.tables
+    }
+
+    /// Tells whether a way leads to a state at the same place or lower that has to be looked at.
+    fn counts(&self, finish: &Finish, ways: Leading) -> bool {
+        finish.rule != self.tables.whole && (ways == Leading::All || finish.held <= 1)
+    }
+
+    /// By state: where its ways lead, one after the other.
+    fn find(&self, ways: Leading) -> Vec<Box<[u32]>> {
+        let mut below = Below::new(self.tables);
+        let mut all = Vec::new();
+        for (number, state) in (0..).zip(&self.tables.states) {
+            below.begin(number);
+            all.extend(
+                state
+                    .finishes
+                    .iter()
+                    .map(|finish| match self.counts(finish, ways) {
+                        true => below.behind(finish.rule, finish.held),
+                        false => Box::default(),
+                    }),
+            );
+        }
+        all
+    }
+
+    /// By state: what can be finished there.
+    fn ways<'r>(&'r self, rests: &'r Rests, ways: Leading) -> Vec<Vec<Finishing<'r>>> {
+        let known = match ways {
+            Leading::Near => &self.near,
+            Leading::All => &self.all,
+        };
+        let mut targets = known.get_or_init(|| self.find(ways)).iter();
+        let of = |state: &'r LrState| {
+            let finishes = state.finishes.iter().zip(&mut targets);
+            let own = finishes.map(|(finish, to)| Finishing {
+                lower: finish.held > 1 || !self.counts(finish, ways),
+                to,
+                last: rests.of(finish),
+            });
+            own.filter(|way| way.last.iter().any(|&rows| rows != 0))
+                .collect()
+        };
+        self.tables.states.iter().map(of).collect()
+    }
+}
+
 /// A way to finish something.
 struct Finishing<'a> {
     /// True if it leads lower.
     lower: bool,
     /// The states to which it leads; none means the end.
-    to: Box<[u32]>,
+    to: &'a [u32],
     /// By row of the terminal before: the rows of those that may be read last.
     last: &'a [u64],
-}
-
-/// By state: what can be finished there. A way that leads lower is told with
-/// `lower` alone: at first that does not matter.
-fn ways<'a>(
-    tables: &Tables,
-    rests: &'a Rests,
-    below: &mut Below<'_>,
-    lower: bool,
-) -> Vec<Vec<Finishing<'a>>> {
-    let mut ways = Vec::with_capacity(tables.states.len());
-    for (number, state) in (0..).zip(&tables.states) {
-        below.begin(number);
-        let way = |finish: &Finish| {
-            let last = rests.of(finish);
-            if last.iter().all(|&rows| rows == 0) {
-                return None;
-            }
-            let (lower, to) = match (finish.rule == tables.whole, finish.held > 1) {
-                (true, _) => (true, Box::default()),
-                (false, true) if !lower => (true, Box::default()),
-                (false, is_lower) => (is_lower, below.behind(finish.rule, finish.held)),
-            };
-            Some(Finishing { lower, to, last })
-        };
-        ways.push(state.finishes.iter().filter_map(way).collect());
-    }
-    ways
 }
 
 /// By state: whether it can be finished by ways that lead to safe states alone, and come to
