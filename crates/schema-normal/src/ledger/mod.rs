@@ -144,16 +144,8 @@ pub(crate) fn is_later(name: &str, draft: Draft) -> bool {
 }
 
 /// Says whether nothing depends on a keyword.
-pub(crate) fn is_annotation(name: &str) -> bool {
+fn is_annotation(name: &str) -> bool {
     Keyword::named(name).is_some_and(|known| known.general == General::Annotation)
-}
-
-/// Returns the fate of a keyword that the reader has no rule for.
-pub(crate) fn status_of_other(name: &str) -> Status {
-    match Keyword::named(name).map(|known| known.general) {
-        Some(General::Refused) => Status::Refused("not supported".to_owned()),
-        _ => Status::Annotation,
-    }
 }
 
 impl Schema {
