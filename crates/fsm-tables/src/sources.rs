@@ -67,8 +67,8 @@ impl Sources {
     pub fn distances(&self, marked: &[bool]) -> Box<[u32]> {
         let far = marked.iter().map(|is| if *is { 0 } else { u32::MAX });
         let mut far: Box<[u32]> = far.collect();
-        let all = (0..).zip(marked);
-        let mut todo: VecDeque<u32> = all.filter(|(_, is)| **is).map(|(s, _)| s).collect();
+        let marked = (0..).zip(marked).filter(|(_, is)| **is);
+        let mut todo: VecDeque<u32> = marked.map(|(s, _)| s).collect();
         while let Some(state) = todo.pop_front() {
             let next = far[state as usize] + 1;
             for &source in self.of(state) {

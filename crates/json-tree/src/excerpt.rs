@@ -10,7 +10,6 @@ use std::borrow::Cow;
 /// ```
 /// use json_tree::excerpt::cut;
 ///
-/// assert_eq!(cut("short", 20), "short");
 /// assert_eq!(cut("a long text that nobody reads", 20), "a long text tha .. eads");
 /// ```
 #[must_use]

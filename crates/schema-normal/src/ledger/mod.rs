@@ -143,11 +143,6 @@ pub(crate) fn is_later(name: &str, draft: Draft) -> bool {
     draft < Draft::Draft202012 && Keyword::named(name).is_some_and(is_later)
 }
 
-/// Says whether nothing depends on a keyword.
-fn is_annotation(name: &str) -> bool {
-    Keyword::named(name).is_some_and(|known| known.general == General::Annotation)
-}
-
 impl Schema {
     /// Refuses the first keyword that no draft has, or that came with a later one, if the options
     /// ask for that.
@@ -171,7 +166,11 @@ impl Schema {
                         };
                         return Err(refused(node, keyword, why));
                     }
-                    Status::Ignored(why) if !is_annotation(keyword) && keyword != "format" => {
+                    Status::Ignored(why)
+                        if keyword != "format"
+                            && Keyword::named(keyword)
+                                .is_none_or(|known| known.general != General::Annotation) =>
+                    {
                         return Err(refused(node, keyword, format!("is {why}")));
                     }
                     _ => {}

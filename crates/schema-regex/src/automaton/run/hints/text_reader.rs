@@ -364,17 +364,15 @@ struct NameRules<'a> {
 impl<'a> NameRules<'a> {
     /// Returns the bounds on the text from a place on.
     fn bounds(&self, start: TextState) -> TextBounds<'a> {
-        let Some(keys) = self.keys else {
-            return TextBounds {
-                dead: &CONTROLS,
-                least_chars: 0,
-            };
-        };
-        let follows = |state: u32| keys.left(u64::MAX, state).any(|n| n != Some(0));
+        let dead = self.keys.map(|keys| {
+            let follows = |state: u32| keys.left(u64::MAX, state).any(|n| n != Some(0));
+            keys.dfa.dead_class(follows)
+        });
         let ends = |state| self.ends(TextState { state, ..start });
+        let way = self.keys.map(|keys| keys.dfa.way_to(start.state, ends));
         TextBounds {
-            dead: keys.dfa.dead_class(follows),
-            least_chars: keys.dfa.way_to(start.state, ends),
+            dead: dead.unwrap_or(&CONTROLS),
+            least_chars: way.unwrap_or(0),
         }
     }
 }
