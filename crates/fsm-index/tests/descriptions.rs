@@ -9,7 +9,7 @@ use fsm_index::contract::{Effort, check};
 use fsm_index::{
     Behind, ByteAutomaton, ByteSet, ClassId, Completed, Cursor, Description, FreeText, Guide,
     Horizon, Index, IndexConfig, KeyLanguage, Lexicon, Parts, PlainText, ReadText, Scope, Spot,
-    TextAt, TextLoop, TextPlace, TextReader, TextStep, Texts, TokenId, Vocabulary,
+    TextAt, TextBounds, TextLoop, TextPlace, TextReader, TextStep, Texts, TokenId, Vocabulary,
 };
 
 /// What an automaton says that is not so.
@@ -90,6 +90,7 @@ impl PlainText<()> for Sample {
             at: TextAt([0; 4]),
             steps: Box::new(letters),
             language: None,
+            bounds: TextBounds::default(),
         })
     }
 

@@ -1,6 +1,8 @@
 //! Transitions backwards. For example, with those from 0 to 1 and from 2 to 1 the sources of 1 are
 //! 0 and 2.
 
+use std::collections::VecDeque;
+
 /// For each state what leads to it.
 ///
 /// ```
@@ -8,6 +10,7 @@
 ///
 /// let sources = Sources::new(3, [(0, 1), (2, 1), (1, 2)].into_iter());
 /// assert_eq!(sources.of(1), [0, 2]);
+/// assert_eq!(*sources.distances(&[false, false, true]), [2, 1, 0]);
 /// let mut marked = [false, false, true];
 /// sources.spread(&mut marked);
 /// assert_eq!(marked, [true, true, true]);
@@ -53,6 +56,29 @@ impl Sources {
     pub fn of(&self, state: u32) -> &[u32] {
         let at = state as usize;
         &self.from[self.begin[at] as usize..self.begin[at + 1] as usize]
+    }
+
+    /// Returns the number of arrows that lead at least from each state to one that is marked;
+    /// `u32::MAX` where none do.
+    ///
+    /// # Panics
+    ///
+    /// There are more marks than states.
+    pub fn distances(&self, marked: &[bool]) -> Box<[u32]> {
+        let far = marked.iter().map(|is| if *is { 0 } else { u32::MAX });
+        let mut far: Box<[u32]> = far.collect();
+        let marked = (0..).zip(marked).filter(|(_, is)| **is);
+        let mut todo: VecDeque<u32> = marked.map(|(s, _)| s).collect();
+        while let Some(state) = todo.pop_front() {
+            let next = far[state as usize] + 1;
+            for &source in self.of(state) {
+                if far[source as usize] == u32::MAX {
+                    far[source as usize] = next;
+                    todo.push_back(source);
+                }
+            }
+        }
+        far
     }
 
     /// Marks all states from which a marked one is reached.

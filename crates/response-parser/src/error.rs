@@ -1,9 +1,9 @@
 //! The one error of this crate. For example, a required tag that is missing is an error of a kind
 //! of its own, with the response and the tags.
 
-use std::borrow::Cow;
 use std::fmt;
 
+use json_tree::excerpt::cut;
 use serde::de::DeserializeOwned;
 use serde_json::Value as Json;
 
@@ -320,29 +320,24 @@ impl Error {
 /// out, because an error may hold a whole response.
 const MAX_SHOWN: usize = 2_000;
 
-/// The beginning and the end of a text that is too long to be read.
-fn excerpt(text: &str) -> Cow<'_, str> {
-    if text.len() <= MAX_SHOWN {
-        return Cow::Borrowed(text);
-    }
-    let head = text.floor_char_boundary(MAX_SHOWN * 3 / 4);
-    let tail = text.ceil_char_boundary(text.len() - MAX_SHOWN / 5);
-    Cow::Owned(format!("{} .. {}", &text[..head], &text[tail..]))
-}
-
 /// Place and message, each cut at 2,000 bytes: they may quote what was parsed.
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let inner = &self.0;
         if inner.detail.is_some() && inner.pointer.is_empty() {
-            return f.write_str(&excerpt(&inner.message));
+            return f.write_str(&cut(&inner.message, MAX_SHOWN));
         }
         let place = match (inner.pointer.as_str(), inner.kind) {
             ("", ErrorKind::TemplateLoad | ErrorKind::PrefixRequired) => "the template",
             ("", _) => "the schema",
             (pointer, _) => pointer,
         };
-        write!(f, "{}: {}", excerpt(place), excerpt(&inner.message))?;
+        write!(
+            f,
+            "{}: {}",
+            cut(place, MAX_SHOWN),
+            cut(&inner.message, MAX_SHOWN)
+        )?;
         if let Some(offset) = inner.offset {
             write!(f, " (byte {offset} of the text)")?;
         }

@@ -48,15 +48,15 @@ impl Budget {
         }
     }
 
-    /// The units of work that are left.
-    pub(crate) fn left(&self) -> usize {
-        self.left.get()
-    }
-
-    /// Goes back to so many units, as they were left before something that was given up.
-    pub(crate) fn reset(&self, left: usize) {
-        self.left.set(left);
-        self.spent.set(false);
+    /// Attempts something whose work is not charged where it comes to nothing.
+    pub(crate) fn attempt<T>(&self, work: impl FnOnce() -> Option<T>) -> Option<T> {
+        let left = self.left.get();
+        let done = work();
+        if done.is_none() {
+            self.left.set(left);
+            self.spent.set(false);
+        }
+        done
     }
 
     /// Tells whether more was asked for than there was.

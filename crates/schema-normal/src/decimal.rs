@@ -96,11 +96,6 @@ impl Decimal {
         self.digits.is_empty()
     }
 
-    /// Tells whether the number is 1.
-    pub fn is_one(&self) -> bool {
-        !self.negative && self.exponent == 1 && self.digits == [1]
-    }
-
     /// Tells whether the number is below 0.
     pub(crate) fn is_negative(&self) -> bool {
         self.negative

@@ -4,6 +4,8 @@
 
 use std::fmt;
 
+use json_tree::excerpt::cut;
+
 /// Why a schema was not turned into a regular expression.
 ///
 /// The message is one line: what was found, where (a JSON Pointer into the
@@ -67,14 +69,6 @@ pub enum ErrorKind {
 /// themselves in them, and one may hold a name of a megabyte.
 const MAX_SHOWN: usize = 2_000;
 
-fn readable(mut message: String) -> String {
-    if message.len() > MAX_SHOWN {
-        message.truncate(message.floor_char_boundary(MAX_SHOWN));
-        message.push_str("..");
-    }
-    message
-}
-
 impl Error {
     /// Returns an error at a JSON Pointer, about no keyword.
     #[cold]
@@ -83,7 +77,7 @@ impl Error {
             kind,
             pointer: pointer.into(),
             keyword: None,
-            message: readable(message.into()),
+            message: cut(message.into(), MAX_SHOWN).into_owned(),
         }))
     }
 
@@ -109,7 +103,7 @@ impl Error {
     #[cold]
     pub fn instead(mut self, kind: ErrorKind, message: String) -> Self {
         self.0.kind = kind;
-        self.0.message = readable(message);
+        self.0.message = cut(message, MAX_SHOWN).into_owned();
         self
     }
 
@@ -178,13 +172,8 @@ pub fn in_words_of(message: &str, switch: impl Fn(&str) -> String) -> String {
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let pointer = &self.0.pointer;
-        let shown = &pointer[..pointer.floor_char_boundary(MAX_SHOWN)];
-        let more = if shown.len() < pointer.len() {
-            ".."
-        } else {
-            ""
-        };
-        write!(f, "at #{shown}{more}: {}", self.0.message)
+        let shown = cut(pointer, MAX_SHOWN);
+        write!(f, "at #{shown}: {}", self.0.message)
     }
 }
 
@@ -206,7 +195,7 @@ mod tests {
         let long = "é".repeat(500_000);
         let error = Error::at(ErrorKind::Refused, format!("/{long}"), "type", long.clone());
         assert!(error.to_string().len() < 3 * MAX_SHOWN);
-        assert!(error.message().ends_with(".."));
+        assert!(error.message().contains(" .. ") && error.to_string().contains(" .. "));
         assert_eq!(error.pointer().len(), long.len() + 6);
     }
 }

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use json_tree::excerpt::cut;
+
 /// Why tags, a response format or a structural tag cannot be a constraint.
 ///
 /// One pointer wide. [`Error::kind`] says what a caller can act on; the
@@ -41,12 +43,7 @@ impl Error {
     /// A message is cut at [`MAX_MESSAGE`], whatever of somebody's input it quotes.
     #[cold]
     pub(crate) fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
-        let mut message = message.into();
-        if message.len() > MAX_MESSAGE {
-            let head = message.floor_char_boundary(MAX_MESSAGE * 3 / 4);
-            let tail = message.ceil_char_boundary(message.len() - MAX_MESSAGE / 5);
-            message = format!("{} .. {}", &message[..head], &message[tail..]);
-        }
+        let message = cut(message.into(), MAX_MESSAGE).into_owned();
         Error(Box::new(Inner {
             kind,
             message,

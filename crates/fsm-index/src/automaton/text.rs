@@ -135,11 +135,6 @@ pub trait ReadText {
     fn place(&self, _at: TextAt) -> TextPlace {
         TextPlace::default()
     }
-
-    /// Returns bounds on the text. Saying nothing is always right.
-    fn bounds(&self) -> TextBounds<'_> {
-        TextBounds::default()
-    }
 }
 
 /// The beginning of a text, and what reads it from there. See [`PlainText::reader`].
@@ -152,6 +147,8 @@ pub struct TextReader<'a> {
     /// same steps from equal places, so that what one has read need not be read again. `None`
     /// where nothing is promised.
     pub language: Option<[u64; 4]>,
+    /// Bounds on the text. The default says nothing, which is always right.
+    pub bounds: TextBounds<'a>,
 }
 
 /// The properties of a place in a text. See [`ReadText::place`]. The default says nothing.
@@ -166,7 +163,7 @@ pub struct TextPlace {
     pub is_ascii_next: bool,
 }
 
-/// Bounds on a text. See [`ReadText::bounds`].
+/// Bounds on a text. See [`TextReader::bounds`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TextBounds<'a> {
     /// Code points that, as they are, lead nowhere from any place: inclusive ranges,

@@ -19,7 +19,7 @@
 use crate::automaton::AskParts;
 use crate::{
     ByteAutomaton, ByteSet, ClassId, Cursor, Description, FreeText, Horizon, KeyLanguage, ReadText,
-    Scope, Spot, TextAt, TextBounds, TextLoop, TextPlace, TextReader, TextStep,
+    Scope, Spot, TextAt, TextLoop, TextPlace, TextReader, TextStep,
 };
 
 /// An automaton that can be read inside of another one. See [`Nested`].
@@ -374,10 +374,6 @@ impl ReadText for Reader<'_> {
             Some(FreeText { class, ..free })
         });
         TextPlace { free, ..place }
-    }
-
-    fn bounds(&self) -> TextBounds<'_> {
-        self.inner.bounds()
     }
 }
 

@@ -4,7 +4,7 @@
 use std::ops::Range;
 
 use crate::tokens::{AllBelow, Child, Kinds, Siblings};
-use crate::{Behind, ByteSet, FreeText, ReadText};
+use crate::{Behind, ByteSet, FreeText, TextBounds};
 
 /// Text that is free at a node of a walk: subtrees below it need not be stepped through,
 /// as all their tokens may come, if all their characters are of these kinds.
@@ -117,8 +117,7 @@ impl Free {
 
     /// The same, where that is the text of a reader, which begins there and ends with a
     /// character of a kind.
-    pub(crate) fn read_by(self, reader: &dyn ReadText, end: Kinds) -> Free {
-        let bounds = reader.bounds();
+    pub(crate) fn read_by(self, bounds: TextBounds<'_>, end: Kinds) -> Free {
         let dead = Dead {
             kinds: Kinds::without(bounds.dead).less(end),
             end,

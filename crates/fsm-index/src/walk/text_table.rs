@@ -8,11 +8,14 @@ use std::collections::HashMap;
 use foldhash::fast::FixedState;
 
 use crate::tokens::Kinds;
-use crate::{ByteAutomaton, ClassId, Cursor, FreeText, Horizon, ReadText, TextAt, TextStep};
+use crate::{
+    ByteAutomaton, ClassId, Cursor, FreeText, Horizon, ReadText, TextAt, TextBounds, TextStep,
+};
 
 /// A text, on the way to the current node of a walk.
 pub(crate) struct Text<'a> {
     reader: Box<dyn ReadText + 'a>,
+    pub(crate) bounds: TextBounds<'a>,
     /// The cursor at the beginning of the text, and its depth in the trie.
     pub(crate) cursor: Cursor,
     pub(crate) depth: usize,
@@ -124,11 +127,8 @@ impl<'a> Text<'a> {
             depth,
             start: readings.number(reader.at),
             reader: reader.steps,
+            bounds: reader.bounds,
         })
-    }
-
-    pub(crate) fn reader(&self) -> &dyn ReadText {
-        &*self.reader
     }
 
     /// The step from a place by a byte, which was not known.

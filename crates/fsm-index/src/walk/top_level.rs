@@ -49,7 +49,7 @@ impl<'a, A: ByteAutomaton> TopWalk<'a, A> {
             return root.with(free);
         };
         let end = self.ground.language.end;
-        let read = free.map(|free| free.read_by(text.reader(), end));
+        let read = free.map(|free| free.read_by(text.bounds, end));
         let free = read.or_else(|| text.ask(text.start, 0, kinds, self.readings));
         root.at(Some(text.start)).with(free)
     }

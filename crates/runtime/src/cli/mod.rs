@@ -41,6 +41,7 @@ use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use clap::{CommandFactory as _, Parser, Subcommand};
+use json_tree::excerpt::cut;
 use serde_json::{Value, json};
 use tokenmold::fsm_index::Vocabulary;
 
@@ -284,13 +285,8 @@ const MAX_MESSAGE: usize = 4_000;
 
 impl Failure {
     pub(crate) fn new(message: impl Into<String>) -> Self {
-        let mut message = schema::told(&message.into());
-        if message.len() > MAX_MESSAGE {
-            let head = message.floor_char_boundary(MAX_MESSAGE * 3 / 4);
-            let tail = message.ceil_char_boundary(message.len() - MAX_MESSAGE / 5);
-            message = format!("{} .. {}", &message[..head], &message[tail..]);
-        }
-        Failure::Said(message)
+        let message = schema::told(&message.into());
+        Failure::Said(cut(message, MAX_MESSAGE).into_owned())
     }
 
     /// The failure of something that has a name: a file, a part of the input.

@@ -143,19 +143,6 @@ pub(crate) fn is_later(name: &str, draft: Draft) -> bool {
     draft < Draft::Draft202012 && Keyword::named(name).is_some_and(is_later)
 }
 
-/// Says whether nothing depends on a keyword.
-pub(crate) fn is_annotation(name: &str) -> bool {
-    Keyword::named(name).is_some_and(|known| known.general == General::Annotation)
-}
-
-/// Returns the fate of a keyword that the reader has no rule for.
-pub(crate) fn status_of_other(name: &str) -> Status {
-    match Keyword::named(name).map(|known| known.general) {
-        Some(General::Refused) => Status::Refused("not supported".to_owned()),
-        _ => Status::Annotation,
-    }
-}
-
 impl Schema {
     /// Refuses the first keyword that no draft has, or that came with a later one, if the options
     /// ask for that.
@@ -179,7 +166,11 @@ impl Schema {
                         };
                         return Err(refused(node, keyword, why));
                     }
-                    Status::Ignored(why) if !is_annotation(keyword) && keyword != "format" => {
+                    Status::Ignored(why)
+                        if keyword != "format"
+                            && Keyword::named(keyword)
+                                .is_none_or(|known| known.general != General::Annotation) =>
+                    {
                         return Err(refused(node, keyword, format!("is {why}")));
                     }
                     _ => {}

@@ -13,10 +13,12 @@ use crate::budget::STEP;
 use crate::error::Error;
 use crate::ir::{AtomKind, Name, NodeId, ROOT};
 use crate::normal::alternative::{MembersAt, ObjectShape};
-use crate::normal::closing::LISTS;
 use crate::normal::conditions::{ConditionId, FALSE, TRUE};
 use crate::normal::kept::condition_of;
 use crate::normal::normaliser::Normaliser;
+
+/// The keyword that lists members, because the option speaks of what `properties` lists.
+pub(super) const LISTS: &str = "properties";
 
 /// Locations that apply to the same value nest no deeper where their names are looked for, because
 /// the search calls itself.

@@ -10,13 +10,11 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use rustc_hash::FxHashMap;
-
 use crate::error::Error;
 use crate::ir::named::Named;
 use crate::ir::{ALWAYS, Atom, AtomKind, Members, NEVER, Name, NodeId};
 use crate::normal::alternative::{KeptChoices, MemberRule, MembersAt, ObjectShape, Shape};
-use crate::normal::chosen_names::chosen_names;
+use crate::normal::chosen_names::{LISTS, chosen_names};
 use crate::normal::closed::is_barred;
 use crate::normal::conditions::{Condition, FALSE, TRUE};
 use crate::normal::conjunctions::ConjId;
@@ -25,18 +23,6 @@ use crate::normal::member_order::member_order_of;
 use crate::normal::normaliser::Normaliser;
 use crate::normal::shape_table::Shapes;
 use crate::normal::terms::{Term, What};
-
-/// The keyword that lists members, because the option speaks of what `properties` lists.
-pub(super) const LISTS: &str = "properties";
-
-/// The objects that were closed.
-#[derive(Default)]
-pub(crate) struct Closing {
-    /// The locations that admit some names and no others, by the names in order.
-    lists: FxHashMap<Vec<Name>, NodeId>,
-    /// The locations whose `properties` were closed.
-    closed: BTreeSet<NodeId>,
-}
 
 /// The location at which something was narrowed, the keyword, and how.
 type Narrowing = (String, &'static str, String);

@@ -36,6 +36,7 @@ pub mod closing;
 pub mod conditions;
 pub mod conjunctions;
 pub mod demands;
+mod found;
 pub mod in_place;
 mod item_counts;
 pub mod kept;

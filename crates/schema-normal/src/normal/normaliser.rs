@@ -13,12 +13,11 @@ use serde_json::Value;
 
 use crate::ir::{AtomKind, Kinds, NodeId, Schema};
 use crate::normal::alternative::{KINDS, Kind};
-use crate::normal::closing::Closing;
 use crate::normal::conditions::Conditions;
 use crate::normal::conjunctions::{ANY, ConjId, Conjs, NONE};
+use crate::normal::found::{Closing, Discriminators};
 use crate::normal::locations::Locations;
 use crate::normal::shape_table::ShapeTable;
-use crate::normal::tagged::Discriminators;
 use crate::options::Complements;
 use crate::options::{Options, Target};
 

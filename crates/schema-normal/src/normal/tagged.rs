@@ -15,6 +15,7 @@ use crate::ir::signed::Signed;
 use crate::ir::{Atom, AtomKind, Kinds, Members, Name, NodeId};
 use crate::normal::alternative::{ALL_KINDS, Kind};
 use crate::normal::closed::bars;
+use crate::normal::found::Discriminators;
 use crate::normal::known::truth_of;
 use crate::normal::locations::Locations;
 use crate::normal::normaliser::Normaliser;
@@ -34,16 +35,6 @@ const MOST_LISTED: usize = 64;
 
 /// The units of work of asking whether a member lists its values, because a name is looked up.
 const NAME: usize = 2;
-
-/// The members that tell the objects of a location from others (discriminators).
-pub(super) struct Discriminators {
-    /// The members that must be there.
-    needs: Box<[Name]>,
-    /// The members that list their values.
-    tags: Box<[(Name, NodeId)]>,
-    /// The number of declared members.
-    declared: usize,
-}
 
 /// Tells whether no value of a kind can satisfy both locations, as far as that is cheap to see.
 pub(super) fn exclude_each_other(
@@ -400,13 +391,4 @@ fn needed_names(locations: &Locations, node: NodeId) -> Vec<Name> {
         _ => None,
     });
     names.flatten().cloned().collect()
-}
-
-impl Discriminators {
-    /// The members that list their values and must be there.
-    fn needed_tags(&self) -> impl Iterator<Item = &(Name, NodeId)> {
-        self.tags
-            .iter()
-            .filter(|(name, _)| self.needs.contains(name))
-    }
 }

@@ -8,7 +8,7 @@ use serde_json::Value;
 use crate::error::Error;
 use crate::ir::Status;
 use crate::ir::pointer::Last;
-use crate::ledger;
+use crate::ledger::{General, Keyword};
 use crate::options::Draft::{self, Draft4, Draft6, Draft7, Draft201909, Draft202012};
 use crate::read::here::{Here, is_schema, no_schema};
 use crate::read::reader::Reader;
@@ -29,7 +29,9 @@ impl<'a> Reader<'a, '_> {
         status: Status,
     ) -> Result<(), Error> {
         let status = match self.typed(here, key, value) {
-            Err(error) if ledger::is_annotation(key) => Status::Ignored(error.message().to_owned()),
+            Err(error) if general(key) == Some(General::Annotation) => {
+                Status::Ignored(error.message().to_owned())
+            }
             checked => checked.map(|()| status)?,
         };
         here.note(key, status);
@@ -80,4 +82,16 @@ impl<'a> Reader<'a, '_> {
         };
         Err(here.must_be(key, wanted, value))
     }
+}
+
+/// Returns the fate of a keyword that the reader has no rule for.
+pub(super) fn status_of_other(name: &str) -> Status {
+    match general(name) {
+        Some(General::Refused) => Status::Refused("not supported".to_owned()),
+        _ => Status::Annotation,
+    }
+}
+
+fn general(name: &str) -> Option<General> {
+    Keyword::named(name).map(|known| known.general)
 }

@@ -11,6 +11,7 @@ use crate::ir::pointer::{Last, Pointer};
 use crate::ir::{AtomKind, Body, Kinds, Location, NodeId, Schema, Status};
 use crate::ledger;
 use crate::options::Draft;
+use crate::read::annotations::status_of_other;
 use crate::read::exact_numbers::Numbers;
 use crate::read::here::{Here, Notes, is_schema, no_schema};
 use crate::read::json_text as text;
@@ -239,7 +240,7 @@ impl<'a> Reader<'a, '_> {
             "description" | "title" | "$schema" | "$id" | "$comment" | "examples" => {
                 self.annotation(here, key, value, Status::Annotation)?;
             }
-            _ => self.annotation(here, key, value, ledger::status_of_other(key))?,
+            _ => self.annotation(here, key, value, status_of_other(key))?,
         }
         Ok(())
     }
@@ -273,7 +274,7 @@ impl<'a> Reader<'a, '_> {
             Applied::Items => items::items(self, here, key, value),
             Applied::SomeItems => items::contains(self, here, value),
             Applied::Nowhere => self.annotation(here, key, value, Status::Annotation),
-            Applied::Content => self.annotation(here, key, value, ledger::status_of_other(key)),
+            Applied::Content => self.annotation(here, key, value, status_of_other(key)),
         }
     }
 
@@ -344,7 +345,8 @@ mod tests {
     use serde_json::json;
 
     use crate::ir::Status;
-    use crate::ledger::{KEYWORDS, status_of_other};
+    use crate::ledger::KEYWORDS;
+    use crate::read::annotations::status_of_other;
     use crate::read::here::name_of_keyword;
     use crate::read::parse_options::ParseOptions;
     use crate::read::schema::parse_with;

@@ -139,13 +139,12 @@ impl SchemaAutomaton {
 
     fn build(schema: Read, mut options: Options) -> Result<SchemaAutomaton, Failed> {
         let normaliser = Normaliser::new(schema, options.clone(), Target::Automaton);
-        let mut draft =
-            Unbounded::new(normaliser, &[Signed::yes(ROOT)]).map_err(Failed::Refused)?;
-        let Err(error) = draft.bound_nesting(options.caps.depth) else {
-            return Ok(SchemaAutomaton::from(draft));
-        };
+        let draft = Unbounded::new(normaliser, &[Signed::yes(ROOT)]).map_err(Failed::Refused)?;
         let is_empty = draft.is_empty();
-        let schema = draft.into_schema();
+        let (error, schema) = match draft.bounded(options.caps.depth) {
+            Ok(automaton) => return Ok(automaton),
+            Err(failed) => *failed,
+        };
         // A schema that has no value when it is closed stays as it is written.
         if options.closes() {
             options.additional_members = AdditionalMembers::Open;

@@ -6,7 +6,7 @@
 use std::fmt::Write as _;
 
 use schema_normal::language::escapes;
-use schema_normal::language::re::{CharSet, Re, all_chars, char_set, set_contains};
+use schema_normal::language::re::{CharSet, Re, char_set, set_contains};
 use schema_normal::options::Escapes;
 
 /// The most ranges of characters beyond ASCII that are also spelled as
@@ -142,6 +142,10 @@ pub(super) fn push_count(out: &mut String, min: u32, max: Option<u32>) {
             let _ = write!(out, "{{{n},{m}}}");
         }
     }
+}
+
+fn all_chars() -> CharSet {
+    char_set(&[('\0', char::MAX)])
 }
 
 /// Any character of a JSON string, spelled: for the places that say it often.

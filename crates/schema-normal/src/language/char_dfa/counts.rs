@@ -1,8 +1,6 @@
 //! The number of texts that follow a state, and how far the nearest end is. For example, from the
 //! start of `[ab]{2}` four texts follow, and the nearest end is two characters away.
 
-use std::collections::VecDeque;
-
 use fsm_tables::Sources;
 
 use super::{CharDfa, DEAD, Successors};
@@ -69,7 +67,7 @@ impl CharDfa {
                 .iter()
                 .map(|label| *label != 0)
                 .collect();
-            distances(&accepts, arrows)
+            Sources::new(accepts.len(), arrows).distances(&accepts)
         });
         far.get(state as usize).copied().unwrap_or(u32::MAX)
     }
@@ -180,23 +178,4 @@ impl CharDfa {
         }
         counts
     }
-}
-
-/// Returns the number of arrows that lead at least from each state to one that is marked.
-pub fn distances(marked: &[bool], arrows: impl Iterator<Item = (u32, u32)> + Clone) -> Box<[u32]> {
-    let sources = Sources::new(marked.len(), arrows);
-    let far = marked.iter().map(|is| if *is { 0 } else { u32::MAX });
-    let mut far: Box<[u32]> = far.collect();
-    let all = (0..).zip(marked);
-    let mut todo: VecDeque<u32> = all.filter(|(_, is)| **is).map(|(s, _)| s).collect();
-    while let Some(state) = todo.pop_front() {
-        let next = far[state as usize] + 1;
-        for &source in sources.of(state) {
-            if far[source as usize] == u32::MAX {
-                far[source as usize] = next;
-                todo.push_back(source);
-            }
-        }
-    }
-    far
 }

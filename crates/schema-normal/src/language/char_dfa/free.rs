@@ -68,25 +68,13 @@ pub enum Free {
     },
 }
 
-/// The texts from a state of an automaton on, and those of them that are free.
-#[derive(Clone, Copy, Debug)]
-pub struct TextsFrom<'d> {
-    dfa: &'d CharDfa,
-    state: u32,
-}
-
-impl<'d> TextsFrom<'d> {
-    /// Returns the texts of an automaton from a state on.
-    pub fn new(dfa: &'d CharDfa, state: u32) -> TextsFrom<'d> {
-        TextsFrom { dfa, state }
-    }
-
-    /// Returns the number of characters that lead at least to one of some states: no more
+impl CharDfa {
+    /// Returns the number of characters that lead at least from a state to one of some others: no more
     /// than can be said of the first [`MAX_MET`] states that are met.
-    pub fn way_to(&self, ends: impl Fn(u32) -> bool) -> usize {
-        let mut is_met = vec![false; self.dfa.states()];
-        is_met[self.state as usize] = true;
-        let mut met = vec![self.state];
+    pub fn way_to(&self, state: u32, ends: impl Fn(u32) -> bool) -> usize {
+        let mut is_met = vec![false; self.states()];
+        is_met[state as usize] = true;
+        let mut met = vec![state];
         let (mut from, mut steps) = (0, 0);
         while from < met.len() {
             let to = met.len();
@@ -94,7 +82,7 @@ impl<'d> TextsFrom<'d> {
                 return steps;
             }
             for at in from..to {
-                for &next in self.dfa.table.row(met[at]) {
+                for &next in self.table.row(met[at]) {
                     if next != DEAD && !std::mem::replace(&mut is_met[next as usize], true) {
                         met.push(next);
                     }
@@ -109,12 +97,12 @@ impl<'d> TextsFrom<'d> {
         usize::MAX
     }
 
-    /// Tells whether no text has more than so many characters, as far as few states
+    /// Tells whether no text from a state on has more than so many characters, as far as few states
     /// are met.
-    pub fn ends_within(&self, most: usize) -> bool {
-        let mut states = vec![self.state];
+    pub fn ends_within(&self, state: u32, most: usize) -> bool {
+        let mut states = vec![state];
         for _ in 0..=most {
-            let rows = states.iter().flat_map(|state| self.dfa.table.row(*state));
+            let rows = states.iter().flat_map(|state| self.table.row(*state));
             let mut next: Vec<u32> = rows.copied().filter(|to| *to != DEAD).collect();
             next.sort_unstable();
             next.dedup();
@@ -129,8 +117,27 @@ impl<'d> TextsFrom<'d> {
         false
     }
 
-    /// Returns the free text of characters that are in some ranges; `None` if it is of few characters.
-    pub fn free(&self, all: &[(u32, u32)], follows: &impl Fn(u32) -> Follows) -> Option<Free> {
+    /// Returns the free text behind a state, of characters that are in some ranges; `None` if it is
+    /// of few characters.
+    pub fn free_text(
+        &self,
+        state: u32,
+        all: &[(u32, u32)],
+        follows: &impl Fn(u32) -> Follows,
+    ) -> Option<Free> {
+        TextsFrom { dfa: self, state }.free(all, follows)
+    }
+}
+
+/// The texts from a state of an automaton on.
+#[derive(Clone, Copy, Debug)]
+struct TextsFrom<'d> {
+    dfa: &'d CharDfa,
+    state: u32,
+}
+
+impl TextsFrom<'_> {
+    fn free(&self, all: &[(u32, u32)], follows: &impl Fn(u32) -> Follows) -> Option<Free> {
         let (class, chars) = self.among_any(all, follows);
         let (mut size, mut alone) = (size_of(&class), None);
         // If other text leads elsewhere, the class alone may do, or be larger.
@@ -420,7 +427,7 @@ mod tests {
         let way = |source: &str| {
             let re = pattern::whole(source).unwrap();
             let dfa = CharDfa::new(&[(&re, true)], 10_000).unwrap();
-            TextsFrom::new(&dfa, 0).way_to(|state| dfa.accepts(state))
+            dfa.way_to(0, |state| dfa.accepts(state))
         };
         assert_eq!(["a*", "abc|de", "x{30}"].map(way), [0, 2, 30]);
         assert!(
@@ -429,7 +436,7 @@ mod tests {
         );
         let re = pattern::whole("a").unwrap();
         let dfa = CharDfa::new(&[(&re, true)], 10_000).unwrap();
-        assert_eq!(TextsFrom::new(&dfa, 0).way_to(|_| false), usize::MAX);
+        assert_eq!(dfa.way_to(0, |_| false), usize::MAX);
     }
 
     #[test]
@@ -437,7 +444,7 @@ mod tests {
         let ends = |source: &str, most| {
             let re = pattern::whole(source).unwrap();
             let dfa = CharDfa::new(&[(&re, true)], 10_000).unwrap();
-            TextsFrom::new(&dfa, 0).ends_within(most)
+            dfa.ends_within(0, most)
         };
         assert!(ends("", 0) && ends("[a-z]{4}-", 5) && ends("ab|c", 2));
         assert!(!ends("[a-z]{4}-", 4) && !ends("a*", 99) && !ends("ab|c", 1));
@@ -455,7 +462,10 @@ mod tests {
         ] {
             let re = pattern::whole(source).unwrap();
             let dfa = CharDfa::new(&[(&re, true)], 10_000).unwrap();
-            let texts = TextsFrom::new(&dfa, 0);
+            let texts = TextsFrom {
+                dfa: &dfa,
+                state: 0,
+            };
             let length = texts.longest_alone((class, 32), |_| Follows::Much);
             assert_eq!(length, expected, "{source}");
             // By trying each text of first and last characters.

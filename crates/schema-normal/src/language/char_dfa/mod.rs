@@ -19,8 +19,7 @@ use crate::budget::TooBig;
 use crate::language::char_dfa::product::{Part, Product};
 use crate::language::re::Re;
 
-pub use counts::distances;
-pub use free::{FREE_STEPS, Follows, Free, MAX_MET, Ranges, TextsFrom};
+pub use free::{FREE_STEPS, Follows, Free, MAX_MET, Ranges};
 pub use fsm_tables::NONE as DEAD;
 
 /// A deterministic automaton over code points of which every state can still

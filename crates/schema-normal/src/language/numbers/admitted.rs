@@ -8,6 +8,7 @@ use crate::language::numbers::conditions::NumberConditions;
 use crate::language::numbers::expressions::{
     Bound, Fraction, intersect, listed, listed_multiples, multiples, range, scientific,
 };
+use crate::language::numbers::places::is_one;
 use crate::language::re::Re;
 use crate::options::IntegerSpelling;
 
@@ -96,7 +97,7 @@ impl NumberConditions {
         let mut integer = self.integer;
         let mut divisors: Vec<Decimal> = Vec::new();
         for (divisor, positive) in &self.multiples {
-            match (divisor.is_one(), positive, integer) {
+            match (is_one(divisor), positive, integer) {
                 (true, true, Some(false)) | (true, false, Some(true)) => return Ok(None),
                 // All integers are multiples of one.
                 (true, true, Some(true)) => {}
@@ -106,7 +107,7 @@ impl NumberConditions {
                 (false, false, _) => return Err(NumberRefusal::Complement),
             }
         }
-        if integer == Some(false) && divisors.iter().any(Decimal::is_one) {
+        if integer == Some(false) && divisors.iter().any(is_one) {
             return Ok(None);
         }
         Ok(Some((Fraction::of(integer, integers), divisors)))

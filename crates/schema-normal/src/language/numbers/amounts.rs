@@ -4,7 +4,7 @@
 
 use fsm_tables::Sources;
 
-use crate::language::char_dfa::{DEAD, distances};
+use crate::language::char_dfa::DEAD;
 
 /// The symbol of the point, as an automaton numbers it.
 pub(super) const POINT: usize = 12;
@@ -100,7 +100,7 @@ impl Amounts {
             whole,
             part,
             zeros: zeros.into(),
-            far: distances(accept, all.iter().copied()),
+            far: Sources::new(states, all.iter().copied()).distances(accept),
             has_exponents: next.iter().any(|row| row[13] != DEAD || row[14] != DEAD),
         }
     }

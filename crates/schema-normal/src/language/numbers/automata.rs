@@ -13,6 +13,7 @@ use crate::language::numbers::dfa::NumberDfa;
 use crate::language::numbers::expressions::{
     Bound, Fraction, any_number, listed, range, scientific,
 };
+use crate::language::numbers::places::is_one;
 use crate::language::numbers::{exponents, multiples, ranges, words};
 use crate::language::re::Re;
 use crate::options::IntegerSpelling;
@@ -90,8 +91,8 @@ fn shared(asked: &NumberConditions, fraction: Fraction) -> Option<usize> {
         Fraction::None(IntegerSpelling::Plain) => COMMON + 2,
         _ => return None,
     };
-    let is_usual = !low.exclusive && (low.value.is_zero() || low.value.is_one());
-    is_usual.then(|| first + usize::from(low.value.is_one()))
+    let is_usual = !low.exclusive && (low.value.is_zero() || is_one(&low.value));
+    is_usual.then(|| first + usize::from(is_one(&low.value)))
 }
 
 fn of_re(re: &Re, limit: Limit<'_>) -> Result<NumberDfa, TooBig> {

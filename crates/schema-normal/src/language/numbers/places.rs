@@ -9,6 +9,11 @@ pub(super) fn whole(value: u32) -> Decimal {
     Decimal::parse(&value.to_string()).unwrap_or_default()
 }
 
+/// Tells whether a number is 1.
+pub(super) fn is_one(of: &Decimal) -> bool {
+    !of.is_negative() && of.magnitude() == (&[1], 1)
+}
+
 /// The number on the other side of zero.
 pub(super) fn negated(of: &Decimal) -> Decimal {
     let (digits, exponent) = of.magnitude();

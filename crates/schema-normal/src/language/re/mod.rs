@@ -16,11 +16,6 @@ pub fn char_set(ranges: &[(char, char)]) -> CharSet {
     ClassUnicode::new(ranges.iter().map(|&(a, b)| ClassUnicodeRange::new(a, b)))
 }
 
-/// Returns the set of all characters.
-pub fn all_chars() -> CharSet {
-    char_set(&[('\0', char::MAX)])
-}
-
 /// Tells whether a character is in a set. O(log ranges).
 pub fn set_contains(set: &CharSet, c: char) -> bool {
     let ranges = set.ranges();
@@ -54,7 +49,7 @@ const MAX_LISTED_REPEAT: usize = 16;
 impl Re {
     /// Returns the expression of one character, whichever it is.
     pub fn any_char() -> Re {
-        Re::Class(all_chars())
+        Re::Class(char_set(&[('\0', char::MAX)]))
     }
 
     /// Any text.

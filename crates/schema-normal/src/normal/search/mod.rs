@@ -41,27 +41,38 @@ use crate::options::{PropertyOrder, Target};
 /// The alternatives of a conjunction for one kind; none where no value of
 /// the kind satisfies it.
 fn expand(normaliser: &mut Normaliser, conj: ConjId, kind: Kind) -> Result<Shapes, Error> {
-    let before = normaliser.budget().left();
-    if may_keep(normaliser, kind) && multiplies(normaliser, conj) {
-        match expand_by(normaliser, conj, kind, Choosing::Keeping) {
-            Ok(found) => return Ok(found),
-            Err(_) => normaliser.budget().reset(before),
-        }
+    // The work of a search that was given up is not charged: there are three at most.
+    let budget = normaliser.budget().clone();
+    let may_keep = may_keep(normaliser, kind);
+    if may_keep
+        && multiplies(normaliser, conj)
+        && let Some(found) =
+            budget.attempt(|| expand_by(normaliser, conj, kind, Choosing::Keeping).ok())
+    {
+        return Ok(found);
     }
-    if may_keep(normaliser, kind) && is_one_name_of_many(normaliser, conj) {
-        match expand_by(normaliser, conj, kind, Choosing::Keeping) {
-            Ok(found) if are_in_one_order(normaliser, &found) => return Ok(found),
-            _ => normaliser.budget().reset(before),
-        }
+    if may_keep
+        && is_one_name_of_many(normaliser, conj)
+        && let Some(found) = budget.attempt(|| {
+            let found = expand_by(normaliser, conj, kind, Choosing::Keeping).ok();
+            found.filter(|found| are_in_one_order(normaliser, found))
+        })
+    {
+        return Ok(found);
     }
-    let error = match expand_by(normaliser, conj, kind, Choosing::ByCases) {
-        Err(error) if may_keep(normaliser, kind) && is_too_much(&error) => error,
-        found => return found,
-    };
-    // The work of a search that was given up is not charged: there is one more at most.
-    normaliser.budget().reset(before);
+    let mut error = None;
+    let by_cases = budget.attempt(|| {
+        match expand_by(normaliser, conj, kind, Choosing::ByCases) {
+            Err(too_much) if may_keep && is_too_much(&too_much) => error = Some(too_much),
+            found => return Some(found),
+        }
+        None
+    });
+    if let Some(found) = by_cases {
+        return found;
+    }
     match expand_by(normaliser, conj, kind, Choosing::Keeping) {
-        Err(e) if e.kind() == ErrorKind::TooManyAlternatives => Err(error),
+        Err(e) if e.kind() == ErrorKind::TooManyAlternatives => Err(error.unwrap_or(e)),
         found => found,
     }
 }

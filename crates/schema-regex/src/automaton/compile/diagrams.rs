@@ -25,7 +25,7 @@ pub(super) fn decisions(
     (thread, kept): (u32, &Kept),
     required: &[u32],
     declared: &[Member],
-    facts: u32,
+    facts: &mut u32,
 ) -> Result<Decisions, Error> {
     let (order, ends) = levels_of(builder, kept);
     if order.len() > MOST_LEVELS {

@@ -236,9 +236,9 @@ fn object_threads(
         let decisions = match &kept[t] {
             Some(kept) => {
                 let thread = (t as u32, kept);
+                let facts = &mut facts;
                 let made =
                     diagrams::decisions(builder, all.at, thread, &own.required, declared, facts)?;
-                facts = made.facts_end(facts);
                 Some(Box::new(made))
             }
             None => None,

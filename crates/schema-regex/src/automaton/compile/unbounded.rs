@@ -61,8 +61,11 @@ impl Unbounded {
     ///
     /// # Errors
     ///
-    /// No value nests as little as that.
-    pub(crate) fn bound_nesting(&mut self, cap: Option<u32>) -> Result<(), Error> {
+    /// No value nests as little as that; the schema is given back.
+    pub(crate) fn bounded(
+        mut self,
+        cap: Option<u32>,
+    ) -> Result<SchemaAutomaton, Box<(Error, Schema)>> {
         let height = self.machine.height();
         let mut limit = self.machine.room(0);
         if height > limit {
@@ -73,7 +76,8 @@ impl Unbounded {
                     "every value nests {height} deep or deeper, more than Options::max_nesting ({limit})"
                 )
             };
-            return Err(Error::new(ErrorKind::Unsatisfiable, "", why));
+            let error = Error::new(ErrorKind::Unsatisfiable, "", why);
+            return Err(Box::new((error, self.origin.into_schema())));
         }
         let deepest = heights::deepest(self.machine.nodes());
         // A schema that bounds the nesting by itself is not capped.
@@ -85,20 +89,10 @@ impl Unbounded {
             let how = format!("arrays and objects nest at most {limit} deep");
             self.origin.narrow(how);
         }
-        Ok(())
-    }
-
-    pub(crate) fn into_schema(self) -> Schema {
-        self.origin.into_schema()
-    }
-}
-
-impl From<Unbounded> for SchemaAutomaton {
-    fn from(draft: Unbounded) -> SchemaAutomaton {
-        SchemaAutomaton {
-            machine: Arc::new(draft.machine),
-            origin: Arc::new(draft.origin),
-        }
+        Ok(SchemaAutomaton {
+            machine: Arc::new(self.machine),
+            origin: Arc::new(self.origin),
+        })
     }
 }
 

@@ -44,8 +44,7 @@ pub(super) fn cap_at_fault(schema: &Read, options: &Options) -> Option<Error> {
         let options = options.clone().with_caps(without);
         let normaliser = Normaliser::new(schema.clone(), options, Target::Automaton);
         let made = Unbounded::new(normaliser, &[Signed::yes(ROOT)]);
-        let fits = made.and_then(|mut draft| draft.bound_nesting(without.depth));
-        if fits.is_ok() {
+        if made.is_ok_and(|draft| draft.bounded(without.depth).is_ok()) {
             let why = format!(
                 "no value satisfies the schema under the cap `{name}`; raise it or leave it out"
             );
@@ -96,9 +95,8 @@ impl SchemaAutomaton {
         let cap = options.caps.depth;
         let normaliser =
             Normaliser::with_complements(both, options, Target::Automaton, Complements::AsEnforced);
-        let mut draft = Unbounded::new(normaliser, &[Signed::yes(ROOT), !Signed::yes(root)])?;
-        draft.bound_nesting(cap)?;
-        Ok(SchemaAutomaton::from(draft))
+        let draft = Unbounded::new(normaliser, &[Signed::yes(ROOT), !Signed::yes(root)])?;
+        draft.bounded(cap).map_err(|failed| failed.0)
     }
 
     /// Returns the token that is being read at `state`, and the JSON Pointers of the schema

@@ -107,7 +107,7 @@ impl Level {
 
 impl Decisions {
     /// Returns the decisions of a thread, in an object with so many declared names, whose bits in a
-    /// frame begin at `facts`.
+    /// frame begin at `facts`, which becomes the end of these bits.
     ///
     /// A level is the number of a name, whether its member must be there, and its goals. A decision
     /// is its level, and what comes next by the way of the member. A diagram is the
@@ -115,7 +115,7 @@ impl Decisions {
     pub(crate) fn new(
         names: u32,
         thread: u32,
-        mut facts: u32,
+        facts: &mut u32,
         levels: Vec<(u32, Presence, Vec<u32>)>,
         decisions: Vec<(u32, Box<[u32]>)>,
         diagrams: Vec<(u32, u32)>,
@@ -126,11 +126,11 @@ impl Decisions {
                 name,
                 required,
                 goals: goals.into(),
-                facts,
+                facts: *facts,
                 ways,
             };
             ways += 1 + level.goals.len() as u32;
-            facts += level.facts_count();
+            *facts += level.facts_count();
             level
         });
         let levels: Box<[Level]> = levels.collect();
@@ -179,13 +179,6 @@ impl Decisions {
     /// [`Choice`](crate::automaton::machine::node::Choice) has one more than it.
     pub(super) fn fact(&self, name: u32, take: u32) -> Option<u32> {
         self.level(name)?.fact(take.checked_sub(1)?)
-    }
-
-    /// Returns the end of the bits that begin at a place.
-    pub(crate) fn facts_end(&self, from: u32) -> u32 {
-        let ends = self.levels.iter();
-        let ends = ends.map(|level| level.facts + level.facts_count());
-        ends.max().unwrap_or(from)
     }
 
     /// The ways that are open to each level: those that were gone, and those that may be.

@@ -7,7 +7,7 @@ use std::sync::OnceLock;
 
 use fsm_index::{Behind, ClassId, FreeText, JSON_TEXT};
 use schema_normal::language::char_dfa::lengths::Lengths;
-use schema_normal::language::char_dfa::{CharDfa, DEAD, Follows, Free, Ranges, TextsFrom};
+use schema_normal::language::char_dfa::{CharDfa, DEAD, Follows, Free, Ranges};
 
 use crate::automaton::machine::objects::KeyMachine;
 
@@ -153,7 +153,7 @@ impl Loops {
                 Box::new(FreeClass {
                     classes,
                     other: OnceLock::new(),
-                    free: TextsFrom::new(dfa, state).free(JSON_TEXT, &follows),
+                    free: dfa.free_text(state, JSON_TEXT, &follows),
                 })
             });
             if free.classes == classes {

@@ -11,7 +11,8 @@
 use std::collections::HashMap;
 
 use fsm_index::Growth;
-use schema_normal::language::char_dfa::{CharDfa, DEAD, distances};
+use fsm_tables::Sources;
+use schema_normal::language::char_dfa::{CharDfa, DEAD};
 use schema_normal::language::numbers::dfa::NumberDfa;
 
 use crate::automaton::machine::Machine;
@@ -361,7 +362,7 @@ fn farthest(dfa: &NumberDfa) -> usize {
         let to = row.iter().filter(|to| **to != DEAD);
         to.map(move |to| (from, *to))
     });
-    let far = distances(accept, arrows);
+    let far = Sources::new(accept.len(), arrows).distances(accept);
     let far = far.iter().filter(|far| **far != u32::MAX);
     far.max().map_or(0, |far| *far as usize)
 }

@@ -6,7 +6,7 @@
 
 use fsm_index::{Behind, ClassId, Cursor, Description, FreeText, Horizon, TextLoop, Texts};
 use schema_normal::decimal::clamped;
-use schema_normal::language::char_dfa::{DEAD, TextsFrom};
+use schema_normal::language::char_dfa::DEAD;
 use schema_normal::language::escapes::is_never_raw;
 
 use crate::automaton::machine::Machine;
@@ -215,7 +215,7 @@ impl Hints<'_, '_> {
                     StringDemand::Listed => words.is_some_and(|bytes| bytes <= chars),
                     StringDemand::Read { dfa, .. } => {
                         let state = leaf_state(m, leaf, text.state, self.x);
-                        TextsFrom::new(&m.dfas[dfa as usize], state).ends_within(chars)
+                        m.dfas[dfa as usize].ends_within(state, chars)
                     }
                     StringDemand::Counted { .. } => false,
                 };

@@ -9,7 +9,7 @@ use fsm_index::{
     TextReader, TextStep,
 };
 use schema_normal::language::char_dfa::lengths::Lengths;
-use schema_normal::language::char_dfa::{CharDfa, DEAD, TextsFrom};
+use schema_normal::language::char_dfa::{CharDfa, DEAD};
 use schema_normal::options::Escapes;
 
 use crate::automaton::machine::SchemaAutomaton;
@@ -74,7 +74,8 @@ impl<'m> Hints<'m, '_> {
                 };
                 let rules =
                     string_rules(m, self.machine.loops(), &self.x.list(set), text, horizon)?;
-                Some(rules.read(start, self.machine.value_escapes()))
+                let bounds = rules.bounds(start);
+                Some(rules.read(start, self.machine.value_escapes(), bounds))
             }
             Top::Key(key)
                 if key.partial == Partial::None && key.is_further() && key.text == UNKNOWN =>
@@ -96,7 +97,8 @@ impl<'m> Hints<'m, '_> {
                     classes,
                     are_few: self.x.seen(frame.seen).list.len() < MANY_NAMES,
                 };
-                Some(rules.read(start, self.machine.name_escapes()))
+                let bounds = rules.bounds(start);
+                Some(rules.read(start, self.machine.name_escapes(), bounds))
             }
             _ => None,
         }
@@ -162,18 +164,11 @@ trait TextRules {
     /// Returns the text that may come from a place on, whatever it is.
     fn free_text(&self, place: TextState) -> Option<FreeText>;
 
-    /// Returns the number of characters that come from a place on before a text may end, at least.
-    fn least(&self, place: TextState) -> usize;
-
-    /// The code points that lead nowhere from any place, control characters among them;
-    /// `None` if these are all that is known.
-    fn dead(&self) -> Option<&[(u32, u32)]>;
-
     /// Numbers that tell these rules from others of the same automaton.
     fn name(&self) -> [u64; 4];
 
     /// Returns what reads a text by these rules.
-    fn read<'a>(self, start: TextState, escapes: Escapes) -> TextReader<'a>
+    fn read<'a>(self, start: TextState, escapes: Escapes, bounds: TextBounds<'a>) -> TextReader<'a>
     where
         Self: Sized + 'a,
     {
@@ -183,6 +178,7 @@ trait TextRules {
         TextReader {
             at: pack(start, Partial::None),
             language: Some([first, a, b, c]),
+            bounds,
             steps: Box::new(RuleReader {
                 escapes,
                 start,
@@ -250,6 +246,23 @@ fn string_rules<'m>(
             None => min > 0 || max.is_some(),
         },
     })
+}
+
+impl<'a> StringRules<'a> {
+    /// Returns the bounds on the text from a place on.
+    fn bounds(&self, start: TextState) -> TextBounds<'a> {
+        let missing = self.min.saturating_sub(u64::from(start.length));
+        let missing = match self.is_bounded() {
+            true => usize::try_from(missing).unwrap_or(usize::MAX),
+            false => 0,
+        };
+        let way = self.dfa.map_or(0, |(dfa, _)| dfa.far(start.state) as usize);
+        let dead = self.dfa.map(|(dfa, _)| dfa.dead_class(|_| true));
+        TextBounds {
+            dead: dead.unwrap_or(&CONTROLS),
+            least_chars: way.max(missing),
+        }
+    }
 }
 
 impl TextRules for StringRules<'_> {
@@ -320,22 +333,6 @@ impl TextRules for StringRules<'_> {
         }
     }
 
-    fn least(&self, place: TextState) -> usize {
-        let missing = self.min.saturating_sub(u64::from(place.length));
-        let missing = match self.is_bounded() {
-            true => usize::try_from(missing).unwrap_or(usize::MAX),
-            false => 0,
-        };
-        let way = self.dfa.map_or(0, |(dfa, _)| {
-            TextsFrom::new(dfa, place.state).way_to(|state| dfa.accepts(state))
-        });
-        way.max(missing)
-    }
-
-    fn dead(&self) -> Option<&[(u32, u32)]> {
-        self.dfa.map(|(dfa, _)| dfa.dead_class(|_| true))
-    }
-
     /// The parts of the rules live as long as the automaton, so that their addresses name them.
     fn name(&self) -> [u64; 4] {
         let dfa = self
@@ -362,6 +359,22 @@ struct NameRules<'a> {
     classes: u64,
     /// True if there are fewer than [`MANY_NAMES`] before them.
     are_few: bool,
+}
+
+impl<'a> NameRules<'a> {
+    /// Returns the bounds on the text from a place on.
+    fn bounds(&self, start: TextState) -> TextBounds<'a> {
+        let dead = self.keys.map(|keys| {
+            let follows = |state: u32| keys.left(u64::MAX, state).any(|n| n != Some(0));
+            keys.dfa.dead_class(follows)
+        });
+        let ends = |state| self.ends(TextState { state, ..start });
+        let way = self.keys.map(|keys| keys.dfa.way_to(start.state, ends));
+        TextBounds {
+            dead: dead.unwrap_or(&CONTROLS),
+            least_chars: way.unwrap_or(0),
+        }
+    }
 }
 
 impl TextRules for NameRules<'_> {
@@ -401,19 +414,6 @@ impl TextRules for NameRules<'_> {
 
     fn is_bounded(&self) -> bool {
         false
-    }
-
-    fn dead(&self) -> Option<&[(u32, u32)]> {
-        let keys = self.keys?;
-        let follows = |state: u32| keys.left(u64::MAX, state).any(|n| n != Some(0));
-        Some(keys.dfa.dead_class(follows))
-    }
-
-    fn least(&self, place: TextState) -> usize {
-        self.keys.map_or(0, |keys| {
-            let ends = |state| self.ends(TextState { state, ..place });
-            TextsFrom::new(&keys.dfa, place.state).way_to(ends)
-        })
     }
 
     fn free_text(&self, place: TextState) -> Option<FreeText> {
@@ -494,13 +494,6 @@ impl<R: TextRules> ReadText for RuleReader<R> {
             free: self.rules.free_text(place),
             is_back: is_at_start && (!self.rules.counts() || place == self.start),
             is_ascii_next: !beyond.into_iter().any(reads),
-        }
-    }
-
-    fn bounds(&self) -> TextBounds<'_> {
-        TextBounds {
-            dead: self.rules.dead().unwrap_or(&CONTROLS),
-            least_chars: self.rules.least(self.start),
         }
     }
 }
