@@ -100,7 +100,37 @@ LABEL: /[^\n]+/
 _S: /[ \t]+/
 "#;
 
+/// One text in a list, and before a mark that it takes as well; and text that may be the first half of a mark.
+const LINES: &str = r##"
+start: ("1 " TEXT "\n" | "  <f" TEXT ":" "\n" | "{" node* "}")+
+node: PART | "{#" node* "#}"
+TEXT: /[^\s{}][^\n]*/
+PART: /[^{}#]+|\{/
+"##;
+
+/// The same texts in headers and behind them, where other lines begin.
+const HEADERS: &str = r#"
+start: header+ "\n" body
+header: "a: " ID "\n" | "b: " REST "\n" | "c: " ID "\n" | "d: " ID "\n"
+body: ("> " REST "\n" | LINE "\n")*
+ID: /[a-z]+/
+REST: /[^\n]+/
+LINE: /[^\n>o-][^\n]*/
+"#;
+
+/// A name and what is said, or two lines that may be the same.
+const SPEECHES: &str = r#"
+start: (NAME "\n" (SPOKEN | NOTE)+ "\n\n" | FIRST "\n" FIRST "\n\n")+
+NAME: /[A-Z][A-Z0-9]*/
+SPOKEN: /[^\n\[]+/
+NOTE: /\[[^\]]*\]/
+FIRST: /[A-Z]?[a-z0-9][^\n]*/
+"#;
+
 const GRAMMARS: &[(Dialect, &str)] = &[
+    (Dialect::Lark, LINES),
+    (Dialect::Lark, HEADERS),
+    (Dialect::Lark, SPEECHES),
     (Dialect::Lark, RULES),
     (Dialect::Lark, ATTRIBUTES),
     (Dialect::Lark, TAGS),
