@@ -9,9 +9,11 @@ use foldhash::fast::FixedState;
 use indexmap::IndexSet;
 
 use super::bits::Bits;
-use super::uses::landings;
 use crate::compile::cfg::{Cfg, Symbol};
-use crate::compile::lr::Tables;
+use crate::compile::lr::{LrState, Tables};
+
+/// The most nonterminals that stand for each other alone, because people write few such.
+const MAX_UNITS: usize = 64;
 
 /// The most pairs of states of two parsers, because each has some ways on.
 const MAX_PAIRS: usize = 100_000;
@@ -44,7 +46,7 @@ pub(super) struct UseParser {
     pub(super) symbols: Vec<(u32, Nesting)>,
     /// By its nonterminal: that of the grammar.
     pub(super) rules: Vec<u32>,
-    /// By its terminal, and the [state behind it](super::uses::landings): the use.
+    /// By its terminal, and the [state behind it](landings): the use.
     pub(super) used: HashMap<(u32, u32), u32, FixedState>,
 }
 
@@ -181,6 +183,30 @@ impl Followers {
         all.for_each(|terminal| terminals.set(terminal));
         terminals
     }
+}
+
+/// The terminals that may come in a state of the parser, with the state behind each.
+pub(super) type Shifts = Vec<(u32, u32)>;
+
+/// Returns the terminals that may come in a state, with the state behind each: where a nonterminal stands for the
+/// terminal alone, the one behind that, because all places of the terminal have one state before it.
+pub(super) fn landings(from: &LrState, tables: &Tables) -> Shifts {
+    let landing = |mut to: u32| {
+        for _ in 0..MAX_UNITS {
+            let behind = &tables.states[to as usize];
+            let is_over = behind.shifts.is_empty() && behind.gotos.is_empty() && !behind.accepts;
+            match &*behind.reduces {
+                [reduce] if is_over && reduce.held == 1 => match from.goto(reduce.rule) {
+                    Some(next) => to = next,
+                    None => return to,
+                },
+                _ => return to,
+            }
+        }
+        to
+    };
+    let shifts = from.shifts.iter();
+    shifts.map(|&(symbol, to)| (symbol, landing(to))).collect()
 }
 
 /// Finds which terminals may come behind which.

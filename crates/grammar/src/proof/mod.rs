@@ -32,7 +32,7 @@ use self::bits::{Bits, ClassSet};
 use self::brackets::BracketKind;
 pub(crate) use self::conflict::{Conflict, swallowed};
 use self::contexts::Met;
-use self::followers::{Followers, followers};
+use self::followers::{Followers, followers, landings};
 use self::local::{Asked, Pairs, local};
 pub(crate) use self::narrow::Narrow;
 use self::safe::{Adjacent, Targets, safe};
@@ -40,7 +40,6 @@ use self::sets::{Bridges, Seconds, Sets};
 use self::split::BracketLevels;
 pub(crate) use self::unsure::Origins;
 use self::unsure::Unsure;
-use self::uses::landings;
 
 /// The places that the proof looks at, because there may be one for each pair of terminals.
 const MAX_PLACES: usize = 10_000_000;

@@ -51,7 +51,7 @@ impl Origins {
 
 /// A context where lexemes begin.
 #[derive(Debug)]
-struct Begun {
+struct Origin {
     /// The uses of terminals that may come there.
     uses: Bits,
     /// The classes with which they may begin.
@@ -69,7 +69,7 @@ pub(crate) struct Unsure {
     by_state: HashMap<u32, Vec<Arc<UnsureSet>>, FixedState>,
     /// By state: the contexts in which it leads to one that perhaps cannot be finished.
     leads: Vec<Origins>,
-    contexts: Vec<Begun>,
+    contexts: Vec<Origin>,
     /// The number of such states in sets, by context.
     count: usize,
     /// `None` if it is not known which uses terminals have on stacks.
@@ -112,7 +112,7 @@ impl Unsure {
                 true => Origins::default(),
                 false => Origins::one(numbers.insert_full(&*places).0),
             };
-            all.contexts.push(Begun::new(sets, context, own));
+            all.contexts.push(Origin::new(sets, context, own));
             places
                 .iter()
                 .for_each(|&place| origins[place] = origins[place].or(own));
@@ -146,7 +146,7 @@ impl Unsure {
     }
 
     /// Returns the contexts where lexemes may have begun on stacks that take some terminals, each with the parser's
-    /// [state behind it](super::uses::landings).
+    /// [state behind it](super::followers::landings).
     ///
     /// All that holds in a context holds where fewer uses of terminals may come. So one that has all uses will do, and
     /// the one with the fewest tells most.
@@ -158,20 +158,20 @@ impl Unsure {
         let Some(uses): Option<Vec<&[u32]>> = shifts.map(uses).collect() else {
             return Origins(u64::MAX);
         };
-        let may_be = |own: &&Begun| {
+        let may_be = |own: &&Origin| {
             uses.iter()
                 .all(|uses| uses.iter().any(|&used| own.uses.has(used)))
         };
         let possible = || self.contexts.iter().filter(may_be);
         let mut begin = ClassSet::default();
         possible().for_each(|own| begin.or(&own.begin));
-        let has_all = |own: &&Begun| {
+        let has_all = |own: &&Origin| {
             let mut uses = uses.iter().copied().flatten();
             own.has_ignored
                 && begin.without(&own.begin).is_empty()
                 && uses.all(|&used| own.uses.has(used))
         };
-        let key = |own: &&Begun| (!own.origins.is_empty(), own.uses.count());
+        let key = |own: &&Origin| (!own.origins.is_empty(), own.uses.count());
         match possible().filter(has_all).min_by_key(key) {
             Some(own) => own.origins,
             None => possible().fold(Origins::default(), |all, own| all.or(own.origins)),
@@ -230,11 +230,11 @@ impl Unsure {
     }
 }
 
-impl Begun {
-    fn new(sets: &Sets<'_>, context: u32, origins: Origins) -> Begun {
+impl Origin {
+    fn new(sets: &Sets<'_>, context: u32, origins: Origins) -> Origin {
         let contexts = sets.contexts();
         let mut ignored = sets.cfg.ignored.iter().flatten();
-        Begun {
+        Origin {
             uses: contexts.uses(context).clone(),
             begin: *contexts.begin(context),
             origins,

@@ -13,7 +13,7 @@ use foldhash::fast::FixedState;
 
 use super::bits::Bits;
 use super::brackets::BracketKind;
-use super::followers::{Followers, Nesting, UseParser};
+use super::followers::{Followers, Nesting, Shifts, UseParser, landings};
 use super::safe::Below;
 use super::split::{BracketLevels, Split};
 use crate::compile::cfg::{Cfg, Matter};
@@ -27,9 +27,6 @@ const MOST_LETTERS: usize = 60;
 /// The most states of the parser by which uses are told apart, because each is looked at for each that may
 /// stand below it.
 const MAX_STATES: usize = 20_000;
-
-/// The most nonterminals that stand for each other alone, because people write few such.
-const MAX_UNITS: usize = 64;
 
 /// The most items of those states, because a hundred thousand symbols have so many.
 const MAX_WORK: usize = 10_000_000;
@@ -167,30 +164,6 @@ pub(super) fn is_wide(terminal: u32, cfg: &Cfg, lexer: &Lexer) -> bool {
     let begins = |byte: &u8| lexer.step(start, lexer.classes[usize::from(*byte)]) != 0;
     let is_text = matches!(cfg.terminals[terminal as usize].matter, Matter::Table(_));
     is_text && !cfg.is_ignored(terminal) && (b' '..=b'~').filter(begins).count() >= MOST_LETTERS
-}
-
-/// The terminals that may come in a state of the parser, with the state behind each.
-pub(super) type Shifts = Vec<(u32, u32)>;
-
-/// Returns the terminals that may come in a state, with the state behind each: where a nonterminal stands for the
-/// terminal alone, the one behind that, because all places of the terminal have one state before it.
-pub(super) fn landings(from: &LrState, tables: &Tables) -> Shifts {
-    let landing = |mut to: u32| {
-        for _ in 0..MAX_UNITS {
-            let behind = &tables.states[to as usize];
-            let is_over = behind.shifts.is_empty() && behind.gotos.is_empty() && !behind.accepts;
-            match &*behind.reduces {
-                [reduce] if is_over && reduce.held == 1 => match from.goto(reduce.rule) {
-                    Some(next) => to = next,
-                    None => return to,
-                },
-                _ => return to,
-            }
-        }
-        to
-    };
-    let shifts = from.shifts.iter();
-    shifts.map(|&(symbol, to)| (symbol, landing(to))).collect()
 }
 
 /// By state of a parser: the states to which its reductions may lead.
