@@ -518,7 +518,7 @@ pub(crate) fn prove(cfg: &Cfg, lexer: &Lexer, tables: &Tables, usable: ByteSet) 
         By::Bracket(BracketKind::Production, BracketLevels::Production),
     ] {
         // States alone are for texts that do not tell which brackets are open.
-        let is_found = proof.is_whole || (proof.is_all_safe && !proof.has_unsure());
+        let is_found = proof.is_whole || (proof.is_all_safe && proof.unsure.has_few());
         let is_done = is_found || (is_told && way == By::State);
         let uses = || match way {
             By::Bracket(kind, levels) => uses::by_bracket(cfg, lexer, kind, levels),

@@ -18,6 +18,10 @@ use crate::compile::lexer::Lexer;
 /// The most sets with states that are unsure, because each takes some hundred bytes.
 pub(super) const MAX_UNSURE: usize = 1_000;
 
+/// So many unsure states are few, because a proof that tells brackets apart takes as long as the compile of a grammar with
+/// some hundred terminals, and few tokens end in places that so few states have.
+const FEW_STATES: usize = 8;
+
 /// By set, and states in it that perhaps cannot be finished: the contexts where their lexemes began.
 pub(super) type UnsureStates = IndexMap<(u32, Vec<u32>), Vec<u32>, FixedState>;
 
@@ -223,6 +227,11 @@ impl Unsure {
     /// Tells whether there are fewer such places in a context than another proof found.
     pub(super) fn is_less(&self, other: &Unsure) -> bool {
         self.count * other.contexts.len().max(1) < other.count * self.contexts.len().max(1)
+    }
+
+    /// Tells whether there are so few that another proof need not be sought.
+    pub(super) fn has_few(&self) -> bool {
+        self.by_state.len() <= FEW_STATES
     }
 
     pub(crate) fn is_empty(&self) -> bool {
