@@ -171,8 +171,8 @@ impl Machine {
         self.has_budgets
     }
 
-    /// Returns those of the states of terminals that have read the same text which perhaps cannot be finished,
-    /// whatever the stacks are.
+    /// Returns those of the states of terminals that have read the same text which perhaps cannot be finished, if
+    /// that has begun in one of some contexts.
     pub(crate) fn unsure_among(&self, states: &[u32], origins: Origins) -> Box<[u32]> {
         self.proof
             .unsure_among(states, origins, &self.cfg, &self.lexer)

@@ -1,4 +1,4 @@
-//! The few places in lexemes that perhaps cannot be finished, where all others can.
+//! A search for the few places in lexemes that perhaps cannot be finished, where all others can.
 //!
 //! For example, behind `/=` of Ruby nothing need come that a regular expression `/= ../` has not
 //! taken: whether that can be finished is searched there, and nowhere else.
@@ -14,7 +14,6 @@ use super::narrow::Narrow;
 use super::sets::{Bridge, Bridges, Seconds, Sets};
 use super::unsure::{MAX_UNSURE, Unsure, UnsureStates};
 use crate::compile::cfg::{Cfg, Matter};
-use crate::compile::lr::Tables;
 
 /// The most steps of pairs of a state and its set, because each is taken once and takes some
 /// nanoseconds.
@@ -55,7 +54,6 @@ pub(super) fn local(
     sets: &Sets<'_>,
     pairs: &Pairs,
     followers: &Followers,
-    tables: &Tables,
     narrow: Option<&Narrow>,
     asked: Asked,
 ) -> Option<Local> {
@@ -82,7 +80,7 @@ pub(super) fn local(
     }
     Some(Local {
         rows: search.by_terminal,
-        unsure: Unsure::new(sets, &unsure, followers.by_shift(tables)),
+        unsure: Unsure::new(sets, &unsure),
     })
 }
 

@@ -129,19 +129,16 @@ impl Proof {
     ) {
         for asked in [Asked::Everywhere, Asked::Somewhere] {
             if !self.is_all_safe
-                && let Some(local) = local(
-                    sets,
-                    pairs,
-                    followers,
-                    targets.tables(),
-                    self.narrow.as_ref(),
-                    asked,
-                )
+                && let Some(local) = local(sets, pairs, followers, self.narrow.as_ref(), asked)
                 && let Some(adjacent) = Adjacent::new(&local.rows)
             {
                 self.find_safe(sets.cfg, targets, &adjacent);
                 self.unsure = local.unsure;
             }
+        }
+        if self.has_unsure() {
+            self.unsure
+                .set_uses_of_stacks(followers.by_shift(targets.tables()));
         }
     }
 

@@ -1,7 +1,7 @@
 //! The places in lexemes that perhaps cannot be finished, where all others can, and the stacks on which they are met.
 //!
-//! For example, behind `/=` of Ruby nothing need come that a regular expression `/= ../` has not taken: only where an
-//! expression may begin.
+//! For example, a text `/[^\n]+/` that must be followed by `:` takes the `:`, and the same text that a line's end follows can
+//! be finished: the parser's states on top of the stacks say which of both is read.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -92,13 +92,12 @@ struct UnsureSet {
 }
 
 impl Unsure {
-    pub(super) fn new(sets: &Sets<'_>, unsure: &UnsureStates, by_shift: Option<ByShift>) -> Unsure {
+    pub(super) fn new(sets: &Sets<'_>, unsure: &UnsureStates) -> Unsure {
         let counts = unsure
             .iter()
             .map(|((_, states), contexts)| states.len() * contexts.len());
         let mut all = Unsure {
             count: counts.sum(),
-            by_shift,
             ..Unsure::default()
         };
         // By context: the places, by number.
@@ -127,6 +126,11 @@ impl Unsure {
         }
         lead_on(&mut all.leads, sets.lexer);
         all
+    }
+
+    /// Sets the uses that terminals have on stacks; `None` if they are not known.
+    pub(super) fn set_uses_of_stacks(&mut self, by_shift: Option<ByShift>) {
+        self.by_shift = by_shift;
     }
 
     /// Adds states of a set, which perhaps cannot be finished if they have begun in some contexts.

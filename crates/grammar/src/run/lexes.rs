@@ -28,7 +28,7 @@ pub(crate) struct Lex {
     /// By guard of what begins behind them: the terminals that end here. Empty where none has
     /// one.
     pub(crate) guarded: Box<[(u32, Box<[u32]>)]>,
-    /// The states that perhaps cannot be finished, whatever the stacks are.
+    /// The states that perhaps cannot be finished, whatever the stacks are that its contexts stand for.
     unsure: Box<[u32]>,
     /// The same without the states from which no byte leads on; 0 if there are no others.
     pub(crate) open: u32,
