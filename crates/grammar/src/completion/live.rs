@@ -11,7 +11,9 @@ use std::collections::{BinaryHeap, HashMap, HashSet};
 
 use foldhash::fast::FixedState;
 
-use crate::completion::ways::{Said, way};
+use crate::compile::cfg::Matter;
+use crate::compile::lr::Finish;
+use crate::completion::ways::{Said, finished, shortest, way};
 use crate::machine::Machine;
 use crate::run::budgets::Taken;
 use crate::run::caches::Caches;
@@ -27,6 +29,13 @@ const MAX_SEARCH: usize = 300;
 /// strings in brackets in strings, and nobody asks for one at each token.
 pub(crate) const MAX_COMPLETION_SEARCH: usize = 5_000;
 
+/// The pieces of text by which something near is sought that can be finished, because each closes what the one before has left
+/// open, and few texts are nested deeper.
+const MAX_PIECES: usize = 64;
+
+/// The ignored text that is tried first, because most languages have it, and the second ends comments.
+const BLANKS: [u8; 2] = *b" \n";
+
 /// The bytes that a search tries in the time of an edge, because most of their steps are known.
 const TRIES_OF_AN_EDGE: usize = 8;
 
@@ -41,6 +50,9 @@ enum Order {
     /// one for the nearest end alone would begin anew on each level what it tried on the one above.
     Nearest,
 }
+
+/// A production that lacks something: the height where it has begun, its number, and the place up to which it is read.
+type Lacking = (u32, u32, u16);
 
 /// Steps from configurations of a scratch to those that can be finished.
 pub(crate) struct Live<'a> {
@@ -160,6 +172,7 @@ impl<'a> Live<'a> {
             found = way.filter(|way| self.leads_to_end(config, way));
         }
         let found = found.is_some()
+            || self.leads_near(config)
             || self.search(config).unwrap_or_else(|| {
                 // Far away.
                 self.caches.look_everywhere();
@@ -262,6 +275,108 @@ impl<'a> Live<'a> {
             }
         }
         false
+    }
+
+    /// Tells whether the text that what is open lacks leads to a place that can be finished. Nothing else is tried than ignored
+    /// text in between.
+    fn leads_near(&mut self, config: u32) -> bool {
+        let mut met = vec![(config, 0)];
+        let mut at = config;
+        let mut said = HashSet::default();
+        for _ in 0..MAX_PIECES {
+            if self.steps().ends_at(at) {
+                self.mark_before(&met, met.len() - 1);
+                return true;
+            }
+            let lacking = self.lacking(at, &mut said);
+            let Some(way) = lacking.and_then(|own| self.way_over(at, own)) else {
+                return false;
+            };
+            self.caches.work_mut().charge(way.len());
+            for next in way {
+                at = next;
+                met.push((at, met.len() - 1));
+                let own = &self.caches.configs()[at];
+                let (life, least) = (own.life, own.life_least);
+                match life {
+                    Life::Live => self.caches.least_mut().note(least),
+                    Life::Stuck => return false,
+                    Life::Unknown if self.lives_by_top(at) => {}
+                    Life::Unknown => continue,
+                }
+                self.mark_before(&met, met.len() - 1);
+                return true;
+            }
+        }
+        false
+    }
+
+    /// Returns the configurations behind each byte of a terminal's shortest text from a state on, before which ignored text
+    /// comes if the terminal does not end behind the text alone: for example, if names go on with it.
+    fn way_over(&mut self, config: u32, state: u32) -> Option<Vec<u32>> {
+        let machine = self.machine;
+        let terminal = machine.lexer().terminal[state as usize];
+        let ignored = machine.cfg().ignored.iter().flatten();
+        let starts = ignored.map(|&terminal| machine.lexer().starts[terminal as usize]);
+        let shortest = starts.map(|start| finished(machine, start));
+        let blanks = BLANKS.iter().map(|&blank| vec![blank]);
+        let mut between = std::iter::once(Vec::new()).chain(blanks).chain(shortest);
+        let text = finished(machine, state);
+        between.find_map(|between| {
+            let mut steps = self.steps();
+            let mut at = config;
+            let way = between.iter().chain(&text).map(|&byte| {
+                at = steps.step(at, byte);
+                (at != 0).then_some(at)
+            });
+            let way: Option<Vec<u32>> = way.collect();
+            way.filter(|_| self.has_ended(at, terminal))
+        })
+    }
+
+    /// Tells whether a terminal may end in a configuration, or something has ended before it.
+    fn has_ended(&self, config: u32, terminal: u32) -> bool {
+        let threads = self.caches.configs().threads(config).iter();
+        let mut lexes = threads.filter(|thread| !thread.is_in_json());
+        self.caches.configs()[config].fresh != 0
+            || lexes.any(|thread| {
+                self.caches.lexes()[thread.place]
+                    .accepts
+                    .contains(&terminal)
+            })
+    }
+
+    /// Returns the state of a terminal whose shortest text from there on closes something: a lexeme that has begun, or else
+    /// the lowest production that is open on top of the stacks, of those that have not lacked the same before.
+    fn lacking(&mut self, config: u32, said: &mut HashSet<Lacking, FixedState>) -> Option<u32> {
+        let machine = self.machine;
+        let (lexer, tables) = (machine.lexer(), machine.tables());
+        let standing = self.steps().standing(config);
+        let stacks = self.caches.stacks();
+        let topmost = stacks.topmost(standing).iter();
+        let nodes = topmost.map(|&node| stacks.node(node));
+        let finishes = nodes.flat_map(|node| {
+            let finishes = tables.states[node.state as usize].finishes.iter();
+            let open = finishes.filter(|finish| finish.cost > 0 && finish.held > 0);
+            open.map(|finish| (node.height.saturating_sub(u32::from(finish.held)), finish))
+        });
+        let lacking = |begin: u32, finish: &Finish| (begin, finish.production, finish.dot);
+        let new = finishes.filter(|(begin, finish)| !said.contains(&lacking(*begin, finish)));
+        if let Some((begin, finish)) = new.min_by_key(|(begin, finish)| (*begin, finish.cost)) {
+            said.insert(lacking(begin, finish));
+            let right = &tables.rights[finish.production as usize];
+            let terminal = shortest(machine, &right[usize::from(finish.dot)..]).next()?;
+            let is_text = matches!(
+                machine.cfg().terminals[terminal as usize].matter,
+                Matter::Table(_)
+            );
+            return is_text.then(|| lexer.starts[terminal as usize]);
+        }
+        let threads = self.caches.configs().threads(config).iter();
+        let lexes = threads.filter(|thread| !thread.is_in_json());
+        let states = lexes.flat_map(|thread| &self.caches.lexes()[thread.place].members);
+        let nearest = states.min_by_key(|&&state| lexer.distance[state as usize])?;
+        (lexer.distance[*nearest as usize] > 0).then_some(*nearest)
     }
 
     /// Tells whether something near can be finished; nothing if it is too far to be told so. The

@@ -225,32 +225,44 @@ impl Ways<'_> {
 }
 
 /// Returns a shortest text to the end of a terminal.
-fn finished(machine: &Machine, state: u32) -> Vec<u8> {
+pub(super) fn finished(machine: &Machine, state: u32) -> Vec<u8> {
     let mut text = Vec::new();
     machine.lexer().finish(state, &mut text);
     text
 }
 
-/// Appends shortest texts of symbols.
-pub(crate) fn spell(machine: &Machine, symbols: &[Symbol], out: &mut Vec<Said>) {
+/// Returns the terminals of a shortest text of symbols.
+pub(super) fn shortest<'a>(
+    machine: &'a Machine,
+    symbols: &[Symbol],
+) -> impl Iterator<Item = u32> + use<'a> {
     let tables = machine.tables();
     let mut open: Vec<Symbol> = symbols.iter().rev().copied().collect();
-    while let Some(symbol) = open.pop() {
-        match symbol.split() {
-            // A rule that may be empty is left out, however many use it.
-            Err(rule) if tables.least[rule as usize] == 0 => {}
-            Err(rule) => {
-                let production = tables.best[rule as usize];
-                open.extend(tables.rights[production as usize].iter().rev());
-            }
-            Ok(terminal) => match &machine.cfg().terminals[terminal as usize].matter {
-                Matter::Table(_) => {
-                    let start = machine.lexer().starts[terminal as usize];
-                    say(finished(machine, start), out);
+    std::iter::from_fn(move || {
+        loop {
+            match open.pop()?.split() {
+                // A rule that may be empty is left out, however many use it.
+                Err(rule) if tables.least[rule as usize] == 0 => {}
+                Err(rule) => {
+                    let production = tables.best[rule as usize];
+                    open.extend(tables.rights[production as usize].iter().rev());
                 }
-                Matter::Json(automaton) => say(completed(automaton, &automaton.start()), out),
-                Matter::Special(special) => out.push(Said::Special(*special)),
-            },
+                Ok(terminal) => return Some(terminal),
+            }
+        }
+    })
+}
+
+/// Appends shortest texts of symbols.
+pub(crate) fn spell(machine: &Machine, symbols: &[Symbol], out: &mut Vec<Said>) {
+    for terminal in shortest(machine, symbols) {
+        match &machine.cfg().terminals[terminal as usize].matter {
+            Matter::Table(_) => {
+                let start = machine.lexer().starts[terminal as usize];
+                say(finished(machine, start), out);
+            }
+            Matter::Json(automaton) => say(completed(automaton, &automaton.start()), out),
+            Matter::Special(special) => out.push(Said::Special(*special)),
         }
     }
 }
