@@ -120,7 +120,11 @@ pub(super) fn free_of_unignored(
 }
 
 /// Returns the class with the most characters that lead on from a state: the first of several.
-fn freest(states: impl Iterator<Item = u32>, machine: &Machine, known: &mut Known) -> Option<Free> {
+pub(super) fn freest(
+    states: impl Iterator<Item = u32>,
+    machine: &Machine,
+    known: &mut Known,
+) -> Option<Free> {
     let all = states.filter_map(|state| free_from(state, machine, known));
     all.reduce(|best, other| match other.count > best.count {
         true => other,
@@ -174,7 +178,7 @@ fn stays_open(
 }
 
 /// Returns the classes of bytes with which a terminal's states are stepped in text of a class.
-fn byte_classes(class: ClassId, machine: &Machine) -> Vec<u8> {
+pub(super) fn byte_classes(class: ClassId, machine: &Machine) -> Vec<u8> {
     let ranges = machine.classes().get(class);
     let has = |byte: u8| {
         // Which characters the bytes of others may be is not looked at.

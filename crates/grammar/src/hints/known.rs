@@ -9,6 +9,7 @@ use foldhash::fast::FixedState;
 use fsm_index::{ClassId, LexemePlace};
 
 use crate::hints::finder::CodePoints;
+use crate::hints::questions::Text;
 use crate::machine::Ranges;
 
 /// A class of which any text leads on.
@@ -71,6 +72,8 @@ pub(super) struct LexPlace {
     /// begun may be ignored.
     pub(super) start: u32,
     pub(super) reach: Reach,
+    /// The set whose [text](super::questions::Text) may come on the stacks; 0 where that is not asked.
+    pub(super) granted: u32,
     pub(super) told: LexemePlace,
     pub(super) row: Box<[u32]>,
 }
@@ -79,17 +82,16 @@ pub(super) struct LexPlace {
 #[derive(Debug, Default)]
 pub(super) struct LexPlaces {
     pub(super) all: Vec<LexPlace>,
-    pub(super) ids: HashMap<(u32, u32, Reach), u32, FixedState>,
+    pub(super) ids: HashMap<(u32, u32, Reach, u32), u32, FixedState>,
     /// Terminals by their [number](crate::run::lexes::Lexes::number_of_ends).
     pub(super) terminals: HashMap<u32, Arc<[u32]>, FixedState>,
-    /// By terminal: whether any text of a class may come in it.
-    pub(super) free: HashMap<u32, bool, FixedState>,
+    /// By set, as far as that was asked for: the [question](super::questions) at it.
+    pub(super) questions: HashMap<u32, Option<u32>, FixedState>,
+    /// By set, as far as that was asked for: the text that may come behind it.
+    pub(super) texts: HashMap<u32, Option<Arc<Text>>, FixedState>,
     /// By front, as far as that was asked for: the configuration between two lexemes, if letters are
     /// lexemes of their own there.
     pub(super) letters_at: HashMap<u32, Option<u32>, FixedState>,
-    /// By front, as far as that was asked for: the terminals behind which perhaps nothing can
-    /// follow.
-    pub(super) unsafe_at: Vec<Option<Option<Box<[u32]>>>>,
 }
 
 /// The memory of hints, which outlives walks.

@@ -15,13 +15,9 @@ use crate::hints::text::Hints;
 use crate::machine::Machine;
 use crate::proof::Origins;
 use crate::run::caches::Caches;
-use crate::run::configs::UNKNOWN;
+use crate::run::configs::{Thread, UNKNOWN};
 use crate::run::lexes::Lex;
 use crate::run::step::Steps;
-
-/// Terminals behind which perhaps nothing can follow that are told apart at one place, because
-/// each of them has its tokens tried.
-const MAX_UNSAFE: usize = 4;
 
 /// Stands for terminals that were followed by what must not follow them, because no terminal has
 /// this number.
@@ -29,16 +25,23 @@ const TRAPPED: u32 = u32::MAX;
 
 /// A reader of the lexemes at configurations.
 pub(crate) struct Lexemes<'a> {
-    machine: &'a Machine,
-    caches: &'a mut Caches,
-    known: &'a mut Known,
+    pub(super) machine: &'a Machine,
+    pub(super) caches: &'a mut Caches,
+    pub(super) known: &'a mut Known,
 }
 
 /// Tells whether lexemes tell masks: where something may have to be searched for a way to the end,
-/// a lazy lexeme could cut others short.
+/// a lazy lexeme could cut others short, a lexeme might have to be followed by something, and ignored text might change
+/// the stacks.
 #[inline]
 pub(crate) fn tell_masks(machine: &Machine) -> bool {
-    let is_searched = machine.checks_live() && (machine.proof().has_lazy || !machine.is_greedy());
+    let may_differ = || {
+        machine.proof().has_lazy
+            || !machine.is_greedy()
+            || machine.lexer().has_open_ends
+            || machine.cfg().ignores_once.contains(&true)
+    };
+    let is_searched = machine.checks_live() && may_differ();
     !(machine.has_json() || is_searched || machine.lexer().carries_guards)
 }
 
@@ -59,17 +62,17 @@ impl<'a> Lexemes<'a> {
         self.machine.cfg().is_ignored(terminal)
     }
 
-    fn lex(&self, lex: u32) -> &Lex {
+    pub(super) fn lex(&self, lex: u32) -> &Lex {
         &self.caches.lexes()[lex]
     }
 
-    fn intern(&mut self, members: Vec<u32>, origins: Origins) -> u32 {
+    pub(super) fn intern(&mut self, members: Vec<u32>, origins: Origins) -> u32 {
         self.caches
             .lexes_mut()
             .intern(members, origins, self.machine)
     }
 
-    fn lex_step(&mut self, lex: u32, class: u8) -> u32 {
+    pub(super) fn lex_step(&mut self, lex: u32, class: u8) -> u32 {
         self.caches.lexes_mut().step(lex, class, self.machine)
     }
 
@@ -83,13 +86,15 @@ impl<'a> Lexemes<'a> {
         }
         let threads = self.caches.configs().threads(config).to_vec();
         for thread in threads {
-            if thread.is_in_json()
-                || self.is_unsure_text(thread.place)
-                || self.unsafe_at(thread.front).is_none()
-            {
+            if thread.is_in_json() || !self.asks_stacks() && self.is_unsure_text(thread.place) {
                 return false;
             }
-            out.push(self.lexeme(thread.place, thread.front));
+            let Thread { place, front } = thread;
+            let granted = match self.asks_stacks() {
+                true => self.granted(place, front),
+                false => 0,
+            };
+            out.push(self.lexeme(place, front, granted));
         }
         true
     }
@@ -100,14 +105,14 @@ impl<'a> Lexemes<'a> {
         self.lex(lex).is_unsure() && letters::lead_back(lex, self.machine, self.caches.lexes_mut())
     }
 
-    fn lexeme(&mut self, lex: u32, front: u32) -> Lexeme {
+    fn lexeme(&mut self, lex: u32, front: u32, granted: u32) -> Lexeme {
         let start = self.caches.stacks().next(front).start;
         let reach = match self.caches.stacks().behind_narrow(front, self.machine) {
-            Some(false) => Reach::Wide,
+            Some(false) if !self.asks_stacks() => Reach::Wide,
             _ => Reach::All,
         };
         Lexeme {
-            place: self.place(lex, start, reach),
+            place: self.place(lex, start, reach, granted),
             below: front,
         }
     }
@@ -120,7 +125,7 @@ impl<'a> Lexemes<'a> {
     }
 
     /// Returns the number of a place.
-    fn place(&mut self, lex: u32, start: u32, reach: Reach) -> u32 {
+    fn place(&mut self, lex: u32, start: u32, reach: Reach, granted: u32) -> u32 {
         if lex == 0 || self.is_out_of(reach, lex) {
             return 0;
         }
@@ -129,11 +134,14 @@ impl<'a> Lexemes<'a> {
             true => (start, reach),
             false => (0, Reach::All),
         };
-        if let Some(&id) = self.known.places.ids.get(&(lex, start, reach)) {
+        if let Some(&id) = self.known.places.ids.get(&(lex, start, reach, granted)) {
             return id;
         }
         let id = self.known.places.all.len() as u32 + 1;
-        self.known.places.ids.insert((lex, start, reach), id);
+        self.known
+            .places
+            .ids
+            .insert((lex, start, reach, granted), id);
         let lexer = self.machine.lexer();
         let mut lives = vec![0; lexer.width()];
         let goes_on = Some(lex).filter(|_| self.lex(lex).lazy.is_empty());
@@ -153,12 +161,15 @@ impl<'a> Lexemes<'a> {
         let key = all(lex).chain([UNKNOWN]).chain(all(start)).chain(is_wide);
         let origins = Some(self.lex(lex).origins).filter(|origins| !origins.is_empty());
         let origins = origins.map(|origins| [UNKNOWN, UNKNOWN].into_iter().chain(origins.words()));
-        let key = key.chain(origins.into_iter().flatten()).collect();
+        let of_text = Some(granted).filter(|granted| *granted != 0);
+        let of_text = of_text.map(|granted| [UNKNOWN; 3].into_iter().chain(all(granted)));
+        let key = key.chain(origins.into_iter().flatten());
+        let key = key.chain(of_text.into_iter().flatten()).collect();
         let told = LexemePlace {
             number: self.machine.numbers().number(key),
             next_bytes,
             ends: self.ends(lex, start),
-            asks: self.asks(lex),
+            asks: self.asks(lex, granted),
         };
         self.known.bytes += 150 + 4 * lives.len();
         let row = vec![UNKNOWN; lives.len()].into();
@@ -166,6 +177,7 @@ impl<'a> Lexemes<'a> {
             lex,
             start,
             reach,
+            granted,
             told,
             row,
         });
@@ -239,53 +251,29 @@ impl<'a> Lexemes<'a> {
         self.number_terminals(ends)
     }
 
-    /// Returns the terminals to be asked for where a text ends in a lexeme, by number: they may all
-    /// lead to where perhaps nothing can follow. 0 for none.
-    fn asks(&mut self, lex: u32) -> u32 {
+    /// Returns what is to be asked where a text ends in a lexeme, by number: where nothing is proved of the stacks, whether
+    /// it can be finished, but in text that is granted. 0 for nothing.
+    fn asks(&mut self, lex: u32, granted: u32) -> u32 {
         let is_trapped = self.caches.lexes().is_trapped(lex, self.machine);
-        if is_trapped || self.lex(lex).is_unsure() {
-            return self.number_terminals(Arc::new([TRAPPED]));
-        }
-        if !self.machine.checks_live() || self.machine.proof().is_all_safe() {
-            return 0;
-        }
-        let terminal = &self.machine.lexer().terminal;
-        let terminals = self.lex(lex).sure().map(|state| terminal[state as usize]);
-        let mut terminals: Vec<u32> = terminals.collect();
-        terminals.dedup();
-        match self.are_plain(&terminals) {
-            true => self.number_terminals(terminals.into()),
-            false => 0,
-        }
+        let question = match self.asks_stacks() {
+            _ if is_trapped => None,
+            true if self.is_granted(lex, granted) => return 0,
+            true => self.question(lex),
+            false if self.lex(lex).is_unsure() => None,
+            false => return 0,
+        };
+        question.unwrap_or_else(|| self.number_terminals(Arc::new([TRAPPED])))
     }
 
-    /// Tells whether what was asked of is known: tokens that end where something was followed by
+    fn is_granted(&mut self, lex: u32, granted: u32) -> bool {
+        let text = self.text_behind(granted);
+        text.is_some_and(|text| text.leads_to(lex))
+    }
+
+    /// Tells whether what was asked of can be finished: tokens that end where something was followed by
     /// what must not follow it are tried, and do not come.
     pub(crate) fn answers(&mut self, front: u32, asked: &[u32]) -> bool {
-        asked != [TRAPPED] && !self.are_unsafe(front, asked)
-    }
-
-    /// Tells whether terminals are few, and no text of a class may come in any of them.
-    fn are_plain(&mut self, terminals: &[u32]) -> bool {
-        terminals.len() <= MAX_UNSAFE && !terminals.iter().any(|&terminal| self.is_free(terminal))
-    }
-
-    /// Tells whether some byte may come again and again in a terminal, so that any text of a class
-    /// perhaps may: nothing of such text is asked.
-    fn is_free(&mut self, terminal: u32) -> bool {
-        if let Some(&known) = self.known.places.free.get(&terminal) {
-            return known;
-        }
-        let lexer = self.machine.lexer();
-        // The states of one terminal lie side by side.
-        let states = &lexer.terminal[1..];
-        let from = states.partition_point(|&other| other < terminal);
-        let to = states.partition_point(|&other| other <= terminal);
-        let mut own = from as u32 + 1..to as u32 + 1;
-        let loops = |state| (0..lexer.width()).any(|class| lexer.step(state, class as u8) == state);
-        let is_free = own.any(loops);
-        self.known.places.free.insert(terminal, is_free);
-        is_free
+        asked != [TRAPPED] && self.lives(front, asked)
     }
 
     /// Returns what walks know of a place.
@@ -295,7 +283,17 @@ impl<'a> Lexemes<'a> {
 
     /// Returns the class of which any text may come, where a lexeme alone tells it.
     pub(crate) fn free_text(&mut self, place: u32) -> Option<FreeText> {
-        let LexPlace { lex, reach, .. } = self.known.places.all[place as usize - 1];
+        let LexPlace {
+            lex,
+            reach,
+            granted,
+            ..
+        } = self.known.places.all[place as usize - 1];
+        if self.asks_stacks() {
+            let text = self.text_behind(granted);
+            let text = text.filter(|text| text.leads_to(lex));
+            return text.map(|text| any_text(text.class));
+        }
         let free = match reach {
             Reach::All => free_of_lex(lex, self.machine, self.caches.lexes_mut(), self.known),
             Reach::Wide => {
@@ -321,10 +319,14 @@ impl<'a> Lexemes<'a> {
 
     fn long_step(&mut self, place: u32, class: u8) -> u32 {
         let LexPlace {
-            lex, start, reach, ..
+            lex,
+            start,
+            reach,
+            granted,
+            ..
         } = self.known.places.all[place as usize - 1];
         let next = self.lex_behind(lex, start, class);
-        let next = self.place(next, start, reach);
+        let next = self.place(next, start, reach, granted);
         self.known.places.all[place as usize - 1].row[usize::from(class)] = next;
         next
     }
@@ -339,7 +341,7 @@ impl<'a> Lexemes<'a> {
             .unwrap_or_default()
     }
 
-    fn number_terminals(&mut self, terminals: Arc<[u32]>) -> u32 {
+    pub(super) fn number_terminals(&mut self, terminals: Arc<[u32]>) -> u32 {
         let number = self.caches.lexes_mut().number_of_ends(&terminals);
         self.known.places.terminals.insert(number, terminals);
         number
@@ -347,9 +349,6 @@ impl<'a> Lexemes<'a> {
 
     /// Returns the lexemes that may begin where terminals have ended on top of a front.
     pub(crate) fn behind(&mut self, front: u32, terminals: &[u32]) -> LexemeBehind {
-        if self.machine.checks_live() && self.are_unsafe(front, terminals) {
-            return LexemeBehind::Unknown;
-        }
         let behind = self.caches.walk_behind(front, terminals, self.machine);
         let start = self.caches.stacks().next(behind).start;
         if let Some(config) = self.letters_at(behind, start) {
@@ -357,8 +356,7 @@ impl<'a> Lexemes<'a> {
         }
         match start {
             0 => LexemeBehind::Nothing,
-            _ if self.unsafe_at(behind).is_none() => LexemeBehind::Unknown,
-            _ => LexemeBehind::Begins(self.lexeme(start, behind)),
+            _ => LexemeBehind::Begins(self.lexeme(start, behind, 0)),
         }
     }
 
@@ -380,43 +378,5 @@ impl<'a> Lexemes<'a> {
         self.known.bytes += 16;
         self.known.places.letters_at.insert(front, found);
         found
-    }
-
-    /// Returns the terminals that may come on top of a front behind which perhaps nothing can
-    /// follow, if they are few and plain.
-    fn unsafe_at(&mut self, front: u32) -> Option<&[u32]> {
-        if !self.machine.checks_live() {
-            return Some(&[]);
-        }
-        let at = front as usize;
-        if !matches!(self.known.places.unsafe_at.get(at), Some(Some(_))) {
-            self.find_unsafe(front);
-        }
-        self.known.places.unsafe_at[at].as_ref()?.as_deref()
-    }
-
-    fn find_unsafe(&mut self, front: u32) {
-        let start = self.caches.stacks().next(front).start;
-        let terminals = self.lex(start).terminals(self.machine);
-        let stacks = self.caches.stacks();
-        let is_unsafe = |&terminal: &u32| !stacks.is_safe_behind(front, terminal, self.machine);
-        let all: Vec<u32> = terminals.filter(is_unsafe).collect();
-        let count = stacks.front_count();
-        let is_told = stacks.behind_narrow(front, self.machine).is_some();
-        let is_plain = is_told && self.are_plain(&all);
-        let by_front = &mut self.known.places.unsafe_at;
-        if by_front.len() <= front as usize {
-            self.known.bytes += 24 * (count - by_front.len());
-            by_front.resize(count, None);
-        }
-        by_front[front as usize] = Some(is_plain.then(|| all.into()));
-    }
-
-    /// Tells whether perhaps nothing can follow all of some terminals on top of a front.
-    pub(crate) fn are_unsafe(&mut self, front: u32, terminals: &[u32]) -> bool {
-        match self.unsafe_at(front) {
-            Some(all) => terminals.iter().all(|terminal| all.contains(terminal)),
-            None => true,
-        }
     }
 }

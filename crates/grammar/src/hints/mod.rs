@@ -10,6 +10,7 @@ pub(crate) mod keys;
 mod known;
 mod letters;
 mod lexemes;
+mod questions;
 pub(crate) mod text;
 pub(crate) mod values;
 mod words;

@@ -47,6 +47,11 @@ impl Origins {
         self.0 == 0
     }
 
+    /// Returns those that [`Origins::words`] tells.
+    pub(crate) fn of_words([high, low]: [u32; 2]) -> Origins {
+        Origins(u64::from(high) << 32 | u64::from(low))
+    }
+
     /// Returns the same in two words.
     pub(crate) fn words(self) -> [u32; 2] {
         [(self.0 >> 32) as u32, self.0 as u32]

@@ -60,10 +60,6 @@ impl Default for Fronts {
 }
 
 impl Fronts {
-    pub(crate) fn len(&self) -> usize {
-        self.all.len()
-    }
-
     /// Returns the topmost nodes of a front, ascending.
     #[inline]
     pub(crate) fn nodes(&self, front: u32) -> &[u32] {

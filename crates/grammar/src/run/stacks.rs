@@ -80,11 +80,6 @@ impl Stacks {
         self.nodes.below(node, levels, out);
     }
 
-    /// Returns the number of fronts.
-    pub(crate) fn front_count(&self) -> usize {
-        self.fronts.len()
-    }
-
     /// Returns the topmost nodes of a front, ascending.
     #[inline]
     pub(crate) fn topmost(&self, front: u32) -> &[u32] {

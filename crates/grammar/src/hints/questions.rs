@@ -1,0 +1,166 @@
+//! The questions that are asked of stacks where it is not proved that all of them can be finished: whether a lexeme that has
+//! come to a place can, on top of these.
+//!
+//! For example, behind `whi` of a name or the keyword `while` it is asked whether a name can be finished there. That is
+//! the question behind most letters, so that it is asked once for half of a vocabulary.
+
+use std::sync::Arc;
+
+use fsm_index::ClassId;
+use indexmap::IndexSet;
+
+use crate::completion::live::Live;
+use crate::hints::free::{byte_classes, freest};
+use crate::hints::lexemes::Lexemes;
+use crate::proof::Origins;
+use crate::run::configs::Thread;
+use crate::run::step::Steps;
+
+/// Stands before the states of a place in a list of terminals, because no terminal has this number.
+const PLACE: u32 = u32::MAX - 1;
+
+/// The most places in lexemes to which free text leads, because names have about one for each letter of each keyword.
+const MAX_PLACES_OF_TEXT: usize = 500;
+
+/// Text of a class that may come behind a place in a lexeme.
+#[derive(Debug)]
+pub(super) struct Text {
+    pub(super) class: ClassId,
+    /// The places to which it leads, ascending.
+    places: Box<[u32]>,
+    /// The questions at these.
+    questions: Box<[u32]>,
+}
+
+impl Text {
+    /// Tells whether it leads to a place.
+    pub(super) fn leads_to(&self, lex: u32) -> bool {
+        self.places.binary_search(&lex).is_ok()
+    }
+}
+
+impl Lexemes<'_> {
+    /// Tells whether stacks are asked, because it is not proved that all can be finished.
+    pub(super) fn asks_stacks(&self) -> bool {
+        self.machine.checks_live() && !self.machine.proof().is_all_safe()
+    }
+
+    /// Returns the question at a place in a lexeme, by number; none if it cannot end.
+    pub(super) fn question(&mut self, lex: u32) -> Option<u32> {
+        if let Some(&known) = self.known.places.questions.get(&lex) {
+            return known;
+        }
+        let question = self.simplest_end(lex).map(|end| {
+            let own = self.lex(end);
+            let words = own.origins.words();
+            let members = own.members.iter().copied();
+            let asked = [PLACE].into_iter().chain(words).chain(members).collect();
+            self.number_terminals(asked)
+        });
+        self.known.bytes += 24;
+        self.known.places.questions.insert(lex, question);
+        question
+    }
+
+    /// Returns the place with the fewest states among this one and those behind one byte more where a lexeme may end; or
+    /// else the nearest one.
+    fn simplest_end(&mut self, lex: u32) -> Option<u32> {
+        let ends = |this: &Self, at: u32| at != 0 && this.lex(at).ends != 0;
+        if self.lex(lex).members.len() == 1 && ends(self, lex) {
+            return Some(lex);
+        }
+        let mut best: Option<(usize, bool, u32)> = None;
+        let width = self.machine.lexer().width();
+        let behind: Vec<u32> = (0..width)
+            .map(|class| self.lex_step(lex, class as u8))
+            .collect();
+        for at in behind.into_iter().chain([lex]) {
+            if ends(self, at) && !self.caches.lexes().is_trapped(at, self.machine) {
+                let own = (self.lex(at).members.len(), at != lex, at);
+                best = Some(best.map_or(own, |best| best.min(own)));
+            }
+        }
+        if let Some((_, _, at)) = best {
+            return Some(at);
+        }
+        let lexer = self.machine.lexer();
+        let members = self.lex(lex).members.iter().copied();
+        let mut state = members.min_by_key(|&state| lexer.distance[state as usize])?;
+        let mut at = lex;
+        while lexer.distance[state as usize] != 0
+            && let Some((next, class)) = lexer.nearer(state)
+        {
+            state = next;
+            at = self.lex_step(at, class);
+        }
+        ends(self, at).then_some(at)
+    }
+
+    /// Tells whether a lexeme that has come to the place of a question can be finished on top of a front.
+    pub(super) fn lives(&mut self, front: u32, asked: &[u32]) -> bool {
+        let &[PLACE, first, second, ref members @ ..] = asked else {
+            return false;
+        };
+        let origins = Origins::of_words([first, second]);
+        let place = self.intern(members.to_vec(), origins);
+        let mut steps = Steps::new(self.machine, self.caches);
+        let config = steps.intern(vec![Thread { place, front }], 0);
+        Live::new(self.machine, self.caches).is_live(config)
+    }
+
+    /// Returns the place itself if all that text of a class leads to from it can be finished on top of a front: then that
+    /// text is free. 0 otherwise.
+    pub(super) fn granted(&mut self, lex: u32, front: u32) -> u32 {
+        let Some(text) = self.text_behind(lex) else {
+            return 0;
+        };
+        let lives = text.questions.iter().all(|&question| {
+            let asked = self.terminals(question);
+            self.lives(front, &asked)
+        });
+        if lives { lex } else { 0 }
+    }
+
+    /// Returns the text of the largest class that may come behind a place.
+    pub(super) fn text_behind(&mut self, lex: u32) -> Option<Arc<Text>> {
+        if lex == 0 {
+            return None;
+        }
+        if let Some(known) = self.known.places.texts.get(&lex) {
+            return known.clone();
+        }
+        let text = self.find_text(lex).map(Arc::new);
+        let size = text
+            .iter()
+            .map(|text| 4 * (text.places.len() + text.questions.len()));
+        self.known.bytes += 80 + size.sum::<usize>();
+        self.known.places.texts.insert(lex, text.clone());
+        text
+    }
+
+    fn find_text(&mut self, lex: u32) -> Option<Text> {
+        let members = self.lex(lex).members.to_vec();
+        let class = freest(members.into_iter(), self.machine, self.known)?.class;
+        let classes = byte_classes(class, self.machine);
+        let mut places: IndexSet<u32> = IndexSet::from_iter([lex]);
+        let mut at = 0;
+        while let Some(&from) = places.get_index(at) {
+            at += 1;
+            if !self.lex(from).lazy.is_empty() || places.len() > MAX_PLACES_OF_TEXT {
+                return None;
+            }
+            let behind = classes.iter().map(|&class| self.lex_step(from, class));
+            let behind: Vec<u32> = behind.filter(|&to| to != 0).collect();
+            places.extend(behind);
+        }
+        let questions: Option<IndexSet<u32>> =
+            places.iter().map(|&place| self.question(place)).collect();
+        let mut places: Vec<u32> = places.into_iter().collect();
+        places.sort_unstable();
+        Some(Text {
+            class,
+            places: places.into(),
+            questions: questions?.into_iter().collect(),
+        })
+    }
+}
