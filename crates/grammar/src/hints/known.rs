@@ -9,7 +9,6 @@ use foldhash::fast::FixedState;
 use fsm_index::{ClassId, LexemePlace};
 
 use crate::hints::finder::CodePoints;
-use crate::hints::questions::Text;
 use crate::machine::Ranges;
 
 /// A class of which any text leads on.
@@ -64,6 +63,23 @@ pub(super) enum Reach {
     Wide,
 }
 
+/// Text of a class that may come behind a place in a lexeme.
+#[derive(Debug)]
+pub(super) struct Text {
+    pub(super) class: ClassId,
+    /// The places to which it leads, ascending.
+    pub(super) places: Box<[u32]>,
+    /// The [questions](super::questions) at these.
+    pub(super) questions: Box<[u32]>,
+}
+
+impl Text {
+    /// Tells whether it leads to a place.
+    pub(super) fn leads_to(&self, lex: u32) -> bool {
+        self.places.binary_search(&lex).is_ok()
+    }
+}
+
 /// A place in a lexeme.
 #[derive(Debug)]
 pub(super) struct LexPlace {
@@ -72,7 +88,7 @@ pub(super) struct LexPlace {
     /// begun may be ignored.
     pub(super) start: u32,
     pub(super) reach: Reach,
-    /// The set whose [text](super::questions::Text) may come on the stacks; 0 where that is not asked.
+    /// The set whose [text](Text) may come on the stacks; 0 where that is not asked.
     pub(super) granted: u32,
     pub(super) told: LexemePlace,
     pub(super) row: Box<[u32]>,

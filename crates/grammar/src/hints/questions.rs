@@ -6,11 +6,11 @@
 
 use std::sync::Arc;
 
-use fsm_index::ClassId;
 use indexmap::IndexSet;
 
 use crate::completion::live::Live;
 use crate::hints::free::{byte_classes, freest};
+use crate::hints::known::Text;
 use crate::hints::lexemes::Lexemes;
 use crate::proof::Origins;
 use crate::run::configs::Thread;
@@ -21,23 +21,6 @@ const PLACE: u32 = u32::MAX - 1;
 
 /// The most places in lexemes to which free text leads, because names have about one for each letter of each keyword.
 const MAX_PLACES_OF_TEXT: usize = 500;
-
-/// Text of a class that may come behind a place in a lexeme.
-#[derive(Debug)]
-pub(super) struct Text {
-    pub(super) class: ClassId,
-    /// The places to which it leads, ascending.
-    places: Box<[u32]>,
-    /// The questions at these.
-    questions: Box<[u32]>,
-}
-
-impl Text {
-    /// Tells whether it leads to a place.
-    pub(super) fn leads_to(&self, lex: u32) -> bool {
-        self.places.binary_search(&lex).is_ok()
-    }
-}
 
 impl Lexemes<'_> {
     /// Tells whether stacks are asked, because it is not proved that all can be finished.
