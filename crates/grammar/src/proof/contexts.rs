@@ -16,8 +16,8 @@ use super::told::{KnownSet, Matters, Told};
 use crate::compile::cfg::{Cfg, Matter};
 use crate::compile::lexer::Lexer;
 
-/// The most contexts, because languages have some for each of their hundred lexemes.
-const MAX_CONTEXTS: usize = 1_000;
+/// The most contexts, because Julia has 345, and of languages with 600 and more nothing was proved.
+const MAX_CONTEXTS: usize = 400;
 
 /// The most sets that are met in contexts, because each context meets the ignored text's.
 const MAX_MET: usize = 200_000;
