@@ -43,15 +43,6 @@ pub(super) fn may_begin(start: u32, machine: &Machine, lexes: &mut Lexes) -> boo
     begun != 0 && lexes.step(begun, next, machine) == 0
 }
 
-/// Tells whether a letter leads back to a set.
-pub(super) fn lead_back(lex: u32, machine: &Machine, lexes: &mut Lexes) -> bool {
-    lexes.step(
-        lex,
-        machine.lexer().classes[usize::from(LETTERS[0])],
-        machine,
-    ) == lex
-}
-
 /// Tells whether nothing that has begun at a configuration goes on with a letter.
 pub(super) fn begins_lexemes(
     machine: &Machine,

@@ -10,7 +10,7 @@ use fsm_index::{ByteSet, Cursor, FreeText, Lexeme, LexemeBehind, LexemePlace};
 
 use crate::hints::free::{any_text, free_of_lex, free_of_unignored};
 use crate::hints::known::{Known, LexPlace, Reach};
-use crate::hints::letters;
+use crate::hints::letters::{self, LETTERS};
 use crate::hints::text::Hints;
 use crate::machine::Machine;
 use crate::proof::Origins;
@@ -86,11 +86,11 @@ impl<'a> Lexemes<'a> {
         }
         let threads = self.caches.configs().threads(config).to_vec();
         for thread in threads {
-            if thread.is_in_json() || !self.asks_stacks() && self.is_unsure_text(thread.place) {
+            if thread.is_in_json() {
                 return false;
             }
             let Thread { place, front } = thread;
-            let granted = match self.asks_stacks() {
+            let granted = match self.asks_stacks() || self.is_unsure_text(place) {
                 true => self.granted(place, front),
                 false => 0,
             };
@@ -100,9 +100,10 @@ impl<'a> Lexemes<'a> {
     }
 
     /// Tells whether a place is unsure and letters lead back to it, as in a comment: most tokens end
-    /// there, and each of them would be tried.
+    /// there.
     fn is_unsure_text(&mut self, lex: u32) -> bool {
-        self.lex(lex).is_unsure() && letters::lead_back(lex, self.machine, self.caches.lexes_mut())
+        let letter = self.machine.lexer().classes[usize::from(LETTERS[0])];
+        self.lex(lex).is_unsure() && self.lex_step(lex, letter) == lex
     }
 
     fn lexeme(&mut self, lex: u32, front: u32, granted: u32) -> Lexeme {
@@ -255,11 +256,10 @@ impl<'a> Lexemes<'a> {
     /// it can be finished, but in text that is granted. 0 for nothing.
     fn asks(&mut self, lex: u32, granted: u32) -> u32 {
         let is_trapped = self.caches.lexes().is_trapped(lex, self.machine);
-        let question = match self.asks_stacks() {
+        let question = match self.asks_stacks() || self.lex(lex).is_unsure() {
             _ if is_trapped => None,
             true if self.is_granted(lex, granted) => return 0,
             true => self.question(lex),
-            false if self.lex(lex).is_unsure() => None,
             false => return 0,
         };
         question.unwrap_or_else(|| self.number_terminals(Arc::new([TRAPPED])))
@@ -289,16 +289,22 @@ impl<'a> Lexemes<'a> {
             granted,
             ..
         } = self.known.places.all[place as usize - 1];
-        if self.asks_stacks() {
-            let text = self.text_behind(granted);
-            let text = text.filter(|text| text.leads_to(lex));
-            return text.map(|text| any_text(text.class));
+        let text = self.text_behind(granted);
+        if let Some(text) = text.filter(|text| text.leads_to(lex)) {
+            return Some(any_text(text.class));
         }
+        match self.asks_stacks() {
+            true => None,
+            false => self.free_of(lex, reach),
+        }
+    }
+
+    /// Returns the class of which any text may come at a place where all is proved.
+    fn free_of(&mut self, lex: u32, reach: Reach) -> Option<FreeText> {
+        let lexes = self.caches.lexes_mut();
         let free = match reach {
-            Reach::All => free_of_lex(lex, self.machine, self.caches.lexes_mut(), self.known),
-            Reach::Wide => {
-                free_of_unignored(lex, self.machine, self.caches.lexes_mut(), self.known)
-            }
+            Reach::All => free_of_lex(lex, self.machine, lexes, self.known),
+            Reach::Wide => free_of_unignored(lex, self.machine, lexes, self.known),
         };
         free.map(|free| any_text(free.class))
     }
