@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use foldhash::fast::FixedState;
 use fsm_index::{ClassId, LexemePlace};
+use indexmap::IndexMap;
 
 use crate::hints::finder::CodePoints;
 use crate::machine::Ranges;
@@ -69,7 +70,7 @@ pub(super) struct Text {
     pub(super) class: ClassId,
     /// The places to which it leads, ascending.
     pub(super) places: Box<[u32]>,
-    /// The [questions](super::questions) at these.
+    /// The [questions](super::questions) at these, ascending.
     pub(super) questions: Box<[u32]>,
 }
 
@@ -88,7 +89,7 @@ pub(super) struct LexPlace {
     /// begun may be ignored.
     pub(super) start: u32,
     pub(super) reach: Reach,
-    /// The set whose [text](Text) may come on the stacks; 0 where that is not asked.
+    /// The number of the questions that the stacks answer; 0 where they were not asked.
     pub(super) granted: u32,
     pub(super) told: LexemePlace,
     pub(super) row: Box<[u32]>,
@@ -105,6 +106,8 @@ pub(super) struct LexPlaces {
     pub(super) questions: HashMap<u32, Option<u32>, FixedState>,
     /// By set, as far as that was asked for: the text that may come behind it.
     pub(super) texts: HashMap<u32, Option<Arc<Text>>, FixedState>,
+    /// The questions that stacks have answered together, with texts that have no others.
+    pub(super) granted: IndexMap<Box<[u32]>, Vec<Arc<Text>>, FixedState>,
     /// By front, as far as that was asked for: the configuration between two lexemes, if letters are
     /// lexemes of their own there.
     pub(super) letters_at: HashMap<u32, Option<u32>, FixedState>,

@@ -163,7 +163,7 @@ impl<'a> Lexemes<'a> {
         let origins = Some(self.lex(lex).origins).filter(|origins| !origins.is_empty());
         let origins = origins.map(|origins| [UNKNOWN, UNKNOWN].into_iter().chain(origins.words()));
         let of_text = Some(granted).filter(|granted| *granted != 0);
-        let of_text = of_text.map(|granted| [UNKNOWN; 3].into_iter().chain(all(granted)));
+        let of_text = of_text.map(|granted| [UNKNOWN; 3].into_iter().chain(self.asked_in(granted)));
         let key = key.chain(origins.into_iter().flatten());
         let key = key.chain(of_text.into_iter().flatten()).collect();
         let told = LexemePlace {
@@ -265,11 +265,6 @@ impl<'a> Lexemes<'a> {
         question.unwrap_or_else(|| self.number_terminals(Arc::new([TRAPPED])))
     }
 
-    fn is_granted(&mut self, lex: u32, granted: u32) -> bool {
-        let text = self.text_behind(granted);
-        text.is_some_and(|text| text.leads_to(lex))
-    }
-
     /// Tells whether what was asked of can be finished: tokens that end where something was followed by
     /// what must not follow it are tried, and do not come.
     pub(crate) fn answers(&mut self, front: u32, asked: &[u32]) -> bool {
@@ -289,9 +284,8 @@ impl<'a> Lexemes<'a> {
             granted,
             ..
         } = self.known.places.all[place as usize - 1];
-        let text = self.text_behind(granted);
-        if let Some(text) = text.filter(|text| text.leads_to(lex)) {
-            return Some(any_text(text.class));
+        if let Some(class) = self.granted_text(lex, granted) {
+            return Some(any_text(class));
         }
         match self.asks_stacks() {
             true => None,

@@ -4,6 +4,7 @@
 //! For example, behind `whi` of a name or the keyword `while` it is asked whether a name can be finished there. That is
 //! the question behind most letters, so that it is asked once for half of a vocabulary.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use indexmap::IndexSet;
@@ -15,12 +16,16 @@ use crate::hints::lexemes::Lexemes;
 use crate::proof::Origins;
 use crate::run::configs::Thread;
 use crate::run::step::Steps;
+use fsm_index::ClassId;
 
 /// Stands before the states of a place in a list of terminals, because no terminal has this number.
 const PLACE: u32 = u32::MAX - 1;
 
 /// The most places in lexemes to which free text leads, because names have about one for each letter of each keyword.
 const MAX_PLACES_OF_TEXT: usize = 500;
+
+/// The most texts that are kept for questions, because from most places the same ones lead on.
+const MAX_TEXTS: usize = 32;
 
 impl Lexemes<'_> {
     /// Tells whether stacks are asked, because it is not proved that all can be finished.
@@ -91,8 +96,8 @@ impl Lexemes<'_> {
         Live::new(self.machine, self.caches).is_live(config)
     }
 
-    /// Returns the place itself if all that text of a class leads to from it can be finished on top of a front: then that
-    /// text is free. 0 otherwise.
+    /// Returns the number of the questions of the text that may come behind a place, if that can be finished everywhere on
+    /// top of a front: then it is free. 0 otherwise.
     pub(super) fn granted(&mut self, lex: u32, front: u32) -> u32 {
         let Some(text) = self.text_behind(lex) else {
             return 0;
@@ -101,7 +106,48 @@ impl Lexemes<'_> {
             let asked = self.terminals(question);
             self.lives(front, &asked)
         });
-        if lives { lex } else { 0 }
+        if !lives {
+            return 0;
+        }
+        let entry = self.known.places.granted.entry(text.questions.clone());
+        let number = entry.index() as u32 + 1;
+        let texts = entry.or_default();
+        if texts.len() < MAX_TEXTS && !texts.iter().any(|known| Arc::ptr_eq(known, &text)) {
+            self.known.bytes += 16;
+            texts.push(text);
+        }
+        number
+    }
+
+    /// Returns the lists of questions by their number.
+    pub(super) fn asked_in(&self, granted: u32) -> Vec<u32> {
+        let all = self.granted_at(granted);
+        let questions = all.into_iter().flat_map(|(questions, _)| questions);
+        questions
+            .flat_map(|&question| self.terminals(question).to_vec())
+            .collect()
+    }
+
+    fn granted_at(&self, granted: u32) -> Option<(&[u32], &[Arc<Text>])> {
+        let all = &self.known.places.granted;
+        let (questions, texts) = all.get_index((granted as usize).checked_sub(1)?)?;
+        Some((questions, texts))
+    }
+
+    /// Tells whether the question at a place is among those that stacks have answered.
+    pub(super) fn is_granted(&mut self, lex: u32, granted: u32) -> bool {
+        granted != 0
+            && self.question(lex).is_some_and(|question| {
+                let own = self.granted_at(granted);
+                own.is_some_and(|(questions, _)| questions.binary_search(&question).is_ok())
+            })
+    }
+
+    /// Returns text that is free behind a place, where the stacks have answered some questions.
+    pub(super) fn granted_text(&self, lex: u32, granted: u32) -> Option<ClassId> {
+        let (_, texts) = self.granted_at(granted)?;
+        let text = texts.iter().find(|text| text.leads_to(lex));
+        text.map(|text| text.class)
     }
 
     /// Returns the text of the largest class that may come behind a place.
@@ -136,7 +182,7 @@ impl Lexemes<'_> {
             let behind: Vec<u32> = behind.filter(|&to| to != 0).collect();
             places.extend(behind);
         }
-        let questions: Option<IndexSet<u32>> =
+        let questions: Option<BTreeSet<u32>> =
             places.iter().map(|&place| self.question(place)).collect();
         let mut places: Vec<u32> = places.into_iter().collect();
         places.sort_unstable();
