@@ -52,8 +52,6 @@ pub enum LexemeBehind {
     /// Text whose characters are lexemes of their own, so that a token has as many as characters:
     /// what follows is walked from this cursor.
     Text(Cursor),
-    /// Lexemes alone do not tell it.
-    Unknown,
 }
 
 /// A lexeme that has begun. See [`Lexemes`].

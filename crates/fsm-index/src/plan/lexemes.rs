@@ -105,12 +105,9 @@ impl<A: ByteAutomaton> LexemeRows<'_, A> {
         work.changes.clear();
         let mut are_few = true;
         let mut following = Following::default();
-        let mut is_known = self.follow(lexemes, &begun, &part, work, &mut following);
+        self.follow(lexemes, &begun, &part, work, &mut following);
         let mut followed = 0;
         while let Some((lexeme, rests)) = following.open.pop() {
-            if !is_known {
-                return Ok(None);
-            }
             followed += 1;
             if followed > max_ends || work.walker.visited() - before > max_visited {
                 part.set_wide();
@@ -127,9 +124,9 @@ impl<A: ByteAutomaton> LexemeRows<'_, A> {
                     are_few = false;
                 }
             }
-            is_known = self.follow(lexemes, &[lexeme], &inner, work, &mut following);
+            self.follow(lexemes, &[lexeme], &inner, work, &mut following);
         }
-        if !is_known || following.tried.len() > MAX_TRIED {
+        if following.tried.len() > MAX_TRIED {
             return Ok(None);
         }
         if counts_splits {
@@ -173,7 +170,7 @@ impl<A: ByteAutomaton> LexemeRows<'_, A> {
     }
 
     /// Asks the stacks what a part leaves to them: tokens that may come are allowed, and what may
-    /// begin behind ends of lexemes is followed. Tells whether all of the ends are known.
+    /// begin behind ends of lexemes is followed.
     fn follow(
         &self,
         lexemes: &dyn Lexemes<A::Scratch>,
@@ -181,7 +178,7 @@ impl<A: ByteAutomaton> LexemeRows<'_, A> {
         part: &LexemePart,
         work: &mut Work<A>,
         following: &mut Following,
-    ) -> bool {
+    ) {
         for ask in &part.asks {
             let below = begun[ask.lexeme as usize].below;
             match lexemes.answers(below, &ask.asked, &mut work.scratch) {
@@ -204,9 +201,7 @@ impl<A: ByteAutomaton> LexemeRows<'_, A> {
                     let rests = end.rests.clone();
                     following.texts.push(TextRests { cursor, rests });
                 }
-                LexemeBehind::Unknown => return false,
             }
         }
-        true
     }
 }

@@ -159,8 +159,7 @@ impl<'a> Live<'a> {
 
     #[inline(never)]
     fn find_life(&mut self, config: u32) -> bool {
-        if self.lives_by_top(config) {
-            self.caches.configs_mut()[config].life = Life::Live;
+        if self.known_life(config) == Life::Live {
             return true;
         }
         let before = self.caches.least_mut().anew();
@@ -214,6 +213,20 @@ impl<'a> Live<'a> {
     fn leads_to_end(&mut self, config: u32, way: &[Said]) -> bool {
         let (furthest, done) = self.follow(config, way);
         done == way && self.steps().is_accepting(furthest)
+    }
+
+    /// Returns what is known of a place, or what the states on top tell of it.
+    fn known_life(&mut self, config: u32) -> Life {
+        let own = &self.caches.configs()[config];
+        let (life, least) = (own.life, own.life_least);
+        if life != Life::Unknown {
+            self.caches.least_mut().note(least);
+            return life;
+        }
+        if self.lives_by_top(config) {
+            self.caches.configs_mut()[config].life = Life::Live;
+        }
+        self.caches.configs()[config].life
     }
 
     /// Tells whether what is begun ends in a state from which every stack can be finished.
@@ -296,16 +309,14 @@ impl<'a> Live<'a> {
             for next in way {
                 at = next;
                 met.push((at, met.len() - 1));
-                let own = &self.caches.configs()[at];
-                let (life, least) = (own.life, own.life_least);
-                match life {
-                    Life::Live => self.caches.least_mut().note(least),
+                match self.known_life(at) {
+                    Life::Live => {
+                        self.mark_before(&met, met.len() - 1);
+                        return true;
+                    }
                     Life::Stuck => return false,
-                    Life::Unknown if self.lives_by_top(at) => {}
-                    Life::Unknown => continue,
+                    Life::Unknown => {}
                 }
-                self.mark_before(&met, met.len() - 1);
-                return true;
             }
         }
         false
@@ -400,18 +411,13 @@ impl<'a> Live<'a> {
                     continue;
                 }
                 self.caches.work_mut().charge(1);
-                let own = &self.caches.configs()[next];
-                let (life, least) = (own.life, own.life_least);
-                if life != Life::Unknown {
-                    self.caches.least_mut().note(least);
-                } else if self.lives_by_top(next) {
-                    self.caches.configs_mut()[next].life = Life::Live;
-                } else {
-                    met.push((next, first));
-                }
-                if self.caches.configs()[next].life == Life::Live {
-                    self.mark_before(&met, first);
-                    return Some(true);
+                match self.known_life(next) {
+                    Life::Live => {
+                        self.mark_before(&met, first);
+                        return Some(true);
+                    }
+                    Life::Stuck => {}
+                    Life::Unknown => met.push((next, first)),
                 }
             }
             first += 1;

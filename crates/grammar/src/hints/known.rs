@@ -100,7 +100,7 @@ pub(super) struct LexPlace {
 pub(super) struct LexPlaces {
     pub(super) all: Vec<LexPlace>,
     pub(super) ids: HashMap<(u32, u32, Reach, u32), u32, FixedState>,
-    /// Terminals by their [number](crate::run::lexes::Lexes::number_of_ends).
+    /// Terminals, and [questions](super::questions), by their [number](crate::run::lexes::Lexes::number_of_ends).
     pub(super) terminals: HashMap<u32, Arc<[u32]>, FixedState>,
     /// By set, as far as that was asked for: the [question](super::questions) at it.
     pub(super) questions: HashMap<u32, Option<u32>, FixedState>,

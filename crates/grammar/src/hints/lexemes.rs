@@ -108,6 +108,7 @@ impl<'a> Lexemes<'a> {
 
     fn lexeme(&mut self, lex: u32, front: u32, granted: u32) -> Lexeme {
         let start = self.caches.stacks().next(front).start;
+        // A text that may end there may end behind narrow ignored text, too.
         let reach = match self.caches.stacks().behind_narrow(front, self.machine) {
             Some(false) if !self.asks_stacks() => Reach::Wide,
             _ => Reach::All,
@@ -256,12 +257,12 @@ impl<'a> Lexemes<'a> {
     /// it can be finished, but in text that is granted. 0 for nothing.
     fn asks(&mut self, lex: u32, granted: u32) -> u32 {
         let is_trapped = self.caches.lexes().is_trapped(lex, self.machine);
-        let question = match self.asks_stacks() || self.lex(lex).is_unsure() {
-            _ if is_trapped => None,
-            true if self.is_granted(lex, granted) => return 0,
-            true => self.question(lex),
-            false => return 0,
-        };
+        let is_asked = self.asks_stacks() || self.lex(lex).is_unsure();
+        if !is_trapped && (!is_asked || self.is_granted(lex, granted)) {
+            return 0;
+        }
+        let open = Some(lex).filter(|_| !is_trapped);
+        let question = open.and_then(|lex| self.question(lex));
         question.unwrap_or_else(|| self.number_terminals(Arc::new([TRAPPED])))
     }
 
@@ -287,14 +288,9 @@ impl<'a> Lexemes<'a> {
         if let Some(class) = self.granted_text(lex, granted) {
             return Some(any_text(class));
         }
-        match self.asks_stacks() {
-            true => None,
-            false => self.free_of(lex, reach),
+        if self.asks_stacks() {
+            return None;
         }
-    }
-
-    /// Returns the class of which any text may come at a place where all is proved.
-    fn free_of(&mut self, lex: u32, reach: Reach) -> Option<FreeText> {
         let lexes = self.caches.lexes_mut();
         let free = match reach {
             Reach::All => free_of_lex(lex, self.machine, lexes, self.known),

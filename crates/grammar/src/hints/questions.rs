@@ -7,6 +7,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use fsm_index::ClassId;
 use indexmap::IndexSet;
 
 use crate::completion::live::Live;
@@ -16,7 +17,6 @@ use crate::hints::lexemes::Lexemes;
 use crate::proof::Origins;
 use crate::run::configs::Thread;
 use crate::run::step::Steps;
-use fsm_index::ClassId;
 
 /// Stands before the states of a place in a list of terminals, because no terminal has this number.
 const PLACE: u32 = u32::MAX - 1;
@@ -151,10 +151,7 @@ impl Lexemes<'_> {
     }
 
     /// Returns the text of the largest class that may come behind a place.
-    pub(super) fn text_behind(&mut self, lex: u32) -> Option<Arc<Text>> {
-        if lex == 0 {
-            return None;
-        }
+    fn text_behind(&mut self, lex: u32) -> Option<Arc<Text>> {
         if let Some(known) = self.known.places.texts.get(&lex) {
             return known.clone();
         }
