@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::crates::Crate;
 use crate::frozen::Settings;
-use crate::imports::Modules;
+use crate::imports::{self, Modules};
 use crate::items::{Items, Openness};
 use crate::words::Words;
 
@@ -87,26 +87,53 @@ fn long_files(crates: &[Crate], counts: &mut Vec<Count>) {
     counts.push(of_places(&format!("files over {LONG_FILE} lines"), places));
 }
 
+/// The part of the workspace that sees an item that is neither its module's alone nor everybody's.
+enum Reach {
+    /// Its crate.
+    Crate,
+    /// The crate above an inner one, which does not show it to others.
+    CrateAbove,
+}
+
+/// The names that crates above the inner ones import from these to show them to everybody.
+fn shown(crates: &[Crate], settings: &Settings) -> BTreeSet<String> {
+    let mut shown = BTreeSet::new();
+    let outer = |krate: &&Crate| !settings.inner_crates.contains(&krate.name);
+    for file in crates.iter().filter(outer).flat_map(|krate| &krate.files) {
+        for (krate, name) in imports::shown(&file.items) {
+            let is_of = |inner: &String| inner.replace('-', "_") == krate;
+            if settings.inner_crates.iter().any(is_of) {
+                shown.insert(name);
+            }
+        }
+    }
+    shown
+}
+
 fn items(crates: &[Crate], modules: &[Modules<'_>], settings: &Settings, counts: &mut Vec<Count>) {
     let mut long = Vec::new();
     let mut boolean = Vec::new();
     let mut tuple = Vec::new();
     let mut open_functions = Vec::new();
     let mut open_fields = Vec::new();
+    let mut shown_functions = Vec::new();
+    let mut shown_fields = Vec::new();
     let mut asked = Vec::new();
     let mut without_reason = Vec::new();
     let mut same_name = Vec::new();
     // The methods and files of each type, by its crate, file and name.
     let mut inherent: BTreeMap<String, (usize, BTreeSet<String>)> = BTreeMap::new();
+    let shown = shown(crates, settings);
     for (krate, modules) in crates.iter().zip(modules) {
         let mut types: BTreeMap<String, Vec<String>> = BTreeMap::new();
         let is_counted = settings.schema_crates.contains(&krate.name);
-        // The items that an inner crate shows are seen by the crate above it, and meant for nobody else.
         let is_inner = settings.inner_crates.contains(&krate.name);
-        let is_open = |how| match how {
-            Openness::Module => false,
-            Openness::Crate => is_counted,
-            Openness::Public => is_counted && is_inner,
+        let reach = |openness, name: &str| match openness {
+            Openness::Crate if is_counted => Some(Reach::Crate),
+            Openness::Public if is_counted && is_inner && !shown.contains(name) => {
+                Some(Reach::CrateAbove)
+            }
+            _ => None,
         };
         for (at, file) in krate.files.iter().enumerate() {
             let items = Items::of(file);
@@ -117,8 +144,10 @@ fn items(crates: &[Crate], modules: &[Modules<'_>], settings: &Settings, counts:
                 }
                 boolean.extend((0..function.boolean_parameters).map(|_| place.clone()));
                 tuple.extend((0..function.tuple_parameters).map(|_| place.clone()));
-                if is_open(function.openness) {
-                    open_functions.push(place);
+                match reach(function.openness, function.imported_by()) {
+                    Some(Reach::Crate) => open_functions.push(place),
+                    Some(Reach::CrateAbove) => shown_functions.push(place),
+                    None => {}
                 }
                 if let Some(path) = &function.method_of {
                     let home = modules.defined(at, path).unwrap_or(at);
@@ -129,8 +158,13 @@ fn items(crates: &[Crate], modules: &[Modules<'_>], settings: &Settings, counts:
                     files.insert(file.path.display().to_string());
                 }
             }
-            let open = items.fields.into_iter().filter(|(how, _)| is_open(*how));
-            open_fields.extend(open.map(|(_, place)| place));
+            for field in items.fields {
+                match reach(field.openness, &field.of) {
+                    Some(Reach::Crate) => open_fields.push(field.at),
+                    Some(Reach::CrateAbove) => shown_fields.push(field.at),
+                    None => {}
+                }
+            }
             if file.path.starts_with(&settings.walk_folder) {
                 for (name, methods) in items.traits {
                     asked.extend(
@@ -192,6 +226,14 @@ fn items(crates: &[Crate], modules: &[Modules<'_>], settings: &Settings, counts:
         open_functions,
     ));
     counts.push(of_places("open fields of the schema crates", open_fields));
+    counts.push(of_places(
+        "functions that inner crates show to the crate above",
+        shown_functions,
+    ));
+    counts.push(of_places(
+        "fields that inner crates show to the crate above",
+        shown_fields,
+    ));
     counts.push(of_places("methods that a walk may ask", asked));
     counts.push(of_places("names of several types of a crate", same_name));
     counts.push(of_places("constants without a reason", without_reason));

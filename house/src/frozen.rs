@@ -28,7 +28,8 @@ pub(crate) struct Settings {
     pub(crate) measuring: Vec<String>,
     /// Crates whose open functions and fields are counted.
     pub(crate) schema_crates: Vec<String>,
-    /// Crates whose public items are for another crate of the workspace.
+    /// Crates whose public items are for another crate of the workspace, but for those that this one
+    /// shows to everybody.
     #[serde(default)]
     pub(crate) inner_crates: Vec<String>,
     /// The folder whose public traits are what a walk may ask of an automaton.

@@ -237,6 +237,25 @@ fn circles(names: &[String], edges: impl Iterator<Item = (usize, usize)>) -> Vec
     circles
 }
 
+/// Returns the items that a file imports to show them to everybody: the first name of each path,
+/// which may be a crate's, and the last.
+pub(crate) fn shown(items: &[syn::Item]) -> Vec<(String, String)> {
+    let mut names = Names::default();
+    for item in items {
+        match item {
+            syn::Item::Use(item) if matches!(item.vis, syn::Visibility::Public(_)) => {
+                names.import(item);
+            }
+            _ => {}
+        }
+    }
+    let ends = |import: Import| {
+        let first = import.path.first()?.clone();
+        Some((first, import.path.last()?.clone()))
+    };
+    names.imports.into_iter().filter_map(ends).collect()
+}
+
 impl Names {
     fn of(file: &File) -> Self {
         let mut names = Self::default();

@@ -14,8 +14,7 @@ pub(crate) struct Items {
     pub(crate) functions: Vec<Function>,
     /// The types that are declared, by name and place.
     pub(crate) types: Vec<(String, String)>,
-    /// The fields that the whole crate sees, as places.
-    pub(crate) fields: Vec<(Openness, String)>,
+    pub(crate) fields: Vec<Field>,
     /// The methods of each public trait.
     pub(crate) traits: Vec<(String, Vec<String>)>,
     /// The constants and statics that give no reason, as places.
@@ -32,6 +31,22 @@ pub(crate) struct Function {
     pub(crate) tuple_parameters: usize,
     /// The path of the type that it is an inherent method of.
     pub(crate) method_of: Option<Vec<String>>,
+}
+
+impl Function {
+    /// Returns the name by which other crates import it: its type's, if it is a method.
+    pub(crate) fn imported_by(&self) -> &str {
+        let owner = self.method_of.as_ref().and_then(|path| path.last());
+        owner.unwrap_or(&self.name)
+    }
+}
+
+/// A field of a structure.
+pub(crate) struct Field {
+    pub(crate) openness: Openness,
+    pub(crate) at: String,
+    /// The type that it is of.
+    pub(crate) of: String,
 }
 
 /// The reach of an item's visibility.
@@ -51,6 +66,7 @@ impl Items {
             file,
             items: Self::default(),
             inherent: None,
+            declared: String::new(),
         };
         for item in &file.items {
             reader.visit_item(item);
@@ -64,6 +80,8 @@ struct Reader<'a> {
     items: Items,
     /// The type of the inherent `impl` that is read.
     inherent: Option<Vec<String>>,
+    /// The type whose declaration is read.
+    declared: String,
 }
 
 impl Reader<'_> {
@@ -102,6 +120,7 @@ impl Reader<'_> {
     }
 
     fn declare(&mut self, name: &syn::Ident) {
+        self.declared = name.to_string();
         self.items
             .types
             .push((name.to_string(), self.file.at(name.span())));
@@ -203,8 +222,11 @@ impl<'ast> Visit<'ast> for Reader<'_> {
     }
 
     fn visit_field(&mut self, field: &'ast syn::Field) {
-        let place = self.file.at(field.span());
-        self.items.fields.push((openness(&field.vis), place));
+        self.items.fields.push(Field {
+            openness: openness(&field.vis),
+            at: self.file.at(field.span()),
+            of: self.declared.clone(),
+        });
         visit::visit_field(self, field);
     }
 

@@ -6,7 +6,8 @@ use crate::counts::{self, Count};
 use crate::crates;
 use crate::frozen::{Frozen, List, Settings};
 
-/// Writes a workspace of one crate, and counts it.
+/// Writes a workspace of one crate and one below it, `inner`, whose files are those with its
+/// name in front, and counts it.
 fn counts_of(files: &[(&str, &str)]) -> Vec<Count> {
     let root = tempfile::tempdir().unwrap();
     let write = |path: &str, text: &str| {
@@ -14,21 +15,32 @@ fn counts_of(files: &[(&str, &str)]) -> Vec<Count> {
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         fs::write(path, text).unwrap();
     };
+    let has_inner = files.iter().any(|(path, _)| path.starts_with("inner/"));
+    let names: &[&str] = if has_inner {
+        &["one", "inner"]
+    } else {
+        &["one"]
+    };
     write(
         "Cargo.toml",
-        "[workspace]\nmembers = [\"one\"]\nresolver = \"3\"\n",
+        &format!("[workspace]\nmembers = {names:?}\nresolver = \"3\"\n"),
     );
-    write(
-        "one/Cargo.toml",
-        "[package]\nname = \"one\"\nversion = \"0.1.0\"\nedition = \"2024\"\n",
-    );
+    for name in names {
+        write(
+            &format!("{name}/Cargo.toml"),
+            &format!("[package]\nname = \"{name}\"\nversion = \"0.1.0\"\nedition = \"2024\"\n"),
+        );
+    }
     for (path, text) in files {
-        write(&format!("one/src/{path}"), text);
+        match path.strip_prefix("inner/") {
+            Some(path) => write(&format!("inner/src/{path}"), text),
+            None => write(&format!("one/src/{path}"), text),
+        }
     }
     let words = ["\"allOf\"", "\"anyOf\""].map(str::to_owned).to_vec();
     let settings = Settings {
-        schema_crates: vec!["one".to_owned()],
-        inner_crates: Vec::new(),
+        schema_crates: vec!["one".to_owned(), "inner".to_owned()],
+        inner_crates: vec!["inner".to_owned()],
         walk_folder: "one/src/asked".to_owned(),
         lists: BTreeMap::from([("keywords".to_owned(), List { from: 2, words })]),
         ..Settings::default()
@@ -109,6 +121,24 @@ fn methods_are_counted_by_type() {
     assert_eq!(figure(&counts, "boolean parameters"), 1.0);
     assert_eq!(figure(&counts, "tuple parameters"), 1.0);
     assert_eq!(figure(&counts, "names of several types of a crate"), 1.0);
+}
+
+#[test]
+fn what_everybody_sees_is_not_shown_to_the_crate_above_alone() {
+    let counts = counts_of(&[
+        ("lib.rs", "pub use inner::{T, door::f};\nuse inner::U;\n"),
+        (
+            "inner/lib.rs",
+            "pub mod door;\npub struct T { pub x: u8, pub(crate) y: u8 }\nimpl T { pub fn a() {} }\npub struct U { pub z: u8 }\nimpl U { pub fn b() {} fn c() {} }\n",
+        ),
+        ("inner/door.rs", "pub fn f() {}\npub fn g() {}\n"),
+    ]);
+    let above = |what: &str| format!("{what} that inner crates show to the crate above");
+    // `b` and `g`, and `z`.
+    assert_eq!(figure(&counts, &above("functions")), 2.0);
+    assert_eq!(figure(&counts, &above("fields")), 1.0);
+    assert_eq!(figure(&counts, "open functions of the schema crates"), 0.0);
+    assert_eq!(figure(&counts, "open fields of the schema crates"), 1.0);
 }
 
 #[test]
